@@ -24,7 +24,6 @@ static const char *const libraries[] = {"libmpi.so.40", "libmpi_mpifh.so.40", "l
 static const char *const libraries[] = {"libmpich.so.12", "libmpi.so.12", "libmpichfort.so.12", "libmpifort.so.12"};
 #endif
 
-struct mpi_own mpi_own;
 _Atomic uint32_t mpi_mode_word;
 bool mpi_collectives;
 
@@ -46,28 +45,28 @@ void *mpi_find(const char *name)
 
 static void missing(const char *name)
 {
-    fprintf(stderr, "psthreads: libpsthreads-mpi was called for %s, and no MPI library is loaded: psrun --mpi=off\n",
+    fprintf(stderr, "psthreads: libpsthreads-mpi was called for %s, and no MPI library has it: psrun --mpi=off\n",
             name);
     abort();
 }
 
+void *mpi_own_late(struct mpi_own *own)
+{
+    void *function = mpi_find(own->name);
+    if (!function)
+        missing(own->name);
+    ps_store_relaxed(&own->function, function);
+    return function;
+}
+
+extern struct mpi_own __start_mpi_own[], __stop_mpi_own[];
+
 static void find_mpi(void)
 {
-    void *library = NULL;
-    for (unsigned i = 0; i < sizeof libraries / sizeof *libraries && !library; i++)
-        library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD); /* kept */
-    is_there = library != NULL;
-#define MPI_OWN(name)                                                                         \
-    mpi_own.name = (__typeof__(mpi_own.name))dlsym(library ? library : RTLD_NEXT, "P" #name); \
-    if (!mpi_own.name)                                                                        \
-        missing(#name);
-    MPI_OWN_NAMES(MPI_OWN)
-#undef MPI_OWN
-#if MPI_VERSION >= 4
-#define MPI_OF_4(name) mpi_own.name = (__typeof__(mpi_own.name))dlsym(library ? library : RTLD_NEXT, "P" #name);
-    MPI_4_NAMES(MPI_OF_4)
-#undef MPI_OF_4
-#endif
+    for (unsigned i = 0; i < sizeof libraries / sizeof *libraries && !is_there; i++)
+        is_there = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD) != NULL; /* kept */
+    for (struct mpi_own *own = __start_mpi_own; own < __stop_mpi_own; own++)
+        ps_store_relaxed(&own->function, mpi_find(own->name));
 }
 
 static bool is_set(const char *name, const char *value)
@@ -107,13 +106,13 @@ enum mpi_mode mpi_mode_now(void)
     pthread_once(&found, find_mpi);
     if (!is_there)
         return MPI_STRAIGHT;
-    mpi_own.MPI_Initialized(&yes);
+    MPI_OWN(MPI_Initialized)(&yes);
     if (!yes)
         return MPI_STRAIGHT; /* the call is an error, or one that is allowed before */
-    mpi_own.MPI_Finalized(&yes);
+    MPI_OWN(MPI_Finalized)(&yes);
     if (yes)
         return MPI_STRAIGHT;
-    mpi_own.MPI_Query_thread(&level);
+    MPI_OWN(MPI_Query_thread)(&level);
     mpi_collectives = !is_set("PSTHREADS_MPI_COLLECTIVES", "off");
     mode = level == MPI_THREAD_MULTIPLE && !is_set("PSTHREADS_MPI", "off") ? MPI_AWARE : MPI_STRAIGHT;
     if (!ps_cas_acq_rel(&mpi_mode_word, &unknown, mode))

@@ -13,11 +13,11 @@ void mpi_go_apart(void)
         layer->apart();
 }
 
-#define APART(name, parameters, ...)            \
-    PS_EXPORT int MPI_##name parameters         \
-    {                                           \
-        mpi_go_apart();                         \
-        return mpi_own.MPI_##name(__VA_ARGS__); \
+#define APART(name, parameters, ...)             \
+    PS_EXPORT int MPI_##name parameters          \
+    {                                            \
+        mpi_go_apart();                          \
+        return MPI_OWN(MPI_##name)(__VA_ARGS__); \
     }
 
 APART(Comm_dup, (MPI_Comm c, MPI_Comm *d), c, d)

@@ -15,7 +15,7 @@
 PS_EXPORT int MPI_Init(int *argc, char ***argv)
 {
     mpi_mode_now(); /* finds MPI's own functions */
-    int error = mpi_own.MPI_Init(argc, argv);
+    int error = MPI_OWN(MPI_Init)(argc, argv);
     mpi_mode_now();
     return error;
 }
@@ -24,7 +24,7 @@ PS_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
 {
     mpi_mode_now();
     bool tasks = required == MPI_TASK_MULTIPLE;
-    int error = mpi_own.MPI_Init_thread(argc, argv, tasks ? MPI_THREAD_MULTIPLE : required, provided);
+    int error = MPI_OWN(MPI_Init_thread)(argc, argv, tasks ? MPI_THREAD_MULTIPLE : required, provided);
     if (mpi_mode_now() == MPI_AWARE && tasks && !error)
         *provided = MPI_TASK_MULTIPLE;
     return error;
@@ -40,7 +40,7 @@ PS_EXPORT int MPI_Finalize(void)
         mpi_mode_over();
         mpi_stop_polling();
     }
-    return mpi_own.MPI_Finalize();
+    return MPI_OWN(MPI_Finalize)();
 }
 
 /* --- one message --- */
@@ -74,7 +74,7 @@ PS_EXPORT int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
 {
     mpi_aware();
     mpi_note_handler();
-    return mpi_own.MPI_Comm_set_errhandler(comm, handler);
+    return MPI_OWN(MPI_Comm_set_errhandler)(comm, handler);
 }
 #endif
 
@@ -115,7 +115,7 @@ static int finish_both(MPI_Request *receive, MPI_Request *send, MPI_Status *stat
 static bool look_probe(struct mpi_wait *wait)
 {
     if (!wait->flag)
-        wait->error = mpi_own.MPI_Iprobe(wait->source, wait->tag, wait->comm, &wait->flag, &wait->status);
+        wait->error = MPI_OWN(MPI_Iprobe)(wait->source, wait->tag, wait->comm, &wait->flag, &wait->status);
     return wait->flag || wait->error;
 }
 
@@ -123,7 +123,7 @@ static bool look_mprobe(struct mpi_wait *wait)
 {
     if (!wait->flag)
         wait->error =
-            mpi_own.MPI_Improbe(wait->source, wait->tag, wait->comm, &wait->flag, &wait->message, &wait->status);
+            MPI_OWN(MPI_Improbe)(wait->source, wait->tag, wait->comm, &wait->flag, &wait->message, &wait->status);
     return wait->flag || wait->error;
 }
 
@@ -143,14 +143,14 @@ PS_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     struct mpi_wait wait = {.look = look_probe, .source = source, .tag = tag, .comm = comm};
     return mpi_aware() && mpi_can_wait(&wait) ? probe_once(&wait, status)
-                                              : mpi_own.MPI_Probe(source, tag, comm, status);
+                                              : MPI_OWN(MPI_Probe)(source, tag, comm, status);
 }
 
 PS_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
     struct mpi_wait wait = {.look = look_mprobe, .source = source, .tag = tag, .comm = comm};
     if (!mpi_aware() || !mpi_can_wait(&wait))
-        return mpi_own.MPI_Mprobe(source, tag, comm, message, status);
+        return MPI_OWN(MPI_Mprobe)(source, tag, comm, message, status);
     int error = probe_once(&wait, status);
     if (!error)
         *message = wait.message;
@@ -160,7 +160,7 @@ PS_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *messag
 PS_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
     bool aware = mpi_aware();
-    int error = mpi_own.MPI_Iprobe(source, tag, comm, flag, status);
+    int error = MPI_OWN(MPI_Iprobe)(source, tag, comm, flag, status);
     if (aware && !error && !*flag)
         mpi_tested_in_vain();
     return error;
@@ -169,7 +169,7 @@ PS_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Stat
 PS_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
 {
     bool aware = mpi_aware();
-    int error = mpi_own.MPI_Improbe(source, tag, comm, flag, message, status);
+    int error = MPI_OWN(MPI_Improbe)(source, tag, comm, flag, message, status);
     if (aware && !error && !*flag)
         mpi_tested_in_vain();
     return error;
@@ -194,7 +194,7 @@ PS_EXPORT int MPI_Grequest_start(MPI_Grequest_query_function *query, MPI_Greques
 {
     mpi_aware();
     mpi_wait_by_turns();
-    return mpi_own.MPI_Grequest_start(query, free_it, cancel, extra, request);
+    return MPI_OWN(MPI_Grequest_start)(query, free_it, cancel, extra, request);
 }
 
 PS_EXPORT int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file)
@@ -203,14 +203,14 @@ PS_EXPORT int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info 
 #ifndef OPEN_MPI
     mpi_wait_by_turns();
 #endif
-    return mpi_own.MPI_File_open(comm, name, mode, info, file);
+    return MPI_OWN(MPI_File_open)(comm, name, mode, info, file);
 }
 
 PS_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     int flag = 0, error = MPI_SUCCESS;
     if (!caller_can_wait() || !request)
-        return mpi_own.MPI_Wait(request, status);
+        return MPI_OWN(MPI_Wait)(request, status);
     if (!by_turns())
         return mpi_finish(request, status);
     while (!flag && !error)
@@ -222,10 +222,10 @@ PS_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses
 {
     int flag = 0, error = MPI_SUCCESS;
     if (!caller_can_wait() || count <= 0 || !requests)
-        return mpi_own.MPI_Waitall(count, requests, statuses);
+        return MPI_OWN(MPI_Waitall)(count, requests, statuses);
     if (!by_turns()) {
         mpi_await_all(count, requests);
-        return mpi_own.MPI_Waitall(count, requests, statuses);
+        return MPI_OWN(MPI_Waitall)(count, requests, statuses);
     }
     while (!flag && !error)
         error = MPI_Testall(count, requests, &flag, statuses);
@@ -236,20 +236,20 @@ PS_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Sta
 {
     int flag = 0, error = MPI_SUCCESS;
     if (!caller_can_wait() || count <= 0 || !requests)
-        return mpi_own.MPI_Waitany(count, requests, index, status);
+        return MPI_OWN(MPI_Waitany)(count, requests, index, status);
     while (by_turns() && !flag && !error)
         error = MPI_Testany(count, requests, index, &flag, status);
     if (error || flag)
         return error;
-    error = mpi_own.MPI_Testany(count, requests, index, &flag, status);
+    error = MPI_OWN(MPI_Testany)(count, requests, index, &flag, status);
     if (error || flag)
         return error;
     struct mpi_any any;
     mpi_any_begin(&any, count, requests);
-    error = mpi_own.MPI_Testany(count, requests, index, &flag, status);
+    error = MPI_OWN(MPI_Testany)(count, requests, index, &flag, status);
     if (!error && !flag) {
         mpi_any_wait(&any);
-        error = mpi_own.MPI_Waitany(count, requests, index, status);
+        error = MPI_OWN(MPI_Waitany)(count, requests, index, status);
     }
     mpi_any_end(&any);
     return error;
@@ -259,21 +259,21 @@ PS_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int
 {
     int error = MPI_SUCCESS;
     if (!caller_can_wait() || count <= 0 || !requests)
-        return mpi_own.MPI_Waitsome(count, requests, outcount, indices, statuses);
+        return MPI_OWN(MPI_Waitsome)(count, requests, outcount, indices, statuses);
     *outcount = 0;
     while (by_turns() && !*outcount && !error)
         error = MPI_Testsome(count, requests, outcount, indices, statuses);
     if (error || *outcount)
         return error;
-    error = mpi_own.MPI_Testsome(count, requests, outcount, indices, statuses);
+    error = MPI_OWN(MPI_Testsome)(count, requests, outcount, indices, statuses);
     if (error || *outcount) /* MPI_UNDEFINED: none is active */
         return error;
     struct mpi_any any;
     mpi_any_begin(&any, count, requests);
-    error = mpi_own.MPI_Testsome(count, requests, outcount, indices, statuses);
+    error = MPI_OWN(MPI_Testsome)(count, requests, outcount, indices, statuses);
     if (!error && !*outcount) {
         mpi_any_wait(&any);
-        error = mpi_own.MPI_Waitsome(count, requests, outcount, indices, statuses);
+        error = MPI_OWN(MPI_Waitsome)(count, requests, outcount, indices, statuses);
     }
     mpi_any_end(&any);
     return error;
@@ -282,7 +282,7 @@ PS_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int
 PS_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     bool aware = mpi_aware();
-    int error = mpi_own.MPI_Test(request, flag, status);
+    int error = MPI_OWN(MPI_Test)(request, flag, status);
     if (aware && !error && !*flag)
         mpi_tested_in_vain();
     return error;
@@ -291,7 +291,7 @@ PS_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 PS_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
     bool aware = mpi_aware();
-    int error = mpi_own.MPI_Testall(count, requests, flag, statuses);
+    int error = MPI_OWN(MPI_Testall)(count, requests, flag, statuses);
     if (aware && !error && !*flag)
         mpi_tested_in_vain();
     return error;
@@ -300,7 +300,7 @@ PS_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Stat
 PS_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
     bool aware = mpi_aware();
-    int error = mpi_own.MPI_Testany(count, requests, index, flag, status);
+    int error = MPI_OWN(MPI_Testany)(count, requests, index, flag, status);
     if (aware && !error && !*flag)
         mpi_tested_in_vain();
     return error;
@@ -309,7 +309,7 @@ PS_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int *fl
 PS_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[])
 {
     bool aware = mpi_aware();
-    int error = mpi_own.MPI_Testsome(count, requests, outcount, indices, statuses);
+    int error = MPI_OWN(MPI_Testsome)(count, requests, outcount, indices, statuses);
     if (aware && !error && *outcount == 0)
         mpi_tested_in_vain();
     return error;
@@ -318,7 +318,7 @@ PS_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *outcount, int
 PS_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     bool aware = mpi_aware();
-    int error = mpi_own.MPI_Request_get_status(request, flag, status);
+    int error = MPI_OWN(MPI_Request_get_status)(request, flag, status);
     if (aware && !error && !*flag)
         mpi_tested_in_vain();
     return error;
@@ -327,7 +327,7 @@ PS_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status 
 PS_EXPORT int MPI_Win_test(MPI_Win win, int *flag)
 {
     bool aware = mpi_aware();
-    int error = mpi_own.MPI_Win_test(win, flag);
+    int error = MPI_OWN(MPI_Win_test)(win, flag);
     if (aware && !error && !*flag)
         mpi_tested_in_vain();
     return error;
@@ -337,7 +337,7 @@ PS_EXPORT int MPI_Win_test(MPI_Win win, int *flag)
 PS_EXPORT int MPI_Parrived(MPI_Request request, int partition, int *flag)
 {
     bool aware = mpi_aware();
-    int error = mpi_own.MPI_Parrived(request, partition, flag);
+    int error = MPI_OWN(MPI_Parrived)(request, partition, flag);
     if (aware && !error && !*flag)
         mpi_tested_in_vain();
     return error;

@@ -9,7 +9,7 @@
 static int finish_anywhere(MPI_Request *request, MPI_Status *status)
 {
     void *thread;
-    return mpi_threads(&thread) ? mpi_finish(request, status) : mpi_own.MPI_Wait(request, status);
+    return mpi_threads(&thread) ? mpi_finish(request, status) : MPI_OWN(MPI_Wait)(request, status);
 }
 
 #define ANSWER(name, nonblocking, own, parameters, ...)                                   \
@@ -17,8 +17,8 @@ static int finish_anywhere(MPI_Request *request, MPI_Status *status)
     {                                                                                     \
         MPI_Request request;                                                              \
         if (!mpi_aware() || !mpi_collectives || (own))                                    \
-            return mpi_own.name(__VA_ARGS__);                                             \
-        int error = mpi_own.nonblocking(__VA_ARGS__, &request);                           \
+            return MPI_OWN(name)(__VA_ARGS__);                                            \
+        int error = MPI_OWN(nonblocking)(__VA_ARGS__, &request);                          \
         return PS_UNLIKELY(error) ? error : finish_anywhere(&request, MPI_STATUS_IGNORE); \
     }
 
@@ -47,7 +47,7 @@ ANSWER(MPI_Barrier, MPI_Ibarrier, false, (MPI_Comm comm), comm)
     {                                              \
         if (mpi_aware() && !mpi_op_predefined(op)) \
             mpi_note_function();                   \
-        return mpi_own.name(__VA_ARGS__);          \
+        return MPI_OWN(name)(__VA_ARGS__);         \
     }
 
 #define REDUCTIONS(CALL, COUNT)                                                                                       \
@@ -111,15 +111,15 @@ PERSISTENT(LARGE, MPI_Count)
 /* Writing that is not collective. Reading is in apart.c: Open MPI 4.1's nonblocking read never completes where the
  * file ends before it. With MPICH all access goes to MPI as it is: see by_turns in calls.c. */
 #ifdef OPEN_MPI
-#define FILE_ACCESS(name, nonblocking, parameters, ...)                    \
-    PS_EXPORT int MPI_File_##name parameters                               \
-    {                                                                      \
-        MPI_Request request;                                               \
-        void *thread;                                                      \
-        if (!mpi_aware() || !mpi_threads(&thread))                         \
-            return mpi_own.MPI_File_##name(__VA_ARGS__, status);           \
-        int error = mpi_own.MPI_File_##nonblocking(__VA_ARGS__, &request); \
-        return PS_UNLIKELY(error) ? error : mpi_finish(&request, status);  \
+#define FILE_ACCESS(name, nonblocking, parameters, ...)                     \
+    PS_EXPORT int MPI_File_##name parameters                                \
+    {                                                                       \
+        MPI_Request request;                                                \
+        void *thread;                                                       \
+        if (!mpi_aware() || !mpi_threads(&thread))                          \
+            return MPI_OWN(MPI_File_##name)(__VA_ARGS__, status);           \
+        int error = MPI_OWN(MPI_File_##nonblocking)(__VA_ARGS__, &request); \
+        return PS_UNLIKELY(error) ? error : mpi_finish(&request, status);   \
     }
 
 FILE_ACCESS(write, iwrite, (MPI_File file, const void *buf, int n, MPI_Datatype type, MPI_Status *status), file, buf, n,

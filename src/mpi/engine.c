@@ -336,7 +336,7 @@ void mpi_tested_in_vain(void)
 static bool is_complete(MPI_Request request)
 {
     int flag = 1;
-    return mpi_own.MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag;
+    return MPI_OWN(MPI_Request_get_status)(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag;
 }
 
 static bool look_all(struct mpi_wait *wait)
@@ -388,7 +388,7 @@ void mpi_any_end(struct mpi_any *any)
 int mpi_finish(MPI_Request *request, MPI_Status *status)
 {
 #ifdef OPEN_MPI
-    int flag = 0, error = mpi_own.MPI_Test(request, &flag, status);
+    int flag = 0, error = MPI_OWN(MPI_Test)(request, &flag, status);
     if (PS_LIKELY(flag || error))
         return error;
     mpi_await_one(request);
@@ -396,5 +396,5 @@ int mpi_finish(MPI_Request *request, MPI_Status *status)
     if (PS_UNLIKELY(!is_complete(*request))) /* its MPI_Test asks the network first, also for what is complete */
         mpi_await_one(request);
 #endif
-    return mpi_own.MPI_Wait(request, status);
+    return MPI_OWN(MPI_Wait)(request, status);
 }

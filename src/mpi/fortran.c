@@ -17,49 +17,10 @@
 PS_EXPORT void ompi_test_f(MPI_Fint *request, MPI_Fint *flag, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_testall_f(P4, MPI_Fint *error);
 
-static MPI_Request handle(MPI_Fint request)
-{
-    static _Atomic(void *) known;
-    void *at = ps_load_relaxed(&known);
-    if (!at) {
-        at = mpi_find("PMPI_Request_f2c");
-        ps_store_relaxed(&known, at);
-    }
-    return ((MPI_Request(*)(MPI_Fint))at)(request);
-}
-
-static bool predefined(const void *op)
-{
-    static _Atomic(void *) known;
-    void *at = ps_load_relaxed(&known);
-    if (!at) {
-        at = mpi_find("PMPI_Op_f2c");
-        ps_store_relaxed(&known, at);
-    }
-    return mpi_op_predefined(((MPI_Op(*)(MPI_Fint))at)(*(const MPI_Fint *)op));
-}
-
-static MPI_Comm communicator(const void *comm)
-{
-    static _Atomic(void *) known;
-    void *at = ps_load_relaxed(&known);
-    if (!at) {
-        at = mpi_find("PMPI_Comm_f2c");
-        ps_store_relaxed(&known, at);
-    }
-    return ((MPI_Comm(*)(MPI_Fint))at)(*(const MPI_Fint *)comm);
-}
-
-static MPI_Fint packed(void)
-{
-    static _Atomic(void *) known;
-    void *at = ps_load_relaxed(&known);
-    if (!at) {
-        at = mpi_find("PMPI_Type_c2f");
-        ps_store_relaxed(&known, at);
-    }
-    return ((MPI_Fint(*)(MPI_Datatype))at)(mpi_packed());
-}
+static MPI_Request handle(MPI_Fint request) { return MPI_OWN(MPI_Request_f2c)(request); }
+static bool predefined(const void *op) { return mpi_op_predefined(MPI_OWN(MPI_Op_f2c)(*(const MPI_Fint *)op)); }
+static MPI_Comm communicator(const void *comm) { return MPI_OWN(MPI_Comm_f2c)(*(const MPI_Fint *)comm); }
+static MPI_Fint packed(void) { return MPI_OWN(MPI_Type_c2f)(mpi_packed()); }
 
 static void finish(MPI_Fint *request, void *status, MPI_Fint *error)
 {

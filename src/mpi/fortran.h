@@ -48,21 +48,8 @@
 #define A12 A11, l
 /* clang-format on */
 
-/* MPI's own Fortran function of that symbol, looked up once; ...: the types of its arguments. */
-#define OWN_SYMBOL(symbol, ...)                                             \
-    ({                                                                      \
-        static _Atomic(void *) known;                                       \
-        void *at = ps_load_relaxed(&known);                                 \
-        if (PS_UNLIKELY(!at)) {                                             \
-            at = mpi_find(symbol);                                          \
-            if (!at) {                                                      \
-                fprintf(stderr, "psthreads: this MPI has no %s\n", symbol); \
-                abort();                                                    \
-            }                                                               \
-            ps_store_relaxed(&known, at);                                   \
-        }                                                                   \
-        (void (*)(__VA_ARGS__)) at;                                         \
-    })
+/* MPI's own Fortran function of that symbol; ...: the types of its arguments. */
+#define OWN_SYMBOL(symbol, ...) ((void (*)(__VA_ARGS__))MPI_OWN_SYMBOL(symbol))
 
 static inline bool fortran_caller_can_wait(void)
 {

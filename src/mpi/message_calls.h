@@ -7,10 +7,10 @@ static int CALL(too_long)(MPI_Message *message, COUNT bytes, MPI_Comm comm)
 {
     MPI_Request request;
     void *room = malloc((size_t)bytes);
-    if (room && mpi_own.CALL(MPI_Imrecv)(room, bytes, MPI_BYTE, message, &request) == MPI_SUCCESS)
+    if (room && MPI_OWN(CALL(MPI_Imrecv))(room, bytes, MPI_BYTE, message, &request) == MPI_SUCCESS)
         mpi_finish(&request, MPI_STATUS_IGNORE);
     free(room);
-    mpi_own.MPI_Comm_call_errhandler(comm, MPI_ERR_TRUNCATE);
+    MPI_OWN(MPI_Comm_call_errhandler)(comm, MPI_ERR_TRUNCATE);
     return MPI_ERR_TRUNCATE;
 }
 
@@ -23,17 +23,17 @@ static int CALL(receive_matched)(void *buf, COUNT count, MPI_Datatype type, int 
     MPI_Count size = 0;
     COUNT bytes = 0;
     /* what is wrong with the buffer is said before a message comes: the same receive from nobody */
-    int error = mpi_own.CALL(MPI_Irecv)(buf, count, type, MPI_PROC_NULL, tag, comm, &request);
+    int error = MPI_OWN(CALL(MPI_Irecv))(buf, count, type, MPI_PROC_NULL, tag, comm, &request);
     if (error)
         return error;
-    mpi_own.MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_OWN(MPI_Wait)(&request, MPI_STATUS_IGNORE);
     error = MPI_Mprobe(source, tag, comm, &message, &seen);
     if (error)
         return error;
-    mpi_own.MPI_Type_size_x(type, &size);
-    mpi_own.CALL(MPI_Get_count)(&seen, MPI_BYTE, &bytes);
+    MPI_OWN(MPI_Type_size_x)(type, &size);
+    MPI_OWN(CALL(MPI_Get_count))(&seen, MPI_BYTE, &bytes);
     if (size * count >= bytes) {
-        error = mpi_own.CALL(MPI_Imrecv)(buf, count, type, &message, &request);
+        error = MPI_OWN(CALL(MPI_Imrecv))(buf, count, type, &message, &request);
         return error ? error : mpi_finish(&request, status);
     }
     if (status != MPI_STATUS_IGNORE) {
@@ -49,46 +49,46 @@ static int CALL(receive)(void *buf, COUNT count, MPI_Datatype type, int source, 
 {
 #ifndef OPEN_MPI
     if (PS_UNLIKELY(source == MPI_PROC_NULL))
-        return mpi_own.CALL(MPI_Recv)(buf, count, type, source, tag, comm, status);
+        return MPI_OWN(CALL(MPI_Recv))(buf, count, type, source, tag, comm, status);
     if (matches_first(source))
         return CALL(receive_matched)(buf, count, type, source, tag, comm, status);
 #endif
-    FINISH(mpi_own.CALL(MPI_Irecv)(buf, count, type, source, tag, comm, &request), status);
+    FINISH(MPI_OWN(CALL(MPI_Irecv))(buf, count, type, source, tag, comm, &request), status);
 }
 
 PS_EXPORT int CALL(MPI_Recv)(void *buf, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                              MPI_Status *status)
 {
     return caller_can_wait() ? CALL(receive)(buf, count, type, source, tag, comm, status)
-                             : mpi_own.CALL(MPI_Recv)(buf, count, type, source, tag, comm, status);
+                             : MPI_OWN(CALL(MPI_Recv))(buf, count, type, source, tag, comm, status);
 }
 
 PS_EXPORT int CALL(MPI_Send)(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
     if (!caller_can_wait())
-        return mpi_own.CALL(MPI_Send)(buf, count, type, dest, tag, comm);
-    FINISH(mpi_own.CALL(MPI_Isend)(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
+        return MPI_OWN(CALL(MPI_Send))(buf, count, type, dest, tag, comm);
+    FINISH(MPI_OWN(CALL(MPI_Isend))(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
 }
 
 PS_EXPORT int CALL(MPI_Ssend)(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
     if (!caller_can_wait())
-        return mpi_own.CALL(MPI_Ssend)(buf, count, type, dest, tag, comm);
-    FINISH(mpi_own.CALL(MPI_Issend)(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
+        return MPI_OWN(CALL(MPI_Ssend))(buf, count, type, dest, tag, comm);
+    FINISH(MPI_OWN(CALL(MPI_Issend))(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
 }
 
 PS_EXPORT int CALL(MPI_Rsend)(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
     if (!caller_can_wait())
-        return mpi_own.CALL(MPI_Rsend)(buf, count, type, dest, tag, comm);
-    FINISH(mpi_own.CALL(MPI_Irsend)(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
+        return MPI_OWN(CALL(MPI_Rsend))(buf, count, type, dest, tag, comm);
+    FINISH(MPI_OWN(CALL(MPI_Irsend))(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
 }
 
 PS_EXPORT int CALL(MPI_Mrecv)(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
 {
     if (!caller_can_wait())
-        return mpi_own.CALL(MPI_Mrecv)(buf, count, type, message, status);
-    FINISH(mpi_own.CALL(MPI_Imrecv)(buf, count, type, message, &request), status);
+        return MPI_OWN(CALL(MPI_Mrecv))(buf, count, type, message, status);
+    FINISH(MPI_OWN(CALL(MPI_Imrecv))(buf, count, type, message, &request), status);
 }
 
 static int CALL(receive_and_finish)(MPI_Request *send, void *buf, COUNT count, MPI_Datatype type, int source, int tag,
@@ -104,17 +104,17 @@ PS_EXPORT int CALL(MPI_Sendrecv)(const void *out, COUNT outcount, MPI_Datatype o
                                  MPI_Status *status)
 {
     if (!caller_can_wait())
-        return mpi_own.CALL(MPI_Sendrecv)(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag,
-                                          comm, status);
+        return MPI_OWN(CALL(MPI_Sendrecv))(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag,
+                                           comm, status);
     MPI_Request to_come, send;
     if (matches_first(source)) {
-        int not_sent = mpi_own.CALL(MPI_Isend)(out, outcount, outtype, dest, outtag, comm, &send);
+        int not_sent = MPI_OWN(CALL(MPI_Isend))(out, outcount, outtype, dest, outtag, comm, &send);
         return not_sent ? not_sent : CALL(receive_and_finish)(&send, in, incount, intype, source, intag, comm, status);
     }
-    int error = mpi_own.CALL(MPI_Irecv)(in, incount, intype, source, intag, comm, &to_come);
+    int error = MPI_OWN(CALL(MPI_Irecv))(in, incount, intype, source, intag, comm, &to_come);
     if (error)
         return error;
-    int not_sent = mpi_own.CALL(MPI_Isend)(out, outcount, outtype, dest, outtag, comm, &send);
+    int not_sent = MPI_OWN(CALL(MPI_Isend))(out, outcount, outtype, dest, outtag, comm, &send);
     return not_sent ? not_sent
                     : finish_both(&to_come, &send, status); /* as MPI's own: then nobody waits for the receive */
 }
@@ -123,15 +123,15 @@ PS_EXPORT int CALL(MPI_Sendrecv_replace)(void *buf, COUNT count, MPI_Datatype ty
                                          int intag, MPI_Comm comm, MPI_Status *status)
 {
     COUNT bytes = 0, used = 0;
-    if (!caller_can_wait() || mpi_own.CALL(MPI_Pack_size)(count, type, comm, &bytes))
-        return mpi_own.CALL(MPI_Sendrecv_replace)(buf, count, type, dest, outtag, source, intag, comm, status);
+    if (!caller_can_wait() || MPI_OWN(CALL(MPI_Pack_size))(count, type, comm, &bytes))
+        return MPI_OWN(CALL(MPI_Sendrecv_replace))(buf, count, type, dest, outtag, source, intag, comm, status);
     void *copy = malloc(bytes > 0 ? (size_t)bytes : 1);
-    if (!copy || mpi_own.CALL(MPI_Pack)(buf, count, type, copy, bytes, &used, comm)) {
+    if (!copy || MPI_OWN(CALL(MPI_Pack))(buf, count, type, copy, bytes, &used, comm)) {
         free(copy);
-        return mpi_own.CALL(MPI_Sendrecv_replace)(buf, count, type, dest, outtag, source, intag, comm, status);
+        return MPI_OWN(CALL(MPI_Sendrecv_replace))(buf, count, type, dest, outtag, source, intag, comm, status);
     }
     MPI_Request send;
-    int error = mpi_own.CALL(MPI_Isend)(copy, used, mpi_packed(), dest, outtag, comm, &send);
+    int error = MPI_OWN(CALL(MPI_Isend))(copy, used, mpi_packed(), dest, outtag, comm, &send);
     if (!error)
         error = CALL(receive_and_finish)(&send, buf, count, type, source, intag, comm, status);
     free(copy);

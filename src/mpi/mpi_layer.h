@@ -31,27 +31,33 @@
 
 #include "atomic.h"
 #include "compiler.h"
-#include "mpi_names.h"
 #include "psthreads/layer.h"
 
 /* --- MPI's own functions --- */
 
+/* Looked up all at once when MPI is found, since a thread that looks something up waits for the dynamic linker's lock.
+ * What is not there then (a library that is loaded later) is looked up when it is called. */
 struct mpi_own {
-#define MPI_OWN(name) __typeof__(&P##name) name;
-    MPI_OWN_NAMES(MPI_OWN)
-#if MPI_VERSION >= 4
-    MPI_4_NAMES(MPI_OWN)
-#endif
-#undef MPI_OWN
+    const char *name;
+    _Atomic(void *) function;
 };
-extern struct mpi_own mpi_own;
+void *mpi_own_late(struct mpi_own *own); /* ends the program where there is none */
+/* The function of that symbol. */
+#define MPI_OWN_SYMBOL(symbol)                                                                       \
+    ({                                                                                               \
+        static struct mpi_own own_ __attribute__((section("mpi_own"), aligned(8))) = {symbol, NULL}; \
+        void *at_ = ps_load_relaxed(&own_.function);                                                 \
+        PS_LIKELY(at_ != NULL) ? at_ : mpi_own_late(&own_);                                          \
+    })
+#define MPI_OWN_NAMED(name) ((__typeof__(&P##name))MPI_OWN_SYMBOL("P" #name))
+#define MPI_OWN(name) MPI_OWN_NAMED(name)
 
 enum mpi_mode {
     MPI_UNKNOWN,  /* nobody has called yet, or MPI is not initialized */
     MPI_STRAIGHT, /* calls go to MPI as they are */
     MPI_AWARE,    /* MPI_THREAD_MULTIPLE, and not switched off */
 };
-/* The mode, found out at need; never MPI_UNKNOWN. Before it is asked mpi_own must not be looked at. */
+/* The mode, found out at need; never MPI_UNKNOWN. */
 enum mpi_mode mpi_mode_now(void);
 extern _Atomic uint32_t mpi_mode_word;
 extern bool mpi_collectives; /* blocking collective calls go by their nonblocking forms */

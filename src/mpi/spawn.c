@@ -38,7 +38,7 @@ static bool looked_for_elsewhere(const char *command, MPI_Info info)
     int flag = 0;
     if (strchr(command, '/') || info == mpi_no_info())
         return false;
-    mpi_own.MPI_Info_get(info, "path", 1, value, &flag);
+    MPI_OWN(MPI_Info_get)(info, "path", 1, value, &flag);
     return flag;
 }
 
@@ -62,7 +62,7 @@ static char **arguments_of_psrun(const char *command, char **arguments, MPI_Info
 static bool is_root(int root, MPI_Comm comm)
 {
     int rank = -1;
-    return comm != mpi_no_comm() && mpi_own.MPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
+    return comm != mpi_no_comm() && MPI_OWN(MPI_Comm_rank)(comm, &rank) == MPI_SUCCESS && rank == root;
 }
 
 PS_EXPORT int MPI_Comm_spawn(const char *command, char *arguments[], int n, MPI_Info info, int root, MPI_Comm comm,
@@ -73,7 +73,7 @@ PS_EXPORT int MPI_Comm_spawn(const char *command, char *arguments[], int n, MPI_
     if (mpi_aware() && is_root(root, comm) && command && find_psrun(psrun))
         all = arguments_of_psrun(command, arguments, info);
     int error =
-        mpi_own.MPI_Comm_spawn(all ? psrun : command, all ? all : arguments, n, info, root, comm, result, errors);
+        MPI_OWN(MPI_Comm_spawn)(all ? psrun : command, all ? all : arguments, n, info, root, comm, result, errors);
     free(all);
     return error;
 }
@@ -98,8 +98,8 @@ PS_EXPORT int MPI_Comm_spawn_multiple(int count, char *commands[], char **argume
     for (int i = 0; kept && i < count; i++)
         if ((kept[i] = !all[i]))
             all[i] = arguments && arguments[i] ? arguments[i] : none;
-    int error = mpi_own.MPI_Comm_spawn_multiple(count, kept ? names : commands, kept ? all : arguments, n, infos, root,
-                                                comm, result, errors);
+    int error = MPI_OWN(MPI_Comm_spawn_multiple)(count, kept ? names : commands, kept ? all : arguments, n, infos, root,
+                                                 comm, result, errors);
     for (int i = 0; names && all && i < count; i++)
         if (!kept || !kept[i])
             free(all[i]);

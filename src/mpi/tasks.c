@@ -55,7 +55,7 @@ static bool look_at_requests(struct mpi_wait *wait)
     struct binding *b = PS_CONTAINER_OF(wait, struct binding, wait);
     int flag = 1;
     for (; wait->at < wait->count; wait->at++)
-        if (mpi_own.MPI_Request_get_status(b->request[wait->at], &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && !flag)
+        if (MPI_OWN(MPI_Request_get_status)(b->request[wait->at], &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && !flag)
             return false;
     return true;
 }
@@ -63,14 +63,8 @@ static bool look_at_requests(struct mpi_wait *wait)
 /* --- Fortran's handles and statuses --- */
 
 #ifdef OPEN_MPI
-static MPI_Request request_of(MPI_Fint handle)
-{
-    return ((MPI_Request(*)(MPI_Fint))mpi_find("PMPI_Request_f2c"))(handle);
-}
-static MPI_Fint handle_of(MPI_Request request)
-{
-    return ((MPI_Fint(*)(MPI_Request))mpi_find("PMPI_Request_c2f"))(request);
-}
+static MPI_Request request_of(MPI_Fint handle) { return MPI_OWN(MPI_Request_f2c)(handle); }
+static MPI_Fint handle_of(MPI_Request request) { return MPI_OWN(MPI_Request_c2f)(request); }
 #else /* macros there */
 static MPI_Request request_of(MPI_Fint handle) { return MPI_Request_f2c(handle); }
 static MPI_Fint handle_of(MPI_Request request) { return MPI_Request_c2f(request); }
@@ -86,9 +80,8 @@ static bool ignores(const MPI_Fint *statuses)
 /* Frees them. */
 static void give_statuses(int count, MPI_Status *from, MPI_Fint *to)
 {
-    int (*copy)(const MPI_Status *, MPI_Fint *) = (int (*)(const MPI_Status *, MPI_Fint *))mpi_find("PMPI_Status_c2f");
     for (int i = 0; i < count && to; i++)
-        copy(&from[i], to + (size_t)i * (sizeof(MPI_Status) / sizeof(MPI_Fint)));
+        MPI_OWN(MPI_Status_c2f)(&from[i], to + (size_t)i * (sizeof(MPI_Status) / sizeof(MPI_Fint)));
     free(from);
 }
 
@@ -108,7 +101,7 @@ bool mpi_tasks_finished(void) { return ps_load_acquire(&finished) != NULL; }
 
 static void complete(struct binding *b)
 {
-    mpi_own.MPI_Waitall(b->wait.count, b->request, b->statuses);
+    MPI_OWN(MPI_Waitall)(b->wait.count, b->request, b->statuses);
     if (b->fortran)
         give_statuses(b->wait.count, b->statuses, b->to_fortran);
     b->layer->release(b->task);
@@ -152,7 +145,7 @@ PS_EXPORT int TAMPI_Iwait(MPI_Request *request, MPI_Status *status)
 {
     int flag = 0;
     mpi_mode_now();
-    int error = mpi_own.MPI_Test(request, &flag, status);
+    int error = MPI_OWN(MPI_Test)(request, &flag, status);
     if (error || flag)
         return error;
     /* one status is an array of one; the two that stand for none differ in MPICH */
@@ -164,7 +157,7 @@ PS_EXPORT int TAMPI_Iwaitall(int count, MPI_Request requests[], MPI_Status statu
 {
     int flag = 0;
     mpi_mode_now();
-    int error = mpi_own.MPI_Testall(count, requests, &flag, statuses);
+    int error = MPI_OWN(MPI_Testall)(count, requests, &flag, statuses);
     if (error || flag)
         return error;
     return bind(count, requests, statuses, false, NULL) ? MPI_SUCCESS : MPI_Waitall(count, requests, statuses);
@@ -178,7 +171,7 @@ static int wait_for_fortran(int count, MPI_Request *requests, MPI_Fint *to)
     int flag = 0, error;
     if (!statuses)
         return MPI_ERR_NO_MEM;
-    error = mpi_own.MPI_Testall(count, requests, &flag, statuses);
+    error = MPI_OWN(MPI_Testall)(count, requests, &flag, statuses);
     if (!error && !flag && bind(count, requests, statuses, true, to))
         return MPI_SUCCESS;
     if (!error && !flag)
