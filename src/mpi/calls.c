@@ -157,24 +157,6 @@ PS_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *messag
     return error;
 }
 
-PS_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
-{
-    bool aware = mpi_aware();
-    int error = MPI_OWN(MPI_Iprobe)(source, tag, comm, flag, status);
-    if (aware && !error && !*flag)
-        mpi_tested_in_vain();
-    return error;
-}
-
-PS_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
-{
-    bool aware = mpi_aware();
-    int error = MPI_OWN(MPI_Improbe)(source, tag, comm, flag, message, status);
-    if (aware && !error && !*flag)
-        mpi_tested_in_vain();
-    return error;
-}
-
 /* --- requests --- */
 
 /* A thread that waits for requests of the program's tests them itself, in turn with the other threads of its vp, in two
@@ -279,67 +261,32 @@ PS_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int
     return error;
 }
 
-PS_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
-{
-    bool aware = mpi_aware();
-    int error = MPI_OWN(MPI_Test)(request, flag, status);
-    if (aware && !error && !*flag)
-        mpi_tested_in_vain();
-    return error;
-}
+/* --- tests --- */
 
-PS_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
-{
-    bool aware = mpi_aware();
-    int error = MPI_OWN(MPI_Testall)(count, requests, flag, statuses);
-    if (aware && !error && !*flag)
-        mpi_tested_in_vain();
-    return error;
-}
+/* A thread that tests in vain lets another one run. found: whether it has found something. */
+#define TEST(name, found, parameters, ...)            \
+    PS_EXPORT int MPI_##name parameters               \
+    {                                                 \
+        bool aware = mpi_aware();                     \
+        int error = MPI_OWN(MPI_##name)(__VA_ARGS__); \
+        if (aware && !error && !(found))              \
+            mpi_tested_in_vain();                     \
+        return error;                                 \
+    }
 
-PS_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
-{
-    bool aware = mpi_aware();
-    int error = MPI_OWN(MPI_Testany)(count, requests, index, flag, status);
-    if (aware && !error && !*flag)
-        mpi_tested_in_vain();
-    return error;
-}
-
-PS_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[])
-{
-    bool aware = mpi_aware();
-    int error = MPI_OWN(MPI_Testsome)(count, requests, outcount, indices, statuses);
-    if (aware && !error && *outcount == 0)
-        mpi_tested_in_vain();
-    return error;
-}
-
-PS_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
-{
-    bool aware = mpi_aware();
-    int error = MPI_OWN(MPI_Request_get_status)(request, flag, status);
-    if (aware && !error && !*flag)
-        mpi_tested_in_vain();
-    return error;
-}
-
-PS_EXPORT int MPI_Win_test(MPI_Win win, int *flag)
-{
-    bool aware = mpi_aware();
-    int error = MPI_OWN(MPI_Win_test)(win, flag);
-    if (aware && !error && !*flag)
-        mpi_tested_in_vain();
-    return error;
-}
-
+TEST(Iprobe, *flag, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status), source, tag, comm, flag,
+     status)
+TEST(Improbe, *flag, (int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status), source,
+     tag, comm, flag, message, status)
+TEST(Test, *flag, (MPI_Request * request, int *flag, MPI_Status *status), request, flag, status)
+TEST(Testall, *flag, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]), count, requests, flag,
+     statuses)
+TEST(Testany, *flag, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status), count, requests,
+     index, flag, status)
+TEST(Testsome, *outcount != 0, (int count, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[]),
+     count, requests, outcount, indices, statuses)
+TEST(Request_get_status, *flag, (MPI_Request request, int *flag, MPI_Status *status), request, flag, status)
+TEST(Win_test, *flag, (MPI_Win win, int *flag), win, flag)
 #if MPI_VERSION >= 4
-PS_EXPORT int MPI_Parrived(MPI_Request request, int partition, int *flag)
-{
-    bool aware = mpi_aware();
-    int error = MPI_OWN(MPI_Parrived)(request, partition, flag);
-    if (aware && !error && !*flag)
-        mpi_tested_in_vain();
-    return error;
-}
+TEST(Parrived, *flag, (MPI_Request request, int partition, int *flag), request, partition, flag)
 #endif

@@ -63,26 +63,17 @@ PS_EXPORT int CALL(MPI_Recv)(void *buf, COUNT count, MPI_Datatype type, int sour
                              : MPI_OWN(CALL(MPI_Recv))(buf, count, type, source, tag, comm, status);
 }
 
-PS_EXPORT int CALL(MPI_Send)(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
-{
-    if (!caller_can_wait())
-        return MPI_OWN(CALL(MPI_Send))(buf, count, type, dest, tag, comm);
-    FINISH(MPI_OWN(CALL(MPI_Isend))(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
-}
-
-PS_EXPORT int CALL(MPI_Ssend)(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
-{
-    if (!caller_can_wait())
-        return MPI_OWN(CALL(MPI_Ssend))(buf, count, type, dest, tag, comm);
-    FINISH(MPI_OWN(CALL(MPI_Issend))(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
-}
-
-PS_EXPORT int CALL(MPI_Rsend)(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
-{
-    if (!caller_can_wait())
-        return MPI_OWN(CALL(MPI_Rsend))(buf, count, type, dest, tag, comm);
-    FINISH(MPI_OWN(CALL(MPI_Irsend))(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);
-}
+#define SENDS(name, nonblocking)                                                                                \
+    PS_EXPORT int CALL(name)(const void *buf, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) \
+    {                                                                                                           \
+        if (!caller_can_wait())                                                                                 \
+            return MPI_OWN(CALL(name))(buf, count, type, dest, tag, comm);                                      \
+        FINISH(MPI_OWN(CALL(nonblocking))(buf, count, type, dest, tag, comm, &request), MPI_STATUS_IGNORE);     \
+    }
+SENDS(MPI_Send, MPI_Isend)
+SENDS(MPI_Ssend, MPI_Issend)
+SENDS(MPI_Rsend, MPI_Irsend)
+#undef SENDS
 
 PS_EXPORT int CALL(MPI_Mrecv)(void *buf, COUNT count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
 {
