@@ -3,23 +3,13 @@
  *
  * Each starts Open MPI's own Fortran form of the nonblocking call, waits, and completes the request by the Fortran
  * form of test or wait. So addresses that mean something (MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE) are never
- * looked at here; handles become C's only to be asked whether they are complete. fortran_apart.c has the calls that
- * have no nonblocking form. */
+ * looked at here; handles become C's only to be asked whether they are complete. fortran_waits.c has the calls
+ * that wait for what there is already, fortran_apart.c those that have no nonblocking form. */
 #include "fortran.h"
 
 #ifdef OPEN_MPI
 
-#include <string.h>
-
-#include "TAMPI.h"
-
-/* What is defined below, for the calls that wait. */
-PS_EXPORT void ompi_test_f(MPI_Fint *request, MPI_Fint *flag, void *status, MPI_Fint *error);
-PS_EXPORT void ompi_testall_f(P4, MPI_Fint *error);
-
-static MPI_Request handle(MPI_Fint request) { return MPI_OWN(MPI_Request_f2c)(request); }
 static bool predefined(const void *op) { return mpi_op_predefined(MPI_OWN(MPI_Op_f2c)(*(const MPI_Fint *)op)); }
-static MPI_Comm communicator(const void *comm) { return MPI_OWN(MPI_Comm_f2c)(*(const MPI_Fint *)comm); }
 static MPI_Fint packed(void) { return MPI_OWN(MPI_Type_c2f)(mpi_packed()); }
 
 static void finish(MPI_Fint *request, void *status, MPI_Fint *error)
@@ -29,7 +19,7 @@ static void finish(MPI_Fint *request, void *status, MPI_Fint *error)
     OWN(test, T3)(request, &flag, status, error);
     if (flag || *error)
         return;
-    MPI_Request r = handle(*request);
+    MPI_Request r = MPI_OWN(MPI_Request_f2c)(*request);
     mpi_await_one(&r);
     OWN(wait, T2)(request, status, error);
 }
@@ -95,49 +85,6 @@ PS_EXPORT void ompi_sendrecv_f(P11, void *status, MPI_Fint *error)
 }
 SPELLINGS(sendrecv, SENDRECV)
 
-/* Until there is a message: C's probe, which looks at nothing but numbers and a handle. */
-static MPI_Fint await_message(const void *source, const void *tag, const void *comm)
-{
-    MPI_Status seen;
-    return MPI_Probe(*(const MPI_Fint *)source, *(const MPI_Fint *)tag, communicator(comm), &seen);
-}
-
-PS_EXPORT void ompi_probe_f(P3, void *status, MPI_Fint *error);
-PS_EXPORT void ompi_probe_f(P3, void *status, MPI_Fint *error)
-{
-    MPI_Fint flag = 0;
-    if (!fortran_caller_can_wait()) {
-        OWN(probe, T4)(A3, status, error);
-        return;
-    }
-    for (;
-         ;) { /* a message that is there stays there: C's probe waits, Fortran's finds it and knows the status's form */
-        OWN(iprobe, T5)(A3, &flag, status, error);
-        if (flag || *error)
-            return;
-        *error = await_message(A3);
-        if (*error)
-            return;
-    }
-}
-SPELLINGS(probe, PROBE)
-
-PS_EXPORT void ompi_mprobe_f(P3, void *message, void *status, MPI_Fint *error);
-PS_EXPORT void ompi_mprobe_f(P3, void *message, void *status, MPI_Fint *error)
-{
-    MPI_Fint flag = 0;
-    if (!fortran_caller_can_wait()) {
-        OWN(mprobe, T5)(A3, message, status, error);
-        return;
-    }
-    for (;;) { /* another thread may take the message that the probe has seen */
-        OWN(improbe, T6)(A3, &flag, message, status, error);
-        if (flag || *error || (*error = await_message(A3)) != MPI_SUCCESS)
-            return;
-    }
-}
-SPELLINGS(mprobe, MPROBE)
-
 PS_EXPORT void ompi_mrecv_f(P4, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_mrecv_f(P4, void *status, MPI_Fint *error)
 {
@@ -183,125 +130,7 @@ PS_EXPORT void ompi_sendrecv_replace_f(P8, void *status, MPI_Fint *error)
 }
 SPELLINGS(sendrecv_replace, SENDRECV_REPLACE)
 
-/* --- requests --- */
-
-/* C's handles of Fortran's; NULL: no memory, then MPI waits itself. */
-static MPI_Request *handles(MPI_Request *few, int enough, const void *count, const MPI_Fint *requests)
-{
-    MPI_Fint n = *(const MPI_Fint *)count;
-    MPI_Request *all = n <= enough ? few : malloc((size_t)n * sizeof *all);
-    for (MPI_Fint i = 0; all && i < n; i++)
-        all[i] = handle(requests[i]);
-    return all;
-}
-#define FEW 32
-
-PS_EXPORT void ompi_wait_f(MPI_Fint *request, void *status, MPI_Fint *error);
-PS_EXPORT void ompi_wait_f(MPI_Fint *request, void *status, MPI_Fint *error)
-{
-    MPI_Fint flag = 0;
-    *error = MPI_SUCCESS;
-    if (!fortran_caller_can_wait())
-        OWN(wait, T2)(request, status, error);
-    else if (!mpi_by_turns())
-        finish(request, status, error);
-    else
-        while (!flag && !*error)
-            ompi_test_f(request, &flag, status, error);
-}
-SPELLINGS(wait, WAIT)
-
-PS_EXPORT void ompi_waitall_f(MPI_Fint *count, MPI_Fint *requests, void *statuses, MPI_Fint *error);
-PS_EXPORT void ompi_waitall_f(MPI_Fint *count, MPI_Fint *requests, void *statuses, MPI_Fint *error)
-{
-    MPI_Fint flag = 0;
-    if (fortran_caller_can_wait() && *count > 0 && mpi_by_turns()) {
-        for (*error = MPI_SUCCESS; !flag && !*error;)
-            ompi_testall_f(count, requests, &flag, statuses, error);
-        return;
-    }
-    if (fortran_caller_can_wait() && *count > 0) {
-        MPI_Request few[FEW], *all = handles(few, FEW, count, requests);
-        if (all)
-            mpi_await_all(*count, all);
-        if (all != few)
-            free(all);
-    }
-    OWN(waitall, T3)(count, requests, statuses, error);
-}
-SPELLINGS(waitall, WAITALL)
-
-/* Waits until one of them is complete; not where a test finds one. test: whether a test has found any, an error among
- * them. */
-static void await_any(MPI_Fint *count, MPI_Fint *requests, bool (*test)(void *), void *arg, bool *found)
-{
-    MPI_Request few[FEW], *all;
-    struct mpi_any any;
-    while (mpi_by_turns() && !(*found = test(arg)))
-        mpi_tested_in_vain();
-    if (*found || (*found = test(arg)) || !(all = handles(few, FEW, count, requests)))
-        return;
-    mpi_any_begin(&any, *count, all);
-    if (!(*found = test(arg)))
-        mpi_any_wait(&any);
-    mpi_any_end(&any);
-    if (all != few)
-        free(all);
-}
-
-struct some {
-    MPI_Fint *count, *requests, *out, *indices, *error;
-    void *status;
-};
-
-static bool test_any(void *arg)
-{
-    struct some *s = arg;
-    MPI_Fint flag = 0;
-    OWN(testany, T5)(s->count, s->requests, s->out, &flag, s->status, s->error);
-    return flag || *s->error;
-}
-static bool test_some(void *arg)
-{
-    struct some *s = arg;
-    OWN(testsome, T5)(s->count, s->requests, s->out, s->indices, s->status, s->error);
-    return *s->out || *s->error;
-}
-
-PS_EXPORT void ompi_waitany_f(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *index, void *status, MPI_Fint *error);
-PS_EXPORT void ompi_waitany_f(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *index, void *status, MPI_Fint *error)
-{
-    bool found = false;
-    struct some s = {count, requests, index, NULL, error, status};
-    if (fortran_caller_can_wait() && *count > 0)
-        await_any(count, requests, test_any, &s, &found);
-    if (!found)
-        OWN(waitany, T4)(count, requests, index, status, error);
-}
-SPELLINGS(waitany, WAITANY)
-
-PS_EXPORT void ompi_waitsome_f(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *out, MPI_Fint *indices, void *statuses,
-                               MPI_Fint *error);
-PS_EXPORT void ompi_waitsome_f(MPI_Fint *count, MPI_Fint *requests, MPI_Fint *out, MPI_Fint *indices, void *statuses,
-                               MPI_Fint *error)
-{
-    bool found = false;
-    struct some s = {count, requests, out, indices, error, statuses};
-    if (fortran_caller_can_wait() && *count > 0)
-        await_any(count, requests, test_some, &s, &found);
-    if (!found)
-        OWN(waitsome, T5)(count, requests, out, indices, statuses, error);
-}
-SPELLINGS(waitsome, WAITSOME)
-
-PS_EXPORT void ompi_test_f(MPI_Fint *request, MPI_Fint *flag, void *status, MPI_Fint *error)
-{
-    bool aware = mpi_aware();
-    OWN(test, T3)(request, flag, status, error);
-    if (aware && !*flag && !*error)
-        mpi_tested_in_vain();
-}
-SPELLINGS(test, TEST)
+/* --- tests --- */
 
 /* n: of its arguments before the error; flag: the one that says whether it has found something. */
 #define TESTS(lower, UPPER, n, flag)                        \
@@ -315,6 +144,7 @@ SPELLINGS(test, TEST)
     }                                                       \
     SPELLINGS(lower, UPPER)
 
+TESTS(test, TEST, 3, b)
 TESTS(testall, TESTALL, 4, c)
 TESTS(testany, TESTANY, 5, d)
 TESTS(testsome, TESTSOME, 5, c)
@@ -410,23 +240,6 @@ PS_EXPORT void ompi_grequest_start_f(P5, MPI_Fint *error)
     OWN(grequest_start, T5)(A5, error);
 }
 SPELLINGS(grequest_start, GREQUEST_START)
-
-/* --- beginning and end --- */
-
-PS_EXPORT void ompi_init_thread_f(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error);
-PS_EXPORT void ompi_init_thread_f(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)
-{
-    MPI_Fint multiple = MPI_THREAD_MULTIPLE;
-    bool tasks = *required == MPI_TASK_MULTIPLE;
-    OWN(init_thread, T2)(tasks ? &multiple : required, provided, error);
-    if (mpi_mode_now() == MPI_AWARE && tasks && !*error)
-        *provided = MPI_TASK_MULTIPLE;
-}
-SPELLINGS(init_thread, INIT_THREAD)
-
-PS_EXPORT void ompi_finalize_f(MPI_Fint *error);
-PS_EXPORT void ompi_finalize_f(MPI_Fint *error) { *error = MPI_Finalize(); }
-SPELLINGS(finalize, FINALIZE)
 
 #else
 typedef int mpi_fortran_is_c; /* an empty file is no C */

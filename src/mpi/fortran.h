@@ -1,4 +1,5 @@
-/* What the files for Fortran's calls share: fortran.c, fortran_apart.c, fortran08.c.
+/* What the files for Fortran's calls share: fortran.c, fortran_waits.c,
+ * fortran_apart.c, fortran08.c.
  *
  * A Fortran call has addresses alone, and behind them the lengths of its character arguments, which fit where an
  * address does. T: their types, P: parameters, A: arguments, of as many as the name says. */
@@ -55,6 +56,13 @@ static inline bool fortran_caller_can_wait(void)
 {
     void *thread;
     return mpi_aware() && mpi_threads(&thread) != NULL;
+}
+
+/* An error argument that the program leaves out has no address. */
+static inline void answer_error(MPI_Fint *wanted, MPI_Fint error)
+{
+    if (wanted)
+        *wanted = error;
 }
 
 #ifdef OPEN_MPI

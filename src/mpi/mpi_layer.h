@@ -6,8 +6,9 @@
  *   collective.c   the same, collective calls and file access
  *   apart.c     those that have no nonblocking form
  *   message_calls.h, collective_calls.h   parts of calls.c and collective.c, once for each type of counts
- *   fortran.c, fortran_apart.c   Open MPI's Fortran calls (MPICH's call the C ones)
+ *   fortran.c   Open MPI's Fortran calls (MPICH's call the C ones)
  *   fortran08.c   the calls of the module mpi_f08 that go to PMPI past all of these
+ *   fortran_waits.c, fortran_apart.c   of both, the calls that wait for requests, and those that go apart
  *   tasks.c     TAMPI's interface
  *   tools.c     profilers and others that stand before MPI
  *   spawn.c     processes that a program starts

@@ -1,0 +1,194 @@
+/* Fortran's calls that wait for messages and requests that there are already, and the beginning and end of MPI: Open
+ * MPI's for mpif.h and its modules, MPICH's for mpi_f08. (MPICH's mpif.h and `use mpi` call C's.)
+ *
+ * Each call waits first, and then calls MPI's own Fortran procedure, which no longer blocks. So statuses, and the
+ * addresses that stand for none, are that procedure's own affair. Handles become C's only to be asked whether they are
+ * complete. */
+#include "fortran.h"
+
+#include "TAMPI.h"
+
+#ifdef OPEN_MPI
+#define WAITS(lower, UPPER, ...)                              \
+    PS_EXPORT void ompi_##lower##_f(__VA_ARGS__, MPI_Fint *); \
+    SPELLINGS(lower, UPPER)                                   \
+    PS_EXPORT void ompi_##lower##_f(__VA_ARGS__, MPI_Fint *wanted)
+static MPI_Request handle(MPI_Fint request) { return MPI_OWN(MPI_Request_f2c)(request); }
+static MPI_Comm communicator(MPI_Fint comm) { return MPI_OWN(MPI_Comm_f2c)(comm); }
+#else
+#define OWN(lower, ...) OWN_SYMBOL("mpi_" #lower "_f08_", __VA_ARGS__, MPI_Fint *)
+#define WAITS(lower, UPPER, ...)                                \
+    PS_EXPORT void mpi_##lower##_f08_(__VA_ARGS__, MPI_Fint *); \
+    PS_EXPORT void mpi_##lower##_f08_(__VA_ARGS__, MPI_Fint *wanted)
+/* A handle is the number that C has. */
+_Static_assert(sizeof(MPI_Request) == sizeof(MPI_Fint) && sizeof(MPI_Comm) == sizeof(MPI_Fint), "MPICH's handles");
+static MPI_Request handle(MPI_Fint request) { return request; }
+static MPI_Comm communicator(MPI_Fint comm) { return comm; }
+#endif
+
+/* --- beginning and end --- */
+
+WAITS(init_thread, INIT_THREAD, MPI_Fint *required, MPI_Fint *provided)
+{
+    MPI_Fint multiple = MPI_THREAD_MULTIPLE, error = MPI_SUCCESS;
+    bool tasks = *required == MPI_TASK_MULTIPLE;
+    OWN(init_thread, T2)(tasks ? &multiple : required, provided, &error);
+    if (mpi_mode_now() == MPI_AWARE && tasks && !error)
+        *provided = MPI_TASK_MULTIPLE;
+    answer_error(wanted, error);
+}
+
+#ifdef OPEN_MPI
+PS_EXPORT void ompi_finalize_f(MPI_Fint *error);
+PS_EXPORT void ompi_finalize_f(MPI_Fint *error) { *error = MPI_Finalize(); }
+SPELLINGS(finalize, FINALIZE)
+#else
+PS_EXPORT void mpi_finalize_f08_(MPI_Fint *wanted);
+PS_EXPORT void mpi_finalize_f08_(MPI_Fint *wanted) { answer_error(wanted, MPI_Finalize()); }
+#endif
+
+/* --- probes --- */
+
+/* Waits until there is a message. C's probe does that, which looks at nothing but numbers and a handle. */
+static MPI_Fint await_message(const MPI_Fint *source, const MPI_Fint *tag, const MPI_Fint *comm)
+{
+    MPI_Status seen;
+    return MPI_Probe(*source, *tag, communicator(*comm), &seen);
+}
+
+WAITS(probe, PROBE, MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, void *status)
+{
+    MPI_Fint flag = 0, error = MPI_SUCCESS;
+    if (!fortran_caller_can_wait())
+        OWN(probe, T4)(source, tag, comm, status, &error);
+    else
+        do /* another thread may take the message that C's probe has seen */
+            OWN(iprobe, T5)(source, tag, comm, &flag, status, &error);
+        while (!flag && !error && (error = await_message(source, tag, comm)) == MPI_SUCCESS);
+    answer_error(wanted, error);
+}
+
+WAITS(mprobe, MPROBE, MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, void *message, void *status)
+{
+    MPI_Fint flag = 0, error = MPI_SUCCESS;
+    if (!fortran_caller_can_wait())
+        OWN(mprobe, T5)(source, tag, comm, message, status, &error);
+    else
+        do
+            OWN(improbe, T6)(source, tag, comm, &flag, message, status, &error);
+        while (!flag && !error && (error = await_message(source, tag, comm)) == MPI_SUCCESS);
+    answer_error(wanted, error);
+}
+
+/* --- requests --- */
+
+/* C's handles of Fortran's; NULL: no memory, then MPI waits itself. */
+#define FEW 32
+static MPI_Request *handles(MPI_Request few[FEW], MPI_Fint n, const MPI_Fint *requests)
+{
+    MPI_Request *all = n <= FEW ? few : malloc((size_t)n * sizeof *all);
+    for (MPI_Fint i = 0; all && i < n; i++)
+        all[i] = handle(requests[i]);
+    return all;
+}
+
+static void await_all(MPI_Fint n, const MPI_Fint *requests)
+{
+    MPI_Request few[FEW], *all = handles(few, n, requests);
+    if (all)
+        mpi_await_all(n, all);
+    if (all != few)
+        free(all);
+}
+
+WAITS(wait, WAIT, MPI_Fint *request, void *status)
+{
+    MPI_Fint flag = 0, error = MPI_SUCCESS;
+    bool waits = fortran_caller_can_wait(), by_turns = waits && mpi_by_turns();
+    while (by_turns && !flag && !error) {
+        OWN(test, T3)(request, &flag, status, &error);
+        if (!flag && !error)
+            mpi_tested_in_vain();
+    }
+    if (waits && !by_turns)
+        await_all(1, request);
+    if (!by_turns)
+        OWN(wait, T2)(request, status, &error);
+    answer_error(wanted, error);
+}
+
+WAITS(waitall, WAITALL, MPI_Fint *count, MPI_Fint *requests, void *statuses)
+{
+    MPI_Fint flag = 0, error = MPI_SUCCESS;
+    bool waits = fortran_caller_can_wait() && *count > 0, by_turns = waits && mpi_by_turns();
+    while (by_turns && !flag && !error) {
+        OWN(testall, T4)(count, requests, &flag, statuses, &error);
+        if (!flag && !error)
+            mpi_tested_in_vain();
+    }
+    if (waits && !by_turns)
+        await_all(*count, requests);
+    if (!by_turns)
+        OWN(waitall, T3)(count, requests, statuses, &error);
+    answer_error(wanted, error);
+}
+
+struct some {
+    MPI_Fint *count, *requests, *out, *indices, error;
+    void *status;
+};
+
+static bool found_any(struct some *s)
+{
+    MPI_Fint flag = 0;
+    OWN(testany, T5)(s->count, s->requests, s->out, &flag, s->status, &s->error);
+    return flag || s->error;
+}
+static bool found_some(struct some *s)
+{
+    *s->out = 0;
+    OWN(testsome, T5)(s->count, s->requests, s->out, s->indices, s->status, &s->error);
+    return *s->out || s->error;
+}
+
+/* Until a test finds something, an error perhaps, or one of the requests is complete. Whether a test has found it. */
+static bool await_any(struct some *s, bool (*found)(struct some *))
+{
+    MPI_Request few[FEW], *all;
+    struct mpi_any any;
+    if (!fortran_caller_can_wait() || *s->count <= 0)
+        return false;
+    while (mpi_by_turns()) {
+        if (found(s))
+            return true;
+        mpi_tested_in_vain();
+    }
+    if (found(s))
+        return true;
+    if (!(all = handles(few, *s->count, s->requests)))
+        return false;
+    mpi_any_begin(&any, *s->count, all);
+    bool yes = found(s);
+    if (!yes)
+        mpi_any_wait(&any);
+    mpi_any_end(&any);
+    if (all != few)
+        free(all);
+    return yes;
+}
+
+WAITS(waitany, WAITANY, MPI_Fint *count, MPI_Fint *requests, MPI_Fint *index, void *status)
+{
+    struct some s = {count, requests, index, NULL, MPI_SUCCESS, status};
+    if (!await_any(&s, found_any))
+        OWN(waitany, T4)(count, requests, index, status, &s.error);
+    answer_error(wanted, s.error);
+}
+
+WAITS(waitsome, WAITSOME, MPI_Fint *count, MPI_Fint *requests, MPI_Fint *out, MPI_Fint *indices, void *statuses)
+{
+    struct some s = {count, requests, out, indices, MPI_SUCCESS, statuses};
+    if (!await_any(&s, found_some))
+        OWN(waitsome, T5)(count, requests, out, indices, statuses, &s.error);
+    answer_error(wanted, s.error);
+}
