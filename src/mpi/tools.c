@@ -13,11 +13,10 @@
  * Rejected: to export PMPI_X here. MPI's own libraries call one another by these names, with locks held, and must not
  * wait here. Rejected: to look at the caller's address. A tool's last call is a jump, so the address is not the
  * tool's. */
+#include "loaded_object.h"
 #include "mpi_layer.h"
 
 #include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -25,12 +24,8 @@
 #define OBJECTS_MAX 512
 
 struct loaded {
+    struct ps_loaded o;
     ElfW(Addr) base, relro, relro_end; /* what is read-only once it is relocated */
-    const ElfW(Sym) * symbols;
-    const char *names;
-    const ElfW(Rela) * table[2];
-    size_t entries[2];
-    void *inside; /* an address in it */
     const char *path;
 };
 
@@ -39,71 +34,43 @@ static unsigned num_objects;
 
 static int note_object(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
-    struct loaded *o = &objects[num_objects];
-    const ElfW(Dyn) *d = NULL;
+    struct loaded *l = &objects[num_objects];
     (void)bytes, (void)arg;
     if (num_objects == OBJECTS_MAX)
         return 1;
-    *o = (struct loaded){.base = info->dlpi_addr, .path = info->dlpi_name};
+    *l = (struct loaded){.o = ps_loaded_of(info), .base = info->dlpi_addr, .path = info->dlpi_name};
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        if (p->p_type == PT_DYNAMIC)
-            d = o->inside = (void *)(o->base + p->p_vaddr);
         if (p->p_type == PT_GNU_RELRO)
-            o->relro = o->base + p->p_vaddr, o->relro_end = o->relro + p->p_memsz;
+            l->relro = l->base + p->p_vaddr, l->relro_end = l->relro + p->p_memsz;
     }
-    for (; d && d->d_tag != DT_NULL; d++) {
-        ElfW(Addr) at = d->d_un.d_ptr < o->base ? d->d_un.d_ptr + o->base : d->d_un.d_ptr;
-        switch (d->d_tag) {
-        case DT_SYMTAB:
-            o->symbols = (const void *)at;
-            break;
-        case DT_STRTAB:
-            o->names = (const void *)at;
-            break;
-        case DT_JMPREL:
-            o->table[0] = (const void *)at;
-            break;
-        case DT_PLTRELSZ:
-            o->entries[0] = d->d_un.d_val / sizeof(ElfW(Rela));
-            break;
-        case DT_RELA:
-            o->table[1] = (const void *)at;
-            break;
-        case DT_RELASZ:
-            o->entries[1] = d->d_un.d_val / sizeof(ElfW(Rela));
-            break;
-        default:
-            break;
-        }
-    }
-    num_objects += o->symbols && o->names;
+    num_objects += l->o.symbols && l->o.strings;
     return 0;
 }
 
 /* The name that the reference is to, if it is a PMPI one of another object's; else NULL. */
-static const char *asks_pmpi(const struct loaded *o, const ElfW(Rela) * r)
+static const char *asks_pmpi(const struct loaded *l, const ElfW(Rela) * r)
 {
-    const ElfW(Sym) *s = &o->symbols[ELF64_R_SYM(r->r_info)];
-    const char *name = o->names + s->st_name;
+    const ElfW(Sym) *s = &l->o.symbols[ELF64_R_SYM(r->r_info)];
+    const char *name = l->o.strings + s->st_name;
     bool asked = s->st_shndx == SHN_UNDEF && (strncmp(name, "PMPI_", 5) == 0 || strncmp(name, "pmpi_", 5) == 0);
     return asked ? name : NULL;
 }
 
-static bool defines(const struct loaded *o, const char *name)
+static bool defines(const struct loaded *l, const char *name)
 {
     Dl_info here, there;
-    void *handle = dlopen(*o->path ? o->path : NULL, RTLD_LAZY | RTLD_NOLOAD);
+    void *handle = dlopen(*l->path ? l->path : NULL, RTLD_LAZY | RTLD_NOLOAD);
     void *symbol = handle ? dlsym(handle, name) : NULL;
     if (handle)
         dlclose(handle);
-    return symbol && dladdr(symbol, &there) && dladdr(o->inside, &here) && here.dli_fbase == there.dli_fbase;
+    return symbol && dladdr(symbol, &there) && dladdr(l->o.section, &here) && here.dli_fbase == there.dli_fbase;
 }
 
-static void write_entry(const struct loaded *o, ElfW(Addr) at, void *value)
+static void write_entry(const struct loaded *l, ElfW(Addr) at, void *value)
 {
     ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE), from = at & -page;
-    bool locked = at >= o->relro && at < (o->relro_end & -page);
+    bool locked = at >= l->relro && at < (l->relro_end & -page);
     if (locked && mprotect((void *)from, page, PROT_READ | PROT_WRITE) != 0)
         return;
     *(void **)at = value;
@@ -112,16 +79,16 @@ static void write_entry(const struct loaded *o, ElfW(Addr) at, void *value)
 }
 
 /* own: this library. write: false: only whether it is a tool. */
-static bool lead(const struct loaded *o, void *own, bool write)
+static bool lead(const struct loaded *l, void *own, bool write)
 {
     for (int t = 0; t < 2; t++)
-        for (size_t i = 0; o->table[t] && i < o->entries[t]; i++) {
-            const ElfW(Rela) *r = &o->table[t][i];
-            const char *name = asks_pmpi(o, r);
+        for (size_t i = 0; l->o.relocations[t] && i < l->o.num_relocations[t]; i++) {
+            const ElfW(Rela) *r = &l->o.relocations[t][i];
+            const char *name = asks_pmpi(l, r);
             void *answer = name ? dlsym(own, name + 1) : NULL;
             if (answer && write && r->r_addend == 0)
-                write_entry(o, o->base + r->r_offset, answer);
-            else if (answer && defines(o, name + 1))
+                write_entry(l, l->base + r->r_offset, answer);
+            else if (answer && defines(l, name + 1))
                 return true;
         }
     return write;

@@ -15,6 +15,7 @@
 #include "tls_objects.h"
 
 #include "atomic.h"
+#include "loaded_object.h"
 #include "os.h"
 #include "tls.h"
 
@@ -193,62 +194,19 @@ static unsigned kind_of_symbol(const char *symbol)
     return is_of_a_thread(symbol) ? ASKS_STATE : 0;
 }
 
-struct dynamic {
-    const char *strings;
-    const ElfW(Sym) * symbols;
-    const char *table[2]; /* of relocations: all but those of calls, those of calls */
-    size_t bytes[2];
-};
-
-/* The dynamic linker adds the object's address to what stands here, but not on every processor. */
-static const char *dynamic_place(const struct dl_phdr_info *info, ElfW(Addr) value)
-{
-    return (const char *)(value < info->dlpi_addr ? value + info->dlpi_addr : value);
-}
-
-static struct dynamic read_loaded_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * entry)
-{
-    struct dynamic d = {0};
-    for (; entry->d_tag != DT_NULL; entry++) {
-        switch (entry->d_tag) {
-        case DT_STRTAB:
-            d.strings = dynamic_place(info, entry->d_un.d_ptr);
-            break;
-        case DT_SYMTAB:
-            d.symbols = (const ElfW(Sym) *)(const void *)dynamic_place(info, entry->d_un.d_ptr);
-            break;
-        case DT_RELA:
-            d.table[0] = dynamic_place(info, entry->d_un.d_ptr);
-            break;
-        case DT_RELASZ:
-            d.bytes[0] = entry->d_un.d_val;
-            break;
-        case DT_JMPREL:
-            d.table[1] = dynamic_place(info, entry->d_un.d_ptr);
-            break;
-        case DT_PLTRELSZ:
-            d.bytes[1] = entry->d_un.d_val;
-            break;
-        default:
-            break;
-        }
-    }
-    return d;
-}
-
 /* Whether the object's relocations name one of those calls. (Its symbol table's length is written nowhere.) */
-static bool asks_for_thread_state(const struct dl_phdr_info *info, const ElfW(Dyn) * dynamic)
+static bool asks_for_thread_state(const struct dl_phdr_info *info)
 {
-    struct dynamic d = read_loaded_dynamic(info, dynamic);
-    if (d.strings == NULL || d.symbols == NULL)
+    struct ps_loaded object = ps_loaded_of(info);
+    if (object.strings == NULL || object.symbols == NULL)
         return false;
     unsigned asks = 0;
     for (unsigned t = 0; t < 2; t++) {
-        const ElfW(Rela) *rela = (const ElfW(Rela) *)(const void *)d.table[t];
-        for (size_t i = 0; rela != NULL && i < d.bytes[t] / sizeof *rela; i++) {
+        const ElfW(Rela) *rela = object.relocations[t];
+        for (size_t i = 0; rela != NULL && i < object.num_relocations[t]; i++) {
             size_t symbol = sizeof(void *) == 8 ? (size_t)(rela[i].r_info >> 32) : (size_t)(rela[i].r_info >> 8);
-            if (symbol != 0 && d.symbols[symbol].st_shndx == SHN_UNDEF)
-                asks |= kind_of_symbol(d.strings + d.symbols[symbol].st_name);
+            if (symbol != 0 && object.symbols[symbol].st_shndx == SHN_UNDEF)
+                asks |= kind_of_symbol(object.strings + object.symbols[symbol].st_name);
         }
     }
     return asks & ASKS_STATE || (asks & ASKS_ERRNO && asks & ASKS_OPENMP);
@@ -257,22 +215,19 @@ static bool asks_for_thread_state(const struct dl_phdr_info *info, const ElfW(Dy
 static int look_at_object(struct dl_phdr_info *info, size_t bytes, void *wanted)
 {
     bool has_tls = false, is_ours = false;
-    const ElfW(Dyn) *dynamic = NULL;
     (void)bytes;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + segment->p_vaddr, here = (uintptr_t)&look_at_object;
         has_tls |= segment->p_type == PT_TLS && segment->p_memsz > 0;
         is_ours |= segment->p_type == PT_LOAD && here >= start && here < start + segment->p_memsz;
-        if (segment->p_type == PT_DYNAMIC)
-            dynamic = (const ElfW(Dyn) *)start;
     }
     /* Linked into the program itself, the runtime's variables cannot be told from the program's: the program counts. */
     bool is_program = info->dlpi_name == NULL || info->dlpi_name[0] == '\0';
     if (is_program ? has_tls : !is_ours && !is_indifferent(info->dlpi_name) && has_tls)
         *(bool *)wanted = true;
-    else if (!is_ours && dynamic != NULL && (is_program || !is_indifferent(info->dlpi_name)))
-        *(bool *)wanted |= asks_for_thread_state(info, dynamic);
+    else if (!is_ours && (is_program || !is_indifferent(info->dlpi_name)))
+        *(bool *)wanted |= asks_for_thread_state(info);
     return *(bool *)wanted;
 }
 

@@ -15,10 +15,10 @@
 #include "by_chance.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "loaded_object.h"
 #include "user.h"
 
 bool user_preloaded;
@@ -27,45 +27,19 @@ bool user_preloaded;
 
 #define CELLS 64
 
-/* An address of the dynamic section: the C library has made one of the offset, but where it may not write. */
-static const void *dynamic_address(const struct link_map *map, ElfW(Addr) value)
-{
-    return (const void *)(value < map->l_addr ? map->l_addr + value : value); // NOLINT(performance-no-int-to-ptr)
-}
-
 static bool is_runtime(const char *file)
 {
     return strncmp(file, "libgomp", 7) == 0 || strncmp(file, "libomp", 6) == 0 || strncmp(file, "libiomp5", 8) == 0;
 }
 
-/* What an object leaves undefined stands before the first symbol of its hash table. */
-static bool has_weak(const ElfW(Sym) * symbols, const char *strings, unsigned end, const char *name)
+static bool has_weak(const struct link_map *map, const char *name)
 {
-    for (unsigned i = 1; i < end; i++)
-        if (symbols[i].st_shndx == SHN_UNDEF && symbols[i].st_info >> 4 == STB_WEAK &&
-            strcmp(strings + symbols[i].st_name, name) == 0)
-            return true;
-    return false;
-}
-
-static bool look_up_name(const struct link_map *map, const char *name)
-{
-    const char *strings = NULL;
-    const ElfW(Sym) *symbols = NULL;
-    const uint32_t *hash = NULL;
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_STRTAB)
-            strings = dynamic_address(map, d->d_un.d_ptr);
-        else if (d->d_tag == DT_SYMTAB)
-            symbols = dynamic_address(map, d->d_un.d_ptr);
-        else if (d->d_tag == DT_GNU_HASH)
-            hash = dynamic_address(map, d->d_un.d_ptr);
-    if (strings == NULL || symbols == NULL || hash == NULL)
-        return false;
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_NEEDED && is_runtime(strings + d->d_un.d_val))
+    struct ps_loaded object = ps_loaded_at(map->l_addr, map->l_ld);
+    for (const ElfW(Dyn) *d = object.section; object.strings != NULL && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_NEEDED && is_runtime(object.strings + d->d_un.d_val))
             return false;
-    return has_weak(symbols, strings, hash[1], name);
+    uint32_t symbol = ps_loaded_wants(&object, name);
+    return symbol != 0 && object.symbols[symbol].st_info >> 4 == STB_WEAK;
 }
 
 PS_COLD PS_NOINLINE bool user_by_chance_slow(const void *caller, const char *name)
@@ -78,7 +52,7 @@ PS_COLD PS_NOINLINE bool user_by_chance_slow(const void *caller, const char *nam
     _Atomic uintptr_t *cell = &cells[(start >> 12) % CELLS];
     uintptr_t known = ps_load_relaxed(cell);
     if ((known & ~(uintptr_t)1) != start) {
-        known = start | look_up_name(found.dlfo_link_map, name);
+        known = start | has_weak(found.dlfo_link_map, name);
         ps_store_relaxed(cell, known);
     }
     return known & 1;

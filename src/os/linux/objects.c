@@ -22,6 +22,7 @@
  * Rejected: asking no more in any child (multiprocessing's import libraries there); looking at the lock itself (private
  * to the C library). */
 #include "atomic.h"
+#include "loaded_object.h"
 #include "os.h"
 
 #include <link.h>
@@ -107,16 +108,6 @@ bool os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void 
     return safe;
 }
 
-static const char *strings_of(const struct dl_phdr_info *info, const ElfW(Dyn) * section)
-{
-    for (const ElfW(Dyn) *d = section; d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_STRTAB) { /* the C library has made an address of the offset, but where it may not write */
-            ElfW(Addr) at = d->d_un.d_ptr < info->dlpi_addr ? info->dlpi_addr + d->d_un.d_ptr : d->d_un.d_ptr;
-            return (const char *)at; // NOLINT(performance-no-int-to-ptr)
-        }
-    return NULL;
-}
-
 struct needed {
     void (*visit)(const char *file, void *arg);
     void *arg;
@@ -125,17 +116,11 @@ struct needed {
 static int needed_of(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     const struct needed *n = arg;
+    struct ps_loaded object = ps_loaded_of(info);
     (void)bytes;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
-            continue;
-        ElfW(Addr) at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-        const ElfW(Dyn) *section = (const ElfW(Dyn) *)at; // NOLINT(performance-no-int-to-ptr)
-        const char *strings = strings_of(info, section);
-        for (const ElfW(Dyn) *d = section; strings != NULL && d->d_tag != DT_NULL; d++)
-            if (d->d_tag == DT_NEEDED)
-                n->visit(strings + d->d_un.d_val, n->arg);
-    }
+    for (const ElfW(Dyn) *d = object.section; object.strings != NULL && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_NEEDED)
+            n->visit(object.strings + d->d_un.d_val, n->arg);
     return 0;
 }
 

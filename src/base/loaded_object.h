@@ -1,0 +1,71 @@
+/* What the dynamic section of a loaded object tells: which names it needs, gives and wants of others.
+ *
+ * Reads memory that the dynamic linker has mapped. So the object must stay loaded meanwhile: callers are within
+ * dl_iterate_phdr, or in the object itself. */
+#ifndef PS_LOADED_OBJECT_H
+#define PS_LOADED_OBJECT_H
+
+#include <link.h>
+
+#include "compiler.h"
+
+struct ps_loaded {
+    const ElfW(Dyn) * section; /* NULL: there is none; then all else is NULL or 0 */
+    const char *strings;
+    const ElfW(Sym) * symbols;
+    const ElfW(Rela) * relocations[2]; /* all but those of calls, those of calls */
+    size_t num_relocations[2];
+    const uint32_t *hash; /* [1]: what it wants of others stands before this symbol; NULL: not known */
+};
+
+/* The object is at `base`. The dynamic linker makes addresses of offsets, but not where it may not write. */
+static inline struct ps_loaded ps_loaded_at(ElfW(Addr) base, const ElfW(Dyn) * section)
+{
+    struct ps_loaded o = {.section = section};
+    const uint32_t *old_hash = NULL;
+    for (const ElfW(Dyn) *d = section; d != NULL && d->d_tag != DT_NULL; d++) {
+        ElfW(Addr) value = d->d_un.d_ptr;
+        const void *at = (const void *)(value < base ? base + value : value); // NOLINT(performance-no-int-to-ptr)
+        if (d->d_tag == DT_STRTAB)
+            o.strings = at;
+        else if (d->d_tag == DT_SYMTAB)
+            o.symbols = at;
+        else if (d->d_tag == DT_RELA)
+            o.relocations[0] = at;
+        else if (d->d_tag == DT_JMPREL)
+            o.relocations[1] = at;
+        else if (d->d_tag == DT_RELASZ)
+            o.num_relocations[0] = value / sizeof(ElfW(Rela));
+        else if (d->d_tag == DT_PLTRELSZ)
+            o.num_relocations[1] = value / sizeof(ElfW(Rela));
+        else if (d->d_tag == DT_GNU_HASH)
+            o.hash = at;
+        else if (d->d_tag == DT_HASH)
+            old_hash = at;
+    }
+    if (o.hash == NULL)
+        o.hash = old_hash; /* [1] is the number of all symbols there */
+    return o;
+}
+
+static inline struct ps_loaded ps_loaded_of(const struct dl_phdr_info *info)
+{
+    const ElfW(Dyn) *section = NULL;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            section =
+                (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr); // NOLINT(performance-no-int-to-ptr)
+    return ps_loaded_at(info->dlpi_addr, section);
+}
+
+/* The number of the symbol that it wants of others by this name; 0: it wants none. */
+static inline uint32_t ps_loaded_wants(const struct ps_loaded *o, const char *name)
+{
+    bool known = o->strings != NULL && o->symbols != NULL && o->hash != NULL;
+    for (uint32_t i = 1; known && i < o->hash[1]; i++)
+        if (o->symbols[i].st_shndx == SHN_UNDEF && __builtin_strcmp(o->strings + o->symbols[i].st_name, name) == 0)
+            return i;
+    return 0;
+}
+
+#endif
