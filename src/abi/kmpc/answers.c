@@ -18,21 +18,19 @@
 #include "os.h"
 #include "place.h"
 
-#define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
-
 /* int omp_name(void), for both languages. */
-#define ANSWER(name, value)                                    \
-    PS_EXPORT int kmpc_##name(void) { return (value); }        \
-    AS(name);                                                  \
-    PS_EXPORT int32_t kmpc_##name##_(void) { return (value); } \
-    AS(name##_)
+#define ANSWER(name, value)                             \
+    PS_EXPORT int kmpc_##name(void) { return (value); } \
+    KMPC_FORTRAN(kmpc_##name);                          \
+    KMPC_AS(name);                                      \
+    KMPC_AS(name##_)
 
-/* void omp_name(int value). */
-#define SET(name, function)                                                   \
-    PS_EXPORT void kmpc_##name(int value) { function(value); }                \
-    AS(name);                                                                 \
-    PS_EXPORT void kmpc_##name##_(const int32_t *value) { function(*value); } \
-    AS(name##_)
+/* type omp_name(int value). */
+#define CALL(type, name, function)                                                   \
+    PS_EXPORT type kmpc_##name(int value) { return function(value); }                \
+    PS_EXPORT type kmpc_##name##_(const int32_t *value) { return function(*value); } \
+    KMPC_AS(name);                                                                   \
+    KMPC_AS(name##_)
 
 /* --- places --- */
 
@@ -74,13 +72,6 @@ static int kmpc_place_processors(int place, int *ids)
     return n;
 }
 
-static void partition(int *nums)
-{
-    struct ort_place place = kmpc_own_place();
-    for (unsigned i = 0; i < place.n; i++)
-        nums[i] = (int)(place.first + i);
-}
-
 /* Of the process, also where a thread of it has bound itself since. */
 static int num_procs(void)
 {
@@ -106,18 +97,21 @@ ANSWER(get_place_num, (int)kmpc_own_place().place);
 ANSWER(get_partition_num_places, (int)kmpc_own_place().n);
 ANSWER(get_proc_bind, policy());
 
-PS_EXPORT int kmpc_get_place_num_procs(int place) { return kmpc_place_processors(place, NULL); }
-AS(get_place_num_procs);
-PS_EXPORT int32_t kmpc_get_place_num_procs_(const int32_t *place) { return kmpc_place_processors(*place, NULL); }
-AS(get_place_num_procs_);
+static int place_num_procs_as_libomp(int place) { return kmpc_place_processors(place, NULL); }
+CALL(int, get_place_num_procs, place_num_procs_as_libomp);
 PS_EXPORT void kmpc_get_place_proc_ids(int place, int *ids) { kmpc_place_processors(place, ids); }
-AS(get_place_proc_ids);
+KMPC_AS(get_place_proc_ids);
 PS_EXPORT void kmpc_get_place_proc_ids_(const int32_t *place, int32_t *ids) { kmpc_place_processors(*place, ids); }
-AS(get_place_proc_ids_);
-PS_EXPORT void kmpc_get_partition_place_nums(int *nums) { partition(nums); }
-AS(get_partition_place_nums);
-PS_EXPORT void kmpc_get_partition_place_nums_(int32_t *nums) { partition(nums); }
-AS(get_partition_place_nums_);
+KMPC_AS(get_place_proc_ids_);
+PS_EXPORT void kmpc_get_partition_place_nums(int *nums)
+{
+    struct ort_place place = kmpc_own_place();
+    for (unsigned i = 0; i < place.n; i++)
+        nums[i] = (int)(place.first + i);
+}
+KMPC_FORTRAN(kmpc_get_partition_place_nums);
+KMPC_AS(get_partition_place_nums);
+KMPC_AS(get_partition_place_nums_);
 
 /* --- nesting, teams --- */
 
@@ -139,9 +133,9 @@ static void change_teams_thread_limit_as_libomp(int n)
 }
 
 ANSWER(get_nested, ort_icv(ort_self())->max_active_levels > 1);
-SET(set_nested, change_nested_as_libomp);
-SET(set_num_teams, change_num_teams_as_libomp);
-SET(set_teams_thread_limit, change_teams_thread_limit_as_libomp);
+CALL(void, set_nested, change_nested_as_libomp);
+CALL(void, set_num_teams, change_num_teams_as_libomp);
+CALL(void, set_teams_thread_limit, change_teams_thread_limit_as_libomp);
 
 /* --- pausing --- */
 
@@ -162,13 +156,10 @@ int kmpc_pause(int kind)
 static int kmpc_pause_device(int kind, int device) { return device == 0 || device == -1 ? kmpc_pause(kind) : 1; }
 
 PS_EXPORT int kmpc_pause_resource(int kind, int device) { return kmpc_pause_device(kind, device); }
-AS(pause_resource);
+KMPC_AS(pause_resource);
 PS_EXPORT int32_t kmpc_pause_resource_(const int32_t *kind, const int32_t *device)
 {
     return kmpc_pause_device(*kind, *device);
 }
-AS(pause_resource_);
-PS_EXPORT int kmpc_pause_resource_all(int kind) { return kmpc_pause(kind); }
-AS(pause_resource_all);
-PS_EXPORT int32_t kmpc_pause_resource_all_(const int32_t *kind) { return kmpc_pause(*kind); }
-AS(pause_resource_all_);
+KMPC_AS(pause_resource_);
+CALL(int, pause_resource_all, kmpc_pause);

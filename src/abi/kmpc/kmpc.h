@@ -187,4 +187,9 @@ static PS_ALWAYS_INLINE uint64_t kmpc_trips(uint64_t distance, uint64_t stride)
 bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out);
 enum { KMPC_SCHED_STATIC_CHUNKED = 33, KMPC_SCHED_STATIC = 34, KMPC_DISTRIBUTE_CHUNKED = 91, KMPC_DISTRIBUTE = 92 };
 
+/* The function kmpc_<name> is what programs that were linked with libomp call as omp_<name>. */
+#define KMPC_AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
+/* The function under Fortran's name too. Its arguments are addresses, or it has none. */
+#define KMPC_FORTRAN(name) extern __typeof__(name) name##_ __attribute__((alias(#name), visibility("default")))
+
 #endif

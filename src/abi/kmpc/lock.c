@@ -14,93 +14,37 @@ typedef struct ort_nest_lock nest;
 
 static const void *kmpc_lock_owner(void) { return ort_self()->task; }
 
-#define GIVEN(lock) KMPC_NOT_NULL(at, lock, "the lock")
+/* As compiled code calls it, and as the routine omp_<name>, for C and for Fortran. */
+#define LOCK(type, name, parameter, call)                                 \
+    PS_PREEMPTIBLE PS_EXPORT type __kmpc_##name(HEAD parameter)           \
+    {                                                                     \
+        KMPC_NOT_NULL(at, lock, "the lock");                              \
+        return call;                                                      \
+    }                                                                     \
+    PS_PREEMPTIBLE PS_EXPORT type kmpc_##name(parameter) { return call; } \
+    KMPC_FORTRAN(kmpc_##name);                                            \
+    KMPC_AS(name);                                                        \
+    KMPC_AS(name##_)
 
-PS_EXPORT void __kmpc_init_lock(HEAD word *lock)
-{
-    GIVEN(lock);
-    ort_routine_init(lock, 0);
-}
-PS_EXPORT void __kmpc_init_lock_with_hint(HEAD word *lock, uintptr_t hint)
-{
-    GIVEN(lock);
-    ort_routine_init(lock, hint);
-}
-PS_EXPORT void __kmpc_destroy_lock(HEAD word *lock)
-{
-    GIVEN(lock);
-    ort_routine_destroy(lock);
-}
-PS_EXPORT void __kmpc_set_lock(HEAD word *lock)
-{
-    GIVEN(lock);
-    ort_routine_set(lock);
-}
-PS_EXPORT void __kmpc_unset_lock(HEAD word *lock)
-{
-    GIVEN(lock);
-    ort_routine_unset(lock);
-}
-PS_PREEMPTIBLE PS_EXPORT int32_t __kmpc_test_lock(HEAD word *lock)
-{
-    GIVEN(lock);
-    return ort_routine_test(lock);
-}
-PS_EXPORT void __kmpc_init_nest_lock(HEAD nest **lock)
-{
-    GIVEN(lock);
-    ort_routine_init_nest(lock, 0);
-}
-PS_EXPORT void __kmpc_init_nest_lock_with_hint(HEAD nest **lock, uintptr_t hint)
-{
-    GIVEN(lock);
-    ort_routine_init_nest(lock, hint);
-}
-PS_EXPORT void __kmpc_destroy_nest_lock(HEAD nest **lock)
-{
-    GIVEN(lock);
-    ort_routine_destroy_nest(lock);
-}
-PS_EXPORT void __kmpc_set_nest_lock(HEAD nest **lock)
-{
-    GIVEN(lock);
-    ort_routine_set_nest(*lock, kmpc_lock_owner());
-}
-PS_EXPORT void __kmpc_unset_nest_lock(HEAD nest **lock)
-{
-    GIVEN(lock);
-    ort_routine_unset_nest(*lock);
-}
-PS_PREEMPTIBLE PS_EXPORT int32_t __kmpc_test_nest_lock(HEAD nest **lock)
-{
-    GIVEN(lock);
-    return ort_routine_test_nest(*lock, kmpc_lock_owner());
-}
-
-/* --- omp_..._lock@VERSION; Fortran's with an underscore --- */
-
-#define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
-#define BOTH(type, name, parameter, body)                                                                             \
-    PS_PREEMPTIBLE PS_EXPORT type kmpc_##name(parameter) body PS_PREEMPTIBLE PS_EXPORT type kmpc_##name##_(parameter) \
-        body AS(name);                                                                                                \
-    AS(name##_)
-
-BOTH(void, init_lock, word *lock, { ort_routine_init(lock, 0); });
-BOTH(void, destroy_lock, word *lock, { ort_routine_destroy(lock); });
-BOTH(void, set_lock, word *lock, { ort_routine_set(lock); });
-BOTH(void, unset_lock, word *lock, { ort_routine_unset(lock); });
-BOTH(int, test_lock, word *lock, { return ort_routine_test(lock); });
-BOTH(void, init_nest_lock, nest **lock, { ort_routine_init_nest(lock, 0); });
-BOTH(void, destroy_nest_lock, nest **lock, { ort_routine_destroy_nest(lock); });
-BOTH(void, set_nest_lock, nest **lock, { ort_routine_set_nest(*lock, kmpc_lock_owner()); });
-BOTH(void, unset_nest_lock, nest **lock, { ort_routine_unset_nest(*lock); });
-BOTH(int, test_nest_lock, nest **lock, { return ort_routine_test_nest(*lock, kmpc_lock_owner()); });
+LOCK(void, init_lock, word *lock, ort_routine_init(lock, 0));
+LOCK(void, destroy_lock, word *lock, ort_routine_destroy(lock));
+LOCK(void, set_lock, word *lock, ort_routine_set(lock));
+LOCK(void, unset_lock, word *lock, ort_routine_unset(lock));
+LOCK(int, test_lock, word *lock, ort_routine_test(lock));
+LOCK(void, init_nest_lock, nest **lock, ort_routine_init_nest(lock, 0));
+LOCK(void, destroy_nest_lock, nest **lock, ort_routine_destroy_nest(lock));
+LOCK(void, set_nest_lock, nest **lock, ort_routine_set_nest(*lock, kmpc_lock_owner()));
+LOCK(void, unset_nest_lock, nest **lock, ort_routine_unset_nest(*lock));
+LOCK(int, test_nest_lock, nest **lock, ort_routine_test_nest(*lock, kmpc_lock_owner()));
 
 /* libgomp has no such routines, so these are the default. */
-PS_EXPORT void omp_init_lock_with_hint(word *lock, uintptr_t hint) { ort_routine_init(lock, hint); }
-PS_EXPORT void omp_init_lock_with_hint_(word *lock, const int *hint) { ort_routine_init(lock, (uintptr_t)*hint); }
-PS_EXPORT void omp_init_nest_lock_with_hint(nest **lock, uintptr_t hint) { ort_routine_init_nest(lock, hint); }
-PS_EXPORT void omp_init_nest_lock_with_hint_(nest **lock, const int *hint)
-{
-    ort_routine_init_nest(lock, (uintptr_t)*hint);
-}
+#define HINTED(name, type, init)                                                \
+    PS_EXPORT void __kmpc_##name(HEAD type *lock, uintptr_t hint)               \
+    {                                                                           \
+        KMPC_NOT_NULL(at, lock, "the lock");                                    \
+        init(lock, hint);                                                       \
+    }                                                                           \
+    PS_EXPORT void omp_##name(type *lock, uintptr_t hint) { init(lock, hint); } \
+    PS_EXPORT void omp_##name##_(type *lock, const int *hint) { init(lock, (uintptr_t)*hint); }
+HINTED(init_lock_with_hint, word, ort_routine_init)
+HINTED(init_nest_lock_with_hint, nest *, ort_routine_init_nest)

@@ -17,8 +17,6 @@ size_t omp_get_affinity_format(char *buffer, size_t size);
 void omp_display_affinity(const char *format);
 size_t omp_capture_affinity(char *buffer, size_t size, const char *format);
 
-static void answer_as_libomp(void) { kmpc_asked_as_libomp(); }
-
 PS_EXPORT void ompc_set_num_threads(int n) { omp_set_num_threads(n); }
 PS_EXPORT void ompc_set_dynamic(int on) { omp_set_dynamic(on); }
 PS_EXPORT void ompc_set_nested(int on) { omp_set_nested(on); }
@@ -27,27 +25,10 @@ PS_EXPORT void ompc_set_schedule(unsigned kind, int chunk) { omp_set_schedule(ki
 PS_EXPORT int ompc_get_ancestor_thread_num(int level) { return omp_get_ancestor_thread_num(level); }
 PS_EXPORT int ompc_get_team_size(int level) { return omp_get_team_size(level); }
 PS_EXPORT void ompc_set_affinity_format(const char *format) { omp_set_affinity_format(format); }
-PS_EXPORT size_t ompc_get_affinity_format(char *buffer, size_t size)
-{
-    answer_as_libomp();
-    return omp_get_affinity_format(buffer, size);
-}
-PS_EXPORT void ompc_display_affinity(const char *format)
-{
-    answer_as_libomp();
-    omp_display_affinity(format);
-}
-PS_EXPORT size_t ompc_capture_affinity(char *buffer, size_t size, const char *format)
-{
-    answer_as_libomp();
-    return omp_capture_affinity(buffer, size, format);
-}
 
 /* --- omp_...@VERSION; Fortran's with an underscore --- */
 
-#define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
-
-static void get_schedule(unsigned *kind, int32_t *chunk)
+PS_EXPORT void kmpc_get_schedule(unsigned *kind, int32_t *chunk)
 {
     const struct ort_icv *icv = ort_icv(ort_self());
     *kind = icv->sched;
@@ -61,39 +42,31 @@ static void get_schedule(unsigned *kind, int32_t *chunk)
         *chunk = 1;
     }
 }
-PS_EXPORT void kmpc_get_schedule(unsigned *kind, int32_t *chunk) { get_schedule(kind, chunk); }
-PS_EXPORT void kmpc_get_schedule_(unsigned *kind, int32_t *chunk) { get_schedule(kind, chunk); }
-AS(get_schedule);
-AS(get_schedule_);
+KMPC_FORTRAN(kmpc_get_schedule);
+KMPC_AS(get_schedule);
+KMPC_AS(get_schedule_);
 
 int32_t omp_capture_affinity_(char *buffer, const char *format, size_t size, size_t format_length);
 int32_t omp_get_affinity_format_(char *buffer, size_t size);
 void omp_display_affinity_(const char *format, size_t length);
 
-PS_EXPORT size_t kmpc_get_affinity_format(char *buffer, size_t size) { return ompc_get_affinity_format(buffer, size); }
-PS_EXPORT int32_t kmpc_get_affinity_format_(char *buffer, size_t size)
-{
-    answer_as_libomp();
-    return omp_get_affinity_format_(buffer, size);
-}
-PS_EXPORT void kmpc_display_affinity(const char *format) { ompc_display_affinity(format); }
-PS_EXPORT void kmpc_display_affinity_(const char *format, size_t length)
-{
-    answer_as_libomp();
-    omp_display_affinity_(format, length);
-}
-PS_EXPORT size_t kmpc_capture_affinity(char *buffer, size_t size, const char *format)
-{
-    return ompc_capture_affinity(buffer, size, format);
-}
-PS_EXPORT int32_t kmpc_capture_affinity_(char *buffer, const char *format, size_t size, size_t format_length)
-{
-    answer_as_libomp();
-    return omp_capture_affinity_(buffer, format, size, format_length);
-}
-AS(get_affinity_format);
-AS(get_affinity_format_);
-AS(display_affinity);
-AS(display_affinity_);
-AS(capture_affinity);
-AS(capture_affinity_);
+/* The routine of that name, which shows affinity as libomp does. */
+#define AS_LIBOMP(type, name, parameters, arguments) \
+    PS_EXPORT type kmpc_##name parameters            \
+    {                                                \
+        kmpc_asked_as_libomp();                      \
+        return omp_##name arguments;                 \
+    }                                                \
+    KMPC_AS(name)
+/* The same, which is an ompc_ routine too. */
+#define AS_LIBOMP_OMPC(type, name, parameters, arguments) \
+    AS_LIBOMP(type, name, parameters, arguments);         \
+    extern __typeof__(kmpc_##name) ompc_##name __attribute__((alias("kmpc_" #name), visibility("default")))
+
+AS_LIBOMP_OMPC(size_t, get_affinity_format, (char *buffer, size_t size), (buffer, size));
+AS_LIBOMP(int32_t, get_affinity_format_, (char *buffer, size_t size), (buffer, size));
+AS_LIBOMP_OMPC(void, display_affinity, (const char *format), (format));
+AS_LIBOMP(void, display_affinity_, (const char *format, size_t length), (format, length));
+AS_LIBOMP_OMPC(size_t, capture_affinity, (char *buffer, size_t size, const char *format), (buffer, size, format));
+AS_LIBOMP(int32_t, capture_affinity_, (char *buffer, const char *format, size_t size, size_t format_length),
+          (buffer, format, size, format_length));

@@ -124,7 +124,7 @@ static int32_t count_numbers(void)
 }
 PS_EXPORT int32_t __kmpc_global_num_threads(PS_UNUSED struct kmpc_location *where) { return count_numbers(); }
 PS_EXPORT int kmp_get_num_known_threads(void) { return count_numbers(); }
-PS_EXPORT int kmp_get_num_known_threads_(void) { return count_numbers(); }
+KMPC_FORTRAN(kmp_get_num_known_threads);
 
 PS_EXPORT void __kmpc_begin(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t flags) { ort_self(); }
 PS_EXPORT void __kmpc_end(PS_UNUSED struct kmpc_location *where) {}

@@ -15,6 +15,18 @@
 #include "os.h"
 #include "place.h"
 
+/* The function kmp_<name>, and its names for Fortran and for compilers where Fortran has the kmp_ names. */
+#define GET(type, name, value)                          \
+    PS_EXPORT type kmp_##name(void) { return (value); } \
+    KMPC_FORTRAN(kmp_##name)
+#define DO(name, action)                          \
+    PS_EXPORT void kmp_##name(void) { (action); } \
+    KMPC_FORTRAN(kmp_##name)
+#define SET(type, name, function)                                         \
+    PS_EXPORT void kmp_##name(type value) { function(value); }            \
+    PS_EXPORT void kmp_##name##_(const type *value) { function(*value); } \
+    PS_EXPORT void kmpc_##name(type value) { function(value); }
+
 /* --- settings --- */
 
 #define DEFAULT_STACK_BYTES ((size_t)8 << 20)
@@ -33,16 +45,12 @@ static void set_stack_bytes(size_t bytes)
 }
 static int stack_bytes_int(void) { return stack_bytes_now() > INT_MAX ? INT_MAX : (int)stack_bytes_now(); }
 
-PS_EXPORT int kmp_get_stacksize(void) { return stack_bytes_int(); }
-PS_EXPORT int32_t kmp_get_stacksize_(void) { return stack_bytes_int(); }
-PS_EXPORT size_t kmp_get_stacksize_s(void) { return stack_bytes_now(); }
-PS_EXPORT size_t kmp_get_stacksize_s_(void) { return stack_bytes_now(); }
-PS_EXPORT void kmp_set_stacksize(int bytes) { set_stack_bytes(bytes > 0 ? (size_t)bytes : 0); }
-PS_EXPORT void kmp_set_stacksize_(const int32_t *bytes) { set_stack_bytes(*bytes > 0 ? (size_t)*bytes : 0); }
-PS_EXPORT void kmp_set_stacksize_s(size_t bytes) { set_stack_bytes(bytes); }
-PS_EXPORT void kmp_set_stacksize_s_(const size_t *bytes) { set_stack_bytes(*bytes); }
-PS_EXPORT void kmpc_set_stacksize(int bytes) { set_stack_bytes(bytes > 0 ? (size_t)bytes : 0); }
-PS_EXPORT void kmpc_set_stacksize_s(size_t bytes) { set_stack_bytes(bytes); }
+static void set_stack_bytes_int(int bytes) { set_stack_bytes(bytes > 0 ? (size_t)bytes : 0); }
+
+GET(int, get_stacksize, stack_bytes_int());
+GET(size_t, get_stacksize_s, stack_bytes_now());
+SET(int, set_stacksize, set_stack_bytes_int)
+SET(size_t, set_stacksize_s, set_stack_bytes)
 
 static const struct kmpc_settings *settings_now(void)
 {
@@ -54,11 +62,8 @@ static void set_blocktime(int ms)
     ort_env_ask();
     kmpc_settings.blocktime = (struct kmpc_time){.amount = ms < 0 ? 0 : ms};
 }
-PS_EXPORT int kmp_get_blocktime(void) { return settings_now()->blocktime.amount; }
-PS_EXPORT int32_t kmp_get_blocktime_(void) { return settings_now()->blocktime.amount; }
-PS_EXPORT void kmp_set_blocktime(int ms) { set_blocktime(ms); }
-PS_EXPORT void kmp_set_blocktime_(const int32_t *ms) { set_blocktime(*ms); }
-PS_EXPORT void kmpc_set_blocktime(int ms) { set_blocktime(ms); }
+GET(int, get_blocktime, settings_now()->blocktime.amount);
+SET(int, set_blocktime, set_blocktime)
 
 /* Outside of regions. Serial gives every team one member, whatever is asked for. The other kinds make teams as large as
  * before. All put the caller's nthreads-var back to its first value. */
@@ -75,22 +80,13 @@ static void set_library(int kind)
     kmpc_serial(kind == KMPC_SERIAL);
     icv->thread_limit = ort_settings.initial.thread_limit;
 }
-PS_EXPORT int kmp_get_library(void) { return settings_now()->library; }
-PS_EXPORT int32_t kmp_get_library_(void) { return settings_now()->library; }
-PS_EXPORT void kmp_set_library(int kind) { set_library(kind); }
-PS_EXPORT void kmp_set_library_(const int32_t *kind) { set_library(*kind); }
-PS_EXPORT void kmpc_set_library(int kind) { set_library(kind); }
-PS_EXPORT void kmp_set_library_serial(void) { set_library(KMPC_SERIAL); }
-PS_EXPORT void kmp_set_library_serial_(void) { set_library(KMPC_SERIAL); }
-PS_EXPORT void kmp_set_library_turnaround(void) { set_library(KMPC_TURNAROUND); }
-PS_EXPORT void kmp_set_library_turnaround_(void) { set_library(KMPC_TURNAROUND); }
-PS_EXPORT void kmp_set_library_throughput(void) { set_library(KMPC_THROUGHPUT); }
-PS_EXPORT void kmp_set_library_throughput_(void) { set_library(KMPC_THROUGHPUT); }
-
-PS_EXPORT void kmp_set_warnings_on(void) { ps_warn_quiet = false; }
-PS_EXPORT void kmp_set_warnings_on_(void) { ps_warn_quiet = false; }
-PS_EXPORT void kmp_set_warnings_off(void) { ps_warn_quiet = true; }
-PS_EXPORT void kmp_set_warnings_off_(void) { ps_warn_quiet = true; }
+GET(int, get_library, settings_now()->library);
+SET(int, set_library, set_library)
+DO(set_library_serial, set_library(KMPC_SERIAL));
+DO(set_library_turnaround, set_library(KMPC_TURNAROUND));
+DO(set_library_throughput, set_library(KMPC_THROUGHPUT));
+DO(set_warnings_on, ps_warn_quiet = false);
+DO(set_warnings_off, ps_warn_quiet = true);
 
 /* Settings as text ("KMP_BLOCKTIME=1|..."): the environment is read when the library is loaded, so that most come too
  * late. */
@@ -113,9 +109,8 @@ PS_EXPORT void kmp_set_defaults_(const char *text, PS_UNUSED size_t length) { se
 PS_EXPORT void kmpc_set_defaults(const char *text) { set_defaults(text); }
 
 /* The ring of work-sharing constructs has its size. */
-PS_EXPORT void kmp_set_disp_num_buffers(PS_UNUSED int n) {}
-PS_EXPORT void kmp_set_disp_num_buffers_(PS_UNUSED const int32_t *n) {}
-PS_EXPORT void kmpc_set_disp_num_buffers(PS_UNUSED int n) {}
+static void set_num_buffers(PS_UNUSED int n) {}
+SET(int, set_disp_num_buffers, set_num_buffers)
 
 /* --- memory --- */
 
@@ -146,12 +141,14 @@ PS_EXPORT void kmp_free_(void **p) { free(*p); }
 
 /* --- masks --- */
 
-static void create_mask(void **mask) { *mask = calloc(1, sizeof(struct os_cpuset)); }
-static void destroy_mask(void **mask)
+PS_EXPORT void kmp_create_affinity_mask(void **mask) { *mask = calloc(1, sizeof(struct os_cpuset)); }
+KMPC_FORTRAN(kmp_create_affinity_mask);
+PS_EXPORT void kmp_destroy_affinity_mask(void **mask)
 {
     free(*mask);
     *mask = NULL;
 }
+KMPC_FORTRAN(kmp_destroy_affinity_mask);
 static bool may_use(int cpu)
 {
     struct os_cpuset all;
@@ -178,7 +175,7 @@ static int contains(int cpu, void **mask)
     return cpu < 0 || cpu >= max_proc() ? -1 : may_use(cpu) && os_cpuset_has(*mask, (unsigned)cpu);
 }
 /* A thread's place; of one that is a root, what the program has bound it to. */
-static int get_mask(void **mask)
+PS_EXPORT int kmp_get_affinity(void **mask)
 {
     struct ort_thread *t = ort_self();
     const struct ort_places *list = ort_places();
@@ -197,29 +194,22 @@ static int get_mask(void **mask)
     }
     return 0;
 }
-static int set_kmpc_mask(void **mask)
+KMPC_FORTRAN(kmp_get_affinity);
+PS_EXPORT int kmp_set_affinity(void **mask)
 {
     if (kmpc_settings.no_affinity || mask == NULL || *mask == NULL || ort_self()->team->parent != NULL)
         return -1;
     return os_affinity_set(*mask);
 }
 
-PS_EXPORT void kmp_create_affinity_mask(void **mask) { create_mask(mask); }
-PS_EXPORT void kmp_create_affinity_mask_(void **mask) { create_mask(mask); }
-PS_EXPORT void kmp_destroy_affinity_mask(void **mask) { destroy_mask(mask); }
-PS_EXPORT void kmp_destroy_affinity_mask_(void **mask) { destroy_mask(mask); }
-PS_EXPORT int kmp_get_affinity(void **mask) { return get_mask(mask); }
-PS_EXPORT int kmp_get_affinity_(void **mask) { return get_mask(mask); }
-PS_EXPORT int kmp_set_affinity(void **mask) { return set_kmpc_mask(mask); }
-PS_EXPORT int kmp_set_affinity_(void **mask) { return set_kmpc_mask(mask); }
+KMPC_FORTRAN(kmp_set_affinity);
 PS_EXPORT void kmp_set_thread_affinity_mask_initial(void)
 {
     struct os_cpuset all;
     os_affinity_at_start(&all);
     os_affinity_set(&all);
 }
-PS_EXPORT int kmp_get_affinity_max_proc(void) { return max_proc(); }
-PS_EXPORT int kmp_get_affinity_max_proc_(void) { return max_proc(); }
+GET(int, get_affinity_max_proc, max_proc());
 
 #define MASK(name, call)                                             \
     PS_EXPORT int kmp_##name(int cpu, void **mask) { return call; }  \
@@ -244,8 +234,6 @@ PS_EXPORT int __kmpc_pause_resource(int kind) { return kmpc_pause(kind); }
 
 /* --- Fortran's names of libomp, which libgomp has with other arguments, or not at all --- */
 
-#define AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
-
 PS_EXPORT int kmpc_control_tool_(const int *command, const int *modifier, void *argument)
 {
     struct ort_thread *t = ort_self();
@@ -254,7 +242,7 @@ PS_EXPORT int kmpc_control_tool_(const int *command, const int *modifier, void *
                     result = ORT_TOOL_NONE);
     return result;
 }
-AS(control_tool_);
+KMPC_AS(control_tool_);
 
 /* Objects of interoperability come from devices, and there are none: each is empty (-1), none has properties. */
 #define EMPTY (-1)
@@ -268,11 +256,11 @@ AS(control_tool_);
 INTEROP(intptr_t, omp_get_interop_int_, 0)
 INTEROP(void *, omp_get_interop_ptr_, NULL)
 INTEROP(const char *, kmpc_get_interop_str_, NULL)
-AS(get_interop_str_);
+KMPC_AS(get_interop_str_);
 
 #define NO_TEXT(name)                                                                                            \
     PS_EXPORT const char *kmpc_##name(PS_UNUSED const void *object, PS_UNUSED const int *which) { return NULL; } \
-    AS(name)
+    KMPC_AS(name)
 NO_TEXT(get_interop_name_);
 NO_TEXT(get_interop_type_desc_);
 NO_TEXT(get_interop_rc_desc_);
