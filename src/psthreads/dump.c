@@ -62,7 +62,6 @@ static uint64_t read_target_number(uintptr_t address, size_t bytes)
 }
 static uintptr_t pointer(uintptr_t address) { return (uintptr_t)read_target_number(address, sizeof(uintptr_t)); }
 static uint32_t read_target_word(uintptr_t address) { return (uint32_t)read_target_number(address, 4); }
-static uint8_t byte(uintptr_t address) { return (uint8_t)read_target_number(address, 1); }
 
 static uintptr_t find_field(const struct ps_debug_field *field, unsigned n, const char *name)
 {
@@ -72,6 +71,13 @@ static uintptr_t find_field(const struct ps_debug_field *field, unsigned n, cons
     return 0;
 }
 static uintptr_t field_offset(const char *name) { return find_field(d.field, d.num_fields, name); }
+/* The field of that name in what is at `at`. */
+static uintptr_t pointer_in(uintptr_t at, const char *name) { return pointer(at + field_offset(name)); }
+static uint32_t word_in(uintptr_t at, const char *name) { return read_target_word(at + field_offset(name)); }
+static uint8_t byte_in(uintptr_t at, const char *name)
+{
+    return (uint8_t)read_target_number(at + field_offset(name), 1);
+}
 static uintptr_t openmp_offset(const char *name) { return find_field(d.openmp, d.num_openmp, name); }
 
 static int load_table(uintptr_t address, struct ps_debug_field *field, unsigned *n)
@@ -264,7 +270,7 @@ static bool follows_call(uintptr_t address)
 static void where(uintptr_t uth, char *text, size_t bytes)
 {
     static uintptr_t stack[SCAN_BYTES / sizeof(uintptr_t)];
-    uintptr_t sp = pointer(uth + field_offset("uth.ctx"));
+    uintptr_t sp = pointer_in(uth, "uth.ctx");
     size_t got = sizeof stack;
     snprintf(text, bytes, "an unknown place");
     if (!sp || !field_offset("reg.cfa"))
@@ -284,11 +290,11 @@ static void where(uintptr_t uth, char *text, size_t bytes)
 
 static void identity(uintptr_t thread, char *text, size_t bytes)
 {
-    uintptr_t uth = pointer(thread + field_offset("psthread.uth")), local = 0, team;
-    uint8_t flags = byte(thread + field_offset("psthread.flags"));
+    uintptr_t uth = pointer_in(thread, "psthread.uth"), local = 0, team;
+    uint8_t flags = byte_in(thread, "psthread.flags");
     bool root = flags & field_offset("flag.root");
     if (uth || flags & field_offset("flag.member")) /* else it has not begun: its argument stands there */
-        local = pointer(thread + field_offset("psthread.local"));
+        local = pointer_in(thread, "psthread.local");
     text[0] = '\0';
     if (d.num_openmp && local && (team = pointer(local + openmp_offset("ort_thread.team"))) != 0)
         snprintf(text, bytes, "OpenMP thread %u of %u, level %u%s",
@@ -296,7 +302,7 @@ static void identity(uintptr_t thread, char *text, size_t bytes)
                  read_target_word(team + openmp_offset("ort_team.n")),
                  read_target_word(team + openmp_offset("ort_team.level")), root ? ", on a root's stack" : "");
     else
-        snprintf(text, bytes, root ? "root" : "level %u", read_target_word(thread + field_offset("psthread.level")));
+        snprintf(text, bytes, root ? "root" : "level %u", word_in(thread, "psthread.level"));
     char name[32] = ""; /* uth.h */
     if (uth && field_offset("uth.name") && copy(uth + field_offset("uth.name"), name, sizeof name) == 0 && name[0]) {
         size_t used = strlen(text);
@@ -332,28 +338,25 @@ static const char *wait_name(uint32_t kind)
 /* A member is linked to others while it waits in its team's barrier, too: until the phase is over. */
 static bool is_ready(uintptr_t thread, uintptr_t wait)
 {
-    if (read_target_word(wait + field_offset("uth_wait.kind")) == field_offset("wait.team_barrier")) {
-        uint64_t barrier =
-            read_target_number(pointer(wait + field_offset("uth_wait.object")) + field_offset("ps_team.barrier"), 8);
-        return (uint32_t)(barrier >> field_offset("barrier.phase_shift")) !=
-               read_target_word(wait + field_offset("uth_wait.turn"));
+    if (word_in(wait, "uth_wait.kind") == field_offset("wait.team_barrier")) {
+        uint64_t barrier = read_target_number(pointer_in(wait, "uth_wait.object") + field_offset("ps_team.barrier"), 8);
+        return (uint32_t)(barrier >> field_offset("barrier.phase_shift")) != word_in(wait, "uth_wait.turn");
     }
-    return pointer(thread + field_offset("ps_item.link") + field_offset("ps_list.next")) != 0;
+    return pointer_in(thread + field_offset("ps_item.link"), "ps_list.next") != 0;
 }
 
 /* The thread with the context saved on uth, if it waits. */
 static void say_waiting(uintptr_t uth, uintptr_t pinned)
 {
-    uintptr_t wait = uth + field_offset("uth.wait"), thread = pointer(wait + field_offset("uth_wait.thread"));
+    uintptr_t wait = uth + field_offset("uth.wait"), thread = pointer_in(wait, "uth_wait.thread");
     char who[120], place_text[200];
-    if (!thread || read_target_word(uth + field_offset("uth.running")) || is_ready(thread, wait) || thread == pinned)
+    if (!thread || word_in(uth, "uth.running") || is_ready(thread, wait) || thread == pinned)
         return;
     d.waiting++;
     identity(thread, who, sizeof who);
     where(uth, place_text, sizeof place_text);
     say("thread %#lx (%s): waits for %s %#lx at %s", (unsigned long)thread, who,
-        wait_name(read_target_word(wait + field_offset("uth_wait.kind"))),
-        (unsigned long)pointer(wait + field_offset("uth_wait.object")), place_text);
+        wait_name(word_in(wait, "uth_wait.kind")), (unsigned long)pointer_in(wait, "uth_wait.object"), place_text);
 }
 
 static uintptr_t vp_at(unsigned i)
@@ -364,12 +367,11 @@ static uintptr_t vp_at(unsigned i)
 static unsigned for_each_stack(void (*each)(uintptr_t uth, uintptr_t pinned))
 {
     unsigned stacks = 0, steps = 0, slots = (unsigned)field_offset("uth_chunk.slots");
-    for (unsigned i = 0, n = read_target_word(field_offset("&ps_rt") + field_offset("ps_runtime.num_slots"));
-         i < n && i < MOST; i++)
-        if (vp_at(i) && read_target_word(vp_at(i) + field_offset("vp.attached")))
-            each(vp_at(i) + field_offset("vp.native"), pointer(vp_at(i) + field_offset("vp.pinned")));
+    for (unsigned i = 0, n = word_in(field_offset("&ps_rt"), "ps_runtime.num_slots"); i < n && i < MOST; i++)
+        if (vp_at(i) && word_in(vp_at(i), "vp.attached"))
+            each(vp_at(i) + field_offset("vp.native"), pointer_in(vp_at(i), "vp.pinned"));
     for (uintptr_t chunk = field_offset("&uth_registry"); chunk && steps++ < MOST;
-         chunk = pointer(chunk + field_offset("uth_chunk.next")))
+         chunk = pointer_in(chunk, "uth_chunk.next"))
         for (unsigned i = 0; i < slots; i++) {
             uintptr_t uth = pointer(chunk + field_offset("uth_chunk.slot") + i * sizeof(uintptr_t));
             if (uth) {
@@ -383,18 +385,16 @@ static unsigned for_each_stack(void (*each)(uintptr_t uth, uintptr_t pinned))
 static void say_queue(const char *whose, uintptr_t queue)
 {
     uintptr_t head = queue + field_offset("ps_queue.items"), node = pointer(head);
-    for (unsigned steps = 0; node && node != head && steps < MOST;
-         steps++, node = pointer(node + field_offset("ps_list.next"))) {
+    for (unsigned steps = 0; node && node != head && steps < MOST; steps++, node = pointer_in(node, "ps_list.next")) {
         uintptr_t item = node - field_offset("ps_item.link");
         char who[120];
-        if (byte(item + field_offset("ps_item.kind")) == field_offset("kind.team")) {
-            uint32_t n = read_target_word(item + field_offset("ps_team.n")),
-                     next = read_target_word(item + field_offset("ps_team.next"));
+        if (byte_in(item, "ps_item.kind") == field_offset("kind.team")) {
+            uint32_t n = word_in(item, "ps_team.n"), next = word_in(item, "ps_team.next");
             say("  %s team %#lx: %u of %u members not begun", whose, (unsigned long)item, next < n ? n - next : 0, n);
         } else {
             identity(item, who, sizeof who);
             say("  %s thread %#lx (%s): ready%s", whose, (unsigned long)item, who,
-                pointer(item + field_offset("psthread.uth")) ? "" : ", not begun");
+                pointer_in(item, "psthread.uth") ? "" : ", not begun");
         }
     }
 }
@@ -421,46 +421,42 @@ static void list_thefts(uintptr_t vp, char *text, size_t bytes)
 
 static void say_vp(unsigned i, uintptr_t vp, uint64_t ticks)
 {
-    uintptr_t current = pointer(vp + field_offset("vp.current"));
-    uint32_t tid = read_target_word(vp + field_offset("vp.tid"));
+    uintptr_t current = pointer_in(vp, "vp.current");
+    uintptr_t queue = vp + field_offset("vp.queue");
+    uint32_t tid = word_in(vp, "vp.tid"), ready = word_in(queue, "ps_queue.count");
     bool parked =
         read_target_number(field_offset("&ps_idle") + field_offset("ps_idle.bits") + i / 64 * 8, 8) >> i % 64 & 1;
     uint64_t handoff = read_target_number(vp + field_offset("vp.handoff"), 8);
-    const char *kind = byte(vp + field_offset("vp.is_spare"))   ? "spare"
-                       : byte(vp + field_offset("vp.is_guest")) ? "guest"
-                                                                : "regular";
+    const char *kind = byte_in(vp, "vp.is_spare") ? "spare" : byte_in(vp, "vp.is_guest") ? "guest" : "regular";
     char who[120] = "", thefts[32 * (PS_STEAL_LEVELS + 1)];
     list_thefts(vp, thefts, sizeof thefts);
-    if (!read_target_word(vp + field_offset("vp.attached"))) {
-        if (read_target_word(vp + field_offset("vp.rest")) == PS_RESTS)
-            say("vp %u (%s, LWP %u): rests, above what the system allows; %u ready", i, kind, tid,
-                read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")));
-        else if (thefts[0] || read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")))
-            say("vp %u (%s): no kernel thread; %u ready", i, kind,
-                read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")));
+    if (!word_in(vp, "vp.attached")) {
+        if (word_in(vp, "vp.rest") == PS_RESTS)
+            say("vp %u (%s, LWP %u): rests, above what the system allows; %u ready", i, kind, tid, ready);
+        else if (thefts[0] || ready)
+            say("vp %u (%s): no kernel thread; %u ready", i, kind, ready);
     } else if (current) {
         identity(current, who, sizeof who);
         say("vp %u (%s, LWP %u): runs thread %#lx (%s)%s; %u ready", i, kind, tid, (unsigned long)current, who,
             read_target_number(vp + field_offset("vp.ticks"), 8) == ticks ? ", no scheduling point in the last 20 ms"
                                                                           : "",
-            read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")));
+            ready);
     } else {
-        say("vp %u (%s, LWP %u): %s; %u ready%s", i, kind, tid, parked ? "sleeps" : "looks for work",
-            read_target_word(vp + field_offset("vp.queue") + field_offset("ps_queue.count")),
+        say("vp %u (%s, LWP %u): %s; %u ready%s", i, kind, tid, parked ? "sleeps" : "looks for work", ready,
             handoff > 1 ? "; a member waits in its handoff slot" : "");
     }
-    if (pointer(vp + field_offset("vp.pinned")) && read_target_word(vp + field_offset("vp.rest")) == PS_REST_NO)
+    if (pointer_in(vp, "vp.pinned") && word_in(vp, "vp.rest") == PS_REST_NO)
         say("  its root is ready");
     if (thefts[0])
         say("  steals by distance: %s", thefts);
-    say_queue("in its queue:", vp + field_offset("vp.queue"));
+    say_queue("in its queue:", queue);
 }
 
 /* "vp 0, vp 2" */
 static void list_homes(uintptr_t place, char *text, size_t bytes)
 {
-    uintptr_t homes = pointer(place + field_offset("ps_place.homes"));
-    unsigned n = read_target_word(place + field_offset("ps_place.num_homes"));
+    uintptr_t homes = pointer_in(place, "ps_place.homes");
+    unsigned n = word_in(place, "ps_place.num_homes");
     size_t used = (size_t)snprintf(text, bytes, "%s", n ? "" : "none");
     for (unsigned i = 0; i < n && used < bytes; i++)
         used += (size_t)snprintf(text + used, bytes - used, "%svp %u", i ? ", " : "",
@@ -470,15 +466,15 @@ static void list_homes(uintptr_t place, char *text, size_t bytes)
 /* The queues of places that have something in them. A process of a build without these fields has none. */
 static void say_places(void)
 {
-    uintptr_t all = pointer(field_offset("&ps_rt") + field_offset("ps_runtime.places"));
+    uintptr_t all = pointer_in(field_offset("&ps_rt"), "ps_runtime.places");
     size_t bytes = field_offset("sizeof.ps_place");
     if (!bytes || !field_offset("ps_runtime.places") || !all)
         return;
-    bool open = read_target_word(all + field_offset("ps_places.open")) != 0;
-    uintptr_t first = pointer(all + field_offset("ps_places.place"));
-    for (unsigned i = 0, n = read_target_word(all + field_offset("ps_places.n")); i < n && i < MOST; i++) {
+    bool open = word_in(all, "ps_places.open") != 0;
+    uintptr_t first = pointer_in(all, "ps_places.place");
+    for (unsigned i = 0, n = word_in(all, "ps_places.n"); i < n && i < MOST; i++) {
         uintptr_t place = first + i * bytes, queue = place + field_offset("ps_place.queue");
-        uint32_t ready = read_target_word(queue + field_offset("ps_queue.count"));
+        uint32_t ready = word_in(queue, "ps_queue.count");
         char homes[60];
         if (ready == 0)
             continue;
@@ -525,7 +521,7 @@ int dump_state(const struct dump_process *process, dump_line_fn *line, void *con
     int err = begin_dump(process, line, context);
     if (err)
         return err;
-    unsigned slots = read_target_word(field_offset("&ps_rt") + field_offset("ps_runtime.num_slots"));
+    unsigned slots = word_in(field_offset("&ps_rt"), "ps_runtime.num_slots");
     slots = slots < 4096 ? slots : 4096;
     for (unsigned i = 0; i < slots; i++)
         ticks[i] = vp_at(i) ? read_target_number(vp_at(i) + field_offset("vp.ticks"), 8) : 0;
@@ -533,17 +529,15 @@ int dump_state(const struct dump_process *process, dump_line_fn *line, void *con
     uint64_t idle = read_target_number(field_offset("&ps_idle") + field_offset("ps_idle.word"), 8);
     say("psthreads: process %d: %u virtual processors, %u slots in use; %u search for work, %u sleep or were never "
         "needed; %u spares%s",
-        process->pid, read_target_word(field_offset("&ps_rt") + field_offset("ps_runtime.num_vps")), slots,
-        (unsigned)(uint32_t)idle, (unsigned)(idle >> 32),
-        read_target_word(field_offset("&ps_watchdog") + field_offset("ps_watchdog.spares")),
-        read_target_word(field_offset("&ps_watchdog") + field_offset("ps_watchdog.starving")) ? ", something starves"
-                                                                                              : "");
-    if (!byte(field_offset("&ps_rt") + field_offset("ps_runtime.tls")))
+        process->pid, word_in(field_offset("&ps_rt"), "ps_runtime.num_vps"), slots, (unsigned)(uint32_t)idle,
+        (unsigned)(idle >> 32), word_in(field_offset("&ps_watchdog"), "ps_watchdog.spares"),
+        word_in(field_offset("&ps_watchdog"), "ps_watchdog.starving") ? ", something starves" : "");
+    if (!byte_in(field_offset("&ps_rt"), "ps_runtime.tls"))
         say("threads share their kernel threads' thread-local storage");
     for (unsigned i = 0; i < slots; i++)
         if (vp_at(i))
             say_vp(i, vp_at(i), ticks[i]);
-    if (byte(field_offset("&ps_rt") + field_offset("ps_runtime.has_global")))
+    if (byte_in(field_offset("&ps_rt"), "ps_runtime.has_global"))
         say_queue("in the global queue:", field_offset("&ps_rt") + field_offset("ps_runtime.global"));
     say_places();
     unsigned stacks = for_each_stack(say_waiting);
