@@ -131,40 +131,28 @@ static void add_affinity(struct text *to, const struct field *f, const struct or
 static bool add_field(struct text *to, const struct field *f, char letter, const struct ort_thread *t)
 {
     const struct ort_team *team = t->team;
-    switch (letter) {
-    case 't':
-        add_number(to, f, team->contention->team_num);
-        return true;
-    case 'T':
-        add_number(to, f, team->contention->num_teams);
-        return true;
-    case 'L':
-        add_number(to, f, team->level - ort_is_league(team));
-        return true;
-    case 'n':
-        add_number(to, f, t->id);
-        return true;
-    case 'N':
-        add_number(to, f, team->n);
-        return true;
-    case 'a':
-        add_number(to, f, team->parent == NULL || ort_is_league(team) ? -1 : (long)team->parent->id);
-        return true;
-    case 'H':
+    bool outermost = team->parent == NULL || ort_is_league(team);
+    const struct {
+        char letter;
+        long value;
+    } numbers[] = {{'t', team->contention->team_num},
+                   {'T', team->contention->num_teams},
+                   {'L', team->level - ort_is_league(team)},
+                   {'n', t->id},
+                   {'N', team->n},
+                   {'a', outermost ? -1 : (long)team->parent->id},
+                   {'P', getpid()},
+                   {'i', os_thread_id()}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].letter == letter) {
+            add_number(to, f, numbers[i].value);
+            return true;
+        }
+    if (letter == 'H')
         add_host(to, f);
-        return true;
-    case 'P':
-        add_number(to, f, getpid());
-        return true;
-    case 'i':
-        add_number(to, f, os_thread_id());
-        return true;
-    case 'A':
+    else if (letter == 'A')
         add_affinity(to, f, t);
-        return true;
-    default:
-        return false;
-    }
+    return letter == 'H' || letter == 'A';
 }
 
 /* The field's letter at *p, which moves behind it; 0: it cannot be read. */

@@ -80,23 +80,16 @@ const char *ort_allocator_name(uintptr_t allocator)
     return NULL;
 }
 
-static const char *skip_trait_blanks(const char *p)
-{
-    while (isspace((unsigned char)*p))
-        p++;
-    return p;
-}
-
 /* The word at *p, any case; *p moves behind it and the blanks around it. NULL: none of them. */
 static const struct word *read_trait_word(const char **p, const struct word *words)
 {
-    const char *at = skip_trait_blanks(*p);
+    const char *at = os_skip_blanks(*p);
     size_t length = 0;
     while (isalnum((unsigned char)at[length]) || at[length] == '_')
         length++;
     for (const struct word *w = words; w->text != NULL; w++)
         if (strlen(w->text) == length && strncasecmp(at, w->text, length) == 0) {
-            *p = skip_trait_blanks(at + length);
+            *p = os_skip_blanks(at + length);
             return w;
         }
     return NULL;
@@ -111,12 +104,12 @@ static bool read_value(const char **p, struct ort_alloctrait *trait)
         return w != NULL;
     }
     char *end;
-    const char *at = skip_trait_blanks(*p);
+    const char *at = os_skip_blanks(*p);
     if (!isdigit((unsigned char)*at))
         return false;
     errno = 0;
     trait->value = strtoul(at, &end, 10);
-    *p = skip_trait_blanks(end);
+    *p = os_skip_blanks(end);
     return errno == 0 && trait->value != ORT_TRAIT_DEFAULT; /* which is a number, too */
 }
 

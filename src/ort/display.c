@@ -45,13 +45,19 @@ static void show_number(FILE *f, const char *whom, const char *name, uint64_t va
 
 /* --- what is given for other devices --- */
 
+/* *text behind the blanks that it begins with; returned: its length without those at its end. */
+static size_t trim(const char **text)
+{
+    *text = os_skip_blanks(*text);
+    size_t length = strlen(*text);
+    while (length > 0 && isspace((unsigned char)(*text)[length - 1]))
+        length--;
+    return length;
+}
+
 static void show_given_value(FILE *f, const char *whom, const char *name, const char *value)
 {
-    while (isspace((unsigned char)*value))
-        value++;
-    size_t length = strlen(value);
-    while (length > 0 && isspace((unsigned char)value[length - 1]))
-        length--;
+    size_t length = trim(&value);
     fprintf(f, "  [%s] %s = '", whom, name);
     for (size_t i = 0; i < length; i++)
         fputc(toupper((unsigned char)value[i]), f);
@@ -262,11 +268,7 @@ void ort_display_env_read(void)
         return;
     static const char *const words[] = {"false", "true", "verbose"};
     const char *at = text;
-    while (isspace((unsigned char)*at))
-        at++;
-    size_t length = strlen(at);
-    while (length > 0 && isspace((unsigned char)at[length - 1]))
-        length--;
+    size_t length = trim(&at);
     unsigned n = sizeof words / sizeof *words;
     for (unsigned i = 0; i < n; i++)
         if ((strlen(words[i]) == length && strncasecmp(at, words[i], length) == 0) ||

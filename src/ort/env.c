@@ -56,13 +56,6 @@ const char *ort_env_name(const char *name, const char *for_all)
     return os_env(name) != NULL || os_env(for_all) == NULL ? name : for_all;
 }
 
-static const char *skip_setting_blanks(const char *p)
-{
-    while (isspace((unsigned char)*p))
-        p++;
-    return p;
-}
-
 /* A number in [min, max] at *p, which moves behind it and the blanks that follow. */
 static bool read_number_between(const char **p, long min, long max, long *out)
 {
@@ -71,7 +64,7 @@ static bool read_number_between(const char **p, long min, long max, long *out)
     long v = strtol(*p, &end, 10);
     if (end == *p || errno != 0 || v < min || v > max)
         return false;
-    *p = skip_setting_blanks(end);
+    *p = os_skip_blanks(end);
     *out = v;
     return true;
 }
@@ -82,7 +75,7 @@ static bool read_given_word(const char **p, const char *word)
     size_t n = strlen(word);
     if (strncasecmp(*p, word, n) != 0 || isalnum((unsigned char)(*p)[n]) || (*p)[n] == '_')
         return false;
-    *p = skip_setting_blanks(*p + n);
+    *p = os_skip_blanks(*p + n);
     return true;
 }
 
@@ -92,7 +85,7 @@ bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *inste
     if (text == NULL)
         return false;
     bool known = true;
-    if (as_libomp ? spelling_says_true(text) : (p = skip_setting_blanks(text), spelling_begins(&p, "true")))
+    if (as_libomp ? spelling_says_true(text) : (p = os_skip_blanks(text), spelling_begins(&p, "true")))
         *out = true;
     else if (as_libomp ? spelling_says_false(text) : spelling_begins(&p, "false"))
         *out = false;
@@ -100,7 +93,7 @@ bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *inste
         known = false;
     if (!known) {
         ps_warn("%s=\"%s\" is neither true nor false; using %s instead", name, text, instead);
-    } else if (!as_libomp && *skip_setting_blanks(p) != '\0') { /* libgomp, too, has read the beginning */
+    } else if (!as_libomp && *os_skip_blanks(p) != '\0') { /* libgomp, too, has read the beginning */
         ps_warn("%s=\"%s\": something follows; using %s instead", name, text, *out ? "true" : "false");
         return false;
     }
@@ -197,20 +190,20 @@ static bool parse_schedule(const char *p, unsigned *sched, int *chunk, const cha
                  {"auto", ORT_SCHED_AUTO}};
     bool monotonic = false, modified = true;
     unsigned kind = 0;
-    p = skip_setting_blanks(p);
+    p = os_skip_blanks(p);
     if (read_given_word(&p, "monotonic"))
         monotonic = true;
     else if (!read_given_word(&p, "nonmonotonic"))
         modified = false;
     if (modified && *p++ != ':')
         return false;
-    p = skip_setting_blanks(p);
+    p = os_skip_blanks(p);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && kind == 0; i++)
         if (spelling_begins(&p, kinds[i].word))
             kind = kinds[i].sched;
     if (kind == 0)
         return false;
-    p = skip_setting_blanks(p);
+    p = os_skip_blanks(p);
     long c = kind != ORT_SCHED_STATIC;
     bool good = *p != ',' || (p++, read_number_between(&p, 0, INT_MAX, &c));
     if (!good || *p != '\0') {
@@ -281,7 +274,7 @@ static void read_levels(struct ort_icv *icv)
 /* libomp takes a beginning of the word, too. */
 static bool is_policy(const char *text, const char *policy)
 {
-    const char *p = skip_setting_blanks(text);
+    const char *p = os_skip_blanks(text);
     return ort_env_as_libomp ? spelling_is_word(policy, 1, text) : read_given_word(&p, policy) && *p == '\0';
 }
 
@@ -305,7 +298,7 @@ static void read_spin_count(void)
     const char *text = os_env("GOMP_SPINCOUNT");
     if (text == NULL)
         return;
-    const char *p = skip_setting_blanks(text);
+    const char *p = os_skip_blanks(text);
     if ((read_given_word(&p, "infinite") || read_given_word(&p, "infinity")) && *p == '\0') {
         ort_settings.spin_count = UINT64_MAX - 1;
         return;
@@ -316,13 +309,13 @@ static void read_spin_count(void)
     errno = 0;
     unsigned long long v = strtoull(p, &end, 10);
     bool good = isdigit((unsigned char)*p) && errno == 0;
-    p = skip_setting_blanks(end);
+    p = os_skip_blanks(end);
     static const char units[] = "kmgt";
     const char *u = good && *p != '\0' ? strchr(units, tolower((unsigned char)*p)) : NULL;
     if (u != NULL) {
         for (const char *q = units; q <= u; q++)
             unit *= 1000;
-        p = skip_setting_blanks(p + 1);
+        p = os_skip_blanks(p + 1);
     }
     if (good && (__builtin_mul_overflow(v, unit, &count) || count >= UINT64_MAX - 1))
         count = UINT64_MAX - 1; /* as for ever */
@@ -340,7 +333,7 @@ static void read_offload(void)
     if (text == NULL || (ort_env_as_libomp && text[strspn(text, " ")] == '\0'))
         return;
     for (unsigned i = 0; i < 3; i++) {
-        const char *p = skip_setting_blanks(text);
+        const char *p = os_skip_blanks(text);
         if (read_given_word(&p, words[i]) && *p == '\0') {
             ort_settings.offload = (enum ort_offload)i;
             return;

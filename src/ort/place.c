@@ -12,7 +12,6 @@
  * A team of one keeps what its parent has. */
 #include "place.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,15 +48,12 @@ static enum ort_bind read_policy(const char **p)
         enum ort_bind bind;
     } policies[] = {{"false", ORT_BIND_FALSE},     {"true", ORT_BIND_TRUE},   {"master", ORT_BIND_PRIMARY},
                     {"primary", ORT_BIND_PRIMARY}, {"close", ORT_BIND_CLOSE}, {"spread", ORT_BIND_SPREAD}};
-    while (isspace((unsigned char)**p))
-        (*p)++;
+    *p = os_skip_blanks(*p);
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
         size_t length = strlen(policies[i].word);
         if (strncasecmp(*p, policies[i].word, length) != 0)
             continue;
-        *p += length;
-        while (isspace((unsigned char)**p))
-            (*p)++;
+        *p = os_skip_blanks(*p + length);
         return policies[i].bind;
     }
     return ORT_BIND_UNSET;

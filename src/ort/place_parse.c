@@ -110,26 +110,20 @@ static bool leave_out(struct cursor *c)
     return ort_env_as_libomp || fail(c, "a processor number is out of range");
 }
 
-static void skip_blanks(struct cursor *c)
-{
-    while (isspace((unsigned char)*c->at))
-        c->at++;
-}
-
 /* The character, and blanks around it. */
 static bool eat(struct cursor *c, char what)
 {
-    skip_blanks(c);
+    c->at = os_skip_blanks(c->at);
     if (*c->at != what)
         return false;
     c->at++;
-    skip_blanks(c);
+    c->at = os_skip_blanks(c->at);
     return true;
 }
 
 static bool read_number(struct cursor *c, long min, long max, long *out)
 {
-    skip_blanks(c);
+    c->at = os_skip_blanks(c->at);
     bool negative = false;
     for (bool more = min < 0 || (!ort_env_as_libomp && *c->at == '+'); more && (*c->at == '-' || *c->at == '+');
          c->at++, more = ort_env_as_libomp)
@@ -277,7 +271,7 @@ const char *place_parse(const char *text, enum place_kind *kind, unsigned *count
     struct cursor c = {.at = text};
     struct place_builder b = {0};
     if (!ort_env_as_libomp) /* to which a name behind blanks is none */
-        skip_blanks(&c);
+        c.at = os_skip_blanks(c.at);
     *kind = PLACE_LIST;
     *count = 0;
     if (!read_name(&c, kind, count)) {
@@ -288,7 +282,7 @@ const char *place_parse(const char *text, enum place_kind *kind, unsigned *count
         if (c.fault == NULL && c.beyond)
             ps_warn("OMP_PLACES=\"%s\" has numbers that no processor has; using the others instead", text);
     }
-    skip_blanks(&c);
+    c.at = os_skip_blanks(c.at);
     if (c.fault == NULL && *c.at != '\0')
         fail(&c, "something follows that does not belong there");
     if (c.fault != NULL)

@@ -215,7 +215,13 @@ static inline bool os_cpuset_has(const struct os_cpuset *s, unsigned cpu)
 {
     return cpu < OS_MAX_CPUS && (s->bits[cpu / 64] >> cpu % 64 & 1);
 }
-unsigned os_cpuset_count(const struct os_cpuset *s);
+static inline unsigned os_cpuset_count(const struct os_cpuset *s)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < OS_MAX_CPUS / 64; i++)
+        n += (unsigned)__builtin_popcountll(s->bits[i]);
+    return n;
+}
 
 /* Processors that the calling kernel thread may run on (its affinity mask, online ones). */
 int os_affinity_get(struct os_cpuset *out);
@@ -293,6 +299,8 @@ void os_topology_free(struct os_topology *t);
 
 /* getenv, but NULL for an empty or missing value. */
 const char *os_env(const char *name);
+/* Behind the blanks that the text begins with (isspace). */
+const char *os_skip_blanks(const char *text);
 /* The same, but NULL in a process that has more rights than the user that started it (set-user-id, file capabilities).
  * For variables that load code or name files. */
 const char *os_env_trusted(const char *name);

@@ -130,45 +130,39 @@ struct subset {
     struct item item[LAYERS];
 };
 
-static void skip_affinity_blanks(const char **p)
-{
-    while (isspace((unsigned char)**p))
-        (*p)++;
-}
-
 /* Blanks may stand around a number, a layer, and a separator. A comma may stand at either end. An offset that is no
  * number is 0. Text behind an item is ignored. */
 static bool read_subset(const char *p, struct subset *out)
 {
-    skip_affinity_blanks(&p);
+    p = os_skip_blanks(p);
     *out = (struct subset){.absolute = *p == ':'};
     p += out->absolute;
-    skip_affinity_blanks(&p);
+    p = os_skip_blanks(p);
     p += *p == ',';
     for (;;) {
         struct item item = {.given = true};
-        skip_affinity_blanks(&p);
+        p = os_skip_blanks(p);
         if (*p == '*')
             p++;
         else if (read_affinity_number(&p, &item.count) && item.count == 0)
             return false;
-        skip_affinity_blanks(&p);
+        p = os_skip_blanks(p);
         enum layer layer = read_layer(&p);
         if (layer == LAYERS)
             return false;
-        skip_affinity_blanks(&p);
+        p = os_skip_blanks(p);
         if (*p == '@') {
             p++;
-            skip_affinity_blanks(&p);
+            p = os_skip_blanks(p);
             if (!read_affinity_number(&p, &item.offset) && *p == '-')
                 return false;
         }
         out->item[layer] = item;
-        skip_affinity_blanks(&p);
+        p = os_skip_blanks(p);
         if (*p != 'x' && *p != 'X')
             p += strcspn(p, ",");
         p += *p != '\0';
-        skip_affinity_blanks(&p);
+        p = os_skip_blanks(p);
         if (*p == '\0')
             return true;
     }

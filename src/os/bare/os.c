@@ -85,14 +85,6 @@ void os_at_fork(PS_UNUSED void (*before)(void), PS_UNUSED void (*after)(void), P
 unsigned os_num_procs(void) { return board_clusters() * board_cores(); }
 unsigned os_cpu_quota(void) { return 0; }
 
-unsigned os_cpuset_count(const struct os_cpuset *s)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < OS_MAX_CPUS / 64; i++)
-        n += (unsigned)__builtin_popcountll(s->bits[i]);
-    return n;
-}
-
 void os_affinity_at_start(struct os_cpuset *out)
 {
     os_cpuset_zero(out);

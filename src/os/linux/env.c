@@ -24,7 +24,7 @@ const char *os_env(const char *name)
 
 const char *os_env_trusted(const char *name) { return secure_getenv(name) == NULL ? NULL : os_env(name); }
 
-static const char *skip_number_blanks(const char *s)
+const char *os_skip_blanks(const char *s)
 {
     while (isspace((unsigned char)*s))
         s++;
@@ -53,8 +53,8 @@ bool os_env_unsigned(const char *name, unsigned long min, unsigned long max, uns
     if (text == NULL)
         return false;
     unsigned long long value;
-    const char *at = skip_number_blanks(text);
-    if (!parse_digits(&at, &value) || *skip_number_blanks(at) != '\0' || value < min || value > max) {
+    const char *at = os_skip_blanks(text);
+    if (!parse_digits(&at, &value) || *os_skip_blanks(at) != '\0' || value < min || value > max) {
         ps_warn("%s=\"%s\" is not a whole number from %lu to %lu; using %s instead", name, text, min, max, instead);
         return false;
     }
@@ -88,14 +88,14 @@ bool os_env_size(const char *name, size_t default_unit, size_t *out_bytes, const
         return false;
     unsigned long long count;
     size_t unit = default_unit, bytes;
-    const char *at = skip_number_blanks(text);
+    const char *at = os_skip_blanks(text);
     at += *at == '+';
     bool good = parse_digits(&at, &count);
     if (good) {
-        at = skip_number_blanks(at);
+        at = os_skip_blanks(at);
         if (*at != '\0') {
             unit = unit_bytes(*at);
-            good = unit != 0 && *skip_number_blanks(at + 1) == '\0';
+            good = unit != 0 && *os_skip_blanks(at + 1) == '\0';
         }
     }
     if (!good || __builtin_mul_overflow(count, unit, &bytes)) {

@@ -23,14 +23,6 @@
 /* Masks of kernels that were built for more processors than OS_MAX_CPUS: read whole, the rest is cut. */
 #define LARGEST_MASK_BYTES (1u << 16)
 
-unsigned os_cpuset_count(const struct os_cpuset *s)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < OS_MAX_CPUS / 64; i++)
-        n += (unsigned)__builtin_popcountll(s->bits[i]);
-    return n;
-}
-
 static int read_large_mask(struct os_cpuset *out)
 {
     for (size_t bytes = 2 * sizeof *out; bytes <= LARGEST_MASK_BYTES; bytes *= 2) {
