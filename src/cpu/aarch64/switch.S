@@ -6,6 +6,12 @@
 
 #define FRAME_BYTES 176
 
+    .macro  store_pair first, second, at
+    stp     \first, \second, [sp, #\at]
+    .cfi_rel_offset \first, \at
+    .cfi_rel_offset \second, \at + 8
+    .endm
+
     .text
 
 /* void *cpu_switch(struct cpu_context *save x0, struct cpu_context *to x1, void *transfer x2) */
@@ -20,33 +26,15 @@ cpu_switch:
     .cfi_adjust_cfa_offset FRAME_BYTES
     .cfi_rel_offset x29, 0
     .cfi_rel_offset x30, 8
-    stp     x19, x20, [sp, #16]
-    .cfi_rel_offset x19, 16
-    .cfi_rel_offset x20, 24
-    stp     x21, x22, [sp, #32]
-    .cfi_rel_offset x21, 32
-    .cfi_rel_offset x22, 40
-    stp     x23, x24, [sp, #48]
-    .cfi_rel_offset x23, 48
-    .cfi_rel_offset x24, 56
-    stp     x25, x26, [sp, #64]
-    .cfi_rel_offset x25, 64
-    .cfi_rel_offset x26, 72
-    stp     x27, x28, [sp, #80]
-    .cfi_rel_offset x27, 80
-    .cfi_rel_offset x28, 88
-    stp     d8, d9, [sp, #96]
-    .cfi_rel_offset d8, 96
-    .cfi_rel_offset d9, 104
-    stp     d10, d11, [sp, #112]
-    .cfi_rel_offset d10, 112
-    .cfi_rel_offset d11, 120
-    stp     d12, d13, [sp, #128]
-    .cfi_rel_offset d12, 128
-    .cfi_rel_offset d13, 136
-    stp     d14, d15, [sp, #144]
-    .cfi_rel_offset d14, 144
-    .cfi_rel_offset d15, 152
+    store_pair x19, x20, 16
+    store_pair x21, x22, 32
+    store_pair x23, x24, 48
+    store_pair x25, x26, 64
+    store_pair x27, x28, 80
+    store_pair d8, d9, 96
+    store_pair d10, d11, 112
+    store_pair d12, d13, 128
+    store_pair d14, d15, 144
     mrs     x9, fpcr
     str     x9, [sp, #160]
 
@@ -72,26 +60,9 @@ cpu_switch:
     .cfi_remember_state
     ldp     x29, x30, [sp], #FRAME_BYTES
     .cfi_def_cfa sp, 0
-    .cfi_restore x29
-    .cfi_restore x30
-    .cfi_restore x19
-    .cfi_restore x20
-    .cfi_restore x21
-    .cfi_restore x22
-    .cfi_restore x23
-    .cfi_restore x24
-    .cfi_restore x25
-    .cfi_restore x26
-    .cfi_restore x27
-    .cfi_restore x28
-    .cfi_restore d8
-    .cfi_restore d9
-    .cfi_restore d10
-    .cfi_restore d11
-    .cfi_restore d12
-    .cfi_restore d13
-    .cfi_restore d14
-    .cfi_restore d15
+    .irp    register, x29, x30, x19, x20, x21, x22, x23, x24, x25, x26, x27, x28, d8, d9, d10, d11, d12, d13, d14, d15
+    .cfi_restore \register
+    .endr
     ret
 
 .Lload_fpcr:

@@ -35,57 +35,17 @@ cpu_switch:
     .cfi_startproc
     addi    sp, sp, -FRAME_BYTES
     .cfi_adjust_cfa_offset FRAME_BYTES
-    store   s0, 0 * WORD(sp)
-    .cfi_rel_offset s0, 0 * WORD
-    store   s1, 1 * WORD(sp)
-    .cfi_rel_offset s1, 1 * WORD
-    store   s2, 2 * WORD(sp)
-    .cfi_rel_offset s2, 2 * WORD
-    store   s3, 3 * WORD(sp)
-    .cfi_rel_offset s3, 3 * WORD
-    store   s4, 4 * WORD(sp)
-    .cfi_rel_offset s4, 4 * WORD
-    store   s5, 5 * WORD(sp)
-    .cfi_rel_offset s5, 5 * WORD
-    store   s6, 6 * WORD(sp)
-    .cfi_rel_offset s6, 6 * WORD
-    store   s7, 7 * WORD(sp)
-    .cfi_rel_offset s7, 7 * WORD
-    store   s8, 8 * WORD(sp)
-    .cfi_rel_offset s8, 8 * WORD
-    store   s9, 9 * WORD(sp)
-    .cfi_rel_offset s9, 9 * WORD
-    store   s10, 10 * WORD(sp)
-    .cfi_rel_offset s10, 10 * WORD
-    store   s11, 11 * WORD(sp)
-    .cfi_rel_offset s11, 11 * WORD
+    .irp    i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+    store   s\i, \i * WORD(sp)
+    .cfi_rel_offset s\i, \i * WORD
+    .endr
     store   ra, 12 * WORD(sp)
     .cfi_rel_offset ra, 12 * WORD
 #ifdef __riscv_flen
-    fstore  fs0, FRAME_FLOATS + 0 * FLOAT(sp)
-    .cfi_rel_offset fs0, FRAME_FLOATS + 0 * FLOAT
-    fstore  fs1, FRAME_FLOATS + 1 * FLOAT(sp)
-    .cfi_rel_offset fs1, FRAME_FLOATS + 1 * FLOAT
-    fstore  fs2, FRAME_FLOATS + 2 * FLOAT(sp)
-    .cfi_rel_offset fs2, FRAME_FLOATS + 2 * FLOAT
-    fstore  fs3, FRAME_FLOATS + 3 * FLOAT(sp)
-    .cfi_rel_offset fs3, FRAME_FLOATS + 3 * FLOAT
-    fstore  fs4, FRAME_FLOATS + 4 * FLOAT(sp)
-    .cfi_rel_offset fs4, FRAME_FLOATS + 4 * FLOAT
-    fstore  fs5, FRAME_FLOATS + 5 * FLOAT(sp)
-    .cfi_rel_offset fs5, FRAME_FLOATS + 5 * FLOAT
-    fstore  fs6, FRAME_FLOATS + 6 * FLOAT(sp)
-    .cfi_rel_offset fs6, FRAME_FLOATS + 6 * FLOAT
-    fstore  fs7, FRAME_FLOATS + 7 * FLOAT(sp)
-    .cfi_rel_offset fs7, FRAME_FLOATS + 7 * FLOAT
-    fstore  fs8, FRAME_FLOATS + 8 * FLOAT(sp)
-    .cfi_rel_offset fs8, FRAME_FLOATS + 8 * FLOAT
-    fstore  fs9, FRAME_FLOATS + 9 * FLOAT(sp)
-    .cfi_rel_offset fs9, FRAME_FLOATS + 9 * FLOAT
-    fstore  fs10, FRAME_FLOATS + 10 * FLOAT(sp)
-    .cfi_rel_offset fs10, FRAME_FLOATS + 10 * FLOAT
-    fstore  fs11, FRAME_FLOATS + 11 * FLOAT(sp)
-    .cfi_rel_offset fs11, FRAME_FLOATS + 11 * FLOAT
+    .irp    i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+    fstore  fs\i, FRAME_FLOATS + \i * FLOAT(sp)
+    .cfi_rel_offset fs\i, FRAME_FLOATS + \i * FLOAT
+    .endr
     frrm    t0
     store   t0, FRAME_FRM(sp)
 #endif
@@ -99,55 +59,15 @@ cpu_switch:
     beq     t0, t1, 1f
     fsrm    t1
 1:
-    fload   fs0, FRAME_FLOATS + 0 * FLOAT(sp)
-    fload   fs1, FRAME_FLOATS + 1 * FLOAT(sp)
-    fload   fs2, FRAME_FLOATS + 2 * FLOAT(sp)
-    fload   fs3, FRAME_FLOATS + 3 * FLOAT(sp)
-    fload   fs4, FRAME_FLOATS + 4 * FLOAT(sp)
-    fload   fs5, FRAME_FLOATS + 5 * FLOAT(sp)
-    fload   fs6, FRAME_FLOATS + 6 * FLOAT(sp)
-    fload   fs7, FRAME_FLOATS + 7 * FLOAT(sp)
-    fload   fs8, FRAME_FLOATS + 8 * FLOAT(sp)
-    fload   fs9, FRAME_FLOATS + 9 * FLOAT(sp)
-    fload   fs10, FRAME_FLOATS + 10 * FLOAT(sp)
-    fload   fs11, FRAME_FLOATS + 11 * FLOAT(sp)
-    .cfi_restore fs0
-    .cfi_restore fs1
-    .cfi_restore fs2
-    .cfi_restore fs3
-    .cfi_restore fs4
-    .cfi_restore fs5
-    .cfi_restore fs6
-    .cfi_restore fs7
-    .cfi_restore fs8
-    .cfi_restore fs9
-    .cfi_restore fs10
-    .cfi_restore fs11
+    .irp    i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+    fload   fs\i, FRAME_FLOATS + \i * FLOAT(sp)
+    .cfi_restore fs\i
+    .endr
 #endif
-    load    s0, 0 * WORD(sp)
-    .cfi_restore s0
-    load    s1, 1 * WORD(sp)
-    .cfi_restore s1
-    load    s2, 2 * WORD(sp)
-    .cfi_restore s2
-    load    s3, 3 * WORD(sp)
-    .cfi_restore s3
-    load    s4, 4 * WORD(sp)
-    .cfi_restore s4
-    load    s5, 5 * WORD(sp)
-    .cfi_restore s5
-    load    s6, 6 * WORD(sp)
-    .cfi_restore s6
-    load    s7, 7 * WORD(sp)
-    .cfi_restore s7
-    load    s8, 8 * WORD(sp)
-    .cfi_restore s8
-    load    s9, 9 * WORD(sp)
-    .cfi_restore s9
-    load    s10, 10 * WORD(sp)
-    .cfi_restore s10
-    load    s11, 11 * WORD(sp)
-    .cfi_restore s11
+    .irp    i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+    load    s\i, \i * WORD(sp)
+    .cfi_restore s\i
+    .endr
     load    ra, 12 * WORD(sp)
     .cfi_restore ra
     addi    sp, sp, FRAME_BYTES

@@ -25,17 +25,9 @@ cpu_detour_entry:
     leaq    -LEFT(%rsp), %rsp
     pushfq
     cld
-    pushq   %rax
-    pushq   %rbx
-    pushq   %rcx
-    pushq   %rdx
-    pushq   %rsi
-    pushq   %rdi
-    pushq   %rbp
-    pushq   %r8
-    pushq   %r9
-    pushq   %r10
-    pushq   %r11
+    .irp    register, rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11
+    pushq   %\register
+    .endr
     movq    %rsp, %rbx
 
     subq    cpu_detour_bytes(%rip), %rsp
@@ -63,17 +55,9 @@ cpu_detour_entry:
     xorl    %edx, %edx
     xrstor64 (%rsp)
     movq    %rbx, %rsp
-    popq    %r11
-    popq    %r10
-    popq    %r9
-    popq    %r8
-    popq    %rbp
-    popq    %rdi
-    popq    %rsi
-    popq    %rdx
-    popq    %rcx
-    popq    %rbx
-    popq    %rax
+    .irp    register, r11, r10, r9, r8, rbp, rdi, rsi, rdx, rcx, rbx, rax
+    popq    %\register
+    .endr
     leaq    (8 + LEFT - RED_ZONE - 40)(%rsp), %rsp
     iretq
     .cfi_endproc

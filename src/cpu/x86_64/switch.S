@@ -15,6 +15,22 @@
 #define FRAME_X87CW 4
 #define FRAME_CONTROL_BYTES 8
 
+/* The registers that a function keeps for its caller: to the stack, and back. */
+    .macro  push_kept
+    .irp    register, rbp, rbx, r12, r13, r14, r15
+    pushq   %\register
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset \register, 0
+    .endr
+    .endm
+    .macro  pop_kept
+    .irp    register, r15, r14, r13, r12, rbx, rbp
+    popq    %\register
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore \register
+    .endr
+    .endm
+
     .text
 
 /* void *cpu_switch(struct cpu_context *save rdi, struct cpu_context *to rsi, void *transfer rdx) */
@@ -25,24 +41,7 @@
 cpu_switch:
     .cfi_startproc
     endbr64
-    pushq   %rbp
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset rbp, 0
-    pushq   %rbx
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset rbx, 0
-    pushq   %r12
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset r12, 0
-    pushq   %r13
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset r13, 0
-    pushq   %r14
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset r14, 0
-    pushq   %r15
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset r15, 0
+    push_kept
     subq    $FRAME_CONTROL_BYTES, %rsp
     .cfi_adjust_cfa_offset FRAME_CONTROL_BYTES
     stmxcsr FRAME_MXCSR(%rsp)
@@ -63,24 +62,7 @@ cpu_switch:
     .cfi_remember_state
     addq    $FRAME_CONTROL_BYTES, %rsp
     .cfi_adjust_cfa_offset -FRAME_CONTROL_BYTES
-    popq    %r15
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore r15
-    popq    %r14
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore r14
-    popq    %r13
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore r13
-    popq    %r12
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore r12
-    popq    %rbx
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore rbx
-    popq    %rbp
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore rbp
+    pop_kept
     ret
 
 .Lload_mxcsr:
@@ -121,24 +103,7 @@ cpu_first:
 cpu_guarded_call:
     .cfi_startproc
     endbr64
-    pushq   %rbp
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset rbp, 0
-    pushq   %rbx
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset rbx, 0
-    pushq   %r12
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset r12, 0
-    pushq   %r13
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset r13, 0
-    pushq   %r14
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset r14, 0
-    pushq   %r15
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset r15, 0
+    push_kept
     subq    $8, %rsp
     .cfi_adjust_cfa_offset 8
     movq    %rsp, (%rdx)
@@ -153,24 +118,7 @@ cpu_guarded_call:
     .cfi_restore_state
     addq    $8, %rsp
     .cfi_adjust_cfa_offset -8
-    popq    %r15
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore r15
-    popq    %r14
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore r14
-    popq    %r13
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore r13
-    popq    %r12
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore r12
-    popq    %rbx
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore rbx
-    popq    %rbp
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore rbp
+    pop_kept
     ret
     .cfi_endproc
     .size   cpu_guarded_call, . - cpu_guarded_call
