@@ -224,73 +224,51 @@ size_t board_block_bytes(unsigned cluster, size_t *most)
     return a == NULL ? 0 : a->used;
 }
 
-/* --- the C library's names, for the program --- */
+/* --- the C library's names: for the program, and what the rooms of the runtime are built to call in their place --- */
 
-void *malloc(size_t bytes)
-{
-    void *p = allocate_block(main_arena, UNIT, bytes);
-    if (p == NULL)
-        errno = ENOMEM;
-    return p;
-}
-void free(void *p) { board_block_free(p); }
-void *aligned_alloc(size_t align, size_t bytes)
+static void *from_main(size_t align, size_t bytes)
 {
     void *p = allocate_block(main_arena, align, bytes);
     if (p == NULL)
         errno = ENOMEM;
     return p;
 }
-void *memalign(size_t align, size_t bytes);
-void *memalign(size_t align, size_t bytes) { return aligned_alloc(align, bytes); }
-int posix_memalign(void **out, size_t align, size_t bytes)
+
+static void *resize(void *p, size_t bytes, void *(*get)(size_t, size_t))
 {
-    void *p = allocate_block(main_arena, align, bytes);
-    if (p == NULL)
-        return ENOMEM;
-    *out = p;
-    return 0;
-}
-void *calloc(size_t n, size_t each)
-{
-    size_t bytes;
-    void *p = __builtin_mul_overflow(n, each, &bytes) ? NULL : malloc(bytes);
-    return p == NULL ? NULL : memset(p, 0, bytes);
-}
-static void *resize(void *p, size_t bytes, void *(*more)(size_t))
-{
-    if (p == NULL)
-        return more(bytes);
     const struct block *b = (const struct block *)(const void *)((const char *)p - HEAD);
-    size_t has = block_bytes(b) - HEAD;
-    if (bytes <= has)
+    size_t has = p == NULL ? 0 : block_bytes(b) - HEAD;
+    if (p != NULL && bytes <= has)
         return p;
-    void *larger = more(bytes);
-    if (larger == NULL)
-        return NULL;
+    void *larger = get(UNIT, bytes);
+    if (larger == NULL || p == NULL)
+        return larger;
     memcpy(larger, p, has);
     board_block_free(p);
     return larger;
 }
-void *realloc(void *p, size_t bytes) { return resize(p, bytes, malloc); }
 
-/* --- what the rooms of the runtime are built to call in their place --- */
+/* get: by the alignment and the number of bytes. */
+#define C_NAMES(prefix, get)                                                              \
+    void *prefix##malloc(size_t bytes) { return get(UNIT, bytes); }                       \
+    void prefix##free(void *p) { board_block_free(p); }                                   \
+    void *prefix##aligned_alloc(size_t align, size_t bytes) { return get(align, bytes); } \
+    int prefix##posix_memalign(void **out, size_t align, size_t bytes)                    \
+    {                                                                                     \
+        void *p = get(align, bytes);                                                      \
+        if (p != NULL)                                                                    \
+            *out = p;                                                                     \
+        return p != NULL ? 0 : ENOMEM;                                                    \
+    }                                                                                     \
+    void *prefix##calloc(size_t n, size_t each)                                           \
+    {                                                                                     \
+        size_t bytes;                                                                     \
+        void *p = __builtin_mul_overflow(n, each, &bytes) ? NULL : get(UNIT, bytes);      \
+        return p == NULL ? NULL : memset(p, 0, bytes);                                    \
+    }                                                                                     \
+    void *prefix##realloc(void *p, size_t bytes) { return resize(p, bytes, get); }
 
-void *board_malloc(size_t bytes) { return board_block(bytes); }
-void board_free(void *p) { board_block_free(p); }
-void *board_aligned_alloc(size_t align, size_t bytes) { return board_block_aligned(align, bytes); }
-int board_posix_memalign(void **out, size_t align, size_t bytes)
-{
-    void *p = board_block_aligned(align, bytes);
-    if (p == NULL)
-        return ENOMEM;
-    *out = p;
-    return 0;
-}
-void *board_calloc(size_t n, size_t each)
-{
-    size_t bytes;
-    void *p = __builtin_mul_overflow(n, each, &bytes) ? NULL : board_block(bytes);
-    return p == NULL ? NULL : memset(p, 0, bytes);
-}
-void *board_realloc(void *p, size_t bytes) { return resize(p, bytes, board_malloc); }
+C_NAMES(, from_main)
+C_NAMES(board_, board_block_aligned)
+void *memalign(size_t align, size_t bytes);
+void *memalign(size_t align, size_t bytes) { return from_main(align, bytes); }
