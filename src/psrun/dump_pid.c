@@ -4,66 +4,39 @@
  * Does: find the runtime among what the process has mapped, by the tables that it exports (ps_debug_layout), and print.
  * Needs nothing of the process but that its memory may be read (the same user, and ptrace allowed): no signal, no
  * variable; it is not stopped. */
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "dump.h"
+#include "elf_file.h"
 #include "psrun.h"
 
-/* The value of a symbol in the dynamic table of an open ELF file; 0: there is none. */
-static uintptr_t symbol_value(int file, const char *name)
+/* Of a symbol that the file exports; 0: there is none. */
+static uintptr_t symbol_value(const struct elf *e, const char *name)
 {
-    ElfW(Ehdr) head;
-    ElfW(Shdr) table, strings;
-    ElfW(Sym) symbol;
-    char found[32];
-    if (pread(file, &head, sizeof head, 0) != (ssize_t)sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-        head.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
-        return 0;
-    for (unsigned i = 0; i < head.e_shnum; i++) {
-        if (pread(file, &table, sizeof table, (off_t)(head.e_shoff + (size_t)i * sizeof table)) !=
-            (ssize_t)sizeof table)
-            return 0;
-        if (table.sh_type != SHT_DYNSYM ||
-            pread(file, &strings, sizeof strings, (off_t)(head.e_shoff + (size_t)table.sh_link * sizeof strings)) !=
-                (ssize_t)sizeof strings)
-            continue;
-        for (size_t at = 0; at + sizeof symbol <= table.sh_size; at += sizeof symbol) {
-            if (pread(file, &symbol, sizeof symbol, (off_t)(table.sh_offset + at)) != (ssize_t)sizeof symbol)
-                return 0;
-            if (symbol.st_shndx == SHN_UNDEF || (symbol.st_info & 15) != STT_OBJECT)
-                continue;
-            ssize_t got = pread(file, found, sizeof found, (off_t)(strings.sh_offset + symbol.st_name));
-            if (got > (ssize_t)strlen(name) && strcmp(found, name) == 0)
-                return symbol.st_value;
-        }
-    }
+    for (size_t i = 0; i < e->num_sym; i++)
+        if (elf_sym_given(e, i) && strcmp(elf_sym_name(e, i), name) == 0)
+            return e->sym[i].st_value;
     return 0;
 }
 
 /* Opens a mapped file of number `inode`, whose name is the process's own (another mount namespace) or ours (another
- * root folder). -1: neither. */
-static int open_mapped(int pid, const char *name, unsigned long inode)
+ * root folder). False: neither, or no ELF file. */
+static bool open_mapped(struct elf *e, int pid, const char *name, unsigned long inode)
 {
     char theirs[4500];
     snprintf(theirs, sizeof theirs, "/proc/%d/root%s", pid, name);
     const char *const names[] = {theirs, name};
     for (unsigned i = 0; i < 2; i++) {
-        struct stat st;
-        int file = open(names[i], O_RDONLY | O_CLOEXEC);
-        if (file >= 0 && fstat(file, &st) == 0 && st.st_ino == inode)
-            return file;
-        if (file >= 0)
-            close(file);
+        if (elf_open(e, names[i]) != ELF_OK)
+            continue;
+        if (e->ino == inode)
+            return true;
+        elf_close(e);
     }
-    return -1;
+    return false;
 }
 
 /* The runtime in the process: false where there is none. */
@@ -80,11 +53,11 @@ static bool find_runtime(struct dump_process *process, bool *readable)
         if (sscanf(line, "%lx-%*x %*s %lx %*s %lu %n", &start, &offset, &inode, &name) < 3 || offset != 0 || !name ||
             line[name] != '/')
             continue;
-        int file = open_mapped(process->pid, line + name, inode);
-        if (file < 0)
+        struct elf e;
+        if (!open_mapped(&e, process->pid, line + name, inode))
             continue;
-        uintptr_t value = symbol_value(file, "ps_debug_layout"), openmp = symbol_value(file, "ort_debug_layout");
-        close(file);
+        uintptr_t value = symbol_value(&e, "ps_debug_layout"), openmp = symbol_value(&e, "ort_debug_layout");
+        elf_close(&e);
         process->layout = value ? start + value : 0; /* shared objects are linked at 0 */
         process->openmp = openmp ? start + openmp : 0;
     }

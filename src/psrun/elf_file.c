@@ -47,7 +47,7 @@ static const void *at_address(const struct elf *e, ElfW(Addr) address, size_t by
 static const char *string_at(const struct elf *e, size_t offset) { return offset < e->str_size ? e->str + offset : ""; }
 
 struct tables {
-    ElfW(Addr) str, sym, versym, verneed, verdef, hash, gnu_hash;
+    size_t str, sym, versym, verneed, verdef, hash, gnu_hash; /* addresses; 0: none */
     size_t str_size, num_verneed, num_verdef;
     size_t soname, rpath, runpath; /* string offsets; 0: none */
     size_t needed[ELF_NEEDED_MAX];
@@ -56,53 +56,19 @@ struct tables {
 
 static void read_dynamic_entry(struct tables *t, const ElfW(Dyn) * d)
 {
-    switch (d->d_tag) {
-    case DT_STRTAB:
-        t->str = d->d_un.d_ptr;
-        break;
-    case DT_STRSZ:
-        t->str_size = d->d_un.d_val;
-        break;
-    case DT_SYMTAB:
-        t->sym = d->d_un.d_ptr;
-        break;
-    case DT_VERSYM:
-        t->versym = d->d_un.d_ptr;
-        break;
-    case DT_VERNEED:
-        t->verneed = d->d_un.d_ptr;
-        break;
-    case DT_VERNEEDNUM:
-        t->num_verneed = d->d_un.d_val;
-        break;
-    case DT_VERDEF:
-        t->verdef = d->d_un.d_ptr;
-        break;
-    case DT_VERDEFNUM:
-        t->num_verdef = d->d_un.d_val;
-        break;
-    case DT_HASH:
-        t->hash = d->d_un.d_ptr;
-        break;
-    case DT_GNU_HASH:
-        t->gnu_hash = d->d_un.d_ptr;
-        break;
-    case DT_SONAME:
-        t->soname = d->d_un.d_val;
-        break;
-    case DT_RPATH:
-        t->rpath = d->d_un.d_val;
-        break;
-    case DT_RUNPATH:
-        t->runpath = d->d_un.d_val;
-        break;
-    case DT_NEEDED:
-        if (t->num_needed < ELF_NEEDED_MAX)
-            t->needed[t->num_needed++] = d->d_un.d_val;
-        break;
-    default:
-        break;
-    }
+    const struct {
+        int64_t tag;
+        size_t *value;
+    } fields[] = {{DT_STRTAB, &t->str},        {DT_STRSZ, &t->str_size},       {DT_SYMTAB, &t->sym},
+                  {DT_VERSYM, &t->versym},     {DT_VERNEED, &t->verneed},      {DT_VERNEEDNUM, &t->num_verneed},
+                  {DT_VERDEF, &t->verdef},     {DT_VERDEFNUM, &t->num_verdef}, {DT_HASH, &t->hash},
+                  {DT_GNU_HASH, &t->gnu_hash}, {DT_SONAME, &t->soname},        {DT_RPATH, &t->rpath},
+                  {DT_RUNPATH, &t->runpath}};
+    for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].tag == d->d_tag)
+            *fields[i].value = d->d_un.d_val;
+    if (d->d_tag == DT_NEEDED && t->num_needed < ELF_NEEDED_MAX)
+        t->needed[t->num_needed++] = d->d_un.d_val;
 }
 
 /* The dynamic section does not say how many symbols there are; the hash tables know. */
