@@ -6,10 +6,11 @@
 
 #include "gomp.h"
 
-static PS_ALWAYS_INLINE void parallel(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags,
-                                      const struct ort_loop_desc *loop)
+/* A region of the entry point that this stands in. */
+static PS_ALWAYS_INLINE struct ort_parallel region(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags,
+                                                   const struct ort_loop_desc *loop)
 {
-    ort_parallel(&(struct ort_parallel){
+    return (struct ort_parallel){
         .fn = fn,
         .data = data,
         .caller = ORT_CALLER,
@@ -17,21 +18,21 @@ static PS_ALWAYS_INLINE void parallel(void (*fn)(void *), void *data, unsigned n
         .num_threads = num_threads,
         .bind = (flags & 7) != 0 ? (enum ort_bind)(flags & 7) : ORT_BIND_UNSET,
         .loop = loop,
-    });
+    };
+}
+
+static PS_ALWAYS_INLINE void parallel(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags,
+                                      const struct ort_loop_desc *loop)
+{
+    struct ort_parallel r = region(fn, data, num_threads, flags, loop);
+    ort_parallel(&r);
 }
 
 static PS_ALWAYS_INLINE void parallel_start(void (*fn)(void *), void *data, unsigned num_threads,
                                             const struct ort_loop_desc *loop)
 {
-    ort_parallel_start(&(struct ort_parallel){
-        .fn = fn,
-        .data = data,
-        .caller = ORT_CALLER,
-        .frame = ORT_FRAME,
-        .num_threads = num_threads,
-        .bind = ORT_BIND_UNSET,
-        .loop = loop,
-    });
+    struct ort_parallel r = region(fn, data, num_threads, 0, loop);
+    ort_parallel_start(&r);
 }
 
 /* Where GOMP_parallel has a shorter way. */
@@ -57,15 +58,9 @@ PS_EXPORT void GOMP_parallel_end(void) { ort_parallel_end(); }
 
 PS_EXPORT unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags)
 {
-    return ort_parallel(&(struct ort_parallel){
-        .fn = fn,
-        .data = data,
-        .caller = ORT_CALLER,
-        .frame = ORT_FRAME,
-        .num_threads = num_threads,
-        .bind = (flags & 7) != 0 ? (enum ort_bind)(flags & 7) : ORT_BIND_UNSET,
-        .reductions = *(uintptr_t **)data,
-    });
+    struct ort_parallel r = region(fn, data, num_threads, flags, NULL);
+    r.reductions = *(uintptr_t **)data;
+    return ort_parallel(&r);
 }
 
 /* --- parallel for --- */

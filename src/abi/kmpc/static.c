@@ -102,6 +102,13 @@ static PS_NOINLINE void tell_chunk(const struct kmpc_location *at, bool distribu
     ((struct range){                    \
         .first = (uint64_t)(lower), .step = (uint64_t)(int64_t)(incr), .trip = KMPC_TRIP(U, lower, upper, incr)})
 
+/* An entry point for each type of bounds: its suffix, the type, the unsigned and the signed type as wide. */
+#define FOR_EACH_TYPE(ENTRY)               \
+    ENTRY(4, int32_t, uint32_t, int32_t)   \
+    ENTRY(4u, uint32_t, uint32_t, int32_t) \
+    ENTRY(8, int64_t, uint64_t, int64_t)   \
+    ENTRY(8u, uint64_t, uint64_t, int64_t)
+
 static const char null_bound[] = "a bound or the stride is a null pointer";
 
 #define FOR_STATIC(suffix, T, U, S)                                                                                    \
@@ -140,10 +147,7 @@ static const char null_bound[] = "a bound or the stride is a null pointer";
             tell_chunk(at, distribute, (uint64_t)*lower, s.count, ORT_CALLER);                                         \
     }
 
-FOR_STATIC(4, int32_t, uint32_t, int32_t)
-FOR_STATIC(4u, uint32_t, uint32_t, int32_t)
-FOR_STATIC(8, int64_t, uint64_t, int64_t)
-FOR_STATIC(8u, uint64_t, uint64_t, int64_t)
+FOR_EACH_TYPE(FOR_STATIC)
 
 PS_EXPORT void __kmpc_for_static_fini(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid)
 {
@@ -191,10 +195,7 @@ PS_EXPORT void __kmpc_for_static_fini(PS_UNUSED struct kmpc_location *at, PS_UNU
             tell_chunk(at, true, (uint64_t)*lower, s.count, ORT_CALLER);                                     \
     }
 
-DIST_FOR_STATIC(4, int32_t, uint32_t, int32_t)
-DIST_FOR_STATIC(4u, uint32_t, uint32_t, int32_t)
-DIST_FOR_STATIC(8, int64_t, uint64_t, int64_t)
-DIST_FOR_STATIC(8u, uint64_t, uint64_t, int64_t)
+FOR_EACH_TYPE(DIST_FOR_STATIC)
 
 /* The league's part of a loop whose teams take chunk after chunk. */
 #define TEAM_STATIC(suffix, T, U, S)                                                                                 \
@@ -225,7 +226,4 @@ DIST_FOR_STATIC(8u, uint64_t, uint64_t, int64_t)
         *upper = (T)((U)*lower + (U)((s.count - 1) * r.step));                                                       \
     }
 
-TEAM_STATIC(4, int32_t, uint32_t, int32_t)
-TEAM_STATIC(4u, uint32_t, uint32_t, int32_t)
-TEAM_STATIC(8, int64_t, uint64_t, int64_t)
-TEAM_STATIC(8u, uint64_t, uint64_t, int64_t)
+FOR_EACH_TYPE(TEAM_STATIC)
