@@ -51,19 +51,24 @@ SENDS(send, SEND, isend)
 SENDS(ssend, SSEND, issend)
 SENDS(rsend, RSEND, irsend)
 
-PS_EXPORT void ompi_recv_f(P6, void *status, MPI_Fint *error);
-PS_EXPORT void ompi_recv_f(P6, void *status, MPI_Fint *error)
-{
-    MPI_Fint request;
-    if (!fortran_caller_can_wait()) {
-        OWN(recv, T7)(A6, status, error);
-        return;
-    }
-    OWN(irecv, T7)(A6, &request, error);
-    if (!*error)
-        finish(&request, status, error);
-}
-SPELLINGS(recv, RECV)
+/* Of one request, with a status. n: of its arguments before that. */
+#define WITH_STATUS(lower, UPPER, nonblocking, n)                         \
+    PS_EXPORT void ompi_##lower##_f(P##n, void *status, MPI_Fint *error); \
+    PS_EXPORT void ompi_##lower##_f(P##n, void *status, MPI_Fint *error)  \
+    {                                                                     \
+        MPI_Fint request;                                                 \
+        if (!fortran_caller_can_wait()) {                                 \
+            OWN(lower, T##n, void *)(A##n, status, error);                \
+            return;                                                       \
+        }                                                                 \
+        OWN(nonblocking, T##n, void *)(A##n, &request, error);            \
+        if (!*error)                                                      \
+            finish(&request, status, error);                              \
+    }                                                                     \
+    SPELLINGS(lower, UPPER)
+
+WITH_STATUS(recv, RECV, irecv, 6)
+WITH_STATUS(mrecv, MRECV, imrecv, 4)
 
 PS_EXPORT void ompi_sendrecv_f(P11, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_sendrecv_f(P11, void *status, MPI_Fint *error)
@@ -84,20 +89,6 @@ PS_EXPORT void ompi_sendrecv_f(P11, void *status, MPI_Fint *error)
     *error = received ? received : *error;
 }
 SPELLINGS(sendrecv, SENDRECV)
-
-PS_EXPORT void ompi_mrecv_f(P4, void *status, MPI_Fint *error);
-PS_EXPORT void ompi_mrecv_f(P4, void *status, MPI_Fint *error)
-{
-    MPI_Fint request;
-    if (!fortran_caller_can_wait()) {
-        OWN(mrecv, T5)(A4, status, error);
-        return;
-    }
-    OWN(imrecv, T5)(A4, &request, error);
-    if (!*error)
-        finish(&request, status, error);
-}
-SPELLINGS(mrecv, MRECV)
 
 /* A copy is sent. buf, count, type, dest, sendtag, source, recvtag, comm. */
 PS_EXPORT void ompi_sendrecv_replace_f(P8, void *status, MPI_Fint *error);
@@ -155,25 +146,9 @@ TESTS(win_test, WIN_TEST, 2, b)
 
 /* --- writing to files that is not collective --- */
 
-/* n: of its arguments before the status. */
-#define FILE_ACCESS(lower, UPPER, nonblocking, n)                         \
-    PS_EXPORT void ompi_##lower##_f(P##n, void *status, MPI_Fint *error); \
-    PS_EXPORT void ompi_##lower##_f(P##n, void *status, MPI_Fint *error)  \
-    {                                                                     \
-        MPI_Fint request;                                                 \
-        if (!fortran_caller_can_wait()) {                                 \
-            OWN(lower, T##n, void *)(A##n, status, error);                \
-            return;                                                       \
-        }                                                                 \
-        OWN(nonblocking, T##n, void *)(A##n, &request, error);            \
-        if (!*error)                                                      \
-            finish(&request, status, error);                              \
-    }                                                                     \
-    SPELLINGS(lower, UPPER)
-
-FILE_ACCESS(file_write, FILE_WRITE, file_iwrite, 4)
-FILE_ACCESS(file_write_at, FILE_WRITE_AT, file_iwrite_at, 5)
-FILE_ACCESS(file_write_shared, FILE_WRITE_SHARED, file_iwrite_shared, 4)
+WITH_STATUS(file_write, FILE_WRITE, file_iwrite, 4)
+WITH_STATUS(file_write_at, FILE_WRITE_AT, file_iwrite_at, 5)
+WITH_STATUS(file_write_shared, FILE_WRITE_SHARED, file_iwrite_shared, 4)
 
 /* --- collective calls: the same form as C's, in all ranks --- */
 
