@@ -16,16 +16,10 @@ static ort_tool_ptr sync_task_data(const struct ort_thread *t) { return &ort_too
 
 static int barrier_state(enum ort_sync_kind kind)
 {
-    switch (kind) {
-    case ORT_SYNC_BARRIER_WORKSHARE:
-        return ORT_STATE_WAIT_BARRIER_WORKSHARE;
-    case ORT_SYNC_BARRIER_IMPLEMENTATION:
-        return ORT_STATE_WAIT_BARRIER_IMPLEMENTATION;
-    case ORT_SYNC_BARRIER_TEAMS:
-        return ORT_STATE_WAIT_BARRIER_TEAMS;
-    default:
-        return ORT_STATE_WAIT_BARRIER_EXPLICIT;
-    }
+    return kind == ORT_SYNC_BARRIER_WORKSHARE        ? ORT_STATE_WAIT_BARRIER_WORKSHARE
+           : kind == ORT_SYNC_BARRIER_IMPLEMENTATION ? ORT_STATE_WAIT_BARRIER_IMPLEMENTATION
+           : kind == ORT_SYNC_BARRIER_TEAMS          ? ORT_STATE_WAIT_BARRIER_TEAMS
+                                                     : ORT_STATE_WAIT_BARRIER_EXPLICIT;
 }
 
 static const void *barrier_begins(struct ort_thread *t, enum ort_sync_kind kind)
@@ -74,16 +68,10 @@ static uint64_t id_of(const void *mutex) { return (uint64_t)(uintptr_t)mutex; }
 
 static int mutex_state(enum ort_mutex_kind kind)
 {
-    switch (kind) {
-    case ORT_MUTEX_CRITICAL:
-        return ORT_STATE_WAIT_CRITICAL;
-    case ORT_MUTEX_ATOMIC:
-        return ORT_STATE_WAIT_ATOMIC;
-    case ORT_MUTEX_ORDERED:
-        return ORT_STATE_WAIT_ORDERED;
-    default:
-        return ORT_STATE_WAIT_LOCK;
-    }
+    return kind == ORT_MUTEX_CRITICAL  ? ORT_STATE_WAIT_CRITICAL
+           : kind == ORT_MUTEX_ATOMIC  ? ORT_STATE_WAIT_ATOMIC
+           : kind == ORT_MUTEX_ORDERED ? ORT_STATE_WAIT_ORDERED
+                                       : ORT_STATE_WAIT_LOCK;
 }
 
 static struct ort_thread *waits(const void *mutex, enum ort_mutex_kind kind, unsigned hint, const void *caller)
@@ -246,16 +234,10 @@ void ort_tool_single_copy_end(struct ort_thread *t, void *data)
 
 static int loop_kind(unsigned sched)
 {
-    switch (sched) {
-    case ORT_SCHED_STATIC:
-        return ORT_WORK_LOOP_STATIC;
-    case ORT_SCHED_DYNAMIC:
-        return ORT_WORK_LOOP_DYNAMIC;
-    case ORT_SCHED_GUIDED:
-        return ORT_WORK_LOOP_GUIDED;
-    default:
-        return ORT_WORK_LOOP_OTHER;
-    }
+    return sched == ORT_SCHED_STATIC    ? ORT_WORK_LOOP_STATIC
+           : sched == ORT_SCHED_DYNAMIC ? ORT_WORK_LOOP_DYNAMIC
+           : sched == ORT_SCHED_GUIDED  ? ORT_WORK_LOOP_GUIDED
+                                        : ORT_WORK_LOOP_OTHER;
 }
 
 void ort_tool_loop_begins(struct ort_thread *t, bool sections, uint64_t count, unsigned sched)

@@ -202,22 +202,17 @@ static unsigned construct(where at, const char *entry, int32_t kind)
     return kinds[kind];
 }
 
-PS_EXPORT int32_t __kmpc_cancel(where at, G, int32_t kind)
-{
-    unsigned which = construct(at, "__kmpc_cancel", kind);
-    bool cancelled = which != 0 && ort_cancel(ort_self(), which);
-    if (PS_UNLIKELY(ort_tool_on()) && cancelled)
-        ort_tool_cancel(ort_self(), which, ORT_CANCEL_ACTIVATED, ORT_CALLER);
-    return cancelled;
-}
-PS_EXPORT int32_t __kmpc_cancellationpoint(where at, G, int32_t kind)
-{
-    unsigned which = construct(at, "__kmpc_cancellationpoint", kind);
-    bool cancelled = which != 0 && ort_cancellation_point(ort_self(), which);
-    if (PS_UNLIKELY(ort_tool_on()) && cancelled)
-        ort_tool_cancel(ort_self(), which, ORT_CANCEL_DETECTED, ORT_CALLER);
-    return cancelled;
-}
+#define CANCEL(name, function, what)                                \
+    PS_EXPORT int32_t name(where at, G, int32_t kind)               \
+    {                                                               \
+        unsigned which = construct(at, #name, kind);                \
+        bool cancelled = which != 0 && function(ort_self(), which); \
+        if (PS_UNLIKELY(ort_tool_on()) && cancelled)                \
+            ort_tool_cancel(ort_self(), which, what, ORT_CALLER);   \
+        return cancelled;                                           \
+    }
+CANCEL(__kmpc_cancel, ort_cancel, ORT_CANCEL_ACTIVATED)
+CANCEL(__kmpc_cancellationpoint, ort_cancellation_point, ORT_CANCEL_DETECTED)
 PS_EXPORT int kmp_get_cancellation_status(int kind)
 {
     unsigned which = construct(NULL, "kmp_get_cancellation_status", kind);
