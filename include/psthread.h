@@ -39,7 +39,7 @@ typedef struct psthread_config {
     unsigned num_vps; /* the caller's own counted; 0: PSTHREADS_NUM_VPS, else one per usable core */
     size_t
         stack_size; /* bytes of a thread's stack, PSTHREAD_STACK_MIN to 64 GiB; 0: PSTHREADS_STACKSIZE (KiB), else 256 KiB */
-    unsigned num_levels; /* groups: number of levels given in group_size, at most 8; 0: discovered (hwloc) */
+    unsigned num_levels; /* groups: number of levels given in group_size, at most 8; 0: discovered */
     const unsigned *
         group_size; /* [num_levels] vps in a group, innermost first, none larger than num_vps (psthreads-2009 figure 2) */
     int global_queue; /* not 0: there is a global queue for coarse threads (PSTHREAD_VP_GLOBAL) */

@@ -159,11 +159,6 @@ void os_objects_init(void);
  * as they stand there. In constructors and destructors of libraries only: the dynamic linker, which runs those, is
  * asked without precautions. */
 void os_needed_visit(void (*visit)(const char *file, void *arg), void *arg);
-/* Between these the runtime loads or unloads an object of its own: no fork in the middle. The caller holds no lock of
- * ours. A room with fork handlers of its own calls os_loading_init after it has registered them. */
-void os_loading_init(void);
-bool os_loading_begin(void); /* false: in this forked child it would hang; nothing begun */
-void os_loading_end(void);
 bool os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
 /* Some loaded object wants a function of this name from another one. Reads all their tables. */
 bool os_objects_want(const char *name);
@@ -264,7 +259,7 @@ int os_current_cpu(void);
 /* How often the calling kernel thread has had to leave its processor to another one. */
 uint64_t os_times_preempted(void);
 
-/* --- topology (src/os/topology.c: hwloc when needed; src/os/synthetic: from a string, tests only) --- */
+/* --- topology (src/os/topology.c: the kernel's tables; src/os/synthetic: from a string, tests only) --- */
 
 /* Levels of sharing, innermost first. A level lists, for each of n processors in the order of os_topology.cpu, the
  * number of the group that it is in. Groups of a level need not be of equal size. Each group is a union of groups of
@@ -287,10 +282,10 @@ struct os_topology {
     int8_t sharing_level
         [OS_NUM_SHARINGS]; /* number of the level that has the groups of each (or the nearest below), OS_LEVEL_ALONE */
 };
-/* Reads the machine (restricted to the affinity mask of the process at its start). Loads hwloc with dlopen, local
- * symbols only; where it is not to be had the machine is one group and ENOENT is returned with *out still valid. */
+/* Reads the machine (restricted to the affinity mask of the process at its start). Where the
+ * system tells nothing of them the machine is one group, and ENOENT is returned with *out still valid. */
 int os_topology_read(struct os_topology *out);
-/* From hwloc's synthetic notation, e.g. "package:2 numa:4 core:8 pu:2". EINVAL with one line where it cannot be
+/* From a string, e.g. "package:2 numa:4 core:8 pu:2". EINVAL with one line where it cannot be
  * read. */
 int os_topology_synthetic(struct os_topology *out, const char *description);
 void os_topology_free(struct os_topology *t);

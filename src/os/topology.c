@@ -1,26 +1,45 @@
-/* The machine's processors and what they share, by hwloc where it is to be had.
+/* The machine's processors and what they share.
  *
- * Does: reads the machine once a call, restricted to the processors that the program was given. Does not: keep it (the
- * caller does), bind anything, or load hwloc before the first call.
- * Callers: anybody, on a stack of 64 KiB or more; takes malloc's and the dynamic linker's locks. No shared state.
- * Failures: where hwloc is missing, or does not know all the program's processors, the machine is one group: ENOENT,
- * *out valid.
- * ENOMEM: *out is empty (n == 0). Cost: milliseconds.
+ * Does: finds the groups that each kind of sharing makes of the processors (core, second- and third-level cache, NUMA
+ * node, package), and keeps a chain of them from fine to coarse. Reads the machine once a call, restricted to the
+ * processors that the program was given. Does not: know where the groups stand (linux/machine.c), keep the result (the
+ * caller does), or bind anything.
+ * Callers: anybody, on a stack of 64 KiB or more. No shared state, no malloc. errno is kept.
+ * Failures: where the system tells nothing of the processors, the machine is one group: ENOENT, *out valid.
+ * ENOMEM: *out is empty (n == 0). Cost: a handful of small files for each group; processors x kinds.
  *
- * hwloc's x86 component stays out: it binds the calling kernel thread to each processor in turn to ask it, and tells
- * nothing that the kernel's tables do not.
- * hwloc is closed again: what it depends on is then not in the process when others look through its objects.
- * Rejected: linking to hwloc (its symbols and those of its dependencies in every process); reading /sys ourselves. */
+ * Machines differ in what contains what. A NUMA node may be part of a package or of a third-level cache; a core may
+ * have no third-level cache while its neighbour has one. So no order of kinds is taken for granted:
+ *   - a processor without a group of a kind takes its group of the kind before (alone, if it has none either);
+ *   - kinds are ordered by their number of groups, most first;
+ *   - a kind is kept if each of its groups is a union of groups of the last kept, and is not the same set of groups
+ *     again.
+ * A level of processors all alone, and one of the whole machine, say nothing and go likewise; "machine" is then put
+ * last. Processors are put in order by their groups, coarse ones first; groups come by their lowest processor.
+ *
+ * Rejected: hwloc. It loads plugins and what they depend on, and unloads what does not fit: objects appear in the
+ * program's process, and go, on a kernel thread that the program does not know. A collector of garbage that looks at
+ * the objects' data meanwhile (libgc) reads memory that is gone. hwloc's environment alone could keep the plugins out,
+ * and the environment is the program's. Rejected too: to load it in each program before `main`, which takes
+ * milliseconds. The groups are the only thing that was asked of it. Of hwloc's own
+ * collection of machines (tests/hwloc/linux, 42 of them) 35 give the same levels and order here. Three
+ * others are made-up tables that contradict themselves or have holes. Two have control groups and offline processors of
+ * old kernels. One is a mainframe with books, in another order. One has modules of two cores, which count as cores with
+ * two threads here, as in libgomp. */
 #include "topology.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-int topology_alloc(struct os_topology *t, unsigned n)
+static const char *const kind_name[OS_NUM_SHARINGS] = {"smt", "l2", "l3", "numa", "package"};
+
+static size_t topology_bytes(unsigned n) { return n * (sizeof(unsigned) + OS_MAX_LEVELS * sizeof(uint16_t)); }
+
+/* Room for n processors and all levels in one block, which os_topology_free gives back. */
+static int topology_alloc(struct os_topology *t, unsigned n)
 {
     memset(t, 0, sizeof *t);
-    char *block = calloc(n, sizeof *t->cpu + OS_MAX_LEVELS * sizeof(uint16_t));
+    char *block = os_map(topology_bytes(n));
     if (block == NULL)
         return ENOMEM;
     t->n = n;
@@ -32,104 +51,192 @@ int topology_alloc(struct os_topology *t, unsigned n)
 
 void os_topology_free(struct os_topology *t)
 {
-    free(t->cpu); /* the one block */
+    if (t->cpu != NULL)
+        os_unmap(t->cpu, topology_bytes(t->n)); /* the one block */
     memset(t, 0, sizeof *t);
 }
 
-void topology_add_machine(struct os_topology *t)
+/* How the processors fall into groups by one kind. Groups are numbered as they come. */
+struct partition {
+    enum os_sharing kind;
+    unsigned num_groups;
+    uint16_t *group_of;
+};
+
+struct scratch {
+    struct partition part[OS_NUM_SHARINGS], *kept[OS_NUM_SHARINGS];
+    unsigned num_kept;
+    int32_t *seen;          /* [OS_MAX_CPUS + n] */
+    uint16_t *order, *next; /* [n] */
+    uint16_t *alone;        /* [n], and behind it the groups of each kind */
+};
+
+static size_t scratch_bytes(unsigned n)
 {
-    struct os_topology_level *level = &t->level[t->num_levels++];
-    level->kind = "machine";
-    level->num_groups = 1;
-    memset(level->group_of, 0, t->n * sizeof *level->group_of);
+    return (OS_MAX_CPUS + n) * sizeof(int32_t) + n * (3 + OS_NUM_SHARINGS) * sizeof(uint16_t);
 }
 
-/* One group of the processors of the mask. */
-static int one_group(struct os_topology *t, const struct os_cpuset *mask)
+/* before: the groups of the kind before. seen: room for OS_MAX_CPUS + n. */
+static void number_groups(struct partition *out, const struct topology_processor *p, unsigned n, const uint16_t *before,
+                          int32_t *seen)
 {
-    unsigned n = os_cpuset_count(mask);
-    int error = topology_alloc(t, n == 0 ? 1 : n);
-    if (error != 0)
-        return error;
-    n = 0;
-    for (unsigned cpu = 0; cpu < OS_MAX_CPUS; cpu++)
-        if (os_cpuset_has(mask, cpu))
-            t->cpu[n++] = cpu;
-    for (unsigned i = 0; i < OS_NUM_SHARINGS; i++)
-        t->sharing_level[i] = 0;
-    t->sharing_level[OS_SHARING_SMT] = OS_LEVEL_ALONE;
-    topology_add_machine(t);
-    return 0;
+    for (unsigned i = 0; i < OS_MAX_CPUS + n; i++)
+        seen[i] = -1;
+    out->num_groups = 0;
+    for (unsigned i = 0; i < n; i++) {
+        int32_t own = p[i].group[out->kind];
+        int32_t *number = &seen[own != TOPOLOGY_NO_GROUP ? own : OS_MAX_CPUS + before[i]];
+        if (*number < 0)
+            *number = (int32_t)out->num_groups++;
+        out->group_of[i] = (uint16_t)*number;
+    }
 }
 
-#if PS_HAVE_HWLOC
-
-#include "hwloc_levels.h"
-
-/* The machine as hwloc sees it, cut to the mask. */
-static int load_restricted(const struct hwloc_calls *calls, hwloc_topology_t topology, const struct os_cpuset *mask)
+/* Is each group of `coarse` a union of groups of `fine`? room: for as many as `fine` has. */
+static bool is_union_of(const uint16_t *coarse, const uint16_t *fine, unsigned n, int32_t *room)
 {
-    if (calls->hwloc_topology_set_components != NULL)
-        calls->hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
-    if (calls->hwloc_topology_load(topology) != 0)
-        return ENOENT;
-    hwloc_bitmap_t set = calls->hwloc_bitmap_alloc();
-    if (set == NULL)
+    for (unsigned i = 0; i < n; i++)
+        room[i] = -1;
+    for (unsigned i = 0; i < n; i++) {
+        if (room[fine[i]] < 0)
+            room[fine[i]] = coarse[i];
+        if (room[fine[i]] != coarse[i])
+            return false;
+    }
+    return true;
+}
+
+/* Most groups first; kinds of as many groups keep their order. */
+static void sort_partitions(struct partition part[OS_NUM_SHARINGS])
+{
+    for (unsigned k = 1; k < OS_NUM_SHARINGS; k++)
+        for (unsigned j = k; j > 0 && part[j - 1].num_groups < part[j].num_groups; j--) {
+            struct partition one = part[j];
+            part[j] = part[j - 1];
+            part[j - 1] = one;
+        }
+}
+
+/* Keeps the chain of levels out of all partitions. */
+static void keep_chain(struct os_topology *t, struct scratch *s)
+{
+    unsigned groups_before = t->n;
+    sort_partitions(s->part);
+    for (unsigned k = 0; k < OS_NUM_SHARINGS; k++) {
+        struct partition *part = &s->part[k];
+        /* What makes no level of its own has the groups of the last kept; one of the whole machine, those of
+         * "machine". */
+        t->sharing_level[part->kind] = (int8_t)((int)s->num_kept - (part->num_groups > 1));
+        if (part->num_groups == groups_before || part->num_groups == 1)
+            continue;
+        if (s->num_kept > 0 && !is_union_of(part->group_of, s->kept[s->num_kept - 1]->group_of, t->n, s->seen))
+            continue;
+        groups_before = part->num_groups;
+        t->sharing_level[part->kind] = (int8_t)s->num_kept;
+        s->kept[s->num_kept++] = part;
+    }
+}
+
+/* Sorts s->order by the groups of `part`; what is in one group keeps its order. */
+static void sort_by(const struct partition *part, struct scratch *s, unsigned n)
+{
+    int32_t *at = s->seen;
+    for (unsigned g = 0; g <= part->num_groups; g++)
+        at[g] = 0;
+    for (unsigned i = 0; i < n; i++)
+        at[part->group_of[i] + 1]++;
+    for (unsigned g = 1; g < part->num_groups; g++)
+        at[g] += at[g - 1];
+    for (unsigned i = 0; i < n; i++)
+        s->next[at[part->group_of[s->order[i]]]++] = s->order[i];
+    memcpy(s->order, s->next, n * sizeof *s->order);
+}
+
+static void fill_level(struct os_topology_level *level, const struct partition *part, struct scratch *s, unsigned n)
+{
+    for (unsigned g = 0; g < part->num_groups; g++)
+        s->seen[g] = -1;
+    level->kind = kind_name[part->kind];
+    level->num_groups = 0;
+    for (unsigned i = 0; i < n; i++) {
+        int32_t *number = &s->seen[part->group_of[s->order[i]]];
+        if (*number < 0)
+            *number = (int32_t)level->num_groups++;
+        level->group_of[i] = (uint16_t)*number;
+    }
+}
+
+/* A machine whose nodes are not told is one node. */
+static void one_node_at_least(struct topology_processor *p, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (p[i].group[OS_SHARING_NUMA] != TOPOLOGY_NO_GROUP)
+            return;
+    for (unsigned i = 0; i < n; i++)
+        p[i].group[OS_SHARING_NUMA] = 0;
+}
+
+int topology_build(struct os_topology *out, struct topology_processor *p, unsigned n)
+{
+    char *room = os_map(scratch_bytes(n));
+    int error = room == NULL ? ENOMEM : topology_alloc(out, n);
+    struct scratch s = {.seen = (int32_t *)(void *)room};
+    if (error == 0) {
+        s.order = (uint16_t *)(void *)(room + (OS_MAX_CPUS + n) * sizeof *s.seen);
+        s.next = s.order + n;
+        s.alone = s.next + n;
+        for (unsigned i = 0; i < n; i++)
+            s.order[i] = s.alone[i] = (uint16_t)i;
+        one_node_at_least(p, n);
+        const uint16_t *before = s.alone;
+        for (unsigned k = 0; k < OS_NUM_SHARINGS; k++, before += n) {
+            s.part[k] = (struct partition){.kind = (enum os_sharing)k, .group_of = s.alone + (k + 1) * (size_t)n};
+            number_groups(&s.part[k], p, n, before, s.seen);
+        }
+        keep_chain(out, &s);
+        for (unsigned k = 0; k < s.num_kept; k++)
+            sort_by(s.kept[k], &s, n);
+        for (unsigned i = 0; i < n; i++)
+            out->cpu[i] = p[s.order[i]].cpu;
+        for (unsigned k = 0; k < s.num_kept; k++)
+            fill_level(&out->level[k], s.kept[k], &s, n);
+        out->num_levels = s.num_kept + 1;
+        out->level[s.num_kept].kind = "machine";
+        out->level[s.num_kept].num_groups = 1; /* the block is zeroed */
+    }
+    if (room != NULL)
+        os_unmap(room, scratch_bytes(n));
+    return error;
+}
+
+int topology_read_below(struct os_topology *out, const struct os_cpuset *mask, const char *root)
+{
+    unsigned n = os_cpuset_count(mask), i = 0;
+    size_t bytes = (n ? n : 1) * sizeof(struct topology_processor);
+    struct topology_processor *p = os_map(bytes);
+    memset(out, 0, sizeof *out);
+    if (p == NULL)
         return ENOMEM;
     for (unsigned cpu = 0; cpu < OS_MAX_CPUS; cpu++)
         if (os_cpuset_has(mask, cpu))
-            calls->hwloc_bitmap_set(set, cpu);
-    int error = calls->hwloc_topology_restrict(topology, set, 0) == 0 ? 0 : ENOENT;
-    calls->hwloc_bitmap_free(set);
+            p[i++].cpu = cpu;
+    n = n ? n : 1;
+    int error = topology_scan(p, n, root);
+    for (i = 0; error != 0 && i < n; i++) /* nothing is known: they share all but cores */
+        for (unsigned k = 0; k < OS_NUM_SHARINGS; k++)
+            p[i].group[k] = k == OS_SHARING_SMT ? TOPOLOGY_NO_GROUP : 0;
+    if (topology_build(out, p, n) != 0)
+        error = ENOMEM;
+    os_unmap(p, bytes);
     return error;
 }
-
-static int read_with_hwloc(struct os_topology *out, const struct os_cpuset *mask)
-{
-    struct hwloc_calls calls;
-    int error = hwloc_calls_load(&calls);
-    if (error != 0)
-        return error;
-    hwloc_topology_t topology;
-    error = ENOENT;
-    if (os_loading_begin()) { /* hwloc loads its plugins in init, and unloads them in destroy */
-        if (calls.hwloc_topology_init(&topology) == 0) {
-            error = load_restricted(&calls, topology, mask);
-            if (error == 0)
-                error = hwloc_levels_extract(&calls, topology, out);
-            calls.hwloc_topology_destroy(topology);
-        }
-        os_loading_end();
-    }
-    hwloc_calls_unload(&calls);
-    /* Restricting drops processors that are not in the mask, never adds: equal numbers mean equal sets. */
-    if (error == 0 && out->n != os_cpuset_count(mask)) {
-        os_topology_free(out);
-        error = ENOENT;
-    }
-    return error;
-}
-
-#else
-
-static int read_with_hwloc(struct os_topology *out, const struct os_cpuset *mask)
-{
-    (void)out;
-    (void)mask;
-    return ENOENT;
-}
-
-#endif
 
 int os_topology_read(struct os_topology *out)
 {
     int saved_errno = errno;
     struct os_cpuset mask;
-    memset(out, 0, sizeof *out);
     os_affinity_at_start(&mask);
-    int error = read_with_hwloc(out, &mask);
-    if (error != 0)
-        error = one_group(out, &mask) == 0 ? ENOENT : ENOMEM;
+    int error = topology_read_below(out, &mask, "");
     errno = saved_errno;
     return error;
 }

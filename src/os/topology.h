@@ -1,12 +1,25 @@
-/* Making an os_topology; for this folder's own files. */
+/* Making an os_topology; for this folder's own files and their tests. */
 #ifndef PS_OS_TOPOLOGY_H
 #define PS_OS_TOPOLOGY_H
 
 #include "os.h"
 
-/* Room for n processors and all levels in one block, which os_topology_free gives back. ENOMEM. */
-int topology_alloc(struct os_topology *t, unsigned n);
-/* Adds the level that is always last: one group of all. */
-void topology_add_machine(struct os_topology *t);
+/* A processor, and for each kind of sharing the number of its group: any number below OS_MAX_CPUS, the same for all in
+ * the group. */
+#define TOPOLOGY_NO_GROUP (-1)
+struct topology_processor {
+    unsigned cpu;
+    int32_t group[OS_NUM_SHARINGS];
+};
+
+/* Fills *out: levels, and an order in which neighbours share most. p: in the order of their numbers; it is written to.
+ * ENOMEM: *out is empty. */
+int topology_build(struct os_topology *out, struct topology_processor *p, unsigned n);
+
+/* Fills the groups of p, whose `cpu` are set, by the tables below `root` ("" is the system itself). ENOENT: they tell
+ * of none of them. */
+int topology_scan(struct topology_processor *p, unsigned n, const char *root);
+/* The processors of mask, by the tables below `root`: as os_topology_read. */
+int topology_read_below(struct os_topology *out, const struct os_cpuset *mask, const char *root);
 
 #endif

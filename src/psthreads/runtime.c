@@ -177,7 +177,7 @@ static int start_locked(const psthread_config_t *config)
         return err;
     ps_store_release(&ps_rt.num_slots, (uint32_t)n);
     quota_park_init();
-    /* The user's own order holds from the first steal; hwloc's is read by a vp that has nothing else to do. */
+    /* The user's own order holds from the first steal; the machine's is read by a vp that has nothing else to do. */
     if (victims_are_given())
         ps_prepare_victims();
     uth_overflow_install(ps_current_uth, ps_life.settings.describe ? ps_life.settings.describe : describe_current,
@@ -232,7 +232,6 @@ __attribute__((constructor)) static void sched_watch_forks(void)
 {
     os_objects_init();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    os_loading_init();
 }
 
 /* A handler that interrupted the start, here or on a kernel thread that the start makes, might call OpenMP and wait for

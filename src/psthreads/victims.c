@@ -59,8 +59,7 @@ void ps_prepare_victims(void)
         return;
     victim_orders = orders;
     struct os_topology topo;
-    /* hwloc does not survive that it gets no memory in the middle. */
-    bool have_topo = !num_levels && os_memory_left() == SIZE_MAX && os_topology_read(&topo) != ENOMEM;
+    bool have_topo = !num_levels && os_topology_read(&topo) != ENOMEM;
     for (unsigned id = 0; id < n; id++) {
         uint16_t *order = orders + (size_t)id * n;
         if (num_levels)

@@ -154,9 +154,8 @@ void uth_tls_objects_watch(unsigned long long loaded)
         watch_first(loaded);
 }
 
-/* The C library's own, and what the topology library brings along: it keeps nothing there from one call to the next
- * that a program would miss. libstdc++ is not in this list: the exceptions that a thread has in flight are in its TLS
- * segment. */
+/* The C library's own, and two that keep nothing there from one call to the next that a program would miss. libstdc++
+ * is not in this list: the exceptions that a thread has in flight are in its TLS segment. */
 static bool is_indifferent(const char *path)
 {
     static const char *const names[] = {"libc.so.",  "ld-linux",  "ld64.so",       "libpthread.so.", "libm.so.",

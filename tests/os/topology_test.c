@@ -1,26 +1,22 @@
-/* Topologies: this machine's, others' from strings, cut ones, and none. */
+/* Topologies: this machine's, others' from strings and from made-up tables, cut ones, and none. */
 #define _GNU_SOURCE
 #include "test.h"
 
-#include "hwloc_levels.h"
 #include "os.h"
+#include "topology.h"
 
-#include <dlfcn.h>
 #include <errno.h>
+#include <ftw.h>
+#include <link.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool hide_hwloc;
-
-void *__real_dlopen(const char *name, int flags);
-void *__wrap_dlopen(const char *name, int flags);
-void *__wrap_dlopen(const char *name, int flags)
-{
-    return hide_hwloc && strstr(name, "hwloc") != NULL ? NULL : __real_dlopen(name, flags);
-}
+static char root[64];
 
 /* What os.h promises of every topology. */
 static void assert_well_formed(const struct os_topology *t)
@@ -93,7 +89,7 @@ static void synthetic_machines(void **state)
 static void unreadable_strings(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "bogus:2", "package:2 core:0 pu:1", "core:two pu:1"};
+    static const char *const bad[] = {"", "bogus:2", "package:2 core:0 pu:1", "core:two pu:1", "package:2 core:2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct os_topology t;
         assert_int_equal(os_topology_synthetic(&t, bad[i]), EINVAL);
@@ -102,30 +98,24 @@ static void unreadable_strings(void **state)
     }
 }
 
-/* A machine with processors taken away: groups of different sizes. */
-static void assert_cut(const char *description, const unsigned *gone, unsigned num_gone, unsigned n, const char *levels,
-                       const char *first_level_sizes)
+/* A machine of `packages` with `cores` each and `threads` in each of those; some processors are taken away: groups of
+ * different sizes. */
+static void assert_cut(const unsigned machine[3], const unsigned *gone, unsigned num_gone, unsigned n,
+                       const char *levels, const char *first_level_sizes)
 {
-    struct hwloc_calls calls;
-    hwloc_topology_t topology;
+    struct topology_processor p[32];
     struct os_topology t;
-    assert_int_equal(hwloc_calls_load(&calls), 0);
-    assert_int_equal(calls.hwloc_topology_init(&topology), 0);
-    assert_int_equal(calls.hwloc_topology_set_synthetic(topology, description), 0);
-    assert_int_equal(calls.hwloc_topology_load(topology), 0);
-    hwloc_bitmap_t keep = calls.hwloc_bitmap_alloc();
+    unsigned kept = 0;
     for (unsigned cpu = 0; cpu < n + num_gone; cpu++) {
-        bool kept = true;
+        bool is_gone = false;
         for (unsigned i = 0; i < num_gone; i++)
-            kept = kept && cpu != gone[i];
-        if (kept)
-            calls.hwloc_bitmap_set(keep, cpu);
+            is_gone = is_gone || cpu == gone[i];
+        int32_t core = (int32_t)(cpu / machine[2]), package = core / (int32_t)machine[1], no = TOPOLOGY_NO_GROUP;
+        if (!is_gone)
+            p[kept++] = (struct topology_processor){.cpu = cpu, .group = {core, no, no, no, package}};
     }
-    assert_int_equal(calls.hwloc_topology_restrict(topology, keep, 0), 0);
-    assert_int_equal(hwloc_levels_extract(&calls, topology, &t), 0);
-    calls.hwloc_bitmap_free(keep);
-    calls.hwloc_topology_destroy(topology);
-    hwloc_calls_unload(&calls);
+    assert_int_equal(kept, n);
+    assert_int_equal(topology_build(&t, p, n), 0);
 
     assert_well_formed(&t);
     assert_int_equal(t.n, n);
@@ -144,10 +134,11 @@ static void assert_cut(const char *description, const unsigned *gone, unsigned n
 static void uneven_groups(void **state)
 {
     (void)state;
-    assert_cut("package:2 core:3 pu:2", (const unsigned[]){1, 6, 7}, 3, 9, "smt:5 package:2 machine:1", "1 2 2 2 2 ");
-    assert_cut("package:3 core:4 pu:1", (const unsigned[]){0, 1, 2, 11}, 4, 8, "package:3 machine:1", "1 4 3 ");
+    assert_cut((const unsigned[]){2, 3, 2}, (const unsigned[]){1, 6, 7}, 3, 9, "smt:5 package:2 machine:1",
+               "1 2 2 2 2 ");
+    assert_cut((const unsigned[]){3, 4, 1}, (const unsigned[]){0, 1, 2, 11}, 4, 8, "package:3 machine:1", "1 4 3 ");
     /* one processor of each core left: no level of cores */
-    assert_cut("package:2 core:2 pu:2", (const unsigned[]){0, 2, 5, 7}, 4, 4, "package:2 machine:1", "2 2 ");
+    assert_cut((const unsigned[]){2, 2, 2}, (const unsigned[]){0, 2, 5, 7}, 4, 4, "package:2 machine:1", "2 2 ");
 }
 
 static void this_machine(void **state)
@@ -164,35 +155,155 @@ static void this_machine(void **state)
     os_topology_free(&t);
 }
 
-static void hwloc_leaves_no_trace(void **state)
+static int count_loads(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    (void)bytes;
+    *(unsigned long long *)arg = info->dlpi_adds + info->dlpi_subs;
+    return 1;
+}
+
+static void reading_leaves_no_trace(void **state)
 {
     (void)state;
     struct os_topology t;
     struct os_cpuset before, after;
+    unsigned long long loads_before = 0, loads_after = 1;
+    dl_iterate_phdr(count_loads, &loads_before);
     assert_int_equal(os_affinity_get(&before), 0);
     assert_int_equal(os_topology_read(&t), 0);
     os_topology_free(&t);
     assert_int_equal(os_affinity_get(&after), 0);
     assert_memory_equal(&before, &after, sizeof before);
-    assert_null(dlsym(RTLD_DEFAULT, "hwloc_topology_init"));
+    dl_iterate_phdr(count_loads, &loads_after);
+    assert_int_equal(loads_before, loads_after);
 }
 
-static void without_hwloc_one_group(void **state)
+/* --- made-up tables --- */
+
+static int fresh_root(void **state)
+{
+    (void)state;
+    strcpy(root, "/tmp/ps-topology-XXXXXX");
+    return mkdtemp(root) == NULL;
+}
+static int remove_one(const char *path, const struct stat *s, int type, struct FTW *f)
+{
+    (void)s;
+    (void)type;
+    (void)f;
+    return remove(path);
+}
+static int remove_root(void **state)
+{
+    (void)state;
+    return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Writes a file below the root, making its folders. */
+static void put(const char *content, const char *format, ...) PS_PRINTF(2, 3);
+static void put(const char *content, const char *format, ...)
+{
+    char whole[512];
+    va_list args;
+    va_start(args, format);
+    int used = snprintf(whole, sizeof whole, "%s/sys/devices/system/", root);
+    vsnprintf(whole + used, sizeof whole - (size_t)used, format, args);
+    va_end(args);
+    for (char *slash = whole + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        assert_true(mkdir(whole, 0700) == 0 || errno == EEXIST);
+        *slash = '/';
+    }
+    FILE *f = fopen(whole, "w");
+    assert_non_null(f);
+    fputs(content, f);
+    fclose(f);
+}
+
+static void put_cache(unsigned cpu, unsigned index, const char *level, const char *type, const char *map)
+{
+    put(level, "cpu/cpu%u/cache/index%u/level", cpu, index);
+    put(type, "cpu/cpu%u/cache/index%u/type", cpu, index);
+    put(map, "cpu/cpu%u/cache/index%u/shared_cpu_map", cpu, index);
+}
+
+/* cpus: the processors in order, or NULL. */
+static void assert_read(uint64_t mask, int error, const char *levels, const char *cpus)
+{
+    struct os_cpuset set;
+    struct os_topology t;
+    char order[256] = "";
+    os_cpuset_zero(&set);
+    set.bits[0] = mask;
+    assert_int_equal(topology_read_below(&t, &set, root), error);
+    assert_well_formed(&t);
+    assert_string_equal(levels_of(&t), levels);
+    for (unsigned i = 0; i < t.n; i++)
+        snprintf(order + strlen(order), sizeof order - strlen(order), "%s%u", i ? " " : "", t.cpu[i]);
+    assert_string_equal(order, cpus);
+    os_topology_free(&t);
+}
+
+static void tables_that_are_missing(void **state)
 {
     (void)state;
     struct os_topology t;
-    struct os_cpuset mask;
-    os_affinity_at_start(&mask);
-    hide_hwloc = true;
-    errno = 11;
-    assert_int_equal(os_topology_read(&t), ENOENT);
-    assert_int_equal(errno, 11);
-    assert_well_formed(&t);
-    assert_int_equal(t.n, os_cpuset_count(&mask));
-    assert_int_equal(t.num_levels, 1);
+    struct os_cpuset set = {.bits = {7}};
+    assert_read(7, ENOENT, "machine:1", "0 1 2");
+    assert_int_equal(topology_read_below(&t, &set, root), ENOENT);
+    assert_int_equal(t.sharing_level[OS_SHARING_SMT], OS_LEVEL_ALONE);
+    assert_int_equal(t.sharing_level[OS_SHARING_L3], 0);
     os_topology_free(&t);
-    assert_int_equal(os_topology_synthetic(&t, "pu:2"), ENOENT);
-    hide_hwloc = false;
+}
+
+/* Two packages, two cores each, two threads each, as the kernel numbers them: siblings far apart. */
+static void siblings_apart(void **state)
+{
+    (void)state;
+    static const char *const core[] = {"11\n", "22\n", "44\n", "88\n"};
+    for (unsigned cpu = 0; cpu < 8; cpu++) {
+        put(core[cpu % 4], "cpu/cpu%u/topology/%s", cpu, cpu < 4 ? "core_cpus" : "thread_siblings");
+        put(cpu % 2 ? "aa\n" : "55\n", "cpu/cpu%u/topology/package_cpus", cpu);
+        put_cache(cpu, 0, "1\n", "Data\n", core[cpu % 4]);
+        put_cache(cpu, 1, "2\n", "Instruction\n", "ff\n");
+        put_cache(cpu, 2, "2\n", "Unified\n", core[cpu % 4]);
+        put_cache(cpu, 3, "3\n", "Unified\n", cpu % 2 ? "aa\n" : "55\n");
+    }
+    assert_read(0xff, 0, "smt:4 l3:2 machine:1", "0 4 2 6 1 5 3 7");
+    assert_read(0xfe, 0, "smt:4 l3:2 machine:1", "1 5 3 7 2 6 4");
+    assert_read(0x0f, 0, "l3:2 machine:1", "0 2 1 3"); /* one thread of each core */
+}
+
+/* Cores of two kinds: two with two threads, and four that share a second-level cache. */
+static void cores_of_two_kinds(void **state)
+{
+    (void)state;
+    static const char *const core[] = {"03\n", "03\n", "0c\n", "0c\n", "10\n", "20\n", "40\n", "80\n"};
+    for (unsigned cpu = 0; cpu < 8; cpu++) {
+        put(core[cpu], "cpu/cpu%u/topology/core_cpus", cpu);
+        put("ff\n", "cpu/cpu%u/topology/package_cpus", cpu);
+        put_cache(cpu, 0, "2\n", "Unified\n", cpu < 4 ? core[cpu] : "f0\n");
+        put_cache(cpu, 1, "3\n", "Unified\n", "ff\n");
+    }
+    assert_read(0xff, 0, "smt:6 l2:3 machine:1", "0 1 2 3 4 5 6 7");
+}
+
+/* Many processors a set, nodes in a package, one node without processors, and two kinds of memory. */
+static void nodes_in_packages(void **state)
+{
+    (void)state;
+    put("0-3,6-7\n", "node/online");
+    put("00000000,00000003\n", "node/node0/cpumap");
+    put("00000000,0000000c\n", "node/node1/cpumap");
+    put("00000003,00000000\n", "node/node2/cpumap");
+    put("00000000,00000000\n", "node/node3/cpumap");
+    put("00000000,0000000f\n", "node/node6/cpumap"); /* the larger memory of a package */
+    put("00000003,00000000\n", "node/node7/cpumap");
+    for (unsigned cpu = 0; cpu < 34; cpu += cpu == 3 ? 29 : 1)
+        put(cpu < 4 ? "00000000,0000000f\n" : "00000003,00000000\n", "cpu/cpu%u/topology/core_siblings", cpu);
+    assert_read(UINT64_C(0x30000000f), 0, "numa:3 package:2 machine:1", "0 1 2 3 32 33");
+    put("junk\n", "cpu/cpu32/topology/core_siblings"); /* a table that does not name its processor */
+    assert_read(UINT64_C(0x30000000f), 0, "numa:3 package:2 machine:1", "0 1 2 3 32 33");
 }
 
 static const char *self_path;
@@ -239,9 +350,15 @@ int main(int argc, char **argv)
         return check_only_one();
     self_path = argv[0];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(synthetic_machines),    cmocka_unit_test(unreadable_strings),
-        cmocka_unit_test(uneven_groups),         cmocka_unit_test(this_machine),
-        cmocka_unit_test(hwloc_leaves_no_trace), cmocka_unit_test(without_hwloc_one_group),
+        cmocka_unit_test(synthetic_machines),
+        cmocka_unit_test(unreadable_strings),
+        cmocka_unit_test(uneven_groups),
+        cmocka_unit_test(this_machine),
+        cmocka_unit_test(reading_leaves_no_trace),
+        cmocka_unit_test_setup_teardown(tables_that_are_missing, fresh_root, remove_root),
+        cmocka_unit_test_setup_teardown(siblings_apart, fresh_root, remove_root),
+        cmocka_unit_test_setup_teardown(cores_of_two_kinds, fresh_root, remove_root),
+        cmocka_unit_test_setup_teardown(nodes_in_packages, fresh_root, remove_root),
         cmocka_unit_test(restricted_at_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

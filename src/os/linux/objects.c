@@ -1,16 +1,9 @@
-/* Asking the dynamic linker what is loaded, and loading something.
+/* Asking the dynamic linker what is loaded.
  *
  * Does: dl_iterate_phdr, in such a way that no fork comes in between. The dynamic linker's lock is not looked after at
  * a fork: a child that is born while another kernel thread holds it can never load anything, nor ask again. Programs do
  * not ask all the time, but this runtime does, at each outermost region.
- * The same holds for what this runtime loads itself (hwloc): os_loading_begin ... os_loading_end let no fork come in
- * between.
  * Callers: anybody; the call-back must not ask again, nor fork. Cost: two locks, some 20 ns.
- *
- * A thread that loads waits for the dynamic linker's own lock. Another thread may hold that lock while a constructor of
- * its library runs a region, which takes any other lock of ours. So a thread that loads holds no other lock of ours.
- * Several threads may load at once (readers go first). A fork waits for them before it takes anything else: its handler
- * is registered last (os_loading_init).
  *
  * A program's own dlopen may be in the middle as well, and holds the dynamic linker's lock in the child for ever. So
  * the first thread that asks in a child sends a kernel thread ahead, the probe, and waits for it (PROBE_NS). If the
@@ -51,18 +44,6 @@ static void asking_after_fork_in_child(void)
 static void asking_watch_forks(void) { pthread_atfork(asking_before_fork, after_fork, asking_after_fork_in_child); }
 
 void os_objects_init(void) { pthread_once(&once, asking_watch_forks); }
-
-static pthread_rwlock_t loading = PTHREAD_RWLOCK_INITIALIZER;
-static pthread_once_t loading_once = PTHREAD_ONCE_INIT;
-
-static void wait_for_loaders(void) { pthread_rwlock_wrlock(&loading); }
-static void let_load(void) { pthread_rwlock_unlock(&loading); }
-/* Made anew: the number of its owner, which the unlock looks at, is not the child's. */
-static void let_child_load(void) { loading = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER; }
-static void watch_forks_for_loaders(void) { pthread_atfork(wait_for_loaders, let_load, let_child_load); }
-
-void os_loading_init(void) { pthread_once(&loading_once, watch_forks_for_loaders); }
-void os_loading_end(void) { pthread_rwlock_unlock(&loading); }
 
 static int visit_no_object(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
@@ -128,13 +109,4 @@ void os_needed_visit(void (*visit)(const char *file, void *arg), void *arg)
 {
     struct needed n = {visit, arg};
     dl_iterate_phdr(needed_of, &n);
-}
-
-bool os_loading_begin(void)
-{
-    pthread_rwlock_rdlock(&loading);
-    if (os_objects_visit(visit_no_object, NULL))
-        return true;
-    pthread_rwlock_unlock(&loading);
-    return false;
 }

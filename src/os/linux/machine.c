@@ -1,0 +1,176 @@
+/* What processors share, as the kernel's tables in /sys tell it.
+ *
+ * Does: finds each processor's core, second- and third-level cache, NUMA node and package. Does not: make levels of
+ * them (topology.c), or look at processors that the caller has not named.
+ * Callers: anybody, on a stack of 16 KiB or more. No shared state, no malloc.
+ * Failures: what cannot be read is not known. Cost: one to four small files for each group, some ten microseconds each:
+ * what the first processor of a group finds counts for all of the group.
+ *
+ * A core:          /sys/devices/system/cpu/cpuN/topology/core_cpus      (thread_siblings before Linux 5.3)
+ * A package:       /sys/devices/system/cpu/cpuN/topology/package_cpus   (core_siblings before Linux 5.3)
+ * A cache:         /sys/devices/system/cpu/cpuN/cache/indexI/{level,type,shared_cpu_map}, I from 0 on
+ * A NUMA node:     /sys/devices/system/node/{online,nodeN/cpumap}
+ * Sets are words of hexadecimal digits with commas between them, the highest processors first.
+ *
+ * Several nodes may serve a processor (machines with two kinds of memory have two nodes for one set): its node is the
+ * one that serves the fewest processors, and the first of those. */
+#include "topology.h"
+
+#include "compiler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_CACHES 16
+#define PROCESSOR "/sys/devices/system/cpu/cpu%u/"
+
+struct reader {
+    const char *root;
+    struct topology_processor *p;
+    unsigned n;
+    struct os_cpuset set;
+    char path[512], text[4096]; /* a file, cut there: a page is the most that the kernel's have */
+};
+
+/* False: there is no such file, or nothing in it. */
+static PS_PRINTF(2, 3) bool read_text(struct reader *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int used = snprintf(r->path, sizeof r->path, "%s", r->root);
+    if (used >= 0 && (size_t)used < sizeof r->path)
+        vsnprintf(r->path + used, sizeof r->path - (size_t)used, format, args);
+    va_end(args);
+    int file = open(r->path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file < 0 ? -1 : read(file, r->text, sizeof r->text - 1);
+    if (file >= 0)
+        close(file);
+    r->text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+static unsigned digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0');
+    return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
+}
+
+/* r->text as a set, by its digits from the last one on. */
+static void text_to_set(struct reader *r)
+{
+    unsigned cpu = 0;
+    os_cpuset_zero(&r->set);
+    for (size_t i = strlen(r->text); i-- > 0;) {
+        unsigned value = digit(r->text[i]);
+        for (unsigned bit = 0; value < 16 && bit < 4; bit++)
+            if (value >> bit & 1 && cpu + bit < OS_MAX_CPUS)
+                os_cpuset_add(&r->set, cpu + bit);
+        cpu += value < 16 ? 4 : 0;
+    }
+}
+
+/* r->set is what processor i shares: the group of i and of all that have none yet. A table that does not name i is
+ * wrong. */
+static void note_group(struct reader *r, unsigned i, enum os_sharing kind)
+{
+    if (!os_cpuset_has(&r->set, r->p[i].cpu))
+        return;
+    for (unsigned j = 0; j < r->n; j++)
+        if (r->p[j].group[kind] == TOPOLOGY_NO_GROUP && os_cpuset_has(&r->set, r->p[j].cpu))
+            r->p[j].group[kind] = (int32_t)i;
+}
+
+static void scan_siblings(struct reader *r, unsigned i, enum os_sharing kind, const char *name, const char *old_name)
+{
+    unsigned cpu = r->p[i].cpu;
+    if (r->p[i].group[kind] != TOPOLOGY_NO_GROUP ||
+        (!read_text(r, PROCESSOR "topology/%s", cpu, name) && !read_text(r, PROCESSOR "topology/%s", cpu, old_name)))
+        return;
+    text_to_set(r);
+    note_group(r, i, kind);
+}
+
+static void scan_caches(struct reader *r, unsigned i)
+{
+    const int32_t *group = r->p[i].group;
+    unsigned cpu = r->p[i].cpu;
+    for (unsigned c = 0; c < MOST_CACHES; c++) {
+        if (group[OS_SHARING_L2] != TOPOLOGY_NO_GROUP && group[OS_SHARING_L3] != TOPOLOGY_NO_GROUP)
+            return;
+        if (!read_text(r, PROCESSOR "cache/index%u/level", cpu, c))
+            return;
+        char level = r->text[0];
+        if ((level != '2' && level != '3') ||
+            (read_text(r, PROCESSOR "cache/index%u/type", cpu, c) && r->text[0] == 'I') || /* of instructions */
+            !read_text(r, PROCESSOR "cache/index%u/shared_cpu_map", cpu, c))
+            continue;
+        text_to_set(r);
+        note_group(r, i, level == '2' ? OS_SHARING_L2 : OS_SHARING_L3);
+    }
+}
+
+/* serves: for each processor, how many its node serves; 0: none yet. */
+static void scan_node(struct reader *r, unsigned node, uint16_t *serves)
+{
+    unsigned all = 0;
+    int32_t group = TOPOLOGY_NO_GROUP;
+    if (!read_text(r, "/sys/devices/system/node/node%u/cpumap", node))
+        return;
+    text_to_set(r);
+    for (unsigned i = 0; i < r->n; i++)
+        all += os_cpuset_has(&r->set, r->p[i].cpu);
+    for (unsigned i = 0; i < r->n; i++) {
+        if (!os_cpuset_has(&r->set, r->p[i].cpu))
+            continue;
+        group = group == TOPOLOGY_NO_GROUP ? (int32_t)i : group; /* nodes that overlap are told apart by `all` */
+        if (serves[i] == 0 || all < serves[i]) {
+            serves[i] = (uint16_t)all;
+            r->p[i].group[OS_SHARING_NUMA] = group;
+        }
+    }
+}
+
+/* "0-1,4" */
+static void scan_nodes(struct reader *r)
+{
+    char list[sizeof r->text];
+    uint16_t *serves = os_map(r->n * sizeof *serves);
+    if (serves == NULL || !read_text(r, "/sys/devices/system/node/online"))
+        list[0] = '\0';
+    else
+        memcpy(list, r->text, sizeof list);
+    for (char *at = list, *end; *at >= '0' && *at <= '9'; at = end + (*end == ',')) {
+        unsigned long from = strtoul(at, &end, 10), to = from;
+        if (*end == '-')
+            to = strtoul(end + 1, &end, 10);
+        for (unsigned long node = from; node <= to && node < OS_MAX_CPUS; node++)
+            scan_node(r, (unsigned)node, serves);
+    }
+    if (serves != NULL)
+        os_unmap(serves, r->n * sizeof *serves);
+}
+
+int topology_scan(struct topology_processor *p, unsigned n, const char *root)
+{
+    struct reader r = {.root = root, .p = p, .n = n};
+    bool known = false;
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned k = 0; k < OS_NUM_SHARINGS; k++)
+            p[i].group[k] = TOPOLOGY_NO_GROUP;
+    for (unsigned i = 0; i < n; i++) {
+        scan_siblings(&r, i, OS_SHARING_SMT, "core_cpus", "thread_siblings");
+        scan_siblings(&r, i, OS_SHARING_PACKAGE, "package_cpus", "core_siblings");
+        scan_caches(&r, i);
+    }
+    scan_nodes(&r);
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned k = 0; k < OS_NUM_SHARINGS; k++)
+            known |= p[i].group[k] != TOPOLOGY_NO_GROUP;
+    return known ? 0 : ENOENT;
+}
