@@ -39,16 +39,17 @@ static bool open_mapped(struct elf *e, int pid, const char *name, unsigned long 
     return false;
 }
 
-/* The runtime in the process: false where there is none. */
+/* The runtime in the process: false where there is none. What has ended, and is still to be waited for, has no maps. */
 static bool find_runtime(struct dump_process *process, bool *readable)
 {
     char path[64], line[4400];
     snprintf(path, sizeof path, "/proc/%d/maps", process->pid);
     FILE *maps = fopen(path, "re");
-    *readable = maps != NULL;
+    *readable = false;
     while (maps && !process->layout && fgets(line, sizeof line, maps)) {
         unsigned long start, offset, inode;
         int name = 0;
+        *readable = true;
         line[strcspn(line, "\n")] = '\0';
         if (sscanf(line, "%lx-%*x %*s %lx %*s %lu %n", &start, &offset, &inode, &name) < 3 || offset != 0 || !name ||
             line[name] != '/')
@@ -86,12 +87,15 @@ int dump_pid(const char *number)
     if (!find_runtime(&process, &readable)) {
         fprintf(stderr, "psrun: dump %ld: %s\n", pid,
                 readable ? "no psthreads runtime with user-level threads is in that process"
-                         : "there is no such process, or it may not be looked at");
+                         : "there is no such process, or it has ended, or it may not be looked at");
         return 1;
     }
     int error = dump_state(&process, print_line, NULL);
     if (error) {
-        fprintf(stderr, "psrun: dump %ld: its memory cannot be read: %s\n", pid, strerror(error));
+        if (error == ESRCH)
+            fprintf(stderr, "psrun: dump %ld: it has ended meanwhile\n", pid);
+        else
+            fprintf(stderr, "psrun: dump %ld: its memory cannot be read: %s\n", pid, strerror(error));
         return 1;
     }
     return 0;

@@ -3,7 +3,8 @@
  *
  * Reads memory by os_read_memory only and knows no structure but by the names in the layout tables, so that one way
  * serves both cases, a process of another build included. Takes no lock, allocates nothing and stops no thread. What
- * moves meanwhile may be seen twice, or half. A pointer that leads nowhere ends what follows it, never the process.
+ * moves meanwhile may be seen twice, or half. A pointer that leads nowhere ends what follows it, never the process. Of
+ * a process that ends meanwhile nothing can be read: this is not told as if all were 0.
  * Lists are followed up to MOST steps.
  * Callers: anybody, one at a time in a process (the buffers are static).
  *
@@ -508,6 +509,13 @@ static int begin_dump(const struct dump_process *process, dump_line_fn *line, vo
     return 0;
 }
 
+/* Still: what was read before is what the process had. */
+static bool process_is_there(void)
+{
+    char magic[sizeof((struct ps_debug_layout *)0)->magic];
+    return copy(d.process->layout, magic, sizeof magic) == 0;
+}
+
 unsigned dump_waiting(const struct dump_process *process, dump_line_fn *line, void *context)
 {
     if (begin_dump(process, line, context) == 0)
@@ -527,12 +535,17 @@ int dump_state(const struct dump_process *process, dump_line_fn *line, void *con
         ticks[i] = vp_at(i) ? read_target_number(vp_at(i) + field_offset("vp.ticks"), 8) : 0;
     usleep(20000);
     uint64_t idle = read_target_number(field_offset("&ps_idle") + field_offset("ps_idle.word"), 8);
+    uint32_t vps = word_in(field_offset("&ps_rt"), "ps_runtime.num_vps");
+    uint32_t spares = word_in(field_offset("&ps_watchdog"), "ps_watchdog.spares");
+    bool starves = word_in(field_offset("&ps_watchdog"), "ps_watchdog.starving") != 0;
+    bool shares_tls = !byte_in(field_offset("&ps_rt"), "ps_runtime.tls");
+    if (!process_is_there())
+        return ESRCH;
     say("psthreads: process %d: %u virtual processors, %u slots in use; %u search for work, %u sleep or were never "
         "needed; %u spares%s",
-        process->pid, word_in(field_offset("&ps_rt"), "ps_runtime.num_vps"), slots, (unsigned)(uint32_t)idle,
-        (unsigned)(idle >> 32), word_in(field_offset("&ps_watchdog"), "ps_watchdog.spares"),
-        word_in(field_offset("&ps_watchdog"), "ps_watchdog.starving") ? ", something starves" : "");
-    if (!byte_in(field_offset("&ps_rt"), "ps_runtime.tls"))
+        process->pid, vps, slots, (unsigned)(uint32_t)idle, (unsigned)(idle >> 32), spares,
+        starves ? ", something starves" : "");
+    if (shares_tls)
         say("threads share their kernel threads' thread-local storage");
     for (unsigned i = 0; i < slots; i++)
         if (vp_at(i))
@@ -541,6 +554,9 @@ int dump_state(const struct dump_process *process, dump_line_fn *line, void *con
         say_queue("in the global queue:", field_offset("&ps_rt") + field_offset("ps_runtime.global"));
     say_places();
     unsigned stacks = for_each_stack(say_waiting);
-    say("%u threads wait; %u stacks", d.waiting, stacks);
+    if (process_is_there())
+        say("%u threads wait; %u stacks", d.waiting, stacks);
+    else
+        say("the process has ended meanwhile: more than the above is not known");
     return 0;
 }
