@@ -25,7 +25,7 @@
  * collection of machines (tests/hwloc/linux, 42 of them) 35 give the same levels and order here. Three
  * others are made-up tables that contradict themselves or have holes. Two have control groups and offline processors of
  * old kernels. One is a mainframe with books, in another order. One has modules of two cores, which count as cores with
- * two threads here, as in libgomp. */
+ * two threads here, as in libgomp. Of machines whose tables are sound, tests/os/topology_peer_test.c makes up some. */
 #include "topology.h"
 
 #include <errno.h>
