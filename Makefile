@@ -13,8 +13,8 @@ SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp' ':!include/TAMPIf.
 
 .PHONY: mpi manycore-apps check-long check-by-hand all help library uninstall demo manycore manycore-long programs \
     check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm \
-    conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake interrupts bench bench-grains \
-    bench-plots install format format-check lint clean
+    conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake interrupts debug-links bench \
+    bench-grains bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -59,6 +59,7 @@ help:
 ##                   rows and pictures into the repository)
 ## make manycore-long   its random tests at length (six minutes)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
+## make debug-links  the libraries alone, as the preset debug compiles them: they link without an optimiser (a minute)
 ## make interrupts   the same where each thread is interrupted, and gives way, some ten thousand times a second
 ## make shake        the same where atomic operations now and then wait first (src/base/shake.h; what is slow is slower
 ##                   there)
@@ -206,6 +207,11 @@ asan tsan ubsan shake interrupts:
 	$(CMAKE) --preset $@ $(STRICT)
 	$(CMAKE) --build build-$@ -j $(JOBS)
 	cd build-$@ && $(CTEST) -LE '^(long|by_hand)$$'
+
+debug-links:
+	tools/install-deps build
+	$(CMAKE) --preset debug -B $(BUILD)/debug -DPS_TESTS=OFF -DPS_BENCH=OFF $(STRICT)
+	$(CMAKE) --build $(BUILD)/debug -j $(JOBS) --target dropin dropin_pthreads psthreads_shared psrun
 
 bench:
 	tools/install-deps build bench

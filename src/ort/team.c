@@ -420,7 +420,7 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
         ps_store_relaxed(&team->begun, 0);
         ps_race_release(&team->fn);
     }
-    if (PS_LIKELY(again)) {
+    if (ORT_MEMBERS_APART && PS_LIKELY(again)) { /* without an optimiser, too, nothing asks other entities for it */
         ee_team_again(&team->ee, region->fn, region->data);
         ort_member_begin_again(ort_member(team, 0));
         return team;
