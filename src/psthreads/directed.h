@@ -52,6 +52,15 @@
  *     sender comes and goes between P's look at the word and P's compare-and-swap, COME differs and the swap fails.
  *   - A sender waits with a limit (PAUSE_NS at a time, until its deadline), so P may also be in a handler.
  *
+ * Below a saved context P is in the block of a thread that any vp may take out of a queue and go on with. P and that vp
+ * agree which of them is in the block:
+ *   vp (vp_leave, vp_swap)   1. claims the context (uth.running)   2. waits until no kernel thread visits the context
+ *                            3. enters the block
+ *   P  (uth_visit)           1. sets uth.visited   2. fences for all kernel threads   3. reads uth.running
+ *                            4. enters the block, which makes P's vp the current one there
+ * Either P finds the claim in 3, and does not come in; or the vp waits in 2, and finds in 3 that it was not the last in
+ * the block: it writes the current vp anew. A vp that entered first would enter as the last one, and go on with P's vp.
+ *
  * Below another thread. uth_tls.below of the thread's block is the stack, from when the thread is about to call another
  * one until it comes up. The thread writes it, on the vp that runs the call. P and that vp agree which of them is in
  * the block:

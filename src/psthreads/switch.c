@@ -19,17 +19,21 @@ PS_NOINLINE struct uth *vp_bury_left(struct vp *vp, struct uth *left)
 
 PS_NOINLINE struct uth *vp_swap_told(struct vp *vp, struct uth *from, struct uth *to)
 {
+    if (!uth_claim(to))
+        uth_await_visitor(to);
     if (ps_tls_on())
         vp_enter_tls(vp, to->tls);
-    vp = uth_switch(from, to, vp, false);
+    vp = uth_switch_claimed(from, to, vp, false);
     vp_arrived(vp, from);
     vp_set_errno(vp, from->error);
     return from;
 }
 
-PS_NOINLINE struct uth *vp_swap_visited(struct vp *vp, struct uth *from, struct uth *to)
+PS_NOINLINE struct uth *vp_swap_claimed(struct vp *vp, struct uth *from, struct uth *to)
 {
     uth_await_visitor(to);
+    if (ps_tls_on())
+        vp_enter_tls(vp, to->tls);
     return vp_swapped(cpu_switch(&from->ctx, &to->ctx, vp));
 }
 

@@ -46,27 +46,32 @@ static inline void vp_arrived(struct vp *vp, struct uth *self)
 }
 
 /* The thread pointer changes before the stack does: what is addressed by it on the other side then need not wait for it
- * (3 ns of 17 here). No other vp is in `to`'s block: its last carrier entered another one before it let go of `to`
- * (uth.running), as is done here with `from`'s. */
+ * (3 ns of 17 here). No other vp is in `to`'s block. Its last carrier entered another one before it let go of `to`
+ * (uth.running), as is done here with `from`'s. And a kernel thread that has visited `to` for a signal (directed.h) has
+ * entered the block, and made its own vp the current one there. So `to` is claimed first: the visitor has gone, or
+ * finds the claim and does not come in. A vp that looked before the claim which carrier the block has would take the
+ * visitor's vp for its own. */
 static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying)
 {
     vp->left_uth = from;
     vp->left_dies = dying;
     vp->uth = to;
     from->tls = vp->tls;
+    if (PS_UNLIKELY(!uth_claim(to)))
+        uth_await_visitor(to);
     if (ps_tls_on())
         vp_enter_tls(vp, to->tls);
-    vp = uth_switch(from, to, vp, dying);
+    vp = uth_switch_claimed(from, to, vp, dying);
     vp_arrived(vp, from);
     return vp;
 }
 
 /* The same for the fast paths: `from` stays, and to's context is saved. Nothing lives in a register across the switch,
  * so a caller that ends with it saves none. errno stays the thread's, also where that has no thread-local block of its
- * own. Returns `from`; the vp is to be read anew. The first two functions: where a sanitizer is told or the block is
- * not entered again as it was, and where to's context is visited. */
+ * own. Returns `from`; the vp is to be read anew. The first two functions: where a sanitizer is told; and where `to` is
+ * claimed, but may be visited still, or its block is not entered again as it was. */
 struct uth *vp_swap_told(struct vp *vp, struct uth *from, struct uth *to);
-struct uth *vp_swap_visited(struct vp *vp, struct uth *from, struct uth *to);
+struct uth *vp_swap_claimed(struct vp *vp, struct uth *from, struct uth *to);
 /* The left stack, which was a dying one, goes to the cache. */
 struct uth *vp_bury_left(struct vp *vp, struct uth *left);
 static PS_ALWAYS_INLINE struct uth *vp_swapped(struct vp *vp)
@@ -91,15 +96,13 @@ static PS_ALWAYS_INLINE struct uth *vp_swap(struct vp *vp, struct uth *from, str
     from->error = vp_errno(vp);
     if (san_any())
         return vp_swap_told(vp, from, to);
+    if (PS_UNLIKELY(!uth_claim(to)))
+        return vp_swap_claimed(vp, from, to);
     if (ps_tls_on() && to->tls != vp->tls) {
         if (PS_UNLIKELY(!to->tls || !uth_tls_enter_again(to->tls, vp, ps_load_relaxed(&vp->tid))))
-            return vp_swap_told(vp, from, to);
+            return vp_swap_claimed(vp, from, to);
         vp->tls = to->tls;
     }
-    ps_store_relaxed(&to->running, 1);
-    ps_fence_compiler(); /* as in uth_switch */
-    if (PS_UNLIKELY(ps_load_acquire(&to->visited)))
-        return vp_swap_visited(vp, from, to);
     return vp_swapped(cpu_switch(&from->ctx, &to->ctx, vp));
 }
 

@@ -104,6 +104,11 @@ void uth_release(struct uth *u);
  * will not be resumed as it is now (it is put or restarted next). The other side must call uth_switched(from) first
  * thing: a resumed context gets (transfer) as result of uth_switch, a new one as its entry's argument. */
 static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying);
+/* The same in two steps. From the first one on `to` is not visited anew; false: a visitor is there, and is to be waited
+ * for (uth_await_visitor). The visitor is in to's thread-local block, and writes there. So a caller that enters this
+ * block enters it in between. */
+static inline bool uth_claim(struct uth *to);
+static inline void *uth_switch_claimed(struct uth *from, struct uth *to, void *transfer, bool dying);
 /* On the new stack, before anything else: ends the switch away from `from`: closes the sanitizers' bracket for `self`
  * and clears from->running (release). */
 static inline void uth_switched(struct uth *from, struct uth *self);

@@ -6,15 +6,25 @@
 #include "sanitizers.h"
 #include "uth_struct.h"
 
-static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying)
+static inline bool uth_claim(struct uth *to)
 {
     PS_ASSERT(ps_load_relaxed(&to->running) == 0);
     ps_store_relaxed(&to->running, 1);
-    ps_fence_compiler();                            /* uth_visit fences for all */
-    if (PS_UNLIKELY(ps_load_acquire(&to->visited))) /* what ran below it is over, and seen */
-        uth_await_visitor(to);
+    ps_fence_compiler(); /* uth_visit fences for all */
+    return PS_LIKELY(!ps_load_acquire(&to->visited));
+}
+
+static inline void *uth_switch_claimed(struct uth *from, struct uth *to, void *transfer, bool dying)
+{
     san_leave(from, to, dying);
     return cpu_switch(&from->ctx, &to->ctx, transfer);
+}
+
+static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying)
+{
+    if (PS_UNLIKELY(!uth_claim(to)))
+        uth_await_visitor(to);
+    return uth_switch_claimed(from, to, transfer, dying);
 }
 
 static inline void uth_switched(struct uth *from, struct uth *self)

@@ -5,13 +5,18 @@
  * times. With MOVES the thread is promoted in the last round, runs on P, and goes home. The interrupt that asks a
  * thread to move over is left out: a sender that is refused tries again.
  * Checked: where a signal is handled; the carrier never runs the thread while P stands below it, nor while P runs it;
- * every signal is handled; nobody sleeps for ever (invalid end state).
+ * who runs the thread is the current vp in its block; every signal is handled; nobody sleeps for ever (invalid end
+ * state).
+ *
+ * The block (uth_tls_enter_again and vp_enter_tls): `entered` is who entered it last, and `current` the vp that is
+ * written there. Who was the last to enter it enters again without a look at `current`.
  *
  * The carrier's store of `running` may lie in its store buffer when it reads `visited`; the visitor's fence for all
  * kernel threads empties the buffer. The kernel delivers a signal at any moment after it was sent, at the latest at the
  * end of P's next system call.
  *   BROKEN_FENCE    the visitor has no fence
  *   BROKEN_AWAIT    the carrier does not wait for a visitor
+ *   BROKEN_ENTER    the carrier enters the block before it claims the context
  *   BROKEN_CALL     P makes no system call before it leaves
  *   BROKEN_COME     senders do not count themselves in COME
  *   BROKEN_STAY     P leaves while a sender is counted in
@@ -41,6 +46,18 @@ bool available = true; /* the thread stands in a queue */
 bool pinned, wake_word, carried;
 byte standing = NATIVE;
 byte pending, handled, done;
+
+#define CARRIER 1
+#define OWN 2 /* P */
+byte entered = CARRIER, current = CARRIER;
+
+inline enter_block(who)
+{
+    if
+    :: entered == who
+    :: else -> entered = who; current = who
+    fi
+}
 
 inline handle()
 {
@@ -123,7 +140,7 @@ inline serve()
     :: else
     fi;
     if
-    :: found -> assert(!carried); standing = BELOW; answer(THERE)
+    :: found -> assert(!carried); entered = OWN; current = OWN; standing = BELOW; answer(THERE)
     :: else -> answer(REFUSED)
     fi;
     stay();
@@ -145,6 +162,8 @@ active proctype P()
           (!running && !buffered);
           running = true;
           assert(!carried);
+          entered = OWN;
+          current = OWN;
           standing = ON;
           answer(RUNS);
           skip; /* the thread's code */
@@ -174,6 +193,9 @@ active proctype carrier()
     :: round < ROUNDS ->
        atomic { available -> available = false };
        (!running && !buffered); /* a context that P has just left */
+#ifdef BROKEN_ENTER
+       enter_block(CARRIER);
+#endif
        buffered = true;
 #ifndef BROKEN_AWAIT
        if
@@ -181,8 +203,11 @@ active proctype carrier()
        :: else
        fi;
 #endif
+#ifndef BROKEN_ENTER
+       enter_block(CARRIER);
+#endif
        carried = true;
-       assert(standing == NATIVE);
+       assert(standing == NATIVE && current == CARRIER);
        carried = false;
        round++;
        atomic { buffered -> buffered = false; running = true } unless { !buffered };
