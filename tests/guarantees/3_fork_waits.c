@@ -1,10 +1,12 @@
-/* A member forks, and a handler that runs before the fork waits for another member, which has begun. That one goes on,
- * however few kernel threads there are, and then the fork. The handler is registered before any library's, so it is the
- * last to run, as the C library's own waits in fork are. */
+/* A member forks, and a handler that runs before the fork waits for another member, which has begun or not. That one
+ * goes on, however few kernel threads there are, and then the fork. The handler is registered before any library's.
+ * "regions": the handler in the child opens one. */
 #include "check.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@
 #define MEMBERS 3
 
 static atomic_int waits, answered;
+static bool opens_in_child;
 
 static void before_fork(void)
 {
@@ -20,10 +23,23 @@ static void before_fork(void)
         usleep(100);
 }
 
+static void after_fork_in_child(void)
+{
+    int members = 0;
+    if (!opens_in_child)
+        return;
+#pragma omp parallel num_threads(MEMBERS) reduction(+ : members)
+    {
+#pragma omp barrier
+        members++;
+    }
+    CHECK(members >= 1);
+}
+
 static void begin(int argc, char **argv, char **environment)
 {
     (void)argc, (void)argv, (void)environment;
-    pthread_atfork(before_fork, NULL, NULL);
+    pthread_atfork(before_fork, NULL, after_fork_in_child);
 }
 __attribute__((section(".preinit_array"), used)) static void (*begins)(int, char **, char **) = begin;
 
@@ -43,19 +59,28 @@ static void answer(void)
     atomic_store(&answered, 1);
 }
 
-int main(void)
+static void region(int forks, bool all_begin)
 {
-    for (int round = 0; round < ROUNDS; round++) {
-        atomic_store(&waits, 0);
-        atomic_store(&answered, 0);
+    atomic_store(&waits, 0);
+    atomic_store(&answered, 0);
 #pragma omp parallel num_threads(MEMBERS)
-        {
+    {
+        if (all_begin) {
 #pragma omp barrier
-            if (omp_get_thread_num() == round % MEMBERS)
-                fork_here();
-            else
-                answer();
         }
+        if (omp_get_thread_num() == forks)
+            fork_here();
+        else
+            answer();
+    }
+}
+
+int main(int argc, char **argv)
+{
+    opens_in_child = argc > 1 && strcmp(argv[1], "regions") == 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        region(round % MEMBERS, true);
+        region(round % MEMBERS, false);
     }
     return 0;
 }

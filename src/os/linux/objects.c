@@ -29,7 +29,7 @@ static int asked = SAFE;
 static _Atomic uint32_t probe_came_back;
 
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Atomic uint32_t forks_watched;
 
 /* The lock's owner may be another kernel thread in the child only by its number: an ordinary mutex does not look at
  * that. */
@@ -41,9 +41,14 @@ static void asking_after_fork_in_child(void)
         asked = UNSURE;
     pthread_mutex_unlock(&asking);
 }
-static void asking_watch_forks(void) { pthread_atfork(asking_before_fork, after_fork, asking_after_fork_in_child); }
 
-void os_objects_init(void) { pthread_once(&once, asking_watch_forks); }
+/* Not by pthread_once: a sanitizer's runtime may be the first that registers handlers, before its own pthread_once can
+ * be called. */
+void os_objects_init(void)
+{
+    if (!ps_load_relaxed(&forks_watched) && !ps_xchg_acq_rel(&forks_watched, 1))
+        pthread_atfork(asking_before_fork, after_fork, asking_after_fork_in_child);
+}
 
 static int visit_no_object(struct dl_phdr_info *info, size_t bytes, void *arg)
 {

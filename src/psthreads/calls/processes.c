@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../forked_exit.h"
+#include "../life.h"
 #include "os.h"
 
 /* --- child processes --- */
@@ -37,6 +38,19 @@ SPAWN(posix_spawnp);
 ANSWER("GLIBC_2.2.5", FILE *, popen, (const char *command, const char *mode), (command, mode));
 /* SIGCHLD is blocked while it waits. */
 ANSWER("GLIBC_2.2.5", int, system, (const char *command), (command));
+
+/* Handlers of fork: pthread_atfork is this one, in the object that calls it. The runtime's own come first of all, in an
+ * order of their own. */
+extern void *__dso_handle __attribute__((visibility("hidden")));
+NEXT(__register_atfork, int(void (*)(void), void (*)(void), void (*)(void), void *))
+PS_EXPORT int answer___register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *object);
+PS_EXPORT int answer___register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *object)
+{
+    if (object != __dso_handle)
+        life_watch_forks();
+    return CALL_NEXT(__register_atfork)(before, parent, child, object);
+}
+VERSIONS(__register_atfork, "GLIBC_2.3.2");
 
 /* The child of vfork leaves the function that called it, in memory that it shares. */
 NEXT(vfork, pid_t(void))
