@@ -58,13 +58,30 @@ void cpu_guarded_leave(void *guard, void *result) __attribute__((noreturn, visib
 #endif
 
 /* Rounding, traps and status flags (not the x87 unit's flags) of the code that runs, kept over calls of other threads'
- * functions on this stack. Ports without it do nothing. */
-#if !defined(CPU_HAS_FLOAT_STATE) && !defined(__cplusplus)
+ * functions on this stack. Controls are rounding and traps. Ports without it do nothing. */
+#if !defined(CPU_HAS_FLOAT_STATE)
 struct cpu_float {
     char nothing;
 };
+#ifndef __cplusplus
 static inline void cpu_float_save(struct cpu_float *state) { (void)state; }
-static inline void cpu_float_load(const struct cpu_float *state) { (void)state; }
+static inline void cpu_float_set(const struct cpu_float *state) { (void)state; }
+static inline bool cpu_float_changed(const struct cpu_float *since)
+{
+    (void)since;
+    return false;
+}
+static inline bool cpu_float_controls_differ(const struct cpu_float *a, const struct cpu_float *b)
+{
+    (void)a, (void)b;
+    return false;
+}
+static inline bool cpu_float_controls_changed(const struct cpu_float *since)
+{
+    (void)since;
+    return false;
+}
+#endif
 #endif
 
 /* The thread pointer that native ELF thread-local storage is addressed by.

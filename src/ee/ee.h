@@ -38,6 +38,9 @@ struct ee_config {
     void (*describe)(char *buf, size_t bytes);
     /* Where a debugger finds what an entity's pointer (ee_local) leads to. */
     const struct ps_debug_layout *debug_layout;
+    /* Where it is said whether members of outermost regions begin with rounding and traps of the region's opener, as in
+     * libomp, or with what they had at their last region's end, as in libgomp. NULL: the latter. */
+    const bool *floats_of_opener;
 };
 
 /* Idempotent, thread-safe; starts no kernel thread yet. */

@@ -63,6 +63,7 @@ static void configure(void)
         .stack_bytes = ort_settings.stack_bytes,
         .spin_count = ort_settings.spin_count,
         .root_exit = root_exit,
+        .floats_of_opener = &ort_env_as_libomp,
         .describe = describe,
         .debug_layout = &ort_debug_layout,
     };

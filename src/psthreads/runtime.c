@@ -120,6 +120,8 @@ static void set_constants(const psthread_config_t *config, unsigned num_vps, siz
 {
     memset(&ps_rt, 0, sizeof ps_rt);
     ps_rt.num_vps = num_vps;
+    cpu_float_save(&ps_rt.floats);
+    ps_rt.floats_of_opener = ps_life.settings.floats_of_opener;
     ps_rt.stack_size = stack;
     ps_rt.has_global = config && config->global_queue;
     ps_queue_init(&ps_rt.global);

@@ -4,6 +4,7 @@
 
 #include "atomic.h"
 #include "compiler.h"
+#include "cpu.h"
 #include "idle.h"
 #include "queue.h"
 #include "steal.h"
@@ -31,6 +32,8 @@ struct ps_runtime {
     bool block_on_idle;      /* passive: never spin for another thread */
     bool has_global;
     bool verbose;
+    struct cpu_float floats;            /* plain ones: those of the thread that has started the library (floats.h) */
+    const bool *floats_of_opener;       /* NULL: no */
     unsigned max_spares;                /* 0: no watchdog */
     _Atomic(struct ps_places *) places; /* NULL: nothing is ever bound (bind.h) */
     _Atomic bool tls;           /* threads have thread-local blocks of their own; may turn true, never false again */
@@ -68,6 +71,7 @@ struct ps_settings {
     unsigned max_spares;                        /* 0: none */
     const struct ps_debug_layout *debug_layout; /* of what the threads are to the entity layer; NULL: nothing */
     const char *stack_variable;                 /* the one that raises a thread's stack size */
+    const bool *floats_of_opener;               /* floats.h; NULL: no */
 };
 void ps_configure(const struct ps_settings *wanted);
 /* What the entity layer keeps for t ends, if t was a root to it. */

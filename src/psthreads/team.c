@@ -26,6 +26,7 @@
 #include "bind.h"
 #include "check.h"
 #include "current.h"
+#include "floats.h"
 #include "handoff.h"
 #include "idle.h"
 #include "race.h"
@@ -39,8 +40,13 @@
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
-    *team = (struct ps_team){
-        .item.kind = PS_KIND_TEAM, .ops = ops, .members = members, .stride = (uint32_t)stride, .n_max = n_max};
+    *team = (struct ps_team){.item.kind = PS_KIND_TEAM,
+                             .ops = ops,
+                             .members = members,
+                             .stride = (uint32_t)stride,
+                             .n_max = n_max,
+                             .floats = ps_rt.floats,
+                             .joined = ps_rt.floats};
     for (unsigned id = 0; id < n_max; id++) {
         struct ps_member *m = ps_team_member(team, id);
         *m = (struct ps_member){.team = team};
@@ -222,6 +228,7 @@ static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread 
     ps_team_barrier_fork(team, n);
     ps_store_relaxed(&team->interrupted, 0);
     ps_update_relaxed(&team->next, n);
+    ps_floats_at_fork(team);
     if (san_any())
         make_fibers(team, n);
 }

@@ -13,6 +13,7 @@
 #ifndef PS_TEAM_H
 #define PS_TEAM_H
 
+#include "cpu.h"
 #include "serial_predictor.h"
 #include "spin.h"
 #include "thread.h"
@@ -117,6 +118,8 @@ struct ps_team {
     uint64_t word_from;      /* number of the first barrier that is not one of rounds any more; 0: none */
     uint16_t word_runs;      /* barriers opened since in which no member blocked */
     uint16_t word_least;     /* so many make it one of rounds again */
+    /* the parent's at the last fork, read by members, and at the last join (floats.h); parent only */
+    struct cpu_float floats, joined;
 };
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max);

@@ -202,7 +202,7 @@ static void assistant_ends(struct ps_member *m);
 /* The end of what runs as a thread in the name of m. */
 static void *look_and_end(struct ps_member *m)
 {
-    ps_member_call(m, m->team->ops->assist);
+    ps_member_call_floating(m, m->team->ops->assist);
     bool stays = own_stack_begins(ps_vp());
     if (!stays)
         ps_member_leave_tls();
@@ -234,7 +234,7 @@ void *ps_member_late_main(void *arg)
     struct ps_member *m = arg;
     if (ps_tls_on())
         ps_member_enter_tls(ps_vp(), m, ps_vp()->tls);
-    ps_member_call(m, m->team->ops->body);
+    ps_member_call_floating(m, m->team->ops->body);
     end_as_thread(m);
     return NULL;
 }

@@ -5,6 +5,7 @@
 
 #include "bind.h"
 #include "current.h"
+#include "floats.h"
 #include "own_stack.h"
 #include "promote.h"
 #include "switch.h"
@@ -13,8 +14,8 @@
 #include "vp.h"
 #include "vp_tls.h"
 
-static inline void ps_member_become(struct vp *vp, struct ps_member *m, const struct psthread *parent,
-                                    unsigned extra_flags)
+static PS_ALWAYS_INLINE void ps_member_become(struct vp *vp, struct ps_member *m, const struct psthread *parent,
+                                              unsigned extra_flags)
 {
     ps_member_set(m, parent, extra_flags);
     m->thread.uth = vp->uth;
@@ -44,14 +45,15 @@ static inline void ps_member_enter_tls(struct vp *vp, struct ps_member *m, struc
         return;
     }
     vp_enter_tls_here(vp, tls);
-    ps_member_leave_at_hand(tls);
+    if (ps_floats_are_plain(m))
+        ps_member_leave_at_hand(tls);
 }
 
 /* As ps_member_call, where the program has a sanitizer. */
 void ps_member_call_traced(struct ps_member *m, struct vp *vp, void (*fn)(struct ps_member *m));
 
 /* Calls a function of the core's in the name of m, which is current. */
-static inline void ps_member_call(struct ps_member *m, void (*fn)(struct ps_member *m))
+static PS_ALWAYS_INLINE void ps_member_call(struct ps_member *m, void (*fn)(struct ps_member *m))
 {
     if (san_any())
         ps_member_call_traced(m, ps_vp(), fn);

@@ -8,6 +8,7 @@
 #include "bind.h"
 #include "check.h"
 #include "current.h"
+#include "floats.h"
 #include "handoff.h"
 #include "idle.h"
 #include "promote.h"
@@ -88,8 +89,8 @@ static void begin_on_own_stack(struct vp *vp, struct ps_team *team, struct ps_me
 }
 
 /* m begins on vp: it is current, in its block. False: it begins elsewhere. May switch. */
-static PS_NOINLINE bool begin_member_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m,
-                                            unsigned extra_flags, struct uth_tls *before, struct run *run)
+static bool begin_member_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m, unsigned extra_flags,
+                                struct uth_tls *before, struct run *run)
 {
     bool alone = m->tls && PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL);
     if (own_stack_vp(m->tls)) {
@@ -104,19 +105,13 @@ static PS_NOINLINE bool begin_member_slowly(struct vp *vp, struct ps_team *team,
     return true;
 }
 
-/* The same; where an earlier region has left m's block at hand, with one write of the thread pointer. */
-static PS_ALWAYS_INLINE bool begin_member(struct vp *vp, struct ps_team *team, struct ps_member *m,
-                                          unsigned extra_flags, struct uth_tls *before, struct run *run)
+/* m, whose block is not at hand, begins on vp, and its body is called. False: it begins elsewhere. May switch. */
+static PS_NOINLINE bool run_body_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m, unsigned extra_flags,
+                                        struct uth_tls *before, struct run *run)
 {
-    struct uth_tls *tls = m->tls;
-    if (tls && PS_LIKELY(vp_tls_at_hand(vp, tls))) {
-        ps_member_become(vp, m, team->parent, extra_flags);
-        vp_enter_tls_at_hand(vp, tls);
-    } else if (ps_tls_on()) {
-        return begin_member_slowly(vp, team, m, extra_flags, before, run);
-    } else {
-        ps_member_become(vp, m, team->parent, extra_flags);
-    }
+    if (!begin_member_slowly(vp, team, m, extra_flags, before, run))
+        return false;
+    ps_member_call_floating(m, team->ops->body);
     return true;
 }
 
@@ -135,9 +130,18 @@ static PS_NOINLINE void leave_rest_to_others(struct vp *vp, struct ps_team *team
 static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                             unsigned extra_flags, struct uth_tls *before, struct run *run)
 {
-    if (!begin_member(vp, team, m, extra_flags, before, run))
-        return vp;
-    ps_member_call(m, team->ops->body);
+    struct uth_tls *tls = m->tls;
+    if (tls && PS_LIKELY(vp_tls_at_hand(vp, tls))) {
+        ps_member_become(vp, m, team->parent, extra_flags);
+        vp_enter_tls_at_hand(vp, tls);
+        ps_member_call(m, team->ops->body);
+    } else if (ps_tls_on()) {
+        if (!run_body_slowly(vp, team, m, extra_flags, before, run))
+            return vp;
+    } else {
+        ps_member_become(vp, m, team->parent, extra_flags);
+        ps_member_call(m, team->ops->body);
+    }
     vp = m->thread.vp; /* as ps_vp(), which would wait for the new thread pointer and touch one line more */
     PS_ASSERT(vp == ps_vp());
     if (PS_UNLIKELY(vp->alone_for != NULL) && vp->tls != before) {
@@ -208,10 +212,15 @@ void ps_team_run(struct ps_team *team, unsigned id)
     /* The woken wake others: there is more than this member, and somebody may sleep. */
     if (!ps_team_exhausted(team))
         idle_notify(NULL);
+    ps_floats_become_plain();
     do
         vp = run_body(vp, team, ps_team_member(team, id), 0, NULL, &run);
     while ((id = claim_more(vp, team)) != 0);
     leave_block(vp);
+    if (PS_UNLIKELY(cpu_float_controls_changed(&ps_rt.floats))) {
+        ps_floats_left(vp, team, team->region);
+        cpu_float_set(&ps_rt.floats);
+    }
     vp->current = NULL;
     vp_offer(vp);
     if (drop_refs(team, run.last, run.refs) == PS_TEAM_WAITING)
@@ -281,7 +290,7 @@ static void requeue_handoffs(struct vp *vp, struct ps_team *team)
 }
 
 /* The entry leaves the queue, if the vp that claimed the last member has not taken it out. */
-static void unpublish(struct ps_team *team)
+static PS_ALWAYS_INLINE void unpublish(struct ps_team *team)
 {
     if (!team->home)
         return;
@@ -461,14 +470,23 @@ static inline void join(struct vp *vp, struct ps_team *team)
     unpublish(team);
 }
 
+/* Members that the parent has called have left others than its own. */
+static PS_NOINLINE void take_floats_back(struct ps_team *team)
+{
+    const struct cpu_float own = team->joined;
+    if (cpu_float_controls_changed(&own) && !cpu_float_controls_differ(&own, &ps_rt.floats))
+        ps_floats_left(ps_vp(), team, team->region);
+    cpu_float_set(&own);
+}
+
 void ps_team_join(struct ps_team *team)
 {
     struct vp *vp = ps_vp();
     int error = vp_errno(vp); /* members that are run as calls may share it, and have the processor's state */
-    struct cpu_float state;
-    cpu_float_save(&state);
+    cpu_float_save(&team->joined);
     join(vp, team);
-    cpu_float_load(&state);
+    if (PS_UNLIKELY(cpu_float_changed(&team->joined)))
+        take_floats_back(team);
     if (PS_UNLIKELY(team->serial.began != 0))
         time_serial(team);
     if (PS_UNLIKELY(team->watched)) {

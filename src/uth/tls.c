@@ -196,6 +196,7 @@ static void write_descriptor(struct uth_tls *tls)
     ps_store_relaxed(&tls->at_hand, NULL);
     tls->own_stack = NULL;
     tls->keeps_stack = false;
+    tls->float_regions = 0;
     tls->stack = tls; /* none so far */
 #ifdef RSEQ_SIG
     if (__rseq_size != 0) {

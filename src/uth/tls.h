@@ -70,6 +70,9 @@ struct uth_tls {
     void *vector, *generation;
     size_t modules;
     uint32_t epoch;
+    /* the upper room's (floats.h): what its thread goes on with, and in how many regions that was looked at */
+    uint32_t float_regions;
+    struct cpu_float floats;
 };
 
 /* auto: wherever blocks can be made. Where they cannot, one line says why: with auto only if a loaded object other than

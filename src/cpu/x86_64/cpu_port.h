@@ -58,26 +58,40 @@ static inline void cpu_set_tp_soon(void *tp)
 }
 #endif
 
-#ifndef __cplusplus
 #define CPU_HAS_FLOAT_STATE 1
 struct cpu_float {
     uint32_t mxcsr;
     uint16_t x87cw;
 };
+#ifndef __cplusplus
 static inline void cpu_float_save(struct cpu_float *state)
 {
     __asm__ volatile("stmxcsr %0" : "=m"(state->mxcsr));
     __asm__ volatile("fnstcw %0" : "=m"(state->x87cw));
 }
-/* The C library changes rounding and traps of both units at once: MXCSR tells whether there is anything to do. */
-static inline void cpu_float_load(const struct cpu_float *state)
+#define CPU_MXCSR_CONTROL 0xffc0u /* but the status flags */
+static inline bool cpu_float_controls_differ(const struct cpu_float *a, const struct cpu_float *b)
+{
+    return ((a->mxcsr ^ b->mxcsr) & CPU_MXCSR_CONTROL) != 0 || a->x87cw != b->x87cw;
+}
+/* Looks at MXCSR alone, as below. */
+static inline bool cpu_float_controls_changed(const struct cpu_float *since)
 {
     uint32_t now;
     __asm__ volatile("stmxcsr %0" : "=m"(now));
-    if (PS_LIKELY(now == state->mxcsr))
-        return;
+    return ((now ^ since->mxcsr) & CPU_MXCSR_CONTROL) != 0;
+}
+static inline void cpu_float_set(const struct cpu_float *state)
+{
     __asm__ volatile("ldmxcsr %0" : : "m"(state->mxcsr));
     __asm__ volatile("fldcw %0" : : "m"(state->x87cw));
+}
+/* The C library changes rounding and traps of both units at once: MXCSR tells whether there is anything to do. */
+static inline bool cpu_float_changed(const struct cpu_float *since)
+{
+    uint32_t now;
+    __asm__ volatile("stmxcsr %0" : "=m"(now));
+    return now != since->mxcsr;
 }
 #endif
 

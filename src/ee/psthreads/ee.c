@@ -58,6 +58,7 @@ void ee_init(const struct ee_config *config)
         .debug_layout = config->debug_layout,
         .max_spares = PS_MAX_SPARES,
         .stack_variable = "OMP_STACKSIZE",
+        .floats_of_opener = config->floats_of_opener,
     };
     if (config->spin_count != UINT64_MAX)
         s.search_ns = config->spin_count > UINT64_MAX / PAUSE_NS - 1 ? UINT64_MAX - 1 : config->spin_count * PAUSE_NS;

@@ -1,0 +1,71 @@
+/* Floating-point controls of members: see floats.h. */
+#include "floats.h"
+
+#include "current.h"
+#include "team_member.h"
+#include "tls.h"
+
+bool ps_floats_are_plain(const struct ps_member *m)
+{
+    const struct uth_tls *tls = m->tls;
+    return tls->float_regions >= PS_FLOAT_REGIONS && !cpu_float_controls_differ(&tls->floats, &ps_rt.floats) &&
+           !cpu_float_controls_differ(&m->team->floats, &ps_rt.floats);
+}
+
+/* Members of inner regions are new threads in libgomp. */
+static bool are_the_openers(const struct ps_member *m)
+{
+    return m->tls->float_regions == 0 || m->team->parent->flags & PS_T_MEMBER ||
+           (ps_rt.floats_of_opener && *ps_rt.floats_of_opener);
+}
+
+/* Not inlined: control words are loaded between what the callers compute. */
+PS_NOINLINE void ps_member_call_floating(struct ps_member *m, void (*fn)(struct ps_member *m))
+{
+    struct uth_tls *tls = m->tls;
+    struct cpu_float before;
+    if (!tls) {
+        ps_member_call(m, fn);
+        return;
+    }
+    cpu_float_save(&before);
+    if (are_the_openers(m))
+        tls->floats = m->team->floats;
+    if (cpu_float_controls_differ(&tls->floats, &before))
+        cpu_float_set(&tls->floats);
+    ps_member_call(m, fn);
+    cpu_float_save(&tls->floats);
+    tls->float_regions += tls->float_regions < PS_FLOAT_REGIONS;
+    if (cpu_float_controls_differ(&tls->floats, &ps_rt.floats))
+        uth_tls_not_at_hand(tls);
+    if (cpu_float_controls_differ(&tls->floats, &before))
+        cpu_float_set(&before);
+}
+
+void ps_floats_left(const struct vp *vp, struct ps_team *team, uint32_t region)
+{
+    struct cpu_float now;
+    cpu_float_save(&now);
+    for (unsigned id = 1; id < team->n_max; id++) {
+        const struct ps_member *m = ps_team_member(team, id);
+        if (m->thread.vp != vp || ps_load_acquire(&m->done_in) != region || !m->tls ||
+            !ps_load_relaxed(&m->tls->at_hand))
+            continue;
+        m->tls->floats = now;
+        uth_tls_not_at_hand(m->tls);
+    }
+}
+
+PS_NOINLINE void ps_floats_opener_changed(struct ps_team *team)
+{
+    bool in_region = cpu_float_controls_differ(&team->joined, &team->floats) &&
+                     !cpu_float_controls_differ(&team->floats, &ps_rt.floats);
+    if (in_region && !cpu_float_controls_changed(&team->joined))
+        ps_floats_left(ps_vp(), team, team->region - 1);
+    cpu_float_save(&team->floats);
+    for (unsigned id = 1; id < team->n_max; id++) {
+        const struct ps_member *m = ps_team_member(team, id);
+        if (m->tls)
+            uth_tls_not_at_hand(m->tls);
+    }
+}

@@ -1,0 +1,54 @@
+/* Rounding and traps (floating-point controls) of members, from region to region.
+ *
+ * A kernel thread of a pool has at a region's begin what it had at the last one's end: a program sets rounding or
+ * flush-to-zero once, in a region, for all threads (libgomp). Or it has what the region's opener has (libomp; and
+ * threads that are made for a region, as libgomp's in inner ones). Here many members run on one vp, one after the
+ * other. So what a member has is kept with its block.
+ *
+ * Most programs never change controls, and a look at each member's begin and end is a hundredth of a nested region. So
+ * members are *plain* as long as they can be: all controls are those of the thread that started the library.
+ *   - A member's first PS_FLOAT_REGIONS regions are looked at (ps_member_call_floating), and all later ones if the
+ *     member's or the opener's controls are not plain. Such a member's block is never left at hand (tls.h), so the path
+ *     of those that are costs nothing more.
+ *   - An opener whose controls have changed since its team's last region is noticed at the fork. The team's blocks are
+ *     not at hand from then on, until they are plain again.
+ *   - A plain member that changes its controls in a later region is noticed when its vp has run what it has claimed
+ *     (ps_floats_left). All plain members that the vp has run in this region get what is left. That is exact where all
+ *     set the same, which is what programs do; else the vp's others of this one region have what the last one set.
+ *   - A parent that changes its own in such a region runs members with these (join). It is noticed at the next fork,
+ *     and taken for a region in which all have set the same.
+ * A vp has plain controls where it begins to run members that it has claimed. What a member leaves is put back.
+ *
+ * Fields: ps_team.floats is written by the parent at the fork, .joined at the join. uth_tls.floats and .float_regions
+ * are written by the vp that runs the member; when the body has returned, by ps_floats_left on that vp.
+ * Limits: nothing is kept for members without blocks, nor by ports without cpu_float.
+ * Cost: five instructions at a fork, and the same for a vp that runs claimed members. */
+#ifndef PS_FLOATS_H
+#define PS_FLOATS_H
+
+#include "runtime.h"
+#include "team.h"
+
+#define PS_FLOAT_REGIONS 64
+
+/* m's block may be left at hand: nothing need be looked at. */
+bool ps_floats_are_plain(const struct ps_member *m);
+/* Calls a function of the core's in the name of m, which is current and in its block, with m's controls. */
+void ps_member_call_floating(struct ps_member *m, void (*fn)(struct ps_member *m));
+/* The opener's have changed; the region is not open yet. */
+void ps_floats_opener_changed(struct ps_team *team);
+static inline void ps_floats_at_fork(struct ps_team *team)
+{
+    if (PS_UNLIKELY(cpu_float_controls_changed(&team->floats)))
+        ps_floats_opener_changed(team);
+}
+/* vp has run members of the region, and its controls, which were plain before, are what the last plain one has left. */
+void ps_floats_left(const struct vp *vp, struct ps_team *team, uint32_t region);
+/* The running vp has plain controls. */
+static inline void ps_floats_become_plain(void)
+{
+    if (PS_UNLIKELY(cpu_float_controls_changed(&ps_rt.floats)))
+        cpu_float_set(&ps_rt.floats);
+}
+
+#endif
