@@ -13,8 +13,8 @@ SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp' ':!include/TAMPIf.
 
 .PHONY: mpi manycore-apps check-long check-by-hand all help library uninstall demo manycore manycore-long programs \
     check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm \
-    conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake interrupts debug-links bench \
-    bench-grains bench-plots install format format-check lint clean
+    conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake interrupts interrupts-programs \
+    interrupts-suites debug-links bench bench-grains bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -61,6 +61,9 @@ help:
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
 ## make debug-links  the libraries alone, as the preset debug compiles them: they link without an optimiser (a minute)
 ## make interrupts   the same where each thread is interrupted, and gives way, some ten thousand times a second
+## make interrupts-programs   that build's runtime under the programs of make's: guarantees and constructs of both
+##                   compilers (PART=K/N: each Nth from the Kth on; RUNS=1: so often)
+## make interrupts-suites     the same with the suites of make conformance
 ## make shake        the same where atomic operations now and then wait first (src/base/shake.h; what is slow is slower
 ##                   there)
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
@@ -212,6 +215,29 @@ debug-links:
 	tools/install-deps build
 	$(CMAKE) --preset debug -B $(BUILD)/debug -DPS_TESTS=OFF -DPS_BENCH=OFF $(STRICT)
 	$(CMAKE) --build $(BUILD)/debug -j $(JOBS) --target dropin dropin_pthreads psthreads_shared psrun
+
+# The programs and the peers' results are those of make's build; the drop-in alone is another one.
+interrupts-programs interrupts-suites: DROPIN = $(abspath build-interrupts)/lib/dropin
+interrupts-programs: interrupts-dropin all
+	cd $(BUILD) && TEST_DROPIN=$(DROPIN) $(CTEST) -L '^psthreads$$' -R '^(guarantees|omp|kmpc)[.]' \
+	    $(if $(PART),-I $(shell echo $(PART) | awk -F/ '{ print $$1 % $$2 + 1 ",," $$2 }')) \
+	    --repeat until-fail:$(or $(RUNS),1)
+
+interrupts-suites: SUITE = --build $(BUILD) --runtime $(DROPIN) --name interrupts --repeat $(or $(RUNS),1) \
+    $(if $(PART),--part $(PART))
+interrupts-suites: interrupts-dropin
+	status=0; \
+	tests/conformance/run $(SUITE) --limit 90 || status=1; \
+	tests/conformance/run-llvm $(SUITE) --limit 180 || status=1; \
+	exit $$status
+
+.PHONY: interrupts-dropin
+interrupts-dropin:
+	tools/install-deps build check conformance
+	tools/get-libomp
+	@$(CONFIGURE_ANEW)
+	$(CMAKE) --preset interrupts $(STRICT)
+	$(CMAKE) --build build-interrupts -j $(JOBS) --target dropin
 
 bench:
 	tools/install-deps build bench

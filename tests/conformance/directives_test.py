@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""What directives.py makes of a test's comments, and runner.py of a run's end."""
+"""What directives.py makes of a test's comments, runner.py of a run's end, and part.py of a suite."""
 
+import argparse
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import directives  # noqa: E402
+import part  # noqa: E402
 import runner  # noqa: E402
 
 
@@ -78,6 +80,17 @@ class Reasons(unittest.TestCase):
                          "missing version GOMP_9")
         self.assertEqual(runner.reason_of(-signal.SIGSEGV, ""), "SIGSEGV")
         self.assertEqual(runner.reason_of(3, "a\nSTOP 3\n"), "exit code 3: STOP 3")
+
+
+class Parts(unittest.TestCase):
+    def test_parts_together_are_the_whole(self):
+        tests = list("abcdefghij")
+        found = [test for day in range(20, 24) for test in part.of(tests, part.numbers(f"{day}/4"))]
+        self.assertEqual(sorted(found), tests)
+
+    def test_numbers_are_wanted(self):
+        for text in ("3", "1/0", "-1/4", "a/b"):
+            self.assertRaises(argparse.ArgumentTypeError, part.numbers, text)
 
 
 if __name__ == "__main__":
