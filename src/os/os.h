@@ -93,6 +93,9 @@ void os_set_signal_mask(uint64_t mask);
 int os_alternate_stack(const void *stack, void *before);
 /* Whether the process's initial kernel thread has ended while others go on: it is counted there still. Reads a file. */
 bool os_main_thread_gone(void);
+/* For tests (PS_INTERRUPTS): the calling kernel thread runs before all others of the system, where it may; and as it
+ * did before. */
+void os_thread_urgent(bool urgent);
 /* Names the calling kernel thread (15 bytes at most are kept). */
 void os_thread_name(const char *name);
 /* How it is named. */

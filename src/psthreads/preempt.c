@@ -176,6 +176,7 @@ void watchdog_interrupt_all(uint64_t until_ns)
 {
     _Atomic uint32_t nobody_wakes = 0;
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    os_thread_urgent(true); /* else none would come on a busy machine */
     do {
         for (unsigned id = 0; id < slots && !PS_TSAN && !ps_race_enabled() && !san_valgrind(); id++) {
             struct vp *vp = ps_vp_at(id);
@@ -187,6 +188,7 @@ void watchdog_interrupt_all(uint64_t until_ns)
         }
         os_park(&nobody_wakes, 0, INTERRUPT_NS);
     } while (os_now_ns() < until_ns);
+    os_thread_urgent(false); /* kernel threads that are started are not */
 }
 
 void watchdog_preempt(struct vp *vp)

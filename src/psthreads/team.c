@@ -37,6 +37,7 @@
 #include "team_member.h"
 #include "tls.h"
 #include "vp.h"
+#include "watchdog.h"
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
@@ -226,6 +227,10 @@ static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread 
     team->region = team->region + 1 ? team->region + 1 : 1;
     ps_store_relaxed(&team->left, n);
     ps_team_barrier_fork(team, n);
+    if (PS_INTERRUPTS) {
+        watchdog_be_there(); /* a short program's only region may be over before it has begun */
+        watchdog_arm();
+    }
     ps_store_relaxed(&team->interrupted, 0);
     ps_update_relaxed(&team->next, n);
     ps_floats_at_fork(team);

@@ -144,6 +144,13 @@ bool os_thread_stack(uintptr_t *top, size_t *bytes)
     return known;
 }
 
+void os_thread_urgent(bool urgent)
+{
+    struct sched_param param = {.sched_priority = urgent};
+    if (raw_call(SYS_sched_getscheduler, 0, 0, 0, 0) == (urgent ? SCHED_OTHER : SCHED_FIFO))
+        raw_call(SYS_sched_setscheduler, 0, urgent ? SCHED_FIFO : SCHED_OTHER, (long)&param, 0);
+}
+
 void os_thread_name(const char *name)
 {
     char cut[OS_THREAD_NAME_BYTES];
