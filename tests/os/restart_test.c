@@ -277,6 +277,52 @@ static void a_call_keeps_its_arguments(void **state)
     close(channel[1]);
 }
 
+/* The instruction of a call is next, and the sender has seen this kernel thread run: the call may have begun since. It
+ * may not where the sender has seen another call. */
+static _Atomic int told, spins;
+static bool is_at_a_call(void *frame)
+{
+    static unsigned char code[] = {0x90, 0x0f, 0x05};
+    ucontext_t uc = {0};
+    (void)frame;
+    uc.uc_mcontext.gregs[REG_RIP] = (greg_t)(intptr_t)(code + 1);
+    uc.uc_mcontext.gregs[REG_RAX] = SYS_read;
+    ps_store_release(&told, 1 + (int)restart_in(&uc, INTERRUPT));
+    return false;
+}
+static void *spins_then_reads(void *arg)
+{
+    ps_store_release(&reader_tid, os_thread_id());
+    while (ps_load_relaxed(&spins))
+        continue;
+    return reads(arg);
+}
+static enum restart what_is_told(void)
+{
+    ps_store_relaxed(&told, 0);
+    assert_int_equal(os_interrupt(ps_load_acquire(&reader_tid), is_at_a_call), 0);
+    while (!ps_load_acquire(&told))
+        usleep(1000);
+    return (enum restart)(ps_load_relaxed(&told) - 1);
+}
+static void a_call_that_was_not_seen_may_have_begun(void **state)
+{
+    (void)state;
+    int channel[2];
+    ps_store_relaxed(&spins, 1);
+    pthread_t thread = start_reader(spins_then_reads, channel);
+    if (access("/proc/self/syscall", R_OK) == 0)
+        assert_int_equal(what_is_told(), RESTART_UNTOLD);
+    ps_store_relaxed(&spins, 0);
+    for (struct os_usage u = {0}; !u.sleeping; usleep(1000))
+        assert_int_equal(os_thread_usage(ps_load_relaxed(&reader_tid), &u), 0);
+    assert_int_equal(what_is_told(), RESTART_NONE);
+    assert_int_equal(write(channel[1], "x", 1), 1);
+    pthread_join(thread, NULL);
+    close(channel[0]);
+    close(channel[1]);
+}
+
 /* The program's own, by number: nobody need have looked. */
 extern const char os_system_call_end[];
 static void the_number_of_the_programs_own_stands_on_the_stack(void **state)
@@ -348,6 +394,7 @@ static void a_signal_meanwhile_ends_the_call(void **state)
         assert_int_equal(result, restarts ? SYS_read : -EINTR);
         assert_int_equal(after_taking_back(RESTART_ANEW, sent, true, &result), 0); /* it is still pending */
         assert_int_equal(after_taking_back(RESTART_NONE, sent, false, &result), 0);
+        assert_int_equal(after_taking_back(RESTART_UNTOLD, sent, false, &result), 0);
         assert_int_equal(after_taking_back(RESTART_ANEW, 0, false, &result), 0);
     }
     signal(PROGRAMS, SIG_IGN);
@@ -395,6 +442,7 @@ int main(void)
         cmocka_unit_test(nor_one_that_keeps_the_interrupt_out),
         cmocka_unit_test(a_call_keeps_its_arguments),
         cmocka_unit_test(the_number_of_the_programs_own_stands_on_the_stack),
+        cmocka_unit_test(a_call_that_was_not_seen_may_have_begun),
         cmocka_unit_test(a_signal_meanwhile_ends_the_call),
 #endif
         cmocka_unit_test(a_signal_in_the_interrupt_ends_the_call),

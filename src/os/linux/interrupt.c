@@ -277,7 +277,7 @@ bool os_interrupted_program(const void *frame, const void *stack, size_t stack_b
 {
     const ucontext_t *uc = frame;
     uintptr_t pc = PC(uc), start = (uintptr_t)stack, end = start + stack_bytes;
-    if (SP(uc) < start || SP(uc) >= end)
+    if (SP(uc) < start || SP(uc) >= end || uc->uc_link == uc) /* on_signal: it may be in a call, or not */
         return false;
     enum code of = preemptible_at(pc);
     if (of == CODE_C_LIBRARY || of == CODE_LOADER)
@@ -351,10 +351,10 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     enum restart made = restart_in(frame, number);
     uint64_t all = OS_ALL_SIGNALS;
     uintptr_t goes_on = PC(uc);
-    uc->uc_link = NULL;
+    uc->uc_link = made == RESTART_UNTOLD ? uc : NULL;
     restart_was(tid, fn, false);
     if (!fn(frame)) {
-        restart_was(tid, fn, true);
+        restart_was(tid, fn, made != RESTART_UNTOLD);
         raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, KERNEL_MASK_BYTES);
         if (PC(uc) == goes_on) /* no detour */
             restart_take_back(frame, number, made, 0);

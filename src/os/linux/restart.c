@@ -32,7 +32,12 @@
  * call waits on, where the signal was not blocked before the call: as in a program that is at its call a moment later.
  * close is not made again: its descriptor may be free already.
  *
- * `look` is written by one sender at a time (os_interrupt's lock), and read by handlers. Its `tid` is 0 while the rest
+ * A call that the kernel makes again is known by the sender's look alone: the registers are those of a thread that has
+ * not made the call yet. If the kernel thread ran when the sender looked, and the handler finds the instruction of a
+ * call next, the thread is not left (RESTART_UNTOLD). It might be away for long, and handle signals meanwhile that
+ * would have ended the call. The next interrupt finds it waiting, or past the call.
+ *
+ * A look is written by one sender at a time (os_interrupt's lock), and read by handlers. Its `tid` is 0 while the rest
  * is written; a handler reads `tid` before and after. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
@@ -90,10 +95,13 @@ struct call {
     long number;
     unsigned long argument[ARGUMENTS], sp, pc;
 };
-static struct {
-    _Atomic int tid;
+/* By kernel thread's number; where two share one, the earlier is not known. */
+#define SLOTS 64
+static struct look {
+    _Atomic int tid; /* negative: it ran */
     struct call call;
-} look;
+} looks[SLOTS];
+static struct look *look_of(int tid) { return &looks[(unsigned)tid % SLOTS]; }
 static _Atomic bool blind; /* there is no /proc */
 
 /* By kernel thread's number and kind of interrupt (what is called there): whether the last one was in vain (handlers),
@@ -103,7 +111,7 @@ static struct tried {
     _Atomic int in_vain; /* of this number; 0: of none */
     struct call call;
     uint64_t first_ns, next_ns;
-} tried[64][KINDS];
+} tried[SLOTS][KINDS];
 static _Atomic(os_interrupt_fn *) kinds[KINDS]; /* written by senders, once each; read by handlers */
 
 /* NULL: there are more kinds. */
@@ -114,7 +122,7 @@ static struct tried *tried_by(int tid, os_interrupt_fn *kind, bool add)
         if (!known && add)
             ps_store_release(&kinds[i], known = kind);
         if (known == kind)
-            return &tried[(unsigned)tid % (sizeof tried / sizeof *tried)][i];
+            return &tried[(unsigned)tid % SLOTS][i];
     }
     return NULL;
 }
@@ -133,8 +141,9 @@ static bool is_in_vain(int tid, os_interrupt_fn *kind)
     uint64_t now = os_now_ns();
     if (!t)
         return false;
-    if (ps_load_acquire(&t->in_vain) != tid || memcmp(&t->call, &look.call, sizeof look.call) != 0) {
-        t->call = look.call;
+    const struct call *call = &look_of(tid)->call;
+    if (ps_load_acquire(&t->in_vain) != tid || memcmp(&t->call, call, sizeof *call) != 0) {
+        t->call = *call;
         t->first_ns = t->next_ns = now;
         return false;
     }
@@ -145,10 +154,9 @@ static bool is_in_vain(int tid, os_interrupt_fn *kind)
 }
 
 /* The line of /proc: the number, the arguments, stack pointer and instruction; or that it runs. */
-static bool parse(const char *line)
+static bool parse(const char *line, struct call *call)
 {
     char *end;
-    struct call *call = &look.call;
     call->number = strtol(line, &end, 10);
     if (end == line || call->number < 0)
         return false;
@@ -162,7 +170,8 @@ static bool parse(const char *line)
 bool restart_look(int tid, os_interrupt_fn *kind)
 {
     char text[LINE_BYTES];
-    ps_store_seq(&look.tid, 0);
+    struct look *look = look_of(tid);
+    ps_store_seq(&look->tid, 0);
     snprintf(text, sizeof text, "/proc/self/task/%d/syscall", tid);
     int file = (int)raw_call(SYS_openat, AT_FDCWD, (long)text, O_RDONLY | O_CLOEXEC, 0);
     ps_store_relaxed(&blind, file < 0);
@@ -171,26 +180,26 @@ bool restart_look(int tid, os_interrupt_fn *kind)
     long bytes = raw_call(SYS_read, file, (long)text, sizeof text - 1, 0);
     raw_call(SYS_close, file, 0, 0, 0);
     text[bytes > 0 ? bytes : 0] = '\0';
-    if (!parse(text))
-        return true;
-    ps_store_seq(&look.tid, tid);
-    return !is_in_vain(tid, kind);
+    bool waits = parse(text, &look->call);
+    ps_store_seq(&look->tid, waits ? tid : -tid);
+    return !waits || !is_in_vain(tid, kind);
 }
 
 /* *number and *first are what was looked at, if it is this call, which goes on at pc; else they stay. */
 static bool was_seen(const ucontext_t *uc, unsigned long pc, long *number, unsigned long *first)
 {
     int tid = os_thread_id();
-    if (ps_load_seq(&look.tid) != tid)
+    const struct look *look = look_of(tid);
+    if (ps_load_seq(&look->tid) != tid)
         return false;
-    const struct call *call = &look.call;
+    const struct call *call = &look->call;
     long seen = call->number;
     unsigned long first_seen = call->argument[0];
     bool same = call->sp == (unsigned long)SP(uc) && call->pc == pc;
     for (int i = FIRST_PRESERVED; i < ARGUMENTS; i++)
         same &= call->argument[i] == (unsigned long)REGISTERS(uc)[argument[i]];
     /* The number of a call that the kernel makes anew tells nothing. */
-    if (ps_load_seq(&look.tid) != tid || !same || seen == SYS_restart_syscall)
+    if (ps_load_seq(&look->tid) != tid || !same || seen == SYS_restart_syscall)
         return false;
     *number = seen;
     *first = first_seen;
@@ -279,12 +288,16 @@ static bool is_told_by_code(const ucontext_t *uc, long *number)
 }
 
 /* The instruction is the next again, with what has been looked at. */
-static bool is_restarted_by_kernel(const ucontext_t *uc)
+static enum restart restarted_by_kernel(const ucontext_t *uc)
 {
     long number;
     unsigned long first;
-    return was_seen(uc, (unsigned long)PC(uc) + INSTRUCTION_BYTES, &number, &first) &&
-           memcmp((const void *)PC(uc), INSTRUCTION, INSTRUCTION_BYTES) == 0;
+    int tid = os_thread_id();
+    if (memcmp((const void *)PC(uc), INSTRUCTION, INSTRUCTION_BYTES) != 0)
+        return RESTART_NONE;
+    if (was_seen(uc, (unsigned long)PC(uc) + INSTRUCTION_BYTES, &number, &first))
+        return RESTART_BY_KERNEL;
+    return ps_load_seq(&look_of(tid)->tid) == -tid ? RESTART_UNTOLD : RESTART_NONE;
 }
 
 /* The call lets signals in by a mask of its own, and not this one. So it was ended by another one, whose handler has
@@ -309,8 +322,9 @@ enum restart restart_in(void *frame, int by)
     const unsigned char *call = (const unsigned char *)PC(uc) - INSTRUCTION_BYTES;
     long number;
     unsigned long first = (unsigned long)REGISTERS(uc)[argument[0]];
-    if (is_restarted_by_kernel(uc))
-        return RESTART_BY_KERNEL;
+    enum restart by_kernel = restarted_by_kernel(uc);
+    if (by_kernel != RESTART_NONE)
+        return by_kernel;
     if ((long)RESULT(uc) != -EINTR || memcmp(call, INSTRUCTION, INSTRUCTION_BYTES) != 0 ||
         !(was_seen(uc, (unsigned long)PC(uc), &number, &first) || is_told_by_code(uc, &number)))
         return RESTART_NONE;
@@ -345,7 +359,8 @@ void restart_take_back(void *frame, int by, enum restart made, uint64_t signals)
     memcpy(&blocked, &uc->uc_sigmask, sizeof blocked);
     raw_call(SYS_rt_sigpending, (long)&pending, KERNEL_MASK_BYTES, 0, 0);
     signals |= pending & ~(UINT64_C(1) << (by - 1));
-    for (signals &= ~blocked; made != RESTART_NONE && signals; signals &= signals - 1)
+    bool again = made == RESTART_ANEW || made == RESTART_BY_KERNEL;
+    for (signals &= ~blocked; again && signals; signals &= signals - 1)
         if (ends_calls(__builtin_ctzll(signals) + 1, made)) {
             PC(uc) += INSTRUCTION_BYTES;
             RESULT(uc) = (__typeof__(RESULT(uc)))-EINTR;

@@ -11,8 +11,9 @@
  * for the last interrupt of this call that called `kind` was in vain. */
 bool restart_look(int tid, os_interrupt_fn *kind);
 /* In the handler of an interrupt by signal `by`: the call that it has ended with EINTR is made again when the handler
- * returns. Whether a call will be made again, and by what: this handler's frame, or the kernel. */
-enum restart { RESTART_NONE, RESTART_ANEW, RESTART_BY_KERNEL };
+ * returns. Whether a call will be made again, and by what: this handler's frame, or the kernel. UNTOLD: the instruction
+ * of a call is next, and it cannot be told whether the call has begun, and is made again by the kernel. */
+enum restart { RESTART_NONE, RESTART_UNTOLD, RESTART_ANEW, RESTART_BY_KERNEL };
 enum restart restart_in(void *frame, int by);
 /* At the end of that handler, all signals blocked: the program's handlers of these signals (bits from 0) have run
  * meanwhile, and those of pending signals run next. Where one of them would have ended the call, it ends with EINTR
