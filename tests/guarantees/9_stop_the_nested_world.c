@@ -175,7 +175,6 @@ static void __attribute__((noinline)) open_inner(int id, int way, enum collector
 
 static void region(int way, enum collector who)
 {
-    ready = over = 0;
 #pragma omp parallel num_threads(outer_n)
     {
         int id = omp_get_thread_num();
@@ -202,6 +201,7 @@ static void rounds(int way, enum collector who, int outer, int inner, bool opene
     openers_only = openers;
     for (int round = 0; round < 3; round++) {
         pthread_t thread;
+        ready = over = 0; /* the thread looks at both */
         if (who == OUTSIDE)
             CHECK(pthread_create(&thread, NULL, stop_from_outside, NULL) == 0);
         region(way, who);
