@@ -34,14 +34,15 @@ class Runtime:
         return set(re.findall(r"calling init: (\S+)", out))
 
     def impostor(self, program):
-        """What is wrong with the runtime that the program gets; '' when it is the one meant."""
+        """What is wrong with the runtime that the program gets; '' when it is the one meant, None when it asks for
+        none."""
         found = {os.path.realpath(path) for path in self.loaded(program)}
         runtimes = {path for path in found if re.match(r"lib(gomp|omp|iomp)", os.path.basename(path))}
         if not self.folder:
             return ""
         meant = os.path.realpath(os.path.join(self.folder, "libgomp.so.1"))
         if runtimes != {meant}:
-            return f"runs with {', '.join(sorted(runtimes)) or 'no runtime'} instead of {meant}"
+            return f"runs with {', '.join(sorted(runtimes))} instead of {meant}" if runtimes else None
         return ""
 
 
