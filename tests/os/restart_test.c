@@ -68,6 +68,29 @@ static void a_signal_beside_the_interrupt_ends_the_call(void **state)
     }
 }
 
+/* Each signal that a program may block stays blocked: in the interrupt, and while one is sent. */
+static void what_is_blocked_stays_so_in_the_interrupt(void **state)
+{
+    (void)state;
+    sigset_t all, before;
+    sigfillset(&all);
+    for (int n = 1; n <= 64; n++)
+        assert_int_equal(sigismember(&all, n) == 1, OS_ALL_SIGNALS >> (n - 1) & 1);
+    struct sigaction action = {.sa_handler = arrives};
+    sigset_t first;
+    sigemptyset(&first);
+    sigaddset(&first, SIGRTMIN);
+    assert_int_equal(sigaction(SIGRTMIN, &action, NULL), 0);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &first, &before), 0);
+    arrived = 0;
+    assert_int_equal(raise(SIGRTMIN), 0);
+    int e = os_interrupt(os_thread_id(), in_vain);
+    assert_true(e == 0 || e == ENOTSUP);
+    assert_int_equal(arrived, 0);
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+    assert_int_equal(arrived, 1);
+}
+
 /* --- a signal that comes while the interrupt is handled --- */
 
 static _Atomic int waiter_tid;
@@ -445,6 +468,7 @@ int main(void)
         cmocka_unit_test(a_call_that_was_not_seen_may_have_begun),
         cmocka_unit_test(a_signal_meanwhile_ends_the_call),
 #endif
+        cmocka_unit_test(what_is_blocked_stays_so_in_the_interrupt),
         cmocka_unit_test(a_signal_in_the_interrupt_ends_the_call),
         cmocka_unit_test(a_thread_that_blocks_it_is_not_interrupted),
         cmocka_unit_test(one_kind_of_interrupt_does_not_keep_out_another),
