@@ -1,9 +1,9 @@
 /* What KMP_AFFINITY and KMP_HW_SUBSET, libomp's own variables for where threads run, make of the machine.
  *
- * KMP_AFFINITY (read by affinity_env.c) gives the core a list of places and a policy, and is stronger than OMP_PLACES,
- * OMP_PROC_BIND and GOMP_CPU_AFFINITY; in a process whose program was built for libgomp, weaker. A place is a group of
- * processors of the granularity. There is one for each processor of the process, or with noduplicates one for each
- * group. Their order:
+ * KMP_AFFINITY (read by affinity_env.c) gives the core a list of places and a policy. With a type or a proclist it is
+ * stronger than OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY; else these count. In a process whose program was built
+ * for libgomp it is weaker. A place is a group of processors of the granularity. There is one for each processor of the
+ * process, or with noduplicates one for each group. Their order:
  *   compact, logical     by package, core, thread; permute p: the p innermost of these first, innermost of all foremost
  *   scatter, physical    as compact with 2 - permute: by thread, core, package
  *   balanced             as compact, and of more members than places neighbours share one
@@ -253,7 +253,11 @@ static void restrict_processors(void)
 static const struct kmpc_affinity unasked = KMPC_AFFINITY_NONE;
 static struct kmpc_affinity asked = KMPC_AFFINITY_NONE;
 
-void kmpc_affinity_forget(void) { asked = unasked; }
+void kmpc_affinity_forget(void)
+{
+    asked = unasked;
+    kmpc_settings.reset = false;
+}
 
 /* What a processor's places are sorted by: from the outermost on. */
 struct key {
@@ -400,15 +404,22 @@ void kmpc_affinity_env_read(void)
 {
     const char *text = os_env("KMP_AFFINITY"), *bind = os_env("OMP_PROC_BIND"), *cpus = os_env("GOMP_CPU_AFFINITY");
     bool others = bind != NULL || cpus != NULL || os_env("OMP_PLACES") != NULL;
-    if (text == NULL && cpus == NULL && bind != NULL && ort_env_as_libomp)
-        kmpc_settings.no_affinity = spelling_disables(bind);
-    if (text == NULL || (others && !ort_env_as_libomp))
+    if (others && text != NULL && !ort_env_as_libomp)
         return;
+    if (text != NULL)
+        kmpc_affinity_parse(text, &asked);
+    kmpc_settings.reset = asked.reset;
+    if (others && !asked.typed && ort_env_as_libomp)
+        kmpc_settings.no_affinity = cpus == NULL && bind != NULL && spelling_disables(bind);
+    if (text == NULL || (others && !asked.typed)) {
+        if (asked.verbose)
+            ps_warn("KMP_AFFINITY=\"%s\" has no type: other variables say where threads are", text);
+        return;
+    }
     if (others)
         ps_warn(
             "OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY do not count beside KMP_AFFINITY; using \"%s\" instead",
             text);
-    kmpc_affinity_parse(text, &asked);
     if (asked.beyond && has_processors_beyond())
         complain_of_affinity("KMP_AFFINITY", text, "asks for processors beyond those of the process; using its own");
     kmpc_settings.no_affinity = asked.type == KMPC_DISABLED;
@@ -418,6 +429,7 @@ void kmpc_affinity_env_read(void)
         ort_places_ask(make_places, asked.type != KMPC_BALANCED, asked.offset);
         return;
     }
+    ort_place_env_forget();
     ort_settings.bind = ORT_BIND_FALSE;
     if (asked.verbose)
         ps_warn("KMP_AFFINITY=\"%s\": threads are not bound", text);

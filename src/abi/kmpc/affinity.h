@@ -21,9 +21,11 @@ struct kmpc_affinity {
     enum kmpc_affinity_type type;
     enum layer granularity;
     unsigned permute, offset;
+    bool typed;             /* by a type or a list; else it says nothing about where threads are */
     bool policy;            /* threads are bound, by the last type that was read */
     bool duplicates;        /* a place for each processor, though several have the same ones */
     bool verbose, beyond;   /* beyond: norespect */
+    bool reset;             /* kmpc_env.h */
     struct ort_places list; /* explicit */
 };
 #define KMPC_AFFINITY_NONE                      \

@@ -64,6 +64,7 @@ static bool take_word(struct reader *r)
         if (!spelling_begins(&r->p, words[i].word))
             continue;
         bool first = first_of_its_kind(r, words[i].what, start);
+        r->out->typed |= words[i].what == TYPE;
         if (words[i].what == TYPE)
             r->out->policy = words[i].value != KMPC_NONE && words[i].value != KMPC_DISABLED;
         if (first && words[i].what == TYPE)
@@ -72,6 +73,8 @@ static bool take_word(struct reader *r)
             r->out->verbose = words[i].value;
         else if (first && words[i].what == RESPECT)
             r->out->beyond = !words[i].value;
+        else if (first && words[i].what == RESET)
+            r->out->reset = words[i].value;
         else if (first && words[i].what == DUPLICATES)
             r->out->duplicates = words[i].value;
         return true;
@@ -174,7 +177,7 @@ static void settle_affinity(struct reader *r)
     if ((r->given & LIST) != 0 && (r->given & TYPE) == 0) {
         ps_warn("KMP_AFFINITY has a proclist and no type; using explicit instead");
         a->type = KMPC_EXPLICIT;
-        a->policy = true;
+        a->typed = a->policy = true;
     } else if ((r->given & LIST) != 0 && a->type != KMPC_EXPLICIT) {
         ps_warn("KMP_AFFINITY has a proclist and is not explicit; using the type without it instead");
         place_free(&a->list);

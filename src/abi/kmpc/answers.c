@@ -2,6 +2,7 @@
  * limits, pausing. versions.S has the routines that both answer alike. The values are the core's; here they are told as
  * libomp 19 tells them:
  *   - a process whose threads are not bound has one place, all processors, unless KMP_AFFINITY=disabled;
+ *   - with KMP_AFFINITY=reset a root has no place before its first region;
  *   - the number of processors is that of the process at its start;
  *   - places that KMP_AFFINITY or GOMP_CPU_AFFINITY asked for have a policy of their own, 5 (proc_bind_intel);
  *   - omp_set_nested leaves a limit above one alone, omp_get_nested is that there is one above one;
@@ -44,10 +45,11 @@ static int kmpc_num_places(void)
 
 static struct ort_place kmpc_own_place(void)
 {
-    struct ort_place place = {.n = !kmpc_settings.no_affinity};
-    if (kmpc_settings.no_affinity)
-        place.place = UINT_MAX;
-    ort_place_of(ort_self(), &place);
+    const struct ort_thread *t = ort_self();
+    bool none = kmpc_settings.no_affinity || (kmpc_settings.reset && t->team->parent == NULL && t->hot == NULL);
+    struct ort_place place = {.place = none ? UINT_MAX : 0, .n = !none};
+    if (!none)
+        ort_place_of(t, &place);
     return place;
 }
 

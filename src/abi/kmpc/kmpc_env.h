@@ -19,7 +19,10 @@ struct kmpc_settings {
     enum kmpc_reduce reduce; /* KMP_FORCE_REDUCTION, KMP_DETERMINISTIC_REDUCTION */
     bool deterministic;
     bool no_affinity; /* KMP_AFFINITY=disabled: there are no places to be asked for, nor masks */
-    bool show;        /* KMP_SETTINGS: shown at the first need */
+    /* KMP_AFFINITY=reset: a root is told of no place before its first region, and of its own mask outside of regions.
+     * Its kernel thread has its own mask there under any setting. */
+    bool reset;
+    bool show; /* KMP_SETTINGS: shown at the first need */
     enum kmpc_library library;
     struct kmpc_time blocktime;
     unsigned teams_threads; /* KMP_TEAMS_THREAD_LIMIT: of all teams of a league together; 0: no limit */

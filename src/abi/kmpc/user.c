@@ -187,7 +187,7 @@ PS_EXPORT int kmp_get_affinity(void **mask)
     *to = all;
     if (t->team->parent == NULL && os_affinity_get(to) == 0 && memcmp(to, &all, sizeof all) != 0)
         return 0;
-    if (list != NULL && ort_place_of(t, &place)) {
+    if (list != NULL && !(kmpc_settings.reset && t->team->parent == NULL) && ort_place_of(t, &place)) {
         os_cpuset_zero(to);
         for (unsigned i = list->first[place.place]; i < list->first[place.place + 1]; i++)
             os_cpuset_add(to, list->cpu[i]);
