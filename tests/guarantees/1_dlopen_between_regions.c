@@ -1,5 +1,5 @@
-/* Libraries that are opened between two regions which are short and alike, so that the runtime keeps them to their
- * parent and looks around in few of them: the next region's members have the initial values of their thread-local
+/* Libraries that are opened between two regions. The regions are short and alike, so the runtime keeps them to their
+ * parent, and looks around in few of them. The next region's members have the initial values of their thread-local
  * variables, in the blocks that they have had for long. */
 #include "check.h"
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* What a nested member is to the C library: a thread of its own, on a stack whose bounds are known, with the kernel's
- * number of what carries it now: signals to itself arrive at once, affinity, name and clock of itself can be asked for,
+ * number of what carries it now. Signals to itself arrive at once. Affinity, name and clock of itself can be asked for.
  * sched_getcpu is right. */
 #define _GNU_SOURCE
 #include "check.h"

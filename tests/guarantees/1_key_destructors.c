@@ -1,6 +1,6 @@
-/* POSIX keys in nested members: each its own value, kept over all that waits; and the values of a root's threads are
- * destroyed once the root has ended, each once, by the thread that runs the destructor (libgomp's and libomp's pools
- * end a little later: they are waited for). */
+/* POSIX keys in nested members: each its own value, kept over all that waits. The values of a root's threads are
+ * destroyed once the root has ended, each once, by the thread that runs the destructor. (libgomp's and libomp's pools
+ * end a little later: they are waited for.) */
 #include "check.h"
 #include <pthread.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
-/* After the runtime's barrier every other member blocks in the kernel until the initial thread has done something: in
- * read, on a semaphore, on a condition variable, in a polling loop with usleep, on a futex by the C library's `syscall`
- * (as std::atomic's wait does). The same with a kernel thread of the program's own as the first member; and where the
- * first member has blocked all signals, before the region or in it. */
+/* After the runtime's barrier every other member blocks in the kernel until the initial thread has done something. It
+ * blocks in read, on a semaphore, on a condition variable, in a polling loop with usleep, or on a futex by the C
+ * library's `syscall` (as std::atomic's wait does). The same with a kernel thread of the program's own as the first
+ * member; and where the first member has blocked all signals, before the region or in it. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <limits.h>

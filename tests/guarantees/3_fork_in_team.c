@@ -1,6 +1,6 @@
-/* A child forked by a region's first thread before the others have begun: it is one thread alone and leaves the region
- * where it stands, or, where nobody else had begun, may end the region by itself; regions that it opens later have all
- * their threads. GCC's own runtime cannot do either. */
+/* A child forked by a region's first thread before the others have begun. The child is one thread alone, and leaves the
+ * region where it stands. Where no other member had begun, the child may end the region by itself. Regions that the
+ * child opens later have all their threads. GCC's own runtime cannot do either. */
 #include "check.h"
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
-/* Address space that is limited from the start: nested regions, with barriers, tasks and memory of their own in each
- * member, give the right result in teams as large as there are stacks for, whatever several inner teams want at the
+/* Address space that is limited from the start. Nested regions, with barriers, tasks and memory of their own in each
+ * member, give the right result. Teams are as large as there are stacks for, whatever several inner teams want at the
  * same time. (GCC's own runtime ends the program.)
+ *
  * Arguments: MiB, repeated; run again for each of them under that limit. */
 #include "check.h"
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Boehm's collector of garbage: each member registers itself once, when it comes for the first time, and makes lists in
- * later regions whose only pointers are in its local variables, while members and the opener collect: in flat regions
+/* Boehm's collector of garbage. Each member registers itself once, when it comes for the first time. In later regions
+ * it makes lists whose only pointers are in its local variables, while members and the opener collect: in flat regions
  * of several sizes, in nested ones, and between regions. What is on a list is all there. [KIND] */
 #define GC_THREADS
 #include "kinds.h"

@@ -1,6 +1,6 @@
-/* A child process is the child of the thread that has made it, and nobody else's: that thread alone reaps it where it
- * asks for its own (__WNOTHREAD), and traces it; the child is told of that thread's end (PR_SET_PDEATHSIG), and of no
- * other's. Over all waits, and in the next region, where the thread is a member again. [KIND] */
+/* A child process is the child of the thread that has made it, and of no other. That thread alone reaps the child where
+ * it asks for its own (__WNOTHREAD), and traces it. The child is told of that thread's end (PR_SET_PDEATHSIG), and of
+ * no other's. Over all waits, and in the next region, where the thread is a member again. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"

@@ -1,6 +1,6 @@
-/* pthread_exit in a child that a member has forked. The child has one thread, and the member is that thread: its
- * functions are left with their destructors and handlers, innermost first, then thread-local objects and values of keys
- * are destroyed, then the process ends with its last thread: exit handlers run, status 0. Functions that have called
+/* pthread_exit in a child that a member has forked. The child has one thread, and the member is that thread. Its
+ * functions are left with their destructors and handlers, innermost first. Then thread-local objects and values of keys
+ * are destroyed. Then the process ends with its last thread: exit handlers run, status 0. Functions that have called
  * the region in the parent are left too where the same thread has called them, and no others. argv[1]: the library. */
 #define _GNU_SOURCE
 #include "kinds.h"

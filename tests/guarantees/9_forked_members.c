@@ -1,6 +1,6 @@
-/* A child that a member forks is a process of one thread, and the member is that thread: the C library and the kernel
- * know it by the process's number, its handle, its name, its mask; it keeps its thread-local variables. Regions that it
- * opens then (kinds "regions...") leave it what it is. */
+/* A child that a member forks is a process of one thread, and the member is that thread. The C library and the kernel
+ * know the member by the process's number, its handle, its name, its mask. The member keeps its thread-local variables.
+ * Regions that it opens then (kinds "regions...") leave it what it is. */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "unseen_fork.h"

@@ -1,7 +1,7 @@
-/* What other members set for themselves is not what a member begins with: nice value, policy, slack of timers, priority
- * of input and output, working folder after unshare(CLONE_FS), host's name in a namespace of its own, a filter of
- * system calls. Nobody can take the last two back. So it is also where a runtime starts kernel threads in the middle
- * of a region: because somebody asks about a member, sends it a signal, or makes work. [KIND] */
+/* What other members set for themselves is not what a member begins with. The state: nice value, policy, slack of
+ * timers, priority of input and output, working folder after unshare(CLONE_FS), host's name in a namespace of its own,
+ * a filter of system calls. No thread can take the last two back. So it is also where a runtime starts kernel threads
+ * in the middle of a region: because another thread asks about a member, sends it a signal, or makes work. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"

@@ -1,7 +1,7 @@
-/* What the kernel keeps for each thread is the member's own over all waits, nobody else's, and not the program's
- * afterwards, but for what the first member sets, since it is the program's thread: nice value, policy, processors,
- * slack of timers, signal at the parent's death, file-system identity, working folder and open files where they are
- * unshared, priority of input and output. [KIND] */
+/* What the kernel keeps for each thread is the member's own over all waits. No other member has it, nor has the program
+ * afterwards, but for what the first member sets, since it is the program's thread. The state: nice value, policy,
+ * processors, slack of timers, signal at the parent's death, file-system identity, working folder and open files where
+ * they are unshared, priority of input and output. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"

@@ -1,5 +1,5 @@
-/* A handler of a signal to the process asks OpenMP who it is, wherever the signal has interrupted whichever kernel
- * thread: it is answered. OpenMP has started before, since libomp hangs there. */
+/* A handler of a signal to the process asks OpenMP which thread it is, wherever the signal has interrupted whichever
+ * kernel thread: it is answered. OpenMP has started before, since libomp hangs there. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <omp.h>

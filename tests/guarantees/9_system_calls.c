@@ -1,5 +1,5 @@
-/* System calls by number (syscall) know the member that makes them as the C library's functions do: a lock that the
- * kernel keeps by its owner's number is the member's over all waits; a signal that is sent to a number (tkill) reaches
+/* System calls by number (syscall) know the member that makes them as the C library's functions do. A lock that the
+ * kernel keeps by its owner's number is the member's over all waits. A signal that is sent to a number (tkill) reaches
  * that member or the program's thread, also while it waits. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"

@@ -1,6 +1,6 @@
-/* A member's processor time is its own: it never runs backwards, holds what the member computed and nothing of what
- * others did while it was blocked, and others may ask for it, and for the member's stack, also while it waits. Timers
- * on it count the same. [KIND] */
+/* A member's processor time is its own: it never runs backwards, and holds what the member computed and nothing of what
+ * others did while it was blocked. Others may ask for it, and for the member's stack, also while the member waits.
+ * Timers on it count the same. [KIND] */
 #define _GNU_SOURCE
 #include "clocks.h"
 #include "kinds.h"

@@ -1,5 +1,5 @@
 /* A member's name is its own: set by itself or by another member, read by itself, by another, by prctl and in /proc,
- * after all waits; the program's thread keeps its name, or has the one that it gave itself as first member. A member
+ * after all waits. The program's thread keeps its name, or has the one that it gave itself as first member. A member
  * begins with the name that the thread had which opened its region. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"

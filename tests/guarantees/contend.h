@@ -1,10 +1,10 @@
 /* Threads of a region that want the same lock, of the C library, of the program or of the system, in the order that is
  * hardest for a runtime whose threads share kernel threads:
- *   the opener holds an OpenMP lock, the gate, until the owner is inside the lock in question;
- *   the region's first thread, and all others, wait for the gate and then go for that lock too;
- *   the owner meanwhile stays inside: it computes, blocks in the kernel, or waits in the runtime.
- * A runtime that lets the first thread go on has to take the owner off that kernel thread, inside the lock.
- * No thread-local variable and no pthread_self here: a program without them is a case of its own. */
+ *   - The opener holds an OpenMP lock, the gate, until the owner is inside the lock in question.
+ *   - The region's first thread, and all others, wait for the gate and then go for that lock too.
+ *   - The owner meanwhile stays inside: it computes, blocks in the kernel, or waits in the runtime.
+ * A runtime that lets the first thread go on has to take the owner off that kernel thread, inside the lock. No
+ * thread-local variable and no pthread_self here: a program without them is a case of its own. */
 #ifndef PS_GUARANTEES_CONTEND_H
 #define PS_GUARANTEES_CONTEND_H
 

@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Calls run(i) for each i below n (or for the one that `only` is the name of; or, with a dash, for all that it does not
- * name) in a process of its own, which meets everything for the first time. The caller has opened no region yet. */
+/* Calls run(i) for each i below n in a process of its own, which meets everything for the first time. `only`: the name
+ * of the one to call, or with a dash the names that are left out. The caller has opened no region yet. */
 static inline void in_a_process_each(int n, const char *(*name)(int i), void (*run)(int i), const char *only)
 {
     for (int i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
-/* A library opened late, with thread-local storage of the model that MODEL names: a block of its own
- * ("global-dynamic"), or a place in the static block of every thread that there is already ("initial-exec", for which
- * the dynamic linker has little room). */
+/* A library opened late, with thread-local storage of the model that MODEL names. "global-dynamic": a block of its own.
+ * "initial-exec": a place in the static block of every thread that there is already, for which the dynamic linker has
+ * little room. */
 #pragma GCC visibility push(default)
 
 #define OWN __thread __attribute__((tls_model(MODEL)))

@@ -1,4 +1,4 @@
-/* What the runtime keeps in a cluster: regions alone need the members' least; what loops and tasks need comes with the
+/* What the runtime keeps in a cluster. Regions alone need the members' least. What loops and tasks need comes with the
  * first of them, to members that have begun and ended many regions by the shortest way, and goes with the team. */
 #include "check.h"
 

@@ -1,13 +1,13 @@
-/* The barrier (src/psthreads/barrier.c): nobody passes early, nobody waits for ever, nobody touches it after it was
+/* The barrier (src/psthreads/barrier.c): no thread passes early, none waits for ever, none touches it after it was
  * destroyed.
  *
  * MEMBERS threads go through PHASES phases, taking turns with the ids; each spins or blocks, named in a slot or
- * gathered with its vp's others (member m's is m % 2), as it happens. Who is first out of the last phase destroys the
- * barrier. Checked: in each phase all have come before one leaves; one serial thread a phase; no access after the
+ * gathered with its vp's others (member m's is m % 2), as it happens. The first thread out of the last phase destroys
+ * the barrier. Checked: in each phase all have come before one leaves; one serial thread a phase; no access after the
  * memory is gone.
  *   BROKEN_LOOK      a member that spun does not look again after it has registered itself
  *   BROKEN_SLOT      one slot an id instead of one for odd and one for even phases
- *   BROKEN_INSIDE    destroy does not wait for those who are leaving
+ *   BROKEN_INSIDE    destroy does not wait for the threads that are leaving
  *   BROKEN_COUNT     the number of members is read after the arrival
  *   BROKEN_EXCEPT    the last to arrive does not take itself out of its vp's gathering
  *   BROKEN_GATHERED  one gathering a vp instead of one for odd and one for even phases

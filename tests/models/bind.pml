@@ -3,21 +3,21 @@
  *
  * Vp v is at home in place v; with GUEST one more vp, a guest's, looks into every place's queue. ITEMS inserters make
  * one member ready each, in any place. What runs a member keeps its kernel thread until all have run, as members do
- * that wait for one another without a scheduling point: so a second member of a place whose home is held needs somebody
- * else, whom only the watchdog can send there: it opens the places' queues to every vp, and where nobody is idle starts
- * a spare. Checked: each member runs in its place, and when nothing can move any more all have run.
+ * that wait for one another without a scheduling point. So a second member of a place whose home is held needs another
+ * vp. Only the watchdog can send one there: it opens the places' queues to every vp, and starts a spare where no vp is
+ * idle. Checked: each member runs in its place, and when nothing can move any more all have run.
  *
  * Sections under a queue's lock are one step, since they touch that queue alone; bits, `open` and wake words are
  * sequentially consistent in the source too. The watchdog's clock is left out: a home that holds its processor is seen
  * at any moment. Its rounds are counted: two for a member must do (in the source it comes again and again).
- *   REFUSED        the system refuses the kernel thread of vp 1, which is only known when somebody wakes it
+ *   REFUSED        the system refuses the kernel thread of vp 1, which is only known when a thread wakes it
  *   BROKEN_LOOK    a vp that parks does not look into its places' queues again
  *   BROKEN_ORDER   it looks, and then says that it parks
- *   BROKEN_EARLY   the inserter looks for somebody to wake before it inserts
- *   BROKEN_ARM     who finds nobody to wake does not arm the watchdog
+ *   BROKEN_EARLY   the inserter looks for a vp to wake before it inserts
+ *   BROKEN_ARM     an inserter that finds no vp to wake does not arm the watchdog
  *   BROKEN_OPEN    the watchdog starts a spare or wakes a vp, but does not open the queues
  *   BROKEN_LOST    a refused home leaves the queues closed, and the watchdog does not take it for stuck
- *   BROKEN_FOLLOW  who takes a member of another place does not move there */
+ *   BROKEN_FOLLOW  a vp that takes a member of another place does not move there */
 #ifndef PLACES
 #define PLACES 2
 #endif
@@ -227,7 +227,7 @@ end_calm:
        :: !got && !spare_wanted -> spare_wanted = true
        :: else -> got = false
        fi;
-       /* the next look is a tick later: whoever was woken or started has had its look */
+       /* the next look is a tick later: a vp that was woken or started has had its look */
        atomic { queue[0] + queue[1] == 0 || ((starves(0) || starves(1)) && !spare_wanted) -> skip }
     od
 }

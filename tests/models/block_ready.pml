@@ -3,13 +3,13 @@
  *
  * Each of THREADS threads publishes itself ROUNDS times and blocks; a readier takes it from there and puts it into the
  * queue of the vp that ran it last. A vp whose thread blocks takes from its own queue; one with nothing to do steals,
- * and moves what else it finds to its own queue. Checked: one vp at a time is on a stack; a context is resumed only
- * after it was saved; every thread gets to its end (a cycle of vps that wait for each other's contexts to be saved
- * would be an invalid end state). With SHARED the vps have one queue together, as those of a place have. Then a vp may
- * take a thread that is about to leave its stack on another vp, and that one the first one's: so who has published
- * itself does not wait, but leaves for a fresh stack, whose loop waits. Left out: that there may be no memory for a
- * fresh stack, so that a thread looks for itself in the queues, and a loop hands it back (loop.c).
- *   BROKEN_WAIT    who resumes a thread does not wait for `running` to be cleared
+ * and moves what else it finds to its own queue. Checked: one vp at a time is on a stack. A context is resumed only
+ * after it was saved. Every thread gets to its end. (A cycle of vps that wait for each other's contexts to be saved
+ * would be an invalid end state.) With SHARED the vps have one queue together, as those of a place have. Then a vp may
+ * take a thread that is about to leave its stack on another vp, and the other vp the first one's. So a thread that has
+ * published itself does not wait, but leaves for a fresh stack, whose loop waits. Left out: that there may be no memory
+ * for a fresh stack, so that a thread looks for itself in the queues, and a loop hands it back (loop.c).
+ *   BROKEN_WAIT    a vp that resumes a thread does not wait for `running` to be cleared
  *   BROKEN_EARLY   `running` is cleared before the context is saved
  *   BROKEN_CROSS   SHARED: a thread that has published itself waits for another's context */
 #define VPS 2

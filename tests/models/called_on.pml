@@ -3,14 +3,14 @@
  * (src/psthreads/directed.h, "called below another thread"; vp_come_up in src/psthreads/vp_tls.h).
  *
  * The thread calls REGIONS times, on one vp. Its vp clears `below` when it comes up. That store is seen late: it waits
- * in `pending` until it is flushed, by itself or by P's fence for all kernel threads. Then the vp looks who was in the
- * block last. P comes to be at any time. With HOME the context comes home from another kernel thread instead, where all
- * stores and loads are seq_cst (carrier_of_next in src/psthreads/promote.c).
- * Checked: the thread and the handler are not in the block at the same time; nobody waits for ever (invalid end state).
+ * in `pending` until it is flushed, by itself or by P's fence for all kernel threads. Then the vp looks which thread
+ * was in the block last. P comes to be at any time. With HOME the context comes home from another kernel thread
+ * instead, where all stores and loads are seq_cst (carrier_of_next in src/psthreads/promote.c). Checked: the thread and
+ * the handler are not in the block at the same time; nothing waits for ever (invalid end state).
  *   BROKEN_FENCE    P makes no fence
  *   BROKEN_LOOK     P does not look at `below` again
  *   BROKEN_TAKE     P does not take the block away
- *   BROKEN_ORDER    the vp looks who was in the block before it clears `below`
+ *   BROKEN_ORDER    the vp looks which thread was in the block before it clears `below`
  *   BROKEN_HOME     (with HOME) the context comes home without a second look for P */
 #ifndef REGIONS
 #define REGIONS 2

@@ -1,14 +1,14 @@
 /* The work-stealing deque while its owner is unfenced (src/lockfree/deque.h): no item is taken twice, none is lost, and
- * nobody sleeps through a push.
+ * no thief sleeps through a push.
  *
  * ITEMS items are in it. The owner takes them all, and becomes unfenced whenever it may, TURNS times at most; two
  * thieves try STEALS times each. With SLEEPER there is one item less, the owner pushes it and goes on with a long body;
  * one thief that finds nothing says that it sleeps, looks a last time, and sleeps until it is woken. Then an end state
  * in which it sleeps is an error.
  *
- * Sequentially consistent, but for what it is about: the owner's stores to bottom (and to the word, as it becomes
- * unfenced) go through a buffer that is emptied at any time, by a fence, by an atomic operation of its own, or by a
- * thief's os_fence_all. The owner's answer is an atomic operation.
+ * Sequentially consistent, but for what it is about. The owner's stores to bottom (and to the word, as it becomes
+ * unfenced) go through a buffer. The buffer is emptied at any time, by a fence, by an atomic operation of its own, or
+ * by a thief's os_fence_all. The owner's answer is an atomic operation.
  *   BROKEN_FENCE   a thief makes the deque fenced without os_fence_all
  *   BROKEN_LATE    it does not look at the word again behind bottom
  *   BROKEN_TURN    the word has no number of turns

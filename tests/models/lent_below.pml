@@ -1,16 +1,16 @@
 /* Member 0's identity is lent while its parent, a root, stands below a member (src/psthreads/team_lend.c, "A parent
- * below a member"): nobody else is in the parent's block when the assistant or the parent is, and nobody waits for
- * ever.
+ * below a member"): nothing else is in the parent's block when the assistant or the parent is, and nothing waits
+ * for ever.
  *
  * The member asks for member 0 up to ASKS times, and then its body returns. The root's vp runs what is pinned to it:
  * the assistant, or the root's own context when that has come home. The assistant may block once in the middle, and is
- * pinned again by whoever readies it. The promotion of the member is left out: it stands on a kernel thread of its own
- * from the start. With INNER the parent is a member of an outer team: any vp runs it, and the assistant.
- * Checked: the block has one user at a time; one thing at a time is pinned to the root's vp; nobody sleeps for ever
+ * pinned again by the thread that readies it. The promotion of the member is left out: it stands on a kernel thread of
+ * its own from the start. With INNER the parent is a member of an outer team: any vp runs it, and the assistant.
+ * Checked: the block has one user at a time; one thing at a time is pinned to the root's vp; nothing sleeps for ever
  * (invalid end state).
  *   BROKEN_WAIT     the member goes home without a look at lent_below
  *   BROKEN_SWAP     the member stores itself into lent_below, whatever is there
- *   BROKEN_READY    the assistant stores 0, and readies nobody
+ *   BROKEN_READY    the assistant stores 0, and readies no member
  *   BROKEN_EARLY    the assistant gives the identity back before it has left the block
  *   BROKEN_TWICE    the member asks while the identity is lent */
 #ifndef ASKS

@@ -1,4 +1,4 @@
-/* The mutex (src/psthreads/mutex.c): its state word, its queue, and who may touch its memory when.
+/* The mutex (src/psthreads/mutex.c): its state word, its queue, and which thread may touch its memory when.
  *
  * THREADS threads lock and unlock it ROUNDS times; the last to leave, known by a count under the mutex, gives its
  * memory up. Checked: mutual exclusion; nobody sleeps for ever (invalid end state); a woken thread loses at most
@@ -7,16 +7,16 @@
  * Each compare-and-swap loop of the source is one atomic step here: it retries until it succeeds on what it saw.
  *   BROKEN_STORE    unlock stores instead of exchanging: wipes out a WAITERS set in between
  *   BROKEN_WOKEN    a woken thread that queues again does not clear WOKEN
- *   BROKEN_LOOK     who goes to the queue sets WAITERS without having seen LOCKED in the same step
- *   BROKEN_HANDOFF  nobody asks for the lock to be handed over
+ *   BROKEN_LOOK     a thread that goes to the queue sets WAITERS without having seen LOCKED in the same step
+ *   BROKEN_HANDOFF  no waiter asks for the lock to be handed over
  *   BROKEN_LAST     unlock readies the thread it wakes before it lets go of the queue
  *
- * FORK: the first thread forks, while it holds the mutex or while nobody does. The search goes on in the child: the
+ * FORK: the first thread forks, while it holds the mutex or while no thread does. The search goes on in the child: the
  * other threads stop wherever they are (ghosts, src/psthreads/ghosts.h), and YOUNG new ones come. Checked as well:
  * nothing is done to a ghost.
- *   BROKEN_BITS     the bits beside LOCKED count, whoever set them
- *   BROKEN_QUEUE    who sets WAITERS does not empty the queue first
- *   BROKEN_SHORT    the queue's lock is held, whoever holds it */
+ *   BROKEN_BITS     the bits beside LOCKED count, whichever process set them
+ *   BROKEN_QUEUE    a thread that sets WAITERS does not empty the queue first
+ *   BROKEN_SHORT    the queue's lock is held, whichever process holds it */
 #ifndef THREADS
 #define THREADS 3
 #endif
@@ -46,7 +46,7 @@ bool token[THREADS + YOUNG], given[THREADS + YOUNG];
 byte holders, references = THREADS;
 bool freed;
 
-/* What the state says here. mine: the generation of who asks. */
+/* What the state says here. mine: the generation of the thread that asks. */
 #ifdef BROKEN_BITS
 #define BITS state
 #else

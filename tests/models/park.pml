@@ -1,9 +1,9 @@
 /* Parking of virtual processors (src/psthreads/idle.h, idle.c): no wake-up is lost, and each piece of work wakes
- * somebody who can run it.
+ * a vp that can run it.
  *
  * ITEMS inserters make one piece of work ready each, in any queue. Checked: when nothing can move any more, all work
- * was taken, nobody is counted as searching and every vp as parked. Unless WEAK is defined, a piece of work keeps its
- * vp until all were taken: so it is not enough that some vp comes to the work by and by; each insertion must find a vp
+ * was taken, no vp is counted as searching and every vp as parked. Unless WEAK is defined, a piece of work keeps its
+ * vp until all were taken. So it is not enough that some vp comes to the work by and by. Each insertion must find a vp
  * of its own while others are busy (work conservation).
  *
  * Everything is sequentially consistent here, as the operations on the word, the bits and the pinned slot are in the

@@ -3,14 +3,14 @@
  *
  * The limit changes CHANGES times, each time to any of two values: the vp may carry work (1) or not (0). One parent
  * posts a member by handoff. Checked, when nothing can move any more: the member was run by the vp or queued for
- * others; no request to rest lies unread; the vp does not rest where the limit allows it to run; and who has no kernel
+ * others. No request to rest lies unread. The vp does not rest where the limit allows it to run. A vp without a kernel
  * thread counts as parked, with an open handoff slot, exactly where it may run.
  *
  * Sequentially consistent, as the operations on limit, changes, pinned slot and bit are in the source. The vp's search
  * is one look at its slot and its handoff slot; other work, and that a look misses a vp which is just getting up (the
  * next look asks it again), are left out.
  *   RUNS           the vp has a kernel thread from the beginning
- *   BROKEN_SEEN    who is about to rest reads `changes` behind the limit
+ *   BROKEN_SEEN    a vp that is about to rest reads `changes` behind the limit
  *   BROKEN_ASK     the bit is looked at before the request is in the slot
  *   BROKEN_HANDOFF    the handoff slot of one without a kernel thread is shut without a look at what is in it
  *   BROKEN_LATE    its handoff slot is opened again without a look into it behind that
@@ -32,7 +32,7 @@ bool wake_word, pinned;
 byte handoff = IDLE, limit = 1, changes, ran, queued, posted;
 mtype rest = NO;
 
-/* Who has taken the idle_bit. */
+/* Which process has taken the idle_bit. */
 inline wake()
 {
     if

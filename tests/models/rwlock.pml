@@ -1,18 +1,18 @@
-/* The read-write lock (src/psthreads/rwlock.c): its state word, the count of writers that wait, and that nobody is
+/* The read-write lock (src/psthreads/rwlock.c): its state word, the count of writers that wait, and that no waiter is
  * forgotten.
  *
  * READERS and WRITERS threads take it ROUNDS times. LATE: one writer more, whose deadline comes whenever the search
- * likes. Waiting on the state is modelled by what address_wait.c promises and address_wait.pml checks: who waits
- * registers in one step with a look at the word, and a wake-up behind a change finds whoever registered before it.
- * Checked: many readers or one writer; nobody sleeps for ever (invalid end state); in the end the state and the
+ * likes. Waiting on the state is modelled by what address_wait.c promises and address_wait.pml checks. A waiter
+ * registers in one step with a look at the word. A wake-up behind a change finds every waiter that registered before
+ * it. Checked: many readers or one writer; nobody sleeps for ever (invalid end state); in the end the state and the
  * count are 0.
  *
  * A look at `writers` is a step of its own, and a compare-and-swap may come long after the look at what it compares
  * with.
  *   BROKEN_LOOK     a reader does not look at `writers` once more when it has set WAITED
- *   BROKEN_LEAVE    a writer that gives up wakes nobody
+ *   BROKEN_LEAVE    a writer that gives up wakes no waiter
  *   BROKEN_COUNT    a writer that gives up looks for WAITED before it takes itself off `writers`
- *   BROKEN_ONE      unlock wakes one of those who wait
+ *   BROKEN_ONE      unlock wakes one of the waiters
  *   BROKEN_CLEAR    unlock wakes, but leaves WAITED set
  *   BROKEN_STORE    the last reader's unlock stores 0 instead of exchanging what it saw */
 #ifndef READERS

@@ -1,19 +1,19 @@
-/* The semaphore (src/psthreads/semaphore.c): its word, and who may touch its memory when.
+/* The semaphore (src/psthreads/semaphore.c): its word, and which thread may touch its memory when.
  *
  * TAKERS threads take one each; as many posts are made, each by a thread of its own. LATE: one taker more, whose
  * deadline comes whenever the search likes; if it has got one by then it posts it again. The last to go destroys the
- * semaphore. Waiting on the value is modelled by what address_wait.c promises and address_wait.pml checks: who waits
- * registers in one step with a look at the value, and a wake-up behind a change finds whoever registered before the
- * change. Checked: nobody sleeps for ever (invalid end state); the value is never taken below 0; what was posted was
- * taken; nobody is counted as a waiter in the end; no access after the semaphore was destroyed, which a post may
- * outlive.
+ * semaphore. Waiting on the value is modelled by what address_wait.c promises and address_wait.pml checks. A waiter
+ * registers in one step with a look at the value. A wake-up behind a change finds every waiter that registered before
+ * the change. Checked: no thread sleeps for ever (invalid end state). The value is never taken below 0. What was posted
+ * was taken. No thread is counted as a waiter in the end. No access comes after the semaphore was destroyed, which a
+ * post may outlive.
  *
  * Each compare-and-swap loop of the source is one atomic step here: it retries until it succeeds on what it saw.
  *   BROKEN_COUNT     a taker does not count itself before it waits
  *   BROKEN_SEPARATE  post adds 1, and looks for waiters in a second step
- *   BROKEN_LEAVE     who gives up does not take itself off the waiters
- *   BROKEN_RETRY     who was woken takes without looking
- *   BROKEN_FIRST     post wakes somebody only where the value was 0 */
+ *   BROKEN_LEAVE     a taker that gives up does not take itself off the waiters
+ *   BROKEN_RETRY     a taker that was woken takes without looking
+ *   BROKEN_FIRST     post wakes a taker only where the value was 0 */
 #ifndef TAKERS
 #define TAKERS 3
 #endif

@@ -1,4 +1,4 @@
-/* Standbys (src/psthreads/standby.c): a thread that is ready runs although nobody can start a kernel thread.
+/* Standbys (src/psthreads/standby.c): a thread that is ready runs although no kernel thread can be started.
  *
  * M goes into a callback (the write lock) and waits there for T. L is in dlopen: has the loader's lock, which a start
  * takes too, and waits for the write lock. T is ready, and has a kernel thread only when the watchdog W has handed it
@@ -7,10 +7,10 @@
  *
  *   BROKEN_ASK      M goes in without a standby
  *   BROKEN_DISARM   the watchdog disarms without a look whether a standby is wanted
- *   BROKEN_ARMED    who asks reads whether the watchdog is armed before it raises what is wanted
+ *   BROKEN_ARMED    the asker reads whether the watchdog is armed before it raises what is wanted
  *   BROKEN_SERVED   the watchdog counts a start before the standby counts as alive
  *   BROKEN_ARRIVED  a standby counts its arrival as served before it has arrived
- *   BROKEN_INSIDE   the watchdog looks who is inside before it says that it starts a kernel thread
+ *   BROKEN_INSIDE   the watchdog looks which thread is inside before it says that it starts a kernel thread
  *   BROKEN_DIRECT   M does not wait for a start that is under way
  *   BROKEN_LIST     the standby says that it is parked, and looks whether it is to end, without the lock
  *   BROKEN_PARK     the standby sleeps without comparing its word */

@@ -1,18 +1,18 @@
 /* Starts that are handed to the watchdog (src/psthreads/starter.c, watchdog_tick.c): each is done once, by the
- * watchdog or, where that is held up, by who asks; nobody sleeps for ever.
+ * watchdog or, where that is held up, by the asker. Nothing sleeps for ever.
  *
  * A0 and A1 ask. The watchdog W sleeps a tick after the other (on stop_word, with NUDGE), or disarmed. A tick ends by
  * a nudge, or W has been quiet for long enough and disarms. Once W waits for a lock that A0 has in hand (the dynamic
  * linker's) until A0's start is done. Then, and at no other time, patience ends: a watchdog that is late is waited for.
  * Checked: both end, W sleeps, each start is done once.
  *
- *   BROKEN_NUDGE     W takes NUDGE back after it has looked who asks
- *   BROKEN_DISARM    W disarms without a look whether somebody asks
- *   BROKEN_ARMED     who asks reads whether W is armed before it asks
- *   BROKEN_TAKEN     who asks takes the order back without looking whether W has it already
+ *   BROKEN_NUDGE     W takes NUDGE back after it has looked which thread asks
+ *   BROKEN_DISARM    W disarms without a look whether a thread asks
+ *   BROKEN_ARMED     the asker reads whether W is armed before it asks
+ *   BROKEN_TAKEN     the asker takes the order back without looking whether W has it already
  *   BROKEN_TIMEOUT  the asker waits without a limit
- *   BROKEN_BACK      who takes the order back wakes nobody
- *   BROKEN_DONE      W wakes nobody when it has started what was asked for */
+ *   BROKEN_BACK      the asker takes the order back and wakes nothing
+ *   BROKEN_DONE      W wakes nothing when it has started what was asked for */
 
 #define FREE 0
 #define HELD 1
@@ -21,7 +21,7 @@
 #define DONE 4
 
 byte word, whose; /* the order */
-byte wakes;       /* of who sleeps for the order's word */
+byte wakes;       /* of the asker that sleeps for the order's word */
 bool armed, nudged;
 bool stuck;       /* W, until A0 is through */
 byte started[2];

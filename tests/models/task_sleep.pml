@@ -1,11 +1,11 @@
 /* Members that wait in the core, and tasks that are made meanwhile (src/ort/task_queue.c): each task finds a member,
  * also where every other thread does nothing but wait for that task in the program's code.
  *
- * Two tasks; each one's body waits until the other has begun. Who has pushed a task tells one sleeper that may run it,
- * and then waits in its code until all tasks are done. Member 0 waits for what comes at any time (or, with CHILD, for
- * the end of the tasks), runs tasks meanwhile, and behind its wait goes on in the program's code, where it waits for
- * the tasks' effects. The others wait in a barrier. Nobody else helps: so a wake-up that a sleeper keeps to itself is a
- * hang, which the search finds as an invalid end state.
+ * Two tasks; each one's body waits until the other has begun. A member that has pushed a task tells one sleeper that
+ * may run it, and then waits in its code until all tasks are done. Member 0 waits for what comes at any time (or, with
+ * CHILD, for the end of the tasks), runs tasks meanwhile, and behind its wait goes on in the program's code, where it
+ * waits for the tasks' effects. The others wait in a barrier. Nothing else helps: so a wake-up that a sleeper keeps to
+ * itself is a hang, which the search finds as an invalid end state.
  *
  * Everything is sequentially consistent, as in the source; sections under the lock are one step. A look takes the
  * oldest task of each deque: it reads top, then bottom, then moves top by a compare-and-swap, which may fail.

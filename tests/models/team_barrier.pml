@@ -1,5 +1,5 @@
-/* The team's barrier (src/psthreads/team_barrier.c): nobody passes early, nobody sleeps through an opening or a call,
- * nobody is readied twice.
+/* The team's barrier (src/psthreads/team_barrier.c): no member passes early, none sleeps through an opening or a
+ * call, none is readied twice.
  *
  * MEMBERS members go through PHASES phases on VPS vps; member m begins on vp m % VPS. A vp runs one member at a time
  * and, when that waits, one that is ready there. A member that arrives joins its vp's waiters if a teammate is ready
@@ -12,15 +12,15 @@
  * called any more. A member that joins the waiters needs no look for a call under the lock here: the teammate that runs
  * next sees the call.
  * STEAL: ready members change the vp.
- *   BROKEN_PHASE     who publishes does not look at the phase
- *   BROKEN_OPEN      who opens reads the published batches before it ends the phase, and does not take them in the same
- *                    step
+ *   BROKEN_PHASE     a vp that publishes does not look at the phase
+ *   BROKEN_OPEN      the opener reads the published batches before it ends the phase, and does not take them in the
+ *                    same step
  *   BROKEN_LEAVE     a vp that goes on with nothing, or something else, does not count its waiters
- *   BROKEN_OWN       who opens forgets its own vp's waiters
- *   BROKEN_SPIN      whose spin ends forgets its vp's waiters
- *   BROKEN_HERE      who comes last of all opens by a store, though members of other vps may be published
- *   BROKEN_RECHECK   who publishes does not look for a call afterwards (CALL)
- *   BROKEN_COUNT     who calls waiters back does not count them (CALL) */
+ *   BROKEN_OWN       the opener forgets its own vp's waiters
+ *   BROKEN_SPIN      a member whose spin ends forgets its vp's waiters
+ *   BROKEN_HERE      the last member of all opens by a store, though members of other vps may be published
+ *   BROKEN_RECHECK   a vp that publishes does not look for a call afterwards (CALL)
+ *   BROKEN_COUNT     a member that calls waiters back does not count them (CALL) */
 #ifndef MEMBERS
 #define MEMBERS 4
 #endif
@@ -43,7 +43,7 @@ byte w_phase[VPS];
 byte running[VPS];      /* the member that runs there + 1; 0: nobody */
 byte vp_of[MEMBERS];
 byte came[PHASES];
-byte served;            /* who has looked for what the call was for: a bit for each member */
+byte served;            /* a bit for each member that has looked for what the call was for */
 
 /* Makes the members of set ready, each on the vp that ran it last. */
 inline make_ready(set)
@@ -155,7 +155,7 @@ inline call()
     take_published()
 }
 
-/* Member me runs: chosen by who waits on its vp, or taken by a vp that nobody runs on. */
+/* Member me runs: chosen by the member that waits on its vp, or taken by a vp that runs no other. */
 inline be_run()
 {
     atomic {
@@ -275,7 +275,7 @@ proctype member(byte me)
             goto block
         fi;
 sleep:
-        /* its context is saved; whoever has readied it, its vp's next member comes to run when nobody does */
+        /* its context is saved; whatever has readied it, its vp's next member comes to run when no other does */
         be_run();
         if
         :: phase != p -> goto passed

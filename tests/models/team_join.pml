@@ -1,15 +1,16 @@
 /* The end of a team with tasks (src/psthreads/team_lend.c, with EXCHANGE src/ee/member_end.h; src/ort/task_queue.c):
  * tasks are made while members end and the parent waits in the join; whoever is left runs them.
  *
- * RUNNERS vps claim the members 1 .. MEMBERS and run them, each several one after the other, whose references it drops
- * together; so does the parent in its join, on its own stack, and when none is left it waits. The pusher is one more
- * member: it makes TASKS tasks, the region's first among them, and after each one asks for somebody. Then it does
- * nothing but wait for the task (it cannot run it itself), as a program's thread that spins. Nobody asks again: so each
- * task must find somebody by its one request. SPINS: the body of the last member waits for the tasks as well. NEEDS: a
- * task waits until that member has begun. AWAY: the parent is still in its body and does not help; so what ends must.
+ * RUNNERS vps claim the members 1 .. MEMBERS and run them. A vp runs several one after the other, and drops their
+ * references together. So does the parent in its join, on its own stack, and when none is left it waits. The pusher is
+ * one more member: it makes TASKS tasks, the region's first among them, and after each one asks for help. Then it does
+ * nothing but wait for the task (it cannot run it itself), as a program's thread that spins. Nothing asks again. So
+ * each task must find a member by its one request. SPINS: the body of the last member waits for the tasks as well.
+ * NEEDS: a task waits until that member has begun. AWAY: the parent is still in its body and does not help; so what
+ * ends must.
  *
  * Identities. A member that has returned is DONE; the entities know this, the core does not. When the region has tasks
- * the identity goes into the core's list, LISTED. Who asks takes it out of the list and lends it: to an assistant,
+ * the identity goes into the core's list, LISTED. The asker takes it out of the list and lends it: to an assistant,
  * which one carrier starts, or, for member 0 with TLS, to the parent, which runs tasks as a member only where it waits.
  * `coming`: an identity that was lent has not looked for tasks yet. The store of DONE behind a body is late: others see
  * it at any time up to the next read-modify-write.
@@ -22,7 +23,7 @@
  *   BROKEN_FIRST   a vp asks whether there are tasks before it drops its reference, not by what that finds
  *   BROKEN_RUN     a vp asks whether there are tasks before it claims the next member, not behind the claim as well
  *   BROKEN_BACK    it looks for tasks before it runs the one that it has claimed
- *   BROKEN_SCAN    who makes the first task does not look for members that have returned
+ *   BROKEN_SCAN    the maker of the first task does not look for members that have returned
  *   BROKEN_PARENT  the parent does not ask whether there are tasks after it has said that it is DONE
  *   BROKEN_WANTED  the parent blocks although it was wanted since it entered the list
  *   BROKEN_READY   who lends member 0 readies the parent also where it does not block yet
@@ -56,7 +57,7 @@ byte identity[MEMBERS + 1]; /* DONE: the body has returned, the core does not kn
 bool wanted;                /* `left`: the parent is called back to assist */
 bool begun;                 /* the last member is in its body */
 bool coming;                /* one that was lent has not looked yet; under the lock */
-bool comes[MEMBERS + 1];    /* whose that is, by identity; member 0, who may have to wait, is waited for by nobody */
+bool comes[MEMBERS + 1];    /* whose that is, by identity; member 0 may have to wait, and nothing waits for it */
 byte started[MEMBERS + 1];  /* assistants on their way, by identity */
 byte token;                 /* ps_ready of the parent that it has not consumed */
 bool joined;
@@ -572,7 +573,7 @@ proctype parent()
         :: off
         :: else ->
             atomic { token > 0 -> token-- };
-            all = waiting && low == 0 && pending == 0 /* else who lent has taken `waiting` off */
+            all = waiting && low == 0 && pending == 0 /* else the lender has taken `waiting` off */
         fi;
         if
         :: off -> atomic { off = false; again = true }

@@ -1,18 +1,18 @@
-/* The barrier of rounds and its way back to the word (src/psthreads/team_rounds.c): nobody passes early, nobody waits
- * where nobody comes, and all meet a barrier the same way.
+/* The barrier of rounds and its way back to the word (src/psthreads/team_rounds.c): no member passes early, none waits
+ * where no other comes, and all meet a barrier the same way.
  *
  * MEMBERS members go through PHASES barriers. A store of a signal, and one of NEITHER or WORD, stays in its member's
  * buffer until something drains it, as on a processor that lets loads overtake stores; a fence for everybody drains all
  * buffers. Any member that waits may become impatient. With TASKS member 0 makes the region's first task before it
- * arrives at some barrier. With few members all look at all; a signal is a barrier's number (one round). Who meets by
- * the word counts there; who opens it goes back to rounds, or does not. Left out: blocking, and being called away to
- * run tasks; who is counted by the word just waits for it.
- *   BROKEN_FENCE     who is impatient makes no fence
- *   BROKEN_BEHIND    who has all signals does not look behind them whether the others decide
- *   BROKEN_LOCK      who decides looks at the signals without holding the lock until it has written what it decided
- *   BROKEN_SCAN      who decides does not look whether the barrier is over: by the word
+ * arrives at some barrier. With few members all look at all; a signal is a barrier's number (one round). A member that
+ * meets by the word counts there; the opener goes back to rounds, or does not. Left out: blocking, and being called
+ * away to run tasks; a member that is counted by the word just waits for it.
+ *   BROKEN_FENCE     an impatient member makes no fence
+ *   BROKEN_BEHIND    a member that has all signals does not look behind them whether the others decide
+ *   BROKEN_LOCK      the decider looks at the signals without holding the lock until it has written its decision
+ *   BROKEN_SCAN      the decider does not look whether the barrier is over: by the word
  *   BROKEN_BASE      numbers behind a barrier by the word go on from each member's own
- *   BROKEN_TASKS     who makes the first task gives its signal afterwards all the same (TASKS) */
+ *   BROKEN_TASKS     the maker of the first task gives its signal afterwards all the same (TASKS) */
 #ifndef MEMBERS
 #define MEMBERS 2
 #endif

@@ -1,19 +1,21 @@
 /* A wait that ends at a deadline at the latest (src/psthreads/timer.c, ps_block_until): exactly one ready, and the
- * timer, which stands on the stack of who waits, is not touched when it is gone.
+ * timer, which stands on the waiter's stack, is not touched when it is gone.
  *
  * WAITERS threads publish themselves in one place, insert their timers and block; a readier takes READIES of them out
  * of the place; the poller takes those whose deadline has come. Deadlines are 1, 2, ...; time goes on whenever the
  * search likes, and the timerfd rings for the moment that was set last. With ROUNDS=2 each waits twice, with the same
- * memory. Checked: nobody is readied twice; nobody sleeps for ever (invalid end state), which needs a deadline for each
- * that is not readied otherwise; a timer is linked and looked at only while its owner is in ps_block_until; who is late
- * was taken by the poller and who is not was taken by the readier; nothing of who has returned is published or linked.
+ * memory. Checked: no waiter is readied twice. None sleeps for ever (invalid end state), which needs a deadline for
+ * each that is not readied otherwise. A timer is linked and looked at only while its owner is in ps_block_until. A
+ * waiter that is late was taken by the poller, and any other by the readier. Nothing of a waiter that has returned is
+ * published or linked.
  *
  *   BROKEN_TAKE     take looks whether the waiter is published, and takes it out in a second step
- *   BROKEN_AGAIN    who was readied does not take the lock before it returns: a take may still be at work on its timer
- *   BROKEN_REMOVE   who was readied leaves its timer in the heap
- *   BROKEN_CLOCK    who inserts the earliest deadline does not set the clock
+ *   BROKEN_AGAIN    a waiter that was readied does not take the lock before it returns: a take may still be at work on
+ *                   its timer
+ *   BROKEN_REMOVE   a waiter that was readied leaves its timer in the heap
+ *   BROKEN_CLOCK    a waiter that inserts the earliest deadline does not set the clock
  *   BROKEN_REST     the poller does not set the clock for the earliest of those that are left
- *   BROKEN_BEFORE   a timer is inserted before its owner is published: the poller may find nobody, and forget it */
+ *   BROKEN_BEFORE   a timer is inserted before its owner is published: the poller may find no waiter, and forget it */
 #ifndef WAITERS
 #define WAITERS 2
 #endif

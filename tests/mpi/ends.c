@@ -1,6 +1,9 @@
-/* How a job ends. Argument: abort (a thread that waits beside others calls MPI_Abort), killed (a rank is killed while
- * others wait for it), exit (a rank leaves without MPI_Finalize), inside (MPI_Finalize while threads of another
- * region compute), fork (a child beside threads that wait). */
+/* How a job ends. Argument:
+ *   abort   a thread that waits beside others calls MPI_Abort
+ *   killed  a rank is killed while others wait for it
+ *   exit    a rank leaves without MPI_Finalize
+ *   inside  MPI_Finalize while threads of another region compute
+ *   fork    a child beside threads that wait */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 """display_beside.py PROGRAM FOLDER... - what OMP_DISPLAY_ENV and OMP_DISPLAY_AFFINITY show, line by line as the
 installed libgomp shows it.
 
-PROGRAM is linked to libgomp; each FOLDER has a drop-in. The words in brackets (whom a value is for) and _OPENMP are
-newer than libgomp 12 and left out; the lines of affinity come in any order. GOMP_SPINCOUNT counts, and OMP_PLACES does
-where the list is given."""
+PROGRAM is linked to libgomp; each FOLDER has a drop-in. The words in brackets (which device a value is for) and _OPENMP
+are newer than libgomp 12 and left out; the lines of affinity come in any order. GOMP_SPINCOUNT counts, and OMP_PLACES
+does where the list is given."""
 
 import argparse
 import os

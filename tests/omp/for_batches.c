@@ -1,6 +1,6 @@
-/* Dynamic loops whose chunks are claimed several at once and taken from each other: each iteration is run once,
- * whatever the bodies take; a member is idle only when everything has begun; an iteration that waits for the one before
- * goes on; the last iteration's values are copied. */
+/* Dynamic loops whose chunks are claimed several at once and taken from each other. Each iteration is run once,
+ * whatever the bodies take. A member is idle only when everything has begun. An iteration that waits for the one before
+ * goes on. The last iteration's values are copied. */
 #include <limits.h>
 #include <sched.h>
 #include <stdatomic.h>

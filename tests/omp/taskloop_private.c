@@ -1,5 +1,5 @@
-/* taskloop with many tasks whose variables are written: each task begins with its own copy of what is firstprivate, as
- * it was at the construct; what the last iteration leaves is what lastprivate gives back; what the tasks share is
+/* taskloop with many tasks whose variables are written. Each task begins with its own copy of what is firstprivate, as
+ * it was at the construct. What the last iteration leaves is what lastprivate gives back. What the tasks share is
  * shared. */
 #include "check.h"
 

@@ -1,6 +1,6 @@
-/* A tool that checks the order of what it is told, part of the program that includes it: every begin has its end on the
- * same thread and in the right order, tasks go from created to running to complete, data words begin as zero and stay
- * with their thread, region and task, frames and the inquiries agree with the events. What is wrong gets a line; the
+/* A tool that checks the order of what it is told, part of the program that includes it. Every begin has its end on the
+ * same thread and in the right order. Tasks go from created to running to complete. Data words begin as zero and stay
+ * with their thread, region and task. Frames and the inquiries agree with the events. What is wrong gets a line; the
  * tool's finalizer ends the process with status 1 then.
  *
  * Numbers and signatures are the specification's (OpenMP 5.1 chapter 4), written once more here, so that they are not

@@ -1,4 +1,4 @@
-/* A task that yields for one which it may not run itself asks for help, where nobody was told of that one when it was
+/* A task that yields for one which it may not run itself asks for help. No member was told of that one when it was
  * made: a member had been lent for another task just before, and was on its way. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
-/* A system call that the runtime's interrupt has ended is made anew, but not where the program would see the
+/* A system call that the runtime's interrupt has ended is made anew. It is not where the program would see the
  * difference: a handler of its own came at the same moment or while the interrupt was handled, or the call is close.
- * What the interrupt came upon is laid
- * out here, so that nothing depends on the moment. */
+ * What the interrupt came upon is laid out here, so that nothing depends on the moment. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -144,7 +143,7 @@ static void a_signal_in_the_interrupt_ends_the_call(void **state)
     }
 }
 
-/* --- who may interrupt a call again --- */
+/* --- which threads may interrupt a call again --- */
 
 static _Atomic int reader_tid, others;
 static void *reads(void *arg)

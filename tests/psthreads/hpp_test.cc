@@ -369,8 +369,8 @@ struct lock_that_yields {
     }
 };
 
-/* One thread is in the callback of a request to stop, another one leaves the wait that the callback is of, on the only
- * vp, while a third one is about to wait: the callback must not wait for another thread, since the leaving thread waits
+/* One thread is in the callback of a request to stop. Another one leaves the wait that the callback is of, on the only
+ * vp, while a third one is about to wait. The callback must not wait for another thread, since the leaving thread waits
  * for it with the vp in hand. */
 void a_stop_waits_for_nobody()
 {

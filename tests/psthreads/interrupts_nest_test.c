@@ -1,6 +1,6 @@
 /* Interrupts of the watchdog, and of senders of signals to one thread, do not pile up on the stack of a thread that may
- * not be left: one that comes while the handler of the one before still answers adds its own frame alone, and wakes
- * nobody. */
+ * not be left. An interrupt that comes while the handler of the one before still answers adds its own frame alone, and
+ * wakes no thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

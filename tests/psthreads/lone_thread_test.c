@@ -1,5 +1,5 @@
-/* How often an idle vp looks into queues: short threads that it takes one at a time teach it to look less often,
- * anything else to look in each round; and a thread with real work is taken all the same. */
+/* How often an idle vp looks into queues. Short threads that it takes one at a time teach it to look less often.
+ * Anything else teaches it to look in each round. A thread with real work is taken all the same. */
 #include "lone_thread.h"
 
 #include "atomic.h"

@@ -1,6 +1,6 @@
-/* Starts that are handed to the watchdog: each is done once, by a kernel thread that has what the process had; where
- * there is no watchdog, or it does not come, or somebody keeps others from starting kernel threads, the caller is told
- * to do it itself. */
+/* Starts that are handed to the watchdog. Each is done once, by a kernel thread that has what the process had. In three
+ * cases the caller is told to do it itself: there is no watchdog; the watchdog does not come; another thread keeps
+ * others from starting kernel threads. */
 #include "os.h"
 #include "psthread.h"
 #include "standby.h"

@@ -1,4 +1,4 @@
-/* backtrace() in a member, before and after it has waited (and perhaps come back on another kernel thread): the frames
+/* backtrace() in a member, before and after it has waited (and perhaps come back on another kernel thread). The frames
  * are the program's and the runtime's, the innermost function is among them, and the end is an outermost frame, not a
  * limit. Prints "done". */
 #include <execinfo.h>

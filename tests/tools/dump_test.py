@@ -2,9 +2,9 @@
 """dump_test.py DEADLOCK LATE DROPIN PSRUN WORK - the deadlock report, PSTHREADS_DUMP on request, psrun dump, and that
 none of them cries wolf. What was stolen is counted.
 
-DEADLOCK (deadlock.c) can never go on: one report names its six threads, with what each waits for and where; the process
-stays. LATE (late.c) is woken by a kernel thread that the runtime does not know, or sleeps in a system call: no report;
-a request for a dump is answered, and shows who holds the processor; a forked child answers too."""
+DEADLOCK (deadlock.c) can never go on: one report names its six threads, with what each waits for and where. The process
+stays. LATE (late.c) is woken by a kernel thread that the runtime does not know, or sleeps in a system call. There is no
+report. A request for a dump is answered, and shows which thread holds the processor; a forked child answers too."""
 
 import os
 import re

@@ -1,7 +1,9 @@
-/* Nothing of the runtime can go on for a while, but somebody foreign comes: a kernel thread that the runtime knows
- * nothing of fulfills a detached task's event after half a second; then a member sleeps in the kernel while the others
- * wait. No deadlock. Prints "done"; with an argument, prints "ready" and never ends its sleep; with "fork" a child does
- * that, whose number is printed first; with "steal" another processor has robbed a queue before. */
+/* Nothing of the runtime can go on for a while, but something foreign comes. A kernel thread that the runtime knows
+ * nothing of fulfills a detached task's event after half a second. Then a member sleeps in the kernel while the others
+ * wait. No deadlock. Prints "done".
+ *
+ * With an argument, prints "ready" and never ends its sleep. With "fork" a child does that, whose number is printed
+ * first. With "steal" another processor has robbed a queue before. */
 #include <omp.h>
 #include <pthread.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* What programs do, with results that are right whatever number of threads a region gets: regions, nested ones, loops,
- * sections, locks, tasks with dependences, threadprivate data, reductions, ordered loops, roots of the program's own,
- * members that wait for one another, memory of allocators. Prints "right". Also an end: the counts at the end miss what
- * a region loses. */
+ * sections, locks, tasks with dependences, threadprivate data, reductions, ordered loops. Also roots of the program's
+ * own, members that wait for one another, memory of allocators. Prints "right". Also an end: the counts at the end miss
+ * what a region loses. */
 #include "../check.h"
 #include <pthread.h>
 #include <unistd.h>
