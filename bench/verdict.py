@@ -1,8 +1,8 @@
 """From the runs' values to a verdict: ratios with intervals.
 
-Values are {round: value}. In a round the peers run one after another, and rounds are far apart in time: the machine's
-state (two processors that are one core's or two cores', the neighbours) is the same within most rounds and another from
-round to round. So two peers are compared round by round: the ratio is the median of the rounds' ratios. The interval is
+Values are {round: value}. In a round the peers run one after another, and rounds are far apart in time. The machine's
+state is the same within most rounds, and another from round to round: two processors that are one core's or two cores',
+the neighbours. So two peers are compared round by round: the ratio is the median of the rounds' ratios. The interval is
 the bootstrap's: medians of the rounds drawn again, with a fixed seed, so that the same values give the same verdict.
 95% of the draws lie inside."""
 

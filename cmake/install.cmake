@@ -51,10 +51,10 @@ foreach(folder dropin dropin-pthreads)
     PATTERN "*-gdb.py" EXCLUDE)
 endforeach()
 
-# gdb loads LIBRARY-gdb.py with LIBRARY. Distributions' gdbs trust /usr/share/gdb/auto-load, where it stands under the
-# library's whole path, and no other folder; a file beside the library would be found first, and refused. So it stands
-# beside the library only in other prefixes than /usr, where it is the user who says `add-auto-load-safe-path`. The
-# prefix is known when it is installed.
+# gdb loads LIBRARY-gdb.py with LIBRARY. Distributions' gdbs trust /usr/share/gdb/auto-load, where the file
+# stands under the library's whole path, and no other folder. A file beside the library would be found first, and
+# refused. So the file stands beside the library only in other prefixes than /usr, where the user has to say
+# `add-auto-load-safe-path`. The prefix is known at the installation.
 set(ps_gdb_libraries)
 if(TARGET psthreads_shared)
   list(APPEND ps_gdb_libraries ${CMAKE_INSTALL_LIBDIR}/libpsthreads.so.${PROJECT_VERSION})

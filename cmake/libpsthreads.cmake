@@ -1,7 +1,7 @@
 # The threads library as users link it: libpsthreads.so and libpsthreads.a, made of the rooms base to psthreads.
 #
-# Both show psthread_* and nothing else: the shared one by its version script; the static one is a single object whose
-# hidden symbols are made local, so that a private name of ours can never meet a name of the program's.
+# Both show psthread_* and nothing else. The shared one does so by its version script. The static one is a single object
+# whose hidden symbols are made local. So a private name of ours can never meet a name of the program's.
 set(ps_library_rooms base cpu os lockfree uth psthreads)
 set(ps_library_objects)
 set(ps_library_room_targets)

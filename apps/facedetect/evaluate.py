@@ -6,7 +6,7 @@
   pip install --target held-out scikit-image matplotlib
   venv/bin/python evaluate.py build/bin/facedetect held-out
 
-The faces' places were written down by a person who looked at the pictures. A face is found where a window's
+The faces' places were written down by hand. A face is found where a window's
 middle is within 0.4 of the face's width of its middle, and the widths differ by a factor of 1.8 at most."""
 
 import argparse

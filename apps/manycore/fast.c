@@ -1,6 +1,6 @@
-/* mc-fast - the FAST corner detector (Rosten, Drummond 2006): a pixel is a corner where 9 consecutive ones of the 16 on
- * a circle of radius 3 around it are all brighter, or all darker, than it by more than a threshold. Its score is the
- * largest threshold with which it would still be one. */
+/* mc-fast - the FAST corner detector (Rosten, Drummond 2006). The circle of radius 3 around a pixel has 16 pixels. The
+ * pixel is a corner where 9 consecutive ones of them are all brighter than the pixel, or all darker, by more than a
+ * threshold. Its score is the largest threshold with which the pixel would still be a corner. */
 #include "images.h"
 #include "mc.h"
 #include "move.h"

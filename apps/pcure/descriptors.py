@@ -2,10 +2,10 @@
 """descriptors.py [--points N] FILE.csv|FILE.npy
 
 Writes N image descriptors of dimension 24, taken from photographs that Debian's packages ship: scipy's face and ascent,
-matplotlib's grace_hopper. A descriptor stands for the surroundings of a corner: in three rings around it, how much of
-the gradient points in each of eight directions, relative to the strongest one (so that turning the image changes
-little), normalised to length 1. The corners are those with the highest response of Harris's detector, spread over the
-images and three scales.
+matplotlib's grace_hopper. A descriptor stands for the surroundings of a corner, in three rings around it. For each ring
+it says how much of the gradient points in each of eight directions. The directions are relative to the strongest one,
+so that turning the image changes little. The length is normalised to 1. The corners are those with the highest response
+of Harris's detector, spread over the images and three scales.
 
 Needs python3-numpy, python3-scipy, python3-matplotlib and python3-pil; the same versions give the same file."""
 

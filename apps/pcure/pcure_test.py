@@ -1,7 +1,9 @@
 #!/usr/bin/python3
-"""pcure_test.py --psrun PSRUN --plain PCURE-PLAIN [--quick] PCURE - what pcure promises: labels equal to the plain
-implementation's under every variant, number of threads and runtime; scipy's single linkage where the two must agree;
-files of every kind read; bad input said in one line with exit status 1. --quick: only the labels."""
+"""pcure_test.py --psrun PSRUN --plain PCURE-PLAIN [--quick] PCURE - what pcure promises.
+
+Labels are equal to the plain implementation's under every variant, number of threads and runtime, and to scipy's single
+linkage where the two must agree. Files of every kind are read. Bad input is said in one line with exit status 1.
+--quick: only the labels."""
 
 import argparse
 import array

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """forkjoin.py [--build DIR] [--keep] [--quick] - what a region costs on the virtual manycore, from fork to join.
 
-The paper's two ways to start and join teams and ours (manycore-cc --hal) side by side: table 2 and more cores,
-the phases of fork and join (figures 8, 10 and 11), one to five levels (figure 14), table 4, slower networks, memory
-and code.
+The paper's two ways to start and join teams and ours (manycore-cc --hal) side by side:
+- table 2 and more cores;
+- the phases of fork and join (figures 8, 10 and 11);
+- one to five levels (figure 14), table 4;
+- slower networks, memory and code.
 
 Simulated cycles do not depend on what else runs: --jobs machines are simulated at once (default: the processors).
 --keep writes bench/results/manycore-*.csv and the pictures of docs; --quick leaves out the machines beyond 256 cores;
@@ -118,7 +120,7 @@ def last_regions(trace):
 
 
 def phases(study):
-    """Figures 8, 10, 11: who does what when; one nested region with warm caches."""
+    """Figures 8, 10, 11: which core does what when; one nested region with warm caches."""
     rows, drawn = [], {}
     for hal in HALS:
         elf = study.compile(hal, "phases.c", "--phases")

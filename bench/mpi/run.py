@@ -2,10 +2,14 @@
 """run.py [--build DIR] [--rounds N] [--mpi NAME] - MPI programs under libgomp, libomp and psrun.
 
 psrun with the task-aware layer and without it. Runs each program with each MPI that was found, in turns, and prints
-medians: what messages cost (messages.c), the stencil with tasks (apps/heat_mpi) on 2 and 4 ranks with 2 and 8 threads,
-conjugate gradients (apps/cg_mpi), threads of one processor that wait for one another's messages (chain.c), tasks that
-do (tests/mpi/task_pairs.c), and what the layer adds to a call whose message is there already (path.c): the thread's own
-time, of pairs of runs, and instructions, by callgrind.
+medians:
+- what messages cost (messages.c);
+- the stencil with tasks (apps/heat_mpi) on 2 and 4 ranks with 2 and 8 threads;
+- conjugate gradients (apps/cg_mpi);
+- threads of one processor that wait for one another's messages (chain.c), and tasks that do (tests/mpi/task_pairs.c);
+- what the layer adds to a call whose message is there already (path.c): the thread's own time, of pairs of runs, and
+  instructions, by callgrind.
+
 libomp's programs are built by clang, where it was there; so are those of "ours, clang". The others are built by GCC."""
 
 import argparse

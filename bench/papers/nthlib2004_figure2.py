@@ -2,9 +2,10 @@
 compilers, each with its own runtime on kernel threads and with NthLib. Here: one core on kernel threads (psrun --ee
 pthreads) and on user-level threads, and today's runtimes.
 
-The values are not in the text; its statements are: parallel costs less on NthLib with either compiler; for costs more
-under native OMPi's blocking barrier up to the number of processors, and much more under native Omni's busy-waiting one
-beyond it."""
+The values are not in the text. Its statements are:
+- parallel costs less on NthLib with either compiler;
+- for costs more under native OMPi's blocking barrier up to the number of processors;
+- for costs much more under native Omni's busy-waiting barrier beyond that number."""
 
 PAPER = "nthlib-2004"
 TITLE = "figure 2"

@@ -1,7 +1,7 @@
-"""nthlib-2004, figure 5: speed-ups of PCURE's update phase, both loops parallel with schedule(static,10) and 2 or 4
-threads each, and of its workqueueing version; 5000 image descriptors of dimension 24, one representative, 4000 steps,
-on four processors (Pentium III at 550 MHz). Here the same problem: the input is made by apps/pcure/descriptors.py, the
-base is the sequential update phase in the same round.
+"""nthlib-2004, figure 5: speed-ups of PCURE's update phase. Both loops are parallel with schedule(static,10) and 2 or 4
+threads each; there is a workqueueing version as well. 5000 image descriptors of dimension 24, one representative, 4000
+steps, on four processors (Pentium III at 550 MHz). Here the same problem: the input is made by
+apps/pcure/descriptors.py, the base is the sequential update phase in the same round.
 
 The values are not in the text; its statements are: the application scales on NthLib only, work queues are slightly
 better there, and the Intel and Omni compilers lose again with 4 threads a loop what they gain with 2."""

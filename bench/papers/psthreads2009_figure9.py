@@ -2,9 +2,9 @@
 level of parallelism (the scales) and by two (each scale's rows too); T threads a level. The paper's machine:
 four cores (Xeon X5355).
 
-Of the values two are in the text, with T = 4 on psthreads: 2.97 with one level, 3.66 with two; at T = 2 the
-other runtimes gain more from two levels, since 2 x 2 kernel threads use all four cores and two virtual
-processors do not; with more threads contention grows under them."""
+Of the values two are in the text, with T = 4 on psthreads: 2.97 with one level, 3.66 with two. At T = 2 the
+other runtimes gain more from two levels: 2 x 2 kernel threads use all four cores, and two virtual processors do
+not. With more threads contention grows under them."""
 
 import statistics
 import time

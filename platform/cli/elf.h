@@ -21,7 +21,7 @@ class Elf
     void load(Machine &m) const;           // ElfError where a segment does not fit into the platform's memories
     uint32_t entry() const { return entry_; }
     const std::string &path() const { return path_; }
-    // "function+0x12 (file.c:34)", as much of it as is known.
+    // "function+0x12 (FILE:34)", as much of it as is known.
     std::string place(uint32_t pc) const;
     // The function at `pc`, an index into names(); -1: none.
     int function(uint32_t pc) const;

@@ -1,22 +1,17 @@
 // Single-precision arithmetic of RISC-V on the host's own.
 //
 // Why it is bit-exact. Addition, subtraction, multiplication, division, square root and fused multiply-add are each one
-// correctly rounded IEEE 754
-// operation, and the host does the same operation on the same operands in the same rounding mode: there is one right
-// result. Its exception flags
-// are read after each operation; x86-64 detects tininess after rounding and raises underflow only when inexact, as
-// RISC-V does. Three things differ and are mended here. Every NaN result becomes the canonical one. A fused operation
-// of infinity and zero is invalid even beside a quiet NaN. The fifth mode, to nearest with ties to the larger magnitude
-// (RMM), does not exist on hosts.
+// correctly rounded IEEE 754 operation. The host does the same operation on the same operands in the same rounding
+// mode, and there is one right result. Its exception flags are read after each operation. x86-64 detects tininess after
+// rounding and raises underflow only when inexact, as RISC-V does. Three things differ and are mended here. Every NaN
+// result becomes the canonical one. A fused operation of infinity and zero is invalid even beside a quiet NaN. The
+// fifth mode, to nearest with ties to the larger magnitude (RMM), does not exist on hosts.
 //
 // RMM differs from ties-to-even (RNE) only where the exact value v lies halfway between two neighbours. Such a v has at
-// most 25 significant
-// bits, so a double holds it. The operation is done once more in double: v is a tie only if that result is exact (the
-// inexact flag stays
-// clear) and lies in the middle between the RNE result and its neighbour away from zero; then the neighbour is the
-// result. At the
-// overflow threshold and at the least normal number RNE rounds the tie away as well, so overflow and underflow are
-// those of RNE.
+// most 25 significant bits, so a double holds it. The operation is done once more in double. v is a tie only if that
+// result is exact (the inexact flag stays clear), and lies in the middle between the RNE result and its neighbour away
+// from zero. Then the neighbour is the result. At the overflow threshold and at the least normal number RNE rounds the
+// tie away as well, so overflow and underflow are those of RNE.
 //
 // Invariant: between calls the host's flags invalid, division by zero, overflow and underflow are clear; inexact may be
 // set from before.

@@ -205,8 +205,8 @@ struct Piece : Emit {
     } pending;
     std::vector<std::function<void()>> later; // what stands behind the piece
     unsigned holds = 0;                       // the simulated register that eax holds, 0: none
-    // Lines that have been looked up since the core's event: until it misses one, none of them goes (one way only:
-    // with two, looking one up changes which goes next).
+    // Lines that have been looked up since the core's event. Until it misses one, none of them goes. (One way only:
+    // with two, looking one up changes which goes next.)
     std::vector<uint32_t> known;
     const unsigned words;
 

@@ -11,9 +11,15 @@
 // cycle of that access and goes on as a block does. Both end with the next core that is due in this cycle, so that a
 // whole cycle is done in translated code.
 //
-// Registers of the host in translated code: rbx the core, rbp this object's State, r12 t (the cycle up to which the
-// core is done), r13 the cores that are still due, r14 the cycle as a bank's stamp, r15 the wheel's marks, r10
-// and r11 the next core. No exception passes through it: what may throw is done after it has been left.
+// Registers of the host in translated code:
+//   rbx  the core
+//   rbp  this object's State
+//   r12  t, the cycle up to which the core is done
+//   r13  the cores that are still due
+//   r14  the cycle as a bank's stamp
+//   r15  the wheel's marks
+//   r10, r11  the next core
+// No exception passes through translated code: what may throw is done after it has been left.
 //
 // On other hosts, and where no memory may be written and executed, works() is false and the threaded code does all.
 #pragma once

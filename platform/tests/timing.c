@@ -71,9 +71,8 @@ static uint32_t single(unsigned which, uint32_t *own)
     // +25; goes on at +26
     case 19:
         return TIMED("la t0, 1f\n jr t0\n .p2align 12\n1:", own); // 2 (la) + 2 (jr) + 26; the first run only
-    // the store is taken in t, the transfer begins in t+4, its burst in t+5: t+13 router, t+14 L2, 8 beats: t+25 port,
-    // t+33, 9 flits: t+42; beats of
-    // 8 bytes in t+42 to t+49; signal: goes on 3 cycles after that, t+52
+    // The store is taken in t, the transfer begins in t+4, its burst in t+5. Then t+13 router, t+14 L2, 8 beats: t+25
+    // port, t+33, 9 flits: t+42. Beats of 8 bytes in t+42 to t+49. Signal: the core goes on 3 cycles after that, t+52.
     default:
         MC_DMA(0) = (uint32_t)(uintptr_t)in_l2;
         MC_DMA(4) = (uint32_t)(uintptr_t)own;
@@ -205,12 +204,12 @@ static uint32_t meeting(unsigned what, unsigned second, int run)
     const char *cold = run ? timing_cold_b : timing_cold_a;
     switch (what * 2 + second) {
     // A line of code first, a word of data one cycle behind it, both from L2, over no hop. The miss is in s+3 (1 for
-    // the read, 2 for the jump) and takes 26 as it does alone: s+3 port, s+11 router, s+12 L2, which two beats keep up
-    // to s+14; the answer leaves at s+17 and keeps L2's port to s+20. So s+29.
+    // the read, 2 for the jump) and takes 26 as it does alone: s+3 port, s+11 router, s+12 L2. Two beats keep L2 up to
+    // s+14. The answer leaves at s+17 and keeps L2's port to s+20. So s+29.
     case REFILL_DATA * 2:
         return WOKEN("jalr ra, 0(%4)", own, cold); // 29
-    // The load in s+4: s+12 router, s+13 L2, which is taken up to s+14; answer at s+18, its port is taken up to s+20;
-    // s+28 router; the line's 3 flits keep the port out up to s+28; s+29 here, next s+30: 26 instead of 23.
+    // The load in s+4: s+12 router, s+13 L2, which is taken up to s+14. Its answer at s+18; the port is taken up to
+    // s+20. Then s+28 router; the line's 3 flits keep the port out up to s+28. s+29 here, next s+30: 26 instead of 23.
     case REFILL_DATA * 2 + 1:
         return WOKEN("nop\n nop\n nop\n lw t1, 0(%3)\n csrr %1, cycle", in_l2, cold); // 4 + 26
     // DMA (as single 20): started in s+1, its first beat takes banks 0 and 1 in s+43, the next cycle 2 and 3. A core
@@ -226,8 +225,8 @@ static uint32_t meeting(unsigned what, unsigned second, int run)
     case DMA_CORE * 2 + 1:
         return WOKEN("divu t1, t1, t2\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n sw zero, 128(%3)\n csrr %1, cycle",
                      own, cold); // 43 + 1, and 1 if messages come first
-    // A load from cluster 1 is at its bank in cluster 0 in s+12; its core is woken 7 cycles after those of cluster 0
-    // (10 for 3), so that is s+19 there, when a core of cluster 0 stores to that bank.
+    // A load from cluster 1 is at its bank in cluster 0 in s+12. Its core is woken 7 cycles after those of cluster 0
+    // (10 for 3). So that is s+19 there, when a core of cluster 0 stores to that bank.
     case PORT_CORE * 2:
         return WOKEN("lw t1, 0(%3)\n csrr %1, cycle", (uint32_t *)mc_global(word, 0), cold); // 1 + 24, or 25
     default:

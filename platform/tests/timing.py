@@ -28,7 +28,7 @@ EXPECTED |= {
 
 
 def messages_first(cycle):
-    """kernel/wheel.h, struct Turn: who is first in a cycle."""
+    """kernel/wheel.h, struct Turn: which core is first in a cycle."""
     return ((cycle * 0x9E3779B1 & 0xFFFFFFFF) ^ (cycle * 0x85EBCA6B & 0xFFFFFFFF) >> 15) >> 31
 
 

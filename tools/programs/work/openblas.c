@@ -1,6 +1,6 @@
-/* OpenBLAS's OpenMP build: a product, a factorisation and a solve; then the same product in every member of a loop,
- * where the library opens teams of its own inside (OMP_MAX_ACTIVE_LEVELS=2 makes them active), and finally called from
- * plain kernel threads. */
+/* OpenBLAS's OpenMP build: a product, a factorisation and a solve. Then the same product in every member of a loop,
+ * where the library opens teams of its own inside (OMP_MAX_ACTIVE_LEVELS=2 makes them active). Finally the product is
+ * called from plain kernel threads. */
 #include <cblas.h>
 #include <omp.h>
 #include <pthread.h>
