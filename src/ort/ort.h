@@ -7,12 +7,12 @@
  * place*.c, allocator*.c, display.c. Explicit tasks: task.h and its modules. Tools: tool.h.
  * Callers: entry points, on the stack of the OpenMP thread concerned.
  *
- * Storage. A *team block* is an ort_team with n_max ort_threads behind it, got in one piece. Each ort_thread keeps the
- * block of the region that it opened last (`hot`). So a region costs no allocation, and its members' own hot blocks,
- * task descriptors and so on are still there. A region that wants more members than the block has gets a larger one. A
- * member's team and number never change as long as its block lives. A root (a kernel thread that the runtime did not
- * make) is member 0 of a block of one, at level 0. A serialized region is a region of one member that does not trouble
- * the entities.
+ * Storage. A *team block* is an ort_team with n_max times ort_thread behind it, got in one piece. Each ort_thread keeps
+ * the block of the region that it opened last (`hot`). So a region costs no allocation, and its members' own hot
+ * blocks, task descriptors and so on are still there. A region that wants more members than the block has gets a larger
+ * one. A member's team and number never change as long as its block lives. A root (a kernel thread that the runtime did
+ * not make) is member 0 of a block of one, at level 0. A serialized region is a region of one member that does not
+ * trouble the entities.
  *
  * States of a block: idle (in a parent's hot) -> open (ort_parallel_start .. ort_parallel_end; `open` of the parent) ->
  * idle -> freed. Members initialise themselves when they begin (ort_member_begin): the parent touches its own storage
@@ -20,7 +20,7 @@
  *
  * Shared fields: those of a team up to `ws_base` are written by the parent while no region is open, and read by the
  * members; ee_team_fork orders this. The others have a comment of their own. An ort_thread belongs to the entity that
- * runs it. But when a block is freed, the `hot` blocks of its ort_threads are freed with it.
+ * runs it. But when a block is freed, the `hot` blocks of its members are freed with it.
  * Failures: no memory for a team: the region gets one member, one line says so once. No memory even for that: aborts
  * with one line.
  * Papers: psthreads-2009 section 3; DESIGN section 4. OpenMP 5.2 sections 2.4 (ICVs), 10.1 (parallel), 11

@@ -18,7 +18,7 @@ static const char __libc_single_threaded; /* not told: several */
 #include "atomic.h"
 #include "raw.h"
 
-/* linux/membarrier.h's; the header is newer than some systems this is built on. */
+/* <linux/membarrier.h>'s; the header is newer than some systems this is built on. */
 enum { FENCE_ALL = 1 << 3, ARRANGE = 1 << 4 };
 enum { UNKNOWN, ARRANGED, REFUSED };
 #define ENOUGH_WISHES 500
