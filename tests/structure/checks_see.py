@@ -15,6 +15,8 @@ WHERE = os.path.join(ROOT, "tests/structure/where.py")
 LAYERS = os.path.join(ROOT, "tests/structure/layers.py")
 UNIQUE = os.path.join(ROOT, "tests/structure/unique.py")
 PROSE = os.path.join(ROOT, "tests/structure/prose.py")
+REFERENCES = os.path.join(ROOT, "tests/structure/references.py")
+SENTENCE = "A vp " + "looks and " * 40 + "sleeps."
 TABLE = "## Where is it handled?\n\n| what | begins in |\n|---|---|\n" + "| x | `f`, `src/a.c` |\n" * 11
 
 NM = "\nlow.c.o:\n                 U high\n0000 T low\n\ntop.c.o:\n0000 T high\n                 U low\n"
@@ -78,6 +80,21 @@ CASES = [
              "ARCHITECTURE.md": TABLE + "| y | `f`, `src/a.c` | `h`, `src/a.c` |\n"}, "y: f does not lead to h"),
     (WHERE, {"src/a.c": "int f(int x)\n{\n}\nint h(int x)\n{\n}\n",
              "ARCHITECTURE.md": TABLE + "| y * | `f`, `src/a.c` | `h`, `src/a.c` |\n"}, ""),
+    (PROSE, {"src/a.c": "/* A vp sleeps. */", "README.md": "A thread waits.\n"}, ""),
+    (PROSE, {"src/a.c": 'char *s = "/* who */"; /* ' + SENTENCE + " */"}, "83 words in a sentence"),
+    (PROSE, {"src/a.c": "/* Whoever wakes it counts. */"}, "'Whoever': name the thread"),
+    (PROSE, {"bench/NOTES.md": "- Tried.\n\n" + SENTENCE + "\n"}, "bench/NOTES.md:3"),
+    (PROSE, {"tests/models/a.pml": "/* a thread that waits for who */"}, "'who': name the thread"),
+    (REFERENCES, {"src/ort/a.c": "int ort_f(void); /* as ort_f does in a.c */",
+                  "HACKING.md": "`ort_f`, `a.c`, [x](#y)\n# Y\n"}, ""),
+    (REFERENCES, {"src/ort/a.c": "/* as ort_f does */", "README.md": ""}, "src/ort/a.c:1: there is no ort_f"),
+    (REFERENCES, {"src/ort/a.c": "/* as b.c does */", "README.md": ""}, "src/ort/a.c:1: there is no file b.c"),
+    (REFERENCES, {"README.md": "The lock is `ps_take_it`.\n"}, "README.md: there is no ps_take_it"),
+    (REFERENCES, {"README.md": "See [there](docs/gone.md).\n"}, "there is no docs/gone.md"),
+    (REFERENCES, {"README.md": "See [there](#gone).\n"}, "README.md has no heading #gone"),
+    (REFERENCES, {"README.md": "See `f` in `a.c`.\n", "src/os/a.c": "int g;"}, "README.md: a.c has no f"),
+    (REFERENCES, {"HACKING.md": "See `take_it`.\n"}, "HACKING.md: there is no take_it"),
+    (REFERENCES, {}, "0 documents"),
 ]
 
 

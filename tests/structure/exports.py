@@ -2,8 +2,8 @@
 """exports.py LIBRARY MAP [--header HEADER] [--later NODES] - a shared object shows exactly what its version script
 lists, and needs only the C library.
 
-Every exported symbol must stand in the map, under the version it is exported with; every symbol that the map names in
-full must be exported, but for those of the version nodes that match NODES: whole interfaces that are not there yet
+Every exported symbol must stand in the map, under the version it is exported with. Every symbol that the map names in
+full must be exported. Those of the version nodes that match NODES need not: whole interfaces that are not there yet
 (counted and printed; none missing is an offence too). With HEADER the exported set must be the functions that the
 header declares, the table for debuggers, and what is answered in the C library's place. Also: no search path of its
 own, no executable stack, no text relocations, NEEDED only libc and the dynamic linker."""

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """prose.py ROOT [--list WORDS] [PATTERN...] - sentences are understood at the first reading.
 
-In comments of the runtime and in the documents no sentence has more than MOST words, and nothing is called who:
-"whoever wakes it" hides which thread that is. The last line tells how long sentences are, and how many begin with a
-pronoun and its verb ("It is set ..."), which is no error. --list shows sentences of more than WORDS words, and those
+In comments and documents no sentence has more than MOST words, and nothing is called "who": "whoever wakes it"
+hides which thread that is. The last line tells how long sentences are, and how many begin with a pronoun and its verb
+("It is set ..."), which is no error. --list shows sentences of more than WORDS words, and those
 with a pronoun."""
 
 import re
@@ -11,10 +11,14 @@ import sys
 from pathlib import Path
 
 MOST = 40
-PATHS = ["src/**/*.[chS]", "include/**/*.h*", "*.md", "docs/*.md"]
+ROOMS = ["src", "include", "bench", "platform", "apps", "tools", "tests", "examples"]
+C_LIKE = ["*.[chS]", "*.cc", "*.hpp", "*.pml"]
+SCRIPTS = ["*.py", "*.cmake", "CMakeLists.txt"]
+PATHS = [f"{room}/**/{name}" for room in ROOMS for name in [*C_LIKE, *SCRIPTS, "*.md"]]
+PATHS += ["*.md", "docs/*.md", "CMakeLists.txt", "Makefile", "cmake/*.cmake", ".ci/*"]
 # A character or string constant is passed over as a whole, so that no comment begins within it.
 TOKEN = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S)
-WHO = re.compile(r"(?<![\"`])\b(who|whoever|whom|whomever)\b", re.I)
+WHO = re.compile(r"(?<![\"`])\b(who|whoever|whom|whomever)\b(?![\"`])", re.I)
 PRONOUN = re.compile(r"^\(?(It|They|That|This|These|Those|One|Each|Both)\s+"
                      r"(is|are|was|were|has|have|had|does|do|did|can|cannot|may|might|must|will|would|\w+s|\w+ed)\b")
 # What ends a sentence: a full stop and the like, followed by a blank or the end.
@@ -25,20 +29,48 @@ WORD = re.compile(r"\w[\w'.\-/()>*]*")
 
 def comments(text):
     """(line, text) of each comment, without its frame; consecutive lines of // are one."""
-    found, next_line = [], 0
+    found, next_line, column = [], 0, 0
     for match in TOKEN.finditer(text):
         raw = match.group()
         if raw[0] in "\"'":
             continue
         line = text.count("\n", 0, match.start()) + 1
+        before = text[text.rfind("\n", 0, match.start()) + 1:match.start()]
         body = raw[2:-2] if raw.startswith("/*") else raw[2:]
         body = "\n".join(re.sub(r"^\s*\*(?=\s|$)", " ", part) for part in body.split("\n"))
-        if raw.startswith("//") and found and line == next_line:
+        if raw.startswith("//") and found and line == next_line and not before.strip() and len(before) == column:
             found[-1] = (found[-1][0], found[-1][1] + "\n" + body)
         else:
             found.append((line, body))
-        next_line = line + 1 if raw.startswith("//") else 0
+        next_line, column = line + 1 if raw.startswith("//") else 0, len(before)
     return found
+
+
+def script_comments(text, python):
+    """(line, text) of each comment behind #, and of a Python file's texts in three quotes."""
+    found, next_line = [], 0
+    pattern = r'"""(?:.*?)"""|' if python else ""
+    for match in re.finditer(pattern + r"(?<![\w$\"'{(\\[])#(?=[ #])[^\n]*", text, re.S):
+        raw, line = match.group(), text.count("\n", 0, match.start()) + 1
+        if raw.startswith("#"):
+            alone = not text[text.rfind("\n", 0, match.start()) + 1:match.start()].strip()
+            body = raw.lstrip("#")
+            if found and alone and line == next_line:
+                found[-1] = (found[-1][0], found[-1][1] + "\n" + body)
+            else:
+                found.append((line, body))
+            next_line = line + 1 if alone else 0
+        elif re.search(r"\A(#[^\n]*\n|\s)*\Z|:\s*\Z", text[:match.start()]): # not a value
+            found.append((line, raw[3:-3]))
+    return found
+
+
+def parts(path, text):
+    if path.suffix == ".md":
+        return paragraphs(text)
+    if path.suffix in (".py", ".cmake", "") or path.name in ("CMakeLists.txt", "Makefile"):
+        return script_comments(text, path.suffix == ".py")
+    return comments(text)
 
 
 def paragraphs(text):
@@ -87,11 +119,11 @@ def main():
     show = int(args.pop(args.index("--list") + 1)) if "--list" in args else None
     args = [arg for arg in args if arg != "--list"]
     root = Path(args[0])
-    files = sorted(path for pattern in args[1:] or PATHS for path in root.glob(pattern))
+    files = sorted({path for pattern in args[1:] or PATHS for path in root.glob(pattern) if path.is_file()})
     lengths, pronouns, wrong = {"comments": [], "documents": []}, 0, 0
     for path in files:
         name, text, document = path.relative_to(root), path.read_text(encoding="utf-8"), path.suffix == ".md"
-        for line, body in paragraphs(text) if document else comments(text):
+        for line, body in parts(path, text):
             for sentence in sentences(body):
                 words = len(WORD.findall(sentence))
                 lengths["documents" if document else "comments"].append(words)

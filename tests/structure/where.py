@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""where.py ROOT - ARCHITECTURE.md's table "Where is it handled?" tells the truth: each function that it names is
-defined in the file beside it, the left one names the right one, directly or through others (but in rows with a star),
-and there are rows enough."""
+"""where.py ROOT - ARCHITECTURE.md's table "Where is it handled?" tells the truth.
+
+Each function that the table names is defined in the file beside it. The left one names the right one, directly or
+through others (but in rows with a star). There are rows enough."""
 
 import re
 import sys
