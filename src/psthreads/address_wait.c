@@ -25,7 +25,7 @@
  * Unlike a kernel's futex there is no spurious return from blocking; callers loop all the same, because a woken thread
  * runs later and the word may have changed back.
  *
- * Cost of a wake where nobody waits: a fence and a load (of a line that changes only when something waits in that
+ * Cost of a wake where no thread waits: a fence and a load (of a line that changes only when something waits in that
  * bucket). Cost of a wait that blocks: one lock and one switch. A bucket shared by two addresses makes wake walk over
  * the strangers.
  * Rejected: a bucket per address, made on demand: that is an allocation in a call that may not fail. Parking in the
@@ -91,7 +91,7 @@ void ps_wait_on(_Atomic uint32_t *word, uint32_t expected)
         ps_block(me.thread, PS_WAIT_WORD, word);
 }
 
-/* The deadline of a waiter has come: takes it out, if nobody else has. */
+/* The deadline of a waiter has come: takes it out, if no wake-up has. */
 static bool take_late_word_waiter(struct ps_timer *timer)
 {
     struct ps_waiter *me = timer->arg, *before = NULL;

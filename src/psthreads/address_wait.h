@@ -12,7 +12,7 @@
  * (ps_block). */
 void ps_wait_on(_Atomic uint32_t *word, uint32_t expected);
 /* Wakes up to n threads that wait on word, the longest waiting first; UINT_MAX: all. The caller has changed *word
- * before. Does not switch, and does not touch *word, which may be gone already. Nobody waits: a fence and a load. */
+ * before. Does not switch, and does not touch *word, which may be gone already. No waiter: a fence and a load. */
 void ps_wake_on(_Atomic uint32_t *word, unsigned n);
 /* Whether a thread waits on word, at some moment of the call. Only its address is used. */
 bool ps_anybody_waits_on(_Atomic uint32_t *word);

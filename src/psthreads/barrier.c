@@ -2,7 +2,7 @@
  * actively or blocked, by the number of threads and by what else there is to run (nthlib-2004 sections 2 and 3:
  * hybrid).
  *
- * Callers: init, destroy - anyone; wait - a thread that may block, with an id below the count that nobody else uses in
+ * Callers: init, destroy - any thread; wait - a thread that may block, with an id below the count that no other uses in
  * this phase. An id may go to another thread of the same set in the next phase.
  *
  * There is no shared queue. A thread that is going to block writes itself into the slot of its id, a line that no other
@@ -45,7 +45,7 @@
  *          0. The wait is bounded, because such a member runs and does not block. So a thread that has left a barrier
  *          may destroy it at once, as with POSIX. The word has a line of its own, which the walk of the last to arrive
  *          does not take from the member.
- * process  the generation of the process in which it is waited at, plus one (ghosts.h); 0: nobody came yet. Where it is
+ * process  the generation of the process in which it is waited at, plus one (ghosts.h); 0: none came yet. Where it is
  *          another process's, the first thread to come puts the barrier in order under `lock`, before any thread
  *          arrives: the slots are empty, and no thread is inside. `process` is stored last (release), and acquired by
  *          every thread that comes. So what they find in a slot was written in this process.

@@ -22,9 +22,9 @@
  * deadline is in its queue before it releases the mutex, like the others. signal takes those that wait without a
  * deadline first.
  *
- * Cost: signal with nobody waiting is one load. Rejected: moving the woken to the mutex's queue on broadcast (wait
- * morphing). That ties the two objects together, and threads that are not preempted mostly find the mutex free when
- * they come to run. EPERM (checked build): the caller does not hold the mutex. */
+ * Cost: signal without waiters is one load. Rejected: moving the woken to the mutex's queue on broadcast (wait
+ * morphing). Wait morphing ties the two objects together, and threads that are not preempted mostly find the mutex free
+ * when they come to run. EPERM (checked build): the caller does not hold the mutex. */
 #include "address_wait.h"
 #include "ghosts.h"
 #include "mutex.h"

@@ -66,7 +66,7 @@ static PS_ALWAYS_INLINE int create_thread(struct vp *vp, psthread_t *thread, con
     return 0;
 }
 
-/* t, made and known to nobody else or handed over in order, is ready (state), to be put in target's queue. */
+/* t, made and known to no other thread or handed over in order, is ready (state), to be put in target's queue. */
 static PS_ALWAYS_INLINE void submit_thread(struct vp *vp, struct psthread *t, struct vp *target, enum ps_state state)
 {
     ps_race_release(t);

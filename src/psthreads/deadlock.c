@@ -5,7 +5,7 @@
  * not parked.
  *
  * What is proved before a word is said. "Parked" is a vp's bit in the idle set.
- *   1. Every attached vp has its bit set, and nobody searches.
+ *   1. Every attached vp has its bit set, and none searches.
  *   2. Nothing is ready: every queue under its lock, every handoff slot, every root's slot.
  *   3. As 1, and ps_idle.parks is what it was before 1.
  * A bit is cleared by the thread that wakes its vp. A bit is set only by a vp that parks, and that vp first counts
@@ -14,11 +14,11 @@
  *   4. The process has no kernel thread but those that carry attached vps, those that rest, the watchdog and the
  *     poller. The watchdog readies nothing. The poller must have had nothing to wait for before 1: what it had, it may
  *     have readied since 2.
- * So nobody is left to ready a thread, or to make a kernel thread that would. What is not excluded: a handler of a
+ * So nothing is left to ready a thread, or to make a kernel thread that would. What is not excluded: a handler of a
  * signal that comes later, which may call next to nothing of OpenMP; a debugger. Hence the report is a report: the vps
  * go on to sleep as they would.
  *
- * Where the process's initial thread has ended and no thread waits, nobody will ever do anything: then the process ends
+ * Where the process's initial thread has ended and no thread waits, nothing will ever happen: then the process ends
  * (ps_end_process).
  *
  * If only 4 fails, a foreign kernel thread may still come: nothing is said, and this vp looks again a few times, seldom

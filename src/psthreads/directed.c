@@ -257,7 +257,7 @@ static bool move_over(void *frame)
     return moves;
 }
 
-/* Asks the thread on vp to move. False: another sender asks somebody. */
+/* Asks the thread on vp to move. False: another sender asks a thread. */
 static bool ask_to_move(struct uth_tls *block, const struct vp *root, struct vp *vp, bool needs_carrier)
 {
     uint64_t mask = os_signal_mask();
@@ -272,7 +272,7 @@ static bool ask_to_move(struct uth_tls *block, const struct vp *root, struct vp 
     ps_store_release(&wish.answer.word, ASKED);
     if (os_interrupt(ps_load_relaxed(&vp->tid), move_over) == 0) {
         os_park(&wish.answer.word, ASKED, ANSWER_NS);
-        uint32_t asked = ASKED; /* a handler that is late finds that nobody asks */
+        uint32_t asked = ASKED; /* a handler that is late finds that no sender asks */
         ps_cas_acq_rel(&wish.answer.word, &asked, LEFT_ALONE);
     }
     struct vp *left = ps_xchg_acq_rel(&wish.carrier, NULL);
@@ -415,7 +415,7 @@ void directed_await_root(struct vp *vp)
     }
 }
 
-/* A member, or nobody: the root's own stack is not where its kernel thread is. */
+/* A member, or NULL: the root's own stack is not where its kernel thread is. */
 static bool carries_somebody_else(struct vp *vp, uint64_t since_ns, unsigned tries)
 {
     struct uth_tls *volatile *in = &vp->tls;
@@ -444,7 +444,7 @@ static void leave_to_root(struct vp *vp)
     }
 }
 
-/* Somebody else can run what is in a lone root's queue. */
+/* Another vp can run what is in a lone root's queue. */
 static bool others_can(void) { return ps_rt.num_vps > 1 || ps_rt.max_spares > 0; }
 
 unsigned directed_lone_roots(void)

@@ -6,7 +6,7 @@
  * moves meanwhile may be seen twice, or half. A pointer that leads nowhere ends what follows it, never the process. Of
  * a process that ends meanwhile nothing can be read: this is not told as if all were 0.
  * Lists are followed up to MOST steps.
- * Callers: anybody, one at a time in a process (the buffers are static).
+ * Callers: any thread, one at a time in a process (the buffers are static).
  *
  * Where a thread waits: the innermost return address on its stack that follows a call instruction and lies in neither
  * the runtime nor the C library. The address is shown as OBJECT+OFFSET for addr2line, with the function's name where

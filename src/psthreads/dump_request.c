@@ -1,5 +1,5 @@
 /* PSTHREADS_DUMP=PATH: the state of every vp and thread (dump.c) is written to PATH
- *   - when somebody creates PATH.request (touch PATH.request); it is removed when PATH is whole;
+ *   - when PATH.request appears (touch PATH.request); it is removed when PATH is whole;
  *   - by a deadlock report (deadlock.c).
  * PATH may contain %p, the process's number, for programs of several processes; a file that is there is replaced, at
  * once (rename).

@@ -14,7 +14,7 @@ void dump_request_start(void);
 void dump_request_write(void);
 /* Kernel threads that wait for requests: 0 or 1. */
 unsigned dump_request_runs(void);
-/* In a forked child: nobody waits there until it uses threads. */
+/* In a forked child: no thread waits there until it uses threads. */
 void dump_request_after_fork_in_child(void);
 /* Now and then, by a root about to open an outermost region: makes what a child is owed. */
 extern _Atomic uint32_t dump_request_owed;

@@ -23,7 +23,7 @@ PS_NOINLINE void family_give_up_whole(struct vp *vp, struct psthread *t)
                 continue;
             t->created = 0;
         }
-        /* All its children have ended, and have been seen to: nobody else puts any there. */
+        /* All its children have ended, and have been seen to: no other thread puts any there. */
         struct psthread *z = ps_load_relaxed(&t->zombies), *next;
         ps_store_relaxed(&t->zombies, NULL);
         for (; z; z = next) {

@@ -34,7 +34,7 @@ static PS_ALWAYS_INLINE void family_give_up(struct vp *vp, struct psthread *t)
         descriptor_put(vp, t);
 }
 
-/* What becomes of the zombies that nobody has joined: they stay zombies, are freed, or become orphans. */
+/* What becomes of the zombies that were not joined: they stay zombies, are freed, or become orphans. */
 enum family_unjoined { PS_UNJOINED_KEEP, PS_UNJOINED_FREE, PS_UNJOINED_ORPHAN };
 /* Frees the zombies of t that were joined, and those that were not as told. */
 void family_sweep(struct vp *vp, struct psthread *t, enum family_unjoined unjoined);
@@ -43,7 +43,7 @@ void family_sweep(struct vp *vp, struct psthread *t, enum family_unjoined unjoin
 bool family_look_after(struct vp *vp, struct psthread *parent);
 /* Blocks until every child of self has ended; their zombies stay. */
 void family_wait(struct psthread *self);
-/* The same; nobody will ask for them. */
+/* The same; no thread will ask for them. */
 void family_wait_and_sweep(struct psthread *self);
 
 /* A child of p, the last one, has ended. */
@@ -61,7 +61,7 @@ static inline bool family_alone_with(struct psthread *p, uint32_t of_ours)
     return ps_load_acquire(&p->children) + (int64_t)p->created == of_ours;
 }
 
-/* t has ended and nobody waits for it: its parent has it in a list until it is joined. */
+/* t has ended and no thread waits for it: its parent has it in a list until it is joined. */
 static inline void family_add_zombie(struct psthread *parent, struct psthread *t)
 {
     t->next_zombie = ps_load_relaxed(&parent->zombies);

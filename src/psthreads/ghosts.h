@@ -5,7 +5,7 @@
  * object stays: the mutex that it holds is held, the barrier at which it arrived counts it, as with kernel threads.
  * What it waits for is nothing any more: it must not be woken, counted, or given anything.
  *
- * A process has a number, its *generation*: 0 where nobody forked it, one more than its parent's in a child. What an
+ * A process has a number, its *generation*: 0 where it was not forked, one more than its parent's in a child. What an
  * object knows of waiting threads bears the generation in which it was written. If this is not the process's
  * generation, the threads are ghosts, and the object forgets all of them. The record is written in one step, or under
  * the object's short lock:

@@ -169,7 +169,7 @@ static bool park_unless_found(struct vp *vp)
     ps_add_seq(&ps_idle.parks, 1);
     bit_set(vp->id);
     bool found = look_everywhere(vp) || ps_load_seq(&vp->lone);
-    if (!found || !bit_take(vp->id)) /* [L] found something and nobody is waking us: */
+    if (!found || !bit_take(vp->id)) /* [L] found something and no thread is waking us: */
         return false;
     ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
     return true;

@@ -79,7 +79,7 @@ static bool take_joiner(struct ps_timer *timer)
     return ps_cas_acq_rel(&t->join, &joiner, PS_JOIN_OPEN);
 }
 
-/* --- joining what nobody has taken ---
+/* --- joining what no vp has taken ---
  *
  * The joiner runs a thread that has not begun, as a call on its own stack: no switch, no wait. The thread keeps its
  * identity (keys, name, level, children). If it blocks, the stack blocks, and with it the joiner; but the joiner could

@@ -2,9 +2,9 @@
  * (slots.c), attach roots (roots.c), stop it (stop.c), and see to a forked child (fork.c). Private to these, but for
  * the settings.
  *
- * start_lock guards start and stop. It is a pthread mutex, because any kernel thread may come. It is held during a
- * fork: no thread takes it that has to start a kernel thread for others. slot_lock guards the making of slots. Its
- * holder makes one and nothing else: no fork waits for it. What a child finds half made, it makes anew. */
+ * start_lock guards start and stop. The lock is a pthread mutex, because any kernel thread may come. The lock is held
+ * during a fork: no thread takes it that has to start a kernel thread for others. slot_lock guards the making of slots.
+ * Its holder makes one and nothing else: no fork waits for it. What a child finds half made, it makes anew. */
 #ifndef PS_LIFE_H
 #define PS_LIFE_H
 

@@ -49,7 +49,7 @@
  * queues at the front, and after LOSSES_MAX attempts the lock is handed to it. It then goes to the front of its vp's
  * queue, because from then on all others wait for it.
  *
- * Nobody polls in vain. A thread may take the mutex, look and free it in a loop. The thread that it polls for could
+ * No thread polls in vain. A thread may take the mutex, look and free it in a loop. The thread that it polls for could
  * then not run on the same vp until the watchdog interrupts (20 ms). Each TURNS-th time that a thread frees a mutex, or
  * does not get one by trylock, the other ready threads of its vp run first. As in src/ort/lock.c.
  *

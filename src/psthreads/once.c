@@ -53,8 +53,8 @@ static void runs_on_in_child(struct ps_exit *here)
     ps_store_relaxed(PS_CONTAINER_OF(here, struct running, here)->word, HERE(RUNNING));
 }
 
-/* False: psthread_exit was called in fn, with *result. It stops before this frame is unwound (its point lies in it): so
- * `settle` runs once, whichever way fn is left. */
+/* False: psthread_exit was called in fn, with *result. The exit stops before this frame is unwound (its point lies in
+ * it): so `settle` runs once, whichever way fn is left. */
 static PS_NOINLINE bool call_once_settling(_Atomic uint32_t *word, void (*fn)(void), void **result)
 {
     struct running r __attribute__((cleanup(settle))) = {.word = word, .after = NEVER};

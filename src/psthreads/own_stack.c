@@ -54,7 +54,7 @@ static void own_loop_entry(void *transfer, void *arg)
 void own_stack_begin(struct vp *vp, struct psthread *t)
 {
     struct uth *own = NULL;
-    while (!own) { /* no memory: until somebody gives a stack back */
+    while (!own) { /* no memory: until a thread gives a stack back */
         own = uth_get(&vp->stacks);
         if (!own || uth_start(own, own_loop_entry, own) == 0)
             continue;

@@ -14,9 +14,9 @@
  * `left` and the claim:
  *   NONE    !keeps_stack           The member runs on any stack, as in promote.h.
  *   NEXT    keeps_stack, !own_stack
- *                                  It has asked on a stack that is not only its own. It has one from its next region
- *                                  on: P gets one and begins the loop on it (own_stack_begin).
- *   FIRST   own_stack, !vp.on_own  It runs on U, above the loop of some vp. That frame has no state, and is not gone
+ *                                  It has asked on a stack that is not only its own. The member has one from its next
+ *                                  region on: P gets one and begins the loop on it (own_stack_begin).
+ *   FIRST   own_stack, !vp.on_own  The member runs on U, above a vp's loop. That frame has no state, and is not gone
  *                                  back to: when the member has ended, P begins its own loop there
  *                                  (own_stack_await_next), above it.
  *   LOOP    own_stack, vp.on_own   P's loop is on U; the member, when it runs, is a call of that loop.
@@ -26,33 +26,33 @@
  * Model: tests/models/own_stack.pml.
  *
  * The member begins as a thread (ps_team_enqueue_late) that is pinned to P: m->thread without a stack, by pinned and
- * ps_wake_alone, for which promote.h has the proof that no wake-up is lost. Nobody else pins something to P then. The
- * member has ended, and the last thing that P does for that is to count it out, or to make itself its assistant. A
- * thread with a stack that is pinned to P is one that goes on. It is the member (which waits for that itself, in a call
- * of the loop), or a member that it had called on U and that comes back from a kernel thread of its own. P stands on
- * its native stack then, where alone_main continues it.
+ * ps_wake_alone, for which promote.h has the proof that no wake-up is lost. No other thread pins something to P then.
+ * The member has ended, and the last thing that P does for that is to count it out, or to make itself its assistant. A
+ * thread with a stack that is pinned to P is one that goes on. This thread is the member (which waits for that itself,
+ * in a call of the loop), or a member that it had called on U and that comes back from a kernel thread of its own. P
+ * stands on its native stack then, where alone_main continues it.
  *
  * A vp that has claimed such a member runs nothing of it and may go on with the next. So the vp needs a reference to
  * the team while the member may end (ps_team_refer).
  *
- * Signals: in the loop P is in the block, on U, and nobody else enters the block while the member lives. So P answers
+ * Signals: in the loop P is in the block, on U, and no other enters the block while the member lives. So P answers
  * senders with THERE at once (directed.h).
  *
  * On whose stack a member asks for the first time. U must not have frames of others in it that are needed later. A
  * member that a vp's loop runs, or that is a thread, is such; one that its parent runs as a call on its own stack is
  * not. So parents call no members where one may ask (uth_tls_asks): the parent waits, and a loop runs the members on a
  * fresh stack.
- *   NOT    nobody can ask: parents call members
+ *   NOT    no member can ask: parents call members
  *   MAYBE  some object in the process wants pthread_getattr_np, or a thread that is no member has called it: parents
  *          call no members in the first 1000 regions of a team
  *   ASKS   a member has asked: parents call no members any more
  * So the member that is the first of all to ask, and stands on its parent's stack, keeps that only to the end of its
- * region (NEXT). It has found the function by dlsym, or has loaded the object in that region, or its team has had 1000
- * regions. Objects that want the function are loaded for other reasons than that members ask (Rust's, TBB, librsvg):
- * such a program is to be slower for a while only.
+ * region (NEXT). Such a member has found the function by dlsym, or has loaded the object in that region, or its team
+ * has had 1000 regions. Objects that want the function are loaded for other reasons than that members ask (Rust's, TBB,
+ * librsvg): such a program is to be slower for a while only.
  *
- * Cost: a promoted member's region, two switches of the kernel's; its stack. A region whose parent may call nobody: two
- * switches of user level, two entries of a queue (0.13 us flat, 0.2 us nested, four members).
+ * Cost: a promoted member's region, two switches of the kernel's; its stack. A region whose parent may call no member:
+ * two switches of user level, two entries of a queue (0.13 us flat, 0.2 us nested, four members).
  * Rejected: to answer with the bounds of another stack at once, and move there later: a collector may look at once. To
  * go on with the parent on another stack: it may have told its bounds as well. */
 #ifndef PS_OWN_STACK_H

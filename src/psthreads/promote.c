@@ -238,7 +238,7 @@ static void unblock_faults(struct vp *vp)
 }
 
 /* Whether the new kernel thread is to begin with what `here` has: the thread asks for itself, on a kernel thread that
- * nobody has changed, or on its parent's, which calls it. Nobody starts one in a signal handler: what was interrupted
+ * no thread has changed, or on its parent's, which calls it. None is started in a signal handler: what was interrupted
  * may hold locks that the C library's start needs (malloc's). */
 static bool begins_with(const struct vp *here, const struct uth_tls *block)
 {

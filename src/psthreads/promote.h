@@ -35,9 +35,9 @@
  *
  * Cost: a kernel thread's start for the first call of a thread, some 30 us; two switches of the kernel's in each
  * region after that.
- * Rejected: virtual copies of the state, set anew at each switch. These would take a system call for each kind and
- * switch, and signals would still reach the thread that runs. Rejected as well: a kernel thread for each thread from
- * the start. Nested regions would cost what they cost under libgomp. */
+ * Rejected: virtual copies of the state, set anew at each switch. Virtual copies would take a system call for each kind
+ * and switch, and signals would still reach the thread that runs. Rejected as well: a kernel thread for each thread
+ * from the start. Nested regions would cost what they cost under libgomp. */
 #ifndef PS_PROMOTE_H
 #define PS_PROMOTE_H
 

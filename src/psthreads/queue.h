@@ -1,7 +1,7 @@
 /* The ready queue of a vp (psthreads-2009 section 2.1): front and back, an intrusive list under a spin lock.
  *
- * The owner takes from the front, thieves take from the back and only try the lock. Anybody may insert at either end.
- * count is read without the lock to pass empty queues over; it is written under it.
+ * The owner takes from the front, thieves take from the back and only try the lock. Any thread may insert at either
+ * end. count is read without the lock to pass empty queues over; it is written under it.
  *
  * Cost: insertion and removal are one exchange and a few stores. Rejected: Chase-Lev (see ARCHITECTURE.md, Ready
  * queues). */

@@ -28,7 +28,7 @@ static unsigned quota_at_start(void)
     return n ? n : UINT_MAX;
 }
 
-/* Workers from the limit on that have no kernel thread do not count as parked: nobody starts them. */
+/* Workers from the limit on that have no kernel thread do not count as parked: no vp starts them. */
 static void begin_resting(void)
 {
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {

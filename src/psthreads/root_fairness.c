@@ -13,7 +13,7 @@
 #define LOOK_QUICK_NS UINT64_C(1000000)
 #define WANTS_PART 10 /* a thread that used this part of the time wants a processor: one of many spinners gets little */
 #define VAIN_LOOKS 2  /* one may fall between two regions */
-#define ROOTS_MAX 64  /* more of them are not held: nobody would see each often enough */
+#define ROOTS_MAX 64  /* more of them are not held: the watchdog would not see each often enough */
 
 /* Of vp.turn: see root_fairness.h. */
 enum { FREE = ROOT_TURN_FREE, ASKED = ROOT_TURN_ASKED, HELD = ROOT_TURN_HELD, INSIDE = ROOT_TURN_INSIDE };

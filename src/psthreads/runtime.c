@@ -192,8 +192,9 @@ static int start_locked(const psthread_config_t *config)
 /* No fork while the library starts or stops: a child could neither go on from there nor begin anew. Handlers run the
  * last registered first: what is asked for while start_lock is held (loaded objects) must be locked after it.
  *
- * The thread that forks does not leave its kernel thread meanwhile, whatever it waits for in the C library. It has the
- * C library's locks there, malloc's among them, and no kernel thread could be started that runs it again. */
+ * The thread that forks does not leave its kernel thread meanwhile, whatever it waits for in the C library. The forking
+ * thread has the C library's locks there, malloc's among them, and no kernel thread could be started that runs it
+ * again. */
 /* Guarded by start_lock. was_held: its vp.held before the fork, for the program's malloc may fork as well. */
 static struct vp *forks_on;
 static bool was_held;

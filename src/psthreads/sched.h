@@ -65,7 +65,7 @@ void ps_ready(struct psthread *t, enum ps_end end);
 void ps_ready_many(struct psthread *const *t, unsigned n);
 
 /* Threads that wait for one thing, gathered by the vp on which each of them came: so that they are readied together,
- * and nobody else looks at any of them. `first` is the ring of their links. All zero: none.
+ * and no other thread looks at any of them. `first` is the ring of their links. All zero: none.
  * ps_gather puts the caller, which is about to block, into one of an array of gatherings, `apart` bytes from one to the
  * next: the one with its vp's number. Only what runs on that vp does so, hence it takes no lock. Not gathered: on a vp
  * that has no place among the first `num`, or where it must be readied by itself.

@@ -34,7 +34,7 @@ static struct ps_work search_once(struct vp *vp, bool queues, bool peek)
 {
     struct ps_work w = vp_visit_handoff(vp, PS_TAKE);
     if (ps_work_some(w)) {
-        struct ps_work first = vp_take_pinned(vp); /* nobody else can run it, but anybody the member */
+        struct ps_work first = vp_take_pinned(vp); /* no other vp can run it, but any can run the member */
         if (PS_LIKELY(!ps_work_some(first)))
             return w;
         vp_put_back(vp, w);
@@ -150,7 +150,7 @@ static struct ps_work stand_in(struct vp *vp)
     return w;
 }
 
-/* What a spare takes: nothing once nobody starves, or when nothing is at hand. Then it retires, or stands in. */
+/* What a spare takes: nothing once no thread starves, or when nothing is at hand. Then it retires, or stands in. */
 static struct ps_work find_work_spare(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;

@@ -13,7 +13,7 @@
  * post    value + 1 (release); waiters were there: wakes one (address_wait.c: a waiter that registers after the change
  *         sees the change).
  * tests/models/semaphore.pml checks this.
- * Failures: EOVERFLOW, EAGAIN, ETIMEDOUT. Cost: one read-modify-write each where nobody waits. */
+ * Failures: EOVERFLOW, EAGAIN, ETIMEDOUT. Cost: one read-modify-write each where no thread waits. */
 #include "active_wait.h"
 #include "address_wait.h"
 #include "ghosts.h"

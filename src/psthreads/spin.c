@@ -1,6 +1,6 @@
 /* The public spin lock: for critical sections of a few instructions, by threads that do not block inside.
  *
- * This is the spin lock of src/lockfree, so test-and-test-and-set in the normal build and a POSIX mutex with
+ * The lock is that of src/lockfree, so test-and-test-and-set in the normal build and a POSIX mutex with
  * PS_PORTABLE. A waiter keeps its vp, and with it every thread behind the waiter. So a holder that blocked or yielded
  * would never run again if a waiter on its own vp spins for it. Nothing checks that: a lock of four bytes has no room
  * for an owner. If the holder's kernel thread is taken off its processor, waiters give up theirs now and then (see

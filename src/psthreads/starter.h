@@ -64,7 +64,7 @@ int starter_start(os_thread *out, void *(*start)(void *), void *arg, size_t stac
 bool starter_wanted(void);
 void starter_serve(void);
 
-/* In a forked child: nobody asks. */
+/* In a forked child: no thread asks. */
 void starter_reset(void);
 
 #endif

@@ -2,7 +2,8 @@
  *
  * Does: computes the order, once, as a list. Does not: touch a queue, a vp or the machine; pure functions, no
  * allocation.
- * Callers: anybody, on any stack with 9 KiB to spare. No shared state. Cost: O(vps x levels); each vp keeps its list.
+ * Callers: any thread, on any stack with 9 KiB to spare. No shared state. Cost: O(vps x levels); each vp keeps its
+ * list.
  *
  * Says also where each level ends in the list: a victim at place i of the list is as far away as the first level that
  * ends behind i.

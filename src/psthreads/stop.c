@@ -181,7 +181,7 @@ static void stop_kernel_threads(void)
     ps_store_seq(&ps_rt.quiescing, 0);
     pthread_mutex_unlock(&ps_life.start_lock);
     if (!last && ps_life.forked)
-        idle_wake_this(ps_life.forked); /* it looks again whether anybody is left: deadlock.c */
+        idle_wake_this(ps_life.forked); /* it looks again whether any thread is left: deadlock.c */
     unsigned ours = 1 + dump_request_runs();
     if (last && ours > 1 && os_count_kernel_threads() - os_main_thread_gone() == ours)
         ps_end_process();

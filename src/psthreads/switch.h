@@ -17,8 +17,8 @@
  * resumed `from`, perhaps another one. vp_leave and vp_resume return this vp; after vp_switch_away the caller reads its
  * vp anew.
  *
- * Ordering: what ran on the left stack happens before uth.running is cleared (release, uth_switched). That happens
- * before a vp which reads it clear (acquire, uth_saved_soon) resumes the context. */
+ * Ordering: what ran on the left stack happens before uth.running is cleared (release, uth_switched). The clearing
+ * happens before a vp which reads it clear (acquire, uth_saved_soon) resumes the context. */
 #ifndef PS_SWITCH_H
 #define PS_SWITCH_H
 
@@ -143,7 +143,7 @@ void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w);
  *
  * Another vp may have taken self by now, and waits for self's context to be saved. So self waits for the context of w
  * no longer than a switch takes. After that it leaves for a fresh stack, and the loop on that stack waits instead:
- * nobody waits for its stack, and its wait is bounded. Without this two members could wait for each other for ever. A
+ * no vp waits for its stack, and its wait is bounded. Without this two members could wait for each other for ever. A
  * barrier lets both go as they are about to leave their stacks. Then each is taken by the other's vp: out of the queue
  * of a place that both vps share, or out of a queue that a resting vp has filled. tests/models/block_ready.pml. */
 static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)

@@ -153,9 +153,9 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
     return next;
 }
 
-/* Whether a region calls ps_recheck_tls though it reads no clock otherwise. It does if something may have been loaded,
- * or there are several roots (root_spread.h). It also does if the root has changed what it has of its kernel thread, or
- * is alone on that. What is left is for the watchdog (quota_park.h), where there are several vps. */
+/* Whether a region calls ps_recheck_tls though it reads no clock otherwise. A region does so if something may have been
+ * loaded, or there are several roots (root_spread.h). It also does if the root has changed what it has of its kernel
+ * thread, or is alone on that. What is left is for the watchdog (quota_park.h), where there are several vps. */
 static inline bool recheck_needed(const struct vp *vp)
 {
     return PS_UNLIKELY(vp->rechecked_at == 0 || !uth_tls_nothing_loaded() || ps_load_relaxed(&vp->lone) ||
@@ -331,7 +331,7 @@ void ps_team_after_fork_in_child(struct vp *self)
             continue;
         team->item.link.next = NULL; /* the list that it was in is gone */
         team->home = &self->queue;
-        if (!ps_team_exhausted(team)) /* innermost first: nobody takes the lock yet */
+        if (!ps_team_exhausted(team)) /* innermost first: no thread takes the lock yet */
             ps_queue_push_back_locked(team->home, &team->item);
     }
 }

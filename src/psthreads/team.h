@@ -97,7 +97,7 @@ struct ps_team {
     struct ps_queue *home; /* the queue that the entry stands in; parent only */
     uint32_t region;       /* number of the region, never 0; counts up with each fork */
     _Atomic uint32_t
-        interrupted; /* (shared) 1: nobody waits in ps_team_barrier_await any more in this region; 0 at the fork */
+        interrupted; /* (shared) 1: no member waits in ps_team_barrier_await any more in this region; 0 at the fork */
     /* (shared: handed-off members may look while the parent writes) every member has a vp of its own: it can pay to
      * spin */
     _Atomic bool spread;
@@ -181,7 +181,7 @@ static inline void ps_member_set(struct ps_member *m, const struct psthread *par
     m->thread.parent = (struct psthread *)parent;
 }
 
-/* Member id, which nobody runs so far, becomes a thread in vp's queue (handoff.c). Caller: has claimed it. */
+/* Member id, which no vp runs so far, becomes a thread in vp's queue (handoff.c). Caller: has claimed it. */
 void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp);
 /* m, a thread without a stack so far, begins: on the stack that it keeps, or from vp's queue on. */
 void ps_member_begin_thread(struct ps_member *m, struct vp *vp);
@@ -222,7 +222,7 @@ enum {
 };
 /* True: the barrier is over. False: the caller has to arrive by the word. */
 bool ps_team_rounds_meet(struct ps_team *team, unsigned id);
-/* The parent, at the fork, before a member can begin: each may get a vp. Where that turns out not to be so, or nobody
+/* The parent, at the fork, before a member can begin: each may get a vp. Where that turns out not to be so, or none
  * is asked: ps_team_rounds_none. */
 void ps_team_rounds_fork(struct ps_team *team, unsigned n);
 static inline void ps_team_rounds_none(struct ps_team *team) { ps_update_relaxed(&team->by_word, PS_BY_WORD); }

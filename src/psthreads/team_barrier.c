@@ -1,6 +1,6 @@
 /* The barrier of a team's members.
  *
- * Does: counts arrivals, lets members wait, lets all go on. Does not: know tasks, or serve anybody but members
+ * Does: counts arrivals, lets members wait, lets all go on. Does not: know tasks, or serve others than members
  * (barrier.c does). The core waits for a member's tasks before the member arrives; once a region has tasks, members
  * wait in the core (ps_team_interrupt).
  *
@@ -48,8 +48,8 @@
  *
  * Turns. Two teams may share a vp. Suppose that each member that is let go stood behind the other team's members. Then
  * the member that has opened the barrier would come to the next one before its fellows have run, find the other team in
- * front, and be published by itself. That costs a compare-and-swap, an exchange and two locks in each barrier, and
- * members leave the caches. So members that are let go come in front of what else is ready on the vp, for some
+ * front, and be published by itself. Publishing costs a compare-and-swap, an exchange and two locks in each barrier,
+ * and members leave the caches. So members that are let go come in front of what else is ready on the vp, for some
  * barriers; then once behind it, and the others have their turn. A turn ends after a millisecond too, since what stands
  * behind it must not wait for many barriers with long work between them. A turn is the vp's and not a team's, so teams
  * inside of one another cannot hand it on to each other. A thread that has let its fellows go behind the others opens
@@ -398,7 +398,7 @@ static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t
     return ps_team_barrier_over(team, phase);
 }
 
-/* Times ps_spin_limit at most, where the vp has waiters: should the system take its processor meanwhile, nobody else
+/* Times ps_spin_limit at most, where the vp has waiters: should the system take its processor meanwhile, no other
  * can run them. */
 #define BATCH_SPINS 4
 

@@ -72,7 +72,7 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
         among->root = self;
     among->uncounted++;
     ps_store_relaxed(&among->count, count + 1);
-    struct uth_wait *wait = &from->wait; /* while nobody can ready it */
+    struct uth_wait *wait = &from->wait; /* while no thread can ready it */
     wait->thread = self;
     wait->object = team;
     wait->kind = PS_WAIT_TEAM_BARRIER;

@@ -69,13 +69,13 @@ static PS_NOINLINE struct vp *begin_alone(struct vp *vp, struct ps_member *m, co
     return ps_vp();
 }
 
-/* What somebody has run of a team, and not counted out yet. */
+/* What a vp has run of a team, and not counted out yet. */
 struct run {
     unsigned refs;
-    struct ps_member *last; /* NULL: nobody's body has returned */
+    struct ps_member *last; /* NULL: no member's body has returned */
 };
 
-/* m keeps a stack, and begins there. The caller has a reference while it goes on: n of them, so that nobody takes them
+/* m keeps a stack, and begins there. The caller has a reference while it goes on: n of them, so that no vp takes them
  * for those of all members. */
 static void begin_on_own_stack(struct vp *vp, struct ps_team *team, struct ps_member *m, struct uth_tls *before,
                                struct run *run)
@@ -209,7 +209,7 @@ void ps_team_run(struct ps_team *team, unsigned id)
     struct psthread *parent = team->parent;
     struct run run = {0};
     struct vp *vp = ps_vp();
-    /* The woken wake others: there is more than this member, and somebody may sleep. */
+    /* The woken wake others: there is more than this member, and a vp may sleep. */
     if (!ps_team_exhausted(team))
         idle_notify(NULL);
     ps_floats_become_plain();
@@ -328,7 +328,7 @@ static PS_NOINLINE bool claimed_late(struct vp *vp, struct ps_team *team, unsign
     return refs != 0;
 }
 
-/* Runs what nobody took, as calls on this stack. True: all members have ended. */
+/* Runs what no vp took, as calls on this stack. True: all members have ended. */
 static bool run_the_rest(struct vp *vp, struct ps_team *team)
 {
     unsigned id, inherited = team->parent->flags & PS_T_ROOT;
@@ -354,7 +354,7 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
     unpublish(team);
     if (run.refs == team->n && !ps_load_relaxed(&team->interrupted)) {
         ps_store_relaxed(&team->left,
-                         0); /* nobody else was in the region: one that is, or adds an assistant, has a reference */
+                         0); /* no other was in the region: one that is, or adds an assistant, has a reference */
         return true;
     }
     if (drop_refs(team, NULL, run.refs) == 0)
@@ -406,7 +406,7 @@ static void handoff_was_late(struct ps_team *team)
     team->unoffered = (uint8_t)((1u << team->unread) - 1);
 }
 
-/* Nobody has the members that are left, and the loop on the parent's vp will take them at once. */
+/* No vp has the members that are left, and the loop on the parent's vp will take them at once. */
 static bool rest_is_for_loop(const struct vp *vp, struct ps_team *team)
 {
     return team->region < ps_load_relaxed(&uth_tls_asks) && !vp->alone_for && !vp_stays_with_root(vp) &&
@@ -451,7 +451,7 @@ static PS_NOINLINE void time_serial(struct ps_team *team)
 static inline void join(struct vp *vp, struct ps_team *team)
 {
     struct ps_member *self = ps_team_member(team, 0);
-    /* Where members leave tasks to each other the parent stays free to run some: nobody else can in its name. Where
+    /* Where members leave tasks to each other the parent stays free to run some: no other can in its name. Where
      * they may ask for their stacks' bounds they are not on its stack (own_stack.h). */
     bool room = !vp_stays_with_root(vp) && uth_has_room(vp->uth, __builtin_frame_address(0)) &&
                 !(ps_tls_on() && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));

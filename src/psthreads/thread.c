@@ -1,11 +1,11 @@
 /* Threads: making, submitting, ending, waiting for them (the public API's first half).
  *
- * Life of a descriptor: FREE -> MADE (create) -> READY (enqueue) -> RUNNING -> ENDED -> FREE. It is freed by:
+ * Life of a descriptor: FREE -> MADE (create) -> READY (enqueue) -> RUNNING -> ENDED -> FREE. A descriptor is freed by:
  *   detached          the thread itself, at its end
  *   never submitted   psthread_discard
  *   joinable          the joiner, where it joins while the thread runs. Else the thread becomes a *zombie* of its
  *                     parent: freed by the parent's waitall, or by the parent's later creations once it is joined.
- *                     When the parent and all its children have ended, zombies that nobody has joined become *orphans*:
+ *                     When the parent and all its children have ended, zombies that were not joined become *orphans*:
  *                     in no list, freed by the thread that joins or detaches them
  *   create_ex         the user (psthread_free) */
 #include "address_wait.h"

@@ -59,9 +59,9 @@ enum ps_state {
 #define PS_T_SIZED 0x80u   /* wants a stack of stack_size bytes */
 
 /* Values of `join` that are not a waiting thread. */
-#define PS_JOIN_OPEN ((uintptr_t)0)     /* runs or will run; nobody waits yet */
+#define PS_JOIN_OPEN ((uintptr_t)0)     /* runs or will run; no thread waits yet */
 #define PS_JOIN_ENDED ((uintptr_t)1)    /* has ended; result is valid */
-#define PS_JOIN_DETACHED ((uintptr_t)2) /* nobody may join */
+#define PS_JOIN_DETACHED ((uintptr_t)2) /* no thread may join */
 #define PS_JOIN_JOINED ((uintptr_t)3)   /* result was taken */
 #define PS_JOIN_ORPHANED ((uintptr_t)4) /* has ended, and so has its parent: in no list, the joiner frees it */
 
@@ -108,7 +108,7 @@ struct psthread {
         _Atomic uintptr_t join;     /* (shared) PS_JOIN_..., or the thread that waits for this one; not a member's */
         void *(*member_fn)(void *); /* member that is ready and has not begun */
     };
-    _Atomic(struct psthread *) zombies; /* (shared) as a parent: ended children nobody has joined (stack) */
+    _Atomic(struct psthread *) zombies; /* (shared) as a parent: ended children that were not joined (stack) */
 };
 _Static_assert(sizeof(struct psthread) == 96, "a million ready threads are to fit in 100 MB");
 _Static_assert(offsetof(struct psthread, flags) == offsetof(struct ps_item, room) &&
@@ -124,7 +124,7 @@ struct ps_call {
 /* Creations between two looks through the zombies, and as many more as the last look has left. */
 #define PS_SWEEP_EACH 256
 
-/* t, which is fresh and no member, begins: called once, before it is anybody's current thread. */
+/* t, which is fresh and no member, begins: called once, before it is any vp's current thread. */
 static PS_ALWAYS_INLINE struct ps_call ps_thread_begin(struct psthread *t)
 {
     struct ps_call call = {t->fn, t->arg};

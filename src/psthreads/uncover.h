@@ -10,9 +10,9 @@
  * region's end; the other functions the watchdog, and uncover_reset a forked child.
  *
  * A handler may not start a kernel thread. So a member is interrupted twice. At first it says that it wants one
- * (WANTS). Then the watchdog starts a carrier that is nobody's, puts it into `carrier`, and asks again. The handler
+ * (WANTS). Then the watchdog starts a carrier that is no thread's, puts it into `carrier`, and asks again. The handler
  * takes it out by exchange, so that it has one owner. A member in a system call may not be left again at once, since
- * the call is being made anew. So a carrier that nobody has taken stays for the next looks, each of which asks once.
+ * the call is being made anew. So a carrier that was not taken stays for the next looks, each of which asks once.
  * A handler that has taken it and finds that a sender of signals has given its thread one meanwhile does not put it
  * back, since the watchdog may have put another one there: it tells it to end.
  * The watchdog takes it back, and it ends, when it is wanted for another vp, or when no such region is open.

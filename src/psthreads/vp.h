@@ -44,7 +44,7 @@ enum { PS_CLOSED_NOT, PS_CLOSED, PS_CLOSED_CALLED_OFF };
 /* A worker's kernel thread. kernel_thread is valid (release, acquire) where it RUNS. */
 enum { PS_WORKER_NONE, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
 
-/* In a vp's `attached`. A slot is claimed as one or the other, so that nobody ever takes a spare for a root. */
+/* In a vp's `attached`. A slot is claimed as one or the other, so that no thread ever takes a spare for a root. */
 enum { PS_ATTACHED = 1, PS_ATTACHED_OURS };
 
 /* Whether a worker's kernel thread is a standby, in its vp's by_standby. Written before `started` is RUNS, by the
@@ -55,8 +55,8 @@ enum { PS_STANDBY_NONE, PS_STANDBY_CARRIES, PS_STANDBY_THROUGH };
 /* Of a kernel thread that carries one thread alone, in its vp's alone_state. */
 enum { PS_ALONE_STARTS, PS_ALONE_STARTED, PS_ALONE_LEFT };
 
-/* In a vp's `lone`. SIGNALS are sent to the root, or to the thread that is carried alone: set by anybody, for good. Its
- * MASK keeps interrupts out: set and cleared by the root. APART: others begin with something else than the root
+/* In a vp's `lone`. SIGNALS are sent to the root, or to the thread that is carried alone: set by any thread, for good.
+ * Its MASK keeps interrupts out: set and cleared by the root. APART: others begin with something else than the root
  * (apart.h); set when it attaches. */
 enum { PS_LONE_SIGNALS = 1, PS_LONE_MASK = 2, PS_LONE_APART = 4 };
 

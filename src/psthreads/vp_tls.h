@@ -56,7 +56,7 @@ static PS_ALWAYS_INLINE void vp_enter_tls_at_hand(struct vp *vp, struct uth_tls 
 static inline bool ps_tls_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.tls)); }
 /* A block for a thread that begins on the uth that runs now; NULL where there is no memory for one: said once. */
 struct uth_tls *vp_new_tls(struct vp *vp);
-/* One for a thread that is to begin some time; NULL: none, and nobody is told. */
+/* One for a thread that is to begin some time; NULL: none, and nothing is told. */
 struct uth_tls *vp_try_tls(struct vp *vp);
 /* Ends and gives back the block that the running thread is in. Runs the program's destructors, may switch; returns
  * the vp. */
@@ -74,7 +74,7 @@ static inline void vp_block_becomes(struct uth_tls *block, struct ps_team *team)
 bool ps_team_rests(const struct uth_tls *block);
 /* Waits, some microseconds at most, for those that may be looking at the team to which a block belonged. */
 void ps_team_await_lookers(void);
-/* In a forked child: nobody looks. */
+/* In a forked child: no thread looks. */
 void ps_team_lookers_reset(void);
 
 /* The errno that a thread without a block of its own shares with all that run on vp: to be kept over what may

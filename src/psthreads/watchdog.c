@@ -16,7 +16,7 @@
 struct ps_watchdog ps_watchdog;
 
 static os_thread thread;
-/* The watchdog's kernel thread. `thread` is valid while RUNNING. STOPPED: nobody starts one, until no spare is left
+/* The watchdog's kernel thread. `thread` is valid while RUNNING. STOPPED: no thread starts one, until no spare is left
  * that could ask for it. */
 enum { NONE, STARTING, RUNNING, REFUSED, STOPPED };
 static _Atomic uint32_t alive;
@@ -106,7 +106,7 @@ void watchdog_forget(void)
 {
     ps_store_relaxed(&alive, 0);
     ps_store_relaxed(&stop_word, 0);
-    ps_store_relaxed(&ps_watchdog.armed, ps_rt.max_spares == 0); /* armed for good: nobody starts it */
+    ps_store_relaxed(&ps_watchdog.armed, ps_rt.max_spares == 0); /* armed for good: no thread starts it */
     ps_store_relaxed(&ps_watchdog.starving, 0);
 }
 

@@ -91,7 +91,7 @@ unsigned watchdog_runs(void);
  * cannot be told. Caller: the watchdog. */
 bool watchdog_where(struct vp *vp, char *buf, size_t bytes);
 
-/* Its kernel thread (watchdog_tick.c), and what that asks: whether it is to end; whether somebody wants a kernel thread
+/* Its kernel thread (watchdog_tick.c), and what that asks: whether it is to end; whether a thread wants a kernel thread
  * of it; and to sleep, unless one of these is so. */
 void *watchdog_main(void *arg);
 bool watchdog_stops(void);

@@ -26,7 +26,7 @@ void watchdog_sample_reset(void)
 static unsigned count_ready(struct vp *vp, unsigned bound)
 {
     unsigned ready = ps_load_relaxed(&vp->queue.count) + bound;
-    if (ps_rt.has_global && ps_load_relaxed(&vp->attached)) /* anybody's: a vp that is stuck does not take it */
+    if (ps_rt.has_global && ps_load_relaxed(&vp->attached)) /* any vp's: a vp that is stuck does not take it */
         ready += ps_load_relaxed(&ps_rt.global.count);
     return ready;
 }

@@ -1,4 +1,4 @@
-/* What the watchdog's kernel thread does: see watchdog.h. It touches of a vp only what is shared. */
+/* What the watchdog's kernel thread does: see watchdog.h. The watchdog touches of a vp only what is shared. */
 #include "os.h"
 #include "quota_park.h"
 #include "root_fairness.h"

@@ -31,7 +31,7 @@ static void spare_ended(struct vp *vp)
 {
     vp->is_spare = false;
     ps_store_release(&vp->attached, 0);
-    if (!ps_queue_seems_empty(&vp->queue)) /* threads that last ran here: anybody's now */
+    if (!ps_queue_seems_empty(&vp->queue)) /* threads that last ran here: any vp's now */
         idle_notify(NULL);
     life_forget_worker();
     ps_sub_seq(&ps_watchdog.spares, 1); /* last: the thread that stops the library waits for it */
@@ -57,7 +57,7 @@ void *vp_worker_main(void *arg)
         ps_sub_release(&ps_watchdog.coming, 1);
     }
     ps_above.carry(vp);
-    vp->is_deaf = false; /* the mask stays: nobody's code runs here any more, or a standby sets its own */
+    vp->is_deaf = false; /* the mask stays: no program's code runs here any more, or a standby sets its own */
     uth_cache_drain(&vp->stacks);
     uth_tls_drain(&vp->blocks);
     uth_release(&vp->native);
@@ -68,7 +68,7 @@ void *vp_worker_main(void *arg)
         spare_ended(vp);
         return NULL;
     }
-    bool by_standby = ps_load_relaxed(&vp->by_standby) == PS_STANDBY_CARRIES; /* else nobody may wait for it below */
+    bool by_standby = ps_load_relaxed(&vp->by_standby) == PS_STANDBY_CARRIES; /* else no thread may wait for it below */
     ps_store_release(&vp->attached, 0);
     if (by_standby)
         ps_store_release(&vp->by_standby, PS_STANDBY_THROUGH);
@@ -219,6 +219,6 @@ void vp_alone_ended(struct vp *vp)
     vp->tls = NULL;
     life_forget_worker();
     ps_store_release(&vp->attached, 0);
-    if (!ps_queue_seems_empty(&vp->queue)) /* threads that were made here: anybody's now */
+    if (!ps_queue_seems_empty(&vp->queue)) /* threads that were made here: any vp's now */
         idle_notify(NULL);
 }

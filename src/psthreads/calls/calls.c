@@ -14,8 +14,8 @@
 
 extern struct next __start_ps_next[], __stop_ps_next[];
 
-/* Where the C library comes before the runtime there is nothing behind. That is so if a library of the program's is
- * opened late, or if a library of its libraries wants the runtime. Then the C library answers. */
+/* Where the C library comes before the runtime there is nothing behind. The C library comes first if a library of the
+ * program's is opened late, or if a library of its libraries wants the runtime. Then the C library answers. */
 static void *look_behind(const char *name)
 {
     void *function = dlsym(RTLD_NEXT, name), *library;

@@ -20,7 +20,7 @@
  *
  * What is here and why not less: all functions of the C library that set or tell state of the calling kernel thread,
  * and all that make a kernel thread or a process.
- * `syscall` is judged by the number: what is known to be the process's or nobody's goes straight on, everything else
+ * `syscall` is judged by the number: what is known to be the process's or no thread's goes straight on, everything else
  * is taken for a thread's. Not here: siglongjmp, which sets the mask to what it was on the same thread; kernel threads'
  * masks differ where the program has set them. */
 #ifndef PS_CALLS_H

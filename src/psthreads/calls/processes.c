@@ -93,8 +93,8 @@ VERSIONS(ptrace, "GLIBC_2.2.5");
 /* --- kernel threads that begin --- */
 
 /* Kernel threads begin with what their maker's kernel thread has. The runtime's own starts do not count
- * (os_thread_is_starting). They are linked to the C library's default version, and this is not the default. So the
- * dynamic linker resolves them like the program's calls, and a library that stands before both sees all of them. */
+ * (os_thread_is_starting). The starts are linked to the C library's default version, and this is not the default. So
+ * the dynamic linker resolves them like the program's calls, and a library that stands before both sees all of them. */
 #define HIDDEN_VERSION(name, node) __asm__(".symver answer_" #name "," #name "@" node)
 #define ANSWER_START(node, type, name, parameters, arguments)                                                         \
     ANSWER_AS(if (PS_UNLIKELY(uth_tls_current() != NULL) && !os_thread_is_starting()) ps_promote(), , HIDDEN_VERSION, \
