@@ -11,7 +11,7 @@ enum {
     ORT_ALLOCATOR_DEFAULT = 1,
     ORT_ALLOCATOR_PINNED = 200,       /* GCC's ompx_gnu_pinned_mem_alloc */
     ORT_ALLOCATOR_MANAGED,            /* ompx_gnu_managed_mem_alloc: devices', here as the default one */
-    ORT_ALLOCATOR_RESERVED_MAX = 4095 /* no address; numbers that nobody has said yet are as the default one */
+    ORT_ALLOCATOR_RESERVED_MAX = 4095 /* no address; numbers that were not said yet are as the default one */
 };
 enum { ORT_MEMSPACE_DEFAULT, ORT_MEMSPACE_LARGE_CAP, ORT_MEMSPACE_CONST, ORT_MEMSPACE_HIGH_BW, ORT_MEMSPACE_LOW_LAT };
 enum {

@@ -19,7 +19,7 @@
  *   state     the word      written by                                   a thief that reads it
  *   EMPTY     first == end  the member, or the taker of the last chunk   goes on to the next holder
  *   CLAIMING  first > end   the member alone, while EMPTY                waits: the member is about to claim or to rob,
- *                                                                        and waits for nobody meanwhile
+ *                                                                        and waits for no other meanwhile
  *   HELD      first < end   the member alone, while CLAIMING             may rob
  * While the word is HELD, the owner raises `first` by an addition (a compare-and-swap would wait for the word's load).
  * Thieves lower `end` by compare-and-swap. Both go on until the word is EMPTY. A thief may come between the owner's
@@ -39,8 +39,8 @@
  *   last                        the member that begins the last chunk: exchange    -
  *
  * A member that finds `next` used up looks at the words of all holders, and takes the latter half of the chunks that it
- * finds (rounded up). It begins the first of these and holds the others itself. If it finds nothing, saw no CLAIMING,
- * and `moves` did not change meanwhile, then all chunks but the loop's last have begun.
+ * finds (rounded up). The member begins the first of these and holds the others itself. If it finds nothing, saw no
+ * CLAIMING, and `moves` did not change meanwhile, then all chunks but the loop's last have begun.
  * The last chunk is no part of a batch. The first member that finds nothing else gets the last chunk, and runs nothing
  * after it. Compiled code copies lastprivate variables from the member that has run the last chunk, as it left them.
  *
@@ -61,8 +61,8 @@
  * held by member A, which is in another chunk. Let the bodies of both wait for c. Where chunks begin in order, c has
  * begun before c', and ends. Here all members are in their bodies. A body is a part of the compiled region, between two
  * calls of ours, and no function. So no other member can run c, and neither A nor B can be taken out of the body that
- * it has begun. So chunks must begin in order on all members, and each beginning must see the one before. That takes
- * one line which moves from processor to processor, as claiming one by one does.
+ * it has begun. So chunks must begin in order on all members, and each beginning must see the one before. Such an order
+ * takes one line which moves from processor to processor, as claiming one by one does.
  *
  * Ordering: every reader of a word acquires it. HELD and EMPTY are released. A robbery does both: the thief reads the
  * base before its swap, and the owner acquires that swap before it writes the base anew. `next` is acquired by claims
@@ -71,9 +71,9 @@
  * robbery costs four atomic operations and three lines. The end of a loop without batches costs two loads more, and an
  * exchange for its last chunk.
  * Failures: none.
- * Rejected: larger claims that nobody may split (guided, in effect): a long body holds up the chunks behind it. A share
- * for each member from the start (libomp's static_steal): what waits for the iteration before then waits for whole
- * shares, and idle members rob from the first. OpenMP 5.2 section 11.5.3 and its nonmonotonic modifier. Model:
+ * Rejected: larger claims that no member may split (guided, in effect): a long body holds up the chunks behind it. A
+ * share for each member from the start (libomp's static_steal): what waits for the iteration before then waits for
+ * whole shares, and idle members rob from the first. OpenMP 5.2 section 11.5.3 and its nonmonotonic modifier. Model:
  * tests/models/batch.pml. */
 #ifndef PS_ORT_BATCH_H
 #define PS_ORT_BATCH_H
@@ -138,7 +138,7 @@ static inline void ort_batch_drop(struct ort_batch *own)
         ort_batch_drop_slow(own);
 }
 
-/* After a cancelled region: nobody holds anything. */
+/* After a cancelled region: no member holds anything. */
 void ort_batch_reset(struct ort_team *team);
 
 /* While the runtime starts: the cycle counter is compared with the time from here on. */

@@ -23,11 +23,11 @@
  * mutexinoutset: tasks of such a set exclude each other and their order is free; taking them in the order of creation
  * is one such order.
  *
- * States of a node: linking (missing has LINKING more, so that nobody makes it ready before its parent has gone through
- * the list) -> waiting (missing > 0) -> ready -> finished. While a node is linking its predecessors are counted in
- * `linked`. The subtraction that ends the state takes LINKING off and puts the predecessors on. No other thread knows a
- * node without predecessors, so it needs no subtraction. Lifetime: refs counts the task (or the waiter) and, as one,
- * all places in the table, which the parent counts in `held`.
+ * States of a node: linking (missing has LINKING more, so that no task makes it ready before its parent has gone
+ * through the list) -> waiting (missing > 0) -> ready -> finished. While a node is linking its predecessors are counted
+ * in `linked`. The subtraction that ends the state takes LINKING off and puts the predecessors on. No other thread
+ * knows a node without predecessors, so it needs no subtraction. Lifetime: refs counts the task (or the waiter) and, as
+ * one, all places in the table, which the parent counts in `held`.
  *
  * Shared fields    written by                                read by
  *   missing        the parent (once), finishers (subtract)   the thread that brings it to zero, the waiter
@@ -131,7 +131,7 @@ static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node 
 /* All places that the node has are linked. True: it misses none, or no more. */
 static bool end_linking(struct ort_depend_node *node)
 {
-    if (node->linked == 0) { /* nobody else knows it */
+    if (node->linked == 0) { /* no other thread knows it */
         ps_store_relaxed(&node->missing, 0);
         return true;
     }

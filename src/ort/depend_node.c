@@ -55,7 +55,7 @@ static void satisfy_node(struct ort_thread *thread, struct ort_depend_node *node
     }
 }
 
-/* In a replay, whose nodes stay: nobody adds successors, and their tasks may come later, but before their maker's own
+/* In a replay, whose nodes stay: no task adds successors, and their tasks may come later, but before their maker's own
  * decrement. */
 static PS_NOINLINE void complete_replayed(struct ort_thread *thread, struct ort_depend_node *node)
 {

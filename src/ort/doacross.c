@@ -8,9 +8,9 @@
  * A member that waits long sleeps on the cell's count of posts. The member cannot sleep on the position: that has 64
  * bits, and two positions posted one after the other may have the same low 32. A poster writes the position [1], then
  * the count [2], then wakes. A waiter reads the count [3], then the position [4], and sleeps only while the count is
- * what [3] saw. Either [3] saw [2], then [4] sees [1] (release, acquire); or the count has changed, and nobody sleeps
- * on the old one. (The count goes round after 2^32 posts: a thread would have to be held between [3] and its sleep for
- * exactly that many posts of one chunk.)
+ * what [3] saw. Either [3] saw [2], then [4] sees [1] (release, acquire); or the count has changed, and no member
+ * sleeps on the old one. (The count goes round after 2^32 posts: a thread would have to be held between [3] and its
+ * sleep for exactly that many posts of one chunk.)
  * Failures: no memory for the cells: aborts with one line.
  * Rejected: a cell for each iteration. A shift-and-or instead of the multiplication (libgomp's): it needs a second
  * representation where the bits do not suffice. The product of the counts always fits, or the loop would never end.

@@ -124,7 +124,7 @@ static void read_int(const char *name, long min, long max, long *out, const char
 }
 
 static bool nthreads_given;
-static unsigned *nthreads; /* kept: one element's rest begins behind it, where nobody that looks for leaks finds it */
+static unsigned *nthreads; /* kept: one element's rest begins behind it, where no search for leaks finds it */
 
 /* What the text says, into the ICVs; false: it cannot be read. A level that is to have the number of processors gets it
  * in ort_env_finish. */

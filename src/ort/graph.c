@@ -95,7 +95,7 @@ static struct ort_graph_play *new_play(struct ort_graph *graph)
 struct ort_graph_play *ort_graph_start(struct ort_thread *thread, struct ort_graph *graph)
 {
     struct ort_graph_play *play = ps_xchg_acquire(&graph->spare, NULL);
-    bool edges = graph->first[graph->n] != 0; /* else nobody looks at a node */
+    bool edges = graph->first[graph->n] != 0; /* else no code looks at a node */
     if (!play && !(play = new_play(graph)))
         return NULL;
     for (unsigned i = 0; edges && i < graph->n; i++) {

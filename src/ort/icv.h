@@ -30,7 +30,7 @@ enum ort_bind {
     ORT_BIND_SPREAD = 4
 };
 
-/* omp_sched_t's values without the modifier, and libomp's one more. UNSET: nobody has said anything, and the ABI's
+/* omp_sched_t's values without the modifier, and libomp's one more. UNSET: nothing was said, and the ABI's
  * default holds: dynamic for programs linked to libgomp, static for those linked to libomp. */
 enum ort_sched {
     ORT_SCHED_UNSET = 0,

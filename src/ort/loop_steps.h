@@ -49,7 +49,7 @@ static PS_ALWAYS_INLINE bool ort_next_plain_guided(struct ort_workshare *ws, con
     return true;
 }
 
-/* The claim of a loop by batches, had nobody else claimed since the member's last one (loop.alone). False: what it got
+/* The claim of a loop by batches, had no other member claimed since its last one (loop.alone). False: what it got
  * is not before the loop's last chunk; ort_batch_used_up is next. */
 static PS_ALWAYS_INLINE bool ort_claim_alone(struct ort_loop *loop, struct ort_batch *own,
                                              const struct ort_loop_desc *d, uint64_t *lo)

@@ -38,8 +38,8 @@
 /* More members than this no region gets. */
 #define ORT_THREADS_MAX (1u << 20)
 
-/* Set in the loader: is told of the number of virtual processors when the first OpenMP thread appears. NULL: nobody
- * is. */
+/* Set in the loader: is told of the number of virtual processors when the first OpenMP thread appears. NULL: it is
+ * told to none. */
 extern void (*ort_started)(unsigned num_vps);
 
 /* What the members of one contention group share: the threads under one root. */
@@ -145,7 +145,7 @@ struct ort_team {
 #endif
     struct ort_tool_team tool;
     _Atomic uint32_t begun; /* (shared) members that have begun; counted under a thread sanitizer alone (team.c) */
-    /* (shared) number of the next single construct nobody has taken yet: compare-and-swap by members. */
+    /* (shared) number of the next single construct that is not taken yet: compare-and-swap by members. */
     PS_LINE_ALIGNED _Atomic uint32_t single;
     /* (shared) written by the member that executes single copyprivate, read by the others behind a barrier. */
     void *copyprivate;
@@ -173,7 +173,7 @@ static inline struct ort_thread *ort_member(struct ort_team *team, unsigned i)
 
 /* What a member needs for tasks, and for loops other than those that compilers divide inline. Apart, it stands behind
  * the first use: `make` gets it near t, or ends the program with one line. t is the caller's, but in
- * _or_none: NULL, of which ort_absent tells, where t has made none; anybody asks. */
+ * _or_none: NULL, of which ort_absent tells, where t has made none; any thread asks. */
 #if ORT_MEMBERS_APART
 struct ort_in_loops {
     struct ort_loop loop;
@@ -187,7 +187,7 @@ void ort_member_bare(struct ort_thread *t);
 static inline struct ort_task_member *ort_tasks_or_none(struct ort_thread *t) { return ps_load_acquire(&t->tasks); }
 static inline struct ort_task_member *ort_tasks(struct ort_thread *t)
 {
-    struct ort_task_member *own = *(struct ort_task_member **)&t->tasks; /* nobody else writes it */
+    struct ort_task_member *own = *(struct ort_task_member **)&t->tasks; /* no other thread writes it */
     return PS_LIKELY(own != NULL) ? own : ort_tasks_make(t);
 }
 static inline struct ort_in_loops *ort_in_loops(struct ort_thread *t)
@@ -398,7 +398,7 @@ unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads);
 void ort_teams(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit);
 /* The same for num_threads teams at once, as far as there are threads for them. */
 void ort_league(const struct ort_parallel *teams, unsigned thread_limit);
-/* The region that nobody sees, whose members run a league's teams. */
+/* The hidden region whose members run a league's teams. */
 bool ort_is_league(const struct ort_team *team);
 /* t is the initial thread of one of several teams that run at once: what it shares with the others is not its own. */
 static inline bool ort_beside_teams(const struct ort_thread *t)

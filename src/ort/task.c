@@ -50,7 +50,7 @@ void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv)
     t->flags = ps_load_relaxed(&ort_implicit_flags);
     t->owner = thread;
     t->count.own = 0;
-    *(int64_t *)&t->count.others = 0; /* nobody else knows it yet */
+    *(int64_t *)&t->count.others = 0; /* no other thread knows it yet */
     thread->task = t;
 }
 
@@ -82,7 +82,7 @@ void ort_task_team_end(struct ort_team *team)
         ee_yield();
     if (PS_LIKELY(!ps_load_relaxed(&q->used) && !ort_settings.cancellation))
         return;
-    if (ps_load_relaxed(&q->unfenced)) /* in the next region nobody will have said that it makes tasks */
+    if (ps_load_relaxed(&q->unfenced)) /* in the next region no member will have said that it makes tasks */
         for (unsigned i = 0; i < team->n; i++) {
             struct ort_task_member *its = ort_tasks_or_none(ort_member(team, i));
             if (!ort_absent(its))
@@ -93,7 +93,7 @@ void ort_task_team_end(struct ort_team *team)
     ps_store_relaxed(&q->cancelled, 0);
     ps_store_relaxed(&q->loop_cancelled, 0);
     ps_store_relaxed(&q->barrier_arrived, 0);
-    while (ps_list_pop_front(&q->free) != NULL) /* nobody else is in the team any more */
+    while (ps_list_pop_front(&q->free) != NULL) /* no other member is in the team any more */
         continue;
     ps_store_relaxed(&q->takers, 0);
     q->coming = false;

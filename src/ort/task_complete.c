@@ -124,7 +124,7 @@ static bool event_has_come(struct ort_task *t)
     int64_t own = t->count.own;
     t->flags |= ORT_TASK_MERGED | ORT_TASK_SPECIAL;
     ps_add_relaxed(&t->count.others, own + ORT_COUNT_LIVE);
-    return ps_or_acq_rel(&t->event, ORT_EVENT_BODY_DONE) == ORT_EVENT_FULFILLED; /* and nobody holds it */
+    return ps_or_acq_rel(&t->event, ORT_EVENT_BODY_DONE) == ORT_EVENT_FULFILLED; /* and no layer holds it */
 }
 
 void ort_task_hold(struct ort_task *t)

@@ -17,7 +17,7 @@
  * tasks are run until a descriptor comes free. Where no task is ready either, the runtime aborts with one line: there
  * is nothing left to go on with.
  * Cost: about 60 instructions a task on the fast path. A child made and run by the same member: no read-modify-write
- * and no fence while nobody steals from the member (deque.h); else the fence behind the push, and the pop's.
+ * and no fence while no thread steals from the member (deque.h); else the fence behind the push, and the pop's.
  * Rejected: the fast path as special cases within the slow one. Each test costs every task an instruction or two and a
  * branch; together the tests were half of a task's 440 instructions. */
 #include "task_steps.h"

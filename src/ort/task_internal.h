@@ -68,7 +68,8 @@ bool ort_task_any(struct ort_team *team);
 bool ort_task_ask(struct ort_team *team);
 /* One task that the member may run now, taken; NULL: none found. */
 struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within);
-/* t is ready to run. thread: the caller, a member of t's team whose running task is t's ancestor, or NULL: anybody. */
+/* t is ready to run. thread: the caller, a member of t's team whose running task is t's ancestor, or NULL: any
+ * thread. */
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t);
 /* The same for one that the caller has put into its deque: the part that comes after. */
 void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_task *t);

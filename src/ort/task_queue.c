@@ -8,7 +8,7 @@
  *
  * Where ready tasks stand. Each member has a deque: it pushes and pops at the bottom, teammates steal at the top. Each
  * team has one list more, under a lock: the *priority queue*. The priority queue holds the tasks that must not go into
- * a deque. These are tasks with a priority (taken in its order, before anything else), tasks readied by a thread
+ * a deque. Such tasks are: tasks with a priority (taken in its order, before anything else), tasks readied by a thread
  * outside of the team, and tasks for which the deque had no memory.
  *
  * Rejected: a deque for each carrier. A carrier's deque would mix the tasks of all teams that pass there, and a member
@@ -475,7 +475,7 @@ PS_NOINLINE static void enqueue_from_outside(struct ort_team *team, struct ort_t
     ps_spin_unlock(&q->lock);
 }
 
-/* t may be taken by anybody by now, and gone: its memory is a task's still. */
+/* t may be taken by any member by now, and gone: its memory is a task's still. */
 static void tell(struct ort_team *team, struct ort_task *t)
 {
     if (PS_UNLIKELY(!ps_load_relaxed(&team->tasks.used)) && team->n > 1)

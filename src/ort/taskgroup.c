@@ -4,7 +4,8 @@
  * Callers: the task's member. Groups nest; a task inherits its creator's innermost one, for reductions and
  * cancellation. Only children of the task that opened the group are counted, each until the subtree below it is
  * complete. Deeper tasks of the group do not touch the count. So a recursion inside of a group has no shared counter.
- * Shared fields: count as in task.h (own: the member of the opening task); cancelled: anybody; the rest: that member.
+ * Shared fields: count as in task.h (own: the member of the opening task); cancelled: any thread; the rest: that
+ * member.
  * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a malloc and a free. OpenMP 5.2 section
  * 15.4. */
 #include "task_internal.h"

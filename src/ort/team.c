@@ -9,9 +9,9 @@
  * gets, where they belong, its level and ICVs depend on the clauses, on the opening task's ICVs and on the region
  * around it. The region around it is one number, its shape, which changes whenever anything in that region may have
  * changed. So a comparison of four words tells that all is as it was, and nothing is computed again. A shape is relied
- * upon (within) only where the ICVs' address stands for their values. That holds where the opening task is implicit and
- * the ICVs are not its own: a task's own ICVs may be gone, and another task's stand at their address. An initial
- * thread's own ICVs last, and are relied upon too. ort_icv_write forgets the shape.
+ * upon (within) only where the ICVs' address stands for their values. The address does so where the opening task is
+ * implicit and the ICVs are not its own: a task's own ICVs may be gone, and another task's stand at their address. An
+ * initial thread's own ICVs last, and are relied upon too. ort_icv_write forgets the shape.
  * A member begins by taking its counters from the team (ort_member_begin) and ends when the explicit tasks below it
  * have (task.h).
  * Cost: the parent writes about three lines of its own team; nothing is done for each member.

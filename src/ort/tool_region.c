@@ -71,7 +71,7 @@ void ort_tool_team_ends(struct ort_team *team)
     struct ort_thread *parent = team->parent;
     unsigned n = 1;
     if (parent == NULL || ee_local() != parent || parent->open != NULL)
-        return; /* not the parent's entity: nobody can run its members */
+        return; /* not the parent's entity: no entity can run its members */
     for (unsigned i = 1; i < team->n_max; i++)
         if (team->threads[i].tool.begun)
             n = i + 1;

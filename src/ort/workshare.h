@@ -85,7 +85,7 @@ struct ort_workshare {
 struct ort_loop {
     struct ort_workshare *ws; /* NULL: a static loop without a slot */
     bool has_chunk;           /* on the line of ws: each region's begin writes both */
-    bool alone; /* in a loop by batches only: nobody else has claimed between the member's last two claims */
+    bool alone;               /* in a loop by batches only: no other has claimed between the member's last two claims */
     const struct ort_loop_desc *desc; /* the slot's or `own` */
     struct ort_loop_desc own;
     uint64_t trip;   /* static: number of the next chunk of this member */
@@ -112,7 +112,7 @@ void ort_ws_begin_in(struct ort_thread *t);
 void ort_ws_fini(struct ort_team *team);
 /* The parent, no region open: all slots FREE for the constructs from `base` on. */
 void ort_ws_reset(struct ort_team *team, uint32_t base);
-/* Zeroed slots that nobody knows yet: FREE for the first constructs. */
+/* Zeroed slots that no member knows yet: FREE for the first constructs. */
 void ort_ws_open(struct ort_workshare *ring);
 
 /* Between this room's modules. The first member, or the parent: what the slot hands out. */
