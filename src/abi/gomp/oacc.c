@@ -5,7 +5,7 @@
  * without offload devices does the same.
  * Does not: profiling: call-backs are accepted and never called. Asking for another device ends the program with a
  * line, as in libgomp.
- * Callers: anybody, on any stack. No shared state.
+ * Callers: any thread, on any stack. No shared state.
  * OpenACC 2.6 chapter 3; libgomp's manual, chapter "OpenACC Runtime Library Routines". */
 #include <stdio.h>
 #include <stdlib.h>

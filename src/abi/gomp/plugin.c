@@ -2,7 +2,7 @@
  * device; a process that brings one along all the same finds each symbol.
  *
  * Memory and messages behave as libgomp's. A device's own threads and queues do not exist. Some calls about them say
- * nothing (a profiling event without listeners, thread data of nobody). The others end the program with one line: a
+ * nothing (a profiling event without listeners, thread data of no thread). The others end the program with one line: a
  * plug-in that calls them believes it was given work, which it was not. No shared state. Source: libgomp-plugin.h of
  * GCC 12 and of its trunk. */
 #include <stdarg.h>

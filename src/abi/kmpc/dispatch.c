@@ -126,7 +126,7 @@ static PS_NOINLINE void start_otherwise(const struct kmpc_location *at, const ch
         chunk = s.vectors ? chunk : 0;
     }
     if (s.sched == ORT_SCHED_GUIDED && t->team->n == 1 && !s.ordered && !s.vectors) {
-        s.sched = ORT_SCHED_STATIC; /* one chunk: nobody else would take what is left */
+        s.sched = ORT_SCHED_STATIC; /* one chunk: no other member would take what is left */
         chunk = 0;
     }
     uint64_t unit = 1, of_unit = 0;

@@ -68,7 +68,8 @@ static bool kmpc_position_number(const struct kmpc_doacross *d, const int64_t *p
     return true;
 }
 
-/* The iteration at a position, and the nest that it is in; NULL: nobody posts it or waits for it. post: for a tool. */
+/* The iteration at a position, and the nest that it is in; NULL: no member posts it or waits for it. post: for a
+ * tool. */
 static struct ort_nest *doacross_iteration(const int64_t *position, bool post, uint64_t *number)
 {
     const struct kmpc_doacross *d = kmpc_thread(ort_self())->doacross;

@@ -102,7 +102,7 @@ static void limit_threads(unsigned limit)
         ort_settings.initial.thread_limit = limit;
 }
 
-/* By this ABI's entry points, not by a limit in ICVs: other initial threads may have copies of those, which nobody
+/* By this ABI's entry points, not by a limit in ICVs: other initial threads may have copies of those, which no call
  * could put back. Only KMP_LIBRARY itself limits the threads too, before there are any, for what GCC has compiled. */
 static unsigned limit_unless_serial; /* 0: KMP_LIBRARY did not limit them */
 void kmpc_serial(bool on)

@@ -19,8 +19,8 @@
  *
  * Rejected: combining in a tree always (libomp's choice for more than four threads). A member that hands its copy up
  * must wait until the copy has been read, and a wait costs a switch where threads share processors; the lock's critical
- * section is some additions. Rejected: a tree in the ordered way. It needs a barrier for each level, and one member's
- * additions are as many as under the lock. */
+ * section is some additions. Rejected: a tree in the ordered way. A tree needs a barrier for each level, and one
+ * member's additions are as many as under the lock. */
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "lock.h"

@@ -37,7 +37,7 @@ static PS_ALWAYS_INLINE struct kmpc_task_head *fill(struct ort_thread *t, struct
     head->shareds_bytes = shareds;
     head->task.routine = routine;
     head->task.part_id = 0;
-    head->task.shareds = (char *)&head->task + at; /* where there are none, nobody looks */
+    head->task.shareds = (char *)&head->task + at; /* where there are none, no code looks */
     return head;
 }
 

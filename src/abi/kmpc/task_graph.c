@@ -213,7 +213,7 @@ static bool find_order(struct ort_thread *t, struct graph *g)
     return g->order != NULL;
 }
 
-/* Nobody will replay it; what tasks may still name (reductions) stays. */
+/* The graph will not be replayed; what tasks may still name (reductions) stays. */
 static void forget(struct graph *g)
 {
     for (unsigned i = 0; i < g->n; i++)

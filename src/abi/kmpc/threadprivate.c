@@ -25,7 +25,7 @@ struct variable {
     void *(*construct_array)(void *, size_t);
     void *(*construct_copy_array)(void *, void *, size_t);
     void (*destroy_array)(void *, size_t);
-    void *bytes; /* what it began with; NULL: nobody has asked yet */
+    void *bytes; /* what it began with; NULL: not asked for yet */
 };
 
 struct kmpc_threadprivate {

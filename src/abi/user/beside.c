@@ -2,13 +2,13 @@
  * vps, replaced: libgomp.so.1 (path)". A process without OpenMP threads says so at its end. Also at the end: which
  * other OpenMP runtimes were loaded, and whether calls of their users came here.
  *
- * psrun names what it replaces before it starts a program. It cannot know what the program loads later: each wheel of
- * Python has a copy of libgomp with a name of its own. Such a copy is loaded all the same; what counts is whose entry
- * points the dynamic linker finds first. Does not see a library that was loaded to search itself first (RTLD_DEEPBIND),
- * nor what was unloaded before the end. Runtimes are known by their file's name, as threadpoolctl does. Called by the
- * dynamic linker, once; no shared field; a process that ends by _exit (a forked worker) says nothing. The dynamic
- * linker is asked directly: the end of a process needs its lock in any case.
- * Cost: a look at one environment variable where nobody asked. */
+ * psrun names what it replaces before it starts a program. psrun cannot know what the program loads later: each wheel
+ * of Python has a copy of libgomp with a name of its own. Such a copy is loaded all the same; what counts is whose
+ * entry points the dynamic linker finds first. Does not see a library that was loaded to search itself first
+ * (RTLD_DEEPBIND), nor what was unloaded before the end. Runtimes are known by their file's name, as threadpoolctl
+ * does. Called by the dynamic linker, once; no shared field; a process that ends by _exit (a forked worker) says
+ * nothing. The dynamic linker is asked directly: the end of a process needs its lock in any case.
+ * Cost: a look at one environment variable where no program asked. */
 #include "user.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* Where no library is loaded, nobody has a routine by chance (../by_chance.c). */
+/* Where no library is loaded, none has a routine by chance (../by_chance.c). */
 #include "by_chance.h"
 
 bool user_preloaded;
