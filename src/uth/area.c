@@ -10,7 +10,7 @@
  * which is never cleared, and from then on the pages are not looked at again.
  *
  * Callers: any kernel thread, while something below keeps the stack from being given back. Failures: false. Cost: two
- * system calls where nobody has used an area of the stack yet.
+ * system calls where no thread has used an area of the stack yet.
  * Rejected: memory of its own (a collector looks at all between the handler's stack pointer and the stack's bottom).
  * Rejected: to stop the thread above (the handler may wait for that thread). */
 #include "uth.h"

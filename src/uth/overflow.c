@@ -22,7 +22,7 @@
 #include <sys/auxv.h>
 
 /* Beyond the signal frame itself. Formatting one line takes some kilobytes. Handlers of the program's with SA_ONSTACK
- * run here too, in threads that have set no such stack; they would have a thread's stack. Pages that nobody touches
+ * run here too, in threads that have set no such stack; they would have a thread's stack. Pages that are not touched
  * cost nothing. */
 #define HANDLER_BYTES ((size_t)256 * 1024)
 

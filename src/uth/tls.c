@@ -406,8 +406,8 @@ static PS_ALWAYS_INLINE struct uth_tls *get_block(struct uth_tls_near *near, int
     }
     if (tls == NULL)
         return NULL;
-    /* Emptied and not used: the block was given back unentered. It had the malloc state of its last thread, and a fork
-     * lost that state. */
+    /* Emptied and not used: the block was given back unentered. The block had the malloc state of its last thread, and
+     * a fork lost that state. */
     if (tls->used || tls->emptied)
         renew(tls, now);
     while (looked_at_more(now)) {

@@ -190,7 +190,7 @@ static inline bool uth_tls_enter_again(struct uth_tls *tls, const void *carrier,
     return true;
 }
 /* Whether this carrier, on this stack, may enter the block by the thread pointer's write alone. So it is where the
- * carrier was the last to enter the block, on this stack, has said so since (uth_tls_keep_at_hand), and nobody has
+ * carrier was the last to enter the block, on this stack, has said so since (uth_tls_keep_at_hand), and no thread has
  * taken that back. Then nothing else about the block need be looked at. */
 static inline bool uth_tls_at_hand(const struct uth_tls *tls, const void *carrier, const void *stack)
 {
@@ -208,7 +208,7 @@ inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
 void uth_tls_keep_at_hand(struct uth_tls *tls);
 /* Takes it back. Any kernel thread. */
 void uth_tls_not_at_hand(struct uth_tls *tls);
-/* The same, and nobody may enter the block again as it was: uth_tls_enter_again is false. Any kernel thread. */
+/* The same, and no thread may enter the block again as it was: uth_tls_enter_again is false. Any kernel thread. */
 void uth_tls_take_away(struct uth_tls *tls);
 /* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the
  * program's code] */
@@ -222,7 +222,7 @@ void uth_tls_trim(void);
 extern _Atomic bool uth_tls_missing;
 #endif
 /* How likely it is that a thread asks for the bounds of its stack. MAYBE: an object wants pthread_getattr_np, or
- * somebody has called it. Never less than before; NOT where nobody answers it (blocks without numbers). The upper
+ * a thread has called it. Never less than before; NOT where no code answers it (blocks without numbers). The upper
  * room's unit is regions of a team (own_stack.h). */
 #ifndef __cplusplus
 enum { UTH_TLS_ASKS_NOT = 0, UTH_TLS_ASKS_MAYBE = 1000 };

@@ -226,7 +226,8 @@ out:
 }
 
 #if __GLIBC_PREREQ(2, 35)
-/* Without the dynamic linker's lock: in a forked child it may be nobody's, and then os_objects_visit does not ask. */
+/* Without the dynamic linker's lock: in a forked child no thread may hold it, and then os_objects_visit does not
+ * ask. */
 static void find_libc_by_address(struct uth_tls_layout *l)
 {
     const uint32_t *offset_at = uth_tls_symbol("_thread_db_link_map_l_tls_offset");

@@ -358,7 +358,7 @@ static const struct r_debug_extended *next_space(const struct r_debug_extended *
 #endif
 }
 
-/* Objects of other namespaces are visited by nobody (dl_iterate_phdr). Their program headers are where a shared object
+/* Objects of other namespaces are visited by no call (dl_iterate_phdr). Their program headers are where a shared object
  * has them, behind the header that its memory begins with. */
 static void collect_other_namespaces(struct collection *c)
 {

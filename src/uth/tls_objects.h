@@ -17,9 +17,9 @@ bool uth_tls_objects_same(unsigned long long loaded);
 bool uth_tls_objects_watched(void);
 /* That number was just given by uth_tls_objects_loaded. One caller at a time. */
 void uth_tls_objects_watch(unsigned long long loaded);
-/* Whether an object other than the C library and the runtime itself needs blocks. It does if it has thread-local
- * storage, or uses what the C library keeps for each thread: pthread_self, keys, uselocale, and errno where it has
- * OpenMP constructs. */
+/* Whether an object other than the C library and the runtime itself needs blocks. An object needs blocks if it has
+ * thread-local storage, or uses what the C library keeps for each thread: pthread_self, keys, uselocale, and errno
+ * where it has OpenMP constructs. */
 bool uth_tls_objects_wanted(void);
 /* Whether the program itself has thread-local variables of its own: some, and they are not those of the library of
  * which `library` is an address, linked into it. */

@@ -185,7 +185,7 @@ void uth_tls_end_opening(const struct uth_tls_known *known, const void *handle, 
     ps_spin_unlock(&uth_blocks.init_lock);
 }
 
-/* --- a block is tried before anybody relies on it --- */
+/* --- a block is tried before any thread relies on it --- */
 
 static __thread int probe = 12345;
 

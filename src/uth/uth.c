@@ -15,8 +15,8 @@
  * (uth_scarce) no cache keeps any: each that is not in use stands where every vp finds it.
  *
  * running: 1 from the switch to a uth until its context is saved again. The vp that switches to the uth writes 1
- * (relaxed: this vp owns the uth, and nobody looks before it is published again). uth_switched writes 0 (release). The
- * acquire in uth_saved_soon pairs with this: what ran before the save happens before what resumes it.
+ * (relaxed: this vp owns the uth, and no other looks before it is published again). uth_switched writes 0 (release).
+ * The acquire in uth_saved_soon pairs with this: what ran before the save happens before what resumes it.
  *
  * Registry: a slot is taken by compare-and-swap (release: the uth is whole) and emptied by its owner (release) before
  * the stack is unmapped. `used` counts them roughly and is where the search for a free one begins. No lock here either.

@@ -89,7 +89,7 @@ struct uth_area {
 };
 bool uth_area_take(struct uth *u, struct uth_area *area);
 void uth_area_put(const struct uth_area *area);
-/* u's stack has so many bytes from `low` on. The owner of an adopted one; before anybody takes an area. */
+/* u's stack has so many bytes from `low` on. The owner of an adopted one; before any caller takes an area. */
 void uth_areas_at(struct uth *u, uintptr_t low, size_t stack_bytes);
 
 /* (Re-)initialises u so that the first switch to it starts entry(transfer, arg) on an empty stack. u does not run.
@@ -100,7 +100,7 @@ int uth_start(struct uth *u, cpu_entry_fn *entry, void *arg);
 int uth_adopt(struct uth *u);
 void uth_release(struct uth *u);
 
-/* Leaves `from` (the caller's), continues `to` (not running, nobody else's); `transfer` comes out there. `dying`: from
+/* Leaves `from` (the caller's), continues `to` (not running, no other vp's); `transfer` comes out there. `dying`: from
  * will not be resumed as it is now (it is put or restarted next). The other side must call uth_switched(from) first
  * thing: a resumed context gets (transfer) as result of uth_switch, a new one as its entry's argument. */
 static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying);
