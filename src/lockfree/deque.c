@@ -53,7 +53,7 @@ bool ps_deque_calm_owner(struct ps_deque *d)
 
 void ps_deque_unfence_owner(struct ps_deque *d)
 {
-    /* From FENCED nobody else leads anywhere. */
+    /* From FENCED no other thread leads anywhere. */
     ps_store_relaxed(&d->watch, ps_load_relaxed(&d->watch) + PS_DEQUE_TURN + PS_DEQUE_UNFENCED);
     ps_fence_seq();
 }

@@ -1,11 +1,11 @@
 /* Work-stealing deque of pointers (Chase and Lev 2005, with the memory orders of Le, Pop, Cohen and Zappa Nardelli
  * 2013).
  *
- * Does: one owner pushes and pops at the bottom, last in first out; anybody steals at the top, first in first out.
+ * Does: one owner pushes and pops at the bottom, last in first out; any thread steals at the top, first in first out.
  * Grows without bound. Does not: sleep, wake, know what the pointers are, insert from outside, or remove from the
  * middle (ready queues of threads need both and are lists under a lock instead). NULL cannot be pushed.
  * Callers: ps_deque_push, ps_deque_pop, ..._owner, init, fini: the owner alone. "Owner" is a role: it may pass from one
- * kernel thread to another, with a release/acquire between them. ps_deque_steal, ps_deque_seems_empty: anybody, the
+ * kernel thread to another, with a release/acquire between them. ps_deque_steal, ps_deque_seems_empty: any thread, the
  * owner too.
  *
  * States. Items stand at the indices top <= i < bottom of an endless array, of which the buffer holds slot i modulo its
@@ -22,7 +22,7 @@
  * that is about to sleep, first makes the deque fenced again. The word `watch` is a state and a number of turns:
  *   FENCED     Pops have the fence. Zeroed memory has this state.
  *              -> UNFENCED, in ps_deque_unfence_owner: turn + 1, then a fence.
- *   UNFENCED   Pops have no fence, and nobody may steal.
+ *   UNFENCED   Pops have no fence, and no thread may steal.
  *              -> ANNOUNCED, by a thief in ps_deque_fence: compare-and-swap.
  *   ANNOUNCED  Pops have the fence again, but a pop without it may still be under way.
  *              -> FENCED of the same turn, by compare-and-swap: by the owner at its next operation, behind a fence;
@@ -65,8 +65,8 @@
  *     late with its os_fence_all fails in its compare-and-swap. The word has the bits of a pointer. With 32 bits the
  *     number comes back after 2^30 turns, each of PS_DEQUE_CALM pushes or more; no thief is that late.
  *   Deviation from the 2013 paper, which has relaxed accesses and two fences: sequentially consistent accesses give the
- *     same guarantee. They need no fence in steal on x86-64, cost acquire loads and release stores on AArch64, and the
- *     thread sanitizer understands them.
+ *     same guarantee. Sequentially consistent accesses need no fence in steal on x86-64, cost acquire loads and release
+ *     stores on AArch64, and the thread sanitizer understands them.
  *
  * Retired buffers: a thief may hold an old buffer for as long as it likes, so they stay until ps_deque_fini. All of
  * them together are smaller than the one in use.
@@ -74,7 +74,7 @@
  * items (the thief that lost reads an item that may be stolen and freed).
  *
  * Rejected: thieves that ask the owner and wait for it to hand something over (a deque with a private end): an owner in
- * a long body answers nobody.
+ * a long body does not answer.
  *
  * Failures: os_fence_all refused: the thief waits for the owner's next operation, yielding. push answers false where it
  * has to grow and no memory is to be had; nothing has changed then. pop and steal cannot fail.
@@ -126,10 +126,10 @@ struct ps_deque {
     uint32_t calm;    /* owner: calls since that */
 };
 
-/* Gives all buffers back. Nobody may use the deque any more; items left in it are forgotten. */
+/* Gives all buffers back. No thread may use the deque any more; items left in it are forgotten. */
 void ps_deque_fini(struct ps_deque *d);
 
-/* Anybody. When it returns the deque is fenced, and what the owner has pushed or taken before is seen. */
+/* Any thread. When it returns the deque is fenced, and what the owner has pushed or taken before is seen. */
 void ps_deque_fence(struct ps_deque *d);
 static inline bool ps_deque_is_fenced(struct ps_deque *d)
 {
@@ -137,7 +137,7 @@ static inline bool ps_deque_is_fenced(struct ps_deque *d)
 }
 /* Owner only: the same, without help. */
 void ps_deque_fence_owner(struct ps_deque *d);
-/* Owner only, after a push: nobody looks for the item, nor sleeps for lack of it, without calling ps_deque_fence
+/* Owner only, after a push: no thread looks for the item, nor sleeps for lack of it, without calling ps_deque_fence
  * first. */
 static inline bool ps_deque_is_unfenced_owner(struct ps_deque *d)
 {
@@ -146,12 +146,12 @@ static inline bool ps_deque_is_unfenced_owner(struct ps_deque *d)
 }
 /* Owner only, to be called now and then: nothing was stolen lately, and os_fence_all is to be had. */
 bool ps_deque_calm_owner(struct ps_deque *d);
-/* Owner only, the deque not unfenced; a fence. Behind this call the owner looks whether anybody counts on finding what
+/* Owner only, the deque not unfenced; a fence. Behind this call the owner looks whether a thread counts on finding what
  * it pushes from here on. If so, it calls ps_deque_fence_owner. */
 void ps_deque_unfence_owner(struct ps_deque *d);
 
 /* Owner only: the index that the next push takes. Items from an index kept by the caller on are those pushed since.
- * Nobody else writes it: no atomic, which is a call where 64 bits are two words. */
+ * No other thread writes it: no atomic, which is a call where 64 bits are two words. */
 static inline int64_t ps_deque_bottom_owner(struct ps_deque *d) { return *(const int64_t *)&d->bottom; }
 
 /* Makes room for one more item: the first buffer, or twice the last. Part of push. */
@@ -246,7 +246,7 @@ static inline bool ps_deque_may_hold(struct ps_deque *d, const void *item)
     return top < bottom;
 }
 
-/* Anybody. The item that was pushed first, unless `accept` refuses it (accept NULL: any item will do). NULL in three
+/* Any thread. The item that was pushed first, unless `accept` refuses it (accept NULL: any item will do). NULL in three
  * cases: there is no item; another thief took it meanwhile; the owner became unfenced. A thief then goes on to the next
  * victim; a caller that must know which case it was asks ps_deque_seems_empty. accept may be shown an item that another
  * thief has taken meanwhile; its answer then counts for nothing (top has moved). So accept must not follow pointers
@@ -279,7 +279,7 @@ static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *i
 }
 static inline void *ps_deque_steal(struct ps_deque *d) { return ps_deque_steal_if(d, NULL, NULL); }
 
-/* Anybody; exact for an instant between call and return where the deque is fenced, and then sequentially consistent
+/* Any thread; exact for an instant between call and return where the deque is fenced, and then sequentially consistent
  * with pop and steal. */
 static inline bool ps_deque_seems_empty(struct ps_deque *d)
 {

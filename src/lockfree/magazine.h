@@ -15,7 +15,7 @@
  *                      loose there. The client makes a new piece where both are empty.
  * So an owner uses the depot's lock once for a batch of pieces that flow through its magazine.
  *
- * Callers: a magazine's owner alone, on any stack; the depot's functions anybody. Shared: the depot, under its lock;
+ * Callers: a magazine's owner alone, on any stack; the depot's functions any thread. Shared: the depot, under its lock;
  * num_batches and num_loose are looked at without it, as hints. Ordering: what an owner wrote into a piece happens
  * before what the next owner reads of it, by the lock. A forked child forgets what the depot had (ps_depot_forget): a
  * kernel thread that is gone may have held the lock.
@@ -72,7 +72,7 @@ void ps_magazine_spill(struct ps_magazine *m, struct ps_depot *depot, unsigned b
 /* All pieces go to the depot. */
 void ps_magazine_drain(struct ps_magazine *m, struct ps_depot *depot, unsigned batch);
 
-/* --- anybody --- */
+/* --- any thread --- */
 
 void ps_depot_give(struct ps_depot *depot, struct ps_piece *piece, unsigned batch);
 struct ps_piece *ps_depot_take(struct ps_depot *depot, unsigned batch);

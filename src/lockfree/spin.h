@@ -2,7 +2,7 @@
  *
  * Does: short critical sections between kernel threads. Does not: sleep, queue, count, or know user-level threads: a
  * holder must not switch to another context, and its section should be some tens of instructions.
- * Callers: anybody, on any stack; not from a signal handler that may have interrupted the holder.
+ * Callers: any thread, on any stack; not from a signal handler that may have interrupted the holder.
  * States: 0 free, 1 held. Written by the thread that takes it (exchange) and by the holder (release store); read by
  * waiters. ps_spin_lock_as stores a number of the caller's in place of 1, and takes a word with any other number to be
  * free. So a forked child, with a number of its own, gets a lock that a thread of the parent's held. The first exchange
