@@ -3,7 +3,7 @@
  * Does: keeps the list of waits; looks at each wait when a thread polls; readies threads that can go on. Does not:
  * complete requests.
  *
- * Three kinds of threads poll. First, a vp that finds no work, while it searches (psthreads/layer.h). That takes
+ * Three kinds of threads poll. First, a vp that finds no work, while it searches (psthreads/layer.h). Such a look takes
  * nothing from threads with work, and a message that comes while a vp is idle is seen at once. Second, a kernel thread
  * of this library's, the watcher, while no vp has looked for a while (all of them are busy, or they sleep). Between
  * looks the watcher sleeps a sixteenth of the time for which nothing has come, LEAST_NS at least and MOST_NS at most.
@@ -29,7 +29,7 @@
  * `polling`. A seq_cst fence stands between the two accesses on both sides.
  *
  * Errors: a look that fails counts as a yes: the thread then meets the error in its own call.
- * After fork: the child has no watcher and nobody waits in it. At exit and in MPI_Finalize polling is taken for
+ * After fork: the child has no watcher and no thread waits in it. At exit and in MPI_Finalize polling is taken for
  * good. */
 #include "mpi_layer.h"
 
@@ -205,7 +205,7 @@ static bool watcher_sleeps;
 static pthread_mutex_t watcher_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t watcher_wanted = PTHREAD_COND_INITIALIZER;
 
-/* Sleeps while nobody waits; else for the time, or until a task's requests are complete. True: nobody waited. */
+/* Sleeps while no thread waits; else for the time, or until a task's requests are complete. True: none waited. */
 static bool pause_watching(int64_t pause_ns)
 {
     struct timespec until;

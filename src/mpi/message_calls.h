@@ -107,7 +107,7 @@ PS_EXPORT int CALL(MPI_Sendrecv)(const void *out, COUNT outcount, MPI_Datatype o
         return error;
     int not_sent = MPI_OWN(CALL(MPI_Isend))(out, outcount, outtype, dest, outtag, comm, &send);
     return not_sent ? not_sent
-                    : finish_both(&to_come, &send, status); /* as MPI's own: then nobody waits for the receive */
+                    : finish_both(&to_come, &send, status); /* as MPI's own: then no thread waits for the receive */
 }
 
 PS_EXPORT int CALL(MPI_Sendrecv_replace)(void *buf, COUNT count, MPI_Datatype type, int dest, int outtag, int source,

@@ -54,7 +54,7 @@ void *mpi_own_late(struct mpi_own *own); /* ends the program where there is none
 #define MPI_OWN(name) MPI_OWN_NAMED(name)
 
 enum mpi_mode {
-    MPI_UNKNOWN,  /* nobody has called yet, or MPI is not initialized */
+    MPI_UNKNOWN,  /* no call has come yet, or MPI is not initialized */
     MPI_STRAIGHT, /* calls go to MPI as they are */
     MPI_AWARE,    /* MPI_THREAD_MULTIPLE, and not switched off */
 };
@@ -112,7 +112,7 @@ void mpi_watch(struct mpi_wait *wait);
 void mpi_start_watcher(void);
 /* Threads and tasks that wait. */
 unsigned mpi_waiting(void);
-/* Nobody polls from now on. */
+/* No thread polls from now on. */
 void mpi_stop_polling(void);
 /* tasks.c: requests of tasks are complete; the poller cannot do what is left, but the watcher can. */
 void mpi_wake_watcher(void);

@@ -1,5 +1,5 @@
-/* Processes that a program starts by MPI run under psrun too, as those that it starts by itself do. That is necessary:
- * a blocking collective call of such a process would not match the nonblocking one of a rank under psrun
+/* Processes that a program starts by MPI run under psrun too, as those that it starts by itself do. The processes need
+ * psrun: a blocking collective call of such a process would not match the nonblocking one of a rank under psrun
  * (collective.c).
  *
  * The launcher starts them with its own environment, not with the program's. So psrun is put before the command. The
@@ -22,7 +22,7 @@ static bool find_psrun(char path[PATH_MAX])
     char beside[PATH_MAX];
     Dl_info own;
     if (!preloaded || !strstr(preloaded, "/libpsthreads-mpi-") || !dladdr((void *)find_psrun, &own))
-        return false; /* nobody has put it in but the program itself */
+        return false; /* only the program itself has put it in */
     const char *end = strrchr(own.dli_fname, '/');
     for (unsigned i = 0; end && i < sizeof places / sizeof *places; i++) {
         int n = snprintf(beside, sizeof beside, "%.*s/%s", (int)(end - own.dli_fname), own.dli_fname, places[i]);
