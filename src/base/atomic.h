@@ -13,7 +13,7 @@
 #define ps_load_acquire(p) (ps_shake(), atomic_load_explicit((p), memory_order_acquire))
 #define ps_load_seq(p) (ps_shake(), atomic_load_explicit((p), memory_order_seq_cst))
 #define ps_store_relaxed(p, v) (ps_shake(), atomic_store_explicit((p), (v), memory_order_relaxed))
-/* Stores what is not there already: the cache line stays with its readers. Caller: nobody else writes the
+/* Stores what is not there already: the cache line stays with its readers. Caller: no other thread writes the
  * place. */
 #define ps_update(place, v) ((place) == (v) ? (void)0 : (void)((place) = (v)))
 #define ps_update_relaxed(p, v) (ps_load_relaxed(p) == (v) ? (void)0 : ps_store_relaxed(p, v))

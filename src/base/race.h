@@ -17,7 +17,7 @@
 
 #include <stdlib.h>
 
-#ifndef PS_RACE /* 0: a target without sanitizers, where nobody listens */
+#ifndef PS_RACE /* 0: a target without sanitizers, where no tool listens */
 #define PS_RACE !PS_TSAN
 #endif
 #if !PS_RACE

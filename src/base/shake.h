@@ -2,7 +2,7 @@
  * on it).
  *
  * A window of two instructions between an atomic and the next is met by a preemption once in some thousand runs, on
- * somebody else's machine. In this build one operation in PS_SHAKE gives the processor away, or sleeps for up to a
+ * another machine. In this build one operation in PS_SHAKE gives the processor away, or sleeps for up to a
  * third of a millisecond. So such a window is met in some tens of runs. What it shows: protocols that rely on a
  * neighbour being quick, tests that do. Does not reorder memory: that is for the models and ThreadSanitizer. No state:
  * the time-stamp counter is the dice. Leaves errno and every register of the caller alone, so it may stand in a signal

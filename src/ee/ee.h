@@ -31,7 +31,7 @@ struct ee_config {
     size_t stack_bytes; /* of a member's stack; 0: default */
     enum ee_wait_policy wait_policy;
     uint64_t spin_count; /* GOMP_SPINCOUNT: iterations of a waiting loop before it blocks; UINT64_MAX: not set */
-    /* A root's kernel thread ends: what the core kept by ee_set_local for it, on that kernel thread. NULL: nobody is
+    /* A root's kernel thread ends: what the core kept by ee_set_local for it, on that kernel thread. NULL: it is not
      * told. */
     void (*root_exit)(void *local);
     /* Writes what the running entity is ("OpenMP thread 3 of level 2"), async-signal-safe; for reports. */
@@ -109,7 +109,7 @@ struct ee_team_ops {
     /* The identity of m is the caller's, and m's body has returned: runs explicit tasks of the team in the name of m;
      * returns when it finds none. ee_local() is what m had when its body returned. [may switch] */
     void (*assist)(struct ee_member *m);
-    /* The identity of m is free: its body has returned, nobody runs tasks in its name, and nothing is kept in its
+    /* The identity of m is free: its body has returned, no thread runs tasks in its name, and nothing is kept in its
      * thread. The core keeps it from here on, and gives it back by ee_team_lend. True: it is the caller's again, since
      * there is a task: assist. Only in a region that was interrupted. [does not switch] */
     bool (*idle)(struct ee_member *m);
@@ -134,7 +134,7 @@ void *ee_memory_near(int near, size_t bytes);
 void *ee_memory_beside(const void *p, size_t bytes); /* as p, or anywhere */
 bool ee_is_near(const void *p, int near);
 /* For such entities alone. ee_team_fork of as many members as in the team's last region, where only fn and data are
- * different. These may be sent with the order to start, so that members need not look at the team. */
+ * different. fn and data may be sent with the order to start, so that members need not look at the team. */
 void ee_team_again(struct ee_team *team, void (*fn)(void *), void *data);
 /* The shortest path, for a region that differs from the last one, which has been joined, in fn and data alone.
  * ee_team_lasts, after that join: whether there is such a path for this team. ee_team_run_again is then the whole
@@ -175,8 +175,8 @@ unsigned ee_team_reserve(struct ee_team *team, unsigned n);
  * outermost: no region encloses this one on this entity. [does not switch] */
 void ee_team_fork(struct ee_team *team, unsigned n, bool outermost);
 
-/* Member 0 has done its share: waits until all have; while it waits it runs members that nobody took, as calls on its
- * own stack, and ops->assist as member 0. On return the caller is the entity that forked, with its ee_local() of
+/* Member 0 has done its share: waits until all have; while it waits it runs members that no carrier took, as calls on
+ * its own stack, and ops->assist as member 0. On return the caller is the entity that forked, with its ee_local() of
  * before. [switches] Everything that members did happens before the return. */
 void ee_team_join(struct ee_team *team);
 

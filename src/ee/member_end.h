@@ -3,7 +3,7 @@
  * The core is told of a member whose body has returned, and only in a region that has tasks. The member does not know
  * whether it has; the thread that makes the first task does not know whether the member has returned. Both exchange the
  * member's `end`, and the second one tells:
- *   anything older  the member has not returned, and nobody has asked
+ *   anything older  the member has not returned, and no thread has asked
  *   RETURNED        written by the member; the thread that interrupts finds it, and tells
  *   TOLD            written by the thread that interrupts; the member finds it, and tells
  * Each value has the region's number, because a member may not have begun yet. Numbers of regions are odd.

@@ -30,7 +30,7 @@ void os_stack_unmap(void *stack, size_t usable);
 bool os_stacks_look(void);
 bool os_stacks_hold_code(void);
 void os_stack_protect(void *stack, size_t usable);
-/* Whether no page there is in memory: nobody has written to it yet, nor to what was there before. */
+/* Whether no page there is in memory: no thread has written to it yet, nor to what was there before. */
 bool os_memory_untouched(const void *p, size_t bytes);
 /* Tells the system that the stack's content is not needed below its top `keep` bytes; the mapping stays. */
 void os_stack_idle(void *stack, size_t usable, size_t keep);
@@ -241,7 +241,7 @@ bool os_scheduling(struct os_scheduling *own);
 bool os_thread_passes_on(int tid, struct os_cpuset *cpus, char name[OS_THREAD_NAME_BYTES]);
 /* The mask that the process had when this library was loaded: what the program was given, whatever was bound since. */
 void os_affinity_at_start(struct os_cpuset *out);
-/* Takes processors away from the process: that mask, and the caller's own, keep what is in `set`. Before anybody has
+/* Takes processors away from the process: that mask, and the caller's own, keep what is in `set`. Before any caller has
  * used it. EINVAL: nothing would be left. */
 int os_affinity_narrow(const struct os_cpuset *set);
 /* CPU-time quota of the process's cgroup (v2 or v1, the tightest of all levels), in processors rounded up;

@@ -128,8 +128,8 @@ static char *find_program(struct plan *p, const char *name)
 
 /* The interpreter that a "#!" line names, as the system reads the line; NULL: it has none. A name ends at a blank or at
  * the line's end (a carriage return is part of it), within what the system reads of a file. Text without such a name,
- * or an empty file, is the shell's, as execvp and all shells have it. That holds only for the file that was to be run:
- * the system takes no such file for an interpreter. */
+ * or an empty file, is the shell's, as execvp and all shells have it. This rule holds only for the file that was to be
+ * run: the system takes no such file for an interpreter. */
 static char *interpreter_of_script(const char *file, bool to_be_run)
 {
     char line[SCRIPT_READ + 1];

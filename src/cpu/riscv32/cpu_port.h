@@ -9,7 +9,7 @@
  *   sp +  56   fs0 ... fs11 (12 x 4)   unused without float registers
  *   sp + 104   unused
  *
- * The cycle counter is the core's own: nobody has to allow it. Cores of one platform start theirs together. */
+ * The cycle counter is the core's own: no privilege is needed. Cores of one platform start theirs together. */
 #ifndef PS_CPU_PORT_H
 #define PS_CPU_PORT_H
 
@@ -24,7 +24,7 @@ struct cpu_context {
 };
 #define CPU_SAVED_SP(context) ((uintptr_t)(context)->sp)
 
-/* A core has nobody to give way to: the pause keeps it from its memory port for some cycles. */
+/* A core has no other thread to give way to: the pause keeps it from its memory port for some cycles. */
 static inline void cpu_pause(void) { __asm__ volatile("nop\n\tnop\n\tnop\n\tnop" ::: "memory"); }
 static inline uint64_t cpu_cycles(void)
 {

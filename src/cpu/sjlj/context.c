@@ -1,7 +1,7 @@
 /* Contexts by setjmp and longjmp; the first frame by makecontext. See cpu_port.h.
  *
- * Rejected: the first frame by a signal handler on an alternate stack. It needs no ucontext functions, but borrows a
- * signal and its disposition from the process. Another thread may use these at that moment. */
+ * Rejected: the first frame by a signal handler on an alternate stack. That way needs no ucontext functions, but
+ * borrows a signal and its disposition from the process. Another thread may use these at that moment. */
 #define _GNU_SOURCE    /* femode_t */
 #undef _FORTIFY_SOURCE /* its longjmp refuses to leave the stack, which is the very purpose here */
 #include "cpu.h"

@@ -2,7 +2,7 @@
  *
  * Does: runs a team's members on the cores that the pool gives at a fork (mapping.c, or hal/paper.c), and gives these
  * back at the join. Does not: make threads, or run two entities on one core; so each wait is a look at a word, and
- * nobody has to be woken. How cores are told and waited for: hal.h.
+ * no core has to be woken. How cores are told and waited for: hal.h.
  *
  * States of a core: idle -> taken (at a fork) -> runs its member's body -> done, still taken -> [assists] -> idle (at
  * the join). The forking core is member 0; it was taken already.
@@ -19,7 +19,7 @@
  *   a member that has exchanged: the thread that makes the task tells in the member's name, and may lend it. The
  *      request to assist comes behind the order in the same dock, or in the same queue of words; the core has read the
  *      order's words by then.
- *   a parent that waits, and does not know: member 0 is not free, so nobody lends it. The parent looks at `interrupted`
+ *   a parent that waits, and does not know: member 0 is not free, so none lends it. The parent looks at `interrupted`
  *      when all have arrived; its writer wrote it before it arrived. Then the parent waits for the members that assist:
  *      each is counted by a member that has not arrived, or by a member that is counted.
  *   members in a barrier: the way's own signal, before the one that made the task arrives (hal/synchroniser.h).
@@ -130,7 +130,7 @@ void pool_assist(struct team *team, bool *mine)
     assist_until_free(team, member_at(team, 0));
 }
 
-/* Nobody else looks at it now. */
+/* No other core looks at it now. */
 static inline void reset(_Atomic uint32_t *word, uint32_t value) { *(uint32_t *)word = value; }
 
 static PS_NOINLINE void look_at(struct team *team, uint32_t version)

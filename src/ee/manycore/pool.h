@@ -43,7 +43,7 @@ struct team {
     uint16_t mapped;  /* members that it has, the first counted; 0: none */
     uint16_t version; /* of the mapping: a number of its own among the last 65536 */
     uint16_t home;    /* core of member 0 */
-    bool root;        /* the root's: nobody else forked when it did */
+    bool root;        /* the root's: no other team forked when it did */
     bool told;        /* its cores have been told of this mapping */
     bool again;       /* the region is as the last one: fn and data are sent with the order */
     uint8_t num_spans;

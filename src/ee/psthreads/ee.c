@@ -113,9 +113,9 @@ bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id)
  * the other half is the program's. Whether there is a limit is asked when a team first has so many members.
  *
  * Under a limit an account is kept. `promised` counts the stacks that the open teams may need, n - 1 for a team of n.
- * They are taken by compare-and-swap before the fork, and given back by the parent after the join. Besides, each vp may
- * need one stack for its loop (LOOPS). `promised` and the loops together never exceed the stacks that exist. So a
- * thread that waits for a stack waits for a loop to end. A team that finds fewer stacks is smaller: of one member at
+ * The stacks are taken by compare-and-swap before the fork, and given back by the parent after the join. Besides, each
+ * vp may need one stack for its loop (LOOPS). `promised` and the loops together never exceed the stacks that exist. So
+ * a thread that waits for a stack waits for a loop to end. A team that finds fewer stacks is smaller: of one member at
  * least, which needs none. Thread-local blocks stay with a team's members from region to region, so they are no sum:
  * each member has its own before the fork. From the first such team on no vp keeps idle stacks for itself. Relaxed: the
  * account is only a number.

@@ -10,7 +10,7 @@
  * parent may give it another order, even before the worker looks again: the word keeps the order.
  *
  * Free members. A member's `end` decides which thread tells the core of the member (member_end.h). A member exchanges
- * `end` before it counts itself out. The parent ends likewise where it waits in the join. So nobody looks at
+ * `end` before it counts itself out. The parent ends likewise where it waits in the join. So no member looks at
  * `interrupted` in a region without tasks.
  *
  * Orderings. fork -> member: the order's release store, the worker's acquire exchange. member -> join: `left` counted
@@ -72,7 +72,7 @@ struct team {
     _Atomic uint32_t phase;
     _Atomic uint32_t signal;      /* futex word of the barrier: changes with each opening and interruption */
     _Atomic uint32_t sleepers;    /* members that may be parked on signal */
-    _Atomic uint32_t interrupted; /* nobody is to wait in the barrier any more; 0 at the fork */
+    _Atomic uint32_t interrupted; /* no member is to wait in the barrier any more; 0 at the fork */
 };
 #define PARENT_ASLEEP 0x80000000u
 #define PARENT_WANTED 0x40000000u

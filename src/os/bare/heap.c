@@ -3,7 +3,7 @@
  * In front of a block stand the size of the block before it and its own size, with a bit that says whether the block is
  * in use. Free blocks stand in lists, by the power of two of their size. To get: the first that fits of the lists from
  * the size's own on; what is left over is a block again. To free: joined with free neighbours. An arena lies in the
- * memory that it hands out, behind a lock of its own, so that a cluster's cores meet nobody else's.
+ * memory that it hands out, behind a lock of its own, so that a cluster's cores meet no other cluster's.
  *
  * Callers: any core. A block may be freed by another core than got it. Failures: NULL; a block that was overwritten is
  * found when it is freed, and ends the program with one line. Cost: a lock and a look at some lists.

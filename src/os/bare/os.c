@@ -2,7 +2,7 @@
  *
  * Only what the OpenMP core and the lock-free room ask is here; the rest of os.h is for kernel threads. A core carries
  * one thread and never gives it up, so that a wait is a look at a word. Where memory is sequentially consistent, a
- * fence for everybody is none; elsewhere nobody can have it. Processor numbers are those of the cores, cluster by
+ * fence for all cores is none; elsewhere there is none to be had. Processor numbers are those of the cores, cluster by
  * cluster.
  * Reading the environment is src/os/linux/env.c's, which asks nothing but the C library. */
 #include "os.h"
@@ -42,7 +42,7 @@ bool os_fence_all(void)
 bool os_fence_all_ready(void) { return board_in_order(); }
 uint64_t os_now_ns(void) { return board_now_ns(); }
 
-/* For programs: nobody else could have the core meanwhile. */
+/* For programs: no other thread could have the core meanwhile. */
 int usleep(useconds_t us)
 {
     for (uint64_t end = os_now_ns() + (uint64_t)us * 1000; os_now_ns() < end;)
@@ -133,7 +133,7 @@ void os_topology_free(struct os_topology *t)
 
 /* --- the environment --- */
 
-/* Nobody gives one here: the places are the clusters, and nested regions are active. A program that has an array of
+/* There is none here: the places are the clusters, and nested regions are active. A program that has an array of
  * this name, of lines NAME=VALUE and a null pointer at its end, has that environment in place of this. */
 extern const char *const manycore_environment[];
 __attribute__((weak)) const char *const manycore_environment[] = {"OMP_PLACES=numa_domains", "OMP_PROC_BIND=close",

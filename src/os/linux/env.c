@@ -2,7 +2,7 @@
  *
  * Does: turns variables into values, and says in one line what it could not read and what is used instead. Does not:
  * know any variable's meaning or default.
- * Callers: anybody, on any stack; like getenv, not while another thread changes the environment. No shared state.
+ * Callers: any thread, on any stack; like getenv, not while another thread changes the environment. No shared state.
  * Failures: false, the output untouched. `instead` completes the sentence "...; using <instead> instead".
  *
  * Rejected: strtoul alone, which takes signs, bases and out-of-range values in silence. */

@@ -6,7 +6,8 @@
  * keeps its parent's registration.
  * States of `arranged`: UNKNOWN -> ARRANGED or REFUSED, once; written by the thread that registers, read by all
  * (relaxed: the value publishes nothing else).
- * Failures: an old system, a sandbox: never ready, and the caller goes on with fences of its own. Callers: anybody. */
+ * Failures: an old system, a sandbox: never ready, and the caller goes on with fences of its own. Callers: any
+ * thread. */
 #include "os.h"
 
 #if __has_include(<sys/single_threaded.h>)

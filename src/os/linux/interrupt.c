@@ -20,8 +20,8 @@
  * The address alone does not suffice in four cases. Unwinding the stack decides the first three:
  *   a wait in the C library       The wait is the program's only if the program called the C library.
  *   a signal handler              The program's handler runs in the middle of anything, also of the runtime's own code.
- *                                 This is frequent: signals that are pending together are delivered one on top of the
- *                                 other. Code in a handler does not count as the program's.
+ *                                 Such a handler is frequent: signals that are pending together are delivered one on
+ *                                 top of the other. Code in a handler does not count as the program's.
  *   a replaced function           The program may replace a function of the C library (a malloc of its own, a preloaded
  *                                 object's calls). If the runtime called it, the runtime is in the middle of something.
  *                                 The runtime calls the program's functions by pointer and libraries by name. The
@@ -247,9 +247,9 @@ static bool called_by_name(uintptr_t back)
 /* The system call that was interrupted, and will be made anew, is a wait on a futex. */
 static bool in_futex(const ucontext_t *uc) { return CALL_NUMBER(uc) == SYS_futex; }
 
-/* What was interrupted is the program's own doing. This needs two things: no frame of the runtime's lies beneath a
- * signal handler, and a wait in the C library is the program's. In a wait of its own the runtime may hold a lock, or a
- * vp that it goes on with afterwards. */
+/* What was interrupted is the program's own doing. For that two things must hold: no frame of the runtime's lies
+ * beneath a signal handler, and a wait in the C library is the program's. In a wait of its own the runtime may hold a
+ * lock, or a vp that it goes on with afterwards. */
 static bool for_the_program(const ucontext_t *uc, bool in_library)
 {
     void *at[UNWIND_DEPTH];

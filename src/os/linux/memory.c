@@ -2,8 +2,8 @@
  *
  * Does: anonymous private maps, stacks with one guard page below. Does not: cache, count, or call malloc; callers that
  * want cheap memory keep what they got (uth's caches, slabs).
- * Callers: anybody, on any stack, holding anything but the system's own locks. Shared state: the page size alone. The
- * first caller writes it; two first callers write the same value (relaxed: it publishes nothing else).
+ * Callers: any thread, on any stack, holding anything but the system's own locks. Shared state: the page size alone.
+ * The first caller writes it; two first callers write the same value (relaxed: it publishes nothing else).
  * Failures: NULL, errno kept. Cost: one system call (a stack: two to map, four from 2 MB on where guards are mappings),
  * plus page faults at first touch.
  *

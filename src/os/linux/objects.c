@@ -7,9 +7,9 @@
  *
  * A program's own dlopen may be in the middle as well, and holds the dynamic linker's lock in the child for ever. So
  * the first thread that asks in a child sends a kernel thread ahead, the probe, and waits for it (PROBE_NS). If the
- * probe does not come back, nobody asks any more: regions go on with what was known. If it was merely late and comes
+ * probe does not come back, no thread asks any more: regions go on with what was known. If it was merely late and comes
  * back, all threads ask again.
- * States of `asked`: SAFE (a process that nobody forked) -> in a child UNSURE -> SAFE or HOPELESS; HOPELESS -> SAFE
+ * States of `asked`: SAFE (a process that was not forked) -> in a child UNSURE -> SAFE or HOPELESS; HOPELESS -> SAFE
  * when a late probe has come back. Changed under `asking`.
  *
  * Rejected: asking no more in any child (multiprocessing's import libraries there); looking at the lock itself (private

@@ -2,10 +2,10 @@
  *
  * Does: lets the calling kernel thread sleep while a word has a value. Does not: count sleepers, spin, or know what the
  * word means. The protocol is the caller's, and stands beside the caller's code.
- * Callers: anybody, on any stack. errno is not touched.
+ * Callers: any thread, on any stack. errno is not touched.
  * Ordering: the kernel compares the word under its own lock, so a wake that follows the change of the word is never
  * lost. There is no other ordering: a thread that wakes up reads the word with acquire.
- * Failures: os_park's results are hints, the caller looks again. Cost: one system call each; os_wake with nobody there
+ * Failures: os_park's results are hints, the caller looks again. Cost: one system call each; os_wake with no sleeper
  * too (about 100 ns), so callers know by their own words whether a thread sleeps. */
 #include "os.h"
 

@@ -2,8 +2,8 @@
  *
  * Does: affinity masks by the kernel's own call, with masks of any size; the number worth using from mask and quota
  * (quota.c). Does not: read the topology (topology.c).
- * Callers: anybody, on any stack. Shared state: the mask at start, written once before main() and read only since; the
- * first quota, a number by itself, by compare-and-swap.
+ * Callers: any thread, on any stack. Shared state: the mask at start, written once before main() and read only since;
+ * the first quota, a number by itself, by compare-and-swap.
  * Failures: positive errno values; os_num_procs falls back to 1. Cost: one system call; os_num_procs also reads the
  * files of quota.c, some tens of microseconds: callers on a hot path keep its result.
  *

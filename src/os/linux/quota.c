@@ -3,7 +3,7 @@
  * Does: finds the process's group in version 2 and in version 1's cpu hierarchy, and takes the tightest quota of the
  * group and of all its ancestors that can be seen. Does not: cache (a quota may change while the process runs), watch,
  * or read weights, which limit nothing while processors are idle.
- * Callers: anybody, on any stack. No shared state. errno is kept. No malloc: the kernel thread that asks
+ * Callers: any thread, on any stack. No shared state. errno is kept. No malloc: the kernel thread that asks
  * again and again would get an arena of 64 MiB for it.
  * Failures: what cannot be read sets no limit. Cost: some tens of microseconds, a handful of files.
  *

@@ -2,7 +2,7 @@
  *
  * Does: starts kernel threads through the C library, so that thread-local storage, malloc and debuggers know them. Does
  * not: pool them, pin them (processors.c), or decide how many there are.
- * Callers: anybody, on any stack. The signal mask is the calling kernel thread's; it is back in place on return.
+ * Callers: any thread, on any stack. The signal mask is the calling kernel thread's; it is back in place on return.
  * States of a handle: started -> joined or detached, once; after that it means nothing.
  * Failures: EAGAIN where the system refuses a thread for whatever reason. Cost: some tens of microseconds.
  *

@@ -1,6 +1,6 @@
 /* The monotonic clock.
  *
- * Callers: anybody, on any stack. Cannot fail. Cost: about 20 ns, no system call where the kernel maps its clock. */
+ * Callers: any thread, on any stack. Cannot fail. Cost: about 20 ns, no system call where the kernel maps its clock. */
 #include "os.h"
 
 #include <time.h>

@@ -5,7 +5,7 @@
  * entry share wake-ups, so all sleepers of an entry are woken and look again, which os.h allows.
  * States of an entry: sleepers counts those in pthread_cond_wait, guarded by the mutex.
  * Failures: as os.h. No EINTR: POSIX conditions do not report signals. Cost: a mutex pair, and a broadcast where
- * somebody sleeps. After fork() a child finds entries as they were: fork handlers take all of them over the fork.
+ * a thread sleeps. After fork() a child finds entries as they were: fork handlers take all of them over the fork.
  * Rejected: a semaphore per kernel thread (a list of sleepers per word would be needed to find it). */
 #include "os.h"
 

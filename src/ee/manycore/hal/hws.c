@@ -9,7 +9,7 @@ void hal_unmapped(struct team *team) { synchroniser_give_back(team); }
 void hal_release(struct team *team)
 {
     uintptr_t what = (uintptr_t)team | (team->root ? ORDER_ROOT : 0);
-    if (PS_LIKELY(team->again)) { /* and nobody else's masks are in its slots */
+    if (PS_LIKELY(team->again)) { /* and no other team's masks are in its slots */
         uint32_t again = (uint32_t)what | ORDER_AGAIN, fn = (uint32_t)(uintptr_t)team->fn,
                  data = (uint32_t)(uintptr_t)team->data;
         const struct span *span = team->spans;

@@ -7,8 +7,9 @@
  *
  * Tasks: the thread that makes a region's first task says so to each member in a word beside its RFLAGS. A barrier is
  * counted in memory from then on, as the OpenMP core wants it. The master decides for all: when all have come it looks
- * for tasks, which were made before this barrier then. It says in `released` whether it ends the barrier by flags. A
- * slave that hears of tasks while it waits looks there: a thread that was released before it may have made them. */
+ * for tasks, which were made before this barrier then. The master says in `released` whether it ends the barrier by
+ * flags. A slave that hears of tasks while it waits looks there: a thread that was released before it may have made
+ * them. */
 #include "paper.h"
 #include "software.h"
 
@@ -17,7 +18,7 @@
 enum { RELEASE_TEAM = 1, RELEASE_BARRIER = 2 };
 static BOARD_LOCAL volatile uint32_t rflags[BOARD_CORES_MAX];
 static BOARD_LOCAL volatile uint32_t tasks[BOARD_CORES_MAX];
-static BOARD_LOCAL volatile uintptr_t assists[BOARD_CORES_MAX]; /* the member; 0: nobody */
+static BOARD_LOCAL volatile uintptr_t assists[BOARD_CORES_MAX]; /* the member; 0: none */
 static BOARD_LOCAL volatile uint32_t *nflags;                   /* [threads] */
 static BOARD_LOCAL volatile uint32_t *masters[BOARD_CORES_MAX]; /* the thread's word in its master's NFLAGS */
 

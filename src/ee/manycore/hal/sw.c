@@ -20,7 +20,7 @@
 struct dock {
     _Atomic uint32_t what;   /* 0: nothing */
     uint32_t cores;          /* but with ORDER_AGAIN */
-    _Atomic uint32_t assist; /* the member; 0: nobody */
+    _Atomic uint32_t assist; /* the member; 0: none */
 };
 static BOARD_LOCAL struct dock docks[BOARD_CORES_MAX];
 /* Docks of neighbours, at most 15 of them; n 0: they are none, or have a gap. */
@@ -300,7 +300,7 @@ static inline uintptr_t await_order(struct dock *own)
     }
 }
 
-/* The order has come: the others in this cluster get it, and the core's word is free again, since nobody gives another
+/* The order has come: the others in this cluster get it, and the core's word is free again, since no core gives another
  * order before this core has arrived. */
 static inline void take_order(struct dock *own, uintptr_t what, struct order *order)
 {

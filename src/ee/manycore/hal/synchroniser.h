@@ -8,8 +8,8 @@
  * A team without a pair (a nested one of several clusters, a fifth one in its cluster) has the software's counters.
  *
  * A slot's masks stay for the next region of the same mapping. The parent sets the masks of its own cluster before it
- * releases anybody. In the other clusters each core that is told of a mapping looks before it runs its member, and sets
- * the masks if they are another mapping's. All cores set the same.
+ * releases any core. In the other clusters each core that is told of a mapping looks before it runs its member, and
+ * sets the masks if they are another mapping's. All cores set the same.
  *
  * Tasks. A member that waits in the synchroniser has arrived, but must come back when the region's first task is made:
  * that is signalled to all. From then on the region's barriers are counted in memory as well, because the OpenMP core
@@ -44,7 +44,7 @@ struct masks {
 _Static_assert(EE_GATE_TASKS == 1 << SLOT_TASKS, "ee_port.h names the signal, too");
 extern BOARD_LOCAL volatile struct masks synchroniser_masks[SLOTS];
 
-/* Parent: slots for a team with a new mapping, or none; and free again. outermost: nobody else forked when it did. */
+/* Parent: slots for a team with a new mapping, or none; and free again. outermost: no other team forked when it did. */
 void synchroniser_get(struct team *team, bool outermost);
 void synchroniser_give_back(struct team *team);
 void synchroniser_set_home(const struct team *team);

@@ -61,8 +61,8 @@ park:
     j 3b
     .size _start, . - _start
 
-# What nobody handles ends the program with one line, of the first hart that comes here (boot.c). The stack may be what
-# is wrong: this has one of its own.
+# An exception without a handler ends the program with one line, of the first hart that comes here (boot.c). The stack
+# may be what is wrong: this has one of its own.
     .section .text.trap, "ax", @progbits
     .balign 4
     .type virt_trap, @function
