@@ -105,7 +105,7 @@ int psthread_enqueue_at(psthread_t thread, int vp, int end); /* the same, at the
  * detached as one. ENOMEM, EINVAL as psthread_create. */
 int psthread_spawn(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
 
-/* Waits until every thread that the caller has made (and that it, or somebody, submits) has ended; their descriptors are recycled (those of
+/* Waits until every thread that the caller has made (and that any thread submits) has ended; their descriptors are recycled (those of
  * psthread_create_ex stay). Blocks. */
 int psthread_waitall(void);
 /* Waits until thread has ended; *result gets what it returned. Blocks. EDEADLK: oneself, ESRCH: ended and joined before
@@ -198,8 +198,8 @@ typedef struct psthread_cond {
         {                         \
             0                     \
         }                         \
-    }                                             /* a condition variable on which nobody waits */
-int psthread_cond_init(psthread_cond_t *cond);    /* nobody waits */
+    }                                             /* a condition variable without waiters */
+int psthread_cond_init(psthread_cond_t *cond);    /* no waiters */
 int psthread_cond_destroy(psthread_cond_t *cond); /* EBUSY: threads wait */
 /* Blocks. EPERM: the caller does not hold mutex (checked build). May return without reason, as POSIX's. */
 int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex);
@@ -255,7 +255,7 @@ int psthread_rwlock_tryrdlock(psthread_rwlock_t *lock);                         
 int psthread_rwlock_trywrlock(psthread_rwlock_t *lock);                         /* EBUSY; never waits */
 int psthread_rwlock_timedrdlock(psthread_rwlock_t *lock, uint64_t deadline_ns); /* ETIMEDOUT */
 int psthread_rwlock_timedwrlock(psthread_rwlock_t *lock, uint64_t deadline_ns); /* ETIMEDOUT */
-int psthread_rwlock_unlock(psthread_rwlock_t *lock);                            /* EPERM: nobody holds it */
+int psthread_rwlock_unlock(psthread_rwlock_t *lock);                            /* EPERM: no thread holds it */
 
 /* --- keys --- */
 
@@ -305,8 +305,8 @@ int psthread_workqueue_wait(psthread_workqueue_t queue);
 /* --- file descriptors --- */
 
 /* Waits until what is asked for in events (POLLIN, POLLOUT, POLLPRI of <poll.h>) is so of fd, or POLLERR or POLLHUP, and stores in *happened
- * (NULL: nowhere) what is. Blocks: no kernel thread is held. A regular file is always ready. A descriptor that is closed while somebody waits for it
- * wakes nobody. ETIMEDOUT, EBADF, ENOMEM, ENOSPC. */
+ * (NULL: nowhere) what is. Blocks: no kernel thread is held. A regular file is always ready. A descriptor that is closed while a thread waits for it
+ * wakes none. ETIMEDOUT, EBADF, ENOMEM, ENOSPC. */
 int psthread_poll(int fd, short events, short *happened, uint64_t deadline_ns);
 /* read, write, accept and connect, with their results and errno; where they would wait the thread blocks. A descriptor that several threads use at
  * once is to be nonblocking (O_NONBLOCK), and one to be connected; else a call may hold its vp. */
