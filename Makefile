@@ -67,7 +67,7 @@ help:
 ## make shake        the same where atomic operations now and then wait first (src/base/shake.h; what is slow is slower
 ##                   there)
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
-##                   KEEP=1: copies the results into bench/results, of bench-plots the plots into docs)
+##                   KEEP=1: copies the results into bench/results, of bench-plots and demo the plots into docs)
 ## make bench-grains applications with smaller and larger tasks, beside the peers (about five minutes)
 ## make bench-plots  the papers' figures and tables, measured beside the peers (about ten minutes)
 ## make reference    the reference of psthread.h as HTML, in build/reference/html (by Doxygen)
@@ -92,7 +92,9 @@ reference:
 demo:
 	tools/install-deps build demo
 	$(MAKE) all
-	tools/demo
+	tools/demo --build $(BUILD)
+	$(if $(KEEP),cp $(BUILD)/demo/plot.png docs/demo.png && cp $(BUILD)/demo/table.txt bench/results/demo.txt && \
+	    cp $(BUILD)/demo/results.json bench/results/demo.json)
 
 check:
 	tools/install-deps build check manycore apps
@@ -264,7 +266,7 @@ bench-plots:
 	    $(STRICT)
 	$(CMAKE) --build build-portable -j $(JOBS)
 	bench/papers.py --build $(BUILD) --portable build-portable $(addprefix --peer ,$(PEERS))
-	$(if $(KEEP),cp $(BUILD)/bench/papers/*.png docs/ && cp $(BUILD)/bench/papers/papers.json bench/results/)
+	$(if $(KEEP),cp $(BUILD)/bench/papers/*.png docs/ && cp $(BUILD)/bench/papers/papers.* bench/results/)
 
 install: all
 	$(CMAKE) --install $(BUILD) --prefix "$(PREFIX)"

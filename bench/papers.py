@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The papers' figures and tables, measured today: a file each in bench/papers/, a plot a paper.
 
-  bench/papers.py                         measures and draws into build/bench/papers
+  bench/papers.py                         measures; papers.json, papers.txt and the plots in build/bench/papers
   bench/papers.py --portable build-portable     with balder-threads-2004's other column (built with -DPS_PORTABLE=ON)
   bench/papers.py --draw FILE.json        draws again what was measured
   bench/papers.py --figure nthlib2004_figure5     these alone (may be given several times)
@@ -171,6 +171,38 @@ def draw(paper, figures, data, peers, machine, path):
     plt.close(figure)
 
 
+def leaves(data, path=()):
+    """(path, {peer: its values or their median}) of each row."""
+    if all(isinstance(value, (int, float, list)) for value in data.values()):
+        yield path, data
+    else:
+        for name, inner in data.items():
+            yield from leaves(inner, (*path, str(name)))
+
+
+def rows(data, peers, speed_ups):
+    """Lines of medians; the last column: how many times better ours is than the better of the other runtimes."""
+    for path, by_peer in leaves(data):
+        value = {p: statistics.median(v) if isinstance(v, list) else v for p, v in by_peer.items()
+                 if v not in ([], None)}
+        others = [value[p.name] for p in peers
+                  if p.name not in (OURS, "pthreads", "portable") and p.name in value]
+        ratio = ""
+        if OURS in value and others and min(value[OURS], *others) > 0:
+            ratio = harness.number(value[OURS] / max(others) if speed_ups else min(others) / value[OURS])
+        yield (f"{', '.join(path):36}" + "".join(f"{harness.number(value[p.name]) if p.name in value else '-':>16}"
+                                                 for p in peers) + f"{ratio:>10}")
+
+
+def text_of(values, programs, peers, machine):
+    """What docs/papers.md tells, as text."""
+    head = f"{'':36}" + "".join(f"{p.name:>16}" for p in peers) + f"{'ratio':>10}"
+    lines = [machine, "", "overheads in microseconds, medians", head, *rows(values, peers, False)]
+    for name, found in programs.items():
+        lines += ["", f"{name}: speed-ups, medians", head, *rows(found, peers, True)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
 def main():
     a = read_arguments()
     out = a.out or a.build / "bench" / "papers"
@@ -196,9 +228,10 @@ def main():
     data = {config: {c: {p: statistics.median(v) for p, v in by_peer.items()} for c, by_peer in constructs.items()}
             for config, constructs in values.items()}
     data.update(programs)
+    (out / "papers.txt").write_text(text_of(values, programs, peers, machine))
     for paper in dict.fromkeys(f.PAPER for f in figures):
         draw(paper, [f for f in figures if f.PAPER == paper], data, peers, machine, out / f"{paper}.png")
-    say(f"written: papers.json and a plot a paper in {out}")
+    say(f"written: papers.json, papers.txt and a plot a paper in {out}")
 
 
 if __name__ == "__main__":

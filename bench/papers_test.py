@@ -56,6 +56,14 @@ class Papers(unittest.TestCase):
         pcure = figure5.measure(self.a, PEERS)
         self.assertEqual(pcure["4"]["tasks"], {"libgomp": [4, 4], "libomp": [2, 2]})
 
+    def test_what_was_measured_is_told(self):
+        values = {"8": {"barrier": {"libgomp": [4, 6, 5], "libomp": [3, 3], "psthreads": [1.5]}}}
+        programs = {"figure": {"4": {"tasks": {"libgomp": [2.0], "psthreads": [3.0]}}, "8": {"tasks": {"libomp": []}}}}
+        peers = [FakePeer(name, 1) for name in ("libgomp", "libomp", "psthreads")]
+        lines = [line.split() for line in papers.text_of(values, programs, peers, "machine").splitlines()]
+        self.assertIn(["8,", "barrier", "5.00", "3.00", "1.50", "2.00"], lines)
+        self.assertIn(["4,", "tasks", "2.00", "-", "3.00", "1.50"], lines)
+
     def test_what_was_measured_is_drawn(self):
         try:
             import matplotlib
