@@ -1,16 +1,18 @@
 /* psthread.h - many user-level threads on few kernel threads (virtual processors).
  *
- * The interface follows POSIX threads where it can (psthreads-2009 section 2; balder-threads-2004 for monitors and work-queues).
- * A thread runs until it waits, yields or ends; only where it keeps a kernel thread of the program's from going on is it interrupted.
- * Calls that can fail return 0 or a positive errno value. "Blocks" means: the calling thread waits and its virtual processor (vp)
- * runs other threads; no kernel thread is held. Every function may be called from any psthread and from any pthread (which becomes a
- * thread of the library at its first call, bound to its own kernel thread), unless said otherwise. None is async-signal-safe.
- * There are no cancellation points: a thread is never ended by another one. In a psthread, pthread_exit and calls that act on the
- * kernel thread (pthread_cancel, pthread_setschedparam and the like) must not be used. "Checked build": configured with
- * -DPS_CHECKED=ON; the library as it is installed does not find the errors so marked.
- * fork() in any thread: in the child that thread is alone, as POSIX has it, and the library goes on there. Objects at which other threads
- * waited go on there too, without those. What another thread held stays held. A barrier counts those that had come. A work-queue is empty but
- * for a piece of work that the thread is in. A psthread_once in which another thread was runs again. */
+ * The interface follows POSIX threads where it can (psthreads-2009 section 2; balder-threads-2004 for monitors and
+ * work-queues). A thread runs until it waits, yields or ends; only where it keeps a kernel thread of the program's from
+ * going on is it interrupted. Calls that can fail return 0 or a positive errno value. "Blocks" means: the calling
+ * thread waits and its virtual processor (vp) runs other threads; no kernel thread is held. Every function may be
+ * called from any psthread and from any pthread (which becomes a thread of the library at its first call, bound to its
+ * own kernel thread), unless said otherwise. None is async-signal-safe. There are no cancellation points: a thread is
+ * never ended by another one. In a psthread, pthread_exit and calls that act on the kernel thread (pthread_cancel,
+ * pthread_setschedparam and the like) must not be used. "Checked build": configured with -DPS_CHECKED=ON; the library
+ * as it is installed does not find the errors so marked.
+ * fork() in any thread: in the child that thread is alone, as POSIX has it, and the library goes on there. Objects at
+ * which other threads waited go on there too, without those. What another thread held stays held. A barrier counts
+ * those that had come. A work-queue is empty but for a piece of work that the thread is in. A psthread_once in which
+ * another thread was runs again. */
 #ifndef PSTHREAD_H
 #define PSTHREAD_H
 
@@ -43,20 +45,23 @@ typedef struct psthread_config {
     const unsigned *
         group_size; /* [num_levels] vps in a group, innermost first, none larger than num_vps (psthreads-2009 figure 2) */
     int global_queue; /* not 0: there is a global queue for coarse threads (PSTHREAD_VP_GLOBAL) */
-    /* Kernel threads that may be lent while a thread holds its vp (spins, or sits in a system call) and others wait behind it;
-     * 0: 2000. PSTHREAD_NO_SPARES: none, so that num_vps bounds what runs at once and a thread that spins for another may spin for ever. */
+    /* Kernel threads that may be lent while a thread holds its vp (spins, or sits in a system call) and others wait
+     * behind it; 0: 2000. PSTHREAD_NO_SPARES: none, so that num_vps bounds what runs at once and a thread that spins
+     * for another may spin for ever. */
     unsigned max_spares;
 } psthread_config_t;
 
 /* Starts the library; config NULL: all defaults. Optional: the first other call starts it with the defaults.
  * EBUSY: it runs already; EINVAL: a value that makes no sense; EAGAIN/ENOMEM: the system refuses. */
 int psthread_init(const psthread_config_t *config);
-/* Waits for all threads that were enqueued (blocks), stops the vps and gives all memory back, also that of threads that were never enqueued.
- * EPERM: not called by the kernel thread that started the library, or it does not run. EBUSY: another kernel thread of the program's that has
- * called the library has neither ended nor called psthread_detach_self; the library goes on then. */
+/* Waits for all threads that were enqueued (blocks), stops the vps and gives all memory back, also that of threads that
+ * were never enqueued. EPERM: not called by the kernel thread that started the library, or it does not run. EBUSY:
+ * another kernel thread of the program's that has called the library has neither ended nor called psthread_detach_self;
+ * the library goes on then. */
 int psthread_finalize(void);
-/* Takes the calling kernel thread out of the library: waits for the threads that it has made (blocks), runs its keys' destructors. Its next call
- * makes it a thread of the library again. EPERM: the caller is a psthread, or is the one that called psthread_init. */
+/* Takes the calling kernel thread out of the library: waits for the threads that it has made (blocks), runs its keys'
+ * destructors. Its next call makes it a thread of the library again. EPERM: the caller is a psthread, or is the one
+ * that called psthread_init. */
 int psthread_detach_self(void);
 /* Number of vps. */
 unsigned psthread_num_vps(void);
@@ -79,23 +84,27 @@ typedef struct psthread_attr {
         0, 0                  \
     } /* the library's stack size, no flags */
 
-/* Makes a thread that will run fn(arg); it is not submitted. A thread that is not detached is kept until it is joined or
- * its parent's psthread_waitall returns. Does not block. ENOMEM. attr NULL: defaults. EINVAL: unknown flags, a senseless stack_size. */
+/* Makes a thread that will run fn(arg); it is not submitted. A thread that is not detached is kept until it is joined
+ * or its parent's psthread_waitall returns. Does not block. ENOMEM. attr NULL: defaults. EINVAL: unknown flags, a
+ * senseless stack_size. */
 int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
-/* The same; *thread NULL: as psthread_create, but the descriptor stays the caller's when the thread ends, to be given again
- * (direct reuse: psthreads-2009 figure 4). *thread not NULL: that descriptor, whose last thread has ended, is used again.
- * Such threads are waited for by psthread_waitall; psthread_free gives the descriptor back. EBUSY: it has not ended. */
+/* The same; *thread NULL: as psthread_create, but the descriptor stays the caller's when the thread ends, to be given
+ * again (direct reuse: psthreads-2009 figure 4). *thread not NULL: that descriptor, whose last thread has ended, is
+ * used again. Such threads are waited for by psthread_waitall; psthread_free gives the descriptor back. EBUSY: it has
+ * not ended. */
 int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
 int psthread_free(psthread_t thread);
-/* Gives back a thread that was made and will not be submitted. EBUSY: it was submitted. EINVAL: made by psthread_create_ex. */
+/* Gives back a thread that was made and will not be submitted. EBUSY: it was submitted. EINVAL: made by
+ * psthread_create_ex. */
 int psthread_discard(psthread_t thread);
 
 #define PSTHREAD_VP_ANY (-1)    /* outer-level threads: dealt cyclically; others: the queue of the vp that enqueues */
 #define PSTHREAD_VP_GLOBAL (-2) /* the global queue; EINVAL where there is none */
 #define PSTHREAD_FRONT 0        /* the end of a queue that its vp takes from */
 #define PSTHREAD_BACK 1         /* the end that thieves take from */
-/* Submits a made thread to the queue of virtual processor vp: outer-level threads (made by a thread that no other psthread
- * made) at the back, inner-level ones at the front (psthreads-2009 section 2.2). EINVAL: no such vp, or submitted already. */
+/* Submits a made thread to the queue of virtual processor vp: outer-level threads (made by a thread that no other
+ * psthread made) at the back, inner-level ones at the front (psthreads-2009 section 2.2). EINVAL: no such vp, or
+ * submitted already. */
 int psthread_enqueue(psthread_t thread, int vp);
 int psthread_enqueue_at(psthread_t thread, int vp, int end); /* the same, at the end given */
 /* Makes a thread and submits it to the front of the caller's vp's queue, for divide and conquer. Where no other vp
@@ -105,8 +114,8 @@ int psthread_enqueue_at(psthread_t thread, int vp, int end); /* the same, at the
  * detached as one. ENOMEM, EINVAL as psthread_create. */
 int psthread_spawn(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
 
-/* Waits until every thread that the caller has made (and that any thread submits) has ended; their descriptors are recycled (those of
- * psthread_create_ex stay). Blocks. */
+/* Waits until every thread that the caller has made (and that any thread submits) has ended; their descriptors are
+ * recycled (those of psthread_create_ex stay). Blocks. */
 int psthread_waitall(void);
 /* Waits until thread has ended; *result gets what it returned. Blocks. EDEADLK: oneself, ESRCH: ended and joined before
  * (as far as can be seen), EINVAL: detached, or another joins it. */
@@ -117,10 +126,12 @@ int psthread_tryjoin(psthread_t thread, void **result);
 int psthread_timedjoin(psthread_t thread, void **result, uint64_t deadline_ns);
 /* It is recycled when it ends, and may not be joined any more. ESRCH, EINVAL as for psthread_join. */
 int psthread_detach(psthread_t thread);
-/* Ends the caller; C++ destructors of its functions run. In a foreign kernel thread it is pthread_exit; in a piece of a work-queue it ends the
- * piece, in a key's destructor the destructor. Where main ends so, the process ends when all threads that were enqueued have. */
+/* Ends the caller; C++ destructors of its functions run. In a foreign kernel thread it is pthread_exit; in a piece of a
+ * work-queue it ends the piece, in a key's destructor the destructor. Where main ends so, the process ends when all
+ * threads that were enqueued have. */
 void psthread_exit(void *result) __attribute__((noreturn));
-/* Lets another ready thread run; the caller goes to the back of its vp's queue, where it is no psthread to the front. */
+/* Lets another ready thread run; the caller goes to the back of its vp's queue, where it is no psthread to the
+ * front. */
 void psthread_yield(void);
 psthread_t psthread_self(void); /* the calling thread */
 /* Names the calling thread, for `psrun dump`, reports and gdb. ERANGE: longer than PSTHREAD_NAME_MAX bytes, cut. */
@@ -133,9 +144,10 @@ unsigned psthread_level(void);
 
 /* --- time --- */
 
-/* Nanoseconds of the clock that deadlines are given in: CLOCK_MONOTONIC. PSTHREAD_NEVER as a deadline: none. A deadline that has passed lets a
- * call try, and not wait. A thread that tries again and again gives way: each 64th try that fails, by a deadline or a try function, yields as
- * psthread_yield does. A kernel thread of the library's keeps the time; it starts with the first wait that has a deadline. */
+/* Nanoseconds of the clock that deadlines are given in: CLOCK_MONOTONIC. PSTHREAD_NEVER as a deadline: none. A deadline
+ * that has passed lets a call try, and not wait. A thread that tries again and again gives way: each 64th try that
+ * fails, by a deadline or a try function, yields as psthread_yield does. A kernel thread of the library's keeps the
+ * time; it starts with the first wait that has a deadline. */
 #define PSTHREAD_NEVER UINT64_MAX
 uint64_t psthread_now(void);
 /* Waits until deadline_ns. Blocks. */
@@ -298,18 +310,19 @@ int psthread_workqueue_destroy(psthread_workqueue_t queue); /* EBUSY: work is le
 /* Submits fn(arg) to be run by some thread as a work descriptor or, if it may block, with stack != 0 as a thread. Does
  * not block. ENOMEM. EINVAL: fn NULL. */
 int psthread_workqueue_add(psthread_workqueue_t queue, void (*fn)(void *), void *arg, int stack);
-/* Waits until everything added so far, and what that added, has run; runs work itself while it waits. Blocks. EDEADLK: called in a piece of
- * this queue's work. */
+/* Waits until everything added so far, and what that added, has run; runs work itself while it waits. Blocks. EDEADLK:
+ * called in a piece of this queue's work. */
 int psthread_workqueue_wait(psthread_workqueue_t queue);
 
 /* --- file descriptors --- */
 
-/* Waits until what is asked for in events (POLLIN, POLLOUT, POLLPRI of <poll.h>) is so of fd, or POLLERR or POLLHUP, and stores in *happened
- * (NULL: nowhere) what is. Blocks: no kernel thread is held. A regular file is always ready. A descriptor that is closed while a thread waits for it
- * wakes none. ETIMEDOUT, EBADF, ENOMEM, ENOSPC. */
+/* Waits until what is asked for in events (POLLIN, POLLOUT, POLLPRI of <poll.h>) is so of fd, or POLLERR or POLLHUP,
+ * and stores in *happened (NULL: nowhere) what is. Blocks: no kernel thread is held. A regular file is always ready. A
+ * descriptor that is closed while a thread waits for it wakes none. ETIMEDOUT, EBADF, ENOMEM, ENOSPC. */
 int psthread_poll(int fd, short events, short *happened, uint64_t deadline_ns);
-/* read, write, accept and connect, with their results and errno; where they would wait the thread blocks. A descriptor that several threads use at
- * once is to be nonblocking (O_NONBLOCK), and one to be connected; else a call may hold its vp. */
+/* read, write, accept and connect, with their results and errno; where they would wait the thread blocks. A descriptor
+ * that several threads use at once is to be nonblocking (O_NONBLOCK), and one to be connected; else a call may hold its
+ * vp. */
 ssize_t psthread_read(int fd, void *to, size_t bytes);
 ssize_t psthread_write(int fd, const void *from, size_t bytes);
 int psthread_accept(int fd, struct sockaddr *address, socklen_t *length);

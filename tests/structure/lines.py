@@ -14,7 +14,6 @@ EXCEPTIONS = {
     "bench/results/*": "what measurements wrote",
     "docs/manycore.svg": "a drawing, an element a line",
     "docs/programs.md": "its table is written by tools/programs/run",
-    "include/psthread.h": "the manual pages are made from its lines",
     "tests/conformance/expected-failures*.txt": "a test and its reason, a line each",
     "tests/taskqc/run/*": "programs whose directives are long on purpose, and whose lines are counted",
     "tools/install-deps": "a group of packages a line",
