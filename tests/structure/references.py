@@ -3,7 +3,8 @@
 
 Links and their anchors lead somewhere. A file that is named stands in the tree. A name with a room's prefix (ps_, ort_,
 ...) is in the code, and so is every name in backquotes of ARCHITECTURE.md and HACKING.md. Where a name stands beside
-its file (`name`, `file` or `name` in `file`), that file has it."""
+its file (`name`, `file` or `name` in `file`), that file has it. Where a number stands before a name of
+bench/counts.txt, it is that count, or nearly so."""
 
 import re
 import sys
@@ -21,13 +22,22 @@ NAME = re.compile(r"`([A-Za-z]\w*_\w*[A-Za-z0-9])(?:\(\))?`")
 FILE = re.compile(r"(?<![\w./<>-])((?:\w+/)*\w+\.(?:c|h|cc|S|py|pml|cmake))\b(?![-/]|\.\w)")
 PAIR = re.compile(r"`([A-Za-z_]\w*)`,? (?:in |\()?`((?:\w+/)*\w+\.(?:c|h|cc|S|py))`")
 INCLUDE = re.compile(r"""include\s*[<"']([\w./-]+)[>"']""")
+COUNT = re.compile(r"\b(\d+) `(\w+)`")
+NEARLY = 0.03
 OWN_WORDS = ("ARCHITECTURE.md", "HACKING.md")
 OTHERS_FILES = ("docs/conformance.md",)  # the peers' suites' files are not here
 PLACEHOLDER = re.compile(r"NEW|MODULE|PROTOCOL|CONSTRUCT|\bN_WHAT")
 
 
+def counts_of(root):
+    path = root / "bench" / "counts.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {line.split()[0]: float(line.split()[1]) for line in lines if line.strip() and not line.startswith("#")}
+
+
 class Tree:
     def __init__(self, root):
+        self.counts = counts_of(root)
         self.root, self.files, self.words, self.included = root, {}, set(), set()
         found = [path for folder in FOLDERS for path in (root / folder).rglob("*") if path.is_file()]
         found += [path for path in root.glob("*") if path.is_file()]
@@ -97,6 +107,9 @@ def of_document(tree, path):
         found = tree.named(file)
         if found and not any(re.search(rf"\b{function}\b", other.read_text()) for other in found):
             yield f"{file} has no {function}"
+    for number, count in COUNT.findall(flat):
+        if count in tree.counts and abs(float(number) / tree.counts[count] - 1) > NEARLY:
+            yield f"{number} {count}: bench/counts.txt has {tree.counts[count]:.0f}"
     if name in OWN_WORDS:
         for word in sorted(set(NAME.findall(flat)) - tree.words):
             if not PLACEHOLDER.search(word):
