@@ -128,8 +128,8 @@ void directed_serve(struct vp *vp);
 void directed_runs(struct vp *vp);
 void directed_ran(struct vp *vp);
 
-/* The thread that runs leaves its kernel thread in the handler of an interrupt, and has come back: what it has handled
- * meanwhile (a sender sets the bit, then sends) ends the system call in which it was interrupted. */
+/* The thread that runs leaves its kernel thread in the handler of an interrupt, and has come back. What it has handled
+ * meanwhile ends the system call in which it was interrupted. (A sender sets the bit, then sends.) */
 void directed_leaves(void *frame);
 void directed_is_back(void *frame);
 

@@ -11,10 +11,9 @@
  * on above. Handlers of C programs (pthread_cleanup_push without -fexceptions) are points in a list that the C library
  * keeps for the thread. Each runs in its own function's frame, and that function then calls __pthread_unwind_next.
  *
- * Limits. The three steps are not done for: cancellation of such a thread; a member that forks in a region inside of a
- * task that it runs on its parent's stack; PSTHREADS_TLS=never; the program's own thread inside a region. A thread that
- * the child has made since, and that joins this one by pthread_join, waits for ever and keeps the process from
- * ending. */
+ * Limits. The three steps are not done in four cases: cancellation of such a thread; PSTHREADS_TLS=never; the program's
+ * own thread inside a region; a member that forks in a region inside of a task on its parent's stack. A thread that the
+ * child has made since, and that joins this one by pthread_join, waits for ever and keeps the process from ending. */
 #ifndef PS_FORKED_EXIT_H
 #define PS_FORKED_EXIT_H
 

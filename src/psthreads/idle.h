@@ -16,9 +16,9 @@
  *   and wakes one vp if there is more work. So one vp is woken at a time, and woken vps wake others.
  *
  * No wake-up is lost. The argument is for one source at a time, so the order of the list does not matter. There are two
- * kinds of sources: queues (the vp's own, the others', the places', the global one; bind.h says which vp is woken for a
- * place's), and slots that one vp alone may take from (handoff slot, pinned slot). Take a queue q. [L] and [I] exclude
- * each other by q's lock. If [I] came first, [L] sees the item. If [L] came first, then [P] happens before [I]'s lock
+ * kinds of sources. Queues: the vp's own, the others', the places', the global one (bind.h says which vp is woken for a
+ * place's). Slots that one vp alone may take from: handoff slot, pinned slot. Take a queue q. [L] and [I] exclude each
+ * other by q's lock. If [I] came first, [L] sees the item. If [L] came first, then [P] happens before [I]'s lock
  * (through q's unlock and lock), and so before [W]. Therefore [W] sees parked > 0 with the vp counted, or a later
  * value. A later value means that the vp has begun to search again (it will do [L] before it sleeps), or was woken (it
  * will search). So each insertion is seen by a vp that is not going to sleep without looking. The losing interleaving

@@ -234,10 +234,10 @@ static PS_NOINLINE void *run_as_call_in_block(struct vp *vp, struct psthread *se
 
 /* --- work first ---
  *
- * psthread_spawn's thread runs at once, as a call on its maker's stack, where no other vp would take it: no vp looks
- * for work or sleeps, or this vp's queue has a thread to take already. So a recursion leaves its oldest thread, which
- * is the largest, to be stolen, and makes calls of the others. A thread that has not been stolen is called by its
- * joiner.
+ * psthread_spawn's thread runs at once, as a call on its maker's stack, where no other vp would take it. That is so
+ * where no vp looks for work or sleeps, or where this vp's queue has a thread to take already. So a recursion leaves
+ * its oldest thread, which is the largest, to be stolen, and makes calls of the others. A thread that has not been
+ * stolen is called by its joiner.
  * Its end is that of any thread: others may have learnt of it from psthread_self and join it while it runs.
  * A spawned thread is not counted as submitted: the thread below it on the stack is, or is a root. In a child that it
  * forks it is counted (ps_after_fork_in_child).

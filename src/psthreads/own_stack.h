@@ -28,9 +28,9 @@
  * The member begins as a thread (ps_team_enqueue_late) that is pinned to P: m->thread without a stack, by pinned and
  * ps_wake_alone, for which promote.h has the proof that no wake-up is lost. No other thread pins something to P then.
  * The member has ended, and the last thing that P does for that is to count it out, or to make itself its assistant. A
- * thread with a stack that is pinned to P is one that goes on. This thread is the member (which waits for that itself,
- * in a call of the loop), or a member that it had called on U and that comes back from a kernel thread of its own. P
- * stands on its native stack then, where alone_main continues it.
+ * thread with a stack that is pinned to P is one that goes on. This thread is the member, which waits for that itself,
+ * in a call of the loop. Or it is a member that the first one had called on U, and that comes back from a kernel thread
+ * of its own. P stands on its native stack then, where alone_main continues it.
  *
  * A vp that has claimed such a member runs nothing of it and may go on with the next. So the vp needs a reference to
  * the team while the member may end (ps_team_refer).

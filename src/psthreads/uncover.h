@@ -13,9 +13,9 @@
  * (WANTS). Then the watchdog starts a carrier that is no thread's, puts it into `carrier`, and asks again. The handler
  * takes it out by exchange, so that it has one owner. A member in a system call may not be left again at once, since
  * the call is being made anew. So a carrier that was not taken stays for the next looks, each of which asks once.
- * A handler that has taken it and finds that a sender of signals has given its thread one meanwhile does not put it
- * back, since the watchdog may have put another one there: it tells it to end.
- * The watchdog takes it back, and it ends, when it is wanted for another vp, or when no such region is open.
+ * A handler may have taken a carrier, and find that a sender of signals has given its thread one meanwhile. The handler
+ * does not put the carrier back, since the watchdog may have put another one there: it tells the carrier to end. The
+ * watchdog takes it back, and it ends, when it is wanted for another vp, or when no such region is open.
  *   word    ASKED by the watchdog before each interrupt; REFUSED, WANTS or MOVES by the handler; ASKED -> REFUSED by
  *           the watchdog after a while, so that a handler that is late does nothing.
  * tests/models/uncover.pml has the carrier's ways.

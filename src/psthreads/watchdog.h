@@ -68,10 +68,9 @@ static inline void watchdog_arm_for_root(void)
 /* Makes what holds vp's kernel thread give way to vp's own root, which is ready; may fail to. Caller: the watchdog. */
 void watchdog_preempt(struct vp *vp);
 
-/* A build in which each vp's thread is made to give way some ten thousand times a second, wherever it is, and not only
- * where a root is held up (-DPS_INTERRUPTS=ON; `make interrupts` runs the tests on it). What may not be left there is
- * found by that. The watchdog works as long as there is work, and does this in the place of a sleep. In other builds it
- * is nothing. */
+/* A build for tests (-DPS_INTERRUPTS=ON, `make interrupts`). Each vp's thread is made to give way some ten thousand
+ * times a second, wherever it is, and not only where a root is held up. What may not be left there is found by that.
+ * The watchdog works as long as there is work, and does this in the place of a sleep. In other builds it is nothing. */
 #ifndef PS_INTERRUPTS
 #define PS_INTERRUPTS 0
 #endif
