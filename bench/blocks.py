@@ -7,10 +7,9 @@ default, beside members that share their kernel thread's (PSTHREADS_TLS=never).
 The two run in turns with the peers; a ratio is the median of the rounds' ratios. Before them stands what one write of
 the thread pointer takes on this processor (thread_pointer.c). The second table has the same without peers on one
 virtual processor. It also says how often a construct writes the thread pointer there (pointer_writes.c), and what
-blocks cost beyond those writes. That is the share of what remains above the time without blocks and the writes' time.
-A region of n members needs
-n writes, a barrier n - 1; teams that share the processor go through their barriers at the same time, so their writes
-are added up. Text on standard output."""
+blocks cost beyond those writes. The last number is the share of what remains above the time without blocks and the
+writes' time. A region of n members needs n writes, a barrier n - 1; teams that share the processor go through their
+barriers at the same time, so their writes are added up. Text on standard output."""
 
 import argparse
 import statistics

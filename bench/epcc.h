@@ -14,7 +14,7 @@
  * a nest, whose share of the machine is not known, one reference is. A user-level runtime may run the measurers one
  * after another and a kernel slice them: each then sees a different share of the machine. Therefore the line also has
  * wall_us: the sampling's length for all measurers together, by the number of repetitions, less what the work must
- * take. It cannot be won by order.
+ * take. wall_us cannot be won by order.
  * Deviations from the suite: what is taken off where threads outnumber processors; the work inside a construct is short
  * (10 ns by default, 100 there), or it would hide the runtime there; the clock is the system's, not the runtime's. */
 #ifndef EPCC_H

@@ -1,5 +1,5 @@
-/* How much memory do a million ready threads take? They are made and submitted; hardly any runs before all are there.
- * Twin: kernel threads that wait (a thousand; a million of them no system gives). */
+/* How much memory do a million ready threads take? The threads are made and submitted; hardly any runs before all are
+ * there. Twin: kernel threads that wait (a thousand; a million of them no system gives). */
 #include "psthread.h"
 #include "sample.h"
 

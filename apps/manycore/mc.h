@@ -87,8 +87,8 @@ void *mc_zeros(size_t bytes);
 /* Zeros into such memory again. */
 void mc_clear(void *array, size_t bytes);
 /* Rows of a stripe when `rows` rows of `bytes` each, and `fixed` bytes, stand in each of two buffers. Every outer
- * thread gets the same number of stripes, and at least `least` of them. That is two, or more where rows differ much in
- * their work. stripe: asked for by the user, or 0. */
+ * thread gets the same number of stripes, and at least `least` of them. `least` is two, or more where rows differ much
+ * in their work. stripe: asked for by the user, or 0. */
 unsigned mc_stripe_rows(const struct mc_shape *shape, unsigned rows, uint32_t bytes, uint32_t fixed, unsigned least,
                         unsigned stripe);
 

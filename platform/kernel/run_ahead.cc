@@ -37,8 +37,8 @@ namespace
 
 constexpr unsigned kRow = 33; // a cluster's cores twice, and Translator::last()
 
-// What happens around the cores' events in each cycle: messages, and the order of the cores that are due. This is no
-// part of simulate(), whose variables fill the host's registers.
+// What happens around the cores' events in each cycle: messages, and the order of the cores that are due. These
+// functions are no part of simulate(), whose variables fill the host's registers.
 struct Cycles {
     Machine &m;
     Translator &native;

@@ -2,10 +2,9 @@
 //
 // A packet passes resources one after the other: its sender's port into a router, a link for each hop, the receiver's
 // port out of the last router.
-// Each keeps a packet `flits * noc.occupancy` cycles and serves packets in the order in which they arrive. Cut-through:
-// the head goes on
-// `noc.latency` (into the first router) or `noc.hop` cycles after the resource was free; the receiver has the packet
-// with its last flit.
+// Each resource keeps a packet `flits * noc.occupancy` cycles and serves packets in the order in which they arrive.
+// Cut-through: the head goes on `noc.latency` (into the first router) or `noc.hop` cycles after the resource was free;
+// the receiver has the packet with its last flit.
 // Alone, f flits over h hops take  latency + h * hop + f * occupancy  cycles one way.
 // A packet of at most 4 bytes of data is one flit; more data take further flits of `noc.flit` bytes.
 #pragma once

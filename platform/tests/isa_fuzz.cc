@@ -1,8 +1,8 @@
 // isa_fuzz SEED PROGRAMS LENGTH OUT.elf - writes one ELF file with that many random programs of that many instructions,
 // one after the other.
-// It runs on the platform and on qemu-system-riscv32 (-M virt) alike: code and data in main memory. After each program
-// the registers, the float
-// flags and a hash of the data go to standard output (semihosting), and at the end the data themselves.
+// The file runs on the platform and on qemu-system-riscv32 (-M virt) alike: code and data in main memory. After each
+// program the registers, the float flags and a hash of the data go to standard output (semihosting), and at the end the
+// data themselves.
 //
 // A program is straight but for forward branches and jumps (also into the middle of what it would else execute), and
 // short counted loops. Operands are

@@ -1,7 +1,7 @@
 /* A program whose own functions stand where the runtime expects the C library's: mmap here, as others have a malloc of
- * their own or preload one. It dallies when a member on the initial thread's kernel thread needs another stack, and the
- * initial thread is wanted meanwhile: a runtime that takes what it meets there for the program's own code, and
- * interrupts it, is left half-way. The initial thread stays on its kernel thread, locks have one holder. */
+ * their own or preload one. The function dallies when a member on the initial thread's kernel thread needs another
+ * stack, and the initial thread is wanted meanwhile. A runtime that takes what it meets there for the program's own
+ * code, and interrupts it, is left half-way. The initial thread stays on its kernel thread, locks have one holder. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif

@@ -1,5 +1,5 @@
-/* After the runtime's barrier every other member blocks in the kernel until the initial thread has done something. It
- * blocks in read, on a semaphore, on a condition variable, in a polling loop with usleep, or on a futex by the C
+/* After the runtime's barrier every other member blocks in the kernel until the initial thread has done something. The
+ * member blocks in read, on a semaphore, on a condition variable, in a polling loop with usleep, or on a futex by the C
  * library's `syscall` (as std::atomic's wait does). The same with a kernel thread of the program's own as the first
  * member; and where the first member has blocked all signals, before the region or in it. */
 #define _GNU_SOURCE

@@ -40,8 +40,8 @@ int main(int argc, char **argv)
     come_and_go(count / 4);
     struct usage before = usage_now(), after;
     come_and_go(count);
-    /* Pools of other runtimes end a little later, and our watchdog has a file open while it reads the quota. It hangs
-     * where more is left. */
+    /* Pools of other runtimes end a little later, and our watchdog has a file open while it reads the quota. The test
+     * hangs where more is left. */
     while (after = usage_now(), after.kernel_threads > before.kernel_threads + 2 || after.files > before.files)
         usleep(10000);
     printf("resident %ld -> %ld KiB, maps %ld -> %ld, files %ld -> %ld, kernel threads %ld -> %ld\n",

@@ -1,6 +1,6 @@
 /* Members that run into a protected page and leave the handler by siglongjmp, as language runtimes do. The handler was
- * there before the first region or came later. It runs on the thread's own stack, or on an alternate one of the initial
- * thread. */
+ * there before the first region or came later. The handler runs on the thread's own stack, or on an alternate one of
+ * the initial thread. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* A member's alternate signal stack is its own. Handlers run on it wherever the member goes on, and no other member's
- * handler does. It may be unmapped when its owner has taken it back. After the region the program's thread has its own,
- * or none. [KIND] */
+ * handler does. The stack may be unmapped when its owner has taken it back. After the region the program's thread has
+ * its own, or none. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"

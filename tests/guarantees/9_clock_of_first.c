@@ -1,7 +1,7 @@
 /* The processor time of the program's own thread, which opens regions, holds nothing of what others did while it waited
- * in one. The thread asks by its clock, by its usage, by itself or through its handle. It holds from the first time
- * that it asks on, also in a thread that asks before its first region. Where threads that wait spin, that is theirs:
- * OMP_WAIT_POLICY is passive. [KIND] */
+ * in one. The thread asks by its clock, by its usage, by itself or through its handle. The guarantee holds from the
+ * first time that it asks on, also in a thread that asks before its first region. Where threads that wait spin, that is
+ * theirs: OMP_WAIT_POLICY is passive. [KIND] */
 #define _GNU_SOURCE
 #include "clocks.h"
 #include "kinds.h"

@@ -1,5 +1,5 @@
-/* A region may be opened on any stack that its opener has: a coroutine's from mmap, malloc, a static array or
- * another thread's stack, an alternate signal stack, a thread's own of the program's size. It needs no more of it than
+/* A region may be opened on any stack that its opener has: a coroutine's from mmap, malloc, a static array or another
+ * thread's stack, an alternate signal stack, a thread's own of the program's size. The region needs no more of it than
  * its first member does; the other members have stacks of their own, as large as OMP_STACKSIZE. Below each stack stands
  * what must not change. [KIND] */
 #define _GNU_SOURCE

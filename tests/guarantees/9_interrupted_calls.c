@@ -1,7 +1,7 @@
 /* A system call of a member's ends as it would anywhere: with what it waits for, or when its time is over, and not
- * sooner; never with EINTR where no handler of the program's has run. That holds while the region's first thread waits
- * for a lock, gets it, and wants to go on where the member's call blocks. What a call did to its thread's signal mask
- * while it waited is nobody else's mask. [KIND] */
+ * sooner; never with EINTR where no handler of the program's has run. The guarantee holds while the region's first
+ * thread waits for a lock, gets it, and wants to go on where the member's call blocks. What a call did to its thread's
+ * signal mask while it waited is nobody else's mask. [KIND] */
 #define _GNU_SOURCE
 #include "contend.h"
 #include <errno.h>

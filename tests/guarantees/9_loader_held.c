@@ -34,7 +34,7 @@ static int wait_inside(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 1;
 }
 
-/* Each waits for the callback, lets the last member come one step further, and goes into the loader at once. */
+/* Each thread waits for the callback, lets the last member come one step further, and goes into the loader at once. */
 static void load(int i, bool slow)
 {
     hand_on(&callback);

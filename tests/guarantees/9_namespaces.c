@@ -1,5 +1,5 @@
-/* Members open libraries into namespaces of their own (dlmopen), with a C library of its own there. They do so in
- * constructors and afterwards, by a file's path and by its name, all at once. Also: errors; closed and opened again
+/* Members open libraries into namespaces of their own (dlmopen), with a C library of its own there. The members do so
+ * in constructors and afterwards, by a file's path and by its name, all at once. Also: errors; closed and opened again
  * more often than there can be namespaces. argv[1]: the library. 9_namespaces LIBRARY [KIND]
  *
  * Where many open and close at once, the C library's room for initial-exec variables is split up, and one open in some

@@ -1,5 +1,5 @@
 /* A signal to a member that is blocked in the kernel ends its call with EINTR where the call or the handler's flags
- * have it so, and does not where they have not. It is so too where the member stands in the way of the region's first
+ * have it so, and does not where they have not. The same holds where the member stands in the way of the region's first
  * thread, which then sends the signal. Each try is in a process of its own, because later the member has a kernel
  * thread of its own. */
 #define _GNU_SOURCE

@@ -1,6 +1,6 @@
 /* A stream of the C library is one thread's from the beginning of a call to its end, in a program without thread-local
- * variables too. That holds however long the stream's own functions compute, block or wait in the runtime. Each line is
- * whole and there once. 9_stdio computing|blocked|runtime [loaded|KIND] */
+ * variables too. The guarantee holds however long the stream's own functions compute, block or wait in the runtime.
+ * Each line is whole and there once. 9_stdio computing|blocked|runtime [loaded|KIND] */
 #define _GNU_SOURCE
 #include "contend.h"
 #include "load.h"

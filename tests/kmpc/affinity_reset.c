@@ -1,5 +1,5 @@
-/* KMP_AFFINITY=reset,...: a root's kernel thread has the mask of before the region again, and the routines tell so. It
- * has no place before its first region. A region of one thread counts as a region. */
+/* KMP_AFFINITY=reset,...: a root's kernel thread has the mask of before the region again, and the routines tell so. The
+ * root has no place before its first region. A region of one thread counts as a region. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <sched.h>

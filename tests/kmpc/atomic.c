@@ -1,5 +1,5 @@
-/* The atomic functions: what each computes, and that none loses an update. They are called by name, as compilers do
- * that do not make the operations themselves. */
+/* The atomic functions: what each computes, and that none loses an update. The functions are called by name, as
+ * compilers do that do not make the operations themselves. */
 #include <complex.h>
 #include <float.h>
 #include <stdbool.h>

@@ -2,11 +2,11 @@
 """Runs the C tests of libgomp's own suite on the virtual manycore: a table of what passes, what fails, and what is left
 out and why.
 
-Tests come from Debian's gcc-12-source, as for tests/conformance/run (tools/install-deps conformance). Each is compiled
-by manycore-cc, with the variables that it asks for as the program's environment. It runs on a machine of 4 clusters of
-4 cores, each with 1 MB of TCDM; tests that libgomp.txt calls wide run on one of 64 cores. libgomp.txt names also what
-is left out or known to fail. Exit status 1 when anything else fails, or when something named there as failing
-passes."""
+Tests come from Debian's gcc-12-source, as for tests/conformance/run (tools/install-deps conformance). Each test is
+compiled by manycore-cc, with the variables that it asks for as the program's environment. The test runs on a machine of
+4 clusters of 4 cores, each with 1 MB of TCDM; tests that libgomp.txt calls wide run on one of 64 cores. libgomp.txt
+names also what is left out or known to fail. Exit status 1 when anything else fails, or when something named there as
+failing passes."""
 
 import argparse
 import json

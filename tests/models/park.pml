@@ -7,10 +7,10 @@
  * of its own while others are busy (work conservation).
  *
  * Everything is sequentially consistent here, as the operations on the word, the bits and the pinned slot are in the
- * source, with one exception: the inserter's load of the word is relaxed. It may come before the insertion can be seen,
- * but not before the queue was locked; so the model makes it inside the locked section or after it, as it happens.
- * Other sections under a queue's lock are one step, since they touch that queue alone. A thief may find the lock held
- * and pass the queue over.
+ * source, with one exception: the inserter's load of the word is relaxed. This load may come before the insertion can
+ * be seen, but not before the queue was locked; so the model makes it inside the locked section or after it, as it
+ * happens. Other sections under a queue's lock are one step, since they touch that queue alone. A thief may find the
+ * lock held and pass the queue over.
  *   PINNED         one more piece of work, which vp 0 alone may run (needs WEAK)
  *   BROKEN_LOOK    a vp that parks does not look at the queues again
  *   BROKEN_ORDER   it looks, and then says that it parks

@@ -1,11 +1,11 @@
 /* The carrier that the watchdog gives to a handler (src/psthreads/uncover.c, ps_carrier_of in promote.c): each carrier
  * has one owner, and none is lost.
  *
- * The watchdog looks LOOKS times, each time at one of VPS vps, any. It asks the handler there: once where a carrier is
- * at hand, else whether the member wants one, and then up to TRIES times. An interrupt may be late: the watchdog stops
- * waiting whenever it likes, and looks at another vp. A vp's handler runs for one interrupt at a time; one that comes
- * meanwhile is handled behind it. Each vp's thread may have a carrier from elsewhere at any moment: a sender of a
- * signal starts it one (own_carrier). The member that has been moved is not asked any more.
+ * The watchdog looks LOOKS times, each time at one of VPS vps, any. The watchdog asks the handler there: once where a
+ * carrier is at hand, else whether the member wants one, and then up to TRIES times. An interrupt may be late: the
+ * watchdog stops waiting whenever it likes, and looks at another vp. A vp's handler runs for one interrupt at a time;
+ * one that comes meanwhile is handled behind it. Each vp's thread may have a carrier from elsewhere at any moment: a
+ * sender of a signal starts it one (own_carrier). The member that has been moved is not asked any more.
  * Checked: nobody takes or ends a carrier that somebody has; at the end each carrier, and each of a sender's, belongs
  * to a thread, or has ended.
  *   BROKEN_LOAD    the handler takes the carrier by a load and a store

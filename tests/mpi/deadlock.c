@@ -1,4 +1,4 @@
-/* Each rank has 8 threads, on one vp where the test says so. Each waits in MPI_Recv for a message that the next
+/* Each rank has 8 threads, on one vp where the test says so. Each thread waits in MPI_Recv for a message that the next
  * thread of the same rank sends only when it has received its own; the last one begins. So nothing goes on where a
  * thread that waits in MPI keeps the others from running. */
 #include "check.h"

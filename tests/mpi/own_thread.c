@@ -1,5 +1,5 @@
 /* A call without a nonblocking form goes to a kernel thread of its own (src/mpi/apart.c), and does there what it is
- * for. Each is made by a thread of a region; where it runs before and after, the kernel says. Two ranks or
+ * for. Each call is made by a thread of a region; where it runs before and after, the kernel says. Two ranks or
  * more, under psrun. Argument: a folder for files. */
 #include <stdbool.h>
 #include <string.h>

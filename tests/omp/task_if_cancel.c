@@ -1,5 +1,5 @@
 /* if(0) with OMP_CANCELLATION: the tasks of a cancelled group are dropped. Those of the group around it and of the next
- * one run. It is so too below a task that has set a number of threads of its own, which they have too. */
+ * one run. The same holds below a task that has set a number of threads of its own, which they have too. */
 #include "check.h"
 #include "need_env.h"
 

@@ -68,8 +68,8 @@ struct task {
     uint64_t id;
 };
 
-/* The tool's own thread-local variable: of the native thread. That is the OpenMP thread, or the kernel thread
- * (CHECKER_NATIVE=kernel). */
+/* The tool's own thread-local variable: of the native thread. The native thread is the OpenMP thread, or the kernel
+ * thread (CHECKER_NATIVE=kernel). */
 static __thread struct thread *of_native_thread;
 static int kernel_threads;
 

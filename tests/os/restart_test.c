@@ -1,6 +1,6 @@
-/* A system call that the runtime's interrupt has ended is made anew. It is not where the program would see the
- * difference: a handler of its own came at the same moment or while the interrupt was handled, or the call is close.
- * What the interrupt came upon is laid out here, so that nothing depends on the moment. */
+/* A system call that the runtime's interrupt has ended is made anew. The call is not made anew where the program would
+ * see the difference: a handler of its own came at the same moment or while the interrupt was handled, or the call is
+ * close. What the interrupt came upon is laid out here, so that nothing depends on the moment. */
 #define _GNU_SOURCE
 #include "test.h"
 

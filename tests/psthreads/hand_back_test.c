@@ -1,5 +1,6 @@
-/* A thread yields to one without a stack, where there is memory for no other stack. It looks for itself in its queue.
- * Meanwhile another vp's loop has taken it out of there, and waits for it to leave its stack. The loop hands it back.
+/* A thread yields to one without a stack, where there is memory for no other stack. The thread looks for itself in its
+ * queue. Meanwhile another vp's loop has taken it out of there, and waits for it to leave its stack. The loop hands it
+ * back.
  */
 #include "current.h"
 #include "fault.h"

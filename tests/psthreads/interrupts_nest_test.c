@@ -26,8 +26,8 @@ static _Atomic uint32_t *volatile outer; /* on what the outermost one wakes */
 
 int __real_os_wake(_Atomic uint32_t *word, int n);
 int __wrap_os_wake(_Atomic uint32_t *word, int n);
-/* On the kernel thread of the one that spins only the handler wakes anybody. It is slow here to come back, as where
- * another program has its processor, so that the watchdog's next interrupt finds it still at it. */
+/* On the kernel thread of the one that spins only the handler wakes a thread. The handler is slow here to come back, as
+ * where another program has its processor, so that the watchdog's next interrupt finds it still at it. */
 int __wrap_os_wake(_Atomic uint32_t *word, int n)
 {
     int woken = __real_os_wake(word, n);

@@ -1,6 +1,6 @@
-/* Starts that are handed to the watchdog. Each is done once, by a kernel thread that has what the process had. In three
- * cases the caller is told to do it itself: there is no watchdog; the watchdog does not come; another thread keeps
- * others from starting kernel threads. */
+/* Starts that are handed to the watchdog. Each start is done once, by a kernel thread that has what the process had. In
+ * three cases the caller is told to do it itself: there is no watchdog; the watchdog does not come; another thread
+ * keeps others from starting kernel threads. */
 #include "os.h"
 #include "psthread.h"
 #include "standby.h"

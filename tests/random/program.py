@@ -3,14 +3,14 @@
 
 Usage: program.py --seed N [--compiler gcc|clang] [--long-bits 32|64] [--size N] [--only KIND,...] > program.c
 
-The program prints "ok", or one line "line N: what: got A, want B" of itself, and ends with status 1. It is valid
-OpenMP 5.1, has no data race, and needs no reference: what it must compute is known when it is written, or is a
+The program prints "ok", or one line "line N: what: got A, want B" of itself, and ends with status 1. The program is
+valid OpenMP 5.1, has no data race, and needs no reference: what it must compute is known when it is written, or is a
 function of the number of threads that the runtime gives it.
 
 A program is a set of functions, each of which checks itself and returns a value that is known here. A function is one
-piece of code outside any team's work-sharing: a parallel region, tasks, a taskloop. It calls functions that were
-written before it, so that no program recurses without end, and so that locks are always taken in one order. Nothing
-that is a scheduling point of the caller's team is called while a lock is held.
+piece of code outside any team's work-sharing: a parallel region, tasks, a taskloop. A function calls functions that
+were written before it, so that no program recurses without end, and so that locks are always taken in one order.
+Nothing that is a scheduling point of the caller's team is called while a lock is held.
 
 A region's statements share a block of fields, made for each execution. Each statement says what its fields must hold
 when the region is over: a sum of hashed iterations, so that one which is lost, doubled or made up is seen."""

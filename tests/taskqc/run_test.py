@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """run_test.py TASKQC PSRUN FOLDER NAME... - programs with task queues: translated, compiled without a warning, run.
 
-Each program of run/ checks itself. It is made by libpsthreads and by OpenMP tasks (libgomp; the same program under
-psrun), and run with one thread, two, three and eight; by libpsthreads also with the address and undefined-behaviour
-sanitizers."""
+Each program of run/ checks itself. The program is made by libpsthreads and by OpenMP tasks (libgomp; the same program
+under psrun), and run with one thread, two, three and eight; by libpsthreads also with the address and
+undefined-behaviour sanitizers."""
 
 import argparse
 import os
