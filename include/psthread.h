@@ -39,11 +39,11 @@ extern "C" {
 
 typedef struct psthread_config {
     unsigned num_vps; /* the caller's own counted; 0: PSTHREADS_NUM_VPS, else one per usable core */
-    size_t
-        stack_size; /* bytes of a thread's stack, PSTHREAD_STACK_MIN to 64 GiB; 0: PSTHREADS_STACKSIZE (KiB), else 256 KiB */
+    /* Bytes of a thread's stack, PSTHREAD_STACK_MIN to 64 GiB; 0: PSTHREADS_STACKSIZE (KiB), else 256 KiB. */
+    size_t stack_size;
     unsigned num_levels; /* groups: number of levels given in group_size, at most 8; 0: discovered */
-    const unsigned *
-        group_size; /* [num_levels] vps in a group, innermost first, none larger than num_vps (psthreads-2009 figure 2) */
+    /* [num_levels] vps in a group, innermost first, none larger than num_vps (psthreads-2009 figure 2). */
+    const unsigned *group_size;
     int global_queue; /* not 0: there is a global queue for coarse threads (PSTHREAD_VP_GLOBAL) */
     /* Kernel threads that may be lent while a thread holds its vp (spins, or sits in a system call) and others wait
      * behind it; 0: 2000. PSTHREAD_NO_SPARES: none, so that num_vps bounds what runs at once and a thread that spins

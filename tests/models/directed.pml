@@ -4,12 +4,12 @@
  * SENDERS threads send one signal each. A carrier takes the thread's context from a queue, runs it and saves it, ROUNDS
  * times. With MOVES the thread is promoted in the last round, runs on P, and goes home. The interrupt that asks a
  * thread to move over is left out: a sender that is refused tries again.
- * Checked: where a signal is handled; the carrier never runs the thread while P stands below it, nor while P runs it;
- * who runs the thread is the current vp in its block; every signal is handled; nobody sleeps for ever (invalid end
- * state).
+ * Checked: where a signal is handled; the carrier never runs the thread while P stands below it, nor while P runs it.
+ * The one that runs the thread is the current vp in the thread's block. Every signal is handled. No process sleeps for
+ * ever (invalid end state).
  *
- * The block (uth_tls_enter_again and vp_enter_tls): `entered` is who entered it last, and `current` the vp that is
- * written there. Who was the last to enter it enters again without a look at `current`.
+ * The block (uth_tls_enter_again and vp_enter_tls): `entered` is the one that entered it last, and `current` the
+ * vp that is written there. The one that was the last to enter it enters again without a look at `current`.
  *
  * The carrier's store of `running` may lie in its store buffer when it reads `visited`; the visitor's fence for all
  * kernel threads empties the buffer. The kernel delivers a signal at any moment after it was sent, at the latest at the

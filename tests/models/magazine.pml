@@ -4,8 +4,8 @@
  * Two owners with a magazine each take and give pieces, ROUNDS times, and drain their magazines at the end. A stranger
  * has no magazine: it takes one piece of the depot and gives it back. num_batches and num_loose are looked at without
  * the lock. Left out: where the depot has nothing a new piece is made.
- * Checked: who takes a piece is its only user; each batch in the depot is one; less than a batch is loose; at the end
- * all pieces stand in the depot.
+ * Checked: the owner that takes a piece is its only user; each batch in the depot is one; less than a batch is loose.
+ * At the end all pieces stand in the depot.
  *   BROKEN_LOCK    an owner gives a batch without the lock
  *   BROKEN_CUT     the half that stays in the magazine is not cut off the half that goes
  *   BROKEN_LOOSE   loose pieces that make a batch stay among the loose ones as well

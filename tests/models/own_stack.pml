@@ -1,13 +1,13 @@
 /* A member that keeps its stack U from region to region (src/psthreads/own_stack.h): its kernel thread P calls it there
- * in each region, whoever claims it.
+ * in each region, whichever vp claims it.
  *
  * A parent opens REGIONS regions with this member. A vp claims it, goes on with the team for a while, and drops its
  * references. In some region the member asks for the bounds of its stack, on a stack that is its own (FIRST) or is not
  * (NEXT). A member may wait in the middle of its body, until another thread readies it. At its end it may be lent as an
  * assistant: then P pins it to itself once more. At the end the parent retires P and takes U.
  * `pinned` is P's slot: BEGINS, the member without a stack; GOES_ON, the member's saved context.
- * Checked: once it has asked the member runs on the same stack; nobody is pinned to P while another is; the vp does not
- * look at a closed region; U is given back when P has left it; each region ends (invalid end state).
+ * Checked: once it has asked the member runs on the same stack. No thread is pinned to P while another is. The vp does
+ * not look at a closed region. U is given back when P has left it. Each region ends (invalid end state).
  *   BROKEN_REFER    the vp has no reference of its own while it goes on
  *   BROKEN_LEND     the member counts itself out before it is pinned as its assistant
  *   BROKEN_KEEP     that the member keeps its stack is written after it has counted itself out

@@ -5,9 +5,9 @@
  * back there or on P; ROUNDS times. SENDERS threads send it one signal each. While the thread's context is saved, P
  * visits the context and handles what is sent to it there; while the thread runs on P, P handles it as the thread. What
  * P and a sender agree by is that of directed.pml, with each step of theirs in one.
- * Checked: a handler that has run while the thread was away ends the call; a call ends so only where a signal was sent
- * since it was interrupted; P goes from no stack of the thread's with a signal that it has not handled; nobody waits
- * for ever (invalid end state). Left out: a signal that comes behind the look (src/os/linux/restart.c, "Limit").
+ * Checked: a handler that has run while the thread was away ends the call. A call ends so only where a signal was sent
+ * since it was interrupted. P goes from no stack of the thread's with a signal that it has not handled. No process
+ * waits for ever (invalid end state). Left out: a signal that comes behind the look (src/os/linux/restart.c, "Limit").
  *   BROKEN_SEND     a sender sends before it says so
  *   BROKEN_OLD      the thread does not forget, as it leaves, what was sent before
  *   BROKEN_LATE     it forgets that when its context is saved already
@@ -171,7 +171,7 @@ active proctype thread()
         :: else
         fi
     };
-    /* those who still send find it saved */
+    /* senders that still send find it saved */
     at = SAVED;
     over == SENDERS;
     assert(pending == 0 || visited)

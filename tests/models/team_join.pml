@@ -1,5 +1,5 @@
 /* The end of a team with tasks (src/psthreads/team_lend.c, with EXCHANGE src/ee/member_end.h; src/ort/task_queue.c):
- * tasks are made while members end and the parent waits in the join; whoever is left runs them.
+ * tasks are made while members end and the parent waits in the join; those that are left run them.
  *
  * RUNNERS vps claim the members 1 .. MEMBERS and run them. A vp runs several one after the other, and drops their
  * references together. So does the parent in its join, on its own stack, and when none is left it waits. The pusher is
@@ -26,9 +26,9 @@
  *   BROKEN_SCAN    the maker of the first task does not look for members that have returned
  *   BROKEN_PARENT  the parent does not ask whether there are tasks after it has said that it is DONE
  *   BROKEN_WANTED  the parent blocks although it was wanted since it entered the list
- *   BROKEN_READY   who lends member 0 readies the parent also where it does not block yet
+ *   BROKEN_READY   the lender of member 0 readies the parent also where it does not block yet
  *   BROKEN_STORE   (EXCHANGE) a member does not look what was in its word
- *   BROKEN_TOLD    (EXCHANGE) who makes the first task leaves no TOLD */
+ *   BROKEN_TOLD    (EXCHANGE) the maker of the first task leaves no TOLD */
 #ifndef MEMBERS
 #define MEMBERS 2
 #endif

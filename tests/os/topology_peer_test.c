@@ -1,5 +1,5 @@
-/* The groups of processors as hwloc finds them: this machine's, and those of machines that chance makes up. Each made-up
- * machine is a folder of the kernel's tables, which both read. */
+/* The groups of processors as hwloc finds them: this machine's, and those of machines that chance makes up. Each
+ * made-up machine is a folder of the kernel's tables, which both read. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -123,11 +123,11 @@ static void put(const char *content, const char *format, ...)
 enum { THREADS, L2, L3, NUMA, PACKAGE, NUM_KINDS };
 struct machine {
     unsigned n;
-    unsigned size[NUM_KINDS];  /* processors in a group; a multiple of an inner kind's */
-    unsigned cpu[MOST];        /* their numbers, in the order of the tree */
-    bool wide_memory;          /* a second node for each package */
-    bool old;                  /* the names of files before Linux 5.3 */
-    bool no_l3_at[MOST];       /* the core has no third-level cache */
+    unsigned size[NUM_KINDS]; /* processors in a group; a multiple of an inner kind's */
+    unsigned cpu[MOST];       /* their numbers, in the order of the tree */
+    bool wide_memory;         /* a second node for each package */
+    bool old;                 /* the names of files before Linux 5.3 */
+    bool no_l3_at[MOST];      /* the core has no third-level cache */
 };
 
 /* The set of the `size` processors around place i. */
@@ -203,7 +203,8 @@ static void put_machine(const struct machine *m)
         snprintf(text, sizeof text, "%u", i / m->size[PACKAGE]);
         put(text, "cpu/cpu%u/topology/physical_package_id", cpu);
         put(set_around(m, i, m->size[THREADS]), "cpu/cpu%u/topology/%s", cpu, m->old ? "thread_siblings" : "core_cpus");
-        put(set_around(m, i, m->size[PACKAGE]), "cpu/cpu%u/topology/%s", cpu, m->old ? "core_siblings" : "package_cpus");
+        put(set_around(m, i, m->size[PACKAGE]), "cpu/cpu%u/topology/%s", cpu,
+            m->old ? "core_siblings" : "package_cpus");
         put_cache(m, i, 0, 1, "Data", m->size[THREADS]);
         put_cache(m, i, 1, 1, "Instruction", m->size[THREADS]);
         put_cache(m, i, 2, 2, "Unified", m->size[L2]);
