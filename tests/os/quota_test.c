@@ -1,54 +1,16 @@
 /* Processor quotas from made-up trees of /proc and /sys files. */
 #define _GNU_SOURCE
-#include "test.h"
+#include "made_root.h"
 
 #include "linux/quota.h"
 #include "os.h"
 
-#include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-static char root[64];
-
-static int fresh_root(void **state)
-{
-    (void)state;
-    strcpy(root, "/tmp/ps-quota-XXXXXX");
-    return mkdtemp(root) == NULL;
-}
-static int remove_one(const char *path, const struct stat *s, int type, struct FTW *f)
-{
-    (void)s;
-    (void)type;
-    (void)f;
-    return remove(path);
-}
-static int remove_root(void **state)
-{
-    (void)state;
-    return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-/* Writes a file below the root, making its folders. */
-static void put(const char *path, const char *content)
-{
-    char whole[512];
-    snprintf(whole, sizeof whole, "%s%s", root, path);
-    for (char *slash = whole + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
-        *slash = '\0';
-        assert_true(mkdir(whole, 0700) == 0 || errno == EEXIST);
-        *slash = '/';
-    }
-    FILE *f = fopen(whole, "w");
-    assert_non_null(f);
-    fputs(content, f);
-    fclose(f);
-}
+static void put(const char *path, const char *content) { made_root_put(content, "%s", path); }
 
 #define V2_MOUNT "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 #define V1_MOUNT "33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw shared:5 - cgroup cgroup rw,cpu,cpuacct\n"
@@ -175,7 +137,7 @@ static void nonsense_sets_no_limit(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, fresh_root, remove_root)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, made_root_make, made_root_remove)
     const struct CMUnitTest tests[] = {
         TEST(nothing_there),           TEST(version2_unlimited), TEST(version2_rounds_up),
         TEST(tightest_of_all_levels),  TEST(version1),           TEST(both_versions),

@@ -1,24 +1,20 @@
 /* The groups of processors as hwloc finds them: this machine's, and those of machines that chance makes up. Each
  * made-up machine is a folder of the kernel's tables, which both read. */
 #define _GNU_SOURCE
-#include "test.h"
+#include "made_root.h"
 
 #include "os.h"
 #include "topology.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <hwloc.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MACHINES = 24, MOST = 96, WORDS = MOST / 32 };
 
-static char root[64];
 static uint32_t state = 12345;
 
 static unsigned chance(unsigned below)
@@ -99,26 +95,7 @@ static void assert_same(const struct os_topology *ours, const struct os_topology
 
 /* --- machines by chance --- */
 
-/* Writes a file below the root, making its folders. */
-static void put(const char *content, const char *format, ...) PS_PRINTF(2, 3);
-static void put(const char *content, const char *format, ...)
-{
-    char whole[512];
-    va_list args;
-    va_start(args, format);
-    int used = snprintf(whole, sizeof whole, "%s/sys/devices/system/", root);
-    vsnprintf(whole + used, sizeof whole - (size_t)used, format, args);
-    va_end(args);
-    for (char *slash = whole + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
-        *slash = '\0';
-        assert_true(mkdir(whole, 0700) == 0 || errno == EEXIST);
-        *slash = '/';
-    }
-    FILE *f = fopen(whole, "w");
-    assert_non_null(f);
-    fprintf(f, "%s\n", content);
-    fclose(f);
-}
+#define put(content, ...) made_root_put(content, "/sys/devices/system/" __VA_ARGS__)
 
 enum { THREADS, L2, L3, NUMA, PACKAGE, NUM_KINDS };
 struct machine {
@@ -221,14 +198,6 @@ static void put_machine(const struct machine *m)
     put(text, "node/possible");
 }
 
-static int remove_one(const char *path, const struct stat *s, int type, struct FTW *f)
-{
-    (void)s;
-    (void)type;
-    (void)f;
-    return remove(path);
-}
-
 static void machines_by_chance(void **unused)
 {
     (void)unused;
@@ -236,8 +205,7 @@ static void machines_by_chance(void **unused)
         struct machine m;
         struct os_topology ours, peers;
         struct os_cpuset mask;
-        strcpy(root, "/tmp/ps-topology-XXXXXX");
-        assert_non_null(mkdtemp(root));
+        assert_int_equal(made_root_make(NULL), 0);
         make_machine(&m);
         put_machine(&m);
         os_cpuset_zero(&mask);
@@ -251,7 +219,7 @@ static void machines_by_chance(void **unused)
         assert_same(&ours, &peers, round);
         os_topology_free(&ours);
         os_topology_free(&peers);
-        assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+        assert_int_equal(made_root_remove(NULL), 0);
     }
 }
 

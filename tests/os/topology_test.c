@@ -1,22 +1,17 @@
 /* Topologies: this machine's, others' from strings and from made-up tables, cut ones, and none. */
 #define _GNU_SOURCE
-#include "test.h"
+#include "made_root.h"
 
 #include "os.h"
 #include "topology.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <link.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static char root[64];
 
 /* What os.h promises of every topology. */
 static void assert_well_formed(const struct os_topology *t)
@@ -180,45 +175,7 @@ static void reading_leaves_no_trace(void **state)
 
 /* --- made-up tables --- */
 
-static int fresh_root(void **state)
-{
-    (void)state;
-    strcpy(root, "/tmp/ps-topology-XXXXXX");
-    return mkdtemp(root) == NULL;
-}
-static int remove_one(const char *path, const struct stat *s, int type, struct FTW *f)
-{
-    (void)s;
-    (void)type;
-    (void)f;
-    return remove(path);
-}
-static int remove_root(void **state)
-{
-    (void)state;
-    return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-/* Writes a file below the root, making its folders. */
-static void put(const char *content, const char *format, ...) PS_PRINTF(2, 3);
-static void put(const char *content, const char *format, ...)
-{
-    char whole[512];
-    va_list args;
-    va_start(args, format);
-    int used = snprintf(whole, sizeof whole, "%s/sys/devices/system/", root);
-    vsnprintf(whole + used, sizeof whole - (size_t)used, format, args);
-    va_end(args);
-    for (char *slash = whole + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
-        *slash = '\0';
-        assert_true(mkdir(whole, 0700) == 0 || errno == EEXIST);
-        *slash = '/';
-    }
-    FILE *f = fopen(whole, "w");
-    assert_non_null(f);
-    fputs(content, f);
-    fclose(f);
-}
+#define put(content, ...) made_root_put(content, "/sys/devices/system/" __VA_ARGS__)
 
 static void put_cache(unsigned cpu, unsigned index, const char *level, const char *type, const char *map)
 {
@@ -355,10 +312,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(uneven_groups),
         cmocka_unit_test(this_machine),
         cmocka_unit_test(reading_leaves_no_trace),
-        cmocka_unit_test_setup_teardown(tables_that_are_missing, fresh_root, remove_root),
-        cmocka_unit_test_setup_teardown(siblings_apart, fresh_root, remove_root),
-        cmocka_unit_test_setup_teardown(cores_of_two_kinds, fresh_root, remove_root),
-        cmocka_unit_test_setup_teardown(nodes_in_packages, fresh_root, remove_root),
+        cmocka_unit_test_setup_teardown(tables_that_are_missing, made_root_make, made_root_remove),
+        cmocka_unit_test_setup_teardown(siblings_apart, made_root_make, made_root_remove),
+        cmocka_unit_test_setup_teardown(cores_of_two_kinds, made_root_make, made_root_remove),
+        cmocka_unit_test_setup_teardown(nodes_in_packages, made_root_make, made_root_remove),
         cmocka_unit_test(restricted_at_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
