@@ -43,9 +43,9 @@ static void be_apart(struct vp *vp, uint8_t apart)
 {
     vp->apart = apart;
     if (apart)
-        ps_or_seq(&vp->lone, PS_LONE_APART);
-    else if (ps_load_relaxed(&vp->lone) & PS_LONE_APART)
-        ps_and_seq(&vp->lone, (uint8_t)~PS_LONE_APART);
+        ps_or_seq(&vp->run.lone, PS_LONE_APART);
+    else if (ps_load_relaxed(&vp->run.lone) & PS_LONE_APART)
+        ps_and_seq(&vp->run.lone, (uint8_t)~PS_LONE_APART);
 }
 
 void apart_attach(struct vp *vp)
@@ -71,12 +71,12 @@ void apart_changed(void)
     if (!vp || ps_in_vfork_child())
         return;
     bool roots = vp_is_roots(vp);
-    bool first =
-        roots && vp->current == &vp->root && ps_load_relaxed(&ps_rt.num_kernel_threads) == 0 && !life_other_roots(vp);
+    bool first = roots && vp->run.current == &vp->run.root && ps_load_relaxed(&ps_rt.num_kernel_threads) == 0 &&
+                 !life_other_roots(vp);
     bool differs = differs_from_pool(first);
     uint8_t root = vp->opened ? vp->apart & APART_ROOT : differs ? APART_ROOT : 0;
     if (roots)
         be_apart(vp, root | (differs ? APART_INNER : 0));
-    else if (vp->alone_for)
+    else if (vp->run.alone_for)
         vp->apart = differs ? APART_INNER : 0;
 }

@@ -183,8 +183,8 @@ struct ps_work ps_bind_visit(struct vp *vp, enum ps_visit visit)
 {
     struct ps_places *all = places();
     struct ps_work w = PS_NO_WORK;
-    bool every = vp == NULL || vp->id >= all->num_vps || ps_load_seq(&all->open);
-    unsigned i = every ? 0 : all->first[vp->id], end = every ? all->n : all->first[vp->id + 1];
+    bool every = vp == NULL || vp->run.id >= all->num_vps || ps_load_seq(&all->open);
+    unsigned i = every ? 0 : all->first[vp->run.id], end = every ? all->n : all->first[vp->run.id + 1];
     for (; i < end && !ps_work_some(w); i++) {
         struct ps_queue *q = &all->place[every ? i : all->at[i]].queue;
         if (visit == PS_TAKE)
@@ -199,8 +199,8 @@ unsigned ps_bind_pending(struct vp *vp)
 {
     struct ps_places *all = places();
     unsigned sum = 0;
-    if (vp->id < all->num_vps)
-        for (unsigned i = all->first[vp->id]; i < all->first[vp->id + 1]; i++)
+    if (vp->run.id < all->num_vps)
+        for (unsigned i = all->first[vp->run.id]; i < all->first[vp->run.id + 1]; i++)
             sum += ps_load_relaxed(&all->place[all->at[i]].queue.count);
     return sum;
 }

@@ -52,7 +52,7 @@ static PS_ALWAYS_INLINE int create_thread(struct vp *vp, psthread_t *thread, con
     int err = check_attr(attr);
     if (PS_UNLIKELY(err || !thread || !fn))
         return err ? err : EINVAL;
-    struct psthread *parent = vp->current;
+    struct psthread *parent = vp->run.current;
     if (PS_UNLIKELY(parent->sweep_in-- == 0) && !family_look_after(vp, parent))
         return ENOMEM;
     struct psthread *t = descriptor_new(vp);

@@ -17,6 +17,8 @@
 
 /* clang-format off */
 #define M PS_DEBUG_MEMBER
+/* A field of a vp, in whichever part of the vp it stands: readers know it by the short name. */
+#define VP(name, member) {"vp." #name, offsetof(struct vp, member)}
 
 extern const struct ps_debug_layout ps_debug_layout;
 const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field = {
@@ -25,9 +27,10 @@ const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field 
     M(ps_runtime, global), M(ps_runtime, places), M(ps_places, n), M(ps_places, place), M(ps_places, open),
     M(ps_place, queue), M(ps_place, num_homes), M(ps_place, homes), PS_DEBUG_SIZE(ps_place),
     M(ps_runtime, tls), M(ps_idle, word), M(ps_idle, bits), M(ps_watchdog, spares), M(ps_watchdog, starving),
-    M(vp, current), M(vp, uth), M(vp, is_guest), M(vp, is_spare), M(vp, id), M(vp, queue), M(vp, handoff),
-    M(vp, pinned), M(vp, ticks), M(vp, tid), M(vp, attached), M(vp, rest), M(vp, started), M(vp, native), M(vp, root),
-    M(vp, thefts), M(ps_runtime, level_name), {"steal.levels", PS_STEAL_LEVELS},
+    VP(current, run.current), VP(uth, run.uth), VP(is_guest, run.is_guest), VP(is_spare, run.is_spare),
+    VP(id, run.id), VP(ticks, run.ticks), VP(tid, run.tid), VP(native, run.native), VP(root, run.root),
+    M(vp, queue), M(vp, handoff), M(vp, pinned), M(vp, attached), M(vp, rest), M(vp, started), M(vp, thefts),
+    M(ps_runtime, level_name), {"steal.levels", PS_STEAL_LEVELS},
     M(ps_queue, count), M(ps_queue, items), M(ps_list, next), M(ps_item, link), M(ps_item, kind),
     M(psthread, flags), M(psthread, state), M(psthread, level), M(psthread, uth), M(psthread, vp),
     M(psthread, local), M(psthread, fn), M(psthread, arg), M(psthread, member_fn),

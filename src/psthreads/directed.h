@@ -18,7 +18,7 @@
  *   none of these   After ABSENCES such findings in a row, ABSENT_NS long, or after TRIES_LEAST of any, TRIES_NS long,
  *                   the signal is sent all the same: its handler runs on P's native stack. So it does where a member is
  *                   between two regions.
- * A promoted thread to which signals are sent calls no others from then on (vp.lone of P): it waits on P, as a kernel
+ * A promoted thread to which signals are sent calls no others from then on (run.lone of P): it waits on P, as a kernel
  * thread would.
  *
  * vp.directed of P is one word with three fields:
@@ -100,11 +100,11 @@
  * A root has no P: its own kernel thread carries others while it waits. This changes with the first signal that is sent
  * to the root (by handle, number, timer or a file's owner), or that a member's mask may leave to the root. So does the
  * root's first question for what the kernel counts for it (ps_root_counted). From then on the kernel thread carries the
- * root alone (vp.lone): the root waits in a futex on its own stack, and calls no members there. If another thread is on
- * that kernel thread when the first signal is sent, this thread is interrupted and goes back to a queue. A thread that
- * the root has called on its stack moves to a kernel thread of its own, with that stack. The loop then stands below the
- * root's saved context, or in an area of its stack, as P does. A loop that searches sees vp.lone before it parks
- * (idle.h); one that is parked is woken. Where that takes too long the handler runs as the root, on the loop's stack.
+ * root alone (run.lone): the root waits in a futex on its own stack, and calls no members there. If another thread is
+ * on that kernel thread when the first signal is sent, this thread is interrupted and goes back to a queue. A thread
+ * that the root has called on its stack moves to a kernel thread of its own, with that stack. The loop then stands
+ * below the root's saved context, or in an area of its stack, as P does. A loop that searches sees run.lone before it
+ * parks (idle.h); one that is parked is woken. Where that takes too long the handler runs as the root, on the loop's stack.
  *
  * A root's kernel thread carries the root alone as well while its mask keeps the interrupt out
  * (os_interrupt_is_blocked). A thread there could not be made to give way to the root (preempt.c). The root itself sets

@@ -54,7 +54,7 @@ static void lonely(struct psthread *t)
  * is a region's first member. Any other thread that has called it as a call is not there. */
 static bool goes_on(const struct psthread *t)
 {
-    const struct psthread *living = ps_vp()->current;
+    const struct psthread *living = ps_vp()->run.current;
     while (living != t && living->flags & PS_T_MEMBER &&
            PS_CONTAINER_OF(living, const struct ps_member, thread)->id == 0)
         living = living->parent;
@@ -78,13 +78,13 @@ static void forget_who_waits(const struct uth *but)
  * C library, where that was not the initial thread.) */
 static void own_by_fork(struct vp *self, struct uth_tls *block)
 {
-    self->own_uth = self->uth;
-    self->own_tls = block;
-    self->own_tp = cpu_get_tp();
-    self->own_errno = &errno;
-    self->uth->vp = self;
-    self->is_guest = self->id != 0;
-    ps_store_relaxed(&self->lone, 0);
+    self->run.own_uth = self->run.uth;
+    self->run.own_tls = block;
+    self->run.own_tp = cpu_get_tp();
+    self->run.own_errno = &errno;
+    self->run.uth->vp = self;
+    self->run.is_guest = self->run.id != 0;
+    ps_store_relaxed(&self->run.lone, 0);
     self->apart = 0;
     apart_reset();
     self->outer_mask = self->inner_mask = os_signal_mask();
@@ -95,12 +95,12 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) { /* promoted on a root's stack: that vp has none to give to another root */
         struct vp *vp = ps_vp_at(id);
-        if (vp == self || self->uth != &vp->native)
+        if (vp == self || self->run.uth != &vp->run.native)
             continue;
-        ps_store_relaxed(&vp->tid, 0);
+        ps_store_relaxed(&vp->run.tid, 0);
         ps_store_relaxed(&vp->attached, PS_ATTACHED_OURS);
     }
-    ps_team_forget_block(self->current, block);
+    ps_team_forget_block(self->run.current, block);
 }
 
 /* What others have left for vp in the parent. */
@@ -112,7 +112,7 @@ static void forget_messages(struct vp *vp)
     vp->waiters.uncounted = 0;
     ps_list_init(&vp->waiters.list);
     ps_store_relaxed(&vp->waiters.count, 0);
-    vp->is_deaf = false;
+    vp->run.is_deaf = false;
     ps_store_relaxed(&vp->pinned, NULL);
     ps_store_relaxed(&vp->wake_word, 0);
     ps_store_relaxed(&vp->wake_alone, 0);
@@ -125,29 +125,29 @@ static void forget_messages(struct vp *vp)
     ps_store_relaxed(&vp->made, 0);
     ps_store_relaxed(&vp->submitted, 0);
     ps_store_relaxed(&vp->ended, 0);
-    vp->native.wait.thread = NULL;
+    vp->run.native.wait.thread = NULL;
 }
 
 /* The kernel thread that carried vp is not in this process. What it was in the middle of is unknown: its caches are
  * left alone for good. */
 static void forget_carrier(struct vp *vp, unsigned id)
 {
-    uth_cache_init(&vp->stacks);
-    vp->blocks.num = 0;
+    uth_cache_init(&vp->run.stacks);
+    vp->run.blocks.num = 0;
     vp->threads = (struct ps_magazine){0};
     vp->slab_left = 0;
     vp->searching = false;
-    vp->is_spare = false;
-    vp->held = false;
-    vp->current = NULL;
-    vp->tls = NULL; /* it was in the block of the thread that it carried in the parent */
-    vp->alone_for = NULL;
-    vp->is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */
-    vp->own_uth = &vp->native;
-    vp->own_tls = NULL;
-    vp->first_work = (struct ps_work){0};
+    vp->run.is_spare = false;
+    vp->run.held = false;
+    vp->run.current = NULL;
+    vp->run.tls = NULL; /* it was in the block of the thread that it carried in the parent */
+    vp->run.alone_for = NULL;
+    vp->run.is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */
+    vp->run.own_uth = &vp->run.native;
+    vp->run.own_tls = NULL;
+    vp->run.first_work = (struct ps_work){0};
     ps_store_relaxed(&vp->attached, 0);
-    ps_store_relaxed(&vp->handoff, vp->is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
+    ps_store_relaxed(&vp->handoff, vp->run.is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
 }
 
 /* The library's own kernel threads, and what they kept. */
@@ -179,11 +179,11 @@ static void note_forked_as(struct vp *self, const struct psthread *current)
 static void go_on_in_child(struct vp *self, const struct psthread *current, struct uth_tls *block)
 {
     ps_team_after_fork_in_child(self);
-    self->alone_for = NULL;
-    self->is_spare = false;
+    self->run.alone_for = NULL;
+    self->run.is_spare = false;
     ps_store_relaxed(&self->attached, PS_ATTACHED);
     note_forked_as(self, current);
-    if (self->id != 0 && self->id < ps_rt.num_vps)
+    if (self->run.id != 0 && self->run.id < ps_rt.num_vps)
         idle_never_start(self); /* a member forked on a worker: this kernel thread carries it already */
     if (block)
         own_by_fork(self, block);
@@ -195,7 +195,7 @@ void ps_after_fork_in_child(void)
     if (!ps_load_relaxed(&ps_life.started) || ps_xchg_acq_rel(&done_in, (int)getpid()) == (int)getpid())
         return;
     struct vp *self = ps_vp();
-    struct psthread *current = self ? self->current : NULL;
+    struct psthread *current = self ? self->run.current : NULL;
     unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
@@ -209,16 +209,16 @@ void ps_after_fork_in_child(void)
     }
     if (current)
         lonely(current);
-    forget_who_waits(self ? self->uth : NULL);
+    forget_who_waits(self ? self->run.uth : NULL);
     ps_life.starter = current && current->flags & PS_T_ROOT ? self : NULL;
     ps_life.forked = current && !(current->flags & PS_T_ROOT) ? self : NULL;
     ps_store_relaxed(&ps_life.main_ended, ps_life.forked != NULL);
     forget_kernel_threads();
     if (current)
         ps_exits_after_fork_in_child(goes_on);
-    struct uth_tls *block = ps_tls_on() ? uth_tls_after_fork_in_child(self ? self->own_tp : NULL) : NULL;
+    struct uth_tls *block = ps_tls_on() ? uth_tls_after_fork_in_child(self ? self->run.own_tp : NULL) : NULL;
     if (self)
-        ps_store_relaxed(&self->tid, os_thread_id());
+        ps_store_relaxed(&self->run.tid, os_thread_id());
     ps_queue_init(&ps_rt.global);
     ps_bind_after_fork_in_child();
     quota_park_restart();
@@ -229,7 +229,7 @@ void ps_after_fork_in_child(void)
 bool ps_forked_here(void)
 {
     struct vp *vp = ps_vp();
-    return vp && vp->own_tls && vp->tls == vp->own_tls;
+    return vp && vp->run.own_tls && vp->run.tls == vp->run.own_tls;
 }
 
 /* Kernel threads of the runtime's are none of the program's. A count may be wrong for a moment, while one of them ends:
@@ -247,10 +247,10 @@ static bool program_has_others(const struct vp *self)
 void ps_end_forked(void)
 {
     struct vp *vp = ps_vp();
-    struct psthread *t = vp->current;
+    struct psthread *t = vp->run.current;
     if (t->keys)
         ps_keys_run_destructors(&t->keys);
-    uth_tls_end(vp->own_tls);
+    uth_tls_end(vp->run.own_tls);
     _Atomic uint32_t nobody_wakes = 0;
     for (int64_t pause_ns = LIFE_FIRST_PAUSE_NS; program_has_others(vp);) {
         os_park(&nobody_wakes, 0, pause_ns);

@@ -37,13 +37,13 @@ void idle_never_start(struct vp *vp)
 {
     ps_store_release(&vp->started, PS_WORKER_REFUSED); /* nor joined */
     ps_bind_home_lost();
-    if (bit_take(vp->id))
+    if (bit_take(vp->run.id))
         ps_sub_seq(&ps_idle.word, IDLE_ONE_PARKED);
 }
 
 bool idle_take_unstarted(struct vp *vp)
 {
-    if (ps_load_acquire(&vp->started) != PS_WORKER_NONE || !bit_take(vp->id))
+    if (ps_load_acquire(&vp->started) != PS_WORKER_NONE || !bit_take(vp->run.id))
         return false;
     ps_sub_seq(&ps_idle.word, IDLE_ONE_PARKED);
     return true;
@@ -52,7 +52,7 @@ bool idle_take_unstarted(struct vp *vp)
 void idle_give_unstarted(struct vp *vp)
 {
     ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED); /* before the bit, which lets a waker take it off again */
-    bit_set(vp->id);
+    bit_set(vp->run.id);
 }
 
 /* Step [L]: is there anything for this vp, or anything that some vp could take? */
@@ -101,7 +101,7 @@ static bool start_taken(struct vp *vp)
 static bool wake_taken(struct vp *vp)
 {
     ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
-    if (!vp->is_guest && vp->id != 0 && ps_load_acquire(&vp->started) == PS_WORKER_NONE)
+    if (!vp->run.is_guest && vp->run.id != 0 && ps_load_acquire(&vp->started) == PS_WORKER_NONE)
         return start_taken(vp); /* its bit makes this caller the only one that can */
     ps_store_seq(&vp->wake_word, 1);
     os_wake(&vp->wake_word, 1);
@@ -110,7 +110,7 @@ static bool wake_taken(struct vp *vp)
 
 void idle_wake_one(struct vp *near)
 {
-    if (near && near->id < IDLE_MAX && bit_take(near->id) && wake_taken(near))
+    if (near && near->run.id < IDLE_MAX && bit_take(near->run.id) && wake_taken(near))
         return;
     unsigned n = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned i = 0; i < (n + 63) / 64; i++) {
@@ -148,7 +148,7 @@ bool idle_all_parked(unsigned *carried)
     return IDLE_SEARCHING(ps_load_seq(&ps_idle.word)) == 0;
 }
 
-bool idle_wake_this(struct vp *vp) { return bit_take(vp->id) && wake_taken(vp); }
+bool idle_wake_this(struct vp *vp) { return bit_take(vp->run.id) && wake_taken(vp); }
 
 /* Sleeps until a waker has set wake_word. */
 static void sleep_until_woken(struct vp *vp)
@@ -164,12 +164,12 @@ static void sleep_until_woken(struct vp *vp)
 /* [P] and [L], and whether vp is to carry its root alone. True: vp searches again. */
 static bool park_unless_found(struct vp *vp)
 {
-    uth_cache_trim(&vp->stacks, 2);
+    uth_cache_trim(&vp->run.stacks, 2);
     ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED - 1); /* [P] */
     ps_add_seq(&ps_idle.parks, 1);
-    bit_set(vp->id);
-    bool found = look_everywhere(vp) || ps_load_seq(&vp->lone);
-    if (!found || !bit_take(vp->id)) /* [L] found something and no thread is waking us: */
+    bit_set(vp->run.id);
+    bool found = look_everywhere(vp) || ps_load_seq(&vp->run.lone);
+    if (!found || !bit_take(vp->run.id)) /* [L] found something and no thread is waking us: */
         return false;
     ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
     return true;
@@ -189,7 +189,7 @@ bool idle_park_for(struct vp *vp, int64_t ns)
     uint64_t end = os_now_ns() + (uint64_t)ns;
     while (!ps_xchg_seq(&vp->wake_word, 0)) {
         uint64_t now = os_now_ns();
-        if (now >= end && bit_take(vp->id)) {
+        if (now >= end && bit_take(vp->run.id)) {
             ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
             return false;
         }

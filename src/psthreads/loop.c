@@ -26,8 +26,8 @@ static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread
 /* In the place of the caller, whose uth is free to be used. */
 static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
 {
-    struct ps_work w = vp->first_work;
-    vp->first_work = PS_NO_WORK;
+    struct ps_work w = vp->run.first_work;
+    vp->run.first_work = PS_NO_WORK;
     for (;;) {
         if (!ps_work_some(w)) {
             vp_leave_waiters(vp);
@@ -41,7 +41,7 @@ static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
         } else if (ps_work_is_rest(w)) {
             quota_park_run(vp);
         } else if (!t) { /* the vp ends */
-            vp_leave(vp, self, &vp->native, true);
+            vp_leave(vp, self, &vp->run.native, true);
             __builtin_unreachable();
         } else if (t->uth) {
             resume_or_hand_back(vp, self, t);
@@ -65,7 +65,7 @@ static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread
         __builtin_unreachable();
     }
     vp_hand_back(vp, t, t->vp);
-    if (++vp->in_vain % IN_VAIN)
+    if (++vp->run.in_vain % IN_VAIN)
         os_yield();
     else
         os_park(&ps_rt.stopping, 0, PS_ASIDE_NS);
@@ -77,7 +77,7 @@ static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread
 static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t, struct ps_call call)
 {
     bool shared = t->flags & PS_T_NOSTACK;
-    struct uth *here = vp->uth;
+    struct uth *here = vp->run.uth;
     void *own = NULL, **fiber = shared ? &here->piece_fiber : &own, *stack = here, *parent = t->parent;
     san_fiber_make(fiber);
     void *outer = san_fiber_enter(*fiber);
@@ -104,7 +104,7 @@ static void run_fresh(struct vp *vp, struct psthread *t)
     vp_begins(vp, t);
     if (member) {
         call.fn(call.arg); /* ends t: another vp may have t already */
-        ps_vp()->current = NULL;
+        ps_vp()->run.current = NULL;
         return;
     }
     void *result = PS_UNLIKELY(uth_sanitizers != 0) ? call_with_fiber(vp, t, call) : call.fn(call.arg);
@@ -112,7 +112,7 @@ static void run_fresh(struct vp *vp, struct psthread *t)
     if (own_tls)
         vp = vp_end_tls(vp);
     vp = ps_thread_end(vp, t, result);
-    vp->current = NULL;
+    vp->run.current = NULL;
 }
 
 void vp_loop_main(void *transfer, void *self)
@@ -128,13 +128,13 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
     struct uth *sized = uth_get_sized(t->stack_size);
     if (!sized || uth_start(sized, vp_loop_main, sized) != 0) {
         if (sized)
-            uth_put(&vp->stacks, sized);
+            uth_put(&vp->run.stacks, sized);
         ps_warn("no memory for a stack of %zu bytes: the thread runs on one of %zu bytes", (size_t)t->stack_size,
                 self->stack_bytes);
         run_fresh(vp, t);
         return;
     }
-    vp->first_work = ps_work_of(t);
+    vp->run.first_work = ps_work_of(t);
     sized->tls = NULL;
     vp_leave(vp, self, sized, true);
     __builtin_unreachable();
@@ -153,9 +153,9 @@ void vp_enter_loop(struct vp *vp)
 {
     if (vp->by_watchdog)
         vp_take_signals(vp);
-    while (!vp_start_loop(vp, &vp->native, false)) {
+    while (!vp_start_loop(vp, &vp->run.native, false)) {
         vp_stand_aside(vp);
-        if (vp->is_spare || ps_load_acquire(&ps_rt.stopping))
+        if (vp->run.is_spare || ps_load_acquire(&ps_rt.stopping))
             return;
         os_park(&ps_rt.stopping, 0, PS_ASIDE_NS);
     }

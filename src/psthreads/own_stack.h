@@ -16,10 +16,10 @@
  *   NEXT    keeps_stack, !own_stack
  *                                  It has asked on a stack that is not only its own. The member has one from its next
  *                                  region on: P gets one and begins the loop on it (own_stack_begin).
- *   FIRST   own_stack, !vp.on_own  The member runs on U, above a vp's loop. That frame has no state, and is not gone
+ *   FIRST   own_stack, !run.on_own The member runs on U, above a vp's loop. That frame has no state, and is not gone
  *                                  back to: when the member has ended, P begins its own loop there
  *                                  (own_stack_await_next), above it.
- *   LOOP    own_stack, vp.on_own   P's loop is on U; the member, when it runs, is a call of that loop.
+ *   LOOP    own_stack, run.on_own  P's loop is on U; the member, when it runs, is a call of that loop.
  * NONE -> NEXT or FIRST by ps_keep_stack; NEXT -> LOOP, FIRST -> LOOP at the next beginning, at the end. LOOP ends with
  * P, which puts U back (own_stack_give_back). In a forked child there is NONE.
  *
@@ -65,10 +65,10 @@
 /* vp is P, on U. */
 static inline bool own_stack_is(const struct vp *vp)
 {
-    return PS_UNLIKELY(vp->alone_for != NULL) && vp->alone_for->own_stack == vp->uth;
+    return PS_UNLIKELY(vp->run.alone_for != NULL) && vp->run.alone_for->own_stack == vp->run.uth;
 }
 /* The same, FIRST. */
-static inline bool own_stack_begins(const struct vp *vp) { return own_stack_is(vp) && !vp->on_own; }
+static inline bool own_stack_begins(const struct vp *vp) { return own_stack_is(vp) && !vp->run.on_own; }
 /* P, if the thread whose block this is begins there; else NULL. Between regions, or by the member's
  * claimer. */
 static inline struct vp *own_stack_vp(const struct uth_tls *block)

@@ -73,7 +73,7 @@ bool watchdog_where(struct vp *vp, char *buf, size_t bytes)
 {
 #if !defined(__SANITIZE_THREAD__)
     ps_store_relaxed(&sample.taken, 0);
-    if (os_interrupt(ps_load_relaxed(&vp->tid), take_sample) != 0)
+    if (os_interrupt(ps_load_relaxed(&vp->run.tid), take_sample) != 0)
         return false;
     for (int i = 0; i < SAMPLE_TRIES && !ps_load_acquire(&sample.taken); i++)
         os_park(&sample.taken, 0, INT64_C(1000000));
@@ -107,8 +107,8 @@ static struct psthread *interrupted(void *frame)
     if (!stack || !stack->stack || !os_interrupted_program(frame, stack->stack, stack->stack_bytes))
         return NULL;
     struct vp *vp = ps_vp();
-    struct psthread *self = vp->current;
-    if (!self || vp->held || self->uth != stack || stack->vp || self->flags & PS_T_NOSTACK)
+    struct psthread *self = vp->run.current;
+    if (!self || vp->run.held || self->uth != stack || stack->vp || self->flags & PS_T_NOSTACK)
         return NULL;
     return self;
 }
@@ -140,7 +140,7 @@ static uintptr_t on_detour(void)
 {
     struct vp *vp = ps_vp();
     uintptr_t from = vp->detour_from;
-    give_way_now(vp->current);
+    give_way_now(vp->run.current);
     return from;
 }
 
@@ -180,10 +180,10 @@ void watchdog_interrupt_all(uint64_t until_ns)
     do {
         for (unsigned id = 0; id < slots && !PS_TSAN && !ps_race_enabled() && !san_valgrind(); id++) {
             struct vp *vp = ps_vp_at(id);
-            if (!vp || !ps_load_acquire(&vp->attached) || vp->alone_for)
+            if (!vp || !ps_load_acquire(&vp->attached) || vp->run.alone_for)
                 continue;
             ps_store_relaxed(&answer.word, ASKED);
-            if (os_interrupt(ps_load_relaxed(&vp->tid), yield_here) == 0)
+            if (os_interrupt(ps_load_relaxed(&vp->run.tid), yield_here) == 0)
                 os_park(&answer.word, ASKED, ANSWER_NS);
         }
         os_park(&nobody_wakes, 0, INTERRUPT_NS);
@@ -199,7 +199,7 @@ void watchdog_preempt(struct vp *vp)
     os_interrupt_fn *handler = san_valgrind() ? give_way_by_detour : give_way;
     for (int i = 0; i < GIVE_WAY_TRIES; i++) {
         ps_store_relaxed(&answer.word, ASKED);
-        if (!ps_load_relaxed(&vp->pinned) || os_interrupt(ps_load_relaxed(&vp->tid), handler) != 0)
+        if (!ps_load_relaxed(&vp->pinned) || os_interrupt(ps_load_relaxed(&vp->run.tid), handler) != 0)
             return;
         os_park(&answer.word, ASKED, ANSWER_NS);
         if (ps_load_acquire(&answer.word) != REFUSED)

@@ -84,9 +84,9 @@ static struct uth_tls nobody; /* a carrier is for this one while any thread may 
 /* The kernel looks through the thread's own. False: the thread is not known yet. */
 static bool take_robust_list(const struct vp *vp, const void *own_list)
 {
-    if (vp->alone_for == &nobody)
+    if (vp->run.alone_for == &nobody)
         return false;
-    void *its_list = uth_tls_robust_list(vp->alone_for);
+    void *its_list = uth_tls_robust_list(vp->run.alone_for);
     if (own_list && its_list)
         os_set_robust_list(its_list);
     return true;
@@ -97,13 +97,13 @@ static void *alone_main(void *arg)
     struct vp *vp = arg;
     struct psthread *t;
     vp_carry(vp);
-    void *native_tp = vp->own_tp = cpu_get_tp();
-    vp->own_errno = &errno;
-    if (uth_adopt(&vp->native) != 0)
+    void *native_tp = vp->run.own_tp = cpu_get_tp();
+    vp->run.own_errno = &errno;
+    if (uth_adopt(&vp->run.native) != 0)
         ps_fatal("out of memory: a kernel thread cannot start");
-    vp->native.vp = vp;
-    vp->uth = &vp->native;
-    ps_store_relaxed(&vp->tid, os_thread_id());
+    vp->run.native.vp = vp;
+    vp->run.uth = &vp->run.native;
+    ps_store_relaxed(&vp->run.tid, os_thread_id());
     os_thread_name(vp->outer_name);
     os_affinity_set(&vp->outer_cpus);
     void *own_list = os_robust_list();
@@ -127,7 +127,7 @@ static void *alone_main(void *arg)
     if (own_list)
         os_set_robust_list(own_list);
     vp_carry(NULL);
-    uth_release(&vp->native);
+    uth_release(&vp->run.native);
     ps_store_release(&vp->alone_state, PS_ALONE_LEFT); /* block and vp are the retirer's from here on */
     os_wake(&vp->alone_state, INT_MAX);
     ps_sub_seq(&count, 1); /* last: the thread that stops the library waits for it */
@@ -143,7 +143,7 @@ static void wait_while(struct vp *vp, uint32_t state)
 /* The vp of the root in whose regions the block's thread runs, which is the running one; else that is not known. */
 static const struct vp *root_of(const struct vp *here, const struct uth_tls *block)
 {
-    const struct psthread *t = here && here->tls == block ? here->current : NULL;
+    const struct psthread *t = here && here->run.tls == block ? here->run.current : NULL;
     while (t && (t->flags & (PS_T_ROOT | PS_T_MEMBER)) != PS_T_ROOT) /* a member may be on a root's stack */
         t = t->parent;
     return t && vp_is_roots(t->vp) ? t->vp : ps_vp_at(0);
@@ -153,12 +153,12 @@ static const struct vp *root_of(const struct vp *here, const struct uth_tls *blo
  * region, as the first member of another. NULL: a root has opened the outermost one. */
 static const struct vp *inner_opener(const struct vp *here, const struct uth_tls *block)
 {
-    const struct psthread *self = here && here->tls == block ? here->current : NULL, *t = self;
+    const struct psthread *self = here && here->run.tls == block ? here->run.current : NULL, *t = self;
     for (; t && t->flags & PS_T_MEMBER; t = t->parent) {
         const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
         struct vp *alone = m->tls && m->tls != block ? ps_load_acquire(&m->tls->alone) : NULL;
         /* one that only begins to be promoted, for another's sake, has set nothing yet */
-        if (alone && (!alone->alone_for || ps_load_acquire(&alone->alone_state) != PS_ALONE_STARTS))
+        if (alone && (!alone->run.alone_for || ps_load_acquire(&alone->alone_state) != PS_ALONE_STARTS))
             return alone;
         if (t != self && m->id == 0 && (t->parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT)
             return vp_is_roots(t->parent->vp) ? t->parent->vp : NULL;
@@ -174,10 +174,10 @@ static void inherit_kernel_state(struct vp *to, const struct uth_tls *block)
     const struct vp *here = ps_vp(), *root = root_of(here, block), *opener = inner_opener(here, block);
     if (PS_UNLIKELY(here && here->starts_like_opener)) {
         root = here;
-        opener = here->alone_for || here->current != &here->root ? here : NULL;
+        opener = here->run.alone_for || here->run.current != &here->run.root ? here : NULL;
     }
     to->outer_mask = opener ? opener->inner_mask : root->outer_mask;
-    if (opener && os_thread_passes_on(ps_load_relaxed(&opener->tid), &to->outer_cpus, to->outer_name))
+    if (opener && os_thread_passes_on(ps_load_relaxed(&opener->run.tid), &to->outer_cpus, to->outer_name))
         return;
     to->outer_cpus = root->outer_cpus;
     memcpy(to->outer_name, root->outer_name, sizeof to->outer_name);
@@ -189,13 +189,13 @@ void ps_root_changed(void)
     if (!vp || ps_in_vfork_child())
         return;
     if (uth_tls_current()) { /* not promoted: refused, or in a signal handler */
-        if (vp->alone_for && vp->alone_for == vp->tls && os_called_by_program())
+        if (vp->run.alone_for && vp->run.alone_for == vp->run.tls && os_called_by_program())
             vp->inner_mask = os_signal_mask(); /* in a handler it is that one's */
         return;
     }
     if (!vp_is_roots(vp))
         return;
-    if (vp->current != &vp->root && !vp->tls) { /* in a block: it is own_tls */
+    if (vp->run.current != &vp->run.root && !vp->run.tls) { /* in a block: it is own_tls */
         if (os_called_by_program()) {
             vp->inner_mask = os_signal_mask();
             directed_mask_of_root(vp, vp->inner_mask);
@@ -212,8 +212,8 @@ void ps_root_changed(void)
 
 void ps_root_look(struct vp *vp)
 {
-    bool lone = PS_UNLIKELY(ps_load_relaxed(&vp->lone) & PS_LONE_MASK);
-    if ((!vp->outer_changed && !lone) || vp->current != &vp->root)
+    bool lone = PS_UNLIKELY(ps_load_relaxed(&vp->run.lone) & PS_LONE_MASK);
+    if ((!vp->outer_changed && !lone) || vp->run.current != &vp->run.root)
         return;
     uint64_t mask = os_signal_mask();
     directed_mask_of_root(vp, mask);
@@ -246,7 +246,7 @@ static bool begins_with(const struct vp *here, const struct uth_tls *block)
         return false;
     if (here->starts_like_opener)
         return true;
-    return here->tls == block && here->alone_for ? true : !starter_is_changed(here);
+    return here->run.tls == block && here->run.alone_for ? true : !starter_is_changed(here);
 }
 
 static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
@@ -254,7 +254,7 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
     const struct vp *here = ps_vp();
     os_thread thread;
     bool from_here = begins_with(here, block);
-    if (from_here && !here->alone_for && !here->apart)
+    if (from_here && !here->run.alone_for && !here->apart)
         starter_prepare();
     if (from_here)
         vp->apart = here->apart ? APART_INNER : 0;
@@ -271,7 +271,7 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
 
 static bool is_kernel_thread(const struct vp *vp, const void *tp, int tid)
 {
-    return tp ? vp->own_tp == tp : ps_load_relaxed(&vp->tid) == tid;
+    return tp ? vp->run.own_tp == tp : ps_load_relaxed(&vp->run.tid) == tid;
 }
 
 static void root_changes(struct vp *root, const struct vp *here)
@@ -287,9 +287,9 @@ static void root_changes(struct vp *root, const struct vp *here)
  * there. */
 static bool is_outside(const struct vp *vp)
 {
-    const struct psthread *t = vp->current;
-    if (t == &vp->root || t != vp->forked_as)
-        return t == &vp->root;
+    const struct psthread *t = vp->run.current;
+    if (t == &vp->run.root || t != vp->forked_as)
+        return t == &vp->run.root;
     return !(t->flags & PS_T_MEMBER) || PS_CONTAINER_OF(t, struct ps_member, thread)->team->region == vp->forked_region;
 }
 
@@ -345,7 +345,7 @@ static struct vp *own_carrier(struct uth_tls *block)
 /* A handler has no use for it, and may not wait until it has ended. */
 static void give_up_carrier(struct vp *vp)
 {
-    vp->alone_for = &nobody;
+    vp->run.alone_for = &nobody;
     ps_store_seq(&vp->alone_given_up, 1);
     ps_store_seq(&vp->alone_ends, 1);
     ps_wake_alone(vp);
@@ -399,7 +399,7 @@ struct vp *ps_carrier_of(struct uth_tls *block, _Atomic(struct vp *) *carrier)
     void *other = NULL;
     if (vp || !(vp = ps_xchg_acq_rel(carrier, NULL)))
         return vp;
-    vp->alone_for = block;
+    vp->run.alone_for = block;
     if (!ps_cas_seq(&block->alone, &other, vp)) { /* a sender has started one meanwhile */
         give_up_carrier(vp);
         return other;
@@ -421,7 +421,7 @@ void ps_carrier_for_nobody(struct vp *carrier)
 /* The running thread's context goes on alone on `to`. */
 void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
 {
-    struct uth *context = vp->uth;
+    struct uth *context = vp->run.uth;
     int error = vp_errno(vp);
     to->home = context->vp;
     to->came_from = vp;
@@ -431,9 +431,9 @@ void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
     context->vp = to;
     ps_store_seq(&to->pinned, self);
     ps_wake_alone(to);
-    if (PS_UNLIKELY(vp->alone_for != NULL)) {
+    if (PS_UNLIKELY(vp->run.alone_for != NULL)) {
         directed_ran(vp); /* the thread that it carries stands below */
-        vp_leave_alone(vp, context, vp->tls);
+        vp_leave_alone(vp, context, vp->run.tls);
     } else {
         vp_leave_bound(vp, self);
     }
@@ -445,15 +445,15 @@ void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
 PS_NOINLINE bool ps_promote(void)
 {
     struct vp *vp = ps_vp(), *to;
-    struct uth_tls *block = vp ? vp->tls : NULL;
-    struct psthread *self = vp ? vp->current : NULL;
-    if (!self || !block || vp->held || self->flags & PS_T_NOSTACK)
+    struct uth_tls *block = vp ? vp->run.tls : NULL;
+    struct psthread *self = vp ? vp->run.current : NULL;
+    if (!self || !block || vp->run.held || self->flags & PS_T_NOSTACK)
         return false;
-    if (vp->alone_for == block)
+    if (vp->run.alone_for == block)
         return true;
     if (ps_in_vfork_child() || !os_called_by_program() || !(to = own_carrier(block)))
         return false;
-    if (!vp->alone_for)
+    if (!vp->run.alone_for)
         unblock_faults(vp);
     ps_move_alone(vp, self, to);
     return true;
@@ -462,7 +462,7 @@ PS_NOINLINE bool ps_promote(void)
 PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
 {
     struct vp *vp = ps_vp(), *to = self->flags & PS_T_NOSTACK ? NULL : own_carrier(block);
-    if (!to || to->own_tls == block) {
+    if (!to || to->run.own_tls == block) {
         vp_enter_tls(vp, block);
         vp_hear(vp);
         return;
@@ -483,7 +483,7 @@ static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
         ps_store_seq(&next->below, NULL);
         alone = ps_load_seq(&next->alone);
     }
-    if (!alone || alone == home || alone->own_tls == next)
+    if (!alone || alone == home || alone->run.own_tls == next)
         return home;
     alone->home = home;
     alone->came_from = vp->came_from;
@@ -493,10 +493,10 @@ static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
 void ps_go_home_slow(struct uth_tls *next)
 {
     struct vp *vp = ps_vp();
-    if (vp->alone_for != vp->tls || vp->tls == next)
+    if (vp->run.alone_for != vp->run.tls || vp->run.tls == next)
         return;
-    struct psthread *self = vp->current;
-    struct uth *context = vp->uth;
+    struct psthread *self = vp->run.current;
+    struct uth *context = vp->run.uth;
     struct vp *to = vp->came_from, *home = carrier_of_next(vp, next);
     directed_ran(vp);
     context->vp = home;
@@ -508,14 +508,14 @@ void ps_go_home_slow(struct uth_tls *next)
     if (home) {
         ps_ready(self, PS_FRONT);
     } else {
-        if (!ps_load_relaxed(&to->attached) || to->alone_for)
+        if (!ps_load_relaxed(&to->attached) || to->run.alone_for)
             to = ps_vp_at(0);
         vp_enqueue(to, &self->item, PS_FRONT);
     }
     vp_leave_alone(vp, context, next);
     if (ends)
         context->flags &= ~UTH_ENDS;
-    if ((vp = ps_vp_now())->alone_for)
+    if ((vp = ps_vp_now())->run.alone_for)
         directed_runs(vp);
 }
 
@@ -538,7 +538,7 @@ void ps_carrier_like_opener(struct uth_tls *block)
 int ps_promoted_id(struct uth_tls *block)
 {
     struct vp *vp = ps_promoted_vp(block);
-    return vp ? ps_load_relaxed(&vp->tid) : 0;
+    return vp ? ps_load_relaxed(&vp->run.tid) : 0;
 }
 
 bool ps_retire_alone(struct uth_tls *block)
@@ -546,7 +546,7 @@ bool ps_retire_alone(struct uth_tls *block)
     struct vp *vp = ps_load_acquire(&block->alone);
     if (!vp)
         return true;
-    if (vp->own_tls == block)
+    if (vp->run.own_tls == block)
         return false;
     wait_while(vp, PS_ALONE_STARTS);
     ps_store_seq(&vp->alone_ends, 1);

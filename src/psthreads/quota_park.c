@@ -85,7 +85,7 @@ static void empty_queue(struct vp *vp)
 
 static bool must_rest(const struct vp *vp)
 {
-    return vp->id >= ps_load_seq(&ps_rt.limit) && !ps_load_seq(&ps_rt.stopping);
+    return vp->run.id >= ps_load_seq(&ps_rt.limit) && !ps_load_seq(&ps_rt.stopping);
 }
 
 void quota_park_run(struct vp *vp)
@@ -97,7 +97,7 @@ void quota_park_run(struct vp *vp)
         empty_queue(vp);
         if (!ps_queue_seems_empty(&vp->queue))
             idle_notify(NULL);
-        uth_cache_trim(&vp->stacks, 2);
+        uth_cache_trim(&vp->run.stacks, 2);
         ps_add_seq(&resting, 1); /* from here on it readies nothing (deadlock.h) */
         for (; must_rest(vp); seen = ps_load_seq(&changes))
             os_park(&changes, seen, OS_FOREVER);

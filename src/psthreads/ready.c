@@ -25,11 +25,11 @@ void ps_ready(struct psthread *t, enum ps_end end)
         return;
     }
     ps_store_seq(&bound->pinned, t);
-    if (PS_UNLIKELY(bound->alone_for != NULL)) {
+    if (PS_UNLIKELY(bound->run.alone_for != NULL)) {
         ps_wake_alone(bound);
         return;
     }
-    if (!idle_wake_this(bound) && PS_UNLIKELY(ps_load_seq(&bound->lone)))
+    if (!idle_wake_this(bound) && PS_UNLIKELY(ps_load_seq(&bound->run.lone)))
         ps_wake_alone(bound);
     watchdog_arm_for_root();
 }
@@ -67,10 +67,10 @@ void ps_ready_many(struct psthread *const *t, unsigned n)
 struct ps_gatherer ps_gather(struct ps_gathered *gathered, size_t apart, unsigned num)
 {
     struct vp *vp = ps_vp_now();
-    struct psthread *self = vp ? vp->current : NULL;
-    if (PS_UNLIKELY(!self || vp->id >= num || pinned_to(self) || ps_places_on()))
+    struct psthread *self = vp ? vp->run.current : NULL;
+    if (PS_UNLIKELY(!self || vp->run.id >= num || pinned_to(self) || ps_places_on()))
         return (struct ps_gatherer){.self = self ? self : ps_self()};
-    struct ps_gathered *g = (struct ps_gathered *)(void *)((char *)gathered + vp->id * apart);
+    struct ps_gathered *g = (struct ps_gathered *)(void *)((char *)gathered + vp->run.id * apart);
     struct ps_list *link = &self->item.link, *first = g->first;
     if (g->num++ == 0) {
         g->first = link->prev = link;

@@ -178,11 +178,11 @@ static bool hold_here(void *frame)
     uint32_t asked = ASKED;
     if (!vp_in_own_block() || ps_load_acquire(&vp->turn) != ASKED)
         return false;
-    if (vp->current != &vp->root) {
+    if (vp->run.current != &vp->run.root) {
         ps_cas_acq_rel(&vp->turn, &asked, INSIDE);
         return false;
     }
-    if (vp->held || !os_interrupted_own_code(frame) || !ps_cas_acq_rel(&vp->turn, &asked, HELD))
+    if (vp->run.held || !os_interrupted_own_code(frame) || !ps_cas_acq_rel(&vp->turn, &asked, HELD))
         return false;
     os_interrupt_leaves(frame);
     uint64_t end = os_now_ns() + HELD_NS, now;
@@ -206,7 +206,7 @@ static bool ask_to_hold(struct vp *vp)
     uint32_t turn = FREE;
     if (!ps_cas_acq_rel(&vp->turn, &turn, ASKED))
         return true; /* the late signal has come after all */
-    if (os_interrupt(ps_load_relaxed(&vp->tid), hold_here) != 0)
+    if (os_interrupt(ps_load_relaxed(&vp->run.tid), hold_here) != 0)
         return false;
     if (ps_add_relaxed(&ps_watchdog.turns, 1) == 0 && ps_rt.verbose)
         ps_warn(

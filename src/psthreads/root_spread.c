@@ -61,7 +61,7 @@ static void move_away(struct vp *vp, unsigned cpu, const struct os_cpuset *taken
 
 void ps_root_spread_look(struct vp *vp, uint64_t now)
 {
-    if (!(vp->current->flags & PS_T_ROOT) || ps_places_on())
+    if (!(vp->run.current->flags & PS_T_ROOT) || ps_places_on())
         return;
     int cpu = os_current_cpu();
     if (cpu < 0)

@@ -29,7 +29,7 @@ static __thread bool divided;
 void ps_stack_divided(uintptr_t low)
 {
     struct vp *vp = ps_vp();
-    struct uth *u = vp ? vp->uth : NULL;
+    struct uth *u = vp ? vp->run.uth : NULL;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0), top;
     size_t bytes;
     if (u && u->stack) {
@@ -91,26 +91,26 @@ struct vp *life_attach_root(void)
 {
     ps_start();
     struct vp *vp = claim_root_slot();
-    ps_store_relaxed(&vp->tid, os_thread_id());
-    vp->own_tp = cpu_get_tp();
-    vp->own_errno = &errno;
-    vp->tls = NULL;
+    ps_store_relaxed(&vp->run.tid, os_thread_id());
+    vp->run.own_tp = cpu_get_tp();
+    vp->run.own_errno = &errno;
+    vp->run.tls = NULL;
     vp->place = 0;
     uth_overflow_thread_init();
-    if (uth_adopt(&vp->native) != 0)
+    if (uth_adopt(&vp->run.native) != 0)
         ps_fatal("out of memory: a kernel thread cannot join the library");
-    vp->native.vp = vp;
-    vp->own_uth = &vp->native;
-    vp->own_tls = NULL;
-    set_root_room(&vp->native);
-    ps_store_relaxed(&vp->lone, directed_to_root(ps_load_relaxed(&vp->tid)) ? PS_LONE_SIGNALS : 0);
+    vp->run.native.vp = vp;
+    vp->run.own_uth = &vp->run.native;
+    vp->run.own_tls = NULL;
+    set_root_room(&vp->run.native);
+    ps_store_relaxed(&vp->run.lone, directed_to_root(ps_load_relaxed(&vp->run.tid)) ? PS_LONE_SIGNALS : 0);
     ps_store_relaxed(&vp->alone_ends, 0);
     apart_attach(vp);
     note_own_state(vp);
     vp->forked_as = NULL;
-    vp->uth = &vp->native;
-    ps_thread_init_root(&vp->root, vp, &vp->native);
-    vp->current = &vp->root;
+    vp->run.uth = &vp->run.native;
+    ps_thread_init_root(&vp->run.root, vp, &vp->run.native);
+    vp->run.current = &vp->run.root;
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
     vp_carry(vp);
     pthread_setspecific(ps_life.root_key, vp);
@@ -120,13 +120,13 @@ struct vp *life_attach_root(void)
 /* wait: for the threads that it has made; else it is known that none of them runs. */
 void life_detach_root(struct vp *vp, bool wait)
 {
-    ps_end_local(&vp->root);
-    ps_thread_end_root(&vp->root, wait);
-    uth_cache_drain(&vp->stacks);
-    uth_tls_drain(&vp->blocks);
-    uth_release(&vp->native);
+    ps_end_local(&vp->run.root);
+    ps_thread_end_root(&vp->run.root, wait);
+    uth_cache_drain(&vp->run.stacks);
+    uth_tls_drain(&vp->run.blocks);
+    uth_release(&vp->run.native);
     uth_overflow_thread_fini();
-    vp->current = NULL;
+    vp->run.current = NULL;
     vp_carry(NULL);
     ps_store_release(&vp->attached, 0);
     if (!ps_queue_seems_empty(&vp->queue))
@@ -146,7 +146,7 @@ int psthread_detach_self(void)
     struct vp *vp = ps_vp();
     if (!vp)
         return 0;
-    if (vp->current != &vp->root || vp == ps_life.starter)
+    if (vp->run.current != &vp->run.root || vp == ps_life.starter)
         return EPERM;
     life_detach_root(vp, true);
     pthread_setspecific(ps_life.root_key, NULL);

@@ -204,15 +204,15 @@ static void before_fork(void)
     pthread_mutex_lock(&ps_life.start_lock);
     forks_on = ps_vp();
     if (forks_on) {
-        was_held = forks_on->held;
-        forks_on->held = true;
+        was_held = forks_on->run.held;
+        forks_on->run.held = true;
     }
     uth_tls_before_fork();
 }
 static void has_forked(void)
 {
     if (forks_on)
-        forks_on->held = was_held;
+        forks_on->run.held = was_held;
     forks_on = NULL;
 }
 static void after_fork_in_parent(void)

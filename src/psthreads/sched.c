@@ -18,7 +18,7 @@
 static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
 {
     struct uth_wait *wait = &self->uth->wait;
-    if (PS_UNLIKELY(vp->alone_for != NULL)) {
+    if (PS_UNLIKELY(vp->run.alone_for != NULL)) {
         ps_wait_alone(vp, self);
         wait->thread = NULL;
         return;
@@ -69,14 +69,15 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
     PS_CHECK(!(self->flags & PS_T_NOSTACK), "a thread created with PSTHREAD_ATTR_NOSTACK tried to block: "
                                             "work descriptors run as calls and may not wait");
     struct vp *vp = ps_vp_now();
-    PS_ASSERT(vp->current == self && self->uth == vp->uth); /* else its context would be kept in another's place */
-    struct uth *from = vp->uth;
+    PS_ASSERT(vp->run.current == self &&
+              self->uth == vp->run.uth); /* else its context would be kept in another's place */
+    struct uth *from = vp->run.uth;
     from->wait.thread = self;
     from->wait.object = object;
     from->wait.kind = kind;
     struct psthread *t;
-    if (PS_UNLIKELY(vp->alone_for || vp_has_waiters(vp) || ps_load_relaxed(&vp->lone) || ps_load_relaxed(&vp->pinned) ||
-                    !(t = take_front_thread(&vp->queue)))) {
+    if (PS_UNLIKELY(vp->run.alone_for || vp_has_waiters(vp) || ps_load_relaxed(&vp->run.lone) ||
+                    ps_load_relaxed(&vp->pinned) || !(t = take_front_thread(&vp->queue)))) {
         block_slowly(vp, self);
         return;
     }
@@ -141,11 +142,11 @@ static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
 /* The same where there is a global queue. */
 static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
 {
-    bool root = vp->uth->vp != NULL;
+    bool root = vp->run.uth->vp != NULL;
     if (vp_stays_with_root(vp))
         return false;
     struct ps_work w = PS_NO_WORK;
-    if (++vp->global_turns % GLOBAL_TURNS == 0)
+    if (++vp->run.global_turns % GLOBAL_TURNS == 0)
         w = vp_visit(vp, PS_IN_GLOBAL, PS_TAKE, false);
     if (!ps_work_some(w)) /* the slot is the root's own */
         w = root ? vp_visit(vp, PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL, PS_TAKE, false)
@@ -166,12 +167,12 @@ static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
 static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
 {
     struct ps_queue *q = &vp->queue;
-    if (PS_UNLIKELY(vp->alone_for != NULL))
+    if (PS_UNLIKELY(vp->run.alone_for != NULL))
         return false;
     vp_leave_waiters(vp);
     if (PS_UNLIKELY(ps_rt.has_global))
         return yield_with_global(vp, self);
-    if (vp->uth->vp != NULL)
+    if (vp->run.uth->vp != NULL)
         return yield_as_root(vp, self);
     if (PS_UNLIKELY(vp->place != 0)) /* self is bound, or ran after something that was */
         return yield_with_places(vp, self);
@@ -204,10 +205,10 @@ static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, str
  * One call of the switch for both ways, which alternate: so the return behind it is predicted (cpu/x86_64/switch.S). */
 static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
 {
-    struct uth *from = vp->uth;
+    struct uth *from = vp->run.uth;
     struct ps_queue *q = &vp->queue;
     struct psthread *t = ps_load_acquire(&vp->pinned);
-    if (PS_UNLIKELY(ps_places_on() || vp->alone_for || ps_load_relaxed(&vp->lone) || t == PS_PINNED_REST))
+    if (PS_UNLIKELY(ps_places_on() || vp->run.alone_for || ps_load_relaxed(&vp->run.lone) || t == PS_PINNED_REST))
         return yield_slowly(vp, self);
     if (from->vp) {
         if (PS_UNLIKELY(t != NULL) || !(t = take_front_thread(q)))
@@ -235,9 +236,9 @@ static PS_ALWAYS_INLINE bool yield(void)
 {
     struct vp *vp = ps_vp_now();
     struct psthread *self;
-    if (!vp || !(self = vp->current) || self->flags & PS_T_NOSTACK)
+    if (!vp || !(self = vp->run.current) || self->flags & PS_T_NOSTACK)
         return false;
-    struct uth *from = vp->uth;
+    struct uth *from = vp->run.uth;
     struct ps_queue *q = &vp->queue;
     if (PS_UNLIKELY(vp_has_waiters(vp) || ps_rt.has_global || vp->place))
         return yield_slowly(vp, self);
@@ -281,7 +282,7 @@ void psthread_yield(void)
     if (PS_LIKELY(yield()))
         return;
     struct vp *vp = ps_vp_attach();
-    if (++vp->yields % YIELDS_IN_VAIN == 0)
+    if (++vp->run.yields % YIELDS_IN_VAIN == 0)
         os_yield();
     else
         cpu_pause();

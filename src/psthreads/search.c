@@ -91,7 +91,7 @@ static struct ps_work search(struct vp *vp)
 
 void vp_offer(struct vp *vp)
 {
-    if (!vp->is_spare && PS_LIKELY(!ps_load_relaxed(&vp->lone)) &&
+    if (!vp->run.is_spare && PS_LIKELY(!ps_load_relaxed(&vp->run.lone)) &&
         !ps_work_some(vp_visit(vp, PS_IN_SLOT | PS_IN_QUEUE, PS_PEEK, false)))
         ps_store_release(&vp->handoff, HANDOFF_IDLE);
 }
@@ -111,7 +111,7 @@ static PS_NOINLINE void deafen(struct vp *vp)
 {
     vp->deaf_mask = os_signal_mask();
     os_set_signal_mask(OS_ALL_SIGNALS);
-    vp->is_deaf = true;
+    vp->run.is_deaf = true;
 }
 
 void vp_take_signals(struct vp *vp)
@@ -122,7 +122,7 @@ void vp_take_signals(struct vp *vp)
     }
     vp->deaf_mask = os_signals_kept();
     os_set_signal_mask(OS_ALL_SIGNALS);
-    vp->is_deaf = true;
+    vp->run.is_deaf = true;
 }
 
 /* A spare stands in for a root that its kernel thread carries alone (directed.h): it is there for the root's next
@@ -136,7 +136,7 @@ static struct ps_work stand_in(struct vp *vp)
             return w;
     while (!ps_cas_relaxed(&ps_watchdog.standing, &standing, standing + 1));
     bool stays = true;
-    if (!vp->is_deaf && is_nobody(vp))
+    if (!vp->run.is_deaf && is_nobody(vp))
         deafen(vp);
     idle_search_begin(vp);
     ps_store_seq(&vp->handoff, HANDOFF_IDLE);
@@ -174,7 +174,7 @@ static inline struct ps_work found(struct vp *vp, struct ps_work w)
     const struct psthread *t = ps_work_thread(w);
     bool fresh_alone = t && !t->uth && !(t->flags & PS_T_MEMBER) && ps_queue_seems_empty(&vp->queue);
     ps_lone_took(&vp->lone_thread, fresh_alone, fresh_alone ? cpu_cycles() : 0);
-    if (PS_UNLIKELY(vp->is_deaf))
+    if (PS_UNLIKELY(vp->run.is_deaf))
         vp_hear_for(vp, w);
     return w;
 }
@@ -185,7 +185,7 @@ static inline struct ps_work look_first(struct vp *vp)
     struct ps_work w = PS_NO_WORK;
     if (ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return w;
-    if (PS_UNLIKELY(vp->is_deaf)) /* vp_at_hand has not looked */
+    if (PS_UNLIKELY(vp->run.is_deaf)) /* vp_at_hand has not looked */
         w = vp_take_own(vp);
     if (!ps_work_some(w) && ps_lone_due(&vp->lone_thread, 1))
         w = vp_steal_round(vp, false);
@@ -208,11 +208,11 @@ static inline bool prepares_victims(struct vp *vp)
 struct ps_work vp_find_work(struct vp *vp)
 {
     struct ps_work w;
-    if (PS_UNLIKELY(vp->is_spare))
+    if (PS_UNLIKELY(vp->run.is_spare))
         return find_work_spare(vp);
     if (vp->lone_thread.since)
         ps_lone_idle(&vp->lone_thread, cpu_cycles(), ps_rt.recheck_cycles / LONE_A_RECHECK);
-    if (!vp->searching && PS_LIKELY(!ps_load_relaxed(&vp->lone))) {
+    if (!vp->searching && PS_LIKELY(!ps_load_relaxed(&vp->run.lone))) {
         w = look_first(vp);
         if (ps_work_some(w))
             return found(vp, w);
@@ -222,11 +222,11 @@ struct ps_work vp_find_work(struct vp *vp)
         ps_load_relaxed(&vp->handoff) == HANDOFF_BUSY) /* else a message is in it, or it was never busy */
         ps_store_seq(&vp->handoff, HANDOFF_IDLE);
     for (;;) {
-        if (PS_UNLIKELY(ps_load_relaxed(&vp->lone))) {
+        if (PS_UNLIKELY(ps_load_relaxed(&vp->run.lone))) {
             vp_stand_aside(vp);
             return ps_await_root(vp);
         }
-        if (is_nobody(vp) && !vp->is_deaf)
+        if (is_nobody(vp) && !vp->run.is_deaf)
             deafen(vp);
         w = search(vp);
         if (ps_work_some(w) || ps_load_acquire(&ps_rt.stopping))

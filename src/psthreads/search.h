@@ -13,7 +13,7 @@ static inline struct ps_work vp_at_hand(struct vp *vp)
 {
     /* A spare asks first whether it is needed, a deaf vp whether it is to hear. A worker that was just started is
      * counted as searching already. The handoff slot is open where vp_offer has found nothing at hand just now. */
-    if (PS_UNLIKELY(vp->spare_or_deaf) || vp->searching || ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
+    if (PS_UNLIKELY(vp->run.spare_or_deaf) || vp->searching || ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return PS_NO_WORK;
     return vp_take_own(vp);
 }

@@ -106,7 +106,8 @@ static PS_NOINLINE bool peek_at(struct vp *vp, struct vp *victim)
 /* Whether vp looks into victim's queue. */
 static inline bool open_to(struct vp *vp, struct vp *victim, bool peek)
 {
-    return PS_LIKELY(ps_load_relaxed(&victim->closed) != PS_CLOSED) || vp->is_spare || (peek && peek_at(vp, victim));
+    return PS_LIKELY(ps_load_relaxed(&victim->closed) != PS_CLOSED) || vp->run.is_spare ||
+           (peek && peek_at(vp, victim));
 }
 
 static PS_ALWAYS_INLINE struct ps_work visit_other(struct vp *vp, struct vp *other, enum ps_visit visit,
@@ -132,8 +133,8 @@ static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit
     struct ps_work w = PS_NO_WORK;
     unsigned regular = ps_rt.num_vps, slots = ps_load_acquire(&ps_rt.num_slots);
     const uint16_t *victims = ps_load_acquire(&vp->victims);
-    for (unsigned i = 0, n = regular - (vp->id < regular); i < n; i++) {
-        w = visit_other(vp, ps_vp_at(victims ? victims[i] : (vp->id + 1 + i) % regular), visit, closed_too);
+    for (unsigned i = 0, n = regular - (vp->run.id < regular); i < n; i++) {
+        w = visit_other(vp, ps_vp_at(victims ? victims[i] : (vp->run.id + 1 + i) % regular), visit, closed_too);
         if (ps_work_some(w)) {
             if (visit == PS_TAKE)
                 count_theft(vp, victims, i);

@@ -94,9 +94,9 @@ void ps_quiesce(void)
     }
     ps_store_seq(&ps_rt.quiescing, 0);
     pthread_mutex_unlock(&ps_life.start_lock);
-    uth_cache_trim(&vp->stacks, 0);
-    uth_tls_drain(&vp->blocks);
-    if (vp->tls == NULL) /* the kernel thread's own thread pointer */
+    uth_cache_trim(&vp->run.stacks, 0);
+    uth_tls_drain(&vp->run.blocks);
+    if (vp->run.tls == NULL) /* the kernel thread's own thread pointer */
         uth_tls_trim();
 }
 
@@ -120,7 +120,7 @@ static bool all_ended(void)
 void ps_wait_for_all(struct vp *vp)
 {
     if (sum(offsetof(struct vp, made)) == sum(offsetof(struct vp, submitted)))
-        family_wait_and_sweep(vp->current); /* no thread is left that was not submitted: it blocks properly */
+        family_wait_and_sweep(vp->run.current); /* no thread is left that was not submitted: it blocks properly */
     for (int64_t pause_ns = LIFE_FIRST_PAUSE_NS; !all_ended();) { /* threads whose parents did not wait for them */
         if (ps_yield()) {
             pause_ns = LIFE_FIRST_PAUSE_NS;
@@ -136,7 +136,7 @@ int psthread_finalize(void)
     if (!ps_load_acquire(&ps_life.started))
         return EPERM;
     struct vp *vp = ps_vp_attach(); /* the library may have been started by a call that needs no thread */
-    if ((ps_life.starter ? vp != ps_life.starter : vp->id != 0) || vp->current != &vp->root)
+    if ((ps_life.starter ? vp != ps_life.starter : vp->run.id != 0) || vp->run.current != &vp->run.root)
         return EPERM;
     ps_wait_for_all(vp);
     while (ps_load_acquire(&ps_watchdog.spares) > ps_load_acquire(&ps_watchdog.standing) || ps_alone_count() > 0)

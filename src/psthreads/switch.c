@@ -11,8 +11,8 @@
 
 PS_NOINLINE struct uth *vp_bury_left(struct vp *vp, struct uth *left)
 {
-    struct uth *here = vp->uth;
-    uth_put(&vp->stacks, left);
+    struct uth *here = vp->run.uth;
+    uth_put(&vp->run.stacks, left);
     vp_set_errno(vp, here->error);
     return here;
 }
@@ -39,46 +39,46 @@ PS_NOINLINE struct uth *vp_swap_claimed(struct vp *vp, struct uth *from, struct 
 
 void vp_run_alone(struct vp *vp, struct psthread *t)
 {
-    t->uth->tls = vp->alone_for;
-    vp->tls = NULL; /* entered anew: its own, but another vp may have been in it meanwhile */
-    vp_resume(vp, &vp->native, t, false);
-    vp->current = NULL;
+    t->uth->tls = vp->run.alone_for;
+    vp->run.tls = NULL; /* entered anew: its own, but another vp may have been in it meanwhile */
+    vp_resume(vp, &vp->run.native, t, false);
+    vp->run.current = NULL;
 }
 
 /* As vp_leave, but the thread pointer stays: on its native stack too this kernel thread is the thread's, for senders of
  * signals. */
 void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls)
 {
-    struct uth_tls *block = vp->tls;
-    vp->left_uth = context;
-    vp->left_dies = false;
-    vp->uth = &vp->native;
+    struct uth_tls *block = vp->run.tls;
+    vp->run.left_uth = context;
+    vp->run.left_dies = false;
+    vp->run.uth = &vp->run.native;
     context->tls = tls;
-    if (block != vp->alone_for) /* that of a thread that was called on it */
-        vp_enter_tls(vp, vp->alone_for);
-    vp = uth_switch(context, &vp->native, vp, false);
+    if (block != vp->run.alone_for) /* that of a thread that was called on it */
+        vp_enter_tls(vp, vp->run.alone_for);
+    vp = uth_switch(context, &vp->run.native, vp, false);
     vp_arrived(vp, context);
 }
 
 bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
 {
-    struct uth *fresh = uth_get(&vp->stacks);
+    struct uth *fresh = uth_get(&vp->run.stacks);
     if (!fresh || uth_start(fresh, ps_above.loop, fresh) != 0) {
         if (fresh)
-            uth_put(&vp->stacks, fresh);
+            uth_put(&vp->run.stacks, fresh);
         return false;
     }
     fresh->tls = NULL;
-    vp->current = NULL;
+    vp->run.current = NULL;
     vp_leave(vp, from, fresh, dying);
     return true;
 }
 
 void vp_abandon(struct vp *vp)
 {
-    struct uth *self = vp->uth;
+    struct uth *self = vp->run.uth;
     self->flags |= UTH_SPOILED;
-    vp->first_work = PS_NO_WORK;
+    vp->run.first_work = PS_NO_WORK;
     while (!vp_start_loop(vp, self, true))
         os_yield();
     __builtin_unreachable();
@@ -88,11 +88,11 @@ PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct
 {
     struct uth *from = self->uth;
     static _Atomic uint32_t said;
-    for (vp->first_work = w; !vp_start_loop(vp, from, false); vp->first_work = w) {
+    for (vp->run.first_work = w; !vp_start_loop(vp, from, false); vp->run.first_work = w) {
         /* No stack to be had: what is at hand waits until a thread that already has one can run. */
         if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
             ps_warn("no memory for another stack of %zu KiB (%s): waiting until one is free (said once)",
-                    vp->stacks.stack_bytes / 1024, os_memory_limit(vp->stacks.stack_bytes));
+                    vp->run.stacks.stack_bytes / 1024, os_memory_limit(vp->run.stacks.stack_bytes));
         os_yield();
         vp_hear(vp);
         vp_leave_waiters(vp);
@@ -108,7 +108,7 @@ PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct
                 vp_put_back(vp, other);
             continue;
         }
-        vp->first_work = PS_NO_WORK;
+        vp->run.first_work = PS_NO_WORK;
         if (!has_stack)
             vp_put_back(vp, w);
         if (t != self)
@@ -121,7 +121,7 @@ void vp_leave_bound(struct vp *vp, struct psthread *self)
 {
     vp_leave_waiters(vp);
     struct ps_work w = vp_take_own(vp);
-    if (PS_UNLIKELY(vp->is_deaf) && ps_work_some(w))
+    if (PS_UNLIKELY(vp->run.is_deaf) && ps_work_some(w))
         vp_hear_for(vp, w);
     vp_switch_away(vp, self, w, true);
 }

@@ -42,6 +42,6 @@ static bool is_program_code(struct ps_work w)
 
 PS_NOINLINE void vp_hear_for(struct vp *vp, struct ps_work w)
 {
-    if (vp->is_deaf && is_program_code(w))
+    if (vp->run.is_deaf && is_program_code(w))
         vp_hear(vp);
 }

@@ -16,9 +16,9 @@
  * calls vp_hear. */
 static inline void vp_hear(struct vp *vp)
 {
-    if (!vp->is_deaf)
+    if (!vp->run.is_deaf)
         return;
-    vp->is_deaf = false;
+    vp->run.is_deaf = false;
     os_set_signal_mask(vp->deaf_mask);
 }
 /* vp is about to run w: hears, or stays deaf. */

@@ -65,25 +65,25 @@ void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *mem
 static void end_identity(struct ps_member *m)
 {
     struct vp *vp = ps_vp_attach();
-    struct uth_tls *before = vp->tls;
-    struct psthread *caller = vp->current;
+    struct uth_tls *before = vp->run.tls;
+    struct psthread *caller = vp->run.current;
     if (m->tls) {
         vp_block_becomes(m->tls, NULL); /* its kernel thread is waited for before the team goes */
         vp_enter_tls(vp, m->tls);
     }
     ps_member_set(m, caller, PS_T_CALLED | (caller->flags & PS_T_ROOT));
     m->thread.local = NULL;
-    m->thread.uth = vp->uth;
+    m->thread.uth = vp->run.uth;
     m->thread.vp = vp;
-    vp->current = &m->thread;
+    vp->run.current = &m->thread;
     ps_thread_end_member(&m->thread);
     if (m->tls)
         vp_end_tls(ps_vp());
     ps_end_local(&m->thread);
     vp = ps_vp();
-    caller->uth = vp->uth;
+    caller->uth = vp->run.uth;
     caller->vp = vp;
-    vp->current = caller;
+    vp->run.current = caller;
     vp_enter_tls(vp, before);
     m->tls = NULL;
 }
@@ -158,7 +158,7 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
  * thread, or is alone on that. What is left is for the watchdog (quota_park.h), where there are several vps. */
 static inline bool recheck_needed(const struct vp *vp)
 {
-    return PS_UNLIKELY(vp->rechecked_at == 0 || !uth_tls_nothing_loaded() || ps_load_relaxed(&vp->lone) ||
+    return PS_UNLIKELY(vp->rechecked_at == 0 || !uth_tls_nothing_loaded() || ps_load_relaxed(&vp->run.lone) ||
                        ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps);
 }
 
@@ -312,7 +312,7 @@ static PS_ALWAYS_INLINE void fork_unbound(struct vp *vp, struct ps_team *team, u
 void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
 {
     struct vp *vp = ps_vp();
-    struct psthread *parent = vp->current;
+    struct psthread *parent = vp->run.current;
     PS_ASSERT(n >= 2 && n <= team->n_max && ps_load_relaxed(&team->left) == 0);
     reset_region(team, parent, n);
     if (PS_UNLIKELY(team->bound))
@@ -325,7 +325,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
 void ps_team_after_fork_in_child(struct vp *self)
 {
     ps_team_lookers_reset();
-    for (struct psthread *t = self->current; t && (t->flags & PS_T_MEMBER); t = t->parent) {
+    for (struct psthread *t = self->run.current; t && (t->flags & PS_T_MEMBER); t = t->parent) {
         struct ps_team *team = PS_CONTAINER_OF(t, struct ps_member, thread)->team;
         if (!team->home)
             continue;

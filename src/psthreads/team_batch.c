@@ -49,7 +49,7 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
     struct psthread *self = &m->thread;
     struct ps_waiters *among = &vp->waiters;
     struct ps_work w = PS_NO_WORK;
-    if (PS_UNLIKELY(vp->alone_for != NULL)) /* what is in its queue is for others */
+    if (PS_UNLIKELY(vp->run.alone_for != NULL)) /* what is in its queue is for others */
         return ps_team_barrier_count(vp, team, m, phase, counted);
     if (PS_UNLIKELY(!ps_load_relaxed(&team->batched)))
         ps_store_seq(&team->batched, 1);
@@ -65,7 +65,7 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
         among->team = team;
         among->phase = phase;
     }
-    struct uth *from = vp->uth;
+    struct uth *from = vp->run.uth;
     if (PS_LIKELY(!from->vp))
         ps_list_push_back(&among->list, &self->item.link);
     else

@@ -119,7 +119,7 @@ static void leave_for(struct ps_team *team, struct uth_tls *before)
  * lent and come back while the core is told. A lent member has had a stack of its own, so m is made anew each time. */
 static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
 {
-    struct uth_tls *before = ps_vp()->tls;
+    struct uth_tls *before = ps_vp()->run.tls;
     if (!ps_member_take_done(team, m))
         return;
     do {
@@ -128,7 +128,7 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
             vp_go_below(vp, before);
         ps_member_become(vp, m, team->parent, extra_flags);
         if (ps_tls_on()) {
-            ps_member_enter_tls(vp, m, vp->tls);
+            ps_member_enter_tls(vp, m, vp->run.tls);
             vp_hear(ps_vp());
         }
         ps_member_call(m, team->ops->assist);
@@ -175,7 +175,7 @@ static PS_NORETURN void wait_on_own_stack(void)
 PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct ps_member *last, unsigned refs)
 {
     struct vp *vp = ps_vp();
-    struct psthread *current = vp->current;
+    struct psthread *current = vp->run.current;
     unsigned inherited = team->parent->flags & PS_T_ROOT;
     withdraw_offer(vp);
     if (last && last->id == 0)
@@ -189,7 +189,7 @@ PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct 
             ps_ready(parent, PS_FRONT);
         wait_on_own_stack();
     }
-    vp->current = current;
+    vp->run.current = current;
     if (!current) /* the vp's loop is next: as ps_team_run */
         vp_offer(vp);
     return drop_pending(team, refs);
@@ -233,7 +233,7 @@ void *ps_member_late_main(void *arg)
 {
     struct ps_member *m = arg;
     if (ps_tls_on())
-        ps_member_enter_tls(ps_vp(), m, ps_vp()->tls);
+        ps_member_enter_tls(ps_vp(), m, ps_vp()->run.tls);
     ps_member_call_floating(m, m->team->ops->body);
     end_as_thread(m);
     return NULL;
@@ -245,7 +245,7 @@ void *ps_member_late_main(void *arg)
 static bool is_first(const struct ps_team *team)
 {
     const struct vp *vp = ps_vp();
-    const struct psthread *self = vp ? vp->current : NULL;
+    const struct psthread *self = vp ? vp->run.current : NULL;
     return self && self->flags & PS_T_MEMBER && self == &ps_team_member((struct ps_team *)team, 0)->thread;
 }
 
@@ -274,7 +274,7 @@ static void *assist_main(void *arg)
 {
     struct ps_member *m = arg;
     if (ps_tls_on())
-        ps_member_enter_tls(ps_vp(), m, ps_vp()->tls);
+        ps_member_enter_tls(ps_vp(), m, ps_vp()->run.tls);
     return look_and_end(m);
 }
 
@@ -340,9 +340,9 @@ static void *first_main(void *arg)
     struct uth_tls *tls = team->parent_tls;
     struct vp *vp = ps_vp();
     if (!tls) {
-        vp->uth->vp = vp; /* the root's storage is this kernel thread's */
+        vp->run.uth->vp = vp; /* the root's storage is this kernel thread's */
         team->ops->assist(m);
-        vp->uth->vp = NULL;
+        vp->run.uth->vp = NULL;
         give_first_back(team);
         return NULL;
     }
@@ -367,12 +367,12 @@ static bool stands_above_parent(const struct ps_team *team, const struct ps_memb
 static bool is_own_storage(const struct uth_tls *tls)
 {
     const struct vp *alone = tls ? ps_load_acquire(&tls->alone) : NULL;
-    return alone && alone->own_tls == tls;
+    return alone && alone->run.own_tls == tls;
 }
 
 bool ps_team_first_is_below(struct vp *vp)
 {
-    struct psthread *self = vp->current;
+    struct psthread *self = vp->run.current;
     if (!self || !(self->flags & PS_T_MEMBER) || san_any())
         return false;
     const struct ps_member *m = PS_CONTAINER_OF(self, struct ps_member, thread);
@@ -385,7 +385,7 @@ bool ps_team_first_is_below(struct vp *vp)
 
 void ps_team_lend_first(struct vp *vp)
 {
-    struct ps_team *team = PS_CONTAINER_OF(vp->current, struct ps_member, thread)->team;
+    struct ps_team *team = PS_CONTAINER_OF(vp->run.current, struct ps_member, thread)->team;
     struct ps_member *first = ps_team_member(team, 0);
     struct vp *from = team->parent_tls ? vp->came_from : vp->home;
     ps_member_set(first, team->parent, 0);
@@ -396,7 +396,7 @@ void ps_team_lend_first(struct vp *vp)
         ps_store_seq(&team->parent_tls->below, NULL);
     ps_store_release(&team->lent_below, PS_TEAM_LENT_BELOW);
     if (team->parent_tls) {
-        if (!ps_load_relaxed(&from->attached) || from->alone_for)
+        if (!ps_load_relaxed(&from->attached) || from->run.alone_for)
             from = ps_vp_at(0);
         vp_enqueue(from, &first->thread.item, PS_FRONT);
         return;
@@ -409,6 +409,6 @@ void ps_team_lend_first(struct vp *vp)
 void ps_team_call_first(struct ps_team *team)
 {
     struct vp *vp = ps_vp();
-    if (vp && vp->current && vp->current->parent == team->parent && ps_team_first_is_below(vp) && ps_promote())
+    if (vp && vp->run.current && vp->run.current->parent == team->parent && ps_team_first_is_below(vp) && ps_promote())
         ps_team_lend_first(ps_vp());
 }

@@ -26,7 +26,7 @@
  * in it (directed.h). */
 static struct uth_tls *vp_own_of(const struct vp *vp, struct uth_tls *before)
 {
-    return before == vp->alone_for ? before : NULL;
+    return before == vp->run.alone_for ? before : NULL;
 }
 
 /* vp may be in the block of a member that it has run before: see run_body. */
@@ -37,7 +37,7 @@ PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, stru
         ps_store_seq(&m->tls->team, m->team);
     if (!m->tls || own_stack_is(vp))
         return;
-    uth_tls_set_stack(m->tls, vp->uth->stack, vp->uth->stack_bytes);
+    uth_tls_set_stack(m->tls, vp->run.uth->stack, vp->run.uth->stack_bytes);
     if (PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL))
         ps_promote_again(&m->thread, m->tls);
     else
@@ -48,7 +48,7 @@ PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, stru
  * the other no race. */
 PS_NOINLINE void ps_member_call_traced(struct ps_member *m, struct vp *vp, void (*fn)(struct ps_member *m))
 {
-    struct uth *stack = vp->uth;
+    struct uth *stack = vp->run.uth;
     void *outer = san_fiber_enter(m->fiber);
     ps_race_acquire(stack);
     fn(m);
@@ -64,7 +64,7 @@ static PS_NOINLINE struct vp *begin_alone(struct vp *vp, struct ps_member *m, co
     vp_enter_tls(vp, vp_own_of(vp, before));
     ps_member_set(m, parent, extra_flags);
     m->thread.vp = vp;
-    uth_tls_set_stack(m->tls, vp->uth->stack, vp->uth->stack_bytes);
+    uth_tls_set_stack(m->tls, vp->run.uth->stack, vp->run.uth->stack_bytes);
     ps_promote_again(&m->thread, m->tls);
     return ps_vp();
 }
@@ -144,8 +144,8 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
     }
     vp = m->thread.vp; /* as ps_vp(), which would wait for the new thread pointer and touch one line more */
     PS_ASSERT(vp == ps_vp());
-    if (PS_UNLIKELY(vp->alone_for != NULL) && vp->tls != before) {
-        if (own_stack_begins(vp) && vp->tls == m->tls)
+    if (PS_UNLIKELY(vp->run.alone_for != NULL) && vp->run.tls != before) {
+        if (own_stack_begins(vp) && vp->run.tls == m->tls)
             ps_team_end_on_own_stack(team, m, run->refs);
         ps_member_await_first(team, m);
         ps_go_home_slow(before);
@@ -163,7 +163,7 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
 
 static inline void leave_block(struct vp *vp)
 {
-    if (vp->tls)
+    if (vp->run.tls)
         vp_leave_tls_here(vp);
 }
 
@@ -221,7 +221,7 @@ void ps_team_run(struct ps_team *team, unsigned id)
         ps_floats_left(vp, team, team->region);
         cpu_float_set(&ps_rt.floats);
     }
-    vp->current = NULL;
+    vp->run.current = NULL;
     vp_offer(vp);
     if (drop_refs(team, run.last, run.refs) == PS_TEAM_WAITING)
         ps_ready(parent, PS_FRONT);
@@ -245,13 +245,13 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
 {
     unsigned taken = 0;
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    ps_update(team->parent_tls, vp->tls);
+    ps_update(team->parent_tls, vp->run.tls);
     for (unsigned i = 0; i < slots; i++) {
         unsigned id = take_handoff(ps_vp_at(i), team);
         if (id == 0)
             continue;
         struct run run = {0};
-        struct uth_tls *before = vp->tls;
+        struct uth_tls *before = vp->run.tls;
         go_below(vp, before);
         vp = run_body(vp, team, ps_team_member(team, id), PS_T_CALLED, before, &run);
         come_up(vp, team, before);
@@ -304,8 +304,8 @@ static PS_ALWAYS_INLINE void unpublish(struct ps_team *team)
 /* The caller is the thread that forked again. */
 static void become_parent(struct vp *vp, struct ps_team *team)
 {
-    vp->current = team->parent;
-    team->parent->uth = vp->uth;
+    vp->run.current = team->parent;
+    team->parent->uth = vp->run.uth;
     team->parent->vp = vp;
     vp_follow(vp, team->parent);
 }
@@ -333,7 +333,7 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
 {
     unsigned id, inherited = team->parent->flags & PS_T_ROOT;
     struct run run = {1, ps_team_member(team, 0)};
-    struct uth_tls *before = vp->tls;
+    struct uth_tls *before = vp->run.tls;
     ps_update(team->parent_tls, before);
     go_below(vp, before);
     for (;;) {
@@ -409,7 +409,7 @@ static void handoff_was_late(struct ps_team *team)
 /* No vp has the members that are left, and the loop on the parent's vp will take them at once. */
 static bool rest_is_for_loop(const struct vp *vp, struct ps_team *team)
 {
-    return team->region < ps_load_relaxed(&uth_tls_asks) && !vp->alone_for && !vp_stays_with_root(vp) &&
+    return team->region < ps_load_relaxed(&uth_tls_asks) && !vp->run.alone_for && !vp_stays_with_root(vp) &&
            !team->handed_off && !ps_team_exhausted(team);
 }
 
@@ -453,7 +453,7 @@ static inline void join(struct vp *vp, struct ps_team *team)
     struct ps_member *self = ps_team_member(team, 0);
     /* Where members leave tasks to each other the parent stays free to run some: no other can in its name. Where
      * they may ask for their stacks' bounds they are not on its stack (own_stack.h). */
-    bool room = !vp_stays_with_root(vp) && uth_has_room(vp->uth, __builtin_frame_address(0)) &&
+    bool room = !vp_stays_with_root(vp) && uth_has_room(vp->run.uth, __builtin_frame_address(0)) &&
                 !(ps_tls_on() && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));
     team->recalled = ps_tls_on();
     if (!team->recalled)

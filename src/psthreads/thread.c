@@ -54,7 +54,7 @@ int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*
     if (PS_UNLIKELY(err || !thread || !fn))
         return err ? err : EINVAL;
     struct vp *vp = ps_vp_attach();
-    struct psthread *t = *thread, *parent = vp->current;
+    struct psthread *t = *thread, *parent = vp->run.current;
     if (parent->sweep_in-- == 0 && !family_look_after(vp, parent))
         return ENOMEM;
     if (!t) {
@@ -80,7 +80,7 @@ static void never_begins(struct vp *vp, struct psthread *t)
 {
     struct psthread *parent = t->parent;
     ps_store_relaxed(&vp->made, ps_load_relaxed(&vp->made) - 1);
-    if (parent == vp->current && parent->created)
+    if (parent == vp->run.current && parent->created)
         parent->created--;
     else
         family_child_ended(vp, parent);
@@ -220,21 +220,21 @@ void ps_thread_end_member(struct psthread *t)
 static void end_on_this_stack(void *result)
 {
     struct vp *vp = ps_vp();
-    struct psthread *t = vp->current;
+    struct psthread *t = vp->run.current;
     vp = ps_thread_end_keys(vp, t);
     ps_race_release(t);
     ps_race_release(t->parent);
     if (ps_tls_on())
         vp = vp_end_tls(vp);
     vp = ps_thread_end(vp, t, result);
-    vp->current = NULL;
+    vp->run.current = NULL;
     vp_abandon(vp);
 }
 
 void psthread_exit(void *result)
 {
     struct vp *vp = ps_vp();
-    struct psthread *t = vp ? vp->current : NULL;
+    struct psthread *t = vp ? vp->run.current : NULL;
     bool foreign = !t || t->flags & PS_T_ROOT;
     if (foreign && !(t && ps_exits()->innermost))
         pthread_exit(result);
@@ -275,7 +275,7 @@ int psthread_getname(char *name, size_t bytes)
 
 psthread_t psthread_self(void) { return ps_self(); }
 unsigned psthread_level(void) { return ps_self()->level; }
-unsigned psthread_vp_self(void) { return ps_vp_attach()->id; }
+unsigned psthread_vp_self(void) { return ps_vp_attach()->run.id; }
 
 void ps_end_local(struct psthread *t)
 {

@@ -67,7 +67,7 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit(struct vp *vp, unsigned which, e
 static inline struct ps_work vp_take_pinned(struct vp *vp) { return vp_visit_slot(vp, PS_TAKE); }
 static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
 {
-    if (PS_UNLIKELY(ps_load_relaxed(&vp->lone)))
+    if (PS_UNLIKELY(ps_load_relaxed(&vp->run.lone)))
         return vp_take_pinned(vp);
     return vp_visit(vp, PS_OWN, PS_TAKE, false);
 }

@@ -11,7 +11,7 @@
 #include "runtime.h"
 #include "sched.h"
 
-/* Its name is the entity contract's (ee.h), which reads it, and vp.current behind it, in place. */
+/* Its name is the entity contract's (ee.h), which reads it, and run.current behind it, in place. */
 __thread struct vp *ee_here __attribute__((tls_model("initial-exec")));
 
 struct ps_runtime ps_rt;
@@ -38,7 +38,7 @@ PS_NOINLINE struct vp *ps_vp_attach(void)
 bool vp_in_own_block(void)
 {
     struct vp *vp = ps_vp();
-    return vp && ps_load_relaxed(&vp->tid) == os_thread_id();
+    return vp && ps_load_relaxed(&vp->run.tid) == os_thread_id();
 }
 
 void ps_wake_alone(struct vp *vp)
@@ -50,20 +50,20 @@ void ps_wake_alone(struct vp *vp)
 struct psthread *ps_current(void)
 {
     struct vp *vp = ps_vp();
-    return vp ? vp->current : NULL;
+    return vp ? vp->run.current : NULL;
 }
 struct uth *ps_current_uth(void)
 {
     struct vp *vp = ps_vp();
-    return vp ? vp->uth : NULL;
+    return vp ? vp->run.uth : NULL;
 }
 /* A handler that has interrupted vp's loop is taken for this: the root, or a thread of which nothing else is known. */
-static struct psthread *in_loop(struct vp *vp) { return &vp->root; }
+static struct psthread *in_loop(struct vp *vp) { return &vp->run.root; }
 
 struct psthread *ps_self(void)
 {
     struct vp *vp = ps_vp_attach_now();
-    return PS_LIKELY(vp->current != NULL) ? vp->current : in_loop(vp);
+    return PS_LIKELY(vp->run.current != NULL) ? vp->run.current : in_loop(vp);
 }
 
 PS_NOINLINE void *ps_local(void)
@@ -71,7 +71,7 @@ PS_NOINLINE void *ps_local(void)
     struct vp *vp = ps_vp_now();
     if (PS_UNLIKELY(vp == NULL))
         return NULL;
-    struct psthread *t = vp->current;
+    struct psthread *t = vp->run.current;
     return PS_LIKELY(t != NULL) ? t->local : in_loop(vp)->local;
 }
 

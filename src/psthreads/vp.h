@@ -15,11 +15,8 @@
 #include "lone_thread.h"
 #include "os.h"
 #include "queue.h"
+#include "run.h"
 #include "steal.h"
-#include "thread.h"
-#include "tls.h"
-#include "uth.h"
-#include "work.h"
 
 struct ps_team;
 struct uth_tls;
@@ -55,51 +52,19 @@ enum { PS_STANDBY_NONE, PS_STANDBY_CARRIES, PS_STANDBY_THROUGH };
 /* Of a kernel thread that carries one thread alone, in its vp's alone_state. */
 enum { PS_ALONE_STARTS, PS_ALONE_STARTED, PS_ALONE_LEFT };
 
-/* In a vp's `lone`. SIGNALS are sent to the root, or to the thread that is carried alone: set by any thread, for good.
- * Its MASK keeps interrupts out: set and cleared by the root. APART: others begin with something else than the root
- * (apart.h); set when it attaches. */
-enum { PS_LONE_SIGNALS = 1, PS_LONE_MASK = 2, PS_LONE_APART = 4 };
-
 /* In a vp's `pinned`: it is to rest (quota_park.h). No thread has this address. */
 #define PS_PINNED_REST ((struct psthread *)1)
 
-struct ps_exits; /* exit.h */
-
 struct vp {
-    /* line 0, 1: the vp's own */
-    struct psthread *current; /* NULL while its loop looks for work; first (ee.h) */
-    struct uth *uth;          /* the stack it runs on */
-    struct uth_tls *tls;      /* the thread-local block it has entered; NULL: the kernel thread's own */
-    void *own_tp;             /* the kernel thread's own thread pointer */
-    int *own_errno;           /* and its errno */
-    struct uth *left_uth;     /* the stack of the switch under way */
-    bool left_dies;
-    bool is_guest;
-    union {
-        struct {
-            bool is_spare; /* carried by a kernel thread of the watchdog's */
-            bool is_deaf;  /* its kernel thread takes no signals, its mask is deaf_mask else (search.h); owner only */
-        };
-        uint16_t spare_or_deaf; /* not 0: either; one look for the fast paths */
-    };
-    bool by_watchdog; /* the watchdog has started its kernel thread; written before that begins */
-    uint64_t spin_ns; /* how long it searches before it parks (adaptive_spin.h); owner only */
-    /* The vp carries this thread and nothing else (promote.h); NULL: any. Constant once it has carried that. */
-    struct uth_tls *alone_for;
-    /* The runtime goes on with it after calling what the program may have replaced (malloc), or its thread forks. */
-    bool held;
-    /* PS_LONE_...: why its kernel thread carries its root and nothing else (directed.h); 0: it carries anything. A
-     * root's. */
-    _Atomic uint8_t lone;
+    struct vp_run run;
+    /* the vp's own */
+    bool by_watchdog;        /* the watchdog has started its kernel thread; written before that begins */
+    uint64_t spin_ns;        /* how long it searches before it parks (adaptive_spin.h); owner only */
     uint8_t apart;           /* apart.h; owner only */
     bool opened;             /* its root has opened a region; owner only */
-    bool on_own;             /* own_stack.h: its loop is on the stack that its thread keeps; owner only */
     bool starts_like_opener; /* promote.c: it starts kernel threads for members of a region that it opens; owner only */
     bool searching;          /* counted in idle's searching; owner only (the waker counts for a parked one) */
-    unsigned id;
-    unsigned place;            /* that its kernel thread is bound to, from 1; 0: none */
-    struct ps_work first_work; /* for the loop that starts next */
-    struct uth_cache stacks;
+    unsigned place;          /* that its kernel thread is bound to, from 1; 0: none */
     struct ps_magazine threads; /* descriptors (descriptor.h) */
     char *slab;                 /* rest of the slab that they are carved from */
     size_t slab_left;
@@ -108,23 +73,14 @@ struct vp {
     uint16_t victims_end[PS_STEAL_LEVELS]; /* where each level ends among them (steal.h); written before victims is */
     struct vp *peeked; /* the vp whose queue was closed at its last peek, and that one's serial_regions; owner only */
     uint32_t peeked_region;
-    unsigned deal;           /* cyclic distribution of outer threads */
-    unsigned global_turns;   /* yields where there is a global queue; owner only */
-    unsigned yields;         /* counted to tell when it is to stand back for other kernel threads; owner only */
-    unsigned in_vain;        /* threads that it would have gone on with, which still ran */
-    uint64_t rechecked_at;   /* cpu_cycles at the last look for loaded objects */
-    uint64_t look_at, waits; /* root_spread.h */
-    unsigned meetings;       /* root_spread.h */
+    unsigned deal;                           /* cyclic distribution of outer threads */
+    uint64_t rechecked_at;                   /* cpu_cycles at the last look for loaded objects */
+    uint64_t look_at, waits;                 /* root_spread.h */
+    unsigned meetings;                       /* root_spread.h */
     _Atomic uint64_t made, submitted, ended; /* threads; written by the vp, summed by psthread_finalize */
     /* Visits to other queues that found something, by the level that the victim is in; the last number counts guests as
      * victims. Written by the vp, read by dump.c. */
     _Atomic uint64_t thefts[PS_STEAL_LEVELS + 1];
-    struct uth native; /* the kernel thread's own stack */
-    /* What its kernel thread is to the program where it is a root's: the context of that root, native. In a forked
-     * child: the context and the block of the thread that forked (own_by_fork, fork.c), which is bound to it. */
-    struct uth *own_uth;
-    struct uth_tls *own_tls;   /* NULL: the kernel thread began with the storage that is its own */
-    struct psthread root;      /* its thread, where the kernel thread is a root's */
     os_thread kernel_thread;   /* workers */
     struct os_cpuset own_mask; /* with place: its kernel thread's mask of before */
     uintptr_t detour_from;     /* preempt.c: of a thread on its way to give way */
@@ -144,7 +100,6 @@ struct vp {
     _Atomic uint32_t alone_state, alone_ends; /* promote.c: PS_ALONE_..., the kernel thread's; 1: it is to end */
     _Atomic uint32_t alone_sleeps;            /* promote.c: written by the kernel thread; for deadlock.c */
     _Atomic uint32_t alone_given_up; /* promote.c: by a handler that had no use for it; taken where the vp ends */
-    struct uth_tls_near blocks;      /* for the threads that begin here next; owner only */
     struct ps_lone lone_thread;      /* how often it looks into queues while it searches; owner only */
     _Atomic uint32_t directed;       /* directed.c: senders to its thread, and where a handler would run */
 
@@ -156,10 +111,8 @@ struct vp {
     /* What only this vp may run and that is ready: a context (its uth is adopted), or PS_PINNED_REST; NULL: nothing.
      * Written by the thread that readies it, taken by the vp. */
     _Atomic(struct psthread *) pinned;
-    _Atomic uint64_t ticks;   /* scheduling points passed; written by the vp, read by the watchdog */
     _Atomic uint64_t seen_at; /* its root opened an outermost region, in cpu_cycles, on processor cpu: root_spread.h */
     _Atomic uint32_t cpu;
-    _Atomic int tid;             /* the system's number of its kernel thread; for the watchdog */
     _Atomic uint32_t wake_word;  /* idle.h. 1: a wake is due; taken by the vp */
     _Atomic uint32_t wake_alone; /* promote.h: the same, of a vp that waits for `pinned` alone */
     _Atomic uint32_t turn;       /* root_fairness.h */
@@ -182,8 +135,6 @@ struct vp {
     PS_LINE_ALIGNED _Atomic uint32_t closed;
 };
 
-/* The vp passes a scheduling point: it is not stuck. */
-static inline void vp_tick(struct vp *vp) { ps_store_relaxed(&vp->ticks, ps_load_relaxed(&vp->ticks) + 1); }
 static inline void vp_count_made(struct vp *vp) { ps_store_relaxed(&vp->made, ps_load_relaxed(&vp->made) + 1); }
 static inline void vp_count_submitted(struct vp *vp)
 {
@@ -197,20 +148,6 @@ static inline void vp_count_ended(struct vp *vp) { ps_store_release(&vp->ended, 
 static inline bool vp_root_wanted(struct vp *vp)
 {
     return PS_UNLIKELY(ps_load_relaxed(&vp->root_first)) && ps_load_relaxed(&vp->pinned);
-}
-/* The regular and guest vps that run whatever is ready, each its own root if it has one. */
-static inline bool vp_is_roots(const struct vp *vp)
-{
-    return !vp->is_spare && !vp->alone_for && (vp->is_guest || vp->id == 0);
-}
-
-/* What psthread_exit needs of the stack that runs. */
-static inline struct ps_exits *vp_exits(struct vp *vp) { return (struct ps_exits *)(void *)vp->uth->room; }
-
-/* The thread on the root's stack is not to be left for others, nor that which is carried alone: see lone. */
-static inline bool vp_stays_with_root(const struct vp *vp)
-{
-    return PS_UNLIKELY(ps_load_relaxed(&vp->lone)) && (vp->uth == vp->own_uth || vp->alone_for);
 }
 
 #endif

@@ -36,11 +36,11 @@ static void see(struct vp *vp, struct watchdog_seen *at)
     *at = (struct watchdog_seen){.vp = vp};
     if (!vp)
         return;
-    at->ticks = ps_load_relaxed(&vp->ticks);
+    at->ticks = ps_load_relaxed(&vp->run.ticks);
     at->bound = ps_places_on() ? ps_bind_pending(vp) : 0;
     at->ready = count_ready(vp, at->bound);
     at->turn = ps_load_relaxed(&vp->turn);
-    at->tid = ps_load_relaxed(&vp->tid);
+    at->tid = ps_load_relaxed(&vp->run.tid);
     uint32_t attached = ps_load_acquire(&vp->attached);
     at->attached = attached != 0;
     at->roots = attached == PS_ATTACHED && vp_is_roots(vp); /* a slot's owner may change while it is not attached so */

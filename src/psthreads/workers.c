@@ -29,7 +29,7 @@
 
 static void spare_ended(struct vp *vp)
 {
-    vp->is_spare = false;
+    vp->run.is_spare = false;
     ps_store_release(&vp->attached, 0);
     if (!ps_queue_seems_empty(&vp->queue)) /* threads that last ran here: any vp's now */
         idle_notify(NULL);
@@ -40,31 +40,31 @@ static void spare_ended(struct vp *vp)
 void *vp_worker_main(void *arg)
 {
     struct vp *vp = arg;
-    os_thread_name(vp->is_spare ? "psthreads-spare" : "psthreads-vp");
+    os_thread_name(vp->run.is_spare ? "psthreads-spare" : "psthreads-vp");
     uth_overflow_thread_init();
     vp_carry(vp);
-    if (uth_adopt(&vp->native) != 0)
+    if (uth_adopt(&vp->run.native) != 0)
         ps_fatal("out of memory: a virtual processor cannot start");
-    vp->native.vp = vp;
-    vp->uth = &vp->native;
-    ps_store_relaxed(&vp->tid, os_thread_id());
-    vp->own_tp = cpu_get_tp();
-    vp->own_errno = &errno;
-    vp->tls = NULL;
-    ps_store_release(&vp->attached, vp->is_spare ? PS_ATTACHED_OURS : PS_ATTACHED);
+    vp->run.native.vp = vp;
+    vp->run.uth = &vp->run.native;
+    ps_store_relaxed(&vp->run.tid, os_thread_id());
+    vp->run.own_tp = cpu_get_tp();
+    vp->run.own_errno = &errno;
+    vp->run.tls = NULL;
+    ps_store_release(&vp->attached, vp->run.is_spare ? PS_ATTACHED_OURS : PS_ATTACHED);
     vp->place = 0; /* of the kernel thread that carried it before */
-    if (vp->is_spare) {
+    if (vp->run.is_spare) {
         ps_sub_release(&ps_watchdog.coming, 1);
     }
     ps_above.carry(vp);
-    vp->is_deaf = false; /* the mask stays: no program's code runs here any more, or a standby sets its own */
-    uth_cache_drain(&vp->stacks);
-    uth_tls_drain(&vp->blocks);
-    uth_release(&vp->native);
+    vp->run.is_deaf = false; /* the mask stays: no program's code runs here any more, or a standby sets its own */
+    uth_cache_drain(&vp->run.stacks);
+    uth_tls_drain(&vp->run.blocks);
+    uth_release(&vp->run.native);
     uth_overflow_thread_fini();
     bind_lift(); /* a standby carries others */
     vp_carry(NULL);
-    if (vp->is_spare) {
+    if (vp->run.is_spare) {
         spare_ended(vp);
         return NULL;
     }
@@ -89,7 +89,7 @@ static bool hand_to_standby(struct vp *vp)
 static int start_kernel_thread(struct vp *vp)
 {
     struct vp *here = ps_vp();
-    vp->is_deaf = false;
+    vp->run.is_deaf = false;
     if (hand_to_standby(vp))
         return 0;
     if (here && starter_is_changed(here)) {
@@ -99,9 +99,9 @@ static int start_kernel_thread(struct vp *vp)
             return err;
     }
     vp->by_watchdog = here == NULL;
-    if (here && here->is_deaf) { /* its mask is inherited */
+    if (here && here->run.is_deaf) { /* its mask is inherited */
         vp->deaf_mask = here->deaf_mask;
-        vp->is_deaf = true;
+        vp->run.is_deaf = true;
     }
     bind_lift();
     int err = os_thread_start(&vp->kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
@@ -162,10 +162,10 @@ static int start_spare(int (*carry)(struct vp *vp))
     struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
     if (!vp)
         return EAGAIN;
-    vp->is_spare = true;
+    vp->run.is_spare = true;
     vp->apart = 0;
     vp->by_watchdog = true;
-    ps_store_relaxed(&vp->lone, 0); /* as a root's that had the slot */
+    ps_store_relaxed(&vp->run.lone, 0); /* as a root's that had the slot */
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     uint32_t alive = ps_add_seq(&ps_watchdog.spares, 1) + 1;
@@ -191,11 +191,11 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
     if (!vp)
         return NULL;
-    vp->tls = NULL;
-    vp->current = NULL;
+    vp->run.tls = NULL;
+    vp->run.current = NULL;
     vp->place = 0;
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
-    ps_store_relaxed(&vp->tid, 0); /* of the slot's last user */
+    ps_store_relaxed(&vp->run.tid, 0); /* of the slot's last user */
     ps_store_relaxed(&vp->wake_alone, 0);
     ps_store_relaxed(&vp->pinned, NULL);
     ps_store_relaxed(&vp->alone_ends, 0);
@@ -203,20 +203,20 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     ps_store_relaxed(&vp->signals_sent, 0);
     ps_store_relaxed(&vp->alone_sleeps, 0);
     ps_store_relaxed(&vp->alone_state, PS_ALONE_STARTS);
-    ps_store_relaxed(&vp->lone, 0);
+    ps_store_relaxed(&vp->run.lone, 0);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     vp->apart = 0;
-    vp->on_own = false;
-    vp->alone_for = block;
+    vp->run.on_own = false;
+    vp->run.alone_for = block;
     return vp;
 }
 
 void vp_alone_ended(struct vp *vp)
 {
-    uth_cache_drain(&vp->stacks);
-    uth_tls_drain(&vp->blocks);
-    vp->alone_for = NULL;
-    vp->tls = NULL;
+    uth_cache_drain(&vp->run.stacks);
+    uth_tls_drain(&vp->run.blocks);
+    vp->run.alone_for = NULL;
+    vp->run.tls = NULL;
     life_forget_worker();
     ps_store_release(&vp->attached, 0);
     if (!ps_queue_seems_empty(&vp->queue)) /* threads that were made here: any vp's now */

@@ -56,7 +56,7 @@ static void *yields(void *arg)
         usleep(100);
     home = ps_vp();
     fault_arm(FAULT_STACK_MAP, 0, FAULT_ALL_FOLLOWING);
-    while (n < STACKS_MOST && (taken[n] = uth_get(&home->stacks)) != NULL)
+    while (n < STACKS_MOST && (taken[n] = uth_get(&home->run.stacks)) != NULL)
         n++;
     CHECK(n < STACKS_MOST);
     last = start(has_no_stack, NULL);
@@ -66,7 +66,7 @@ static void *yields(void *arg)
     CHECK(ps_vp() == home); /* there was no other way */
     fault_disarm_all();
     while (n > 0)
-        uth_put(&home->stacks, taken[--n]);
+        uth_put(&home->run.stacks, taken[--n]);
     CHECK(psthread_join(other, NULL) == 0 && psthread_join(last, NULL) == 0);
     return arg;
 }

@@ -100,7 +100,7 @@ static bool region(struct team *t)
 /* On a vp of its own: until the parent is out of patience, and has found its handoff read if there was some. */
 static void sees_where(struct team *t)
 {
-    t->by_handoff = ps_vp()->id == 1;
+    t->by_handoff = ps_vp()->run.id == 1;
     while (t->by_handoff && !(ps_load_acquire(&t->t.left) & PS_TEAM_WAITING))
         usleep(1000);
 }

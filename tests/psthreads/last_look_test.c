@@ -58,7 +58,7 @@ static bool idle(struct ps_member *m)
 static void is_held(struct team *t)
 {
     struct vp *vp = ps_vp();
-    t->stack = vp->uth;
+    t->stack = vp->run.uth;
     ps_store_release(&hold.vp, vp);
 }
 
@@ -80,17 +80,17 @@ static void assist(struct ps_member *m)
 {
     struct team *t = (struct team *)(void *)m->team;
     struct vp *vp = ps_vp();
-    CHECK(vp->current == &m->thread && m->thread.vp == vp && m->thread.uth == vp->uth);
+    CHECK(vp->run.current == &m->thread && m->thread.vp == vp && m->thread.uth == vp->run.uth);
     switch (ps_xchg_acq_rel(&t->task, NO_TASK)) {
     case QUICK:
         CHECK(m == &t->member[t->held].m && vp != hold.vp); /* or it was not lent */
         ps_store_release(&t->ran, true);
         break;
     case BLOCKS:
-        CHECK(m == &t->member[t->held].m && vp == hold.vp && vp->uth == t->stack);
+        CHECK(m == &t->member[t->held].m && vp == hold.vp && vp->run.uth == t->stack);
         ps_store_release(&t->blocked, true);
         ps_block(&m->thread, PS_WAIT_WORD, t);
-        CHECK(ps_vp()->uth == t->stack && m->thread.uth == t->stack);
+        CHECK(ps_vp()->run.uth == t->stack && m->thread.uth == t->stack);
         ps_store_release(&t->went_on, true);
         break;
     }
@@ -140,7 +140,7 @@ static void region(void)
     CHECK(t.t.handed_off);
     body(&t.member[0].m);
     ps_team_join(&t.t);
-    CHECK(ps_vp() == vp && vp->current == &vp->root && vp->uth == &vp->native);
+    CHECK(ps_vp() == vp && vp->run.current == &vp->run.root && vp->run.uth == &vp->run.native);
     CHECK(ps_load_relaxed(&t.went_on));
     ps_team_fini(&t.t);
     CHECK(psthread_finalize() == 0);
@@ -213,7 +213,7 @@ static void by_the_parent(void **state)
 static void called_returns(struct team *t, unsigned id)
 {
     if (id == t->held) {
-        CHECK(ps_vp()->uth == &ps_vp()->native && ps_vp()->id == 0);
+        CHECK(ps_vp()->run.uth == &ps_vp()->run.native && ps_vp()->run.id == 0);
         ps_store_release(&t->second_begins, true);
         wait_for(&t->interrupted);
         is_held(t);

@@ -216,7 +216,7 @@ static void *blocks_without(void *arg)
 {
     CHECK(ps_load_relaxed(&began));
     psthread_t t = submit(wants_a_stack, NULL, PSTHREAD_FRONT);
-    uth_cache_drain(&ps_vp()->stacks);
+    uth_cache_drain(&ps_vp()->run.stacks);
     fault_arm(FAULT_STACK_MAP, 0, FAULT_ALL_FOLLOWING);
     CHECK(psthread_sem_wait(&has_run) == 0); /* not a join, which might run it as a call */
     fault_disarm_all();
@@ -241,7 +241,7 @@ static bool a_worker_has_stood_aside(void)
 {
     with_vps(2);
     psthread_t t;
-    while (ps_vp()->stacks.stacks.n == 0) { /* one leaves its stack in this vp's cache, unless the worker runs it */
+    while (ps_vp()->run.stacks.stacks.n == 0) { /* one leaves its stack in this vp's cache, unless the worker runs it */
         t = submit(wants_a_stack, NULL, PSTHREAD_BACK);
         psthread_yield(); /* a join may run it as a call, which takes no stack */
         CHECK(psthread_join(t, NULL) == 0);
@@ -282,13 +282,13 @@ static void *spins(void *arg)
 static void *ends_the_child(void *arg)
 {
     (void)arg;
-    bool right = ps_load_relaxed(&ps_watchdog.spares) == 0 && !ps_vp()->is_spare &&
+    bool right = ps_load_relaxed(&ps_watchdog.spares) == 0 && !ps_vp()->run.is_spare &&
                  ps_load_relaxed(&ps_rt.num_kernel_threads) == 0;
     _exit(right ? 42 : 1);
 }
 static void *forks(void *arg)
 {
-    CHECK(ps_vp()->is_spare);
+    CHECK(ps_vp()->run.is_spare);
     pid_t child = fork();
     if (child == 0) {
         ps_after_fork_in_child();

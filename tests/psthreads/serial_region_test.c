@@ -26,7 +26,7 @@ static void body(struct ps_member *m)
             usleep(100);
         return;
     }
-    if (ps_vp()->id != 0)
+    if (ps_vp()->run.id != 0)
         ps_add_relaxed(&team.elsewhere, 1);
     ps_add_acq_rel(&team.others, 1);
 }

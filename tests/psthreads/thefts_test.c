@@ -89,7 +89,7 @@ static unsigned guest_id;
 static void *is_guest(void *arg)
 {
     psthread_self();
-    guest_id = ps_vp()->id;
+    guest_id = ps_vp()->run.id;
     pthread_barrier_wait(&both);
     pthread_barrier_wait(&both);
     return arg;

@@ -8,12 +8,12 @@
 #include "check.h"
 #include "current.h"
 #include "os.h"
+#include "run.h"
 #include "runtime.h"
 #include "sched.h"
 #include "team.h"
 #include "tls.h"
 #include "uth.h"
-#include "vp.h"
 
 #include <stdio.h>
 #include <sys/resource.h>
@@ -86,7 +86,7 @@ void ee_quiesce(void) { ps_quiesce(); }
 
 /* --- the current entity --- */
 
-_Static_assert(offsetof(struct vp, current) == offsetof(struct ee_carrier, running) &&
+_Static_assert(offsetof(struct vp_run, current) == offsetof(struct ee_carrier, running) &&
                    offsetof(struct psthread, local) == offsetof(struct ee_running, local),
                "ee_local_inline reads them");
 void *ee_local(void) { return ps_local(); }
@@ -261,7 +261,7 @@ void ee_wake(_Atomic uint32_t *word, unsigned n) { ps_wake_on(word, n); }
 void ee_yield(void)
 {
     struct vp *vp = ps_vp();
-    bool stand_back = vp != NULL && ++vp->yields % YIELDS_TO_SYSTEM == 0;
+    bool stand_back = vp != NULL && ++vp_run(vp)->yields % YIELDS_TO_SYSTEM == 0;
     if (!ps_yield() || stand_back)
         os_yield();
 }
