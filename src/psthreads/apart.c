@@ -41,7 +41,7 @@ void apart_reset(void)
 
 static void be_apart(struct vp *vp, uint8_t apart)
 {
-    vp->apart = apart;
+    vp->apart.what = apart;
     if (apart)
         ps_or_seq(&vp->run.lone, PS_LONE_APART);
     else if (ps_load_relaxed(&vp->run.lone) & PS_LONE_APART)
@@ -50,8 +50,8 @@ static void be_apart(struct vp *vp, uint8_t apart)
 
 void apart_attach(struct vp *vp)
 {
-    vp->opened = false;
-    vp->rechecked_at = 0;
+    vp->apart.opened = false;
+    vp->run.rechecked_at = 0;
     be_apart(vp, differs_from_pool(false) ? APART_ROOT | APART_INNER : 0);
 }
 
@@ -74,9 +74,9 @@ void apart_changed(void)
     bool first = roots && vp->run.current == &vp->run.root && ps_load_relaxed(&ps_rt.num_kernel_threads) == 0 &&
                  !life_other_roots(vp);
     bool differs = differs_from_pool(first);
-    uint8_t root = vp->opened ? vp->apart & APART_ROOT : differs ? APART_ROOT : 0;
+    uint8_t root = vp->apart.opened ? vp->apart.what & APART_ROOT : differs ? APART_ROOT : 0;
     if (roots)
         be_apart(vp, root | (differs ? APART_INNER : 0));
     else if (vp->run.alone_for)
-        vp->apart = differs ? APART_INNER : 0;
+        vp->apart.what = differs ? APART_INNER : 0;
 }

@@ -18,9 +18,20 @@
 #ifndef PS_APART_H
 #define PS_APART_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct vp;
 
 enum { APART_ROOT = 1, APART_INNER = 2 };
+
+/* A vp's whose kernel thread is a root's, or carries a thread alone; that kernel thread alone uses it. */
+struct vp_apart {
+    uint8_t what; /* APART_... */
+    bool opened;  /* its root has opened a region */
+};
+/* The whole is in vp.h. */
+struct vp_apart *vp_apart(struct vp *vp);
 
 /* A root attaches; the first one makes what the pool has. Caller: its kernel thread. */
 void apart_attach(struct vp *vp);

@@ -10,6 +10,7 @@
 #include "race.h"
 #include "runtime.h"
 #include "sources.h"
+#include "vp.h"
 
 #include <errno.h>
 
@@ -55,7 +56,7 @@ static PS_ALWAYS_INLINE int create_thread(struct vp *vp, psthread_t *thread, con
     struct psthread *parent = vp->run.current;
     if (PS_UNLIKELY(parent->sweep_in-- == 0) && !family_look_after(vp, parent))
         return ENOMEM;
-    struct psthread *t = descriptor_new(vp);
+    struct psthread *t = descriptor_new(&vp_run(vp)->descriptors);
     if (PS_UNLIKELY(!t))
         return ENOMEM;
     thread_make(t, parent, attr, fn, arg, 0);

@@ -15,33 +15,36 @@ static _Atomic(struct slab *) slabs;
 
 static struct ps_depot shared;
 
-static struct psthread *descriptor_carve(struct vp *vp)
+static struct psthread *descriptor_carve(struct ps_descriptors *d)
 {
     struct psthread *t;
-    if (vp->slab_left < sizeof *t) {
+    if (d->slab_left < sizeof *t) {
         struct slab *slab = os_map(SLAB_BYTES);
         if (!slab)
             return NULL;
         slab->next = ps_load_relaxed(&slabs);
         while (!ps_cas_release(&slabs, &slab->next, slab))
             continue;
-        vp->slab = (char *)slab + sizeof *slab;
-        vp->slab_left = SLAB_BYTES - sizeof *slab;
+        d->slab = (char *)slab + sizeof *slab;
+        d->slab_left = SLAB_BYTES - sizeof *slab;
     }
-    t = (struct psthread *)(void *)vp->slab;
-    vp->slab += sizeof *t;
-    vp->slab_left -= sizeof *t;
+    t = (struct psthread *)(void *)d->slab;
+    d->slab += sizeof *t;
+    d->slab_left -= sizeof *t;
     return t;
 }
 
-PS_NOINLINE struct psthread *descriptor_from_elsewhere(struct vp *vp)
+PS_NOINLINE struct psthread *descriptor_from_elsewhere(struct ps_descriptors *d)
 {
-    if (ps_magazine_refill(&vp->threads, &shared, PS_DESCRIPTOR_BATCH))
-        return descriptor_pop(vp);
-    return descriptor_carve(vp);
+    if (ps_magazine_refill(&d->magazine, &shared, PS_DESCRIPTOR_BATCH))
+        return descriptor_pop(d);
+    return descriptor_carve(d);
 }
 
-PS_NOINLINE void descriptor_spill(struct vp *vp) { ps_magazine_spill(&vp->threads, &shared, PS_DESCRIPTOR_BATCH); }
+PS_NOINLINE void descriptor_spill(struct ps_descriptors *d)
+{
+    ps_magazine_spill(&d->magazine, &shared, PS_DESCRIPTOR_BATCH);
+}
 
 void ps_descriptors_release_all(void)
 {

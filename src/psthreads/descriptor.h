@@ -9,30 +9,36 @@
 #define PS_DESCRIPTOR_H
 
 #include "thread.h"
-#include "vp.h"
 
 #define PS_DESCRIPTOR_BATCH 64
 
-/* Where vp's magazine is empty. */
-struct psthread *descriptor_from_elsewhere(struct vp *vp);
+/* A vp's; owner only. */
+struct ps_descriptors {
+    struct ps_magazine magazine;
+    char *slab; /* rest of the slab that they are carved from */
+    size_t slab_left;
+};
+
+/* Where the magazine is empty. */
+struct psthread *descriptor_from_elsewhere(struct ps_descriptors *d);
 /* Where it is full. */
-void descriptor_spill(struct vp *vp);
+void descriptor_spill(struct ps_descriptors *d);
 
-static inline struct psthread *descriptor_pop(struct vp *vp)
+static inline struct psthread *descriptor_pop(struct ps_descriptors *d)
 {
-    return PS_CONTAINER_OF(ps_magazine_pop(&vp->threads), struct psthread, piece);
+    return PS_CONTAINER_OF(ps_magazine_pop(&d->magazine), struct psthread, piece);
 }
 
-static PS_ALWAYS_INLINE struct psthread *descriptor_new(struct vp *vp)
+static PS_ALWAYS_INLINE struct psthread *descriptor_new(struct ps_descriptors *d)
 {
-    return PS_LIKELY(vp->threads.free != NULL) ? descriptor_pop(vp) : descriptor_from_elsewhere(vp);
+    return PS_LIKELY(d->magazine.free != NULL) ? descriptor_pop(d) : descriptor_from_elsewhere(d);
 }
 
-static PS_ALWAYS_INLINE void descriptor_put(struct vp *vp, struct psthread *t)
+static PS_ALWAYS_INLINE void descriptor_put(struct ps_descriptors *d, struct psthread *t)
 {
     ps_store_relaxed(&t->state, PS_FREE);
-    if (ps_magazine_push(&vp->threads, &t->piece, PS_DESCRIPTOR_BATCH))
-        descriptor_spill(vp);
+    if (ps_magazine_push(&d->magazine, &t->piece, PS_DESCRIPTOR_BATCH))
+        descriptor_spill(d);
 }
 
 #endif

@@ -37,15 +37,15 @@
 #define UNKNOWN_BYTES ((size_t)64 * 1024) /* of a stack that is not ours, what is surely there below */
 
 static uint32_t state_of(uint32_t word) { return word & STATE; }
-static uint32_t read_directed_word(struct vp *vp) { return ps_load_seq(&vp->directed); }
+static uint32_t read_directed_word(struct vp *vp) { return ps_load_seq(&vp->directed.senders); }
 
 static void answer_signal_request(struct vp *vp, uint32_t state)
 {
     uint32_t word = read_directed_word(vp);
-    while (!ps_cas_seq(&vp->directed, &word, (word & ~STATE) | state))
+    while (!ps_cas_seq(&vp->directed.senders, &word, (word & ~STATE) | state))
         ;
     if (word & SENDERS)
-        os_wake(&vp->directed, INT_MAX);
+        os_wake(&vp->directed.senders, INT_MAX);
 }
 
 /* --- P's side --- */
@@ -62,12 +62,12 @@ static void stay(struct vp *vp)
     for (;;) {
         uint32_t word = read_directed_word(vp);
         if (word & SENDERS) {
-            os_park(&vp->directed, word, OS_FOREVER);
+            os_park(&vp->directed.senders, word, OS_FOREVER);
             continue;
         }
         if ((word & COME) && state_of(word) != REFUSED)
             os_yield(); /* a system call: here */
-        if (ps_cas_seq(&vp->directed, &word, EMPTY))
+        if (ps_cas_seq(&vp->directed.senders, &word, EMPTY))
             return;
     }
 }
@@ -198,14 +198,14 @@ void directed_leaves(void *frame)
 {
     struct vp *own = own_of_running();
     if (own)
-        ps_store_seq(&own->signals_sent, 0);
+        ps_store_seq(&own->directed.signals_sent, 0);
     os_interrupt_leaves(frame);
 }
 
 void directed_is_back(void *frame)
 {
     struct vp *own = own_of_running();
-    os_interrupt_handled(frame, own ? ps_xchg_seq(&own->signals_sent, 0) : 0);
+    os_interrupt_handled(frame, own ? ps_xchg_seq(&own->directed.signals_sent, 0) : 0);
 }
 
 /* --- a thread that runs elsewhere --- */
@@ -313,7 +313,7 @@ static uint32_t while_state(struct vp *vp, uint32_t state, uint64_t deadline_ns)
 {
     uint32_t word = read_directed_word(vp);
     while (state_of(word) == state && os_now_ns() < deadline_ns) {
-        os_park(&vp->directed, word, PAUSE_NS);
+        os_park(&vp->directed.senders, word, PAUSE_NS);
         word = read_directed_word(vp);
     }
     return state_of(word);
@@ -327,7 +327,7 @@ static uint32_t come(struct vp *vp, uint64_t deadline_ns)
     uint32_t word = read_directed_word(vp), next;
     do
         next = state_of(word) | ((word + ONE_MORE) & COME) | ((word + 1) & SENDERS);
-    while (!ps_cas_seq(&vp->directed, &word, next));
+    while (!ps_cas_seq(&vp->directed.senders, &word, next));
     if (state_of(next) == EMPTY)
         ps_wake_alone(vp);
     return while_state(vp, EMPTY, deadline_ns);
@@ -335,8 +335,8 @@ static uint32_t come(struct vp *vp, uint64_t deadline_ns)
 
 static void leave(struct vp *vp)
 {
-    if (((ps_sub_seq(&vp->directed, 1) - 1) & SENDERS) == 0)
-        os_wake(&vp->directed, INT_MAX);
+    if (((ps_sub_seq(&vp->directed.senders, 1) - 1) & SENDERS) == 0)
+        os_wake(&vp->directed.senders, INT_MAX);
 }
 
 int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, const void *arg), const void *arg)
@@ -362,7 +362,7 @@ int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, c
         bool here =
             state == THERE || (state == RUNS && !called) || gone || (tries >= TRIES_LEAST && now_ns >= deadline_ns);
         if (here) {
-            ps_or_seq(&to->signals_sent, bit);
+            ps_or_seq(&to->directed.signals_sent, bit);
             error = send(tid, arg);
         }
         leave(to);

@@ -116,10 +116,19 @@
 #ifndef PS_DIRECTED_H
 #define PS_DIRECTED_H
 
+#include "atomic.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 struct vp;
+
+/* A vp's that carries a thread alone, P. */
+struct vp_directed {
+    _Atomic uint32_t senders;      /* senders to its thread, and where a handler would run; see above */
+    _Atomic uint64_t signals_sent; /* to alone_for, bits from 0: senders set, the thread takes; directed_leaves */
+};
+/* The whole is in vp.h. */
+struct vp_directed *vp_directed(struct vp *vp);
 
 /* P, on its native stack: has a sender not been answered? Answer it, and stay until all senders have gone. */
 bool directed_waits(struct vp *vp);

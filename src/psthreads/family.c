@@ -34,7 +34,7 @@ PS_NOINLINE void family_give_up_whole(struct vp *vp, struct psthread *t)
             todo = z;
         }
         if (!(t->flags & (PS_T_REUSED | PS_T_ROOT)))
-            descriptor_put(vp, t);
+            descriptor_put(&vp_run(vp)->descriptors, t);
     }
 }
 

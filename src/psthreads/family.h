@@ -22,6 +22,7 @@
 #define PS_FAMILY_H
 
 #include "descriptor.h"
+#include "run.h"
 
 /* t has ended and no thread will ask for it: frees it now, or leaves that to its last child. Its zombies that were
  * joined go with it, and theirs, in any depth. */
@@ -31,7 +32,7 @@ static PS_ALWAYS_INLINE void family_give_up(struct vp *vp, struct psthread *t)
     if (PS_UNLIKELY(t->created != 0 || ps_load_relaxed(&t->zombies) || t->flags & (PS_T_REUSED | PS_T_ROOT)))
         family_give_up_whole(vp, t);
     else
-        descriptor_put(vp, t);
+        descriptor_put(&vp_run(vp)->descriptors, t);
 }
 
 /* What becomes of the zombies that were not joined: they stay zombies, are freed, or become orphans. */

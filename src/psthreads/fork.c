@@ -85,12 +85,12 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     self->run.uth->vp = self;
     self->run.is_guest = self->run.id != 0;
     ps_store_relaxed(&self->run.lone, 0);
-    self->apart = 0;
+    self->apart.what = 0;
     apart_reset();
-    self->outer_mask = self->inner_mask = os_signal_mask();
-    directed_mask_of_root(self, self->outer_mask);
-    os_affinity_get(&self->outer_cpus);
-    os_thread_own_name(self->outer_name);
+    self->outer.mask = self->outer.inner_mask = os_signal_mask();
+    directed_mask_of_root(self, self->outer.mask);
+    os_affinity_get(&self->outer.cpus);
+    os_thread_own_name(self->outer.name);
     ps_store_relaxed(&block->alone, self);
     unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) { /* promoted on a root's stack: that vp has none to give to another root */
@@ -107,7 +107,7 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
 static void forget_messages(struct vp *vp)
 {
     ps_queue_init(&vp->queue);
-    vp->rechecked_at = 0; /* there is something to look at (dump_request.h) */
+    vp->run.rechecked_at = 0; /* there is something to look at (dump_request.h) */
     vp->waiters.root = NULL;
     vp->waiters.uncounted = 0;
     ps_list_init(&vp->waiters.list);
@@ -115,16 +115,16 @@ static void forget_messages(struct vp *vp)
     vp->run.is_deaf = false;
     ps_store_relaxed(&vp->pinned, NULL);
     ps_store_relaxed(&vp->wake_word, 0);
-    ps_store_relaxed(&vp->wake_alone, 0);
-    ps_store_relaxed(&vp->alone_sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
-    ps_store_relaxed(&vp->alone_ends, 0);
-    ps_store_relaxed(&vp->directed, 0);
-    ps_store_relaxed(&vp->changed, false); /* what the thread that forked has set is the process's */
-    ps_store_relaxed(&vp->started, PS_WORKER_NONE);
-    ps_store_relaxed(&vp->by_standby, PS_STANDBY_NONE);
-    ps_store_relaxed(&vp->made, 0);
-    ps_store_relaxed(&vp->submitted, 0);
-    ps_store_relaxed(&vp->ended, 0);
+    ps_store_relaxed(&vp->alone.wake, 0);
+    ps_store_relaxed(&vp->alone.sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
+    ps_store_relaxed(&vp->alone.ends, 0);
+    ps_store_relaxed(&vp->directed.senders, 0);
+    ps_store_relaxed(&vp->outer.changed, false); /* what the thread that forked has set is the process's */
+    ps_store_relaxed(&vp->worker.started, PS_WORKER_NONE);
+    ps_store_relaxed(&vp->worker.by_standby, PS_STANDBY_NONE);
+    ps_store_relaxed(&vp->run.counts.made, 0);
+    ps_store_relaxed(&vp->run.counts.submitted, 0);
+    ps_store_relaxed(&vp->run.counts.ended, 0);
     vp->run.native.wait.thread = NULL;
 }
 
@@ -134,8 +134,8 @@ static void forget_carrier(struct vp *vp, unsigned id)
 {
     uth_cache_init(&vp->run.stacks);
     vp->run.blocks.num = 0;
-    vp->threads = (struct ps_magazine){0};
-    vp->slab_left = 0;
+    vp->run.descriptors.magazine = (struct ps_magazine){0};
+    vp->run.descriptors.slab_left = 0;
     vp->searching = false;
     vp->run.is_spare = false;
     vp->run.held = false;
@@ -169,9 +169,9 @@ static void forget_kernel_threads(void)
 
 static void note_forked_as(struct vp *self, const struct psthread *current)
 {
-    self->forked_as = current;
+    self->forked.as = current;
     if (current && current->flags & PS_T_MEMBER)
-        self->forked_region = PS_CONTAINER_OF(current, struct ps_member, thread)->team->region;
+        self->forked.region = PS_CONTAINER_OF(current, struct ps_member, thread)->team->region;
 }
 
 /* self, the vp of the thread that forked, goes on as a carrier like any other: nothing starves here, and the watchdog

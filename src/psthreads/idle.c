@@ -35,7 +35,7 @@ void idle_init(unsigned num_workers_first, unsigned num_vps)
 
 void idle_never_start(struct vp *vp)
 {
-    ps_store_release(&vp->started, PS_WORKER_REFUSED); /* nor joined */
+    ps_store_release(&vp->worker.started, PS_WORKER_REFUSED); /* nor joined */
     ps_bind_home_lost();
     if (bit_take(vp->run.id))
         ps_sub_seq(&ps_idle.word, IDLE_ONE_PARKED);
@@ -43,7 +43,7 @@ void idle_never_start(struct vp *vp)
 
 bool idle_take_unstarted(struct vp *vp)
 {
-    if (ps_load_acquire(&vp->started) != PS_WORKER_NONE || !bit_take(vp->run.id))
+    if (ps_load_acquire(&vp->worker.started) != PS_WORKER_NONE || !bit_take(vp->run.id))
         return false;
     ps_sub_seq(&ps_idle.word, IDLE_ONE_PARKED);
     return true;
@@ -84,11 +84,11 @@ static bool start_taken(struct vp *vp)
 {
     if (!ps_load_seq(&ps_rt.stopping)) {
         vp->searching = true; /* counted by the caller */
-        ps_store_release(&vp->started, PS_WORKER_STARTING);
+        ps_store_release(&vp->worker.started, PS_WORKER_STARTING);
         if (vp_start_worker(vp) == 0)
             return true;
     }
-    ps_store_release(&vp->started, PS_WORKER_REFUSED);
+    ps_store_release(&vp->worker.started, PS_WORKER_REFUSED);
     ps_bind_home_lost();
     ps_sub_seq(&ps_idle.word, 1);
     ps_store_relaxed(&vp->pinned, NULL); /* a request to rest */
@@ -101,7 +101,7 @@ static bool start_taken(struct vp *vp)
 static bool wake_taken(struct vp *vp)
 {
     ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
-    if (!vp->run.is_guest && vp->run.id != 0 && ps_load_acquire(&vp->started) == PS_WORKER_NONE)
+    if (!vp->run.is_guest && vp->run.id != 0 && ps_load_acquire(&vp->worker.started) == PS_WORKER_NONE)
         return start_taken(vp); /* its bit makes this caller the only one that can */
     ps_store_seq(&vp->wake_word, 1);
     os_wake(&vp->wake_word, 1);
@@ -129,7 +129,7 @@ void idle_wake_all(void)
 {
     unsigned n = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < n; id++)
-        if (ps_load_acquire(&ps_vp_at(id)->started) == PS_WORKER_RUNS)
+        if (ps_load_acquire(&ps_vp_at(id)->worker.started) == PS_WORKER_RUNS)
             idle_wake_this(ps_vp_at(id));
 }
 
@@ -142,7 +142,7 @@ bool idle_all_parked(unsigned *carried)
         if (!vp || !ps_load_seq(&vp->attached))
             continue;
         ++*carried;
-        if (!(ps_load_seq(&ps_idle.bits[id / 64]) >> id % 64 & 1) && !ps_load_seq(&vp->alone_sleeps))
+        if (!(ps_load_seq(&ps_idle.bits[id / 64]) >> id % 64 & 1) && !ps_load_seq(&vp->alone.sleeps))
             return false;
     }
     return IDLE_SEARCHING(ps_load_seq(&ps_idle.word)) == 0;

@@ -340,7 +340,7 @@ static PS_ALWAYS_INLINE bool reap_first_zombie(struct psthread *t, void **result
     if (!ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED)) /* another joiner has come first */
         return false;
     ps_store_relaxed(&self->zombies, next);
-    descriptor_put(vp, t);
+    descriptor_put(&vp_run(vp)->descriptors, t);
     if (result)
         *result = value;
     return true;

@@ -151,7 +151,7 @@ static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct ps
 
 void vp_enter_loop(struct vp *vp)
 {
-    if (vp->by_watchdog)
+    if (vp->worker.by_watchdog)
         vp_take_signals(vp);
     while (!vp_start_loop(vp, &vp->run.native, false)) {
         vp_stand_aside(vp);

@@ -43,14 +43,14 @@ void ps_await_pinned(struct vp *vp)
             directed_serve(vp);
             continue;
         }
-        if (ps_load_acquire(&vp->alone_ends))
+        if (ps_load_acquire(&vp->alone.ends))
             return;
         ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
-        ps_store_seq(&vp->alone_sleeps, 1);
+        ps_store_seq(&vp->alone.sleeps, 1);
         if (!ps_load_seq(&vp->pinned) && !directed_waits(vp))
-            os_park(&vp->wake_alone, 0, OS_FOREVER);
-        ps_store_seq(&vp->alone_sleeps, 0);
-        ps_xchg_seq(&vp->wake_alone, 0);
+            os_park(&vp->alone.wake, 0, OS_FOREVER);
+        ps_store_seq(&vp->alone.sleeps, 0);
+        ps_xchg_seq(&vp->alone.wake, 0);
     }
 }
 
@@ -104,14 +104,14 @@ static void *alone_main(void *arg)
     vp->run.native.vp = vp;
     vp->run.uth = &vp->run.native;
     ps_store_relaxed(&vp->run.tid, os_thread_id());
-    os_thread_name(vp->outer_name);
-    os_affinity_set(&vp->outer_cpus);
+    os_thread_name(vp->outer.name);
+    os_affinity_set(&vp->outer.cpus);
     void *own_list = os_robust_list();
     bool its_own = take_robust_list(vp, own_list);
-    vp->inner_mask = vp->outer_mask;
-    os_set_signal_mask(vp->outer_mask);
-    ps_store_release(&vp->alone_state, PS_ALONE_STARTED);
-    os_wake(&vp->alone_state, INT_MAX);
+    vp->outer.inner_mask = vp->outer.mask;
+    os_set_signal_mask(vp->outer.mask);
+    ps_store_release(&vp->alone.state, PS_ALONE_STARTED);
+    os_wake(&vp->alone.state, INT_MAX);
     while ((t = await_carrier(vp)) != NULL) {
         if (PS_UNLIKELY(!its_own))
             its_own = take_robust_list(vp, own_list);
@@ -128,16 +128,16 @@ static void *alone_main(void *arg)
         os_set_robust_list(own_list);
     vp_carry(NULL);
     uth_release(&vp->run.native);
-    ps_store_release(&vp->alone_state, PS_ALONE_LEFT); /* block and vp are the retirer's from here on */
-    os_wake(&vp->alone_state, INT_MAX);
+    ps_store_release(&vp->alone.state, PS_ALONE_LEFT); /* block and vp are the retirer's from here on */
+    os_wake(&vp->alone.state, INT_MAX);
     ps_sub_seq(&count, 1); /* last: the thread that stops the library waits for it */
     return NULL;
 }
 
 static void wait_while(struct vp *vp, uint32_t state)
 {
-    while (ps_load_acquire(&vp->alone_state) == state)
-        os_park(&vp->alone_state, state, OS_FOREVER);
+    while (ps_load_acquire(&vp->alone.state) == state)
+        os_park(&vp->alone.state, state, OS_FOREVER);
 }
 
 /* The vp of the root in whose regions the block's thread runs, which is the running one; else that is not known. */
@@ -158,7 +158,7 @@ static const struct vp *inner_opener(const struct vp *here, const struct uth_tls
         const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
         struct vp *alone = m->tls && m->tls != block ? ps_load_acquire(&m->tls->alone) : NULL;
         /* one that only begins to be promoted, for another's sake, has set nothing yet */
-        if (alone && (!alone->run.alone_for || ps_load_acquire(&alone->alone_state) != PS_ALONE_STARTS))
+        if (alone && (!alone->run.alone_for || ps_load_acquire(&alone->alone.state) != PS_ALONE_STARTS))
             return alone;
         if (t != self && m->id == 0 && (t->parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT)
             return vp_is_roots(t->parent->vp) ? t->parent->vp : NULL;
@@ -172,15 +172,15 @@ static const struct vp *inner_opener(const struct vp *here, const struct uth_tls
 static void inherit_kernel_state(struct vp *to, const struct uth_tls *block)
 {
     const struct vp *here = ps_vp(), *root = root_of(here, block), *opener = inner_opener(here, block);
-    if (PS_UNLIKELY(here && here->starts_like_opener)) {
+    if (PS_UNLIKELY(here && here->outer.starts_like_opener)) {
         root = here;
         opener = here->run.alone_for || here->run.current != &here->run.root ? here : NULL;
     }
-    to->outer_mask = opener ? opener->inner_mask : root->outer_mask;
-    if (opener && os_thread_passes_on(ps_load_relaxed(&opener->run.tid), &to->outer_cpus, to->outer_name))
+    to->outer.mask = opener ? opener->outer.inner_mask : root->outer.mask;
+    if (opener && os_thread_passes_on(ps_load_relaxed(&opener->run.tid), &to->outer.cpus, to->outer.name))
         return;
-    to->outer_cpus = root->outer_cpus;
-    memcpy(to->outer_name, root->outer_name, sizeof to->outer_name);
+    to->outer.cpus = root->outer.cpus;
+    memcpy(to->outer.name, root->outer.name, sizeof to->outer.name);
 }
 
 void ps_root_changed(void)
@@ -190,48 +190,48 @@ void ps_root_changed(void)
         return;
     if (uth_tls_current()) { /* not promoted: refused, or in a signal handler */
         if (vp->run.alone_for && vp->run.alone_for == vp->run.tls && os_called_by_program())
-            vp->inner_mask = os_signal_mask(); /* in a handler it is that one's */
+            vp->outer.inner_mask = os_signal_mask(); /* in a handler it is that one's */
         return;
     }
     if (!vp_is_roots(vp))
         return;
     if (vp->run.current != &vp->run.root && !vp->run.tls) { /* in a block: it is own_tls */
         if (os_called_by_program()) {
-            vp->inner_mask = os_signal_mask();
-            directed_mask_of_root(vp, vp->inner_mask);
+            vp->outer.inner_mask = os_signal_mask();
+            directed_mask_of_root(vp, vp->outer.inner_mask);
         }
         return;
     }
-    vp->outer_mask = os_signal_mask();
-    os_affinity_get(&vp->outer_cpus);
-    os_thread_own_name(vp->outer_name);
-    vp->inner_mask = vp->outer_mask;
-    vp->outer_changed = true;
-    vp->rechecked_at = 0;
+    vp->outer.mask = os_signal_mask();
+    os_affinity_get(&vp->outer.cpus);
+    os_thread_own_name(vp->outer.name);
+    vp->outer.inner_mask = vp->outer.mask;
+    vp->outer.own_changed = true;
+    vp->run.rechecked_at = 0;
 }
 
 void ps_root_look(struct vp *vp)
 {
     bool lone = PS_UNLIKELY(ps_load_relaxed(&vp->run.lone) & PS_LONE_MASK);
-    if ((!vp->outer_changed && !lone) || vp->run.current != &vp->run.root)
+    if ((!vp->outer.own_changed && !lone) || vp->run.current != &vp->run.root)
         return;
     uint64_t mask = os_signal_mask();
     directed_mask_of_root(vp, mask);
-    if (!vp->outer_changed)
+    if (!vp->outer.own_changed)
         return;
-    vp->outer_changed = false;
-    vp->outer_mask = vp->inner_mask = mask;
-    os_affinity_get(&vp->outer_cpus);
+    vp->outer.own_changed = false;
+    vp->outer.mask = vp->outer.inner_mask = mask;
+    os_affinity_get(&vp->outer.cpus);
 }
 
-bool ps_mask_is_own(uint64_t mask) { return mask != ps_vp_at(0)->outer_mask; }
+bool ps_mask_is_own(uint64_t mask) { return mask != ps_vp_at(0)->outer.mask; }
 
 /* A handler of a fault that was left by longjmp leaves its signal blocked, for the thread that it interrupted. The
  * thread goes, and takes that along (inherit_kernel_state); on the kernel thread that it leaves, the next such fault
  * would end the process. Other signals stay as they are: a worker has what its root blocks, which may be any. */
 static void unblock_faults(struct vp *vp)
 {
-    uint64_t mask = os_signal_mask(), own = vp_is_roots(vp) ? vp->inner_mask : ps_vp_at(0)->outer_mask;
+    uint64_t mask = os_signal_mask(), own = vp_is_roots(vp) ? vp->outer.inner_mask : ps_vp_at(0)->outer.mask;
     uint64_t left = mask & ~own & OS_FAULT_SIGNALS;
     if (left)
         os_set_signal_mask(mask & ~left);
@@ -244,7 +244,7 @@ static bool begins_with(const struct vp *here, const struct uth_tls *block)
 {
     if (!here || !os_called_by_program())
         return false;
-    if (here->starts_like_opener)
+    if (here->outer.starts_like_opener)
         return true;
     return here->run.tls == block && here->run.alone_for ? true : !starter_is_changed(here);
 }
@@ -254,10 +254,10 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
     const struct vp *here = ps_vp();
     os_thread thread;
     bool from_here = begins_with(here, block);
-    if (from_here && !here->run.alone_for && !here->apart)
+    if (from_here && !here->run.alone_for && !here->apart.what)
         starter_prepare();
     if (from_here)
-        vp->apart = here->apart ? APART_INNER : 0;
+        vp->apart.what = here->apart.what ? APART_INNER : 0;
     bind_lift();
     inherit_kernel_state(vp, block);
     int err = from_here ? EBUSY : starter_ask(&thread, alone_main, vp, ALONE_STACK_BYTES);
@@ -276,11 +276,11 @@ static bool is_kernel_thread(const struct vp *vp, const void *tp, int tid)
 
 static void root_changes(struct vp *root, const struct vp *here)
 {
-    if (ps_load_relaxed(&root->changed) || ps_in_vfork_child())
+    if (ps_load_relaxed(&root->outer.changed) || ps_in_vfork_child())
         return;
     if (here && !starter_is_changed(here) && os_called_by_program())
         starter_prepare();
-    ps_store_relaxed(&root->changed, true);
+    ps_store_relaxed(&root->outer.changed, true);
 }
 
 /* The root outside of regions; in a forked child also as the member that it was at the fork: whose region is not
@@ -288,9 +288,9 @@ static void root_changes(struct vp *root, const struct vp *here)
 static bool is_outside(const struct vp *vp)
 {
     const struct psthread *t = vp->run.current;
-    if (t == &vp->run.root || t != vp->forked_as)
+    if (t == &vp->run.root || t != vp->forked.as)
         return t == &vp->run.root;
-    return !(t->flags & PS_T_MEMBER) || PS_CONTAINER_OF(t, struct ps_member, thread)->team->region == vp->forked_region;
+    return !(t->flags & PS_T_MEMBER) || PS_CONTAINER_OF(t, struct ps_member, thread)->team->region == vp->forked.region;
 }
 
 void ps_root_changes(const void *tp, int tid)
@@ -346,8 +346,8 @@ static struct vp *own_carrier(struct uth_tls *block)
 static void give_up_carrier(struct vp *vp)
 {
     vp->run.alone_for = &nobody;
-    ps_store_seq(&vp->alone_given_up, 1);
-    ps_store_seq(&vp->alone_ends, 1);
+    ps_store_seq(&vp->alone.given_up, 1);
+    ps_store_seq(&vp->alone.ends, 1);
     ps_wake_alone(vp);
 }
 
@@ -357,8 +357,8 @@ static void forget_given_up(void)
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        if (vp && ps_load_relaxed(&vp->alone_given_up) && ps_load_acquire(&vp->alone_state) == PS_ALONE_LEFT &&
-            ps_xchg_acq_rel(&vp->alone_given_up, 0))
+        if (vp && ps_load_relaxed(&vp->alone.given_up) && ps_load_acquire(&vp->alone.state) == PS_ALONE_LEFT &&
+            ps_xchg_acq_rel(&vp->alone.given_up, 0))
             vp_alone_ended(vp);
     }
 }
@@ -371,9 +371,9 @@ struct vp *ps_carrier_for_somebody(const struct vp *from)
     if (!vp)
         return NULL;
     const struct vp *root = vp_is_roots(from) ? from : ps_vp_at(0);
-    vp->outer_mask = root->outer_mask;
-    vp->outer_cpus = root->outer_cpus;
-    memcpy(vp->outer_name, root->outer_name, sizeof vp->outer_name);
+    vp->outer.mask = root->outer.mask;
+    vp->outer.cpus = root->outer.cpus;
+    memcpy(vp->outer.name, root->outer.name, sizeof vp->outer.name);
     bool first = ps_add_seq(&count, 1) == 0;
     const struct vp *here = ps_vp();
     int err = here && (starter_is_changed(here) || !os_called_by_program())
@@ -410,7 +410,7 @@ struct vp *ps_carrier_of(struct uth_tls *block, _Atomic(struct vp *) *carrier)
 
 void ps_carrier_for_nobody(struct vp *carrier)
 {
-    ps_store_seq(&carrier->alone_ends, 1);
+    ps_store_seq(&carrier->alone.ends, 1);
     ps_wake_alone(carrier);
     wait_while(carrier, PS_ALONE_STARTED);
     vp_alone_ended(carrier);
@@ -423,8 +423,8 @@ void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
 {
     struct uth *context = vp->run.uth;
     int error = vp_errno(vp);
-    to->home = context->vp;
-    to->came_from = vp;
+    to->alone.home = context->vp;
+    to->alone.came_from = vp;
     self->uth = context;
     context->wait.thread = self; /* for debuggers and reports */
     context->wait.kind = PS_WAIT_NOTHING;
@@ -475,7 +475,7 @@ PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
  * any more, and a thread that gives it a kernel thread finds it so. */
 static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
 {
-    struct vp *home = vp->home;
+    struct vp *home = vp->alone.home;
     if (!next)
         return home;
     struct vp *alone = ps_load_seq(&next->alone);
@@ -485,8 +485,8 @@ static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
     }
     if (!alone || alone == home || alone->run.own_tls == next)
         return home;
-    alone->home = home;
-    alone->came_from = vp->came_from;
+    alone->alone.home = home;
+    alone->alone.came_from = vp->alone.came_from;
     return alone;
 }
 
@@ -497,7 +497,7 @@ void ps_go_home_slow(struct uth_tls *next)
         return;
     struct psthread *self = vp->run.current;
     struct uth *context = vp->run.uth;
-    struct vp *to = vp->came_from, *home = carrier_of_next(vp, next);
+    struct vp *to = vp->alone.came_from, *home = carrier_of_next(vp, next);
     directed_ran(vp);
     context->vp = home;
     self->uth = context;
@@ -530,9 +530,9 @@ struct vp *ps_promoted_vp(struct uth_tls *block)
 void ps_carrier_like_opener(struct uth_tls *block)
 {
     struct vp *here = ps_vp();
-    here->starts_like_opener = true;
+    here->outer.starts_like_opener = true;
     own_carrier(block);
-    here->starts_like_opener = false;
+    here->outer.starts_like_opener = false;
 }
 
 int ps_promoted_id(struct uth_tls *block)
@@ -549,7 +549,7 @@ bool ps_retire_alone(struct uth_tls *block)
     if (vp->run.own_tls == block)
         return false;
     wait_while(vp, PS_ALONE_STARTS);
-    ps_store_seq(&vp->alone_ends, 1);
+    ps_store_seq(&vp->alone.ends, 1);
     ps_wake_alone(vp);
     wait_while(vp, PS_ALONE_STARTED);
     ps_store_relaxed(&block->alone, NULL);
@@ -563,7 +563,7 @@ void ps_alone_after_fork_in_child(void)
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++)
         if (ps_vp_at(id))
-            ps_store_relaxed(&ps_vp_at(id)->alone_given_up, 0);
+            ps_store_relaxed(&ps_vp_at(id)->alone.given_up, 0);
     ps_store_relaxed(&count, 0);
     ps_promote_in_this_process();
 }

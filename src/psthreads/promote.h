@@ -43,11 +43,45 @@
 
 #include "atomic.h"
 #include "compiler.h"
+#include "os.h"
 #include "work.h"
 
 struct psthread;
 struct uth_tls;
 struct vp;
+
+/* Of a kernel thread that carries one thread alone. */
+enum { PS_ALONE_STARTS, PS_ALONE_STARTED, PS_ALONE_LEFT };
+/* A vp's that carries one thread alone. */
+struct vp_alone {
+    struct vp *home, *came_from; /* of the context that it carries; owner only */
+    _Atomic uint32_t state;      /* PS_ALONE_..., the kernel thread's */
+    _Atomic uint32_t ends;       /* 1: it is to end */
+    _Atomic uint32_t sleeps;     /* written by the kernel thread; for deadlock.c */
+    _Atomic uint32_t given_up;   /* by a handler that had no use for it; taken where the vp ends */
+    _Atomic uint32_t wake;       /* 1: a wake is due, of one that waits for `pinned`; taken by the vp */
+};
+/* A vp's: what its kernel thread is like to the program. */
+struct vp_outer {
+    /* A root's: signal mask, processors and name of its kernel thread outside of regions, which threads begin with that
+     * are promoted in its regions. One that carries a thread alone: what it begins with. */
+    uint64_t mask;
+    struct os_cpuset cpus;
+    char name[OS_THREAD_NAME_BYTES];
+    uint64_t inner_mask;     /* what a root, or the thread alone, has set last, inside of regions too */
+    bool own_changed;        /* it has set its own since its last region; owner only */
+    bool starts_like_opener; /* it starts kernel threads for members of a region that it opens; owner only */
+    _Atomic bool changed;    /* a root's: what kernel threads begin with was set here, inside of a region (starter.h) */
+};
+/* A vp's in a forked child; owner only. */
+struct vp_forked {
+    const struct psthread *as; /* what ran here at the fork */
+    uint32_t region;           /* and in which region, if it was a member */
+};
+/* The wholes are in vp.h. */
+struct vp_alone *vp_alone(struct vp *vp);
+struct vp_outer *vp_outer(const struct vp *vp);
+struct vp_forked *vp_forked(struct vp *vp);
 
 /* The running thread has a kernel thread of its own when this returns true. False: see above. Called by the program,
  * by a call that the runtime answers in the C library's place. [switches] */

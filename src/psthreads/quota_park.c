@@ -115,7 +115,7 @@ unsigned quota_park_count(void) { return ps_load_seq(&resting); }
 
 static void send_to_rest(struct vp *vp)
 {
-    if (ps_load_acquire(&vp->rest) != PS_REST_NO || ps_load_acquire(&vp->started) == PS_WORKER_REFUSED)
+    if (ps_load_acquire(&vp->rest) != PS_REST_NO || ps_load_acquire(&vp->worker.started) == PS_WORKER_REFUSED)
         return;
     if (idle_take_unstarted(vp)) {
         ps_store_relaxed(&vp->rest, PS_REST_UNSTARTED);

@@ -12,8 +12,8 @@
 
 static PS_NOINLINE void recheck_tls(struct vp *vp, uint64_t now)
 {
-    vp->rechecked_at = now;
-    vp->opened = true;
+    vp->run.rechecked_at = now;
+    vp->apart.opened = true;
     dump_request_look();
     quota_park_remind(now);
     ps_root_look(vp);
@@ -28,7 +28,7 @@ static PS_NOINLINE void recheck_tls(struct vp *vp, uint64_t now)
 uint64_t ps_recheck_tls(struct vp *vp)
 {
     uint64_t now = cpu_cycles();
-    if (PS_UNLIKELY(now - vp->rechecked_at >= ps_rt.recheck_cycles))
+    if (PS_UNLIKELY(now - vp->run.rechecked_at >= ps_rt.recheck_cycles))
         recheck_tls(vp, now);
     return now;
 }

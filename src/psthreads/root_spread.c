@@ -32,8 +32,8 @@ static bool meet_others(struct vp *vp, uint64_t now, unsigned cpu, struct os_cpu
         struct vp *other = ps_vp_at(id);
         if (!other || other == vp || !ps_load_relaxed(&other->attached))
             continue;
-        int64_t ago = (int64_t)(now - ps_load_relaxed(&other->seen_at));
-        unsigned there = ps_load_relaxed(&other->cpu);
+        int64_t ago = (int64_t)(now - ps_load_relaxed(&other->spread.seen_at));
+        unsigned there = ps_load_relaxed(&other->spread.cpu);
         if (ago >= (int64_t)(LATELY * ps_rt.recheck_cycles) || there >= OS_MAX_CPUS)
             continue;
         os_cpuset_add(taken, there);
@@ -52,7 +52,7 @@ static void move_away(struct vp *vp, unsigned cpu, const struct os_cpuset *taken
         return;
     os_cpuset_zero(&target);
     os_cpuset_add(&target, (unsigned)to);
-    ps_store_relaxed(&vp->cpu, (unsigned)to); /* first: the one that is left may look while this one moves */
+    ps_store_relaxed(&vp->spread.cpu, (unsigned)to); /* first: the one that is left may look while this one moves */
     if (os_affinity_set(&target) == 0 && os_affinity_set(&mask) != 0) {
         os_affinity_at_start(&mask); /* its processors were taken from the process meanwhile */
         os_affinity_set(&mask);
@@ -66,22 +66,22 @@ void ps_root_spread_look(struct vp *vp, uint64_t now)
     int cpu = os_current_cpu();
     if (cpu < 0)
         return;
-    ps_store_relaxed(&vp->cpu, (unsigned)cpu);
-    ps_store_relaxed(&vp->seen_at, now);
-    if ((int64_t)(now - vp->look_at) < 0 || ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps + ROOTS_MAX)
+    ps_store_relaxed(&vp->spread.cpu, (unsigned)cpu);
+    ps_store_relaxed(&vp->spread.seen_at, now);
+    if ((int64_t)(now - vp->spread.look_at) < 0 || ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps + ROOTS_MAX)
         return;
-    vp->look_at = now + LOOK * ps_rt.recheck_cycles;
+    vp->spread.look_at = now + LOOK * ps_rt.recheck_cycles;
     struct os_cpuset taken;
     if (!meet_others(vp, now, (unsigned)cpu, &taken)) {
-        vp->meetings = 0;
+        vp->spread.meetings = 0;
         return;
     }
     uint64_t waits = os_times_preempted();
-    vp->meetings = waits != vp->waits ? vp->meetings + 1 : 0;
-    vp->waits = waits;
-    if (vp->meetings < MEETINGS)
+    vp->spread.meetings = waits != vp->spread.waits ? vp->spread.meetings + 1 : 0;
+    vp->spread.waits = waits;
+    if (vp->spread.meetings < MEETINGS)
         return;
-    vp->meetings = 0;
-    vp->look_at = now + REST * ps_rt.recheck_cycles;
+    vp->spread.meetings = 0;
+    vp->spread.look_at = now + REST * ps_rt.recheck_cycles;
     move_away(vp, (unsigned)cpu, &taken);
 }

@@ -24,9 +24,20 @@
 #ifndef PS_ROOT_SPREAD_H
 #define PS_ROOT_SPREAD_H
 
+#include "atomic.h"
 #include "os.h"
 
 struct vp;
+
+/* A vp's whose kernel thread is a root's. The root alone uses it where nothing else is said. */
+struct ps_root_spread {
+    uint64_t look_at, waits;
+    unsigned meetings;
+    _Atomic uint32_t cpu;     /* the root opened an outermost region on this processor, read by other roots */
+    _Atomic uint64_t seen_at; /* and then, in cpu_cycles; likewise */
+};
+/* The whole is in vp.h. */
+struct ps_root_spread *vp_root_spread(struct vp *vp);
 
 /* now: cpu_cycles. */
 void ps_root_spread_look(struct vp *vp, uint64_t now);

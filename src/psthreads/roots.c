@@ -79,12 +79,12 @@ static struct vp *claim_root_slot(void)
 /* What the calling kernel thread is like outside of regions: threads that are promoted in its regions begin so. */
 static void note_own_state(struct vp *vp)
 {
-    vp->outer_mask = vp->inner_mask = os_signal_mask();
-    directed_mask_of_root(vp, vp->outer_mask);
-    os_affinity_get(&vp->outer_cpus);
-    os_thread_own_name(vp->outer_name);
-    vp->outer_changed = false;
-    ps_store_relaxed(&vp->changed, false);
+    vp->outer.mask = vp->outer.inner_mask = os_signal_mask();
+    directed_mask_of_root(vp, vp->outer.mask);
+    os_affinity_get(&vp->outer.cpus);
+    os_thread_own_name(vp->outer.name);
+    vp->outer.own_changed = false;
+    ps_store_relaxed(&vp->outer.changed, false);
 }
 
 struct vp *life_attach_root(void)
@@ -95,7 +95,7 @@ struct vp *life_attach_root(void)
     vp->run.own_tp = cpu_get_tp();
     vp->run.own_errno = &errno;
     vp->run.tls = NULL;
-    vp->place = 0;
+    vp->run.place = 0;
     uth_overflow_thread_init();
     if (uth_adopt(&vp->run.native) != 0)
         ps_fatal("out of memory: a kernel thread cannot join the library");
@@ -104,10 +104,10 @@ struct vp *life_attach_root(void)
     vp->run.own_tls = NULL;
     set_root_room(&vp->run.native);
     ps_store_relaxed(&vp->run.lone, directed_to_root(ps_load_relaxed(&vp->run.tid)) ? PS_LONE_SIGNALS : 0);
-    ps_store_relaxed(&vp->alone_ends, 0);
+    ps_store_relaxed(&vp->alone.ends, 0);
     apart_attach(vp);
     note_own_state(vp);
-    vp->forked_as = NULL;
+    vp->forked.as = NULL;
     vp->run.uth = &vp->run.native;
     ps_thread_init_root(&vp->run.root, vp, &vp->run.native);
     vp->run.current = &vp->run.root;

@@ -7,6 +7,8 @@
 #ifndef PS_RUN_H
 #define PS_RUN_H
 
+#include "descriptor.h"
+#include "os.h"
 #include "thread.h"
 #include "tls.h"
 #include "uth.h"
@@ -34,7 +36,7 @@ struct vp_run {
     union {
         struct {
             bool is_spare; /* carried by a kernel thread of the watchdog's */
-            bool is_deaf;  /* its kernel thread takes no signals, its mask is deaf_mask else (search.h) */
+            bool is_deaf;  /* its kernel thread takes no signals, its mask is deaf_mask else (taken.h) */
         };
         uint16_t spare_or_deaf; /* not 0: either; one look for the fast paths */
     };
@@ -60,8 +62,14 @@ struct vp_run {
     unsigned in_vain;           /* threads that it would have gone on with, which still ran */
     unsigned global_turns;      /* yields where there is a global queue */
     struct uth_tls_near blocks; /* for the threads that begin here next */
-    struct uth native;          /* the kernel thread's own stack */
-    struct psthread root;       /* its thread, where the kernel thread is a root's */
+    struct ps_descriptors descriptors;
+    struct ps_thread_counts counts;
+    uint64_t rechecked_at;     /* cpu_cycles at the last look for loaded objects */
+    unsigned place;            /* that its kernel thread is bound to, from 1; 0: none (follow.c) */
+    struct os_cpuset own_mask; /* with place: its kernel thread's mask of before */
+    uint64_t deaf_mask;        /* with is_deaf */
+    struct uth native;         /* the kernel thread's own stack */
+    struct psthread root;      /* its thread, where the kernel thread is a root's */
 };
 
 /* What runs on vp. */
@@ -72,6 +80,21 @@ static inline void vp_tick(struct vp *vp)
 {
     struct vp_run *run = vp_run(vp);
     ps_store_relaxed(&run->ticks, ps_load_relaxed(&run->ticks) + 1);
+}
+static inline void vp_count_made(struct vp *vp)
+{
+    struct ps_thread_counts *n = &vp_run(vp)->counts;
+    ps_store_relaxed(&n->made, ps_load_relaxed(&n->made) + 1);
+}
+static inline void vp_count_submitted(struct vp *vp)
+{
+    struct ps_thread_counts *n = &vp_run(vp)->counts;
+    ps_store_relaxed(&n->submitted, ps_load_relaxed(&n->submitted) + 1);
+}
+static inline void vp_count_ended(struct vp *vp)
+{
+    struct ps_thread_counts *n = &vp_run(vp)->counts;
+    ps_store_release(&n->ended, ps_load_relaxed(&n->ended) + 1);
 }
 /* The regular and guest vps that run whatever is ready, each its own root if it has one. */
 static inline bool vp_is_roots(const struct vp *vp)

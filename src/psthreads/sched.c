@@ -174,7 +174,7 @@ static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
         return yield_with_global(vp, self);
     if (vp->run.uth->vp != NULL)
         return yield_as_root(vp, self);
-    if (PS_UNLIKELY(vp->place != 0)) /* self is bound, or ran after something that was */
+    if (PS_UNLIKELY(vp->run.place != 0)) /* self is bound, or ran after something that was */
         return yield_with_places(vp, self);
     struct ps_work w = vp_take_pinned(vp);
     if (PS_LIKELY(!ps_work_some(w)) && ps_queue_seems_empty(q))
@@ -240,7 +240,7 @@ static PS_ALWAYS_INLINE bool yield(void)
         return false;
     struct uth *from = vp->run.uth;
     struct ps_queue *q = &vp->queue;
-    if (PS_UNLIKELY(vp_has_waiters(vp) || ps_rt.has_global || vp->place))
+    if (PS_UNLIKELY(vp_has_waiters(vp) || ps_rt.has_global || vp->run.place))
         return yield_slowly(vp, self);
     /* Where the vp is alone_for a thread, that one's context is bound. */
     if (PS_UNLIKELY(ps_load_relaxed(&vp->pinned) || from->vp))

@@ -65,7 +65,7 @@ static bool layer_polls(void)
 static struct ps_work search(struct vp *vp)
 {
     uint64_t start = 0;
-    uint32_t region = vp->peeked_region;
+    uint32_t region = vp->thief.peeked_region;
     unsigned peeks_at = ps_lone_first(&vp->lone_thread);
     for (unsigned round = 1;; round++) {
         bool queues = ps_lone_due(&vp->lone_thread, round);
@@ -78,9 +78,9 @@ static struct ps_work search(struct vp *vp)
         if (round % SEARCH_CLOCK_PERIOD)
             continue;
         uint64_t now = os_now_ns();
-        if (!start || region != vp->peeked_region) { /* where a parent runs regions alone it may soon be wanted */
+        if (!start || region != vp->thief.peeked_region) { /* where a parent runs regions alone it may soon be wanted */
             start = now;
-            region = vp->peeked_region;
+            region = vp->thief.peeked_region;
         }
         if (now - start > vp->spin_ns)
             return w;
@@ -109,7 +109,7 @@ static inline bool is_nobody(struct vp *vp) { return PS_UNLIKELY(ps_alone_count(
 
 static PS_NOINLINE void deafen(struct vp *vp)
 {
-    vp->deaf_mask = os_signal_mask();
+    vp->run.deaf_mask = os_signal_mask();
     os_set_signal_mask(OS_ALL_SIGNALS);
     vp->run.is_deaf = true;
 }
@@ -120,7 +120,7 @@ void vp_take_signals(struct vp *vp)
         os_signals_take();
         return;
     }
-    vp->deaf_mask = os_signals_kept();
+    vp->run.deaf_mask = os_signals_kept();
     os_set_signal_mask(OS_ALL_SIGNALS);
     vp->run.is_deaf = true;
 }

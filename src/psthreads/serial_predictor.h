@@ -36,6 +36,9 @@
 #define PS_SERIAL_SAMPLE 8                /* divides PS_SERIAL_CALM */
 #define PS_SERIAL_MOST_MEMBERS (1u << 16) /* their cycles fit into `sum` */
 
+/* Whether thieves are to leave a vp's queue alone, but for a peek now and then. */
+enum { PS_CLOSED_NOT, PS_CLOSED, PS_CLOSED_CALLED_OFF };
+
 enum { PS_SERIAL_WATCHED, PS_SERIAL_TRIED, PS_SERIAL_ALONE };
 
 struct ps_serial_predictor {

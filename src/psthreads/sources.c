@@ -94,9 +94,9 @@ static PS_NOINLINE bool peek_at(struct vp *vp, struct vp *victim)
     uint32_t region = ps_load_relaxed(&victim->serial_regions);
     if (ps_queue_seems_empty(&victim->queue))
         return false;
-    if (vp->peeked != victim || vp->peeked_region != region) {
-        vp->peeked = victim;
-        vp->peeked_region = region;
+    if (vp->thief.peeked != victim || vp->thief.peeked_region != region) {
+        vp->thief.peeked = victim;
+        vp->thief.peeked_region = region;
         return false;
     }
     ps_store_relaxed(&victim->closed, PS_CLOSED_CALLED_OFF);
@@ -123,7 +123,7 @@ static PS_ALWAYS_INLINE struct ps_work visit_other(struct vp *vp, struct vp *oth
 static PS_NOINLINE void count_theft(struct vp *vp, const uint16_t *victims, unsigned i)
 {
     unsigned level = victims ? 0 : PS_STEAL_LEVELS - 1;
-    while (level < PS_STEAL_LEVELS - 1 && i >= vp->victims_end[level])
+    while (level < PS_STEAL_LEVELS - 1 && i >= vp->thief.victims_end[level])
         level++;
     vp_count_theft(vp, level);
 }
@@ -132,7 +132,7 @@ static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit
 {
     struct ps_work w = PS_NO_WORK;
     unsigned regular = ps_rt.num_vps, slots = ps_load_acquire(&ps_rt.num_slots);
-    const uint16_t *victims = ps_load_acquire(&vp->victims);
+    const uint16_t *victims = ps_load_acquire(&vp->thief.victims);
     for (unsigned i = 0, n = regular - (vp->run.id < regular); i < n; i++) {
         w = visit_other(vp, ps_vp_at(victims ? victims[i] : (vp->run.id + 1 + i) % regular), visit, closed_too);
         if (ps_work_some(w)) {

@@ -27,7 +27,7 @@ void starter_prepare(void) { watchdog_be_there(); }
 
 bool starter_is_changed(const struct vp *here)
 {
-    return here->run.alone_for || here->apart || ps_load_relaxed(&here->changed);
+    return here->run.alone_for || here->apart.what || ps_load_relaxed(&here->outer.changed);
 }
 
 /* --- the asker --- */

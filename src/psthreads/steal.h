@@ -23,14 +23,30 @@
 #ifndef PS_STEAL_H
 #define PS_STEAL_H
 
+#include "atomic.h"
 #include "compiler.h"
 
 struct os_topology;
+struct vp;
 
 #define PS_STEAL_MAX_VPS 65536
 /* Levels of an order. The last one is the whole machine; before it are up to eight of the user's groups, or the own
  * processor and the topology's levels but its last. */
 #define PS_STEAL_LEVELS 9
+
+/* A vp's: whom it robs. The vp alone uses it where nothing else is said. */
+struct ps_thief {
+    /* [num_vps - 1] regular vps in visiting order; NULL: all, cyclically from its own. Written once (release). */
+    _Atomic(const uint16_t *) victims;
+    uint16_t victims_end[PS_STEAL_LEVELS]; /* where each level ends among them; written before victims is */
+    struct vp *peeked; /* the vp whose queue was closed at its last peek, and that one's serial_regions */
+    uint32_t peeked_region;
+    /* Visits to other queues that found something, by the level that the victim is in; the last number counts guests as
+     * victims. Written by the vp, read by dump.c. */
+    _Atomic uint64_t thefts[PS_STEAL_LEVELS + 1];
+};
+/* The whole is in vp.h. */
+struct ps_thief *vp_thief(struct vp *vp);
 
 /* Equal groups: sizes group_size[0..num_levels-1], innermost first; 0 is passed over.
  * order_out gets the num_vps - 1 others in visiting order; returns how many that is. ends_out gets, for each of

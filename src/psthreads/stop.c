@@ -44,14 +44,14 @@ static void stop_workers(void)
         struct vp *vp = ps_vp_at(id);
         idle_wake_this(vp); /* one that was never started is refused from now on */
         uint32_t state;
-        while ((state = ps_load_acquire(&vp->started)) == PS_WORKER_NONE || state == PS_WORKER_STARTING)
+        while ((state = ps_load_acquire(&vp->worker.started)) == PS_WORKER_NONE || state == PS_WORKER_STARTING)
             os_yield(); /* another thread has taken its bit just now */
         if (state != PS_WORKER_RUNS)
             continue;
-        if (ps_load_relaxed(&vp->by_standby) == PS_STANDBY_NONE)
-            os_thread_join(vp->kernel_thread);
+        if (ps_load_relaxed(&vp->worker.by_standby) == PS_STANDBY_NONE)
+            os_thread_join(vp->worker.kernel_thread);
         else
-            while (ps_load_acquire(&vp->by_standby) != PS_STANDBY_THROUGH)
+            while (ps_load_acquire(&vp->worker.by_standby) != PS_STANDBY_THROUGH)
                 os_yield();
         life_forget_worker();
     }
@@ -68,7 +68,7 @@ static void restart_workers(void)
 {
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
-        ps_store_relaxed(&vp->started, PS_WORKER_NONE);
+        ps_store_relaxed(&vp->worker.started, PS_WORKER_NONE);
         vp->searching = false;
     }
     quota_park_restart();
@@ -88,7 +88,7 @@ void ps_quiesce(void)
     if (!life_other_roots(vp)) {
         stop_workers();
         restart_workers();
-        ps_store_relaxed(&vp->changed, false); /* all that will be started begins with what it has now */
+        ps_store_relaxed(&vp->outer.changed, false); /* all that will be started begins with what it has now */
         if (ps_alone_count() > 0)
             starter_prepare();
     }
@@ -105,21 +105,21 @@ static uint64_t sum(size_t counter)
     uint64_t n = 0;
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned i = 0; i < slots; i++)
-        n += ps_load_acquire((_Atomic uint64_t *)(void *)((char *)ps_vp_at(i) + counter));
+        n += ps_load_acquire((_Atomic uint64_t *)(void *)((char *)&vp_run(ps_vp_at(i))->counts + counter));
     return n;
 }
 
 static bool all_ended(void)
 {
-    uint64_t ended =
-        sum(offsetof(struct vp, ended)); /* first: a thread may submit another before it ends, never after */
-    return ended == sum(offsetof(struct vp, submitted));
+    uint64_t ended = sum(
+        offsetof(struct ps_thread_counts, ended)); /* first: a thread may submit another before it ends, never after */
+    return ended == sum(offsetof(struct ps_thread_counts, submitted));
 }
 
 /* The caller, a root, lets others run until every thread that was submitted has ended. */
 void ps_wait_for_all(struct vp *vp)
 {
-    if (sum(offsetof(struct vp, made)) == sum(offsetof(struct vp, submitted)))
+    if (sum(offsetof(struct ps_thread_counts, made)) == sum(offsetof(struct ps_thread_counts, submitted)))
         family_wait_and_sweep(vp->run.current); /* no thread is left that was not submitted: it blocks properly */
     for (int64_t pause_ns = LIFE_FIRST_PAUSE_NS; !all_ended();) { /* threads whose parents did not wait for them */
         if (ps_yield()) {

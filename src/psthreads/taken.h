@@ -19,7 +19,7 @@ static inline void vp_hear(struct vp *vp)
     if (!vp->run.is_deaf)
         return;
     vp->run.is_deaf = false;
-    os_set_signal_mask(vp->deaf_mask);
+    os_set_signal_mask(vp->run.deaf_mask);
 }
 /* vp is about to run w: hears, or stays deaf. */
 void vp_hear_for(struct vp *vp, struct ps_work w);

@@ -158,7 +158,7 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
  * thread, or is alone on that. What is left is for the watchdog (quota_park.h), where there are several vps. */
 static inline bool recheck_needed(const struct vp *vp)
 {
-    return PS_UNLIKELY(vp->rechecked_at == 0 || !uth_tls_nothing_loaded() || ps_load_relaxed(&vp->run.lone) ||
+    return PS_UNLIKELY(vp->run.rechecked_at == 0 || !uth_tls_nothing_loaded() || ps_load_relaxed(&vp->run.lone) ||
                        ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps);
 }
 
@@ -241,7 +241,7 @@ static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread 
 /* Its kernel thread starts one for each member (apart.h). */
 static inline bool is_apart(const struct vp *vp, bool outermost)
 {
-    return vp->apart & (outermost ? APART_ROOT : APART_INNER);
+    return vp->apart.what & (outermost ? APART_ROOT : APART_INNER);
 }
 
 /* Members 1 .. n-1 of a bound team. With places of their own: each by handoff to a vp of its place, or as a thread into

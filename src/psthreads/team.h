@@ -20,6 +20,20 @@
 
 struct ps_member;
 
+/* A vp's: members of one team that have arrived at its barrier there, while others of the team run there:
+ * team_barrier.c. */
+struct ps_waiters {
+    _Atomic uint32_t count; /* in list, and root */
+    uint32_t uncounted;     /* of them, whose arrival the team does not know yet */
+    struct ps_team *team;
+    struct ps_list list;   /* of thread.item.link */
+    uint32_t phase;        /* for which they wait */
+    struct psthread *root; /* the one on the kernel thread's own stack; NULL: it is not among them */
+    /* "Turns" there: openings until this one's end, and when it began; owner only, with the lock or without. */
+    uint32_t turn_left;
+    uint64_t turn_began;
+};
+
 struct ps_team_ops {
     void (*body)(struct ps_member *m);
     void (*assist)(struct ps_member *m);

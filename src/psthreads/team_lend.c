@@ -387,7 +387,7 @@ void ps_team_lend_first(struct vp *vp)
 {
     struct ps_team *team = PS_CONTAINER_OF(vp->run.current, struct ps_member, thread)->team;
     struct ps_member *first = ps_team_member(team, 0);
-    struct vp *from = team->parent_tls ? vp->came_from : vp->home;
+    struct vp *from = team->parent_tls ? vp->alone.came_from : vp->alone.home;
     ps_member_set(first, team->parent, 0);
     first->thread.uth = NULL;
     first->thread.vp = from;

@@ -58,7 +58,7 @@ int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*
     if (parent->sweep_in-- == 0 && !family_look_after(vp, parent))
         return ENOMEM;
     if (!t) {
-        t = descriptor_new(vp);
+        t = descriptor_new(&vp_run(vp)->descriptors);
         if (!t)
             return ENOMEM;
     } else {
@@ -79,7 +79,7 @@ int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*
 static void never_begins(struct vp *vp, struct psthread *t)
 {
     struct psthread *parent = t->parent;
-    ps_store_relaxed(&vp->made, ps_load_relaxed(&vp->made) - 1);
+    ps_store_relaxed(&vp->run.counts.made, ps_load_relaxed(&vp->run.counts.made) - 1);
     if (parent == vp->run.current && parent->created)
         parent->created--;
     else
@@ -96,7 +96,7 @@ int psthread_free(psthread_t thread)
         never_begins(vp, thread);
     else if (state != PS_ENDED)
         return EBUSY;
-    descriptor_put(vp, thread);
+    descriptor_put(&vp_run(vp)->descriptors, thread);
     return 0;
 }
 
@@ -110,7 +110,7 @@ int psthread_discard(psthread_t t)
         return EBUSY;
     struct vp *vp = ps_vp_attach();
     never_begins(vp, t);
-    descriptor_put(vp, t);
+    descriptor_put(&vp_run(vp)->descriptors, t);
     return 0;
 }
 

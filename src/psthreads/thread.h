@@ -115,6 +115,11 @@ _Static_assert(offsetof(struct psthread, flags) == offsetof(struct ps_item, room
                    offsetof(struct psthread, item_bound) == offsetof(struct ps_item, bound),
                "flags and state overlay ps_item's room");
 
+/* Threads of a vp: written by the vp, summed by psthread_finalize. */
+struct ps_thread_counts {
+    _Atomic uint64_t made, submitted, ended;
+};
+
 /* What a fresh thread calls. */
 struct ps_call {
     void *(*fn)(void *);

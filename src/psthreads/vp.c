@@ -43,8 +43,8 @@ bool vp_in_own_block(void)
 
 void ps_wake_alone(struct vp *vp)
 {
-    if (!ps_xchg_seq(&vp->wake_alone, 1))
-        os_wake(&vp->wake_alone, 1);
+    if (!ps_xchg_seq(&vp->alone.wake, 1))
+        os_wake(&vp->alone.wake, 1);
 }
 
 struct psthread *ps_current(void)
@@ -79,3 +79,15 @@ void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }
 
 _Static_assert(sizeof(struct ps_exits) <= sizeof(((struct uth *)0)->room), "what psthread_exit needs fits");
 struct ps_exits *ps_exits(void) { return vp_exits(ps_vp_attach()); }
+
+/* --- the parts of a vp, for files that do not see the whole --- */
+
+struct ps_thief *vp_thief(struct vp *vp) { return &vp->thief; }
+struct ps_root_spread *vp_root_spread(struct vp *vp) { return &vp->spread; }
+struct vp_apart *vp_apart(struct vp *vp) { return &vp->apart; }
+struct vp_directed *vp_directed(struct vp *vp) { return &vp->directed; }
+struct vp_alone *vp_alone(struct vp *vp) { return &vp->alone; }
+struct vp_outer *vp_outer(const struct vp *vp) { return (struct vp_outer *)&vp->outer; }
+struct vp_forked *vp_forked(struct vp *vp) { return &vp->forked; }
+struct vp_worker *vp_worker(struct vp *vp) { return &vp->worker; }
+_Atomic uint32_t *vp_attached(struct vp *vp) { return &vp->attached; }

@@ -16,6 +16,8 @@ struct ps_work {
     uintptr_t id;
 };
 #define PS_WORK_REST UINTPTR_MAX /* the id of a request to rest; `what` is not used, but not NULL */
+/* In a vp's `pinned`: it is to rest (quota_park.h). No thread has this address. */
+#define PS_PINNED_REST ((struct psthread *)1)
 #define PS_NO_WORK ((struct ps_work){0})
 static inline bool ps_work_some(struct ps_work w) { return w.what != NULL; }
 static inline struct psthread *ps_work_thread(struct ps_work w) { return w.id ? NULL : w.what; }

@@ -52,7 +52,7 @@ void *vp_worker_main(void *arg)
     vp->run.own_errno = &errno;
     vp->run.tls = NULL;
     ps_store_release(&vp->attached, vp->run.is_spare ? PS_ATTACHED_OURS : PS_ATTACHED);
-    vp->place = 0; /* of the kernel thread that carried it before */
+    vp->run.place = 0; /* of the kernel thread that carried it before */
     if (vp->run.is_spare) {
         ps_sub_release(&ps_watchdog.coming, 1);
     }
@@ -68,21 +68,22 @@ void *vp_worker_main(void *arg)
         spare_ended(vp);
         return NULL;
     }
-    bool by_standby = ps_load_relaxed(&vp->by_standby) == PS_STANDBY_CARRIES; /* else no thread may wait for it below */
+    bool by_standby =
+        ps_load_relaxed(&vp->worker.by_standby) == PS_STANDBY_CARRIES; /* else no thread may wait for it below */
     ps_store_release(&vp->attached, 0);
     if (by_standby)
-        ps_store_release(&vp->by_standby, PS_STANDBY_THROUGH);
+        ps_store_release(&vp->worker.by_standby, PS_STANDBY_THROUGH);
     return NULL;
 }
 
 /* A parked standby carries the worker, as if the watchdog had started it. */
 static bool hand_to_standby(struct vp *vp)
 {
-    vp->by_watchdog = true;
-    ps_store_relaxed(&vp->by_standby, PS_STANDBY_CARRIES);
+    vp->worker.by_watchdog = true;
+    ps_store_relaxed(&vp->worker.by_standby, PS_STANDBY_CARRIES);
     if (standby_run(vp_worker_main, vp))
         return true;
-    ps_store_relaxed(&vp->by_standby, PS_STANDBY_NONE);
+    ps_store_relaxed(&vp->worker.by_standby, PS_STANDBY_NONE);
     return false;
 }
 
@@ -93,18 +94,18 @@ static int start_kernel_thread(struct vp *vp)
     if (hand_to_standby(vp))
         return 0;
     if (here && starter_is_changed(here)) {
-        vp->by_watchdog = true;
-        int err = starter_ask(&vp->kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES);
+        vp->worker.by_watchdog = true;
+        int err = starter_ask(&vp->worker.kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES);
         if (err != EBUSY)
             return err;
     }
-    vp->by_watchdog = here == NULL;
+    vp->worker.by_watchdog = here == NULL;
     if (here && here->run.is_deaf) { /* its mask is inherited */
-        vp->deaf_mask = here->deaf_mask;
+        vp->run.deaf_mask = here->run.deaf_mask;
         vp->run.is_deaf = true;
     }
     bind_lift();
-    int err = os_thread_start(&vp->kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+    int err = os_thread_start(&vp->worker.kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
     bind_lower();
     return err;
 }
@@ -120,7 +121,7 @@ int vp_start_worker(struct vp *vp)
             ps_warn("the system refuses another kernel thread (%s): going on with %u of %u", strerror(err),
                     ps_load_relaxed(&ps_rt.num_kernel_threads) + 1, ps_rt.num_vps);
     } else {
-        ps_store_release(&vp->started, PS_WORKER_RUNS);
+        ps_store_release(&vp->worker.started, PS_WORKER_RUNS);
     }
     return err;
 }
@@ -142,12 +143,12 @@ static int carry_spare(struct vp *vp)
 static int carry_stand_in(struct vp *vp)
 {
     os_thread thread;
-    vp->by_watchdog = true;
+    vp->worker.by_watchdog = true;
     if (standby_run(vp_worker_main, vp))
         return 0;
     int err = starter_is_changed(ps_vp()) ? starter_ask(&thread, vp_worker_main, vp, WORKER_STACK_BYTES) : EBUSY;
     if (err == EBUSY) {
-        vp->by_watchdog = false;
+        vp->worker.by_watchdog = false;
         bind_lift();
         err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
         bind_lower();
@@ -163,8 +164,8 @@ static int start_spare(int (*carry)(struct vp *vp))
     if (!vp)
         return EAGAIN;
     vp->run.is_spare = true;
-    vp->apart = 0;
-    vp->by_watchdog = true;
+    vp->apart.what = 0;
+    vp->worker.by_watchdog = true;
     ps_store_relaxed(&vp->run.lone, 0); /* as a root's that had the slot */
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
@@ -193,19 +194,19 @@ struct vp *vp_claim_alone(struct uth_tls *block)
         return NULL;
     vp->run.tls = NULL;
     vp->run.current = NULL;
-    vp->place = 0;
+    vp->run.place = 0;
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
     ps_store_relaxed(&vp->run.tid, 0); /* of the slot's last user */
-    ps_store_relaxed(&vp->wake_alone, 0);
+    ps_store_relaxed(&vp->alone.wake, 0);
     ps_store_relaxed(&vp->pinned, NULL);
-    ps_store_relaxed(&vp->alone_ends, 0);
-    ps_store_relaxed(&vp->alone_given_up, 0);
-    ps_store_relaxed(&vp->signals_sent, 0);
-    ps_store_relaxed(&vp->alone_sleeps, 0);
-    ps_store_relaxed(&vp->alone_state, PS_ALONE_STARTS);
+    ps_store_relaxed(&vp->alone.ends, 0);
+    ps_store_relaxed(&vp->alone.given_up, 0);
+    ps_store_relaxed(&vp->directed.signals_sent, 0);
+    ps_store_relaxed(&vp->alone.sleeps, 0);
+    ps_store_relaxed(&vp->alone.state, PS_ALONE_STARTS);
     ps_store_relaxed(&vp->run.lone, 0);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
-    vp->apart = 0;
+    vp->apart.what = 0;
     vp->run.on_own = false;
     vp->run.alone_for = block;
     return vp;

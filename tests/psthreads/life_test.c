@@ -90,7 +90,7 @@ static void visiting_orders_are_given_back(void **state)
         CHECK(psthread_create(&t, NULL, sleeps, NULL) == 0);
         CHECK(psthread_enqueue(t, 1) == 0);
         psthread_waitall();
-        while (!ps_load_acquire(&ps_vp_at(VPS - 1)->victims)) /* by a vp that has found nothing */
+        while (!ps_load_acquire(&ps_vp_at(VPS - 1)->thief.victims)) /* by a vp that has found nothing */
             usleep(500);
         CHECK(psthread_finalize() == 0);
         if (round == 3)

@@ -80,7 +80,7 @@ static void given_groups_hold_from_the_first_steal(void **state)
     psthread_config_t config = {.num_vps = 12, .num_levels = 3, .group_size = groups};
     assert_int_equal(psthread_init(&config), 0);
     static const uint16_t of_vp_4[] = {5, 3, 1, 2, 0, 10, 11, 6, 7, 8, 9};
-    const uint16_t *order = ps_load_acquire(&ps_vp_at(4)->victims);
+    const uint16_t *order = ps_load_acquire(&ps_vp_at(4)->thief.victims);
     assert_non_null(order);
     uint16_t seen[12] = {0};
     for (unsigned i = 0; i < 11; i++)

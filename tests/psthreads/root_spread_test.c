@@ -49,13 +49,14 @@ static void *be_a_root(void *arg)
 static bool met_here(struct vp *self, struct vp *other, uint64_t now)
 {
     unsigned cpu = (unsigned)os_current_cpu();
-    ps_store_relaxed(&other->cpu, cpu);
-    ps_store_relaxed(&other->seen_at, now);
-    self->waits = UINT64_MAX;
-    self->meetings = 2;
+    ps_store_relaxed(&other->spread.cpu, cpu);
+    ps_store_relaxed(&other->spread.seen_at, now);
+    self->spread.waits = UINT64_MAX;
+    self->spread.meetings = 2;
     ps_root_spread_look(self, now);
-    bool decided = self->look_at - now > 1000 * ps_rt.recheck_cycles; /* else the system has moved it before the look */
-    return decided && ps_load_relaxed(&self->cpu) != cpu;
+    bool decided =
+        self->spread.look_at - now > 1000 * ps_rt.recheck_cycles; /* else the system has moved it before the look */
+    return decided && ps_load_relaxed(&self->spread.cpu) != cpu;
 }
 
 static void a_move_leaves_the_mask(void **state)

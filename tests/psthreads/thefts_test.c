@@ -32,7 +32,7 @@ static void put_quietly(unsigned id, psthread_t t)
 static void assert_thefts(const uint64_t expected[PS_STEAL_LEVELS + 1])
 {
     for (unsigned i = 0; i <= PS_STEAL_LEVELS; i++)
-        assert_int_equal(ps_load_relaxed(&ps_vp()->thefts[i]), expected[i]);
+        assert_int_equal(ps_load_relaxed(&ps_vp()->thief.thefts[i]), expected[i]);
 }
 
 static psthread_t loot[16];
