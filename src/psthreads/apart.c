@@ -6,8 +6,8 @@
 #include "life.h"
 #include "os.h"
 #include "promote.h"
+#include "run.h"
 #include "runtime.h"
-#include "vp.h"
 #include "watchdog.h"
 
 #include <unistd.h>
@@ -41,17 +41,17 @@ void apart_reset(void)
 
 static void be_apart(struct vp *vp, uint8_t apart)
 {
-    vp->apart.what = apart;
+    vp_apart(vp)->what = apart;
     if (apart)
-        ps_or_seq(&vp->run.lone, PS_LONE_APART);
-    else if (ps_load_relaxed(&vp->run.lone) & PS_LONE_APART)
-        ps_and_seq(&vp->run.lone, (uint8_t)~PS_LONE_APART);
+        ps_or_seq(&vp_run(vp)->lone, PS_LONE_APART);
+    else if (ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_APART)
+        ps_and_seq(&vp_run(vp)->lone, (uint8_t)~PS_LONE_APART);
 }
 
 void apart_attach(struct vp *vp)
 {
-    vp->apart.opened = false;
-    vp->run.rechecked_at = 0;
+    vp_apart(vp)->opened = false;
+    vp_run(vp)->rechecked_at = 0;
     be_apart(vp, differs_from_pool(false) ? APART_ROOT | APART_INNER : 0);
 }
 
@@ -71,12 +71,12 @@ void apart_changed(void)
     if (!vp || ps_in_vfork_child())
         return;
     bool roots = vp_is_roots(vp);
-    bool first = roots && vp->run.current == &vp->run.root && ps_load_relaxed(&ps_rt.num_kernel_threads) == 0 &&
+    bool first = roots && vp_run(vp)->current == &vp_run(vp)->root && ps_load_relaxed(&ps_rt.num_kernel_threads) == 0 &&
                  !life_other_roots(vp);
     bool differs = differs_from_pool(first);
-    uint8_t root = vp->apart.opened ? vp->apart.what & APART_ROOT : differs ? APART_ROOT : 0;
+    uint8_t root = vp_apart(vp)->opened ? vp_apart(vp)->what & APART_ROOT : differs ? APART_ROOT : 0;
     if (roots)
         be_apart(vp, root | (differs ? APART_INNER : 0));
-    else if (vp->run.alone_for)
-        vp->apart.what = differs ? APART_INNER : 0;
+    else if (vp_run(vp)->alone_for)
+        vp_apart(vp)->what = differs ? APART_INNER : 0;
 }

@@ -31,7 +31,7 @@ struct vp_apart {
     bool opened;  /* its root has opened a region */
 };
 /* The whole is in vp.h. */
-struct vp_apart *vp_apart(struct vp *vp);
+struct vp_apart *vp_apart(const struct vp *vp);
 
 /* A root attaches; the first one makes what the pool has. Caller: its kernel thread. */
 void apart_attach(struct vp *vp);

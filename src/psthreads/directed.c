@@ -9,11 +9,11 @@
 #include "idle.h"
 #include "os.h"
 #include "promote.h"
+#include "run.h"
 #include "runtime.h"
 #include "sources.h"
 #include "switch.h"
 #include "team.h"
-#include "vp.h"
 #include "vp_tls.h"
 #include "watchdog.h"
 
@@ -37,15 +37,15 @@
 #define UNKNOWN_BYTES ((size_t)64 * 1024) /* of a stack that is not ours, what is surely there below */
 
 static uint32_t state_of(uint32_t word) { return word & STATE; }
-static uint32_t read_directed_word(struct vp *vp) { return ps_load_seq(&vp->directed.senders); }
+static uint32_t read_directed_word(struct vp *vp) { return ps_load_seq(&vp_directed(vp)->senders); }
 
 static void answer_signal_request(struct vp *vp, uint32_t state)
 {
     uint32_t word = read_directed_word(vp);
-    while (!ps_cas_seq(&vp->directed.senders, &word, (word & ~STATE) | state))
+    while (!ps_cas_seq(&vp_directed(vp)->senders, &word, (word & ~STATE) | state))
         ;
     if (word & SENDERS)
-        os_wake(&vp->directed.senders, INT_MAX);
+        os_wake(&vp_directed(vp)->senders, INT_MAX);
 }
 
 /* --- P's side --- */
@@ -62,12 +62,12 @@ static void stay(struct vp *vp)
     for (;;) {
         uint32_t word = read_directed_word(vp);
         if (word & SENDERS) {
-            os_park(&vp->directed.senders, word, OS_FOREVER);
+            os_park(&vp_directed(vp)->senders, word, OS_FOREVER);
             continue;
         }
         if ((word & COME) && state_of(word) != REFUSED)
             os_yield(); /* a system call: here */
-        if (ps_cas_seq(&vp->directed.senders, &word, EMPTY))
+        if (ps_cas_seq(&vp_directed(vp)->senders, &word, EMPTY))
             return;
     }
 }
@@ -99,10 +99,10 @@ static bool visit_at(struct vp *vp, struct uth *from, uintptr_t start, uintptr_t
     if (end < start + CPU_STACK_MIN ||
         cpu_context_init(&below.uth.ctx, (void *)start, end - start, stay_below, &below) != 0)
         return false;
-    vp->run.uth = &below.uth;
+    vp_run(vp)->uth = &below.uth;
     uth_switch(from, &below.uth, vp, false);
     uth_switched(&below.uth, from);
-    vp->run.uth = from;
+    vp_run(vp)->uth = from;
     return true;
 }
 
@@ -136,8 +136,8 @@ static struct uth *saved(const struct uth_tls *block)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) /* called on a root's stack */
-        if (uth_visit(&ps_vp_at(id)->run.native, block))
-            return &ps_vp_at(id)->run.native;
+        if (uth_visit(&vp_run(ps_vp_at(id))->native, block))
+            return &vp_run(ps_vp_at(id))->native;
     return uth_visit_any(block);
 }
 
@@ -165,19 +165,19 @@ static bool visit_area(struct vp *vp, struct uth *from, struct uth *u, void (*me
 
 void directed_serve(struct vp *vp)
 {
-    if (vp->run.uth != &vp->run.native) { /* own_stack.h */
+    if (vp_run(vp)->uth != &vp_run(vp)->native) { /* own_stack.h */
         be_there(vp);
         return;
     }
-    struct uth *u = saved(vp->run.alone_for);
-    bool rests = !u && ps_team_rests(vp->run.alone_for);
-    struct uth *above = u || rests ? NULL : take_from_caller(vp->run.alone_for);
+    struct uth *u = saved(vp_run(vp)->alone_for);
+    bool rests = !u && ps_team_rests(vp_run(vp)->alone_for);
+    struct uth *above = u || rests ? NULL : take_from_caller(vp_run(vp)->alone_for);
     if (u || rests || above) {
-        vp->run.tls = NULL; /* entered anew: another vp may have been in it */
-        vp_enter_tls(vp, vp->run.alone_for);
+        vp_run(vp)->tls = NULL; /* entered anew: another vp may have been in it */
+        vp_enter_tls(vp, vp_run(vp)->alone_for);
     }
     bool visited =
-        u ? visit(vp, &vp->run.native, u, be_there) : above && visit_area(vp, &vp->run.native, above, be_there);
+        u ? visit(vp, &vp_run(vp)->native, u, be_there) : above && visit_area(vp, &vp_run(vp)->native, above, be_there);
     if (!visited) {
         answer_signal_request(vp, u || rests || above ? THERE : REFUSED);
         stay(vp);
@@ -191,21 +191,21 @@ void directed_serve(struct vp *vp)
 static struct vp *own_of_running(void)
 {
     struct vp *vp = ps_vp();
-    return vp && vp->run.tls ? ps_load_acquire(&vp->run.tls->alone) : NULL;
+    return vp && vp_run(vp)->tls ? ps_load_acquire(&vp_run(vp)->tls->alone) : NULL;
 }
 
 void directed_leaves(void *frame)
 {
     struct vp *own = own_of_running();
     if (own)
-        ps_store_seq(&own->directed.signals_sent, 0);
+        ps_store_seq(&vp_directed(own)->signals_sent, 0);
     os_interrupt_leaves(frame);
 }
 
 void directed_is_back(void *frame)
 {
     struct vp *own = own_of_running();
-    os_interrupt_handled(frame, own ? ps_xchg_seq(&own->directed.signals_sent, 0) : 0);
+    os_interrupt_handled(frame, own ? ps_xchg_seq(&vp_directed(own)->signals_sent, 0) : 0);
 }
 
 /* --- a thread that runs elsewhere --- */
@@ -222,10 +222,10 @@ static struct {
 /* A thread that vp's root has called, on the root's kernel thread. */
 static bool root_has_called(struct vp *vp)
 {
-    struct uth_tls *volatile *in = &vp->run.tls;
-    struct uth *volatile *on = &vp->run.uth;
+    struct uth_tls *volatile *in = &vp_run(vp)->tls;
+    struct uth *volatile *on = &vp_run(vp)->uth;
     struct uth_tls *block = *in;
-    return *on == vp->run.own_uth && block && block != vp->run.own_tls;
+    return *on == vp_run(vp)->own_uth && block && block != vp_run(vp)->own_tls;
 }
 
 /* The thread of the wish runs here, or another one that it has called: this thread is to go. */
@@ -233,7 +233,7 @@ static bool is_wished(struct vp *vp)
 {
     if (wish.root)
         return vp == wish.root && root_has_called(vp);
-    return vp->run.tls && (vp->run.tls == wish.block || vp->run.alone_for == wish.block);
+    return vp_run(vp)->tls && (vp_run(vp)->tls == wish.block || vp_run(vp)->alone_for == wish.block);
 }
 
 static bool move_over(void *frame)
@@ -241,12 +241,12 @@ static bool move_over(void *frame)
     if (ps_answers_already(&wish.answer))
         return false;
     struct vp *vp = vp_in_own_block() ? ps_vp() : NULL;
-    struct psthread *self = vp ? vp->run.current : NULL;
-    struct uth *stack = vp ? vp->run.uth : NULL;
-    bool moves = ps_load_acquire(&wish.answer.word) == ASKED && self && is_wished(vp) && !vp->run.held &&
+    struct psthread *self = vp ? vp_run(vp)->current : NULL;
+    struct uth *stack = vp ? vp_run(vp)->uth : NULL;
+    bool moves = ps_load_acquire(&wish.answer.word) == ASKED && self && is_wished(vp) && !vp_run(vp)->held &&
                  self->uth == stack && !(self->flags & PS_T_NOSTACK) &&
                  os_interrupted_program(frame, stack->stack, stack->stack ? stack->stack_bytes : SIZE_MAX);
-    struct vp *to = moves ? ps_carrier_of(vp->run.tls, &wish.carrier) : NULL;
+    struct vp *to = moves ? ps_carrier_of(vp_run(vp)->tls, &wish.carrier) : NULL;
     moves = to && to != vp;
     if (moves)
         directed_leaves(frame);
@@ -271,7 +271,7 @@ static bool ask_to_move(struct uth_tls *block, const struct vp *root, struct vp 
     wish.root = root;
     ps_store_release(&wish.carrier, needs_carrier ? ps_carrier_for_somebody(vp) : NULL);
     ps_store_release(&wish.answer.word, ASKED);
-    if (os_interrupt(ps_load_relaxed(&vp->run.tid), move_over) == 0) {
+    if (os_interrupt(ps_load_relaxed(&vp_run(vp)->tid), move_over) == 0) {
         os_park(&wish.answer.word, ASKED, ANSWER_NS);
         uint32_t asked = ASKED; /* a handler that is late finds that no sender asks */
         ps_cas_acq_rel(&wish.answer.word, &asked, LEFT_ALONE);
@@ -290,8 +290,8 @@ static bool runs_elsewhere(struct uth_tls *block, struct vp *to)
     struct vp *vp = NULL;
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots && !vp; id++) {
-        struct uth_tls *volatile *in = &ps_vp_at(id)->run.tls; /* the handler looks again */
-        if (*in == block && ps_vp_at(id) != to && ps_load_acquire(&ps_vp_at(id)->attached))
+        struct uth_tls *volatile *in = &vp_run(ps_vp_at(id))->tls; /* the handler looks again */
+        if (*in == block && ps_vp_at(id) != to && ps_load_acquire(vp_attached(ps_vp_at(id))))
             vp = ps_vp_at(id);
     }
     if (vp)
@@ -302,7 +302,7 @@ static bool runs_elsewhere(struct uth_tls *block, struct vp *to)
 /* `to` runs a thread that its own has called, in the block of that one. */
 static bool carries_called_one(struct vp *to, const struct uth_tls *block)
 {
-    struct uth_tls *volatile *in = &to->run.tls;
+    struct uth_tls *volatile *in = &vp_run(to)->tls;
     return *in != block;
 }
 
@@ -313,7 +313,7 @@ static uint32_t while_state(struct vp *vp, uint32_t state, uint64_t deadline_ns)
 {
     uint32_t word = read_directed_word(vp);
     while (state_of(word) == state && os_now_ns() < deadline_ns) {
-        os_park(&vp->directed.senders, word, PAUSE_NS);
+        os_park(&vp_directed(vp)->senders, word, PAUSE_NS);
         word = read_directed_word(vp);
     }
     return state_of(word);
@@ -327,7 +327,7 @@ static uint32_t come(struct vp *vp, uint64_t deadline_ns)
     uint32_t word = read_directed_word(vp), next;
     do
         next = state_of(word) | ((word + ONE_MORE) & COME) | ((word + 1) & SENDERS);
-    while (!ps_cas_seq(&vp->directed.senders, &word, next));
+    while (!ps_cas_seq(&vp_directed(vp)->senders, &word, next));
     if (state_of(next) == EMPTY)
         ps_wake_alone(vp);
     return while_state(vp, EMPTY, deadline_ns);
@@ -335,8 +335,8 @@ static uint32_t come(struct vp *vp, uint64_t deadline_ns)
 
 static void leave(struct vp *vp)
 {
-    if (((ps_sub_seq(&vp->directed.senders, 1) - 1) & SENDERS) == 0)
-        os_wake(&vp->directed.senders, INT_MAX);
+    if (((ps_sub_seq(&vp_directed(vp)->senders, 1) - 1) & SENDERS) == 0)
+        os_wake(&vp_directed(vp)->senders, INT_MAX);
 }
 
 int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, const void *arg), const void *arg)
@@ -344,15 +344,15 @@ int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, c
     struct vp *to = ps_promoted_vp(block);
     if (!to)
         return EAGAIN;
-    int tid = ps_load_relaxed(&to->run.tid), error;
+    int tid = ps_load_relaxed(&vp_run(to)->tid), error;
     if (ps_vp() == to) /* to itself */
         return send(tid, arg);
     uint64_t bit = number > 0 && number <= 64 ? UINT64_C(1) << (number - 1) : 0;
     _Atomic uint32_t nobody_wakes = 0;
     unsigned absent = 0; /* neither saved nor running, so often in a row */
     uint64_t present_ns = os_now_ns();
-    if (!(ps_load_relaxed(&to->run.lone) & PS_LONE_SIGNALS))
-        ps_or_seq(&to->run.lone, PS_LONE_SIGNALS);
+    if (!(ps_load_relaxed(&vp_run(to)->lone) & PS_LONE_SIGNALS))
+        ps_or_seq(&vp_run(to)->lone, PS_LONE_SIGNALS);
     uint64_t deadline_ns = present_ns + TRIES_NS;
     for (unsigned tries = 0;; tries++) {
         uint32_t state = come(to, deadline_ns);
@@ -362,7 +362,7 @@ int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, c
         bool here =
             state == THERE || (state == RUNS && !called) || gone || (tries >= TRIES_LEAST && now_ns >= deadline_ns);
         if (here) {
-            ps_or_seq(&to->directed.signals_sent, bit);
+            ps_or_seq(&vp_directed(to)->signals_sent, bit);
             error = send(tid, arg);
         }
         leave(to);
@@ -383,10 +383,10 @@ int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, c
 static bool leave_root(void *frame)
 {
     struct vp *vp = vp_in_own_block() ? ps_vp() : NULL;
-    struct psthread *self = vp ? vp->run.current : NULL;
-    struct uth *stack = vp ? vp->run.uth : NULL;
-    if (!self || !ps_load_relaxed(&vp->run.lone) || vp->run.held || self->uth != stack || stack->vp || !stack->stack ||
-        self->flags & PS_T_NOSTACK || !os_interrupted_program(frame, stack->stack, stack->stack_bytes))
+    struct psthread *self = vp ? vp_run(vp)->current : NULL;
+    struct uth *stack = vp ? vp_run(vp)->uth : NULL;
+    if (!self || !ps_load_relaxed(&vp_run(vp)->lone) || vp_run(vp)->held || self->uth != stack || stack->vp ||
+        !stack->stack || self->flags & PS_T_NOSTACK || !os_interrupted_program(frame, stack->stack, stack->stack_bytes))
         return false;
     directed_leaves(frame);
     vp_enqueue(vp, &self->item, PS_BACK);
@@ -397,7 +397,7 @@ static bool leave_root(void *frame)
 
 static void wait_there(struct vp *vp)
 {
-    vp->run.uth = vp->run.own_uth;
+    vp_run(vp)->uth = vp_run(vp)->own_uth;
     ps_await_pinned(vp);
 }
 
@@ -405,13 +405,13 @@ static void wait_there(struct vp *vp)
  * comes back by being pinned to this vp. */
 void directed_await_root(struct vp *vp)
 {
-    struct uth *root = vp->run.own_uth;
-    if (vp->run.uth == root)
+    struct uth *root = vp_run(vp)->own_uth;
+    if (vp_run(vp)->uth == root)
         return;
     if (root->vp != vp) {
-        visit_area(vp, vp->run.uth, root, wait_there);
+        visit_area(vp, vp_run(vp)->uth, root, wait_there);
     } else if (uth_visit(root, root->tls)) {
-        visit(vp, vp->run.uth, root, wait_there);
+        visit(vp, vp_run(vp)->uth, root, wait_there);
         uth_visited(root);
     }
 }
@@ -419,19 +419,20 @@ void directed_await_root(struct vp *vp)
 /* A member, or NULL: the root's own stack is not where its kernel thread is. */
 static bool carries_somebody_else(struct vp *vp, uint64_t since_ns, unsigned tries)
 {
-    struct uth_tls *volatile *in = &vp->run.tls;
-    struct uth *volatile *on = &vp->run.uth;
+    struct uth_tls *volatile *in = &vp_run(vp)->tls;
+    struct uth *volatile *on = &vp_run(vp)->uth;
     uint64_t waited_ns = os_now_ns() - since_ns;
     struct uth_tls *block = *in;
-    return block && block != vp->run.own_tls ? waited_ns < TRIES_NS || tries < TRIES_LEAST
-                                             : *on != vp->run.own_uth && (waited_ns < STAND_NS || tries < TRIES_LEAST);
+    return block && block != vp_run(vp)->own_tls
+               ? waited_ns < TRIES_NS || tries < TRIES_LEAST
+               : *on != vp_run(vp)->own_uth && (waited_ns < STAND_NS || tries < TRIES_LEAST);
 }
 
 static void leave_to_root(struct vp *vp)
 {
     _Atomic uint32_t nobody_wakes = 0;
-    if (!(ps_load_relaxed(&vp->run.lone) & PS_LONE_SIGNALS))
-        ps_or_seq(&vp->run.lone, PS_LONE_SIGNALS);
+    if (!(ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_SIGNALS))
+        ps_or_seq(&vp_run(vp)->lone, PS_LONE_SIGNALS);
     if (ps_vp() == vp && uth_tls_current()) /* the sender stands there itself */
         ps_promote();
     idle_wake_this(vp);
@@ -440,7 +441,7 @@ static void leave_to_root(struct vp *vp)
         if (root_has_called(vp))
             ask_to_move(NULL, vp, vp, true);
         else
-            os_interrupt(ps_load_relaxed(&vp->run.tid), leave_root);
+            os_interrupt(ps_load_relaxed(&vp_run(vp)->tid), leave_root);
         os_park(&nobody_wakes, 0, PAUSE_NS);
     }
 }
@@ -453,7 +454,7 @@ unsigned directed_lone_roots(void)
     unsigned n = 0, slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        n += ps_load_relaxed(&vp->run.lone) && ps_load_acquire(&vp->attached) == PS_ATTACHED && vp_is_roots(vp);
+        n += ps_load_relaxed(&vp_run(vp)->lone) && ps_load_acquire(vp_attached(vp)) == PS_ATTACHED && vp_is_roots(vp);
     }
     return n;
 }
@@ -468,17 +469,17 @@ void directed_call_stand_in(void)
 
 static bool is_root_of_now(const struct vp *vp)
 {
-    return ps_load_acquire(&vp->attached) && vp_is_roots(vp) && ps_tls_on() && others_can();
+    return ps_load_acquire(vp_attached(vp)) && vp_is_roots(vp) && ps_tls_on() && others_can();
 }
 
 void directed_mask_of_root(struct vp *vp, uint64_t mask)
 {
     bool keeps_out = os_interrupt_is_blocked(mask) && ps_tls_on() && others_can();
-    bool is_lone = ps_load_relaxed(&vp->run.lone) & PS_LONE_MASK;
+    bool is_lone = ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_MASK;
     if (keeps_out && !is_lone)
-        ps_or_seq(&vp->run.lone, PS_LONE_MASK);
+        ps_or_seq(&vp_run(vp)->lone, PS_LONE_MASK);
     else if (!keeps_out && is_lone)
-        ps_and_seq(&vp->run.lone, (uint8_t)~PS_LONE_MASK);
+        ps_and_seq(&vp_run(vp)->lone, (uint8_t)~PS_LONE_MASK);
 }
 
 static _Atomic int expected;  /* the number of a kernel thread that may become a root */
@@ -493,8 +494,8 @@ void ps_root_counted(const void *tp)
         counted = true;
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        if (is_root_of_now(vp) && (tp ? vp->run.own_tp == tp : ps_vp() == vp))
-            ps_or_seq(&vp->run.lone, PS_LONE_SIGNALS);
+        if (is_root_of_now(vp) && (tp ? vp_run(vp)->own_tp == tp : ps_vp() == vp))
+            ps_or_seq(&vp_run(vp)->lone, PS_LONE_SIGNALS);
     }
 }
 
@@ -505,7 +506,7 @@ void ps_ready_root_for_signals(const void *tp, int tid)
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        if (is_root_of_now(vp) && (tp ? vp->run.own_tp == tp : ps_load_relaxed(&vp->run.tid) == tid))
+        if (is_root_of_now(vp) && (tp ? vp_run(vp)->own_tp == tp : ps_load_relaxed(&vp_run(vp)->tid) == tid))
             leave_to_root(vp);
     }
 }
@@ -515,5 +516,5 @@ void ps_all_roots_alone(void)
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++)
         if (is_root_of_now(ps_vp_at(id)))
-            ps_or_seq(&ps_vp_at(id)->run.lone, PS_LONE_SIGNALS);
+            ps_or_seq(&vp_run(ps_vp_at(id))->lone, PS_LONE_SIGNALS);
 }

@@ -104,7 +104,8 @@
  * on that kernel thread when the first signal is sent, this thread is interrupted and goes back to a queue. A thread
  * that the root has called on its stack moves to a kernel thread of its own, with that stack. The loop then stands
  * below the root's saved context, or in an area of its stack, as P does. A loop that searches sees run.lone before it
- * parks (idle.h); one that is parked is woken. Where that takes too long the handler runs as the root, on the loop's stack.
+ * parks (idle.h); one that is parked is woken. Where that takes too long the handler runs as the root, on the loop's
+ * stack.
  *
  * A root's kernel thread carries the root alone as well while its mask keeps the interrupt out
  * (os_interrupt_is_blocked). A thread there could not be made to give way to the root (preempt.c). The root itself sets
@@ -128,7 +129,7 @@ struct vp_directed {
     _Atomic uint64_t signals_sent; /* to alone_for, bits from 0: senders set, the thread takes; directed_leaves */
 };
 /* The whole is in vp.h. */
-struct vp_directed *vp_directed(struct vp *vp);
+struct vp_directed *vp_directed(const struct vp *vp);
 
 /* P, on its native stack: has a sender not been answered? Answer it, and stay until all senders have gone. */
 bool directed_waits(struct vp *vp);

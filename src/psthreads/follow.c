@@ -3,12 +3,12 @@
  * Callers: the kernel thread that carries vp. Failure: the system does not let it be bound: one line, and it runs where
  * it may. */
 #include "bind.h"
+#include "run.h"
 
 #include "check.h"
 #include "current.h"
 #include "runtime.h"
 #include "team.h"
-#include "vp.h"
 
 #include <string.h>
 
@@ -25,32 +25,32 @@ static void move_carrier_to(const struct os_cpuset *mask)
 
 static const struct os_cpuset *mask_of(const struct vp *vp, unsigned place)
 {
-    return place != 0 ? &all_places()->place[place - 1].mask : &vp->run.own_mask;
+    return place != 0 ? &all_places()->place[place - 1].mask : &vp_run(vp)->own_mask;
 }
 
 PS_NOINLINE void vp_follow_slow(struct vp *vp, const struct psthread *t)
 {
     unsigned place = t->item.bound ? PS_CONTAINER_OF(t, struct ps_member, thread)->place : 0;
-    if (place == vp->run.place)
+    if (place == vp_run(vp)->place)
         return;
-    if (vp->run.place == 0 && os_affinity_get(&vp->run.own_mask) != 0)
-        os_affinity_at_start(&vp->run.own_mask);
-    const struct os_cpuset *from = mask_of(vp, vp->run.place), *to = mask_of(vp, place);
+    if (vp_run(vp)->place == 0 && os_affinity_get(&vp_run(vp)->own_mask) != 0)
+        os_affinity_at_start(&vp_run(vp)->own_mask);
+    const struct os_cpuset *from = mask_of(vp, vp_run(vp)->place), *to = mask_of(vp, place);
     if (memcmp(from, to, sizeof *to) != 0) /* a process that was started on one place only need not move */
         move_carrier_to(to);
-    vp->run.place = place;
+    vp_run(vp)->place = place;
 }
 
 void bind_lift(void)
 {
     struct vp *vp = ps_places_on() ? ps_vp() : NULL;
-    if (vp != NULL && vp->run.place != 0)
-        move_carrier_to(&vp->run.own_mask);
+    if (vp != NULL && vp_run(vp)->place != 0)
+        move_carrier_to(&vp_run(vp)->own_mask);
 }
 
 void bind_lower(void)
 {
     struct vp *vp = ps_places_on() ? ps_vp() : NULL;
-    if (vp != NULL && vp->run.place != 0)
-        move_carrier_to(&all_places()->place[vp->run.place - 1].mask);
+    if (vp != NULL && vp_run(vp)->place != 0)
+        move_carrier_to(&all_places()->place[vp_run(vp)->place - 1].mask);
 }

@@ -4,16 +4,16 @@
 #include "above.h"
 #include "own_stack.h"
 #include "promote.h"
+#include "run.h"
 #include "sources.h"
 #include "team.h"
-#include "vp.h"
 
 void ps_member_begin_thread(struct ps_member *m, struct vp *vp)
 {
     m->thread.uth = NULL;
     struct vp *own = own_stack_vp(m->tls);
     if (PS_UNLIKELY(own != NULL)) {
-        ps_store_seq(&own->pinned, &m->thread);
+        ps_store_seq(vp_pinned(own), &m->thread);
         ps_wake_alone(own);
     } else {
         vp_enqueue(vp, &m->thread.item, PS_BACK);
@@ -31,7 +31,7 @@ void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp)
 
 void ps_handoff_close(struct vp *vp, struct vp *to)
 {
-    uint64_t handoff = ps_xchg_acq_rel(&vp->handoff, HANDOFF_BUSY);
+    uint64_t handoff = ps_xchg_acq_rel(vp_handoff(vp), HANDOFF_BUSY);
     if (handoff > HANDOFF_IDLE)
         ps_team_enqueue_late(ps_handoff_team(handoff), ps_handoff_id(handoff), to);
 }

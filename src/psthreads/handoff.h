@@ -28,6 +28,9 @@ static inline struct ps_team *ps_handoff_team(uint64_t handoff)
 }
 static inline unsigned ps_handoff_id(uint64_t handoff) { return (unsigned)(handoff & (PS_HANDOFF_MAX_ID - 1)); }
 
+/* A vp's slot. The whole is in vp.h. */
+_Atomic uint64_t *vp_handoff(const struct vp *vp);
+
 /* vp takes no messages from here on. A member whose message has come becomes a thread in `to`'s queue. */
 void ps_handoff_close(struct vp *vp, struct vp *to);
 

@@ -64,6 +64,8 @@ void idle_search_begin(struct vp *vp)
     ps_add_seq(&ps_idle.word, 1);
 }
 
+void idle_forget_search(struct vp *vp) { vp->searching = false; }
+
 void idle_search_end(struct vp *vp)
 {
     vp->searching = false;

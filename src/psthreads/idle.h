@@ -55,6 +55,9 @@ extern struct ps_idle ps_idle __attribute__((visibility("hidden")));
 #define IDLE_PARKED(w) ((uint32_t)((w) >> 32))
 #define IDLE_ONE_PARKED (UINT64_C(1) << 32)
 
+/* A vp's wake_word, in place. */
+_Atomic uint32_t *vp_wake_word(const struct vp *vp);
+
 static inline uint64_t idle_word(void) { return ps_load_relaxed(&ps_idle.word); }
 /* Some vp would take work now, or could be woken to. */
 static inline bool idle_any(void) { return idle_word() != 0; }
@@ -72,6 +75,8 @@ void idle_give_unstarted(struct vp *vp);
 /* vp begins and ends a search; search_end does the last searcher's duty. */
 void idle_search_begin(struct vp *vp);
 void idle_search_end(struct vp *vp);
+/* vp has no kernel thread any more, and the counts of idle vps begin anew. */
+void idle_forget_search(struct vp *vp);
 /* The searching vp parks: returns when it is woken or has seen something; it is searching again. */
 void idle_park(struct vp *vp);
 /* The same for so long at most; false: it was not woken. */

@@ -18,6 +18,7 @@
 #include "taken.h"
 #include "team.h"
 #include "team_batch.h"
+#include "visit.h"
 
 static void run_fresh(struct vp *vp, struct psthread *t);
 static bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t);

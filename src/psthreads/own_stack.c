@@ -6,6 +6,7 @@
 #include "directed.h"
 #include "os.h"
 #include "promote.h"
+#include "sources.h"
 #include "switch.h"
 #include "team.h"
 #include "vp_tls.h"
@@ -14,10 +15,10 @@
  * thread which has opened it. */
 static struct psthread *member_of_block(const struct vp *vp)
 {
-    for (struct psthread *t = vp->run.current; t && t->flags & PS_T_MEMBER; t = t->parent) {
+    for (struct psthread *t = vp_run(vp)->current; t && t->flags & PS_T_MEMBER; t = t->parent) {
         const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
         if (m->tls)
-            return m->tls == vp->run.tls ? t : NULL;
+            return m->tls == vp_run(vp)->tls ? t : NULL;
         if (m->id != 0)
             return NULL;
     }
@@ -33,15 +34,15 @@ static bool is_its_own(const struct psthread *member, const struct uth *stack)
 void ps_keep_stack(void)
 {
     struct vp *vp = ps_vp();
-    bool is_member = vp && vp->run.tls && member_of_block(vp);
+    bool is_member = vp && vp_run(vp)->tls && member_of_block(vp);
     uth_tls_may_ask(is_member ? UTH_TLS_ASKS : UTH_TLS_ASKS_MAYBE);
-    if (!is_member || vp->run.tls->keeps_stack || !ps_promote())
+    if (!is_member || vp_run(vp)->tls->keeps_stack || !ps_promote())
         return;
     vp = ps_vp();
     struct psthread *member = member_of_block(vp);
-    if (is_its_own(member, vp->run.uth))
-        vp->run.tls->own_stack = vp->run.uth;
-    vp->run.tls->keeps_stack = true;
+    if (is_its_own(member, vp_run(vp)->uth))
+        vp_run(vp)->tls->own_stack = vp_run(vp)->uth;
+    vp_run(vp)->tls->keeps_stack = true;
 }
 
 static void own_loop_entry(void *transfer, void *arg)
@@ -55,19 +56,19 @@ void own_stack_begin(struct vp *vp, struct psthread *t)
 {
     struct uth *own = NULL;
     while (!own) { /* no memory: until a thread gives a stack back */
-        own = uth_get(&vp->run.stacks);
+        own = uth_get(&vp_run(vp)->stacks);
         if (!own || uth_start(own, own_loop_entry, own) == 0)
             continue;
-        uth_put(&vp->run.stacks, own);
+        uth_put(&vp_run(vp)->stacks, own);
         own = NULL;
     }
     own->vp = vp;
-    own->tls = vp->run.alone_for;
-    vp->run.alone_for->own_stack = own;
-    ps_store_seq(&vp->pinned, t); /* the loop takes it */
-    vp->run.tls = NULL;           /* entered anew: another vp may have been in it */
-    vp_leave(vp, &vp->run.native, own, false);
-    vp->run.current = NULL;
+    own->tls = vp_run(vp)->alone_for;
+    vp_run(vp)->alone_for->own_stack = own;
+    ps_store_seq(vp_pinned(vp), t); /* the loop takes it */
+    vp_run(vp)->tls = NULL;         /* entered anew: another vp may have been in it */
+    vp_leave(vp, &vp_run(vp)->native, own, false);
+    vp_run(vp)->current = NULL;
 }
 
 static void call_member(struct vp *vp, struct psthread *t)
@@ -77,7 +78,7 @@ static void call_member(struct vp *vp, struct psthread *t)
     directed_runs(vp);
     t->member_fn(t);
     vp = ps_vp();
-    vp->run.current = NULL;             /* t has ended itself: it may have begun anew */
+    vp_run(vp)->current = NULL;         /* t has ended itself: it may have begun anew */
     if (PS_UNLIKELY(!own_stack_is(vp))) /* in a forked child */
         vp_abandon(vp);
     directed_ran(vp);
@@ -85,12 +86,12 @@ static void call_member(struct vp *vp, struct psthread *t)
 
 void own_stack_await_next(struct vp *vp)
 {
-    struct uth *own = vp->run.uth;
-    vp->run.on_own = true;
-    vp->run.current = NULL;
+    struct uth *own = vp_run(vp)->uth;
+    vp_run(vp)->on_own = true;
+    vp_run(vp)->current = NULL;
     for (struct psthread *t;;) {
         ps_await_pinned(vp);
-        t = ps_xchg_seq(&vp->pinned, NULL);
+        t = ps_xchg_seq(vp_pinned(vp), NULL);
         if (!t)
             break;
         call_member(vp, t);
@@ -106,6 +107,6 @@ void own_stack_give_back(struct uth_tls *block, struct vp *vp)
     block->keeps_stack = false;
     if (own) {
         own->flags |= UTH_SPOILED;
-        uth_put(&vp->run.stacks, own);
+        uth_put(&vp_run(vp)->stacks, own);
     }
 }

@@ -59,16 +59,16 @@
 #define PS_OWN_STACK_H
 
 #include "compiler.h"
+#include "run.h"
 #include "tls.h"
-#include "vp.h"
 
 /* vp is P, on U. */
 static inline bool own_stack_is(const struct vp *vp)
 {
-    return PS_UNLIKELY(vp->run.alone_for != NULL) && vp->run.alone_for->own_stack == vp->run.uth;
+    return PS_UNLIKELY(vp_run(vp)->alone_for != NULL) && vp_run(vp)->alone_for->own_stack == vp_run(vp)->uth;
 }
 /* The same, FIRST. */
-static inline bool own_stack_begins(const struct vp *vp) { return own_stack_is(vp) && !vp->run.on_own; }
+static inline bool own_stack_begins(const struct vp *vp) { return own_stack_is(vp) && !vp_run(vp)->on_own; }
 /* P, if the thread whose block this is begins there; else NULL. Between regions, or by the member's
  * claimer. */
 static inline struct vp *own_stack_vp(const struct uth_tls *block)

@@ -36,9 +36,10 @@
 #include "current.h"
 #include "directed.h"
 #include "race.h"
+#include "run.h"
 #include "runtime.h"
 #include "sched.h"
-#include "vp.h"
+#include "sources.h"
 #include "watchdog.h"
 
 #include <dlfcn.h>
@@ -73,7 +74,7 @@ bool watchdog_where(struct vp *vp, char *buf, size_t bytes)
 {
 #if !defined(__SANITIZE_THREAD__)
     ps_store_relaxed(&sample.taken, 0);
-    if (os_interrupt(ps_load_relaxed(&vp->run.tid), take_sample) != 0)
+    if (os_interrupt(ps_load_relaxed(&vp_run(vp)->tid), take_sample) != 0)
         return false;
     for (int i = 0; i < SAMPLE_TRIES && !ps_load_acquire(&sample.taken); i++)
         os_park(&sample.taken, 0, INT64_C(1000000));
@@ -107,8 +108,8 @@ static struct psthread *interrupted(void *frame)
     if (!stack || !stack->stack || !os_interrupted_program(frame, stack->stack, stack->stack_bytes))
         return NULL;
     struct vp *vp = ps_vp();
-    struct psthread *self = vp->run.current;
-    if (!self || vp->run.held || self->uth != stack || stack->vp || self->flags & PS_T_NOSTACK)
+    struct psthread *self = vp_run(vp)->current;
+    if (!self || vp_run(vp)->held || self->uth != stack || stack->vp || self->flags & PS_T_NOSTACK)
         return NULL;
     return self;
 }
@@ -139,8 +140,8 @@ static bool give_way(void *frame)
 static uintptr_t on_detour(void)
 {
     struct vp *vp = ps_vp();
-    uintptr_t from = vp->detour_from;
-    give_way_now(vp->run.current);
+    uintptr_t from = *vp_detour(vp);
+    give_way_now(vp_run(vp)->current);
     return from;
 }
 
@@ -150,7 +151,7 @@ static bool give_way_by_detour(void *frame)
         return false;
     uintptr_t from = interrupted(frame) ? cpu_detour(frame, on_detour) : 0;
     if (from)
-        ps_vp()->detour_from = from;
+        *vp_detour(ps_vp()) = from;
     ps_answer(&answer, from ? GIVES_WAY : REFUSED, !from);
     return false;
 }
@@ -180,10 +181,10 @@ void watchdog_interrupt_all(uint64_t until_ns)
     do {
         for (unsigned id = 0; id < slots && !PS_TSAN && !ps_race_enabled() && !san_valgrind(); id++) {
             struct vp *vp = ps_vp_at(id);
-            if (!vp || !ps_load_acquire(&vp->attached) || vp->run.alone_for)
+            if (!vp || !ps_load_acquire(vp_attached(vp)) || vp_run(vp)->alone_for)
                 continue;
             ps_store_relaxed(&answer.word, ASKED);
-            if (os_interrupt(ps_load_relaxed(&vp->run.tid), yield_here) == 0)
+            if (os_interrupt(ps_load_relaxed(&vp_run(vp)->tid), yield_here) == 0)
                 os_park(&answer.word, ASKED, ANSWER_NS);
         }
         os_park(&nobody_wakes, 0, INTERRUPT_NS);
@@ -193,13 +194,13 @@ void watchdog_interrupt_all(uint64_t until_ns)
 
 void watchdog_preempt(struct vp *vp)
 {
-    ps_store_relaxed(&vp->root_first, 1); /* the next such stall is avoided */
+    ps_store_relaxed(vp_root_first(vp), 1); /* the next such stall is avoided */
     if (PS_TSAN || ps_race_enabled())
         return;
     os_interrupt_fn *handler = san_valgrind() ? give_way_by_detour : give_way;
     for (int i = 0; i < GIVE_WAY_TRIES; i++) {
         ps_store_relaxed(&answer.word, ASKED);
-        if (!ps_load_relaxed(&vp->pinned) || os_interrupt(ps_load_relaxed(&vp->run.tid), handler) != 0)
+        if (!ps_load_relaxed(vp_pinned(vp)) || os_interrupt(ps_load_relaxed(&vp_run(vp)->tid), handler) != 0)
             return;
         os_park(&answer.word, ASKED, ANSWER_NS);
         if (ps_load_acquire(&answer.word) != REFUSED)

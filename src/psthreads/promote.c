@@ -14,6 +14,7 @@
 #include "os.h"
 #include "own_stack.h"
 #include "quota_park.h"
+#include "run.h"
 #include "runtime.h"
 #include "sched.h"
 #include "sources.h"
@@ -21,7 +22,6 @@
 #include "switch.h"
 #include "taken.h"
 #include "team.h"
-#include "vp.h"
 #include "vp_tls.h"
 
 #define ALONE_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
@@ -38,19 +38,19 @@ unsigned ps_alone_count(void) { return ps_load_acquire(&count); }
 
 void ps_await_pinned(struct vp *vp)
 {
-    while (!ps_load_seq(&vp->pinned)) {
+    while (!ps_load_seq(vp_pinned(vp))) {
         if (PS_UNLIKELY(directed_waits(vp))) {
             directed_serve(vp);
             continue;
         }
-        if (ps_load_acquire(&vp->alone.ends))
+        if (ps_load_acquire(&vp_alone(vp)->ends))
             return;
         ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
-        ps_store_seq(&vp->alone.sleeps, 1);
-        if (!ps_load_seq(&vp->pinned) && !directed_waits(vp))
-            os_park(&vp->alone.wake, 0, OS_FOREVER);
-        ps_store_seq(&vp->alone.sleeps, 0);
-        ps_xchg_seq(&vp->alone.wake, 0);
+        ps_store_seq(&vp_alone(vp)->sleeps, 1);
+        if (!ps_load_seq(vp_pinned(vp)) && !directed_waits(vp))
+            os_park(&vp_alone(vp)->wake, 0, OS_FOREVER);
+        ps_store_seq(&vp_alone(vp)->sleeps, 0);
+        ps_xchg_seq(&vp_alone(vp)->wake, 0);
     }
 }
 
@@ -58,7 +58,7 @@ void ps_await_pinned(struct vp *vp)
 static struct psthread *await_carrier(struct vp *vp)
 {
     ps_await_pinned(vp);
-    return ps_xchg_seq(&vp->pinned, NULL);
+    return ps_xchg_seq(vp_pinned(vp), NULL);
 }
 
 struct ps_work ps_await_root(struct vp *vp)
@@ -84,9 +84,9 @@ static struct uth_tls nobody; /* a carrier is for this one while any thread may 
 /* The kernel looks through the thread's own. False: the thread is not known yet. */
 static bool take_robust_list(const struct vp *vp, const void *own_list)
 {
-    if (vp->run.alone_for == &nobody)
+    if (vp_run(vp)->alone_for == &nobody)
         return false;
-    void *its_list = uth_tls_robust_list(vp->run.alone_for);
+    void *its_list = uth_tls_robust_list(vp_run(vp)->alone_for);
     if (own_list && its_list)
         os_set_robust_list(its_list);
     return true;
@@ -97,21 +97,21 @@ static void *alone_main(void *arg)
     struct vp *vp = arg;
     struct psthread *t;
     vp_carry(vp);
-    void *native_tp = vp->run.own_tp = cpu_get_tp();
-    vp->run.own_errno = &errno;
-    if (uth_adopt(&vp->run.native) != 0)
+    void *native_tp = vp_run(vp)->own_tp = cpu_get_tp();
+    vp_run(vp)->own_errno = &errno;
+    if (uth_adopt(&vp_run(vp)->native) != 0)
         ps_fatal("out of memory: a kernel thread cannot start");
-    vp->run.native.vp = vp;
-    vp->run.uth = &vp->run.native;
-    ps_store_relaxed(&vp->run.tid, os_thread_id());
-    os_thread_name(vp->outer.name);
-    os_affinity_set(&vp->outer.cpus);
+    vp_run(vp)->native.vp = vp;
+    vp_run(vp)->uth = &vp_run(vp)->native;
+    ps_store_relaxed(&vp_run(vp)->tid, os_thread_id());
+    os_thread_name(vp_outer(vp)->name);
+    os_affinity_set(&vp_outer(vp)->cpus);
     void *own_list = os_robust_list();
     bool its_own = take_robust_list(vp, own_list);
-    vp->outer.inner_mask = vp->outer.mask;
-    os_set_signal_mask(vp->outer.mask);
-    ps_store_release(&vp->alone.state, PS_ALONE_STARTED);
-    os_wake(&vp->alone.state, INT_MAX);
+    vp_outer(vp)->inner_mask = vp_outer(vp)->mask;
+    os_set_signal_mask(vp_outer(vp)->mask);
+    ps_store_release(&vp_alone(vp)->state, PS_ALONE_STARTED);
+    os_wake(&vp_alone(vp)->state, INT_MAX);
     while ((t = await_carrier(vp)) != NULL) {
         if (PS_UNLIKELY(!its_own))
             its_own = take_robust_list(vp, own_list);
@@ -127,23 +127,23 @@ static void *alone_main(void *arg)
     if (own_list)
         os_set_robust_list(own_list);
     vp_carry(NULL);
-    uth_release(&vp->run.native);
-    ps_store_release(&vp->alone.state, PS_ALONE_LEFT); /* block and vp are the retirer's from here on */
-    os_wake(&vp->alone.state, INT_MAX);
+    uth_release(&vp_run(vp)->native);
+    ps_store_release(&vp_alone(vp)->state, PS_ALONE_LEFT); /* block and vp are the retirer's from here on */
+    os_wake(&vp_alone(vp)->state, INT_MAX);
     ps_sub_seq(&count, 1); /* last: the thread that stops the library waits for it */
     return NULL;
 }
 
 static void wait_while(struct vp *vp, uint32_t state)
 {
-    while (ps_load_acquire(&vp->alone.state) == state)
-        os_park(&vp->alone.state, state, OS_FOREVER);
+    while (ps_load_acquire(&vp_alone(vp)->state) == state)
+        os_park(&vp_alone(vp)->state, state, OS_FOREVER);
 }
 
 /* The vp of the root in whose regions the block's thread runs, which is the running one; else that is not known. */
 static const struct vp *root_of(const struct vp *here, const struct uth_tls *block)
 {
-    const struct psthread *t = here && here->run.tls == block ? here->run.current : NULL;
+    const struct psthread *t = here && vp_run(here)->tls == block ? vp_run(here)->current : NULL;
     while (t && (t->flags & (PS_T_ROOT | PS_T_MEMBER)) != PS_T_ROOT) /* a member may be on a root's stack */
         t = t->parent;
     return t && vp_is_roots(t->vp) ? t->vp : ps_vp_at(0);
@@ -153,12 +153,12 @@ static const struct vp *root_of(const struct vp *here, const struct uth_tls *blo
  * region, as the first member of another. NULL: a root has opened the outermost one. */
 static const struct vp *inner_opener(const struct vp *here, const struct uth_tls *block)
 {
-    const struct psthread *self = here && here->run.tls == block ? here->run.current : NULL, *t = self;
+    const struct psthread *self = here && vp_run(here)->tls == block ? vp_run(here)->current : NULL, *t = self;
     for (; t && t->flags & PS_T_MEMBER; t = t->parent) {
         const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
         struct vp *alone = m->tls && m->tls != block ? ps_load_acquire(&m->tls->alone) : NULL;
         /* one that only begins to be promoted, for another's sake, has set nothing yet */
-        if (alone && (!alone->run.alone_for || ps_load_acquire(&alone->alone.state) != PS_ALONE_STARTS))
+        if (alone && (!vp_run(alone)->alone_for || ps_load_acquire(&vp_alone(alone)->state) != PS_ALONE_STARTS))
             return alone;
         if (t != self && m->id == 0 && (t->parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT)
             return vp_is_roots(t->parent->vp) ? t->parent->vp : NULL;
@@ -172,15 +172,15 @@ static const struct vp *inner_opener(const struct vp *here, const struct uth_tls
 static void inherit_kernel_state(struct vp *to, const struct uth_tls *block)
 {
     const struct vp *here = ps_vp(), *root = root_of(here, block), *opener = inner_opener(here, block);
-    if (PS_UNLIKELY(here && here->outer.starts_like_opener)) {
+    if (PS_UNLIKELY(here && vp_outer(here)->starts_like_opener)) {
         root = here;
-        opener = here->run.alone_for || here->run.current != &here->run.root ? here : NULL;
+        opener = vp_run(here)->alone_for || vp_run(here)->current != &vp_run(here)->root ? here : NULL;
     }
-    to->outer.mask = opener ? opener->outer.inner_mask : root->outer.mask;
-    if (opener && os_thread_passes_on(ps_load_relaxed(&opener->run.tid), &to->outer.cpus, to->outer.name))
+    vp_outer(to)->mask = opener ? vp_outer(opener)->inner_mask : vp_outer(root)->mask;
+    if (opener && os_thread_passes_on(ps_load_relaxed(&vp_run(opener)->tid), &vp_outer(to)->cpus, vp_outer(to)->name))
         return;
-    to->outer.cpus = root->outer.cpus;
-    memcpy(to->outer.name, root->outer.name, sizeof to->outer.name);
+    vp_outer(to)->cpus = vp_outer(root)->cpus;
+    memcpy(vp_outer(to)->name, vp_outer(root)->name, sizeof vp_outer(to)->name);
 }
 
 void ps_root_changed(void)
@@ -189,49 +189,49 @@ void ps_root_changed(void)
     if (!vp || ps_in_vfork_child())
         return;
     if (uth_tls_current()) { /* not promoted: refused, or in a signal handler */
-        if (vp->run.alone_for && vp->run.alone_for == vp->run.tls && os_called_by_program())
-            vp->outer.inner_mask = os_signal_mask(); /* in a handler it is that one's */
+        if (vp_run(vp)->alone_for && vp_run(vp)->alone_for == vp_run(vp)->tls && os_called_by_program())
+            vp_outer(vp)->inner_mask = os_signal_mask(); /* in a handler it is that one's */
         return;
     }
     if (!vp_is_roots(vp))
         return;
-    if (vp->run.current != &vp->run.root && !vp->run.tls) { /* in a block: it is own_tls */
+    if (vp_run(vp)->current != &vp_run(vp)->root && !vp_run(vp)->tls) { /* in a block: it is own_tls */
         if (os_called_by_program()) {
-            vp->outer.inner_mask = os_signal_mask();
-            directed_mask_of_root(vp, vp->outer.inner_mask);
+            vp_outer(vp)->inner_mask = os_signal_mask();
+            directed_mask_of_root(vp, vp_outer(vp)->inner_mask);
         }
         return;
     }
-    vp->outer.mask = os_signal_mask();
-    os_affinity_get(&vp->outer.cpus);
-    os_thread_own_name(vp->outer.name);
-    vp->outer.inner_mask = vp->outer.mask;
-    vp->outer.own_changed = true;
-    vp->run.rechecked_at = 0;
+    vp_outer(vp)->mask = os_signal_mask();
+    os_affinity_get(&vp_outer(vp)->cpus);
+    os_thread_own_name(vp_outer(vp)->name);
+    vp_outer(vp)->inner_mask = vp_outer(vp)->mask;
+    vp_outer(vp)->own_changed = true;
+    vp_run(vp)->rechecked_at = 0;
 }
 
 void ps_root_look(struct vp *vp)
 {
-    bool lone = PS_UNLIKELY(ps_load_relaxed(&vp->run.lone) & PS_LONE_MASK);
-    if ((!vp->outer.own_changed && !lone) || vp->run.current != &vp->run.root)
+    bool lone = PS_UNLIKELY(ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_MASK);
+    if ((!vp_outer(vp)->own_changed && !lone) || vp_run(vp)->current != &vp_run(vp)->root)
         return;
     uint64_t mask = os_signal_mask();
     directed_mask_of_root(vp, mask);
-    if (!vp->outer.own_changed)
+    if (!vp_outer(vp)->own_changed)
         return;
-    vp->outer.own_changed = false;
-    vp->outer.mask = vp->outer.inner_mask = mask;
-    os_affinity_get(&vp->outer.cpus);
+    vp_outer(vp)->own_changed = false;
+    vp_outer(vp)->mask = vp_outer(vp)->inner_mask = mask;
+    os_affinity_get(&vp_outer(vp)->cpus);
 }
 
-bool ps_mask_is_own(uint64_t mask) { return mask != ps_vp_at(0)->outer.mask; }
+bool ps_mask_is_own(uint64_t mask) { return mask != vp_outer(ps_vp_at(0))->mask; }
 
 /* A handler of a fault that was left by longjmp leaves its signal blocked, for the thread that it interrupted. The
  * thread goes, and takes that along (inherit_kernel_state); on the kernel thread that it leaves, the next such fault
  * would end the process. Other signals stay as they are: a worker has what its root blocks, which may be any. */
 static void unblock_faults(struct vp *vp)
 {
-    uint64_t mask = os_signal_mask(), own = vp_is_roots(vp) ? vp->outer.inner_mask : ps_vp_at(0)->outer.mask;
+    uint64_t mask = os_signal_mask(), own = vp_is_roots(vp) ? vp_outer(vp)->inner_mask : vp_outer(ps_vp_at(0))->mask;
     uint64_t left = mask & ~own & OS_FAULT_SIGNALS;
     if (left)
         os_set_signal_mask(mask & ~left);
@@ -244,9 +244,9 @@ static bool begins_with(const struct vp *here, const struct uth_tls *block)
 {
     if (!here || !os_called_by_program())
         return false;
-    if (here->outer.starts_like_opener)
+    if (vp_outer(here)->starts_like_opener)
         return true;
-    return here->run.tls == block && here->run.alone_for ? true : !starter_is_changed(here);
+    return vp_run(here)->tls == block && vp_run(here)->alone_for ? true : !starter_is_changed(here);
 }
 
 static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
@@ -254,10 +254,10 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
     const struct vp *here = ps_vp();
     os_thread thread;
     bool from_here = begins_with(here, block);
-    if (from_here && !here->run.alone_for && !here->apart.what)
+    if (from_here && !vp_run(here)->alone_for && !vp_apart(here)->what)
         starter_prepare();
     if (from_here)
-        vp->apart.what = here->apart.what ? APART_INNER : 0;
+        vp_apart(vp)->what = vp_apart(here)->what ? APART_INNER : 0;
     bind_lift();
     inherit_kernel_state(vp, block);
     int err = from_here ? EBUSY : starter_ask(&thread, alone_main, vp, ALONE_STACK_BYTES);
@@ -271,26 +271,27 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
 
 static bool is_kernel_thread(const struct vp *vp, const void *tp, int tid)
 {
-    return tp ? vp->run.own_tp == tp : ps_load_relaxed(&vp->run.tid) == tid;
+    return tp ? vp_run(vp)->own_tp == tp : ps_load_relaxed(&vp_run(vp)->tid) == tid;
 }
 
 static void root_changes(struct vp *root, const struct vp *here)
 {
-    if (ps_load_relaxed(&root->outer.changed) || ps_in_vfork_child())
+    if (ps_load_relaxed(&vp_outer(root)->changed) || ps_in_vfork_child())
         return;
     if (here && !starter_is_changed(here) && os_called_by_program())
         starter_prepare();
-    ps_store_relaxed(&root->outer.changed, true);
+    ps_store_relaxed(&vp_outer(root)->changed, true);
 }
 
 /* The root outside of regions; in a forked child also as the member that it was at the fork: whose region is not
  * there. */
 static bool is_outside(const struct vp *vp)
 {
-    const struct psthread *t = vp->run.current;
-    if (t == &vp->run.root || t != vp->forked.as)
-        return t == &vp->run.root;
-    return !(t->flags & PS_T_MEMBER) || PS_CONTAINER_OF(t, struct ps_member, thread)->team->region == vp->forked.region;
+    const struct psthread *t = vp_run(vp)->current;
+    if (t == &vp_run(vp)->root || t != vp_forked(vp)->as)
+        return t == &vp_run(vp)->root;
+    return !(t->flags & PS_T_MEMBER) ||
+           PS_CONTAINER_OF(t, struct ps_member, thread)->team->region == vp_forked(vp)->region;
 }
 
 void ps_root_changes(const void *tp, int tid)
@@ -304,7 +305,7 @@ void ps_root_changes(const void *tp, int tid)
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        if (ps_load_acquire(&vp->attached) && vp_is_roots(vp) && is_kernel_thread(vp, tp, tid))
+        if (ps_load_acquire(vp_attached(vp)) && vp_is_roots(vp) && is_kernel_thread(vp, tp, tid))
             root_changes(vp, here);
     }
 }
@@ -345,9 +346,9 @@ static struct vp *own_carrier(struct uth_tls *block)
 /* A handler has no use for it, and may not wait until it has ended. */
 static void give_up_carrier(struct vp *vp)
 {
-    vp->run.alone_for = &nobody;
-    ps_store_seq(&vp->alone.given_up, 1);
-    ps_store_seq(&vp->alone.ends, 1);
+    vp_run(vp)->alone_for = &nobody;
+    ps_store_seq(&vp_alone(vp)->given_up, 1);
+    ps_store_seq(&vp_alone(vp)->ends, 1);
     ps_wake_alone(vp);
 }
 
@@ -357,8 +358,8 @@ static void forget_given_up(void)
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        if (vp && ps_load_relaxed(&vp->alone.given_up) && ps_load_acquire(&vp->alone.state) == PS_ALONE_LEFT &&
-            ps_xchg_acq_rel(&vp->alone.given_up, 0))
+        if (vp && ps_load_relaxed(&vp_alone(vp)->given_up) && ps_load_acquire(&vp_alone(vp)->state) == PS_ALONE_LEFT &&
+            ps_xchg_acq_rel(&vp_alone(vp)->given_up, 0))
             vp_alone_ended(vp);
     }
 }
@@ -371,9 +372,9 @@ struct vp *ps_carrier_for_somebody(const struct vp *from)
     if (!vp)
         return NULL;
     const struct vp *root = vp_is_roots(from) ? from : ps_vp_at(0);
-    vp->outer.mask = root->outer.mask;
-    vp->outer.cpus = root->outer.cpus;
-    memcpy(vp->outer.name, root->outer.name, sizeof vp->outer.name);
+    vp_outer(vp)->mask = vp_outer(root)->mask;
+    vp_outer(vp)->cpus = vp_outer(root)->cpus;
+    memcpy(vp_outer(vp)->name, vp_outer(root)->name, sizeof vp_outer(vp)->name);
     bool first = ps_add_seq(&count, 1) == 0;
     const struct vp *here = ps_vp();
     int err = here && (starter_is_changed(here) || !os_called_by_program())
@@ -399,7 +400,7 @@ struct vp *ps_carrier_of(struct uth_tls *block, _Atomic(struct vp *) *carrier)
     void *other = NULL;
     if (vp || !(vp = ps_xchg_acq_rel(carrier, NULL)))
         return vp;
-    vp->run.alone_for = block;
+    vp_run(vp)->alone_for = block;
     if (!ps_cas_seq(&block->alone, &other, vp)) { /* a sender has started one meanwhile */
         give_up_carrier(vp);
         return other;
@@ -410,7 +411,7 @@ struct vp *ps_carrier_of(struct uth_tls *block, _Atomic(struct vp *) *carrier)
 
 void ps_carrier_for_nobody(struct vp *carrier)
 {
-    ps_store_seq(&carrier->alone.ends, 1);
+    ps_store_seq(&vp_alone(carrier)->ends, 1);
     ps_wake_alone(carrier);
     wait_while(carrier, PS_ALONE_STARTED);
     vp_alone_ended(carrier);
@@ -421,19 +422,19 @@ void ps_carrier_for_nobody(struct vp *carrier)
 /* The running thread's context goes on alone on `to`. */
 void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
 {
-    struct uth *context = vp->run.uth;
+    struct uth *context = vp_run(vp)->uth;
     int error = vp_errno(vp);
-    to->alone.home = context->vp;
-    to->alone.came_from = vp;
+    vp_alone(to)->home = context->vp;
+    vp_alone(to)->came_from = vp;
     self->uth = context;
     context->wait.thread = self; /* for debuggers and reports */
     context->wait.kind = PS_WAIT_NOTHING;
     context->vp = to;
-    ps_store_seq(&to->pinned, self);
+    ps_store_seq(vp_pinned(to), self);
     ps_wake_alone(to);
-    if (PS_UNLIKELY(vp->run.alone_for != NULL)) {
+    if (PS_UNLIKELY(vp_run(vp)->alone_for != NULL)) {
         directed_ran(vp); /* the thread that it carries stands below */
-        vp_leave_alone(vp, context, vp->run.tls);
+        vp_leave_alone(vp, context, vp_run(vp)->tls);
     } else {
         vp_leave_bound(vp, self);
     }
@@ -445,15 +446,15 @@ void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
 PS_NOINLINE bool ps_promote(void)
 {
     struct vp *vp = ps_vp(), *to;
-    struct uth_tls *block = vp ? vp->run.tls : NULL;
-    struct psthread *self = vp ? vp->run.current : NULL;
-    if (!self || !block || vp->run.held || self->flags & PS_T_NOSTACK)
+    struct uth_tls *block = vp ? vp_run(vp)->tls : NULL;
+    struct psthread *self = vp ? vp_run(vp)->current : NULL;
+    if (!self || !block || vp_run(vp)->held || self->flags & PS_T_NOSTACK)
         return false;
-    if (vp->run.alone_for == block)
+    if (vp_run(vp)->alone_for == block)
         return true;
     if (ps_in_vfork_child() || !os_called_by_program() || !(to = own_carrier(block)))
         return false;
-    if (!vp->run.alone_for)
+    if (!vp_run(vp)->alone_for)
         unblock_faults(vp);
     ps_move_alone(vp, self, to);
     return true;
@@ -462,7 +463,7 @@ PS_NOINLINE bool ps_promote(void)
 PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
 {
     struct vp *vp = ps_vp(), *to = self->flags & PS_T_NOSTACK ? NULL : own_carrier(block);
-    if (!to || to->run.own_tls == block) {
+    if (!to || vp_run(to)->own_tls == block) {
         vp_enter_tls(vp, block);
         vp_hear(vp);
         return;
@@ -475,7 +476,7 @@ PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
  * any more, and a thread that gives it a kernel thread finds it so. */
 static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
 {
-    struct vp *home = vp->alone.home;
+    struct vp *home = vp_alone(vp)->home;
     if (!next)
         return home;
     struct vp *alone = ps_load_seq(&next->alone);
@@ -483,21 +484,21 @@ static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
         ps_store_seq(&next->below, NULL);
         alone = ps_load_seq(&next->alone);
     }
-    if (!alone || alone == home || alone->run.own_tls == next)
+    if (!alone || alone == home || vp_run(alone)->own_tls == next)
         return home;
-    alone->alone.home = home;
-    alone->alone.came_from = vp->alone.came_from;
+    vp_alone(alone)->home = home;
+    vp_alone(alone)->came_from = vp_alone(vp)->came_from;
     return alone;
 }
 
 void ps_go_home_slow(struct uth_tls *next)
 {
     struct vp *vp = ps_vp();
-    if (vp->run.alone_for != vp->run.tls || vp->run.tls == next)
+    if (vp_run(vp)->alone_for != vp_run(vp)->tls || vp_run(vp)->tls == next)
         return;
-    struct psthread *self = vp->run.current;
-    struct uth *context = vp->run.uth;
-    struct vp *to = vp->alone.came_from, *home = carrier_of_next(vp, next);
+    struct psthread *self = vp_run(vp)->current;
+    struct uth *context = vp_run(vp)->uth;
+    struct vp *to = vp_alone(vp)->came_from, *home = carrier_of_next(vp, next);
     directed_ran(vp);
     context->vp = home;
     self->uth = context;
@@ -508,14 +509,14 @@ void ps_go_home_slow(struct uth_tls *next)
     if (home) {
         ps_ready(self, PS_FRONT);
     } else {
-        if (!ps_load_relaxed(&to->attached) || to->run.alone_for)
+        if (!ps_load_relaxed(vp_attached(to)) || vp_run(to)->alone_for)
             to = ps_vp_at(0);
         vp_enqueue(to, &self->item, PS_FRONT);
     }
     vp_leave_alone(vp, context, next);
     if (ends)
         context->flags &= ~UTH_ENDS;
-    if ((vp = ps_vp_now())->run.alone_for)
+    if (vp_run((vp = ps_vp_now()))->alone_for)
         directed_runs(vp);
 }
 
@@ -530,15 +531,15 @@ struct vp *ps_promoted_vp(struct uth_tls *block)
 void ps_carrier_like_opener(struct uth_tls *block)
 {
     struct vp *here = ps_vp();
-    here->outer.starts_like_opener = true;
+    vp_outer(here)->starts_like_opener = true;
     own_carrier(block);
-    here->outer.starts_like_opener = false;
+    vp_outer(here)->starts_like_opener = false;
 }
 
 int ps_promoted_id(struct uth_tls *block)
 {
     struct vp *vp = ps_promoted_vp(block);
-    return vp ? ps_load_relaxed(&vp->run.tid) : 0;
+    return vp ? ps_load_relaxed(&vp_run(vp)->tid) : 0;
 }
 
 bool ps_retire_alone(struct uth_tls *block)
@@ -546,10 +547,10 @@ bool ps_retire_alone(struct uth_tls *block)
     struct vp *vp = ps_load_acquire(&block->alone);
     if (!vp)
         return true;
-    if (vp->run.own_tls == block)
+    if (vp_run(vp)->own_tls == block)
         return false;
     wait_while(vp, PS_ALONE_STARTS);
-    ps_store_seq(&vp->alone.ends, 1);
+    ps_store_seq(&vp_alone(vp)->ends, 1);
     ps_wake_alone(vp);
     wait_while(vp, PS_ALONE_STARTED);
     ps_store_relaxed(&block->alone, NULL);
@@ -563,7 +564,7 @@ void ps_alone_after_fork_in_child(void)
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++)
         if (ps_vp_at(id))
-            ps_store_relaxed(&ps_vp_at(id)->alone.given_up, 0);
+            ps_store_relaxed(&vp_alone(ps_vp_at(id))->given_up, 0);
     ps_store_relaxed(&count, 0);
     ps_promote_in_this_process();
 }

@@ -79,9 +79,9 @@ struct vp_forked {
     uint32_t region;           /* and in which region, if it was a member */
 };
 /* The wholes are in vp.h. */
-struct vp_alone *vp_alone(struct vp *vp);
+struct vp_alone *vp_alone(const struct vp *vp);
 struct vp_outer *vp_outer(const struct vp *vp);
-struct vp_forked *vp_forked(struct vp *vp);
+struct vp_forked *vp_forked(const struct vp *vp);
 
 /* The running thread has a kernel thread of its own when this returns true. False: see above. Called by the program,
  * by a call that the runtime answers in the C library's place. [switches] */

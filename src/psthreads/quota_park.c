@@ -6,10 +6,10 @@
 #include "handoff.h"
 #include "idle.h"
 #include "os.h"
+#include "run.h"
 #include "runtime.h"
 #include "sources.h"
 #include "team.h"
-#include "vp.h"
 #include "watchdog.h"
 #include "watchdog_sample.h"
 
@@ -33,11 +33,11 @@ static void begin_resting(void)
 {
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
-        ps_store_relaxed(&vp->pinned, NULL);
-        bool carried = ps_load_relaxed(&vp->attached); /* by the thread that forked */
-        ps_store_relaxed(&vp->rest, id < allowed || carried ? PS_REST_NO : PS_REST_UNSTARTED);
+        ps_store_relaxed(vp_pinned(vp), NULL);
+        bool carried = ps_load_relaxed(vp_attached(vp)); /* by the thread that forked */
+        ps_store_relaxed(vp_rest(vp), id < allowed || carried ? PS_REST_NO : PS_REST_UNSTARTED);
         if (!carried)
-            ps_store_relaxed(&vp->handoff, id < allowed ? HANDOFF_IDLE : HANDOFF_BUSY);
+            ps_store_relaxed(vp_handoff(vp), id < allowed ? HANDOFF_IDLE : HANDOFF_BUSY);
     }
     ps_store_relaxed(&ps_rt.limit, allowed);
     idle_init(1, allowed);
@@ -65,7 +65,7 @@ void quota_park_restart(void)
 /* Threads in vp's queue go to vps that do not rest, one each in turn. */
 static void empty_queue(struct vp *vp)
 {
-    struct ps_queue *q = &vp->queue;
+    struct ps_queue *q = vp_queue(vp);
     struct ps_list threads;
     ps_list_init(&threads);
     ps_spin_lock(&q->lock);
@@ -85,29 +85,29 @@ static void empty_queue(struct vp *vp)
 
 static bool must_rest(const struct vp *vp)
 {
-    return vp->run.id >= ps_load_seq(&ps_rt.limit) && !ps_load_seq(&ps_rt.stopping);
+    return vp_run(vp)->id >= ps_load_seq(&ps_rt.limit) && !ps_load_seq(&ps_rt.stopping);
 }
 
 void quota_park_run(struct vp *vp)
 {
     uint32_t seen = ps_load_seq(&changes);
     if (must_rest(vp)) {
-        ps_store_release(&vp->rest, PS_RESTS);
-        ps_store_release(&vp->attached, 0);
+        ps_store_release(vp_rest(vp), PS_RESTS);
+        ps_store_release(vp_attached(vp), 0);
         empty_queue(vp);
-        if (!ps_queue_seems_empty(&vp->queue))
+        if (!ps_queue_seems_empty(vp_queue(vp)))
             idle_notify(NULL);
-        uth_cache_trim(&vp->run.stacks, 2);
+        uth_cache_trim(&vp_run(vp)->stacks, 2);
         ps_add_seq(&resting, 1); /* from here on it readies nothing (deadlock.h) */
         for (; must_rest(vp); seen = ps_load_seq(&changes))
             os_park(&changes, seen, OS_FOREVER);
         ps_sub_seq(&resting, 1);
-        ps_store_release(&vp->attached, 1);
+        ps_store_release(vp_attached(vp), 1);
     }
-    ps_store_release(&vp->rest, PS_REST_NO);
+    ps_store_release(vp_rest(vp), PS_REST_NO);
 }
 
-void quota_park_refused(struct vp *vp) { ps_store_release(&vp->rest, PS_REST_NO); }
+void quota_park_refused(struct vp *vp) { ps_store_release(vp_rest(vp), PS_REST_NO); }
 
 unsigned quota_park_count(void) { return ps_load_seq(&resting); }
 
@@ -115,26 +115,26 @@ unsigned quota_park_count(void) { return ps_load_seq(&resting); }
 
 static void send_to_rest(struct vp *vp)
 {
-    if (ps_load_acquire(&vp->rest) != PS_REST_NO || ps_load_acquire(&vp->worker.started) == PS_WORKER_REFUSED)
+    if (ps_load_acquire(vp_rest(vp)) != PS_REST_NO || ps_load_acquire(&vp_worker(vp)->started) == PS_WORKER_REFUSED)
         return;
     if (idle_take_unstarted(vp)) {
-        ps_store_relaxed(&vp->rest, PS_REST_UNSTARTED);
+        ps_store_relaxed(vp_rest(vp), PS_REST_UNSTARTED);
         ps_handoff_close(vp, vp);
         return;
     }
-    ps_store_release(&vp->rest, PS_REST_ASKED);
-    ps_store_seq(&vp->pinned, PS_PINNED_REST);
+    ps_store_release(vp_rest(vp), PS_REST_ASKED);
+    ps_store_seq(vp_pinned(vp), PS_PINNED_REST);
     idle_wake_this(vp);
 }
 
 static void call_back(struct vp *vp)
 {
-    if (ps_load_relaxed(&vp->rest) != PS_REST_UNSTARTED)
+    if (ps_load_relaxed(vp_rest(vp)) != PS_REST_UNSTARTED)
         return; /* those that rest see the limit themselves */
-    ps_store_relaxed(&vp->rest, PS_REST_NO);
-    ps_store_seq(&vp->handoff, HANDOFF_IDLE);
+    ps_store_relaxed(vp_rest(vp), PS_REST_NO);
+    ps_store_seq(vp_handoff(vp), HANDOFF_IDLE);
     idle_give_unstarted(vp);
-    if (ps_load_seq(&vp->handoff) > HANDOFF_IDLE) /* its sender may have found no bit yet */
+    if (ps_load_seq(vp_handoff(vp)) > HANDOFF_IDLE) /* its sender may have found no bit yet */
         idle_wake_this(vp);
 }
 

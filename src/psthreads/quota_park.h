@@ -57,6 +57,8 @@ struct watchdog_sample;
 
 enum ps_rest { PS_REST_NO, PS_REST_ASKED, PS_RESTS, PS_REST_UNSTARTED };
 
+_Atomic uint32_t *vp_rest(const struct vp *vp); /* in place */
+
 /* quota_park_init sets up what the library starts with, no vp resting (the idle set too). quota_park_init is called at
  * the start, when workers are to start anew, and in a forked child, where the limit stays. */
 void quota_park_init(void);

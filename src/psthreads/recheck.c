@@ -1,19 +1,20 @@
 /* What a root looks at now and then as it opens an outermost region. */
+#include "apart.h"
 #include "cpu.h"
 #include "dump_request.h"
 #include "promote.h"
 #include "quota_park.h"
 #include "root_spread.h"
+#include "run.h"
 #include "runtime.h"
 #include "tls.h"
-#include "vp.h"
 #include "vp_tls.h"
 #include "watchdog.h"
 
 static PS_NOINLINE void recheck_tls(struct vp *vp, uint64_t now)
 {
-    vp->run.rechecked_at = now;
-    vp->apart.opened = true;
+    vp_run(vp)->rechecked_at = now;
+    vp_apart(vp)->opened = true;
     dump_request_look();
     quota_park_remind(now);
     ps_root_look(vp);
@@ -28,7 +29,7 @@ static PS_NOINLINE void recheck_tls(struct vp *vp, uint64_t now)
 uint64_t ps_recheck_tls(struct vp *vp)
 {
     uint64_t now = cpu_cycles();
-    if (PS_UNLIKELY(now - vp->run.rechecked_at >= ps_rt.recheck_cycles))
+    if (PS_UNLIKELY(now - vp_run(vp)->rechecked_at >= ps_rt.recheck_cycles))
         recheck_tls(vp, now);
     return now;
 }

@@ -3,8 +3,8 @@
 
 #include "check.h"
 #include "current.h"
+#include "run.h"
 #include "runtime.h"
-#include "vp.h"
 #include "watchdog.h"
 
 #define TURN_NS UINT64_C(20000000) /* that a root runs before it is held, and is held at least where another can be */
@@ -176,37 +176,37 @@ static bool hold_here(void *frame)
 {
     struct vp *vp = ps_vp();
     uint32_t asked = ASKED;
-    if (!vp_in_own_block() || ps_load_acquire(&vp->turn) != ASKED)
+    if (!vp_in_own_block() || ps_load_acquire(vp_turn(vp)) != ASKED)
         return false;
-    if (vp->run.current != &vp->run.root) {
-        ps_cas_acq_rel(&vp->turn, &asked, INSIDE);
+    if (vp_run(vp)->current != &vp_run(vp)->root) {
+        ps_cas_acq_rel(vp_turn(vp), &asked, INSIDE);
         return false;
     }
-    if (vp->run.held || !os_interrupted_own_code(frame) || !ps_cas_acq_rel(&vp->turn, &asked, HELD))
+    if (vp_run(vp)->held || !os_interrupted_own_code(frame) || !ps_cas_acq_rel(vp_turn(vp), &asked, HELD))
         return false;
     os_interrupt_leaves(frame);
     uint64_t end = os_now_ns() + HELD_NS, now;
-    while (ps_load_acquire(&vp->turn) == HELD && (now = os_now_ns()) < end)
-        os_park(&vp->turn, HELD, (int64_t)(end - now));
+    while (ps_load_acquire(vp_turn(vp)) == HELD && (now = os_now_ns()) < end)
+        os_park(vp_turn(vp), HELD, (int64_t)(end - now));
     uint32_t held = HELD;
-    ps_cas_acq_rel(&vp->turn, &held, FREE);
+    ps_cas_acq_rel(vp_turn(vp), &held, FREE);
     return false;
 }
 
 static void let_root_go(struct vp *vp)
 {
     uint32_t turn = HELD;
-    if (ps_cas_acq_rel(&vp->turn, &turn, FREE))
-        os_wake(&vp->turn, 1);
+    if (ps_cas_acq_rel(vp_turn(vp), &turn, FREE))
+        os_wake(vp_turn(vp), 1);
 }
 
 /* False: the root cannot be interrupted. */
 static bool ask_to_hold(struct vp *vp)
 {
     uint32_t turn = FREE;
-    if (!ps_cas_acq_rel(&vp->turn, &turn, ASKED))
+    if (!ps_cas_acq_rel(vp_turn(vp), &turn, ASKED))
         return true; /* the late signal has come after all */
-    if (os_interrupt(ps_load_relaxed(&vp->run.tid), hold_here) != 0)
+    if (os_interrupt(ps_load_relaxed(&vp_run(vp)->tid), hold_here) != 0)
         return false;
     if (ps_add_relaxed(&ps_watchdog.turns, 1) == 0 && ps_rt.verbose)
         ps_warn(
@@ -225,7 +225,7 @@ void root_fairness_act(const struct root_fairness_action *action)
         if (to_do->what == ROOT_LET_GO)
             let_root_go(to_do->vp);
         else if (to_do->what != ROOT_HOLD)
-            ps_cas_acq_rel(&to_do->vp->turn, &turn, FREE);
+            ps_cas_acq_rel(vp_turn(to_do->vp), &turn, FREE);
         else if (!refused && !(refused = !ask_to_hold(to_do->vp)) && to_do->in_place_of)
             let_root_go(to_do->in_place_of);
     }
@@ -237,7 +237,7 @@ void root_fairness_end(void)
     for (unsigned id = 0; num_held && id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
         uint32_t asked = ASKED;
-        if (vp && !ps_cas_acq_rel(&vp->turn, &asked, FREE)) {
+        if (vp && !ps_cas_acq_rel(vp_turn(vp), &asked, FREE)) {
             before[id].since_ns = 0;
             let_root_go(vp);
         }
@@ -251,7 +251,7 @@ void root_fairness_reset(void)
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
         if (vp)
-            ps_store_relaxed(&vp->turn, FREE);
+            ps_store_relaxed(vp_turn(vp), FREE);
     }
     num_held = 0;
 }

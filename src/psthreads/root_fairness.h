@@ -46,6 +46,9 @@
 /* Of vp.turn. */
 enum { ROOT_TURN_FREE, ROOT_TURN_ASKED, ROOT_TURN_HELD, ROOT_TURN_INSIDE };
 
+/* In place. */
+_Atomic uint32_t *vp_turn(const struct vp *vp);
+
 enum root_fairness_what {
     ROOT_LATE,    /* ASKED -> FREE: the signal is late, or met code that must not be held */
     ROOT_OUTSIDE, /* INSIDE -> FREE: the root's vp has passed a scheduling point */

@@ -2,8 +2,8 @@
 #include "root_spread.h"
 
 #include "bind.h"
+#include "run.h"
 #include "runtime.h"
-#include "vp.h"
 
 /* Times of ps_rt.recheck_cycles, 4 us each. */
 #define LOOK 500    /* between two looks */
@@ -30,10 +30,10 @@ static bool meet_others(struct vp *vp, uint64_t now, unsigned cpu, struct os_cpu
     os_cpuset_zero(taken);
     for (unsigned id = 0; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
         struct vp *other = ps_vp_at(id);
-        if (!other || other == vp || !ps_load_relaxed(&other->attached))
+        if (!other || other == vp || !ps_load_relaxed(vp_attached(other)))
             continue;
-        int64_t ago = (int64_t)(now - ps_load_relaxed(&other->spread.seen_at));
-        unsigned there = ps_load_relaxed(&other->spread.cpu);
+        int64_t ago = (int64_t)(now - ps_load_relaxed(&vp_root_spread(other)->seen_at));
+        unsigned there = ps_load_relaxed(&vp_root_spread(other)->cpu);
         if (ago >= (int64_t)(LATELY * ps_rt.recheck_cycles) || there >= OS_MAX_CPUS)
             continue;
         os_cpuset_add(taken, there);
@@ -52,7 +52,8 @@ static void move_away(struct vp *vp, unsigned cpu, const struct os_cpuset *taken
         return;
     os_cpuset_zero(&target);
     os_cpuset_add(&target, (unsigned)to);
-    ps_store_relaxed(&vp->spread.cpu, (unsigned)to); /* first: the one that is left may look while this one moves */
+    ps_store_relaxed(&vp_root_spread(vp)->cpu,
+                     (unsigned)to); /* first: the one that is left may look while this one moves */
     if (os_affinity_set(&target) == 0 && os_affinity_set(&mask) != 0) {
         os_affinity_at_start(&mask); /* its processors were taken from the process meanwhile */
         os_affinity_set(&mask);
@@ -61,27 +62,28 @@ static void move_away(struct vp *vp, unsigned cpu, const struct os_cpuset *taken
 
 void ps_root_spread_look(struct vp *vp, uint64_t now)
 {
-    if (!(vp->run.current->flags & PS_T_ROOT) || ps_places_on())
+    if (!(vp_run(vp)->current->flags & PS_T_ROOT) || ps_places_on())
         return;
     int cpu = os_current_cpu();
     if (cpu < 0)
         return;
-    ps_store_relaxed(&vp->spread.cpu, (unsigned)cpu);
-    ps_store_relaxed(&vp->spread.seen_at, now);
-    if ((int64_t)(now - vp->spread.look_at) < 0 || ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps + ROOTS_MAX)
+    ps_store_relaxed(&vp_root_spread(vp)->cpu, (unsigned)cpu);
+    ps_store_relaxed(&vp_root_spread(vp)->seen_at, now);
+    if ((int64_t)(now - vp_root_spread(vp)->look_at) < 0 ||
+        ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps + ROOTS_MAX)
         return;
-    vp->spread.look_at = now + LOOK * ps_rt.recheck_cycles;
+    vp_root_spread(vp)->look_at = now + LOOK * ps_rt.recheck_cycles;
     struct os_cpuset taken;
     if (!meet_others(vp, now, (unsigned)cpu, &taken)) {
-        vp->spread.meetings = 0;
+        vp_root_spread(vp)->meetings = 0;
         return;
     }
     uint64_t waits = os_times_preempted();
-    vp->spread.meetings = waits != vp->spread.waits ? vp->spread.meetings + 1 : 0;
-    vp->spread.waits = waits;
-    if (vp->spread.meetings < MEETINGS)
+    vp_root_spread(vp)->meetings = waits != vp_root_spread(vp)->waits ? vp_root_spread(vp)->meetings + 1 : 0;
+    vp_root_spread(vp)->waits = waits;
+    if (vp_root_spread(vp)->meetings < MEETINGS)
         return;
-    vp->spread.meetings = 0;
-    vp->spread.look_at = now + REST * ps_rt.recheck_cycles;
+    vp_root_spread(vp)->meetings = 0;
+    vp_root_spread(vp)->look_at = now + REST * ps_rt.recheck_cycles;
     move_away(vp, (unsigned)cpu, &taken);
 }

@@ -37,7 +37,7 @@ struct ps_root_spread {
     _Atomic uint64_t seen_at; /* and then, in cpu_cycles; likewise */
 };
 /* The whole is in vp.h. */
-struct ps_root_spread *vp_root_spread(struct vp *vp);
+struct ps_root_spread *vp_root_spread(const struct vp *vp);
 
 /* now: cpu_cycles. */
 void ps_root_spread_look(struct vp *vp, uint64_t now);

@@ -1,6 +1,7 @@
 /* Roots: kernel threads that the library did not make. A root attaches at its first call, and detaches when it ends
  * (the destructor of a pthread key). */
 #include "life.h"
+#include "run.h"
 
 #include "apart.h"
 #include "check.h"
@@ -17,7 +18,6 @@
 #include "sched.h"
 #include "tls.h"
 #include "uth.h"
-#include "vp.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ static __thread bool divided;
 void ps_stack_divided(uintptr_t low)
 {
     struct vp *vp = ps_vp();
-    struct uth *u = vp ? vp->run.uth : NULL;
+    struct uth *u = vp ? vp_run(vp)->uth : NULL;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0), top;
     size_t bytes;
     if (u && u->stack) {
@@ -79,39 +79,39 @@ static struct vp *claim_root_slot(void)
 /* What the calling kernel thread is like outside of regions: threads that are promoted in its regions begin so. */
 static void note_own_state(struct vp *vp)
 {
-    vp->outer.mask = vp->outer.inner_mask = os_signal_mask();
-    directed_mask_of_root(vp, vp->outer.mask);
-    os_affinity_get(&vp->outer.cpus);
-    os_thread_own_name(vp->outer.name);
-    vp->outer.own_changed = false;
-    ps_store_relaxed(&vp->outer.changed, false);
+    vp_outer(vp)->mask = vp_outer(vp)->inner_mask = os_signal_mask();
+    directed_mask_of_root(vp, vp_outer(vp)->mask);
+    os_affinity_get(&vp_outer(vp)->cpus);
+    os_thread_own_name(vp_outer(vp)->name);
+    vp_outer(vp)->own_changed = false;
+    ps_store_relaxed(&vp_outer(vp)->changed, false);
 }
 
 struct vp *life_attach_root(void)
 {
     ps_start();
     struct vp *vp = claim_root_slot();
-    ps_store_relaxed(&vp->run.tid, os_thread_id());
-    vp->run.own_tp = cpu_get_tp();
-    vp->run.own_errno = &errno;
-    vp->run.tls = NULL;
-    vp->run.place = 0;
+    ps_store_relaxed(&vp_run(vp)->tid, os_thread_id());
+    vp_run(vp)->own_tp = cpu_get_tp();
+    vp_run(vp)->own_errno = &errno;
+    vp_run(vp)->tls = NULL;
+    vp_run(vp)->place = 0;
     uth_overflow_thread_init();
-    if (uth_adopt(&vp->run.native) != 0)
+    if (uth_adopt(&vp_run(vp)->native) != 0)
         ps_fatal("out of memory: a kernel thread cannot join the library");
-    vp->run.native.vp = vp;
-    vp->run.own_uth = &vp->run.native;
-    vp->run.own_tls = NULL;
-    set_root_room(&vp->run.native);
-    ps_store_relaxed(&vp->run.lone, directed_to_root(ps_load_relaxed(&vp->run.tid)) ? PS_LONE_SIGNALS : 0);
-    ps_store_relaxed(&vp->alone.ends, 0);
+    vp_run(vp)->native.vp = vp;
+    vp_run(vp)->own_uth = &vp_run(vp)->native;
+    vp_run(vp)->own_tls = NULL;
+    set_root_room(&vp_run(vp)->native);
+    ps_store_relaxed(&vp_run(vp)->lone, directed_to_root(ps_load_relaxed(&vp_run(vp)->tid)) ? PS_LONE_SIGNALS : 0);
+    ps_store_relaxed(&vp_alone(vp)->ends, 0);
     apart_attach(vp);
     note_own_state(vp);
-    vp->forked.as = NULL;
-    vp->run.uth = &vp->run.native;
-    ps_thread_init_root(&vp->run.root, vp, &vp->run.native);
-    vp->run.current = &vp->run.root;
-    ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
+    vp_forked(vp)->as = NULL;
+    vp_run(vp)->uth = &vp_run(vp)->native;
+    ps_thread_init_root(&vp_run(vp)->root, vp, &vp_run(vp)->native);
+    vp_run(vp)->current = &vp_run(vp)->root;
+    ps_store_relaxed(vp_handoff(vp), HANDOFF_BUSY);
     vp_carry(vp);
     pthread_setspecific(ps_life.root_key, vp);
     return vp;
@@ -120,16 +120,16 @@ struct vp *life_attach_root(void)
 /* wait: for the threads that it has made; else it is known that none of them runs. */
 void life_detach_root(struct vp *vp, bool wait)
 {
-    ps_end_local(&vp->run.root);
-    ps_thread_end_root(&vp->run.root, wait);
-    uth_cache_drain(&vp->run.stacks);
-    uth_tls_drain(&vp->run.blocks);
-    uth_release(&vp->run.native);
+    ps_end_local(&vp_run(vp)->root);
+    ps_thread_end_root(&vp_run(vp)->root, wait);
+    uth_cache_drain(&vp_run(vp)->stacks);
+    uth_tls_drain(&vp_run(vp)->blocks);
+    uth_release(&vp_run(vp)->native);
     uth_overflow_thread_fini();
-    vp->run.current = NULL;
+    vp_run(vp)->current = NULL;
     vp_carry(NULL);
-    ps_store_release(&vp->attached, 0);
-    if (!ps_queue_seems_empty(&vp->queue))
+    ps_store_release(vp_attached(vp), 0);
+    if (!ps_queue_seems_empty(vp_queue(vp)))
         idle_notify(NULL);
 }
 
@@ -146,7 +146,7 @@ int psthread_detach_self(void)
     struct vp *vp = ps_vp();
     if (!vp)
         return 0;
-    if (vp->run.current != &vp->run.root || vp == ps_life.starter)
+    if (vp_run(vp)->current != &vp_run(vp)->root || vp == ps_life.starter)
         return EPERM;
     life_detach_root(vp, true);
     pthread_setspecific(ps_life.root_key, NULL);

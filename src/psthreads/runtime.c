@@ -3,6 +3,7 @@
  * The library starts at the first call that needs it. Workers start when they are first woken (idle.c): a program that
  * uses two threads on a large machine has one worker. */
 #include "life.h"
+#include "run.h"
 
 #include "above.h"
 #include "check.h"
@@ -204,15 +205,15 @@ static void before_fork(void)
     pthread_mutex_lock(&ps_life.start_lock);
     forks_on = ps_vp();
     if (forks_on) {
-        was_held = forks_on->run.held;
-        forks_on->run.held = true;
+        was_held = vp_run(forks_on)->held;
+        vp_run(forks_on)->held = true;
     }
     uth_tls_before_fork();
 }
 static void has_forked(void)
 {
     if (forks_on)
-        forks_on->run.held = was_held;
+        vp_run(forks_on)->held = was_held;
     forks_on = NULL;
 }
 static void after_fork_in_parent(void)

@@ -103,13 +103,13 @@ struct vp_worker {
     bool by_watchdog;            /* the watchdog has started its kernel thread; written before that begins */
 };
 /* The whole is in vp.h. */
-struct vp_worker *vp_worker(struct vp *vp);
+struct vp_worker *vp_worker(const struct vp *vp);
 
 /* In a vp's `attached`: a kernel thread carries it; OURS: one of the library's in a guest's slot. A slot is claimed as
  * one or the other, so that no thread ever takes a spare for a root. */
 enum { PS_ATTACHED = 1, PS_ATTACHED_OURS };
 /* The whole is in vp.h. */
-_Atomic uint32_t *vp_attached(struct vp *vp);
+_Atomic uint32_t *vp_attached(const struct vp *vp);
 
 int vp_start_worker(struct vp *vp);
 void *vp_worker_main(void *arg);

@@ -88,6 +88,8 @@ bool ps_yield(void);
 /* Whether the root of the caller's vp is ready, and was stuck behind a thread here before. */
 bool ps_root_wanted(void);
 
+_Atomic uint32_t *vp_root_first(const struct vp *vp); /* in place (vp.h) */
+
 /* self, which runs on vp and is not bound to it, goes back to its queue, and the vp's own root runs; false: that is
  * not ready. */
 bool vp_give_way_to_root(struct vp *vp, struct psthread *self);

@@ -14,6 +14,7 @@
 #include "promote.h"
 #include "quota_park.h"
 #include "runtime.h"
+#include "taken.h"
 #include "team.h"
 #include "tls.h"
 #include "victims.h"

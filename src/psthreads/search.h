@@ -2,21 +2,10 @@
 #ifndef PS_SEARCH_H
 #define PS_SEARCH_H
 
-#include "handoff.h"
-#include "taken.h"
-#include "visit.h"
-#include "vp.h"
 #include "work.h"
 
-/* What is at hand, which a loop takes before it searches. */
-static inline struct ps_work vp_at_hand(struct vp *vp)
-{
-    /* A spare asks first whether it is needed, a deaf vp whether it is to hear. A worker that was just started is
-     * counted as searching already. The handoff slot is open where vp_offer has found nothing at hand just now. */
-    if (PS_UNLIKELY(vp->run.spare_or_deaf) || vp->searching || ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
-        return PS_NO_WORK;
-    return vp_take_own(vp);
-}
+struct vp;
+
 /* Waits for work, where nothing is at hand; none only when the vp is to end. */
 struct ps_work vp_find_work(struct vp *vp);
 

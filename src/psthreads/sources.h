@@ -40,6 +40,8 @@ enum ps_source {
 #define PS_EVERYWHERE (PS_OWN | PS_IN_HANDOFF | PS_ELSEWHERE)
 
 /* PS_IN_OTHERS. closed_too: also queues that are closed (serial_predictor.h), a peek before the taking. */
+/* What only vp may run and that is ready, in place (vp.h). */
+_Atomic(struct psthread *) *vp_pinned(const struct vp *vp);
 struct ps_work vp_visit_others(struct vp *vp, enum ps_visit visit, bool closed_too);
 struct ps_work vp_steal_round(struct vp *vp, bool closed_too);
 

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "apart.h"
 #include "atomic.h"
 #include "current.h"
+#include "promote.h"
+#include "run.h"
 #include "standby.h"
-#include "vp.h"
 #include "watchdog.h"
 
 #define ASK_TIMEOUT_NS UINT64_C(2000000000)
@@ -27,7 +29,7 @@ void starter_prepare(void) { watchdog_be_there(); }
 
 bool starter_is_changed(const struct vp *here)
 {
-    return here->run.alone_for || here->apart.what || ps_load_relaxed(&here->outer.changed);
+    return vp_run(here)->alone_for || vp_apart(here)->what || ps_load_relaxed(&vp_outer(here)->changed);
 }
 
 /* --- the asker --- */

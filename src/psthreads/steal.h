@@ -34,7 +34,7 @@ struct vp;
  * processor and the topology's levels but its last. */
 #define PS_STEAL_LEVELS 9
 
-/* A vp's: whom it robs. The vp alone uses it where nothing else is said. */
+/* A vp's: its victims. The vp alone uses it where nothing else is said. */
 struct ps_thief {
     /* [num_vps - 1] regular vps in visiting order; NULL: all, cyclically from its own. Written once (release). */
     _Atomic(const uint16_t *) victims;
@@ -46,7 +46,7 @@ struct ps_thief {
     _Atomic uint64_t thefts[PS_STEAL_LEVELS + 1];
 };
 /* The whole is in vp.h. */
-struct ps_thief *vp_thief(struct vp *vp);
+struct ps_thief *vp_thief(const struct vp *vp);
 
 /* Equal groups: sizes group_size[0..num_levels-1], innermost first; 0 is passed over.
  * order_out gets the num_vps - 1 others in visiting order; returns how many that is. ends_out gets, for each of

@@ -1,6 +1,7 @@
 /* Stopping the library: its kernel threads for a while (ps_quiesce), all of it (psthread_finalize), and the end of a
  * process whose initial thread has ended. */
 #include "life.h"
+#include "run.h"
 
 #include "check.h"
 #include "current.h"
@@ -18,7 +19,6 @@
 #include "thread.h"
 #include "timer.h"
 #include "uth.h"
-#include "vp.h"
 #include "watchdog.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static void wake_stand_ins(void)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = ps_rt.num_vps; id < slots; id++)
-        if (ps_load_acquire(&ps_vp_at(id)->attached) == PS_ATTACHED_OURS)
+        if (ps_load_acquire(vp_attached(ps_vp_at(id))) == PS_ATTACHED_OURS)
             idle_wake_this(ps_vp_at(id));
 }
 
@@ -44,14 +44,14 @@ static void stop_workers(void)
         struct vp *vp = ps_vp_at(id);
         idle_wake_this(vp); /* one that was never started is refused from now on */
         uint32_t state;
-        while ((state = ps_load_acquire(&vp->worker.started)) == PS_WORKER_NONE || state == PS_WORKER_STARTING)
+        while ((state = ps_load_acquire(&vp_worker(vp)->started)) == PS_WORKER_NONE || state == PS_WORKER_STARTING)
             os_yield(); /* another thread has taken its bit just now */
         if (state != PS_WORKER_RUNS)
             continue;
-        if (ps_load_relaxed(&vp->worker.by_standby) == PS_STANDBY_NONE)
-            os_thread_join(vp->worker.kernel_thread);
+        if (ps_load_relaxed(&vp_worker(vp)->by_standby) == PS_STANDBY_NONE)
+            os_thread_join(vp_worker(vp)->kernel_thread);
         else
-            while (ps_load_acquire(&vp->worker.by_standby) != PS_STANDBY_THROUGH)
+            while (ps_load_acquire(&vp_worker(vp)->by_standby) != PS_STANDBY_THROUGH)
                 os_yield();
         life_forget_worker();
     }
@@ -68,8 +68,8 @@ static void restart_workers(void)
 {
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
-        ps_store_relaxed(&vp->worker.started, PS_WORKER_NONE);
-        vp->searching = false;
+        ps_store_relaxed(&vp_worker(vp)->started, PS_WORKER_NONE);
+        idle_forget_search(vp);
     }
     quota_park_restart();
     ps_store_seq(&ps_rt.stopping, 0);
@@ -88,15 +88,15 @@ void ps_quiesce(void)
     if (!life_other_roots(vp)) {
         stop_workers();
         restart_workers();
-        ps_store_relaxed(&vp->outer.changed, false); /* all that will be started begins with what it has now */
+        ps_store_relaxed(&vp_outer(vp)->changed, false); /* all that will be started begins with what it has now */
         if (ps_alone_count() > 0)
             starter_prepare();
     }
     ps_store_seq(&ps_rt.quiescing, 0);
     pthread_mutex_unlock(&ps_life.start_lock);
-    uth_cache_trim(&vp->run.stacks, 0);
-    uth_tls_drain(&vp->run.blocks);
-    if (vp->run.tls == NULL) /* the kernel thread's own thread pointer */
+    uth_cache_trim(&vp_run(vp)->stacks, 0);
+    uth_tls_drain(&vp_run(vp)->blocks);
+    if (vp_run(vp)->tls == NULL) /* the kernel thread's own thread pointer */
         uth_tls_trim();
 }
 
@@ -120,13 +120,13 @@ static bool all_ended(void)
 void ps_wait_for_all(struct vp *vp)
 {
     if (sum(offsetof(struct ps_thread_counts, made)) == sum(offsetof(struct ps_thread_counts, submitted)))
-        family_wait_and_sweep(vp->run.current); /* no thread is left that was not submitted: it blocks properly */
+        family_wait_and_sweep(vp_run(vp)->current); /* no thread is left that was not submitted: it blocks properly */
     for (int64_t pause_ns = LIFE_FIRST_PAUSE_NS; !all_ended();) { /* threads whose parents did not wait for them */
         if (ps_yield()) {
             pause_ns = LIFE_FIRST_PAUSE_NS;
             continue;
         }
-        os_park(&vp->wake_word, 0, pause_ns);
+        os_park(vp_wake_word(vp), 0, pause_ns);
         pause_ns = pause_ns < LIFE_LONGEST_PAUSE_NS ? pause_ns * 2 : pause_ns;
     }
 }
@@ -136,7 +136,7 @@ int psthread_finalize(void)
     if (!ps_load_acquire(&ps_life.started))
         return EPERM;
     struct vp *vp = ps_vp_attach(); /* the library may have been started by a call that needs no thread */
-    if ((ps_life.starter ? vp != ps_life.starter : vp->run.id != 0) || vp->run.current != &vp->run.root)
+    if ((ps_life.starter ? vp != ps_life.starter : vp_run(vp)->id != 0) || vp_run(vp)->current != &vp_run(vp)->root)
         return EPERM;
     ps_wait_for_all(vp);
     while (ps_load_acquire(&ps_watchdog.spares) > ps_load_acquire(&ps_watchdog.standing) || ps_alone_count() > 0)

@@ -24,9 +24,9 @@
 
 #include "bind.h"
 #include "current.h"
+#include "run.h"
 #include "runtime.h"
 #include "uth.h"
-#include "vp.h"
 #include "vp_tls.h"
 #include "work.h"
 
@@ -38,11 +38,11 @@ static inline void vp_arrived(struct vp *vp, struct uth *self)
 {
     if (VP_CARRY_ANEW)
         vp_carry(vp);
-    struct uth *left = vp->run.left_uth;
-    bool dead = vp->run.left_dies;
+    struct uth *left = vp_run(vp)->left_uth;
+    bool dead = vp_run(vp)->left_dies;
     uth_switched(left, self);
     if (dead)
-        uth_put(&vp->run.stacks, left);
+        uth_put(&vp_run(vp)->stacks, left);
 }
 
 /* The thread pointer changes before the stack does: what is addressed by it on the other side then need not wait for it
@@ -53,10 +53,10 @@ static inline void vp_arrived(struct vp *vp, struct uth *self)
  * visitor's vp for its own. */
 static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying)
 {
-    vp->run.left_uth = from;
-    vp->run.left_dies = dying;
-    vp->run.uth = to;
-    from->tls = vp->run.tls;
+    vp_run(vp)->left_uth = from;
+    vp_run(vp)->left_dies = dying;
+    vp_run(vp)->uth = to;
+    from->tls = vp_run(vp)->tls;
     if (PS_UNLIKELY(!uth_claim(to)))
         uth_await_visitor(to);
     if (ps_tls_on())
@@ -78,30 +78,30 @@ static PS_ALWAYS_INLINE struct uth *vp_swapped(struct vp *vp)
 {
     if (VP_CARRY_ANEW)
         vp_carry(vp);
-    struct uth *left = vp->run.left_uth;
-    bool dead = vp->run.left_dies;
+    struct uth *left = vp_run(vp)->left_uth;
+    bool dead = vp_run(vp)->left_dies;
     ps_store_release(&left->running, 0);
     if (PS_UNLIKELY(dead))
         return vp_bury_left(vp, left);
-    struct uth *here = vp->run.uth;
+    struct uth *here = vp_run(vp)->uth;
     vp_set_errno(vp, here->error);
     return here;
 }
 static PS_ALWAYS_INLINE struct uth *vp_swap(struct vp *vp, struct uth *from, struct uth *to)
 {
-    vp->run.left_uth = from;
-    vp->run.left_dies = false;
-    vp->run.uth = to;
-    from->tls = vp->run.tls;
+    vp_run(vp)->left_uth = from;
+    vp_run(vp)->left_dies = false;
+    vp_run(vp)->uth = to;
+    from->tls = vp_run(vp)->tls;
     from->error = vp_errno(vp);
     if (san_any())
         return vp_swap_told(vp, from, to);
     if (PS_UNLIKELY(!uth_claim(to)))
         return vp_swap_claimed(vp, from, to);
-    if (ps_tls_on() && to->tls != vp->run.tls) {
-        if (PS_UNLIKELY(!to->tls || !uth_tls_enter_again(to->tls, vp, ps_load_relaxed(&vp->run.tid))))
+    if (ps_tls_on() && to->tls != vp_run(vp)->tls) {
+        if (PS_UNLIKELY(!to->tls || !uth_tls_enter_again(to->tls, vp, ps_load_relaxed(&vp_run(vp)->tid))))
             return vp_swap_claimed(vp, from, to);
-        vp->run.tls = to->tls;
+        vp_run(vp)->tls = to->tls;
     }
     return vp_swapped(cpu_switch(&from->ctx, &to->ctx, vp));
 }
@@ -118,7 +118,7 @@ static inline void vp_enter_thread(struct vp *vp, struct psthread *t)
 {
     PS_ASSERT(!t->uth->vp || t->uth->vp == vp);
     t->vp = vp;
-    vp->run.current = t;
+    vp_run(vp)->current = t;
     vp_tick(vp);
 }
 
@@ -150,7 +150,7 @@ static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self
 {
     struct psthread *t = ps_work_thread(w);
     int error = vp_errno(vp);
-    PS_ASSERT(self->uth == vp->run.uth);
+    PS_ASSERT(self->uth == vp_run(vp)->uth);
     if (PS_LIKELY(t && t->uth && uth_saved_soon(t->uth))) {
         vp = may_be_bound ? vp_resume(vp, self->uth, t, false) : vp_resume_here(vp, self->uth, t, false);
     } else {
@@ -171,11 +171,11 @@ void vp_leave_bound(struct vp *vp, struct psthread *self);
 /* t, which has no context so far, begins on the uth that vp runs: the caller calls its function next. */
 static inline void vp_begins(struct vp *vp, struct psthread *t)
 {
-    t->uth = vp->run.uth;
+    t->uth = vp_run(vp)->uth;
     t->uth->name[0] = '\0';
     t->vp = vp;
     ps_store_relaxed(&t->state, PS_RUNNING);
-    vp->run.current = t;
+    vp_run(vp)->current = t;
     vp_tick(vp);
     vp_follow(vp, t);
 }

@@ -10,7 +10,7 @@
 void vp_hand_back(struct vp *vp, struct psthread *t, struct vp *to)
 {
     if (PS_UNLIKELY(t->uth && t->uth->vp))
-        ps_store_seq(&vp->pinned, t);
+        ps_store_seq(vp_pinned(vp), t);
     else
         vp_enqueue(to, &t->item, PS_BACK);
 }
@@ -42,6 +42,6 @@ static bool is_program_code(struct ps_work w)
 
 PS_NOINLINE void vp_hear_for(struct vp *vp, struct ps_work w)
 {
-    if (vp->run.is_deaf && is_program_code(w))
+    if (vp_run(vp)->is_deaf && is_program_code(w))
         vp_hear(vp);
 }

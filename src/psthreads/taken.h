@@ -4,7 +4,7 @@
 #ifndef PS_TAKEN_H
 #define PS_TAKEN_H
 
-#include "vp.h"
+#include "run.h"
 #include "work.h"
 
 /* A signal for the process goes to any kernel thread that does not block it. Where threads have kernel threads of their
@@ -16,10 +16,10 @@
  * calls vp_hear. */
 static inline void vp_hear(struct vp *vp)
 {
-    if (!vp->run.is_deaf)
+    if (!vp_run(vp)->is_deaf)
         return;
-    vp->run.is_deaf = false;
-    os_set_signal_mask(vp->run.deaf_mask);
+    vp_run(vp)->is_deaf = false;
+    os_set_signal_mask(vp_run(vp)->deaf_mask);
 }
 /* vp is about to run w: hears, or stays deaf. */
 void vp_hear_for(struct vp *vp, struct ps_work w);

@@ -59,7 +59,6 @@
 #include "taken.h"
 #include "team_member.h"
 #include "uncover.h"
-#include "vp.h"
 #include "watchdog.h"
 
 /* A member whose end is counted from here on keeps a pending reference. Caller: its own reference, or a pending one,
@@ -119,7 +118,7 @@ static void leave_for(struct ps_team *team, struct uth_tls *before)
  * lent and come back while the core is told. A lent member has had a stack of its own, so m is made anew each time. */
 static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
 {
-    struct uth_tls *before = ps_vp()->run.tls;
+    struct uth_tls *before = vp_run(ps_vp())->tls;
     if (!ps_member_take_done(team, m))
         return;
     do {
@@ -128,7 +127,7 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
             vp_go_below(vp, before);
         ps_member_become(vp, m, team->parent, extra_flags);
         if (ps_tls_on()) {
-            ps_member_enter_tls(vp, m, vp->run.tls);
+            ps_member_enter_tls(vp, m, vp_run(vp)->tls);
             vp_hear(ps_vp());
         }
         ps_member_call(m, team->ops->assist);
@@ -153,7 +152,7 @@ static void last_look_of_parent(struct ps_team *team)
 /* The vp goes on with something else, after it has offered itself. */
 static void withdraw_offer(struct vp *vp)
 {
-    if (ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
+    if (ps_load_relaxed(vp_handoff(vp)) != HANDOFF_BUSY)
         ps_handoff_close(vp, vp);
 }
 
@@ -175,7 +174,7 @@ static PS_NORETURN void wait_on_own_stack(void)
 PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct ps_member *last, unsigned refs)
 {
     struct vp *vp = ps_vp();
-    struct psthread *current = vp->run.current;
+    struct psthread *current = vp_run(vp)->current;
     unsigned inherited = team->parent->flags & PS_T_ROOT;
     withdraw_offer(vp);
     if (last && last->id == 0)
@@ -189,7 +188,7 @@ PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct 
             ps_ready(parent, PS_FRONT);
         wait_on_own_stack();
     }
-    vp->run.current = current;
+    vp_run(vp)->current = current;
     if (!current) /* the vp's loop is next: as ps_team_run */
         vp_offer(vp);
     return drop_pending(team, refs);
@@ -233,7 +232,7 @@ void *ps_member_late_main(void *arg)
 {
     struct ps_member *m = arg;
     if (ps_tls_on())
-        ps_member_enter_tls(ps_vp(), m, ps_vp()->run.tls);
+        ps_member_enter_tls(ps_vp(), m, vp_run(ps_vp())->tls);
     ps_member_call_floating(m, m->team->ops->body);
     end_as_thread(m);
     return NULL;
@@ -245,7 +244,7 @@ void *ps_member_late_main(void *arg)
 static bool is_first(const struct ps_team *team)
 {
     const struct vp *vp = ps_vp();
-    const struct psthread *self = vp ? vp->run.current : NULL;
+    const struct psthread *self = vp ? vp_run(vp)->current : NULL;
     return self && self->flags & PS_T_MEMBER && self == &ps_team_member((struct ps_team *)team, 0)->thread;
 }
 
@@ -274,7 +273,7 @@ static void *assist_main(void *arg)
 {
     struct ps_member *m = arg;
     if (ps_tls_on())
-        ps_member_enter_tls(ps_vp(), m, ps_vp()->run.tls);
+        ps_member_enter_tls(ps_vp(), m, vp_run(ps_vp())->tls);
     return look_and_end(m);
 }
 
@@ -340,9 +339,9 @@ static void *first_main(void *arg)
     struct uth_tls *tls = team->parent_tls;
     struct vp *vp = ps_vp();
     if (!tls) {
-        vp->run.uth->vp = vp; /* the root's storage is this kernel thread's */
+        vp_run(vp)->uth->vp = vp; /* the root's storage is this kernel thread's */
         team->ops->assist(m);
-        vp->run.uth->vp = NULL;
+        vp_run(vp)->uth->vp = NULL;
         give_first_back(team);
         return NULL;
     }
@@ -367,12 +366,12 @@ static bool stands_above_parent(const struct ps_team *team, const struct ps_memb
 static bool is_own_storage(const struct uth_tls *tls)
 {
     const struct vp *alone = tls ? ps_load_acquire(&tls->alone) : NULL;
-    return alone && alone->run.own_tls == tls;
+    return alone && vp_run(alone)->own_tls == tls;
 }
 
 bool ps_team_first_is_below(struct vp *vp)
 {
-    struct psthread *self = vp->run.current;
+    struct psthread *self = vp_run(vp)->current;
     if (!self || !(self->flags & PS_T_MEMBER) || san_any())
         return false;
     const struct ps_member *m = PS_CONTAINER_OF(self, struct ps_member, thread);
@@ -385,9 +384,9 @@ bool ps_team_first_is_below(struct vp *vp)
 
 void ps_team_lend_first(struct vp *vp)
 {
-    struct ps_team *team = PS_CONTAINER_OF(vp->run.current, struct ps_member, thread)->team;
+    struct ps_team *team = PS_CONTAINER_OF(vp_run(vp)->current, struct ps_member, thread)->team;
     struct ps_member *first = ps_team_member(team, 0);
-    struct vp *from = team->parent_tls ? vp->alone.came_from : vp->alone.home;
+    struct vp *from = team->parent_tls ? vp_alone(vp)->came_from : vp_alone(vp)->home;
     ps_member_set(first, team->parent, 0);
     first->thread.uth = NULL;
     first->thread.vp = from;
@@ -396,12 +395,12 @@ void ps_team_lend_first(struct vp *vp)
         ps_store_seq(&team->parent_tls->below, NULL);
     ps_store_release(&team->lent_below, PS_TEAM_LENT_BELOW);
     if (team->parent_tls) {
-        if (!ps_load_relaxed(&from->attached) || from->run.alone_for)
+        if (!ps_load_relaxed(vp_attached(from)) || vp_run(from)->alone_for)
             from = ps_vp_at(0);
         vp_enqueue(from, &first->thread.item, PS_FRONT);
         return;
     }
-    ps_store_seq(&from->pinned, &first->thread);
+    ps_store_seq(vp_pinned(from), &first->thread);
     idle_wake_this(from);
     watchdog_arm_for_root();
 }
@@ -409,6 +408,7 @@ void ps_team_lend_first(struct vp *vp)
 void ps_team_call_first(struct ps_team *team)
 {
     struct vp *vp = ps_vp();
-    if (vp && vp->run.current && vp->run.current->parent == team->parent && ps_team_first_is_below(vp) && ps_promote())
+    if (vp && vp_run(vp)->current && vp_run(vp)->current->parent == team->parent && ps_team_first_is_below(vp) &&
+        ps_promote())
         ps_team_lend_first(ps_vp());
 }

@@ -8,19 +8,19 @@
 #include "floats.h"
 #include "own_stack.h"
 #include "promote.h"
+#include "run.h"
 #include "switch.h"
 #include "team.h"
 #include "uth.h"
-#include "vp.h"
 #include "vp_tls.h"
 
 static PS_ALWAYS_INLINE void ps_member_become(struct vp *vp, struct ps_member *m, const struct psthread *parent,
                                               unsigned extra_flags)
 {
     ps_member_set(m, parent, extra_flags);
-    m->thread.uth = vp->run.uth;
+    m->thread.uth = vp_run(vp)->uth;
     m->thread.vp = vp;
-    vp->run.current = &m->thread;
+    vp_run(vp)->current = &m->thread;
     vp_tick(vp);
     vp_follow(vp, &m->thread);
 }
@@ -40,7 +40,7 @@ static inline void ps_member_leave_at_hand(struct uth_tls *tls)
 static inline void ps_member_enter_tls(struct vp *vp, struct ps_member *m, struct uth_tls *before)
 {
     struct uth_tls *tls = m->tls;
-    if (PS_UNLIKELY(!tls || uth_tls_stack_differs(tls, vp->run.uth->stack) || ps_load_relaxed(&tls->alone))) {
+    if (PS_UNLIKELY(!tls || uth_tls_stack_differs(tls, vp_run(vp)->uth->stack) || ps_load_relaxed(&tls->alone))) {
         ps_member_enter_slowly(vp, m, before);
         return;
     }

@@ -6,10 +6,10 @@
 #include "directed.h"
 #include "promote.h"
 #include "race.h"
+#include "run.h"
 #include "runtime.h"
 #include "standby.h"
 #include "team.h"
-#include "vp.h"
 #include "watchdog.h"
 #include "watchdog_sample.h"
 
@@ -51,9 +51,9 @@ void uncover_reset(void)
 
 static bool may_move(struct vp *vp, void *frame)
 {
-    struct psthread *self = vp ? vp->run.current : NULL;
-    struct uth *stack = vp ? vp->run.uth : NULL;
-    return self && vp->run.tls && !vp->run.held && self->uth == stack && !(self->flags & PS_T_NOSTACK) &&
+    struct psthread *self = vp ? vp_run(vp)->current : NULL;
+    struct uth *stack = vp ? vp_run(vp)->uth : NULL;
+    return self && vp_run(vp)->tls && !vp_run(vp)->held && self->uth == stack && !(self->flags & PS_T_NOSTACK) &&
            ps_load_acquire(&answer.word) == ASKED && ps_team_first_is_below(vp) &&
            os_interrupted_program(frame, stack->stack, stack->stack ? stack->stack_bytes : SIZE_MAX);
 }
@@ -64,14 +64,14 @@ static bool uncover(void *frame)
         return false;
     struct vp *vp = vp_in_own_block() ? ps_vp() : NULL;
     bool wants = may_move(vp, frame);
-    struct vp *to = wants ? ps_carrier_of(vp->run.tls, &carrier) : NULL;
+    struct vp *to = wants ? ps_carrier_of(vp_run(vp)->tls, &carrier) : NULL;
     ps_answer(&answer, !wants ? REFUSED : to ? MOVES : WANTS, !to);
     if (!to)
         return false;
     bool moves = vp != to;
     if (moves) {
         directed_leaves(frame);
-        ps_move_alone(vp, vp->run.current, to);
+        ps_move_alone(vp, vp_run(vp)->current, to);
         directed_is_back(frame);
     }
     ps_team_lend_first(to);
@@ -83,7 +83,7 @@ static bool uncover(void *frame)
 static uint32_t ask(struct vp *vp)
 {
     ps_store_release(&answer.word, ASKED);
-    if (os_interrupt(ps_load_relaxed(&vp->run.tid), uncover) != 0)
+    if (os_interrupt(ps_load_relaxed(&vp_run(vp)->tid), uncover) != 0)
         return REFUSED;
     os_park(&answer.word, ASKED, ANSWER_NS);
     uint32_t word = ASKED;
@@ -135,7 +135,7 @@ void uncover_look(const struct watchdog_sample *s)
             still[id].ticks = at->ticks;
             still[id].since_ns = s->now_ns;
         } else if (s->now_ns - still[id].since_ns >= (uint64_t)WATCHDOG_STALL_NS) {
-            struct psthread *volatile *runs = &at->vp->run.current; /* the handler looks again */
+            struct psthread *volatile *runs = &vp_run(at->vp)->current; /* the handler looks again */
             still[id].since_ns = s->now_ns;
             if (*runs)
                 see_to(at->vp);

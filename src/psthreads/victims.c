@@ -3,9 +3,9 @@
 
 #include "os.h"
 #include "psthread.h"
+#include "run.h"
 #include "runtime.h"
 #include "steal.h"
-#include "vp.h"
 
 #include <errno.h>
 #include <string.h>
@@ -63,12 +63,12 @@ void ps_prepare_victims(void)
     for (unsigned id = 0; id < n; id++) {
         uint16_t *order = orders + (size_t)id * n;
         if (num_levels)
-            ps_steal_order(id, n, group_size, num_levels, order, ps_vp_at(id)->thief.victims_end);
+            ps_steal_order(id, n, group_size, num_levels, order, vp_thief(ps_vp_at(id))->victims_end);
         else if (have_topo)
-            ps_steal_order_topology(id, n, &topo, order, ps_vp_at(id)->thief.victims_end);
+            ps_steal_order_topology(id, n, &topo, order, vp_thief(ps_vp_at(id))->victims_end);
         else
             break;
-        ps_store_release(&ps_vp_at(id)->thief.victims, order);
+        ps_store_release(&vp_thief(ps_vp_at(id))->victims, order);
     }
     if (num_levels || have_topo)
         name_levels(&topo);

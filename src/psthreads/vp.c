@@ -6,10 +6,16 @@
 #include "above.h"
 #include "current.h"
 #include "exit.h"
+#include "handoff.h"
+#include "idle.h"
 #include "os.h"
 #include "promote.h"
+#include "quota_park.h"
+#include "root_fairness.h"
 #include "runtime.h"
 #include "sched.h"
+#include "sources.h"
+#include "watchdog.h"
 
 /* Its name is the entity contract's (ee.h), which reads it, and run.current behind it, in place. */
 __thread struct vp *ee_here __attribute__((tls_model("initial-exec")));
@@ -82,12 +88,23 @@ struct ps_exits *ps_exits(void) { return vp_exits(ps_vp_attach()); }
 
 /* --- the parts of a vp, for files that do not see the whole --- */
 
-struct ps_thief *vp_thief(struct vp *vp) { return &vp->thief; }
-struct ps_root_spread *vp_root_spread(struct vp *vp) { return &vp->spread; }
-struct vp_apart *vp_apart(struct vp *vp) { return &vp->apart; }
-struct vp_directed *vp_directed(struct vp *vp) { return &vp->directed; }
-struct vp_alone *vp_alone(struct vp *vp) { return &vp->alone; }
-struct vp_outer *vp_outer(const struct vp *vp) { return (struct vp_outer *)&vp->outer; }
-struct vp_forked *vp_forked(struct vp *vp) { return &vp->forked; }
-struct vp_worker *vp_worker(struct vp *vp) { return &vp->worker; }
-_Atomic uint32_t *vp_attached(struct vp *vp) { return &vp->attached; }
+/* Whose part is written is not what the pointer says. */
+static struct vp *whole(const struct vp *vp) { return (struct vp *)(uintptr_t)vp; }
+
+struct ps_thief *vp_thief(const struct vp *vp) { return &whole(vp)->thief; }
+struct ps_root_spread *vp_root_spread(const struct vp *vp) { return &whole(vp)->spread; }
+struct vp_apart *vp_apart(const struct vp *vp) { return &whole(vp)->apart; }
+struct vp_directed *vp_directed(const struct vp *vp) { return &whole(vp)->directed; }
+struct vp_alone *vp_alone(const struct vp *vp) { return &whole(vp)->alone; }
+struct vp_outer *vp_outer(const struct vp *vp) { return &whole(vp)->outer; }
+struct vp_forked *vp_forked(const struct vp *vp) { return &whole(vp)->forked; }
+struct vp_worker *vp_worker(const struct vp *vp) { return &whole(vp)->worker; }
+_Atomic uint32_t *vp_attached(const struct vp *vp) { return &whole(vp)->attached; }
+struct ps_queue *vp_queue(const struct vp *vp) { return &whole(vp)->queue; }
+_Atomic uint64_t *vp_handoff(const struct vp *vp) { return &whole(vp)->handoff; }
+_Atomic(struct psthread *) *vp_pinned(const struct vp *vp) { return &whole(vp)->pinned; }
+_Atomic uint32_t *vp_turn(const struct vp *vp) { return &whole(vp)->turn; }
+_Atomic uint32_t *vp_rest(const struct vp *vp) { return &whole(vp)->rest; }
+_Atomic uint32_t *vp_wake_word(const struct vp *vp) { return &whole(vp)->wake_word; }
+_Atomic uint32_t *vp_root_first(const struct vp *vp) { return &whole(vp)->root_first; }
+uintptr_t *vp_detour(const struct vp *vp) { return &whole(vp)->detour_from; }

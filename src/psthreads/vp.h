@@ -5,10 +5,10 @@
  * each further kernel thread that uses the library, recycled when it ends. Slots are never freed before
  * psthread_finalize, so that a pointer to a vp may be looked through at any time.
  *
- * A vp consists of parts. Each part belongs to one file or two, and is declared in the header of these, which says who
- * writes its fields. This header is for the files whose inlined code reaches several parts, and for those that make,
- * end and fork whole vps. Other files take what runs on a vp from run.h, and their own part by a function that is
- * declared beside it (vp.c has these): such a call is a few instructions more, so no path that is hot uses it.
+ * A vp consists of parts. Each part belongs to one file or two, and is declared in the header of these, with the
+ * writer of each field. This header is for the files whose inlined code reaches several parts, and for those that make,
+ * end and fork whole vps. Other files take what runs on a vp from run.h. They take their own part by a function that is
+ * declared beside it (vp.c has these). Such a call is a few instructions more, so no path that is hot uses it.
  *
  * What is done with a vp stands in headers of its own:
  *   without its parts    current.h (which one is it?), sources.h (work is put there), idle.h (it is woken), sched.h

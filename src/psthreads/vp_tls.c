@@ -10,15 +10,15 @@
 /* In a block that vp left last `ee_here` is still vp. */
 PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
 {
-    if (tls == vp->run.tls)
+    if (tls == vp_run(vp)->tls)
         return;
     if (!tls) {
         vp_leave_tls_here(vp);
         return;
     }
-    vp->run.tls = tls;
-    if (PS_UNLIKELY(!uth_tls_enter_again(tls, vp, ps_load_relaxed(&vp->run.tid)))) {
-        uth_tls_enter(tls, vp, ps_load_relaxed(&vp->run.tid));
+    vp_run(vp)->tls = tls;
+    if (PS_UNLIKELY(!uth_tls_enter_again(tls, vp, ps_load_relaxed(&vp_run(vp)->tid)))) {
+        uth_tls_enter(tls, vp, ps_load_relaxed(&vp_run(vp)->tid));
         vp_carry_now(vp);
     }
 }
@@ -31,8 +31,8 @@ static void *to_own_pointer(void)
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
         const struct vp *vp = ps_vp_at(id);
-        if (vp && ps_load_acquire(&vp->attached) && ps_load_relaxed(&vp->run.tid) == tid)
-            cpu_set_tp(vp->run.own_tp);
+        if (vp && ps_load_acquire(vp_attached(vp)) && ps_load_relaxed(&vp_run(vp)->tid) == tid)
+            cpu_set_tp(vp_run(vp)->own_tp);
     }
     return before;
 }
@@ -43,7 +43,7 @@ void vp_prepare_tls(void) { os_library_signal_between(to_own_pointer, cpu_set_tp
 static inline void hold(struct vp *vp, bool held)
 {
     __asm__ volatile("" ::: "memory");
-    vp->run.held = held;
+    vp_run(vp)->held = held;
     __asm__ volatile("" ::: "memory");
 }
 
@@ -59,10 +59,10 @@ struct uth_tls *vp_new_tls(struct vp *vp)
 {
     static _Atomic uint32_t said;
     hold(vp, true);
-    struct uth_tls *tls = uth_tls_get(&vp->run.blocks);
+    struct uth_tls *tls = uth_tls_get(&vp_run(vp)->blocks);
     hold(vp, false);
     if (PS_LIKELY(tls != NULL))
-        uth_tls_set_stack(tls, vp->run.uth->stack, vp->run.uth->stack_bytes);
+        uth_tls_set_stack(tls, vp_run(vp)->uth->stack, vp_run(vp)->uth->stack_bytes);
     else if (!ps_xchg_acq_rel(&said, 1))
         ps_warn("no memory for a thread's own thread-local storage: it uses its kernel thread's, and regions have one "
                 "thread from now on");
@@ -72,7 +72,7 @@ struct uth_tls *vp_new_tls(struct vp *vp)
 /* The block is put on the kernel thread's own thread pointer: it may start a kernel thread, and wait for its end. */
 static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
 {
-    struct uth_tls *here = vp->run.tls;
+    struct uth_tls *here = vp_run(vp)->tls;
     vp_enter_tls(vp, NULL);
     hold(vp, true);
     uth_tls_put(tls);
@@ -83,7 +83,7 @@ static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
 void ps_call_outside_block(void (*fn)(void *arg), void *arg)
 {
     struct vp *vp = ps_vp();
-    struct uth_tls *here = vp->run.tls;
+    struct uth_tls *here = vp_run(vp)->tls;
     vp_enter_tls(vp, NULL);
     hold(vp, true);
     fn(arg);
@@ -96,12 +96,12 @@ void ps_call_outside_block(void (*fn)(void *arg), void *arg)
 PS_NOINLINE struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls)
 {
     struct vp *alone = ps_load_seq(&tls->alone);
-    if (!alone || alone == vp || alone->run.own_tls == tls) {
+    if (!alone || alone == vp || vp_run(alone)->own_tls == tls) {
         vp_enter_tls(vp, tls);
         return vp;
     }
     vp_enter_tls(vp, NULL);
-    vp->run.current = self;
+    vp_run(vp)->current = self;
     self->vp = vp;
     ps_move_alone(vp, self, alone);
     return ps_vp();
@@ -109,7 +109,7 @@ PS_NOINLINE struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, s
 
 struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *next)
 {
-    struct uth_tls *tls = vp->run.tls;
+    struct uth_tls *tls = vp_run(vp)->tls;
     if (tls) {
         uth_tls_end(tls);
         ps_go_home(next);
@@ -123,12 +123,12 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
         return vp;
     if (PS_UNLIKELY(ps_load_relaxed(&tls->alone) != NULL) && !ps_retire_alone(tls))
         return vp;
-    if (PS_UNLIKELY(!uth_tls_keep(&vp->run.blocks, tls)))
+    if (PS_UNLIKELY(!uth_tls_keep(&vp_run(vp)->blocks, tls)))
         put_block(vp, tls);
     return vp;
 }
 
-struct vp *vp_end_tls(struct vp *vp) { return vp->run.tls ? vp_end_tls_for(vp, NULL, NULL) : vp; }
+struct vp *vp_end_tls(struct vp *vp) { return vp_run(vp)->tls ? vp_end_tls_for(vp, NULL, NULL) : vp; }
 
 /* Each looker holds up a thread that gives a team back: the looker may be reading that team. */
 static _Atomic uint32_t lookers;

@@ -4,9 +4,9 @@
 
 #include "current.h"
 #include "promote.h"
+#include "run.h"
 #include "runtime.h"
 #include "tls.h"
-#include "vp.h"
 
 /* Before the first block is entered, once some kernel thread has been started. */
 void vp_prepare_tls(void);
@@ -15,43 +15,46 @@ void vp_enter_tls(struct vp *vp, struct uth_tls *tls);
 /* The same, inlined where tls is a block that the vp has been in last. */
 static inline void vp_enter_tls_here(struct vp *vp, struct uth_tls *tls)
 {
-    if (PS_LIKELY(tls && uth_tls_enter_again(tls, vp, ps_load_relaxed(&vp->run.tid))))
-        vp->run.tls = tls;
+    if (PS_LIKELY(tls && uth_tls_enter_again(tls, vp, ps_load_relaxed(&vp_run(vp)->tid))))
+        vp_run(vp)->tls = tls;
     else
         vp_enter_tls(vp, tls);
 }
 /* The same for the kernel thread's own: the C library's fork may have cleared the current vp there. */
 static inline void vp_leave_tls_here(struct vp *vp)
 {
-    vp->run.tls = NULL;
-    uth_tls_leave(vp->run.own_tp);
+    vp_run(vp)->tls = NULL;
+    uth_tls_leave(vp_run(vp)->own_tp);
     vp_carry_now(vp);
 }
 /* The thread of the block `tls` calls another one on its stack, in another block, from now on: directed.h. */
-static inline void vp_go_below(const struct vp *vp, struct uth_tls *tls) { ps_store_relaxed(&tls->below, vp->run.uth); }
+static inline void vp_go_below(const struct vp *vp, struct uth_tls *tls)
+{
+    ps_store_relaxed(&tls->below, vp_run(vp)->uth);
+}
 /* The same is over, whatever block vp is in: self, the thread, goes on in its own. Returns the vp. [switches] */
 struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls);
 static PS_ALWAYS_INLINE struct vp *vp_come_up(struct vp *vp, struct psthread *self, struct uth_tls *tls)
 {
     ps_store_relaxed(&tls->below, NULL);
     ps_fence_compiler(); /* take_from_caller (directed.c) fences for both */
-    if (PS_UNLIKELY(!uth_tls_was_in(tls, vp, ps_load_relaxed(&vp->run.tid))))
+    if (PS_UNLIKELY(!uth_tls_was_in(tls, vp, ps_load_relaxed(&vp_run(vp)->tid))))
         return vp_come_up_slowly(vp, self, tls);
-    if (vp->run.tls != tls) {
+    if (vp_run(vp)->tls != tls) {
         cpu_set_tp_soon(tls->tp);
-        vp->run.tls = tls;
+        vp_run(vp)->tls = tls;
     }
     return vp;
 }
 /* Whether vp, on the stack where it is, enters tls by the thread pointer's write alone (uth_tls_at_hand); and that. */
 static PS_ALWAYS_INLINE bool vp_tls_at_hand(const struct vp *vp, const struct uth_tls *tls)
 {
-    return uth_tls_at_hand(tls, vp, vp->run.uth->stack);
+    return uth_tls_at_hand(tls, vp, vp_run(vp)->uth->stack);
 }
 static PS_ALWAYS_INLINE void vp_enter_tls_at_hand(struct vp *vp, struct uth_tls *tls)
 {
     cpu_set_tp_soon(tls->tp);
-    vp->run.tls = tls;
+    vp_run(vp)->tls = tls;
 }
 static inline bool ps_tls_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.tls)); }
 /* A block for a thread that begins on the uth that runs now; NULL where there is no memory for one: said once. */
@@ -79,17 +82,17 @@ void ps_team_lookers_reset(void);
 
 /* The errno that a thread without a block of its own shares with all that run on vp: to be kept over what may
  * switch. */
-static inline int vp_errno(const struct vp *vp) { return *vp->run.own_errno; }
+static inline int vp_errno(const struct vp *vp) { return *vp_run(vp)->own_errno; }
 static inline void vp_set_errno(struct vp *vp, int value)
 {
-    if (PS_LIKELY(!vp->run.tls))
-        *vp->run.own_errno = value;
+    if (PS_LIKELY(!vp_run(vp)->tls))
+        *vp_run(vp)->own_errno = value;
 }
 
 /* The running thread leaves its block, in which it may have been promoted: ps_go_home_slow. */
 static inline void ps_go_home(struct uth_tls *next)
 {
-    if (PS_UNLIKELY(ps_vp()->run.alone_for != NULL))
+    if (PS_UNLIKELY(vp_run(ps_vp())->alone_for != NULL))
         ps_go_home_slow(next);
 }
 

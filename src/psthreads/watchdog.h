@@ -107,4 +107,7 @@ void watchdog_may_start(void);
 /* As before the first arming: at the start, and in a forked child. */
 void watchdog_reset(void);
 
+/* A thread of vp's on its way to give way (preempt.c), in place. */
+uintptr_t *vp_detour(const struct vp *vp);
+
 #endif

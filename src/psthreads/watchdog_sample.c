@@ -4,8 +4,10 @@
 #include "bind.h"
 #include "idle.h"
 #include "race.h"
+#include "root_fairness.h"
+#include "run.h"
 #include "runtime.h"
-#include "vp.h"
+#include "sources.h"
 #include "watchdog.h"
 
 #include <limits.h>
@@ -25,8 +27,8 @@ void watchdog_sample_reset(void)
 
 static unsigned count_ready(struct vp *vp, unsigned bound)
 {
-    unsigned ready = ps_load_relaxed(&vp->queue.count) + bound;
-    if (ps_rt.has_global && ps_load_relaxed(&vp->attached)) /* any vp's: a vp that is stuck does not take it */
+    unsigned ready = ps_load_relaxed(&vp_queue(vp)->count) + bound;
+    if (ps_rt.has_global && ps_load_relaxed(vp_attached(vp))) /* any vp's: a vp that is stuck does not take it */
         ready += ps_load_relaxed(&ps_rt.global.count);
     return ready;
 }
@@ -36,15 +38,15 @@ static void see(struct vp *vp, struct watchdog_seen *at)
     *at = (struct watchdog_seen){.vp = vp};
     if (!vp)
         return;
-    at->ticks = ps_load_relaxed(&vp->run.ticks);
+    at->ticks = ps_load_relaxed(&vp_run(vp)->ticks);
     at->bound = ps_places_on() ? ps_bind_pending(vp) : 0;
     at->ready = count_ready(vp, at->bound);
-    at->turn = ps_load_relaxed(&vp->turn);
-    at->tid = ps_load_relaxed(&vp->run.tid);
-    uint32_t attached = ps_load_acquire(&vp->attached);
+    at->turn = ps_load_relaxed(vp_turn(vp));
+    at->tid = ps_load_relaxed(&vp_run(vp)->tid);
+    uint32_t attached = ps_load_acquire(vp_attached(vp));
     at->attached = attached != 0;
     at->roots = attached == PS_ATTACHED && vp_is_roots(vp); /* a slot's owner may change while it is not attached so */
-    at->root_ready = ps_load_seq(&vp->pinned) && at->roots; /* a worker's pinned slot has its request to rest */
+    at->root_ready = ps_load_seq(vp_pinned(vp)) && at->roots; /* a worker's pinned slot has its request to rest */
 }
 
 static void sample_limits(struct watchdog_sample *s)
@@ -88,7 +90,7 @@ bool watchdog_root_ready(void)
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        if (vp && ps_load_seq(&vp->pinned) && vp_is_roots(vp))
+        if (vp && ps_load_seq(vp_pinned(vp)) && vp_is_roots(vp))
             return true;
     }
     return false;
