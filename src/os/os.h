@@ -267,7 +267,7 @@ int os_current_cpu(void);
 /* How often the calling kernel thread has had to leave its processor to another one. */
 uint64_t os_times_preempted(void);
 
-/* --- topology (src/os/topology.c: the kernel's tables; src/os/synthetic: from a string, tests only) --- */
+/* --- topology (src/os/topology.c) --- */
 
 /* Levels of sharing, innermost first. A level lists, for each of n processors in the order of os_topology.cpu, the
  * number of the group that it is in. Groups of a level need not be of equal size. Each group is a union of groups of
@@ -293,9 +293,6 @@ struct os_topology {
 /* Reads the machine (restricted to the affinity mask of the process at its start). Where the
  * system tells nothing of them the machine is one group, and ENOENT is returned with *out still valid. */
 int os_topology_read(struct os_topology *out);
-/* From a string, e.g. "package:2 numa:4 core:8 pu:2". EINVAL with one line where it cannot be
- * read. */
-int os_topology_synthetic(struct os_topology *out, const char *description);
 void os_topology_free(struct os_topology *t);
 
 /* --- environment --- */

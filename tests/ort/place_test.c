@@ -12,6 +12,7 @@
 #include "icv.h"
 #include "os.h"
 #include "place.h"
+#include "synthetic.h"
 
 /* "0,1;2;" */
 static void show(const struct ort_places *list, char *text)

@@ -3,6 +3,7 @@
 #include "made_root.h"
 
 #include "os.h"
+#include "synthetic.h"
 #include "topology.h"
 
 #include <errno.h>

@@ -8,6 +8,7 @@
 
 #include "os.h"
 #include "steal.h"
+#include "synthetic.h"
 
 #include <stdlib.h>
 #include <string.h>

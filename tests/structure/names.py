@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 FOREIGN = re.compile(r"\b(GOMP_\w*|__kmpc_\w*|kmp_\w+|omp_\w+|ompt_\w+)\b")
-PREFIXES = {"base": ("ps_",), "cpu": ("cpu_",), "os": ("os_",), "os_synthetic": ("os_",), "lockfree": ("ps_",),
+PREFIXES = {"base": ("ps_",), "cpu": ("cpu_",), "os": ("os_",), "lockfree": ("ps_",),
             "uth": ("uth_",), "psthreads": ("ps_", "psthread_"), "ee_psthreads": ("ee_",), "ee_pthreads": ("ee_",),
             "ort": ("ort_",)}
 # The one variable of the entity contract (src/ee/ee.h), which each implementation defines: thread-local variables

@@ -2,16 +2,17 @@
  *
  * Does: builds the machine that the string describes, with the same code that makes levels of real ones. A string is
  * words KIND:NUMBER, from the whole machine to its processors: how many of a kind one of the kind before has. Kinds
- * are package, numa, l3, l2, core and pu (a processor), which comes last. Does not: stand in the product (a target of
- * its own, ps_os_synthetic).
+ * are package, numa, l3, l2, core and pu (a processor), which comes last.
  * Callers: tests, on any stack of 64 KiB or more. No shared state.
  * Failures: EINVAL and one line where the string cannot be read; ENOMEM; *out is empty then. */
-#include "check.h"
-#include "topology.h"
+#include "synthetic.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "check.h"
+#include "topology.h"
 
 #define MOST_WORDS 8
 
