@@ -51,52 +51,26 @@ static unsigned group(const struct os_topology *machine, enum layer layer, unsig
     return level == OS_LEVEL_ALONE ? i : machine->level[level].group_of[i];
 }
 
-/* layer's word at *p, which moves behind it; LAYERS: none. */
+/* A layer's word at *p, the longest one, which *p moves behind; LAYERS: none. */
 static enum layer read_layer(const char **p)
 {
-    static const struct {
-        const char *word;
-        enum layer layer;
-    } words[] = {{"sockets", SOCKET},
-                 {"socket", SOCKET},
-                 {"s", SOCKET},
-                 {"packages", SOCKET},
-                 {"package", SOCKET},
-                 {"numa_domains", NODE},
-                 {"numa_domain", NODE},
-                 {"nodes", NODE},
-                 {"node", NODE},
-                 {"n", NODE},
-                 {"l3_caches", L3},
-                 {"l3_cache", L3},
-                 {"l3", L3},
-                 {"ll_caches", L3},
-                 {"ll_cache", L3},
-                 {"ll", L3},
-                 {"dies", L3},
-                 {"die", L3},
-                 {"d", L3},
-                 {"l2_caches", L2},
-                 {"l2_cache", L2},
-                 {"l2", L2},
-                 {"tiles", L2},
-                 {"tile", L2},
-                 {"cores", CORE},
-                 {"core", CORE},
-                 {"c", CORE},
-                 {"threads", THREAD},
-                 {"thread", THREAD},
-                 {"fine", THREAD},
-                 {"t", THREAD}};
+    static const char *const words[LAYERS][9] = {
+        [SOCKET] = {"sockets", "socket", "s", "packages", "package"},
+        [NODE] = {"numa_domains", "numa_domain", "nodes", "node", "n"},
+        [L3] = {"l3_caches", "l3_cache", "l3", "ll_caches", "ll_cache", "ll", "dies", "die", "d"},
+        [L2] = {"l2_caches", "l2_cache", "l2", "tiles", "tile"},
+        [CORE] = {"cores", "core", "c"},
+        [THREAD] = {"threads", "thread", "fine", "t"}};
     size_t best = 0;
     enum layer found = LAYERS;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t length = strlen(words[i].word);
-        if (length > best && strncasecmp(*p, words[i].word, length) == 0) {
-            best = length;
-            found = words[i].layer;
+    for (enum layer layer = SOCKET; layer < LAYERS; layer++)
+        for (unsigned i = 0; i < 9 && words[layer][i] != NULL; i++) {
+            size_t length = strlen(words[layer][i]);
+            if (length > best && strncasecmp(*p, words[layer][i], length) == 0) {
+                best = length;
+                found = layer;
+            }
         }
-    }
     *p += best;
     return found;
 }
