@@ -33,6 +33,8 @@
 #include "compiler.h"
 #include "tls.h"
 
+#pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the C library's headers have them by other names */
+
 /* The C library's functions, behind ours, by name: in a section, so that they can all be looked up when the library is
  * loaded. Not when they are needed: dlsym waits for the dynamic linker's lock, which a thread may hold that waits for
  * the caller. */
@@ -42,7 +44,7 @@ struct next {
 };
 #define NEXT(name, type)                                                                                      \
     static struct next place_of_##name __attribute__((section("ps_next"), used, aligned(8))) = {#name, NULL}; \
-    typedef __typeof__(type) next_##name;
+    typedef __typeof__(type) next_##name
 #define CALL_NEXT(name) ((next_##name *)ps_calls_next(&place_of_##name))
 void *ps_calls_next(struct next *next);
 
@@ -108,8 +110,7 @@ static inline int inherited(int result)
 /* A function of the C library's with these parameters, under this version: does `before`, then what the C library does;
  * `after` gets the result. */
 #define ANSWER_AS(before, after, version, node, type, name, parameters, arguments) \
-    NEXT(name, type parameters)                                                    \
-    PS_EXPORT type answer_##name parameters;                                       \
+    NEXT(name, type parameters);                                                   \
     PS_EXPORT type answer_##name parameters                                        \
     {                                                                              \
         before;                                                                    \

@@ -18,10 +18,9 @@
  * for (once.c). */
 __asm__(".weak _Unwind_Resume\n\t.weak __gcc_personality_v0");
 
-NEXT(dl_iterate_phdr, int(int (*)(struct dl_phdr_info *, size_t, void *), void *))
+NEXT(dl_iterate_phdr, int(int (*)(struct dl_phdr_info *, size_t, void *), void *));
 typedef int object_visitor(struct dl_phdr_info *info, size_t bytes, void *arg);
 static void leave_callback(const uint32_t *entered) { standby_leave(*entered); }
-PS_EXPORT int answer_dl_iterate_phdr(object_visitor *visitor, void *arg);
 /* Preemptible: a thread that waits in the C library for the lock may be left there, as if the program had called it. */
 PS_PREEMPTIBLE PS_EXPORT int answer_dl_iterate_phdr(object_visitor *visitor, void *arg)
 {
@@ -39,7 +38,6 @@ VERSIONS(dl_iterate_phdr, "GLIBC_2.2.5");
  * crti.o calls none. Then that is seen to at the next region.
  * Rejected: to answer dlopen (it finds libraries by the address of its caller, and constructors run in the middle of
  * it). To put threads in the C library's lists (setxid and debuggers take every entry for a kernel thread). */
-PS_EXPORT void answer___gmon_start__(void);
 PS_EXPORT void answer___gmon_start__(void) { uth_tls_object_begins(__builtin_return_address(0)); }
 VERSIONS(__gmon_start__, "GLIBC_2.2.5");
 

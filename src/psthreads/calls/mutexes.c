@@ -65,7 +65,6 @@ static PS_NOINLINE int end_compared(int before, int result)
         int before = begin_compared();                                                                              \
         return end_compared(before, next arguments);                                                                \
     }                                                                                                               \
-    PS_EXPORT int answer_##name parameters;                                                                         \
     PS_PREEMPTIBLE PS_EXPORT int answer_##name parameters                                                           \
     {                                                                                                               \
         next_##name *next = place_of_##name.function;                                                               \

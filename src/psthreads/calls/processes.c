@@ -42,8 +42,7 @@ ANSWER("GLIBC_2.2.5", int, system, (const char *command), (command));
 /* Handlers of fork: pthread_atfork is this one, in the object that calls it. The runtime's own come first of all, in an
  * order of their own. */
 extern void *__dso_handle __attribute__((visibility("hidden")));
-NEXT(__register_atfork, int(void (*)(void), void (*)(void), void (*)(void), void *))
-PS_EXPORT int answer___register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *object);
+NEXT(__register_atfork, int(void (*)(void), void (*)(void), void (*)(void), void *));
 PS_EXPORT int answer___register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void), void *object)
 {
     if (object != __dso_handle)
@@ -53,7 +52,7 @@ PS_EXPORT int answer___register_atfork(void (*before)(void), void (*parent)(void
 VERSIONS(__register_atfork, "GLIBC_2.3.2");
 
 /* The child of vfork leaves the function that called it, in memory that it shares. */
-NEXT(vfork, pid_t(void))
+NEXT(vfork, pid_t(void));
 PS_UNUSED __attribute__((used)) static void *ready_to_vfork(void)
 {
     be_alone();
@@ -65,7 +64,7 @@ VERSIONS(vfork, "GLIBC_2.2.5");
 VERSIONS(__vfork, "GLIBC_2.2.5");
 
 /* clone has seven arguments, the last one on the stack. */
-NEXT(clone, int(int (*)(void *), void *, int, void *, ...))
+NEXT(clone, int(int (*)(void *), void *, int, void *, ...));
 PS_UNUSED __attribute__((used)) static void *ready_to_clone(void)
 {
     be_alone();
@@ -76,8 +75,7 @@ JUMP(__clone, ready_to_clone);
 VERSIONS(clone, "GLIBC_2.2.5");
 VERSIONS(__clone, "GLIBC_2.2.5");
 
-NEXT(ptrace, long(int, ...))
-PS_EXPORT long answer_ptrace(int request, ...);
+NEXT(ptrace, long(int, ...));
 PS_EXPORT long answer_ptrace(int request, ...)
 {
     va_list list;
@@ -129,9 +127,8 @@ ANSWER_HELPED("GLIBC_2.2.5", getaddrinfo_a, (int mode, struct gaicb *list[], int
 
 /* --- the end of a thread that has forked, in the child --- */
 
-NEXT(pthread_exit, void(void *))
-PS_EXPORT void answer_pthread_exit(void *result) __attribute__((noreturn));
-PS_EXPORT void answer_pthread_exit(void *result)
+NEXT(pthread_exit, void(void *));
+__attribute__((noreturn)) PS_EXPORT void answer_pthread_exit(void *result)
 {
     ps_forked_exit();
     CALL_NEXT(pthread_exit)(result);
@@ -139,8 +136,7 @@ PS_EXPORT void answer_pthread_exit(void *result)
 }
 VERSIONS(pthread_exit, "GLIBC_2.2.5");
 
-NEXT(__pthread_unwind_next, void(void *))
-PS_EXPORT void answer___pthread_unwind_next(void *buffer);
+NEXT(__pthread_unwind_next, void(void *));
 PS_EXPORT void answer___pthread_unwind_next(void *buffer)
 {
     ps_forked_unwind_next(buffer);

@@ -26,8 +26,7 @@ ANSWER_INHERITED(is_change(set), "GLIBC_2.32", int, pthread_sigmask, (int how, c
 OLD_VERSION(pthread_sigmask, "GLIBC_2.2.5");
 
 /* The runtime's own, on which it tells of overflows, is none of the program's. */
-NEXT(sigaltstack, int(const stack_t *, stack_t *))
-PS_EXPORT int answer_sigaltstack(const stack_t *stack, stack_t *before);
+NEXT(sigaltstack, int(const stack_t *, stack_t *));
 PS_EXPORT int answer_sigaltstack(const stack_t *stack, stack_t *before)
 {
     be_alone();
@@ -54,8 +53,7 @@ ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigrelse, (int number), (number));
 ANSWER("GLIBC_2.2.5", int, sigpause, (int mask), (mask));
 ANSWER("GLIBC_2.2.5", int, __xpg_sigpause, (int number), (number));
 typedef void handler_of(int);
-NEXT(sigset, handler_of *(int, handler_of *))
-PS_EXPORT handler_of *answer_sigset(int number, handler_of *handler);
+NEXT(sigset, handler_of *(int, handler_of *));
 PS_EXPORT handler_of *answer_sigset(int number, handler_of *handler)
 {
     be_alone();
@@ -67,7 +65,7 @@ VERSIONS(sigset, "GLIBC_2.2.5");
 
 /* --- coroutines on a part of their thread's stack --- */
 
-NEXT(makecontext, void(ucontext_t *, void (*)(void), int, ...))
+NEXT(makecontext, void(ucontext_t *, void (*)(void), int, ...));
 PS_UNUSED __attribute__((used)) static void *note_context(const ucontext_t *context)
 {
     ps_stack_divided((uintptr_t)context->uc_stack.ss_sp);
@@ -91,8 +89,8 @@ static void take_mask(const ucontext_t *context)
     be_alone();
 }
 
-NEXT(swapcontext, int(ucontext_t *, const ucontext_t *))
-NEXT(setcontext, int(const ucontext_t *))
+NEXT(swapcontext, int(ucontext_t *, const ucontext_t *));
+NEXT(setcontext, int(const ucontext_t *));
 PS_UNUSED __attribute__((used)) static void *ready_to_swap(const ucontext_t *from, const ucontext_t *to)
 {
     (void)from;

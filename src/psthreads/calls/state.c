@@ -76,8 +76,7 @@ ANSWER_IF(who == RUSAGE_THREAD && be_counted(), "GLIBC_2.2.5", int, getrusage,
 ANSWER_IF(PS_UNLIKELY(clock == CLOCK_THREAD_CPUTIME_ID) && be_counted(), "GLIBC_2.17", int, clock_gettime,
           (clockid_t clock, struct timespec *now), (clock, now));
 OLD_VERSION(clock_gettime, "GLIBC_2.2.5");
-NEXT(timer_create, int(clockid_t, struct sigevent *, timer_t *))
-PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer);
+NEXT(timer_create, int(clockid_t, struct sigevent *, timer_t *));
 PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
 {
     /* The C library starts a kernel thread for the first one that calls a function. */
@@ -90,8 +89,7 @@ PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer
 VERSIONS(timer_create, "GLIBC_2.34");
 OLD_VERSION(timer_create, "GLIBC_2.3.3");
 
-NEXT(prctl, int(int, ...))
-PS_EXPORT int answer_prctl(int option, ...);
+NEXT(prctl, int(int, ...));
 PS_EXPORT int answer_prctl(int option, ...)
 {
     va_list list;
@@ -155,7 +153,6 @@ static PS_NOINLINE long told(long result)
     return -1;
 }
 
-PS_EXPORT long answer_syscall(long number, ...);
 /* Preemptible: the C++ library waits so, on futexes, and is to be left there as in any wait of the program's. */
 PS_PREEMPTIBLE PS_EXPORT long answer_syscall(long number, ...)
 {
@@ -201,8 +198,7 @@ static int error_of(long result) { return result < 0 ? errno : 0; }
 /* A function of a thread: by the C library where it is a kernel thread's, after `first`; else `by_number`, an
  * expression in `number`. errno stays. */
 #define ANSWER_HANDLE_AFTER(first, node, name, parameters, arguments, by_number)  \
-    NEXT(name, int parameters)                                                    \
-    PS_EXPORT int answer_##name parameters;                                       \
+    NEXT(name, int parameters);                                                   \
     PS_EXPORT int answer_##name parameters                                        \
     {                                                                             \
         int error, number = kernel_thread_number(thread, &error), before = errno; \
@@ -265,13 +261,12 @@ static int get_name(int number, char *to, size_t bytes)
     return 0;
 }
 
-NEXT(pthread_setname_np, int(pthread_t, const char *))
+NEXT(pthread_setname_np, int(pthread_t, const char *));
 static int set_name_of_kernel_thread(pthread_t thread, const char *name)
 {
     int error = CALL_NEXT(pthread_setname_np)(thread, name);
     return thread == pthread_self() ? inherited(error) : error;
 }
-PS_EXPORT int answer_pthread_setname_np(pthread_t thread, const char *name);
 PS_EXPORT int answer_pthread_setname_np(pthread_t thread, const char *name)
 {
     int error, number = kernel_thread_number(thread, &error), before = errno;
@@ -320,8 +315,7 @@ ANSWER_HANDLE_AFTER(ps_root_counted((const void *)thread), "GLIBC_2.34", pthread
                     (pthread_t thread, clockid_t *clock), (thread, clock), get_clock(number, clock));
 OLD_VERSION(pthread_getcpuclockid, "GLIBC_2.2.5");
 
-NEXT(pthread_getattr_np, int(pthread_t, pthread_attr_t *))
-PS_EXPORT int answer_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr);
+NEXT(pthread_getattr_np, int(pthread_t, pthread_attr_t *));
 PS_EXPORT int answer_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 {
     struct uth_tls *block = uth_tls_of(thread);
@@ -384,8 +378,7 @@ static int direct(pthread_t thread, int number, const union sigval *value, int *
     return 1;
 }
 
-NEXT(pthread_kill, int(pthread_t, int))
-PS_EXPORT int answer_pthread_kill(pthread_t thread, int number);
+NEXT(pthread_kill, int(pthread_t, int));
 PS_EXPORT int answer_pthread_kill(pthread_t thread, int number)
 {
     int error;
@@ -394,8 +387,7 @@ PS_EXPORT int answer_pthread_kill(pthread_t thread, int number)
 VERSIONS(pthread_kill, "GLIBC_2.34");
 OLD_VERSION(pthread_kill, "GLIBC_2.2.5");
 
-NEXT(pthread_sigqueue, int(pthread_t, int, union sigval))
-PS_EXPORT int answer_pthread_sigqueue(pthread_t thread, int number, const union sigval value);
+NEXT(pthread_sigqueue, int(pthread_t, int, union sigval));
 PS_EXPORT int answer_pthread_sigqueue(pthread_t thread, int number, const union sigval value)
 {
     int error;
@@ -404,8 +396,7 @@ PS_EXPORT int answer_pthread_sigqueue(pthread_t thread, int number, const union 
 VERSIONS(pthread_sigqueue, "GLIBC_2.34");
 OLD_VERSION(pthread_sigqueue, "GLIBC_2.11");
 
-NEXT(tgkill, int(pid_t, pid_t, int))
-PS_EXPORT int answer_tgkill(pid_t process, pid_t thread, int number);
+NEXT(tgkill, int(pid_t, pid_t, int));
 PS_EXPORT int answer_tgkill(pid_t process, pid_t thread, int number)
 {
     if (process == getpid())
@@ -416,8 +407,7 @@ VERSIONS(tgkill, "GLIBC_2.30");
 
 /* A file's signals to a thread. Preemptible: some commands wait, for the program. */
 #define ANSWER_FCNTL(name, node)                                           \
-    NEXT(name, int(int, int, ...))                                         \
-    PS_EXPORT int answer_##name(int file, int command, ...);               \
+    NEXT(name, int(int, int, ...));                                        \
     PS_PREEMPTIBLE PS_EXPORT int answer_##name(int file, int command, ...) \
     {                                                                      \
         va_list list;                                                      \
