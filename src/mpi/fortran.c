@@ -32,19 +32,18 @@ static void finish_ignored(MPI_Fint *request, MPI_Fint *error)
 
 /* --- messages --- */
 
-#define SENDS(lower, UPPER, nonblocking)                  \
-    PS_EXPORT void ompi_##lower##_f(P6, MPI_Fint *error); \
-    PS_EXPORT void ompi_##lower##_f(P6, MPI_Fint *error)  \
-    {                                                     \
-        MPI_Fint request;                                 \
-        if (!fortran_caller_can_wait()) {                 \
-            OWN(lower, T6)(A6, error);                    \
-            return;                                       \
-        }                                                 \
-        OWN(nonblocking, T7)(A6, &request, error);        \
-        if (!*error)                                      \
-            finish_ignored(&request, error);              \
-    }                                                     \
+#define SENDS(lower, UPPER, nonblocking)                 \
+    PS_EXPORT void ompi_##lower##_f(P6, MPI_Fint *error) \
+    {                                                    \
+        MPI_Fint request;                                \
+        if (!fortran_caller_can_wait()) {                \
+            OWN(lower, T6)(A6, error);                   \
+            return;                                      \
+        }                                                \
+        OWN(nonblocking, T7)(A6, &request, error);       \
+        if (!*error)                                     \
+            finish_ignored(&request, error);             \
+    }                                                    \
     SPELLINGS(lower, UPPER)
 
 SENDS(send, SEND, isend)
@@ -52,25 +51,23 @@ SENDS(ssend, SSEND, issend)
 SENDS(rsend, RSEND, irsend)
 
 /* Of one request, with a status. n: of its arguments before that. */
-#define WITH_STATUS(lower, UPPER, nonblocking, n)                         \
-    PS_EXPORT void ompi_##lower##_f(P##n, void *status, MPI_Fint *error); \
-    PS_EXPORT void ompi_##lower##_f(P##n, void *status, MPI_Fint *error)  \
-    {                                                                     \
-        MPI_Fint request;                                                 \
-        if (!fortran_caller_can_wait()) {                                 \
-            OWN(lower, T##n, void *)(A##n, status, error);                \
-            return;                                                       \
-        }                                                                 \
-        OWN(nonblocking, T##n, void *)(A##n, &request, error);            \
-        if (!*error)                                                      \
-            finish(&request, status, error);                              \
-    }                                                                     \
+#define WITH_STATUS(lower, UPPER, nonblocking, n)                        \
+    PS_EXPORT void ompi_##lower##_f(P##n, void *status, MPI_Fint *error) \
+    {                                                                    \
+        MPI_Fint request;                                                \
+        if (!fortran_caller_can_wait()) {                                \
+            OWN(lower, T##n, void *)(A##n, status, error);               \
+            return;                                                      \
+        }                                                                \
+        OWN(nonblocking, T##n, void *)(A##n, &request, error);           \
+        if (!*error)                                                     \
+            finish(&request, status, error);                             \
+    }                                                                    \
     SPELLINGS(lower, UPPER)
 
 WITH_STATUS(recv, RECV, irecv, 6)
 WITH_STATUS(mrecv, MRECV, imrecv, 4)
 
-PS_EXPORT void ompi_sendrecv_f(P11, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_sendrecv_f(P11, void *status, MPI_Fint *error)
 {
     MPI_Fint receive, send, received = MPI_SUCCESS;
@@ -91,7 +88,6 @@ PS_EXPORT void ompi_sendrecv_f(P11, void *status, MPI_Fint *error)
 SPELLINGS(sendrecv, SENDRECV)
 
 /* A copy is sent. buf, count, type, dest, sendtag, source, recvtag, comm. */
-PS_EXPORT void ompi_sendrecv_replace_f(P8, void *status, MPI_Fint *error);
 PS_EXPORT void ompi_sendrecv_replace_f(P8, void *status, MPI_Fint *error)
 {
     MPI_Fint bytes = 0, used = 0, type = 0, receive, send, sent = MPI_SUCCESS;
@@ -124,15 +120,14 @@ SPELLINGS(sendrecv_replace, SENDRECV_REPLACE)
 /* --- tests --- */
 
 /* n: of its arguments before the error; flag: the one that says whether it has found something. */
-#define TESTS(lower, UPPER, n, flag)                        \
-    PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error); \
-    PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error)  \
-    {                                                       \
-        bool aware = mpi_aware();                           \
-        OWN(lower, T##n)(A##n, error);                      \
-        if (aware && !*(MPI_Fint *)(flag) && !*error)       \
-            mpi_tested_in_vain();                           \
-    }                                                       \
+#define TESTS(lower, UPPER, n, flag)                       \
+    PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error) \
+    {                                                      \
+        bool aware = mpi_aware();                          \
+        OWN(lower, T##n)(A##n, error);                     \
+        if (aware && !*(MPI_Fint *)(flag) && !*error)      \
+            mpi_tested_in_vain();                          \
+    }                                                      \
     SPELLINGS(lower, UPPER)
 
 TESTS(test, TEST, 3, b)
@@ -153,7 +148,6 @@ WITH_STATUS(file_write_shared, FILE_WRITE_SHARED, file_iwrite_shared, 4)
 /* --- collective calls: the same form as C's, in all ranks --- */
 
 #define COLLECTIVE(lower, UPPER, n, own)                    \
-    PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error); \
     PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error)  \
     {                                                       \
         MPI_Fint request;                                   \
@@ -191,14 +185,13 @@ COLLECTIVE(neighbor_alltoallv, NEIGHBOR_ALLTOALLV, 9, false)
 COLLECTIVE(neighbor_alltoallw, NEIGHBOR_ALLTOALLW, 9, false)
 
 /* Only to know of functions of the program's. n: of its arguments before the error. */
-#define REDUCTION(lower, UPPER, n, op)                      \
-    PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error); \
-    PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error)  \
-    {                                                       \
-        if (mpi_aware() && !predefined(op))                 \
-            mpi_note_function();                            \
-        OWN(lower, T##n)(A##n, error);                      \
-    }                                                       \
+#define REDUCTION(lower, UPPER, n, op)                     \
+    PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error) \
+    {                                                      \
+        if (mpi_aware() && !predefined(op))                \
+            mpi_note_function();                           \
+        OWN(lower, T##n)(A##n, error);                     \
+    }                                                      \
     SPELLINGS(lower, UPPER)
 
 REDUCTION(ireduce, IREDUCE, 8, e)
@@ -208,7 +201,6 @@ REDUCTION(ireduce_scatter_block, IREDUCE_SCATTER_BLOCK, 7, e)
 REDUCTION(iscan, ISCAN, 7, e)
 REDUCTION(iexscan, IEXSCAN, 7, e)
 
-PS_EXPORT void ompi_grequest_start_f(P5, MPI_Fint *error);
 PS_EXPORT void ompi_grequest_start_f(P5, MPI_Fint *error)
 {
     mpi_wait_by_turns();

@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#pragma GCC diagnostic ignored "-Wmissing-prototypes" /* what Fortran calls has no header */
+
 /* clang-format off */
 #define T1 void *
 #define T2 T1, void *

@@ -8,16 +8,15 @@
 #define OWN08(lower, ...) OWN_SYMBOL("mpi_" #lower "_f08_", __VA_ARGS__)
 
 /* n: of its arguments before the error; flag: the one that says whether it has found something. */
-#define TESTS(lower, n, flag)                                  \
-    PS_EXPORT void mpi_##lower##_f08_(P##n, MPI_Fint *wanted); \
-    PS_EXPORT void mpi_##lower##_f08_(P##n, MPI_Fint *wanted)  \
-    {                                                          \
-        MPI_Fint error = MPI_SUCCESS;                          \
-        bool aware = mpi_aware();                              \
-        OWN08(lower, T##n, MPI_Fint *)(A##n, &error);          \
-        if (aware && !*(MPI_Fint *)(flag) && !error)           \
-            mpi_tested_in_vain();                              \
-        answer_error(wanted, error);                           \
+#define TESTS(lower, n, flag)                                 \
+    PS_EXPORT void mpi_##lower##_f08_(P##n, MPI_Fint *wanted) \
+    {                                                         \
+        MPI_Fint error = MPI_SUCCESS;                         \
+        bool aware = mpi_aware();                             \
+        OWN08(lower, T##n, MPI_Fint *)(A##n, &error);         \
+        if (aware && !*(MPI_Fint *)(flag) && !error)          \
+            mpi_tested_in_vain();                             \
+        answer_error(wanted, error);                          \
     }
 
 TESTS(test, 3, b)
@@ -47,6 +46,5 @@ PS_EXPORT void mpi_file_open_f08_(P7)
     OWN08(file_open, T7)(A7);
 }
 
-PS_EXPORT void mpi_barrier_f08_(const MPI_Comm *comm, MPI_Fint *wanted);
 PS_EXPORT void mpi_barrier_f08_(const MPI_Comm *comm, MPI_Fint *wanted) { answer_error(wanted, MPI_Barrier(*comm)); }
 #endif

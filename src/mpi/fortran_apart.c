@@ -6,7 +6,6 @@
 #include "fortran.h"
 
 #define APART(function, symbol, n)      \
-    PS_EXPORT void function(P##n);      \
     PS_EXPORT void function(P##n)       \
     {                                   \
         mpi_go_apart();                 \

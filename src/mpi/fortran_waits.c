@@ -17,9 +17,7 @@ static MPI_Request handle(MPI_Fint request) { return MPI_OWN(MPI_Request_f2c)(re
 static MPI_Comm communicator(MPI_Fint comm) { return MPI_OWN(MPI_Comm_f2c)(comm); }
 #else
 #define OWN(lower, ...) OWN_SYMBOL("mpi_" #lower "_f08_", __VA_ARGS__, MPI_Fint *)
-#define WAITS(lower, UPPER, ...)                                \
-    PS_EXPORT void mpi_##lower##_f08_(__VA_ARGS__, MPI_Fint *); \
-    PS_EXPORT void mpi_##lower##_f08_(__VA_ARGS__, MPI_Fint *wanted)
+#define WAITS(lower, UPPER, ...) PS_EXPORT void mpi_##lower##_f08_(__VA_ARGS__, MPI_Fint *wanted)
 /* A handle is the number that C has. */
 _Static_assert(sizeof(MPI_Request) == sizeof(MPI_Fint) && sizeof(MPI_Comm) == sizeof(MPI_Fint), "MPICH's handles");
 static MPI_Request handle(MPI_Fint request) { return request; }
@@ -39,11 +37,9 @@ WAITS(init_thread, INIT_THREAD, MPI_Fint *required, MPI_Fint *provided)
 }
 
 #ifdef OPEN_MPI
-PS_EXPORT void ompi_finalize_f(MPI_Fint *error);
 PS_EXPORT void ompi_finalize_f(MPI_Fint *error) { *error = MPI_Finalize(); }
 SPELLINGS(finalize, FINALIZE)
 #else
-PS_EXPORT void mpi_finalize_f08_(MPI_Fint *wanted);
 PS_EXPORT void mpi_finalize_f08_(MPI_Fint *wanted) { answer_error(wanted, MPI_Finalize()); }
 #endif
 
