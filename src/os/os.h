@@ -84,6 +84,7 @@ unsigned os_count_kernel_threads(void);
 /* The signal mask of the calling kernel thread, as the kernel keeps it. */
 uint64_t os_signal_mask(void);
 void os_set_signal_mask(uint64_t mask);
+uint64_t os_swap_signal_mask(uint64_t mask); /* the same; returns what it was */
 /* All that a program may block: not those that the C library sends its kernel threads, and waits for (32 and 33;
  * elsewhere than in glibc 34 as well, which is glibc's SIGRTMIN). */
 #if defined(__GLIBC__)

@@ -39,6 +39,7 @@ static struct {
 } pool;
 static _Atomic uint32_t alive, arrived, wanted, served, growing, hopeless;
 static _Atomic uint32_t inside, direct;
+static _Atomic uint32_t directs;    /* how often the watchdog has set `direct` */
 static _Atomic uint32_t generation; /* pools that there were in this process and in those that it was forked from */
 
 static void *grow_pool(void *arg);
@@ -163,10 +164,18 @@ bool standby_wanted(void)
     return PS_UNLIKELY(ps_load_seq(&wanted) > ps_load_relaxed(&alive)) && !ps_load_relaxed(&hopeless);
 }
 
+static void set_direct(void)
+{
+    ps_store_release(&directs, ps_load_relaxed(&directs) + 1);
+    ps_store_seq(&direct, 1);
+}
+
+uint32_t standby_direct_now(void) { return ps_load_seq(&direct) ? ps_load_acquire(&directs) << 1 | 1 : 0; }
+
 /* A kernel thread may be started here, until standby_direct_end. */
 static bool direct_begin(void)
 {
-    ps_store_seq(&direct, 1);
+    set_direct();
     if (!ps_load_seq(&inside) || ps_load_acquire(&hopeless))
         return true;
     standby_direct_end();
@@ -182,7 +191,7 @@ void standby_direct_end(void)
 
 bool standby_keep_out(void)
 {
-    ps_store_seq(&direct, 1);
+    set_direct();
     if (!ps_load_seq(&inside))
         return true;
     standby_direct_end();

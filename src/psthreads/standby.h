@@ -92,6 +92,10 @@ void standby_direct_end(void);
 /* No thread is inside, nor comes in until standby_direct_end; false: a thread is inside. Caller: the watchdog. */
 bool standby_keep_out(void);
 
+/* 0: the watchdog is not between standby_keep_out, or such a start, and standby_direct_end: it waits for no lock of the
+ * C library's. Else a number, which stays the same until then. Any kernel thread. */
+uint32_t standby_direct_now(void);
+
 /* Some have been asked for and are not there: standby_serve starts them. Caller: the watchdog. */
 bool standby_wanted(void);
 void standby_serve(void);

@@ -34,23 +34,43 @@ bool starter_is_changed(const struct vp *here)
 
 /* --- the asker --- */
 
-/* Sleeps while the word is this; false: it is time to give up. */
-static bool sleep_while(uint32_t word, uint64_t until_ns)
+struct patience {
+    uint64_t until_ns;
+    uint32_t direct; /* standby_direct_now() when it began */
+};
+
+static struct patience be_patient(void)
 {
-    uint64_t now = os_now_ns();
-    if (now >= until_ns)
+    return (struct patience){os_now_ns() + ASK_TIMEOUT_NS, standby_direct_now()};
+}
+
+/* Its time is over. Whether the watchdog still comes: it is neither gone, nor where it was when the time began. */
+static bool be_patient_again(struct patience *p)
+{
+    struct patience next = be_patient();
+    if (!watchdog_runs() || (next.direct && next.direct == p->direct))
         return false;
-    os_park(&order.word, word, (int64_t)(until_ns - now));
+    *p = next;
     return true;
 }
 
-static bool hold_order(uint64_t until_ns)
+/* Sleeps while the word is this; false: it is time to give up. */
+static bool sleep_while(uint32_t word, struct patience *p)
+{
+    uint64_t now = os_now_ns();
+    if (now >= p->until_ns)
+        return be_patient_again(p);
+    os_park(&order.word, word, (int64_t)(p->until_ns - now));
+    return true;
+}
+
+static bool hold_order(struct patience *p)
 {
     for (;;) {
         uint32_t word = FREE;
         if (ps_cas_acq_rel(&order.word, &word, HELD))
             return true;
-        if (!sleep_while(word, until_ns))
+        if (!sleep_while(word, p))
             return false;
     }
 }
@@ -61,28 +81,40 @@ static void free_order(void)
     os_wake(&order.word, INT_MAX);
 }
 
-int starter_ask(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes)
+/* The order is held. */
+static int await_start(struct patience *p)
 {
-    uint64_t until_ns = os_now_ns() + ASK_TIMEOUT_NS;
-    if (!watchdog_runs() || !hold_order(until_ns))
-        return EBUSY;
-    order.out = out;
-    order.start = start;
-    order.arg = arg;
-    order.stack_bytes = stack_bytes;
-    ps_store_seq(&order.word, ASKED);
-    watchdog_serve_soon();
     uint32_t word;
     while ((word = ps_load_acquire(&order.word)) != DONE) {
         if (word == STARTS)
             os_park(&order.word, STARTS, OS_FOREVER);
-        else if (!sleep_while(ASKED, until_ns) && ps_cas_acq_rel(&order.word, &(uint32_t){ASKED}, FREE)) {
+        else if (!sleep_while(ASKED, p) && ps_cas_acq_rel(&order.word, &(uint32_t){ASKED}, FREE)) {
             os_wake(&order.word, INT_MAX);
             return EBUSY;
         }
     }
     int error = order.error;
     free_order();
+    return error;
+}
+
+int starter_ask(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes)
+{
+    if (!watchdog_runs())
+        return EBUSY;
+    struct patience p = be_patient();
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* a handler on top would wait for the order below it */
+    int error = EBUSY;
+    if (hold_order(&p)) {
+        order.out = out;
+        order.start = start;
+        order.arg = arg;
+        order.stack_bytes = stack_bytes;
+        ps_store_seq(&order.word, ASKED);
+        watchdog_serve_soon();
+        error = await_start(&p);
+    }
+    os_set_signal_mask(mask);
     return error;
 }
 

@@ -21,7 +21,7 @@
  *   HELD -> ASKED     (store, seq_cst) the asker
  *   ASKED -> STARTS   (compare-and-swap) the watchdog: it reads what is to be started, and starts it
  *   STARTS -> DONE    (store, release) the watchdog, with the result; the asker reads it after DONE (acquire)
- *   ASKED -> FREE     (compare-and-swap) the asker, where the watchdog has not come for ASK_TIMEOUT_NS
+ *   ASKED -> FREE     (compare-and-swap) the asker, where the watchdog does not come (below)
  *   DONE -> FREE      (store, release) the asker
  * Each change that a thread waits for is followed by a wake of all; a futex compares the word.
  * The watchdog comes. The asker stores ASKED, sets NUDGE in the watchdog's stop_word, reads `armed`, and arms the
@@ -29,15 +29,21 @@
  * looks at the word. All of these are seq_cst. So one of three holds: the watchdog sees ASKED, the asker sees it
  * disarmed, or the watchdog's sleep ends at once.
  * No thread waits for ever. The watchdog may wait for a lock that the asker holds: the dynamic linker's, which the
- * watchdog takes to tell what holds a vp. Then the asker takes the order back after ASK_TIMEOUT_NS, and starts the
+ * watchdog takes to start a kernel thread, and to tell what holds a vp. It does so between standby_keep_out and
+ * standby_direct_end alone, and each such stretch has a number. Elsewhere the watchdog waits for nobody, or for a
+ * limited time: it comes, however late, where the machine is busy. So the asker gives up in two cases. It has found the
+ * same stretch twice, ASK_TIMEOUT_NS apart; or the watchdog has ended. Then it takes the order back, and starts the
  * kernel thread itself. From STARTS on the asker waits as long as it would for a start of its own.
+ * The asker blocks signals from before HELD until after FREE. A handler on the same kernel thread that asks as well
+ * would else wait for an order that only the code below it can free.
  *
  * The answer is EBUSY in three cases, and then the asker starts the kernel thread itself, as if nothing were changed;
  * in a handler that may hang.
  * There is no watchdog (max_spares is 0, the system refused one, the library stops). A thread is inside a callback that
- * keeps others from starting kernel threads (standby.h). The watchdog has not come for ASK_TIMEOUT_NS.
+ * keeps others from starting kernel threads (standby.h). The watchdog waits for a lock, as above.
  *
- * Cost: two loads on a kernel thread that is not changed. Else a start and two switches of the kernel's.
+ * Cost: two loads on a kernel thread that is not changed. Else a start, two switches of the kernel's, and two system
+ * calls for the mask.
  * Rejected: to set on the new kernel thread what its root has (namespaces and filters cannot be set back). A kernel
  * thread for this alone (one more in each process, to be stopped, counted and forked). */
 #ifndef PS_STARTER_H

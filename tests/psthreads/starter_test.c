@@ -1,12 +1,13 @@
-/* Starts that are handed to the watchdog. Each start is done once, by a kernel thread that has what the process had. In
- * three cases the caller is told to do it itself: there is no watchdog; the watchdog does not come; another thread
- * keeps others from starting kernel threads. */
+/* Starts that are handed to the watchdog. Each start is done once, by a kernel thread that has what the process had,
+ * however late the watchdog comes. In three cases the caller is told to do it itself: there is no watchdog; the
+ * watchdog hangs in another start; another thread keeps others from starting kernel threads. */
 #include "os.h"
 #include "psthread.h"
 #include "standby.h"
 #include "starter.h"
 #include "sync_support.h"
 #include "watchdog.h"
+#include "watchdog_sample.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -27,6 +28,18 @@ int __wrap_os_thread_start(os_thread *out, void *(*fn)(void *), void *arg, size_
     if (ps_load_acquire(&refused))
         return EAGAIN;
     return __real_os_thread_start(out, fn, arg, stack_bytes, block_signals);
+}
+
+/* The watchdog's look, as above. */
+static _Atomic bool late, is_late;
+void __real_watchdog_sample_take(struct watchdog_sample *s);
+void __wrap_watchdog_sample_take(struct watchdog_sample *s);
+void __wrap_watchdog_sample_take(struct watchdog_sample *s)
+{
+    ps_store_release(&is_late, ps_load_acquire(&late));
+    while (ps_load_acquire(&late))
+        usleep(1000);
+    __real_watchdog_sample_take(s);
 }
 
 static void with_spares(unsigned most)
@@ -183,6 +196,65 @@ static void asking_in_vain_ends(void **state)
     CHECK(psthread_finalize() == 0);
 }
 
+/* It looks, as on a machine that gives it no processor for so long. */
+static void a_late_watchdog_is_waited_for(void **state)
+{
+    (void)state;
+    _Atomic unsigned n = 0;
+    pthread_t first, second;
+    with_spares(4);
+    starter_prepare();
+    ps_store_release(&late, true);
+    watchdog_arm();
+    while (!ps_load_acquire(&is_late))
+        usleep(1000);
+    CHECK(pthread_create(&first, NULL, ask_once, &n) == 0);
+    CHECK(pthread_create(&second, NULL, ask_once, &n) == 0);
+    usleep(2500000);
+    assert_int_equal(ps_load_relaxed(&n), 0);
+    ps_store_release(&late, false);
+    CHECK(pthread_join(first, NULL) == 0 && pthread_join(second, NULL) == 0);
+    assert_int_equal(ps_load_relaxed(&n), 2);
+    CHECK(psthread_finalize() == 0);
+}
+
+static pthread_t between;
+static _Atomic bool asks_too;
+static void asks_in_handler(int number)
+{
+    (void)number;
+    ps_store_release(&asks_too, true);
+    ask_once(&begun);
+}
+
+static void *ask_meanwhile(void *arg)
+{
+    between = pthread_self();
+    return ask_once(arg);
+}
+
+/* Of the same kernel thread, while the order is held. */
+static void a_handler_may_ask_as_well(void **state)
+{
+    (void)state;
+    pthread_t first;
+    with_spares(4);
+    starter_prepare();
+    ps_store_relaxed(&begun, 0);
+    CHECK(signal(SIGUSR1, asks_in_handler) != SIG_ERR);
+    ps_store_release(&hangs, true);
+    CHECK(pthread_create(&first, NULL, ask_meanwhile, &begun) == 0);
+    while (ps_load_acquire(&hanging) == 0)
+        usleep(1000);
+    CHECK(pthread_kill(between, SIGUSR1) == 0);
+    usleep(50000);
+    assert_false(ps_load_acquire(&asks_too));
+    ps_store_release(&hangs, false);
+    CHECK(pthread_join(first, NULL) == 0);
+    assert_int_equal(ps_load_relaxed(&begun), 2);
+    CHECK(psthread_finalize() == 0);
+}
+
 static void nobody_is_kept_by_a_callback(void **state)
 {
     (void)state;
@@ -244,6 +316,8 @@ int main(void)
         cmocka_unit_test(each_is_done_once),
         cmocka_unit_test(a_refusal_is_told),
         cmocka_unit_test(asking_in_vain_ends),
+        cmocka_unit_test(a_late_watchdog_is_waited_for),
+        cmocka_unit_test(a_handler_may_ask_as_well),
         cmocka_unit_test(nobody_is_kept_by_a_callback),
         cmocka_unit_test(a_child_has_its_own),
     };

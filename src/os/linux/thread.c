@@ -106,6 +106,12 @@ uint64_t os_signal_mask(void)
     return mask;
 }
 void os_set_signal_mask(uint64_t mask) { raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, KERNEL_MASK_BYTES); }
+uint64_t os_swap_signal_mask(uint64_t mask)
+{
+    uint64_t before = 0;
+    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&before, KERNEL_MASK_BYTES);
+    return before;
+}
 
 int os_alternate_stack(const void *stack, void *before)
 {
