@@ -85,6 +85,18 @@ unsigned os_count_kernel_threads(void);
 uint64_t os_signal_mask(void);
 void os_set_signal_mask(uint64_t mask);
 uint64_t os_swap_signal_mask(uint64_t mask); /* the same; returns what it was */
+/* Signals that are pending for the calling kernel thread, or for the process, and that the calling one blocks. */
+uint64_t os_signals_pending(void);
+/* For a handler. The signal, with this siginfo_t, was not sent to the kernel thread: neither by its number nor by an
+ * instruction; a timer's or a file's may be either, and count as the process's. */
+bool os_signal_is_for_process(int number, const void *info);
+/* Sends it to the process, with this siginfo_t. False: refused. The second is for the receiver: it makes of what came
+ * what was sent at first. */
+bool os_signal_again(int number, const void *info);
+void os_signal_as_sent(void *info);
+/* The mask that its frame, a ucontext_t, restores. */
+uint64_t os_frame_mask(const void *frame);
+void os_frame_set_mask(void *frame, uint64_t mask);
 /* All that a program may block: not those that the C library sends its kernel threads, and waits for (32 and 33;
  * elsewhere than in glibc 34 as well, which is glibc's SIGRTMIN). */
 #if defined(__GLIBC__)

@@ -1,0 +1,66 @@
+/* What a signal's handler learns from its arguments and changes by them, and signals that are sent on. The mask is the
+ * kernel's, 64 bits, signal 1 in bit 0.
+ *
+ * Callers: handlers, and any other code, about the calling kernel thread. Nothing here waits or takes a lock. */
+#include "os.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "raw.h"
+
+#define KERNEL_MASK_BYTES 8
+
+uint64_t os_signals_pending(void)
+{
+    uint64_t pending = 0;
+    raw_call(SYS_rt_sigpending, (long)&pending, KERNEL_MASK_BYTES, 0, 0);
+    return pending;
+}
+
+bool os_signal_is_for_process(int number, const void *info)
+{
+    const siginfo_t *of = info;
+    if (number < 1 || number > 64 || of->si_code == SI_TKILL)
+        return false;
+    return !(OS_FAULT_SIGNALS >> (number - 1) & 1) || of->si_code <= 0;
+}
+
+/* The kernel takes codes of its own (not negative) from a process's first thread alone. So such a code travels where an
+ * error would stand, which is 0 there. */
+#define SENT_AGAIN (-0x7053)
+
+bool os_signal_again(int number, const void *info)
+{
+    siginfo_t again;
+    memcpy(&again, info, sizeof again);
+    if (again.si_code >= 0) {
+        again.si_errno = again.si_code;
+        again.si_code = SENT_AGAIN;
+    }
+    return raw_call(SYS_rt_sigqueueinfo, getpid(), number, (long)&again, 0) == 0;
+}
+
+void os_signal_as_sent(void *info)
+{
+    siginfo_t *of = info;
+    if (of->si_code != SENT_AGAIN)
+        return;
+    of->si_code = of->si_errno;
+    of->si_errno = 0;
+}
+
+uint64_t os_frame_mask(const void *frame)
+{
+    const ucontext_t *uc = frame;
+    uint64_t mask;
+    memcpy(&mask, &uc->uc_sigmask, sizeof mask);
+    return mask;
+}
+
+void os_frame_set_mask(void *frame, uint64_t mask)
+{
+    ucontext_t *uc = frame;
+    memcpy(&uc->uc_sigmask, &mask, sizeof mask);
+}
