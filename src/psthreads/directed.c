@@ -12,6 +12,7 @@
 #include "run.h"
 #include "runtime.h"
 #include "sources.h"
+#include "stray.h"
 #include "switch.h"
 #include "team.h"
 #include "vp_tls.h"
@@ -33,6 +34,10 @@
 #define ABSENT_NS UINT64_C(200000000) /* a kernel thread that is switching may lose its processor for that long */
 #define PAUSE_NS INT64_C(100000)
 #define ANSWER_NS INT64_C(500000)
+#define ROUSED_LEAST 100u /* looks */
+#define ROUSED_LOOKS 1000u
+#define ROUSED_LOOK_NS INT64_C(1000000)
+#define ROUSED_LATE_NS INT64_C(50000000)
 #define SPARE_BYTES 256                   /* between what is saved and what is called below it */
 #define UNKNOWN_BYTES ((size_t)64 * 1024) /* of a stack that is not ours, what is surely there below */
 
@@ -128,6 +133,7 @@ static bool visit(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhi
 
 static void be_there(struct vp *vp)
 {
+    vp_hear(vp);
     answer_signal_request(vp, THERE);
     stay(vp);
 }
@@ -163,28 +169,45 @@ static bool visit_area(struct vp *vp, struct uth *from, struct uth *u, void (*me
     return visited;
 }
 
-void directed_serve(struct vp *vp)
+/* In the thread's block. What waits for P is handled where P hears, not here. */
+static void enter_unheard(struct vp *vp)
+{
+    bool deaf = vp_run(vp)->is_deaf;
+    vp_run(vp)->tls = NULL; /* entered anew: another vp may have been in it */
+    if (deaf)
+        vp_run(vp)->is_deaf = false; /* vp_enter_tls leaves the mask alone; no handler comes meanwhile */
+    vp_enter_tls(vp, vp_run(vp)->alone_for);
+    if (deaf)
+        vp_run(vp)->is_deaf = true;
+}
+
+/* P comes to be where the handler may run, hears there, and stays for the senders that are counted in. False: it
+ * cannot, and has told the senders so, of which there is one if `asked`. */
+static bool come_in(struct vp *vp, bool asked)
 {
     if (vp_run(vp)->uth != &vp_run(vp)->native) { /* own_stack.h */
         be_there(vp);
-        return;
+        return true;
     }
     struct uth *u = saved(vp_run(vp)->alone_for);
     bool rests = !u && ps_team_rests(vp_run(vp)->alone_for);
     struct uth *above = u || rests ? NULL : take_from_caller(vp_run(vp)->alone_for);
-    if (u || rests || above) {
-        vp_run(vp)->tls = NULL; /* entered anew: another vp may have been in it */
-        vp_enter_tls(vp, vp_run(vp)->alone_for);
-    }
+    bool is_in = u || rests || above;
+    if (is_in)
+        enter_unheard(vp);
     bool visited =
         u ? visit(vp, &vp_run(vp)->native, u, be_there) : above && visit_area(vp, &vp_run(vp)->native, above, be_there);
-    if (!visited) {
-        answer_signal_request(vp, u || rests || above ? THERE : REFUSED);
+    if (!visited && (is_in || asked)) {
+        vp_hear(vp);
+        answer_signal_request(vp, is_in ? THERE : REFUSED);
         stay(vp);
     }
     if (u)
         uth_visited(u);
+    return is_in;
 }
+
+void directed_serve(struct vp *vp) { come_in(vp, true); }
 
 /* --- a thread in an interrupt --- */
 
@@ -297,6 +320,29 @@ static bool runs_elsewhere(struct uth_tls *block, struct vp *to)
     if (vp)
         ask_to_move(block, NULL, vp, false);
     return vp != NULL;
+}
+
+/* --- P is roused --- */
+
+/* What P is to take may be on its way from one kernel thread to the next. */
+static bool is_wanted(const struct vp *vp, unsigned looks)
+{
+    return looks < ROUSED_LEAST || (os_signals_pending() & ~vp_run(vp)->deaf_mask);
+}
+
+int64_t directed_be_roused(struct vp *vp, unsigned looks)
+{
+    if (PS_LIKELY(!(ps_load_seq(&vp_run(vp)->lone) & PS_LONE_ROUSED)))
+        return OS_FOREVER;
+    bool is_in = cpu_get_tp() != vp_run(vp)->own_tp || come_in(vp, false);
+    if (is_in || !is_wanted(vp, looks)) {
+        if (is_in)
+            ps_or_seq(&vp_run(vp)->lone, PS_LONE_SIGNALS);
+        ps_and_seq(&vp_run(vp)->lone, (uint8_t)~PS_LONE_ROUSED);
+        return OS_FOREVER;
+    }
+    runs_elsewhere(vp_run(vp)->alone_for, vp);
+    return looks < ROUSED_LOOKS ? ROUSED_LOOK_NS : ROUSED_LATE_NS;
 }
 
 /* `to` runs a thread that its own has called, in the block of that one. */

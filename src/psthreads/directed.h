@@ -134,6 +134,10 @@ struct vp_directed *vp_directed(const struct vp *vp);
 /* P, on its native stack: has a sender not been answered? Answer it, and stay until all senders have gone. */
 bool directed_waits(struct vp *vp);
 void directed_serve(struct vp *vp);
+/* P, on whatever stack: where P is roused (promote.h, ps_rouse) it comes to be where a handler may run, hears there,
+ * and is roused no more; else its thread is asked to move there. `looks`: how often P has looked so far. Returns how
+ * long P may sleep, in ns. */
+int64_t directed_be_roused(struct vp *vp, unsigned looks);
 /* P, on its thread's stack: the thread runs here now; it is about to go. */
 void directed_runs(struct vp *vp);
 void directed_ran(struct vp *vp);

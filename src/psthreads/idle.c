@@ -56,7 +56,10 @@ void idle_give_unstarted(struct vp *vp)
 }
 
 /* Step [L]: is there anything for this vp, or anything that some vp could take? */
-static bool look_everywhere(struct vp *vp) { return ps_load_seq(&ps_rt.stopping) || vp_look(vp); }
+static bool look_everywhere(struct vp *vp)
+{
+    return ps_load_seq(&ps_rt.stopping) || vp_look(vp) || ps_load_relaxed(&vp_run(vp)->strays);
+}
 
 void idle_search_begin(struct vp *vp)
 {

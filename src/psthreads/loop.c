@@ -14,6 +14,8 @@
 #include "quota_park.h"
 #include "race.h"
 #include "search.h"
+#include "sources.h"
+#include "stray.h"
 #include "switch.h"
 #include "taken.h"
 #include "team.h"
@@ -102,6 +104,8 @@ static void run_fresh(struct vp *vp, struct psthread *t)
     struct ps_call call = member ? (struct ps_call){t->member_fn, t} : ps_thread_begin(t);
     if (own_tls)
         vp_enter_tls(vp, vp_new_tls(vp));
+    if (PS_UNLIKELY(vp_run(vp)->is_deaf) && !member)
+        vp_hear(vp); /* it has no block */
     vp_begins(vp, t);
     if (member) {
         call.fn(call.arg); /* ends t: another vp may have t already */
@@ -152,8 +156,6 @@ static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct ps
 
 void vp_enter_loop(struct vp *vp)
 {
-    if (vp->worker.by_watchdog)
-        vp_take_signals(vp);
     while (!vp_start_loop(vp, &vp->run.native, false)) {
         vp_stand_aside(vp);
         if (vp->run.is_spare || ps_load_acquire(&ps_rt.stopping))

@@ -19,25 +19,40 @@
 #include "sched.h"
 #include "sources.h"
 #include "starter.h"
+#include "stray.h"
 #include "switch.h"
 #include "taken.h"
 #include "team.h"
 #include "vp_tls.h"
 
+#define STRAY_LOOK_NS INT64_C(1000000)
 #define ALONE_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
 
-static _Atomic uint32_t count;
+_Atomic uint32_t ps_alone_threads;
 static _Atomic int process; /* whose threads are promoted */
 
 void ps_promote_in_this_process(void) { ps_store_relaxed(&process, (int)getpid()); }
 bool ps_in_vfork_child(void) { return (int)getpid() != ps_load_relaxed(&process); }
 
-unsigned ps_alone_count(void) { return ps_load_acquire(&count); }
+unsigned ps_alone_count(void) { return ps_load_acquire(&ps_alone_threads); }
 
 /* --- the kernel thread --- */
 
+/* vp is deaf, and a sender that was not answered in time has sent something all the same. How long vp may sleep, in
+ * ns. */
+static int64_t hear_senders(struct vp *vp)
+{
+    if (PS_LIKELY(!vp_run(vp)->is_deaf) || !(ps_load_seq(&vp_run(vp)->lone) & PS_LONE_SIGNALS))
+        return OS_FOREVER;
+    if (stray_look(vp) && ps_load_relaxed(&vp_run(vp)->strays))
+        return STRAY_LOOK_NS;
+    vp_hear(vp);
+    return OS_FOREVER;
+}
+
 void ps_await_pinned(struct vp *vp)
 {
+    unsigned looks = 0;
     while (!ps_load_seq(vp_pinned(vp))) {
         if (PS_UNLIKELY(directed_waits(vp))) {
             directed_serve(vp);
@@ -45,10 +60,13 @@ void ps_await_pinned(struct vp *vp)
         }
         if (ps_load_acquire(&vp_alone(vp)->ends))
             return;
+        int64_t timeout_ns = directed_be_roused(vp, looks++);
+        if (timeout_ns == OS_FOREVER)
+            timeout_ns = hear_senders(vp);
         ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
         ps_store_seq(&vp_alone(vp)->sleeps, 1);
         if (!ps_load_seq(vp_pinned(vp)) && !directed_waits(vp))
-            os_park(&vp_alone(vp)->wake, 0, OS_FOREVER);
+            os_park(&vp_alone(vp)->wake, 0, timeout_ns);
         ps_store_seq(&vp_alone(vp)->sleeps, 0);
         ps_xchg_seq(&vp_alone(vp)->wake, 0);
     }
@@ -109,7 +127,7 @@ static void *alone_main(void *arg)
     void *own_list = os_robust_list();
     bool its_own = take_robust_list(vp, own_list);
     vp_outer(vp)->inner_mask = vp_outer(vp)->mask;
-    os_set_signal_mask(vp_outer(vp)->mask);
+    vp_begin_deaf(vp, vp_outer(vp)->mask); /* started with all signals blocked */
     ps_store_release(&vp_alone(vp)->state, PS_ALONE_STARTED);
     os_wake(&vp_alone(vp)->state, INT_MAX);
     while ((t = await_carrier(vp)) != NULL) {
@@ -130,7 +148,7 @@ static void *alone_main(void *arg)
     uth_release(&vp_run(vp)->native);
     ps_store_release(&vp_alone(vp)->state, PS_ALONE_LEFT); /* block and vp are the retirer's from here on */
     os_wake(&vp_alone(vp)->state, INT_MAX);
-    ps_sub_seq(&count, 1); /* last: the thread that stops the library waits for it */
+    ps_sub_seq(&ps_alone_threads, 1); /* last: the thread that stops the library waits for it */
     return NULL;
 }
 
@@ -176,7 +194,9 @@ static void inherit_kernel_state(struct vp *to, const struct uth_tls *block)
         root = here;
         opener = vp_run(here)->alone_for || vp_run(here)->current != &vp_run(here)->root ? here : NULL;
     }
-    vp_outer(to)->mask = opener ? vp_outer(opener)->inner_mask : vp_outer(root)->mask;
+    vp_outer(to)->mask = opener                      ? vp_outer(opener)->inner_mask
+                         : ps_load_seq(&block->team) ? block->mask
+                                                     : vp_outer(root)->mask;
     if (opener && os_thread_passes_on(ps_load_relaxed(&vp_run(opener)->tid), &vp_outer(to)->cpus, vp_outer(to)->name))
         return;
     vp_outer(to)->cpus = vp_outer(root)->cpus;
@@ -202,7 +222,10 @@ void ps_root_changed(void)
         }
         return;
     }
+    uint64_t before = vp_outer(vp)->mask;
     vp_outer(vp)->mask = os_signal_mask();
+    if (vp_outer(vp)->mask & ~before)
+        stray_expect();
     os_affinity_get(&vp_outer(vp)->cpus);
     os_thread_own_name(vp_outer(vp)->name);
     vp_outer(vp)->inner_mask = vp_outer(vp)->mask;
@@ -327,11 +350,11 @@ static struct vp *own_carrier(struct uth_tls *block)
         return other;
     }
     uth_tls_not_at_hand(block);
-    bool first = ps_add_seq(&count, 1) == 0;
+    bool first = ps_add_seq(&ps_alone_threads, 1) == 0;
     if (start_own_carrier(vp, block) != 0) {
         ps_store_release(&block->alone, NULL);
         vp_alone_ended(vp);
-        ps_sub_seq(&count, 1);
+        ps_sub_seq(&ps_alone_threads, 1);
         if (!ps_xchg_acq_rel(&said, 1))
             ps_warn("the system refuses a thread that sets or asks for state of the kernel's a kernel thread of its "
                     "own: what it sets holds for "
@@ -339,7 +362,8 @@ static struct vp *own_carrier(struct uth_tls *block)
         return NULL;
     }
     if (first)
-        idle_wake_all(); /* search.c: is_nobody */
+        idle_wake_all(); /* they are deaf from now on: stray.h */
+    stray_member_goes();
     return vp;
 }
 
@@ -375,7 +399,7 @@ struct vp *ps_carrier_for_somebody(const struct vp *from)
     vp_outer(vp)->mask = vp_outer(root)->mask;
     vp_outer(vp)->cpus = vp_outer(root)->cpus;
     memcpy(vp_outer(vp)->name, vp_outer(root)->name, sizeof vp_outer(vp)->name);
-    bool first = ps_add_seq(&count, 1) == 0;
+    bool first = ps_add_seq(&ps_alone_threads, 1) == 0;
     const struct vp *here = ps_vp();
     int err = here && (starter_is_changed(here) || !os_called_by_program())
                   ? starter_ask(&thread, alone_main, vp, ALONE_STACK_BYTES)
@@ -384,7 +408,7 @@ struct vp *ps_carrier_for_somebody(const struct vp *from)
         err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
     if (err != 0) {
         vp_alone_ended(vp);
-        ps_sub_seq(&count, 1);
+        ps_sub_seq(&ps_alone_threads, 1);
         return NULL;
     }
     os_thread_detach(thread);
@@ -424,6 +448,7 @@ void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
 {
     struct uth *context = vp_run(vp)->uth;
     int error = vp_errno(vp);
+    vp_deafen(vp); /* before the thread goes on elsewhere, and changes its mask there */
     vp_alone(to)->home = context->vp;
     vp_alone(to)->came_from = vp;
     self->uth = context;
@@ -465,7 +490,6 @@ PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
     struct vp *vp = ps_vp(), *to = self->flags & PS_T_NOSTACK ? NULL : own_carrier(block);
     if (!to || vp_run(to)->own_tls == block) {
         vp_enter_tls(vp, block);
-        vp_hear(vp);
         return;
     }
     ps_move_alone(vp, self, to);
@@ -502,10 +526,6 @@ void ps_go_home_slow(struct uth_tls *next)
     directed_ran(vp);
     context->vp = home;
     self->uth = context;
-    /* Back in the loop of some vp: see search.h. */
-    bool ends = !next && !home && (self->flags & (PS_T_MEMBER | PS_T_CALLED)) == PS_T_MEMBER;
-    if (ends)
-        context->flags |= UTH_ENDS;
     if (home) {
         ps_ready(self, PS_FRONT);
     } else {
@@ -514,8 +534,6 @@ void ps_go_home_slow(struct uth_tls *next)
         vp_enqueue(to, &self->item, PS_FRONT);
     }
     vp_leave_alone(vp, context, next);
-    if (ends)
-        context->flags &= ~UTH_ENDS;
     if (vp_run((vp = ps_vp_now()))->alone_for)
         directed_runs(vp);
 }
@@ -526,6 +544,16 @@ struct vp *ps_promoted_vp(struct uth_tls *block)
     if (vp)
         wait_while(vp, PS_ALONE_STARTS);
     return vp;
+}
+
+bool ps_rouse(struct uth_tls *block)
+{
+    struct vp *vp = own_carrier(block);
+    if (!vp)
+        return false;
+    ps_or_seq(&vp_run(vp)->lone, PS_LONE_ROUSED);
+    ps_wake_alone(vp);
+    return true;
 }
 
 void ps_carrier_like_opener(struct uth_tls *block)
@@ -565,6 +593,6 @@ void ps_alone_after_fork_in_child(void)
     for (unsigned id = 0; id < slots; id++)
         if (ps_vp_at(id))
             ps_store_relaxed(&vp_alone(ps_vp_at(id))->given_up, 0);
-    ps_store_relaxed(&count, 0);
+    ps_store_relaxed(&ps_alone_threads, 0);
     ps_promote_in_this_process();
 }

@@ -112,6 +112,9 @@ struct vp *ps_carrier_of(struct uth_tls *block, _Atomic(struct vp *) *carrier);
 /* The running thread's context goes on alone on `to`. [switches] */
 void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to);
 
+/* Block's thread gets a kernel thread, which comes to be where a handler may run and hears there (PS_LONE_ROUSED).
+ * False: refused. Does not wait for that. Caller: the watchdog, which keeps the block from going away. */
+bool ps_rouse(struct uth_tls *block);
 /* Lets send(its kernel thread's number, arg) be called so that a signal `number` that it sends there finds the thread,
  * whose block this is (directed.h). What send returned, or EAGAIN: no kernel thread is to be had. Any kernel thread;
  * blocks until the thread is where its handler may run, some ms at most. */
@@ -156,8 +159,9 @@ void ps_go_home_slow(struct uth_tls *next);
 bool ps_retire_alone(struct uth_tls *block);
 /* In a forked child: there is none. */
 void ps_alone_after_fork_in_child(void);
-/* Kernel threads of this kind that have not ended yet. */
+/* Kernel threads of this kind that have not ended yet. The second is for fast looks. */
 unsigned ps_alone_count(void);
+extern _Atomic uint32_t ps_alone_threads;
 
 /* For sched.c. The thread, which runs on vp alone, waits until it is readied; it has been readied. */
 void ps_wait_alone(struct vp *vp, struct psthread *self);

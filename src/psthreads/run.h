@@ -19,8 +19,9 @@ struct vp;
 
 /* In `lone`. SIGNALS are sent to the root, or to the thread that is carried alone: set by any thread, for good.
  * Its MASK keeps interrupts out: set and cleared by the root. APART: others begin with something else than the root
- * (apart.h); set when it attaches. */
-enum { PS_LONE_SIGNALS = 1, PS_LONE_MASK = 2, PS_LONE_APART = 4 };
+ * (apart.h); set when it attaches. ROUSED: the thread that is carried alone is to take a signal; set by the watchdog,
+ * cleared by the vp's kernel thread (stray.h). */
+enum { PS_LONE_SIGNALS = 1, PS_LONE_MASK = 2, PS_LONE_APART = 4, PS_LONE_ROUSED = 8 };
 
 struct vp_run {
     /* line 0: written at each switch */
@@ -36,7 +37,7 @@ struct vp_run {
     union {
         struct {
             bool is_spare; /* carried by a kernel thread of the watchdog's */
-            bool is_deaf;  /* its kernel thread takes no signals, its mask is deaf_mask else (taken.h) */
+            bool is_deaf;  /* its kernel thread takes no signals, its mask is deaf_mask else (stray.h) */
         };
         uint16_t spare_or_deaf; /* not 0: either; one look for the fast paths */
     };
@@ -68,6 +69,8 @@ struct vp_run {
     unsigned place;            /* that its kernel thread is bound to, from 1; 0: none (follow.c) */
     struct os_cpuset own_mask; /* with place: its kernel thread's mask of before */
     uint64_t deaf_mask;        /* with is_deaf */
+    _Atomic uint64_t strays;   /* signals that it has passed on, bits from 0, and when it did so last; its kernel */
+    uint64_t strayed_ns;       /* thread's, also in a handler: stray.h */
     struct uth native;         /* the kernel thread's own stack */
     struct psthread root;      /* its thread, where the kernel thread is a root's */
 };

@@ -200,8 +200,12 @@ static int start_locked(const psthread_config_t *config)
 static struct vp *forks_on;
 static bool was_held;
 
+/* Signals are blocked meanwhile: a handler that waits there for another thread that handles a signal has the locks. */
+static uint64_t mask_of_forker; /* guarded by start_lock */
+
 static void before_fork(void)
 {
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
     pthread_mutex_lock(&ps_life.start_lock);
     forks_on = ps_vp();
     if (forks_on) {
@@ -209,6 +213,7 @@ static void before_fork(void)
         vp_run(forks_on)->held = true;
     }
     uth_tls_before_fork();
+    mask_of_forker = mask;
 }
 static void has_forked(void)
 {
@@ -218,16 +223,20 @@ static void has_forked(void)
 }
 static void after_fork_in_parent(void)
 {
+    uint64_t mask = mask_of_forker;
     uth_tls_after_fork(false);
     has_forked();
     pthread_mutex_unlock(&ps_life.start_lock);
+    os_set_signal_mask(mask);
 }
 static void after_fork_in_child(void)
 {
+    uint64_t mask = mask_of_forker;
     uth_tls_after_fork(true);
     has_forked();
     pthread_mutex_init(&ps_life.slot_lock, NULL);
     pthread_mutex_init(&ps_life.start_lock, NULL);
+    os_set_signal_mask(mask); /* which the thread is known by from here on */
     ps_after_fork_in_child();
 }
 /* From the beginning: a fork that is under way when another kernel thread starts the library runs no handler that comes
@@ -248,8 +257,7 @@ __attribute__((constructor)) static void watch_forks(void) { life_watch_forks();
  * the lock: for the thread below it. */
 static uint64_t begin_start(void)
 {
-    uint64_t mask = os_signal_mask();
-    os_set_signal_mask(OS_ALL_SIGNALS);
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
     pthread_mutex_lock(&ps_life.start_lock);
     return mask;
 }

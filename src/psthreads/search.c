@@ -14,7 +14,7 @@
 #include "promote.h"
 #include "quota_park.h"
 #include "runtime.h"
-#include "taken.h"
+#include "stray.h"
 #include "team.h"
 #include "tls.h"
 #include "victims.h"
@@ -78,6 +78,8 @@ static struct ps_work search(struct vp *vp)
         cpu_pause();
         if (round % SEARCH_CLOCK_PERIOD)
             continue;
+        vp_deafen(vp);
+        stray_look(vp);
         uint64_t now = os_now_ns();
         if (!start || region != vp->thief.peeked_region) { /* where a parent runs regions alone it may soon be wanted */
             start = now;
@@ -105,27 +107,6 @@ static void sleep_and_learn(struct vp *vp)
         vp->spin_ns = ps_adaptive_spin_after(vp->spin_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
-/* See taken.h. Two system calls each time a worker finds nothing to do, in such programs only. */
-static inline bool is_nobody(struct vp *vp) { return PS_UNLIKELY(ps_alone_count() > 0) && !vp_is_roots(vp); }
-
-static PS_NOINLINE void deafen(struct vp *vp)
-{
-    vp->run.deaf_mask = os_signal_mask();
-    os_set_signal_mask(OS_ALL_SIGNALS);
-    vp->run.is_deaf = true;
-}
-
-void vp_take_signals(struct vp *vp)
-{
-    if (!is_nobody(vp)) {
-        os_signals_take();
-        return;
-    }
-    vp->run.deaf_mask = os_signals_kept();
-    os_set_signal_mask(OS_ALL_SIGNALS);
-    vp->run.is_deaf = true;
-}
-
 /* A spare stands in for a root that its kernel thread carries alone (directed.h): it is there for the root's next
  * region, as a worker would be. */
 static struct ps_work stand_in(struct vp *vp)
@@ -137,12 +118,14 @@ static struct ps_work stand_in(struct vp *vp)
             return w;
     while (!ps_cas_relaxed(&ps_watchdog.standing, &standing, standing + 1));
     bool stays = true;
-    if (!vp->run.is_deaf && is_nobody(vp))
-        deafen(vp);
+    vp_deafen(vp);
     idle_search_begin(vp);
     ps_store_seq(&vp->handoff, HANDOFF_IDLE);
     while (!ps_work_some(w = search_once(vp, true, true)) && stays && !ps_load_acquire(&ps_rt.stopping))
-        stays = idle_park_for(vp, STANDS_NS);
+        if (stray_look(vp))
+            os_yield();
+        else
+            stays = idle_park_for(vp, STANDS_NS);
     ps_sub_relaxed(&ps_watchdog.standing, 1);
     if (ps_work_some(w))
         idle_search_end(vp);
@@ -162,8 +145,8 @@ static struct ps_work find_work_spare(struct vp *vp)
     }
     if (!ps_work_some(w))
         w = stand_in(vp);
-    if (ps_work_some(w))
-        vp_hear_for(vp, w);
+    while (!ps_work_some(w) && stray_look(vp)) /* it retires: nobody else looks */
+        os_yield();
     return w;
 }
 
@@ -175,8 +158,6 @@ static inline struct ps_work found(struct vp *vp, struct ps_work w)
     const struct psthread *t = ps_work_thread(w);
     bool fresh_alone = t && !t->uth && !(t->flags & PS_T_MEMBER) && ps_queue_seems_empty(&vp->queue);
     ps_lone_took(&vp->lone_thread, fresh_alone, fresh_alone ? cpu_cycles() : 0);
-    if (PS_UNLIKELY(vp->run.is_deaf))
-        vp_hear_for(vp, w);
     return w;
 }
 
@@ -227,12 +208,11 @@ struct ps_work vp_find_work(struct vp *vp)
             vp_stand_aside(vp);
             return ps_await_root(vp);
         }
-        if (is_nobody(vp) && !vp->run.is_deaf)
-            deafen(vp);
+        vp_deafen(vp);
         w = search(vp);
         if (ps_work_some(w) || ps_load_acquire(&ps_rt.stopping))
             break;
-        if (!prepares_victims(vp))
+        if (!prepares_victims(vp) && !stray_look(vp))
             sleep_and_learn(vp);
     }
     if (ps_work_some(w))

@@ -9,9 +9,6 @@ struct vp;
 /* Waits for work, where nothing is at hand; none only when the vp is to end. */
 struct ps_work vp_find_work(struct vp *vp);
 
-/* The kernel thread that carries vp, a new one, takes the mask that was kept for it, or becomes deaf. */
-void vp_take_signals(struct vp *vp);
-
 /* The vp's loop is about to look for work and has none at hand: a handoff may come from now on. Before a member is
  * counted out, so that the parent's next region finds the handoff slot open. */
 void vp_offer(struct vp *vp);

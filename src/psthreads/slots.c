@@ -40,8 +40,7 @@ struct vp *life_claim_slot(unsigned first, uint32_t attached)
             return vp;
     }
     /* A handler that waits here for senders of signals would hold the lock (a collector that stops threads). */
-    uint64_t mask = os_signal_mask();
-    os_set_signal_mask(OS_ALL_SIGNALS);
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
     pthread_mutex_lock(&ps_life.slot_lock);
     slots = ps_load_relaxed(&ps_rt.num_slots);
     struct vp *vp = slots < PS_MAX_VPS ? life_make_vp(slots, true) : NULL;

@@ -100,7 +100,7 @@ static int await_start(struct patience *p)
 
 int starter_ask(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes)
 {
-    if (!watchdog_runs())
+    if (!watchdog_runs() || watchdog_is_here())
         return EBUSY;
     struct patience p = be_patient();
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* a handler on top would wait for the order below it */

@@ -5,6 +5,7 @@
 #include "check.h"
 #include "loop.h"
 #include "os.h"
+#include "stray.h"
 #include "taken.h"
 #include "team_batch.h"
 #include "visit.h"
@@ -70,6 +71,7 @@ bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
     }
     fresh->tls = NULL;
     vp->run.current = NULL;
+    vp_deafen(vp);
     vp_leave(vp, from, fresh, dying);
     return true;
 }
@@ -94,7 +96,6 @@ PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct
             ps_warn("no memory for another stack of %zu KiB (%s): waiting until one is free (said once)",
                     vp->run.stacks.stack_bytes / 1024, os_memory_limit(vp->run.stacks.stack_bytes));
         os_yield();
-        vp_hear(vp);
         vp_leave_waiters(vp);
         bool has_stack = ps_work_thread(w) && ps_work_thread(w)->uth;
         if (has_stack) /* perhaps its vp waits for self to be taken out of a queue, as this one does for it */
@@ -121,7 +122,5 @@ void vp_leave_bound(struct vp *vp, struct psthread *self)
 {
     vp_leave_waiters(vp);
     struct ps_work w = vp_take_own(vp);
-    if (PS_UNLIKELY(vp->run.is_deaf) && ps_work_some(w))
-        vp_hear_for(vp, w);
     vp_switch_away(vp, self, w, true);
 }

@@ -33,6 +33,7 @@
 #include "runtime.h"
 #include "sched.h"
 #include "sources.h"
+#include "stray.h"
 #include "switch.h"
 #include "team_member.h"
 #include "tls.h"
@@ -59,6 +60,21 @@ void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *mem
 
 /* --- blocks between regions --- */
 
+void ps_team_begin_block(struct ps_team *team, struct uth_tls *block)
+{
+    const struct vp *vp = ps_vp();
+    bool inside =
+        vp_is_roots(vp) && vp->run.current != &vp->run.root; /* the first member may have a mask of its own there */
+    uint64_t mask = vp->run.is_deaf                     ? vp->run.deaf_mask
+                    : os_called_by_program() && !inside ? os_signal_mask()
+                    : vp_is_roots(vp) || !vp->run.tls   ? vp->outer.mask /* in a handler it is that one's */
+                    : vp->run.alone_for                 ? vp->outer.inner_mask
+                                                        : vp->run.tls->mask;
+    block->mask = mask;
+    vp_block_becomes(block, team);
+    stray_member_begins(mask); /* the ear looks anew, whatever it has found */
+}
+
 /* What the program left with a member: threads it has made (their parent must outlast them), keys' values, thread-local
  * objects. Their destructors run as a call of the member's, outside of every region: where they use OpenMP, the core
  * makes a root of it for that while. The caller, whose team is being given back, may not be that root. */
@@ -69,6 +85,8 @@ static void end_identity(struct ps_member *m)
     struct psthread *caller = vp->run.current;
     if (m->tls) {
         vp_block_becomes(m->tls, NULL); /* its kernel thread is waited for before the team goes */
+        stray_await_rousers();
+        stray_member_goes();
         vp_enter_tls(vp, m->tls);
     }
     ps_member_set(m, caller, PS_T_CALLED | (caller->flags & PS_T_ROOT));
@@ -127,7 +145,7 @@ unsigned ps_team_take_tls(struct ps_team *team, unsigned n)
             continue;
         if (!(m->tls = vp_try_tls(ps_vp_attach())))
             return id;
-        vp_block_becomes(m->tls, team);
+        ps_team_begin_block(team, m->tls);
     }
     return n;
 }

@@ -56,6 +56,7 @@
 #include "sched.h"
 #include "search.h"
 #include "sources.h"
+#include "stray.h"
 #include "taken.h"
 #include "team_member.h"
 #include "uncover.h"

@@ -9,6 +9,7 @@
 #include "own_stack.h"
 #include "promote.h"
 #include "run.h"
+#include "stray.h"
 #include "switch.h"
 #include "team.h"
 #include "uth.h"
@@ -45,6 +46,8 @@ static inline void ps_member_enter_tls(struct vp *vp, struct ps_member *m, struc
         return;
     }
     vp_enter_tls_here(vp, tls);
+    if (PS_UNLIKELY(vp_run(vp)->is_deaf))
+        vp_hear(vp);
     if (ps_floats_are_plain(m))
         ps_member_leave_at_hand(tls);
 }

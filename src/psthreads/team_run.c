@@ -16,6 +16,7 @@
 #include "runtime.h"
 #include "sched.h"
 #include "search.h"
+#include "stray.h"
 #include "switch.h"
 #include "taken.h"
 #include "team_member.h"
@@ -34,7 +35,7 @@ PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, stru
 {
     vp_enter_tls(vp, vp_own_of(vp, before));
     if (!m->tls && (m->tls = vp_new_tls(vp)) != NULL)
-        ps_store_seq(&m->tls->team, m->team);
+        ps_team_begin_block(m->team, m->tls);
     if (!m->tls || own_stack_is(vp))
         return;
     uth_tls_set_stack(m->tls, vp->run.uth->stack, vp->run.uth->stack_bytes);
@@ -84,8 +85,6 @@ static void begin_on_own_stack(struct vp *vp, struct ps_team *team, struct ps_me
     ps_team_refer(team, team->n);
     run->refs += team->n;
     ps_team_enqueue_late(team, m->id, vp);
-    if (!ps_team_exhausted(team)) /* another member may begin here */
-        vp_hear(vp);
 }
 
 /* m begins on vp: it is current, in its block. False: it begins elsewhere. May switch. */
@@ -102,6 +101,7 @@ static bool begin_member_slowly(struct vp *vp, struct ps_team *team, struct ps_m
     ps_member_become(vp, m, team->parent, extra_flags);
     if (!alone)
         ps_member_enter_tls(vp, m, before);
+    vp_hear(ps_vp_now());
     return true;
 }
 
@@ -129,12 +129,15 @@ static PS_NOINLINE void leave_rest_to_others(struct vp *vp, struct ps_team *team
  * entered by another vp. So until vp has entered another one (come_up: `before`, what it was in at first) nothing of
  * its thread-local storage is looked at: not the current vp, no malloc. */
 static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
-                                            unsigned extra_flags, struct uth_tls *before, struct run *run)
+                                            unsigned extra_flags, struct uth_tls *before, bool from_loop,
+                                            struct run *run)
 {
     struct uth_tls *tls = m->tls;
     if (tls && PS_LIKELY(vp_tls_at_hand(vp, tls))) {
         ps_member_become(vp, m, team->parent, extra_flags);
         vp_enter_tls_at_hand(vp, tls);
+        if (from_loop && PS_UNLIKELY(vp->run.is_deaf))
+            vp_hear(vp);
         ps_member_call(m, team->ops->body);
     } else if (ps_tls_on()) {
         if (!run_body_slowly(vp, team, m, extra_flags, before, run))
@@ -153,8 +156,6 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
         vp = ps_vp_now();
         if (vp_stays_with_root(vp))
             leave_rest_to_others(vp, team);
-        if (!ps_team_exhausted(team)) /* another member may begin here */
-            vp_hear(vp);
     }
     ps_store_release(&m->done_in, team->region); /* fenced by what follows: a claim, or `left` */
     run->refs++;
@@ -215,8 +216,9 @@ void ps_team_run(struct ps_team *team, unsigned id)
         idle_notify(NULL);
     ps_floats_become_plain();
     do
-        vp = run_body(vp, team, ps_team_member(team, id), 0, NULL, &run);
+        vp = run_body(vp, team, ps_team_member(team, id), 0, NULL, true, &run);
     while ((id = claim_more(vp, team)) != 0);
+    vp_deafen(vp);
     leave_block(vp);
     if (PS_UNLIKELY(cpu_float_controls_changed(&ps_rt.floats))) {
         ps_floats_left(vp, team, team->region);
@@ -254,7 +256,7 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
         struct run run = {0};
         struct uth_tls *before = vp->run.tls;
         go_below(vp, before);
-        vp = run_body(vp, team, ps_team_member(team, id), PS_T_CALLED, before, &run);
+        vp = run_body(vp, team, ps_team_member(team, id), PS_T_CALLED, before, false, &run);
         come_up(vp, team, before);
         taken++;
         *all = drop_refs(team, run.last, run.refs) == 0;
@@ -348,7 +350,7 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
             break;
         if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && claimed_late(vp, team, id, run.refs))
             continue;
-        vp = run_body(vp, team, ps_team_member(team, id), PS_T_CALLED | inherited, before, &run);
+        vp = run_body(vp, team, ps_team_member(team, id), PS_T_CALLED | inherited, before, false, &run);
     }
     vp = come_up(vp, team, before);
     become_parent(vp, team);

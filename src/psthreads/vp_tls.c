@@ -5,6 +5,7 @@
 #include "current.h"
 #include "os.h"
 #include "promote.h"
+#include "stray.h"
 #include "team.h"
 
 /* In a block that vp left last `ee_here` is still vp. */
@@ -21,6 +22,8 @@ PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
         uth_tls_enter(tls, vp, ps_load_relaxed(&vp_run(vp)->tid));
         vp_carry_now(vp);
     }
+    if (PS_UNLIKELY(vp_run(vp)->is_deaf))
+        vp_hear(vp);
 }
 
 /* In a handler, on any kernel thread: its own thread pointer. What stands in its variables may be half written. */

@@ -16,6 +16,7 @@
 struct ps_watchdog ps_watchdog;
 
 static os_thread thread;
+static __thread bool is_here; /* the watchdog, on its own thread pointer */
 /* The watchdog's kernel thread. `thread` is valid while RUNNING. STOPPED: no thread starts one, until no spare is left
  * that could ask for it. */
 enum { NONE, STARTING, RUNNING, REFUSED, STOPPED };
@@ -37,8 +38,14 @@ bool watchdog_take_nudge(void)
     return true;
 }
 
-/* The caller has made `alive` STARTING. No signal is ever handled on it. Refused, some times: no watchdog; what never
- * starves runs all the same. */
+static void *watchdog_begin(void *arg)
+{
+    is_here = true;
+    return ps_above.watch(arg);
+}
+
+/* The caller has made `alive` STARTING. No handler of the program's runs on it (stray.h). Refused, some times: no
+ * watchdog; what never starves runs all the same. */
 static void start_watchdog(void)
 {
     int err = EAGAIN;
@@ -48,7 +55,7 @@ static void start_watchdog(void)
             os_park(&alive, STARTING, WATCHDOG_TICK_NS);
         /* for spares, which run the program's code and begin with the watchdog's mask, all blocked */
         os_signals_keep();
-        err = os_thread_start(&thread, ps_above.watch, NULL, STACK_BYTES, true);
+        err = os_thread_start(&thread, watchdog_begin, NULL, STACK_BYTES, true);
     }
     bind_lower();
     if (err)
@@ -100,10 +107,13 @@ void watchdog_serve_soon(void)
 
 bool watchdog_refused(void) { return ps_load_acquire(&alive) == REFUSED; }
 
+bool watchdog_is_here(void) { return is_here; }
+
 unsigned watchdog_runs(void) { return ps_load_acquire(&alive) == RUNNING; }
 
 void watchdog_forget(void)
 {
+    is_here = false;
     ps_store_relaxed(&alive, 0);
     ps_store_relaxed(&stop_word, 0);
     ps_store_relaxed(&ps_watchdog.armed, ps_rt.max_spares == 0); /* armed for good: no thread starts it */

@@ -86,6 +86,8 @@ bool watchdog_refused(void);
 
 /* Kernel threads of the watchdog: 0 or 1. */
 unsigned watchdog_runs(void);
+/* The caller is the watchdog. */
+bool watchdog_is_here(void);
 /* Writes which code of the program's vp's kernel thread runs, "object+0xoffset (function)", into buf; false: that
  * cannot be told. Caller: the watchdog. */
 bool watchdog_where(struct vp *vp, char *buf, size_t bytes);

@@ -1,5 +1,6 @@
 /* What the watchdog's kernel thread does: see watchdog.h. The watchdog touches of a vp only what is shared. */
 #include "os.h"
+#include "promote.h"
 #include "quota_park.h"
 #include "root_fairness.h"
 #include "runtime.h"
@@ -7,6 +8,7 @@
 #include "spares.h"
 #include "standby.h"
 #include "starter.h"
+#include "stray.h"
 #include "uncover.h"
 #include "watchdog.h"
 #include "watchdog_sample.h"
@@ -18,6 +20,7 @@ static void serve(void)
 {
     standby_serve();
     starter_serve();
+    stray_ear_serve(ps_rouse);
 }
 
 /* Requests do not shorten a tick: a stall's length is counted in ticks. */
@@ -59,7 +62,9 @@ static void watch_tick(uint64_t *spares_due_ns, bool *turns, unsigned *quiet)
     spares_decide(&s, &spares);
     spares_act(&spares);
     *spares_due_ns = s.now_ns + (uint64_t)spares_period_ns();
-    *quiet = s.pending || s.roots_ready || *turns || spares_at_work() || uncover_wanted() ? 0 : *quiet + 1;
+    *quiet = s.pending || s.roots_ready || *turns || spares_at_work() || uncover_wanted() || stray_ear_wanted()
+                 ? 0
+                 : *quiet + 1;
 }
 
 /* Watches until nothing has been pending for a while. */
@@ -90,6 +95,7 @@ void *watchdog_main(void *arg)
 {
     (void)arg;
     os_thread_name("psthreads-watch");
+    stray_ear_begin();
     while (!watchdog_stops()) {
         if (!ps_load_acquire(&ps_watchdog.armed)) {
             os_park(&ps_watchdog.armed, 0, OS_FOREVER);
@@ -101,9 +107,10 @@ void *watchdog_main(void *arg)
             glance();
         ps_store_seq(&ps_watchdog.armed, 0);
         if (!watchdog_stops() && (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || watchdog_root_ready() ||
-                                  standby_wanted() || starter_wanted() || uncover_wanted()))
+                                  standby_wanted() || starter_wanted() || uncover_wanted() || stray_ear_wanted()))
             ps_store_seq(&ps_watchdog.armed, WATCHDOG_WATCH);
     }
+    stray_ear_end();
     return NULL;
 }
 
@@ -117,6 +124,7 @@ void watchdog_may_start(void)
 void watchdog_reset(void)
 {
     watchdog_may_start();
+    stray_reset();
     watchdog_sample_reset();
     ps_store_relaxed(&ps_watchdog.spares, 0);
     ps_store_relaxed(&ps_watchdog.coming, 0);

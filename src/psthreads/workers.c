@@ -16,6 +16,7 @@
 #include "runtime.h"
 #include "standby.h"
 #include "starter.h"
+#include "stray.h"
 #include "tls.h"
 #include "uth.h"
 #include "vp.h"
@@ -53,11 +54,15 @@ void *vp_worker_main(void *arg)
     vp->run.tls = NULL;
     ps_store_release(&vp->attached, vp->run.is_spare ? PS_ATTACHED_OURS : PS_ATTACHED);
     vp->run.place = 0; /* of the kernel thread that carried it before */
+    if (vp->worker.by_watchdog)
+        vp_begin_deaf(vp, os_signals_kept());
+    if (!ps_tls_on())
+        vp_hear(vp);
     if (vp->run.is_spare) {
         ps_sub_release(&ps_watchdog.coming, 1);
     }
     ps_above.carry(vp);
-    vp->run.is_deaf = false; /* the mask stays: no program's code runs here any more, or a standby sets its own */
+    vp_end_deaf(vp); /* a standby sets its own mask */
     uth_cache_drain(&vp->run.stacks);
     uth_tls_drain(&vp->run.blocks);
     uth_release(&vp->run.native);
@@ -90,7 +95,6 @@ static bool hand_to_standby(struct vp *vp)
 static int start_kernel_thread(struct vp *vp)
 {
     struct vp *here = ps_vp();
-    vp->run.is_deaf = false;
     if (hand_to_standby(vp))
         return 0;
     if (here && starter_is_changed(here)) {
@@ -100,12 +104,9 @@ static int start_kernel_thread(struct vp *vp)
             return err;
     }
     vp->worker.by_watchdog = here == NULL;
-    if (here && here->run.is_deaf) { /* its mask is inherited */
-        vp->run.deaf_mask = here->run.deaf_mask;
-        vp->run.is_deaf = true;
-    }
+    vp_begin_deaf(vp, here && here->run.is_deaf ? here->run.deaf_mask : os_signal_mask());
     bind_lift();
-    int err = os_thread_start(&vp->worker.kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+    int err = os_thread_start(&vp->worker.kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, true);
     bind_lower();
     return err;
 }
@@ -132,7 +133,7 @@ static int carry_spare(struct vp *vp)
     if (err != EAGAIN)
         return err;
     os_thread thread;
-    err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+    err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, true);
     if (!err)
         os_thread_detach(thread);
     standby_direct_end();
@@ -149,8 +150,9 @@ static int carry_stand_in(struct vp *vp)
     int err = starter_is_changed(ps_vp()) ? starter_ask(&thread, vp_worker_main, vp, WORKER_STACK_BYTES) : EBUSY;
     if (err == EBUSY) {
         vp->worker.by_watchdog = false;
+        vp_begin_deaf(vp, os_signal_mask());
         bind_lift();
-        err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, false);
+        err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, true);
         bind_lower();
     }
     if (!err)

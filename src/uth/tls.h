@@ -49,6 +49,7 @@ struct uth_tls {
     UTH_ATOMIC(void *) alone; /* the upper room's: what carries this thread and nothing else; NULL: it has no such */
     /* the upper room's: the team with the member that keeps the block between regions; NULL: none (ps_team_rests) */
     UTH_ATOMIC(void *) team;
+    uint64_t mask; /* the upper room's: what the member blocks that has a team, where it has not changed that */
     int *tid;
     int carrier_tid;
     int number;               /* 0: blocks are not numbered */
@@ -141,6 +142,9 @@ void uth_tls_number_blocks(void);
 /* The block that the calling kernel thread is in; NULL: its own storage. Costs a load. Not inlined: see
  * psthreads/sched.h, ps_current. */
 struct uth_tls *uth_tls_current(void);
+/* The first block that is wanted, in the order in which they were made last; NULL: none is. The caller keeps it from
+ * going away. */
+struct uth_tls *uth_tls_find(bool (*wanted)(const struct uth_tls *block));
 /* The block that has this descriptor (a thread's pthread_self()); NULL: it is a kernel thread's. Caller: the thread has
  * not ended. */
 struct uth_tls *uth_tls_of(uintptr_t pthread);

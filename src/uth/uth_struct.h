@@ -27,7 +27,7 @@ struct uth {
         };
         _Atomic uint64_t running_or_visited; /* both in one look */
     };
-    uint32_t flags;     /* UTH_ADOPTED, UTH_SPOILED, UTH_ENDS */
+    uint32_t flags;     /* UTH_ADOPTED, UTH_SPOILED */
     void *stack;        /* lowest usable byte; NULL when adopted */
     size_t stack_bytes; /* usable */
     /* A call of another thread fits where the stack pointer is in [call_floor, call_floor + call_span): see
@@ -59,7 +59,6 @@ struct uth {
 };
 #define UTH_ADOPTED 1u
 #define UTH_SPOILED 2u   /* a thread ended in the middle of its functions: their frames never returned */
-#define UTH_ENDS 4u      /* the upper room's: its thread's code has ended */
 #define UTH_CALL_SHARE 8 /* of a stack, what may be in use already when another thread is called on it: 1/8 */
 
 #endif

@@ -91,7 +91,6 @@ int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t st
 
 static sigset_t kept; /* see os.h */
 void os_signals_keep(void) { set_signal_mask(NULL, &kept); }
-void os_signals_take(void) { set_signal_mask(&kept, NULL); }
 uint64_t os_signals_kept(void)
 {
     uint64_t mask = 0;

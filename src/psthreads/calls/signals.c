@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "../divided.h"
+#include "os.h"
 #include "uth.h"
 
 /* --- signals --- */
@@ -43,25 +44,33 @@ ANSWER("GLIBC_2.2.5", int, raise, (int number), (number));
 ANSWER("GLIBC_2.2.5", int, gsignal, (int number), (number));
 ANSWER("GLIBC_2.2.5", int, sigsuspend, (const sigset_t *set), (set));
 ANSWER("GLIBC_2.2.5", int, sigwait, (const sigset_t *set, int *number), (set, number));
-ANSWER("GLIBC_2.2.5", int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info));
-ANSWER("GLIBC_2.2.5", int, sigtimedwait, (const sigset_t *set, siginfo_t *info, const struct timespec *timeout),
-       (set, info, timeout));
+/* A signal that has been passed on (../stray.h). */
+static inline int as_sent(int number, siginfo_t *info)
+{
+    if (number > 0 && info != NULL)
+        os_signal_as_sent(info);
+    return number;
+}
+NEXT(sigwaitinfo, int(const sigset_t *, siginfo_t *));
+PS_EXPORT int answer_sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+    be_alone();
+    return as_sent(CALL_NEXT(sigwaitinfo)(set, info), info);
+}
+VERSIONS(sigwaitinfo, "GLIBC_2.2.5");
+NEXT(sigtimedwait, int(const sigset_t *, siginfo_t *, const struct timespec *));
+PS_EXPORT int answer_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+    be_alone();
+    return as_sent(CALL_NEXT(sigtimedwait)(set, info, timeout), info);
+}
+VERSIONS(sigtimedwait, "GLIBC_2.2.5");
 ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigblock, (int mask), (mask));
 ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigsetmask, (int mask), (mask));
 ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sighold, (int number), (number));
 ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigrelse, (int number), (number));
 ANSWER("GLIBC_2.2.5", int, sigpause, (int mask), (mask));
 ANSWER("GLIBC_2.2.5", int, __xpg_sigpause, (int number), (number));
-typedef void handler_of(int);
-NEXT(sigset, handler_of *(int, handler_of *));
-PS_EXPORT handler_of *answer_sigset(int number, handler_of *handler)
-{
-    be_alone();
-    handler_of *before = CALL_NEXT(sigset)(number, handler);
-    inherited(0);
-    return before;
-}
-VERSIONS(sigset, "GLIBC_2.2.5");
 
 /* --- coroutines on a part of their thread's stack --- */
 
