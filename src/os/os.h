@@ -136,9 +136,10 @@ typedef bool os_interrupt_fn(void *frame);
 int os_interrupt(int tid, os_interrupt_fn *fn);
 /* For fn, which is about to leave the stack, or to wait: the signals are let in that were before the interrupt. */
 void os_interrupt_leaves(void *frame);
-/* For fn, which is about to return true: handlers of the program's have run for these signals (bits from 0) as the
- * interrupted thread. A system call that was interrupted ends with EINTR where they would have ended it. */
-void os_interrupt_handled(void *frame, uint64_t signals);
+/* For fn, which is about to return true: for the signals in this word (bits from 0) handlers of the program's have run
+ * as the interrupted thread, or run before all signals are blocked again. The word is taken then; NULL: there are none.
+ * A system call that was interrupted ends with EINTR where they would have ended it. */
+void os_interrupt_handled(void *frame, _Atomic uint64_t *signals);
 /* Whether a kernel thread with this signal mask would not be interrupted. */
 bool os_interrupt_is_blocked(uint64_t mask);
 /* The callers' addresses, the innermost first, `most` at most; signal frames are passed through. How many; 0: it cannot

@@ -228,7 +228,7 @@ void directed_leaves(void *frame)
 void directed_is_back(void *frame)
 {
     struct vp *own = own_of_running();
-    os_interrupt_handled(frame, own ? ps_xchg_seq(&vp_directed(own)->signals_sent, 0) : 0);
+    os_interrupt_handled(frame, own ? &vp_directed(own)->signals_sent : NULL);
 }
 
 /* --- a thread that runs elsewhere --- */

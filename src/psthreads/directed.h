@@ -92,10 +92,11 @@
  *
  * vp.signals_sent of P tells a thread that has left its stack in an interrupt, and has come back, what it has handled
  * meanwhile. A sender that is counted in and was answered sets its bit, then sends. The thread clears the word before
- * its context is saved (directed_leaves), and takes the word when it is back (directed_is_back); all seq_cst. While it
- * clears the word no sender is counted in that was answered: P would stand below its context, or run it. So each bit of
- * a signal that is handled meanwhile is set behind the clearing, and no older bit stays. tests/models/signals_sent.pml
- * checks this.
+ * its context is saved (directed_leaves). When it is back it blocks all signals, then takes the word
+ * (directed_is_back, os_interrupt_handled); all seq_cst. So no handler runs behind the taking. While it clears the word
+ * no sender is counted in that was answered: P would stand below its context, or run it. So each bit of a signal that
+ * is handled meanwhile is set behind the clearing, and no older bit stays. tests/models/signals_sent.pml checks this,
+ * with all signals blocked in the last step.
  *
  * A root has no P: its own kernel thread carries others while it waits. This changes with the first signal that is sent
  * to the root (by handle, number, timer or a file's owner), or that a member's mask may leave to the root. So does the

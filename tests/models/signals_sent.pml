@@ -13,7 +13,8 @@
  *   BROKEN_LATE     it forgets that when its context is saved already
  *   BROKEN_VISIT    the context is taken while P visits it
  *   BROKEN_COUNT    a sender counts itself out before it sends
- *   BROKEN_CALL     P makes no system call before it leaves the context */
+ *   BROKEN_CALL     P makes no system call before it leaves the context
+ *   BROKEN_BLOCK    handlers may run between the thread's look at what was sent and its end of the interrupt */
 #ifndef SENDERS
 #define SENDERS 2
 #endif
@@ -159,9 +160,14 @@ active proctype thread()
 #endif
         :: atomic { at == SAVED && !visited && state == EMPTY -> at = ON_P; state = RUNS }
         fi;
-        atomic {
+#ifdef BROKEN_BLOCK
+        atomic { ends = sent; sent = false };
+#endif
+        atomic { /* all signals are blocked */
+#ifndef BROKEN_BLOCK
             ends = sent;
             sent = false;
+#endif
             away = false;
             assert(!handled || ends);
             assert(!ends || said)

@@ -320,10 +320,10 @@ bool os_interrupted_own_code(const void *frame)
 }
 
 /* Told in the frame, in a field that the kernel does not look at. */
-void os_interrupt_handled(void *frame, uint64_t signals)
+void os_interrupt_handled(void *frame, _Atomic uint64_t *signals)
 {
     ucontext_t *uc = frame;
-    uc->uc_link = (ucontext_t *)(uintptr_t)signals; /* NOLINT: no pointer */
+    uc->uc_link = (void *)signals;
 }
 
 /* By kernel thread's number: it is in the handler, with all signals blocked; 0: none is. Where two share one, senders
@@ -362,7 +362,8 @@ static void on_signal(int number, siginfo_t *info, void *frame)
         return;
     }
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&uc->uc_sigmask, KERNEL_MASK_BYTES);
-    restart_take_back(frame, number, made, (uintptr_t)uc->uc_link);
+    _Atomic uint64_t *handled = (void *)uc->uc_link;
+    restart_take_back(frame, number, made, handled ? ps_xchg_seq(handled, 0) : 0);
     uc->uc_link = NULL;
     raw_call(SYS_sigaltstack, 0, (long)&uc->uc_stack, 0, 0);
     uc->uc_stack.ss_flags &= ~SS_ONSTACK;
@@ -469,7 +470,7 @@ bool os_interrupted_own_code(const void *frame)
 }
 
 bool os_called_by_program(void) { return true; }
-void os_interrupt_handled(void *frame, uint64_t signals) { (void)frame, (void)signals; }
+void os_interrupt_handled(void *frame, _Atomic uint64_t *signals) { (void)frame, (void)signals; }
 void os_interrupt_leaves(void *frame) { (void)frame; }
 
 int os_interrupt(int tid, os_interrupt_fn *fn)
