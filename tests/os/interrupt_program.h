@@ -10,6 +10,7 @@ struct place {
 
 void program_spins(struct place *at);
 void program_waits(struct place *at);
+void program_waits_in_time(struct place *at); /* a call with a time limit */
 /* Calls fn(at) in its own name. */
 void program_calls(void (*fn)(struct place *at), struct place *at);
 /* A signal handler that does one of these. */

@@ -8,9 +8,13 @@
 #include "interrupt_program.h"
 #include "os.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
+
+#define PARK_NS INT64_C(2000000000)
+#define TIMES 4 /* a call with a limit is made anew in another way (countdown.h) */
 
 /* --- the code that is interrupted --- */
 
@@ -27,6 +31,16 @@ static PS_NOINLINE void runtime_waits(struct place *at)
     at->there = 1;
     while (read(at->fd, &c, 1) != 1)
         continue;
+    at->go = 1;
+}
+
+/* With a time limit. */
+static PS_NOINLINE void runtime_parks(struct place *at)
+{
+    _Atomic uint32_t word = 0;
+    at->there = 1;
+    while (!at->go)
+        os_park(&word, 0, PARK_NS);
     at->go = 1;
 }
 
@@ -65,6 +79,13 @@ static PS_NOINLINE void runtime_calls_waits(struct place *at)
     at->go = 1;
 }
 
+static PS_NOINLINE void runtime_calls_waits_in_time(struct place *at)
+{
+    program_waits_in_time(at);
+    at->go = 1;
+}
+
+static PS_NOINLINE void program_calls_park(struct place *at) { program_calls(runtime_parks, at); }
 static PS_NOINLINE void program_calls_runtime(struct place *at) { program_calls(runtime_waits, at); }
 
 static PS_NOINLINE void with_handler(struct place *at, void (*does)(struct place *at),
@@ -78,6 +99,7 @@ static PS_NOINLINE void with_handler(struct place *at, void (*does)(struct place
     beneath(&below);
 }
 static void handler_spins(struct place *at) { with_handler(at, program_spins, runtime_spins); }
+static void handler_waits_in_time(struct place *at) { with_handler(at, program_waits_in_time, runtime_spins); }
 static void handler_waits(struct place *at) { with_handler(at, program_waits, runtime_spins); }
 
 /* --- asking --- */
@@ -112,7 +134,15 @@ static void *run_main(void *arg)
     return NULL;
 }
 
-/* Whether an interrupt of fn, once it is where it stays (in_kernel: in a system call), says that it met the program. */
+static void await_sleep(int tid)
+{
+    for (struct os_usage u = {0}; !u.sleeping;) {
+        usleep(1000);
+        assert_int_equal(os_thread_usage(tid, &u), 0);
+    }
+}
+
+/* Whether interrupts of fn, once it is where it stays (in_kernel: in a system call), say that they met the program. */
 static bool meets_program(void (*fn)(struct place *at), bool in_kernel)
 {
     int channel[2], tid;
@@ -123,14 +153,18 @@ static bool meets_program(void (*fn)(struct place *at), bool in_kernel)
     while (!run.at.there)
         usleep(1000);
     tid = ps_load_acquire(&run.tid);
-    for (struct os_usage u = {0}; in_kernel && !u.sleeping;) {
-        usleep(1000);
-        assert_int_equal(os_thread_usage(tid, &u), 0);
+    for (int i = 0, before = 0; i < TIMES; i++, before = ps_load_relaxed(&answer)) {
+        int error;
+        if (in_kernel)
+            await_sleep(tid);
+        ps_store_relaxed(&answer, 0);
+        while ((error = os_interrupt(tid, ask)) == EAGAIN) /* it was in vain before */
+            usleep(1000);
+        assert_int_equal(error, 0);
+        while (!ps_load_acquire(&answer))
+            usleep(1000);
+        assert_true(i == 0 || ps_load_relaxed(&answer) == before);
     }
-    ps_store_relaxed(&answer, 0);
-    assert_int_equal(os_interrupt(tid, ask), 0);
-    while (!ps_load_acquire(&answer))
-        usleep(1000);
     run.at.go = 1;
     assert_int_equal(write(channel[1], "x", 1), 1);
     pthread_join(thread, NULL);
@@ -144,6 +178,7 @@ static void the_programs_own_is_its_own(void **state)
     (void)state;
     assert_true(meets_program(program_spins, false));
     assert_true(meets_program(program_waits, true));
+    assert_true(meets_program(program_waits_in_time, true));
 }
 
 static void the_runtimes_is_not(void **state)
@@ -152,6 +187,8 @@ static void the_runtimes_is_not(void **state)
     assert_false(meets_program(runtime_spins, false));
     assert_false(meets_program(runtime_waits, true));
     assert_false(meets_program(program_calls_runtime, true));
+    assert_false(meets_program(runtime_parks, true));
+    assert_false(meets_program(program_calls_park, true));
 }
 
 /* A program that spins in such calls is met there; not in the middle of what they call, nor where the runtime itself
@@ -175,6 +212,7 @@ static void nor_what_the_runtime_calls_by_name(void **state)
     (void)state;
     assert_false(meets_program(runtime_calls_spins, false));
     assert_false(meets_program(runtime_calls_waits, true));
+    assert_false(meets_program(runtime_calls_waits_in_time, true));
 }
 
 /* What such a handler stands on is unknown: the runtime may have a lock in hand there. */
@@ -183,6 +221,7 @@ static void nor_what_a_handler_does(void **state)
     (void)state;
     assert_false(meets_program(handler_spins, false));
     assert_false(meets_program(handler_waits, true));
+    assert_false(meets_program(handler_waits_in_time, true));
 }
 
 static bool ask_of_another_stack(void *frame)

@@ -58,6 +58,7 @@
 #define RUNNING_ON_VALGRIND 0
 #endif
 
+#include "countdown.h"
 #include "raw.h"
 #include "restart.h"
 
@@ -215,6 +216,9 @@ static bool in_system_call(uintptr_t pc)
 #endif
 
 #ifdef PC
+/* Of a call that is made anew: where the call was made first. */
+#define STANDS_AT(uc) countdown_stands_at(uc, PC(uc))
+
 /* The runtime, to which `back` returns, called by name: a call of an address in its own code (a stub, mostly), or
  * (x86-64) of one in its table of them. A call of any address in a register is one by pointer: so the runtime is not
  * built with -fno-plt for other processors. */
@@ -261,6 +265,8 @@ static bool for_the_program(const ucontext_t *uc, bool in_library)
     for (int k = i + 1; i > 0 && k < n; k++)
         if (at[k] == at[i - 1]) /* another such frame */
             return false;
+    if (STANDS_AT(uc) != PC(uc)) /* countdown.c's frame */
+        i++;
     enum code of;
     for (; i < n && ((of = preemptible_at((uintptr_t)at[i])) == CODE_C_LIBRARY || of == CODE_LOADER); i++)
         if (of == CODE_LOADER && !in_futex(uc))
@@ -276,7 +282,7 @@ static bool for_the_program(const ucontext_t *uc, bool in_library)
 bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes)
 {
     const ucontext_t *uc = frame;
-    uintptr_t pc = PC(uc), start = (uintptr_t)stack, end = start + stack_bytes;
+    uintptr_t pc = STANDS_AT(uc), start = (uintptr_t)stack, end = start + stack_bytes;
     if (SP(uc) < start || SP(uc) >= end || uc->uc_link == uc) /* on_signal: it may be in a call, or not */
         return false;
     enum code of = preemptible_at(pc);
@@ -316,7 +322,7 @@ bool os_called_by_program(void)
 bool os_interrupted_own_code(const void *frame)
 {
     const ucontext_t *uc = frame;
-    return code_at(PC(uc)) == CODE_PROGRAM;
+    return code_at(STANDS_AT(uc)) == CODE_PROGRAM;
 }
 
 /* Told in the frame, in a field that the kernel does not look at. */
@@ -339,6 +345,15 @@ void os_interrupt_leaves(void *frame)
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&uc->uc_sigmask, 0, KERNEL_MASK_BYTES);
 }
 
+/* The frame's call is made anew, or ends after all. */
+static void goes_on_with_call(ucontext_t *uc, int number, enum restart made, struct countdown *by, uint64_t signals)
+{
+    if (by)
+        countdown_go_on(uc, by);
+    restart_take_back(uc, number, made, signals);
+    __asm__ volatile("" : : "r"(by) : "memory"); /* the call reads it, in a frame that has been left */
+}
+
 static void on_signal(int number, siginfo_t *info, void *frame)
 {
     (void)info;
@@ -349,6 +364,7 @@ static void on_signal(int number, siginfo_t *info, void *frame)
         return;
     ps_store_release(handles_by(tid), tid);
     enum restart made = restart_in(frame, number);
+    struct countdown room, *by = countdown_begin(frame, made == RESTART_ANEW, &room);
     uint64_t all = OS_ALL_SIGNALS;
     uintptr_t goes_on = PC(uc);
     uc->uc_link = made == RESTART_UNTOLD ? uc : NULL;
@@ -357,16 +373,17 @@ static void on_signal(int number, siginfo_t *info, void *frame)
         restart_was(tid, fn, made != RESTART_UNTOLD);
         raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, KERNEL_MASK_BYTES);
         if (PC(uc) == goes_on) /* no detour */
-            restart_take_back(frame, number, made, 0);
+            goes_on_with_call(uc, number, made, by, 0);
         ps_store_release(handles_by(tid), 0);
         return;
     }
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&uc->uc_sigmask, KERNEL_MASK_BYTES);
     _Atomic uint64_t *handled = (void *)uc->uc_link;
-    restart_take_back(frame, number, made, handled ? ps_xchg_seq(handled, 0) : 0);
+    uint64_t signals = handled ? ps_xchg_seq(handled, 0) : 0;
     uc->uc_link = NULL;
     raw_call(SYS_sigaltstack, 0, (long)&uc->uc_stack, 0, 0);
     uc->uc_stack.ss_flags &= ~SS_ONSTACK;
+    goes_on_with_call(uc, number, made, by, signals);
 }
 
 /* --- sending --- */

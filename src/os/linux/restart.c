@@ -12,12 +12,14 @@
  *     LOADS_MOST loads of arguments from the stack behind it, or from a register, which the call keeps. The sender may
  *     have looked before the thread came to its call, long before on a busy machine.
  *   - x86-64: os_system_call, by which the program's calls of `syscall` are made: the number stands on the stack.
- * A call with a relative time limit begins to count anew, but a sleep that tells the rest goes on with the rest: it may
- * take longer than asked for, as it may on a busy machine, never shorter. Where the interrupt changes nothing (the
- * thread cannot be left there) and comes again and again, such a limit would never be met. So each next interrupt of a
- * call waits twice as long as all before it took. Interrupts of another kind, which call another function there, do not
- * wait for this one's pause: it may do what this one cannot. By a time t each of n kinds that are in vain comes but
- * once before 3t; so a limit T is met after some 1.5 (n + 1) T.
+ *   - countdown.c's own instruction: beside it on the stack.
+ * A call with a relative time limit is made with the rest of it (countdown.c); a sleep that tells the rest goes on with
+ * that anywhere. It may take longer than asked for, as it may on a busy machine, never shorter. Where a limit begins
+ * to count anew all the same, and the interrupt changes nothing (the thread cannot be left there) and comes again and
+ * again, such a limit would never be met. So each next interrupt of a call waits twice as long as all before it took.
+ * Interrupts of another kind, which call another function there, do not wait for this one's pause: it may do what this
+ * one cannot. By a time t each of n kinds that are in vain comes but once before 3t; so a limit T is met after some
+ * 1.5 (n + 1) T.
  *
  * A call is not made again where a handler of the program's is to run that would end it: the call ends with EINTR, as
  * it would without the runtime. So the program's signals stay blocked in the handler (sa_mask in interrupt.c) until
@@ -52,6 +54,7 @@
 #include <string.h>
 
 #include "atomic.h"
+#include "countdown.h"
 #include "os.h"
 #include "raw.h"
 
@@ -326,7 +329,8 @@ enum restart restart_in(void *frame, int by)
     if (by_kernel != RESTART_NONE)
         return by_kernel;
     if ((long)RESULT(uc) != -EINTR || memcmp(call, INSTRUCTION, INSTRUCTION_BYTES) != 0 ||
-        !(was_seen(uc, (unsigned long)PC(uc), &number, &first) || is_told_by_code(uc, &number)))
+        !(countdown_call(uc, &number) || was_seen(uc, (unsigned long)PC(uc), &number, &first) ||
+          is_told_by_code(uc, &number)))
         return RESTART_NONE;
     if (number == SYS_close || keeps_out(uc, number, first, by))
         return RESTART_NONE;
@@ -336,7 +340,7 @@ enum restart restart_in(void *frame, int by)
     RESULT(uc) = number;
 #endif
     bool relative = number == SYS_clock_nanosleep && REGISTERS(uc)[argument[1]] == 0;
-    if (relative && REGISTERS(uc)[argument[3]] != 0) /* the kernel has written the rest there */
+    if (relative && !countdown_works() && REGISTERS(uc)[argument[3]] != 0) /* the kernel has written the rest there */
         REGISTERS(uc)[argument[2]] = REGISTERS(uc)[argument[3]];
     return RESTART_ANEW;
 }

@@ -1,0 +1,378 @@
+/* A call with a relative time limit ends in time, however often an interrupt ends it before and it is made anew; and
+ * never before. The next call at the same place has the whole limit again. Nothing else of the program's is changed by
+ * that: its registers, what ends a call, what unwinders find. */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include "atomic.h"
+#include "linux/countdown.h"
+#include "os.h"
+
+#include <errno.h>
+#include <execinfo.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LIMIT_MS 100
+#define AWAY_MS 20
+#define MOST_MS 1500    /* on a busy machine; where absence did not count: 2000 */
+#define LONGEST_MS 5000 /* an interrupt every two ms until then */
+#define PROGRAMS SIGUSR1
+
+static const struct timespec limit = {.tv_nsec = LIMIT_MS * 1000000L};
+
+static void by_poll(void) { assert_int_equal(poll(NULL, 0, LIMIT_MS), 0); }
+static void by_ppoll(void) { assert_int_equal(ppoll(NULL, 0, &limit, NULL), 0); }
+static void by_pselect(void) { assert_int_equal(pselect(0, NULL, NULL, NULL, &limit, NULL), 0); }
+static void by_select(void)
+{
+    struct timeval time = {.tv_usec = LIMIT_MS * 1000L};
+    assert_int_equal(select(0, NULL, NULL, NULL, &time), 0);
+    assert_true(time.tv_sec == 0 && time.tv_usec == 0);
+}
+static void by_old_select(void)
+{
+    struct timeval time = {.tv_usec = LIMIT_MS * 1000L};
+    assert_int_equal(syscall(SYS_select, 0, NULL, NULL, NULL, &time), 0);
+    assert_true(time.tv_sec == 0 && time.tv_usec == 0);
+}
+/* The kernel cannot write there what is left. */
+static void by_ppoll_with_constant(void) { assert_int_equal(syscall(SYS_ppoll, NULL, 0, &limit, NULL, 8), 0); }
+static void by_epoll_wait(void)
+{
+    struct epoll_event event;
+    int file = epoll_create1(0);
+    assert_int_equal(epoll_wait(file, &event, 1, LIMIT_MS), 0);
+    close(file);
+}
+static void by_epoll_pwait2(void)
+{
+    struct epoll_event event;
+    int file = epoll_create1(0);
+    assert_int_equal(syscall(SYS_epoll_pwait2, file, &event, 1, &limit, NULL, 0), 0);
+    close(file);
+}
+static void by_nanosleep(void) { assert_int_equal(nanosleep(&limit, NULL), 0); }
+static void by_nanosleep_with_rest(void)
+{
+    struct timespec rest;
+    assert_int_equal(nanosleep(&limit, &rest), 0);
+}
+static void by_old_nanosleep(void) { assert_int_equal(syscall(SYS_nanosleep, &limit, NULL), 0); }
+static void by_sigtimedwait(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    assert_int_equal(sigtimedwait(&set, NULL, &limit), -1);
+    assert_int_equal(errno, EAGAIN);
+}
+static void by_semtimedop(void)
+{
+    int set = semget(IPC_PRIVATE, 1, 0600);
+    struct sembuf take = {0, -1, 0};
+    assert_int_equal(semtimedop(set, &take, 1, &limit), -1);
+    assert_int_equal(errno, EAGAIN);
+    semctl(set, 0, IPC_RMID);
+}
+static void by_futex(void)
+{
+    int word = 0;
+    assert_int_equal(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0), -1);
+    assert_int_equal(errno, ETIMEDOUT);
+}
+
+static void (*const calls[])(void) = {
+    by_poll,         by_ppoll,        by_pselect,    by_select,
+    by_old_select,   by_epoll_wait,   by_nanosleep,  by_nanosleep_with_rest,
+    by_futex,        by_epoll_pwait2, by_semtimedop, by_old_nanosleep,
+    by_sigtimedwait,
+};
+#define CALLS (sizeof calls / sizeof *calls)
+
+/* --- a thread that calls, and is interrupted again and again --- */
+
+static _Atomic int tid;
+static _Atomic uint32_t ended;
+static bool as_if_left(void *frame)
+{
+    os_interrupt_leaves(frame);
+    return true;
+}
+
+struct caller {
+    void (*call)(void);
+    int times;
+};
+static void *calls_thread(void *arg)
+{
+    const struct caller *c = arg;
+    ps_store_release(&tid, os_thread_id());
+    for (int i = 0; i < c->times; i++) {
+        uint64_t begin = os_now_ns();
+        c->call();
+        assert_true(os_now_ns() - begin >= LIMIT_MS * UINT64_C(1000000));
+    }
+    ps_store_release(&ended, 1);
+    return NULL;
+}
+
+static _Atomic uint32_t away;
+
+/* How many interrupts. */
+static int interrupt_until_ended(os_interrupt_fn *fn)
+{
+    int n = 0;
+    while (!ps_load_acquire(&tid))
+        usleep(100);
+    for (uint64_t until = os_now_ns() + LONGEST_MS * UINT64_C(1000000); os_now_ns() < until; usleep(2000)) {
+        if (ps_load_acquire(&ended))
+            return n;
+        if (!ps_load_acquire(&away))
+            n += os_interrupt(ps_load_relaxed(&tid), fn) == 0;
+    }
+    fail_msg("not in time, after %d interrupts", n);
+    return n;
+}
+
+static void interrupt_some_times(void)
+{
+    while (!ps_load_acquire(&tid))
+        usleep(100);
+    for (int n = 0; n < 5; usleep(3000))
+        n += os_interrupt(ps_load_relaxed(&tid), as_if_left) == 0;
+}
+
+static pthread_t start(void *(*thread)(void *), void *arg)
+{
+    pthread_t handle;
+    ps_store_relaxed(&tid, 0);
+    ps_store_relaxed(&ended, 0);
+    assert_int_equal(pthread_create(&handle, NULL, thread, arg), 0);
+    return handle;
+}
+
+static void a_limit_is_met_and_not_before(void **state)
+{
+    (void)state;
+    if (!countdown_works())
+        skip();
+    for (size_t i = 0; i < CALLS; i++) {
+        struct caller caller = {calls[i], 2};
+        pthread_t thread = start(calls_thread, &caller);
+        assert_true(interrupt_until_ended(as_if_left) > 0);
+        pthread_join(thread, NULL);
+    }
+}
+
+static void a_limit_that_cannot_be_written_is_not_cut_short(void **state)
+{
+    struct caller caller = {by_ppoll_with_constant, 1};
+    (void)state;
+    if (!countdown_works())
+        skip();
+    pthread_t thread = start(calls_thread, &caller);
+    interrupt_some_times();
+    pthread_join(thread, NULL);
+}
+
+/* The thread is somewhere else most of the time. That counts as well. */
+static bool is_long_away(void *frame)
+{
+    (void)frame;
+    ps_store_release(&away, 1);
+    usleep(AWAY_MS * 1000);
+    ps_store_release(&away, 0);
+    return true;
+}
+static void absence_counts(void **state)
+{
+    (void)state;
+    if (!countdown_works())
+        skip();
+    for (size_t i = 0; i < CALLS; i++) {
+        struct caller caller = {calls[i], 1};
+        uint64_t begin = os_now_ns();
+        pthread_t thread = start(calls_thread, &caller);
+        assert_true(interrupt_until_ended(is_long_away) > 0);
+        pthread_join(thread, NULL);
+        assert_true(os_now_ns() - begin < MOST_MS * UINT64_C(1000000));
+    }
+}
+
+/* --- what the program finds afterwards --- */
+
+#if defined(__x86_64__)
+/* A call by hand, with a red zone below it; all registers that a call keeps are as they were. */
+static void by_hand(void)
+{
+    register long r10 __asm__("r10") = 10, r8 __asm__("r8") = 8, r9 __asm__("r9") = 9;
+    long rdi = 0, rsi = 0, rdx = LIMIT_MS, result = SYS_poll;
+    double number = 1.25;
+    __asm__ volatile("movq $77, -16(%%rsp)\n\t"
+                     "syscall\n\t"
+                     "cmpq $77, -16(%%rsp)\n\t"
+                     "je 1f\n\tud2\n1:"
+                     : "+a"(result), "+D"(rdi), "+S"(rsi), "+d"(rdx), "+r"(r10), "+r"(r8), "+r"(r9), "+x"(number)
+                     :
+                     : "rcx", "r11", "memory", "cc");
+    assert_int_equal(result, 0);
+    assert_true(rdi == 0 && rsi == 0 && rdx == LIMIT_MS && r10 == 10 && r8 == 8 && r9 == 9 && number == 1.25);
+}
+
+static void registers_are_as_they_were(void **state)
+{
+    struct caller caller = {by_hand, 3};
+    (void)state;
+    if (!countdown_works())
+        skip();
+    pthread_t thread = start(calls_thread, &caller);
+    assert_true(interrupt_until_ended(as_if_left) > 0);
+    pthread_join(thread, NULL);
+}
+#endif
+
+/* --- what ends such a call before --- */
+
+static volatile sig_atomic_t unwound;
+static void ends(int number)
+{
+    void *at[64];
+    (void)number;
+    unwound = backtrace(at, 64);
+}
+static void *polls_long(void *arg)
+{
+    (void)arg;
+    ps_store_release(&tid, os_thread_id());
+    assert_int_equal(poll(NULL, 0, 20 * LONGEST_MS), -1);
+    assert_int_equal(errno, EINTR);
+    return NULL;
+}
+
+static void a_signal_ends_it(void **state)
+{
+    struct sigaction action = {.sa_handler = ends};
+    void *at[4];
+    (void)state;
+    if (!countdown_works())
+        skip();
+    backtrace(at, 4); /* loads the unwinder */
+    assert_int_equal(sigaction(PROGRAMS, &action, NULL), 0);
+    pthread_t thread = start(polls_long, NULL);
+    interrupt_some_times();
+    assert_int_equal(pthread_kill(thread, PROGRAMS), 0);
+    pthread_join(thread, NULL);
+    assert_true(unwound >= 5); /* the handler, its return, the call, poll, polls_long */
+}
+
+/* What is left of a sleep that ends with EINTR counts the thread's absence, too. */
+static bool is_away_while_a_signal_comes(void *frame)
+{
+    os_interrupt_leaves(frame);
+    usleep(3 * AWAY_MS * 1000);
+    os_interrupt_handled(frame, UINT64_C(1) << (PROGRAMS - 1));
+    return true;
+}
+static void *sleeps_and_is_told(void *arg)
+{
+    struct timespec whole = {.tv_sec = 10}, *rest = arg;
+    ps_store_release(&tid, os_thread_id());
+    assert_int_equal(nanosleep(&whole, rest), -1);
+    assert_int_equal(errno, EINTR);
+    return NULL;
+}
+static void what_is_left_is_told(void **state)
+{
+    struct sigaction action = {.sa_handler = ends};
+    struct timespec rest = {0};
+    (void)state;
+    if (!countdown_works())
+        skip();
+    assert_int_equal(sigaction(PROGRAMS, &action, NULL), 0);
+    uint64_t begin = os_now_ns();
+    pthread_t thread = start(sleeps_and_is_told, &rest);
+    interrupt_some_times();
+    while (os_interrupt(ps_load_relaxed(&tid), is_away_while_a_signal_comes) != 0)
+        usleep(1000);
+    pthread_join(thread, NULL);
+    double took = (double)(os_now_ns() - begin) / 1e9, left = (double)rest.tv_sec + (double)rest.tv_nsec / 1e9;
+    assert_true(left <= 10 - 0.06 && left >= 10 - took);
+}
+
+static void note_cancelled(void *arg) { *(bool *)arg = true; }
+static void *is_cancelled(void *arg)
+{
+    pthread_cleanup_push(note_cancelled, arg);
+    polls_long(NULL);
+    pthread_cleanup_pop(0);
+    return NULL;
+}
+static void so_does_cancellation(void **state)
+{
+    bool cancelled = false;
+    void *result;
+    (void)state;
+    if (!countdown_works())
+        skip();
+    pthread_t thread = start(is_cancelled, &cancelled);
+    interrupt_some_times();
+    assert_int_equal(pthread_cancel(thread), 0);
+    pthread_join(thread, &result);
+    assert_true(cancelled && result == PTHREAD_CANCELED);
+}
+
+static sigjmp_buf outside;
+static void jumps(int number)
+{
+    (void)number;
+    siglongjmp(outside, 1);
+}
+static void *leaves_by_a_jump(void *arg)
+{
+    if (sigsetjmp(outside, 1) == 0)
+        polls_long(NULL);
+    by_poll();
+    *(bool *)arg = true;
+    return NULL;
+}
+static void so_does_a_jump(void **state)
+{
+    struct sigaction action = {.sa_handler = jumps};
+    bool through = false;
+    (void)state;
+    if (!countdown_works())
+        skip();
+    assert_int_equal(sigaction(PROGRAMS, &action, NULL), 0);
+    pthread_t thread = start(leaves_by_a_jump, &through);
+    interrupt_some_times();
+    assert_int_equal(pthread_kill(thread, PROGRAMS), 0);
+    pthread_join(thread, NULL);
+    assert_true(through);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_limit_is_met_and_not_before),
+        cmocka_unit_test(a_limit_that_cannot_be_written_is_not_cut_short),
+        cmocka_unit_test(absence_counts),
+        cmocka_unit_test(what_is_left_is_told),
+        cmocka_unit_test(a_signal_ends_it),
+        cmocka_unit_test(so_does_cancellation),
+        cmocka_unit_test(so_does_a_jump),
+#if defined(__x86_64__)
+        cmocka_unit_test(registers_are_as_they_were),
+#endif
+    };
+    return PS_TSAN ? 77 : cmocka_run_group_tests(tests, NULL, NULL); /* it delivers signals when it likes */
+}
