@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define LIMIT_MS 100
+#define HELD_MS 25   /* longer than a thread may keep another from its kernel thread */
 #define MOST_MS 3000 /* on a busy machine */
 #define LONGEST_MS 8000
 
@@ -106,7 +107,7 @@ static void check(const char *name, void (*call)(void))
 #pragma omp atomic write
             ended = 1;
         } else {
-            hand_to_and_fro(&lock, &ended, omp_get_thread_num() == 0 ? 1 : 3, until);
+            hand_to_and_fro(&lock, &ended, omp_get_thread_num() == 0 ? 1 : HELD_MS, until);
         }
     }
     omp_destroy_lock(&lock);

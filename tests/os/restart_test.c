@@ -9,6 +9,7 @@
 #include "os.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -376,6 +377,14 @@ static void nor_one_that_keeps_the_interrupt_out(void **state)
     }
 }
 
+/* Another sender has looked at a kernel thread that has just ended. */
+static void a_call_is_made_anew_whichever_thread_was_looked_at(void **state)
+{
+    (void)state;
+    assert_true(restart_look(INT_MAX, in_vain));
+    assert_true(is_made_anew(SYS_poll));
+}
+
 /* Its descriptor may be free already, and be somebody else's the second time. */
 static void close_is_not_made_anew(void **state)
 {
@@ -458,6 +467,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #if defined(__x86_64__)
         cmocka_unit_test(close_is_not_made_anew),
+        cmocka_unit_test(a_call_is_made_anew_whichever_thread_was_looked_at),
         cmocka_unit_test(the_number_may_be_further_back),
         cmocka_unit_test(nor_a_call_that_a_signal_of_the_programs_ends),
         cmocka_unit_test(nor_ends_a_signal_a_call_that_is_ignored),

@@ -105,7 +105,6 @@ static struct look {
     struct call call;
 } looks[SLOTS];
 static struct look *look_of(int tid) { return &looks[(unsigned)tid % SLOTS]; }
-static _Atomic bool blind; /* there is no /proc */
 
 /* By kernel thread's number and kind of interrupt (what is called there): whether the last one was in vain (handlers),
  * and what the senders know. Where two share one, they wait less, or once more. */
@@ -177,8 +176,7 @@ bool restart_look(int tid, os_interrupt_fn *kind)
     ps_store_seq(&look->tid, 0);
     snprintf(text, sizeof text, "/proc/self/task/%d/syscall", tid);
     int file = (int)raw_call(SYS_openat, AT_FDCWD, (long)text, O_RDONLY | O_CLOEXEC, 0);
-    ps_store_relaxed(&blind, file < 0);
-    if (file < 0)
+    if (file < 0) /* the thread has ended, there is no /proc, or no descriptor is free */
         return true;
     long bytes = raw_call(SYS_read, file, (long)text, sizeof text - 1, 0);
     raw_call(SYS_close, file, 0, 0, 0);
@@ -269,8 +267,6 @@ static bool is_told_by_code(const ucontext_t *uc, long *number)
 {
 #if defined(__x86_64__)
     const unsigned char *end = (const unsigned char *)PC(uc) - INSTRUCTION_BYTES;
-    if (ps_load_relaxed(&blind))
-        return false;
     if (PC(uc) == (greg_t)(intptr_t)os_system_call_end) {
         *number = *(const long *)(intptr_t)(SP(uc) + (greg_t)sizeof(long));
         return true;
