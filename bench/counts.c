@@ -1,6 +1,8 @@
 /* Constructs repeated a given number of times, for counting their instructions. counts NAME REPETITIONS
  * Run twice with different numbers under callgrind, the difference is the repetitions' alone (counts.py). With one
- * virtual processor nothing depends on time, so the figures are the same on each run. */
+ * virtual processor nothing that is collected depends on time (counted.h), so the figures are the same on each run. */
+#include "counted.h"
+
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -373,7 +375,9 @@ int main(int argc, char **argv)
     omp_set_max_active_levels(2);
     for (unsigned i = 0; argc > 1 && i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(argv[1], kinds[i].name) == 0) {
+            COUNTED_BEGIN;
             kinds[i].run(n);
+            COUNTED_END;
             return 0;
         }
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)

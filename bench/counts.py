@@ -8,8 +8,9 @@ bench/counts.txt.
 
 What clang compiles has names that begin with clang_; it is left out where clang, or the version that the figures are
 of, is not there. Each program runs with two numbers of repetitions; the difference is the construct's alone. One
-virtual processor, so the counts are repeatable. Other compilers make other code: where the compiler is not the
-figures', it says so and skips (exit status 77)."""
+virtual processor, and only what the program's first kernel thread does within the construct (counted.h), so the counts
+are repeatable. Other compilers make other code: where the compiler is not the figures', it says so and skips (exit
+status 77)."""
 
 import argparse
 import os
@@ -40,12 +41,15 @@ def instructions(build, program, name, repetitions):
     env = {k: v for k, v in os.environ.items() if not re.match(r"(OMP|GOMP|KMP|PSTHREADS|LD)_", k)}
     env |= {"LD_LIBRARY_PATH": str(build.resolve() / "lib" / "dropin"), "PSTHREADS_NUM_VPS": "1",
             "PSTHREADS_TLS": "never"}
-    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", build / "bench" / program,
-                           name, str(repetitions)],
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",
+                           build / "bench" / program, name, str(repetitions)],
                           env=env, capture_output=True, text=True)
     found = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode or not found:
         sys.exit(f"{program} {name}: exit status {done.returncode} under valgrind\n{done.stderr}")
+    if int(found[1]) == 0:
+        print("built without Valgrind's headers (counted.h): nothing is counted")
+        sys.exit(77)
     return int(found[1])
 
 

@@ -1,4 +1,5 @@
 /* As counts.c, for the threads library: counts_threads NAME REPETITIONS */
+#include "counted.h"
 #include "psthread.h"
 
 #include <stdio.h>
@@ -103,7 +104,9 @@ int main(int argc, char **argv)
         return 2;
     times = strtoul(argv[2], NULL, 10);
     need(psthread_init(&config));
+    COUNTED_BEGIN;
     all[which].run();
+    COUNTED_END;
     need(psthread_finalize());
     return 0;
 }

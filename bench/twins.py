@@ -55,7 +55,7 @@ def cost(program, construct, repetitions, folder, scratch, peer):
     env.update({"LD_BIND_NOW": "1"}, **(PEER if peer else {"PSTHREADS_NUM_VPS": "1", "PSTHREADS_TLS": "never"}))
     if folder:
         env["LD_LIBRARY_PATH"] = folder
-    done = subprocess.run(["valgrind", "-q", "--tool=callgrind", "--separate-threads=no",
+    done = subprocess.run(["valgrind", "-q", "--tool=callgrind", "--collect-atstart=no", "--separate-threads=no",
                            f"--callgrind-out-file={out}", program, construct, str(repetitions)],
                           env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True)
