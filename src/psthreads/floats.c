@@ -56,6 +56,21 @@ void ps_floats_left(const struct vp *vp, struct ps_team *team, uint32_t region)
     }
 }
 
+PS_NOINLINE void ps_floats_changed(struct ps_member *m)
+{
+    cpu_float_save(&m->tls->floats);
+    uth_tls_not_at_hand(m->tls);
+    cpu_float_set(&ps_rt.floats);
+}
+
+PS_NOINLINE void ps_floats_leave_parents(struct ps_team *team)
+{
+    team->at_end.controls = true;
+    cpu_float_set(&ps_rt.floats);
+}
+
+void ps_floats_give_back(const struct ps_team *team) { cpu_float_set(&team->joined); }
+
 PS_NOINLINE void ps_floats_opener_changed(struct ps_team *team)
 {
     bool in_region = cpu_float_controls_differ(&team->joined, &team->floats) &&

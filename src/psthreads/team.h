@@ -98,7 +98,10 @@ struct ps_team {
     _Atomic uint32_t next;
     uint32_t place;         /* with item.bound: all members' place, from 1; parent only */
     _Atomic bool had_tasks; /* (shared) some region of this block was interrupted: see join */
-    bool watched; /* its first region with tasks is open: uncover.h. By the interrupter; parent, once all have ended */
+    struct {
+        bool watched;  /* its first region with tasks is open: uncover.h. By the interrupter; then as `controls` */
+        bool controls; /* the parent had others than plain ones in its join: floats.h. Parent only */
+    } at_end;          /* what the join has to see to, once all have ended */
     _Atomic uint32_t by_word; /* (shared) how members meet in the barrier: PS_BY_... */
     uint64_t rounds_base;     /* barriers of rounds begin behind this number; see team_rounds.c */
     /* The block that the parent has left while it runs members as calls; NULL: its kernel thread's own. Parent only */
@@ -135,6 +138,14 @@ struct ps_team {
     /* the parent's at the last fork, read by members, and at the last join (floats.h); parent only */
     struct cpu_float floats, joined;
 };
+
+static inline bool ps_team_has_to_see_to(const struct ps_team *team)
+{
+    uint16_t both;
+    _Static_assert(sizeof both == sizeof team->at_end, "at_end");
+    __builtin_memcpy(&both, &team->at_end, sizeof both); /* one load and compare */
+    return both != 0;
+}
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max);
 

@@ -92,7 +92,11 @@ void ps_team_assist_oneself(struct ps_team *team)
 {
     struct ps_member *m = ps_team_member(team, 0);
     ps_member_become(ps_vp(), m, team->parent, team->parent->flags & (PS_T_ROOT | PS_T_CALLED));
+    if (PS_UNLIKELY(team->at_end.controls))
+        ps_floats_give_back(team);
     team->ops->assist(m);
+    if (PS_UNLIKELY(team->at_end.controls))
+        ps_floats_become_plain();
 }
 
 void ps_member_await_first(struct ps_team *team, struct ps_member *m)
@@ -131,7 +135,7 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
             ps_member_enter_tls(vp, m, vp_run(vp)->tls);
             vp_hear(ps_vp());
         }
-        ps_member_call(m, team->ops->assist);
+        ps_member_call_floating(m, team->ops->assist);
         ps_member_await_first(team, m);
         leave_for(team, before); /* an assistant would enter the same block */
     } while (team->ops->idle(m));
@@ -264,7 +268,7 @@ void ps_team_interrupt(struct ps_team *team)
     for (unsigned id = 0; id < team->n; id++)
         ps_member_tell_core(team, ps_team_member(team, id));
     if (watch) {
-        team->watched = true;
+        team->at_end.watched = true;
         uncover_watch_more();
     }
 }

@@ -139,6 +139,7 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
         if (from_loop && PS_UNLIKELY(vp->run.is_deaf))
             vp_hear(vp);
         ps_member_call(m, team->ops->body);
+        ps_floats_at_end(m);
     } else if (ps_tls_on()) {
         if (!run_body_slowly(vp, team, m, extra_flags, before, run))
             return vp;
@@ -461,6 +462,8 @@ static inline void join(struct vp *vp, struct ps_team *team)
     team->recalled = ps_tls_on();
     if (!team->recalled)
         ps_store_release(&self->done_in, team->region); /* else it is not free before it waits */
+    else
+        ps_floats_at_join(team);
     if (PS_LIKELY(room)) {
         if (!run_the_rest(vp, team))
             wait_for_members(team, room);
@@ -482,6 +485,15 @@ static PS_NOINLINE void take_floats_back(struct ps_team *team)
     cpu_float_set(&own);
 }
 
+static PS_NOINLINE void see_to_end(struct ps_team *team)
+{
+    if (team->at_end.controls)
+        ps_floats_give_back(team);
+    if (team->at_end.watched)
+        uncover_watch_less();
+    team->at_end.controls = team->at_end.watched = false;
+}
+
 void ps_team_join(struct ps_team *team)
 {
     struct vp *vp = ps_vp();
@@ -492,9 +504,7 @@ void ps_team_join(struct ps_team *team)
         take_floats_back(team);
     if (PS_UNLIKELY(team->serial.began != 0))
         time_serial(team);
-    if (PS_UNLIKELY(team->watched)) {
-        team->watched = false;
-        uncover_watch_less();
-    }
+    if (PS_UNLIKELY(ps_team_has_to_see_to(team)))
+        see_to_end(team);
     vp_set_errno(ps_vp(), error);
 }

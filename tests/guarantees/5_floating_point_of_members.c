@@ -1,6 +1,6 @@
 /* Rounding and flush-to-zero that members have, from region to region. libgomp: what a member had at its last region's
- * end; libomp: what the region's opener has. Members of inner regions begin with their opener's. "late": set after many
- * regions, by all of them alike. */
+ * end; libomp: what the region's opener has. Members of inner regions begin with their opener's. "late": set for the
+ * first time after many regions. */
 #include "check.h"
 
 #include <fenv.h>
@@ -41,7 +41,10 @@ static void work(int region)
 static void each_sets_its_own(void)
 {
 #pragma omp parallel
-    fesetround(modes[omp_get_thread_num() % 4]);
+    {
+        CHECK(fegetround() == FE_TONEAREST); /* not what another one has set here */
+        fesetround(modes[omp_get_thread_num() % 4]);
+    }
     for (int region = 0; region < REGIONS; region++) {
 #pragma omp parallel
         {
@@ -56,6 +59,46 @@ static void each_sets_its_own(void)
     }
 #pragma omp parallel
     fesetround(FE_TONEAREST);
+}
+
+/* In a later region of each inner team, for the first time. */
+static void inner_ones_set_their_own(void)
+{
+#pragma omp parallel num_threads(2)
+    for (int region = 0; region < REGIONS; region++) {
+#pragma omp parallel num_threads(4)
+        {
+            int mine = modes[(omp_get_thread_num() + omp_get_ancestor_thread_num(1)) % 4];
+            work(region);
+            CHECK(fegetround() == FE_TONEAREST);
+            if (region % 100 == 99) {
+                fesetround(mine);
+                if (region == 199) {
+#pragma omp barrier
+                    CHECK(fegetround() == mine);
+                }
+                if (omp_get_thread_num() == 0)
+                    fesetround(FE_TONEAREST);
+            }
+        }
+        CHECK(fegetround() == FE_TONEAREST);
+    }
+}
+
+/* The opener, within the region, before it runs other members. */
+static void opener_changes_within(void)
+{
+    for (int region = 0; region < REGIONS; region++) {
+#pragma omp parallel
+        {
+            if (omp_get_thread_num() == 0)
+                fesetround(FE_UPWARD);
+            else
+                CHECK(fegetround() == FE_TONEAREST);
+        }
+        CHECK(OF_OPENER || fegetround() == FE_UPWARD); /* libomp gives it what it had at the fork */
+        fesetround(FE_TONEAREST);
+    }
 }
 
 static void all_set_the_same(void)
@@ -121,8 +164,9 @@ int main(int argc, char **argv)
 #pragma omp parallel
         work(region);
     }
-    if (!late)
-        each_sets_its_own();
+    opener_changes_within();
+    inner_ones_set_their_own();
+    each_sets_its_own();
     if (!OF_OPENER)
         all_set_the_same();
     the_opener_changes();
