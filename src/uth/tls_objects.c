@@ -154,12 +154,13 @@ void uth_tls_objects_watch(unsigned long long loaded)
         watch_first(loaded);
 }
 
-/* The C library's own, and two that keep nothing there from one call to the next that a program would miss. libstdc++
- * is not in this list: the exceptions that a thread has in flight are in its TLS segment. */
-static bool is_indifferent(const char *path)
+/* The C library's own objects: their names are part of its ABI. All others count alike. This decides nothing where
+ * blocks can be made, for there each thread has one. Where they cannot, a program that needs them gets regions of one
+ * member (uth_tls_missing). */
+static bool is_of_c_library(const char *path)
 {
-    static const char *const names[] = {"libc.so.",  "ld-linux",  "ld64.so",       "libpthread.so.", "libm.so.",
-                                        "libdl.so.", "librt.so.", "libresolv.so.", "libhwloc.so.",   "libudev.so."};
+    static const char *const names[] = {"libc.so.", "ld-linux",  "ld64.so",   "libpthread.so.",
+                                        "libm.so.", "libdl.so.", "librt.so.", "libresolv.so."};
     const char *name = strrchr(path, '/');
     name = name == NULL ? path : name + 1;
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -223,9 +224,9 @@ static int look_at_object(struct dl_phdr_info *info, size_t bytes, void *wanted)
     }
     /* Linked into the program itself, the runtime's variables cannot be told from the program's: the program counts. */
     bool is_program = info->dlpi_name == NULL || info->dlpi_name[0] == '\0';
-    if (is_program ? has_tls : !is_ours && !is_indifferent(info->dlpi_name) && has_tls)
+    if (is_program ? has_tls : !is_ours && !is_of_c_library(info->dlpi_name) && has_tls)
         *(bool *)wanted = true;
-    else if (!is_ours && (is_program || !is_indifferent(info->dlpi_name)))
+    else if (!is_ours && (is_program || !is_of_c_library(info->dlpi_name)))
         *(bool *)wanted |= asks_for_thread_state(info);
     return *(bool *)wanted;
 }
