@@ -485,6 +485,13 @@ PS_NOINLINE bool ps_promote(void)
     return true;
 }
 
+void ps_settle(void)
+{
+    const struct vp *vp = ps_vp(), *own = vp && vp_run(vp)->tls ? ps_load_acquire(&vp_run(vp)->tls->alone) : NULL;
+    if (PS_UNLIKELY(own && own != vp))
+        ps_promote();
+}
+
 PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
 {
     struct vp *vp = ps_vp(), *to = self->flags & PS_T_NOSTACK ? NULL : own_carrier(block);

@@ -86,6 +86,10 @@ struct vp_forked *vp_forked(const struct vp *vp);
 /* The running thread has a kernel thread of its own when this returns true. False: see above. Called by the program,
  * by a call that the runtime answers in the C library's place. [switches] */
 bool ps_promote(void);
+/* The running thread is about to give its processor away, and polls perhaps. Where it has a kernel thread of its own
+ * and is elsewhere, it goes there: a sender of a signal may wait for it, and nobody interrupts it in a yield. Called as
+ * ps_promote, or by a wait of the runtime's. [switches] */
+void ps_settle(void);
 /* The running thread asks for the bounds of its stack. If it is a member, it is promoted, and keeps that stack
  * (own_stack.h). Called as ps_promote. [switches] */
 void ps_keep_stack(void);

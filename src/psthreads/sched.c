@@ -282,10 +282,12 @@ void psthread_yield(void)
     if (PS_LIKELY(yield()))
         return;
     struct vp *vp = ps_vp_attach();
-    if (++vp->run.yields % YIELDS_IN_VAIN == 0)
+    if (++vp->run.yields % YIELDS_IN_VAIN == 0) {
+        ps_settle();
         os_yield();
-    else
+    } else {
         cpu_pause();
+    }
 }
 
 bool vp_give_way_to_root(struct vp *vp, struct psthread *self)

@@ -15,6 +15,7 @@
 #include "quota_park.h"
 #include "runtime.h"
 #include "stray.h"
+#include "taken.h"
 #include "team.h"
 #include "tls.h"
 #include "victims.h"

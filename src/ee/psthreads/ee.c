@@ -8,6 +8,7 @@
 #include "check.h"
 #include "current.h"
 #include "os.h"
+#include "promote.h"
 #include "run.h"
 #include "runtime.h"
 #include "sched.h"
@@ -262,8 +263,10 @@ void ee_yield(void)
 {
     struct vp *vp = ps_vp();
     bool stand_back = vp != NULL && ++vp_run(vp)->yields % YIELDS_TO_SYSTEM == 0;
-    if (!ps_yield() || stand_back)
+    if (!ps_yield() || stand_back) {
+        ps_settle();
         os_yield();
+    }
 }
 void ee_offer(void) { ps_yield(); }
 bool ee_carrier_wanted(void) { return ps_root_wanted(); }
