@@ -385,6 +385,13 @@ static void leave(struct vp *vp)
         os_wake(&vp_directed(vp)->senders, INT_MAX);
 }
 
+/* Before a sender's first pause. Other senders may wait for this one; so it waits on its own kernel thread. */
+static void wait_as_oneself(unsigned tries)
+{
+    if (tries == 0 && uth_tls_current())
+        ps_promote();
+}
+
 int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, const void *arg), const void *arg)
 {
     struct vp *to = ps_promoted_vp(block);
@@ -414,6 +421,7 @@ int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, c
         leave(to);
         if (here)
             return error;
+        wait_as_oneself(tries);
         if (called)
             ask_to_move(block, NULL, to, true);
         bool present = called || runs_elsewhere(block, to);
@@ -479,11 +487,10 @@ static void leave_to_root(struct vp *vp)
     _Atomic uint32_t nobody_wakes = 0;
     if (!(ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_SIGNALS))
         ps_or_seq(&vp_run(vp)->lone, PS_LONE_SIGNALS);
-    if (ps_vp() == vp && uth_tls_current()) /* the sender stands there itself */
-        ps_promote();
     idle_wake_this(vp);
     uint64_t since_ns = os_now_ns();
     for (unsigned tries = 0; carries_somebody_else(vp, since_ns, tries); tries++) {
+        wait_as_oneself(tries); /* it may stand there itself */
         if (root_has_called(vp))
             ask_to_move(NULL, vp, vp, true);
         else

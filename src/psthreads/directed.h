@@ -18,6 +18,10 @@
  *   none of these   After ABSENCES such findings in a row, ABSENT_NS long, or after TRIES_LEAST of any, TRIES_NS long,
  *                   the signal is sent all the same: its handler runs on P's native stack. So it does where a member is
  *                   between two regions.
+ * A sender that waits for such an answer is promoted first. Inside the runtime it is not interrupted, and two threads
+ * that send each other their first signals would wait for each other. On P it can be sent to at once. Nor is a
+ * thread interrupted that polls by sched_yield; it goes to P itself (ps_settle).
+ *
  * A promoted thread to which signals are sent calls no others from then on (run.lone of P): it waits on P, as a kernel
  * thread would.
  *
