@@ -146,8 +146,11 @@ static uint64_t end_of(const ucontext_t *uc, long number)
     const struct timespec *limit = rest_of_sleep(uc, number);
     if (!limit)
         limit = (const struct timespec *)REGISTERS(uc)[reg];
-    return !limit || limit->tv_sec >= LONGEST_S ? 0
-                                                : now + (uint64_t)(limit->tv_sec * S_NS + limit->tv_nsec * of_second);
+    if (!limit || limit->tv_sec >= LONGEST_S)
+        return 0;
+    if (unit == TIMEVAL_WRITTEN) /* the kernel has rounded it down */
+        now += US_NS;
+    return now + (uint64_t)(limit->tv_sec * S_NS + limit->tv_nsec * of_second);
 }
 
 /* The kernel writes there, or not, which does no harm. Then so may the runtime. (A limit may be a constant.) */
