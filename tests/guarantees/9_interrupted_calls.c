@@ -1,7 +1,8 @@
 /* A system call of a member's ends as it would anywhere: with what it waits for, or when its time is over, and not
- * sooner; never with EINTR where no handler of the program's has run. The guarantee holds while the region's first
- * thread waits for a lock, gets it, and wants to go on where the member's call blocks. What a call did to its thread's
- * signal mask while it waited is nobody else's mask. [KIND] */
+ * sooner; never with EINTR where no handler of the program's has run. A transfer that waits for room or for bytes is
+ * whole, unless such a handler has cut it short. The guarantee holds while the region's first thread waits for a lock,
+ * gets it, and wants to go on where the member's call blocks. What a call did to its thread's signal mask while it
+ * waited is nobody else's mask. [KIND] */
 #define _GNU_SOURCE
 #include "contend.h"
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/msg.h>
+#include <sys/random.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
@@ -183,6 +185,101 @@ static void do_futex(void)
 }
 static void do_system(void) { CHECK(system("sleep 0.06") == 0); }
 
+/* --- transfers: more than there is room for --- */
+
+#define TRANSFER (1 << 20)
+static char sent[TRANSFER], received[TRANSFER];
+/* The other end, a kernel thread from before the region: members that start one get kernel threads of their own. */
+static struct {
+    void (*act)(void);
+    sem_t begins, ends;
+    int end;
+    pthread_t writer; /* with `signals` it is sent a signal first */
+    bool signals;
+    size_t bytes; /* that it has received */
+} other;
+
+static void *be_other(void *unused)
+{
+    for (;;) {
+        CHECK(sem_wait(&other.begins) == 0);
+        other.act();
+        CHECK(sem_post(&other.ends) == 0);
+    }
+    return unused;
+}
+
+static void receive_later(void)
+{
+    ssize_t bytes;
+    usleep(WAIT_MS * 1000);
+    if (other.signals) {
+        CHECK(pthread_kill(other.writer, SIGUSR1) == 0);
+        usleep(WAIT_MS * 1000);
+    }
+    for (other.bytes = 0; (bytes = read(other.end, received, sizeof received)) > 0;)
+        for (char *c = received; c < received + bytes; c++, other.bytes++)
+            CHECK(*c == (char)(other.bytes % 251));
+}
+static void send_in_parts(void)
+{
+    for (size_t at = 0; at < TRANSFER; at += TRANSFER / 4) {
+        CHECK(write(other.end, sent + at, TRANSFER / 4) == TRANSFER / 4);
+        usleep(WAIT_MS * 1000 / 3);
+    }
+}
+
+static ssize_t transferred(ssize_t (*transfer)(int to), bool by_socket, void (*act)(void))
+{
+    int end[2];
+    CHECK((by_socket ? socketpair(AF_UNIX, SOCK_STREAM, 0, end) : pipe(end)) == 0);
+    for (size_t i = 0; i < TRANSFER; i++)
+        sent[i] = (char)(i % 251);
+    other.act = act;
+    other.end = end[0];
+    other.writer = pthread_self();
+    CHECK(sem_post(&other.begins) == 0);
+    ssize_t bytes = transfer(end[1]);
+    CHECK(close(end[1]) == 0 && sem_wait(&other.ends) == 0 && close(end[0]) == 0);
+    return bytes;
+}
+static ssize_t by_write(int to) { return write(to, sent, TRANSFER); }
+static ssize_t by_send(int to) { return send(to, sent, TRANSFER, 0); }
+static ssize_t by_syscall(int to) { return syscall(SYS_write, to, sent, TRANSFER); }
+static ssize_t by_receive(int from)
+{
+    ssize_t bytes = recv(from, received, TRANSFER, MSG_WAITALL);
+    CHECK(memcmp(sent, received, TRANSFER) == 0);
+    return bytes;
+}
+
+static void do_write(void) { CHECK(transferred(by_write, false, receive_later) == TRANSFER); }
+static void do_write_by_number(void) { CHECK(transferred(by_syscall, false, receive_later) == TRANSFER); }
+static void do_send(void) { CHECK(transferred(by_send, true, receive_later) == TRANSFER); }
+static void do_receive_all(void) { CHECK(transferred(by_receive, true, send_in_parts) == TRANSFER); }
+
+static void do_random(void)
+{
+    static char bytes[30 << 20]; /* a tenth of a second */
+    CHECK(getrandom(bytes, sizeof bytes, 0) == sizeof bytes);
+}
+
+static atomic_int handled;
+static void on_signal(int number)
+{
+    (void)number;
+    handled++;
+}
+static void do_write_cut_short(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    int before = handled;
+    CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+    other.signals = true;
+    ssize_t bytes = transferred(by_write, false, receive_later);
+    CHECK(handled == before + 1 && bytes > 0 && bytes < TRANSFER && (size_t)bytes == other.bytes);
+}
+
 /* Masks that other functions than pthread_sigmask set are the member's own, too. */
 static void old_functions(void)
 {
@@ -201,12 +298,6 @@ static void old_functions(void)
 }
 
 /* The program's own thread waits for a signal in a region: its handler runs before the wait ends. */
-static atomic_int handled;
-static void on_signal(int number)
-{
-    (void)number;
-    handled++;
-}
 static void *signal_later(void *first)
 {
     usleep(WAIT_MS * 1000);
@@ -259,17 +350,26 @@ static const struct {
              {"msgrcv", do_msgrcv},
              {"futex_by_number", do_futex},
              {"system", do_system},
+             {"write", do_write},
+             {"write_by_number", do_write_by_number},
+             {"write_cut_short", do_write_cut_short},
+             {"send", do_send},
+             {"receive_all", do_receive_all},
+             {"random", do_random},
              {"sigset", NULL},
              {"sigsuspend_of_first", sigsuspend_of_first}};
 static const char *name(int i) { return calls[i].name; }
 static void run(int i)
 {
+    pthread_t thread;
+    CHECK(sem_init(&other.begins, 0, 0) == 0 && sem_init(&other.ends, 0, 0) == 0);
+    CHECK(pthread_create(&thread, NULL, be_other, NULL) == 0);
     if (!calls[i].call)
         old_functions();
     else if (calls[i].call == sigsuspend_of_first)
         calls[i].call();
     else
-        while_wanted(calls[i].call, calls[i].call != do_msgrcv);
+        while_wanted(calls[i].call, calls[i].call != do_msgrcv && calls[i].call != do_random);
 }
 
 int main(int argc, char **argv)

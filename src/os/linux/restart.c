@@ -57,6 +57,7 @@
 #include "countdown.h"
 #include "os.h"
 #include "raw.h"
+#include "transfer.h"
 
 #define ARGUMENTS 6
 #define LINE_BYTES 256
@@ -315,18 +316,29 @@ static bool keeps_out(const ucontext_t *uc, long number, unsigned long first, in
     return mask && *mask >> (by - 1) & 1;
 }
 
+/* The call that is over: its number, and its first argument where that was seen. */
+static bool ended_call(const ucontext_t *uc, long *number, unsigned long *first)
+{
+    return memcmp((const unsigned char *)PC(uc) - INSTRUCTION_BYTES, INSTRUCTION, INSTRUCTION_BYTES) == 0 &&
+           (countdown_call(uc, number) || transfer_call(uc, number) ||
+            was_seen(uc, (unsigned long)PC(uc), number, first) || is_told_by_code(uc, number));
+}
+
+bool restart_call(const void *frame, long *number)
+{
+    unsigned long first;
+    return ended_call(frame, number, &first);
+}
+
 enum restart restart_in(void *frame, int by)
 {
     ucontext_t *uc = frame;
-    const unsigned char *call = (const unsigned char *)PC(uc) - INSTRUCTION_BYTES;
     long number;
     unsigned long first = (unsigned long)REGISTERS(uc)[argument[0]];
     enum restart by_kernel = restarted_by_kernel(uc);
     if (by_kernel != RESTART_NONE)
         return by_kernel;
-    if ((long)RESULT(uc) != -EINTR || memcmp(call, INSTRUCTION, INSTRUCTION_BYTES) != 0 ||
-        !(countdown_call(uc, &number) || was_seen(uc, (unsigned long)PC(uc), &number, &first) ||
-          is_told_by_code(uc, &number)))
+    if ((long)RESULT(uc) != -EINTR || !ended_call(uc, &number, &first))
         return RESTART_NONE;
     if (number == SYS_close || keeps_out(uc, number, first, by))
         return RESTART_NONE;
@@ -352,22 +364,38 @@ static bool ends_calls(int number, enum restart made)
     return made == RESTART_ANEW || !(now.sa_flags & SA_RESTART);
 }
 
-void restart_take_back(void *frame, int by, enum restart made, uint64_t signals)
+bool restart_is_ended(const void *frame, int by, enum restart made, uint64_t signals)
 {
-    ucontext_t *uc = frame;
+    const ucontext_t *uc = frame;
     uint64_t pending = 0, blocked;
     memcpy(&blocked, &uc->uc_sigmask, sizeof blocked);
     raw_call(SYS_rt_sigpending, (long)&pending, KERNEL_MASK_BYTES, 0, 0);
     signals |= pending & ~(UINT64_C(1) << (by - 1));
-    bool again = made == RESTART_ANEW || made == RESTART_BY_KERNEL;
-    for (signals &= ~blocked; again && signals; signals &= signals - 1)
-        if (ends_calls(__builtin_ctzll(signals) + 1, made)) {
-            PC(uc) += INSTRUCTION_BYTES;
-            RESULT(uc) = (__typeof__(RESULT(uc)))-EINTR;
-            return;
-        }
+    for (signals &= ~blocked; signals; signals &= signals - 1)
+        if (ends_calls(__builtin_ctzll(signals) + 1, made))
+            return true;
+    return false;
+}
+
+void restart_take_back(void *frame, int by, enum restart made, uint64_t signals)
+{
+    ucontext_t *uc = frame;
+    if ((made == RESTART_ANEW || made == RESTART_BY_KERNEL) && restart_is_ended(frame, by, made, signals)) {
+        PC(uc) += INSTRUCTION_BYTES;
+        RESULT(uc) = (__typeof__(RESULT(uc)))-EINTR;
+    }
 }
 #else
+bool restart_call(const void *frame, long *number)
+{
+    (void)frame, (void)number;
+    return false;
+}
+bool restart_is_ended(const void *frame, int by, enum restart made, uint64_t signals)
+{
+    (void)frame, (void)by, (void)made, (void)signals;
+    return true;
+}
 bool restart_look(int tid, os_interrupt_fn *kind)
 {
     (void)tid, (void)kind;

@@ -15,6 +15,11 @@ bool restart_look(int tid, os_interrupt_fn *kind);
  * of a call is next, and it cannot be told whether the call has begun, and is made again by the kernel. */
 enum restart { RESTART_NONE, RESTART_UNTOLD, RESTART_ANEW, RESTART_BY_KERNEL };
 enum restart restart_in(void *frame, int by);
+/* In the handler: which call the interrupted thread comes from; false: none, or it is not known. */
+bool restart_call(const void *frame, long *number);
+/* At the end of the handler, all signals blocked: handlers of the program's, which have run meanwhile (bits from 0) or
+ * run next, end a call that would be made again as `made` says. */
+bool restart_is_ended(const void *frame, int by, enum restart made, uint64_t signals);
 /* At the end of that handler, all signals blocked: the program's handlers of these signals (bits from 0) have run
  * meanwhile, and those of pending signals run next. Where one of them would have ended the call, it ends with EINTR
  * after all. */
