@@ -59,7 +59,8 @@ OFF = {
     "batches of chunks": [("src/ort/batch.c", "if (vps == 1 || cycles == 0)", "if (vps != 0 || cycles == 0)")],
     "spares": [(PS + "spares.c", "if (found.stuck && !helped) {", "if (found.stuck && !helped && !s) {")],
     "root fairness": [(PS + "root_fairness.c", "if (s->slots <= s->num_vps || !s->may_hold)", "if (s)")],
-    "root spread": [(PS + "root_spread.c", "if (!(vp->run.current->flags & PS_T_ROOT) || ps_places_on())", "if (vp)")],
+    "root spread": [(PS + "root_spread.c", "if (!(vp_run(vp)->current->flags & PS_T_ROOT) || ps_places_on())",
+                     "if (vp)")],
     "quota park": [(PS + "quota_park.c", "if (!s->new_limits)", "if (s)")],
 }
 
