@@ -126,7 +126,7 @@ static enum code code_at(uintptr_t address)
 static int add_code_ranges(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     struct ranges *list = arg;
-    uintptr_t here = (uintptr_t)&add_ranges;
+    uintptr_t here = (uintptr_t)&add_code_ranges;
     bool ours = false;
     (void)bytes;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
@@ -157,7 +157,7 @@ static void read_ranges(void)
         return;
     struct ranges *next = now == &lists[0] ? &lists[1] : &lists[0];
     next->n = 0;
-    os_objects_visit(add_ranges, next);
+    os_objects_visit(add_code_ranges, next);
     objects_seen = loaded;
     ps_store_release(&current, next);
 }
