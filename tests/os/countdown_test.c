@@ -5,7 +5,7 @@
 #include "test.h"
 
 #include "atomic.h"
-#include "linux/countdown.h"
+#include "linux/restart_block.h"
 #include "os.h"
 
 #include <errno.h>
@@ -178,7 +178,7 @@ static pthread_t start(void *(*thread)(void *), void *arg)
 static void a_limit_is_met_and_not_before(void **state)
 {
     (void)state;
-    if (!countdown_works())
+    if (!restart_block_works())
         skip();
     for (size_t i = 0; i < CALLS; i++) {
         struct caller caller = {calls[i], 2};
@@ -192,7 +192,7 @@ static void a_limit_that_cannot_be_written_is_not_cut_short(void **state)
 {
     struct caller caller = {by_ppoll_with_constant, 1};
     (void)state;
-    if (!countdown_works())
+    if (!restart_block_works())
         skip();
     pthread_t thread = start(calls_thread, &caller);
     interrupt_some_times();
@@ -211,7 +211,7 @@ static bool is_long_away(void *frame)
 static void absence_counts(void **state)
 {
     (void)state;
-    if (!countdown_works())
+    if (!restart_block_works())
         skip();
     for (size_t i = 0; i < CALLS; i++) {
         struct caller caller = {calls[i], 1};
@@ -226,15 +226,17 @@ static void absence_counts(void **state)
 /* --- what the program finds afterwards --- */
 
 #if defined(__x86_64__)
-/* A call by hand, with a red zone below it; all registers that a call keeps are as they were. */
+/* A call by hand, with a red zone below it; all registers that a call keeps are as they were, and the flags. */
 static void by_hand(void)
 {
     register long r10 __asm__("r10") = 10, r8 __asm__("r8") = 8, r9 __asm__("r9") = 9;
     long rdi = 0, rsi = 0, rdx = LIMIT_MS, result;
     double number = 1.25;
     __asm__ volatile("movq $77, -16(%%rsp)\n\t"
+                     "stc\n\t"
                      "mov $7, %%eax\n\t" /* poll; the code tells which call it is (restart.c) */
                      "syscall\n\t"
+                     "jc 1f\n\tud2\n1:\t"
                      "cmpq $77, -16(%%rsp)\n\t"
                      "je 1f\n\tud2\n1:"
                      : "=a"(result), "+D"(rdi), "+S"(rsi), "+d"(rdx), "+r"(r10), "+r"(r8), "+r"(r9), "+x"(number)
@@ -248,7 +250,7 @@ static void registers_are_as_they_were(void **state)
 {
     struct caller caller = {by_hand, 3};
     (void)state;
-    if (!countdown_works())
+    if (!restart_block_works())
         skip();
     pthread_t thread = start(calls_thread, &caller);
     assert_true(interrupt_until_ended(as_if_left) > 0);
@@ -279,7 +281,7 @@ static void a_signal_ends_it(void **state)
     struct sigaction action = {.sa_handler = ends};
     void *at[4];
     (void)state;
-    if (!countdown_works())
+    if (!restart_block_works())
         skip();
     backtrace(at, 4); /* loads the unwinder */
     assert_int_equal(sigaction(PROGRAMS, &action, NULL), 0);
@@ -313,7 +315,7 @@ static void what_is_left_is_told(void **state)
     struct sigaction action = {.sa_handler = ends};
     struct timespec rest = {0};
     (void)state;
-    if (!countdown_works())
+    if (!restart_block_works())
         skip();
     assert_int_equal(sigaction(PROGRAMS, &action, NULL), 0);
     uint64_t begin = os_now_ns();
@@ -339,7 +341,7 @@ static void so_does_cancellation(void **state)
     bool cancelled = false;
     void *result;
     (void)state;
-    if (!countdown_works())
+    if (!restart_block_works())
         skip();
     pthread_t thread = start(is_cancelled, &cancelled);
     interrupt_some_times();
@@ -367,7 +369,7 @@ static void so_does_a_jump(void **state)
     struct sigaction action = {.sa_handler = jumps};
     bool through = false;
     (void)state;
-    if (!countdown_works())
+    if (!restart_block_works())
         skip();
     assert_int_equal(sigaction(PROGRAMS, &action, NULL), 0);
     pthread_t thread = start(leaves_by_a_jump, &through);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define PARK_NS INT64_C(2000000000)
-#define TIMES 4 /* a call with a limit is made anew in another way (countdown.h) */
+#define TIMES 4 /* a call with a limit is made anew in another way (restart_block.h) */
 
 /* --- the code that is interrupted --- */
 

@@ -12,27 +12,13 @@
  * Any other limit counts from the first interrupt on, so it is met before twice the time: what the call waited before
  * is not known.
  *
- * The end of a limit that the kernel does not write must be known at the call's next interrupt, and to that call only:
- * the program may make the same call at the same place again. And the program's registers, which a system call keeps,
- * must not be changed. So the call is made by an instruction of this file (ps_countdown_call) with a structure on the
- * stack beside it:
- *   - The handler's frame holds the structure. When the handler returns, the stack pointer is set to its address. So
- *     signal frames come below it. All signals are blocked from when it is filled in until the frame is left.
- *   - The instruction follows with changed arguments; behind it the program's registers are as they were, and the
- *     program goes on.
- *   - An interrupt there finds the structure by the stack pointer. Nothing is to be freed where the thread never comes
- *     back (longjmp, cancellation).
- * Unwinders find the program's frame by the structure.
- *
- * Whether a thread may be left at a call depends on the code that made the call first. So all that asks where a thread
- * stands asks countdown_stands_at: behind that code's own instruction. The runtime has waits with limits as well. If
- * these counted as this file's, a thread would be left in the middle of the runtime's work.
+ * The end of a limit that the kernel does not write stands beside the call that is made with the rest
+ * (restart_block.c).
  *
  * Which calls: see limit_of. Not counted down: the limits of sockets (SO_RCVTIMEO) and of io_uring_enter. Clocks of
  * processor time count only what has been used.
  *
- * Other processors than x86-64: the limit begins anew. Under Valgrind too, which takes what a handler leaves on the
- * stack for dead; and where AddressSanitizer may put a function's variables elsewhere. */
+ * Where restart_block.c does not work the limit begins anew. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
@@ -40,11 +26,8 @@
 
 #include <signal.h>
 #include <stddef.h>
-#if __has_include(<valgrind/valgrind.h>)
-#include <valgrind/valgrind.h>
-#else
-#define RUNNING_ON_VALGRIND 0
-#endif
+#include <stdint.h>
+#include <time.h>
 
 #include "compiler.h"
 #include "os.h"
@@ -57,38 +40,8 @@
 #define US_NS INT64_C(1000)
 #define LONGEST_S 1000000000 /* such a limit is none */
 #define FUTEX_COMMANDS 0x7f
-
-__asm__(".pushsection .text\n"
-        "\t.type ps_countdown_call, @function\n"
-        "\t.cfi_startproc\n"
-        "\t.cfi_signal_frame\n"
-        "\t.cfi_escape 0x0f, 3, 0x77, 8, 0x06\n" /* CFA: what is at rsp + 8 */
-        "\t.cfi_escape 0x10, 16, 2, 0x77, 0\n"   /* rip: at rsp + 0 */
-        "\tnop\n"
-        "ps_countdown_call:\n"
-        "\tsyscall\n"
-        "ps_countdown_end:\n"
-        "\tmov 16(%rsp), %rdi\n"
-        "\tmov 24(%rsp), %rdx\n"
-        "\tmov 32(%rsp), %r10\n"
-        "\tmov 40(%rsp), %r8\n"
-        "\tmov (%rsp), %rcx\n" /* as a system call leaves it */
-        "\tmov 8(%rsp), %rsp\n"
-        "\t.cfi_def_cfa rsp, 0\n"
-        "\t.cfi_register rip, rcx\n"
-        "\tjmp *%rcx\n"
-        "\t.cfi_endproc\n"
-        "\t.size ps_countdown_call, . - ps_countdown_call\n"
-        "\t.popsection");
-_Static_assert(offsetof(struct countdown, pc) == 0 && offsetof(struct countdown, sp) == 8 &&
-                   offsetof(struct countdown, rdi) == 16 && offsetof(struct countdown, rdx) == 24 &&
-                   offsetof(struct countdown, r10) == 32 && offsetof(struct countdown, r8) == 40,
-               "the code above");
-extern const char ps_countdown_call[] __attribute__((visibility("hidden")));
-extern const char ps_countdown_end[] __attribute__((visibility("hidden")));
-
 #define REGISTERS(uc) ((uc)->uc_mcontext.gregs)
-#define PC(uc) ((uintptr_t)REGISTERS(uc)[REG_RIP])
+#define SYSTEM_CALL_BYTES 2
 
 /* WRITTEN: what is left stands there afterwards. */
 enum unit { NONE, MILLISECONDS, TIMESPEC, TIMESPEC_WRITTEN, TIMEVAL_WRITTEN };
@@ -166,96 +119,48 @@ static void write_rest(void *where, uint64_t ns, enum unit unit)
         *(struct timespec *)where = (struct timespec){.tv_sec = (time_t)(ns / S_NS), .tv_nsec = (long)(ns % S_NS)};
 }
 
-static struct countdown *beside(const ucontext_t *uc) { return (struct countdown *)REGISTERS(uc)[REG_RSP]; }
-static bool is_call_next(const ucontext_t *uc) { return PC(uc) == (uintptr_t)ps_countdown_call; }
-static bool is_call_over(const ucontext_t *uc) { return PC(uc) == (uintptr_t)ps_countdown_end; }
-
-bool countdown_call(const void *frame, long *number)
+struct restart_block *countdown_begin(const void *frame, bool anew, struct restart_block *room)
 {
     const ucontext_t *uc = frame;
-    if (!is_call_over(uc))
-        return false;
-    *number = beside(uc)->number;
-    return true;
-}
-
-uintptr_t countdown_stands_at(const void *frame, uintptr_t pc)
-{
-    const ucontext_t *uc = frame;
-    return is_call_next(uc) || is_call_over(uc) ? beside(uc)->pc : pc;
-}
-
-bool countdown_works(void) { return !RUNNING_ON_VALGRIND; }
-
-struct countdown *countdown_begin(const void *frame, bool anew, struct countdown *room)
-{
-    const ucontext_t *uc = frame;
-    if (is_call_next(uc))
-        return beside(uc);
-    if (!anew || !countdown_works())
+    struct restart_block *before = restart_block_next(frame);
+    if (before)
+        return before->end_ns ? before : NULL;
+    if (!anew || !restart_block_works())
         return NULL;
     long number = (long)REGISTERS(uc)[REG_RAX];
-    *room = (struct countdown){.number = number, .end_ns = end_of(uc, number)};
+    *room = (struct restart_block){.number = number, .end_ns = end_of(uc, number)};
     return room->end_ns ? room : NULL;
 }
 
-/* Of the program's registers all but these are as they were: its own, and those that the call needs. */
-static void go_there(ucontext_t *uc, struct countdown *c)
-{
-    c->pc = PC(uc) + (uintptr_t)(ps_countdown_end - ps_countdown_call);
-    c->sp = (uintptr_t)REGISTERS(uc)[REG_RSP];
-    c->rdi = (uintptr_t)REGISTERS(uc)[REG_RDI];
-    c->rdx = (uintptr_t)REGISTERS(uc)[REG_RDX];
-    c->r10 = (uintptr_t)REGISTERS(uc)[REG_R10];
-    c->r8 = (uintptr_t)REGISTERS(uc)[REG_R8];
-    REGISTERS(uc)[REG_RSP] = (greg_t)(uintptr_t)c;
-    REGISTERS(uc)[REG_RIP] = (greg_t)(uintptr_t)ps_countdown_call;
-}
-
-void countdown_go_on(void *frame, struct countdown *c)
+void countdown_go_on(void *frame, struct restart_block *block)
 {
     ucontext_t *uc = frame;
     int reg = 0;
-    uint64_t now = os_now_ns(), rest = c->end_ns > now ? c->end_ns - now : 0;
-    enum unit unit = limit_of(uc, c->number, &reg);
-    void *told = rest_of_sleep(uc, c->number);
+    uint64_t now = os_now_ns(), rest = block->end_ns > now ? block->end_ns - now : 0;
+    enum unit unit = limit_of(uc, block->number, &reg);
+    void *told = rest_of_sleep(uc, block->number);
     if (unit == TIMESPEC_WRITTEN || unit == TIMEVAL_WRITTEN)
         told = (void *)REGISTERS(uc)[reg];
     if (told)
         write_rest(told, rest, unit);
     if (unit != MILLISECONDS && unit != TIMESPEC)
         return;
-    if (!is_call_next(uc))
-        go_there(uc, c);
-    c->rest = (struct timespec){.tv_sec = (time_t)(rest / S_NS), .tv_nsec = (long)(rest % S_NS)};
+    restart_block_enter(frame, block, (uintptr_t)REGISTERS(uc)[REG_RIP] + SYSTEM_CALL_BYTES);
+    block->rest = (struct timespec){.tv_sec = (time_t)(rest / S_NS), .tv_nsec = (long)(rest % S_NS)};
     if (unit == MILLISECONDS)
         REGISTERS(uc)[reg] = (greg_t)((rest + MS_NS - 1) / MS_NS);
     else
-        REGISTERS(uc)[reg] = (greg_t)(uintptr_t)&c->rest;
+        REGISTERS(uc)[reg] = (greg_t)(uintptr_t)&block->rest;
 }
 
 #else
 
-bool countdown_works(void) { return false; }
-
-bool countdown_call(const void *frame, long *number)
-{
-    (void)frame, (void)number;
-    return false;
-}
-
-uintptr_t countdown_stands_at(const void *frame, uintptr_t pc)
-{
-    (void)frame;
-    return pc;
-}
-
-struct countdown *countdown_begin(const void *frame, bool anew, struct countdown *room)
+struct restart_block *countdown_begin(const void *frame, bool anew, struct restart_block *room)
 {
     (void)frame, (void)anew, (void)room;
     return NULL;
 }
 
-void countdown_go_on(void *frame, struct countdown *by) { (void)frame, (void)by; }
+void countdown_go_on(void *frame, struct restart_block *block) { (void)frame, (void)block; }
 
 #endif

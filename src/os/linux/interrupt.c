@@ -58,10 +58,8 @@
 #define RUNNING_ON_VALGRIND 0
 #endif
 
-#include "countdown.h"
 #include "raw.h"
 #include "restart.h"
-#include "transfer.h"
 
 #define MAX_RANGES 1024
 #define KERNEL_MASK_BYTES 8
@@ -217,8 +215,8 @@ static bool in_system_call(uintptr_t pc)
 #endif
 
 #ifdef PC
-/* Where the code stands that has made the call first, of a call that is made anew or goes on in the runtime's code. */
-#define STANDS_AT(uc) transfer_stands_at(uc, countdown_stands_at(uc, PC(uc)))
+/* Where the code stands that has made the call first, of a call that is made by the runtime's code. */
+#define STANDS_AT(uc) restart_block_stands_at(uc, PC(uc))
 
 /* The runtime, to which `back` returns, called by name: a call of an address in its own code (a stub, mostly), or
  * (x86-64) of one in its table of them. A call of any address in a register is one by pointer: so the runtime is not
@@ -266,7 +264,7 @@ static bool for_the_program(const ucontext_t *uc, bool in_library)
     for (int k = i + 1; i > 0 && k < n; k++)
         if (at[k] == at[i - 1]) /* another such frame */
             return false;
-    if (STANDS_AT(uc) != PC(uc)) /* the frame of countdown.c or transfer.c */
+    if (STANDS_AT(uc) != PC(uc)) /* restart_block.c's frame */
         i++;
     enum code of;
     for (; i < n && ((of = preemptible_at((uintptr_t)at[i])) == CODE_C_LIBRARY || of == CODE_LOADER); i++)
@@ -346,28 +344,6 @@ void os_interrupt_leaves(void *frame)
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&uc->uc_sigmask, 0, KERNEL_MASK_BYTES);
 }
 
-/* What the interrupted call goes on with, in the handler's frame, which the call reads: the rest of its time limit, or
- * of its bytes. NULL: it has none. A call with the one has not the other. */
-struct going_on {
-    struct countdown *limit;
-    struct transfer *part;
-    union {
-        struct countdown limit;
-        struct transfer part;
-    } room;
-};
-
-/* The frame's call is made anew, or goes on with its rest, or ends after all. */
-static void goes_on_with_call(ucontext_t *uc, int number, enum restart made, struct going_on *on, uint64_t signals)
-{
-    if (on->limit)
-        countdown_go_on(uc, on->limit);
-    restart_take_back(uc, number, made, signals);
-    if (on->part && !restart_is_ended(uc, number, RESTART_ANEW, signals))
-        transfer_go_on(uc, on->part);
-    __asm__ volatile("" : : "r"(on) : "memory"); /* the call reads what is in it, in a frame that has been left */
-}
-
 static void on_signal(int number, siginfo_t *info, void *frame)
 {
     (void)info;
@@ -377,22 +353,17 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     if (!fn)
         return;
     ps_store_release(handles_by(tid), tid);
-    enum restart made = restart_in(frame, number);
-    struct going_on on;
-    on.limit = countdown_begin(frame, made == RESTART_ANEW, &on.room.limit);
-    on.part = NULL;
-    long call;
-    if (made == RESTART_NONE && restart_call(frame, &call))
-        on.part = transfer_begin(frame, call, &on.room.part);
+    struct restart_call call;
+    restart_begin(frame, number, &call);
     uint64_t all = OS_ALL_SIGNALS;
     uintptr_t goes_on = PC(uc);
-    uc->uc_link = made == RESTART_UNTOLD ? uc : NULL;
+    uc->uc_link = call.made == RESTART_UNTOLD ? uc : NULL;
     restart_was(tid, fn, false);
     if (!fn(frame)) {
-        restart_was(tid, fn, made != RESTART_UNTOLD);
+        restart_was(tid, fn, call.made != RESTART_UNTOLD);
         raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, KERNEL_MASK_BYTES);
         if (PC(uc) == goes_on) /* no detour */
-            goes_on_with_call(uc, number, made, &on, 0);
+            restart_end(frame, number, &call, 0);
         ps_store_release(handles_by(tid), 0);
         return;
     }
@@ -402,7 +373,7 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     uc->uc_link = NULL;
     raw_call(SYS_sigaltstack, 0, (long)&uc->uc_stack, 0, 0);
     uc->uc_stack.ss_flags &= ~SS_ONSTACK;
-    goes_on_with_call(uc, number, made, &on, signals);
+    restart_end(frame, number, &call, signals);
 }
 
 /* --- sending --- */

@@ -12,7 +12,7 @@
  *     LOADS_MOST loads of arguments from the stack behind it, or from a register, which the call keeps. The sender may
  *     have looked before the thread came to its call, long before on a busy machine.
  *   - x86-64: os_system_call, by which the program's calls of `syscall` are made: the number stands on the stack.
- *   - countdown.c's own instruction: beside it on the stack.
+ *   - restart_block.c's own instruction: beside it on the stack.
  * A call with a relative time limit is made with the rest of it (countdown.c); a sleep that tells the rest goes on with
  * that anywhere. It may take longer than asked for, as it may on a busy machine, never shorter. Where a limit begins
  * to count anew all the same, and the interrupt changes nothing (the thread cannot be left there) and comes again and
@@ -20,6 +20,7 @@
  * Interrupts of another kind, which call another function there, do not wait for this one's pause: it may do what this
  * one cannot. By a time t each of n kinds that are in vain comes but once before 3t; so a limit T is met after some
  * 1.5 (n + 1) T.
+ * A call that was ended in the middle of a transfer goes on with the rest of its bytes (transfer.c).
  *
  * A call is not made again where a handler of the program's is to run that would end it: the call ends with EINTR, as
  * it would without the runtime. So the program's signals stay blocked in the handler (sa_mask in interrupt.c) until
@@ -316,18 +317,20 @@ static bool keeps_out(const ucontext_t *uc, long number, unsigned long first, in
     return mask && *mask >> (by - 1) & 1;
 }
 
+static bool is_told_by_block(const ucontext_t *uc, long *number)
+{
+    const struct restart_block *block = restart_block_over(uc);
+    if (block)
+        *number = block->number;
+    return block != NULL;
+}
+
 /* The call that is over: its number, and its first argument where that was seen. */
 static bool ended_call(const ucontext_t *uc, long *number, unsigned long *first)
 {
     return memcmp((const unsigned char *)PC(uc) - INSTRUCTION_BYTES, INSTRUCTION, INSTRUCTION_BYTES) == 0 &&
-           (countdown_call(uc, number) || transfer_call(uc, number) ||
-            was_seen(uc, (unsigned long)PC(uc), number, first) || is_told_by_code(uc, number));
-}
-
-bool restart_call(const void *frame, long *number)
-{
-    unsigned long first;
-    return ended_call(frame, number, &first);
+           (is_told_by_block(uc, number) || was_seen(uc, (unsigned long)PC(uc), number, first) ||
+            is_told_by_code(uc, number));
 }
 
 enum restart restart_in(void *frame, int by)
@@ -348,7 +351,7 @@ enum restart restart_in(void *frame, int by)
     RESULT(uc) = number;
 #endif
     bool relative = number == SYS_clock_nanosleep && REGISTERS(uc)[argument[1]] == 0;
-    if (relative && !countdown_works() && REGISTERS(uc)[argument[3]] != 0) /* the kernel has written the rest there */
+    if (relative && !restart_block_works() && REGISTERS(uc)[argument[3]] != 0) /* the kernel has told the rest there */
         REGISTERS(uc)[argument[2]] = REGISTERS(uc)[argument[3]];
     return RESTART_ANEW;
 }
@@ -364,9 +367,10 @@ static bool ends_calls(int number, enum restart made)
     return made == RESTART_ANEW || !(now.sa_flags & SA_RESTART);
 }
 
-bool restart_is_ended(const void *frame, int by, enum restart made, uint64_t signals)
+/* Handlers of the program's, which have run meanwhile (bits from 0) or run next, end a call that would be made again as
+ * `made` says. */
+static bool is_ended(const ucontext_t *uc, int by, enum restart made, uint64_t signals)
 {
-    const ucontext_t *uc = frame;
     uint64_t pending = 0, blocked;
     memcpy(&blocked, &uc->uc_sigmask, sizeof blocked);
     raw_call(SYS_rt_sigpending, (long)&pending, KERNEL_MASK_BYTES, 0, 0);
@@ -380,35 +384,30 @@ bool restart_is_ended(const void *frame, int by, enum restart made, uint64_t sig
 void restart_take_back(void *frame, int by, enum restart made, uint64_t signals)
 {
     ucontext_t *uc = frame;
-    if ((made == RESTART_ANEW || made == RESTART_BY_KERNEL) && restart_is_ended(frame, by, made, signals)) {
+    if ((made == RESTART_ANEW || made == RESTART_BY_KERNEL) && is_ended(uc, by, made, signals)) {
         PC(uc) += INSTRUCTION_BYTES;
         RESULT(uc) = (__typeof__(RESULT(uc)))-EINTR;
     }
 }
-#else
-bool restart_call(const void *frame, long *number)
+
+void restart_begin(void *frame, int by, struct restart_call *call)
 {
-    (void)frame, (void)number;
-    return false;
+    long number;
+    unsigned long first;
+    call->made = restart_in(frame, by);
+    call->block = countdown_begin(frame, call->made == RESTART_ANEW, &call->room);
+    if (!call->block && call->made == RESTART_NONE && ended_call(frame, &number, &first))
+        call->block = transfer_begin(frame, number, &call->room);
 }
-bool restart_is_ended(const void *frame, int by, enum restart made, uint64_t signals)
+
+void restart_end(void *frame, int by, struct restart_call *call, uint64_t signals)
 {
-    (void)frame, (void)by, (void)made, (void)signals;
-    return true;
+    bool counts = call->block && call->block->end_ns;
+    if (counts)
+        countdown_go_on(frame, call->block);
+    restart_take_back(frame, by, call->made, signals);
+    if (call->block && !counts && !is_ended(frame, by, RESTART_ANEW, signals))
+        transfer_go_on(frame, call->block);
+    __asm__ volatile("" : : "r"(call) : "memory"); /* the call reads what is in it, in a frame that has been left */
 }
-bool restart_look(int tid, os_interrupt_fn *kind)
-{
-    (void)tid, (void)kind;
-    return true;
-}
-enum restart restart_in(void *frame, int by)
-{
-    (void)frame, (void)by;
-    return RESTART_NONE;
-}
-void restart_take_back(void *frame, int by, enum restart made, uint64_t signals)
-{
-    (void)frame, (void)by, (void)made, (void)signals;
-}
-void restart_was(int tid, os_interrupt_fn *kind, bool in_vain) { (void)tid, (void)kind, (void)in_vain; }
 #endif
