@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* sigset */
 
@@ -253,10 +254,48 @@ static ssize_t by_receive(int from)
     return bytes;
 }
 
+/* The same by several buffers: the last one takes longest, one is empty. */
+#define PARTS 9
+static void divide(char *bytes, struct iovec part[PARTS])
+{
+    for (size_t i = 0; i < PARTS; i++) {
+        part[i] = (struct iovec){bytes, i == 0 ? 0 : TRANSFER / ((PARTS - 1) * (PARTS - 1)) * (2 * i - 1)};
+        bytes += part[i].iov_len;
+    }
+}
+static ssize_t by_writev(int to)
+{
+    struct iovec part[PARTS], before[PARTS];
+    divide(sent, part);
+    memcpy(before, part, sizeof part);
+    ssize_t bytes = writev(to, part, PARTS);
+    CHECK(memcmp(before, part, sizeof part) == 0);
+    return bytes;
+}
+static ssize_t by_sendmsg(int to)
+{
+    struct iovec part[PARTS];
+    struct msghdr message = {.msg_iov = part, .msg_iovlen = PARTS};
+    divide(sent, part);
+    return sendmsg(to, &message, 0);
+}
+static ssize_t by_recvmsg(int from)
+{
+    struct iovec part[PARTS];
+    struct msghdr message = {.msg_iov = part, .msg_iovlen = PARTS};
+    divide(received, part);
+    ssize_t bytes = recvmsg(from, &message, MSG_WAITALL);
+    CHECK(message.msg_iov == part && message.msg_iovlen == PARTS && memcmp(sent, received, TRANSFER) == 0);
+    return bytes;
+}
+
 static void do_write(void) { CHECK(transferred(by_write, false, receive_later) == TRANSFER); }
 static void do_write_by_number(void) { CHECK(transferred(by_syscall, false, receive_later) == TRANSFER); }
 static void do_send(void) { CHECK(transferred(by_send, true, receive_later) == TRANSFER); }
 static void do_receive_all(void) { CHECK(transferred(by_receive, true, send_in_parts) == TRANSFER); }
+static void do_writev(void) { CHECK(transferred(by_writev, false, receive_later) == TRANSFER); }
+static void do_sendmsg(void) { CHECK(transferred(by_sendmsg, true, receive_later) == TRANSFER); }
+static void do_recvmsg(void) { CHECK(transferred(by_recvmsg, true, send_in_parts) == TRANSFER); }
 
 static void do_random(void)
 {
@@ -355,6 +394,9 @@ static const struct {
              {"write_cut_short", do_write_cut_short},
              {"send", do_send},
              {"receive_all", do_receive_all},
+             {"writev", do_writev},
+             {"sendmsg", do_sendmsg},
+             {"recvmsg", do_recvmsg},
              {"random", do_random},
              {"sigset", NULL},
              {"sigsuspend_of_first", sigsuspend_of_first}};

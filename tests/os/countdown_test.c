@@ -1,6 +1,6 @@
 /* A call with a relative time limit ends in time, however often an interrupt ends it before and it is made anew; and
  * never before. The next call at the same place has the whole limit again. Nothing else of the program's is changed by
- * that: its registers, what ends a call, what unwinders find. */
+ * that: its registers, what ends a call, what unwinders find. Nor by a transfer that goes on after an interrupt. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <execinfo.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -20,6 +21,7 @@
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define LIMIT_MS 100
@@ -226,7 +228,8 @@ static void absence_counts(void **state)
 /* --- what the program finds afterwards --- */
 
 #if defined(__x86_64__)
-/* A call by hand, with a red zone below it; all registers that a call keeps are as they were, and the flags. */
+/* A call by hand, with a red zone below it; all registers that a call keeps are as they were, and the flags. They are
+ * looked at before any function is called. */
 static void by_hand(void)
 {
     register long r10 __asm__("r10") = 10, r8 __asm__("r8") = 8, r9 __asm__("r9") = 9;
@@ -242,19 +245,96 @@ static void by_hand(void)
                      : "=a"(result), "+D"(rdi), "+S"(rsi), "+d"(rdx), "+r"(r10), "+r"(r8), "+r"(r9), "+x"(number)
                      :
                      : "rcx", "r11", "memory", "cc");
-    assert_int_equal(result, 0);
-    assert_true(rdi == 0 && rsi == 0 && rdx == LIMIT_MS && r10 == 10 && r8 == 8 && r9 == 9 && number == 1.25);
+    assert_true(result == 0 && rdi == 0 && rsi == 0 && rdx == LIMIT_MS && r10 == 10 && r8 == 8 && r9 == 9 &&
+                number == 1.25);
+}
+
+/* A transfer that waits for room; each interrupt finds it in another part of it. */
+#define PARTS 4
+#define PART_BYTES 50000 /* a pipe has room for more than one and fewer than two */
+static char bytes_sent[PARTS * PART_BYTES], bytes_read[PARTS * PART_BYTES];
+static void *reads_in_parts(void *arg)
+{
+    int from = *(int *)arg;
+    for (size_t at = 0; at < sizeof bytes_read;) {
+        usleep(at % PART_BYTES ? 0 : LIMIT_MS * 1000L);
+        ssize_t bytes = read(from, bytes_read + at, PART_BYTES - at % PART_BYTES);
+        assert_true(bytes > 0);
+        at += (size_t)bytes;
+    }
+    return NULL;
+}
+#define WRITE_BY_HAND(call)                                                                         \
+    __asm__ volatile("stc\n\t"                                                                      \
+                     "mov %[number], %%eax\n\t"                                                     \
+                     "syscall\n\t"                                                                  \
+                     "jc 1f\n\tud2\n1:"                                                             \
+                     : "=a"(result), "+D"(rdi), "+S"(rsi), "+d"(rdx), "+r"(r10), "+r"(r8), "+r"(r9) \
+                     : [number] "i"(call)                                                           \
+                     : "rcx", "r11", "memory", "cc")
+static void write_by_hand(bool in_parts)
+{
+    struct iovec part[PARTS];
+    int end[2] = {-1, -1};
+    pthread_t reader = 0;
+    for (size_t i = 0; i < sizeof bytes_sent; i++)
+        bytes_sent[i] = (char)(i % 251);
+    for (size_t i = 0; i < PARTS; i++)
+        part[i] = (struct iovec){bytes_sent + i * PART_BYTES, PART_BYTES};
+    memset(bytes_read, 0, sizeof bytes_read);
+    assert_true(pipe(end) == 0 && pthread_create(&reader, NULL, reads_in_parts, end) == 0);
+    long buffer = in_parts ? (long)(intptr_t)part : (long)(intptr_t)bytes_sent;
+    long length = in_parts ? PARTS : sizeof bytes_sent;
+    long rdi = end[1], rsi = buffer, rdx = length, result;
+    register long r10 __asm__("r10") = 10, r8 __asm__("r8") = 8, r9 __asm__("r9") = 9;
+    if (in_parts)
+        WRITE_BY_HAND(SYS_writev);
+    else
+        WRITE_BY_HAND(SYS_write);
+    assert_true(result == sizeof bytes_sent && rdi == end[1] && rsi == buffer && rdx == length && r10 == 10 &&
+                r8 == 8 && r9 == 9);
+    pthread_join(reader, NULL);
+    assert_memory_equal(bytes_sent, bytes_read, sizeof bytes_sent);
+    close(end[0]);
+    close(end[1]);
+}
+static void by_hand_write(void) { write_by_hand(false); }
+static void by_hand_writev(void) { write_by_hand(true); }
+
+/* The transfer's second call fails: what the first one has transferred is the result. */
+static void *closes_later(void *arg)
+{
+    usleep(LIMIT_MS * 1000L);
+    close(*(int *)arg);
+    return NULL;
+}
+static void by_write_to_be_closed(void)
+{
+    int end[2] = {-1, -1};
+    pthread_t reader = 0;
+    assert_true(pipe(end) == 0 && pthread_create(&reader, NULL, closes_later, end) == 0);
+    int room = fcntl(end[1], F_GETPIPE_SZ);
+    assert_true(room > 0 && room < (int)sizeof bytes_sent);
+    assert_int_equal(write(end[1], bytes_sent, sizeof bytes_sent), room);
+    assert_int_equal(write(end[1], bytes_sent, sizeof bytes_sent), -1);
+    assert_int_equal(errno, EPIPE);
+    pthread_join(reader, NULL);
+    close(end[1]);
 }
 
 static void registers_are_as_they_were(void **state)
 {
-    struct caller caller = {by_hand, 3};
+    static void (*const by[])(void) = {by_hand, by_hand_write, by_hand_writev, by_write_to_be_closed};
     (void)state;
+    signal(SIGPIPE, SIG_IGN);
     if (!restart_block_works())
         skip();
-    pthread_t thread = start(calls_thread, &caller);
-    assert_true(interrupt_until_ended(as_if_left) > 0);
-    pthread_join(thread, NULL);
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+        struct caller caller = {by[i], 3};
+        pthread_t thread = start(calls_thread, &caller);
+        assert_true(interrupt_until_ended(as_if_left) > 0);
+        pthread_join(thread, NULL);
+    }
 }
 #endif
 

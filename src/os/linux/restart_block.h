@@ -4,7 +4,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <time.h>
+
+#define RESTART_PARTS_MOST 16
 
 /* Stands on the stack beside the call: its stack pointer is this structure's address. */
 struct restart_block {
@@ -15,6 +19,9 @@ struct restart_block {
     /* countdown.c's: when the limit is reached, 0: there is none; what is left of it */
     uint64_t end_ns;
     struct timespec rest;
+    /* transfer.c's: the buffers that are left, and a message that has them */
+    struct msghdr message;
+    struct iovec part[RESTART_PARTS_MOST];
 };
 
 /* A frame is the third argument of a signal's handler. Calls are made by this file's instruction here. */

@@ -10,8 +10,13 @@
  * second call then does what the program's next call would do; it must not do more. So what may be transferred is
  * limited (flows_on): the rest of a write to a regular file that has met its limit would be answered by SIGXFSZ.
  *
- * Not made whole: transfers of several buffers (writev, sendmsg, recvmsg). Where restart_block.c does not work the
- * result stays short. */
+ * What is left of several buffers is a list of its own, which stands beside the second call. Two kinds stay short:
+ *   - transfers of which more than RESTART_PARTS_MOST buffers are left;
+ *   - messages with room for control data. The kernel has written over the size of that room, and the second part might
+ *     have control data as well.
+ * The flags of a message that was received are those of its first part.
+ *
+ * Where restart_block.c does not work the result stays short. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
@@ -20,7 +25,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/socket.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "compiler.h"
@@ -34,7 +39,7 @@
 /* A pipe, a stream socket, a terminal (or another device). */
 static bool flows_on(int file)
 {
-    struct stat is;
+    struct stat is = {0};
     int type = 0;
     socklen_t bytes = sizeof type;
     if (raw_call(SYS_fstat, file, (long)&is, 0, 0) != 0)
@@ -45,22 +50,44 @@ static bool flows_on(int file)
     return S_ISFIFO(is.st_mode) || S_ISCHR(is.st_mode);
 }
 
-/* In which registers the call has where its bytes are and how many. */
-static bool is_transfer(const ucontext_t *uc, long number, int *where, int *count)
+/* What a call transfers: one buffer, told by two registers, or a list of buffers. */
+struct buffers {
+    int where, count;
+    const struct iovec *list; /* NULL: one buffer */
+    size_t n;
+};
+
+static bool waits_for_all(greg_t flags)
 {
-    *where = REG_RSI;
-    *count = REG_RDX;
+    return (flags & (MSG_WAITALL | MSG_PEEK | MSG_OOB | MSG_ERRQUEUE)) == MSG_WAITALL;
+}
+
+static bool is_transfer(const ucontext_t *uc, long number, struct buffers *b)
+{
+    const struct msghdr *message = (const struct msghdr *)REGISTERS(uc)[REG_RSI];
+    *b = (struct buffers){.where = REG_RSI, .count = REG_RDX};
     switch (number) {
     case SYS_write:
     case SYS_sendto:
         break;
     case SYS_recvfrom:
-        if (!(REGISTERS(uc)[REG_R10] & MSG_WAITALL) || REGISTERS(uc)[REG_R10] & MSG_PEEK)
+        if (!waits_for_all(REGISTERS(uc)[REG_R10]))
             return false;
         break;
+    case SYS_writev:
+        b->list = (const struct iovec *)REGISTERS(uc)[REG_RSI];
+        b->n = (size_t)REGISTERS(uc)[REG_RDX];
+        break;
+    case SYS_sendmsg:
+    case SYS_recvmsg:
+        if (message->msg_control || (number == SYS_recvmsg && !waits_for_all(REGISTERS(uc)[REG_RDX])))
+            return false;
+        b->list = message->msg_iov;
+        b->n = message->msg_iovlen;
+        break;
     case SYS_getrandom:
-        *where = REG_RDI;
-        *count = REG_RSI;
+        b->where = REG_RDI;
+        b->count = REG_RSI;
         return true;
     default:
         return false;
@@ -68,12 +95,25 @@ static bool is_transfer(const ucontext_t *uc, long number, int *where, int *coun
     return flows_on((int)REGISTERS(uc)[REG_RDI]);
 }
 
+/* The call has transferred some bytes, but not all. Of a list *b is the rest then, but for its first *into bytes. */
+static bool has_rest(const ucontext_t *uc, long number, struct buffers *b, size_t *into)
+{
+    greg_t bytes = RESULT(uc);
+    if (bytes <= 0 || !is_transfer(uc, number, b))
+        return false;
+    *into = (size_t)bytes;
+    if (!b->list)
+        return *into < (size_t)REGISTERS(uc)[b->count];
+    for (; b->n > 0 && *into >= b->list->iov_len; b->list++, b->n--)
+        *into -= b->list->iov_len;
+    return b->n > 0 && b->n <= RESTART_PARTS_MOST;
+}
+
 struct restart_block *transfer_begin(const void *frame, long number, struct restart_block *room)
 {
-    const ucontext_t *uc = frame;
-    int where, count;
-    if (!restart_block_works() || (long)RESULT(uc) <= 0 || !is_transfer(uc, number, &where, &count) ||
-        (uint64_t)RESULT(uc) >= (uint64_t)REGISTERS(uc)[count])
+    struct buffers b;
+    size_t into;
+    if (!restart_block_works() || !has_rest(frame, number, &b, &into))
         return NULL;
     struct restart_block *before = restart_block_over(frame);
     if (before)
@@ -82,17 +122,37 @@ struct restart_block *transfer_begin(const void *frame, long number, struct rest
     return room;
 }
 
+/* The list may be the block's own. */
+static void go_on_with_list(ucontext_t *uc, struct restart_block *block, const struct buffers *b, size_t into)
+{
+    memmove(block->part, b->list, b->n * sizeof *b->list);
+    block->part[0].iov_base = (char *)block->part[0].iov_base + into;
+    block->part[0].iov_len -= into;
+    if (block->number == SYS_writev) {
+        REGISTERS(uc)[REG_RSI] = (greg_t)(uintptr_t)block->part;
+        REGISTERS(uc)[REG_RDX] = (greg_t)b->n;
+    } else {
+        block->message = (struct msghdr){.msg_iov = block->part, .msg_iovlen = b->n};
+        REGISTERS(uc)[REG_RSI] = (greg_t)(uintptr_t)&block->message;
+    }
+}
+
 void transfer_go_on(void *frame, struct restart_block *block)
 {
     ucontext_t *uc = frame;
-    int where, count;
-    if (!is_transfer(uc, block->number, &where, &count))
+    struct buffers b;
+    size_t into;
+    if (!has_rest(uc, block->number, &b, &into)) /* another thread has changed it meanwhile */
         return;
     greg_t bytes = RESULT(uc);
     restart_block_enter(frame, block, (uintptr_t)REGISTERS(uc)[REG_RIP]);
     block->done += (uint64_t)bytes;
-    REGISTERS(uc)[where] += bytes;
-    REGISTERS(uc)[count] -= bytes;
+    if (b.list) {
+        go_on_with_list(uc, block, &b, into);
+    } else {
+        REGISTERS(uc)[b.where] += bytes;
+        REGISTERS(uc)[b.count] -= bytes;
+    }
 }
 
 #else
