@@ -13,10 +13,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/random.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -288,6 +290,14 @@ static ssize_t by_recvmsg(int from)
     CHECK(message.msg_iov == part && message.msg_iovlen == PARTS && memcmp(sent, received, TRANSFER) == 0);
     return bytes;
 }
+static ssize_t by_sendfile(int to)
+{
+    int file = memfd_create("sent", 0);
+    CHECK(file >= 0 && write(file, sent, TRANSFER) == TRANSFER && lseek(file, 0, SEEK_SET) == 0);
+    ssize_t bytes = sendfile(to, file, NULL, TRANSFER);
+    CHECK(lseek(file, 0, SEEK_CUR) == TRANSFER && close(file) == 0);
+    return bytes;
+}
 
 static void do_write(void) { CHECK(transferred(by_write, false, receive_later) == TRANSFER); }
 static void do_write_by_number(void) { CHECK(transferred(by_syscall, false, receive_later) == TRANSFER); }
@@ -295,6 +305,7 @@ static void do_send(void) { CHECK(transferred(by_send, true, receive_later) == T
 static void do_receive_all(void) { CHECK(transferred(by_receive, true, send_in_parts) == TRANSFER); }
 static void do_writev(void) { CHECK(transferred(by_writev, false, receive_later) == TRANSFER); }
 static void do_sendmsg(void) { CHECK(transferred(by_sendmsg, true, receive_later) == TRANSFER); }
+static void do_sendfile(void) { CHECK(transferred(by_sendfile, true, receive_later) == TRANSFER); }
 static void do_recvmsg(void) { CHECK(transferred(by_recvmsg, true, send_in_parts) == TRANSFER); }
 
 static void do_random(void)
@@ -397,6 +408,7 @@ static const struct {
              {"writev", do_writev},
              {"sendmsg", do_sendmsg},
              {"recvmsg", do_recvmsg},
+             {"sendfile", do_sendfile},
              {"random", do_random},
              {"sigset", NULL},
              {"sigsuspend_of_first", sigsuspend_of_first}};

@@ -52,7 +52,7 @@ static bool flows_on(int file)
 
 /* What a call transfers: one buffer, told by two registers, or a list of buffers. */
 struct buffers {
-    int where, count;
+    int where, count;         /* where: negative, if it is a file's next bytes */
     const struct iovec *list; /* NULL: one buffer */
     size_t n;
 };
@@ -73,6 +73,9 @@ static bool is_transfer(const ucontext_t *uc, long number, struct buffers *b)
     case SYS_recvfrom:
         if (!waits_for_all(REGISTERS(uc)[REG_R10]))
             return false;
+        break;
+    case SYS_sendfile:
+        *b = (struct buffers){.where = -1, .count = REG_R10};
         break;
     case SYS_writev:
         b->list = (const struct iovec *)REGISTERS(uc)[REG_RSI];
@@ -150,7 +153,8 @@ void transfer_go_on(void *frame, struct restart_block *block)
     if (b.list) {
         go_on_with_list(uc, block, &b, into);
     } else {
-        REGISTERS(uc)[b.where] += bytes;
+        if (b.where >= 0)
+            REGISTERS(uc)[b.where] += bytes;
         REGISTERS(uc)[b.count] -= bytes;
     }
 }
