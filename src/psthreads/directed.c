@@ -202,12 +202,15 @@ static bool come_in(struct vp *vp, bool asked)
         answer_signal_request(vp, is_in ? THERE : REFUSED);
         stay(vp);
     }
-    if (u)
+    if (u) {
+        vp_enter_tls(vp, NULL); /* the thread may go on elsewhere from here on */
         uth_visited(u);
+    }
     return is_in;
 }
 
 void directed_serve(struct vp *vp) { come_in(vp, true); }
+bool directed_hears(struct vp *vp) { return come_in(vp, false); }
 
 /* --- a thread in an interrupt --- */
 

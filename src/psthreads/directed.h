@@ -16,8 +16,8 @@
  *                   thread comes up on P from then on (below). Where P itself carries the other one, the sender
  *                   interrupts it, as above, and the other one moves to a kernel thread of its own.
  *   none of these   After ABSENCES such findings in a row, ABSENT_NS long, or after TRIES_LEAST of any, TRIES_NS long,
- *                   the signal is sent all the same: its handler runs on P's native stack. So it does where a member is
- *                   between two regions.
+ *                   the signal is sent all the same: its handler runs on P's native stack, with P's own storage, as no
+ *                   thread of the program's; as the member where P ran it last, and it has not begun since.
  * A sender that waits for such an answer is promoted first. Inside the runtime it is not interrupted, and two threads
  * that send each other their first signals would wait for each other. On P it can be sent to at once. Nor is a
  * thread interrupted that polls by sched_yield; it goes to P itself (ps_settle).
@@ -44,7 +44,7 @@
  * P leaves THERE, REFUSED and RUNS only in stay, by a compare-and-swap of the whole word to EMPTY, when no sender is
  * counted in. If a sender has come since, P first makes a system call. The kernel delivers what was sent when that call
  * ends; so the handler runs before P leaves the stack. After REFUSED a sender waits for EMPTY before it asks again, so
- * that P looks anew for the thread.
+ * that P looks anew for the thread. Before P lets a saved context go it leaves the block, for its own storage.
  *
  * No signal is lost:
  *   - A sender that finds EMPTY is answered. The sender changes the word first and then wakes P (ps_wake_alone). P
@@ -139,6 +139,8 @@ struct vp_directed *vp_directed(const struct vp *vp);
 /* P, on its native stack: has a sender not been answered? Answer it, and stay until all senders have gone. */
 bool directed_waits(struct vp *vp);
 void directed_serve(struct vp *vp);
+/* P is where the handler may run, if it can be there at once, and hears there. */
+bool directed_hears(struct vp *vp);
 /* P, on whatever stack: where P is roused (promote.h, ps_rouse) it comes to be where a handler may run, hears there,
  * and is roused no more; else its thread is asked to move there. `looks`: how often P has looked so far. Returns how
  * long P may sleep, in ns. */

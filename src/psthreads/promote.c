@@ -39,13 +39,18 @@ unsigned ps_alone_count(void) { return ps_load_acquire(&ps_alone_threads); }
 /* --- the kernel thread --- */
 
 /* vp is deaf, and a sender that was not answered in time has sent something all the same. How long vp may sleep, in
- * ns. */
+ * ns. What vp has passed on may be for its own thread: at once where that waits, else if no other thread takes it. */
 static int64_t hear_senders(struct vp *vp)
 {
     if (PS_LIKELY(!vp_run(vp)->is_deaf) || !(ps_load_seq(&vp_run(vp)->lone) & PS_LONE_SIGNALS))
         return OS_FOREVER;
-    if (stray_look(vp) && ps_load_relaxed(&vp_run(vp)->strays))
+    if (stray_look(vp) && vp_run(vp)->is_deaf) {
+        if (directed_hears(vp))
+            return OS_FOREVER;
+        if (!ps_load_relaxed(&vp_run(vp)->strays))
+            ps_or_seq(&vp_run(vp)->lone, PS_LONE_ROUSED);
         return STRAY_LOOK_NS;
+    }
     vp_hear(vp);
     return OS_FOREVER;
 }
@@ -60,7 +65,8 @@ void ps_await_pinned(struct vp *vp)
         }
         if (ps_load_acquire(&vp_alone(vp)->ends))
             return;
-        int64_t timeout_ns = directed_be_roused(vp, looks++);
+        int64_t timeout_ns = directed_be_roused(vp, looks);
+        looks = timeout_ns == OS_FOREVER ? 0 : looks + 1;
         if (timeout_ns == OS_FOREVER)
             timeout_ns = hear_senders(vp);
         ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */

@@ -52,9 +52,14 @@
  *   parking    the handler wakes the vp, as any waker would, or [L] (idle.h) sees `strays`; a member's own kernel
  *              thread finds wake_alone set
  *
- * A member's own kernel thread begins deaf, and waits outside of the block. From the first sender of a signal to the
+ * A member's own kernel thread P begins deaf, and waits outside of the block. From the first sender of a signal to the
  * member on it hears (hear_senders in promote.c): a sender that is not answered in time sends all the same. The sender
- * sets vp.lone, then wakes it. Where it has passed a signal on, it looks each millisecond what has become of that.
+ * sets vp.lone, then wakes P.
+ *   P is in the block only while no other kernel thread can be: on its thread's stack, below the saved context, and
+ *   while no region of the team is open. Before it lets a saved context go it leaves the block (come_in in directed.c).
+ *   Else a handler there would run beside the member, with the same storage.
+ *   Elsewhere it is nobody, and passes on what is for the process. It then takes that itself where it can come in at
+ *   once; else it looks each millisecond what has become of it, and rouses itself after LATE_NS.
  *
  * The members' end and the member that is chosen: the watchdog counts `rousing` up (seq_cst), then reads the block's
  * team. It counts `rousing` down in the same step, when the member's kernel thread is there. The thread that ends a
