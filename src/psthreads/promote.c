@@ -38,11 +38,13 @@ unsigned ps_alone_count(void) { return ps_load_acquire(&ps_alone_threads); }
 
 /* --- the kernel thread --- */
 
-/* vp is deaf, and a sender that was not answered in time has sent something all the same. How long vp may sleep, in
- * ns. What vp has passed on may be for its own thread: at once where that waits, else if no other thread takes it. */
-static int64_t hear_senders(struct vp *vp)
+static struct uth_tls nobody; /* a carrier is for this one while any thread may take the carrier */
+
+/* vp, which is not roused, hears; or it is deaf since it has passed signals on. These may be for its own thread: at
+ * once where that waits, else if no other thread takes them. How long vp may sleep, in ns. */
+static int64_t hear_alone(struct vp *vp)
 {
-    if (PS_LIKELY(!vp_run(vp)->is_deaf) || !(ps_load_seq(&vp_run(vp)->lone) & PS_LONE_SIGNALS))
+    if (PS_LIKELY(!vp_run(vp)->is_deaf) || vp_run(vp)->alone_for == &nobody)
         return OS_FOREVER;
     if (stray_look(vp) && vp_run(vp)->is_deaf) {
         if (directed_hears(vp))
@@ -68,7 +70,7 @@ void ps_await_pinned(struct vp *vp)
         int64_t timeout_ns = directed_be_roused(vp, looks);
         looks = timeout_ns == OS_FOREVER ? 0 : looks + 1;
         if (timeout_ns == OS_FOREVER)
-            timeout_ns = hear_senders(vp);
+            timeout_ns = hear_alone(vp);
         ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
         ps_store_seq(&vp_alone(vp)->sleeps, 1);
         if (!ps_load_seq(vp_pinned(vp)) && !directed_waits(vp))
@@ -102,8 +104,6 @@ void ps_wait_alone(struct vp *vp, struct psthread *self)
     (void)t;
     vp_tick(vp);
 }
-
-static struct uth_tls nobody; /* a carrier is for this one while any thread may take the carrier */
 
 /* The kernel looks through the thread's own. False: the thread is not known yet. */
 static bool take_robust_list(const struct vp *vp, const void *own_list)

@@ -41,7 +41,7 @@
  *   (directed_be_roused): it looks each ROUSED_LOOK_NS, and later each ROUSED_LATE_NS, whether it can be in its block,
  *   and else asks what runs there to move to P. P takes PS_LONE_ROUSED back when it has been in the block, or when
  *   nothing that it would take is pending. A signal may be on its way between two kernel threads, and pending nowhere:
- *   so P looks ROUSED_LEAST times at least.
+ *   so P looks ROUSED_LEAST times at least. What comes later comes to P itself, which hears from then on.
  *   The ear looks whether such a member is there when it is told (`due`): a member has begun, has got a kernel thread,
  *   or ends. The teller changes the block first, then sets `due` (seq_cst both), then wakes the watchdog.
  *
@@ -52,9 +52,8 @@
  *   parking    the handler wakes the vp, as any waker would, or [L] (idle.h) sees `strays`; a member's own kernel
  *              thread finds wake_alone set
  *
- * A member's own kernel thread P begins deaf, and waits outside of the block. From the first sender of a signal to the
- * member on it hears (hear_senders in promote.c): a sender that is not answered in time sends all the same. The sender
- * sets vp.lone, then wakes P.
+ * A member's own kernel thread P begins deaf, and hears while it waits for the member (hear_alone in promote.c). The
+ * ear does not hear for a member that has P. And a sender that P has not answered in time sends all the same.
  *   P is in the block only while no other kernel thread can be: on its thread's stack, below the saved context, and
  *   while no region of the team is open. Before it lets a saved context go it leaves the block (come_in in directed.c).
  *   Else a handler there would run beside the member, with the same storage.

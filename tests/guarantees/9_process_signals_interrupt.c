@@ -1,5 +1,5 @@
-/* A handler of a signal for the process interrupts the thread as which it runs: that thread does nothing else meanwhile,
- * though it has handled a signal before, while it waited. [KIND] */
+/* A handler of a signal for the process interrupts the thread as which it runs, also while that waits: the thread does
+ * nothing else meanwhile, though it has handled a signal before, or was given a name by another thread. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
@@ -61,7 +61,9 @@ static void compute(void)
 
 /* The first thread blocks the signals, so the other one handles them: first while it waits for a lock, where the first
  * one is sent to it or to the process, then while it computes. */
-static void live(bool to_process)
+enum first { SENT_TO, NAMED, NOTHING };
+
+static void live(enum first first)
 {
     omp_lock_t lock;
     sigset_t set;
@@ -89,7 +91,9 @@ static void live(bool to_process)
             while (!waits)
                 sched_yield();
             usleep(20000);
-            CHECK((to_process ? kill(getpid(), SIGUSR2) : pthread_kill(self[1], SIGUSR2)) == 0);
+            if (first == NAMED)
+                CHECK(pthread_setname_np(self[1], "waits") == 0);
+            CHECK((first == SENT_TO ? pthread_kill(self[1], SIGUSR2) : kill(getpid(), SIGUSR2)) == 0);
             for (int i = 1; i <= SENT_WAITING; i++) {
                 while (handled_waiting < i)
                     sched_yield();
@@ -109,12 +113,14 @@ static void live(bool to_process)
     CHECK(beside == 0);
 }
 
-static void sent_to(void) { live(false); }
-static void sent_to_process(void) { live(true); }
+static void sent_to(void) { live(SENT_TO); }
+static void named(void) { live(NAMED); }
+static void sent_to_process(void) { live(NOTHING); }
 
 int main(int argc, char **argv)
 {
-    static const struct kind_of kinds[] = {{"sent_to", sent_to}, {"sent_to_process", sent_to_process}};
+    static const struct kind_of kinds[] = {
+        {"sent_to", sent_to}, {"named", named}, {"sent_to_process", sent_to_process}};
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;
 }
