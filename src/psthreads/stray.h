@@ -72,6 +72,8 @@
  *
  * A profiler's signal for the time that a searching worker has used goes to another thread in this way.
  *
+ * tests/models/stray.pml checks this, for one worker and one member.
+ *
  * Rejected: workers that block signals whenever they search (two system calls in each region). A kernel thread that
  * takes the process's signals with sigtimedwait and hands them to members: it would take them from the program's own
  * sigwait and signalfd, and profilers' samples from the threads that compute. */
