@@ -86,6 +86,9 @@ void os_set_signal_mask(uint64_t mask);
 uint64_t os_swap_signal_mask(uint64_t mask); /* the same; returns what it was */
 /* Signals that are pending for the calling kernel thread, or for the process, and that the calling one blocks. */
 uint64_t os_signals_pending(void);
+/* Which of these another kernel thread of the process does not block, as /proc tells now; all where it does not tell. A
+ * thread that the runtime interrupts just now counts as one that hears. Some system calls for each kernel thread. */
+uint64_t os_signals_heard(uint64_t signals);
 /* For a handler. The signal, with this siginfo_t, was not sent to the kernel thread: neither by its number nor by an
  * instruction; a timer's or a file's may be either, and count as the process's. */
 bool os_signal_is_for_process(int number, const void *info);
@@ -140,6 +143,8 @@ void os_interrupt_leaves(void *frame);
  * as the interrupted thread, or run before all signals are blocked again. The word is taken then; NULL: there are none.
  * A system call that was interrupted ends with EINTR where they would have ended it. */
 void os_interrupt_handled(void *frame, _Atomic uint64_t *signals);
+/* Kernel thread tid is in the handler of such an interrupt, and blocks all signals there. */
+bool os_interrupt_handles(int tid);
 /* Whether a kernel thread with this signal mask would not be interrupted. */
 bool os_interrupt_is_blocked(uint64_t mask);
 /* The callers' addresses, the innermost first, `most` at most; signal frames are passed through. How many; 0: it cannot

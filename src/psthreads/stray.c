@@ -10,6 +10,8 @@
 
 #define LATE_NS UINT64_C(10000000)   /* the thread that is to take it may have lost its processor */
 #define ROUSE_NS UINT64_C(100000000) /* until another member is roused as well */
+#define UNHEARD_LOOKS 3
+#define UNHEARD_NS UINT64_C(3000000)
 
 /* --- deaf --- */
 
@@ -77,6 +79,7 @@ static struct {
     _Atomic uint64_t strays; /* the ear's own, as a vp's; so are the next ones */
     uint64_t since_ns;       /* in this state; the handler writes it with `strays` */
     uint32_t state;
+    uint32_t unheard; /* so many looks in a row have found that all others block it */
 } ear = {.mask = UINT64_MAX};
 static _Atomic uint32_t rousing;
 
@@ -123,6 +126,20 @@ static void listen_anew(void)
 
 void stray_ear_begin(void) { listen_anew(); }
 
+/* A thread that hears may have no processor, and one may block all for a moment, inside the runtime or a handler. So
+ * several looks in a row tell. */
+static bool nobody_hears(uint64_t signals, uint64_t now_ns)
+{
+    bool heard = os_signals_heard(signals) == signals;
+    ear.unheard = heard ? 0 : ear.unheard + 1;
+    if (ear.unheard == UNHEARD_LOOKS) {
+        ear.unheard = 0;
+        return true;
+    }
+    ear.since_ns = heard ? now_ns : now_ns - LATE_NS + UNHEARD_NS;
+    return false;
+}
+
 /* One step of the ear's, which never waits. */
 static void see_to_strays(bool (*rouse)(struct uth_tls *block))
 {
@@ -136,6 +153,8 @@ static void see_to_strays(bool (*rouse)(struct uth_tls *block))
         listen_anew();
         return;
     }
+    if (ear.state == WAITS && !nobody_hears(left, now_ns))
+        return;
     if (!standby_keep_out())
         return;
     ear.state = ROUSES;

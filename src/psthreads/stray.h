@@ -31,7 +31,10 @@
  *     LISTENS  strays is 0. The ear hears where a member may be roused, and is deaf elsewhere.
  *              -> WAITS, by the handler: something has come, and has been passed on. The ear is deaf from here on.
  *     WAITS    -> LISTENS  nothing that was passed on is pending: it has been taken
- *              -> ROUSES   it is pending after LATE_NS; a member was chosen, and has been roused
+ *              -> WAITS    it is pending after LATE_NS, and another kernel thread hears it: that one has no processor,
+ *                          as natively. A roused member would keep its kernel thread for nothing
+ *              -> ROUSES   it is pending after LATE_NS, and all others block it; a member was chosen, and has been
+ *                          roused
  *              -> LISTENS  the same, and no member can be roused
  *     ROUSES   -> LISTENS  it has been taken; or ROUSE_NS are over
  *   After ROUSE_NS the signal may come to the ear again, which rouses the next member. So a member that cannot be

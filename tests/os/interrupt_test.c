@@ -247,12 +247,51 @@ static void nor_what_runs_on_another_stack(void **state)
     assert_int_equal(ps_load_relaxed(&answer), 1);
 }
 
+/* --- threads that hear --- */
+
+#define SIGNAL SIGUSR2
+#define BIT (UINT64_C(1) << (SIGNAL - 1))
+static _Atomic uint32_t step; /* 1: the thread blocks the signal; 2: it is to hear it; 3: it does; 4: it is to end */
+static void await_step(uint32_t at)
+{
+    while (ps_load_acquire(&step) != at)
+        usleep(100);
+}
+static void *blocks_and_hears(void *arg)
+{
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
+    ps_store_release(&step, 1);
+    await_step(2);
+    os_set_signal_mask(mask & ~BIT);
+    ps_store_release(&step, 3);
+    await_step(4);
+    return arg;
+}
+static void a_signal_is_heard_where_another_thread_does_not_block_it(void **state)
+{
+    pthread_t thread;
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, blocks_and_hears, NULL), 0);
+    await_step(1);
+    assert_true(os_signals_heard(BIT) == 0);
+    ps_store_release(&step, 2);
+    await_step(3);
+    assert_true(os_signals_heard(BIT) == BIT);
+    assert_true(os_signals_heard(0) == 0);
+    ps_store_release(&step, 4);
+    pthread_join(thread, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_programs_own_is_its_own),        cmocka_unit_test(the_runtimes_is_not),
-        cmocka_unit_test(nor_what_the_runtime_calls_by_name), cmocka_unit_test(nor_what_a_handler_does),
-        cmocka_unit_test(nor_what_runs_on_another_stack),     cmocka_unit_test(but_for_functions_that_may_be_left),
+        cmocka_unit_test(a_signal_is_heard_where_another_thread_does_not_block_it),
+        cmocka_unit_test(the_programs_own_is_its_own),
+        cmocka_unit_test(the_runtimes_is_not),
+        cmocka_unit_test(nor_what_the_runtime_calls_by_name),
+        cmocka_unit_test(nor_what_a_handler_does),
+        cmocka_unit_test(nor_what_runs_on_another_stack),
+        cmocka_unit_test(but_for_functions_that_may_be_left),
     };
     return PS_TSAN ? 77 : cmocka_run_group_tests(tests, NULL, NULL); /* it delivers signals when it likes */
 }

@@ -336,6 +336,8 @@ void os_interrupt_handled(void *frame, _Atomic uint64_t *signals)
 static _Atomic int handles[64];
 static _Atomic int *handles_by(int tid) { return &handles[(unsigned)tid % (sizeof handles / sizeof *handles)]; }
 
+bool os_interrupt_handles(int tid) { return ps_load_acquire(handles_by(tid)) == tid; }
+
 /* In a call that has a mask of its own while it waits (ppoll) it is this mask still. */
 void os_interrupt_leaves(void *frame)
 {
@@ -414,8 +416,7 @@ static bool is_blocked_there(int tid, int number)
     raw_call(SYS_close, file, 0, 0, 0);
     text[bytes > 0 ? bytes : 0] = '\0';
     const char *line = strstr(text, name);
-    return line && strtoull(line + sizeof name - 1, NULL, 16) >> (number - 1) & 1 &&
-           ps_load_acquire(handles_by(tid)) != tid;
+    return line && strtoull(line + sizeof name - 1, NULL, 16) >> (number - 1) & 1 && !os_interrupt_handles(tid);
 }
 
 static int interrupt(int tid, os_interrupt_fn *fn)
@@ -463,6 +464,11 @@ int os_interrupt(int tid, os_interrupt_fn *fn)
 }
 
 #else
+bool os_interrupt_handles(int tid)
+{
+    (void)tid;
+    return false;
+}
 
 bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes)
 {

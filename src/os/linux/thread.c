@@ -204,6 +204,9 @@ void os_rseq_forget(void *area, size_t bytes, unsigned signature)
     raw_call(SYS_rseq, (long)area, (long)bytes, RSEQ_UNREGISTER, (long)signature);
 }
 
+#define STATUS_BYTES 4096
+#define OPEN_FOLDER (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+
 /* The text of /proc/self/task/<tid>/<file>; its length, 0 if there is none. */
 static size_t read_task_file(int tid, const char *file, char *text, size_t bytes)
 {
@@ -216,6 +219,43 @@ static size_t read_task_file(int tid, const char *file, char *text, size_t bytes
     close(fd);
     text[got > 0 ? got : 0] = '\0';
     return got > 0 ? (size_t)got : 0;
+}
+
+/* What a kernel thread blocks, as its line in /proc says; all, where it has ended. */
+static uint64_t blocked_by(int tid)
+{
+    static const char name[] = "\nSigBlk:";
+    char text[STATUS_BYTES];
+    if (!read_task_file(tid, "status", text, sizeof text))
+        return UINT64_MAX;
+    const char *line = strstr(text, name);
+    return line ? strtoull(line + sizeof name - 1, NULL, 16) : 0;
+}
+
+/* The kernel's entry of a folder. */
+struct entry {
+    uint64_t inode, next;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
+
+uint64_t os_signals_heard(uint64_t signals)
+{
+    _Alignas(struct entry) char room[1024] = {0};
+    uint64_t heard = 0;
+    long got;
+    int own = os_thread_id(), folder = (int)raw_call(SYS_openat, AT_FDCWD, (long)"/proc/self/task", OPEN_FOLDER, 0);
+    if (folder < 0)
+        return signals;
+    while ((heard & signals) != signals && (got = raw_call(SYS_getdents64, folder, (long)room, sizeof room, 0)) > 0)
+        for (long at = 0; at < got; at += ((struct entry *)(void *)(room + at))->bytes) {
+            int tid = atoi(((struct entry *)(void *)(room + at))->name);
+            if (tid > 0 && tid != own)
+                heard |= os_interrupt_handles(tid) ? UINT64_MAX : ~blocked_by(tid);
+        }
+    raw_call(SYS_close, folder, 0, 0, 0);
+    return heard & signals;
 }
 
 bool os_thread_passes_on(int tid, struct os_cpuset *cpus, char name[OS_THREAD_NAME_BYTES])
