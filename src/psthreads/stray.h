@@ -68,10 +68,11 @@
  * member clears the team, then waits until `rousing` is 0, and then ends that kernel thread as any other.
  *
  * Not passed on are faults, which are the instruction's, and what was sent to the kernel thread by its number. A sender
- * that lists kernel threads in /proc sends to the library's as well, and waits for each. Nor is anything passed on
- * where threads have no blocks, or where the kernel refuses to queue it. Order: a queued real-time signal that is
- * passed on comes behind those that wait already. So it may where several kernel threads hear it: natively each takes
- * one, and their handlers run at once.
+ * that lists kernel threads in /proc sends to the library's as well, and waits for each. Limit: what is sent by number
+ * with a value (pthread_sigqueue, a timer) is marked as what is sent to the process with one. So it is passed on, where
+ * it comes to P after the sender's time limit. Nor is anything passed on where threads have no blocks, or where the
+ * kernel refuses to queue it. Order: a queued real-time signal that is passed on comes behind those that wait already.
+ * So it may where several kernel threads hear it: natively each takes one, and their handlers run at once.
  *
  * A profiler's signal for the time that a searching worker has used goes to another thread in this way.
  *
