@@ -5,6 +5,7 @@
 #include "above.h"
 #include "bind.h"
 #include "check.h"
+#include "cpu.h"
 #include "os.h"
 #include "runtime.h"
 
@@ -16,7 +17,9 @@
 struct ps_watchdog ps_watchdog;
 
 static os_thread thread;
-static __thread bool is_here; /* the watchdog, on its own thread pointer */
+/* The watchdog's kernel thread's own, which it never leaves; NULL: it has none. Handlers compare it: a thread-local
+ * variable would be found by the dynamic linker, which the handler may have interrupted. */
+static void *_Atomic thread_pointer;
 /* The watchdog's kernel thread. `thread` is valid while RUNNING. STOPPED: no thread starts one, until no spare is left
  * that could ask for it. */
 enum { NONE, STARTING, RUNNING, REFUSED, STOPPED };
@@ -40,8 +43,10 @@ bool watchdog_take_nudge(void)
 
 static void *watchdog_begin(void *arg)
 {
-    is_here = true;
-    return ps_above.watch(arg);
+    ps_store_relaxed(&thread_pointer, cpu_get_tp());
+    void *result = ps_above.watch(arg);
+    ps_store_relaxed(&thread_pointer, NULL);
+    return result;
 }
 
 /* The caller has made `alive` STARTING. No handler of the program's runs on it (stray.h). Refused, some times: no
@@ -107,13 +112,13 @@ void watchdog_serve_soon(void)
 
 bool watchdog_refused(void) { return ps_load_acquire(&alive) == REFUSED; }
 
-bool watchdog_is_here(void) { return is_here; }
+bool watchdog_is_here(void) { return cpu_get_tp() == ps_load_relaxed(&thread_pointer); }
 
 unsigned watchdog_runs(void) { return ps_load_acquire(&alive) == RUNNING; }
 
 void watchdog_forget(void)
 {
-    is_here = false;
+    ps_store_relaxed(&thread_pointer, NULL);
     ps_store_relaxed(&alive, 0);
     ps_store_relaxed(&stop_word, 0);
     ps_store_relaxed(&ps_watchdog.armed, ps_rt.max_spares == 0); /* armed for good: no thread starts it */
