@@ -76,6 +76,11 @@ static inline bool cpu_float_controls_differ(const struct cpu_float *a, const st
     (void)a, (void)b;
     return false;
 }
+static inline bool cpu_float_x87_differs(const struct cpu_float *a, const struct cpu_float *b)
+{
+    (void)a, (void)b;
+    return false;
+}
 static inline bool cpu_float_x87_changed(const struct cpu_float *since)
 {
     (void)since;

@@ -77,7 +77,7 @@ static inline void ps_floats_at_end(struct ps_member *m)
 void ps_floats_leave_parents(struct ps_team *team);
 static inline void ps_floats_at_join(struct ps_team *team)
 {
-    if (PS_UNLIKELY(team->joined.x87cw != ps_rt.floats.x87cw))
+    if (PS_UNLIKELY(cpu_float_x87_differs(&team->joined, &ps_rt.floats)))
         ps_floats_leave_parents(team);
 }
 /* The running vp has what the team's parent had at its join. */

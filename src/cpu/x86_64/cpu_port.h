@@ -74,6 +74,10 @@ static inline bool cpu_float_controls_differ(const struct cpu_float *a, const st
 {
     return ((a->mxcsr ^ b->mxcsr) & CPU_MXCSR_CONTROL) != 0 || a->x87cw != b->x87cw;
 }
+static inline bool cpu_float_x87_differs(const struct cpu_float *a, const struct cpu_float *b)
+{
+    return a->x87cw != b->x87cw;
+}
 /* Looks at MXCSR alone, as below. */
 static inline bool cpu_float_controls_changed(const struct cpu_float *since)
 {
