@@ -120,6 +120,7 @@ bool stray_ear_wanted(void) { return ps_load_relaxed(&ear.strays) || ps_load_seq
 static void listen_anew(void)
 {
     ear.state = LISTENS;
+    ear.unheard = 0;
     ps_store_relaxed(&ear.strays, 0);
     ps_store_seq(&ear.due, 1);
 }
@@ -132,10 +133,8 @@ static bool nobody_hears(uint64_t signals, uint64_t now_ns)
 {
     bool heard = os_signals_heard(signals) == signals;
     ear.unheard = heard ? 0 : ear.unheard + 1;
-    if (ear.unheard == UNHEARD_LOOKS) {
-        ear.unheard = 0;
+    if (ear.unheard >= UNHEARD_LOOKS)
         return true;
-    }
     ear.since_ns = heard ? now_ns : now_ns - LATE_NS + UNHEARD_NS;
     return false;
 }
@@ -158,6 +157,7 @@ static void see_to_strays(bool (*rouse)(struct uth_tls *block))
     if (!standby_keep_out())
         return;
     ear.state = ROUSES;
+    ear.unheard = 0;
     ear.since_ns = now_ns;
     if (!rouse_member(rouse))
         listen_anew();
@@ -177,6 +177,7 @@ void stray_ear_serve(bool (*rouse)(struct uth_tls *block))
 void stray_reset(void)
 {
     ear.state = LISTENS;
+    ear.unheard = 0;
     ps_store_relaxed(&ear.mask, UINT64_MAX);
     ps_store_relaxed(&ear.strays, 0);
     ps_store_relaxed(&rousing, 0);

@@ -18,7 +18,8 @@
  *
  * No signal is lost, and none goes round in circles. A kernel thread that passes one on is deaf until it enters a
  * block, or until the signal has been taken (stray_look), or has been left to the ear. So each signal is passed on at
- * most once by each kernel thread that is nobody, and once in LATE_NS by the ear.
+ * most once by each kernel thread that is nobody, and once in LATE_NS by the ear. While the ear waits, either some
+ * kernel thread hears the signal, and takes it when it has a processor; or all block it, and a member is roused.
  *
  * The ear. Where the other threads block a signal, or handle one, a member that has no kernel thread of its own would
  * take it natively: it is one of a pool, and hears. Nobody may be in its block. So the watchdog's kernel thread hears
@@ -33,13 +34,13 @@
  *     WAITS    -> LISTENS  nothing that was passed on is pending: it has been taken
  *              -> WAITS    it is pending after LATE_NS, and another kernel thread hears it: that one has no processor,
  *                          as natively. A roused member would keep its kernel thread for nothing
- *              -> ROUSES   it is pending after LATE_NS, and all others block it; a member was chosen, and has been
- *                          roused
+ *              -> ROUSES   it is pending after LATE_NS, and UNHEARD_LOOKS looks in a row have found that all others
+ *                          block it (one may do so for a moment); a member was chosen, and has been roused
  *              -> LISTENS  the same, and no member can be roused
  *     ROUSES   -> LISTENS  it has been taken; or ROUSE_NS are over
  *   After ROUSE_NS the signal may come to the ear again, which rouses the next member. So a member that cannot be
  *   reached delays the others by that much. No member is roused twice, and each goes on trying by itself.
- *   The watchdog stores PS_LONE_ROUSED in vp.lone, and then wakes the member's kernel thread P (seq_cst both, as in
+ *   The watchdog stores PS_LONE_ROUSED in run.lone, and then wakes the member's kernel thread P (seq_cst both, as in
  *   promote.h); so P sees the request before it sleeps, or wakes. All that follows is done by P, on its own
  *   (directed_be_roused): it looks each ROUSED_LOOK_NS, and later each ROUSED_LATE_NS, whether it can be in its block,
  *   and else asks what runs there to move to P. P takes PS_LONE_ROUSED back when it has been in the block, or when
@@ -48,7 +49,7 @@
  *   The ear looks whether such a member is there when it is told (`due`): a member has begun, has got a kernel thread,
  *   or ends. The teller changes the block first, then sets `due` (seq_cst both), then wakes the watchdog.
  *
- * vp.is_deaf, vp.deaf_mask and vp.strays are read and written by the vp's kernel thread alone, also in the handler.
+ * run.is_deaf, run.deaf_mask and run.strays are read and written by the vp's kernel thread alone, also in the handler.
  * The handler may come between any two instructions while the kernel thread hears, and never while it is deaf:
  *   vp_deafen  blocks first, then looks whether the handler has come in between, and has kept the mask already
  *   vp_hear    says that it hears, then unblocks; in a block, where the handler does not pass signals on
