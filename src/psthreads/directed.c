@@ -473,16 +473,25 @@ void directed_await_root(struct vp *vp)
     }
 }
 
-/* A member, or NULL: the root's own stack is not where its kernel thread is. */
-static bool carries_somebody_else(struct vp *vp, uint64_t since_ns, unsigned tries)
+/* The root has not seen yet that it is to stay, or leaves its stack or its storage, or comes back. */
+static bool root_is_away(const struct vp *vp)
 {
-    struct uth_tls *volatile *in = &vp_run(vp)->tls;
-    struct uth *volatile *on = &vp_run(vp)->uth;
+    const struct uth *root = vp_run(vp)->own_uth;
+    struct psthread *const volatile *waits = &root->wait.thread;
+    return !ps_load_seq(&vp_alone(vp)->sleeps) && (ps_load_acquire(&root->leaves) || *waits);
+}
+
+/* Another thread; or none, and the root's own stack is not where its kernel thread is. */
+static bool carries_somebody_else(const struct vp *vp, uint64_t since_ns, unsigned tries)
+{
+    struct uth_tls *const volatile *in = &vp_run(vp)->tls;
+    struct uth *const volatile *on = &vp_run(vp)->uth;
     uint64_t waited_ns = os_now_ns() - since_ns;
     struct uth_tls *block = *in;
-    return block && block != vp_run(vp)->own_tls
+    bool stands = *on == vp_run(vp)->own_uth;
+    return (block && block != vp_run(vp)->own_tls) || (stands && root_is_away(vp))
                ? waited_ns < TRIES_NS || tries < TRIES_LEAST
-               : *on != vp_run(vp)->own_uth && (waited_ns < STAND_NS || tries < TRIES_LEAST);
+               : !stands && (waited_ns < STAND_NS || tries < TRIES_LEAST);
 }
 
 static void leave_to_root(struct vp *vp)
@@ -492,7 +501,8 @@ static void leave_to_root(struct vp *vp)
         ps_or_seq(&vp_run(vp)->lone, PS_LONE_SIGNALS);
     idle_wake_this(vp);
     uint64_t since_ns = os_now_ns();
-    for (unsigned tries = 0; carries_somebody_else(vp, since_ns, tries); tries++) {
+    bool fenced = os_fence_all(); /* else the first interrupt has to do */
+    for (unsigned tries = 0; (!fenced && tries == 0) || carries_somebody_else(vp, since_ns, tries); tries++) {
         wait_as_oneself(tries); /* it may stand there itself */
         if (root_has_called(vp))
             ask_to_move(NULL, vp, vp, true);

@@ -112,6 +112,15 @@
  * parks (idle.h); one that is parked is woken. Where that takes too long the handler runs as the root, on the loop's
  * stack.
  *
+ * A root may be about to leave when its first signal is sent. Root and sender agree on that:
+ *   root    1. sets uth.leaves (it yields, or calls others) or uth.wait.thread (it waits)
+ *           2. reads run.lone; if it is set, stays, and clears what it has set   3. leaves   4. is back, and clears it
+ *   sender  1. sets run.lone   2. fences for all kernel threads   3. reads both; sends only where neither is set, or
+ *           where the root sleeps on its stack
+ * If the root reads run.lone before the fence, its store in 1 is seen by the sender in 3. Else the root finds run.lone
+ * set in 2. So the fence lets the root do with a compiler barrier. The root clears them when its stack and its storage
+ * are its kernel thread's again. tests/models/root_leaves.pml.
+ *
  * A root's kernel thread carries the root alone as well while its mask keeps the interrupt out
  * (os_interrupt_is_blocked). A thread there could not be made to give way to the root (preempt.c). The root itself sets
  * and clears this state, when it changes its mask or opens a region.

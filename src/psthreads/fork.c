@@ -83,6 +83,7 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     self->run.own_tp = cpu_get_tp();
     self->run.own_errno = &errno;
     self->run.uth->vp = self;
+    root_is_back(self->run.uth);
     self->run.is_guest = self->run.id != 0;
     ps_store_relaxed(&self->run.lone, 0);
     self->apart.what = 0;

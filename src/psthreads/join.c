@@ -224,12 +224,21 @@ static PS_ALWAYS_INLINE void *run_as_call(struct vp *vp, struct psthread *self, 
     return result;
 }
 
-/* The same, t in a block of its own: self stands below t (directed.h). */
-static PS_NOINLINE void *run_as_call_in_block(struct vp *vp, struct psthread *self, struct psthread *t)
+/* The same, t in a block of its own: self stands below t (directed.h). False: self is a root that is to stay; t is in a
+ * queue again. */
+static PS_NOINLINE bool run_as_call_in_block(struct vp *vp, struct psthread *self, struct psthread *t, void **result)
 {
-    if (vp->run.tls)
+    struct uth *stack = vp->run.uth;
+    root_goes(stack);
+    bool goes = !vp_stays_with_root(vp);
+    if (!goes)
+        vp_enqueue(vp, &t->item, PS_BACK);
+    if (goes && vp->run.tls)
         vp_go_below(vp, vp->run.tls);
-    return run_as_call(vp, self, t, true);
+    if (goes)
+        *result = run_as_call(vp, self, t, true);
+    root_is_back(stack);
+    return goes;
 }
 
 /* --- work first ---
@@ -318,7 +327,11 @@ static PS_ALWAYS_INLINE int join_thread(psthread_t t, void **result, uint64_t de
     bool own_tls = ps_tls_on() && ps_load_relaxed(&t->state) != PS_SPAWNED;
     if (deadline_ns != PS_NEVER || !may_be_called(self, t, vp) || !take_unbegun(t, t->vp))
         return wait_for_end(self, t, result, deadline_ns);
-    void *returned = own_tls ? run_as_call_in_block(vp, self, t) : run_as_call(vp, self, t, false);
+    void *returned;
+    if (!own_tls)
+        returned = run_as_call(vp, self, t, false);
+    else if (!run_as_call_in_block(vp, self, t, &returned))
+        return wait_for_end(self, t, result, deadline_ns);
     if (result)
         *result = returned;
     return 0;

@@ -109,6 +109,15 @@ static inline bool vp_is_roots(const struct vp *vp)
 /* What psthread_exit needs of the stack that runs. */
 static inline struct ps_exits *vp_exits(struct vp *vp) { return (struct ps_exits *)(void *)vp_run(vp)->uth->room; }
 
+/* A root that runs on `stack` is about to yield, or to call others, if it does not find `lone` set after this; and it
+ * is back. Senders of signals look at that (directed.h). A stack that is no root's: no sender does. */
+static PS_ALWAYS_INLINE void root_goes(struct uth *stack)
+{
+    ps_store_relaxed(&stack->leaves, true);
+    ps_fence_compiler(); /* leave_to_root (directed.c) fences for both */
+}
+static PS_ALWAYS_INLINE void root_is_back(struct uth *stack) { ps_store_release(&stack->leaves, false); }
+
 /* The thread on the root's stack is not to be left for others, nor that which is carried alone: see lone. */
 static inline bool vp_stays_with_root(const struct vp *vp)
 {

@@ -75,6 +75,7 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
     from->wait.thread = self;
     from->wait.object = object;
     from->wait.kind = kind;
+    ps_fence_compiler(); /* directed.h: a root is about to leave, then looks at run.lone */
     struct psthread *t;
     if (PS_UNLIKELY(vp->run.alone_for || vp_has_waiters(vp) || ps_load_relaxed(&vp->run.lone) ||
                     ps_load_relaxed(&vp->pinned) || !(t = take_front_thread(&vp->queue)))) {
@@ -170,10 +171,15 @@ static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
     if (PS_UNLIKELY(vp->run.alone_for != NULL))
         return false;
     vp_leave_waiters(vp);
+    if (PS_UNLIKELY(vp->run.uth->vp != NULL)) {
+        struct uth *root = vp->run.uth;
+        root_goes(root);
+        bool yields = ps_rt.has_global ? yield_with_global(vp, self) : yield_as_root(vp, self);
+        root_is_back(root);
+        return yields;
+    }
     if (PS_UNLIKELY(ps_rt.has_global))
         return yield_with_global(vp, self);
-    if (vp->run.uth->vp != NULL)
-        return yield_as_root(vp, self);
     if (PS_UNLIKELY(vp->run.place != 0)) /* self is bound, or ran after something that was */
         return yield_with_places(vp, self);
     struct ps_work w = vp_take_pinned(vp);
@@ -194,7 +200,9 @@ static PS_NOINLINE bool yield_for(struct vp *vp, struct psthread *self, struct p
 /* The same where t is pinned no more, and self is ready: t has not been saved yet. */
 static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, struct psthread *t)
 {
+    struct uth *from = self->uth;
     vp_switch_away(vp, self, ps_work_of(t), false);
+    root_is_back(from);
     return true;
 }
 
@@ -208,10 +216,11 @@ static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
     struct uth *from = vp->run.uth;
     struct ps_queue *q = &vp->queue;
     struct psthread *t = ps_load_acquire(&vp->pinned);
-    if (PS_UNLIKELY(ps_places_on() || vp->run.alone_for || ps_load_relaxed(&vp->run.lone) || t == PS_PINNED_REST))
+    if (PS_UNLIKELY(ps_places_on() || vp->run.alone_for || t == PS_PINNED_REST))
         return yield_slowly(vp, self);
     if (from->vp) {
-        if (PS_UNLIKELY(t != NULL) || !(t = take_front_thread(q)))
+        root_goes(from);
+        if (PS_UNLIKELY(ps_load_relaxed(&vp->run.lone) || t != NULL) || !(t = take_front_thread(q)))
             return yield_slowly(vp, self);
         ps_store_seq(&vp->pinned, self);
         watchdog_arm_for_root(); /* what runs here now may spin for the root */
@@ -227,7 +236,7 @@ static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
     if (PS_UNLIKELY(!is_saved(t)))
         return yield_soon_for(vp, self, t);
     vp_enter_thread(vp, t);
-    vp_swap(vp, from, t->uth);
+    root_is_back(vp_swap(vp, from, t->uth));
     return true;
 }
 

@@ -42,6 +42,14 @@ static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team 
     return ps_work_of(t);
 }
 
+/* self is not to leave in a batch. */
+static enum ps_met wait_otherwise(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
+                                  bool counted)
+{
+    vp->run.uth->wait.thread = NULL;
+    return ps_team_barrier_count(vp, team, m, phase, counted);
+}
+
 /* vp has something ready. */
 static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                                              uint32_t phase, bool counted)
@@ -51,6 +59,12 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
     struct ps_work w = PS_NO_WORK;
     if (PS_UNLIKELY(vp->run.alone_for != NULL)) /* what is in its queue is for others */
         return ps_team_barrier_count(vp, team, m, phase, counted);
+    struct uth *from = vp->run.uth;
+    struct uth_wait *wait = &from->wait;
+    wait->thread = self; /* while no thread can ready it */
+    ps_fence_compiler(); /* directed.h: a root is about to leave, then looks at run.lone */
+    if (vp_stays_with_root(vp))
+        return wait_otherwise(vp, team, m, phase, counted);
     if (PS_UNLIKELY(!ps_load_relaxed(&team->batched)))
         ps_store_seq(&team->batched, 1);
     ps_spin_lock(&vp->queue.lock);
@@ -59,21 +73,18 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
         w = take_teammate_locked(vp, team);
     if (PS_UNLIKELY(!ps_work_some(w))) {
         ps_spin_unlock(&vp->queue.lock);
-        return ps_team_barrier_count(vp, team, m, phase, counted);
+        return wait_otherwise(vp, team, m, phase, counted);
     }
     if (count == 0) {
         among->team = team;
         among->phase = phase;
     }
-    struct uth *from = vp->run.uth;
     if (PS_LIKELY(!from->vp))
         ps_list_push_back(&among->list, &self->item.link);
     else
         among->root = self;
     among->uncounted++;
     ps_store_relaxed(&among->count, count + 1);
-    struct uth_wait *wait = &from->wait; /* while no thread can ready it */
-    wait->thread = self;
     wait->object = team;
     wait->kind = PS_WAIT_TEAM_BARRIER;
     wait->turn = phase;
@@ -95,7 +106,7 @@ PS_CODE_ALIGNED enum ps_met vp_wait_in_batch(struct ps_team *team, struct ps_mem
     struct vp *vp = ps_vp_now();
     if (PS_UNLIKELY(vp_has_waiters(vp) && vp->waiters.team != team))
         return leave_and_wait(vp, team, m, phase, counted);
-    if ((ps_queue_seems_empty(&vp->queue) && !ps_load_relaxed(&vp->pinned)) || vp_stays_with_root(vp))
+    if (ps_queue_seems_empty(&vp->queue) && !ps_load_relaxed(&vp->pinned))
         return ps_team_barrier_count(vp, team, m, phase, counted);
     return wait_in_batch(vp, team, m, phase, counted);
 }

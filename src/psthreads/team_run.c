@@ -254,11 +254,19 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
         unsigned id = take_handoff(ps_vp_at(i), team);
         if (id == 0)
             continue;
+        struct uth *stack = vp->run.uth;
+        root_goes(stack);
+        if (vp_stays_with_root(vp)) {
+            root_is_back(stack);
+            ps_team_enqueue_late(team, id, vp);
+            continue;
+        }
         struct run run = {0};
         struct uth_tls *before = vp->run.tls;
         go_below(vp, before);
         vp = run_body(vp, team, ps_team_member(team, id), PS_T_CALLED, before, false, &run);
         come_up(vp, team, before);
+        root_is_back(stack);
         taken++;
         *all = drop_refs(team, run.last, run.refs) == 0;
         vp = ps_vp();
@@ -308,8 +316,10 @@ static PS_ALWAYS_INLINE void unpublish(struct ps_team *team)
 /* The caller is the thread that forked again. */
 static void become_parent(struct vp *vp, struct ps_team *team)
 {
+    struct uth *stack = vp->run.uth;
+    root_is_back(stack);
     vp->run.current = team->parent;
-    team->parent->uth = vp->run.uth;
+    team->parent->uth = stack;
     team->parent->vp = vp;
     vp_follow(vp, team->parent);
 }
@@ -346,6 +356,8 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
             run.refs = help_first(team, run.last, run.refs);
             vp = ps_vp();
             go_below(vp, before);
+            if (vp_stays_with_root(vp))
+                leave_rest_to_others(vp, team);
         }
         if ((id = ps_team_claim(team)) == 0)
             break;
@@ -457,10 +469,13 @@ static inline void join(struct vp *vp, struct ps_team *team)
     struct ps_member *self = ps_team_member(team, 0);
     /* Where members leave tasks to each other the parent stays free to run some: no other can in its name. Where
      * they may ask for their stacks' bounds they are not on its stack (own_stack.h). */
-    bool room = !vp_stays_with_root(vp) && uth_has_room(vp->run.uth, __builtin_frame_address(0)) &&
-                !(ps_tls_on() && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));
-    team->recalled = ps_tls_on();
-    if (!team->recalled)
+    struct uth *stack = vp->run.uth;
+    bool tls = ps_tls_on();
+    root_goes(stack);
+    bool room = !vp_stays_with_root(vp) && uth_has_room(stack, __builtin_frame_address(0)) &&
+                !(tls && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));
+    team->recalled = tls;
+    if (!tls)
         ps_store_release(&self->done_in, team->region); /* else it is not free before it waits */
     else
         ps_floats_at_join(team);
