@@ -24,7 +24,6 @@
 #endif
 #include "countdown.h"
 
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -32,6 +31,7 @@
 #include "compiler.h"
 #include "os.h"
 #include "raw.h"
+#include "registers.h"
 
 #if defined(__x86_64__) && !PS_ASAN
 
@@ -40,8 +40,6 @@
 #define US_NS INT64_C(1000)
 #define LONGEST_S 1000000000 /* such a limit is none */
 #define FUTEX_COMMANDS 0x7f
-#define REGISTERS(uc) ((uc)->uc_mcontext.gregs)
-#define SYSTEM_CALL_BYTES 2
 
 /* WRITTEN: what is left stands there afterwards. */
 enum unit { NONE, MILLISECONDS, TIMESPEC, TIMESPEC_WRITTEN, TIMEVAL_WRITTEN };
@@ -145,7 +143,7 @@ void countdown_go_on(void *frame, struct restart_block *block)
         write_rest(told, rest, unit);
     if (unit != MILLISECONDS && unit != TIMESPEC)
         return;
-    restart_block_enter(frame, block, (uintptr_t)REGISTERS(uc)[REG_RIP] + SYSTEM_CALL_BYTES);
+    restart_block_enter(frame, block, (uintptr_t)REGISTERS(uc)[REG_RIP] + INSTRUCTION_BYTES);
     block->rest = (struct timespec){.tv_sec = (time_t)(rest / S_NS), .tv_nsec = (long)(rest % S_NS)};
     if (unit == MILLISECONDS)
         REGISTERS(uc)[reg] = (greg_t)((rest + MS_NS - 1) / MS_NS);

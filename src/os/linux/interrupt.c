@@ -59,10 +59,10 @@
 #endif
 
 #include "raw.h"
+#include "registers.h"
 #include "restart.h"
 
 #define MAX_RANGES 1024
-#define KERNEL_MASK_BYTES 8
 #define UNWIND_DEPTH 32
 #define CALLERS_DEPTH 128
 #define STATUS_BYTES 2048
@@ -187,36 +187,9 @@ bool os_program_code(uintptr_t address) { return code_at(address) == CODE_PROGRA
 
 /* --- what was interrupted --- */
 
-#if defined(__x86_64__)
-#define PC(uc) ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RIP])
-#define SP(uc) ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RSP])
-#define CALL_NUMBER(uc) ((long)(uc)->uc_mcontext.gregs[REG_RAX])
-/* The instruction itself, or what follows it, where the kernel does not restart the call. */
-static bool in_system_call(uintptr_t pc)
-{
-    return !memcmp((void *)pc, "\x0f\x05", 2) || !memcmp((void *)(pc - 2), "\x0f\x05", 2);
-}
-#elif defined(__aarch64__)
-#define PC(uc) ((uintptr_t)(uc)->uc_mcontext.pc)
-#define SP(uc) ((uintptr_t)(uc)->uc_mcontext.sp)
-#define CALL_NUMBER(uc) ((long)(uc)->uc_mcontext.regs[8])
-static bool in_system_call(uintptr_t pc)
-{
-    return !memcmp((void *)pc, "\x01\0\0\xd4", 4) || !memcmp((void *)(pc - 4), "\x01\0\0\xd4", 4);
-}
-#elif defined(__riscv)
-#define PC(uc) ((uintptr_t)(uc)->uc_mcontext.__gregs[REG_PC])
-#define SP(uc) ((uintptr_t)(uc)->uc_mcontext.__gregs[REG_SP])
-#define CALL_NUMBER(uc) ((long)(uc)->uc_mcontext.__gregs[REG_A0 + 7])
-static bool in_system_call(uintptr_t pc)
-{
-    return !memcmp((void *)pc, "\x73\0\0\0", 4) || !memcmp((void *)(pc - 4), "\x73\0\0\0", 4);
-}
-#endif
-
 #ifdef PC
 /* Where the code stands that has made the call first, of a call that is made by the runtime's code. */
-#define STANDS_AT(uc) restart_block_stands_at(uc, PC(uc))
+#define STANDS_AT(uc) restart_block_stands_at(uc, (uintptr_t)PC(uc))
 
 /* The runtime, to which `back` returns, called by name: a call of an address in its own code (a stub, mostly), or
  * (x86-64) of one in its table of them. A call of any address in a register is one by pointer: so the runtime is not
@@ -259,12 +232,12 @@ static bool for_the_program(const ucontext_t *uc, bool in_library)
     int n = os_backtrace(at, UNWIND_DEPTH), i = 0;
     if (n == 0)
         return !in_library;
-    while (i < n && (uintptr_t)at[i] != PC(uc)) /* this function's callers, then the signal's frame */
+    while (i < n && (uintptr_t)at[i] != (uintptr_t)PC(uc)) /* this function's callers, then the signal's frame */
         i++;
     for (int k = i + 1; i > 0 && k < n; k++)
         if (at[k] == at[i - 1]) /* another such frame */
             return false;
-    if (STANDS_AT(uc) != PC(uc)) /* restart_block.c's frame */
+    if (STANDS_AT(uc) != (uintptr_t)PC(uc)) /* restart_block.c's frame */
         i++;
     enum code of;
     for (; i < n && ((of = preemptible_at((uintptr_t)at[i])) == CODE_C_LIBRARY || of == CODE_LOADER); i++)
@@ -281,12 +254,12 @@ static bool for_the_program(const ucontext_t *uc, bool in_library)
 bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes)
 {
     const ucontext_t *uc = frame;
-    uintptr_t pc = STANDS_AT(uc), start = (uintptr_t)stack, end = start + stack_bytes;
-    if (SP(uc) < start || SP(uc) >= end || uc->uc_link == uc) /* on_signal: it may be in a call, or not */
+    uintptr_t pc = STANDS_AT(uc), sp = (uintptr_t)SP(uc), start = (uintptr_t)stack;
+    if (sp < start || sp >= start + stack_bytes || uc->uc_link == uc) /* on_signal: it may be in a call, or not */
         return false;
     enum code of = preemptible_at(pc);
     if (of == CODE_C_LIBRARY || of == CODE_LOADER)
-        return in_system_call(pc) && for_the_program(uc, true);
+        return (registers_call_next(pc) || registers_call_over(pc)) && for_the_program(uc, true);
     return of == CODE_PROGRAM && for_the_program(uc, false);
 }
 
@@ -341,9 +314,8 @@ bool os_interrupt_handles(int tid) { return ps_load_acquire(handles_by(tid)) == 
 /* In a call that has a mask of its own while it waits (ppoll) it is this mask still. */
 void os_interrupt_leaves(void *frame)
 {
-    ucontext_t *uc = frame;
     ps_store_release(handles_by(os_thread_id()), 0);
-    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&uc->uc_sigmask, 0, KERNEL_MASK_BYTES);
+    os_set_signal_mask(os_frame_mask(frame));
 }
 
 static void on_signal(int number, siginfo_t *info, void *frame)
@@ -357,19 +329,18 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     ps_store_release(handles_by(tid), tid);
     struct restart_call call;
     restart_begin(frame, number, &call);
-    uint64_t all = OS_ALL_SIGNALS;
-    uintptr_t goes_on = PC(uc);
+    uintptr_t goes_on = (uintptr_t)PC(uc);
     uc->uc_link = call.made == RESTART_UNTOLD ? uc : NULL;
     restart_was(tid, fn, false);
     if (!fn(frame)) {
         restart_was(tid, fn, call.made != RESTART_UNTOLD);
-        raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, KERNEL_MASK_BYTES);
-        if (PC(uc) == goes_on) /* no detour */
+        os_set_signal_mask(OS_ALL_SIGNALS);
+        if ((uintptr_t)PC(uc) == goes_on) /* no detour */
             restart_end(frame, number, &call, 0);
         ps_store_release(handles_by(tid), 0);
         return;
     }
-    raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&uc->uc_sigmask, KERNEL_MASK_BYTES);
+    os_frame_set_mask(frame, os_swap_signal_mask(OS_ALL_SIGNALS));
     _Atomic uint64_t *handled = (void *)uc->uc_link;
     uint64_t signals = handled ? ps_xchg_seq(handled, 0) : 0;
     uc->uc_link = NULL;

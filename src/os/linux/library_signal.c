@@ -15,8 +15,7 @@
 
 #if defined(__GLIBC__)
 #define LIBRARY_SIGNAL 33 /* __SIGRTMIN + 1, which SIGRTMIN hides */
-#define KERNEL_MASK_BYTES 8
-#define ACTION_WORDS 8 /* more than the kernel's struct sigaction has, whose first word is the handler */
+#define ACTION_WORDS 8    /* more than the kernel's struct sigaction has, whose first word is the handler */
 
 typedef void handler_fn(int number, siginfo_t *info, void *frame);
 static handler_fn *library_handler;

@@ -7,6 +7,8 @@
 
 #include <sys/syscall.h>
 
+#define KERNEL_MASK_BYTES 8 /* a set of signals, to the kernel */
+
 #if defined(__x86_64__)
 static inline long raw_call6(long number, long a, long b, long c, long d, long e, long f)
 {

@@ -58,44 +58,16 @@
 #include "countdown.h"
 #include "os.h"
 #include "raw.h"
+#include "registers.h"
 #include "transfer.h"
 
-#define ARGUMENTS 6
 #define LINE_BYTES 256
-#define KERNEL_MASK_BYTES 8
 #define LOADS_MOST 2
 #define FIRST_PAUSE_NS 1000000
 
-#if defined(__x86_64__)
-#define REGISTERS(uc) ((uc)->uc_mcontext.gregs)
-static const int argument[ARGUMENTS] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
-#define PC(uc) REGISTERS(uc)[REG_RIP]
-#define SP(uc) REGISTERS(uc)[REG_RSP]
-#define RESULT(uc) REGISTERS(uc)[REG_RAX]
-#define FIRST_PRESERVED 0 /* the result takes the number's register */
-#define INSTRUCTION "\x0f\x05"
-#define INSTRUCTION_BYTES 2
-#elif defined(__aarch64__)
-#define REGISTERS(uc) ((uc)->uc_mcontext.regs)
-static const int argument[ARGUMENTS] = {0, 1, 2, 3, 4, 5};
-#define PC(uc) (uc)->uc_mcontext.pc
-#define SP(uc) (uc)->uc_mcontext.sp
-#define RESULT(uc) REGISTERS(uc)[0]
-#define FIRST_PRESERVED 1 /* the result takes the first argument's register */
-#define INSTRUCTION "\x01\0\0\xd4"
-#define INSTRUCTION_BYTES 4
-#elif defined(__riscv)
-#define REGISTERS(uc) ((uc)->uc_mcontext.__gregs)
-static const int argument[ARGUMENTS] = {REG_A0, REG_A0 + 1, REG_A0 + 2, REG_A0 + 3, REG_A0 + 4, REG_A0 + 5};
-#define PC(uc) REGISTERS(uc)[REG_PC]
-#define SP(uc) REGISTERS(uc)[REG_SP]
-#define RESULT(uc) REGISTERS(uc)[REG_A0]
-#define FIRST_PRESERVED 1
-#define INSTRUCTION "\x73\0\0\0"
-#define INSTRUCTION_BYTES 4
-#endif
-
 #if defined(PC)
+static const int argument[ARGUMENTS] = ARGUMENT_REGISTERS;
+
 struct call {
     long number;
     unsigned long argument[ARGUMENTS], sp, pc;
@@ -294,7 +266,7 @@ static enum restart restarted_by_kernel(const ucontext_t *uc)
     long number;
     unsigned long first;
     int tid = os_thread_id();
-    if (memcmp((const void *)PC(uc), INSTRUCTION, INSTRUCTION_BYTES) != 0)
+    if (!registers_call_next((uintptr_t)PC(uc)))
         return RESTART_NONE;
     if (was_seen(uc, (unsigned long)PC(uc) + INSTRUCTION_BYTES, &number, &first))
         return RESTART_BY_KERNEL;
@@ -328,7 +300,7 @@ static bool is_told_by_block(const ucontext_t *uc, long *number)
 /* The call that is over: its number, and its first argument where that was seen. */
 static bool ended_call(const ucontext_t *uc, long *number, unsigned long *first)
 {
-    return memcmp((const unsigned char *)PC(uc) - INSTRUCTION_BYTES, INSTRUCTION, INSTRUCTION_BYTES) == 0 &&
+    return registers_call_over((uintptr_t)PC(uc)) &&
            (is_told_by_block(uc, number) || was_seen(uc, (unsigned long)PC(uc), number, first) ||
             is_told_by_code(uc, number));
 }
@@ -369,13 +341,10 @@ static bool ends_calls(int number, enum restart made)
 
 /* Handlers of the program's, which have run meanwhile (bits from 0) or run next, end a call that would be made again as
  * `made` says. */
-static bool is_ended(const ucontext_t *uc, int by, enum restart made, uint64_t signals)
+static bool is_ended(const void *frame, int by, enum restart made, uint64_t signals)
 {
-    uint64_t pending = 0, blocked;
-    memcpy(&blocked, &uc->uc_sigmask, sizeof blocked);
-    raw_call(SYS_rt_sigpending, (long)&pending, KERNEL_MASK_BYTES, 0, 0);
-    signals |= pending & ~(UINT64_C(1) << (by - 1));
-    for (signals &= ~blocked; signals; signals &= signals - 1)
+    signals |= os_signals_pending() & ~(UINT64_C(1) << (by - 1));
+    for (signals &= ~os_frame_mask(frame); signals; signals &= signals - 1)
         if (ends_calls(__builtin_ctzll(signals) + 1, made))
             return true;
     return false;
@@ -384,7 +353,7 @@ static bool is_ended(const ucontext_t *uc, int by, enum restart made, uint64_t s
 void restart_take_back(void *frame, int by, enum restart made, uint64_t signals)
 {
     ucontext_t *uc = frame;
-    if ((made == RESTART_ANEW || made == RESTART_BY_KERNEL) && is_ended(uc, by, made, signals)) {
+    if ((made == RESTART_ANEW || made == RESTART_BY_KERNEL) && is_ended(frame, by, made, signals)) {
         PC(uc) += INSTRUCTION_BYTES;
         RESULT(uc) = (__typeof__(RESULT(uc)))-EINTR;
     }

@@ -27,7 +27,6 @@
 #endif
 #include "restart_block.h"
 
-#include <signal.h>
 #include <stddef.h>
 #if __has_include(<valgrind/valgrind.h>)
 #include <valgrind/valgrind.h>
@@ -36,6 +35,7 @@
 #endif
 
 #include "compiler.h"
+#include "registers.h"
 
 #if defined(__x86_64__) && !PS_ASAN
 
@@ -78,8 +78,6 @@ _Static_assert(offsetof(struct restart_block, pc) == 0 && offsetof(struct restar
                "the code above");
 extern const char ps_restart_call[] __attribute__((visibility("hidden")));
 extern const char ps_restart_call_end[] __attribute__((visibility("hidden")));
-
-#define REGISTERS(uc) ((uc)->uc_mcontext.gregs)
 
 static struct restart_block *block_at(const ucontext_t *uc, const char *instruction)
 {

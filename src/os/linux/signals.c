@@ -10,8 +10,6 @@
 
 #include "raw.h"
 
-#define KERNEL_MASK_BYTES 8
-
 uint64_t os_signals_pending(void)
 {
     uint64_t pending = 0;

@@ -68,7 +68,6 @@ static int create_kernel_thread(os_thread *out, void *(*start)(void *), void *ar
     return 0;
 }
 
-#define KERNEL_MASK_BYTES 8
 /* Of the kernel thread, whatever thread of the program's it carries. */
 static void set_signal_mask(const sigset_t *set, sigset_t *before)
 {

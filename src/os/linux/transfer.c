@@ -22,7 +22,6 @@
 #endif
 #include "transfer.h"
 
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -30,11 +29,9 @@
 
 #include "compiler.h"
 #include "raw.h"
+#include "registers.h"
 
 #if defined(__x86_64__) && !PS_ASAN
-
-#define REGISTERS(uc) ((uc)->uc_mcontext.gregs)
-#define RESULT(uc) REGISTERS(uc)[REG_RAX]
 
 /* A pipe, a stream socket, a terminal (or another device). */
 static bool flows_on(int file)
