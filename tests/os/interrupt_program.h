@@ -11,6 +11,8 @@ struct place {
 void program_spins(struct place *at);
 void program_waits(struct place *at);
 void program_waits_in_time(struct place *at); /* a call with a time limit */
+/* Inside the dynamic linker, which reads the header of a library from file at->fd. */
+void program_loads(struct place *at);
 /* Calls fn(at) in its own name. */
 void program_calls(void (*fn)(struct place *at), struct place *at);
 /* A signal handler that does one of these. */

@@ -10,7 +10,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define PARK_NS INT64_C(2000000000)
@@ -247,6 +250,68 @@ static void nor_what_runs_on_another_stack(void **state)
     assert_int_equal(ps_load_relaxed(&answer), 1);
 }
 
+#if defined(__x86_64__)
+/* The dynamic linker reads as many bytes as is the number of a wait on a futex. The interrupt comes when the call is
+ * over: the reader has got its bytes, but its processor only now. */
+#define TRIES 200
+static _Atomic int tid_of_reader;
+static void *loads(void *arg)
+{
+    const struct sched_param none = {0};
+    pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
+    ps_store_release(&tid_of_reader, os_thread_id());
+    return run_main(arg);
+}
+
+static bool ask_behind_a_call(void *frame)
+{
+    const ucontext_t *uc = frame;
+    const unsigned char *pc = (const unsigned char *)uc->uc_mcontext.gregs[REG_RIP];
+    bool is_there = uc->uc_mcontext.gregs[REG_RAX] == SYS_futex && pc[-2] == 0x0f && pc[-1] == 0x05;
+    return is_there ? ask(frame) : false;
+}
+
+static void try_in_loader(void)
+{
+    const char bytes[SYS_futex] = {0};
+    int channel[2];
+    pthread_t thread;
+    assert_int_equal(pipe(channel), 0);
+    struct run run = {.fn = program_loads, .at = {.fd = channel[0]}};
+    ps_store_relaxed(&tid_of_reader, 0);
+    assert_int_equal(pthread_create(&thread, NULL, loads, &run), 0);
+    while (!run.at.there)
+        usleep(1000);
+    await_sleep(ps_load_acquire(&tid_of_reader));
+    assert_int_equal(write(channel[1], bytes, sizeof bytes), sizeof bytes);
+    int error = os_interrupt(ps_load_acquire(&tid_of_reader), ask_behind_a_call);
+    assert_true(error == 0 || error == EAGAIN || error == ESRCH);
+    close(channel[1]);
+    pthread_join(thread, NULL);
+    close(channel[0]);
+}
+
+/* The dynamic linker may hold a lock there. */
+static void nor_a_call_of_the_loaders_that_is_over(void **state)
+{
+    cpu_set_t before, one;
+    (void)state;
+    assert_int_equal(pthread_getaffinity_np(pthread_self(), sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(pthread_setaffinity_np(pthread_self(), sizeof one, &one), 0);
+    ps_store_relaxed(&answer, 0);
+    for (int i = 0; i < TRIES && !ps_load_acquire(&answer); i++)
+        try_in_loader();
+    assert_int_equal(pthread_setaffinity_np(pthread_self(), sizeof before, &before), 0);
+    assert_true(!ps_load_relaxed(&answer) || ps_load_relaxed(&answer) == 1);
+    if (!ps_load_relaxed(&answer))
+        skip();
+}
+#else
+static void nor_a_call_of_the_loaders_that_is_over(void **state) { (void)state; }
+#endif
+
 /* --- threads that hear --- */
 
 #define SIGNAL SIGUSR2
@@ -291,6 +356,7 @@ int main(void)
         cmocka_unit_test(nor_what_the_runtime_calls_by_name),
         cmocka_unit_test(nor_what_a_handler_does),
         cmocka_unit_test(nor_what_runs_on_another_stack),
+        cmocka_unit_test(nor_a_call_of_the_loaders_that_is_over),
         cmocka_unit_test(but_for_functions_that_may_be_left),
     };
     return PS_TSAN ? 77 : cmocka_run_group_tests(tests, NULL, NULL); /* it delivers signals when it likes */

@@ -220,8 +220,11 @@ static bool called_by_name(uintptr_t back)
 #endif
 }
 
-/* The system call that was interrupted, and will be made anew, is a wait on a futex. */
-static bool in_futex(const ucontext_t *uc) { return CALL_NUMBER(uc) == SYS_futex; }
+/* The system call that was interrupted, and will be made anew, is a wait on a futex. One that is over is none. */
+static bool in_futex(const ucontext_t *uc)
+{
+    return registers_call_next((uintptr_t)PC(uc)) && CALL_NUMBER(uc) == SYS_futex;
+}
 
 /* What was interrupted is the program's own doing. For that two things must hold: no frame of the runtime's lies
  * beneath a signal handler, and a wait in the C library is the program's. In a wait of its own the runtime may hold a
