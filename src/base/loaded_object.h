@@ -12,10 +12,12 @@
 struct ps_loaded {
     const ElfW(Dyn) * section; /* NULL: there is none; then all else is NULL or 0 */
     const char *strings;
+    const char *name; /* DT_SONAME; NULL: it has none */
     const ElfW(Sym) * symbols;
     const ElfW(Rela) * relocations[2]; /* all but those of calls, those of calls */
     size_t num_relocations[2];
     const uint32_t *hash; /* [1]: what it wants of others stands before this symbol; NULL: not known */
+    bool has_gnu_hash;
 };
 
 /* The object is at `base`. The dynamic linker makes addresses of offsets, but not where it may not write. */
@@ -23,6 +25,7 @@ static inline struct ps_loaded ps_loaded_at(ElfW(Addr) base, const ElfW(Dyn) * s
 {
     struct ps_loaded o = {.section = section};
     const uint32_t *old_hash = NULL;
+    const ElfW(Dyn) *name = NULL;
     for (const ElfW(Dyn) *d = section; d != NULL && d->d_tag != DT_NULL; d++) {
         ElfW(Addr) value = d->d_un.d_ptr;
         const void *at = (const void *)(value < base ? base + value : value); // NOLINT(performance-no-int-to-ptr)
@@ -42,7 +45,12 @@ static inline struct ps_loaded ps_loaded_at(ElfW(Addr) base, const ElfW(Dyn) * s
             o.hash = at;
         else if (d->d_tag == DT_HASH)
             old_hash = at;
+        else if (d->d_tag == DT_SONAME)
+            name = d;
     }
+    if (name != NULL && o.strings != NULL)
+        o.name = o.strings + name->d_un.d_val;
+    o.has_gnu_hash = o.hash != NULL;
     if (o.hash == NULL)
         o.hash = old_hash; /* [1] is the number of all symbols there */
     return o;
@@ -64,6 +72,24 @@ static inline uint32_t ps_loaded_wants(const struct ps_loaded *o, const char *na
     bool known = o->strings != NULL && o->symbols != NULL && o->hash != NULL;
     for (uint32_t i = 1; known && i < o->hash[1]; i++)
         if (o->symbols[i].st_shndx == SHN_UNDEF && __builtin_strcmp(o->strings + o->symbols[i].st_name, name) == 0)
+            return i;
+    return 0;
+}
+
+/* The number of the symbol of this name that it offers to others; 0: none, or it has an old hash table alone. */
+static inline uint32_t ps_loaded_offers(const struct ps_loaded *o, const char *name)
+{
+    uint32_t wanted = 5381;
+    if (!o->has_gnu_hash || o->strings == NULL || o->symbols == NULL || o->hash[0] == 0)
+        return 0;
+    for (const char *c = name; *c; c++)
+        wanted = wanted * 33 + (unsigned char)*c;
+    const uint32_t *buckets = o->hash + 4 + o->hash[2] * (sizeof(ElfW(Addr)) / sizeof *o->hash);
+    const uint32_t *hash_of = buckets + o->hash[0] - o->hash[1];
+    uint32_t i = buckets[wanted % o->hash[0]];
+    for (; i != 0; i = hash_of[i] & 1 ? 0 : i + 1)
+        if ((hash_of[i] | 1) == (wanted | 1) && o->symbols[i].st_shndx != SHN_UNDEF &&
+            __builtin_strcmp(o->strings + o->symbols[i].st_name, name) == 0)
             return i;
     return 0;
 }

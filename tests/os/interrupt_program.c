@@ -8,8 +8,8 @@
 
 #define AS_LONG_AS_IT_TAKES_MS 60000
 
-struct place *program_handler_at;
-void (*program_handler_does)(struct place *at);
+static struct place *handler_at;
+static void (*handler_does)(struct place *at);
 
 void program_spins(struct place *at)
 {
@@ -50,9 +50,15 @@ void program_calls(void (*fn)(struct place *at), struct place *at)
     at->go = 1;
 }
 
+void program_handler_is_to(void (*does)(struct place *at), struct place *at)
+{
+    handler_at = at;
+    handler_does = does;
+}
+
 void program_handler(int number)
 {
     (void)number;
-    program_handler_does(program_handler_at);
-    program_handler_at->go = 1;
+    handler_does(handler_at);
+    handler_at->go = 1;
 }

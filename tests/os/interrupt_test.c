@@ -1,6 +1,6 @@
-/* An interrupt tells whose code it met: only the program's own, or its own wait in the C library, may be left for a
- * while. The test is linked with the runtime's objects, so its own functions count as the runtime's; the program's
- * stand in a shared object. */
+/* An interrupt tells whose code it met: only the program's own, or its own wait in a library that the runtime calls,
+ * may be left for a while. The test is linked with the runtime's objects, so its own functions count as the runtime's;
+ * the program's stand in a shared object that is loaded. */
 #define _GNU_SOURCE
 #include "test.h"
 
@@ -8,6 +8,7 @@
 #include "interrupt_program.h"
 #include "os.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -20,6 +21,30 @@
 #define TIMES 4 /* a call with a limit is made anew in another way (restart_block.h) */
 
 /* --- the code that is interrupted --- */
+
+typedef void code(struct place *at);
+typedef void caller(code *fn, struct place *at);
+typedef void handler(int number);
+struct object {
+    code *spins, *waits, *waits_in_time, *loads;
+    caller *calls, *handler_is_to;
+    handler *handler;
+};
+static struct object program;
+
+static struct object object_in(const char *file)
+{
+    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        fail_msg("%s", dlerror());
+    return (struct object){.spins = (code *)dlsym(handle, "program_spins"),
+                           .waits = (code *)dlsym(handle, "program_waits"),
+                           .waits_in_time = (code *)dlsym(handle, "program_waits_in_time"),
+                           .loads = (code *)dlsym(handle, "program_loads"),
+                           .calls = (caller *)dlsym(handle, "program_calls"),
+                           .handler_is_to = (caller *)dlsym(handle, "program_handler_is_to"),
+                           .handler = (handler *)dlsym(handle, "program_handler")};
+}
 
 static PS_NOINLINE void runtime_spins(struct place *at)
 {
@@ -61,7 +86,7 @@ static PS_PREEMPTIBLE PS_NOINLINE void preemptible_calls_runtime(struct place *a
 }
 static PS_PREEMPTIBLE PS_NOINLINE void preemptible_calls_program(struct place *at)
 {
-    program_spins(at);
+    program.spins(at);
     at->go = 1;
 }
 static PS_NOINLINE void runtime_calls_leavable(struct place *at)
@@ -88,22 +113,20 @@ static PS_NOINLINE void runtime_calls_waits_in_time(struct place *at)
     at->go = 1;
 }
 
-static PS_NOINLINE void program_calls_park(struct place *at) { program_calls(runtime_parks, at); }
-static PS_NOINLINE void program_calls_runtime(struct place *at) { program_calls(runtime_waits, at); }
+static PS_NOINLINE void program_calls_park(struct place *at) { program.calls(runtime_parks, at); }
+static PS_NOINLINE void program_calls_runtime(struct place *at) { program.calls(runtime_waits, at); }
 
-static PS_NOINLINE void with_handler(struct place *at, void (*does)(struct place *at),
-                                     void (*beneath)(struct place *at))
+static PS_NOINLINE void with_handler(struct place *at, code *does, code *beneath)
 {
     struct place below = {.go = 1, .fd = at->fd};
-    program_handler_at = at;
-    program_handler_does = does;
-    signal(SIGUSR1, program_handler);
+    program.handler_is_to(does, at);
+    signal(SIGUSR1, program.handler);
     raise(SIGUSR1);
     beneath(&below);
 }
-static void handler_spins(struct place *at) { with_handler(at, program_spins, runtime_spins); }
-static void handler_waits_in_time(struct place *at) { with_handler(at, program_waits_in_time, runtime_spins); }
-static void handler_waits(struct place *at) { with_handler(at, program_waits, runtime_spins); }
+static void handler_spins(struct place *at) { with_handler(at, program.spins, runtime_spins); }
+static void handler_waits_in_time(struct place *at) { with_handler(at, program.waits_in_time, runtime_spins); }
+static void handler_waits(struct place *at) { with_handler(at, program.waits, runtime_spins); }
 
 /* --- asking --- */
 
@@ -118,7 +141,7 @@ static bool ask(void *frame)
 }
 
 struct run {
-    void (*fn)(struct place *at);
+    code *fn;
     struct place at;
     _Atomic int tid;
 };
@@ -146,7 +169,7 @@ static void await_sleep(int tid)
 }
 
 /* Whether interrupts of fn, once it is where it stays (in_kernel: in a system call), say that they met the program. */
-static bool meets_program(void (*fn)(struct place *at), bool in_kernel)
+static bool meets_program(code *fn, bool in_kernel)
 {
     int channel[2], tid;
     pthread_t thread;
@@ -179,9 +202,9 @@ static bool meets_program(void (*fn)(struct place *at), bool in_kernel)
 static void the_programs_own_is_its_own(void **state)
 {
     (void)state;
-    assert_true(meets_program(program_spins, false));
-    assert_true(meets_program(program_waits, true));
-    assert_true(meets_program(program_waits_in_time, true));
+    assert_true(meets_program(program.spins, false));
+    assert_true(meets_program(program.waits, true));
+    assert_true(meets_program(program.waits_in_time, true));
 }
 
 static void the_runtimes_is_not(void **state)
@@ -218,6 +241,45 @@ static void nor_what_the_runtime_calls_by_name(void **state)
     assert_false(meets_program(runtime_calls_waits_in_time, true));
 }
 
+static code *called;
+static PS_NOINLINE void program_calls_it(struct place *at) { program.calls(called, at); }
+static bool meets_program_in(code *fn, bool in_kernel)
+{
+    called = fn;
+    return meets_program(program_calls_it, in_kernel);
+}
+
+/* What the runtime is bound to, as to a malloc that stands before the C library's: it may hold what the runtime needs.
+ * While the program waits in it, it may be left. */
+static void nor_what_the_runtime_is_bound_to(void **state)
+{
+    struct place none = {.go = 1};
+    (void)state;
+    program_spins(&none); /* references may be bound at their first use */
+    assert_false(meets_program_in(program_spins, false));
+    assert_true(meets_program_in(program_waits, true));
+    assert_true(meets_program_in(program.spins, false));
+}
+
+/* It may hold what all copies share. */
+static void nor_another_copy_of_it(void **state)
+{
+    (void)state;
+    struct object copy = object_in(INTERRUPT_COPY);
+    assert_true(copy.spins != program_spins && copy.spins != program.spins);
+    assert_false(meets_program_in(copy.spins, false));
+    assert_true(meets_program_in(copy.waits, true));
+}
+
+/* The dynamic linker calls it back. */
+static void nor_an_unwinder(void **state)
+{
+    (void)state;
+    struct object unwinder = object_in(INTERRUPT_UNWINDER);
+    assert_false(meets_program_in(unwinder.spins, false));
+    assert_true(meets_program_in(unwinder.waits, true));
+}
+
 /* What such a handler stands on is unknown: the runtime may have a lock in hand there. */
 static void nor_what_a_handler_does(void **state)
 {
@@ -237,7 +299,7 @@ static void nor_what_runs_on_another_stack(void **state)
 {
     (void)state;
     pthread_t thread;
-    struct run run = {.fn = program_spins};
+    struct run run = {.fn = program.spins};
     assert_int_equal(pthread_create(&thread, NULL, run_main, &run), 0);
     while (!run.at.there)
         usleep(1000);
@@ -277,7 +339,7 @@ static void try_in_loader(void)
     int channel[2];
     pthread_t thread;
     assert_int_equal(pipe(channel), 0);
-    struct run run = {.fn = program_loads, .at = {.fd = channel[0]}};
+    struct run run = {.fn = program.loads, .at = {.fd = channel[0]}};
     ps_store_relaxed(&tid_of_reader, 0);
     assert_int_equal(pthread_create(&thread, NULL, loads, &run), 0);
     while (!run.at.there)
@@ -354,10 +416,14 @@ int main(void)
         cmocka_unit_test(the_programs_own_is_its_own),
         cmocka_unit_test(the_runtimes_is_not),
         cmocka_unit_test(nor_what_the_runtime_calls_by_name),
+        cmocka_unit_test(nor_what_the_runtime_is_bound_to),
+        cmocka_unit_test(nor_another_copy_of_it),
+        cmocka_unit_test(nor_an_unwinder),
         cmocka_unit_test(nor_what_a_handler_does),
         cmocka_unit_test(nor_what_runs_on_another_stack),
         cmocka_unit_test(nor_a_call_of_the_loaders_that_is_over),
         cmocka_unit_test(but_for_functions_that_may_be_left),
     };
+    program = object_in(INTERRUPT_PROGRAM);
     return PS_TSAN ? 77 : cmocka_run_group_tests(tests, NULL, NULL); /* it delivers signals when it likes */
 }

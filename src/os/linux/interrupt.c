@@ -12,18 +12,16 @@
  * The function may come back on another kernel thread. Then the handler brings the frame up to date: the alternate
  * stack and the signal mask become those of the kernel thread that runs now.
  *
- * What was interrupted is told from the instruction's address. glibc says without a lock which object an address
- * belongs to (_dl_find_object). On musl a list of executable segments says it; os_interrupt reads that list anew when
- * objects have been loaded. Two lists are used in turn. A handler that is late by two loads may read a list that is
- * being written; it then refuses, or takes the address for code that has been unloaded meanwhile.
- *
- * The address alone does not suffice in four cases. Unwinding the stack decides the first three:
- *   a wait in the C library       The wait is the program's only if the program called the C library.
+ * What was interrupted is told from the instruction's address (code.c). The address alone does not suffice in four
+ * cases. Unwinding the stack decides the first three:
+ *   a wait in a library           Of those that the runtime calls, as the C library: the wait is the program's only if
+ *                                 the program called the library.
  *   a signal handler              The program's handler runs in the middle of anything, also of the runtime's own code.
  *                                 Such a handler is frequent: signals that are pending together are delivered one on
  *                                 top of the other. Code in a handler does not count as the program's.
- *   a replaced function           The program may replace a function of the C library (a malloc of its own, a preloaded
- *                                 object's calls). If the runtime called it, the runtime is in the middle of something.
+ *   a replaced function           The main program may replace a function of the C library (a malloc of its own). There
+ *                                 it may hold a lock that the runtime needs for its next step, but where it waits in a
+ *                                 system call. If the runtime called it, the runtime is in the middle of something.
  *                                 The runtime calls the program's functions by pointer and libraries by name. The
  *                                 instruction in front of the innermost return address into the runtime tells which.
  *   a PS_PREEMPTIBLE function     These functions of the runtime count as the program's code. A program that waits for
@@ -37,16 +35,13 @@
  *     library's: it is never interrupted.
  * Failures: ENOTSUP on other processors, EBUSY where no signal is free, ESRCH. */
 #if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE /* _dl_find_object */
+#define _GNU_SOURCE
 #endif
 #include "atomic.h"
 #include "os.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,132 +53,30 @@
 #define RUNNING_ON_VALGRIND 0
 #endif
 
+#include "code.h"
 #include "raw.h"
 #include "registers.h"
 #include "restart.h"
 
-#define MAX_RANGES 1024
 #define UNWIND_DEPTH 32
 #define CALLERS_DEPTH 128
 #define STATUS_BYTES 2048
 #define LOCK_WAIT_NS INT64_C(50000)
 
-enum code { CODE_NONE, CODE_PROGRAM, CODE_C_LIBRARY, CODE_LOADER, CODE_RUNTIME }; /* LOADER: where it is told apart */
-#if !defined(__GLIBC__)
-struct range {
-    uintptr_t start, end;
-    uint8_t of; /* enum code */
-};
-struct ranges {
-    unsigned n;
-    struct range range[MAX_RANGES];
-};
-
-static struct ranges lists[2];
-static _Atomic(const struct ranges *) current; /* written by os_interrupt, read in handlers */
-static unsigned long long objects_seen;        /* os_interrupt's own */
-#endif
 static os_interrupt_fn *_Atomic function;
 static _Atomic int chosen; /* the signal, written by os_interrupt; 0: none yet */
-
-/* --- whose code --- */
-
-static uint8_t owner(const char *path, bool ours)
-{
-    static const char *const names[] = {
-        "libc.so.", "ld-linux",  "ld64.so",      "libpthread.so.",
-        "ld-musl",  "libc.musl", "libgcc_s.so.", /* the unwinder's: it may have a lock in hand that we would take */
-        "libasan.", "liblsan.",  "libtsan.",     "libclang_rt."}; /* they stand before the C library's functions */
-    const char *name = path ? strrchr(path, '/') : NULL;
-    name = name ? name + 1 : path ? path : "";
-    if (ours)
-        return CODE_RUNTIME;
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (!strncmp(name, names[i], strlen(names[i])))
-            return CODE_C_LIBRARY;
-    return CODE_PROGRAM;
-}
-
-#if defined(__GLIBC__)
-/* Asked where it is needed, and without a lock: its holder could wait for what the interrupt is to bring about. */
-static void read_ranges(void) {}
-
-static enum code code_at(uintptr_t address)
-{
-    struct dl_find_object at;
-    uintptr_t here = (uintptr_t)&owner;
-    if (_dl_find_object((void *)address, &at) != 0)
-        return CODE_NONE;
-    bool ours = here >= (uintptr_t)at.dlfo_map_start && here < (uintptr_t)at.dlfo_map_end;
-    const char *name = strrchr(at.dlfo_link_map->l_name, '/');
-    if (name && (!strncmp(name, "/ld-linux", 9) || !strncmp(name, "/ld64.so", 8)))
-        return CODE_LOADER;
-    return owner(at.dlfo_link_map->l_name, ours);
-}
-#else
-static int add_code_ranges(struct dl_phdr_info *info, size_t bytes, void *arg)
-{
-    struct ranges *list = arg;
-    uintptr_t here = (uintptr_t)&add_code_ranges;
-    bool ours = false;
-    (void)bytes;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-        ours |= info->dlpi_phdr[i].p_type == PT_LOAD && here >= start && here < start + info->dlpi_phdr[i].p_memsz;
-    }
-    for (unsigned i = 0; i < info->dlpi_phnum && list->n < MAX_RANGES; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X)
-            list->range[list->n++] = (struct range){start, start + segment->p_memsz, owner(info->dlpi_name, ours)};
-    }
-    return 0;
-}
-
-static int count_loaded(struct dl_phdr_info *info, size_t bytes, void *arg)
-{
-    (void)bytes;
-    *(unsigned long long *)arg = info->dlpi_adds + info->dlpi_subs;
-    return 1;
-}
-
-static void read_ranges(void)
-{
-    unsigned long long loaded = 0;
-    const struct ranges *now = ps_load_relaxed(&current);
-    if (!os_objects_visit(count_loaded, &loaded) || (now && loaded == objects_seen))
-        return;
-    struct ranges *next = now == &lists[0] ? &lists[1] : &lists[0];
-    next->n = 0;
-    os_objects_visit(add_code_ranges, next);
-    objects_seen = loaded;
-    ps_store_release(&current, next);
-}
-
-static enum code code_at(uintptr_t address)
-{
-    const struct ranges *list = ps_load_acquire(&current);
-    for (unsigned i = 0; list && i < list->n; i++)
-        if (address >= list->range[i].start && address < list->range[i].end)
-            return list->range[i].of;
-    return CODE_NONE;
-}
-
-#endif
 
 /* Begin and end of PS_PREEMPTIBLE's functions, by the linker; not in objects that have none. */
 extern const char __start_ps_preemptible[] __attribute__((weak, visibility("hidden")));
 extern const char __stop_ps_preemptible[] __attribute__((weak, visibility("hidden")));
 
-/* The same, for one that asks what may be left. */
+/* As code_at, for one that asks what may be left. */
 static enum code preemptible_at(uintptr_t address)
 {
     return address >= (uintptr_t)__start_ps_preemptible && address < (uintptr_t)__stop_ps_preemptible
                ? CODE_PROGRAM
                : code_at(address);
 }
-
-bool os_program_code(uintptr_t address) { return code_at(address) == CODE_PROGRAM; }
 
 /* --- what was interrupted --- */
 
@@ -220,15 +113,18 @@ static bool called_by_name(uintptr_t back)
 #endif
 }
 
+/* The instruction itself, or what follows it, where the kernel does not restart the call. */
+static bool in_call(uintptr_t pc) { return registers_call_next(pc) || registers_call_over(pc); }
+
 /* The system call that was interrupted, and will be made anew, is a wait on a futex. One that is over is none. */
 static bool in_futex(const ucontext_t *uc)
 {
     return registers_call_next((uintptr_t)PC(uc)) && CALL_NUMBER(uc) == SYS_futex;
 }
 
-/* What was interrupted is the program's own doing. For that two things must hold: no frame of the runtime's lies
- * beneath a signal handler, and a wait in the C library is the program's. In a wait of its own the runtime may hold a
- * lock, or a vp that it goes on with afterwards. */
+/* What was interrupted is the program's own doing: it is not in a signal handler, it is a wait if it is in a library,
+ * and the runtime has not called it by name. In a wait of its own the runtime may hold a lock, or a vp that it goes on
+ * with afterwards. */
 static bool for_the_program(const ucontext_t *uc, bool in_library)
 {
     void *at[UNWIND_DEPTH];
@@ -243,14 +139,14 @@ static bool for_the_program(const ucontext_t *uc, bool in_library)
     if (STANDS_AT(uc) != (uintptr_t)PC(uc)) /* restart_block.c's frame */
         i++;
     enum code of;
-    for (; i < n && ((of = preemptible_at((uintptr_t)at[i])) == CODE_C_LIBRARY || of == CODE_LOADER); i++)
-        if (of == CODE_LOADER && !in_futex(uc))
-            /* it may hold what is needed to start a kernel thread; while it waits for a lock of its own it does not */
+    for (; i < n && ((of = preemptible_at((uintptr_t)at[i])) == CODE_LIBRARY || of == CODE_LOADER); i++)
+        if (of == CODE_LOADER && !in_futex(uc)) /* it may hold what is needed to start a kernel thread */
             return false;
     if (in_library && !(i < n && preemptible_at((uintptr_t)at[i]) == CODE_PROGRAM))
         return false;
-    while (i < n && preemptible_at((uintptr_t)at[i]) != CODE_RUNTIME)
-        i++;
+    for (; i < n && preemptible_at((uintptr_t)at[i]) != CODE_RUNTIME; i++)
+        if (code_replaced((uintptr_t)at[i]) && !in_call(STANDS_AT(uc)))
+            return false;
     return i == n || !called_by_name((uintptr_t)at[i]);
 }
 
@@ -261,8 +157,8 @@ bool os_interrupted_program(const void *frame, const void *stack, size_t stack_b
     if (sp < start || sp >= start + stack_bytes || uc->uc_link == uc) /* on_signal: it may be in a call, or not */
         return false;
     enum code of = preemptible_at(pc);
-    if (of == CODE_C_LIBRARY || of == CODE_LOADER)
-        return (registers_call_next(pc) || registers_call_over(pc)) && for_the_program(uc, true);
+    if (of == CODE_LIBRARY || of == CODE_LOADER)
+        return in_call(pc) && for_the_program(uc, true);
     return of == CODE_PROGRAM && for_the_program(uc, false);
 }
 
@@ -282,7 +178,6 @@ static bool ends_handler(uintptr_t address)
 bool os_called_by_program(void)
 {
     void *at[CALLERS_DEPTH];
-    read_ranges();
     int n = os_backtrace(at, CALLERS_DEPTH), i = 0;
     while (i < n && code_at((uintptr_t)at[i]) == CODE_RUNTIME)
         i++;
@@ -396,7 +291,7 @@ static bool is_blocked_there(int tid, int number)
 static int interrupt(int tid, os_interrupt_fn *fn)
 {
     ps_store_release(&function, fn);
-    read_ranges();
+    code_look();
     int before = ps_load_relaxed(&chosen);
     bool ready = (before && install(before)) || install(SIGURG);
     for (int number = SIGRTMAX; !ready && number > SIGRTMIN; number--)

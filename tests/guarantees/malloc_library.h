@@ -1,0 +1,9 @@
+#ifndef PS_GUARANTEES_MALLOC_LIBRARY_H
+#define PS_GUARANTEES_MALLOC_LIBRARY_H
+
+#include <stddef.h>
+
+#define DALLY_BYTES 12345
+#define DALLY_S 0.15 /* several times what the runtime waits before it interrupts */
+
+#endif
