@@ -26,9 +26,6 @@
  * Elsewhere a list of executable segments is read anew when objects have been loaded. Two lists are used in turn. A
  * handler that is late by two loads may read a list that is being written; it then refuses, or takes the address for
  * code that has been unloaded meanwhile. */
-#if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #include "code.h"
 
 #include <dlfcn.h>

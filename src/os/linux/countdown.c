@@ -19,9 +19,6 @@
  * processor time count only what has been used.
  *
  * Where restart_block.c does not work the limit begins anew. */
-#if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #include "countdown.h"
 
 #include <stddef.h>

@@ -34,17 +34,11 @@
  *   - The runtime may call a program's function as its last action, by a jump. Such a function is taken for a
  *     library's: it is never interrupted.
  * Failures: ENOTSUP on other processors, EBUSY where no signal is free, ESRCH. */
-#if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #include "atomic.h"
 #include "os.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #if __has_include(<valgrind/valgrind.h>)
@@ -57,10 +51,10 @@
 #include "raw.h"
 #include "registers.h"
 #include "restart.h"
+#include "task_file.h"
 
 #define UNWIND_DEPTH 32
 #define CALLERS_DEPTH 128
-#define STATUS_BYTES 2048
 #define LOCK_WAIT_NS INT64_C(50000)
 
 static os_interrupt_fn *_Atomic function;
@@ -273,19 +267,7 @@ static bool install(int number)
  * nothing: Valgrind blocks all signals while it runs the program's code, and delivers them by itself. */
 static bool is_blocked_there(int tid, int number)
 {
-    static const char name[] = "\nSigBlk:";
-    char text[STATUS_BYTES];
-    if (RUNNING_ON_VALGRIND)
-        return false;
-    snprintf(text, sizeof text, "/proc/self/task/%d/status", tid);
-    int file = (int)raw_call(SYS_openat, AT_FDCWD, (long)text, O_RDONLY | O_CLOEXEC, 0);
-    if (file < 0)
-        return false;
-    long bytes = raw_call(SYS_read, file, (long)text, sizeof text - 1, 0);
-    raw_call(SYS_close, file, 0, 0, 0);
-    text[bytes > 0 ? bytes : 0] = '\0';
-    const char *line = strstr(text, name);
-    return line && strtoull(line + sizeof name - 1, NULL, 16) >> (number - 1) & 1 && !os_interrupt_handles(tid);
+    return !RUNNING_ON_VALGRIND && task_file_blocked(tid, 0) >> (number - 1) & 1 && !os_interrupt_handles(tid);
 }
 
 static int interrupt(int tid, os_interrupt_fn *fn)

@@ -42,15 +42,10 @@
  *
  * A look is written by one sender at a time (os_interrupt's lock), and read by handlers. Its `tid` is 0 while the rest
  * is written; a handler reads `tid` before and after. */
-#if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #include "restart.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +54,7 @@
 #include "os.h"
 #include "raw.h"
 #include "registers.h"
+#include "task_file.h"
 #include "transfer.h"
 
 #define LINE_BYTES 256
@@ -148,13 +144,8 @@ bool restart_look(int tid, os_interrupt_fn *kind)
     char text[LINE_BYTES];
     struct look *look = look_of(tid);
     ps_store_seq(&look->tid, 0);
-    snprintf(text, sizeof text, "/proc/self/task/%d/syscall", tid);
-    int file = (int)raw_call(SYS_openat, AT_FDCWD, (long)text, O_RDONLY | O_CLOEXEC, 0);
-    if (file < 0) /* the thread has ended, there is no /proc, or no descriptor is free */
+    if (!task_file_read(tid, "syscall", text, sizeof text)) /* it has ended, or no descriptor is free */
         return true;
-    long bytes = raw_call(SYS_read, file, (long)text, sizeof text - 1, 0);
-    raw_call(SYS_close, file, 0, 0, 0);
-    text[bytes > 0 ? bytes : 0] = '\0';
     bool waits = parse(text, &look->call);
     ps_store_seq(&look->tid, waits ? tid : -tid);
     return !waits || !is_in_vain(tid, kind);
@@ -201,9 +192,7 @@ static bool is_move_to_number(const ucontext_t *uc, const unsigned char *end, lo
     *number = SYS_futex;
     return end[-2] == 0x89 && (end[-1] & 0xc7) == 0xc0 && reg >= 0 && (uint32_t)REGISTERS(uc)[reg] == SYS_futex;
 }
-#endif
 
-#if defined(__x86_64__)
 /* As the C library's syscall, with the number in the last argument's place meanwhile. A leaf: a call that comes back on
  * another stack finds nothing on it. */
 __asm__(".pushsection ps_preemptible,\"ax\",@progbits\n"

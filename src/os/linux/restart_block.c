@@ -22,9 +22,6 @@
  *
  * Not on other processors than x86-64. Nor under Valgrind, which takes what a handler leaves on the stack for dead; nor
  * where AddressSanitizer may put a function's variables elsewhere. */
-#if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #include "restart_block.h"
 
 #include <stddef.h>

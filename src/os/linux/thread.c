@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "raw.h"
+#include "task_file.h"
 
 #define BOUNDLESS_STACK ((size_t)1 << 30)
 
@@ -206,27 +207,25 @@ void os_rseq_forget(void *area, size_t bytes, unsigned signature)
 #define STATUS_BYTES 4096
 #define OPEN_FOLDER (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
-/* The text of /proc/self/task/<tid>/<file>; its length, 0 if there is none. */
-static size_t read_task_file(int tid, const char *file, char *text, size_t bytes)
+size_t task_file_read(int tid, const char *file, char *text, size_t bytes)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/%s", tid, file);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = (int)raw_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return 0;
-    ssize_t got = read(fd, text, bytes - 1);
-    close(fd);
+    long got = raw_call(SYS_read, fd, (long)text, (long)bytes - 1, 0);
+    raw_call(SYS_close, fd, 0, 0, 0);
     text[got > 0 ? got : 0] = '\0';
     return got > 0 ? (size_t)got : 0;
 }
 
-/* What a kernel thread blocks, as its line in /proc says; all, where it has ended. */
-static uint64_t blocked_by(int tid)
+uint64_t task_file_blocked(int tid, uint64_t untold)
 {
     static const char name[] = "\nSigBlk:";
     char text[STATUS_BYTES];
-    if (!read_task_file(tid, "status", text, sizeof text))
-        return UINT64_MAX;
+    if (!task_file_read(tid, "status", text, sizeof text))
+        return untold;
     const char *line = strstr(text, name);
     return line ? strtoull(line + sizeof name - 1, NULL, 16) : 0;
 }
@@ -251,7 +250,7 @@ uint64_t os_signals_heard(uint64_t signals)
         for (long at = 0; at < got; at += ((struct entry *)(void *)(room + at))->bytes) {
             int tid = atoi(((struct entry *)(void *)(room + at))->name);
             if (tid > 0 && tid != own)
-                heard |= os_interrupt_handles(tid) ? UINT64_MAX : ~blocked_by(tid);
+                heard |= os_interrupt_handles(tid) ? UINT64_MAX : ~task_file_blocked(tid, UINT64_MAX);
         }
     raw_call(SYS_close, folder, 0, 0, 0);
     return heard & signals;
@@ -260,12 +259,9 @@ uint64_t os_signals_heard(uint64_t signals)
 bool os_thread_passes_on(int tid, struct os_cpuset *cpus, char name[OS_THREAD_NAME_BYTES])
 {
     char text[2 * OS_THREAD_NAME_BYTES];
-    int before = errno;
     memset(cpus, 0, sizeof *cpus);
-    bool told = raw_call(SYS_sched_getaffinity, tid, sizeof cpus->bits, (long)cpus->bits, 0) >= 0 &&
-                read_task_file(tid, "comm", text, sizeof text) != 0;
-    errno = before;
-    if (!told)
+    if (raw_call(SYS_sched_getaffinity, tid, sizeof cpus->bits, (long)cpus->bits, 0) < 0 ||
+        task_file_read(tid, "comm", text, sizeof text) == 0)
         return false;
     text[strcspn(text, "\n")] = '\0';
     memset(name, 0, OS_THREAD_NAME_BYTES);
@@ -294,13 +290,13 @@ static int usage_by_clock(int tid, struct os_usage *u)
 int os_thread_usage(int tid, struct os_usage *u)
 {
     char text[512];
-    if (!read_task_file(tid, "stat", text, sizeof text))
+    if (!task_file_read(tid, "stat", text, sizeof text))
         return usage_by_clock(tid, u);
     const char *after_name = strrchr(text, ')'); /* "tid (name) S ..."; a name may hold anything */
     if (!after_name || after_name[1] != ' ')
         return ENOSYS;
     u->sleeping = after_name[2] == 'S' || after_name[2] == 'D';
-    if (!read_task_file(tid, "schedstat", text, sizeof text))
+    if (!task_file_read(tid, "schedstat", text, sizeof text))
         return usage_by_clock(tid, u);
     char *end = text;
     u->cpu_ns = strtoull(end, &end, 10);

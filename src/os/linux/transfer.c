@@ -17,9 +17,6 @@
  * The flags of a message that was received are those of its first part.
  *
  * Where restart_block.c does not work the result stays short. */
-#if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #include "transfer.h"
 
 #include <stddef.h>
