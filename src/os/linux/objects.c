@@ -15,6 +15,7 @@
  * Rejected: asking no more in any child (multiprocessing's import libraries there); looking at the lock itself (private
  * to the C library). */
 #include "atomic.h"
+#include "fork_gate.h"
 #include "loaded_object.h"
 #include "os.h"
 
@@ -46,8 +47,10 @@ static void asking_after_fork_in_child(void)
  * be called. */
 void os_objects_init(void)
 {
-    if (!ps_load_relaxed(&forks_watched) && !ps_xchg_acq_rel(&forks_watched, 1))
-        pthread_atfork(asking_before_fork, after_fork, asking_after_fork_in_child);
+    if (ps_load_relaxed(&forks_watched) || ps_xchg_acq_rel(&forks_watched, 1))
+        return;
+    fork_gate_watch(); /* the probe is started under `asking` */
+    pthread_atfork(asking_before_fork, after_fork, asking_after_fork_in_child);
 }
 
 static int visit_no_object(struct dl_phdr_info *info, size_t bytes, void *arg)

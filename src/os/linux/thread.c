@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fork_gate.h"
 #include "raw.h"
 #include "task_file.h"
 
@@ -46,7 +47,7 @@ static void ask_stack(pthread_attr_t *attr, size_t bytes)
 static __thread volatile bool is_starting;
 bool os_thread_is_starting(void) { return is_starting; }
 
-static int create_kernel_thread(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes)
+static int create_kernel_thread_as(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes)
 {
     pthread_t t;
     int rc;
@@ -67,6 +68,16 @@ static int create_kernel_thread(os_thread *out, void *(*start)(void *), void *ar
         return EAGAIN;
     *out = (os_thread)t;
     return 0;
+}
+
+static int create_kernel_thread(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes)
+{
+    void *making = fork_gate_making(start, arg);
+    if (PS_LIKELY(making == NULL))
+        return create_kernel_thread_as(out, start, arg, stack_bytes);
+    int rc = create_kernel_thread_as(out, fork_gate_begin, making, stack_bytes);
+    fork_gate_made(making, rc != 0);
+    return rc;
 }
 
 /* Of the kernel thread, whatever thread of the program's it carries. */
@@ -117,7 +128,13 @@ int os_alternate_stack(const void *stack, void *before)
     return (int)-raw_call(SYS_sigaltstack, (long)stack, (long)before, 0, 0);
 }
 
-void os_thread_join(os_thread t) { pthread_join((pthread_t)t, NULL); }
+void os_thread_join(os_thread t)
+{
+    bool gated = fork_gate_joining();
+    pthread_join((pthread_t)t, NULL);
+    if (PS_UNLIKELY(gated))
+        fork_gate_joined();
+}
 
 void os_thread_detach(os_thread t) { pthread_detach((pthread_t)t); }
 

@@ -1,0 +1,189 @@
+/* Fork, and kernel threads that begin or end under a sanitizer.
+ *
+ * The C library's malloc looks after forks: its locks are free in the child. The allocator of AddressSanitizer and
+ * LeakSanitizer does so since LLVM 18. With an older one a fork that comes while another kernel thread is in the
+ * allocator leaves a lock taken in the child for ever. The child's next kernel thread, or its next malloc, waits for
+ * that lock. A program answers for its own threads' calls of malloc. It cannot answer for the runtime's kernel threads,
+ * which begin and end when the runtime wants it (a spare, a late worker). Under such a sanitizer they are in the
+ * allocator at four times only:
+ * - their maker calls pthread_create (the thread's storage, what the sanitizer notes of it);
+ * - the thread begins (the sanitizer asks the C library where its stack is, which allocates);
+ * - the thread ends (the sanitizer gives back its cache; the C library frees the storage);
+ * - another thread joins it (as before).
+ * A fork waits until no kernel thread is there, and none goes there while it forks. Without such a sanitizer nothing of
+ * this is done: os_thread_start tests one address.
+ *
+ * Begins. `gate` counts parties: the maker and the new thread, from fork_gate_making on. Each leaves when it has done.
+ * CLOSED: a fork is under way, or waits for the parties to leave; makers wait until it is open. One fork at a time: the
+ * handlers of the loaded objects' lock (objects.c) stand around these.
+ *   fork:  gate |= CLOSED; sleep while gate != CLOSED      maker:  CLOSED ? sleep : gate += 2 parties (one CAS)
+ *          fork; gate &= ~CLOSED; wake all                 leaves: gate -= 1 party; last and CLOSED: wake all
+ * No wake-up is lost: each sleeps on the value that it has read, and each change that lets a sleeper go on is followed
+ * by a wake. All changes of `gate` are in one order. A maker's CAS comes before CLOSED, and then the fork sees its
+ * parties; or after CLOSED, and then the CAS fails and the maker sees it. A party leaves with release, the fork reads
+ * with acquire: so the memory that the fork copies has the allocator's locks as the party left them.
+ *
+ * Ends. A thread that ends cannot say that it has ended; the kernel can. `ending` is a robust mutex: a thread that ends
+ * takes it and ends with it. The next thread that ends, or a fork, gets the mutex when the kernel thread is gone. The
+ * storage of a thread that is joined is freed by its joiner. The joiner is a party from before its wait on. What it
+ * waits for needs `ending` alone, and a fork takes that last.
+ *
+ * Nobody waits longer than PATIENCE_S for either, the fork included: destructors of the program's run while a thread
+ * ends, and a thread that begins asks the dynamic linker, whose lock the forking thread may have. After that time the
+ * child is what it would be without the gate. A thread that forks while it makes a thread (a hook of the allocator's)
+ * does not wait. The newest sanitizers take their own locks in a handler of fork. That may run before this one
+ * (calls/processes.c), and then a fork would wait for a thread that waits for the fork: so the gate is not used there.
+ *
+ * Rejected: taking the allocator's locks in a handler (they are private); waiting in the maker until the thread has
+ * begun (a maker that has the dynamic linker's lock would wait for ever). */
+#include "fork_gate.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "atomic.h"
+#include "compiler.h"
+#include "os.h"
+
+#define PATIENCE_S 5
+#define PATIENCE_NS (UINT64_C(1000000000) * PATIENCE_S)
+
+/* In AddressSanitizer and LeakSanitizer; in those of LLVM 19 and GCC 15 and later, which have handlers of fork. LLVM 18
+ * has them too, and is not told apart: there a fork that meets a thread's begin waits until its patience ends. */
+extern void __lsan_enable(void) __attribute__((weak));
+extern void __sanitizer_syscall_pre_impl_fchmodat2(void) __attribute__((weak));
+
+enum { CLOSED = 1, PARTY = 2 };
+static _Atomic uint32_t gate;
+static pthread_mutex_t ending; /* robust; used once `watches` is set */
+static _Atomic uint32_t watches;
+static bool has_ending; /* the forking thread's; guarded by CLOSED */
+
+struct making {
+    void *(*start)(void *);
+    void *arg;
+};
+
+static void gate_leave(uint32_t parties)
+{
+    if (ps_sub_acq_rel(&gate, parties * PARTY) - parties * PARTY == CLOSED)
+        os_wake(&gate, -1);
+}
+
+static void gate_enter(uint32_t parties)
+{
+    uint64_t until = os_now_ns() + PATIENCE_NS, now;
+    uint32_t seen = ps_load_relaxed(&gate);
+    for (;;) {
+        if (!(seen & CLOSED) || (now = os_now_ns()) >= until) {
+            if (ps_cas_acq_rel(&gate, &seen, seen + parties * PARTY))
+                return;
+        } else {
+            os_park(&gate, seen, (int64_t)(until - now));
+            seen = ps_load_relaxed(&gate);
+        }
+    }
+}
+
+static bool take_ending(void)
+{
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += PATIENCE_S;
+    int error = pthread_mutex_timedlock(&ending, &limit);
+    if (error == EOWNERDEAD)
+        error = pthread_mutex_consistent(&ending);
+    return error == 0;
+}
+
+/* --- kernel threads --- */
+
+void *fork_gate_making(void *(*start)(void *), void *arg)
+{
+    if (PS_LIKELY(!__lsan_enable) || !ps_load_acquire(&watches))
+        return NULL;
+    gate_enter(2);
+    struct making *m = malloc(sizeof *m);
+    if (m == NULL)
+        gate_leave(2);
+    else
+        *m = (struct making){start, arg};
+    return m;
+}
+
+void fork_gate_made(void *making, bool failed)
+{
+    if (failed)
+        free(making);
+    gate_leave(failed ? 2 : 1);
+}
+
+void *fork_gate_begin(void *making)
+{
+    struct making m = *(struct making *)making;
+    free(making);
+    gate_leave(1);
+    void *result = m.start(m.arg);
+    take_ending(); /* and ends with it */
+    return result;
+}
+
+bool fork_gate_joining(void)
+{
+    if (PS_LIKELY(!__lsan_enable) || !ps_load_acquire(&watches))
+        return false;
+    gate_enter(1);
+    return true;
+}
+
+void fork_gate_joined(void) { gate_leave(1); }
+
+/* --- fork --- */
+
+static void gate_close(void)
+{
+    uint64_t until = os_now_ns() + PATIENCE_NS, now;
+    uint32_t seen = ps_or_acq_rel(&gate, CLOSED) | CLOSED;
+    while (seen != CLOSED && !os_thread_is_starting() && (now = os_now_ns()) < until) {
+        os_park(&gate, seen, (int64_t)(until - now));
+        seen = ps_load_acquire(&gate);
+    }
+    has_ending = take_ending();
+}
+
+static void gate_open(void)
+{
+    if (has_ending)
+        pthread_mutex_unlock(&ending);
+    ps_and_acq_rel(&gate, ~(uint32_t)CLOSED);
+    os_wake(&gate, -1);
+}
+
+static void make_ending(void)
+{
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK); /* a destructor of a thread that ends may fork */
+    pthread_mutex_init(&ending, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
+static void gate_open_in_child(void)
+{
+    make_ending();
+    ps_store_relaxed(&gate, os_thread_is_starting() ? 2 * PARTY : 0);
+}
+
+void fork_gate_watch(void)
+{
+    if (PS_LIKELY(!__lsan_enable) || __sanitizer_syscall_pre_impl_fchmodat2)
+        return;
+    make_ending();
+    os_wake(&gate, -1); /* what it has of fork handlers (posix/park.c) stands within these: they wake */
+    pthread_atfork(gate_close, gate_open, gate_open_in_child);
+    ps_store_release(&watches, 1);
+}
