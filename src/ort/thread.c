@@ -147,6 +147,9 @@ struct ort_thread *ort_thread_begin_initial(struct ort_team *team)
 static struct ort_thread *make_root(void)
 {
     static os_once_flag once = OS_ONCE_INIT;
+    struct ort_thread *self = ee_local(); /* a handler: ee_local_inline knows only what runs */
+    if (self != NULL)
+        return self;
     os_once(&once, configure);
     struct ort_thread *made = with_tool_started();
     if (made != NULL)

@@ -147,15 +147,14 @@ static struct uth *saved(const struct uth_tls *block)
     return uth_visit_any(block);
 }
 
-/* The stack on which the thread stands below another one. The thread cannot go on without vp then. NULL: it does
- * not. */
-static struct uth *take_from_caller(struct uth_tls *block)
+/* The thread, if it stands below another one. It cannot go on without vp then. NULL: it does not. */
+static struct psthread *take_from_caller(struct uth_tls *block)
 {
-    struct uth *u = ps_load_seq(&block->below);
-    if (!u)
+    struct psthread *t = ps_load_seq(&block->below);
+    if (!t)
         return NULL;
     uth_tls_take_away(block);
-    return os_fence_all() && ps_load_seq(&block->below) == u ? u : NULL;
+    return os_fence_all() && ps_load_seq(&block->below) == t ? t : NULL;
 }
 
 /* In an area of u's stack, above which something goes on. */
@@ -181,6 +180,11 @@ static void enter_unheard(struct vp *vp)
         vp_run(vp)->is_deaf = true;
 }
 
+static void stand_as(struct vp *vp, const struct psthread *t)
+{
+    ps_store_relaxed(&vp_run(vp)->stands_as, t ? t->local : NULL);
+}
+
 /* P comes to be where the handler may run, hears there, and stays for the senders that are counted in. False: it
  * cannot, and has told the senders so, of which there is one if `asked`. */
 static bool come_in(struct vp *vp, bool asked)
@@ -190,13 +194,15 @@ static bool come_in(struct vp *vp, bool asked)
         return true;
     }
     struct uth *u = saved(vp_run(vp)->alone_for);
-    bool rests = !u && ps_team_rests(vp_run(vp)->alone_for);
-    struct uth *above = u || rests ? NULL : take_from_caller(vp_run(vp)->alone_for);
-    bool is_in = u || rests || above;
+    bool rests = !u && ps_team_rests(vp, vp_run(vp)->alone_for);
+    const struct psthread *caller = u || rests ? NULL : take_from_caller(vp_run(vp)->alone_for);
+    bool is_in = u || rests || caller;
+    if (!rests)
+        stand_as(vp, u ? vp_left_by(u) : caller);
     if (is_in)
         enter_unheard(vp);
-    bool visited =
-        u ? visit(vp, &vp_run(vp)->native, u, be_there) : above && visit_area(vp, &vp_run(vp)->native, above, be_there);
+    bool visited = u ? visit(vp, &vp_run(vp)->native, u, be_there)
+                     : caller && visit_area(vp, &vp_run(vp)->native, caller->uth, be_there);
     if (!visited && (is_in || asked)) {
         vp_hear(vp);
         answer_signal_request(vp, is_in ? THERE : REFUSED);
@@ -204,6 +210,7 @@ static bool come_in(struct vp *vp, bool asked)
     }
     if (u) {
         vp_enter_tls(vp, NULL); /* the thread may go on elsewhere from here on */
+        stand_as(vp, NULL);
         uth_visited(u);
     }
     return is_in;
@@ -477,8 +484,8 @@ void directed_await_root(struct vp *vp)
 static bool root_is_away(const struct vp *vp)
 {
     const struct uth *root = vp_run(vp)->own_uth;
-    struct psthread *const volatile *waits = &root->wait.thread;
-    return !ps_load_seq(&vp_alone(vp)->sleeps) && (ps_load_acquire(&root->leaves) || *waits);
+    struct psthread *const volatile *waits = &root->wait.thread, *const volatile *yields = &root->left_by;
+    return !ps_load_seq(&vp_alone(vp)->sleeps) && (ps_load_acquire(&root->leaves) || *waits || *yields);
 }
 
 /* Another thread; or none, and the root's own stack is not where its kernel thread is. */

@@ -6,8 +6,8 @@
  *   on P            Nothing is to be done.
  *   saved           P visits the context (uth_visit): the context stays saved, and P stands below it on its stack, in a
  *                   futex. The handler runs there.
- *   nowhere         No region of its team is open: P is in its block, on its native stack (ps_team_rests), or on the
- *                   stack that the thread keeps (own_stack.h).
+ *   nowhere         No region of its team is open, or its body has returned in this one: P is in its block, on its
+ *                   native stack (ps_team_rests), or on the stack that the thread keeps (own_stack.h).
  *   runs elsewhere  The sender interrupts the kernel thread that runs it. The handler of that interrupt promotes the
  *                   thread, as if it had called what promotes; then it is on P. The handler refuses in the runtime's
  *                   code and in most of the C library's (os_interrupted_program). The sender tries again after a while.
@@ -65,14 +65,14 @@
  * Either P finds the claim in 3, and does not come in; or the vp waits in 2, and finds in 3 that it was not the last in
  * the block: it writes the current vp anew. A vp that entered first would enter as the last one, and go on with P's vp.
  *
- * Below another thread. uth_tls.below of the thread's block is the stack, from when the thread is about to call another
- * one until it comes up. The thread writes it, on the vp that runs the call. P and that vp agree which of them is in
- * the block:
+ * Below another thread. uth_tls.below of the thread's block is the thread, from when it is about to call another one
+ * until it comes up. The thread writes it, on the vp that runs the call. P and that vp agree which of them is in the
+ * block:
  *   vp (vp_come_up)          1. clears `below`           2. reads the block's carrier; where that is the vp, enters
  *   P  (take_from_caller)    1. takes the carrier away   2. fences for all kernel threads   3. reads `below` again
- * If P still finds the stack in 3, the vp finds in 2 that it was not the last in the block. Then it does not enter: the
- * thread's context goes to P, which runs it when no sender is left. Else P does nothing, and the vp may find the same:
- * the context goes to P for nothing. The fence lets the vp do with a compiler barrier (uth_visit does the same).
+ * If P still finds the thread in 3, the vp finds in 2 that it was not the last in the block. Then it does not enter:
+ * the thread's context goes to P, which runs it when no sender is left. Else P does nothing, and the vp may find the
+ * same: the context goes to P for nothing. The fence lets the vp do with a compiler barrier (uth_visit does the same).
  * A context may also come up from a kernel thread of the other thread's (ps_go_home_slow). Such a context goes to P at
  * once; or `below` is cleared, then P is looked for again (seq_cst), and P is made before it reads `below`.
  * After it has set `below`, and before it enters another block, the vp is in the same block as P may be. Meanwhile the
@@ -94,6 +94,19 @@
  *
  * tests/models/directed.pml checks this, with a carrier whose store of `running` is late.
  *
+ * What a handler is told by the OpenMP core (ps_local). `current` of P's vp is NULL while P stands there: P runs
+ * nothing. A handler is answered by run.stands_as instead, which has the `local` of the thread. P's kernel thread
+ * writes it before P enters the block (come_in), and before a thread leaves P (vp_leave_alone). P takes it
+ *   from a saved context     from the thread that has left it. This is uth.wait.thread, where that waits; else
+ *                            uth.left_by, written by a thread that leaves without a wait. Both stay while P visits.
+ *   below another thread     from uth_tls.below. That thread cannot go on without P.
+ *   nowhere                  from the team's member that keeps the block, as one of `lookers`. A larger team that takes
+ *                            the block over changes the block's team, waits for lookers, and then writes stands_as:
+ *                            no region is open, and P does not write it meanwhile. A team that ends waits for P's end.
+ * A root's vp in its loop answers for the root in the same way, by the root's context, which it alone can continue.
+ * Limit: a handler may be in the middle of such a question while the larger team takes over. It reads the smaller
+ * team's memory some instructions later.
+ *
  * vp.signals_sent of P tells a thread that has left its stack in an interrupt, and has come back, what it has handled
  * meanwhile. A sender that is counted in and was answered sets its bit, then sends. The thread clears the word before
  * its context is saved (directed_leaves). When it is back it blocks all signals, then takes the word
@@ -113,9 +126,9 @@
  * stack.
  *
  * A root may be about to leave when its first signal is sent. Root and sender agree on that:
- *   root    1. sets uth.leaves (it yields, or calls others) or uth.wait.thread (it waits)
+ *   root    1. sets uth.leaves (it calls others), uth.left_by (it yields), or uth.wait.thread (it waits)
  *           2. reads run.lone; if it is set, stays, and clears what it has set   3. leaves   4. is back, and clears it
- *   sender  1. sets run.lone   2. fences for all kernel threads   3. reads both; sends only where neither is set, or
+ *   sender  1. sets run.lone   2. fences for all kernel threads   3. reads these; sends only where none is set, or
  *           where the root sleeps on its stack
  * If the root reads run.lone before the fence, its store in 1 is seen by the sender in 3. Else the root finds run.lone
  * set in 2. So the fence lets the root do with a compiler barrier. The root clears them when its stack and its storage

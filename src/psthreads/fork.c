@@ -84,6 +84,7 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     self->run.own_errno = &errno;
     self->run.uth->vp = self;
     root_is_back(self->run.uth);
+    self->run.uth->left_by = NULL;
     self->run.is_guest = self->run.id != 0;
     ps_store_relaxed(&self->run.lone, 0);
     self->apart.what = 0;
@@ -141,6 +142,7 @@ static void forget_carrier(struct vp *vp, unsigned id)
     vp->run.is_spare = false;
     vp->run.held = false;
     vp->run.current = NULL;
+    ps_store_relaxed(&vp->run.stands_as, NULL);
     vp->run.tls = NULL; /* it was in the block of the thread that it carried in the parent */
     vp->run.alone_for = NULL;
     vp->run.is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */

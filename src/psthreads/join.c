@@ -234,7 +234,7 @@ static PS_NOINLINE bool run_as_call_in_block(struct vp *vp, struct psthread *sel
     if (!goes)
         vp_enqueue(vp, &t->item, PS_BACK);
     if (goes && vp->run.tls)
-        vp_go_below(vp, vp->run.tls);
+        vp_go_below(self, vp->run.tls);
     if (goes)
         *result = run_as_call(vp, self, t, true);
     root_is_back(stack);

@@ -75,6 +75,7 @@ static void call_member(struct vp *vp, struct psthread *t)
 {
     PS_ASSERT(!t->uth);
     vp_begins(vp, t);
+    ps_store_relaxed(&vp_run(vp)->stands_as, t->local);
     directed_runs(vp);
     t->member_fn(t);
     vp = ps_vp();
@@ -88,6 +89,7 @@ void own_stack_await_next(struct vp *vp)
 {
     struct uth *own = vp_run(vp)->uth;
     vp_run(vp)->on_own = true;
+    ps_team_stand(vp, vp_run(vp)->alone_for);
     vp_run(vp)->current = NULL;
     for (struct psthread *t;;) {
         ps_await_pinned(vp);

@@ -535,6 +535,7 @@ void ps_go_home_slow(struct uth_tls *next)
         return;
     struct psthread *self = vp_run(vp)->current;
     struct uth *context = vp_run(vp)->uth;
+    context->left_by = next ? ps_load_relaxed(&next->below) : NULL;
     struct vp *to = vp_alone(vp)->came_from, *home = carrier_of_next(vp, next);
     directed_ran(vp);
     context->vp = home;

@@ -55,6 +55,9 @@ struct vp_run {
     /* What its kernel thread is to the program where it is a root's: the context of that root, native. In a forked
      * child: the context and the block of the thread that forked (own_by_fork, fork.c), which is bound to it. */
     struct uth *own_uth;
+    /* `local` (thread.h) of the thread in whose name the kernel thread answers while `current` is NULL: the thread that
+     * it carries alone, or its root where that is elsewhere; NULL: that of `root`. For handlers: directed.h */
+    _Atomic(void *) stands_as;
     struct uth_tls *own_tls; /* NULL: the kernel thread began with the storage that is its own */
     struct uth_cache stacks;
     /* the vp alone */
@@ -109,12 +112,17 @@ static inline bool vp_is_roots(const struct vp *vp)
 /* What psthread_exit needs of the stack that runs. */
 static inline struct ps_exits *vp_exits(struct vp *vp) { return (struct ps_exits *)(void *)vp_run(vp)->uth->room; }
 
-/* A root that runs on `stack` is about to yield, or to call others, if it does not find `lone` set after this; and it
- * is back. Senders of signals look at that (directed.h). A stack that is no root's: no sender does. */
+/* A root that runs on `stack` is about to yield, or to call others, if it does not find `lone` set after this. Senders
+ * of signals look at that (directed.h). A stack that is no root's: no sender does. It is back where left_by is NULL. */
+static PS_ALWAYS_INLINE void root_yields(struct uth *stack, struct psthread *self)
+{
+    stack->left_by = self;
+    ps_fence_compiler(); /* leave_to_root (directed.c) fences for both */
+}
 static PS_ALWAYS_INLINE void root_goes(struct uth *stack)
 {
     ps_store_relaxed(&stack->leaves, true);
-    ps_fence_compiler(); /* leave_to_root (directed.c) fences for both */
+    ps_fence_compiler(); /* as above */
 }
 static PS_ALWAYS_INLINE void root_is_back(struct uth *stack) { ps_store_release(&stack->leaves, false); }
 

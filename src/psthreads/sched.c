@@ -101,7 +101,7 @@ static PS_NOINLINE bool yield_with_places(struct vp *vp, struct psthread *self)
     if (!ps_work_some(w))
         return false;
     vp_enqueue(vp, &self->item, PS_BACK);
-    vp_switch_away(vp, self, w, true);
+    vp_give_way(vp, self, w, true);
     return true;
 }
 
@@ -117,7 +117,7 @@ static PS_NOINLINE bool yield_slow_locked(struct vp *vp, struct psthread *self, 
     if (PS_UNLIKELY(!ps_work_some(w)))
         return false;
     idle_notify(NULL);
-    vp_switch_away(vp, self, w, true);
+    vp_give_way(vp, self, w, true);
     return true;
 }
 
@@ -133,7 +133,7 @@ static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
         return false;
     ps_store_seq(&vp->pinned, self);
     watchdog_arm_for_root(); /* what runs here now may spin for the root */
-    vp_switch_away(vp, self, w, true);
+    vp_give_way(vp, self, w, true);
     return true;
 }
 
@@ -160,7 +160,7 @@ static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
     } else {
         vp_enqueue(vp, &self->item, PS_BACK);
     }
-    vp_switch_away(vp, self, w, true);
+    vp_give_way(vp, self, w, true);
     return true;
 }
 
@@ -173,9 +173,9 @@ static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
     vp_leave_waiters(vp);
     if (PS_UNLIKELY(vp->run.uth->vp != NULL)) {
         struct uth *root = vp->run.uth;
-        root_goes(root);
+        root_yields(root, self);
         bool yields = ps_rt.has_global ? yield_with_global(vp, self) : yield_as_root(vp, self);
-        root_is_back(root);
+        root->left_by = NULL;
         return yields;
     }
     if (PS_UNLIKELY(ps_rt.has_global))
@@ -193,7 +193,7 @@ static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
 static PS_NOINLINE bool yield_for(struct vp *vp, struct psthread *self, struct psthread *t)
 {
     idle_notify(NULL);
-    vp_switch_away(vp, self, ps_work_of(t), false);
+    vp_give_way(vp, self, ps_work_of(t), false);
     return true;
 }
 
@@ -201,8 +201,8 @@ static PS_NOINLINE bool yield_for(struct vp *vp, struct psthread *self, struct p
 static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, struct psthread *t)
 {
     struct uth *from = self->uth;
-    vp_switch_away(vp, self, ps_work_of(t), false);
-    root_is_back(from);
+    vp_give_way(vp, self, ps_work_of(t), false);
+    from->left_by = NULL;
     return true;
 }
 
@@ -218,8 +218,8 @@ static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
     struct psthread *t = ps_load_acquire(&vp->pinned);
     if (PS_UNLIKELY(ps_places_on() || vp->run.alone_for || t == PS_PINNED_REST))
         return yield_slowly(vp, self);
+    root_yields(from, self);
     if (from->vp) {
-        root_goes(from);
         if (PS_UNLIKELY(ps_load_relaxed(&vp->run.lone) || t != NULL) || !(t = take_front_thread(q)))
             return yield_slowly(vp, self);
         ps_store_seq(&vp->pinned, self);
@@ -236,7 +236,7 @@ static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
     if (PS_UNLIKELY(!is_saved(t)))
         return yield_soon_for(vp, self, t);
     vp_enter_thread(vp, t);
-    root_is_back(vp_swap(vp, from, t->uth));
+    vp_swap(vp, from, t->uth)->left_by = NULL;
     return true;
 }
 
@@ -269,6 +269,7 @@ static PS_ALWAYS_INLINE bool yield(void)
     if (PS_UNLIKELY(!idle_knows() || !is_saved(t)))
         return yield_for(vp, self, t);
     vp_enter_thread(vp, t);
+    from->left_by = self;
     vp_swap(vp, from, t->uth);
     return true;
 }
@@ -306,7 +307,7 @@ bool vp_give_way_to_root(struct vp *vp, struct psthread *self)
         return false;
     vp_leave_waiters(vp);
     vp_enqueue(vp, &self->item, PS_BACK);
-    vp_switch_away(vp, self, root, true);
+    vp_give_way(vp, self, root, true);
     return true;
 }
 

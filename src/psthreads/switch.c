@@ -50,13 +50,16 @@ void vp_run_alone(struct vp *vp, struct psthread *t)
  * signals. */
 void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls)
 {
-    struct uth_tls *block = vp->run.tls;
+    struct uth_tls *block = vp->run.tls, *own = vp->run.alone_for;
+    const struct psthread *stays = block == own ? vp->run.current : ps_load_relaxed(&own->below);
+    ps_store_relaxed(&vp->run.stands_as, stays ? stays->local : NULL);
+    vp->run.current = NULL;
     vp->run.left_uth = context;
     vp->run.left_dies = false;
     vp->run.uth = &vp->run.native;
     context->tls = tls;
-    if (block != vp->run.alone_for) /* that of a thread that was called on it */
-        vp_enter_tls(vp, vp->run.alone_for);
+    if (block != own) /* that of a thread that was called on it */
+        vp_enter_tls(vp, own);
     vp = uth_switch(context, &vp->run.native, vp, false);
     vp_arrived(vp, context);
 }
@@ -122,5 +125,6 @@ void vp_leave_bound(struct vp *vp, struct psthread *self)
 {
     vp_leave_waiters(vp);
     struct ps_work w = vp_take_own(vp);
-    vp_switch_away(vp, self, w, true);
+    vp_give_way(vp, self, w, true);
+    self->uth->left_by = NULL; /* it may be a root's stack, on which the root had called self */
 }

@@ -160,6 +160,16 @@ static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self
     vp_set_errno(vp, error);
 }
 
+/* The same where self does not wait: it is in a queue, or bound to another vp. */
+static PS_ALWAYS_INLINE void vp_give_way(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
+{
+    self->uth->left_by = self;
+    vp_switch_away(vp, self, w, may_be_bound);
+}
+
+/* The thread that has left u, whose context is saved there; and that stays so for a while. */
+static inline struct psthread *vp_left_by(const struct uth *u) { return u->wait.thread ? u->wait.thread : u->left_by; }
+
 /* For a vp that carries a thread alone. The first switches from vp's native stack to t, whose context is bound to vp.
  * The second switches back to the native stack and returns on another vp. Before that the caller has published which vp
  * the context belongs to. The context goes on with the block `tls`. */

@@ -127,6 +127,9 @@ bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id)
     if (to->tls) {
         vp_block_becomes(to->tls, larger);
         ps_team_await_lookers();
+        struct vp *own = ps_load_acquire(&to->tls->alone);
+        if (own && ps_load_relaxed(&own->run.stands_as) == from) /* directed.h */
+            ps_store_relaxed(&own->run.stands_as, to);
     }
     to->fiber = from->fiber;
     to->thread.keys = from->thread.keys;

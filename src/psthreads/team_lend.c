@@ -129,7 +129,7 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
     do {
         struct vp *vp = ps_vp();
         if (before)
-            vp_go_below(vp, before);
+            vp_go_below(team->parent, before);
         ps_member_become(vp, m, team->parent, extra_flags);
         if (ps_tls_on()) {
             ps_member_enter_tls(vp, m, vp_run(vp)->tls);
@@ -330,7 +330,7 @@ void ps_team_lend(struct ps_team *team, unsigned id)
 static void give_first_back(struct ps_team *team)
 {
     if (team->parent_tls) /* the parent stands below the member again */
-        ps_store_relaxed(&team->parent_tls->below, team->parent->uth);
+        ps_store_relaxed(&team->parent_tls->below, team->parent);
     uintptr_t lent = ps_xchg_acq_rel(&team->lent_below, 0);
     if (lent != PS_TEAM_LENT_BELOW)
         ps_ready((struct psthread *)lent, PS_FRONT);

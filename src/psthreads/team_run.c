@@ -172,10 +172,10 @@ static inline void leave_block(struct vp *vp)
 
 /* The parent is about to run members as calls, in their blocks, and stands below them; and it goes on. The second may
  * switch, and returns the vp. */
-static inline void go_below(const struct vp *vp, struct uth_tls *before)
+static inline void go_below(const struct ps_team *team, struct uth_tls *before)
 {
     if (before)
-        vp_go_below(vp, before);
+        vp_go_below(team->parent, before);
 }
 static inline struct vp *come_up(struct vp *vp, const struct ps_team *team, struct uth_tls *before)
 {
@@ -263,7 +263,7 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
         }
         struct run run = {0};
         struct uth_tls *before = vp->run.tls;
-        go_below(vp, before);
+        go_below(team, before);
         vp = run_body(vp, team, ps_team_member(team, id), PS_T_CALLED, before, false, &run);
         come_up(vp, team, before);
         root_is_back(stack);
@@ -349,13 +349,13 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
     struct run run = {1, ps_team_member(team, 0)};
     struct uth_tls *before = vp->run.tls;
     ps_update(team->parent_tls, before);
-    go_below(vp, before);
+    go_below(team, before);
     for (;;) {
         if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted))) {
             come_up(vp, team, before);
             run.refs = help_first(team, run.last, run.refs);
             vp = ps_vp();
-            go_below(vp, before);
+            go_below(team, before);
             if (vp_stays_with_root(vp))
                 leave_rest_to_others(vp, team);
         }

@@ -15,6 +15,7 @@
 #include "runtime.h"
 #include "sched.h"
 #include "sources.h"
+#include "switch.h"
 #include "watchdog.h"
 
 /* Its name is the entity contract's (ee.h), which reads it, and run.current behind it, in place. */
@@ -66,6 +67,15 @@ struct uth *ps_current_uth(void)
 /* A handler that has interrupted vp's loop is taken for this: the root, or a thread of which nothing else is known. */
 static struct psthread *in_loop(struct vp *vp) { return &vp->run.root; }
 
+/* The same's `local`. The root may be on its way, or wait, in a region; its context is saved, and stays so. */
+static void *local_in_loop(struct vp *vp)
+{
+    const struct uth *own = vp->run.own_uth;
+    const struct psthread *root = !vp->run.alone_for && own && own->vp == vp ? vp_left_by(own) : NULL;
+    void *local = root ? root->local : ps_load_relaxed(&vp->run.stands_as);
+    return local ? local : in_loop(vp)->local;
+}
+
 struct psthread *ps_self(void)
 {
     struct vp *vp = ps_vp_attach_now();
@@ -78,7 +88,7 @@ PS_NOINLINE void *ps_local(void)
     if (PS_UNLIKELY(vp == NULL))
         return NULL;
     struct psthread *t = vp->run.current;
-    return PS_LIKELY(t != NULL) ? t->local : in_loop(vp)->local;
+    return PS_LIKELY(t != NULL) ? t->local : local_in_loop(vp);
 }
 
 void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }

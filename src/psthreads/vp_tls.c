@@ -136,13 +136,33 @@ struct vp *vp_end_tls(struct vp *vp) { return vp_run(vp)->tls ? vp_end_tls_for(v
 /* Each looker holds up a thread that gives a team back: the looker may be reading that team. */
 static _Atomic uint32_t lookers;
 
-bool ps_team_rests(const struct uth_tls *block)
+/* vp answers as the member that keeps the block from here on. NULL: there is none. The caller is a looker. */
+static struct ps_member *stand(struct vp *vp, const struct uth_tls *block)
+{
+    const struct ps_team *team = ps_load_seq(&block->team);
+    struct ps_member *keeper = NULL;
+    for (unsigned id = 1; team && id < team->n_max && !keeper; id++)
+        if (ps_team_member(team, id)->tls == block)
+            keeper = ps_team_member(team, id);
+    ps_store_relaxed(&vp_run(vp)->stands_as, keeper);
+    return keeper;
+}
+
+bool ps_team_rests(struct vp *vp, const struct uth_tls *block)
 {
     ps_add_seq(&lookers, 1);
-    const struct ps_team *team = ps_load_seq(&block->team);
-    bool rests = team && os_fence_all() && ps_load_acquire(&team->left) == 0;
+    const struct ps_member *m = stand(vp, block);
+    bool rests = m && os_fence_all() &&
+                 (ps_load_acquire(&m->team->left) == 0 || ps_load_acquire(&m->done_in) == m->team->region);
     ps_sub_seq(&lookers, 1);
     return rests;
+}
+
+void ps_team_stand(struct vp *vp, const struct uth_tls *block)
+{
+    ps_add_seq(&lookers, 1);
+    stand(vp, block);
+    ps_sub_seq(&lookers, 1);
 }
 
 void ps_team_await_lookers(void)

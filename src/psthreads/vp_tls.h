@@ -28,10 +28,7 @@ static inline void vp_leave_tls_here(struct vp *vp)
     vp_carry_now(vp);
 }
 /* The thread of the block `tls` calls another one on its stack, in another block, from now on: directed.h. */
-static inline void vp_go_below(const struct vp *vp, struct uth_tls *tls)
-{
-    ps_store_relaxed(&tls->below, vp_run(vp)->uth);
-}
+static inline void vp_go_below(struct psthread *thread, struct uth_tls *tls) { ps_store_relaxed(&tls->below, thread); }
 /* The same is over, whatever block vp is in: self, the thread, goes on in its own. Returns the vp. [switches] */
 struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls);
 static PS_ALWAYS_INLINE struct vp *vp_come_up(struct vp *vp, struct psthread *self, struct uth_tls *tls)
@@ -70,11 +67,14 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
 /* `team` keeps the block between regions from now on; NULL: no team does. */
 static inline void vp_block_becomes(struct uth_tls *block, struct ps_team *team) { ps_store_seq(&block->team, team); }
 /* The block is a member's with a kernel thread of its own, by which this is called. Whether no region of the team is
- * open. Then no other thread is in the block, nor will be but on this kernel thread: a vp that begins as the member in
- * a region that opens later sees uth_tls.alone. For `alone` was set and at_hand cleared before this. The fence makes a
- * parent that has not been seen to open its region (`left`) see both, and a vp that claims a member comes after the
- * parent. */
-bool ps_team_rests(const struct uth_tls *block);
+ * open, or the member's body has returned in this one (done_in). Then no other thread looks at anything in the block,
+ * nor will but on this kernel thread: a vp that begins as the member in a region that opens later, or as its assistant,
+ * sees uth_tls.alone. For `alone` was set and at_hand cleared before this. The fence makes a parent that has not been
+ * seen to open its region (`left`) see both, and a vp that claims a member comes after the parent. It makes a thread
+ * that has not been seen to take the identity (done_in) see both as well. True: vp answers as the member. */
+bool ps_team_rests(struct vp *vp, const struct uth_tls *block);
+/* vp, which carries the thread of this block, answers as the member that keeps it, if there is one. */
+void ps_team_stand(struct vp *vp, const struct uth_tls *block);
 /* Waits, some microseconds at most, for those that may be looking at the team to which a block belonged. */
 void ps_team_await_lookers(void);
 /* In a forked child: no thread looks. */

@@ -53,7 +53,7 @@ struct uth_tls {
     int *tid;
     int carrier_tid;
     int number;               /* 0: blocks are not numbered */
-    UTH_ATOMIC(void *) below; /* the upper room's: the stack on which its thread stands below one that it has called */
+    UTH_ATOMIC(void *) below; /* the upper room's: its thread, while that stands below one that it has called */
     /* the upper room's: the stack that the thread keeps, and whether it keeps one from its next region on (own_stack.h)
      */
     void *own_stack;

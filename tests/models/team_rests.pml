@@ -1,10 +1,14 @@
-/* A thread's kernel thread P stands in the thread's block while no region of its team is open (src/psthreads/team.c,
- * ps_team_rests; directed.h): nobody else is in the block then, and P looks at no team that has been given back.
+/* A thread's kernel thread P stands in the thread's block in two cases: while no region of its team is open, and while
+ * the member's body has returned in this one (src/psthreads/vp_tls.c, ps_team_rests; directed.h). Nobody else is in the
+ * block then, and P looks at no team that has been given back.
  *
  * The opener opens REGIONS regions, each by a store of `left` that may lie in its store buffer, and runs the member.
  * The member begins by a look whether it has a kernel thread of its own (ps_promote_again). Where it has none it enters
- * its block; else it is P's to run, and waits until P has left. Its end is seen by all. Before the last region a larger
- * team takes the block over, and the first team is given back. A sender starts P at any moment. P looks LOOKS times.
+ * its block; else it is P's to run, and waits until P has left. When its body has returned it sets done_in, which an
+ * assistant takes, and enters the block in the same way. The end of both is seen by all. `done` stands for done_in ==
+ * region; so it is cleared with the store of `left`, behind that of the region's number. Before the last region a
+ * larger team takes the block over, and the first team is given back. A sender starts P at any moment. P looks LOOKS
+ * times.
  * Checked: P and the member are not in the block at once; P reads `left` of a team that is there.
  *   BROKEN_FENCE    P has no fence for all kernel threads before it reads `left`
  *   BROKEN_ALONE    P is known to the thread only after its look
@@ -17,7 +21,7 @@
 #define LOOKS 2
 #endif
 
-byte left[2], buffered[2]; /* of the two teams; buffered: a store of 1 that is not seen yet */
+byte left[2], done[2], buffered[2]; /* of the two teams; buffered: a store of 1 that is not seen yet */
 bool given_back[2];
 byte team;    /* of the block */
 byte lookers;
@@ -36,14 +40,23 @@ inline flush()
 {
     atomic {
         if
-        :: buffered[0] -> buffered[0] = 0; left[0] = 1
+        :: buffered[0] -> buffered[0] = 0; left[0] = 1; done[0] = 0
         :: else
         fi;
         if
-        :: buffered[1] -> buffered[1] = 0; left[1] = 1
+        :: buffered[1] -> buffered[1] = 0; left[1] = 1; done[1] = 0
         :: else
         fi
     }
+}
+
+inline begin_as_member()
+{
+    own = alone;
+    if
+    :: own -> pinned = true; !pinned /* P has run it */
+    :: else -> be_inside()
+    fi
 }
 
 active proctype store_buffer()
@@ -72,12 +85,11 @@ active proctype opener()
         :: else
         fi;
         buffered[t] = 1;
-        own = alone;
-        if
-        :: own -> pinned = true; !pinned /* P has run it */
-        :: else -> be_inside()
-        fi;
+        begin_as_member();
         flush();
+        done[t] = 1;
+        done[t] = 0; /* by compare-and-swap */
+        begin_as_member();
         left[t] = 0;
         r++
     :: else -> break
@@ -108,7 +120,7 @@ end:
 #endif
         atomic {
             assert(!given_back[t]);
-            rests = left[t] == 0
+            rests = left[t] == 0 || done[t]
         };
         lookers--;
         if
