@@ -20,7 +20,8 @@
  *                   thread of the program's; as the member where P ran it last, and it has not begun since.
  * A sender that waits for such an answer is promoted first. Inside the runtime it is not interrupted, and two threads
  * that send each other their first signals would wait for each other. On P it can be sent to at once. Nor is a
- * thread interrupted that polls by sched_yield; it goes to P itself (ps_settle).
+ * thread interrupted that polls by sched_yield; it goes to P itself (ps_settle). A thread that sends to itself from a
+ * handler is not promoted: the signal goes to the kernel thread that runs it, which is its own until the handler ends.
  *
  * A promoted thread to which signals are sent calls no others from then on (run.lone of P): it waits on P, as a kernel
  * thread would.

@@ -158,6 +158,9 @@ static void *alone_main(void *arg)
     return NULL;
 }
 
+/* For STARTS: no handler waits for the start that it has interrupted. The starter blocks all signals before others can
+ * see that it starts (uth_tls.alone), until the kernel thread is there. From then on that needs no other thread. So a
+ * handler on the starter comes before others can see it, or after. */
 static void wait_while(struct vp *vp, uint32_t state)
 {
     while (ps_load_acquire(&vp_alone(vp)->state) == state)
@@ -351,13 +354,16 @@ static struct vp *own_carrier(struct uth_tls *block)
     if (!vp)
         return NULL;
     void *other = NULL;
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* see wait_while */
     if (!ps_cas_seq(&block->alone, &other, vp)) {
+        os_set_signal_mask(mask);
         vp_alone_ended(vp);
         return other;
     }
     uth_tls_not_at_hand(block);
-    bool first = ps_add_seq(&ps_alone_threads, 1) == 0;
-    if (start_own_carrier(vp, block) != 0) {
+    bool first = ps_add_seq(&ps_alone_threads, 1) == 0, refused = start_own_carrier(vp, block) != 0;
+    os_set_signal_mask(mask);
+    if (refused) {
         ps_store_release(&block->alone, NULL);
         vp_alone_ended(vp);
         ps_sub_seq(&ps_alone_threads, 1);

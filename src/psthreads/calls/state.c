@@ -371,9 +371,12 @@ static int direct(pthread_t thread, int number, const union sigval *value, int *
         errno = before;
         return 0;
     }
-    if (block == uth_tls_current())
-        ps_promote();
-    *error = ps_promoted_signal(block, number, send, &(struct directed){number, value});
+    struct directed directed = {number, value};
+    if (block == uth_tls_current() &&
+        !ps_promote()) /* in a handler: this kernel thread is the caller's until that ends */
+        *error = send(os_thread_id(), &directed);
+    else
+        *error = ps_promoted_signal(block, number, send, &directed);
     errno = before;
     return 1;
 }
