@@ -1,11 +1,12 @@
 /* The first signal is sent to a root, which may be about to leave its stack or its storage (src/psthreads/directed.h, "A
  * root may be about to leave").
  *
- * The root goes ROUNDS times at most: it yields, calls others, or waits. `away` is what it sets first (uth.leaves,
- * uth.left_by or uth.wait.thread), and clears when it is back. Stores to it are seen late, in order: they wait in `pending` until they
- * are flushed, by themselves or by the sender's fence for all kernel threads. A root that finds `lone` set stays; where
- * it wants to wait, it sleeps on its stack until the signal has been handled. The handler runs at any time after the
- * signal was sent. Checked: the root is at home then; nothing waits for ever (invalid end state).
+ * The root goes ROUNDS times at most: it yields, calls others, or waits. `away` is what it sets first (uth.left_by,
+ * uth.leaves or uth.wait.thread), and clears when it is back. Stores to it are seen late, in order: they wait in
+ * `pending` until they are flushed, by themselves or by the sender's fence for all kernel threads. A root that finds
+ * `lone` set stays; where it wants to wait, it sleeps on its stack until the signal has been handled. The handler runs
+ * at any time after the signal was sent. Checked: the root is at home then; nothing waits for ever (invalid end
+ * state).
  *   BROKEN_FENCE   the sender makes no fence
  *   BROKEN_LOOK    the sender does not look at `away`
  *   BROKEN_ORDER   the root looks at `lone` before it sets `away`

@@ -61,18 +61,26 @@ static void sender_goes_on_after(void (*goes)(bool goes))
     CHECK(psthread_finalize() == 0);
 }
 
-static void yields_or_calls(bool goes)
+static void calls(bool goes)
 {
     struct uth *stack = vp_run(ps_vp())->own_uth;
     goes ? root_goes(stack) : root_is_back(stack);
 }
 
+static void yields(bool goes) { root_yields(vp_run(ps_vp())->own_uth, goes ? vp_run(ps_vp())->current : NULL); }
+
 static void waits(bool goes) { vp_run(ps_vp())->own_uth->wait.thread = goes ? vp_run(ps_vp())->current : NULL; }
 
-static void a_root_that_yields_or_calls_is_waited_for(void **state)
+static void a_root_that_calls_others_is_waited_for(void **state)
 {
     (void)state;
-    sender_goes_on_after(yields_or_calls);
+    sender_goes_on_after(calls);
+}
+
+static void a_root_that_yields_is_waited_for(void **state)
+{
+    (void)state;
+    sender_goes_on_after(yields);
 }
 
 static void a_root_that_is_about_to_wait_is_waited_for(void **state)
@@ -104,7 +112,8 @@ static void a_root_that_sleeps_on_its_stack_is_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_root_that_yields_or_calls_is_waited_for),
+        cmocka_unit_test(a_root_that_calls_others_is_waited_for),
+        cmocka_unit_test(a_root_that_yields_is_waited_for),
         cmocka_unit_test(a_root_that_is_about_to_wait_is_waited_for),
         cmocka_unit_test(a_root_that_sleeps_on_its_stack_is_not),
     };
