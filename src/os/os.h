@@ -100,6 +100,10 @@ void os_signal_as_sent(void *info);
 /* The mask that its frame, a ucontext_t, restores. */
 uint64_t os_frame_mask(const void *frame);
 void os_frame_set_mask(void *frame, uint64_t mask);
+/* Whether it stands on the kernel thread's alternate stack. And: it returns on the calling kernel thread, which is
+ * another one than it began on, and has another alternate stack. */
+bool os_frame_is_apart(const void *frame);
+void os_frame_returns_here(void *frame);
 /* All that a program may block: not those that the C library sends its kernel threads, and waits for (32 and 33;
  * elsewhere than in glibc 34 as well, which is glibc's SIGRTMIN). */
 #if defined(__GLIBC__)
@@ -146,6 +150,8 @@ void os_interrupt_leaves(void *frame);
 void os_interrupt_handled(void *frame, _Atomic uint64_t *signals);
 /* Kernel thread tid is in the handler of such an interrupt, and blocks all signals there. */
 bool os_interrupt_handles(int tid);
+/* Whether address is in the handler that calls fn. */
+bool os_interrupt_is_by(uintptr_t address);
 /* Whether a kernel thread with this signal mask would not be interrupted. */
 bool os_interrupt_is_blocked(uint64_t mask);
 /* The callers' addresses, the innermost first, `most` at most; signal frames are passed through. How many; 0: it cannot
@@ -158,6 +164,9 @@ bool os_interrupted_program(const void *frame, const void *stack, size_t stack_b
 /* Whether the caller, a function of the runtime's, was called by the program. False in a signal handler, and where the
  * runtime itself has called a function of the program's by name (its malloc) and is in the middle of that. */
 bool os_called_by_program(void);
+
+/* Whether the handler that calls this has interrupted another one of the program's. */
+bool os_interrupted_handler(void);
 
 /* For fn: whether the program's own code was interrupted, on whatever stack. There the C library holds no lock. */
 bool os_interrupted_own_code(const void *frame);

@@ -4,7 +4,8 @@
  * time when the vp has nothing to do. The look ends at the first vp that is not parked. While a root runs, its vp is
  * not parked.
  *
- * What is proved before a word is said. "Parked" is a vp's bit in the idle set.
+ * What is proved before a word is said. "Parked" is a vp's bit in the idle set; of one that carries a thread alone,
+ * that it sleeps (sleep_alone in promote.c).
  *   1. Every attached vp has its bit set, and none searches.
  *   2. Nothing is ready: every queue under its lock, every handoff slot, every root's slot.
  *   3. As 1, and ps_idle.parks is what it was before 1.

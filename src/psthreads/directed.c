@@ -77,7 +77,14 @@ static void stay(struct vp *vp)
     }
 }
 
-void directed_runs(struct vp *vp) { answer_signal_request(vp, RUNS); }
+void directed_runs(struct vp *vp)
+{
+    if (PS_UNLIKELY(ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_WANTS)) {
+        ps_and_seq(&vp_run(vp)->lone, (uint8_t)~PS_LONE_WANTS);
+        vp_take_mask(vp); /* a handler may have come here, before P could be told as the thread's */
+    }
+    answer_signal_request(vp, RUNS);
+}
 void directed_ran(struct vp *vp) { stay(vp); }
 
 #if defined(CPU_SAVED_SP)
@@ -340,6 +347,13 @@ static bool is_wanted(const struct vp *vp, unsigned looks)
     return looks < ROUSED_LEAST || (os_signals_pending() & ~vp_run(vp)->deaf_mask);
 }
 
+/* Its thread is asked to move here; how long it may sleep. */
+static int64_t ask_own_thread(struct vp *vp, unsigned looks)
+{
+    runs_elsewhere(vp_run(vp)->alone_for, vp);
+    return looks < ROUSED_LOOKS ? ROUSED_LOOK_NS : ROUSED_LATE_NS;
+}
+
 int64_t directed_be_roused(struct vp *vp, unsigned looks)
 {
     if (PS_LIKELY(!(ps_load_seq(&vp_run(vp)->lone) & PS_LONE_ROUSED)))
@@ -351,8 +365,18 @@ int64_t directed_be_roused(struct vp *vp, unsigned looks)
         ps_and_seq(&vp_run(vp)->lone, (uint8_t)~PS_LONE_ROUSED);
         return OS_FOREVER;
     }
-    runs_elsewhere(vp_run(vp)->alone_for, vp);
-    return looks < ROUSED_LOOKS ? ROUSED_LOOK_NS : ROUSED_LATE_NS;
+    return ask_own_thread(vp, looks);
+}
+
+int64_t directed_want_thread(struct vp *vp, unsigned looks)
+{
+    if (PS_LIKELY(!(ps_load_seq(&vp_run(vp)->lone) & PS_LONE_WANTS)))
+        return OS_FOREVER;
+    if (ps_team_rests(vp, vp_run(vp)->alone_for)) { /* the thread begins the next region on P */
+        ps_and_seq(&vp_run(vp)->lone, (uint8_t)~PS_LONE_WANTS);
+        return OS_FOREVER;
+    }
+    return ask_own_thread(vp, looks);
 }
 
 /* `to` runs a thread that its own has called, in the block of that one. */

@@ -168,6 +168,8 @@ bool directed_hears(struct vp *vp);
  * and is roused no more; else its thread is asked to move there. `looks`: how often P has looked so far. Returns how
  * long P may sleep, in ns. */
 int64_t directed_be_roused(struct vp *vp, unsigned looks);
+/* The same where P wants its thread (handler_mask.h): the thread is asked to move there. Readies nothing. */
+int64_t directed_want_thread(struct vp *vp, unsigned looks);
 /* P, on its thread's stack: the thread runs here now; it is about to go. */
 void directed_runs(struct vp *vp);
 void directed_ran(struct vp *vp);

@@ -89,7 +89,8 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     ps_store_relaxed(&self->run.lone, 0);
     self->apart.what = 0;
     apart_reset();
-    self->outer.mask = self->outer.inner_mask = os_signal_mask();
+    self->outer.mask = os_signal_mask();
+    ps_store_seq(&self->outer.inner_mask, self->outer.mask);
     directed_mask_of_root(self, self->outer.mask);
     os_affinity_get(&self->outer.cpus);
     os_thread_own_name(self->outer.name);
@@ -120,6 +121,7 @@ static void forget_messages(struct vp *vp)
     ps_store_relaxed(&vp->alone.wake, 0);
     ps_store_relaxed(&vp->alone.sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
     ps_store_relaxed(&vp->alone.ends, 0);
+    ps_store_relaxed(&vp->alone.masks_taken, ps_load_relaxed(&vp->alone.masks_posted));
     ps_store_relaxed(&vp->directed.senders, 0);
     ps_store_relaxed(&vp->outer.changed, false); /* what the thread that forked has set is the process's */
     ps_store_relaxed(&vp->worker.started, PS_WORKER_NONE);

@@ -57,27 +57,42 @@ static int64_t hear_alone(struct vp *vp)
     return OS_FOREVER;
 }
 
+/* P sleeps until it is woken, or for so long; or until it is due to ask again for its thread, which it wants. It asks
+ * as one that sleeps, to deadlock.c: what it asks runs, or nothing does. */
+static void sleep_alone(struct vp *vp, int64_t timeout_ns)
+{
+    bool asks = timeout_ns == OS_FOREVER;
+    ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
+    ps_store_seq(&vp_alone(vp)->sleeps, 1);
+    for (unsigned looks = 0; !ps_load_seq(vp_pinned(vp)) && !directed_waits(vp); looks++) {
+        if (asks)
+            timeout_ns = directed_want_thread(vp, looks);
+        os_park(&vp_alone(vp)->wake, 0, timeout_ns);
+        if (!asks || timeout_ns == OS_FOREVER || ps_load_seq(&vp_alone(vp)->wake))
+            break;
+    }
+    ps_store_seq(&vp_alone(vp)->sleeps, 0);
+    ps_xchg_seq(&vp_alone(vp)->wake, 0);
+}
+
 void ps_await_pinned(struct vp *vp)
 {
     unsigned looks = 0;
     while (!ps_load_seq(vp_pinned(vp))) {
+        vp_take_mask(vp);
         if (PS_UNLIKELY(directed_waits(vp))) {
             directed_serve(vp);
             continue;
         }
         if (ps_load_acquire(&vp_alone(vp)->ends))
-            return;
+            break;
         int64_t timeout_ns = directed_be_roused(vp, looks);
         looks = timeout_ns == OS_FOREVER ? 0 : looks + 1;
         if (timeout_ns == OS_FOREVER)
             timeout_ns = hear_alone(vp);
-        ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
-        ps_store_seq(&vp_alone(vp)->sleeps, 1);
-        if (!ps_load_seq(vp_pinned(vp)) && !directed_waits(vp))
-            os_park(&vp_alone(vp)->wake, 0, timeout_ns);
-        ps_store_seq(&vp_alone(vp)->sleeps, 0);
-        ps_xchg_seq(&vp_alone(vp)->wake, 0);
+        sleep_alone(vp, timeout_ns);
     }
+    vp_take_mask(vp);
 }
 
 /* What has been readied for vp, on whatever stack its kernel thread stands; NULL: vp is to end. */
@@ -132,7 +147,7 @@ static void *alone_main(void *arg)
     os_affinity_set(&vp_outer(vp)->cpus);
     void *own_list = os_robust_list();
     bool its_own = take_robust_list(vp, own_list);
-    vp_outer(vp)->inner_mask = vp_outer(vp)->mask;
+    ps_store_seq(&vp_outer(vp)->inner_mask, vp_outer(vp)->mask);
     vp_begin_deaf(vp, vp_outer(vp)->mask); /* started with all signals blocked */
     ps_store_release(&vp_alone(vp)->state, PS_ALONE_STARTED);
     os_wake(&vp_alone(vp)->state, INT_MAX);
@@ -145,6 +160,7 @@ static void *alone_main(void *arg)
         }
         while (!uth_saved_soon(t->uth)) /* its vp is about to leave it */
             os_yield();
+        vp_take_mask(vp); /* until then a handler may have run as the thread */
         vp_run_alone(vp, t);
     }
     uth_tls_leave(native_tp);
@@ -167,49 +183,16 @@ static void wait_while(struct vp *vp, uint32_t state)
         os_park(&vp_alone(vp)->state, state, OS_FOREVER);
 }
 
-/* The vp of the root in whose regions the block's thread runs, which is the running one; else that is not known. */
-static const struct vp *root_of(const struct vp *here, const struct uth_tls *block)
+/* A root has this mask, outside of regions. */
+static void pass_on_outside(struct vp *vp, uint64_t mask)
 {
-    const struct psthread *t = here && vp_run(here)->tls == block ? vp_run(here)->current : NULL;
-    while (t && (t->flags & (PS_T_ROOT | PS_T_MEMBER)) != PS_T_ROOT) /* a member may be on a root's stack */
-        t = t->parent;
-    return t && vp_is_roots(t->vp) ? t->vp : ps_vp_at(0);
-}
-
-/* The vp of the promoted thread that has opened the region, or one around it. A root, where it has opened an inner
- * region, as the first member of another. NULL: a root has opened the outermost one. */
-static const struct vp *inner_opener(const struct vp *here, const struct uth_tls *block)
-{
-    const struct psthread *self = here && vp_run(here)->tls == block ? vp_run(here)->current : NULL, *t = self;
-    for (; t && t->flags & PS_T_MEMBER; t = t->parent) {
-        const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
-        struct vp *alone = m->tls && m->tls != block ? ps_load_acquire(&m->tls->alone) : NULL;
-        /* one that only begins to be promoted, for another's sake, has set nothing yet */
-        if (alone && (!vp_run(alone)->alone_for || ps_load_acquire(&vp_alone(alone)->state) != PS_ALONE_STARTS))
-            return alone;
-        if (t != self && m->id == 0 && (t->parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT)
-            return vp_is_roots(t->parent->vp) ? t->parent->vp : NULL;
-    }
-    return NULL;
-}
-
-/* What a kernel thread would have inherited from the opener of its region. Of a root's outermost region that is the
- * root's state outside of it, for the root may have changed its state as the region's first thread. Of an inner region
- * it is what the opener has by now. */
-static void inherit_kernel_state(struct vp *to, const struct uth_tls *block)
-{
-    const struct vp *here = ps_vp(), *root = root_of(here, block), *opener = inner_opener(here, block);
-    if (PS_UNLIKELY(here && vp_outer(here)->starts_like_opener)) {
-        root = here;
-        opener = vp_run(here)->alone_for || vp_run(here)->current != &vp_run(here)->root ? here : NULL;
-    }
-    vp_outer(to)->mask = opener                      ? vp_outer(opener)->inner_mask
-                         : ps_load_seq(&block->team) ? block->mask
-                                                     : vp_outer(root)->mask;
-    if (opener && os_thread_passes_on(ps_load_relaxed(&vp_run(opener)->tid), &vp_outer(to)->cpus, vp_outer(to)->name))
-        return;
-    vp_outer(to)->cpus = vp_outer(root)->cpus;
-    memcpy(vp_outer(to)->name, vp_outer(root)->name, sizeof vp_outer(to)->name);
+    uint64_t before = vp_outer(vp)->mask;
+    vp_outer(vp)->mask = mask;
+    ps_store_seq(&vp_outer(vp)->inner_mask, mask);
+    if (mask & ~before)
+        stray_expect();
+    vp_outer(vp)->own_changed = true;
+    vp_run(vp)->rechecked_at = 0;
 }
 
 void ps_root_changed(void)
@@ -219,27 +202,34 @@ void ps_root_changed(void)
         return;
     if (uth_tls_current()) { /* not promoted: refused, or in a signal handler */
         if (vp_run(vp)->alone_for && vp_run(vp)->alone_for == vp_run(vp)->tls && os_called_by_program())
-            vp_outer(vp)->inner_mask = os_signal_mask(); /* in a handler it is that one's */
+            ps_store_seq(&vp_outer(vp)->inner_mask, os_signal_mask()); /* in a handler it is that one's */
         return;
     }
     if (!vp_is_roots(vp))
         return;
     if (vp_run(vp)->current != &vp_run(vp)->root && !vp_run(vp)->tls) { /* in a block: it is own_tls */
         if (os_called_by_program()) {
-            vp_outer(vp)->inner_mask = os_signal_mask();
-            directed_mask_of_root(vp, vp_outer(vp)->inner_mask);
+            uint64_t mask = os_signal_mask();
+            ps_store_seq(&vp_outer(vp)->inner_mask, mask);
+            directed_mask_of_root(vp, mask);
         }
         return;
     }
-    uint64_t before = vp_outer(vp)->mask;
-    vp_outer(vp)->mask = os_signal_mask();
-    if (vp_outer(vp)->mask & ~before)
-        stray_expect();
     os_affinity_get(&vp_outer(vp)->cpus);
     os_thread_own_name(vp_outer(vp)->name);
-    vp_outer(vp)->inner_mask = vp_outer(vp)->mask;
-    vp_outer(vp)->own_changed = true;
-    vp_run(vp)->rechecked_at = 0;
+    pass_on_outside(vp, os_signal_mask());
+}
+
+void ps_own_mask_becomes(struct vp *vp, uint64_t mask)
+{
+    bool is_root = vp_is_roots(vp) && !uth_tls_current();
+    if (is_root && vp_run(vp)->current == &vp_run(vp)->root) {
+        pass_on_outside(vp, mask);
+        return;
+    }
+    ps_store_seq(&vp_outer(vp)->inner_mask, mask);
+    if (is_root)
+        directed_mask_of_root(vp, mask);
 }
 
 void ps_root_look(struct vp *vp)
@@ -252,21 +242,16 @@ void ps_root_look(struct vp *vp)
     if (!vp_outer(vp)->own_changed)
         return;
     vp_outer(vp)->own_changed = false;
-    vp_outer(vp)->mask = vp_outer(vp)->inner_mask = mask;
+    vp_outer(vp)->mask = mask;
+    ps_store_seq(&vp_outer(vp)->inner_mask, mask);
     os_affinity_get(&vp_outer(vp)->cpus);
 }
 
-bool ps_mask_is_own(uint64_t mask) { return mask != vp_outer(ps_vp_at(0))->mask; }
-
-/* A handler of a fault that was left by longjmp leaves its signal blocked, for the thread that it interrupted. The
- * thread goes, and takes that along (inherit_kernel_state); on the kernel thread that it leaves, the next such fault
- * would end the process. Other signals stay as they are: a worker has what its root blocks, which may be any. */
-static void unblock_faults(struct vp *vp)
+static void unblock_faults(const struct vp *vp)
 {
-    uint64_t mask = os_signal_mask(), own = vp_is_roots(vp) ? vp_outer(vp)->inner_mask : vp_outer(ps_vp_at(0))->mask;
-    uint64_t left = mask & ~own & OS_FAULT_SIGNALS;
-    if (left)
-        os_set_signal_mask(mask & ~left);
+    uint64_t mask = os_signal_mask(), left = ps_mask_to_leave(vp, mask);
+    if (left != mask)
+        os_set_signal_mask(left);
 }
 
 /* Whether the new kernel thread is to begin with what `here` has: the thread asks for itself, on a kernel thread that
@@ -291,7 +276,7 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
     if (from_here)
         vp_apart(vp)->what = vp_apart(here)->what ? APART_INNER : 0;
     bind_lift();
-    inherit_kernel_state(vp, block);
+    ps_inherit_kernel_state(vp, block);
     int err = from_here ? EBUSY : starter_ask(&thread, alone_main, vp, ALONE_STACK_BYTES);
     if (err == EBUSY)
         err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
@@ -557,6 +542,8 @@ void ps_go_home_slow(struct uth_tls *next)
     if (vp_run((vp = ps_vp_now()))->alone_for)
         directed_runs(vp);
 }
+
+struct vp *ps_carrier_soon(struct uth_tls *block) { return own_carrier(block); }
 
 struct vp *ps_promoted_vp(struct uth_tls *block)
 {

@@ -54,12 +54,14 @@ struct vp;
 enum { PS_ALONE_STARTS, PS_ALONE_STARTED, PS_ALONE_LEFT };
 /* A vp's that carries one thread alone. */
 struct vp_alone {
-    struct vp *home, *came_from; /* of the context that it carries; owner only */
-    _Atomic uint32_t state;      /* PS_ALONE_..., the kernel thread's */
-    _Atomic uint32_t ends;       /* 1: it is to end */
-    _Atomic uint32_t sleeps;     /* written by the kernel thread; for deadlock.c */
-    _Atomic uint32_t given_up;   /* by a handler that had no use for it; taken where the vp ends */
-    _Atomic uint32_t wake;       /* 1: a wake is due, of one that waits for `pinned`; taken by the vp */
+    struct vp *home, *came_from;                /* of the context that it carries; owner only */
+    _Atomic uint32_t state;                     /* PS_ALONE_..., the kernel thread's */
+    _Atomic uint32_t ends;                      /* 1: it is to end */
+    _Atomic uint32_t sleeps;                    /* written by the kernel thread; for deadlock.c */
+    _Atomic uint32_t given_up;                  /* by a handler that had no use for it; taken where the vp ends */
+    _Atomic uint32_t wake;                      /* 1: a wake is due, of one that waits for `pinned`; taken by the vp */
+    _Atomic uint32_t masks_posted, masks_taken; /* different: its mask is to become new_mask; handler_mask.h */
+    _Atomic uint64_t new_mask;
 };
 /* A vp's: what its kernel thread is like to the program. */
 struct vp_outer {
@@ -68,10 +70,10 @@ struct vp_outer {
     uint64_t mask;
     struct os_cpuset cpus;
     char name[OS_THREAD_NAME_BYTES];
-    uint64_t inner_mask;     /* what a root, or the thread alone, has set last, inside of regions too */
-    bool own_changed;        /* it has set its own since its last region; owner only */
-    bool starts_like_opener; /* it starts kernel threads for members of a region that it opens; owner only */
-    _Atomic bool changed;    /* a root's: what kernel threads begin with was set here, inside of a region (starter.h) */
+    _Atomic uint64_t inner_mask; /* what a root, or the thread alone, has set last, inside of regions too */
+    bool own_changed;            /* it has set its own since its last region; owner only */
+    bool starts_like_opener;     /* it starts kernel threads for members of a region that it opens; owner only */
+    _Atomic bool changed; /* a root's: what kernel threads begin with was set here, inside of a region (starter.h) */
 };
 /* A vp's in a forked child; owner only. */
 struct vp_forked {
@@ -104,7 +106,9 @@ int ps_promoted_id(struct uth_tls *block);
  * that the opener's has. */
 void ps_carrier_like_opener(struct uth_tls *block);
 
-/* The same, its vp; NULL: refused. */
+/* The same, its vp; NULL: refused. The second does not wait until the kernel thread has started, which may be what a
+ * handler has interrupted. */
+struct vp *ps_carrier_soon(struct uth_tls *block);
 struct vp *ps_promoted_vp(struct uth_tls *block);
 /* A parked kernel thread for any thread that needs one, with what the root of `from` begins with; NULL: refused. The
  * second: no thread has taken it, and it ends. Caller: the watchdog, or the sender of a signal. */
@@ -137,6 +141,22 @@ void ps_root_counted(const void *tp);
  * next region looks again what there is, since this may be called in a signal handler, which has another mask. A
  * promoted thread, or a root in a region, passes its mask on to members of inner regions. */
 void ps_root_changed(void);
+/* A handler that now ends leaves this mask to the thread that it has interrupted: vp's root, or the one that vp carries
+ * alone. Passed on as above. */
+void ps_own_mask_becomes(struct vp *vp, uint64_t mask);
+/* Around a handler, by its frame: handler_mask.h. Whether it may change the mask of a thread of the library's. What is
+ * shown to it as the mask of what it has interrupted. It ends, and that or it has changed the mask in the frame, which
+ * was `before`. [switches] */
+bool ps_handler_may_leave_mask(void);
+uint64_t ps_handler_is_shown(void *frame);
+void ps_handler_left_mask(void *frame, uint64_t before, uint64_t shown);
+/* The mask of the running thread, whose block this is, as long as it has no kernel thread of its own. */
+uint64_t ps_mask_to_begin_with(const struct uth_tls *block);
+/* `to`, the vp of block's kernel thread that is about to be started, gets what this one begins with. */
+void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block);
+/* vp's kernel thread has this mask. What it is to have when the running thread has gone: without what a handler of a
+ * fault has left blocked that was left by longjmp. */
+uint64_t ps_mask_to_leave(const struct vp *vp, uint64_t mask);
 /* What kernel threads begin with (but for mask and processors) is about to be set on one of them: the one with this
  * thread pointer, or (NULL) with the number tid; 0: the calling one. A root's kernel thread starts no others from then
  * on (starter.h), unless the root itself sets it outside of regions, or it is the only one of a forked child. May start

@@ -79,7 +79,8 @@ static struct vp *claim_root_slot(void)
 /* What the calling kernel thread is like outside of regions: threads that are promoted in its regions begin so. */
 static void note_own_state(struct vp *vp)
 {
-    vp_outer(vp)->mask = vp_outer(vp)->inner_mask = os_signal_mask();
+    vp_outer(vp)->mask = os_signal_mask();
+    ps_store_seq(&vp_outer(vp)->inner_mask, vp_outer(vp)->mask);
     directed_mask_of_root(vp, vp_outer(vp)->mask);
     os_affinity_get(&vp_outer(vp)->cpus);
     os_thread_own_name(vp_outer(vp)->name);

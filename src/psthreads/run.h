@@ -20,8 +20,9 @@ struct vp;
 /* In `lone`. SIGNALS are sent to the root, or to the thread that is carried alone: set by any thread, for good.
  * Its MASK keeps interrupts out: set and cleared by the root. APART: others begin with something else than the root
  * (apart.h); set when it attaches. ROUSED: the thread that is carried alone is to take a signal; set by the watchdog,
- * cleared by the vp's kernel thread (stray.h). */
-enum { PS_LONE_SIGNALS = 1, PS_LONE_MASK = 2, PS_LONE_APART = 4, PS_LONE_ROUSED = 8 };
+ * cleared by the vp's kernel thread (stray.h). WANTS: the thread is to come to the vp, whose mask has become its own;
+ * set by a handler as the thread, cleared by the vp's kernel thread (handler_mask.h). */
+enum { PS_LONE_SIGNALS = 1, PS_LONE_MASK = 2, PS_LONE_APART = 4, PS_LONE_ROUSED = 8, PS_LONE_WANTS = 16 };
 
 struct vp_run {
     /* line 0: written at each switch */

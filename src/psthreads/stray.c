@@ -24,6 +24,19 @@ PS_NOINLINE void vp_deafen_slowly(struct vp *vp)
     vp_run(vp)->is_deaf = true;
 }
 
+void vp_take_mask_slowly(struct vp *vp)
+{
+    os_swap_signal_mask(OS_ALL_SIGNALS); /* a handler that passes a signal on changes both (stray.h) */
+    uint32_t posted = ps_load_seq(&vp_alone(vp)->masks_posted);
+    uint64_t mask = ps_load_seq(&vp_alone(vp)->new_mask);
+    ps_store_seq(&vp_outer(vp)->inner_mask, mask);
+    ps_store_seq(&vp_alone(vp)->masks_taken, posted);
+    if (vp_run(vp)->is_deaf)
+        vp_run(vp)->deaf_mask = mask;
+    else
+        os_set_signal_mask(mask);
+}
+
 /* --- passed on --- */
 
 static bool is_nobody(const struct vp *vp)

@@ -123,6 +123,18 @@ static inline void vp_end_deaf(struct vp *vp)
     ps_store_relaxed(&vp_run(vp)->strays, 0);
 }
 
+/* vp's kernel thread, which carries one thread alone, takes a mask that was posted to it (handler_mask.h). */
+static inline bool vp_mask_is_new(const struct vp *vp)
+{
+    return ps_load_seq(&vp_alone(vp)->masks_posted) != ps_load_seq(&vp_alone(vp)->masks_taken);
+}
+void vp_take_mask_slowly(struct vp *vp);
+static inline void vp_take_mask(struct vp *vp)
+{
+    if (PS_UNLIKELY(vp_mask_is_new(vp)))
+        vp_take_mask_slowly(vp);
+}
+
 /* In a handler: signal `number`, with this siginfo_t and ucontext_t, has come to nobody, and has been passed on. */
 bool ps_signal_strays(int number, const void *info, void *frame);
 /* vp, which searches, has passed signals on (strays): looks what has become of them. */

@@ -15,6 +15,8 @@ PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
         return;
     if (!tls) {
         vp_leave_tls_here(vp);
+        if (PS_UNLIKELY(vp_run(vp)->is_deaf) && vp_is_roots(vp)) /* handler_mask.h */
+            vp_hear(vp);
         return;
     }
     vp_run(vp)->tls = tls;

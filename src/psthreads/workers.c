@@ -204,6 +204,8 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     ps_store_relaxed(&vp->pinned, NULL);
     ps_store_relaxed(&vp->alone.ends, 0);
     ps_store_relaxed(&vp->alone.given_up, 0);
+    ps_store_relaxed(&vp->alone.masks_posted, 0);
+    ps_store_relaxed(&vp->alone.masks_taken, 0);
     ps_store_relaxed(&vp->directed.signals_sent, 0);
     ps_store_relaxed(&vp->alone.sleeps, 0);
     ps_store_relaxed(&vp->alone.state, PS_ALONE_STARTS);

@@ -183,6 +183,24 @@ bool os_called_by_program(void)
     return i == n || !called_by_name((uintptr_t)at[i]);
 }
 
+static PS_NOINLINE void on_signal(int number, siginfo_t *info, void *frame) __attribute__((section("ps_on_signal")));
+extern const char __start_ps_on_signal[] __attribute__((visibility("hidden")));
+extern const char __stop_ps_on_signal[] __attribute__((visibility("hidden")));
+bool os_interrupt_is_by(uintptr_t address)
+{
+    return address >= (uintptr_t)__start_ps_on_signal && address < (uintptr_t)__stop_ps_on_signal;
+}
+
+bool os_interrupted_handler(void)
+{
+    void *at[CALLERS_DEPTH];
+    int n = os_backtrace(at, CALLERS_DEPTH), handlers = 0;
+    for (int i = 2; i < n; i++) /* on_signal is called by what stands before handlers, by a jump or not */
+        handlers += ends_handler((uintptr_t)at[i]) && !os_interrupt_is_by((uintptr_t)at[i - 1]) &&
+                    !os_interrupt_is_by((uintptr_t)at[i - 2]);
+    return handlers > 1;
+}
+
 bool os_interrupted_own_code(const void *frame)
 {
     const ucontext_t *uc = frame;
@@ -334,6 +352,14 @@ bool os_interrupted_own_code(const void *frame)
 }
 
 bool os_called_by_program(void) { return true; }
+
+bool os_interrupt_is_by(uintptr_t address)
+{
+    (void)address;
+    return false;
+}
+
+bool os_interrupted_handler(void) { return false; }
 void os_interrupt_handled(void *frame, _Atomic uint64_t *signals) { (void)frame, (void)signals; }
 void os_interrupt_leaves(void *frame) { (void)frame; }
 

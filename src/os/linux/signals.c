@@ -62,3 +62,17 @@ void os_frame_set_mask(void *frame, uint64_t mask)
     ucontext_t *uc = frame;
     memcpy(&uc->uc_sigmask, &mask, sizeof mask);
 }
+
+bool os_frame_is_apart(const void *frame)
+{
+    const ucontext_t *uc = frame;
+    uintptr_t start = (uintptr_t)uc->uc_stack.ss_sp, at = (uintptr_t)frame;
+    return !(uc->uc_stack.ss_flags & SS_DISABLE) && at >= start && at < start + uc->uc_stack.ss_size;
+}
+
+void os_frame_returns_here(void *frame)
+{
+    ucontext_t *uc = frame;
+    raw_call(SYS_sigaltstack, 0, (long)&uc->uc_stack, 0, 0);
+    uc->uc_stack.ss_flags &= ~SS_ONSTACK;
+}

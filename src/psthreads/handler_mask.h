@@ -1,0 +1,47 @@
+/* A handler changes the mask of what it has interrupted (uc_sigmask).
+ *
+ * The kernel gives that mask to the kernel thread when the handler returns. It is meant for the thread that the handler
+ * ran as. Where this thread has its kernel thread to itself, or is a root, that is right: what its regions pass on is
+ * written down, and nothing else is done. Any other member is to have the mask on its own kernel thread P (promote.h),
+ * which is started where there is none. The kernel thread that was interrupted keeps its mask.
+ *
+ *   posted   The handler's caller writes new_mask, counts masks_posted up, then wakes P (seq_cst all). P takes the mask
+ *            before it serves a sender, before it sleeps, and when the context of the thread that comes is saved: until
+ *            then a handler may run as the thread elsewhere. So whatever comes to P behind the handler's end meets the
+ *            new mask: signals that are sent to the thread, and the thread itself. No post is lost: P parks where
+ *            alone.wake is 0, as for `pinned`. P reads masks_posted, then new_mask, writes inner_mask, and
+ *            then stores what it has read of masks_posted as masks_taken. tests/models/handler_mask.pml.
+ *   moves    Where the interrupted code may be left (os_interrupted_program) the thread goes to P inside of
+ *            call_handler, and returns from the handler there. No other handler comes meanwhile, which would find this
+ *            one's caller interrupted. The kernel thread that is left blocks all signals until it leaves the block, and
+ *            has its old mask then (stray.h). P blocks all until the frame's mask is restored.
+ *   wanted   Where it may not be left (in the runtime, in the C library, on an alternate stack) the old mask is put
+ *            back into the frame. P sees PS_LONE_WANTS and asks its thread to come (directed_want_thread), each ms and
+ *            later each 50 ms, until the thread is there or its region has ended. Meanwhile P hears as always. While it
+ *            asks it sleeps, to deadlock.c: it readies nothing, for what it asks runs already. All calls that set or
+ *            tell what the kernel keeps bring the thread to P before; so none of them sees an old mask. The same where
+ *            P itself has handled the signal, below the thread's saved context or between regions.
+ *   arrives  P enters the thread's block before it is the current vp there. A handler that comes in between posts, and
+ *            P takes that when the thread runs on P (directed_runs).
+ *
+ * A handler finds the mask of the thread that it runs as in its frame, not that of the kernel thread: what is posted,
+ * what P has, or what P would begin with. If it changes nothing the kernel thread's comes back. A handler that has
+ * interrupted another handler of the program's changes that one's mask, for as long as that one runs: the kernel does
+ * that. The handler of the runtime's interrupts is none of the program's. It may leave its kernel thread, and lets
+ * signals in before.
+ *
+ * A handler may run as no thread. Where that is on P, its mask is P's thread's, to which the signal was sent. A worker
+ * has its old mask again.
+ *
+ * The thread's block is that of the thread pointer, which changes first in a switch; the vp may be that of before.
+ * P may not have started when something is posted: a handler may have interrupted its start, and cannot wait for it.
+ * Limits: until a wanted thread has come, a signal to the process may be handled as the member although that blocks it.
+ * Where the system refuses P a kernel thread the mask is the carrying kernel thread's.
+ * Cost: of a handler on a thread of a region, a call in the place of a jump, and some loads. Where the member is not on
+ * P: a system call; and a look at the callers, if the kernel thread has another mask than the member. */
+#ifndef PS_HANDLER_MASK_H
+#define PS_HANDLER_MASK_H
+
+#include "promote.h" /* ps_handler_is_shown, ps_handler_left_mask */
+
+#endif

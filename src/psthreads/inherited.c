@@ -1,0 +1,79 @@
+/* What kernel threads begin with that are started for threads of regions: see promote.h. */
+#include "promote.h"
+
+#include <string.h>
+
+#include "current.h"
+#include "os.h"
+#include "run.h"
+#include "runtime.h"
+#include "team.h"
+
+/* The vp of the root in whose regions the block's thread runs, which is the running one; else that is not known. */
+static const struct vp *root_of(const struct vp *here, const struct uth_tls *block)
+{
+    const struct psthread *t = here && vp_run(here)->tls == block ? vp_run(here)->current : NULL;
+    while (t && (t->flags & (PS_T_ROOT | PS_T_MEMBER)) != PS_T_ROOT) /* a member may be on a root's stack */
+        t = t->parent;
+    return t && vp_is_roots(t->vp) ? t->vp : ps_vp_at(0);
+}
+
+/* The vp of the promoted thread that has opened the region, or one around it. A root, where it has opened an inner
+ * region, as the first member of another. NULL: a root has opened the outermost one. */
+static const struct vp *inner_opener(const struct vp *here, const struct uth_tls *block)
+{
+    const struct psthread *self = here && vp_run(here)->tls == block ? vp_run(here)->current : NULL, *t = self;
+    for (; t && t->flags & PS_T_MEMBER; t = t->parent) {
+        const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
+        struct vp *alone = m->tls && m->tls != block ? ps_load_acquire(&m->tls->alone) : NULL;
+        /* one that only begins to be promoted, for another's sake, has set nothing yet */
+        if (alone && (!vp_run(alone)->alone_for || ps_load_acquire(&vp_alone(alone)->state) != PS_ALONE_STARTS))
+            return alone;
+        if (t != self && m->id == 0 && (t->parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT)
+            return vp_is_roots(t->parent->vp) ? t->parent->vp : NULL;
+    }
+    return NULL;
+}
+
+static uint64_t mask_that_begins(const struct uth_tls *block, const struct vp *root, const struct vp *opener)
+{
+    if (opener)
+        return ps_load_seq(&vp_outer(opener)->inner_mask);
+    return ps_load_seq(&block->team) ? block->mask : vp_outer(root)->mask;
+}
+
+uint64_t ps_mask_to_begin_with(const struct uth_tls *block)
+{
+    const struct vp *here = ps_vp();
+    return mask_that_begins(block, root_of(here, block), inner_opener(here, block));
+}
+
+/* What a kernel thread would have inherited from the opener of its region. Of a root's outermost region that is the
+ * root's state outside of it, for the root may have changed its state as the region's first thread. Of an inner region
+ * it is what the opener has by now. */
+void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block)
+{
+    const struct vp *here = ps_vp(), *root = root_of(here, block), *opener = inner_opener(here, block);
+    if (PS_UNLIKELY(here && vp_outer(here)->starts_like_opener)) {
+        root = here;
+        opener = vp_run(here)->alone_for || vp_run(here)->current != &vp_run(here)->root ? here : NULL;
+    }
+    vp_outer(to)->mask = mask_that_begins(block, root, opener);
+    if (opener && os_thread_passes_on(ps_load_relaxed(&vp_run(opener)->tid), &vp_outer(to)->cpus, vp_outer(to)->name))
+        return;
+    vp_outer(to)->cpus = vp_outer(root)->cpus;
+    memcpy(vp_outer(to)->name, vp_outer(root)->name, sizeof vp_outer(to)->name);
+}
+
+bool ps_mask_is_own(uint64_t mask) { return mask != vp_outer(ps_vp_at(0))->mask; }
+
+/* A handler of a fault that was left by longjmp leaves its signal blocked, for the thread that it interrupted. The
+ * thread goes, and takes that along (ps_inherit_kernel_state); on the kernel thread that it leaves, the next such fault
+ * would end the process. Other signals stay as they are: a worker has what its root blocks, which may be any. */
+uint64_t ps_mask_to_leave(const struct vp *vp, uint64_t mask)
+{
+    if (vp_run(vp)->alone_for)
+        return mask;
+    uint64_t own = vp_is_roots(vp) ? ps_load_seq(&vp_outer(vp)->inner_mask) : vp_outer(ps_vp_at(0))->mask;
+    return mask & ~(mask & ~own & OS_FAULT_SIGNALS);
+}
