@@ -1,5 +1,5 @@
-/* The first signal is sent to a root, which may be about to leave its stack or its storage (src/psthreads/directed.h, "A
- * root may be about to leave").
+/* The first signal is sent to a root, which may be about to leave its stack or its storage (src/psthreads/directed.h,
+ * "A root may be about to leave").
  *
  * The root goes ROUNDS times at most: it yields, calls others, or waits. `away` is what it sets first (uth.left_by,
  * uth.leaves or uth.wait.thread), and clears when it is back. Stores to it are seen late, in order: they wait in
