@@ -206,8 +206,10 @@ static bool come_in(struct vp *vp, bool asked)
     bool is_in = u || rests || caller;
     if (!rests)
         stand_as(vp, u ? vp_left_by(u) : caller);
-    if (is_in)
+    if (is_in) {
+        vp_take_mask(vp); /* what the thread has left before it was saved */
         enter_unheard(vp);
+    }
     bool visited = u ? visit(vp, &vp_run(vp)->native, u, be_there)
                      : caller && visit_area(vp, &vp_run(vp)->native, caller->uth, be_there);
     if (!visited && (is_in || asked)) {
@@ -372,7 +374,7 @@ int64_t directed_want_thread(struct vp *vp, unsigned looks)
 {
     if (PS_LIKELY(!(ps_load_seq(&vp_run(vp)->lone) & PS_LONE_WANTS)))
         return OS_FOREVER;
-    if (ps_team_rests(vp, vp_run(vp)->alone_for)) { /* the thread begins the next region on P */
+    if (ps_team_rests(NULL, vp_run(vp)->alone_for)) { /* the thread begins the next region on P */
         ps_and_seq(&vp_run(vp)->lone, (uint8_t)~PS_LONE_WANTS);
         return OS_FOREVER;
     }
@@ -509,7 +511,8 @@ static bool root_is_away(const struct vp *vp)
 {
     const struct uth *root = vp_run(vp)->own_uth;
     struct psthread *const volatile *waits = &root->wait.thread, *const volatile *yields = &root->left_by;
-    return !ps_load_seq(&vp_alone(vp)->sleeps) && (ps_load_acquire(&root->leaves) || *waits || *yields);
+    const volatile uint32_t *calls = &root->calls;
+    return !ps_load_seq(&vp_alone(vp)->sleeps) && (*calls || *waits || *yields);
 }
 
 /* Another thread; or none, and the root's own stack is not where its kernel thread is. */
@@ -530,6 +533,8 @@ static void leave_to_root(struct vp *vp)
     _Atomic uint32_t nobody_wakes = 0;
     if (!(ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_SIGNALS))
         ps_or_seq(&vp_run(vp)->lone, PS_LONE_SIGNALS);
+    if (ps_vp() == vp && !uth_tls_current()) /* the root itself, perhaps in a handler */
+        return;
     idle_wake_this(vp);
     uint64_t since_ns = os_now_ns();
     bool fenced = os_fence_all(); /* else the first interrupt has to do */

@@ -44,7 +44,9 @@ static void give_to_member(struct vp *vp, struct uth_tls *block, void *frame, ui
     struct vp *to = ps_carrier_soon(block);
     if (!to || to == vp)
         return;
-    struct psthread *self = vp ? to_be_moved(vp, frame) : NULL;
+    /* What the handler has sent to its own thread is pending here, and is handled as it returns. */
+    bool pending = os_signals_pending() & ~before;
+    struct psthread *self = vp && !pending ? to_be_moved(vp, frame) : NULL;
     uint64_t mask = os_frame_mask(frame);
     if (!self) {
         os_frame_set_mask(frame, before);

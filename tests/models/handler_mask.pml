@@ -9,6 +9,7 @@
  *   BROKEN_ORDER   a handler counts before it writes the mask
  *   BROKEN_EARLY   P takes the mask when it finds the thread pinned, and not when the context is saved
  *   BROKEN_CLEAR   P reads the mask before it reads how many were posted
+ *   BROKEN_SERVE   P takes the mask before it looks whether the context is saved, and not behind that
  *   BROKEN_ARRIVE  P does not look again when the thread runs there */
 
 byte new_mask, left; /* left: by the last handler that has ended */
@@ -83,7 +84,16 @@ active proctype P()
         expected = left;
         take();
         if
-        :: expected > 0 && posted == taken -> assert(mask >= expected) /* a sender is served */
+        :: expected > 0 && posted == taken -> assert(mask >= expected) /* between regions a sender is served */
+        :: else
+        fi;
+        expected = left;
+        if
+        :: saved -> /* and below the saved context */
+#ifndef BROKEN_SERVE
+            take();
+#endif
+            assert(mask >= expected)
         :: else
         fi;
         if
