@@ -17,7 +17,7 @@
  *                   interrupts it, as above, and the other one moves to a kernel thread of its own.
  *   none of these   After ABSENCES such findings in a row, ABSENT_NS long, or after TRIES_LEAST of any, TRIES_NS long,
  *                   the signal is sent all the same: its handler runs on P's native stack, with P's own storage, as no
- *                   thread of the program's; as the member where P ran it last, and it has not begun since.
+ *                   thread of the program's; as the member where P ran it last, and has not answered a sender since.
  * A sender that waits for such an answer is promoted first. Inside the runtime it is not interrupted, and two threads
  * that send each other their first signals would wait for each other. On P it can be sent to at once. Nor is a
  * thread interrupted that polls by sched_yield; it goes to P itself (ps_settle). A thread that sends to itself from a
@@ -127,13 +127,13 @@
  * stack.
  *
  * A root may be about to leave when its first signal is sent. Root and sender agree on that:
- *   root    1. sets uth.leaves (it calls others), uth.left_by (it yields), or uth.wait.thread (it waits)
- *           2. reads run.lone; if it is set, stays, and clears what it has set   3. leaves   4. is back, and clears it
- *   sender  1. sets run.lone   2. fences for all kernel threads   3. reads these; sends only where none is set, or
+ *   root    1. counts uth.calls up (it calls others), sets uth.left_by (it yields), or uth.wait.thread (it waits)
+ *           2. reads run.lone; if it is set, stays, and takes that back   3. leaves   4. is back, and takes it back
+ *   sender  1. sets run.lone   2. fences for all kernel threads   3. reads these; sends only where all are 0, or
  *           where the root sleeps on its stack
  * If the root reads run.lone before the fence, its store in 1 is seen by the sender in 3. Else the root finds run.lone
- * set in 2. So the fence lets the root do with a compiler barrier. The root clears them when its stack and its storage
- * are its kernel thread's again. tests/models/root_leaves.pml.
+ * set in 2. So the fence lets the root do with a compiler barrier. The root takes it back when its stack and its
+ * storage are its kernel thread's again. Calls nest: so they are counted. tests/models/root_leaves.pml.
  *
  * A root's kernel thread carries the root alone as well while its mask keeps the interrupt out
  * (os_interrupt_is_blocked). A thread there could not be made to give way to the root (preempt.c). The root itself sets

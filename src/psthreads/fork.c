@@ -83,7 +83,7 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     self->run.own_tp = cpu_get_tp();
     self->run.own_errno = &errno;
     self->run.uth->vp = self;
-    root_is_back(self->run.uth);
+    self->run.uth->calls = 0;
     self->run.uth->left_by = NULL;
     self->run.is_guest = self->run.id != 0;
     ps_store_relaxed(&self->run.lone, 0);
@@ -185,6 +185,7 @@ static void go_on_in_child(struct vp *self, const struct psthread *current, stru
 {
     ps_team_after_fork_in_child(self);
     self->run.alone_for = NULL;
+    ps_store_relaxed(&self->run.stands_as, NULL);
     self->run.is_spare = false;
     ps_store_relaxed(&self->attached, PS_ATTACHED);
     note_forked_as(self, current);

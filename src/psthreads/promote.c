@@ -223,7 +223,7 @@ void ps_root_changed(void)
 void ps_own_mask_becomes(struct vp *vp, uint64_t mask)
 {
     bool is_root = vp_is_roots(vp) && !uth_tls_current();
-    if (is_root && vp_run(vp)->current == &vp_run(vp)->root) {
+    if (is_root && (vp_run(vp)->current == &vp_run(vp)->root || vp_run(vp)->tls)) { /* as ps_root_changed */
         pass_on_outside(vp, mask);
         return;
     }
@@ -539,6 +539,7 @@ void ps_go_home_slow(struct uth_tls *next)
         vp_enqueue(to, &self->item, PS_FRONT);
     }
     vp_leave_alone(vp, context, next);
+    context->left_by = NULL; /* it may be a root's stack, on which the root has called self */
     if (vp_run((vp = ps_vp_now()))->alone_for)
         directed_runs(vp);
 }

@@ -101,7 +101,6 @@ struct vp *life_attach_root(void)
     if (uth_adopt(&vp_run(vp)->native) != 0)
         ps_fatal("out of memory: a kernel thread cannot join the library");
     vp_run(vp)->native.vp = vp;
-    root_is_back(&vp_run(vp)->native);
     vp_run(vp)->own_uth = &vp_run(vp)->native;
     vp_run(vp)->own_tls = NULL;
     set_root_room(&vp_run(vp)->native);

@@ -50,14 +50,14 @@ struct vp_run {
     PS_LINE_ALIGNED struct uth_tls *alone_for;
     unsigned id;
     _Atomic int tid; /* the system's number of its kernel thread */
-    /* PS_LONE_...: why its kernel thread carries its root and nothing else (directed.h); 0: it carries anything. A
-     * root's. */
+    /* PS_LONE_...: why its kernel thread carries its root, or alone_for, and nothing else (directed.h); 0: it carries
+     * anything, or alone_for as any thread's P does. */
     _Atomic uint8_t lone;
     /* What its kernel thread is to the program where it is a root's: the context of that root, native. In a forked
      * child: the context and the block of the thread that forked (own_by_fork, fork.c), which is bound to it. */
     struct uth *own_uth;
     /* `local` (thread.h) of the thread in whose name the kernel thread answers while `current` is NULL: the thread that
-     * it carries alone, or its root where that is elsewhere; NULL: that of `root`. For handlers: directed.h */
+     * it carries alone; NULL: that of `root`. For handlers: directed.h */
     _Atomic(void *) stands_as;
     struct uth_tls *own_tls; /* NULL: the kernel thread began with the storage that is its own */
     struct uth_cache stacks;
@@ -114,18 +114,24 @@ static inline bool vp_is_roots(const struct vp *vp)
 static inline struct ps_exits *vp_exits(struct vp *vp) { return (struct ps_exits *)(void *)vp_run(vp)->uth->room; }
 
 /* A root that runs on `stack` is about to yield, or to call others, if it does not find `lone` set after this. Senders
- * of signals look at that (directed.h). A stack that is no root's: no sender does. It is back where left_by is NULL. */
+ * of signals look at that (directed.h). A stack that is no root's: no sender does. The root is back where left_by is
+ * NULL and calls is 0. */
 static PS_ALWAYS_INLINE void root_yields(struct uth *stack, struct psthread *self)
 {
     stack->left_by = self;
     ps_fence_compiler(); /* leave_to_root (directed.c) fences for both */
 }
+/* Calls nest. */
 static PS_ALWAYS_INLINE void root_goes(struct uth *stack)
 {
-    ps_store_relaxed(&stack->leaves, true);
+    stack->calls++;
     ps_fence_compiler(); /* as above */
 }
-static PS_ALWAYS_INLINE void root_is_back(struct uth *stack) { ps_store_release(&stack->leaves, false); }
+static PS_ALWAYS_INLINE void root_is_back(struct uth *stack)
+{
+    ps_fence_compiler();
+    stack->calls--;
+}
 
 /* The thread on the root's stack is not to be left for others, nor that which is carried alone: see lone. */
 static inline bool vp_stays_with_root(const struct vp *vp)

@@ -316,10 +316,8 @@ static PS_ALWAYS_INLINE void unpublish(struct ps_team *team)
 /* The caller is the thread that forked again. */
 static void become_parent(struct vp *vp, struct ps_team *team)
 {
-    struct uth *stack = vp->run.uth;
-    root_is_back(stack);
     vp->run.current = team->parent;
-    team->parent->uth = stack;
+    team->parent->uth = vp->run.uth;
     team->parent->vp = vp;
     vp_follow(vp, team->parent);
 }
@@ -353,11 +351,13 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
     for (;;) {
         if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted))) {
             come_up(vp, team, before);
+            root_is_back(ps_vp()->run.uth);
             run.refs = help_first(team, run.last, run.refs);
             vp = ps_vp();
-            go_below(team, before);
+            root_goes(vp->run.uth);
             if (vp_stays_with_root(vp))
                 leave_rest_to_others(vp, team);
+            go_below(team, before);
         }
         if ((id = ps_team_claim(team)) == 0)
             break;
@@ -366,6 +366,7 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
         vp = run_body(vp, team, ps_team_member(team, id), PS_T_CALLED | inherited, before, false, &run);
     }
     vp = come_up(vp, team, before);
+    root_is_back(vp->run.uth);
     become_parent(vp, team);
     unpublish(team);
     if (run.refs == team->n && !ps_load_relaxed(&team->interrupted)) {
@@ -484,6 +485,7 @@ static inline void join(struct vp *vp, struct ps_team *team)
             wait_for_members(team, room);
         return;
     }
+    root_is_back(stack);
     /* The parent is deep in its stack, or may be wanted: the others find fresh stacks, while it waits. */
     become_parent(ps_vp(), team);
     if (drop_refs(team, NULL, 1) != 0)

@@ -71,7 +71,8 @@ static struct psthread *in_loop(struct vp *vp) { return &vp->run.root; }
 static void *local_in_loop(struct vp *vp)
 {
     const struct uth *own = vp->run.own_uth;
-    const struct psthread *root = !vp->run.alone_for && own && own->vp == vp ? vp_left_by(own) : NULL;
+    bool by_root = !vp->run.alone_for && own && own->vp == vp && own->tls == vp->run.own_tls; /* not by its callee */
+    const struct psthread *root = by_root ? vp_left_by(own) : NULL;
     void *local = root ? root->local : ps_load_relaxed(&vp->run.stands_as);
     return local ? local : in_loop(vp)->local;
 }

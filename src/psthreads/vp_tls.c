@@ -146,7 +146,8 @@ static struct ps_member *stand(struct vp *vp, const struct uth_tls *block)
     for (unsigned id = 1; team && id < team->n_max && !keeper; id++)
         if (ps_team_member(team, id)->tls == block)
             keeper = ps_team_member(team, id);
-    ps_store_relaxed(&vp_run(vp)->stands_as, keeper);
+    if (vp)
+        ps_store_relaxed(&vp_run(vp)->stands_as, keeper);
     return keeper;
 }
 

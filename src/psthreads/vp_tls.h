@@ -71,7 +71,8 @@ static inline void vp_block_becomes(struct uth_tls *block, struct ps_team *team)
  * nor will but on this kernel thread: a vp that begins as the member in a region that opens later, or as its assistant,
  * sees uth_tls.alone. For `alone` was set and at_hand cleared before this. The fence makes a parent that has not been
  * seen to open its region (`left`) see both, and a vp that claims a member comes after the parent. It makes a thread
- * that has not been seen to take the identity (done_in) see both as well. True: vp answers as the member. */
+ * that has not been seen to take the identity (done_in) see both as well. True: vp answers as the member.
+ * False: what vp answers may be another one's, and the caller's to set. vp NULL: only looks. */
 bool ps_team_rests(struct vp *vp, const struct uth_tls *block);
 /* vp, which carries the thread of this block, answers as the member that keeps it, if there is one. */
 void ps_team_stand(struct vp *vp, const struct uth_tls *block);

@@ -223,6 +223,7 @@ void vp_alone_ended(struct vp *vp)
     uth_tls_drain(&vp->run.blocks);
     vp->run.alone_for = NULL;
     vp->run.tls = NULL;
+    ps_store_relaxed(&vp->run.stands_as, NULL);
     life_forget_worker();
     ps_store_release(&vp->attached, 0);
     if (!ps_queue_seems_empty(&vp->queue)) /* threads that were made here: any vp's now */

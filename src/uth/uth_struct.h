@@ -41,7 +41,7 @@ struct uth {
     void *vp;              /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
     struct uth_wait wait;
     struct psthread *left_by; /* the thread whose context is saved here, where that does not wait; the upper room's */
-    _Atomic bool leaves;      /* of a root's: it calls others, or is about to; the upper room's to keep */
+    uint32_t calls;           /* of a root's: of others that run on it, or are about to; the upper room's to keep */
     char name[32];            /* of the thread that runs here, for debuggers and reports; "": none */
     _Alignas(16) unsigned char room[96]; /* the upper room's, for what runs on this stack; all zero at first */
     uint32_t registered;                 /* its place in the registry, from 1; 0: none */

@@ -2,7 +2,7 @@
  * "A root may be about to leave").
  *
  * The root goes ROUNDS times at most: it yields, calls others, or waits. `away` is what it sets first (uth.left_by,
- * uth.leaves or uth.wait.thread), and clears when it is back. Stores to it are seen late, in order: they wait in
+ * uth.calls or uth.wait.thread), and clears when it is back. Stores to it are seen late, in order: they wait in
  * `pending` until they are flushed, by themselves or by the sender's fence for all kernel threads. A root that finds
  * `lone` set stays; where it wants to wait, it sleeps on its stack until the signal has been handled. The handler runs
  * at any time after the signal was sent. Checked: the root is at home then; nothing waits for ever (invalid end

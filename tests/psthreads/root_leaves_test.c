@@ -13,6 +13,15 @@
 #define LOOKS 5 /* while the sender looks, each tenth of a millisecond, for 2 s and 1000 times at least */
 
 static _Atomic bool may_send;
+static _Atomic uint32_t interrupts; /* of kernel threads: each time that a sender has looked in vain */
+
+int __real_os_interrupt(int tid, bool (*handler)(void *frame));
+int __wrap_os_interrupt(int tid, bool (*handler)(void *frame));
+int __wrap_os_interrupt(int tid, bool (*handler)(void *frame))
+{
+    ps_add_seq(&interrupts, 1);
+    return __real_os_interrupt(tid, handler);
+}
 
 static void *sends_to_the_root(void *arg)
 {
@@ -67,6 +76,16 @@ static void calls(bool goes)
     goes ? root_goes(stack) : root_is_back(stack);
 }
 
+/* A thread that the root has called calls others, and goes on. */
+static void calls_still(bool goes)
+{
+    calls(goes);
+    if (goes) {
+        calls(true);
+        calls(false);
+    }
+}
+
 static void yields(bool goes) { root_yields(vp_run(ps_vp())->own_uth, goes ? vp_run(ps_vp())->current : NULL); }
 
 static void waits(bool goes) { vp_run(ps_vp())->own_uth->wait.thread = goes ? vp_run(ps_vp())->current : NULL; }
@@ -75,6 +94,12 @@ static void a_root_that_calls_others_is_waited_for(void **state)
 {
     (void)state;
     sender_goes_on_after(calls);
+}
+
+static void calls_nest(void **state)
+{
+    (void)state;
+    sender_goes_on_after(calls_still);
 }
 
 static void a_root_that_yields_is_waited_for(void **state)
@@ -109,13 +134,28 @@ static void a_root_that_sleeps_on_its_stack_is_not(void **state)
     CHECK(psthread_finalize() == 0);
 }
 
+static void a_root_does_not_wait_for_itself(void **state)
+{
+    (void)state;
+    if (!begin())
+        skip();
+    calls(true); /* in a handler, say */
+    uint32_t before = ps_load_seq(&interrupts);
+    ps_ready_root_for_signals(NULL, (int)getpid());
+    assert_int_equal(ps_load_seq(&interrupts), before);
+    calls(false);
+    CHECK(psthread_finalize() == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_root_that_calls_others_is_waited_for),
+        cmocka_unit_test(calls_nest),
         cmocka_unit_test(a_root_that_yields_is_waited_for),
         cmocka_unit_test(a_root_that_is_about_to_wait_is_waited_for),
         cmocka_unit_test(a_root_that_sleeps_on_its_stack_is_not),
+        cmocka_unit_test(a_root_does_not_wait_for_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

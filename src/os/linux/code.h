@@ -8,7 +8,7 @@
 /* LIBRARY: what the runtime itself calls. LOADER: the dynamic linker, where it is an object of its own. */
 enum code { CODE_NONE, CODE_PROGRAM, CODE_LIBRARY, CODE_LOADER, CODE_RUNTIME };
 
-/* Looks what is loaded. One caller at a time; not in a handler. */
+/* Looks what is loaded. One caller at a time, and not in a handler; with glibc any. */
 void code_look(void);
 /* As far as the last look knew. Takes no lock. */
 enum code code_at(uintptr_t address);
