@@ -68,8 +68,10 @@ struct uth *ps_current_uth(void)
 static struct psthread *in_loop(struct vp *vp) { return &vp->run.root; }
 
 /* The same's `local`. The root may be on its way, or wait, in a region; its context is saved, and stays so. */
-static void *local_in_loop(struct vp *vp)
+static PS_NOINLINE void *local_in_loop(struct vp *vp)
 {
+    if (vp == NULL)
+        return NULL;
     const struct uth *own = vp->run.own_uth;
     bool by_root = !vp->run.alone_for && own && own->vp == vp && own->tls == vp->run.own_tls; /* not by its callee */
     const struct psthread *root = by_root ? vp_left_by(own) : NULL;
@@ -86,10 +88,10 @@ struct psthread *ps_self(void)
 PS_NOINLINE void *ps_local(void)
 {
     struct vp *vp = ps_vp_now();
-    if (PS_UNLIKELY(vp == NULL))
-        return NULL;
-    struct psthread *t = vp->run.current;
-    return PS_LIKELY(t != NULL) ? t->local : local_in_loop(vp);
+    struct psthread *t;
+    if (PS_LIKELY(vp != NULL && (t = vp->run.current) != NULL))
+        return t->local;
+    return local_in_loop(vp);
 }
 
 void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }
