@@ -10,6 +10,9 @@
 #define CLANG 0
 #endif
 
+/* Loops without a barrier behind them run beside the next ones. */
+#define ADD_ONE(to) __atomic_fetch_add(&(to), 1, __ATOMIC_RELAXED)
+
 enum { N = 4, ITERATIONS = 100 };
 enum { SECTIONS = 2, EXECUTOR = 3, OTHER = 4, TASKLOOP = 7, STATIC = 10, DYNAMIC = 11, GUIDED = 12 };
 
@@ -29,24 +32,24 @@ int main(void)
             hits[i]++;
 #pragma omp for schedule(dynamic, 5) nowait
         for (int i = 0; i < ITERATIONS; i++)
-            hits[i]++;
+            ADD_ONE(hits[i]);
 #pragma omp for schedule(guided)
         for (int i = 0; i < ITERATIONS; i++)
-            __atomic_fetch_add(&hits[i], 1, __ATOMIC_RELAXED);
+            ADD_ONE(hits[i]);
 #pragma omp sections
         {
 #pragma omp section
-            sum++;
+            ADD_ONE(sum);
 #pragma omp section
-            __atomic_fetch_add(&sum, 1, __ATOMIC_RELAXED);
+            ADD_ONE(sum);
         }
 #pragma omp single
         sum = 0;
 #pragma omp master
-        omp_set_lock(&lock), sum++, omp_unset_lock(&lock);
+        omp_set_lock(&lock), ADD_ONE(sum), omp_unset_lock(&lock);
         omp_set_nest_lock(&nest);
         omp_set_nest_lock(&nest);
-        sum++;
+        ADD_ONE(sum); /* the other lock is another's */
         omp_unset_nest_lock(&nest);
         omp_unset_nest_lock(&nest);
         if (omp_test_lock(&lock))
