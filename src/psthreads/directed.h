@@ -126,14 +126,15 @@
  * parks (idle.h); one that is parked is woken. Where that takes too long the handler runs as the root, on the loop's
  * stack.
  *
- * A root may be about to leave when its first signal is sent. Root and sender agree on that:
- *   root    1. counts uth.calls up (it calls others), sets uth.left_by (it yields), or uth.wait.thread (it waits)
- *           2. reads run.lone; if it is set, stays, and takes that back   3. leaves   4. is back, and takes it back
- *   sender  1. sets run.lone   2. fences for all kernel threads   3. reads these; sends only where all are 0, or
+ * A root may be about to leave when its first signal is sent. Root and sender agree on that. The root's mark is
+ * uth.calls (it calls others; calls nest, so they are counted), uth.left_by (it yields) or uth.wait.thread (it waits):
+ *   root    1. sets its mark   2. reads run.lone; if that is set, clears the mark and stays   3. leaves
+ *           4. is back: its stack and its storage are its kernel thread's again   5. clears the mark
+ *   sender  1. sets run.lone   2. fences for all kernel threads   3. reads the marks; sends only where none is set, or
  *           where the root sleeps on its stack
- * If the root reads run.lone before the fence, its store in 1 is seen by the sender in 3. Else the root finds run.lone
- * set in 2. So the fence lets the root do with a compiler barrier. The root takes it back when its stack and its
- * storage are its kernel thread's again. Calls nest: so they are counted. tests/models/root_leaves.pml.
+ * If the root reads run.lone before the fence, the sender sees the mark in 3. Else the root finds run.lone set in 2. So
+ * the fence lets the root do with a compiler barrier. Without such a fence the sender interrupts the root once before
+ * it looks; that has to do. tests/models/root_leaves.pml.
  *
  * A root's kernel thread carries the root alone as well while its mask keeps the interrupt out
  * (os_interrupt_is_blocked). A thread there could not be made to give way to the root (preempt.c). The root itself sets

@@ -40,9 +40,10 @@ struct uth {
     int error;             /* errno of the thread whose context is saved here; likewise */
     void *vp;              /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
     struct uth_wait wait;
-    struct psthread *left_by; /* the thread whose context is saved here, where that does not wait; the upper room's */
-    uint32_t calls;           /* of a root's: of others that run on it, or are about to; the upper room's to keep */
-    char name[32];            /* of the thread that runs here, for debuggers and reports; "": none */
+    /* Both the upper room's. Written by what runs here; read by senders of signals (psthreads/directed.h). */
+    struct psthread *left_by; /* the thread whose context is saved here, where that does not wait */
+    uint32_t calls; /* how many calls of other threads run here, or are about to; looked at on a root's stack */
+    char name[32];  /* of the thread that runs here, for debuggers and reports; "": none */
     _Alignas(16) unsigned char room[96]; /* the upper room's, for what runs on this stack; all zero at first */
     uint32_t registered;                 /* its place in the registry, from 1; 0: none */
     void *fiber;                         /* thread sanitizer's, current when the context was left; else NULL */
