@@ -6,17 +6,15 @@
 
 #include "answer.h"
 #include "current.h"
-#include "idle.h"
 #include "os.h"
 #include "promote.h"
 #include "run.h"
 #include "runtime.h"
-#include "sources.h"
+#include "stand_below.h"
 #include "stray.h"
 #include "switch.h"
 #include "team.h"
 #include "vp_tls.h"
-#include "watchdog.h"
 
 #define SENDERS 0xffffu
 #define ONE_MORE 0x10000u
@@ -27,19 +25,13 @@
 #define REFUSED (2u << 30)
 #define RUNS (3u << 30)
 
-#define TRIES_NS UINT64_C(2000000000)
-#define TRIES_LEAST 1000u            /* on a busy machine each takes long, and few meet the program's own code */
-#define STAND_NS UINT64_C(200000000) /* until a root's kernel thread stands on the root's stack */
 #define ABSENCES 100
 #define ABSENT_NS UINT64_C(200000000) /* a kernel thread that is switching may lose its processor for that long */
-#define PAUSE_NS INT64_C(100000)
 #define ANSWER_NS INT64_C(500000)
 #define ROUSED_LEAST 100u /* looks */
 #define ROUSED_LOOKS 1000u
 #define ROUSED_LOOK_NS INT64_C(1000000)
 #define ROUSED_LATE_NS INT64_C(50000000)
-#define SPARE_BYTES 256                   /* between what is saved and what is called below it */
-#define UNKNOWN_BYTES ((size_t)64 * 1024) /* of a stack that is not ours, what is surely there below */
 
 static uint32_t state_of(uint32_t word) { return word & STATE; }
 static uint32_t read_directed_word(struct vp *vp) { return ps_load_seq(&vp_directed(vp)->senders); }
@@ -87,57 +79,6 @@ void directed_runs(struct vp *vp)
 }
 void directed_ran(struct vp *vp) { stay(vp); }
 
-#if defined(CPU_SAVED_SP)
-struct below {
-    struct uth uth;
-    struct uth *from;
-    void (*meanwhile)(struct vp *vp);
-};
-
-static void stay_below(void *transfer, void *arg)
-{
-    struct vp *vp = transfer;
-    struct below *below = arg;
-    uth_switched(below->from, &below->uth);
-    below->meanwhile(vp);
-    uth_switch(&below->uth, below->from, vp, true);
-    __builtin_unreachable();
-}
-
-/* From the stack `from`, on which vp is. False: there is no room. */
-static bool visit_at(struct vp *vp, struct uth *from, uintptr_t start, uintptr_t end, void (*meanwhile)(struct vp *vp))
-{
-    struct below below = {.uth = {.flags = UTH_ADOPTED}, .from = from, .meanwhile = meanwhile};
-    if (end < start + CPU_STACK_MIN ||
-        cpu_context_init(&below.uth.ctx, (void *)start, end - start, stay_below, &below) != 0)
-        return false;
-    vp_run(vp)->uth = &below.uth;
-    uth_switch(from, &below.uth, vp, false);
-    uth_switched(&below.uth, from);
-    vp_run(vp)->uth = from;
-    return true;
-}
-
-/* Below u's saved context. */
-static bool visit(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
-{
-    uintptr_t end = (CPU_SAVED_SP(&u->ctx) - SPARE_BYTES) & -(uintptr_t)PS_CACHE_LINE;
-    return visit_at(vp, from, u->stack ? (uintptr_t)u->stack : end - UNKNOWN_BYTES, end, meanwhile);
-}
-#else
-static bool visit_at(struct vp *vp, struct uth *from, uintptr_t start, uintptr_t end, void (*meanwhile)(struct vp *vp))
-{
-    (void)vp, (void)from, (void)start, (void)end, (void)meanwhile;
-    return false;
-}
-
-static bool visit(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
-{
-    (void)vp, (void)from, (void)u, (void)meanwhile;
-    return false;
-}
-#endif
-
 static void be_there(struct vp *vp)
 {
     vp_hear(vp);
@@ -162,17 +103,6 @@ static struct psthread *take_from_caller(struct uth_tls *block)
         return NULL;
     uth_tls_take_away(block);
     return os_fence_all() && ps_load_seq(&block->below) == t ? t : NULL;
-}
-
-/* In an area of u's stack, above which something goes on. */
-static bool visit_area(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
-{
-    struct uth_area area;
-    if (!uth_area_take(u, &area))
-        return false;
-    bool visited = visit_at(vp, from, area.start, area.start + area.bytes, meanwhile);
-    uth_area_put(&area);
-    return visited;
 }
 
 /* In the thread's block. What waits for P is handled where P hears, not here. */
@@ -210,8 +140,8 @@ static bool come_in(struct vp *vp, bool asked)
         vp_take_mask(vp); /* what the thread has left before it was saved */
         enter_unheard(vp);
     }
-    bool visited = u ? visit(vp, &vp_run(vp)->native, u, be_there)
-                     : caller && visit_area(vp, &vp_run(vp)->native, caller->uth, be_there);
+    bool visited = u ? stand_below(vp, &vp_run(vp)->native, u, be_there)
+                     : caller && stand_in_area(vp, &vp_run(vp)->native, caller->uth, be_there);
     if (!visited && (is_in || asked)) {
         vp_hear(vp);
         answer_signal_request(vp, is_in ? THERE : REFUSED);
@@ -261,8 +191,7 @@ static struct {
     _Atomic(struct vp *) carrier; /* a free one, for a thread that has none */
 } wish;
 
-/* A thread that vp's root has called, on the root's kernel thread. */
-static bool root_has_called(struct vp *vp)
+bool directed_root_has_called(struct vp *vp)
 {
     struct uth_tls *volatile *in = &vp_run(vp)->tls;
     struct uth *volatile *on = &vp_run(vp)->uth;
@@ -274,7 +203,7 @@ static bool root_has_called(struct vp *vp)
 static bool is_wished(struct vp *vp)
 {
     if (wish.root)
-        return vp == wish.root && root_has_called(vp);
+        return vp == wish.root && directed_root_has_called(vp);
     return vp_run(vp)->tls && (vp_run(vp)->tls == wish.block || vp_run(vp)->alone_for == wish.block);
 }
 
@@ -300,8 +229,7 @@ static bool move_over(void *frame)
     return moves;
 }
 
-/* Asks the thread on vp to move. False: another sender asks a thread. */
-static bool ask_to_move(struct uth_tls *block, const struct vp *root, struct vp *vp, bool needs_carrier)
+bool directed_ask_to_move(struct uth_tls *block, const struct vp *root, struct vp *vp, bool needs_carrier)
 {
     uint64_t mask = os_signal_mask();
     os_set_signal_mask(OS_ALL_SIGNALS); /* a handler might wait, and have the wish meanwhile */
@@ -337,7 +265,7 @@ static bool runs_elsewhere(struct uth_tls *block, struct vp *to)
             vp = ps_vp_at(id);
     }
     if (vp)
-        ask_to_move(block, NULL, vp, false);
+        directed_ask_to_move(block, NULL, vp, false);
     return vp != NULL;
 }
 
@@ -395,7 +323,7 @@ static uint32_t while_state(struct vp *vp, uint32_t state, uint64_t deadline_ns)
 {
     uint32_t word = read_directed_word(vp);
     while (state_of(word) == state && os_now_ns() < deadline_ns) {
-        os_park(&vp_directed(vp)->senders, word, PAUSE_NS);
+        os_park(&vp_directed(vp)->senders, word, DIRECTED_PAUSE_NS);
         word = read_directed_word(vp);
     }
     return state_of(word);
@@ -421,8 +349,7 @@ static void leave(struct vp *vp)
         os_wake(&vp_directed(vp)->senders, INT_MAX);
 }
 
-/* Before a sender's first pause. Other senders may wait for this one; so it waits on its own kernel thread. */
-static void wait_as_oneself(unsigned tries)
+void directed_wait_as_oneself(unsigned tries)
 {
     if (tries == 0 && uth_tls_current())
         ps_promote();
@@ -442,14 +369,14 @@ int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, c
     uint64_t present_ns = os_now_ns();
     if (!(ps_load_relaxed(&vp_run(to)->lone) & PS_LONE_SIGNALS))
         ps_or_seq(&vp_run(to)->lone, PS_LONE_SIGNALS);
-    uint64_t deadline_ns = present_ns + TRIES_NS;
+    uint64_t deadline_ns = present_ns + DIRECTED_TRIES_NS;
     for (unsigned tries = 0;; tries++) {
         uint32_t state = come(to, deadline_ns);
         bool called = state == RUNS && carries_called_one(to, block);
         uint64_t now_ns = os_now_ns();
         bool gone = absent >= ABSENCES && now_ns - present_ns >= ABSENT_NS;
-        bool here =
-            state == THERE || (state == RUNS && !called) || gone || (tries >= TRIES_LEAST && now_ns >= deadline_ns);
+        bool here = state == THERE || (state == RUNS && !called) || gone ||
+                    (tries >= DIRECTED_TRIES_LEAST && now_ns >= deadline_ns);
         if (here) {
             ps_or_seq(&vp_directed(to)->signals_sent, bit);
             error = send(tid, arg);
@@ -457,166 +384,13 @@ int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, c
         leave(to);
         if (here)
             return error;
-        wait_as_oneself(tries);
+        directed_wait_as_oneself(tries);
         if (called)
-            ask_to_move(block, NULL, to, true);
+            directed_ask_to_move(block, NULL, to, true);
         bool present = called || runs_elsewhere(block, to);
         absent = present ? 0 : absent + 1;
         if (present)
             present_ns = os_now_ns();
-        os_park(&nobody_wakes, 0, PAUSE_NS);
+        os_park(&nobody_wakes, 0, DIRECTED_PAUSE_NS);
     }
-}
-
-/* --- a root --- */
-
-static bool leave_root(void *frame)
-{
-    struct vp *vp = vp_in_own_block() ? ps_vp() : NULL;
-    struct psthread *self = vp ? vp_run(vp)->current : NULL;
-    struct uth *stack = vp ? vp_run(vp)->uth : NULL;
-    if (!self || !ps_load_relaxed(&vp_run(vp)->lone) || vp_run(vp)->held || self->uth != stack || stack->vp ||
-        !stack->stack || self->flags & PS_T_NOSTACK || !os_interrupted_program(frame, stack->stack, stack->stack_bytes))
-        return false;
-    directed_leaves(frame);
-    vp_enqueue(vp, &self->item, PS_BACK);
-    vp_leave_bound(vp, self);
-    directed_is_back(frame);
-    return true;
-}
-
-static void wait_there(struct vp *vp)
-{
-    vp_run(vp)->uth = vp_run(vp)->own_uth;
-    ps_await_pinned(vp);
-}
-
-/* Where root's context is bound to another vp, a thread that the root has called has moved there. The root's context
- * comes back by being pinned to this vp. */
-void directed_await_root(struct vp *vp)
-{
-    struct uth *root = vp_run(vp)->own_uth;
-    if (vp_run(vp)->uth == root)
-        return;
-    if (root->vp != vp) {
-        visit_area(vp, vp_run(vp)->uth, root, wait_there);
-    } else if (uth_visit(root, root->tls)) {
-        visit(vp, vp_run(vp)->uth, root, wait_there);
-        uth_visited(root);
-    }
-}
-
-/* The root has not seen yet that it is to stay, or leaves its stack or its storage, or comes back. */
-static bool root_is_away(const struct vp *vp)
-{
-    const struct uth *root = vp_run(vp)->own_uth;
-    struct psthread *const volatile *waits = &root->wait.thread, *const volatile *yields = &root->left_by;
-    const volatile uint32_t *calls = &root->calls;
-    return !ps_load_seq(&vp_alone(vp)->sleeps) && (*calls || *waits || *yields);
-}
-
-/* Another thread; or none, and the root's own stack is not where its kernel thread is. */
-static bool carries_somebody_else(const struct vp *vp, uint64_t since_ns, unsigned tries)
-{
-    struct uth_tls *const volatile *in = &vp_run(vp)->tls;
-    struct uth *const volatile *on = &vp_run(vp)->uth;
-    uint64_t waited_ns = os_now_ns() - since_ns;
-    struct uth_tls *block = *in;
-    bool stands = *on == vp_run(vp)->own_uth;
-    return (block && block != vp_run(vp)->own_tls) || (stands && root_is_away(vp))
-               ? waited_ns < TRIES_NS || tries < TRIES_LEAST
-               : !stands && (waited_ns < STAND_NS || tries < TRIES_LEAST);
-}
-
-static void leave_to_root(struct vp *vp)
-{
-    _Atomic uint32_t nobody_wakes = 0;
-    if (!(ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_SIGNALS))
-        ps_or_seq(&vp_run(vp)->lone, PS_LONE_SIGNALS);
-    if (ps_vp() == vp && !uth_tls_current()) /* the root itself, perhaps in a handler */
-        return;
-    idle_wake_this(vp);
-    uint64_t since_ns = os_now_ns();
-    bool fenced = os_fence_all(); /* else the first interrupt has to do */
-    for (unsigned tries = 0; (!fenced && tries == 0) || carries_somebody_else(vp, since_ns, tries); tries++) {
-        wait_as_oneself(tries); /* it may stand there itself */
-        if (root_has_called(vp))
-            ask_to_move(NULL, vp, vp, true);
-        else
-            os_interrupt(ps_load_relaxed(&vp_run(vp)->tid), leave_root);
-        os_park(&nobody_wakes, 0, PAUSE_NS);
-    }
-}
-
-/* Another vp can run what is in a lone root's queue. */
-static bool others_can(void) { return ps_rt.num_vps > 1 || ps_rt.max_spares > 0; }
-
-unsigned directed_lone_roots(void)
-{
-    unsigned n = 0, slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id++) {
-        struct vp *vp = ps_vp_at(id);
-        n += ps_load_relaxed(&vp_run(vp)->lone) && ps_load_acquire(vp_attached(vp)) == PS_ATTACHED && vp_is_roots(vp);
-    }
-    return n;
-}
-
-void directed_call_stand_in(void)
-{
-    uint32_t spares = ps_load_relaxed(&ps_watchdog.spares);
-    if (!idle_any() && spares < ps_rt.max_spares && spares < directed_lone_roots() &&
-        vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL))
-        vp_start_stand_in();
-}
-
-static bool is_root_of_now(const struct vp *vp)
-{
-    return ps_load_acquire(vp_attached(vp)) && vp_is_roots(vp) && ps_tls_on() && others_can();
-}
-
-void directed_mask_of_root(struct vp *vp, uint64_t mask)
-{
-    bool keeps_out = os_interrupt_is_blocked(mask) && ps_tls_on() && others_can();
-    bool is_lone = ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_MASK;
-    if (keeps_out && !is_lone)
-        ps_or_seq(&vp_run(vp)->lone, PS_LONE_MASK);
-    else if (!keeps_out && is_lone)
-        ps_and_seq(&vp_run(vp)->lone, (uint8_t)~PS_LONE_MASK);
-}
-
-static _Atomic int expected;  /* the number of a kernel thread that may become a root */
-static __thread bool counted; /* this kernel thread has asked what is counted for it */
-
-bool directed_to_root(int tid) { return (counted || ps_load_relaxed(&expected) == tid) && others_can(); }
-
-void ps_root_counted(const void *tp)
-{
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    if (!tp || tp == cpu_get_tp())
-        counted = true;
-    for (unsigned id = 0; id < slots; id++) {
-        struct vp *vp = ps_vp_at(id);
-        if (is_root_of_now(vp) && (tp ? vp_run(vp)->own_tp == tp : ps_vp() == vp))
-            ps_or_seq(&vp_run(vp)->lone, PS_LONE_SIGNALS);
-    }
-}
-
-void ps_ready_root_for_signals(const void *tp, int tid)
-{
-    if (tid != 0)
-        ps_store_relaxed(&expected, tid);
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id++) {
-        struct vp *vp = ps_vp_at(id);
-        if (is_root_of_now(vp) && (tp ? vp_run(vp)->own_tp == tp : ps_load_relaxed(&vp_run(vp)->tid) == tid))
-            leave_to_root(vp);
-    }
-}
-
-void ps_all_roots_alone(void)
-{
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id++)
-        if (is_root_of_now(ps_vp_at(id)))
-            ps_or_seq(&vp_run(ps_vp_at(id))->lone, PS_LONE_SIGNALS);
 }

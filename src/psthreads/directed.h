@@ -49,10 +49,9 @@
  *
  * No signal is lost:
  *   - A sender that finds EMPTY is answered. The sender changes the word first and then wakes P (ps_wake_alone). P
- *   stores
- *     alone_sleeps, then reads the word (directed_waits), and only then parks. P parks where wake_alone is 0, and
- *     clears wake_alone before it looks again. All of these are sequentially consistent, as for vp.pinned (promote.h).
- *     So P either sees the sender or finds wake_alone set.
+ *     stores alone.sleeps, then reads the word (directed_waits), and only then parks. P parks where alone.wake is 0,
+ *     and clears alone.wake before it looks again. All of these are sequentially consistent, as for vp.pinned
+ *     (promote.h). So P either sees the sender or finds alone.wake set.
  *   - A sender that finds THERE or RUNS holds P where it is: P cannot go to EMPTY while a sender is counted in. If the
  *     sender comes and goes between P's look at the word and P's compare-and-swap, COME differs and the swap fails.
  *   - A sender waits with a limit (PAUSE_NS at a time, until its deadline), so P may also be in a handler.
@@ -116,29 +115,7 @@
  * is handled meanwhile is set behind the clearing, and no older bit stays. tests/models/signals_sent.pml checks this,
  * with all signals blocked in the last step.
  *
- * A root has no P: its own kernel thread carries others while it waits. This changes with the first signal that is sent
- * to the root (by handle, number, timer or a file's owner), or that a member's mask may leave to the root. So does the
- * root's first question for what the kernel counts for it (ps_root_counted). From then on the kernel thread carries the
- * root alone (run.lone): the root waits in a futex on its own stack, and calls no members there. If another thread is
- * on that kernel thread when the first signal is sent, this thread is interrupted and goes back to a queue. A thread
- * that the root has called on its stack moves to a kernel thread of its own, with that stack. The loop then stands
- * below the root's saved context, or in an area of its stack, as P does. A loop that searches sees run.lone before it
- * parks (idle.h); one that is parked is woken. Where that takes too long the handler runs as the root, on the loop's
- * stack.
- *
- * A root may be about to leave when its first signal is sent. Root and sender agree on that. The root's mark is
- * uth.calls (it calls others; calls nest, so they are counted), uth.left_by (it yields) or uth.wait.thread (it waits):
- *   root    1. sets its mark   2. reads run.lone; if that is set, clears the mark and stays   3. leaves
- *           4. is back: its stack and its storage are its kernel thread's again   5. clears the mark
- *   sender  1. sets run.lone   2. fences for all kernel threads   3. reads the marks; sends only where none is set, or
- *           where the root sleeps on its stack
- * If the root reads run.lone before the fence, the sender sees the mark in 3. Else the root finds run.lone set in 2. So
- * the fence lets the root do with a compiler barrier. Without such a fence the sender interrupts the root once before
- * it looks; that has to do. tests/models/root_leaves.pml.
- *
- * A root's kernel thread carries the root alone as well while its mask keeps the interrupt out
- * (os_interrupt_is_blocked). A thread there could not be made to give way to the root (preempt.c). The root itself sets
- * and clears this state, when it changes its mask or opens a region.
+ * A root has no P: lone_root.h.
  *
  * Rejected: to send first and let the handler find the thread (the handler is the program's). To stop the thread's
  * kernel thread while its handler runs on P (that is another stack: a collector looks for the stack pointer in the
@@ -150,6 +127,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct psthread;
+struct uth_tls;
 struct vp;
 
 /* A vp's that carries a thread alone, P. */
@@ -175,22 +154,26 @@ int64_t directed_want_thread(struct vp *vp, unsigned looks);
 void directed_runs(struct vp *vp);
 void directed_ran(struct vp *vp);
 
+/* Lets send(its kernel thread's number, arg) be called so that a signal `number` that it sends there finds the thread,
+ * whose block this is (directed.h). What send returned, or EAGAIN: no kernel thread is to be had. Any kernel thread;
+ * blocks until the thread is where its handler may run, some ms at most. */
+int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, const void *arg), const void *arg);
+
 /* The thread that runs leaves its kernel thread in the handler of an interrupt, and has come back. What it has handled
  * meanwhile ends the system call in which it was interrupted. (A sender sets the bit, then sends.) */
 void directed_leaves(void *frame);
 void directed_is_back(void *frame);
 
-/* Whether signals were sent to kernel thread tid by its number, before it was a root's. */
-bool directed_to_root(int tid);
-/* A root's vp, on the stack of its loop, that carries the root alone: waits on the root's own stack, where that can be,
- * until something is pinned to it. */
-void directed_await_root(struct vp *vp);
-/* The caller is vp's root, outside of regions or as a region's first member, and has this mask. */
-void directed_mask_of_root(struct vp *vp, uint64_t mask);
-/* Roots with kernel threads that carry no other thread. */
-unsigned directed_lone_roots(void);
-/* Such a root is about to wait: a spare is started where something is ready and no vp would come for it before the
- * watchdog. */
-void directed_call_stand_in(void);
+/* For lone_root.c, with the limits of a sender: tries for so long, and at least so often. */
+#define DIRECTED_TRIES_NS UINT64_C(2000000000)
+#define DIRECTED_TRIES_LEAST 1000u /* on a busy machine each takes long, and few meet the program's own code */
+#define DIRECTED_PAUSE_NS INT64_C(100000)
+/* Asks the thread on vp to move to a kernel thread of its own: block's thread, or (NULL) one on the stack of `root`'s
+ * root. False: another sender asks a thread. */
+bool directed_ask_to_move(struct uth_tls *block, const struct vp *root, struct vp *vp, bool needs_carrier);
+/* A thread that vp's root has called runs on the root's kernel thread. */
+bool directed_root_has_called(struct vp *vp);
+/* Before a sender's pause. Other senders may wait for this one; so it waits on its own kernel thread. [switches] */
+void directed_wait_as_oneself(unsigned tries);
 
 #endif

@@ -11,13 +11,13 @@
 #include "bind.h"
 #include "check.h"
 #include "current.h"
-#include "directed.h"
 #include "dump_request.h"
 #include "exit.h"
 #include "ghosts.h"
 #include "handoff.h"
 #include "idle.h"
 #include "key.h"
+#include "lone_root.h"
 #include "os.h"
 #include "promote.h"
 #include "quota_park.h"
@@ -91,7 +91,7 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     apart_reset();
     self->outer.mask = os_signal_mask();
     ps_store_seq(&self->outer.inner_mask, self->outer.mask);
-    directed_mask_of_root(self, self->outer.mask);
+    lone_root_has_mask(self, self->outer.mask);
     os_affinity_get(&self->outer.cpus);
     os_thread_own_name(self->outer.name);
     ps_store_relaxed(&block->alone, self);

@@ -2,6 +2,8 @@
 #include "handler_mask.h"
 
 #include "current.h"
+#include "inherited.h"
+#include "promote.h"
 #include "race.h"
 #include "run.h"
 #include "stray.h"

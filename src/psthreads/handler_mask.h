@@ -42,6 +42,14 @@
 #ifndef PS_HANDLER_MASK_H
 #define PS_HANDLER_MASK_H
 
-#include "promote.h" /* ps_handler_is_shown, ps_handler_left_mask */
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Whether a handler may change the mask of a thread of the library's. */
+bool ps_handler_may_leave_mask(void);
+/* A handler begins: what is shown to it, in its frame, as the mask of what it has interrupted. */
+uint64_t ps_handler_is_shown(void *frame);
+/* The handler ends. It was shown `shown`, perhaps has changed the mask in the frame, which was `before`. [switches] */
+void ps_handler_left_mask(void *frame, uint64_t before, uint64_t shown);
 
 #endif

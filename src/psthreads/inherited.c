@@ -1,10 +1,11 @@
-/* What kernel threads begin with that are started for threads of regions: see promote.h. */
-#include "promote.h"
+/* What kernel threads begin with that are started for threads of regions: see inherited.h. */
+#include "inherited.h"
 
 #include <string.h>
 
 #include "current.h"
 #include "os.h"
+#include "promote.h"
 #include "run.h"
 #include "runtime.h"
 #include "team.h"

@@ -11,6 +11,7 @@
 #include "current.h"
 #include "directed.h"
 #include "idle.h"
+#include "inherited.h"
 #include "os.h"
 #include "own_stack.h"
 #include "quota_park.h"
@@ -21,7 +22,6 @@
 #include "starter.h"
 #include "stray.h"
 #include "switch.h"
-#include "taken.h"
 #include "team.h"
 #include "vp_tls.h"
 
@@ -102,13 +102,6 @@ static struct psthread *await_carrier(struct vp *vp)
     return ps_xchg_seq(vp_pinned(vp), NULL);
 }
 
-struct ps_work ps_await_root(struct vp *vp)
-{
-    directed_await_root(vp);
-    struct psthread *t = await_carrier(vp);
-    return t == PS_PINNED_REST ? (struct ps_work){.what = t, .id = PS_WORK_REST} : ps_work_of(t);
-}
-
 void ps_wait_alone(struct vp *vp, struct psthread *self)
 {
     struct psthread *t;
@@ -183,70 +176,6 @@ static void wait_while(struct vp *vp, uint32_t state)
         os_park(&vp_alone(vp)->state, state, OS_FOREVER);
 }
 
-/* A root has this mask, outside of regions. */
-static void pass_on_outside(struct vp *vp, uint64_t mask)
-{
-    uint64_t before = vp_outer(vp)->mask;
-    vp_outer(vp)->mask = mask;
-    ps_store_seq(&vp_outer(vp)->inner_mask, mask);
-    if (mask & ~before)
-        stray_expect();
-    vp_outer(vp)->own_changed = true;
-    vp_run(vp)->rechecked_at = 0;
-}
-
-void ps_root_changed(void)
-{
-    struct vp *vp = ps_vp();
-    if (!vp || ps_in_vfork_child())
-        return;
-    if (uth_tls_current()) { /* not promoted: refused, or in a signal handler */
-        if (vp_run(vp)->alone_for && vp_run(vp)->alone_for == vp_run(vp)->tls && os_called_by_program())
-            ps_store_seq(&vp_outer(vp)->inner_mask, os_signal_mask()); /* in a handler it is that one's */
-        return;
-    }
-    if (!vp_is_roots(vp))
-        return;
-    if (vp_run(vp)->current != &vp_run(vp)->root && !vp_run(vp)->tls) { /* in a block: it is own_tls */
-        if (os_called_by_program()) {
-            uint64_t mask = os_signal_mask();
-            ps_store_seq(&vp_outer(vp)->inner_mask, mask);
-            directed_mask_of_root(vp, mask);
-        }
-        return;
-    }
-    os_affinity_get(&vp_outer(vp)->cpus);
-    os_thread_own_name(vp_outer(vp)->name);
-    pass_on_outside(vp, os_signal_mask());
-}
-
-void ps_own_mask_becomes(struct vp *vp, uint64_t mask)
-{
-    bool is_root = vp_is_roots(vp) && !uth_tls_current();
-    if (is_root && (vp_run(vp)->current == &vp_run(vp)->root || vp_run(vp)->tls)) { /* as ps_root_changed */
-        pass_on_outside(vp, mask);
-        return;
-    }
-    ps_store_seq(&vp_outer(vp)->inner_mask, mask);
-    if (is_root)
-        directed_mask_of_root(vp, mask);
-}
-
-void ps_root_look(struct vp *vp)
-{
-    bool lone = PS_UNLIKELY(ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_MASK);
-    if ((!vp_outer(vp)->own_changed && !lone) || vp_run(vp)->current != &vp_run(vp)->root)
-        return;
-    uint64_t mask = os_signal_mask();
-    directed_mask_of_root(vp, mask);
-    if (!vp_outer(vp)->own_changed)
-        return;
-    vp_outer(vp)->own_changed = false;
-    vp_outer(vp)->mask = mask;
-    ps_store_seq(&vp_outer(vp)->inner_mask, mask);
-    os_affinity_get(&vp_outer(vp)->cpus);
-}
-
 static void unblock_faults(const struct vp *vp)
 {
     uint64_t mask = os_signal_mask(), left = ps_mask_to_leave(vp, mask);
@@ -284,47 +213,6 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
     if (!err)
         os_thread_detach(thread);
     return err;
-}
-
-static bool is_kernel_thread(const struct vp *vp, const void *tp, int tid)
-{
-    return tp ? vp_run(vp)->own_tp == tp : ps_load_relaxed(&vp_run(vp)->tid) == tid;
-}
-
-static void root_changes(struct vp *root, const struct vp *here)
-{
-    if (ps_load_relaxed(&vp_outer(root)->changed) || ps_in_vfork_child())
-        return;
-    if (here && !starter_is_changed(here) && os_called_by_program())
-        starter_prepare();
-    ps_store_relaxed(&vp_outer(root)->changed, true);
-}
-
-/* The root outside of regions; in a forked child also as the member that it was at the fork: whose region is not
- * there. */
-static bool is_outside(const struct vp *vp)
-{
-    const struct psthread *t = vp_run(vp)->current;
-    if (t == &vp_run(vp)->root || t != vp_forked(vp)->as)
-        return t == &vp_run(vp)->root;
-    return !(t->flags & PS_T_MEMBER) ||
-           PS_CONTAINER_OF(t, struct ps_member, thread)->team->region == vp_forked(vp)->region;
-}
-
-void ps_root_changes(const void *tp, int tid)
-{
-    struct vp *here = ps_vp();
-    if ((!tp && !tid) || (here && is_kernel_thread(here, tp, tid))) {
-        if (here && vp_is_roots(here) && !is_outside(here))
-            root_changes(here, here);
-        return;
-    }
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id++) {
-        struct vp *vp = ps_vp_at(id);
-        if (ps_load_acquire(vp_attached(vp)) && vp_is_roots(vp) && is_kernel_thread(vp, tp, tid))
-            root_changes(vp, here);
-    }
 }
 
 /* The vp of block's own kernel thread, which is started where there is none; NULL: refused. Several may ask for it

@@ -22,9 +22,9 @@
  * tells where c comes back to. If the stack is a root's own, it moves as well: what stands on it below the member
  * cannot go on before the member ends.
  *
- * No wake-up is lost: a thread that readies another one on P stores pinned, then exchanges wake_alone 0 -> 1 and wakes
- * (ps_wake_alone). P takes pinned, else parks where wake_alone is 0, and takes wake_alone back before it looks at
- * pinned again. All seq_cst: a store of pinned that P's look misses comes before a wake_alone that P has not taken back
+ * No wake-up is lost: a thread that readies another one on P stores pinned, then exchanges alone.wake 0 -> 1 and wakes
+ * (ps_wake_alone). P takes pinned, else parks where alone.wake is 0, and takes alone.wake back before it looks at
+ * pinned again. All seq_cst: a store of pinned that P's look misses comes before a alone.wake that P has not taken back
  * yet. A lone root (directed.h) waits in the same way. The word is not wake_word: that one is counted (idle.h), and a
  * wake that is left there would be taken for one of those.
  *
@@ -43,8 +43,6 @@
 
 #include "atomic.h"
 #include "compiler.h"
-#include "os.h"
-#include "work.h"
 
 struct psthread;
 struct uth_tls;
@@ -63,18 +61,6 @@ struct vp_alone {
     _Atomic uint32_t masks_posted, masks_taken; /* different: its mask is to become new_mask; handler_mask.h */
     _Atomic uint64_t new_mask;
 };
-/* A vp's: what its kernel thread is like to the program. */
-struct vp_outer {
-    /* A root's: signal mask, processors and name of its kernel thread outside of regions, which threads begin with that
-     * are promoted in its regions. One that carries a thread alone: what it begins with. */
-    uint64_t mask;
-    struct os_cpuset cpus;
-    char name[OS_THREAD_NAME_BYTES];
-    _Atomic uint64_t inner_mask; /* what a root, or the thread alone, has set last, inside of regions too */
-    bool own_changed;            /* it has set its own since its last region; owner only */
-    bool starts_like_opener;     /* it starts kernel threads for members of a region that it opens; owner only */
-    _Atomic bool changed; /* a root's: what kernel threads begin with was set here, inside of a region (starter.h) */
-};
 /* A vp's in a forked child; owner only. */
 struct vp_forked {
     const struct psthread *as; /* what ran here at the fork */
@@ -82,7 +68,6 @@ struct vp_forked {
 };
 /* The wholes are in vp.h. */
 struct vp_alone *vp_alone(const struct vp *vp);
-struct vp_outer *vp_outer(const struct vp *vp);
 struct vp_forked *vp_forked(const struct vp *vp);
 
 /* The running thread has a kernel thread of its own when this returns true. False: see above. Called by the program,
@@ -123,49 +108,6 @@ void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to);
 /* Block's thread gets a kernel thread, which comes to be where a handler may run and hears there (PS_LONE_ROUSED).
  * False: refused. Does not wait for that. Caller: the watchdog, which keeps the block from going away. */
 bool ps_rouse(struct uth_tls *block);
-/* Lets send(its kernel thread's number, arg) be called so that a signal `number` that it sends there finds the thread,
- * whose block this is (directed.h). What send returned, or EAGAIN: no kernel thread is to be had. Any kernel thread;
- * blocks until the thread is where its handler may run, some ms at most. */
-int ps_promoted_signal(struct uth_tls *block, int number, int (*send)(int tid, const void *arg), const void *arg);
-/* The same for the root whose kernel thread has this thread pointer, or (NULL) the number tid: its kernel thread
- * carries nothing else from now on, and the handler finds it there. Not for other threads. Blocks some ms, 2 s at
- * most. */
-void ps_ready_root_for_signals(const void *tp, int tid);
-/* The same for all roots, from their next wait on. */
-void ps_all_roots_alone(void);
-/* The same for the root whose kernel thread has this thread pointer, or (NULL) for the calling kernel thread, also if
- * it becomes a root later. The program asks for what the kernel counts for it (processor time, events). The caller is
- * not in a block. */
-void ps_root_counted(const void *tp);
-/* The running thread has changed its signal mask, processors or name. A root passes that on, outside of regions; its
- * next region looks again what there is, since this may be called in a signal handler, which has another mask. A
- * promoted thread, or a root in a region, passes its mask on to members of inner regions. */
-void ps_root_changed(void);
-/* A handler that now ends leaves this mask to the thread that it has interrupted: vp's root, or the one that vp carries
- * alone. Passed on as above. */
-void ps_own_mask_becomes(struct vp *vp, uint64_t mask);
-/* Around a handler, by its frame: handler_mask.h. Whether it may change the mask of a thread of the library's. What is
- * shown to it as the mask of what it has interrupted. It ends, and that or it has changed the mask in the frame, which
- * was `before`. [switches] */
-bool ps_handler_may_leave_mask(void);
-uint64_t ps_handler_is_shown(void *frame);
-void ps_handler_left_mask(void *frame, uint64_t before, uint64_t shown);
-/* The mask of the running thread, whose block this is, as long as it has no kernel thread of its own. */
-uint64_t ps_mask_to_begin_with(const struct uth_tls *block);
-/* `to`, the vp of block's kernel thread that is about to be started, gets what this one begins with. */
-void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block);
-/* vp's kernel thread has this mask. What it is to have when the running thread has gone: without what a handler of a
- * fault has left blocked that was left by longjmp. */
-uint64_t ps_mask_to_leave(const struct vp *vp, uint64_t mask);
-/* What kernel threads begin with (but for mask and processors) is about to be set on one of them: the one with this
- * thread pointer, or (NULL) with the number tid; 0: the calling one. A root's kernel thread starts no others from then
- * on (starter.h), unless the root itself sets it outside of regions, or it is the only one of a forked child. May start
- * a kernel thread. */
-void ps_root_changes(const void *tp, int tid);
-/* Whether a member that blocks these signals has a mask of its own: not what threads begin with. */
-bool ps_mask_is_own(uint64_t mask);
-/* A root opens an outermost region. */
-void ps_root_look(struct vp *vp);
 /* The library starts, or is started in a forked child. */
 void ps_promote_in_this_process(void);
 /* The caller is a process of its own in this memory, a child between vfork and exec, and none of the runtime's
@@ -192,7 +134,5 @@ void ps_wait_alone(struct vp *vp, struct psthread *self);
 void ps_wake_alone(struct vp *vp);
 /* vp waits until something is pinned to it. */
 void ps_await_pinned(struct vp *vp);
-/* For search.c: what a root's vp runs next that carries that root alone. */
-struct ps_work ps_await_root(struct vp *vp);
 
 #endif

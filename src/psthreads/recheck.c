@@ -2,7 +2,7 @@
 #include "apart.h"
 #include "cpu.h"
 #include "dump_request.h"
-#include "promote.h"
+#include "inherited.h"
 #include "quota_park.h"
 #include "root_spread.h"
 #include "run.h"

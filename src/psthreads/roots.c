@@ -7,10 +7,11 @@
 #include "check.h"
 #include "cpu.h"
 #include "current.h"
-#include "directed.h"
 #include "divided.h"
 #include "handoff.h"
 #include "idle.h"
+#include "inherited.h"
+#include "lone_root.h"
 #include "os.h"
 #include "promote.h"
 #include "psthread.h"
@@ -81,7 +82,7 @@ static void note_own_state(struct vp *vp)
 {
     vp_outer(vp)->mask = os_signal_mask();
     ps_store_seq(&vp_outer(vp)->inner_mask, vp_outer(vp)->mask);
-    directed_mask_of_root(vp, vp_outer(vp)->mask);
+    lone_root_has_mask(vp, vp_outer(vp)->mask);
     os_affinity_get(&vp_outer(vp)->cpus);
     os_thread_own_name(vp_outer(vp)->name);
     vp_outer(vp)->own_changed = false;
@@ -104,7 +105,7 @@ struct vp *life_attach_root(void)
     vp_run(vp)->own_uth = &vp_run(vp)->native;
     vp_run(vp)->own_tls = NULL;
     set_root_room(&vp_run(vp)->native);
-    ps_store_relaxed(&vp_run(vp)->lone, directed_to_root(ps_load_relaxed(&vp_run(vp)->tid)) ? PS_LONE_SIGNALS : 0);
+    ps_store_relaxed(&vp_run(vp)->lone, lone_root_expected(ps_load_relaxed(&vp_run(vp)->tid)) ? PS_LONE_SIGNALS : 0);
     ps_store_relaxed(&vp_alone(vp)->ends, 0);
     apart_attach(vp);
     note_own_state(vp);

@@ -4,8 +4,8 @@
 #include "check.h"
 #include "cpu.h"
 #include "current.h"
-#include "directed.h"
 #include "idle.h"
+#include "lone_root.h"
 #include "os.h"
 #include "promote.h"
 #include "psthread.h"
@@ -25,7 +25,7 @@ static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
     }
     vp_leave_waiters(vp);
     if (vp_stays_with_root(vp)) {
-        directed_call_stand_in();
+        lone_root_call_stand_in();
         ps_wait_alone(vp, self);
         wait->thread = NULL;
         return;

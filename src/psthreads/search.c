@@ -5,13 +5,12 @@
 
 #include "adaptive_spin.h"
 #include "cpu.h"
-#include "directed.h"
 #include "handoff.h"
 #include "idle.h"
 #include "layer.h"
+#include "lone_root.h"
 #include "lone_thread.h"
 #include "os.h"
-#include "promote.h"
 #include "quota_park.h"
 #include "runtime.h"
 #include "stray.h"
@@ -115,7 +114,7 @@ static struct ps_work stand_in(struct vp *vp)
     struct ps_work w = PS_NO_WORK;
     uint32_t standing = ps_load_relaxed(&ps_watchdog.standing);
     do
-        if (standing >= directed_lone_roots())
+        if (standing >= lone_root_count())
             return w;
     while (!ps_cas_relaxed(&ps_watchdog.standing, &standing, standing + 1));
     bool stays = true;
@@ -207,7 +206,7 @@ struct ps_work vp_find_work(struct vp *vp)
     for (;;) {
         if (PS_UNLIKELY(ps_load_relaxed(&vp->run.lone))) {
             vp_stand_aside(vp);
-            return ps_await_root(vp);
+            return lone_root_await(vp);
         }
         vp_deafen(vp);
         w = search(vp);

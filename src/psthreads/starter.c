@@ -7,7 +7,7 @@
 #include "apart.h"
 #include "atomic.h"
 #include "current.h"
-#include "promote.h"
+#include "inherited.h"
 #include "run.h"
 #include "standby.h"
 #include "watchdog.h"

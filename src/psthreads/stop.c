@@ -9,6 +9,7 @@
 #include "dump_request.h"
 #include "family.h"
 #include "idle.h"
+#include "inherited.h"
 #include "os.h"
 #include "promote.h"
 #include "psthread.h"

@@ -3,6 +3,7 @@
 
 #include "current.h"
 #include "idle.h"
+#include "inherited.h"
 #include "standby.h"
 #include "tls.h"
 #include "vp_tls.h"

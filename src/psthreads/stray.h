@@ -54,7 +54,7 @@
  *   vp_deafen  blocks first, then looks whether the handler has come in between, and has kept the mask already
  *   vp_hear    says that it hears, then unblocks; in a block, where the handler does not pass signals on
  *   parking    the handler wakes the vp, as any waker would, or [L] (idle.h) sees `strays`; a member's own kernel
- *              thread finds wake_alone set
+ *              thread finds alone.wake set
  *
  * A member's own kernel thread P begins deaf, and hears while it waits for the member (hear_alone in promote.c). The
  * ear does not hear for a member that has P. And a sender that P has not answered in time sends all the same.

@@ -8,6 +8,7 @@
 #include "exit.h"
 #include "handoff.h"
 #include "idle.h"
+#include "inherited.h"
 #include "os.h"
 #include "promote.h"
 #include "quota_park.h"

@@ -20,6 +20,7 @@
 
 #include "apart.h"
 #include "directed.h"
+#include "inherited.h"
 #include "lone_thread.h"
 #include "promote.h"
 #include "queue.h"

@@ -10,8 +10,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "handler_mask.h"
 #include "os.h"
-#include "promote.h"
 #include "psthread.h"
 #include "sync_support.h"
 #include "tls.h"

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "directed.h"
 #include "os.h"
-#include "promote.h"
 #include "psthread.h"
 #include "sync_support.h"
 #include "tls.h"

@@ -1,7 +1,7 @@
 /* The first signal to a root is sent when the root is on its own stack, in its own storage, and cannot leave any more
  * (directed.h, "A root may be about to leave"). The root stands still here between two steps of its own. */
 #include "current.h"
-#include "directed.h"
+#include "lone_root.h"
 #include "promote.h"
 #include "run.h"
 #include "sync_support.h"

@@ -1,8 +1,7 @@
 /* A root whose kernel thread carries it alone has a spare that stands in for it: it is there for what the root waits
  * for next, is not started anew each time, and ends with the library. */
 #include "current.h"
-#include "directed.h"
-#include "promote.h"
+#include "lone_root.h"
 #include "runtime.h"
 #include "sync_support.h"
 #include "vp.h"
@@ -31,7 +30,7 @@ static bool begin(void)
     pthread_t sender;
     CHECK(psthread_init(&config) == 0);
     CHECK(pthread_create(&sender, NULL, asks_for_the_root, NULL) == 0 && pthread_join(sender, NULL) == 0);
-    if (directed_lone_roots() == 1)
+    if (lone_root_count() == 1)
         return true;
     CHECK(psthread_finalize() == 0);
     return false;

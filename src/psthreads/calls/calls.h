@@ -30,6 +30,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "../inherited.h"
 #include "../promote.h"
 #include "compiler.h"
 #include "tls.h"

@@ -20,6 +20,7 @@
 #define _GNU_SOURCE
 #include "calls.h"
 
+#include "../handler_mask.h"
 #include "../stray.h"
 #include <pthread.h>
 #include <sys/syscall.h>

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "../divided.h"
+#include "../lone_root.h"
 #include "os.h"
 #include "uth.h"
 

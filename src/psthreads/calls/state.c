@@ -4,6 +4,8 @@
 #include "calls.h"
 
 #include "../apart.h"
+#include "../directed.h"
+#include "../lone_root.h"
 #include "os.h"
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,0 +1,56 @@
+/* What kernel threads begin with that are started for threads of regions: signal mask, processors and name.
+ *
+ * That is what the opener of the region has (inherited.c). So a root, and a thread on a kernel thread of its own
+ * (promote.h), write down what they have whenever it changes (root_state.c). */
+#ifndef PS_INHERITED_H
+#define PS_INHERITED_H
+
+#include "atomic.h"
+#include "os.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct uth_tls;
+struct vp;
+
+/* A vp's: what its kernel thread is like to the program. */
+struct vp_outer {
+    /* A root's: signal mask, processors and name of its kernel thread outside of regions, which threads begin with that
+     * are promoted in its regions. One that carries a thread alone: what it begins with. */
+    uint64_t mask;
+    struct os_cpuset cpus;
+    char name[OS_THREAD_NAME_BYTES];
+    _Atomic uint64_t inner_mask; /* what a root, or the thread alone, has set last, inside of regions too */
+    bool own_changed;            /* it has set its own since its last region; owner only */
+    bool starts_like_opener;     /* it starts kernel threads for members of a region that it opens; owner only */
+    _Atomic bool changed; /* a root's: what kernel threads begin with was set here, inside of a region (starter.h) */
+};
+/* The whole is in vp.h. */
+struct vp_outer *vp_outer(const struct vp *vp);
+
+/* The mask of the running thread, whose block this is, as long as it has no kernel thread of its own. */
+uint64_t ps_mask_to_begin_with(const struct uth_tls *block);
+/* `to`, the vp of block's kernel thread that is about to be started, gets what this one begins with. */
+void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block);
+/* vp's kernel thread has this mask. What it is to have when the running thread has gone: without what a handler of a
+ * fault has left blocked that was left by longjmp. */
+uint64_t ps_mask_to_leave(const struct vp *vp, uint64_t mask);
+/* Whether a member that blocks these signals has a mask of its own: not what threads begin with. */
+bool ps_mask_is_own(uint64_t mask);
+
+/* The running thread has changed its signal mask, processors or name. A root passes that on, outside of regions; its
+ * next region looks again what there is, since this may be called in a signal handler, which has another mask. A
+ * promoted thread, or a root in a region, passes its mask on to members of inner regions. */
+void ps_root_changed(void);
+/* A handler that now ends leaves this mask to the thread that it has interrupted: vp's root, or the one that vp carries
+ * alone. Passed on as above. */
+void ps_own_mask_becomes(struct vp *vp, uint64_t mask);
+/* What kernel threads begin with (but for mask and processors) is about to be set on one of them: the one with this
+ * thread pointer, or (NULL) with the number tid; 0: the calling one. A root's kernel thread starts no others from then
+ * on (starter.h), unless the root itself sets it outside of regions, or it is the only one of a forked child. May start
+ * a kernel thread. */
+void ps_root_changes(const void *tp, int tid);
+/* A root opens an outermost region. */
+void ps_root_look(struct vp *vp);
+
+#endif

@@ -1,0 +1,61 @@
+/* A root whose kernel thread carries nothing else, so that signals that are sent to it find it.
+ *
+ * A root has no kernel thread beside its own. That one carries other threads while the root waits, until one of these
+ * happens:
+ *   - a signal is sent to the root, by handle, number, timer or a file's owner;
+ *   - a member's mask may leave a signal of the process to the root;
+ *   - the root asks for what the kernel counts for it (ps_root_counted).
+ * From then on the kernel thread carries the root alone (run.lone): the root waits in a futex on its own stack, and
+ * calls no members there. If another thread is on that kernel thread when the first signal is sent, this thread is
+ * interrupted and goes back to a queue. A thread that the root has called on its stack moves to a kernel thread of its
+ * own, with that stack. The loop then stands below the root's saved context, or in an area of its stack
+ * (stand_below.h). A loop that searches sees run.lone before it parks (idle.h); one that is parked is woken. Where that
+ * takes too long the handler runs as the root, on the loop's stack.
+ *
+ * A root may be about to leave when its first signal is sent. Root and sender agree on that. The root's mark is
+ * uth.calls (it calls others; calls nest, so they are counted), uth.left_by (it yields) or uth.wait.thread (it waits):
+ *   root    1. sets its mark   2. reads run.lone; if that is set, clears the mark and stays   3. leaves
+ *           4. is back: its stack and its storage are its kernel thread's again   5. clears the mark
+ *   sender  1. sets run.lone   2. fences for all kernel threads   3. reads the marks; sends only where none is set, or
+ *           where the root sleeps on its stack
+ * If the root reads run.lone before the fence, the sender sees the mark in 3. Else the root finds run.lone set in 2. So
+ * the fence lets the root do with a compiler barrier. Without such a fence the sender interrupts the root once before
+ * it looks; that has to do. tests/models/root_leaves.pml.
+ *
+ * A root's kernel thread carries the root alone as well while its mask keeps the interrupt out
+ * (os_interrupt_is_blocked). A thread there could not be made to give way to the root (preempt.c). The root itself sets
+ * and clears this state, when it changes its mask or opens a region. */
+#ifndef PS_LONE_ROOT_H
+#define PS_LONE_ROOT_H
+
+#include "work.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vp;
+
+/* A signal is about to be sent to the root whose kernel thread has this thread pointer, or (NULL) the number tid. Its
+ * kernel thread carries nothing else from now on, and the handler finds it there. Not for other threads. Blocks some
+ * ms, 2 s at most. */
+void ps_ready_root_for_signals(const void *tp, int tid);
+/* The same for all roots, from their next wait on. */
+void ps_all_roots_alone(void);
+/* The same for the root whose kernel thread has this thread pointer, or (NULL) for the calling kernel thread, also if
+ * it becomes a root later. The program asks for what the kernel counts for it (processor time, events). The caller is
+ * not in a block. */
+void ps_root_counted(const void *tp);
+
+/* Whether signals were sent to kernel thread tid by its number, before it was a root's. */
+bool lone_root_expected(int tid);
+/* What a root's vp runs next that carries the root alone. The vp is on the stack of its loop, and waits on the root's
+ * own stack, where that can be, until something is pinned to it. */
+struct ps_work lone_root_await(struct vp *vp);
+/* The caller is vp's root, outside of regions or as a region's first member, and has this mask. */
+void lone_root_has_mask(struct vp *vp, uint64_t mask);
+/* Roots with kernel threads that carry no other thread. */
+unsigned lone_root_count(void);
+/* Such a root is about to wait: a spare is started where something is ready and no vp would come for it before the
+ * watchdog. */
+void lone_root_call_stand_in(void);
+
+#endif
