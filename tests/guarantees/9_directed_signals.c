@@ -2,11 +2,11 @@
  * section, a lock, a turn or tasks, blocks in the kernel or on a semaphore. By pthread_kill, pthread_sigqueue, and
  * tgkill with the number that gettid gave. [KIND] */
 #define _GNU_SOURCE
+#include "held_waits.h"
 #include "kinds.h"
 #include "waits.h"
 #include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -65,32 +65,11 @@ static void computing(void)
         waits_compute_us(100);
 }
 static void in_a_barrier(void) {}
-static omp_lock_t lock;
-static void for_a_lock(void)
-{
-    omp_set_lock(&lock); /* the sender has it */
-    omp_unset_lock(&lock);
-}
 static void for_a_critical(void)
 {
 #pragma omp critical
     while (!__atomic_load_n(&sent, __ATOMIC_SEQ_CST)) /* one inside, the others wait */
         usleep(50);
-}
-static int channel[2];
-static void in_read(void)
-{
-    char c;
-    ssize_t n;
-    while ((n = read(channel[0], &c, 1)) == -1 && errno == EINTR)
-        continue;
-    CHECK(n == 1);
-}
-static sem_t semaphore;
-static void on_a_semaphore(void)
-{
-    while (sem_wait(&semaphore))
-        CHECK(errno == EINTR);
 }
 static void for_tasks(void)
 {
@@ -106,36 +85,28 @@ static void rounds(void (*wait)(void))
     memset(&action, 0, sizeof action);
     action.sa_sigaction = on_signal;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
-    CHECK(sigaction(SIGUSR1, &action, NULL) == 0 && pipe(channel) == 0 && sem_init(&semaphore, 0, 0) == 0);
-    omp_init_lock(&lock);
+    CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
     for (int round = 0; round < 3; round++) {
         sent = 0;
+        held_begin();
 #pragma omp parallel num_threads(N)
         {
             int id = omp_get_thread_num();
             self[id] = pthread_self();
             number_of[id] = (pid_t)syscall(SYS_gettid);
             if (id == SENDER)
-                omp_set_lock(&lock);
+                omp_set_lock(&held_lock);
             wait_in_a_barrier();
             if (id == SENDER) {
                 usleep(1000 * round); /* the others come to where they wait */
                 send_to_all();
-                CHECK(write(channel[1], "12345", N - 1) == N - 1);
-                for (int i = 0; i < N - 1; i++)
-                    sem_post(&semaphore);
-                omp_unset_lock(&lock);
+                held_let_go(N - 1);
             } else
                 wait();
 #pragma omp barrier
             CHECK(pthread_equal(self[id], pthread_self()));
         }
-        if (wait != in_read) {
-            char c[N];
-            CHECK(read(channel[0], c, N - 1) == N - 1);
-        }
-        while (wait != on_a_semaphore && sem_trywait(&semaphore) == 0)
-            continue;
+        held_end();
     }
     for (int id = 0; id < N; id++)
         CHECK(got[id] == 9);

@@ -2,12 +2,12 @@
  * the member does: it computes, yields, sleeps, or waits in the runtime or in the kernel. So it is between regions, by
  * the numbers of the last one. The signals are sent by pthread_kill, and by kill. [KIND] */
 #define _GNU_SOURCE
+#include "held_waits.h"
 #include "kinds.h"
 #include "waits.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 
@@ -123,12 +123,6 @@ static void yielding(void)
         sched_yield();
 }
 static void in_a_barrier(void) {}
-static omp_lock_t lock;
-static void for_a_lock(void)
-{
-    omp_set_lock(&lock); /* the sender has it */
-    omp_unset_lock(&lock);
-}
 static void sleeping(void)
 {
     while (!is_sent())
@@ -139,26 +133,11 @@ static void for_a_critical(void)
 #pragma omp critical
     sleeping();
 }
-static int channel[2];
-static void in_read(void)
-{
-    char c;
-    ssize_t n;
-    while ((n = read(channel[0], &c, 1)) == -1 && errno == EINTR)
-        continue;
-    CHECK(n == 1);
-}
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static void for_a_mutex(void)
 {
     CHECK(pthread_mutex_lock(&mutex) == 0);
     CHECK(pthread_mutex_unlock(&mutex) == 0);
-}
-static sem_t semaphore;
-static void on_a_semaphore(void)
-{
-    while (sem_wait(&semaphore))
-        CHECK(errno == EINTR);
 }
 static void for_tasks(void)
 {
@@ -202,10 +181,7 @@ static void send(void (*wait)(void), int round)
         usleep(50);
     usleep(1000 * round); /* the others come to where they wait */
     send_to_all(with_inner);
-    CHECK(write(channel[1], "12345", N - 1) == N - 1);
-    for (int i = 0; i < N - 1; i++)
-        sem_post(&semaphore);
-    omp_unset_lock(&lock);
+    held_let_go(N - 1);
     CHECK(pthread_mutex_unlock(&mutex) == 0);
 }
 
@@ -215,8 +191,7 @@ static void begin(void)
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;
-    CHECK(sigaction(SIGUSR1, &action, NULL) == 0 && sem_init(&semaphore, 0, 0) == 0);
-    omp_init_lock(&lock);
+    CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
     omp_set_max_active_levels(2);
     outer = 0; /* the first thread */
 }
@@ -227,13 +202,13 @@ static void rounds(void (*wait)(void))
     for (int round = 0; round < ROUNDS; round++) {
         sent = false;
         waiting_inner = 0;
-        CHECK(pipe(channel) == 0 && sem_init(&semaphore, 0, 0) == 0);
+        held_begin();
 #pragma omp parallel num_threads(N)
         {
             is_member();
             if (outer == SENDER) {
                 block_it(SIG_BLOCK);
-                omp_set_lock(&lock);
+                omp_set_lock(&held_lock);
                 CHECK(pthread_mutex_lock(&mutex) == 0);
             }
             wait_in_a_barrier();
@@ -245,8 +220,7 @@ static void rounds(void (*wait)(void))
             if (outer == SENDER)
                 block_it(SIG_UNBLOCK);
         }
-        close(channel[0]);
-        close(channel[1]);
+        held_end();
     }
 }
 
