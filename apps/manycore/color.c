@@ -314,31 +314,17 @@ static void plain(void)
 
 static unsigned count(void) { return (unsigned)moments[(size_t)(frames - 1) * 3]; }
 
-int main(int argc, char **argv)
-{
-    static const struct mc_option options[] = {
-        {"image", NULL, 0, 0, &file, "a PNG file, one frame, in place of the moving ball; host only"},
-        {"width", &width, 16, IMAGE_MOST, NULL, "pixels of a row, a multiple of 4 (320)"},
-        {"height", &height, 16, 1280, NULL, "rows (240)"},
-        {"frames", &frames, 1, MOST_FRAMES, NULL, "frames of the moving ball (2)"},
-        {"hue-least", &hue_least, 0, 179, NULL, "the object's hue, in steps of two degrees (0)"},
-        {"hue-most", &hue_most, 0, 179, NULL, "up to this (15)"},
-        {"saturation", &saturation_least, 0, 255, NULL, "its least saturation (120)"},
-        {"value", &value_least, 0, 255, NULL, "its least value (80)"},
-        {"stripe", &stripe, 1, 1280, NULL, "rows of a stripe (by the form)"},
-        {NULL, NULL, 0, 0, NULL, NULL},
-    };
-    static const struct mc_program program = {.name = "mc-color",
-                                              .what = "Tracks an object by its colour.",
-                                              .options = options,
-                                              .inputs = inputs,
-                                              .phases = phases,
-                                              .reset = reset,
-                                              .plain = plain,
-                                              .results = results,
-                                              .sources = sources,
-                                              .answer = "pixels",
-                                              .count = count};
+static const struct mc_option options[] = {
+    {"image", NULL, 0, 0, &file, "a PNG file, one frame, in place of the moving ball; host only"},
+    {"width", &width, 16, IMAGE_MOST, NULL, "pixels of a row, a multiple of 4 (320)"},
+    {"height", &height, 16, 1280, NULL, "rows (240)"},
+    {"frames", &frames, 1, MOST_FRAMES, NULL, "frames of the moving ball (2)"},
+    {"hue-least", &hue_least, 0, 179, NULL, "the object's hue, in steps of two degrees (0)"},
+    {"hue-most", &hue_most, 0, 179, NULL, "up to this (15)"},
+    {"saturation", &saturation_least, 0, 255, NULL, "its least saturation (120)"},
+    {"value", &value_least, 0, 255, NULL, "its least value (80)"},
+    {"stripe", &stripe, 1, 1280, NULL, "rows of a stripe (by the form)"},
+    {NULL, NULL, 0, 0, NULL, NULL},
+};
 
-    return mc_main(&program, argc, argv);
-}
+MC_MAIN("mc-color", "Tracks an object by its colour.", "pixels")

@@ -260,30 +260,16 @@ static unsigned count(void)
     return corners;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct mc_option options[] = {
-        {"image", NULL, 0, 0, &image.file, "a PNG file in place of a scene; host only"},
-        {"scene", NULL, 0, 0, &image.scene, "street or chess (street)"},
-        {"width", &image.width, 16, 4096, NULL, "pixels of a row, a multiple of 4 (320)"},
-        {"height", &image.height, 16, 4096, NULL, "rows of a street; a chess pattern is square (240)"},
-        {"density", &image.density, 0, 150, NULL, "corners of a street, about, in thousandths of its pixels (60)"},
-        {"threshold", &threshold, 1, 254, NULL, "grey levels (20)"},
-        {"suppress", &suppress, 0, 1, NULL, "1: only corners whose eight neighbours score less (0)"},
-        {"stripe", &stripe, 1, 4096, NULL, "rows of a stripe (by the form)"},
-        {NULL, NULL, 0, 0, NULL, NULL},
-    };
-    static const struct mc_program program = {.name = "mc-fast",
-                                              .what = "The FAST corner detector.",
-                                              .options = options,
-                                              .inputs = inputs,
-                                              .phases = phases,
-                                              .reset = reset,
-                                              .plain = plain,
-                                              .results = results,
-                                              .sources = sources,
-                                              .answer = "corners",
-                                              .count = count};
+static const struct mc_option options[] = {
+    {"image", NULL, 0, 0, &image.file, "a PNG file in place of a scene; host only"},
+    {"scene", NULL, 0, 0, &image.scene, "street or chess (street)"},
+    {"width", &image.width, 16, 4096, NULL, "pixels of a row, a multiple of 4 (320)"},
+    {"height", &image.height, 16, 4096, NULL, "rows of a street; a chess pattern is square (240)"},
+    {"density", &image.density, 0, 150, NULL, "corners of a street, about, in thousandths of its pixels (60)"},
+    {"threshold", &threshold, 1, 254, NULL, "grey levels (20)"},
+    {"suppress", &suppress, 0, 1, NULL, "1: only corners whose eight neighbours score less (0)"},
+    {"stripe", &stripe, 1, 4096, NULL, "rows of a stripe (by the form)"},
+    {NULL, NULL, 0, 0, NULL, NULL},
+};
 
-    return mc_main(&program, argc, argv);
-}
+MC_MAIN("mc-fast", "The FAST corner detector.", "corners")

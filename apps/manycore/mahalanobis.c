@@ -258,25 +258,11 @@ static unsigned count(void)
     return near_pairs;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct mc_option options[] = {
-        {"first", &first_points, BLOCK, 8192, NULL, "points of the first cloud, a multiple of 16 (192)"},
-        {"second", &second_points, BLOCK, 8192, NULL, "points of the second cloud, a multiple of 16 (192)"},
-        {"stripe", &stripe, 1, 8192, NULL, "points of the first cloud in a stripe (by the form)"},
-        {NULL, NULL, 0, 0, NULL, NULL},
-    };
-    static const struct mc_program program = {.name = "mc-mahalanobis",
-                                              .what = "The Mahalanobis distances of two point clouds.",
-                                              .options = options,
-                                              .inputs = inputs,
-                                              .phases = phases,
-                                              .reset = reset,
-                                              .plain = plain,
-                                              .results = results,
-                                              .sources = sources,
-                                              .answer = "near_pairs",
-                                              .count = count};
+static const struct mc_option options[] = {
+    {"first", &first_points, BLOCK, 8192, NULL, "points of the first cloud, a multiple of 16 (192)"},
+    {"second", &second_points, BLOCK, 8192, NULL, "points of the second cloud, a multiple of 16 (192)"},
+    {"stripe", &stripe, 1, 8192, NULL, "points of the first cloud in a stripe (by the form)"},
+    {NULL, NULL, 0, 0, NULL, NULL},
+};
 
-    return mc_main(&program, argc, argv);
-}
+MC_MAIN("mc-mahalanobis", "The Mahalanobis distances of two point clouds.", "near_pairs")

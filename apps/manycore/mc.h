@@ -80,6 +80,15 @@ struct mc_program {
 
 int mc_main(const struct mc_program *program, int argc, char **argv);
 
+/* The main function of an application whose file has all of the above by these names. */
+#define MC_MAIN(NAME, WHAT, ANSWER)                                                               \
+    int main(int argc, char **argv)                                                               \
+    {                                                                                             \
+        static const struct mc_program program = {NAME,  WHAT,    options, inputs, phases, reset, \
+                                                  plain, results, sources, ANSWER, count};        \
+        return mc_main(&program, argc, argv);                                                     \
+    }
+
 /* A line on standard error behind the program's name; false. */
 __attribute__((format(printf, 1, 2))) bool mc_wrong(const char *format, ...);
 /* Zeros in main memory, or NULL after a line. */

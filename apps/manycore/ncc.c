@@ -176,30 +176,16 @@ static unsigned count(void)
     return best;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct mc_option options[] = {
-        {"image", NULL, 0, 0, &image.file, "a PNG file in place of a scene; host only"},
-        {"scene", NULL, 0, 0, &image.scene, "street or chess (street)"},
-        {"width", &image.width, 16, 1280, NULL, "pixels of a row, a multiple of 4 (96)"},
-        {"height", &image.height, 16, 1280, NULL, "rows of a street (96)"},
-        {"template", &side, 2, MOST_SIDE, NULL, "side of the square template (8)"},
-        {"x", &at_x, 0, 8191, NULL, "where in the image the template stands (20)"},
-        {"y", &at_y, 0, 8191, NULL, "(30)"},
-        {"stripe", &stripe, 1, 1280, NULL, "rows of a stripe (by the form)"},
-        {NULL, NULL, 0, 0, NULL, NULL},
-    };
-    static const struct mc_program program = {.name = "mc-ncc",
-                                              .what = "Normalised cross-correlation of a template with an image.",
-                                              .options = options,
-                                              .inputs = inputs,
-                                              .phases = phases,
-                                              .reset = reset,
-                                              .plain = plain,
-                                              .results = results,
-                                              .sources = sources,
-                                              .answer = "best_place",
-                                              .count = count};
+static const struct mc_option options[] = {
+    {"image", NULL, 0, 0, &image.file, "a PNG file in place of a scene; host only"},
+    {"scene", NULL, 0, 0, &image.scene, "street or chess (street)"},
+    {"width", &image.width, 16, 1280, NULL, "pixels of a row, a multiple of 4 (96)"},
+    {"height", &image.height, 16, 1280, NULL, "rows of a street (96)"},
+    {"template", &side, 2, MOST_SIDE, NULL, "side of the square template (8)"},
+    {"x", &at_x, 0, 8191, NULL, "where in the image the template stands (20)"},
+    {"y", &at_y, 0, 8191, NULL, "(30)"},
+    {"stripe", &stripe, 1, 1280, NULL, "rows of a stripe (by the form)"},
+    {NULL, NULL, 0, 0, NULL, NULL},
+};
 
-    return mc_main(&program, argc, argv);
-}
+MC_MAIN("mc-ncc", "Normalised cross-correlation of a template with an image.", "best_place")

@@ -220,27 +220,13 @@ static unsigned count(void)
     return number;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct mc_option options[] = {
-        {"kernel", NULL, 0, 0, &kernel, "frame, histogram or both (both)"},
-        {"points", &num_points, 16, 20000, NULL, "points of the surface (480)"},
-        {"keys", &num_keys, 1, 20000, NULL, "points that are described (128)"},
-        {"radius", &radius_thousandths, 1, 2000, NULL, "of the support, in thousandths of the surface's side (180)"},
-        {"stripe", &stripe, 1, 20000, NULL, "described points of a stripe (by the form)"},
-        {NULL, NULL, 0, 0, NULL, NULL},
-    };
-    static const struct mc_program program = {.name = "mc-shot",
-                                              .what = "The SHOT descriptor: local reference frames and histograms.",
-                                              .options = options,
-                                              .inputs = inputs,
-                                              .phases = phases,
-                                              .reset = reset,
-                                              .plain = plain,
-                                              .results = results,
-                                              .sources = sources,
-                                              .answer = "found",
-                                              .count = count};
+static const struct mc_option options[] = {
+    {"kernel", NULL, 0, 0, &kernel, "frame, histogram or both (both)"},
+    {"points", &num_points, 16, 20000, NULL, "points of the surface (480)"},
+    {"keys", &num_keys, 1, 20000, NULL, "points that are described (128)"},
+    {"radius", &radius_thousandths, 1, 2000, NULL, "of the support, in thousandths of the surface's side (180)"},
+    {"stripe", &stripe, 1, 20000, NULL, "described points of a stripe (by the form)"},
+    {NULL, NULL, 0, 0, NULL, NULL},
+};
 
-    return mc_main(&program, argc, argv);
-}
+MC_MAIN("mc-shot", "The SHOT descriptor: local reference frames and histograms.", "found")

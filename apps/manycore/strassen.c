@@ -330,24 +330,10 @@ static unsigned count(void)
     return positive;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct mc_option options[] = {
-        {"size", &size, 8, 1024, NULL, "rows of a matrix, a multiple of 8 or 16 by the depth (64)"},
-        {"depth", &depth, 1, MOST_DEPTH, NULL, "how often the matrices are halved (2)"},
-        {NULL, NULL, 0, 0, NULL, NULL},
-    };
-    static const struct mc_program program = {.name = "mc-strassen",
-                                              .what = "Matrix product by Strassen's decomposition.",
-                                              .options = options,
-                                              .inputs = inputs,
-                                              .phases = phases,
-                                              .reset = reset,
-                                              .plain = plain,
-                                              .results = results,
-                                              .sources = sources,
-                                              .answer = "positive",
-                                              .count = count};
+static const struct mc_option options[] = {
+    {"size", &size, 8, 1024, NULL, "rows of a matrix, a multiple of 8 or 16 by the depth (64)"},
+    {"depth", &depth, 1, MOST_DEPTH, NULL, "how often the matrices are halved (2)"},
+    {NULL, NULL, 0, 0, NULL, NULL},
+};
 
-    return mc_main(&program, argc, argv);
-}
+MC_MAIN("mc-strassen", "Matrix product by Strassen's decomposition.", "positive")
