@@ -6,7 +6,6 @@
  * (batch.h). guided: compare-and-swap, a chunk being what is left divided by the threads, at least the chunk size. auto
  * is static. Cost: static no shared line; dynamic one read-modify-write a chunk, in a batch on a line of the member's
  * own. OpenMP 5.2 section 11.5. */
-#include "check.h"
 #include "doacross.h"
 #include "loop_steps.h"
 

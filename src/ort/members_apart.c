@@ -16,7 +16,6 @@
 #include "check.h"
 #include "emergency_pool.h"
 #include "spin.h"
-#include "task_internal.h"
 #include "team.h"
 
 static struct ort_thread *free_ones;

@@ -6,7 +6,6 @@
  * Failures: no memory: aborts with one line. */
 #include <limits.h>
 
-#include "check.h"
 #include "emergency_pool.h"
 #include "team.h"
 

@@ -47,7 +47,6 @@
 #ifndef PS_ORT_TASK_H
 #define PS_ORT_TASK_H
 
-#include "atomic.h"
 #include "compiler.h"
 #include "deque.h"
 #include "list.h"

@@ -1,8 +1,6 @@
 /* Tools: what is known of the tool, inquiries, and the native threads. See tool.h. */
 #include "tool.h"
 
-#include "check.h"
-#include "emergency_pool.h"
 #include "lock.h"
 #include "ort.h"
 

@@ -4,7 +4,6 @@
  * since tasks that run meanwhile on the same thread leave theirs.
  * GCC does not tell where a single region ends; its end is raised at the thread's next work-sharing construct, barrier
  * or region end. */
-#include "check.h"
 #include "lock.h"
 #include "ort.h"
 #include "tool.h"

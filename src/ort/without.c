@@ -3,7 +3,6 @@
  * (debug_layout.c, layer.c). */
 #include "debug_layout.h"
 #include "display.h"
-#include "lock.h"
 #include "ort.h"
 
 bool ort_tool_wanted;

@@ -10,7 +10,6 @@
 #include "doacross.h"
 #include "emergency_pool.h"
 #include "ort.h"
-#include "race.h"
 
 enum { FREE, SETUP, READY };
 

@@ -2,7 +2,6 @@
 #ifndef PS_ADDRESS_WAIT_H
 #define PS_ADDRESS_WAIT_H
 
-#include "atomic.h"
 #include "compiler.h"
 #include "timer.h"
 #include "waitq.h"

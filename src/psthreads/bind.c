@@ -1,8 +1,6 @@
 /* Places' queues, and kernel threads that follow what they run. See bind.h. */
 #include "bind.h"
 
-#include "check.h"
-#include "current.h"
 #include "handoff.h"
 #include "idle.h"
 #include "runtime.h"

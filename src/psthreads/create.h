@@ -2,8 +2,6 @@
 #ifndef PS_CREATE_H
 #define PS_CREATE_H
 
-#include "bind.h"
-#include "current.h"
 #include "family.h"
 #include "idle.h"
 #include "psthread.h"

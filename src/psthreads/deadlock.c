@@ -37,14 +37,12 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "debug_layout.h"
 #include "dump.h"
 #include "dump_request.h"
 #include "idle.h"
 #include "life.h"
 #include "os.h"
 #include "quota_park.h"
-#include "runtime.h"
 #include "sources.h"
 #include "standby.h"
 #include "timer.h"

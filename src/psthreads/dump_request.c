@@ -22,7 +22,6 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "bind.h"
 #include "check.h"
 #include "debug_layout.h"
 #include "life.h"

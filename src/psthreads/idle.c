@@ -3,7 +3,6 @@
 
 #include "above.h"
 #include "bind.h"
-#include "check.h"
 #include "current.h"
 #include "handoff.h"
 #include "os.h"

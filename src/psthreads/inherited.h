@@ -5,7 +5,6 @@
 #ifndef PS_INHERITED_H
 #define PS_INHERITED_H
 
-#include "atomic.h"
 #include "os.h"
 #include <stdbool.h>
 #include <stdint.h>

@@ -19,7 +19,6 @@
  * the descriptor to be ready, and then call. */
 #define _GNU_SOURCE
 #include "address_wait.h"
-#include "check.h"
 #include "os.h"
 #include "psthread.h"
 #include "race.h"

@@ -10,7 +10,6 @@
  * Every step out of ENDED is a compare-and-swap. A joiner and the thread that frees the parent may both want it: one
  * comes first, and the other sees what is left for it to do. */
 #include "address_wait.h"
-#include "check.h"
 #include "create.h"
 #include "exit.h"
 #include "key.h"

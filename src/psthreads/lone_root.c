@@ -8,7 +8,6 @@
 #include "promote.h"
 #include "run.h"
 #include "runtime.h"
-#include "search.h"
 #include "sources.h"
 #include "stand_below.h"
 #include "switch.h"

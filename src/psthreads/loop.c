@@ -14,7 +14,6 @@
 #include "quota_park.h"
 #include "race.h"
 #include "search.h"
-#include "sources.h"
 #include "stray.h"
 #include "switch.h"
 #include "taken.h"

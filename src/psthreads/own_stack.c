@@ -4,7 +4,6 @@
 #include "check.h"
 #include "current.h"
 #include "directed.h"
-#include "os.h"
 #include "promote.h"
 #include "sources.h"
 #include "switch.h"

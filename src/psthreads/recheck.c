@@ -1,6 +1,5 @@
 /* What a root looks at now and then as it opens an outermost region. */
 #include "apart.h"
-#include "cpu.h"
 #include "dump_request.h"
 #include "inherited.h"
 #include "quota_park.h"

@@ -1,7 +1,6 @@
 /* Roots that share a processor are moved apart: see root_spread.h. */
 #include "root_spread.h"
 
-#include "bind.h"
 #include "run.h"
 #include "runtime.h"
 

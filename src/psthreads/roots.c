@@ -16,7 +16,6 @@
 #include "promote.h"
 #include "psthread.h"
 #include "runtime.h"
-#include "sched.h"
 #include "tls.h"
 #include "uth.h"
 

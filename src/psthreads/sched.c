@@ -2,7 +2,6 @@
 #include "sched.h"
 
 #include "check.h"
-#include "cpu.h"
 #include "current.h"
 #include "idle.h"
 #include "lone_root.h"

@@ -1,5 +1,4 @@
 /* The vps' slots: made at need, claimed by kernel threads, given up when the library stops. See vp.h. */
-#include "check.h"
 #include "handoff.h"
 #include "life.h"
 #include "os.h"

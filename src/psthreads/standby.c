@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "check.h"
 #include "current.h"
 #include "idle.h"
 #include "list.h"

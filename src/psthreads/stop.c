@@ -3,7 +3,6 @@
 #include "life.h"
 #include "run.h"
 
-#include "check.h"
 #include "current.h"
 #include "deadlock.h"
 #include "dump_request.h"

@@ -3,7 +3,6 @@
 
 #include "above.h"
 #include "check.h"
-#include "loop.h"
 #include "os.h"
 #include "stray.h"
 #include "taken.h"

@@ -1,11 +1,9 @@
 /* See taken.h. */
 #include "taken.h"
 
-#include "handoff.h"
 #include "quota_park.h"
 #include "sources.h"
 #include "team.h"
-#include "tls.h"
 
 void vp_hand_back(struct vp *vp, struct psthread *t, struct vp *to)
 {

@@ -88,7 +88,6 @@
  * Rejected: a word `blocked` in each member and a count of them (five atomic operations a member, and a look at each
  * member by the opener). Readied members at the front of the queue for as long as they come (a team that only goes
  * through barriers would keep its vp for ever). nthlib-2004 sections 2 and 3; manycore-nested-2016 section 3.1. */
-#include "bind.h"
 #include "check.h"
 #include "current.h"
 #include "idle.h"

@@ -57,7 +57,6 @@
 #include "search.h"
 #include "sources.h"
 #include "stray.h"
-#include "taken.h"
 #include "team_member.h"
 #include "uncover.h"
 #include "watchdog.h"

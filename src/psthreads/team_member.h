@@ -3,7 +3,6 @@
 #ifndef PS_TEAM_MEMBER_H
 #define PS_TEAM_MEMBER_H
 
-#include "bind.h"
 #include "current.h"
 #include "floats.h"
 #include "own_stack.h"
@@ -12,7 +11,6 @@
 #include "stray.h"
 #include "switch.h"
 #include "team.h"
-#include "uth.h"
 #include "vp_tls.h"
 
 static PS_ALWAYS_INLINE void ps_member_become(struct vp *vp, struct ps_member *m, const struct psthread *parent,

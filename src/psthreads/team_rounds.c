@@ -59,8 +59,6 @@
  * Rejected: a counter whose last step opens the barrier (two moves of the line instead of one); a line for each pair.
  * Source: D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, 1988 (dissemination, here with
  * four ways a round). */
-#include "check.h"
-#include "cpu.h"
 #include "os.h"
 #include "runtime.h"
 #include "sched.h"

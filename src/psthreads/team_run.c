@@ -5,7 +5,6 @@
  * read, and waits for the others. Orderings and cost: team.c. */
 #include "team.h"
 
-#include "bind.h"
 #include "check.h"
 #include "current.h"
 #include "floats.h"
@@ -18,7 +17,6 @@
 #include "search.h"
 #include "stray.h"
 #include "switch.h"
-#include "taken.h"
 #include "team_member.h"
 #include "uncover.h"
 #include "vp.h"

@@ -15,7 +15,6 @@
 #ifndef PS_WATCHDOG_SAMPLE_H
 #define PS_WATCHDOG_SAMPLE_H
 
-#include "compiler.h"
 #include "os.h"
 
 struct vp;

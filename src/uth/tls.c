@@ -47,7 +47,6 @@
 #define _GNU_SOURCE
 #include "tls_blocks.h"
 
-#include "check.h"
 #include "cpu.h"
 #include "os.h"
 #include "tls_images.h"

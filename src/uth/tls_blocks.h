@@ -3,7 +3,6 @@
 #ifndef PS_UTH_TLS_BLOCKS_H
 #define PS_UTH_TLS_BLOCKS_H
 
-#include "atomic.h"
 #include "os.h"
 #include "spin.h"
 #include "tls.h"

@@ -2,7 +2,6 @@
 #ifndef PS_UTH_TLS_OBJECTS_H
 #define PS_UTH_TLS_OBJECTS_H
 
-#include "compiler.h"
 #include "tls.h"
 
 /* What dlsym(RTLD_DEFAULT, name) gives, for the names that these files ask for (uth/tls_objects.c), looked up when the

@@ -3,7 +3,6 @@
 #ifndef PS_UTH_STRUCT_H
 #define PS_UTH_STRUCT_H
 
-#include "atomic.h"
 #include "cpu.h"
 #include "magazine.h"
 

@@ -2,7 +2,6 @@
 #ifndef PS_ABI_KMPC_AFFINITY_H
 #define PS_ABI_KMPC_AFFINITY_H
 
-#include "compiler.h"
 #include "place.h"
 
 enum layer { SOCKET, NODE, L3, L2, CORE, THREAD, LAYERS };

@@ -19,7 +19,6 @@
 
 #include "emergency_pool.h"
 #include "kmpc_task.h"
-#include "race.h"
 
 /* kmp_taskred_input_t, and kmp_task_red_input_t of clang 8 and older, which lacks `original`. */
 struct input {

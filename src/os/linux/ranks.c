@@ -16,7 +16,6 @@
  * Read once, at the first need; constant afterwards. Failure: what cannot be read or makes no sense means that the
  * process is no rank. Rejected: a file in shared memory in which ranks agree (another process must remove it when one
  * is killed, and the launcher has told all that is needed). */
-#include "atomic.h"
 #include "os.h"
 #include "raw.h"
 
