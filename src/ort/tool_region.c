@@ -3,11 +3,11 @@
  * A member raises its thread_end itself, in a region of its block in which nothing else happens (`farewell`). So the
  * event comes on the member's own stack, with its own thread-local variables. A block whose parent's kernel thread is
  * ending has no such region any more: its members' threads end without the event. When the program ends inside of a
- * region, the threads of that region are still at work: no event for them either; the tool's own finalizer comes in any
- * case.
- * With a tool the end of a region is a barrier. Otherwise members that are done return, and are lent to run tasks of
- * others in ee_team_ops.assist. So with a tool a member's implicit task ends on its own stack, after the last explicit
- * task that the member runs. */
+ * region, the threads of that region are still at work, and end without the event as well. The tool's finalizer is
+ * called in any case.
+ * Without a tool, members that are done return, and may be lent to run tasks of others (ee_team_ops.assist). With a
+ * tool, the end of a region is a barrier. So a member's implicit task ends on the member's own stack, after the last
+ * explicit task that the member runs. */
 #include "check.h"
 #include "emergency_pool.h"
 #include "ort.h"
@@ -144,8 +144,8 @@ void ort_tool_member_begins(struct ort_thread *m)
     if (team->tool.flags & ORT_TOOL_LEAGUE) /* its teams' initial tasks are told of one by one */
         return;
     ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &team->tool.data, &task->data, team->n, m->id, ORT_TOOL_TASK_IMPLICIT);
-    if (m->id ==
-        0) { /* unless the runtime calls it (ort_tool_run), the region's code runs where the entry point was called */
+    /* Unless the runtime calls it (ort_tool_run), the region's code runs where the entry point was called. */
+    if (m->id == 0) {
         task->frame.exit = ort_tool_task(team->parent->task)->frame.enter;
         task->frame.exit_flags = ORT_FRAME_RUNTIME_CFA;
     }

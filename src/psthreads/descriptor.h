@@ -15,13 +15,13 @@
 /* A vp's; owner only. */
 struct ps_descriptors {
     struct ps_magazine magazine;
-    char *slab; /* rest of the slab that they are carved from */
+    char *slab; /* what is left of the slab from which descriptors are carved */
     size_t slab_left;
 };
 
-/* Where the magazine is empty. */
+/* When the magazine is empty: from the depot, or from a slab. */
 struct psthread *descriptor_from_elsewhere(struct ps_descriptors *d);
-/* Where it is full. */
+/* When the magazine is full: a batch goes to the depot. */
 void descriptor_spill(struct ps_descriptors *d);
 
 static inline struct psthread *descriptor_pop(struct ps_descriptors *d)

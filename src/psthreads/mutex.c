@@ -24,10 +24,9 @@
  *            that clears LOCKED, which wakes all of them.
  *
  * Where a bit beside LOCKED is set, the generation of the process stands above the bits (ghosts.h). In another process
- * these bits count as clear (bits_of), and go in the next step that changes the word. So a forked child has the mutex
- * as held or as free as it was, and without waiters. The queue is looked at where WAITERS counts, and at no other time:
- * the thread that sets WAITERS empties the queue first. HANDOFF and WOKEN do not count there either: a mutex on its way
- * to a ghost is held by that ghost (HANDOFF), or free (WOKEN).
+ * these bits count as clear (bits_of), and go in the next step that changes the word. So in a forked child the mutex is
+ * held or free as it was, and has no waiters. The queue is read only while WAITERS counts: the thread that sets WAITERS
+ * empties the queue first. A mutex that was on its way to a ghost is held by that ghost (HANDOFF), or free (WOKEN).
  *
  *   lock     free                 -> LOCKED
  *            taken                spins; then, under `lock`: LOCKED -> LOCKED|WAITERS, pushes itself (woken: to the
@@ -49,9 +48,10 @@
  * queues at the front, and after LOSSES_MAX attempts the lock is handed to it. It then goes to the front of its vp's
  * queue, because from then on all others wait for it.
  *
- * No thread polls in vain. A thread may take the mutex, look and free it in a loop. The thread that it polls for could
- * then not run on the same vp until the watchdog interrupts (20 ms). Each TURNS-th time that a thread frees a mutex, or
- * does not get one by trylock, the other ready threads of its vp run first. As in src/ort/lock.c.
+ * No thread polls in vain. A thread may take the mutex, look and free it in a loop. What it polls for may be the work
+ * of another thread on the same vp, which would not run until the watchdog interrupts (20 ms). So each TURNS-th time
+ * that a thread frees a mutex, or fails to get one by trylock, the other ready threads of its vp run first (as in
+ * src/ort/lock.c).
  *
  * The memory may be given up as soon as it is known that no thread holds the mutex or waits for it, as POSIX wants.
  * unlock's last access comes before it lets any thread go that could find this out.
@@ -104,7 +104,7 @@ static uint32_t bits_of(uint32_t state)
 }
 static uint32_t state_with(uint32_t bits) { return bits <= LOCKED ? bits : bits | ps_generation << GENERATION_SHIFT; }
 
-/* own and disown also tell the program's thread sanitizer. */
+/* set_owner and disown also tell the program's thread sanitizer. */
 #if PS_CHECKED
 static bool owned(struct mutex *m) { return ps_load_relaxed(&m->owner) == ps_self(); }
 static void set_owner(struct mutex *m)

@@ -9,15 +9,14 @@
  *
  * When this is safe: only in code of the program's own, or in a system call in which the C library waits for the
  * program that the program called (os_interrupted_program). Then no spin lock of the runtime's is held, and nothing is
- * half switched. No function of the runtime will go on with what was this kernel thread's vp. No frame of the C library
- * holds a pointer into this kernel thread's storage. Anywhere else the interrupt does nothing, and comes again some
- * times, then at the watchdog's next tick. A signal that is late finds another state: everything is looked at anew in
- * the handler.
+ * half switched. No frame of the runtime holds this kernel thread's vp, and no frame of the C library holds a pointer
+ * into this kernel thread's storage. Anywhere else the handler does nothing. The watchdog interrupts again, up to
+ * GIVE_WAY_TRIES times, and then at its next tick. A late signal may find another state, so the handler looks at
+ * everything anew.
  *
  * Limits: a root's kernel thread on which the signal is blocked cannot be interrupted. Such a kernel thread carries
- * only its root (directed.h), unless threads have no blocks of their own. Not under ThreadSanitizer, which delivers
- * signals when it likes. System calls that would return EINTR are made anew
- * (os/linux/restart.c).
+ * only its root (lone_root.h), unless threads have no blocks of their own. Under ThreadSanitizer no thread gives way:
+ * it delivers signals later than they come. System calls that would return EINTR are made anew (os/linux/restart.c).
  *
  * Under Valgrind a thread must not leave its kernel thread inside a handler. The return from there would bring the
  * thread pointer and the signal mask of the interrupted kernel thread to the one that runs then. Some of the tools end
@@ -48,7 +47,7 @@
 
 #define DEPTH 32
 #define SAMPLE_TRIES 1000
-/* At a tick: a thread that spins in calls of the C library or the runtime is outside of them at some. */
+/* At each tick. A thread may spin in calls of the C library or of the runtime; at some of these tries it is outside. */
 #define GIVE_WAY_TRIES 16
 #define ANSWER_NS INT64_C(500000)
 
@@ -96,8 +95,8 @@ bool watchdog_where(struct vp *vp, char *buf, size_t bytes)
     return false;
 }
 
-/* What the handler did; the watchdog waits for it. One that is late answers for an earlier try, and costs one try
- * more. */
+/* What the handler did; the watchdog waits for it. The answer of a late handler is taken for that of the next try, and
+ * costs one try. */
 enum { ASKED, REFUSED, GIVES_WAY };
 static struct ps_answer answer;
 
@@ -122,21 +121,28 @@ static bool give_way_now(struct psthread *self)
     return true;
 }
 
-static bool give_way(void *frame)
+/* The thread that was interrupted, which is about to leave this kernel thread. The watchdog is told. NULL: it stays. */
+static struct psthread *leaving(void *frame)
 {
     if (ps_answers_already(&answer))
-        return false;
+        return NULL;
     struct psthread *self = interrupted(frame);
     if (self)
         directed_leaves(frame);
     ps_answer(&answer, self ? GIVES_WAY : REFUSED, !self);
+    return self;
+}
+
+static bool give_way(void *frame)
+{
+    struct psthread *self = leaving(frame);
     if (!self || !give_way_now(self))
         return false;
     directed_is_back(frame);
     return true;
 }
 
-/* On the same vp still: nothing else runs there between the handler and this. */
+/* Still on the handler's vp: nothing else runs there in between. */
 static uintptr_t on_detour(void)
 {
     struct vp *vp = ps_vp();
@@ -160,13 +166,7 @@ static bool give_way_by_detour(void *frame)
 
 static bool yield_here(void *frame)
 {
-    if (ps_answers_already(&answer))
-        return false;
-    struct psthread *self = interrupted(frame);
-    if (self)
-        directed_leaves(frame);
-    ps_answer(&answer, self ? GIVES_WAY : REFUSED, !self);
-    if (!self || !ps_yield())
+    if (!leaving(frame) || !ps_yield())
         return false;
     directed_is_back(frame);
     ps_add_relaxed(&ps_watchdog.preempted, 1);

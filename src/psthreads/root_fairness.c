@@ -7,12 +7,12 @@
 #include "runtime.h"
 #include "watchdog.h"
 
-#define TURN_NS UINT64_C(20000000) /* that a root runs before it is held, and is held at least where another can be */
-#define HELD_NS UINT64_C(64000000) /* and is held at most */
+#define TURN_NS UINT64_C(20000000) /* a root runs so long before it is held; held so long, it may swap with another */
+#define HELD_NS UINT64_C(64000000) /* a root is held so long at most */
 #define LOOK_NS UINT64_C(4000000)
 #define LOOK_QUICK_NS UINT64_C(1000000)
-#define WANTS_PART 10 /* a thread that used this part of the time wants a processor: one of many spinners gets little */
-#define VAIN_LOOKS 2  /* one may fall between two regions */
+#define WANTS_PART 10 /* a thread that used a tenth of the time wants a processor: one of many spinners gets little */
+#define VAIN_LOOKS 2  /* a single look may fall between two regions */
 #define ROOTS_MAX 64  /* more of them are not held: the watchdog would not see each often enough */
 
 /* Of vp.turn: see root_fairness.h. */
@@ -28,7 +28,7 @@ static struct before {
 static uint64_t looked_ns;
 static bool soon;                     /* a root is held, or should be */
 static unsigned first;                /* which candidate is asked first, in turns */
-static unsigned num_held, vain_looks; /* looks, one after the other, that found no use in it */
+static unsigned num_held, vain_looks; /* vain: in a row, with a processor to spare or no team */
 static struct root_fairness_step steps[3 * PS_MAX_VPS];
 
 /* What a look finds. */
@@ -51,7 +51,8 @@ static void add_root_step(struct crowd *c, enum root_fairness_what what, struct 
     c->action->steps[c->action->num_steps++] = (struct root_fairness_step){what, vp, in_place_of};
 }
 
-/* One of many spinners gets little of a processor, or none in one window: then it is asked whether it sleeps. */
+/* One of many spinning threads gets little processor time, or none in a window. Then the kernel is asked whether the
+ * thread sleeps. */
 static bool wants_processor(struct watchdog_seen *at, uint64_t used_ns, uint64_t window)
 {
     if (used_ns * WANTS_PART > window)

@@ -2,29 +2,27 @@
  *
  * A root runs on its own kernel thread. A parent that runs all its members itself, because no vp takes them, never
  * sleeps. Two such roots may stand on one processor while another program has the next one; the system counts that as
- * balanced and leaves them there. Where they wait for each other in the program's own spin loops (the ranks of a
- * thread-MPI between regions), each message then takes a whole time slice. Kernel threads of a team that sleep at each
- * region's end are placed anew with each wake-up; here the root does it itself.
+ * balanced and leaves them there. The roots may wait for each other in the program's own spin loops (the ranks of a
+ * thread-MPI between regions). Then each message takes a whole time slice. Kernel threads that sleep at each region's
+ * end do not have this problem: the system places them anew at each wake-up. A root moves itself instead.
  *
- * Does: each root says now and then, as it opens an outermost region, where it runs and when that was. A look finds a
- * *meeting* if another root that opened a region lately was on the same processor, and the root was made to wait for
- * that processor. After three meetings, one look after the other, the root moves to a processor of its mask without
- * such a root. Does not: narrow the mask (it is set to one processor and back, which moves the kernel thread). Does not
- * move what is bound to a place, and does nothing where all processors have such roots.
+ * Does: a root that opens an outermost region notes, now and then, its processor and the time. A look finds a *meeting*
+ * if another root that opened a region lately was on the same processor, and the root had to wait for that processor.
+ * After three meetings in a row the root moves to a processor of its mask without such a root. Does not: narrow the
+ * mask (it is set to one processor and back, which moves the kernel thread); move what is bound to a place; do anything
+ * if all processors have such roots.
  *
  * Caller: ps_recheck_tls, on the root's own kernel thread, once in PS_RECHECK_NS (4 us) at most, and only after the
  * first guest was made.
  * Shared fields of a vp: cpu, seen_at. The vp's own root writes, other roots read, all relaxed. A stale value costs a
  * needless move, at most one in 20 ms. Its own: look_at, waits, meetings.
- * Failures: a mask that cannot be read or set: no move. One that was set meanwhile by another thread on the root's
- * behalf (two system calls apart) is lost. Cost: a look at the cycle counter; each 2 ms a walk over the roots, with a
- * system call where one is met.
- * Rejected: sched_yield at the region's end (the next one to wait spins for a slice all the same); shorter slices (they
- * end with the system's clock ticks, every 4 ms). */
+ * Failures: if the mask cannot be read or set, the root stays where it is. Limit: a mask that another thread sets for
+ * the root, between the two system calls of a move, is lost. Cost: a read of the cycle counter; each 2 ms a walk over
+ * the roots, with a system call if one is met. Rejected: sched_yield at the region's end (the root that waits next
+ * spins for a slice all the same); shorter slices (they end with the system's clock ticks, every 4 ms). */
 #ifndef PS_ROOT_SPREAD_H
 #define PS_ROOT_SPREAD_H
 
-#include "atomic.h"
 #include "os.h"
 
 struct vp;
@@ -34,7 +32,7 @@ struct ps_root_spread {
     uint64_t look_at, waits;
     unsigned meetings;
     _Atomic uint32_t cpu;     /* the root opened an outermost region on this processor, read by other roots */
-    _Atomic uint64_t seen_at; /* and then, in cpu_cycles; likewise */
+    _Atomic uint64_t seen_at; /* the time of that, in cpu_cycles; read by other roots */
 };
 /* The whole is in vp.h. */
 struct ps_root_spread *vp_root_spread(const struct vp *vp);

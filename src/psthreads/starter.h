@@ -6,15 +6,16 @@
  * need. Such a kernel thread may be *changed*: a thread of the program's may have set such state there, and not all of
  * it can be taken back.
  *   - A kernel thread that carries a promoted thread (promote.h).
- *   - A root's kernel thread, from the first call on by which the root sets such state inside a region (vp.changed).
+ *   - A root's kernel thread, from the first call on by which the root sets such state inside a region
+ *     (vp.outer.changed).
  *   - The kernel thread of an opener that differs from the pool (apart.h).
  * A signal handler is treated the same: what it has interrupted may hold a lock that the start needs (malloc's).
  * A changed kernel thread starts no kernel thread for another thread of the program's: the watchdog does. The watchdog
  * is there before anything is changed: it is started before the first kernel thread for a promoted thread, and before
  * the first such call of a root (starter_prepare).
  *
- * Does: hands one start at a time to the watchdog. Does not: say what the new kernel thread does about its signal mask
- * and processors (the asker has written that down).
+ * Does: hands one start at a time to the watchdog. Does not: set the new kernel thread's signal mask and processors.
+ * The asker has written these down, and the new kernel thread sets them.
  *
  * `order` is the one start that is asked for. States, in its word:
  *   FREE -> HELD      (compare-and-swap) the asker: it writes what is to be started
@@ -31,16 +32,17 @@
  * No thread waits for ever. The watchdog may wait for a lock that the asker holds: the dynamic linker's, which the
  * watchdog takes to start a kernel thread, and to tell what holds a vp. It does so between standby_keep_out and
  * standby_direct_end alone, and each such stretch has a number. Elsewhere the watchdog waits for nobody, or for a
- * limited time: it comes, however late, where the machine is busy. So the asker gives up in two cases. It has found the
- * same stretch twice, ASK_TIMEOUT_NS apart; or the watchdog has ended. Then it takes the order back, and starts the
- * kernel thread itself. From STARTS on the asker waits as long as it would for a start of its own.
- * The asker blocks signals from before HELD until after FREE. A handler on the same kernel thread that asks as well
- * would else wait for an order that only the code below it can free.
+ * limited time: on a busy machine it comes late, but it comes. So the asker gives up in two cases: two looks,
+ * ASK_TIMEOUT_NS apart, find the watchdog in the same stretch; or the watchdog has ended. Then the asker takes the
+ * order back, and starts the kernel thread itself. From STARTS on the asker waits as long as it would for a start of
+ * its own. The asker blocks signals from before HELD until after FREE. Otherwise a handler on the same kernel thread
+ * might ask, too, and wait for an order that only the code below the handler can free.
  *
- * The answer is EBUSY in three cases, and then the asker starts the kernel thread itself, as if nothing were changed;
- * in a handler that may hang.
- * There is no watchdog (max_spares is 0, the system refused one, the library stops). A thread is inside a callback that
- * keeps others from starting kernel threads (standby.h). The watchdog waits for a lock, as above.
+ * The answer is EBUSY in three cases:
+ *   - There is no watchdog (max_spares is 0, the system refused one, the library stops).
+ *   - A thread is inside a callback that keeps others from starting kernel threads (standby.h).
+ *   - The watchdog waits for a lock, as above.
+ * Then the asker starts the kernel thread itself, as if nothing were changed. In a signal handler that may hang.
  *
  * Cost: two loads on a kernel thread that is not changed. Else a start, two switches of the kernel's, and two system
  * calls for the mask.

@@ -1,15 +1,16 @@
-/* Calls of the C library that are about a thread as the kernel knows it, answered for user-level threads: what the
- * files of this folder are made of.
+/* Functions of the C library that set or tell what the kernel keeps for a thread, answered for user-level threads. This
+ * header has what the files of this folder share.
  *
- * The C library hands these on to the kernel for the kernel thread that happens to run, or that stands in a thread's
- * descriptor. Here the thread is promoted first (../promote.h); then the C library's own function is called, which is
- * right from then on. A call about another thread goes by the number of that thread's kernel thread. A kernel thread's
- * own calls go straight on: one load and a jump.
+ * The C library applies such a call to the kernel thread that runs the caller, or whose number stands in a thread's
+ * descriptor. Here the thread is promoted first (../promote.h). Then the C library's own function is called, and does
+ * the right thing. A call about another thread goes by the number of that thread's kernel thread. The calls of a kernel
+ * thread that is in no block go straight on: one load and a jump.
  *
- * Found before the C library's because a program's libraries are searched in order, and the C library comes last;
- * where it does not, psrun preloads the runtime. Each function has the version nodes of the C library for this
- * processor. The runtime itself asks the kernel (src/os/linux/raw.h) and calls none of this. Loaded as a whole or not
- * at all, since the numbers in descriptors are nothing that the C library could hand on (uth_tls_number_blocks).
+ * The dynamic linker finds these functions before the C library's: it searches a program's libraries in order, and the
+ * C library comes last. Where it does not come last, psrun preloads the runtime. Each function has the version nodes of
+ * the C library for this processor. The runtime itself asks the kernel (src/os/linux/raw.h) and calls none of this. All
+ * files are loaded, or none: the C library could do nothing with the thread numbers that the runtime writes into
+ * descriptors (uth_tls_number_blocks).
  *
  *   state.c      what a kernel thread has: number, scheduling, credentials, time; its own, and by a thread's handle
  *   signals.c    masks, waits for signals, contexts that bring a mask
@@ -19,11 +20,10 @@
  *   loader.c     objects that begin, and callbacks that keep others from starting kernel threads
  *   calls.c      the C library's functions behind these, looked up when the runtime is loaded
  *
- * What is here and why not less: all functions of the C library that set or tell state of the calling kernel thread,
- * and all that make a kernel thread or a process.
- * `syscall` is judged by the number: what is known to be the process's or no thread's goes straight on, everything else
- * is taken for a thread's. Not here: siglongjmp, which sets the mask to what it was on the same thread; kernel threads'
- * masks differ where the program has set them. */
+ * Here are all functions of the C library that set or tell state of the calling kernel thread, and all that make a
+ * kernel thread or a process. `syscall` goes by the call's number: a call that is known to concern the process, or no
+ * thread, goes straight on; any other is taken for a thread's. Not here: siglongjmp, which sets the mask to what it was
+ * on the same thread. */
 #ifndef PS_CALLS_H
 #define PS_CALLS_H
 
@@ -37,9 +37,9 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the C library's headers have them by other names */
 
-/* The C library's functions, behind ours, by name: in a section, so that they can all be looked up when the library is
- * loaded. Not when they are needed: dlsym waits for the dynamic linker's lock, which a thread may hold that waits for
- * the caller. */
+/* The C library's functions behind ours, by name. They stand in a section of their own, so that all are looked up when
+ * the runtime is loaded. A look-up at the time of the call could deadlock: dlsym waits for the dynamic linker's lock,
+ * and the thread that holds it may wait for the caller. */
 struct next {
     const char *name;
     void *function;
