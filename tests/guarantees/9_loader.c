@@ -3,7 +3,6 @@
  * work. 9_loader computing|blocked|runtime LIBRARY LIBRARY LIBRARY LIBRARY [loaded|KIND] */
 #define _GNU_SOURCE
 #include "contend.h"
-#include "load.h"
 #include "slow_library.h"
 #include <dlfcn.h>
 #include <link.h>
@@ -124,11 +123,8 @@ static void run(int i)
 int main(int argc, char **argv)
 {
     CHECK(argc >= 6);
-    hold = contend_hold_by_name(argv[1]);
     path = argv + 2;
-    const char *only = argc > 6 && strcmp(argv[6], "loaded") != 0 ? argv[6] : NULL;
-    if (argc > 6 && !only)
-        load_processors(1);
+    const char *only = contend_arguments(argc, argv, 5, &hold);
     in_a_process_each(sizeof kinds / sizeof kinds[0], name, run, only);
     return 0;
 }

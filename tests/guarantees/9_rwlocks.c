@@ -3,7 +3,6 @@
  * 9_rwlocks computing|blocked|runtime [loaded|KIND] */
 #define _GNU_SOURCE
 #include "contend.h"
-#include "load.h"
 #include <errno.h>
 #include <pthread.h>
 
@@ -83,10 +82,7 @@ static void run(int i)
 
 int main(int argc, char **argv)
 {
-    hold = contend_hold_by_name(argc > 1 ? argv[1] : "computing");
-    const char *only = argc > 2 && strcmp(argv[2], "loaded") != 0 ? argv[2] : NULL;
-    if (argc > 2 && !only)
-        load_processors(1);
+    const char *only = contend_arguments(argc, argv, 1, &hold);
     in_a_process_each(sizeof kinds / sizeof kinds[0], name, run, only);
     return 0;
 }

@@ -3,7 +3,6 @@
  * there, with libc++, whose guard asks the kernel for the thread's number. std::call_once, std::recursive_mutex,
  * std::shared_mutex and std::timed_mutex beside them. 9_statics computing|blocked|runtime [loaded|KIND] */
 #include "contend.h"
-#include "load.h"
 #include <chrono>
 #include <mutex>
 #include <shared_mutex>
@@ -125,10 +124,7 @@ static void run(int i) { contend_rounds(4, ROUNDS, hold, begin_round, kinds[i].v
 
 int main(int argc, char **argv)
 {
-    hold = contend_hold_by_name(argc > 1 ? argv[1] : "computing");
-    const char *only = argc > 2 && strcmp(argv[2], "loaded") != 0 ? argv[2] : NULL;
-    if (argc > 2 && !only)
-        load_processors(1);
+    const char *only = contend_arguments(argc, argv, 1, &hold);
     in_a_process_each(sizeof kinds / sizeof kinds[0], name, run, only);
     return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "check.h"
 #include "kinds.h"
+#include "load.h"
 #include <stdbool.h>
 #include <time.h>
 #include <unistd.h>
@@ -135,6 +136,18 @@ static inline enum contend_hold contend_hold_by_name(const char *name)
             return (enum contend_hold)hold;
     fprintf(stderr, "no such way to hold a lock: %s\n", name);
     exit(2);
+}
+
+/* A program's arguments: how the lock is held ("computing"), `fixed` in all of the program's own, then perhaps one kind
+ * or "loaded", which keeps the processors busy. Returns the kind; NULL: all. */
+static inline const char *contend_arguments(int argc, char **argv, int fixed, enum contend_hold *hold)
+{
+    *hold = contend_hold_by_name(argc > 1 ? argv[1] : contend_holds[HOLD_COMPUTING]);
+    const char *last = argc > fixed + 1 ? argv[fixed + 1] : NULL;
+    if (!last || strcmp(last, "loaded") != 0)
+        return last;
+    load_processors(1);
+    return NULL;
 }
 
 #endif
