@@ -1,6 +1,6 @@
 /* Standbys: parked kernel threads that carry spares and workers while nobody can start a kernel thread; more come where
  * that can be done; a refused one is no fault; none are left when the library has stopped. */
-#include "os.h"
+#include "hanging_start.h"
 #include "psthread.h"
 #include "standby.h"
 #include "sync_support.h"
@@ -9,24 +9,6 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
-
-static _Atomic bool hangs, refused;
-static _Atomic unsigned hanging;
-
-/* By the linker, in the place of os.h's: a kernel thread's start may hang, as where the dynamic linker's lock is held,
- * or be refused. */
-int __real_os_thread_start(os_thread *out, void *(*fn)(void *), void *arg, size_t stack_bytes, bool block_signals);
-int __wrap_os_thread_start(os_thread *out, void *(*fn)(void *), void *arg, size_t stack_bytes, bool block_signals);
-int __wrap_os_thread_start(os_thread *out, void *(*fn)(void *), void *arg, size_t stack_bytes, bool block_signals)
-{
-    ps_add_seq(&hanging, 1);
-    while (ps_load_acquire(&hangs))
-        usleep(1000);
-    ps_sub_seq(&hanging, 1);
-    if (ps_load_acquire(&refused))
-        return EAGAIN;
-    return __real_os_thread_start(out, fn, arg, stack_bytes, block_signals);
-}
 
 static void with_spares(unsigned vps, unsigned most)
 {

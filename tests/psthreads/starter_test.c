@@ -1,7 +1,7 @@
 /* Starts that are handed to the watchdog. Each start is done once, by a kernel thread that has what the process had,
  * however late the watchdog comes. In three cases the caller is told to do it itself: there is no watchdog; the
  * watchdog hangs in another start; another thread keeps others from starting kernel threads. */
-#include "os.h"
+#include "hanging_start.h"
 #include "psthread.h"
 #include "standby.h"
 #include "starter.h"
@@ -13,24 +13,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-static _Atomic bool hangs, refused;
-static _Atomic unsigned hanging;
-
-/* By the linker, in the place of os.h's: see standby_test.c. */
-int __real_os_thread_start(os_thread *out, void *(*fn)(void *), void *arg, size_t stack_bytes, bool block_signals);
-int __wrap_os_thread_start(os_thread *out, void *(*fn)(void *), void *arg, size_t stack_bytes, bool block_signals);
-int __wrap_os_thread_start(os_thread *out, void *(*fn)(void *), void *arg, size_t stack_bytes, bool block_signals)
-{
-    ps_add_seq(&hanging, 1);
-    while (ps_load_acquire(&hangs))
-        usleep(1000);
-    ps_sub_seq(&hanging, 1);
-    if (ps_load_acquire(&refused))
-        return EAGAIN;
-    return __real_os_thread_start(out, fn, arg, stack_bytes, block_signals);
-}
-
-/* The watchdog's look, as above. */
+/* By the linker, in the place of watchdog_sample.h's: the watchdog's look may last. */
 static _Atomic bool late, is_late;
 void __real_watchdog_sample_take(struct watchdog_sample *s);
 void __wrap_watchdog_sample_take(struct watchdog_sample *s);
@@ -172,6 +155,17 @@ static void *ask_once(void *arg)
     return NULL;
 }
 
+/* A thread that asks; the watchdog is in the middle of its start. */
+static pthread_t ask_and_hang(void *(*ask)(void *), _Atomic unsigned *n)
+{
+    pthread_t asker;
+    ps_store_release(&hangs, true);
+    CHECK(pthread_create(&asker, NULL, ask, (void *)n) == 0);
+    while (ps_load_acquire(&hanging) == 0)
+        usleep(1000);
+    return asker;
+}
+
 /* The watchdog is in the middle of a start: the next asker waits for a while, the first one as long as it takes. */
 static void asking_in_vain_ends(void **state)
 {
@@ -181,10 +175,7 @@ static void asking_in_vain_ends(void **state)
     pthread_t first;
     with_spares(4);
     starter_prepare();
-    ps_store_release(&hangs, true);
-    CHECK(pthread_create(&first, NULL, ask_once, &n) == 0);
-    while (ps_load_acquire(&hanging) == 0)
-        usleep(1000);
+    first = ask_and_hang(ask_once, &n);
     uint64_t from = os_now_ns();
     assert_int_equal(starter_ask(&thread, count_up, &n, 0), EBUSY);
     assert_true(os_now_ns() - from > 1000000000);
@@ -242,10 +233,7 @@ static void a_handler_may_ask_as_well(void **state)
     starter_prepare();
     ps_store_relaxed(&begun, 0);
     CHECK(signal(SIGUSR1, asks_in_handler) != SIG_ERR);
-    ps_store_release(&hangs, true);
-    CHECK(pthread_create(&first, NULL, ask_meanwhile, &begun) == 0);
-    while (ps_load_acquire(&hanging) == 0)
-        usleep(1000);
+    first = ask_and_hang(ask_meanwhile, &begun);
     CHECK(pthread_kill(between, SIGUSR1) == 0);
     usleep(50000);
     assert_false(ps_load_acquire(&asks_too));
@@ -284,10 +272,7 @@ static void a_child_has_its_own(void **state)
     os_thread thread;
     with_spares(4);
     starter_prepare();
-    ps_store_release(&hangs, true);
-    CHECK(pthread_create(&first, NULL, ask_once, &n) == 0);
-    while (ps_load_acquire(&hanging) == 0)
-        usleep(1000);
+    first = ask_and_hang(ask_once, &n);
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
