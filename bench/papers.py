@@ -97,6 +97,15 @@ class Style:
                        label=peer.label,
                        color=self.colour(peer), linewidth=2.4 if peer.name == OURS else 1.3)
 
+    def lines(self, panel, values, title, threads, ticks=None):
+        """A line a peer; values: {threads as text: {peer: value}}."""
+        for peer in self.peers:
+            self.line(panel, peer, [(n, values[str(n)][peer.name]) for n in threads
+                                    if peer.name in values.get(str(n), {})])
+        panel.set_xticks(threads, ticks)
+        panel.set_xlabel("threads")
+        panel.set_title(title, loc="left", fontsize=10)
+
     def bars(self, panel, configs, names, values):
         there = [p for p in self.peers if any(p.name in values(config) for config in configs)]
         width = 0.8 / max(1, len(there))

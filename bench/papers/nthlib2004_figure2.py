@@ -17,13 +17,8 @@ NEEDS = {str(n): PANELS for n in THREADS}
 
 
 def draw(panel, which, data, style):
-    for peer in style.peers:
-        points = [(n, data[str(n)][which][peer.name]) for n in THREADS
-                  if peer.name in data.get(str(n), {}).get(which, {})]
-        style.line(panel, peer, points)
     panel.set_yscale("log")
     panel.set_xscale("log", base=2)
-    panel.set_xticks(THREADS, [str(n) for n in THREADS])
-    panel.set_xlabel("threads")
+    style.lines(panel, {n: found.get(which, {}) for n, found in data.items()}, f"{TITLE}: {which}", THREADS,
+                [str(n) for n in THREADS])
     panel.set_ylabel("overhead, microseconds")
-    panel.set_title(f"{TITLE}: {which}", loc="left", fontsize=10)
