@@ -108,25 +108,11 @@ void ort_unlocked(bool waited)
 
 void ort_unlock(_Atomic uint32_t *word) { ort_unlocked(ort_unlock_first(word)); }
 
-void ort_nest_lock(struct ort_nest_lock *lock, const void *owner)
-{
-    if (ps_load_relaxed(&lock->owner) != owner) {
-        ort_lock(&lock->word);
-        ps_store_relaxed(&lock->owner, owner);
-        lock->count = 0;
-    }
-    lock->count++;
-}
+void ort_nest_lock(struct ort_nest_lock *lock, const void *owner) { ort_nest_lock_by(lock, owner, ort_lock); }
 
 int ort_nest_lock_try(struct ort_nest_lock *lock, const void *owner)
 {
-    if (ps_load_relaxed(&lock->owner) != owner) {
-        if (!ort_lock_try(&lock->word))
-            return 0;
-        ps_store_relaxed(&lock->owner, owner);
-        lock->count = 0;
-    }
-    return ++lock->count;
+    return ort_nest_lock_try_by(lock, owner, ort_lock_try);
 }
 
 void ort_nest_unlock(struct ort_nest_lock *lock)

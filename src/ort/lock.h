@@ -90,19 +90,22 @@ static PS_ALWAYS_INLINE void ort_unlock_untraced(_Atomic uint32_t *word)
         ort_lock_turn();
 }
 
-static PS_ALWAYS_INLINE void ort_nest_lock_untraced(struct ort_nest_lock *lock, const void *owner)
+/* A nest lock by the functions of its word. */
+static PS_ALWAYS_INLINE void ort_nest_lock_by(struct ort_nest_lock *lock, const void *owner,
+                                              void (*take)(_Atomic uint32_t *word))
 {
     if (ps_load_relaxed(&lock->owner) != owner) {
-        ort_lock_untraced(&lock->word);
+        take(&lock->word);
         ps_store_relaxed(&lock->owner, owner);
         lock->count = 0;
     }
     lock->count++;
 }
-static PS_ALWAYS_INLINE int ort_nest_lock_try_untraced(struct ort_nest_lock *lock, const void *owner)
+static PS_ALWAYS_INLINE int ort_nest_lock_try_by(struct ort_nest_lock *lock, const void *owner,
+                                                 bool (*try)(_Atomic uint32_t *word))
 {
     if (ps_load_relaxed(&lock->owner) != owner) {
-        if (!ort_lock_try_untraced(&lock->word))
+        if (!try(&lock->word))
             return 0;
         ps_store_relaxed(&lock->owner, owner);
         lock->count = 0;

@@ -94,7 +94,7 @@ ORT_ROUTINE void ort_routine_destroy_nest(struct ort_nest_lock **lock)
 /* owner: lock.h */
 ORT_ROUTINE void ort_routine_set_nest(struct ort_nest_lock *lock, const void *owner)
 {
-    ORT_LOCK_TRACED(ort_tool_nest_lock(lock, owner, ORT_CALLER), ort_nest_lock_untraced(lock, owner));
+    ORT_LOCK_TRACED(ort_tool_nest_lock(lock, owner, ORT_CALLER), ort_nest_lock_by(lock, owner, ort_lock_untraced));
 }
 ORT_ROUTINE void ort_routine_unset_nest(struct ort_nest_lock *lock)
 {
@@ -103,7 +103,7 @@ ORT_ROUTINE void ort_routine_unset_nest(struct ort_nest_lock *lock)
 ORT_ROUTINE int ort_routine_test_nest(struct ort_nest_lock *lock, const void *owner)
 {
     int count = PS_UNLIKELY(ort_traced()) ? ort_tool_nest_lock_try(lock, owner, ORT_CALLER)
-                                          : ort_nest_lock_try_untraced(lock, owner);
+                                          : ort_nest_lock_try_by(lock, owner, ort_lock_try_untraced);
     if (!count)
         ort_lock_missed();
     return count;
