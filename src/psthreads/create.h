@@ -45,8 +45,18 @@ static PS_ALWAYS_INLINE void thread_make(struct psthread *t, struct psthread *pa
     parent->created++;
 }
 
+/* Whether t, which has ended, may be made again; else why not. */
+static inline int check_reuse(struct psthread *t)
+{
+    enum ps_state state = ps_load_acquire(&t->state);
+    if (!(t->flags & PS_T_REUSED))
+        return EINVAL;
+    return state == PS_ENDED ? 0 : EBUSY;
+}
+
+/* flags: PS_T_REUSED (*thread may be a thread to be made again) or 0. */
 static PS_ALWAYS_INLINE int create_thread(struct vp *vp, psthread_t *thread, const psthread_attr_t *attr,
-                                          void *(*fn)(void *), void *arg, bool counted)
+                                          void *(*fn)(void *), void *arg, bool counted, unsigned flags)
 {
     int err = check_attr(attr);
     if (PS_UNLIKELY(err || !thread || !fn))
@@ -54,10 +64,14 @@ static PS_ALWAYS_INLINE int create_thread(struct vp *vp, psthread_t *thread, con
     struct psthread *parent = vp->run.current;
     if (PS_UNLIKELY(parent->sweep_in-- == 0) && !family_look_after(vp, parent))
         return ENOMEM;
-    struct psthread *t = descriptor_new(&vp_run(vp)->descriptors);
+    struct psthread *t = flags & PS_T_REUSED ? *thread : NULL;
+    if (t && (err = check_reuse(t)) != 0)
+        return err;
+    if (!t)
+        t = descriptor_new(&vp_run(vp)->descriptors);
     if (PS_UNLIKELY(!t))
         return ENOMEM;
-    thread_make(t, parent, attr, fn, arg, 0);
+    thread_make(t, parent, attr, fn, arg, flags);
     t->vp = vp;
     if (counted)
         vp_count_made(vp);

@@ -273,7 +273,7 @@ static void run_at_once(struct vp *vp, struct psthread *self, struct psthread *t
 int psthread_spawn(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
     struct vp *vp = ps_vp_attach_now();
-    int err = create_thread(vp, thread, attr, fn, arg, false);
+    int err = create_thread(vp, thread, attr, fn, arg, false, 0);
     if (PS_UNLIKELY(err))
         return err;
     struct psthread *t = *thread;

@@ -45,34 +45,12 @@ PS_NOINLINE unsigned create_apply_attr(struct psthread *t, const psthread_attr_t
 
 int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
-    return create_thread(ps_vp_attach_now(), thread, attr, fn, arg, true);
+    return create_thread(ps_vp_attach_now(), thread, attr, fn, arg, true, 0);
 }
 
 int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
-    int err = check_attr(attr);
-    if (PS_UNLIKELY(err || !thread || !fn))
-        return err ? err : EINVAL;
-    struct vp *vp = ps_vp_attach();
-    struct psthread *t = *thread, *parent = vp->run.current;
-    if (parent->sweep_in-- == 0 && !family_look_after(vp, parent))
-        return ENOMEM;
-    if (!t) {
-        t = descriptor_new(&vp_run(vp)->descriptors);
-        if (!t)
-            return ENOMEM;
-    } else {
-        enum ps_state state = ps_load_acquire(&t->state);
-        if (!(t->flags & PS_T_REUSED))
-            return EINVAL;
-        if (state != PS_ENDED)
-            return EBUSY;
-    }
-    thread_make(t, parent, attr, fn, arg, PS_T_REUSED);
-    t->vp = vp;
-    vp_count_made(vp);
-    *thread = t;
-    return 0;
+    return create_thread(ps_vp_attach(), thread, attr, fn, arg, true, PS_T_REUSED);
 }
 
 /* A thread that was made and will not be submitted: as if it had ended. */
