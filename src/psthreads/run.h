@@ -50,7 +50,7 @@ struct vp_run {
     PS_LINE_ALIGNED struct uth_tls *alone_for;
     unsigned id;
     _Atomic int tid; /* the system's number of its kernel thread */
-    /* PS_LONE_...: why its kernel thread carries its root, or alone_for, and nothing else (directed.h); 0: it carries
+    /* PS_LONE_...: why its kernel thread carries its root, or alone_for, and nothing else (lone_root.h); 0: it carries
      * anything, or alone_for as any thread's P does. */
     _Atomic uint8_t lone;
     /* What its kernel thread is to the program where it is a root's: the context of that root, native. In a forked
@@ -114,7 +114,7 @@ static inline bool vp_is_roots(const struct vp *vp)
 static inline struct ps_exits *vp_exits(struct vp *vp) { return (struct ps_exits *)(void *)vp_run(vp)->uth->room; }
 
 /* A root that runs on `stack` is about to yield, or to call others, if it does not find `lone` set after this. Senders
- * of signals look at that (directed.h). A stack that is no root's: no sender does. The root is back where left_by is
+ * of signals look at that (lone_root.h). A stack that is no root's: no sender does. The root is back where left_by is
  * NULL and calls is 0. */
 static PS_ALWAYS_INLINE void root_yields(struct uth *stack, struct psthread *self)
 {

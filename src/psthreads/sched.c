@@ -74,7 +74,7 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
     from->wait.thread = self;
     from->wait.object = object;
     from->wait.kind = kind;
-    ps_fence_compiler(); /* directed.h: a root is about to leave, then looks at run.lone */
+    ps_fence_compiler(); /* lone_root.h: a root is about to leave, then looks at run.lone */
     struct psthread *t;
     if (PS_UNLIKELY(vp->run.alone_for || vp_has_waiters(vp) || ps_load_relaxed(&vp->run.lone) ||
                     ps_load_relaxed(&vp->pinned) || !(t = take_front_thread(&vp->queue)))) {

@@ -105,7 +105,7 @@ static void sleep_and_learn(struct vp *vp)
         vp->spin_ns = ps_adaptive_spin_after(vp->spin_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
-/* A spare stands in for a root that its kernel thread carries alone (directed.h): it is there for the root's next
+/* A spare stands in for a root that its kernel thread carries alone (lone_root.h): it is there for the root's next
  * region, as a worker would be. */
 static struct ps_work stand_in(struct vp *vp)
 {

@@ -62,7 +62,7 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
     struct uth *from = vp->run.uth;
     struct uth_wait *wait = &from->wait;
     wait->thread = self; /* while no thread can ready it */
-    ps_fence_compiler(); /* directed.h: a root is about to leave, then looks at run.lone */
+    ps_fence_compiler(); /* lone_root.h: a root is about to leave, then looks at run.lone */
     if (vp_stays_with_root(vp))
         return wait_otherwise(vp, team, m, phase, counted);
     if (PS_UNLIKELY(!ps_load_relaxed(&team->batched)))

@@ -1,4 +1,4 @@
-/* The first signal is sent to a root, which may be about to leave its stack or its storage (src/psthreads/directed.h,
+/* The first signal is sent to a root, which may be about to leave its stack or its storage (src/psthreads/lone_root.h,
  * "A root may be about to leave").
  *
  * The root goes ROUNDS times at most: it yields, calls others, or waits. `away` is what it sets first (uth.left_by,

@@ -1,5 +1,5 @@
 /* The first signal to a root is sent when the root is on its own stack, in its own storage, and cannot leave any more
- * (directed.h, "A root may be about to leave"). The root stands still here between two steps of its own. */
+ * (lone_root.h, "A root may be about to leave"). The root stands still here between two steps of its own. */
 #include "current.h"
 #include "lone_root.h"
 #include "promote.h"
