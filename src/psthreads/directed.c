@@ -140,8 +140,8 @@ static bool come_in(struct vp *vp, bool asked)
         vp_take_mask(vp); /* what the thread has left before it was saved */
         enter_unheard(vp);
     }
-    bool visited = u ? stand_below(vp, &vp_run(vp)->native, u, be_there)
-                     : caller && stand_in_area(vp, &vp_run(vp)->native, caller->uth, be_there);
+    bool visited = u ? stand_below_saved(vp, &vp_run(vp)->native, u, be_there)
+                     : caller && stand_below_running(vp, &vp_run(vp)->native, caller->uth, be_there);
     if (!visited && (is_in || asked)) {
         vp_hear(vp);
         answer_signal_request(vp, is_in ? THERE : REFUSED);

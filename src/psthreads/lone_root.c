@@ -45,9 +45,9 @@ static void stand_as_root(struct vp *vp)
     if (vp_run(vp)->uth == root)
         return;
     if (root->vp != vp) {
-        stand_in_area(vp, vp_run(vp)->uth, root, wait_there);
+        stand_below_running(vp, vp_run(vp)->uth, root, wait_there);
     } else if (uth_visit(root, root->tls)) {
-        stand_below(vp, vp_run(vp)->uth, root, wait_there);
+        stand_below_saved(vp, vp_run(vp)->uth, root, wait_there);
         uth_visited(root);
     }
 }

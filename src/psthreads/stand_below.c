@@ -38,7 +38,7 @@ static bool stand_at(struct vp *vp, struct uth *from, uintptr_t start, uintptr_t
     return true;
 }
 
-bool stand_below(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
+bool stand_below_saved(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
 {
     uintptr_t end = (CPU_SAVED_SP(&u->ctx) - SPARE_BYTES) & -(uintptr_t)PS_CACHE_LINE;
     return stand_at(vp, from, u->stack ? (uintptr_t)u->stack : end - UNKNOWN_BYTES, end, meanwhile);
@@ -50,14 +50,14 @@ static bool stand_at(struct vp *vp, struct uth *from, uintptr_t start, uintptr_t
     return false;
 }
 
-bool stand_below(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
+bool stand_below_saved(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
 {
     (void)vp, (void)from, (void)u, (void)meanwhile;
     return false;
 }
 #endif
 
-bool stand_in_area(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
+bool stand_below_running(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp))
 {
     struct uth_area area;
     if (!uth_area_take(u, &area))

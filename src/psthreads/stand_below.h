@@ -13,8 +13,8 @@ struct uth;
 struct vp;
 
 /* Below u's saved context. */
-bool stand_below(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp));
+bool stand_below_saved(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp));
 /* In an area of u's stack (src/uth/area.c), above which something goes on. */
-bool stand_in_area(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp));
+bool stand_below_running(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp));
 
 #endif
