@@ -232,6 +232,9 @@ static PS_ALWAYS_INLINE void ee_barrier_heed(void) {}
  * others). Returns when woken or when *word is seen to differ; may return without reason. No wake-up is lost: a change
  * of *word followed by ee_wake is seen. word may be in the program's memory (an omp_lock_t). [switches] */
 void ee_wait(_Atomic uint32_t *word, uint32_t expected);
+/* The same. Where a handler of the program's is left by a jump out of this wait, and the entities' kind notices that,
+ * left(arg) is called before the jump, by the entity. [switches] */
+void ee_wait_left(_Atomic uint32_t *word, uint32_t expected, void (*left)(void *arg), void *arg);
 /* Wakes up to n entities that wait on word (UINT_MAX: all). Cheap where none waits: one fence and a load. [does not
  * switch] */
 void ee_wake(_Atomic uint32_t *word, unsigned n);

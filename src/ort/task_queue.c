@@ -343,16 +343,35 @@ static bool may_stand(struct ort_team *team, const struct ort_task *t)
     return may;
 }
 
-/* The caller is no sleeper any more; t: what it has found. The task that it goes on with. */
-static struct ort_task *leave_sleep(struct ort_thread *thread, struct ort_wait *w, struct ort_task *t)
+static void end_sleep(struct ort_team *team, struct ort_wait *w)
 {
-    struct ort_team *team = thread->team;
     if (ps_load_acquire(&w->word) == 0) {
         ps_spin_lock(&team->tasks.lock);
         if (ps_load_relaxed(&w->word) == 0)
             leave_sleeping_locked(team, w);
         ps_spin_unlock(&team->tasks.lock);
     }
+}
+
+/* A handler is left by a jump out of the wait. */
+struct sleep_left {
+    struct ort_team *team;
+    struct ort_wait *w;
+};
+
+static void leave_sleep_by_jump(void *arg)
+{
+    const struct sleep_left *left = arg;
+    end_sleep(left->team, left->w);
+    if (left->w->told && may_stand(left->team, left->w->told))
+        tell_taker(left->team, left->w->told);
+}
+
+/* The caller is no sleeper any more; t: what it has found. The task that it goes on with. */
+static struct ort_task *leave_sleep(struct ort_thread *thread, struct ort_wait *w, struct ort_task *t)
+{
+    struct ort_team *team = thread->team;
+    end_sleep(team, w);
     struct ort_task *told = w->told;
     if (told == NULL)
         return t;
@@ -380,8 +399,9 @@ struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *w)
         t = look_surely(thread, w->within);
         stays = t == NULL;
     }
+    struct sleep_left left = {team, w};
     while (stays && ps_load_acquire(&w->word) == 0)
-        ee_wait(&w->word, 0);
+        ee_wait_left(&w->word, 0, leave_sleep_by_jump, &left);
     return leave_sleep(thread, w, t);
 }
 

@@ -103,6 +103,7 @@ void os_frame_set_mask(void *frame, uint64_t mask);
 /* Whether it stands on the kernel thread's alternate stack. And: it returns on the calling kernel thread, which is
  * another one than it began on, and has another alternate stack. */
 bool os_frame_is_apart(const void *frame);
+bool os_on_alternate_stack(uintptr_t address); /* of the calling kernel thread */
 void os_frame_returns_here(void *frame);
 /* All that a program may block: not those that the C library sends its kernel threads, and waits for (32 and 33;
  * elsewhere than in glibc 34 as well, which is glibc's SIGRTMIN). */

@@ -7,9 +7,13 @@
 
 #include "compiler.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
+struct ps_jump;
 struct ps_team;
+struct psthread;
+struct uth;
 struct vp;
 
 struct ps_above {
@@ -28,6 +32,9 @@ struct ps_above {
     void *(*late_member)(void *member);
     /* A vp's loop has claimed member id of a team (loop.c). */
     void (*run_team)(struct ps_team *team, unsigned id);
+    /* A handler was left by a jump below a saved context (below.c), or in a wait (wait_alone.c): see leave.h. */
+    void (*leave_saved)(struct vp *vp, struct uth *saved, const struct ps_jump *jump, uint64_t *mask);
+    bool (*leave_wait)(struct vp *vp, struct psthread *self, struct ps_jump *jump, bool woken);
     /* vp goes on with what is none of its waiters' team (team_batch.h): they are counted in the barrier. */
     void (*leave_waiters)(struct vp *vp);
 };

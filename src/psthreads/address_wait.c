@@ -34,9 +34,13 @@
 #include "address_wait.h"
 
 #include "active_wait.h"
+#include "current.h"
+#include "lone_root.h"
 #include "ghosts.h"
 #include "os.h"
+#include "run.h"
 #include "spin.h"
+#include "team_batch.h"
 #include "waitq.h"
 
 #define BUCKET_BITS 8
@@ -84,33 +88,92 @@ static bool changes_soon(_Atomic uint32_t *word, uint32_t expected)
     return false;
 }
 
+/* The caller waits on its own kernel thread. No handler comes between the two steps (leave.h). */
+static PS_NOINLINE void wait_alone_on(struct vp *vp, _Atomic uint32_t *word, uint32_t expected,
+                                      const struct uth_left *left)
+{
+    struct ps_waiter me;
+    struct vp_directed *d = vp_directed(vp);
+    if (!vp_run(vp)->alone_for) { /* not while signals are blocked: these may start kernel threads */
+        vp_leave_waiters(vp);
+        lone_root_call_stand_in();
+    }
+    d->mask_of_waiter = os_swap_signal_mask(OS_ALL_SIGNALS);
+    if (queue_up_for_word(word, expected, &me)) {
+        d->is_unheard = true;
+        me.thread->uth->wait.left = left;
+        ps_block(me.thread, PS_WAIT_WORD, word);
+        me.thread->uth->wait.left = NULL;
+    } else {
+        os_set_signal_mask(d->mask_of_waiter);
+    }
+}
+
+static PS_ALWAYS_INLINE bool waits_alone(const struct vp *vp)
+{
+    return vp && PS_UNLIKELY(vp_run(vp)->alone_for != NULL || vp_stays_with_root(vp));
+}
+
 void ps_wait_on(_Atomic uint32_t *word, uint32_t expected)
 {
     struct ps_waiter me;
-    if (!changes_soon(word, expected) && queue_up_for_word(word, expected, &me))
+    struct vp *vp;
+    if (changes_soon(word, expected))
+        return;
+    if (PS_UNLIKELY(waits_alone(vp = ps_vp_now())))
+        wait_alone_on(vp, word, expected, NULL);
+    else if (queue_up_for_word(word, expected, &me))
         ps_block(me.thread, PS_WAIT_WORD, word);
 }
 
-/* The deadline of a waiter has come: takes it out, if no wake-up has. */
-static bool take_late_word_waiter(struct ps_timer *timer)
+void ps_wait_on_left(_Atomic uint32_t *word, uint32_t expected, const struct uth_left *left)
 {
-    struct ps_waiter *me = timer->arg, *before = NULL;
-    struct bucket *b = address_bucket((_Atomic uint32_t *)me->tag);
+    struct ps_waiter me;
+    struct vp *vp = ps_vp_now();
+    if (PS_UNLIKELY(waits_alone(vp))) {
+        wait_alone_on(vp, word, expected, left);
+    } else if (!changes_soon(word, expected) && queue_up_for_word(word, expected, &me)) {
+        struct uth *stack = me.thread->uth;
+        stack->wait.left = left;
+        ps_block(me.thread, PS_WAIT_WORD, word);
+        stack->wait.left = NULL;
+    }
+}
+
+static bool is_of_thread(const struct ps_waiter *w, const void *t) { return w->thread == t; }
+static bool is_waiter(const struct ps_waiter *w, const void *me) { return w == me; }
+
+/* Takes out the first one of b of which is(waiter, what) holds. */
+static bool take_word_waiter(struct bucket *b, bool (*is)(const struct ps_waiter *, const void *), const void *what)
+{
+    struct ps_waiter *before = NULL;
     ps_spin_lock(&b->lock);
     struct ps_waiter **link = &b->queue.head;
-    while (*link && *link != me) {
+    while (*link && !is(*link, what)) {
         before = *link;
         link = &before->next;
     }
     bool here = *link != NULL;
     if (here) {
-        *link = me->next;
-        if (b->queue.tail == me)
+        if (b->queue.tail == *link)
             b->queue.tail = before;
+        *link = (*link)->next;
         count_locked(b, -1);
     }
     ps_spin_unlock(&b->lock);
     return here;
+}
+
+/* The deadline of a waiter has come: takes it out, if no wake-up has. */
+static bool take_late_word_waiter(struct ps_timer *timer)
+{
+    const struct ps_waiter *me = timer->arg;
+    return take_word_waiter(address_bucket((_Atomic uint32_t *)me->tag), is_waiter, me);
+}
+
+bool ps_wait_give_up(struct psthread *t, _Atomic uint32_t *word)
+{
+    return take_word_waiter(address_bucket(word), is_of_thread, t);
 }
 
 void ps_wait_publish(_Atomic uint32_t *word, struct ps_waiter *me)

@@ -136,12 +136,16 @@ static bool come_in(struct vp *vp, bool asked)
     bool is_in = u || rests || caller;
     if (!rests)
         stand_as(vp, u ? vp_left_by(u) : caller);
+    uint64_t mask = 0;
     if (is_in) {
         vp_take_mask(vp); /* what the thread has left before it was saved */
+        mask = os_swap_signal_mask(OS_ALL_SIGNALS);
         enter_unheard(vp);
     }
-    bool visited = u ? stand_below_saved(vp, &vp_run(vp)->native, u, be_there)
-                     : caller && stand_below_running(vp, &vp_run(vp)->native, caller->uth, be_there);
+    bool visited = u ? stand_below_saved(vp, &vp_run(vp)->native, u, be_there, &mask)
+                     : caller && stand_below_running(vp, &vp_run(vp)->native, caller->uth, be_there, &mask);
+    if (!visited && is_in)
+        os_set_signal_mask(mask);
     if (!visited && (is_in || asked)) {
         vp_hear(vp);
         answer_signal_request(vp, is_in ? THERE : REFUSED);
@@ -152,6 +156,8 @@ static bool come_in(struct vp *vp, bool asked)
         stand_as(vp, NULL);
         uth_visited(u);
     }
+    if (visited)
+        os_set_signal_mask(mask);
     return is_in;
 }
 

@@ -94,6 +94,8 @@
  *
  * tests/models/directed.pml checks this, with a carrier whose store of `running` is late.
  *
+ * A handler may be left by a jump into a frame of the thread: leave.h.
+ *
  * What a handler is told by the OpenMP core (ps_local). `current` of P's vp is NULL while P stands there: P runs
  * nothing. A handler is answered by run.stands_as instead, which has the `local` of the thread. P's kernel thread
  * writes it before P enters the block (come_in), and before a thread leaves P (vp_leave_alone). P takes it
@@ -127,6 +129,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ps_leave_point;
 struct psthread;
 struct uth_tls;
 struct vp;
@@ -135,6 +138,9 @@ struct vp;
 struct vp_directed {
     _Atomic uint32_t senders;      /* senders to its thread, and where a handler would run; see above */
     _Atomic uint64_t signals_sent; /* to alone_for, bits from 0: senders set, the thread takes; directed_leaves */
+    struct ps_leave_point *point;  /* where its kernel thread goes on when a handler is left (leave.h); its own */
+    uint64_t mask_of_waiter;       /* with is_unheard: the mask of what waits here, owner only */
+    bool is_unheard;               /* the thread waits, and has blocked all signals until it has a point */
 };
 /* The whole is in vp.h. */
 struct vp_directed *vp_directed(const struct vp *vp);

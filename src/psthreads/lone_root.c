@@ -44,12 +44,17 @@ static void stand_as_root(struct vp *vp)
     struct uth *root = vp_run(vp)->own_uth;
     if (vp_run(vp)->uth == root)
         return;
-    if (root->vp != vp) {
-        stand_below_running(vp, vp_run(vp)->uth, root, wait_there);
-    } else if (uth_visit(root, root->tls)) {
-        stand_below_saved(vp, vp_run(vp)->uth, root, wait_there);
-        uth_visited(root);
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
+    bool stood = true;
+    while (stood && !ps_load_seq(vp_pinned(vp))) { /* a handler may be left, and the root wait on */
+        if (root->vp != vp) {
+            stood = stand_below_running(vp, vp_run(vp)->uth, root, wait_there, &mask);
+        } else if ((stood = uth_visit(root, root->tls))) {
+            stood = stand_below_saved(vp, vp_run(vp)->uth, root, wait_there, &mask);
+            uth_visited(root);
+        }
     }
+    os_set_signal_mask(mask);
 }
 
 struct ps_work lone_root_await(struct vp *vp)

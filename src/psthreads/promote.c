@@ -102,17 +102,6 @@ static struct psthread *await_carrier(struct vp *vp)
     return ps_xchg_seq(vp_pinned(vp), NULL);
 }
 
-void ps_wait_alone(struct vp *vp, struct psthread *self)
-{
-    struct psthread *t;
-    while ((t = await_carrier(vp)) == PS_PINNED_REST) /* a root does not */
-        quota_park_refused(vp);
-    PS_ASSERT(t == self);
-    (void)self;
-    (void)t;
-    vp_tick(vp);
-}
-
 /* The kernel looks through the thread's own. False: the thread is not known yet. */
 static bool take_robust_list(const struct vp *vp, const void *own_list)
 {
@@ -487,8 +476,10 @@ void ps_alone_after_fork_in_child(void)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++)
-        if (ps_vp_at(id))
+        if (ps_vp_at(id)) {
             ps_store_relaxed(&vp_alone(ps_vp_at(id))->given_up, 0);
+            vp_directed(ps_vp_at(id))->point = NULL; /* a handler that forked is left where it is: its thread is gone */
+        }
     ps_store_relaxed(&ps_alone_threads, 0);
     ps_promote_in_this_process();
 }

@@ -10,6 +10,7 @@
 #include "current.h"
 #include "deadlock.h"
 #include "dump_request.h"
+#include "leave.h"
 #include "loop.h"
 #include "os.h"
 #include "promote.h"
@@ -40,6 +41,8 @@ const struct ps_above ps_above = {
     .watch = watchdog_main,
     .late_member = ps_member_late_main,
     .run_team = ps_team_run,
+    .leave_saved = ps_leave_saved,
+    .leave_wait = ps_leave_wait,
     .leave_waiters = ps_team_barrier_leave,
 };
 

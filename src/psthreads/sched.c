@@ -24,7 +24,8 @@ static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
     }
     vp_leave_waiters(vp);
     if (vp_stays_with_root(vp)) {
-        lone_root_call_stand_in();
+        if (!vp->directed.is_unheard) /* else it has been called: address_wait.c */
+            lone_root_call_stand_in();
         ps_wait_alone(vp, self);
         wait->thread = NULL;
         return;

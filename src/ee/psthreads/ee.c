@@ -256,6 +256,10 @@ enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase
 /* --- waiting on a word --- */
 
 void ee_wait(_Atomic uint32_t *word, uint32_t expected) { ps_wait_on(word, expected); }
+void ee_wait_left(_Atomic uint32_t *word, uint32_t expected, void (*left)(void *arg), void *arg)
+{
+    ps_wait_on_left(word, expected, &(struct uth_left){left, arg});
+}
 void ee_wake(_Atomic uint32_t *word, unsigned n) { ps_wake_on(word, n); }
 /* Threads that yield to one another wait for another thread. That thread may be on another vp, which goes on only if
  * the system lets its kernel thread run. So every so many yields this kernel thread yields as well. */

@@ -516,6 +516,12 @@ void ee_wait(_Atomic uint32_t *word, uint32_t expected)
     ps_sub_seq(waiters, 1);
 }
 
+void ee_wait_left(_Atomic uint32_t *word, uint32_t expected, void (*left)(void *arg), void *arg)
+{
+    (void)left, (void)arg;
+    ee_wait(word, expected);
+}
+
 void ee_wake(_Atomic uint32_t *word, unsigned n)
 {
     ps_fence_seq(); /* the caller's change of *word, then the look at waiters */

@@ -70,6 +70,14 @@ bool os_frame_is_apart(const void *frame)
     return !(uc->uc_stack.ss_flags & SS_DISABLE) && at >= start && at < start + uc->uc_stack.ss_size;
 }
 
+bool os_on_alternate_stack(uintptr_t address)
+{
+    stack_t now;
+    if (raw_call(SYS_sigaltstack, 0, (long)&now, 0, 0) != 0 || now.ss_flags & SS_DISABLE)
+        return false;
+    return address - (uintptr_t)now.ss_sp < now.ss_size;
+}
+
 void os_frame_returns_here(void *frame)
 {
     ucontext_t *uc = frame;

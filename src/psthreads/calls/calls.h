@@ -15,6 +15,7 @@
  *   state.c      what a kernel thread has: number, scheduling, credentials, time; its own, and by a thread's handle
  *   signals.c    masks, waits for signals, contexts that bring a mask
  *   handlers.c   signals' handlers
+ *   jumps.c      jumps out of handlers
  *   processes.c  children, kernel threads that begin, the end of a thread that has forked
  *   mutexes.c    mutexes whose owner the kernel compares
  *   loader.c     objects that begin, and callbacks that keep others from starting kernel threads
@@ -22,8 +23,8 @@
  *
  * Here are all functions of the C library that set or tell state of the calling kernel thread, and all that make a
  * kernel thread or a process. `syscall` goes by the call's number: a call that is known to concern the process, or no
- * thread, goes straight on; any other is taken for a thread's. Not here: siglongjmp, which sets the mask to what it was
- * on the same thread. */
+ * thread, goes straight on; any other is taken for a thread's. siglongjmp, which sets the mask to what it was on the same
+ * thread, goes straight on, but out of a handler of a thread that waits (../leave.h). */
 #ifndef PS_CALLS_H
 #define PS_CALLS_H
 

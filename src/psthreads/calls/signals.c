@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "../divided.h"
+#include "../leave.h"
 #include "../lone_root.h"
 #include "os.h"
 #include "uth.h"
@@ -109,6 +110,7 @@ PS_UNUSED __attribute__((used)) static void *ready_to_swap(const ucontext_t *fro
 }
 PS_UNUSED __attribute__((used)) static void *ready_to_set(const ucontext_t *to)
 {
+    ps_leave_by_context(to);
     take_mask(to);
     return (void *)CALL_NEXT(setcontext);
 }

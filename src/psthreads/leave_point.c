@@ -1,0 +1,53 @@
+/* Points, where a kernel thread goes on when a handler has been left by a jump: see leave.h. */
+#include "current.h"
+#include "directed.h"
+#include "leave.h"
+#include "os.h"
+
+bool ps_leaves_handler(uintptr_t to)
+{
+    struct vp *vp = ps_vp();
+    const struct ps_leave_point *point = vp ? vp_directed(vp)->point : NULL;
+    if (PS_LIKELY(!point))
+        return false;
+    bool in_handler = to >= point->low && to < (uintptr_t)point;
+    return !in_handler && !os_on_alternate_stack(to);
+}
+
+/* Where jumps are not answered no handler is seen to be left; and not every compiler has these elsewhere. */
+#if defined(__x86_64__)
+#define COMES_BACK(point) (__builtin_setjmp((point)->back) != 0)
+static PS_NORETURN void go_to_point(struct ps_leave_point *point) { __builtin_longjmp(point->back, 1); }
+#else
+#define COMES_BACK(point) false
+static PS_NORETURN void go_to_point(struct ps_leave_point *point)
+{
+    (void)point;
+    __builtin_trap();
+}
+#endif
+
+void ps_leave_handler(const struct ps_jump *jump)
+{
+    struct vp *vp = ps_vp();
+    struct ps_leave_point *point = vp_directed(vp)->point;
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
+    vp_directed(vp)->point = point->outer;
+    *point->jump = *jump;
+    point->jump->mask = mask;
+    cpu_float_save(&point->jump->floats);
+    go_to_point(point);
+}
+
+PS_NOINLINE bool ps_leave_point(struct vp *vp, uintptr_t low, void (*fn)(void *arg), void *arg, struct ps_jump *jump)
+{
+    struct ps_leave_point point = {.low = low, .jump = jump, .outer = vp_directed(vp)->point};
+    if (COMES_BACK(&point))
+        return true;
+    vp_directed(vp)->point = &point;
+    ps_fence_compiler();
+    fn(arg);
+    ps_fence_compiler();
+    vp_directed(vp)->point = point.outer;
+    return false;
+}
