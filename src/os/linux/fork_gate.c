@@ -28,6 +28,12 @@
  * storage of a thread that is joined is freed by its joiner. The joiner is a party from before its wait on. What it
  * waits for needs `ending` alone, and a fork takes that last.
  *
+ * Handlers. A signal handler may fork, and would wait for the party that its own thread is; another thread's fork would
+ * wait for that party as well, and the handler's fork for that one. So a party has all signals blocked, from before it
+ * enters until it has left: a maker, a thread that begins, a joiner. So has a thread that ends. A signal to a joiner
+ * waits for the thread that is joined, which the runtime has told to end. A handler that forks on that thread before
+ * its end waits as below. tests/models/fork_gate.pml.
+ *
  * Nobody waits longer than PATIENCE_S for either, the fork included: destructors of the program's run while a thread
  * ends, and a thread that begins asks the dynamic linker, whose lock the forking thread may have. After that time the
  * child is what it would be without the gate. A thread that forks while it makes a thread (a hook of the allocator's)
@@ -65,6 +71,7 @@ static bool has_ending; /* the forking thread's; guarded by CLOSED */
 struct making {
     void *(*start)(void *);
     void *arg;
+    uint64_t mask;
 };
 
 static void gate_leave(uint32_t parties)
@@ -73,14 +80,17 @@ static void gate_leave(uint32_t parties)
         os_wake(&gate, -1);
 }
 
-static void gate_enter(uint32_t parties)
+/* With all signals blocked. Returns the mask of before. */
+static uint64_t gate_enter(uint32_t parties)
 {
     uint64_t until = os_now_ns() + PATIENCE_NS, now;
     uint32_t seen = ps_load_relaxed(&gate);
     for (;;) {
         if (!(seen & CLOSED) || (now = os_now_ns()) >= until) {
+            uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
             if (ps_cas_acq_rel(&gate, &seen, seen + parties * PARTY))
-                return;
+                return mask;
+            os_set_signal_mask(mask);
         } else {
             os_park(&gate, seen, (int64_t)(until - now));
             seen = ps_load_relaxed(&gate);
@@ -101,24 +111,27 @@ static bool take_ending(void)
 
 /* --- kernel threads --- */
 
-void *fork_gate_making(void *(*start)(void *), void *arg)
+void *fork_gate_making(void *(*start)(void *), void *arg, uint64_t *mask)
 {
     if (PS_LIKELY(!__lsan_enable) || !ps_load_acquire(&watches))
         return NULL;
-    gate_enter(2);
+    *mask = gate_enter(2);
     struct making *m = malloc(sizeof *m);
-    if (m == NULL)
+    if (m == NULL) {
         gate_leave(2);
-    else
-        *m = (struct making){start, arg};
+        os_set_signal_mask(*mask);
+    } else {
+        *m = (struct making){start, arg, *mask};
+    }
     return m;
 }
 
-void fork_gate_made(void *making, bool failed)
+void fork_gate_made(void *making, bool failed, uint64_t mask)
 {
     if (failed)
         free(making);
     gate_leave(failed ? 2 : 1);
+    os_set_signal_mask(mask);
 }
 
 void *fork_gate_begin(void *making)
@@ -126,20 +139,26 @@ void *fork_gate_begin(void *making)
     struct making m = *(struct making *)making;
     free(making);
     gate_leave(1);
+    os_set_signal_mask(m.mask);
     void *result = m.start(m.arg);
+    os_set_signal_mask(OS_ALL_SIGNALS);
     take_ending(); /* and ends with it */
     return result;
 }
 
-bool fork_gate_joining(void)
+bool fork_gate_joining(uint64_t *mask)
 {
     if (PS_LIKELY(!__lsan_enable) || !ps_load_acquire(&watches))
         return false;
-    gate_enter(1);
+    *mask = gate_enter(1);
     return true;
 }
 
-void fork_gate_joined(void) { gate_leave(1); }
+void fork_gate_joined(uint64_t mask)
+{
+    gate_leave(1);
+    os_set_signal_mask(mask);
+}
 
 /* --- fork --- */
 

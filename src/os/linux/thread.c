@@ -72,11 +72,12 @@ static int create_kernel_thread_as(os_thread *out, void *(*start)(void *), void 
 
 static int create_kernel_thread(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes)
 {
-    void *making = fork_gate_making(start, arg);
+    uint64_t mask;
+    void *making = fork_gate_making(start, arg, &mask);
     if (PS_LIKELY(making == NULL))
         return create_kernel_thread_as(out, start, arg, stack_bytes);
     int rc = create_kernel_thread_as(out, fork_gate_begin, making, stack_bytes);
-    fork_gate_made(making, rc != 0);
+    fork_gate_made(making, rc != 0, mask);
     return rc;
 }
 
@@ -130,10 +131,11 @@ int os_alternate_stack(const void *stack, void *before)
 
 void os_thread_join(os_thread t)
 {
-    bool gated = fork_gate_joining();
+    uint64_t mask;
+    bool gated = fork_gate_joining(&mask);
     pthread_join((pthread_t)t, NULL);
     if (PS_UNLIKELY(gated))
-        fork_gate_joined();
+        fork_gate_joined(mask);
 }
 
 void os_thread_detach(os_thread t) { pthread_detach((pthread_t)t); }
