@@ -53,6 +53,8 @@
  * The handler may come between any two instructions while the kernel thread hears, and never while it is deaf:
  *   vp_deafen  blocks first, then looks whether the handler has come in between, and has kept the mask already
  *   vp_hear    says that it hears, then unblocks; in a block, where the handler does not pass signals on
+ *   vp_heard_mask  reads the kernel's mask, then looks whether the handler has come, and has kept the mask. Read the
+ *              other way round, `all signals` would pass for the mask with which the kernel thread hears
  *   parking    the handler wakes the vp, as any waker would, or [L] (idle.h) sees `strays`; a member's own kernel
  *              thread finds alone.wake set
  *
@@ -107,6 +109,13 @@ static inline void vp_hear(struct vp *vp)
         return;
     vp_run(vp)->is_deaf = false;
     os_set_signal_mask(vp_run(vp)->deaf_mask);
+}
+/* The mask with which vp's kernel thread, the caller's, hears: now, or when it is not deaf any more. */
+static inline uint64_t vp_heard_mask(const struct vp *vp)
+{
+    uint64_t mask = os_signal_mask();
+    ps_fence_compiler();
+    return vp_run(vp)->is_deaf ? vp_run(vp)->deaf_mask : mask;
 }
 /* A kernel thread that begins with all signals blocked carries vp, and would hear with this mask. */
 static inline void vp_begin_deaf(struct vp *vp, uint64_t mask)

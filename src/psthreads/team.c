@@ -66,7 +66,7 @@ void ps_team_begin_block(struct ps_team *team, struct uth_tls *block)
     bool inside =
         vp_is_roots(vp) && vp->run.current != &vp->run.root; /* the first member may have a mask of its own there */
     uint64_t mask = vp->run.is_deaf                     ? vp->run.deaf_mask
-                    : os_called_by_program() && !inside ? os_signal_mask()
+                    : os_called_by_program() && !inside ? vp_heard_mask(vp)
                     : vp_is_roots(vp) || !vp->run.tls   ? vp->outer.mask /* in a handler it is that one's */
                     : vp->run.alone_for                 ? ps_load_seq(&vp->outer.inner_mask)
                                                         : vp->run.tls->mask;

@@ -104,7 +104,7 @@ static int start_kernel_thread(struct vp *vp)
             return err;
     }
     vp->worker.by_watchdog = here == NULL;
-    vp_begin_deaf(vp, here && here->run.is_deaf ? here->run.deaf_mask : os_signal_mask());
+    vp_begin_deaf(vp, here ? vp_heard_mask(here) : os_signal_mask());
     bind_lift();
     int err = os_thread_start(&vp->worker.kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, true);
     bind_lower();

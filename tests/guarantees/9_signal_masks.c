@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <ucontext.h>
 
 #define N 6
 #define SIGNAL(id) (SIGRTMIN + 4 + (id))
@@ -201,6 +202,51 @@ static void suspended_members(void)
     CHECK(handled == 1 && is_blocked(SIGUSR2)); /* the first member blocked it, too */
 }
 
+/* Members begin with their opener's mask, whatever signals come meanwhile. */
+static volatile int is_over, unlike_opener;
+
+static void on_any_thread(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)info;
+    if (sigismember(&((ucontext_t *)context)->uc_sigmask, SIGUSR2))
+        __atomic_add_fetch(&unlike_opener, 1, __ATOMIC_SEQ_CST);
+}
+
+static void *send_to_process(void *unused)
+{
+    sigset_t all;
+    sigfillset(&all);
+    CHECK(pthread_sigmask(SIG_BLOCK, &all, NULL) == 0);
+    while (!is_over)
+        CHECK(kill(getpid(), SIGUSR1) == 0);
+    return unused;
+}
+
+static void *open_region(void *unused)
+{
+    set_mask(SIG_UNBLOCK, SIGUSR1);
+#pragma omp parallel num_threads(8 * N)
+    for (int i = 0; i < 3; i++)
+        wait_in_a_barrier();
+    return unused;
+}
+
+static void begun_among_signals(void)
+{
+    struct sigaction action = {.sa_sigaction = on_any_thread, .sa_flags = SA_SIGINFO | SA_RESTART};
+    pthread_t sender, opener;
+    CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+    set_mask(SIG_BLOCK, SIGUSR1); /* this thread would have most of them */
+    CHECK(pthread_create(&sender, NULL, send_to_process, NULL) == 0);
+    for (int i = 0; i < 100; i++) {
+        CHECK(pthread_create(&opener, NULL, open_region, NULL) == 0);
+        CHECK(pthread_join(opener, NULL) == 0);
+    }
+    is_over = 1;
+    CHECK(pthread_join(sender, NULL) == 0);
+    CHECK(!unlike_opener);
+}
+
 int main(int argc, char **argv)
 {
     static const struct kind_of kinds[] = {{"own_masks", own_masks},
@@ -209,7 +255,8 @@ int main(int argc, char **argv)
                                            {"alarms_of_the_first", alarms_of_the_first},
                                            {"sigwait_in_a_member", sigwait_in_a_member},
                                            {"pending_signals", pending_signals},
-                                           {"suspended_members", suspended_members}};
+                                           {"suspended_members", suspended_members},
+                                           {"begun_among_signals", begun_among_signals}};
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;
 }

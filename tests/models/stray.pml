@@ -7,7 +7,8 @@
  * any time, and nobody waits for the signals.
  * Checked: a handler runs in the member's block alone, on the one kernel thread that runs the member then; in the block
  * a kernel thread hears. Each signal is handled (invalid end state). None is passed on for ever. P is made for a member
- * that is there. Left out: signals to one thread (directed.pml), and what the watchdog's ticks do.
+ * that is there. The member begins with W's mask, as if no signal had come. Left out: signals to one thread
+ * (directed.pml), and what the watchdog's ticks do.
  *
  * The kernel gives a pending signal to any kernel thread that does not block it. A handler may come between any two
  * steps of that one. From when it comes to nobody until it has been passed on (`in`) the signal is pending nowhere. A
@@ -15,6 +16,7 @@
  * and EARLY times before that.
  *   BROKEN_DEAF     what passes a signal on stays to hear
  *   BROKEN_MASK     W becomes deaf, and does not look whether a handler has come before that
+ *   BROKEN_READ     W looks whether a handler has come, then reads its mask for the member
  *   BROKEN_HEAR     W unblocks signals, then says that it hears
  *   BROKEN_ENTER    W hears, then enters the block
  *   BROKEN_LATE     the ear listens again after the time limit, and rouses no member
@@ -227,8 +229,22 @@ inline enter_block_and_hear()
 active proctype worker()
 {
     byte round;
-    bool before;
-    /* the member begins */
+    bool before, mask;
+    /* the member begins, with the mask with which W hears */
+#ifdef BROKEN_READ
+    if
+    :: atomic { !in[W] && deaf[W] -> mask = kept[W] }
+    :: atomic { !in[W] && !deaf[W] -> skip };
+       atomic { !in[W] -> mask = blocked[W] }
+    fi;
+#else
+    atomic { !in[W] -> mask = blocked[W] };
+    if
+    :: atomic { !in[W] && deaf[W] -> mask = kept[W] }
+    :: atomic { !in[W] && !deaf[W] -> skip }
+    fi;
+#endif
+    assert(!mask);
 #ifdef BROKEN_DUE
     tell_ear();
     team = true;
