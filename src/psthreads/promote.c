@@ -396,6 +396,12 @@ static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
     return alone;
 }
 
+struct vp *ps_vp_for_others(const struct vp *vp)
+{
+    struct vp *to = vp_alone(vp)->came_from;
+    return to && ps_load_relaxed(vp_attached(to)) && !vp_run(to)->alone_for ? to : ps_vp_at(0);
+}
+
 void ps_go_home_slow(struct uth_tls *next)
 {
     struct vp *vp = ps_vp();
@@ -404,17 +410,14 @@ void ps_go_home_slow(struct uth_tls *next)
     struct psthread *self = vp_run(vp)->current;
     struct uth *context = vp_run(vp)->uth;
     context->left_by = next ? ps_load_relaxed(&next->below) : NULL;
-    struct vp *to = vp_alone(vp)->came_from, *home = carrier_of_next(vp, next);
+    struct vp *home = carrier_of_next(vp, next);
     directed_ran(vp);
     context->vp = home;
     self->uth = context;
-    if (home) {
+    if (home)
         ps_ready(self, PS_FRONT);
-    } else {
-        if (!ps_load_relaxed(vp_attached(to)) || vp_run(to)->alone_for)
-            to = ps_vp_at(0);
-        vp_enqueue(to, &self->item, PS_FRONT);
-    }
+    else
+        vp_enqueue(ps_vp_for_others(vp), &self->item, PS_FRONT);
     vp_leave_alone(vp, context, next);
     context->left_by = NULL; /* it may be a root's stack, on which the root has called self */
     if (vp_run((vp = ps_vp_now()))->alone_for)

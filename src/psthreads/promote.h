@@ -83,6 +83,8 @@ void ps_keep_stack(void);
 /* Thread self, which begins on the context that runs, enters its block, and is promoted, as it was before. [switches]
  */
 void ps_promote_again(struct psthread *self, struct uth_tls *block);
+/* For what vp, which carries a thread alone, leaves to others: the vp that the thread came from, or vp 0. */
+struct vp *ps_vp_for_others(const struct vp *vp);
 /* The number of the kernel thread that is, or from now on will be, block's thread's own; 0: refused. Any kernel
  * thread; does not move the thread. */
 int ps_promoted_id(struct uth_tls *block);

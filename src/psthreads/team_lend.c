@@ -390,7 +390,7 @@ void ps_team_lend_first(struct vp *vp)
 {
     struct ps_team *team = PS_CONTAINER_OF(vp_run(vp)->current, struct ps_member, thread)->team;
     struct ps_member *first = ps_team_member(team, 0);
-    struct vp *from = team->parent_tls ? vp_alone(vp)->came_from : vp_alone(vp)->home;
+    struct vp *from = team->parent_tls ? ps_vp_for_others(vp) : vp_alone(vp)->home;
     ps_member_set(first, team->parent, 0);
     first->thread.uth = NULL;
     first->thread.vp = from;
@@ -399,8 +399,6 @@ void ps_team_lend_first(struct vp *vp)
         ps_store_seq(&team->parent_tls->below, NULL);
     ps_store_release(&team->lent_below, PS_TEAM_LENT_BELOW);
     if (team->parent_tls) {
-        if (!ps_load_relaxed(vp_attached(from)) || vp_run(from)->alone_for)
-            from = ps_vp_at(0);
         vp_enqueue(from, &first->thread.item, PS_FRONT);
         return;
     }

@@ -116,8 +116,7 @@ static PS_NOINLINE bool run_body_slowly(struct vp *vp, struct ps_team *team, str
 /* Signals are sent to the parent, which is vp's: it calls no more members on its stack. */
 static PS_NOINLINE void leave_rest_to_others(struct vp *vp, struct ps_team *team)
 {
-    struct vp *to =
-        vp->alone.came_from && ps_load_relaxed(&vp->alone.came_from->attached) ? vp->alone.came_from : ps_vp_at(0);
+    struct vp *to = ps_vp_for_others(vp);
     for (unsigned id; (id = ps_team_claim(team)) != 0;)
         ps_team_enqueue_late(team, id, to);
 }
