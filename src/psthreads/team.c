@@ -343,17 +343,24 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     ps_member_become(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
 }
 
+/* Members that had not begun are threads of the parent's, as those that had: none of them runs in the child. There is
+ * one exception, beyond what kernel threads allow: the child may come to the end of a region of which it is the first
+ * thread. Where all other members were still to be claimed, it claims them there, in the join. So the entry is in no
+ * queue: another vp of the child's would begin them at once. */
 void ps_team_after_fork_in_child(struct vp *self)
 {
+    bool may_end = true; /* the caller comes to this team's join, if it goes on */
     ps_team_lookers_reset();
     for (struct psthread *t = self->run.current; t && (t->flags & PS_T_MEMBER); t = t->parent) {
-        struct ps_team *team = PS_CONTAINER_OF(t, struct ps_member, thread)->team;
+        struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
+        struct ps_team *team = m->team;
+        may_end = may_end && m->id == 0 && ps_load_relaxed(&team->next) == 1;
+        if (!may_end)
+            ps_store_relaxed(&team->next, team->n);
         if (!team->home)
             continue;
         team->item.link.next = NULL; /* the list that it was in is gone */
         team->home = &self->queue;
-        if (!ps_team_exhausted(team)) /* innermost first: no thread takes the lock yet */
-            ps_queue_push_back_locked(team->home, &team->item);
     }
 }
 

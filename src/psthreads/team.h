@@ -215,8 +215,8 @@ void ps_member_begin_thread(struct ps_member *m, struct vp *vp);
 /* What such a thread calls, with the member: the region's body, in no hurry, on a stack of its own. */
 void *ps_member_late_main(void *arg);
 
-/* In a forked child, on vp self, when all queues are empty anew: the unclaimed members of the teams around the caller
- * are published there. */
+/* In a forked child, on vp self, when all queues are empty anew: the teams around the caller are in none, and their
+ * unclaimed members do not begin by themselves. */
 void ps_team_after_fork_in_child(struct vp *self);
 /* Member `current` is in block, which is not the team's any more. */
 void ps_team_forget_block(struct psthread *current, const struct uth_tls *block);
