@@ -256,36 +256,43 @@ void life_watch_forks(void)
 }
 __attribute__((constructor)) static void watch_forks(void) { life_watch_forks(); }
 
+struct starting {
+    uint64_t mask;
+    int cancelable;
+};
 /* A handler that interrupted the start, here or on a kernel thread that the start makes, might call OpenMP and wait for
- * the lock: for the thread below it. */
-static uint64_t begin_start(void)
+ * the lock: for the thread below it. A thread that is cancelled would end with the lock, in a function of the C
+ * library's that is a cancellation point (pthread_join). */
+static struct starting begin_start(void)
 {
-    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
+    struct starting before = {.mask = os_swap_signal_mask(OS_ALL_SIGNALS)};
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.cancelable);
     pthread_mutex_lock(&ps_life.start_lock);
-    return mask;
+    return before;
 }
-static void end_start(uint64_t mask)
+static void end_start(struct starting before)
 {
     pthread_mutex_unlock(&ps_life.start_lock);
-    os_set_signal_mask(mask);
+    pthread_setcancelstate(before.cancelable, NULL);
+    os_set_signal_mask(before.mask);
 }
 
 void ps_start(void)
 {
     if (PS_LIKELY(ps_load_acquire(&ps_life.started)))
         return;
-    uint64_t mask = begin_start();
+    struct starting before = begin_start();
     int err = ps_load_relaxed(&ps_life.started) ? 0 : start_locked(NULL);
-    end_start(mask);
+    end_start(before);
     if (err)
         ps_fatal("cannot start: %s", strerror(err));
 }
 
 int psthread_init(const psthread_config_t *config)
 {
-    uint64_t mask = begin_start();
+    struct starting before = begin_start();
     int err = ps_load_relaxed(&ps_life.started) ? EBUSY : start_locked(config);
-    end_start(mask);
+    end_start(before);
     if (!err)
         ps_life.starter = ps_vp_attach();
     return err;

@@ -19,12 +19,12 @@
 #include "compiler.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "file.h"
 
 #define MOST_CACHES 16
 #define PROCESSOR "/sys/devices/system/cpu/cpu%u/"
@@ -46,12 +46,7 @@ static PS_PRINTF(2, 3) bool read_text(struct reader *r, const char *format, ...)
     if (used >= 0 && (size_t)used < sizeof r->path)
         vsnprintf(r->path + used, sizeof r->path - (size_t)used, format, args);
     va_end(args);
-    int file = open(r->path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = file < 0 ? -1 : read(file, r->text, sizeof r->text - 1);
-    if (file >= 0)
-        close(file);
-    r->text[got > 0 ? got : 0] = '\0';
-    return got > 0;
+    return file_text(r->path, r->text, sizeof r->text);
 }
 
 static unsigned digit(char c)

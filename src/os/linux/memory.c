@@ -34,6 +34,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "raw.h"
 
 #define HUGE_PAGE ((size_t)2 << 20) /* the least of any supported processor's */
@@ -257,26 +258,13 @@ void os_stack_idle(void *stack, size_t usable, size_t keep)
     errno = saved_errno;
 }
 
-/* The first line of a file of the system, as far as there is room; false: it cannot be read. */
-static bool read_line(const char *path, char *text, size_t bytes)
-{
-    int saved_errno = errno;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, bytes - 1);
-    if (fd >= 0)
-        close(fd);
-    errno = saved_errno;
-    text[got > 0 ? got : 0] = '\0';
-    return got > 0;
-}
-
 size_t os_memory_left(void)
 {
     struct rlimit limit;
     char text[64];
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return SIZE_MAX;
-    if (!read_line("/proc/self/statm", text, sizeof text))
+    if (!file_text("/proc/self/statm", text, sizeof text))
         return SIZE_MAX;
     size_t used = strtoul(text, NULL, 10) * os_page_size();
     return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
@@ -285,7 +273,7 @@ size_t os_memory_left(void)
 size_t os_mappings_max(void)
 {
     char text[64];
-    return read_line("/proc/sys/vm/max_map_count", text, sizeof text) ? strtoul(text, NULL, 10) : SIZE_MAX;
+    return file_text("/proc/sys/vm/max_map_count", text, sizeof text) ? strtoul(text, NULL, 10) : SIZE_MAX;
 }
 
 /* As many as lines of a file of the system. */
@@ -293,14 +281,12 @@ static size_t count_lines(const char *path)
 {
     char text[4096];
     size_t lines = 0;
-    int saved_errno = errno;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    for (ssize_t got; fd >= 0 && (got = read(fd, text, sizeof text)) > 0;)
-        for (ssize_t i = 0; i < got; i++)
+    int file = file_open(path);
+    for (long got; file >= 0 && (got = file_read(file, text, sizeof text)) > 0;)
+        for (long i = 0; i < got; i++)
             lines += text[i] == '\n';
-    if (fd >= 0)
-        close(fd);
-    errno = saved_errno;
+    if (file >= 0)
+        file_close(file);
     return lines;
 }
 

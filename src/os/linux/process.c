@@ -11,6 +11,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "file.h"
+
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes)
 {
     struct iovec local = {to, bytes}, remote = {(void *)address, bytes};
@@ -35,11 +37,7 @@ bool os_main_thread_gone(void)
 {
     char path[48], text[256];
     snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[got > 0 ? got : 0] = '\0';
+    file_text(path, text, sizeof text);
     const char *name_end = strrchr(text, ')'); /* "pid (name) state ..." */
     return name_end != NULL && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
 }

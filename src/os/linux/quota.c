@@ -17,12 +17,12 @@
 #include "os.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "file.h"
 
 #define LINE_BYTES (PATH_MAX + 512) /* what is longer names no group that fits below either */
 
@@ -59,7 +59,7 @@ static bool open_below(struct scratch *s, struct lines *f, const char *root, con
 {
     int length = snprintf(s->whole, sizeof s->whole, "%s%s", root, path);
     f->at = f->end = 0;
-    f->fd = length < 0 || (size_t)length >= sizeof s->whole ? -1 : open(s->whole, O_RDONLY | O_CLOEXEC);
+    f->fd = length < 0 || (size_t)length >= sizeof s->whole ? -1 : file_open(s->whole);
     return f->fd >= 0;
 }
 
@@ -67,10 +67,7 @@ static bool open_below(struct scratch *s, struct lines *f, const char *root, con
 static int next_character(struct lines *f)
 {
     if (f->at == f->end) {
-        ssize_t n;
-        do
-            n = read(f->fd, f->buffer, sizeof f->buffer);
-        while (n < 0 && errno == EINTR);
+        long n = file_read(f->fd, f->buffer, sizeof f->buffer);
         if (n <= 0)
             return -1;
         f->at = 0;
@@ -91,7 +88,7 @@ static bool next_line(struct lines *f)
     f->line[n] = '\0';
     if (c >= 0 || n > 0)
         return true;
-    close(f->fd);
+    file_close(f->fd);
     return false;
 }
 
@@ -103,7 +100,7 @@ static bool only_line(struct scratch *s, const char *root, const char *path)
         return false;
     bool has = next_line(f);
     if (has)
-        close(f->fd);
+        file_close(f->fd);
     return has;
 }
 

@@ -16,11 +16,11 @@
  * Read once, at the first need; constant afterwards. Failure: what cannot be read or makes no sense means that the
  * process is no rank. Rejected: a file in shared memory in which ranks agree (another process must remove it when one
  * is killed, and the launcher has told all that is needed). */
+#include "file.h"
 #include "os.h"
 #include "raw.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,11 +84,8 @@ static pid_t parent_of(pid_t pid)
 {
     char path[40], text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC), parent = 0;
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
+    int parent = 0;
+    file_text(path, text, sizeof text);
     const char *end = strrchr(text, ')');
     return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
 }
@@ -106,9 +103,9 @@ static bool was_given(pid_t pid, const char *variable)
     char path[40], text[4096];
     size_t length = strlen(variable), have = 0;
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int file = file_open(path);
     bool found = false, begins = true; /* text begins with a name, not inside a value */
-    for (ssize_t n; fd >= 0 && !found && (n = read(fd, text + have, sizeof text - have)) > 0;) {
+    for (long n; file >= 0 && !found && (n = file_read(file, text + have, sizeof text - have)) > 0;) {
         char *at = text, *end = text + have + n, *next;
         for (; (next = memchr(at, '\0', (size_t)(end - at))) != NULL; at = next + 1, begins = true)
             found |= begins && (size_t)(next - at) > length && memcmp(at, variable, length) == 0 && at[length] == '=';
@@ -117,8 +114,8 @@ static bool was_given(pid_t pid, const char *variable)
             have = 0, begins = false;
         memmove(text, at, have);
     }
-    if (fd >= 0)
-        close(fd);
+    if (file >= 0)
+        file_close(file);
     return found;
 }
 

@@ -132,8 +132,11 @@ int os_alternate_stack(const void *stack, void *before)
 void os_thread_join(os_thread t)
 {
     uint64_t mask;
+    int cancelable; /* a thread of the program's that is cancelled ends elsewhere */
     bool gated = fork_gate_joining(&mask);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable);
     pthread_join((pthread_t)t, NULL);
+    pthread_setcancelstate(cancelable, NULL);
     if (PS_UNLIKELY(gated))
         fork_gate_joined(mask);
 }

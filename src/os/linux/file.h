@@ -1,0 +1,42 @@
+/* Files of the system, for the runtime. The C library's open and read are cancellation points: a thread of the
+ * program's that is cancelled there would leave the runtime in the middle of its work, with its locks. These are none,
+ * and leave errno alone. */
+#ifndef PS_OS_LINUX_FILE_H
+#define PS_OS_LINUX_FILE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+
+#include "raw.h"
+
+/* For reading; negative: it cannot be opened. */
+static inline int file_open(const char *path)
+{
+    return (int)raw_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+/* How many bytes; 0: the end; negative: an error. */
+static inline long file_read(int file, void *to, size_t bytes)
+{
+    long got;
+    do
+        got = raw_call(SYS_read, file, (long)to, (long)bytes, 0);
+    while (got == -EINTR);
+    return got;
+}
+
+static inline void file_close(int file) { raw_call(SYS_close, file, 0, 0, 0); }
+
+/* The file's beginning, as text; false: there is none. */
+static inline _Bool file_text(const char *path, char *text, size_t bytes)
+{
+    int file = file_open(path);
+    long got = file < 0 ? -1 : file_read(file, text, bytes - 1);
+    if (file >= 0)
+        file_close(file);
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+#endif
