@@ -55,9 +55,8 @@ typedef uintptr_t os_thread;
 int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals);
 /* The caller, which stands in the C library's place, has been called by os_thread_start. */
 bool os_thread_is_starting(void);
-/* The calling kernel thread's signal mask is kept; the mask that was kept. One keeper at a time, before the kernel
- * thread that asks is started. */
-void os_signals_keep(void);
+/* A signal mask is kept; the one that was kept. One keeper at a time, before the kernel thread that asks is started. */
+void os_signals_keep(uint64_t mask);
 uint64_t os_signals_kept(void);
 void os_thread_join(os_thread t);
 void os_thread_detach(os_thread t);

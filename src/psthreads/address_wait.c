@@ -35,8 +35,8 @@
 
 #include "active_wait.h"
 #include "current.h"
-#include "lone_root.h"
 #include "ghosts.h"
+#include "lone_root.h"
 #include "os.h"
 #include "run.h"
 #include "spin.h"

@@ -87,7 +87,7 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     ps_store_relaxed(&self->run.lone, 0);
     self->apart.what = 0;
     apart_reset();
-    self->outer.mask = os_signal_mask();
+    self->outer.mask = life_mask_of_forker();
     ps_store_seq(&self->outer.inner_mask, self->outer.mask);
     lone_root_has_mask(self, self->outer.mask);
     os_affinity_get(&self->outer.cpus);

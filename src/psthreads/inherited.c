@@ -8,6 +8,7 @@
 #include "promote.h"
 #include "run.h"
 #include "runtime.h"
+#include "stray.h"
 #include "team.h"
 
 /* The vp of the root in whose regions the block's thread runs, which is the running one; else that is not known. */
@@ -19,6 +20,15 @@ static const struct vp *root_of(const struct vp *here, const struct uth_tls *blo
     return t && vp_is_roots(t->vp) ? t->vp : ps_vp_at(0);
 }
 
+/* The vp of the kernel thread that block's thread has for itself; NULL: none that could have set anything. */
+static const struct vp *own_vp(const struct uth_tls *block)
+{
+    const struct vp *alone = block ? ps_load_acquire(&block->alone) : NULL;
+    /* one that only begins to be promoted, for another's sake, has set nothing yet */
+    bool begins = alone && vp_run(alone)->alone_for && ps_load_acquire(&vp_alone(alone)->state) == PS_ALONE_STARTS;
+    return begins ? NULL : alone;
+}
+
 /* The vp of the promoted thread that has opened the region, or one around it. A root, where it has opened an inner
  * region, as the first member of another. NULL: a root has opened the outermost one. */
 static const struct vp *inner_opener(const struct vp *here, const struct uth_tls *block)
@@ -26,9 +36,8 @@ static const struct vp *inner_opener(const struct vp *here, const struct uth_tls
     const struct psthread *self = here && vp_run(here)->tls == block ? vp_run(here)->current : NULL, *t = self;
     for (; t && t->flags & PS_T_MEMBER; t = t->parent) {
         const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
-        struct vp *alone = m->tls && m->tls != block ? ps_load_acquire(&m->tls->alone) : NULL;
-        /* one that only begins to be promoted, for another's sake, has set nothing yet */
-        if (alone && (!vp_run(alone)->alone_for || ps_load_acquire(&vp_alone(alone)->state) != PS_ALONE_STARTS))
+        const struct vp *alone = m->tls != block ? own_vp(m->tls) : NULL;
+        if (alone)
             return alone;
         if (t != self && m->id == 0 && (t->parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT)
             return vp_is_roots(t->parent->vp) ? t->parent->vp : NULL;
@@ -64,6 +73,27 @@ void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block)
         return;
     vp_outer(to)->cpus = vp_outer(root)->cpus;
     memcpy(vp_outer(to)->name, vp_outer(root)->name, sizeof vp_outer(to)->name);
+}
+
+uint64_t ps_mask_of_members(const struct psthread *opener)
+{
+    const struct vp *here = ps_vp();
+    if (opener == &vp_run(here)->root && vp_run(here)->current == opener && os_called_by_program())
+        return vp_heard_mask(here);
+    for (const struct psthread *t = opener; t->flags & PS_T_MEMBER; t = t->parent) {
+        const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
+        const struct vp *alone = own_vp(m->tls);
+        if (vp_is_roots(t->vp) && ps_is_outside(t->vp, t))
+            return vp_outer(t->vp)->mask;
+        if (alone)
+            return ps_load_seq(&vp_outer(alone)->inner_mask);
+        if (m->tls)
+            return m->tls->mask;
+        opener = t->parent;
+        if (m->id == 0 && opener == &vp_run(opener->vp)->root) /* a root, in a region */
+            return ps_load_seq(&vp_outer(opener->vp)->inner_mask);
+    }
+    return vp_outer(vp_is_roots(opener->vp) ? opener->vp : ps_vp_at(0))->mask;
 }
 
 bool ps_mask_is_own(uint64_t mask) { return mask != vp_outer(ps_vp_at(0))->mask; }

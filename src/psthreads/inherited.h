@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct psthread;
 struct uth_tls;
 struct vp;
 
@@ -34,6 +35,8 @@ void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block);
 /* vp's kernel thread has this mask. What it is to have when the running thread has gone: without what a handler of a
  * fault has left blocked that was left by longjmp. */
 uint64_t ps_mask_to_leave(const struct vp *vp, uint64_t mask);
+/* The mask that members of a region begin with which `opener` opens, or has opened. */
+uint64_t ps_mask_of_members(const struct psthread *opener);
 /* Whether a member that blocks these signals has a mask of its own: not what threads begin with. */
 bool ps_mask_is_own(uint64_t mask);
 
@@ -44,11 +47,14 @@ void ps_root_changed(void);
 /* A handler that now ends leaves this mask to the thread that it has interrupted: vp's root, or the one that vp carries
  * alone. Passed on as above. */
 void ps_own_mask_becomes(struct vp *vp, uint64_t mask);
-/* What kernel threads begin with (but for mask and processors) is about to be set on one of them: the one with this
+/* What kernel threads begin with (but for the mask) is about to be set on one of them: the one with this
  * thread pointer, or (NULL) with the number tid; 0: the calling one. A root's kernel thread starts no others from then
  * on (starter.h), unless the root itself sets it outside of regions, or it is the only one of a forked child. May start
  * a kernel thread. */
 void ps_root_changes(const void *tp, int tid);
+/* Whether t is vp's root outside of regions; in a forked child also the member that the root was at the fork, whose
+ * region is not there. */
+bool ps_is_outside(const struct vp *vp, const struct psthread *t);
 /* A root opens an outermost region. */
 void ps_root_look(struct vp *vp);
 

@@ -42,6 +42,8 @@ static inline void life_forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threa
 bool life_other_roots(const struct vp *self);
 /* The library's handlers of fork are registered, if they are not yet. */
 void life_watch_forks(void);
+/* In a child, in handlers of fork: what the thread that forked had as its mask, which one of these restores. */
+uint64_t life_mask_of_forker(void);
 /* The calling kernel thread, which carries no vp, becomes a root; starts the library at need. */
 struct vp *life_attach_root(void);
 /* The calling kernel thread is no root any more. wait: for the threads that it has made; else it is known that none of

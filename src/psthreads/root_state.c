@@ -89,11 +89,8 @@ static void root_changes(struct vp *root, const struct vp *here)
     ps_store_relaxed(&vp_outer(root)->changed, true);
 }
 
-/* The root outside of regions; in a forked child also as the member that it was at the fork: whose region is not
- * there. */
-static bool is_outside(const struct vp *vp)
+bool ps_is_outside(const struct vp *vp, const struct psthread *t)
 {
-    const struct psthread *t = vp_run(vp)->current;
     if (t == &vp_run(vp)->root || t != vp_forked(vp)->as)
         return t == &vp_run(vp)->root;
     return !(t->flags & PS_T_MEMBER) ||
@@ -104,7 +101,7 @@ void ps_root_changes(const void *tp, int tid)
 {
     struct vp *here = ps_vp();
     if ((!tp && !tid) || (here && is_kernel_thread(here, tp, tid))) {
-        if (here && vp_is_roots(here) && !is_outside(here))
+        if (here && vp_is_roots(here) && !ps_is_outside(here, vp_run(here)->current))
             root_changes(here, here);
         return;
     }

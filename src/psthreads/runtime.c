@@ -205,6 +205,7 @@ static bool was_held;
 
 /* Signals are blocked meanwhile: a handler that waits there for another thread that handles a signal has the locks. */
 static uint64_t mask_of_forker; /* guarded by start_lock */
+uint64_t life_mask_of_forker(void) { return mask_of_forker; }
 
 static void before_fork(void)
 {

@@ -91,7 +91,8 @@ bool stand_below_saved(struct vp *vp, struct uth *from, struct uth *u, void (*me
 #endif
 
 /* In an area of u's stack, above which something goes on. */
-bool stand_below_running(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp), uint64_t *mask)
+bool stand_below_running(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp),
+                         uint64_t *mask)
 {
     struct uth_area area;
     if (!uth_area_take(u, &area))

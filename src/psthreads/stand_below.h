@@ -15,8 +15,10 @@ struct uth;
 struct vp;
 
 /* Below u's context, which is visited (uth_visit). If a handler there is left by a jump, the context makes it. */
-bool stand_below_saved(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp), uint64_t *mask);
+bool stand_below_saved(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp),
+                       uint64_t *mask);
 /* In an area of u's stack, above which something goes on. */
-bool stand_below_running(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp), uint64_t *mask);
+bool stand_below_running(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp),
+                         uint64_t *mask);
 
 #endif

@@ -10,6 +10,7 @@
 #include "inherited.h"
 #include "run.h"
 #include "standby.h"
+#include "stray.h"
 #include "watchdog.h"
 
 #define ASK_TIMEOUT_NS UINT64_C(2000000000)
@@ -30,6 +31,15 @@ void starter_prepare(void) { watchdog_be_there(); }
 bool starter_is_changed(const struct vp *here)
 {
     return vp_run(here)->alone_for || vp_apart(here)->what || ps_load_relaxed(&vp_outer(here)->changed);
+}
+
+uint64_t starter_mask(void)
+{
+    const struct vp *here = ps_vp();
+    if (!here)
+        return os_signal_mask();
+    bool inside = vp_run(here)->alone_for || (vp_is_roots(here) && vp_run(here)->current != &vp_run(here)->root);
+    return inside ? vp_outer(here)->mask : vp_heard_mask(here);
 }
 
 /* --- the asker --- */

@@ -51,6 +51,8 @@
 #ifndef PS_STARTER_H
 #define PS_STARTER_H
 
+#include <stdint.h>
+
 #include "os.h"
 
 struct vp;
@@ -61,6 +63,10 @@ void starter_prepare(void);
 
 /* Whether here's kernel thread is changed; here: the caller's vp. */
 bool starter_is_changed(const struct vp *here);
+
+/* The mask of a kernel thread of the library's that the caller is about to start: not what a root has set inside of a
+ * region. */
+uint64_t starter_mask(void);
 
 /* The watchdog starts a kernel thread, as os_thread_start, with all signals blocked. EBUSY: the caller is to do so. */
 int starter_ask(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes);

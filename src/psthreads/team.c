@@ -29,6 +29,7 @@
 #include "floats.h"
 #include "handoff.h"
 #include "idle.h"
+#include "inherited.h"
 #include "race.h"
 #include "runtime.h"
 #include "sched.h"
@@ -60,19 +61,11 @@ void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *mem
 
 /* --- blocks between regions --- */
 
-void ps_team_begin_block(struct ps_team *team, struct uth_tls *block)
+void ps_team_begin_block(struct ps_team *team, struct uth_tls *block, const struct psthread *opener)
 {
-    const struct vp *vp = ps_vp();
-    bool inside =
-        vp_is_roots(vp) && vp->run.current != &vp->run.root; /* the first member may have a mask of its own there */
-    uint64_t mask = vp->run.is_deaf                     ? vp->run.deaf_mask
-                    : os_called_by_program() && !inside ? vp_heard_mask(vp)
-                    : vp_is_roots(vp) || !vp->run.tls   ? vp->outer.mask /* in a handler it is that one's */
-                    : vp->run.alone_for                 ? ps_load_seq(&vp->outer.inner_mask)
-                                                        : vp->run.tls->mask;
-    block->mask = mask;
+    block->mask = ps_mask_of_members(opener);
     vp_block_becomes(block, team);
-    stray_member_begins(mask); /* the ear looks anew, whatever it has found */
+    stray_member_begins(block->mask); /* the ear looks anew, whatever it has found */
 }
 
 /* What the program left with a member: threads it has made (their parent must outlast them), keys' values, thread-local
@@ -148,7 +141,7 @@ unsigned ps_team_take_tls(struct ps_team *team, unsigned n)
             continue;
         if (!(m->tls = vp_try_tls(ps_vp_attach())))
             return id;
-        ps_team_begin_block(team, m->tls);
+        ps_team_begin_block(team, m->tls, ps_vp()->run.current);
     }
     return n;
 }

@@ -160,8 +160,8 @@ bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id);
 /* Before a region, where memory may end: members up to n - 1 get their thread-local blocks now, if threads have any.
  * How many of n may begin. */
 unsigned ps_team_take_tls(struct ps_team *team, unsigned n);
-/* The block of a member of team, which begins: it blocks what the caller's thread has outside of the region. */
-void ps_team_begin_block(struct ps_team *team, struct uth_tls *block);
+/* The block of a member of team, which begins: it blocks what the thread that opens the region has outside of it. */
+void ps_team_begin_block(struct ps_team *team, struct uth_tls *block, const struct psthread *opener);
 
 static inline struct ps_member *ps_team_member(const struct ps_team *team, unsigned id)
 {

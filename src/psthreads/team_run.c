@@ -33,7 +33,7 @@ PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, stru
 {
     vp_enter_tls(vp, vp_own_of(vp, before));
     if (!m->tls && (m->tls = vp_new_tls(vp)) != NULL)
-        ps_team_begin_block(m->team, m->tls);
+        ps_team_begin_block(m->team, m->tls, m->team->parent);
     if (!m->tls || own_stack_is(vp))
         return;
     uth_tls_set_stack(m->tls, vp->run.uth->stack, vp->run.uth->stack_bytes);

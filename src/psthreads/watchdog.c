@@ -8,6 +8,7 @@
 #include "cpu.h"
 #include "os.h"
 #include "runtime.h"
+#include "starter.h"
 
 #include <errno.h>
 
@@ -59,7 +60,7 @@ static void start_watchdog(void)
         if (i)
             os_park(&alive, STARTING, WATCHDOG_TICK_NS);
         /* for spares, which run the program's code and begin with the watchdog's mask, all blocked */
-        os_signals_keep();
+        os_signals_keep(starter_mask());
         err = os_thread_start(&thread, watchdog_begin, NULL, STACK_BYTES, true);
     }
     bind_lower();

@@ -104,7 +104,7 @@ static int start_kernel_thread(struct vp *vp)
             return err;
     }
     vp->worker.by_watchdog = here == NULL;
-    vp_begin_deaf(vp, here ? vp_heard_mask(here) : os_signal_mask());
+    vp_begin_deaf(vp, starter_mask());
     bind_lift();
     int err = os_thread_start(&vp->worker.kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, true);
     bind_lower();
@@ -150,7 +150,7 @@ static int carry_stand_in(struct vp *vp)
     int err = starter_is_changed(ps_vp()) ? starter_ask(&thread, vp_worker_main, vp, WORKER_STACK_BYTES) : EBUSY;
     if (err == EBUSY) {
         vp->worker.by_watchdog = false;
-        vp_begin_deaf(vp, os_signal_mask());
+        vp_begin_deaf(vp, starter_mask());
         bind_lift();
         err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, true);
         bind_lower();

@@ -101,14 +101,9 @@ int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t st
     return rc;
 }
 
-static sigset_t kept; /* see os.h */
-void os_signals_keep(void) { set_signal_mask(NULL, &kept); }
-uint64_t os_signals_kept(void)
-{
-    uint64_t mask = 0;
-    memcpy(&mask, &kept, KERNEL_MASK_BYTES);
-    return mask;
-}
+static uint64_t kept; /* see os.h */
+void os_signals_keep(uint64_t mask) { kept = mask; }
+uint64_t os_signals_kept(void) { return kept; }
 
 uint64_t os_signal_mask(void)
 {

@@ -32,6 +32,7 @@
 #include <signal.h>
 
 #include "../inherited.h"
+#include "../lone_root.h"
 #include "../promote.h"
 #include "compiler.h"
 #include "tls.h"
@@ -65,6 +66,14 @@ static inline void be_alone_to_set(int number)
         ps_root_changes(NULL, number);
     else
         ps_promote();
+}
+
+/* The caller's mask is about to be set. Where members' masks differ, a signal for the process goes to a thread that
+ * does not block it: roots are to be found. */
+static inline void mask_changes(void)
+{
+    if (uth_tls_current() != NULL && !ps_in_vfork_child())
+        ps_all_roots_alone();
 }
 
 #define VERSIONS(name, node) __asm__(".symver answer_" #name "," #name "@@" node)

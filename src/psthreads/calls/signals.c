@@ -14,12 +14,10 @@
 
 /* --- signals --- */
 
-/* Where members' masks differ, a signal for the process goes to a thread that does not block it: roots are to be
- * found. */
 static bool is_change(const sigset_t *set)
 {
-    if (set != NULL && uth_tls_current() != NULL && !ps_in_vfork_child())
-        ps_all_roots_alone();
+    if (set != NULL)
+        mask_changes();
     return true;
 }
 ANSWER_INHERITED(is_change(set), "GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old),

@@ -53,8 +53,8 @@ ANSWER_SCHEDULES(which == PRIO_PROCESS ? (int)who : getpid(), "GLIBC_2.2.5", int
                  (__priority_which_t which, id_t who, int value), (which, who, value));
 ANSWER_IF(which == PRIO_PROCESS && who == 0, "GLIBC_2.2.5", int, getpriority, (__priority_which_t which, id_t who),
           (which, who));
-ANSWER_INHERITED(pid == 0, "GLIBC_2.3.4", int, sched_setaffinity, (pid_t pid, size_t bytes, const cpu_set_t *set),
-                 (pid, bytes, set));
+ANSWER_AS(be_alone_to_set(pid), inherited, VERSIONS, "GLIBC_2.3.4", int, sched_setaffinity,
+          (pid_t pid, size_t bytes, const cpu_set_t *set), (pid, bytes, set));
 ANSWER_IF(pid == 0, "GLIBC_2.3.4", int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set),
           (pid, bytes, set));
 ANSWER_SCHEDULES(pid, "GLIBC_2.2.5", int, sched_setscheduler, (pid_t pid, int policy, const struct sched_param *param),
@@ -163,6 +163,8 @@ PS_PREEMPTIBLE PS_EXPORT long answer_syscall(long number, ...)
     long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long), d = va_arg(list, long),
          e = va_arg(list, long), f = va_arg(list, long);
     va_end(list);
+    if (number == SYS_rt_sigprocmask && b != 0)
+        mask_changes();
     /* A mask is nothing that the runtime's kernel threads begin with; and the port on ucontext sets it in a switch. */
     if (number == SYS_perf_event_open && uth_tls_current() == NULL)
         ps_root_counted(NULL);
@@ -174,7 +176,10 @@ PS_PREEMPTIBLE PS_EXPORT long answer_syscall(long number, ...)
         ps_ready_root_for_signals(NULL, (int)b);
     if (number == SYS_tkill)
         ps_ready_root_for_signals(NULL, (int)a);
-    return told(os_system_call(number, a, b, c, d, e, f));
+    long result = os_system_call(number, a, b, c, d, e, f);
+    if (number == SYS_rt_sigprocmask || number == SYS_sched_setaffinity)
+        ps_root_changed();
+    return told(result);
 }
 VERSIONS(syscall, "GLIBC_2.2.5");
 
@@ -284,8 +289,24 @@ OLD_VERSION(pthread_setname_np, "GLIBC_2.12");
 ANSWER_HANDLE("GLIBC_2.34", pthread_getname_np, (pthread_t thread, char *name, size_t bytes), (thread, name, bytes),
               get_name(number, name, bytes));
 OLD_VERSION(pthread_getname_np, "GLIBC_2.12");
-ANSWER_HANDLE("GLIBC_2.34", pthread_setaffinity_np, (pthread_t thread, size_t bytes, const cpu_set_t *set),
-              (thread, bytes, set), error_of(CALL_NEXT(sched_setaffinity)(number, bytes, set)));
+NEXT(pthread_setaffinity_np, int(pthread_t, size_t, const cpu_set_t *));
+static int set_processors_of_kernel_thread(pthread_t thread, size_t bytes, const cpu_set_t *set)
+{
+    ps_root_changes((const void *)thread, 0);
+    int error = CALL_NEXT(pthread_setaffinity_np)(thread, bytes, set);
+    return thread == pthread_self() ? inherited(error) : error;
+}
+PS_EXPORT int answer_pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set)
+{
+    int error, number = kernel_thread_number(thread, &error), before = errno;
+    if (PS_LIKELY(number == 0 && error == 0))
+        return set_processors_of_kernel_thread(thread, bytes, set);
+    if (error == 0)
+        error = error_of(CALL_NEXT(sched_setaffinity)(number, bytes, set));
+    errno = before;
+    return error;
+}
+VERSIONS(pthread_setaffinity_np, "GLIBC_2.34");
 OLD_VERSION(pthread_setaffinity_np, "GLIBC_2.3.4");
 ANSWER_HANDLE("GLIBC_2.32", pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set),
               (thread, bytes, set), error_of(CALL_NEXT(sched_getaffinity)(number, bytes, set)));
