@@ -11,7 +11,8 @@
  * that is a teammate, the member joins the vp's list of *waiters*, and the teammate runs at once: one section of the
  * queue's lock, no shared line. The member is not counted yet, because the teammate has to arrive as well before the
  * barrier can open. A member that finds no teammate behind it counts all waiters of its vp, itself included, with one
- * subtraction. The last member of a vp spins for about as long as its teammates took. If the barrier opens meanwhile,
+ * subtraction. The last member of a vp spins for about as long as its teammates took; if it has none there, for some
+ * microseconds. If the barrier opens meanwhile,
  * the vp's list becomes ready in its own queue as a whole. Otherwise the list is *published* as a batch, together with
  * the member that blocks. The member that opens the barrier puts the batch back into its vp's queue under one lock.
  *
@@ -400,6 +401,9 @@ static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t
 /* Times ps_spin_limit at most, where the vp has waiters: should the system take its processor meanwhile, no other
  * can run them. */
 #define BATCH_SPINS 4
+/* The same where it has none. Such a member has the vp to itself, and all members may: a vp that goes to look for work
+ * meanwhile finds nothing, or takes another vp's member away and loses its own. */
+#define ALONE_SPINS 16
 
 static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase)
 {
@@ -419,7 +423,7 @@ bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
 /* The last one of vp, which has `fellows` there, waits for other vps' members. */
 static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t fellows)
 {
-    unsigned times = fellows < BATCH_SPINS ? fellows + 1 : BATCH_SPINS;
+    unsigned times = fellows == 0 ? ALONE_SPINS : fellows < BATCH_SPINS ? fellows + 1 : BATCH_SPINS;
     int spun = spin_for_phase(team, phase, ps_spin_limit() * times);
     if (!spun)
         return block_in_barrier(team, m, phase) ? PS_MET_RELEASED : PS_MET_CALLED;
