@@ -47,6 +47,7 @@ OFF = {
     "serial-region predictor, 4 tries": [(PS + "serial_predictor.h", "PS_SERIAL_TRIES 16", "PS_SERIAL_TRIES 4")],
     "serial-region predictor, calm 512": [(PS + "serial_predictor.h", "PS_SERIAL_CALM 4096", "PS_SERIAL_CALM 512")],
     "handoff slots": [(PS + "team_run.c", "= (uint8_t)((1u << team->unread) - 1);", "= 0;")],
+    "inner handoffs": [(PS + "team.c", "2 * n <= ps_rt.num_vps", "n == 0")],
     "adaptive spin": [(PS + "runtime.c", "search_learns = ps_life.settings.search_ns == UINT64_MAX;",
                        "search_learns = false;")],
     "adaptive spin, short": [(PS + "runtime.c", "search_learns = ps_life.settings.search_ns == UINT64_MAX;",
@@ -109,6 +110,8 @@ ROWS = {
                                + [epcc("parallel", "2", beside=4), epcc("parallel", "8", beside=4)],
     "handoff slots": [epcc("parallel", "2"), epcc("parallel", "2", SLOW), epcc("parallel", "2", taken=True),
                       epcc("parallel", "2", SLOW, taken=True), epcc("parallel", "8", SLOW, taken=True)],
+    "inner handoffs": [epcc("for", c) for c in ("2x4", "4x4", "2x8", "8x2", "8x8")]
+                      + [epcc("parallel", c) for c in ("2x4", "4x4")],
     "adaptive spin": [Row("idle, burnt a region", ["idle", 200], fixed=False),
                       Row("regions 100 us apart", ["idle", 200], pick=2, fixed=False), epcc("parallel", "2", SLOW),
                       task_program("sort", 100)],

@@ -14,7 +14,8 @@
  *  - done_in -> the thread that makes the first task: through (A) or (B) of team_lend.c, which acquire what the
  *    subtraction or the claim (acq_rel) released.
  *
- * Cost: fork: one lock and unlock of the parent's own queue (outermost: one compare-and-swap per idle vp instead).
+ * Cost: fork: one lock and unlock of the parent's own queue, or one compare-and-swap per idle vp (an outermost region,
+ * or an inner one after a region with barriers).
  * Member: one fetch-and-add for the claim; one for the end of a whole run of claims. Join without stealing: one lock
  * and unlock.
  *
@@ -287,10 +288,30 @@ static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned
     vp_enqueue(vp, &team->item, PS_FRONT);
 }
 
+/* Counts up with each barrier that the team meets, by the word or by rounds. */
+static inline uint32_t barriers_met(const struct ps_team *team)
+{
+    return ps_team_barrier_phase(team) + (uint32_t)ps_team_member(team, 0)->rounds;
+}
+
+/* Members of an inner region that meet in barriers want a vp each from the start. Where vps take them from a queue, two
+ * begin on one vp, and one of these is taken away at the next barrier, again and again. Members that meet in no barrier
+ * are better left in the queue: the parent runs short ones sooner than others come. So the team's last region tells.
+ * It must be possible, too: n - 1 vps search. A team of more members than half the vps is not asked. Its fellow teams cannot
+ * all have such vps, and then members are better off together: a vp that is idle for a moment would draw them apart. */
+static PS_NOINLINE bool inner_wants_vps(struct ps_team *team, unsigned n)
+{
+    uint32_t met = barriers_met(team), seen = team->barriers_seen;
+    team->barriers_seen = met;
+    return PS_UNLIKELY(met != seen) && IDLE_SEARCHING(idle_word()) >= n - 1;
+}
+
 /* Members go to idle vps by handoff. */
 static PS_ALWAYS_INLINE bool is_offered(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
     bool offered = outermost;
+    if (!outermost && PS_UNLIKELY(2 * n <= ps_rt.num_vps))
+        offered = inner_wants_vps(team, n);
     if (outermost && PS_LIKELY(ps_rt.predicts_serial))
         offered = !is_serial(vp, team, n);
     else if (outermost && (ps_rt.num_vps > 1 || recheck_needed(vp)))

@@ -133,6 +133,7 @@ struct ps_team {
     uint32_t rounds_n;       /* members of the last region that met in rounds; parent only */
     uint64_t rounds_left_at; /* number of the barrier in which a member was impatient last */
     uint64_t word_from;      /* number of the first barrier that is not one of rounds any more; 0: none */
+    uint32_t barriers_seen;  /* of barriers_met (team.c), at the last fork of an inner region; parent only */
     uint16_t word_runs;      /* barriers opened since in which no member blocked */
     uint16_t word_least;     /* so many make it one of rounds again */
     /* the parent's at the last fork, read by members, and at the last join (floats.h); parent only */
@@ -225,7 +226,7 @@ void ps_team_forget_block(struct psthread *current, const struct uth_tls *block)
 void ps_team_run(struct ps_team *team, unsigned id);
 
 /* The barrier of the team's members: see ee.h for the contract. */
-static inline uint32_t ps_team_barrier_phase(struct ps_team *team)
+static inline uint32_t ps_team_barrier_phase(const struct ps_team *team)
 {
     return (uint32_t)(ps_load_relaxed(&team->barrier) >> PS_BARRIER_PHASE_SHIFT);
 }

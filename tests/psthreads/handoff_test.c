@@ -1,5 +1,5 @@
 /* A region's members by handoff: what becomes of handoffs that nobody reads, and of a handoff that comes together with
- * a root. Kernel threads that are late are made by holding them: where one starts (os_thread_start), or where it wakes
+ * a root; which inner regions make some. Kernel threads that are late are made by holding them: where one starts (os_thread_start), or where it wakes
  * up (os_park). */
 #include "current.h"
 #include "os.h"
@@ -190,11 +190,53 @@ static void a_ready_root_goes_before_a_handoff(void **state)
     CHECK(psthread_finalize() == 0);
 }
 
+/* --- inner regions --- */
+
+static void meets(struct team *t, unsigned id)
+{
+    if (ps_team_barrier_meet(&t->t, id, ps_team_barrier_phase(&t->t), false) == PS_MET_LAST)
+        ps_team_barrier_release(&t->t);
+}
+static void meets_parent(struct team *t) { meets(t, 1); }
+static void meets_no_member(struct team *t) { (void)t; }
+
+/* Runs an inner region; true: member 1 had been handed off. */
+static bool inner_region(struct team *t, bool with_barrier)
+{
+    t->second = with_barrier ? meets_parent : meets_no_member;
+    ps_team_fork(&t->t, 2, false);
+    bool handed_off = t->t.handed_off;
+    if (with_barrier)
+        meets(t, 0);
+    ps_team_join(&t->t);
+    return handed_off;
+}
+
+static void inner_regions_are_handed_off_after_one_with_a_barrier(void **state)
+{
+    (void)state;
+    static struct team t;
+    psthread_config_t config = {.num_vps = 4, .max_spares = PSTHREAD_NO_SPARES};
+    CHECK(psthread_init(&config) == 0);
+    team_init(&t, meets_no_member);
+    for (int i = 0; i < 100; i++)
+        assert_false(inner_region(&t, false));
+    assert_false(inner_region(&t, true));
+    while (!inner_region(&t, true)) /* the other vp did not search */
+        continue;
+    inner_region(&t, false);
+    for (int i = 0; i < 100; i++)
+        assert_false(inner_region(&t, false));
+    ps_team_fini(&t.t);
+    CHECK(psthread_finalize() == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unread_handoffs_are_not_made_again_at_once),
         cmocka_unit_test(a_ready_root_goes_before_a_handoff),
+        cmocka_unit_test(inner_regions_are_handed_off_after_one_with_a_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
