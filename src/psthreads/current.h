@@ -3,7 +3,9 @@
 #define PS_CURRENT_H
 
 #include "above.h"
+#include "atomic.h"
 #include "compiler.h"
+#include "cpu.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,6 +54,22 @@ static PS_ALWAYS_INLINE void vp_carry_now(struct vp *vp)
     __asm__ volatile("movq ee_here@gottpoff(%%rip), %0\n\tmovq %1, %%fs:(%0)" : "=&r"(place) : "r"(vp) : "memory");
 #else
     vp_carry(vp);
+#endif
+}
+
+/* The same for the storage that the thread pointer `tp` names, which the calling kernel thread is about to take. So a
+ * handler finds vp there from the first instruction on. */
+static PS_ALWAYS_INLINE void vp_carry_at(struct vp *vp, void *tp)
+{
+#if defined(__x86_64__)
+    uintptr_t place;
+    __asm__ volatile("movq ee_here@gottpoff(%%rip), %0\n\tmovq %1, (%2,%0)"
+                     : "=&r"(place)
+                     : "r"(vp), "r"(tp)
+                     : "memory");
+#else
+    *(struct vp **)(void *)((char *)tp + ((char *)&ee_here - (char *)cpu_get_tp())) = vp;
+    ps_fence_compiler();
 #endif
 }
 

@@ -21,8 +21,8 @@ PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
     }
     vp_run(vp)->tls = tls;
     if (PS_UNLIKELY(!uth_tls_enter_again(tls, vp, ps_load_relaxed(&vp_run(vp)->tid)))) {
+        vp_carry_at(vp, tls->tp);
         uth_tls_enter(tls, vp, ps_load_relaxed(&vp_run(vp)->tid));
-        vp_carry_now(vp);
     }
     if (PS_UNLIKELY(vp_run(vp)->is_deaf))
         vp_hear(vp);
