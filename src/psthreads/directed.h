@@ -106,6 +106,7 @@
  *                            the block over changes the block's team, waits for lookers, and then writes stands_as:
  *                            no region is open, and P does not write it meanwhile. A team that ends waits for P's end.
  * A root's vp in its loop answers for the root in the same way, by the root's context, which it alone can continue.
+ * Where the vp goes from one thread to another, a handler is answered by stands_as as well: handler_self.h.
  * Limit: a handler may be in the middle of such a question while the larger team takes over. It reads the smaller
  * team's memory some instructions later.
  *

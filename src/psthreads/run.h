@@ -57,7 +57,7 @@ struct vp_run {
      * child: the context and the block of the thread that forked (own_by_fork, fork.c), which is bound to it. */
     struct uth *own_uth;
     /* `local` (thread.h) of the thread in whose name the kernel thread answers while `current` is NULL: the thread that
-     * it carries alone; NULL: that of `root`. For handlers: directed.h */
+     * it carries alone, or that a handler runs as; NULL: that of `root`. For handlers: directed.h, handler_self.h */
     _Atomic(void *) stands_as;
     struct uth_tls *own_tls; /* NULL: the kernel thread began with the storage that is its own */
     struct uth_cache stacks;

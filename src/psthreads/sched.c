@@ -268,8 +268,8 @@ static PS_ALWAYS_INLINE bool yield(void)
     ps_spin_unlock(&q->lock);
     if (PS_UNLIKELY(!idle_knows() || !is_saved(t)))
         return yield_for(vp, self, t);
-    vp_enter_thread(vp, t);
     from->left_by = self;
+    vp_enter_thread(vp, t);
     vp_swap(vp, from, t->uth);
     return true;
 }

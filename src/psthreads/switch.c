@@ -23,6 +23,7 @@ PS_NOINLINE struct uth *vp_swap_told(struct vp *vp, struct uth *from, struct uth
         uth_await_visitor(to);
     if (ps_tls_on())
         vp_enter_tls(vp, to->tls);
+    vp->run.uth = to;
     vp = uth_switch_claimed(from, to, vp, false);
     vp_arrived(vp, from);
     vp_set_errno(vp, from->error);
@@ -34,6 +35,7 @@ PS_NOINLINE struct uth *vp_swap_claimed(struct vp *vp, struct uth *from, struct 
     uth_await_visitor(to);
     if (ps_tls_on())
         vp_enter_tls(vp, to->tls);
+    vp->run.uth = to;
     return vp_swapped(cpu_switch(&from->ctx, &to->ctx, vp));
 }
 

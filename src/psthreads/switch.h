@@ -55,12 +55,12 @@ static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *t
 {
     vp_run(vp)->left_uth = from;
     vp_run(vp)->left_dies = dying;
-    vp_run(vp)->uth = to;
     from->tls = vp_run(vp)->tls;
     if (PS_UNLIKELY(!uth_claim(to)))
         uth_await_visitor(to);
     if (ps_tls_on())
         vp_enter_tls(vp, to->tls);
+    vp_run(vp)->uth = to; /* behind the block: handler_self.h */
     vp = uth_switch_claimed(from, to, vp, dying);
     vp_arrived(vp, from);
     return vp;
@@ -91,7 +91,6 @@ static PS_ALWAYS_INLINE struct uth *vp_swap(struct vp *vp, struct uth *from, str
 {
     vp_run(vp)->left_uth = from;
     vp_run(vp)->left_dies = false;
-    vp_run(vp)->uth = to;
     from->tls = vp_run(vp)->tls;
     from->error = vp_errno(vp);
     if (san_any())
@@ -103,6 +102,7 @@ static PS_ALWAYS_INLINE struct uth *vp_swap(struct vp *vp, struct uth *from, str
             return vp_swap_claimed(vp, from, to);
         vp_run(vp)->tls = to->tls;
     }
+    vp_run(vp)->uth = to; /* as in vp_leave */
     return vp_swapped(cpu_switch(&from->ctx, &to->ctx, vp));
 }
 
@@ -169,6 +169,10 @@ static PS_ALWAYS_INLINE void vp_give_way(struct vp *vp, struct psthread *self, s
 
 /* The thread that has left u, whose context is saved there; and that stays so for a while. */
 static inline struct psthread *vp_left_by(const struct uth *u) { return u->wait.thread ? u->wait.thread : u->left_by; }
+
+/* The thread that has left the stack of vp's root, in the root's storage; NULL: none has, or one that the root has
+ * called. */
+struct psthread *vp_left_root(const struct vp *vp);
 
 /* For a vp that carries a thread alone. The first switches from vp's native stack to t, whose context is bound to vp.
  * The second switches back to the native stack and returns on another vp. Before that the caller has published which vp

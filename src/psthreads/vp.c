@@ -68,15 +68,21 @@ struct uth *ps_current_uth(void)
 /* A handler that has interrupted vp's loop is taken for this: the root, or a thread of which nothing else is known. */
 static struct psthread *in_loop(struct vp *vp) { return &vp->run.root; }
 
+struct psthread *vp_left_root(const struct vp *vp)
+{
+    const struct uth *own = vp->run.own_uth;
+    bool by_root = !vp->run.alone_for && own && own->vp == vp && own->tls == vp->run.own_tls; /* not by its callee */
+    return by_root ? vp_left_by(own) : NULL;
+}
+
 /* The same's `local`. The root may be on its way, or wait, in a region; its context is saved, and stays so. */
 static PS_NOINLINE void *local_in_loop(struct vp *vp)
 {
     if (vp == NULL)
         return NULL;
-    const struct uth *own = vp->run.own_uth;
-    bool by_root = !vp->run.alone_for && own && own->vp == vp && own->tls == vp->run.own_tls; /* not by its callee */
-    const struct psthread *root = by_root ? vp_left_by(own) : NULL;
-    void *local = root ? root->local : ps_load_relaxed(&vp->run.stands_as);
+    void *local = ps_load_relaxed(&vp->run.stands_as);
+    const struct psthread *root = local ? NULL : vp_left_root(vp);
+    local = root ? root->local : local;
     return local ? local : in_loop(vp)->local;
 }
 

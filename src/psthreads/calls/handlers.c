@@ -21,6 +21,7 @@
 #include "calls.h"
 
 #include "../handler_mask.h"
+#include "../handler_self.h"
 #include "../stray.h"
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -96,7 +97,10 @@ static void call_handler(int number, siginfo_t *info, void *frame)
         return;
     }
     uint64_t before = os_frame_mask(frame), shown = ps_handler_is_shown(frame);
+    struct ps_handler_self self = ps_handler_begins();
     handler(number, info, frame);
+    if (PS_UNLIKELY(self.vp != NULL))
+        ps_handler_ends(&self);
     if (PS_UNLIKELY(os_frame_mask(frame) != before || shown != before))
         ps_handler_left_mask(frame, before, shown);
 }
