@@ -75,6 +75,14 @@ void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block)
     memcpy(vp_outer(to)->name, vp_outer(root)->name, sizeof vp_outer(to)->name);
 }
 
+bool ps_is_outside(const struct vp *vp, const struct psthread *t)
+{
+    if (t == &vp_run(vp)->root || t != vp_forked(vp)->as)
+        return t == &vp_run(vp)->root;
+    return !(t->flags & PS_T_MEMBER) ||
+           PS_CONTAINER_OF(t, struct ps_member, thread)->team->region == vp_forked(vp)->region;
+}
+
 uint64_t ps_mask_of_members(const struct psthread *opener)
 {
     const struct vp *here = ps_vp();
@@ -83,8 +91,8 @@ uint64_t ps_mask_of_members(const struct psthread *opener)
     for (const struct psthread *t = opener; t->flags & PS_T_MEMBER; t = t->parent) {
         const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
         const struct vp *alone = own_vp(m->tls);
-        if (vp_is_roots(t->vp) && ps_is_outside(t->vp, t))
-            return vp_outer(t->vp)->mask;
+        if (vp_is_roots(t->vp) && ps_is_outside(t->vp, t)) /* in a forked child */
+            return ps_load_seq(&vp_outer(t->vp)->inner_mask);
         if (alone)
             return ps_load_seq(&vp_outer(alone)->inner_mask);
         if (m->tls)

@@ -189,8 +189,6 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
     const struct vp *here = ps_vp();
     os_thread thread;
     bool from_here = begins_with(here, block);
-    if (from_here && !vp_run(here)->alone_for && !vp_apart(here)->what)
-        starter_prepare();
     if (from_here)
         vp_apart(vp)->what = vp_apart(here)->what ? APART_INNER : 0;
     bind_lift();
@@ -216,6 +214,9 @@ static struct vp *own_carrier(struct uth_tls *block)
     if (!vp)
         return NULL;
     void *other = NULL;
+    const struct vp *here = ps_vp();
+    if (begins_with(here, block) && !vp_run(here)->alone_for && !vp_apart(here)->what)
+        starter_prepare(); /* before signals are blocked: the watchdog begins with this mask */
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* see wait_while */
     if (!ps_cas_seq(&block->alone, &other, vp)) {
         os_set_signal_mask(mask);

@@ -89,14 +89,6 @@ static void root_changes(struct vp *root, const struct vp *here)
     ps_store_relaxed(&vp_outer(root)->changed, true);
 }
 
-bool ps_is_outside(const struct vp *vp, const struct psthread *t)
-{
-    if (t == &vp_run(vp)->root || t != vp_forked(vp)->as)
-        return t == &vp_run(vp)->root;
-    return !(t->flags & PS_T_MEMBER) ||
-           PS_CONTAINER_OF(t, struct ps_member, thread)->team->region == vp_forked(vp)->region;
-}
-
 void ps_root_changes(const void *tp, int tid)
 {
     struct vp *here = ps_vp();

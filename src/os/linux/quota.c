@@ -17,12 +17,12 @@
 #include "os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "file.h"
+#include <unistd.h>
 
 #define LINE_BYTES (PATH_MAX + 512) /* what is longer names no group that fits below either */
 
@@ -59,7 +59,7 @@ static bool open_below(struct scratch *s, struct lines *f, const char *root, con
 {
     int length = snprintf(s->whole, sizeof s->whole, "%s%s", root, path);
     f->at = f->end = 0;
-    f->fd = length < 0 || (size_t)length >= sizeof s->whole ? -1 : file_open(s->whole);
+    f->fd = length < 0 || (size_t)length >= sizeof s->whole ? -1 : open(s->whole, O_RDONLY | O_CLOEXEC);
     return f->fd >= 0;
 }
 
@@ -67,7 +67,10 @@ static bool open_below(struct scratch *s, struct lines *f, const char *root, con
 static int next_character(struct lines *f)
 {
     if (f->at == f->end) {
-        long n = file_read(f->fd, f->buffer, sizeof f->buffer);
+        ssize_t n;
+        do
+            n = read(f->fd, f->buffer, sizeof f->buffer);
+        while (n < 0 && errno == EINTR);
         if (n <= 0)
             return -1;
         f->at = 0;
@@ -88,7 +91,7 @@ static bool next_line(struct lines *f)
     f->line[n] = '\0';
     if (c >= 0 || n > 0)
         return true;
-    file_close(f->fd);
+    close(f->fd);
     return false;
 }
 
@@ -100,7 +103,7 @@ static bool only_line(struct scratch *s, const char *root, const char *path)
         return false;
     bool has = next_line(f);
     if (has)
-        file_close(f->fd);
+        close(f->fd);
     return has;
 }
 

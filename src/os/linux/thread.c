@@ -128,12 +128,12 @@ void os_thread_join(os_thread t)
 {
     uint64_t mask;
     int cancelable; /* a thread of the program's that is cancelled ends elsewhere */
-    bool gated = fork_gate_joining(&mask);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable);
+    bool gated = fork_gate_joining(&mask);
     pthread_join((pthread_t)t, NULL);
-    pthread_setcancelstate(cancelable, NULL);
     if (PS_UNLIKELY(gated))
         fork_gate_joined(mask);
+    pthread_setcancelstate(cancelable, NULL);
 }
 
 void os_thread_detach(os_thread t) { pthread_detach((pthread_t)t); }
