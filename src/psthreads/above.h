@@ -32,7 +32,7 @@ struct ps_above {
     void *(*late_member)(void *member);
     /* A vp's loop has claimed member id of a team (loop.c). */
     void (*run_team)(struct ps_team *team, unsigned id);
-    /* A handler was left by a jump below a saved context (below.c), or in a wait (wait_alone.c): see leave.h. */
+    /* A handler was left by a jump below a saved context (stand_below.c), or in a wait (wait_alone.c): see leave.h. */
     void (*leave_saved)(struct vp *vp, struct uth *saved, const struct ps_jump *jump, uint64_t *mask);
     bool (*leave_wait)(struct vp *vp, struct psthread *self, struct ps_jump *jump, bool woken);
     /* vp goes on with what is none of its waiters' team (team_batch.h): they are counted in the barrier. */

@@ -34,13 +34,9 @@
 #include "address_wait.h"
 
 #include "active_wait.h"
-#include "current.h"
 #include "ghosts.h"
-#include "lone_root.h"
 #include "os.h"
-#include "run.h"
 #include "spin.h"
-#include "team_batch.h"
 #include "waitq.h"
 
 #define BUCKET_BITS 8
@@ -88,59 +84,35 @@ static bool changes_soon(_Atomic uint32_t *word, uint32_t expected)
     return false;
 }
 
-/* The caller waits on its own kernel thread. No handler comes between the two steps (leave.h). */
-static PS_NOINLINE void wait_alone_on(struct vp *vp, _Atomic uint32_t *word, uint32_t expected,
-                                      const struct uth_left *left)
-{
+struct word_wait {
+    _Atomic uint32_t *word;
+    uint32_t expected;
     struct ps_waiter me;
-    struct vp_directed *d = vp_directed(vp);
-    if (!vp_run(vp)->alone_for) { /* not while signals are blocked: these may start kernel threads */
-        vp_leave_waiters(vp);
-        lone_root_call_stand_in();
-    }
-    d->mask_of_waiter = os_swap_signal_mask(OS_ALL_SIGNALS);
-    if (queue_up_for_word(word, expected, &me)) {
-        d->is_unheard = true;
-        me.thread->uth->wait.left = left;
-        ps_block(me.thread, PS_WAIT_WORD, word);
-        me.thread->uth->wait.left = NULL;
-    } else {
-        os_set_signal_mask(d->mask_of_waiter);
-    }
-}
+};
 
-static PS_ALWAYS_INLINE bool waits_alone(const struct vp *vp)
+static bool queue_up(void *what)
 {
-    return vp && PS_UNLIKELY(vp_run(vp)->alone_for != NULL || vp_stays_with_root(vp));
+    struct word_wait *w = what;
+    return queue_up_for_word(w->word, w->expected, &w->me);
 }
 
 void ps_wait_on(_Atomic uint32_t *word, uint32_t expected)
 {
-    struct ps_waiter me;
-    struct vp *vp;
-    if (changes_soon(word, expected))
-        return;
-    if (PS_UNLIKELY(waits_alone(vp = ps_vp_now())))
-        wait_alone_on(vp, word, expected, NULL);
-    else if (queue_up_for_word(word, expected, &me))
-        ps_block(me.thread, PS_WAIT_WORD, word);
+    if (!changes_soon(word, expected))
+        ps_block_on_word(word, queue_up, &(struct word_wait){.word = word, .expected = expected}, NULL);
 }
 
 void ps_wait_on_left(_Atomic uint32_t *word, uint32_t expected, const struct uth_left *left)
 {
-    struct ps_waiter me;
-    struct vp *vp = ps_vp_now();
-    if (PS_UNLIKELY(waits_alone(vp))) {
-        wait_alone_on(vp, word, expected, left);
-    } else if (!changes_soon(word, expected) && queue_up_for_word(word, expected, &me)) {
-        struct uth *stack = me.thread->uth;
-        stack->wait.left = left;
-        ps_block(me.thread, PS_WAIT_WORD, word);
-        stack->wait.left = NULL;
-    }
+    if (ps_waits_alone() || !changes_soon(word, expected))
+        ps_block_on_word(word, queue_up, &(struct word_wait){.word = word, .expected = expected}, left);
 }
 
-static bool is_of_thread(const struct ps_waiter *w, const void *t) { return w->thread == t; }
+static bool is_same_wait(const struct ps_waiter *w, const void *what)
+{
+    const struct ps_waiter *same = what;
+    return w->thread == same->thread && w->tag == same->tag;
+}
 static bool is_waiter(const struct ps_waiter *w, const void *me) { return w == me; }
 
 /* Takes out the first one of b of which is(waiter, what) holds. */
@@ -173,7 +145,8 @@ static bool take_late_word_waiter(struct ps_timer *timer)
 
 bool ps_wait_give_up(struct psthread *t, _Atomic uint32_t *word)
 {
-    return take_word_waiter(address_bucket(word), is_of_thread, t);
+    const struct ps_waiter same = {.thread = t, .tag = (uintptr_t)word};
+    return take_word_waiter(address_bucket(word), is_same_wait, &same);
 }
 
 void ps_wait_publish(_Atomic uint32_t *word, struct ps_waiter *me)

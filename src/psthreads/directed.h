@@ -128,6 +128,7 @@
 
 #include "atomic.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct ps_leave_point;
@@ -145,6 +146,12 @@ struct vp_directed {
 };
 /* The whole is in vp.h. */
 struct vp_directed *vp_directed(const struct vp *vp);
+/* A slot begins anew: the point of its last user, which may have ended in a handler, is none of its own. */
+static inline void directed_begins(struct vp_directed *d)
+{
+    d->point = NULL;
+    d->is_unheard = false;
+}
 
 /* P, on its native stack: has a sender not been answered? Answer it, and stay until all senders have gone. */
 bool directed_waits(struct vp *vp);

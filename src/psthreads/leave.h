@@ -93,6 +93,7 @@ struct ps_leave_point {
     struct ps_leave_point *outer; /* of a wait that a handler has interrupted which waits itself */
     uintptr_t low;                /* handlers' frames are from here up to this structure */
     struct ps_jump *jump;
+    struct cpu_float floats; /* of the code that has the point */
 };
 /* Calls fn(arg), on the kernel thread that carries vp, with a point. True: a handler was left, and the jump is in
  * *jump; `fn` was interrupted anywhere; all signals are blocked. */

@@ -10,8 +10,12 @@ bool ps_leaves_handler(uintptr_t to)
     const struct ps_leave_point *point = vp ? vp_directed(vp)->point : NULL;
     if (PS_LIKELY(!point))
         return false;
-    bool in_handler = to >= point->low && to < (uintptr_t)point;
-    return !in_handler && !os_on_alternate_stack(to);
+    uintptr_t place = (uintptr_t)point, here = (uintptr_t)__builtin_frame_address(0);
+    if (os_on_alternate_stack(here) && !os_on_alternate_stack(place))
+        return (to < point->low || to >= place) && !os_on_alternate_stack(to);
+    if (here >= place) /* what runs here is no handler that came after the point */
+        return false;
+    return to < here || to >= place;
 }
 
 /* Where jumps are not answered no handler is seen to be left; and not every compiler has these elsewhere. */
@@ -42,8 +46,11 @@ void ps_leave_handler(const struct ps_jump *jump)
 PS_NOINLINE bool ps_leave_point(struct vp *vp, uintptr_t low, void (*fn)(void *arg), void *arg, struct ps_jump *jump)
 {
     struct ps_leave_point point = {.low = low, .jump = jump, .outer = vp_directed(vp)->point};
-    if (COMES_BACK(&point))
+    cpu_float_save(&point.floats);
+    if (COMES_BACK(&point)) {
+        cpu_float_set(&point.floats); /* not the handler's, which the jump has */
         return true;
+    }
     vp_directed(vp)->point = &point;
     ps_fence_compiler();
     fn(arg);

@@ -7,6 +7,7 @@
 #include "check.h"
 #include "cpu.h"
 #include "current.h"
+#include "directed.h"
 #include "divided.h"
 #include "handoff.h"
 #include "idle.h"
@@ -97,6 +98,7 @@ struct vp *life_attach_root(void)
     vp_run(vp)->own_errno = &errno;
     vp_run(vp)->tls = NULL;
     vp_run(vp)->place = 0;
+    directed_begins(vp_directed(vp));
     uth_overflow_thread_init();
     if (uth_adopt(&vp_run(vp)->native) != 0)
         ps_fatal("out of memory: a kernel thread cannot join the library");

@@ -297,8 +297,9 @@ static inline uint32_t barriers_met(const struct ps_team *team)
 /* Members of an inner region that meet in barriers want a vp each from the start. Where vps take them from a queue, two
  * begin on one vp, and one of these is taken away at the next barrier, again and again. Members that meet in no barrier
  * are better left in the queue: the parent runs short ones sooner than others come. So the team's last region tells.
- * It must be possible, too: n - 1 vps search. A team of more members than half the vps is not asked. Its fellow teams cannot
- * all have such vps, and then members are better off together: a vp that is idle for a moment would draw them apart. */
+ * It must be possible, too: n - 1 vps search. A team of more members than half the vps is not asked. Its fellow teams
+ * cannot all have such vps, and then members are better off together: a vp that is idle for a moment would draw them
+ * apart. */
 static PS_NOINLINE bool inner_wants_vps(struct ps_team *team, unsigned n)
 {
     uint32_t met = barriers_met(team), seen = team->barriers_seen;
@@ -360,7 +361,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
 /* Members that had not begun are threads of the parent's, as those that had: none of them runs in the child. There is
  * one exception, beyond what kernel threads allow: the child may come to the end of a region of which it is the first
  * thread. Where all other members were still to be claimed, it claims them there, in the join. So the entry is in no
- * queue: another vp of the child's would begin them at once. */
+ * queue (home is NULL): another vp of the child's would begin them at once. */
 void ps_team_after_fork_in_child(struct vp *self)
 {
     bool may_end = true; /* the caller comes to this team's join, if it goes on */
@@ -374,7 +375,7 @@ void ps_team_after_fork_in_child(struct vp *self)
         if (!team->home)
             continue;
         team->item.link.next = NULL; /* the list that it was in is gone */
-        team->home = &self->queue;
+        team->home = NULL;
     }
 }
 

@@ -198,6 +198,7 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     vp->run.current = NULL;
     ps_store_relaxed(&vp->run.stands_as, NULL);
     vp->run.place = 0;
+    directed_begins(&vp->directed);
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
     ps_store_relaxed(&vp->run.tid, 0); /* of the slot's last user */
     ps_store_relaxed(&vp->alone.wake, 0);

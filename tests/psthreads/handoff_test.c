@@ -1,6 +1,6 @@
 /* A region's members by handoff: what becomes of handoffs that nobody reads, and of a handoff that comes together with
- * a root; which inner regions make some. Kernel threads that are late are made by holding them: where one starts (os_thread_start), or where it wakes
- * up (os_park). */
+ * a root; which inner regions make some. Kernel threads that are late are made by holding them: where one starts
+ * (os_thread_start), or where it wakes up (os_park). */
 #include "current.h"
 #include "os.h"
 #include "psthread.h"
