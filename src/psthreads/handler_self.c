@@ -2,6 +2,7 @@
 #include "handler_self.h"
 
 #include "current.h"
+#include "os.h"
 #include "race.h"
 #include "run.h"
 #include "switch.h"
@@ -31,7 +32,8 @@ static bool is_right(const struct vp *vp, const struct uth_tls *block)
         return !block || block == vp_run(vp)->alone_for || ps_load_relaxed(&vp_run(vp)->stands_as);
     if (is_member(t) || t == &vp_run(vp)->root)
         return is_in(vp, t, block);
-    return (!block || is_in(vp, t, block)) && (t->uth == vp_run(vp)->uth || t->uth->tls == block);
+    const struct uth *stack = t->uth; /* NULL: it has ended, and its descriptor may be another thread's */
+    return (!block || is_in(vp, t, block)) && (stack == vp_run(vp)->uth || !stack || stack->tls == block);
 }
 
 /* The thread that is in the storage, as far as it is not a member that has ended; NULL: none is known. */
@@ -62,7 +64,7 @@ static void forget_left(struct vp *vp)
         ps_store_relaxed(&vp_run(vp)->stands_as, NULL);
 }
 
-struct ps_handler_self ps_handler_begins(void)
+struct ps_handler_self ps_handler_begins(const void *frame)
 {
     struct ps_handler_self self = {0};
     struct vp *vp = ps_vp();
@@ -71,7 +73,8 @@ struct ps_handler_self ps_handler_begins(void)
         return self;
     if (PS_UNLIKELY(ps_load_relaxed(&vp_run(vp)->stands_as) != NULL))
         forget_left(vp);
-    if (PS_LIKELY(is_right(vp, block)) || ps_in_vfork_child() || !vp_in_own_block())
+    if (PS_LIKELY(is_right(vp, block)) || ps_in_vfork_child() || !vp_in_own_block() ||
+        os_interrupted_program(frame, NULL, SIZE_MAX))
         return self;
     const struct psthread *t = in_storage(vp, block);
     void *local = t ? t->local : block ? ps_team_keeper(block) : NULL;
@@ -81,6 +84,8 @@ struct ps_handler_self ps_handler_begins(void)
     ps_store_relaxed(&vp_run(vp)->stands_as, local);
     ps_fence_compiler();
     vp_run(vp)->current = NULL;
+    ps_fence_compiler();
+    ps_store_relaxed(&vp_run(vp)->stands_as, local); /* a handler in between has forgotten it */
     return self;
 }
 

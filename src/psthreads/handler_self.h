@@ -20,6 +20,8 @@
  *   a member after another one   the member that keeps the block (uth_tls.team)
  *   the kernel thread's own      the root, if it has left its stack; else as for a called one. If neither is known
  *                                nothing is changed.
+ * Where the program's own code was interrupted the vp is not on its way, and nothing is changed: a thread that a member
+ * makes by psthread_spawn runs in the member's block.
  * All of it is this vp's, or the team's of the block that the vp is in; teams that hold the block wait for lookers.
  *
  * Limits: a block of a member that has been lent may name another vp (vp_in_own_block); then nothing is changed. A
@@ -40,8 +42,8 @@ struct ps_handler_self {
     void *told, *before;
 };
 
-/* A handler of the program's begins, on a kernel thread that carries a vp. */
-struct ps_handler_self ps_handler_begins(void);
+/* A handler of the program's begins, with this frame, on a kernel thread that carries a vp. */
+struct ps_handler_self ps_handler_begins(const void *frame);
 void ps_handler_ends(const struct ps_handler_self *self);
 
 #endif

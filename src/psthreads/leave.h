@@ -49,7 +49,9 @@
  * Limits: a handler that interrupts the runtime elsewhere (it spins for a lock, is between a wake and its next look, or
  * searches for tasks) is left as on any thread, with what the runtime had begun. libgomp has such places as well. Not
  * seen: exceptions that leave a handler, a handler that changes the interrupted registers (ucontext_t), swapcontext.
- * Elsewhere than on x86-64 jumps are not answered.
+ * Elsewhere than on x86-64 jumps are not answered. A handler whose own wait takes what its thread waited for leaves the
+ * outer wait without its wake. A handler on a stack of the program's own (a coroutine's, one with SS_AUTODISARM) that
+ * lies above its thread's is not seen to leave. sigsetjmp on a worker keeps that one's mask, not the member's.
  * Cost: four system calls for a visit; two for a wait on a word on a thread's own kernel thread; a call in each jump.
  * Rejected: to take the thread out of whichever ready queue it stands in, and jump at once. A thread in a queue may be
  * on its way to another one (stealing, places). */

@@ -99,6 +99,7 @@ struct vp *life_attach_root(void)
     vp_run(vp)->tls = NULL;
     vp_run(vp)->place = 0;
     directed_begins(vp_directed(vp));
+    ps_store_relaxed(&vp_run(vp)->stands_as, NULL);
     uth_overflow_thread_init();
     if (uth_adopt(&vp_run(vp)->native) != 0)
         ps_fatal("out of memory: a kernel thread cannot join the library");

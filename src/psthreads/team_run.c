@@ -486,7 +486,7 @@ static inline void join(struct vp *vp, struct ps_team *team)
     /* The parent is deep in its stack, or may be wanted: the others find fresh stacks, while it waits. */
     become_parent(ps_vp(), team);
     if (!team->home) /* in a forked child members may be left: ps_team_after_fork_in_child */
-        leave_rest_to_others(vp, team);
+        leave_rest_to_others(ps_vp(), team);
     if (drop_refs(team, NULL, 1) != 0)
         wait_for_members(team, room);
     unpublish(team);

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,11 +266,13 @@ static unsigned quota_below(const char *root, struct scratch *s)
 
 unsigned os_cpu_quota_below(const char *root)
 {
-    int saved_errno = errno;
+    int saved_errno = errno, cancelable; /* open and read are cancellation points */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable);
     struct scratch *s = os_map(sizeof *s);
     unsigned quota = s ? quota_below(root, s) : 0;
     if (s)
         os_unmap(s, sizeof *s);
+    pthread_setcancelstate(cancelable, NULL);
     errno = saved_errno;
     return quota;
 }

@@ -97,7 +97,7 @@ static void call_handler(int number, siginfo_t *info, void *frame)
         return;
     }
     uint64_t before = os_frame_mask(frame), shown = ps_handler_is_shown(frame);
-    struct ps_handler_self self = ps_handler_begins();
+    struct ps_handler_self self = ps_handler_begins(frame);
     handler(number, info, frame);
     if (PS_UNLIKELY(self.vp != NULL))
         ps_handler_ends(&self);
