@@ -100,7 +100,7 @@ static unsigned processors_of(pid_t pid)
 /* Whether the process was started with that variable; false where it does not say. */
 static bool was_given(pid_t pid, const char *variable)
 {
-    char path[40], text[4096];
+    char path[40], text[4096] = "";
     size_t length = strlen(variable), have = 0;
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     int file = file_open(path);

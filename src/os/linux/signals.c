@@ -72,7 +72,7 @@ bool os_frame_is_apart(const void *frame)
 
 bool os_on_alternate_stack(uintptr_t address)
 {
-    stack_t now;
+    stack_t now = {0};
     if (raw_call(SYS_sigaltstack, 0, (long)&now, 0, 0) != 0 || now.ss_flags & SS_DISABLE)
         return false;
     return address - (uintptr_t)now.ss_sp < now.ss_size;
