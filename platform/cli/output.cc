@@ -33,10 +33,7 @@ Output::Output(const std::string &path) : path_(path)
     bool direct = stat(path.c_str(), &s) == 0 && !S_ISREG(s.st_mode);
     if (!direct)
         temporary_ = path + ".part-" + std::to_string(getpid());
-    file_ = fopen(direct ? path.c_str() : temporary_.c_str(), "w");
-    if (!file_)
-        throw ConfigError(path + ": cannot be written: " + std::strerror(errno));
-    for (int i = 0; !direct && i < 4; i++)
+    for (int i = 0; !direct && i < 4; i++) // before the file is there
         if (!under_way[i].load(std::memory_order_relaxed)) {
             under_way[slot_ = i].store(temporary_.c_str(), std::memory_order_relaxed);
             break;
@@ -44,6 +41,13 @@ Output::Output(const std::string &path) : path_(path)
     for (int signal : {SIGINT, SIGTERM})
         if (std::signal(signal, interrupted) == SIG_IGN)
             std::signal(signal, SIG_IGN); // as a shell wants it for what runs in the background
+    file_ = fopen(direct ? path.c_str() : temporary_.c_str(), "w");
+    if (file_)
+        return;
+    int error = errno;
+    if (slot_ >= 0)
+        under_way[slot_].store(nullptr, std::memory_order_relaxed);
+    throw ConfigError(path + ": cannot be written: " + std::strerror(error));
 }
 
 Output::~Output()
