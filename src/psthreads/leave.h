@@ -9,8 +9,10 @@
  * A point is set
  *   by P, below the thread's saved context (directed.h), and so by a lone root's vp below the root's;
  *   by a thread that waits on a kernel thread of its own, on its own stack (ps_wait_alone).
- * It names the part of the stack that the handlers' frames are in: a jump into this part, or inside of an alternate
- * stack, leaves no handler. All signals are blocked while a kernel thread comes to a point and goes from it: a handler
+ * Handlers' frames lie between the point and the frame of the function that jumps, since stacks grow downwards: a jump
+ * to an address between the two leaves no handler. If the jumper is on an alternate stack and the point is not, that is
+ * so inside of the alternate stack, and from `low` up to the point. A jumper above the point is no handler that came
+ * after it. All signals are blocked while a kernel thread comes to a point and goes from it: a handler
  * finds the point, or does not run as the thread there. vp.directed.point is the kernel thread's own, and its
  * handlers'.
  *
@@ -93,7 +95,7 @@ PS_NORETURN void ps_leave_handler(const struct ps_jump *jump);
 struct ps_leave_point {
     void *back[5];                /* __builtin_setjmp's */
     struct ps_leave_point *outer; /* of a wait that a handler has interrupted which waits itself */
-    uintptr_t low;                /* handlers' frames are from here up to this structure */
+    uintptr_t low;                /* of the stack, as far as it is known to belong to this point */
     struct ps_jump *jump;
     struct cpu_float floats; /* of the code that has the point */
 };

@@ -3,8 +3,8 @@
  *
  * Callers: the kernel thread that carries vp, on the stack `from`, which is run.uth; all signals are blocked, and are
  * again when the call returns. meanwhile(vp) runs there, with the mask *mask, or deaf as vp was; there is a point
- * (leave.h) meanwhile. *mask becomes what the caller is to restore. False: there is no room, and
- * nothing was done. Port sjlj and port ucontext do not tell where a saved context ends, so there is never room. */
+ * (leave.h) meanwhile. *mask becomes what the caller is to restore. False: there is no room, and nothing was done. Port
+ * sjlj and port ucontext do not tell where a saved context ends, so there is never room. */
 #ifndef PS_STAND_BELOW_H
 #define PS_STAND_BELOW_H
 

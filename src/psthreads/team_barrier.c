@@ -12,9 +12,9 @@
  * queue's lock, no shared line. The member is not counted yet, because the teammate has to arrive as well before the
  * barrier can open. A member that finds no teammate behind it counts all waiters of its vp, itself included, with one
  * subtraction. The last member of a vp spins for about as long as its teammates took; if it has none there, for some
- * microseconds. If the barrier opens meanwhile,
- * the vp's list becomes ready in its own queue as a whole. Otherwise the list is *published* as a batch, together with
- * the member that blocks. The member that opens the barrier puts the batch back into its vp's queue under one lock.
+ * microseconds. If the barrier opens meanwhile, the vp's list becomes ready in its own queue as a whole. Otherwise the
+ * list is *published* as a batch, together with the member that blocks. The member that opens the barrier puts the
+ * batch back into its vp's queue under one lock.
  *
  * The word `barrier`: arrivals to come (left) | first published batch (head, its first member's number + 1) | number of
  * the phase. One word, so that no state has to be looked at twice:
