@@ -13,7 +13,6 @@
 
 #define SPARE_BYTES 256 /* between what is saved and what stands below it */
 #define ROOM_BYTES 8192 /* for leave_main and what it calls */
-#define UNKNOWN_BYTES ((size_t)64 * 1024)
 
 /* Stands on the thread's stack, below what was saved. */
 struct pending {
@@ -74,7 +73,7 @@ static void leave_main(void *transfer, void *arg)
 static struct pending *redirect(struct uth *u, const struct ps_jump *jump)
 {
     uintptr_t end = (CPU_SAVED_SP(&u->ctx) - SPARE_BYTES - sizeof(struct pending)) & -(uintptr_t)PS_CACHE_LINE;
-    uintptr_t start = u->stack ? (uintptr_t)u->stack : end - UNKNOWN_BYTES;
+    uintptr_t start = u->stack ? (uintptr_t)u->stack : end - LEAVE_UNKNOWN_BYTES;
     struct pending *pending = (struct pending *)end;
     if (end < start + ROOM_BYTES || cpu_context_init(&u->ctx, (void *)start, end - start, leave_main, pending) != 0)
         return NULL;

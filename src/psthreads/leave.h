@@ -92,6 +92,9 @@ PS_NORETURN void ps_leave_handler(const struct ps_jump *jump);
 
 /* --- for those that wait --- */
 
+/* Of a stack that is not ours, what is surely there below a frame, for handlers. */
+#define LEAVE_UNKNOWN_BYTES ((size_t)64 * 1024)
+
 struct ps_leave_point {
     void *back[5];                /* __builtin_setjmp's */
     struct ps_leave_point *outer; /* of a wait that a handler has interrupted which waits itself */

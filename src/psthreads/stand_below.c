@@ -8,8 +8,7 @@
 #include "promote.h"
 #include "run.h"
 
-#define SPARE_BYTES 256                   /* between what is saved and what is called below it */
-#define UNKNOWN_BYTES ((size_t)64 * 1024) /* of a stack that is not ours, what is surely there below */
+#define SPARE_BYTES 256 /* between what is saved and what is called below it */
 
 #if defined(CPU_SAVED_SP)
 struct below {
@@ -73,7 +72,7 @@ static bool visit_at(struct vp *vp, struct uth *from, struct uth *saved, uintptr
 bool stand_below_saved(struct vp *vp, struct uth *from, struct uth *u, void (*meanwhile)(struct vp *vp), uint64_t *mask)
 {
     uintptr_t end = (CPU_SAVED_SP(&u->ctx) - SPARE_BYTES) & -(uintptr_t)PS_CACHE_LINE;
-    return visit_at(vp, from, u, u->stack ? (uintptr_t)u->stack : end - UNKNOWN_BYTES, end, meanwhile, mask);
+    return visit_at(vp, from, u, u->stack ? (uintptr_t)u->stack : end - LEAVE_UNKNOWN_BYTES, end, meanwhile, mask);
 }
 #else
 static bool visit_at(struct vp *vp, struct uth *from, struct uth *saved, uintptr_t start, uintptr_t end,

@@ -14,8 +14,6 @@
 #include "sources.h"
 #include "team_batch.h"
 
-#define UNKNOWN_BYTES ((size_t)64 * 1024) /* of a stack that is not ours, where handlers' frames are */
-
 static void unblock(struct vp_directed *d)
 {
     if (PS_UNLIKELY(d->is_unheard)) {
@@ -53,7 +51,7 @@ void ps_wait_alone(struct vp *vp, struct psthread *self)
     const struct uth_wait wait = stack->wait;
     uintptr_t here = (uintptr_t)&jump, low = (uintptr_t)stack->stack;
     if (here - low >= stack->stack_bytes)
-        low = here - UNKNOWN_BYTES;
+        low = here - LEAVE_UNKNOWN_BYTES;
     struct waiting waiting = {.vp = vp};
     for (const struct psthread *t = NULL; t != self;) {
         bool left = ps_leave_point(vp, low, await_readied, &waiting, &jump);
