@@ -1,4 +1,4 @@
-/* Masks that handlers leave to what they have interrupted: see handler_mask.h. */
+/* Masks that handlers leave to the threads that they have interrupted: see handler_mask.h. */
 #include "handler_mask.h"
 
 #include "current.h"
@@ -10,6 +10,8 @@
 #include "thread.h"
 #include "vp_tls.h"
 
+__thread struct ps_handler ps_handler __attribute__((tls_model("initial-exec")));
+
 static void post_mask(struct vp *to, uint64_t mask)
 {
     ps_store_seq(&vp_alone(to)->new_mask, mask);
@@ -20,6 +22,12 @@ static void want_thread(struct vp *to)
 {
     ps_or_seq(&vp_run(to)->lone, PS_LONE_WANTS);
     ps_wake_alone(to);
+}
+
+static void want_with_mask(struct vp *to, uint64_t mask)
+{
+    post_mask(to, mask);
+    want_thread(to);
 }
 
 /* The thread that was interrupted; NULL: it cannot be left here. */
@@ -37,7 +45,7 @@ static struct psthread *to_be_moved(const struct vp *vp, const void *frame)
 static void keep_mask(struct vp *vp, uint64_t mask)
 {
     os_set_signal_mask(OS_ALL_SIGNALS);
-    vp_run(vp)->deaf_mask = ps_mask_to_leave(vp, mask);
+    vp_run(vp)->deaf_mask = mask;
     vp_run(vp)->is_deaf = true;
 }
 
@@ -52,8 +60,7 @@ static void give_to_member(struct vp *vp, struct uth_tls *block, void *frame, ui
     uint64_t mask = os_frame_mask(frame);
     if (!self) {
         os_frame_set_mask(frame, before);
-        post_mask(to, mask);
-        want_thread(to);
+        want_with_mask(to, mask);
         return;
     }
     keep_mask(vp, before);
@@ -85,12 +92,18 @@ uint64_t ps_handler_is_shown(void *frame)
 {
     const struct vp *vp = ps_vp();
     struct uth_tls *block = uth_tls_current();
-    if (!block || is_in_own(vp, block) || ps_in_vfork_child())
-        return os_frame_mask(frame);
-    uint64_t mask = mask_of_member(block, ps_load_seq(&block->alone));
-    if (PS_UNLIKELY(mask != os_frame_mask(frame)) && !os_interrupted_handler())
+    uint64_t before = os_frame_mask(frame), mask = before;
+    if (ps_handler.frame && os_interrupted_handler())
+        return before;
+    if (block && !is_in_own(vp, block) && !ps_in_vfork_child())
+        mask = mask_of_member(block, ps_load_seq(&block->alone));
+    if (PS_UNLIKELY(mask != before))
         os_frame_set_mask(frame, mask);
-    return os_frame_mask(frame);
+    struct ps_handler this = {.frame = ps_tls_on() ? frame : NULL, .vp = vp, .before = before, .shown = mask};
+    ps_handler = this;
+    ps_fence_compiler();
+    ps_handler = this; /* a handler in between has written its own */
+    return mask;
 }
 
 void ps_handler_left_mask(void *frame, uint64_t before, uint64_t shown)
@@ -98,9 +111,12 @@ void ps_handler_left_mask(void *frame, uint64_t before, uint64_t shown)
     struct vp *vp = vp_in_own_block() ? ps_vp() : NULL;
     struct uth_tls *block = uth_tls_current();
     uint64_t mask = os_frame_mask(frame);
+    bool inside = ps_handler.frame && ps_handler.frame != frame;
+    if (!inside)
+        ps_handler.frame = NULL;
     if (mask == shown)
         os_frame_set_mask(frame, before);
-    if (mask == shown || (!vp && !block) || !ps_tls_on() || ps_in_vfork_child() || os_interrupted_handler())
+    if (mask == shown || (!vp && !block) || !ps_tls_on() || ps_in_vfork_child() || inside)
         return;
     if (!vp || !is_in_own(vp, block)) {
         if (block)
@@ -113,5 +129,75 @@ void ps_handler_left_mask(void *frame, uint64_t before, uint64_t shown)
     if (vp_run(vp)->alone_for && !vp_run(vp)->current) {
         ps_store_seq(&vp_alone(vp)->new_mask, mask);
         want_thread(vp);
+    }
+}
+
+/* --- left by a jump --- */
+
+/* From the frame `here`, of a thread that has an outermost handler, to a frame at `to`. */
+enum { STAYS_INSIDE, LEAVES, IS_OUTSIDE };
+static int way_of_jump(uintptr_t here, uintptr_t to)
+{
+    uintptr_t handler = (uintptr_t)ps_handler.frame;
+    bool apart = os_on_alternate_stack(handler), here_apart = os_on_alternate_stack(here);
+    if (apart == here_apart && here >= handler)
+        return IS_OUTSIDE;
+    if (apart)
+        return !here_apart ? IS_OUTSIDE : to < handler && os_on_alternate_stack(to) ? STAYS_INSIDE : LEAVES;
+    return to < handler && (here_apart || to >= here) ? STAYS_INSIDE : LEAVES; /* below `here`: another stack */
+}
+
+/* Block's thread has left a handler with this mask. vp had another one before. brings: the jump sets the mask. */
+static void give_by_jump(struct vp *vp, struct uth_tls *block, const struct ps_handler *left, uint64_t mask,
+                         bool brings)
+{
+    struct vp *to = ps_carrier_soon(block);
+    if (!to)
+        return;
+    bool apart = os_on_alternate_stack((uintptr_t)__builtin_frame_address(0));
+    struct psthread *self = apart ? NULL : to_be_moved(vp, left->frame);
+    if (!self) {
+        want_with_mask(to, mask);
+        if (!brings)
+            os_set_signal_mask(left->before);
+        return;
+    }
+    keep_mask(vp, left->before);
+    post_mask(to, mask);
+    ps_move_alone(vp, self, to);
+    os_frame_returns_here(left->frame); /* where the thread jumps from coroutine to coroutine it may come back */
+}
+
+/* The running thread, whose block this is, sets its mask. */
+static void note_mask(struct vp *vp, const struct uth_tls *block, uint64_t mask)
+{
+    bool is_own = is_in_own(vp, block);
+    struct vp *own = is_own ? vp : block ? ps_load_seq(&block->alone) : NULL;
+    uint64_t known = is_own ? ps_load_seq(&vp_outer(vp)->inner_mask) : own ? mask_of_member(block, own) : mask;
+    if (PS_LIKELY(known == mask) || ps_in_vfork_child())
+        return;
+    if (is_own)
+        ps_own_mask_becomes(vp, mask);
+    else
+        want_with_mask(own, mask);
+}
+
+void ps_handler_jumps(uintptr_t to, const void *brings)
+{
+    int way = ps_handler.frame ? way_of_jump((uintptr_t)__builtin_frame_address(0), to) : IS_OUTSIDE;
+    struct vp *vp = way != LEAVES || vp_in_own_block() ? ps_vp() : NULL;
+    struct uth_tls *block = uth_tls_current();
+    const struct ps_handler left = ps_handler;
+    if (way == STAYS_INSIDE)
+        return;
+    ps_handler.frame = NULL;
+    if (!vp || !ps_tls_on() || (way == IS_OUTSIDE && !brings))
+        return;
+    uint64_t mask = brings ? *(const uint64_t *)brings : os_signal_mask();
+    if (!block || is_in_own(vp, block) || mask == left.before || vp != left.vp || way == IS_OUTSIDE) {
+        if (brings || is_in_own(vp, block))
+            note_mask(vp, block, mask);
+    } else if (!ps_in_vfork_child()) {
+        give_by_jump(vp, block, &left, (left.shown | (mask & ~left.before)) & ~(left.before & ~mask), brings);
     }
 }

@@ -105,14 +105,3 @@ uint64_t ps_mask_of_members(const struct psthread *opener)
 }
 
 bool ps_mask_is_own(uint64_t mask) { return mask != vp_outer(ps_vp_at(0))->mask; }
-
-/* A handler of a fault that was left by longjmp leaves its signal blocked, for the thread that it interrupted. The
- * thread goes, and takes that along (ps_inherit_kernel_state); on the kernel thread that it leaves, the next such fault
- * would end the process. Other signals stay as they are: a worker has what its root blocks, which may be any. */
-uint64_t ps_mask_to_leave(const struct vp *vp, uint64_t mask)
-{
-    if (vp_run(vp)->alone_for)
-        return mask;
-    uint64_t own = vp_is_roots(vp) ? ps_load_seq(&vp_outer(vp)->inner_mask) : vp_outer(ps_vp_at(0))->mask;
-    return mask & ~(mask & ~own & OS_FAULT_SIGNALS);
-}

@@ -32,9 +32,6 @@ struct vp_outer *vp_outer(const struct vp *vp);
 uint64_t ps_mask_to_begin_with(const struct uth_tls *block);
 /* `to`, the vp of block's kernel thread that is about to be started, gets what this one begins with. */
 void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block);
-/* vp's kernel thread has this mask. What it is to have when the running thread has gone: without what a handler of a
- * fault has left blocked that was left by longjmp. */
-uint64_t ps_mask_to_leave(const struct vp *vp, uint64_t mask);
 /* The mask that members of a region begin with which `opener` opens, or has opened. */
 uint64_t ps_mask_of_members(const struct psthread *opener);
 /* Whether a member that blocks these signals has a mask of its own: not what threads begin with. */

@@ -135,7 +135,7 @@ static bool is_root_of_now(const struct vp *vp)
 
 void lone_root_has_mask(struct vp *vp, uint64_t mask)
 {
-    bool keeps_out = os_interrupt_is_blocked(mask) && ps_tls_on() && others_can();
+    bool keeps_out = (os_interrupt_is_blocked(mask) || mask & OS_FAULT_SIGNALS) && ps_tls_on() && others_can();
     bool is_lone = ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_MASK;
     if (keeps_out && !is_lone)
         ps_or_seq(&vp_run(vp)->lone, PS_LONE_MASK);

@@ -23,8 +23,9 @@
  * it looks; that has to do. tests/models/root_leaves.pml.
  *
  * A root's kernel thread carries the root alone as well while its mask keeps the interrupt out
- * (os_interrupt_is_blocked). A thread there could not be made to give way to the root (preempt.c). The root itself sets
- * and clears this state, when it changes its mask or opens a region. */
+ * (os_interrupt_is_blocked). A thread there could not be made to give way to the root (preempt.c). So it does while the
+ * root blocks a fault's signal: another thread's fault there would end the process. The root itself sets and clears
+ * this state, when it changes its mask or opens a region. */
 #ifndef PS_LONE_ROOT_H
 #define PS_LONE_ROOT_H
 

@@ -165,13 +165,6 @@ static void wait_while(struct vp *vp, uint32_t state)
         os_park(&vp_alone(vp)->state, state, OS_FOREVER);
 }
 
-static void unblock_faults(const struct vp *vp)
-{
-    uint64_t mask = os_signal_mask(), left = ps_mask_to_leave(vp, mask);
-    if (left != mask)
-        os_set_signal_mask(left);
-}
-
 /* Whether the new kernel thread is to begin with what `here` has: the thread asks for itself, on a kernel thread that
  * no thread has changed, or on its parent's, which calls it. None is started in a signal handler: what was interrupted
  * may hold locks that the C library's start needs (malloc's). */
@@ -354,8 +347,6 @@ PS_NOINLINE bool ps_promote(void)
         return true;
     if (ps_in_vfork_child() || !os_called_by_program() || !(to = own_carrier(block)))
         return false;
-    if (!vp_run(vp)->alone_for)
-        unblock_faults(vp);
     ps_move_alone(vp, self, to);
     return true;
 }

@@ -3,7 +3,8 @@
  *
  * The thread's vp leaves the thread's stack: it pins the thread to P, wakes P, and then lets go of the context. P
  * enters the thread's block, and runs the thread. A handler may run as the thread before that, and between these steps;
- * each leaves another mask: 1, 2 and so on. A sender that has seen a handler end is served by P.
+ * each leaves another mask: 1, 2 and so on. A sender that has seen a handler end is served by P. A handler that is left
+ * by a jump is the same: it posts, and the thread is pinned then (or P asks for it later).
  * Checked: P serves a sender, and runs the thread, with the mask that the last handler before has left, and has it in
  * inner_mask where nothing is posted that it has not taken. No process waits for ever (invalid end state).
  *   BROKEN_ORDER   a handler counts before it writes the mask

@@ -23,8 +23,8 @@
  *
  * Here are all functions of the C library that set or tell state of the calling kernel thread, and all that make a
  * kernel thread or a process. `syscall` goes by the call's number: a call that is known to concern the process, or no
- * thread, goes straight on; any other is taken for a thread's. siglongjmp, which sets the mask to what it was on the
- * same thread, goes straight on, but out of a handler of a thread that waits (../leave.h). */
+ * thread, goes straight on; any other is taken for a thread's. Jumps go straight on, but out of handlers
+ * (../leave.h, ../handler_mask.h), and siglongjmp where the mask that it sets is news to the thread's kernel thread. */
 #ifndef PS_CALLS_H
 #define PS_CALLS_H
 

@@ -5,9 +5,9 @@
  * that the program wants. On a kernel thread that carries none of the library's threads call_handler calls the handler
  * by a jump, so that the handler's caller is what the C library lets it return to. So it calls the handler of the
  * runtime's own interrupts. Elsewhere call_handler looks, when the handler has returned, whether the mask of what was
- * interrupted has changed (../handler_mask.h). The program is shown its own handlers. Two flags of the kernel's action
- * are not the program's. SA_SIGINFO is always set, for what a signal brought is passed on with it. SA_RESETHAND never
- * is, for a signal that is passed on must not reset the action. The reset is done here.
+ * interrupted has changed (../handler_mask.h). The program is shown its own handlers. Two flags of the kernel's action are not the program's. SA_SIGINFO is always set, for what a signal brought
+ * is passed on with it. SA_RESETHAND never is, for a signal that is passed on must not reset the action. The reset is
+ * done here.
  *
  * `kept` has the program's handler and these flags for each signal; it means something where the kernel's action is
  * call_handler. Written before the kernel's action is, so that a signal that comes at once finds it. A signal that is
@@ -101,8 +101,7 @@ static void call_handler(int number, siginfo_t *info, void *frame)
     handler(number, info, frame);
     if (PS_UNLIKELY(self.vp != NULL))
         ps_handler_ends(&self);
-    if (PS_UNLIKELY(os_frame_mask(frame) != before || shown != before))
-        ps_handler_left_mask(frame, before, shown);
+    ps_handler_ended(frame, before, shown);
 }
 
 /* --- the program's view --- */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "calls.h"
 
+#include "../handler_mask.h"
 #include "../leave.h"
 #include <setjmp.h>
 #include <string.h>
@@ -23,10 +24,23 @@ static uintptr_t stack_of(const struct __jmp_buf_tag *env)
 
 static bool leaves(uintptr_t to) { return ps_leaves_handler(to) && !ps_in_vfork_child(); }
 
+static const void *mask_kept_in(const struct __jmp_buf_tag *env)
+{
+    return env->__mask_was_saved ? &env->__saved_mask : NULL;
+}
+
+/* The thread has left its handler, and has gone on since. */
+static void tell_late(uintptr_t to, const void *mask)
+{
+    uint64_t now = os_signal_mask();
+    ps_handler_jumps(to, mask ? mask : &now);
+}
+
 static void jump_late(struct ps_jump *jump);
 
 static PS_NOINLINE PS_NORETURN void leave_by_jump(const struct __jmp_buf_tag *env, int value)
 {
+    ps_handler.frame = NULL;
     struct ps_jump jump = {.make = jump_late, .value = value};
     _Static_assert(sizeof *env <= sizeof jump.context, "ps_jump");
     memcpy(jump.context, env, sizeof *env);
@@ -39,6 +53,7 @@ static void jump_late(struct ps_jump *jump)
     struct __jmp_buf_tag *env = (struct __jmp_buf_tag *)(void *)jump->context;
     if (leaves(stack_of(env)))
         leave_by_jump(env, jump->value);
+    tell_late(stack_of(env), mask_kept_in(env));
     CALL_NEXT(siglongjmp)(env, jump->value);
 }
 
@@ -47,6 +62,8 @@ static void jump_late(struct ps_jump *jump)
     {                                                                                                         \
         if (PS_UNLIKELY(leaves(stack_of(env))))                                                               \
             leave_by_jump(env, value);                                                                        \
+        if (PS_UNLIKELY(ps_handler.frame || env->__mask_was_saved))                                           \
+            ps_handler_jumps(stack_of(env), mask_kept_in(env));                                               \
         return (void *)CALL_NEXT(name);                                                                       \
     }                                                                                                         \
     JUMP(name, ready_for_##name);                                                                             \
@@ -68,21 +85,26 @@ static void set_context_late(struct ps_jump *jump)
     if (jump->value)
         context->uc_mcontext.fpregs = &context->__fpregs_mem;
     ps_leave_by_context(context);
+    tell_late(0, &context->uc_sigmask);
     CALL_NEXT(setcontext)(context);
 }
 
 static PS_NOINLINE PS_NORETURN void leave_for_context(const ucontext_t *context)
 {
+    ps_handler.frame = NULL;
     struct ps_jump jump = {.make = set_context_late, .value = context->uc_mcontext.fpregs == &context->__fpregs_mem};
     _Static_assert(sizeof *context <= sizeof jump.context, "ps_jump");
     memcpy(jump.context, context, sizeof *context);
     ps_leave_handler(&jump);
 }
 
-void ps_leave_by_context(const void *to)
+void ps_leave_by_context(const void *ucontext)
 {
-    const ucontext_t *context = to;
-    if (PS_UNLIKELY(leaves((uintptr_t)context->uc_mcontext.gregs[REG_RSP])))
+    const ucontext_t *context = ucontext;
+    uintptr_t to = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+    if (PS_UNLIKELY(leaves(to)))
         leave_for_context(context);
+    if (PS_UNLIKELY(ps_handler.frame))
+        ps_handler_jumps(to, &context->uc_sigmask);
 }
 #endif
