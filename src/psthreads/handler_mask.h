@@ -1,5 +1,5 @@
 /* A handler leaves a mask to the thread that it has interrupted: it changes the mask in its frame (uc_sigmask), or it
- * is left by a jump, and what it had blocked stays blocked.
+ * is left by a jump or an exception, and what it had blocked stays blocked.
  *
  * The kernel gives that mask to the kernel thread when the handler returns. It is meant for the thread that the handler
  * ran as. Where this thread has its kernel thread to itself, or is a root, that is right: what its regions pass on is
@@ -35,7 +35,7 @@
  * has its old mask again.
  *
  * Left by a jump. ps_handler, in the thread's own storage, has what its outermost handler has found. The C library's
- * functions for jumps are answered (calls/jumps.c). A jump leaves
+ * functions for jumps are answered (calls/jumps.c), and an exception comes through the handler's caller. A jump leaves
  * the handler if it goes to the other side of the handler's frame (way_of_jump). If it goes back into the handler
  * nothing is done: the handler's end restores a mask. Else the kernel thread's mask is now what the thread has natively
  * from here on. Where the two masks at the handler's begin differ, its own is that with what has changed since. The

@@ -50,7 +50,8 @@
  *
  * Limits: a handler that interrupts the runtime elsewhere (it spins for a lock, is between a wake and its next look, or
  * searches for tasks) is left as on any thread, with what the runtime had begun. libgomp has such places as well. Not
- * seen: exceptions that leave a handler, a handler that changes the interrupted registers (ucontext_t), swapcontext.
+ * seen: a handler that changes the interrupted registers (ucontext_t), swapcontext. An exception that leaves a handler
+ * below a point ends the process by std::terminate (leave_point.c).
  * Elsewhere than on x86-64 jumps are not answered. A handler whose own wait takes what its thread waited for leaves the
  * outer wait without its wake. A handler on a stack of the program's own (a coroutine's, one with SS_AUTODISARM) that
  * lies above its thread's is not seen to leave. sigsetjmp on a worker keeps that one's mask, not the member's.
@@ -86,7 +87,7 @@ struct ps_jump {
 /* A jump to a frame at this address leaves a handler of a thread that waits. The caller may be any code. */
 bool ps_leaves_handler(uintptr_t to);
 /* The same for setcontext, with its ucontext_t: jumps.c. */
-void ps_leave_by_context(const void *to);
+void ps_leave_by_context(const void *ucontext);
 /* Makes the jump when that can be. The caller has asked ps_leaves_handler. */
 PS_NORETURN void ps_leave_handler(const struct ps_jump *jump);
 

@@ -43,8 +43,24 @@ void ps_leave_handler(const struct ps_jump *jump)
     go_to_point(point);
 }
 
+/* An exception that leaves a handler here is caught nowhere: std::terminate. It would leave the wait as it is. This is
+ * the function for unwinders (a "personality") of ps_leave_point's frame. Unwinding for other reasons passes. */
+#if defined(__x86_64__)
+#define LETS_NO_THROW_PASS() __asm__ volatile(".cfi_personality 0x1b, ps_leave_stops_throw")
+int ps_leave_stops_throw(int version, int actions);
+__attribute__((used, visibility("hidden"))) int ps_leave_stops_throw(int version, int actions)
+{
+    enum { SEARCHES = 1, FATAL_IN_SEARCH = 3, GO_ON = 8 }; /* of the unwinder's interface */
+    (void)version;
+    return actions & SEARCHES ? FATAL_IN_SEARCH : GO_ON;
+}
+#else
+#define LETS_NO_THROW_PASS() (void)0
+#endif
+
 PS_NOINLINE bool ps_leave_point(struct vp *vp, uintptr_t low, void (*fn)(void *arg), void *arg, struct ps_jump *jump)
 {
+    LETS_NO_THROW_PASS();
     struct ps_leave_point point = {.low = low, .jump = jump, .outer = vp_directed(vp)->point};
     cpu_float_save(&point.floats);
     if (COMES_BACK(&point)) {

@@ -5,7 +5,8 @@
  * that the program wants. On a kernel thread that carries none of the library's threads call_handler calls the handler
  * by a jump, so that the handler's caller is what the C library lets it return to. So it calls the handler of the
  * runtime's own interrupts. Elsewhere call_handler looks, when the handler has returned, whether the mask of what was
- * interrupted has changed (../handler_mask.h). The program is shown its own handlers. Two flags of the kernel's action are not the program's. SA_SIGINFO is always set, for what a signal brought
+ * interrupted has changed, and sees exceptions that leave the handler (../handler_mask.h). The program is shown its own
+ * handlers. Two flags of the kernel's action are not the program's. SA_SIGINFO is always set, for what a signal brought
  * is passed on with it. SA_RESETHAND never is, for a signal that is passed on must not reset the action. The reset is
  * done here.
  *
@@ -83,6 +84,15 @@ static bool comes_once(int number)
     return first;
 }
 
+/* A handler may be unwound; as loader.c. */
+__asm__(".weak _Unwind_Resume\n\t.weak __gcc_personality_v0");
+
+static void leave_by_throw(void *const *unwound)
+{
+    if (*unwound && ps_handler.frame == *unwound)
+        ps_handler_jumps(UINTPTR_MAX, NULL);
+}
+
 static void call_handler(int number, siginfo_t *info, void *frame)
 {
     const struct kept *of = &kept[number];
@@ -97,10 +107,12 @@ static void call_handler(int number, siginfo_t *info, void *frame)
         return;
     }
     uint64_t before = os_frame_mask(frame), shown = ps_handler_is_shown(frame);
+    PS_UNUSED __attribute__((cleanup(leave_by_throw))) void *unwound = frame;
     struct ps_handler_self self = ps_handler_begins(frame);
     handler(number, info, frame);
     if (PS_UNLIKELY(self.vp != NULL))
         ps_handler_ends(&self);
+    unwound = NULL;
     ps_handler_ended(frame, before, shown);
 }
 
