@@ -66,11 +66,42 @@ static inline struct ps_loaded ps_loaded_of(const struct dl_phdr_info *info)
     return ps_loaded_at(info->dlpi_addr, section);
 }
 
+/* It names this library among those that it is linked with. */
+static inline bool ps_loaded_needs(const struct ps_loaded *o, const char *library)
+{
+    for (const ElfW(Dyn) *d = o->section; o->strings != NULL && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_NEEDED && __builtin_strcmp(o->strings + d->d_un.d_val, library) == 0)
+            return true;
+    return false;
+}
+
+/* The number of a relocation's symbol; 0: it has none. */
+static inline uint32_t ps_loaded_symbol(const ElfW(Rela) * relocation)
+{
+    return (uint32_t)(sizeof(void *) == 8 ? relocation->r_info >> 32 : relocation->r_info >> 8);
+}
+
+/* The symbols that it wants of others stand before this number. A table of an object that offers none (GNU's linker
+ * writes one bucket, and nothing in it) does not tell; relocations do then. */
+static inline uint32_t ps_loaded_wanted_end(const struct ps_loaded *o)
+{
+    if (o->strings == NULL || o->symbols == NULL || o->hash == NULL)
+        return 0;
+    uint32_t end = o->hash[1];
+    if (!o->has_gnu_hash || o->hash[0] != 1 || o->hash[4 + o->hash[2] * (sizeof(ElfW(Addr)) / sizeof *o->hash)] != 0)
+        return end;
+    for (unsigned t = 0; t < 2; t++)
+        for (size_t i = 0; o->relocations[t] != NULL && i < o->num_relocations[t]; i++)
+            if (ps_loaded_symbol(&o->relocations[t][i]) >= end)
+                end = ps_loaded_symbol(&o->relocations[t][i]) + 1;
+    return end;
+}
+
 /* The number of the symbol that it wants of others by this name; 0: it wants none. */
 static inline uint32_t ps_loaded_wants(const struct ps_loaded *o, const char *name)
 {
-    bool known = o->strings != NULL && o->symbols != NULL && o->hash != NULL;
-    for (uint32_t i = 1; known && i < o->hash[1]; i++)
+    uint32_t end = ps_loaded_wanted_end(o);
+    for (uint32_t i = 1; i < end && o->strings != NULL; i++)
         if (o->symbols[i].st_shndx == SHN_UNDEF && __builtin_strcmp(o->strings + o->symbols[i].st_name, name) == 0)
             return i;
     return 0;

@@ -1,7 +1,8 @@
 /* Which functions the loaded objects want from others.
  *
  * Does: read the objects' own symbol tables. What an object wants stands in front of what it offers: the hash table has
- * the number of the first symbol that it offers. An old hash table has the number of all symbols.
+ * the number of the first symbol that it offers. An old hash table has the number of all symbols. Where it offers none,
+ * its relocations tell.
  * Does not: see what is looked up by dlsym. */
 #include "loaded_object.h"
 #include "os.h"
