@@ -12,8 +12,9 @@
  * Guarantees of cpu_switch, said in C: it returns in `to`, at the point where `to` last called cpu_switch (or at its
  * entry). All callee-saved registers, the stack pointer and the floating-point *control* state are as they were there.
  * That state is the rounding mode and the exception masks (x86-64: MXCSR's control bits and the x87 control word;
- * AArch64: FPCR; RISC-V: frm). MXCSR's status flags on x86-64 are restored as well; other status flags are carried
- * over. Caller-saved registers, the signal mask and the thread pointer are not touched.
+ * AArch64: FPCR; RISC-V: frm). MXCSR's status flags on x86-64 are restored as well, and so are the x87 unit's after
+ * cpu_float_keep_flags; other status flags are carried over. Caller-saved registers, the signal mask and the thread
+ * pointer are not touched.
  * The value of `transfer` comes out as cpu_switch's result in `to` (or as the entry's first argument).
  *
  * Publication: the write to *save happens before anything that runs in `to`. The caller may let another kernel thread
@@ -58,7 +59,9 @@ void cpu_guarded_leave(void *guard, void *result) __attribute__((noreturn, visib
 #endif
 
 /* Rounding, traps and status flags (not the x87 unit's flags) of the code that runs, kept over calls of other threads'
- * functions on this stack. Controls are rounding and traps. Ports without it do nothing. */
+ * functions on this stack. Controls are rounding and traps. Ports without it do nothing.
+ * cpu_float_keep_flags: from now on, for good, flags are kept, too: the x87 unit's by cpu_switch, and all by the
+ * functions with `kept` in their names, which else keep controls alone. Any thread (seq_cst). */
 #if !defined(CPU_HAS_FLOAT_STATE)
 struct cpu_float {
     char nothing;
@@ -90,6 +93,22 @@ static inline bool cpu_float_controls_changed(const struct cpu_float *since)
 {
     (void)since;
     return false;
+}
+static inline void cpu_float_keep_flags(void) {}
+static inline bool cpu_float_flags_kept(void) { return false; }
+static inline void cpu_float_save_kept(struct cpu_float *state) { (void)state; }
+static inline bool cpu_float_kept_differ(const struct cpu_float *a, const struct cpu_float *b)
+{
+    (void)a, (void)b;
+    return false;
+}
+static inline void cpu_float_set_kept(const struct cpu_float *state, const struct cpu_float *now)
+{
+    (void)state, (void)now;
+}
+static inline void cpu_float_take_flags(struct cpu_float *state, const struct cpu_float *from)
+{
+    (void)state, (void)from;
 }
 #endif
 #endif

@@ -236,6 +236,52 @@ static void test_float_flags(void **state)
     free(stack);
 }
 
+/* The x87 unit's, which are kept from here on. None of both, one of both, other ones. */
+static volatile long double long_zero, long_one = 1, long_three = 3, long_quotient;
+static void raise_x87(int flags)
+{
+    feclearexcept(FE_ALL_EXCEPT);
+    if (flags & FE_INVALID)
+        long_quotient = long_zero / long_zero;
+    if (flags & FE_DIVBYZERO)
+        long_quotient = 1 / long_zero;
+}
+
+static void raises_others_x87(void *transfer, void *arg)
+{
+    (void)transfer;
+    EXPECT(fetestexcept(FE_ALL_EXCEPT) == 0);
+    for (int turn = 0;; turn++) {
+        int raised = turn % 4 < 2 ? FE_INVALID : 0;
+        fesetround(turn % 3 ? FE_UPWARD : FE_TONEAREST);
+        raise_x87(raised);
+        cpu_switch(arg, &main_context, NULL);
+        EXPECT(fetestexcept(FE_ALL_EXCEPT) == raised && fegetround() == (turn % 3 ? FE_UPWARD : FE_TONEAREST));
+    }
+}
+
+static void test_x87_flags(void **state)
+{
+    (void)state;
+    if (!port_is("x86_64"))
+        skip();
+    void *stack = new_stack();
+    cpu_float_keep_flags();
+    feclearexcept(FE_ALL_EXCEPT);
+    start(&one, stack, raises_others_x87, &one);
+    for (int turn = 0; turn < 64; turn++) {
+        int raised = (turn / 4 % 2 ? FE_INVALID : 0) | (turn / 8 % 2 ? FE_DIVBYZERO : 0);
+        raise_x87(raised);
+        long double before = long_one / long_three;
+        cpu_switch(&main_context, &one, NULL);
+        EXPECT(fetestexcept(FE_INVALID | FE_DIVBYZERO) == raised);
+        EXPECT(fegetround() == FE_TONEAREST && long_one / long_three == before);
+    }
+    feclearexcept(FE_ALL_EXCEPT);
+    cpu_context_fini(&one);
+    free(stack);
+}
+
 /* --- the signal mask is the kernel thread's --- */
 
 static bool usr1_blocked(void)
@@ -502,9 +548,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-        TEST(test_transfer),       TEST(test_registers),      TEST(test_float_control), TEST(test_float_flags),
-        TEST(test_signal_mask),    TEST(test_many_switches),  TEST(test_deep_stack),    TEST(test_afresh),
-        TEST(test_kernel_threads), TEST(test_thread_pointer), TEST(test_cycles),        TEST(test_guarded_call),
+        TEST(test_transfer),     TEST(test_registers),      TEST(test_float_control),  TEST(test_float_flags),
+        TEST(test_x87_flags),    TEST(test_signal_mask),    TEST(test_many_switches),  TEST(test_deep_stack),
+        TEST(test_afresh),       TEST(test_kernel_threads), TEST(test_thread_pointer), TEST(test_cycles),
+        TEST(test_guarded_call),
     };
     return cmocka_run_group_tests_name(CPU_PORT_NAME, tests, NULL, NULL);
 }

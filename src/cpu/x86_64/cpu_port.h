@@ -3,7 +3,7 @@
  * A saved context is its stack pointer; everything else is in the frame that it points to. The frame, lowest address
  * first (switch.S writes and reads it, frame_port.h makes the first one):
  *
- *   sp +  0   MXCSR (4 bytes), x87 control word (2), unused (2)
+ *   sp +  0   MXCSR (4 bytes), x87 control word (2), x87 status word (2; 0 where flags are not kept)
  *   sp +  8   r15
  *   sp + 16   r14
  *   sp + 24   r13        first frame: arg
@@ -61,7 +61,7 @@ static inline void cpu_set_tp_soon(void *tp)
 #define CPU_HAS_FLOAT_STATE 1
 struct cpu_float {
     uint32_t mxcsr;
-    uint16_t x87cw;
+    uint16_t x87cw, x87sw; /* the second: flags alone, of what was saved by cpu_float_save_kept */
 };
 #ifndef __cplusplus
 static inline void cpu_float_save(struct cpu_float *state)
@@ -103,6 +103,38 @@ static inline bool cpu_float_changed(const struct cpu_float *since)
     uint32_t now;
     __asm__ volatile("stmxcsr %0" : "=m"(now));
     return now != since->mxcsr;
+}
+
+extern _Atomic bool cpu_x86_keeps_flags __attribute__((visibility("hidden")));
+static inline void cpu_float_keep_flags(void) { ps_store_seq(&cpu_x86_keeps_flags, true); }
+static inline bool cpu_float_flags_kept(void) { return ps_load_seq(&cpu_x86_keeps_flags); }
+#define CPU_X87_FLAGS 0x7fu
+static inline void cpu_float_save_kept(struct cpu_float *state)
+{
+    cpu_float_save(state);
+    state->x87sw = 0;
+    if (!cpu_float_flags_kept())
+        return;
+    __asm__ volatile("fnstsw %0" : "=m"(state->x87sw));
+    state->x87sw &= CPU_X87_FLAGS;
+}
+static inline bool cpu_float_kept_differ(const struct cpu_float *a, const struct cpu_float *b)
+{
+    return cpu_float_flags_kept() ? a->mxcsr != b->mxcsr || a->x87cw != b->x87cw || a->x87sw != b->x87sw
+                                  : cpu_float_controls_differ(a, b);
+}
+void cpu_x86_set_x87(const struct cpu_float *state);
+static inline void cpu_float_set_kept(const struct cpu_float *state, const struct cpu_float *now)
+{
+    if (state->mxcsr != now->mxcsr)
+        __asm__ volatile("ldmxcsr %0" : : "m"(state->mxcsr));
+    if (PS_UNLIKELY(state->x87cw != now->x87cw || state->x87sw != now->x87sw))
+        cpu_x86_set_x87(state);
+}
+static inline void cpu_float_take_flags(struct cpu_float *state, const struct cpu_float *from)
+{
+    state->mxcsr = (state->mxcsr & CPU_MXCSR_CONTROL) | (from->mxcsr & ~CPU_MXCSR_CONTROL);
+    state->x87sw = from->x87sw;
 }
 #endif
 

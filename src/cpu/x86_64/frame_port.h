@@ -7,7 +7,7 @@
 struct frame {
     uint32_t mxcsr;
     uint16_t x87cw;
-    uint16_t unused;
+    uint16_t x87sw;
     uint64_t r15, r14;
     void *r13, *r12;
     uint64_t rbx, rbp;
