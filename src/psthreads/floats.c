@@ -8,15 +8,24 @@
 bool ps_floats_are_plain(const struct ps_member *m)
 {
     const struct uth_tls *tls = m->tls;
-    return tls->float_regions >= PS_FLOAT_REGIONS && !cpu_float_controls_differ(&tls->floats, &ps_rt.floats) &&
+    return !cpu_float_flags_kept() && tls->float_regions >= PS_FLOAT_REGIONS &&
+           !cpu_float_controls_differ(&tls->floats, &ps_rt.floats) &&
            !cpu_float_controls_differ(&m->team->floats, &ps_rt.floats);
 }
 
-/* Members of inner regions are new threads in libgomp. */
-static bool are_the_openers(const struct ps_member *m)
+static bool opener_decides(void) { return ps_rt.floats_of_opener && *ps_rt.floats_of_opener; }
+
+/* What m begins with. Members of inner regions are new threads in libgomp. libomp sets controls alone, and its threads
+ * begin without flags. */
+static void begin(const struct ps_member *m, struct cpu_float *floats)
 {
-    return m->tls->float_regions == 0 || m->team->parent->flags & PS_T_MEMBER ||
-           (ps_rt.floats_of_opener && *ps_rt.floats_of_opener);
+    bool first = m->tls->float_regions == 0;
+    struct cpu_float none = {0}, own = first ? none : *floats;
+    if (!first && !(m->team->parent->flags & PS_T_MEMBER) && !opener_decides())
+        return;
+    *floats = m->team->floats;
+    if (opener_decides())
+        cpu_float_take_flags(floats, &own);
 }
 
 /* Not inlined: control words are loaded between what the callers compute. */
@@ -28,24 +37,24 @@ PS_NOINLINE void ps_member_call_floating(struct ps_member *m, void (*fn)(struct 
         ps_member_call(m, fn);
         return;
     }
-    cpu_float_save(&before);
-    if (are_the_openers(m))
-        tls->floats = m->team->floats;
-    if (cpu_float_controls_differ(&tls->floats, &before))
-        cpu_float_set(&tls->floats);
+    cpu_float_save_kept(&before);
+    begin(m, &tls->floats);
+    if (cpu_float_kept_differ(&tls->floats, &before))
+        cpu_float_set_kept(&tls->floats, &before);
     ps_member_call(m, fn);
-    cpu_float_save(&tls->floats);
+    cpu_float_save_kept(&tls->floats);
     tls->float_regions += tls->float_regions < PS_FLOAT_REGIONS;
     if (cpu_float_controls_differ(&tls->floats, &ps_rt.floats))
         uth_tls_not_at_hand(tls);
-    if (cpu_float_controls_differ(&tls->floats, &before))
-        cpu_float_set(&before);
+    if (cpu_float_kept_differ(&tls->floats, &before))
+        cpu_float_set_kept(&before, &tls->floats);
 }
 
 void ps_floats_left(const struct vp *vp, struct ps_team *team, uint32_t region)
 {
     struct cpu_float now;
-    cpu_float_save(&now);
+    bool any = false;
+    cpu_float_save_kept(&now);
     for (unsigned id = 1; id < team->n_max; id++) {
         const struct ps_member *m = ps_team_member(team, id);
         if (m->thread.vp != vp || ps_load_acquire(&m->done_in) != region || !m->tls ||
@@ -53,7 +62,10 @@ void ps_floats_left(const struct vp *vp, struct ps_team *team, uint32_t region)
             continue;
         m->tls->floats = now;
         uth_tls_not_at_hand(m->tls);
+        any = true;
     }
+    if (any)
+        uth_tls_keep_flags();
 }
 
 PS_NOINLINE void ps_floats_changed(struct ps_member *m)
@@ -73,11 +85,15 @@ void ps_floats_give_back(const struct ps_team *team) { cpu_float_set(&team->join
 
 PS_NOINLINE void ps_floats_opener_changed(struct ps_team *team)
 {
+    if (cpu_float_flags_kept()) { /* each member's are looked at */
+        cpu_float_save_kept(&team->floats);
+        return;
+    }
     bool in_region = cpu_float_controls_differ(&team->joined, &team->floats) &&
                      !cpu_float_controls_differ(&team->floats, &ps_rt.floats);
     if (in_region && !cpu_float_controls_changed(&team->joined))
         ps_floats_left(ps_vp(), team, team->region - 1);
-    cpu_float_save(&team->floats);
+    cpu_float_save_kept(&team->floats);
     for (unsigned id = 1; id < team->n_max; id++) {
         const struct ps_member *m = ps_team_member(team, id);
         if (m->tls)

@@ -1,4 +1,4 @@
-/* Rounding and traps (floating-point controls) of members, from region to region.
+/* Rounding and traps (floating-point controls) of members, and status flags, from region to region.
  *
  * A kernel thread of a pool has at a region's begin what it had at the last one's end: a program sets rounding or
  * flush-to-zero once, in a region, for all threads (libgomp). Or it has what the region's opener has (libomp; and
@@ -24,6 +24,14 @@
  *     (ps_floats_at_join), and its own again at the join's end. One that changes MXCSR alone runs members with that. It
  *     is noticed at the next fork, and taken for a region in which all have set the same.
  *
+ * Flags. Where the program reads status flags (uth/tls_objects.h), they are kept (cpu_float_keep_flags). Then no
+ * member is plain: each begins and ends in ps_member_call_floating, which keeps all. The same holds once ps_floats_left
+ * has had to guess. A pool's thread goes on with the flags that it has raised. One that is made for a region begins
+ * with its creator's (libgomp), or with none (libomp).
+ *   - The switch from plain to that: cpu_float_keep_flags (seq_cst), then all blocks are taken off hand. A vp that
+ *     leaves a block at hand looks afterwards whether flags are kept (ps_member_leave_at_hand): one of the two sees the
+ *     other. Bodies that have begun before that end as plain ones.
+ *
  * Why each member has its own rounding and traps: a vp has plain ones wherever a body begins whose block is at hand.
  *   - Such bodies begin in three loops: a vp's (ps_team_run), a parent's, and that of handoffs that a parent takes
  *     back. Each begins with plain ones: by ps_floats_become_plain, or ps_floats_at_join.
@@ -37,7 +45,7 @@
  * Fields: ps_team.floats is written by the parent at the fork, .joined at the join. uth_tls.floats and .float_regions
  * are written by the vp that runs the member; when the body has returned, by ps_floats_left on that vp.
  * Limits: nothing is kept for members without blocks, nor by ports without cpu_float.
- * Cost: five instructions at a fork; ten for a vp that runs claimed members; four at the end of a member with a
+ * Cost: eight instructions at a fork; ten for a vp that runs claimed members; four at the end of a member with a
  * block. */
 #ifndef PS_FLOATS_H
 #define PS_FLOATS_H
@@ -55,7 +63,7 @@ void ps_member_call_floating(struct ps_member *m, void (*fn)(struct ps_member *m
 void ps_floats_opener_changed(struct ps_team *team);
 static inline void ps_floats_at_fork(struct ps_team *team)
 {
-    if (PS_UNLIKELY(cpu_float_controls_changed(&team->floats)))
+    if (PS_UNLIKELY(cpu_float_flags_kept() || cpu_float_controls_changed(&team->floats)))
         ps_floats_opener_changed(team);
 }
 /* vp has run members of the region, and its controls, which were plain before, are what the last plain one has left. */

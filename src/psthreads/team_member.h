@@ -32,7 +32,7 @@ void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *
 static inline void ps_member_leave_at_hand(struct uth_tls *tls)
 {
     uth_tls_keep_at_hand(tls);
-    if (PS_UNLIKELY(ps_load_seq(&tls->alone) != NULL))
+    if (PS_UNLIKELY(ps_load_seq(&tls->alone) != NULL || cpu_float_flags_kept()))
         uth_tls_not_at_hand(tls);
 }
 

@@ -214,6 +214,9 @@ void uth_tls_keep_at_hand(struct uth_tls *tls);
 void uth_tls_not_at_hand(struct uth_tls *tls);
 /* The same, and no thread may enter the block again as it was: uth_tls_enter_again is false. Any kernel thread. */
 void uth_tls_take_away(struct uth_tls *tls);
+/* From now on each thread's status flags of floating point are its own (cpu_float_keep_flags), and no block stays at
+ * hand: members begin and end with a look at theirs (psthreads/floats.h). */
+void uth_tls_keep_flags(void);
 /* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the
  * program's code] */
 void uth_tls_end(struct uth_tls *tls);

@@ -194,21 +194,27 @@ static unsigned kind_of_symbol(const char *symbol)
     return is_of_a_thread(symbol) ? ASKS_STATE : 0;
 }
 
-/* Whether the object's relocations name one of those calls. (Its symbol table's length is written nowhere.) */
+/* Which of those calls the object's relocations name. (Its symbol table's length is written nowhere.) */
+static unsigned asks_for(const struct ps_loaded *o)
+{
+    unsigned asks = 0;
+    if (o->strings == NULL || o->symbols == NULL)
+        return 0;
+    for (unsigned t = 0; t < 2; t++) {
+        const ElfW(Rela) *rela = o->relocations[t];
+        for (size_t i = 0; rela != NULL && i < o->num_relocations[t]; i++) {
+            uint32_t symbol = ps_loaded_symbol(&rela[i]);
+            if (symbol != 0 && o->symbols[symbol].st_shndx == SHN_UNDEF)
+                asks |= kind_of_symbol(o->strings + o->symbols[symbol].st_name);
+        }
+    }
+    return asks;
+}
+
 static bool asks_for_thread_state(const struct dl_phdr_info *info)
 {
     struct ps_loaded object = ps_loaded_of(info);
-    if (object.strings == NULL || object.symbols == NULL)
-        return false;
-    unsigned asks = 0;
-    for (unsigned t = 0; t < 2; t++) {
-        const ElfW(Rela) *rela = object.relocations[t];
-        for (size_t i = 0; rela != NULL && i < object.num_relocations[t]; i++) {
-            size_t symbol = sizeof(void *) == 8 ? (size_t)(rela[i].r_info >> 32) : (size_t)(rela[i].r_info >> 8);
-            if (symbol != 0 && object.symbols[symbol].st_shndx == SHN_UNDEF)
-                asks |= kind_of_symbol(object.strings + object.symbols[symbol].st_name);
-        }
-    }
+    unsigned asks = asks_for(&object);
     return asks & ASKS_STATE || (asks & ASKS_ERRNO && asks & ASKS_OPENMP);
 }
 
@@ -261,6 +267,42 @@ bool uth_tls_objects_wanted(void)
     bool wanted = false;
     os_objects_visit(look_at_object, &wanted);
     return wanted;
+}
+
+/* The library's functions that read status flags, and those of gfortran's library, which has instructions for it. */
+static bool reads_flags(const struct ps_loaded *object)
+{
+    static const char *const names[] = {"fetestexcept", "fegetexceptflag", "__ieee_exceptions_MOD_ieee_get_flag",
+                                        "__ieee_exceptions_MOD_ieee_get_status"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (ps_loaded_wants(object, names[i]) != 0)
+            return true;
+    return false;
+}
+
+struct flags {
+    struct ps_loaded program; /* it comes first */
+    bool read;
+};
+
+static int look_for_flags(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    struct flags *f = arg;
+    struct ps_loaded object = ps_loaded_of(info);
+    bool is_program = f->program.section == NULL;
+    (void)bytes;
+    if (is_program)
+        f->program = object;
+    f->read = reads_flags(&object) && (is_program || asks_for(&object) & ASKS_OPENMP ||
+                                       (object.name != NULL && ps_loaded_needs(&f->program, object.name)));
+    return f->read;
+}
+
+bool uth_tls_objects_read_flags(void)
+{
+    struct flags f = {.read = false};
+    os_objects_visit(look_for_flags, &f);
+    return f.read;
 }
 
 #if defined(__GLIBC__)

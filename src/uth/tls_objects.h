@@ -24,6 +24,11 @@ bool uth_tls_objects_wanted(void);
  * which `library` is an address, linked into it. */
 bool uth_tls_objects_of_program(const void *library);
 
+/* Whether some code of the program may read status flags of floating point behind a wait: it wants a function that
+ * reads them, and is the program, a library that the program names, or an object with OpenMP constructs. (Compilers'
+ * run-time libraries and numpy want one, too, and read what they have just computed.) */
+bool uth_tls_objects_read_flags(void);
+
 /* A TLS segment that lies at the same place of every thread's block. */
 struct uth_tls_segment {
     uintptr_t object;

@@ -52,6 +52,15 @@ void uth_tls_keep_at_hand(struct uth_tls *tls)
 
 void uth_tls_not_at_hand(struct uth_tls *tls) { ps_store_seq(&tls->at_hand, NULL); }
 
+void uth_tls_keep_flags(void)
+{
+    cpu_float_keep_flags();
+    ps_spin_lock(&uth_blocks.lock);
+    for (struct uth_tls *tls = uth_blocks.all; tls != NULL; tls = tls->next_of_all)
+        uth_tls_not_at_hand(tls);
+    ps_spin_unlock(&uth_blocks.lock);
+}
+
 void uth_tls_take_away(struct uth_tls *tls)
 {
     uth_tls_not_at_hand(tls);

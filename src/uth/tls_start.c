@@ -86,6 +86,8 @@ void uth_tls_may_ask(uint32_t asks)
 /* Each time that something was loaded, until there is one. */
 static void look_for_askers(void)
 {
+    if (!cpu_float_flags_kept() && uth_tls_objects_read_flags())
+        uth_tls_keep_flags();
     if (uth_blocks.numbered && ps_load_relaxed(&uth_tls_asks) == UTH_TLS_ASKS_NOT &&
         os_objects_want("pthread_getattr_np"))
         uth_tls_may_ask(UTH_TLS_ASKS_MAYBE);

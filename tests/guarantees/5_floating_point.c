@@ -1,6 +1,6 @@
 /* Floating-point control: members begin with their parent's, keep their own over everything that waits, and the
- * caller's is as before. Status flags: each member has its own over everything that waits; the caller has none of
- * others'. */
+ * caller's is as before. Status flags, of `long double` as well: each member has its own over everything that waits,
+ * and from region to region; the caller has none of others'. */
 #include "check.h"
 #include <fenv.h>
 #if defined __SSE2__
@@ -18,7 +18,14 @@ static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}
 
 /* Functions of their own, so that no compiler moves the division over a question for the flags. */
 static volatile double one = 1, zero, infinite;
-__attribute__((noinline)) static void divide(void) { infinite = one / zero; }
+static volatile long double long_one = 1, long_zero, long_infinite;
+__attribute__((noinline)) static void divide(int turn)
+{
+    if (turn % 4 < 2)
+        infinite = one / zero;
+    else
+        long_infinite = long_one / long_zero; /* x86: in another unit */
+}
 __attribute__((noinline)) static int flags(void) { return fetestexcept(FE_DIVBYZERO); }
 
 static void waits_keep_flags(void)
@@ -28,7 +35,7 @@ static void waits_keep_flags(void)
         int raises = (omp_get_thread_num() + turn) % 2, right = 0;
         feclearexcept(FE_ALL_EXCEPT);
         if (raises)
-            divide();
+            divide(turn);
 #pragma omp barrier
         CHECK(flags() == (raises ? FE_DIVBYZERO : 0));
 #pragma omp critical
@@ -37,7 +44,7 @@ static void waits_keep_flags(void)
         {
 #pragma omp barrier
             if (!raises && omp_get_thread_num())
-                divide();
+                divide(turn);
             right += omp_get_thread_num() || flags() == (raises ? FE_DIVBYZERO : 0);
         }
         CHECK(right == 3);
@@ -52,7 +59,7 @@ static void others_leave_the_caller_alone(void)
         feclearexcept(FE_ALL_EXCEPT);
 #pragma omp parallel num_threads(4)
         if (omp_get_thread_num()) {
-            divide();
+            divide(region);
             fesetround(FE_UPWARD);
         }
         CHECK(fegetround() == FE_TONEAREST && flags() == 0);
@@ -60,9 +67,29 @@ static void others_leave_the_caller_alone(void)
     fesetround(FE_TONEAREST);
 }
 
+/* A thread of a pool goes on with its own. */
+static void members_keep_flags(void)
+{
+    for (int region = 0; region < 200; region++) {
+#pragma omp parallel num_threads(4)
+        {
+            int id = omp_get_thread_num(), raised = (id + region) % 2 ? 0 : FE_DIVBYZERO;
+            CHECK(region == 0 || flags() == raised);
+            feclearexcept(FE_ALL_EXCEPT);
+            if (!raised)
+                divide(region);
+            if (region % 3 == 0) {
+#pragma omp barrier
+                CHECK(flags() == FE_DIVBYZERO - raised);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     omp_set_max_active_levels(2);
+    members_keep_flags();
     waits_keep_flags();
     others_leave_the_caller_alone();
     for (int k = 0; k < 4; k++) {

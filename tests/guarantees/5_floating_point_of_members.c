@@ -1,6 +1,7 @@
 /* Rounding and flush-to-zero that members have, from region to region. libgomp: what a member had at its last region's
  * end; libomp: what the region's opener has. Members of inner regions begin with their opener's. "late": set for the
- * first time after many regions. */
+ * first time after many regions. Flush-to-zero that each sets differently then comes last: not promised before others
+ * have set it, all the same. */
 #include "check.h"
 
 #include <fenv.h>
@@ -103,6 +104,10 @@ static void opener_changes_within(void)
 
 static void all_set_the_same(void)
 {
+    for (int region = 0; region < REGIONS; region++) {
+#pragma omp parallel
+        CHECK(flush() == 0);
+    }
 #pragma omp parallel
     set_flush(1);
     for (int region = 0; region < REGIONS; region++) {
@@ -156,6 +161,23 @@ static void inner_ones_begin_with_their_openers(void)
     }
 }
 
+static void each_sets_its_own_flush(void)
+{
+    for (int round = 0; round < 3; round++) {
+#pragma omp parallel
+        set_flush(omp_get_thread_num() % 2);
+        for (int region = 0; region < REGIONS; region++) {
+#pragma omp parallel
+            {
+                work(region);
+                CHECK(flush() == (region <= REGIONS / 2 && omp_get_thread_num() % 2 ? FLUSH : 0));
+                if (region == REGIONS / 2)
+                    set_flush(0);
+            }
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     bool late = argc > 1 && strcmp(argv[1], "late") == 0;
@@ -167,9 +189,11 @@ int main(int argc, char **argv)
     opener_changes_within();
     inner_ones_set_their_own();
     each_sets_its_own();
-    if (!OF_OPENER)
-        all_set_the_same();
     the_opener_changes();
     inner_ones_begin_with_their_openers();
+    if (!OF_OPENER) {
+        all_set_the_same();
+        each_sets_its_own_flush();
+    }
     return 0;
 }

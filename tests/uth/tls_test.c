@@ -607,6 +607,25 @@ static void test_library_comes_and_goes(void **state)
     assert_int_equal(ps_load_relaxed(&mistakes), 0);
 }
 
+/* Flags are kept once an object reads them that has OpenMP constructs. */
+static void test_flags_are_read(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {FLAGS_LIBRARY, FLAGS_LIBRARY_OPENMP};
+#if defined(CPU_HAS_FLOAT_STATE)
+    for (unsigned i = 0; i < 2; i++) {
+        void *library = dlopen(paths[i], RTLD_LAZY);
+        assert_non_null(library);
+        assert_true(uth_tls_recheck());
+        assert_int_equal(cpu_float_flags_kept(), i);
+        dlclose(library);
+    }
+#else
+    (void)paths;
+    skip();
+#endif
+}
+
 int main(void)
 {
     if (!uth_tls_init(UTH_TLS_ALWAYS, true)) {
@@ -629,6 +648,7 @@ int main(void)
         TEST(test_fork_loses_caches),
         TEST(test_many),
         TEST(test_library_comes_and_goes),
+        TEST(test_flags_are_read),
     };
     return cmocka_run_group_tests_name("thread-local blocks", tests, NULL, NULL);
 }
