@@ -22,6 +22,12 @@
  * this, and what breaks without step 2 of k or 3 of w. A change that reaches w 3 is read with acquire (seq_cst is); a
  * wake-up is ordered by ps_ready.
  *
+ * A handler of the program's waits in the kernel, on the word itself (handler_self.h). Each wake then wakes all
+ * handlers that wait on the word. `handlers` counts those of the bucket that wait, or are about to. A handler counts
+ * itself, then the kernel looks at the word. A waker changes the word, fences, then reads `handlers`. So no wake-up is
+ * lost, as with `waiting`. A handler that is left by a jump out of this wait stays counted, and costs a system call in
+ * each wake of its bucket.
+ *
  * Unlike a kernel's futex there is no spurious return from blocking; callers loop all the same, because a woken thread
  * runs later and the word may have changed back.
  *
@@ -39,13 +45,21 @@
 #include "spin.h"
 #include "waitq.h"
 
+#include <limits.h>
+
 #define BUCKET_BITS 8
 
 uint32_t ps_generation;
 
 static struct bucket {
     PS_LINE_ALIGNED struct ps_spin lock;
-    _Atomic uint32_t waiting;
+    union {
+        struct {
+            _Atomic uint32_t waiting;
+            _Atomic uint32_t handlers; /* of the program's, that wait for words of this bucket, as kernel threads */
+        };
+        _Atomic uint64_t waiting_or_handlers; /* both in one look */
+    };
     struct ps_waitq queue;
 } buckets[1 << BUCKET_BITS];
 
@@ -96,15 +110,29 @@ static bool queue_up(void *what)
     return queue_up_for_word(w->word, w->expected, &w->me);
 }
 
+/* A handler of the program's waits: handler_self.h. */
+static PS_NOINLINE void wait_in_handler(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns)
+{
+    struct bucket *b = address_bucket(word);
+    ps_add_seq(&b->handlers, 1);
+    if (ps_load_seq(word) == expected)
+        os_park(word, expected, timeout_ns);
+    ps_sub_seq(&b->handlers, 1);
+}
+
 void ps_wait_on(_Atomic uint32_t *word, uint32_t expected)
 {
-    if (!changes_soon(word, expected))
+    if (PS_UNLIKELY(ps_in_handler()))
+        wait_in_handler(word, expected, OS_FOREVER);
+    else if (!changes_soon(word, expected))
         ps_block_on_word(word, queue_up, &(struct word_wait){.word = word, .expected = expected}, NULL);
 }
 
 void ps_wait_on_left(_Atomic uint32_t *word, uint32_t expected, const struct uth_left *left)
 {
-    if (ps_waits_alone() || !changes_soon(word, expected))
+    if (PS_UNLIKELY(ps_in_handler()))
+        wait_in_handler(word, expected, OS_FOREVER);
+    else if (ps_waits_alone() || !changes_soon(word, expected))
         ps_block_on_word(word, queue_up, &(struct word_wait){.word = word, .expected = expected}, left);
 }
 
@@ -176,6 +204,12 @@ bool ps_wait_on_until(_Atomic uint32_t *word, uint32_t expected, enum ps_wait ki
         ps_tried_in_vain();
         return ps_load_acquire(word) != expected;
     }
+    if (PS_UNLIKELY(ps_in_handler())) {
+        uint64_t now_ns = os_now_ns();
+        if (now_ns < deadline_ns)
+            wait_in_handler(word, expected, deadline_ns == PS_NEVER ? OS_FOREVER : (int64_t)(deadline_ns - now_ns));
+        return now_ns < deadline_ns;
+    }
     if (!queue_up_for_word(word, expected, &me))
         return true;
     return ps_wait_published(&me, kind, word, deadline_ns);
@@ -203,11 +237,11 @@ static struct ps_waiter *take_word_waiters_locked(struct bucket *b, uintptr_t ta
     return found.head;
 }
 
-void ps_wake_on(_Atomic uint32_t *word, unsigned n)
+static PS_NOINLINE void wake_waiting(struct bucket *b, _Atomic uint32_t *word, unsigned n)
 {
-    struct bucket *b = address_bucket(word);
-    ps_fence_seq();
-    if (PS_LIKELY(ps_load_relaxed(&b->waiting) == 0))
+    if (PS_UNLIKELY(ps_load_relaxed(&b->handlers) != 0))
+        os_wake(word, INT_MAX);
+    if (ps_load_relaxed(&b->waiting) == 0)
         return;
     unsigned taken;
     ps_spin_lock(&b->lock);
@@ -215,6 +249,14 @@ void ps_wake_on(_Atomic uint32_t *word, unsigned n)
     count_locked(b, -(int)taken);
     ps_spin_unlock(&b->lock);
     ps_waiters_ready(first);
+}
+
+void ps_wake_on(_Atomic uint32_t *word, unsigned n)
+{
+    struct bucket *b = address_bucket(word);
+    ps_fence_seq();
+    if (PS_UNLIKELY(ps_load_relaxed(&b->waiting_or_handlers) != 0))
+        wake_waiting(b, word, n);
 }
 
 bool ps_anybody_waits_on(_Atomic uint32_t *word)

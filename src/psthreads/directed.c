@@ -58,6 +58,8 @@ static void stay(struct vp *vp)
 {
     for (;;) {
         uint32_t word = read_directed_word(vp);
+        if (state_of(word) == EMPTY) /* a handler has stayed: directed_handled */
+            return;
         if (word & SENDERS) {
             os_park(&vp_directed(vp)->senders, word, OS_FOREVER);
             continue;
@@ -160,6 +162,17 @@ static bool come_in(struct vp *vp, bool asked)
         os_set_signal_mask(mask);
     return is_in;
 }
+
+bool directed_handles(struct vp *vp)
+{
+    uint32_t state = vp_run(vp)->alone_for ? state_of(read_directed_word(vp)) : RUNS;
+    bool is_new = state == EMPTY || state == REFUSED;
+    if (PS_UNLIKELY(is_new))
+        answer_signal_request(vp, THERE);
+    return is_new;
+}
+
+void directed_handled(struct vp *vp) { stay(vp); }
 
 void directed_serve(struct vp *vp) { come_in(vp, true); }
 bool directed_hears(struct vp *vp) { return come_in(vp, false); }

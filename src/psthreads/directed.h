@@ -39,6 +39,8 @@
  *          or in an area
  * THERE    there is no room on the stack,    directed_serve                           on its native stack,
  *          or no region open                                                          or on the one that is kept
+ * THERE    a handler runs, which may wait    directed_handles, which found EMPTY or   on its native stack; until
+ *          for the next signal               REFUSED                                  directed_handled
  * REFUSED  the context is not saved          directed_serve                           on its native stack
  * RUNS     P runs the thread                 directed_runs; until directed_ran        on the thread's stack
  *
@@ -164,6 +166,10 @@ bool directed_hears(struct vp *vp);
 int64_t directed_be_roused(struct vp *vp, unsigned looks);
 /* The same where P wants its thread (handler_mask.h): the thread is asked to move there. Readies nothing. */
 int64_t directed_want_thread(struct vp *vp, unsigned looks);
+/* A handler of the program's begins on the kernel thread that carries vp. True: P has not answered, or refused; while
+ * the handler runs it is where the next handler may run, and says so. directed_handled is called at its end then. */
+bool directed_handles(struct vp *vp);
+void directed_handled(struct vp *vp);
 /* P, on its thread's stack: the thread runs here now; it is about to go. */
 void directed_runs(struct vp *vp);
 void directed_ran(struct vp *vp);

@@ -2,9 +2,12 @@
 #include "handler_self.h"
 
 #include "current.h"
+#include "directed.h"
+#include "idle.h"
 #include "os.h"
 #include "race.h"
 #include "run.h"
+#include "sched.h"
 #include "switch.h"
 #include "team.h"
 #include "vp_tls.h"
@@ -64,32 +67,44 @@ static void forget_left(struct vp *vp)
         ps_store_relaxed(&vp_run(vp)->stands_as, NULL);
 }
 
-struct ps_handler_self ps_handler_begins(const void *frame)
+static void tell_self(struct ps_handler_self *self, struct vp *vp, const void *frame)
 {
-    struct ps_handler_self self = {0};
-    struct vp *vp = ps_vp();
     const struct uth_tls *block = uth_tls_current();
-    if (!vp || !ps_tls_on())
-        return self;
+    if (!ps_tls_on())
+        return;
     if (PS_UNLIKELY(ps_load_relaxed(&vp_run(vp)->stands_as) != NULL))
         forget_left(vp);
     if (PS_LIKELY(is_right(vp, block)) || ps_in_vfork_child() || !vp_in_own_block() ||
         os_interrupted_program(frame, NULL, SIZE_MAX))
-        return self;
+        return;
     const struct psthread *t = in_storage(vp, block);
     void *local = t ? t->local : block ? ps_team_keeper(block) : NULL;
     if (!local)
-        return self;
-    self = (struct ps_handler_self){vp, vp_run(vp)->current, local, ps_load_relaxed(&vp_run(vp)->stands_as)};
+        return;
+    self->vp = vp;
+    self->current = vp_run(vp)->current;
+    self->told = local;
+    self->before = ps_load_relaxed(&vp_run(vp)->stands_as);
     ps_store_relaxed(&vp_run(vp)->stands_as, local);
     ps_fence_compiler();
     vp_run(vp)->current = NULL;
     ps_fence_compiler();
     ps_store_relaxed(&vp_run(vp)->stands_as, local); /* a handler in between has forgotten it */
+}
+
+struct ps_handler_self ps_handler_begins(const void *frame)
+{
+    struct ps_handler_self self = {.on = ps_vp()};
+    if (!self.on)
+        return self;
+    self.within = ps_load_relaxed(&vp_run(self.on)->in_handler);
+    ps_store_seq(&vp_run(self.on)->in_handler, true);
+    self.is_there = directed_handles(self.on);
+    tell_self(&self, self.on, frame);
     return self;
 }
 
-void ps_handler_ends(const struct ps_handler_self *self)
+static void untell_self(const struct ps_handler_self *self)
 {
     struct vp *vp = self->vp;
     if (!vp_run(vp)->current)
@@ -97,4 +112,29 @@ void ps_handler_ends(const struct ps_handler_self *self)
     ps_fence_compiler();
     if (ps_load_relaxed(&vp_run(vp)->stands_as) == self->told) /* else in a forked child */
         ps_store_relaxed(&vp_run(vp)->stands_as, self->before);
+}
+
+void ps_handler_ends(const struct ps_handler_self *self)
+{
+    struct vp *on = self->on;
+    if (PS_UNLIKELY(self->vp != NULL))
+        untell_self(self);
+    if (!on || on != ps_vp())
+        return;
+    if (self->is_there)
+        directed_handled(on);
+    if (vp_run(on)->alone_for)
+        ps_add_seq(&ps_idle.parks, 1);
+    ps_store_seq(&vp_run(on)->in_handler, self->within);
+}
+
+bool ps_in_handler(void)
+{
+    struct vp *vp = ps_vp();
+    if (PS_LIKELY(!vp || !ps_load_relaxed(&vp_run(vp)->in_handler)))
+        return false;
+    if (!os_called_by_program())
+        return true;
+    ps_store_relaxed(&vp_run(vp)->in_handler, false);
+    return false;
 }

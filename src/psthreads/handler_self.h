@@ -28,18 +28,37 @@
  * handler that is left by a jump leaves the switch or the call half done, as it always did (leave.h), and run.current
  * NULL; run.stands_as is cleared by the next handler. One that forks there is no thread to the child. Where the C
  * library's sigaction is not answered (calls.h) handlers are told what run.current says.
- * Cost: of a handler, some loads. Of a switch, nothing: two stores stand elsewhere. */
+ * Cost: of a handler, some loads. Of a switch, nothing: two stores stand elsewhere.
+ *
+ * A handler may wait in the runtime itself, for a lock or another word. Its thread may wait as well, or be about to: it
+ * may have been published, and whatever readies it means that wait. So a handler does not wait as the thread, but as
+ * its kernel thread, on the word itself (address_wait.c), and never leaves its stack. However handlers nest, each wait
+ * has a word of its own, and the one that was interrupted looks at its word again. run.in_handler is set from a
+ * handler's begin to its end. A jump out of the handler leaves it set. So a wait that finds it set asks the unwinder
+ * whether a handler is below (ps_in_handler), and clears it where none is. Where a vp carries a thread alone, a handler
+ * counts in ps_idle.parks at its end: it may have readied others (deadlock.c). While a handler runs on a kernel thread
+ * whose thread is elsewhere, senders of signals find it there (directed.h).
+ * Limits: a handler that opens a region, or comes to a barrier, waits as the thread. So does one that was installed by
+ * the system call itself. A handler that interrupts the runtime while that holds a spin lock must not need that lock:
+ * it may where it frees a lock at which others wait.
+ * Rejected: a descriptor for each handler that waits, readied as threads are. Its wait would need the bucket's spin
+ * lock, which the interrupted code may hold; and a jump out of the handler would have to find and take it out. */
 #ifndef PS_HANDLER_SELF_H
 #define PS_HANDLER_SELF_H
+
+#include <stdbool.h>
 
 struct psthread;
 struct vp;
 
-/* What ps_handler_ends puts back; vp NULL: nothing. */
+/* What ps_handler_ends puts back. */
 struct ps_handler_self {
-    struct vp *vp;
+    struct vp *vp; /* NULL: it is told what run.current says */
     struct psthread *current;
     void *told, *before;
+    struct vp *on; /* the vp on which it began */
+    bool within;   /* another handler */
+    bool is_there; /* directed_handles */
 };
 
 /* A handler of the program's begins, with this frame, on a kernel thread that carries a vp. */

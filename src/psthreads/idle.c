@@ -146,7 +146,8 @@ bool idle_all_parked(unsigned *carried)
         if (!vp || !ps_load_seq(&vp->attached))
             continue;
         ++*carried;
-        if (!(ps_load_seq(&ps_idle.bits[id / 64]) >> id % 64 & 1) && !ps_load_seq(&vp->alone.sleeps))
+        if (!(ps_load_seq(&ps_idle.bits[id / 64]) >> id % 64 & 1) &&
+            (!ps_load_seq(&vp->alone.sleeps) || ps_load_seq(&vp->run.in_handler)))
             return false;
     }
     return IDLE_SEARCHING(ps_load_seq(&ps_idle.word)) == 0;

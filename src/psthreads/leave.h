@@ -52,9 +52,9 @@
  * searches for tasks) is left as on any thread, with what the runtime had begun. libgomp has such places as well. Not
  * seen: a handler that changes the interrupted registers (ucontext_t), swapcontext. An exception that leaves a handler
  * below a point ends the process by std::terminate (leave_point.c).
- * Elsewhere than on x86-64 jumps are not answered. A handler whose own wait takes what its thread waited for leaves the
- * outer wait without its wake. A handler on a stack of the program's own (a coroutine's, one with SS_AUTODISARM) that
- * lies above its thread's is not seen to leave. sigsetjmp on a worker keeps that one's mask, not the member's.
+ * Elsewhere than on x86-64 jumps are not answered. A handler on a stack of the program's own (a coroutine's, one with
+ * SS_AUTODISARM) that lies above its thread's is not seen to leave. sigsetjmp on a worker keeps that one's mask, not
+ * the member's.
  * Cost: four system calls for a visit; two for a wait on a word on a thread's own kernel thread; a call in each jump.
  * Rejected: to take the thread out of whichever ready queue it stands in, and jump at once. A thread in a queue may be
  * on its way to another one (stealing, places). */
@@ -98,7 +98,7 @@ PS_NORETURN void ps_leave_handler(const struct ps_jump *jump);
 
 struct ps_leave_point {
     void *back[5];                /* __builtin_setjmp's */
-    struct ps_leave_point *outer; /* of a wait that a handler has interrupted which waits itself */
+    struct ps_leave_point *outer; /* of a wait that a handler has interrupted which opens a region */
     uintptr_t low;                /* of the stack, as far as it is known to belong to this point */
     struct ps_jump *jump;
     struct cpu_float floats; /* of the code that has the point */

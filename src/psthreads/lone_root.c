@@ -71,7 +71,8 @@ static bool root_is_away(const struct vp *vp)
     const struct uth *root = vp_run(vp)->own_uth;
     struct psthread *const volatile *waits = &root->wait.thread, *const volatile *yields = &root->left_by;
     const volatile uint32_t *calls = &root->calls;
-    return !ps_load_seq(&vp_alone(vp)->sleeps) && (*calls || *waits || *yields);
+    return !ps_load_seq(&vp_alone(vp)->sleeps) && !ps_load_seq(&vp_run(vp)->in_handler) &&
+           (*calls || *waits || *yields);
 }
 
 /* Another thread; or none, and the root's own stack is not where its kernel thread is. */

@@ -246,6 +246,8 @@ int psthread_mutex_lock(psthread_mutex_t *mutex)
         if (owned(m))
             return EDEADLK;
 #endif
+        if (PS_UNLIKELY(ps_in_handler())) /* as its kernel thread, by the word */
+            return psthread_mutex_timedlock(mutex, PS_NEVER);
         lock_slow(m);
     }
     set_owner(m);

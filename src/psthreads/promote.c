@@ -474,6 +474,7 @@ void ps_alone_after_fork_in_child(void)
         if (ps_vp_at(id)) {
             ps_store_relaxed(&vp_alone(ps_vp_at(id))->given_up, 0);
             vp_directed(ps_vp_at(id))->point = NULL; /* a handler that forked is left where it is: its thread is gone */
+            ps_store_relaxed(&vp_directed(ps_vp_at(id))->senders, 0); /* as senders are */
         }
     ps_store_relaxed(&ps_alone_threads, 0);
     ps_promote_in_this_process();

@@ -45,6 +45,8 @@ struct vp_run {
     /* The runtime goes on with it after calling what the program may have replaced (malloc), or its thread forks. */
     bool held;
     bool on_own; /* own_stack.h: its loop is on the stack that its thread keeps */
+    /* Its kernel thread runs a handler of the program's, or has left one by a jump: handler_self.h; read by others */
+    _Atomic bool in_handler;
     /* line 1: seldom written; threads that ready others look at it */
     /* The vp carries this thread and nothing else (promote.h); NULL: any. Constant once it has carried that. */
     PS_LINE_ALIGNED struct uth_tls *alone_for;

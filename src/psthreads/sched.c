@@ -274,7 +274,11 @@ static PS_ALWAYS_INLINE bool yield(void)
     return true;
 }
 
-bool ps_yield(void) { return yield(); }
+bool ps_yield(void)
+{
+    const struct vp *vp = ps_vp_now();
+    return !(vp && PS_UNLIKELY(ps_load_relaxed(&vp->run.in_handler)) && ps_in_handler()) && yield();
+}
 
 bool ps_root_wanted(void)
 {

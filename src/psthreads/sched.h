@@ -95,6 +95,8 @@ _Atomic uint32_t *vp_root_first(const struct vp *vp); /* in place (vp.h) */
 bool vp_give_way_to_root(struct vp *vp, struct psthread *self);
 
 struct uth_left; /* uth_struct.h */
+/* Whether the caller, a function of the runtime's, runs in a handler of the program's: handler_self.h. */
+bool ps_in_handler(void);
 /* Whether the caller has its kernel thread to itself, so that its handlers run there while it waits. */
 bool ps_waits_alone(void);
 /* ps_block for a word, if queue_up(what) has queued the caller up for it; else returns at once. left: what a jump out

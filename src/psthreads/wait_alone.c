@@ -42,20 +42,17 @@ static void await_readied(void *arg)
         block_all(vp_directed(w->vp));
 }
 
-/* A handler that waits as well, in the same thread's name, leaves another wait in uth.wait. */
 void ps_wait_alone(struct vp *vp, struct psthread *self)
 {
     struct ps_jump jump;
     struct vp_directed *d = vp_directed(vp);
     struct uth *stack = vp_run(vp)->uth;
-    const struct uth_wait wait = stack->wait;
     uintptr_t here = (uintptr_t)&jump, low = (uintptr_t)stack->stack;
     if (here - low >= stack->stack_bytes)
         low = here - LEAVE_UNKNOWN_BYTES;
     struct waiting waiting = {.vp = vp};
     for (const struct psthread *t = NULL; t != self;) {
         bool left = ps_leave_point(vp, low, await_readied, &waiting, &jump);
-        stack->wait = wait;
         t = ps_xchg_seq(vp_pinned(vp), NULL);
         PS_ASSERT(left || t == self || t == PS_PINNED_REST);
         if (t == PS_PINNED_REST)

@@ -14,6 +14,9 @@
  * The carrier's store of `running` may lie in its store buffer when it reads `visited`; the visitor's fence for all
  * kernel threads empties the buffer. The kernel delivers a signal at any moment after it was sent, at the latest at the
  * end of P's next system call.
+ * With HANDLES a handler runs on P once, where P has not answered or has refused, and waits until a signal has come to
+ * it. Senders find it there.
+ *   BROKEN_HANDLES  P does not answer for the handler
  *   BROKEN_FENCE    the visitor has no fence
  *   BROKEN_AWAIT    the carrier does not wait for a visitor
  *   BROKEN_ENTER    the carrier enters the block before it claims the context
@@ -46,6 +49,7 @@ bool available = true; /* the thread stands in a queue */
 bool pinned, wake_word, carried;
 byte standing = NATIVE;
 byte pending, handled, done;
+bool in_handler, met;
 
 #define CARRIER 1
 #define OWN 2 /* P */
@@ -61,7 +65,7 @@ inline enter_block(who)
 
 inline handle()
 {
-    assert(!carried && standing != NATIVE);
+    assert(in_handler || (!carried && standing != NATIVE));
     handled++;
     pending--
 }
@@ -99,8 +103,9 @@ inline stay()
     do
     :: atomic { s = senders; c = come; st = state };
        if
+       :: st == EMPTY -> break
 #ifndef BROKEN_STAY
-       :: s > 0 -> (senders != s || come != c || state != st)
+       :: st != EMPTY && s > 0 -> (senders != s || come != c || state != st)
 #endif
        :: else ->
 #ifndef BROKEN_CALL
@@ -119,9 +124,31 @@ inline stay()
     od
 }
 
+inline interrupted()
+{
+#ifdef HANDLES
+    if
+    :: !met ->
+       met = true;
+       in_handler = true;
+       before = handled;
+#ifndef BROKEN_HANDLES
+       answer(THERE);
+#endif
+       (handled > before || done == SENDERS);
+       stay();
+       in_handler = false
+    :: true
+    fi
+#else
+    skip
+#endif
+}
+
 inline serve()
 {
     found = false;
+    interrupted();
     if
     :: !running ->
        visited = true;
@@ -141,7 +168,7 @@ inline serve()
     fi;
     if
     :: found -> assert(!carried); entered = OWN; current = OWN; standing = BELOW; answer(THERE)
-    :: else -> answer(REFUSED)
+    :: else -> answer(REFUSED); interrupted()
     fi;
     stay();
     standing = NATIVE;
@@ -153,7 +180,7 @@ inline serve()
 
 active proctype P()
 {
-    byte s, c, st;
+    byte s, c, st, before;
     bool found;
     do
     :: if

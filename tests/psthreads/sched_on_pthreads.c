@@ -87,6 +87,7 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
     pthread_mutex_unlock(&self->mutex);
 }
 
+bool ps_in_handler(void) { return false; }
 bool ps_waits_alone(void) { return false; }
 
 void ps_block_on_word(_Atomic uint32_t *word, bool (*queue_up)(void *what), void *what, const struct uth_left *left)

@@ -110,8 +110,7 @@ static void call_handler(int number, siginfo_t *info, void *frame)
     PS_UNUSED __attribute__((cleanup(leave_by_throw))) void *unwound = frame;
     struct ps_handler_self self = ps_handler_begins(frame);
     handler(number, info, frame);
-    if (PS_UNLIKELY(self.vp != NULL))
-        ps_handler_ends(&self);
+    ps_handler_ends(&self);
     unwound = NULL;
     ps_handler_ended(frame, before, shown);
 }
