@@ -23,6 +23,15 @@ static void pass_on_outside(struct vp *vp, uint64_t mask)
     vp_run(vp)->rechecked_at = 0;
 }
 
+/* A root has this mask as a region's first member; the other members' stays as it was. */
+static void keep_inside(struct vp *vp, uint64_t mask)
+{
+    ps_store_seq(&vp_outer(vp)->inner_mask, mask);
+    lone_root_has_mask(vp, mask);
+    if (mask & ~vp_outer(vp)->mask)
+        stray_expect();
+}
+
 void ps_root_changed(void)
 {
     struct vp *vp = ps_vp();
@@ -36,11 +45,8 @@ void ps_root_changed(void)
     if (!vp_is_roots(vp))
         return;
     if (vp_run(vp)->current != &vp_run(vp)->root && !vp_run(vp)->tls) { /* in a block: it is own_tls */
-        if (os_called_by_program()) {
-            uint64_t mask = os_signal_mask();
-            ps_store_seq(&vp_outer(vp)->inner_mask, mask);
-            lone_root_has_mask(vp, mask);
-        }
+        if (os_called_by_program())
+            keep_inside(vp, os_signal_mask());
         return;
     }
     os_affinity_get(&vp_outer(vp)->cpus);
@@ -55,9 +61,10 @@ void ps_own_mask_becomes(struct vp *vp, uint64_t mask)
         pass_on_outside(vp, mask);
         return;
     }
-    ps_store_seq(&vp_outer(vp)->inner_mask, mask);
     if (is_root)
-        lone_root_has_mask(vp, mask);
+        keep_inside(vp, mask);
+    else
+        ps_store_seq(&vp_outer(vp)->inner_mask, mask);
 }
 
 void ps_root_look(struct vp *vp)

@@ -208,7 +208,8 @@ static void tell_ear(bool starts)
 
 void stray_expect(void)
 {
-    ps_store_seq(&ear.wanted, 1);
+    if (ps_xchg_seq(&ear.wanted, 1) && watchdog_runs()) /* members that have begun since have told the ear */
+        return;
     if (ps_vp() && uth_tls_find(may_be_roused))
         tell_ear(true);
 }

@@ -24,7 +24,8 @@
  * The ear. Where the other threads block a signal, or handle one, a member that has no kernel thread of its own would
  * take it natively: it is one of a pool, and hears. Nobody may be in its block. So the watchdog's kernel thread hears
  * for such members, as long as there is one, from the program's first handler on, or the first signal that a root
- * blocks outside of regions. What comes to it is passed on as above. If that is pending still after LATE_NS, a
+ * blocks and its members do not. (A signal without a handler stops or ends the process wherever it is heard.) What
+ * comes to it is passed on as above. If that is pending still after LATE_NS, a
  * member is *roused*: it gets a kernel thread of its own, which enters its block, hears, and takes it. Where all
  * members have one already the ear is deaf; the signal is pending, as among kernel threads that all block it.
  *   The watchdog never waits for a member, since threads that ask for kernel threads wait for the watchdog (starter.h).
@@ -75,7 +76,8 @@
  * with a value (pthread_sigqueue, a timer) is marked as what is sent to the process with one. So it is passed on, where
  * it comes to P after the sender's time limit. Nor is anything passed on where threads have no blocks, or where the
  * kernel refuses to queue it. Order: a queued real-time signal that is passed on comes behind those that wait already.
- * So it may where several kernel threads hear it: natively each takes one, and their handlers run at once.
+ * So it may where several kernel threads hear it: natively each takes one, and their handlers run at once. Of signals
+ * of job control the younger one takes the older one back, also where that is passed on (os_signal_again).
  *
  * A profiler's signal for the time that a searching worker has used goes to another thread in this way.
  *
@@ -164,7 +166,7 @@ bool stray_ear_wanted(void);
 void stray_ear_end(void);
 /* A forked child has none yet, and no members. */
 void stray_reset(void);
-/* The program has a handler, or a root blocks signals that its members do not: an ear is needed. */
+/* The program has a handler, or a root blocks signals that its members do not: an ear is needed from here on. */
 void stray_expect(void);
 /* A team has a new member, whose thread blocks this; a member has got a kernel thread of its own, or ends. */
 void stray_member_begins(uint64_t mask);

@@ -10,6 +10,8 @@
 
 #include "raw.h"
 
+#define BIT(number) (UINT64_C(1) << ((number)-1))
+
 uint64_t os_signals_pending(void)
 {
     uint64_t pending = 0;
@@ -29,6 +31,17 @@ bool os_signal_is_for_process(int number, const void *info)
  * error would stand, which is 0 there. */
 #define SENT_AGAIN (-0x7053)
 
+/* To send SIGCONT takes stop signals back that are pending, or ends the stop; to send one of these takes SIGCONT back.
+ * Of two such signals, one in hand and one pending, the pending one is younger: else it would have been taken back. So
+ * it takes the other one back. The caller has blocked all signals: by that it has taken SIGSTOP, and takes part in any
+ * stop that has begun. Limit: a signal that comes between the look and the sending is taken back itself. */
+static bool is_taken_back(int number)
+{
+    const uint64_t stops = BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU);
+    uint64_t others = number == SIGCONT ? stops : BIT(number) & stops ? BIT(SIGCONT) : 0;
+    return others && os_signals_pending() & others;
+}
+
 bool os_signal_again(int number, const void *info)
 {
     siginfo_t again;
@@ -37,7 +50,10 @@ bool os_signal_again(int number, const void *info)
         again.si_errno = again.si_code;
         again.si_code = SENT_AGAIN;
     }
-    return raw_call(SYS_rt_sigqueueinfo, getpid(), number, (long)&again, 0) == 0;
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
+    bool is_sent = is_taken_back(number) || raw_call(SYS_rt_sigqueueinfo, getpid(), number, (long)&again, 0) == 0;
+    os_set_signal_mask(mask);
+    return is_sent;
 }
 
 void os_signal_as_sent(void *info)
