@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "raw.h"
+#include "reader.h"
 
 /* For reading; negative: it cannot be opened. */
 static inline int file_open(const char *path)
@@ -28,15 +29,27 @@ static inline long file_read(int file, void *to, size_t bytes)
 
 static inline void file_close(int file) { raw_call(SYS_close, file, 0, 0, 0); }
 
-/* The file's beginning, as text; false: there is none. */
-static inline _Bool file_text(const char *path, char *text, size_t bytes)
+/* The file's beginning, as text; its length, 0: there is none. Read by the reader. */
+struct file_text {
+    const char *path;
+    char *text;
+    size_t bytes, length;
+};
+static inline void file_read_text(void *arg)
 {
-    int file = file_open(path);
-    long got = file < 0 ? -1 : file_read(file, text, bytes - 1);
+    struct file_text *to = arg;
+    int file = file_open(to->path);
+    long got = file < 0 ? -1 : file_read(file, to->text, to->bytes - 1);
     if (file >= 0)
         file_close(file);
-    text[got > 0 ? got : 0] = '\0';
-    return got > 0;
+    to->length = got > 0 ? (size_t)got : 0;
+    to->text[to->length] = '\0';
+}
+static inline size_t file_text(const char *path, char *text, size_t bytes)
+{
+    struct file_text to = {path, text, bytes, 0};
+    reader_call(file_read_text, &to);
+    return to.length;
 }
 
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "reader.h"
 
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes)
 {
@@ -45,7 +46,8 @@ bool os_main_thread_gone(void)
 unsigned os_count_kernel_threads(void)
 {
     struct stat s;
-    return stat("/proc/self/task", &s) == 0 && s.st_nlink > 2 ? (unsigned)s.st_nlink - 2 : 0;
+    unsigned reader = reader_runs();
+    return stat("/proc/self/task", &s) == 0 && s.st_nlink > 2 ? (unsigned)s.st_nlink - 2 - reader : 0;
 }
 
 _Static_assert(sizeof(os_once_flag) == sizeof(pthread_once_t) && OS_ONCE_INIT == PTHREAD_ONCE_INIT, "the same flag");

@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "fork_gate.h"
 #include "raw.h"
 #include "task_file.h"
@@ -228,13 +229,7 @@ size_t task_file_read(int tid, const char *file, char *text, size_t bytes)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/%s", tid, file);
-    int fd = (int)raw_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0)
-        return 0;
-    long got = raw_call(SYS_read, fd, (long)text, (long)bytes - 1, 0);
-    raw_call(SYS_close, fd, 0, 0, 0);
-    text[got > 0 ? got : 0] = '\0';
-    return got > 0 ? (size_t)got : 0;
+    return file_text(path, text, bytes);
 }
 
 uint64_t task_file_blocked(int tid, uint64_t untold)
@@ -255,22 +250,35 @@ struct entry {
     char name[];
 };
 
-uint64_t os_signals_heard(uint64_t signals)
+struct heard {
+    int own; /* is left out */
+    uint64_t signals, heard;
+};
+
+static void look_who_hears(void *arg)
 {
     _Alignas(struct entry) char room[1024] = {0};
-    uint64_t heard = 0;
+    struct heard *h = arg;
     long got;
-    int own = os_thread_id(), folder = (int)raw_call(SYS_openat, AT_FDCWD, (long)"/proc/self/task", OPEN_FOLDER, 0);
-    if (folder < 0)
-        return signals;
-    while ((heard & signals) != signals && (got = raw_call(SYS_getdents64, folder, (long)room, sizeof room, 0)) > 0)
+    int folder = (int)raw_call(SYS_openat, AT_FDCWD, (long)"/proc/self/task", OPEN_FOLDER, 0);
+    if (folder < 0) {
+        h->heard = h->signals;
+        return;
+    }
+    while (h->heard != h->signals && (got = raw_call(SYS_getdents64, folder, (long)room, sizeof room, 0)) > 0)
         for (long at = 0; at < got; at += ((struct entry *)(void *)(room + at))->bytes) {
             int tid = atoi(((struct entry *)(void *)(room + at))->name);
-            if (tid > 0 && tid != own)
-                heard |= os_interrupt_handles(tid) ? UINT64_MAX : ~task_file_blocked(tid, UINT64_MAX);
+            if (tid > 0 && tid != h->own)
+                h->heard |= h->signals & (os_interrupt_handles(tid) ? UINT64_MAX : ~task_file_blocked(tid, UINT64_MAX));
         }
     raw_call(SYS_close, folder, 0, 0, 0);
-    return heard & signals;
+}
+
+uint64_t os_signals_heard(uint64_t signals)
+{
+    struct heard h = {os_thread_id(), signals, 0};
+    reader_call(look_who_hears, &h);
+    return h.heard;
 }
 
 bool os_thread_passes_on(int tid, struct os_cpuset *cpus, char name[OS_THREAD_NAME_BYTES])
@@ -304,7 +312,7 @@ static int usage_by_clock(int tid, struct os_usage *u)
     return os_thread_cpu_ns(tid, &u->cpu_ns);
 }
 
-int os_thread_usage(int tid, struct os_usage *u)
+static int read_usage(int tid, struct os_usage *u)
 {
     char text[512];
     if (!task_file_read(tid, "stat", text, sizeof text))
@@ -320,4 +328,22 @@ int os_thread_usage(int tid, struct os_usage *u)
     strtoull(end, &end, 10); /* how long it waited for a processor */
     u->slices = strtoull(end, NULL, 10);
     return 0;
+}
+
+struct usage_of {
+    int tid, error;
+    struct os_usage *to;
+};
+
+static void read_usage_of(void *arg)
+{
+    struct usage_of *of = arg;
+    of->error = read_usage(of->tid, of->to);
+}
+
+int os_thread_usage(int tid, struct os_usage *u)
+{
+    struct usage_of of = {tid, 0, u};
+    reader_call(read_usage_of, &of);
+    return of.error;
 }
