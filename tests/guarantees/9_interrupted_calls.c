@@ -257,7 +257,7 @@ static ssize_t by_receive(int from)
 }
 
 /* The same by several buffers: the last one takes longest, one is empty. */
-#define PARTS 9
+#define PARTS 33
 static void divide(char *bytes, struct iovec part[PARTS])
 {
     for (size_t i = 0; i < PARTS; i++) {
@@ -280,6 +280,46 @@ static ssize_t by_sendmsg(int to)
     struct msghdr message = {.msg_iov = part, .msg_iovlen = PARTS};
     divide(sent, part);
     return sendmsg(to, &message, 0);
+}
+/* With a file, which comes once. */
+static ssize_t by_sendmsg_with_file(int to)
+{
+    struct iovec part[PARTS];
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof to)];
+    } control;
+    struct msghdr message = {
+        .msg_iov = part, .msg_iovlen = PARTS, .msg_control = &control, .msg_controllen = sizeof control};
+    control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof to), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.head), &to, sizeof to);
+    divide(sent, part);
+    return sendmsg(to, &message, 0);
+}
+static void receive_file_later(void)
+{
+    int files = 0;
+    usleep(WAIT_MS * 1000);
+    for (other.bytes = 0; other.bytes < TRANSFER;) {
+        union {
+            struct cmsghdr head;
+            char room[CMSG_SPACE(sizeof(int))];
+        } control;
+        struct iovec all = {received, sizeof received};
+        struct msghdr message = {
+            .msg_iov = &all, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+        ssize_t bytes = recvmsg(other.end, &message, 0);
+        CHECK(bytes > 0);
+        for (char *c = received; c < received + bytes; c++, other.bytes++)
+            CHECK(*c == (char)(other.bytes % 251));
+        if (message.msg_controllen) {
+            int file;
+            memcpy(&file, CMSG_DATA(&control.head), sizeof file);
+            CHECK(close(file) == 0);
+            files++;
+        }
+    }
+    CHECK(files == 1);
 }
 static ssize_t by_recvmsg(int from)
 {
@@ -305,6 +345,10 @@ static void do_send(void) { CHECK(transferred(by_send, true, receive_later) == T
 static void do_receive_all(void) { CHECK(transferred(by_receive, true, send_in_parts) == TRANSFER); }
 static void do_writev(void) { CHECK(transferred(by_writev, false, receive_later) == TRANSFER); }
 static void do_sendmsg(void) { CHECK(transferred(by_sendmsg, true, receive_later) == TRANSFER); }
+static void do_sendmsg_with_file(void)
+{
+    CHECK(transferred(by_sendmsg_with_file, true, receive_file_later) == TRANSFER);
+}
 static void do_sendfile(void) { CHECK(transferred(by_sendfile, true, receive_later) == TRANSFER); }
 static void do_recvmsg(void) { CHECK(transferred(by_recvmsg, true, send_in_parts) == TRANSFER); }
 
@@ -407,6 +451,7 @@ static const struct {
              {"receive_all", do_receive_all},
              {"writev", do_writev},
              {"sendmsg", do_sendmsg},
+             {"sendmsg_with_file", do_sendmsg_with_file},
              {"recvmsg", do_recvmsg},
              {"sendfile", do_sendfile},
              {"random", do_random},

@@ -250,15 +250,16 @@ static void by_hand(void)
 }
 
 /* A transfer that waits for room; each interrupt finds it in another part of it. */
-#define PARTS 4
-#define PART_BYTES 50000 /* a pipe has room for more than one and fewer than two */
+#define PARTS 40
+#define PART_BYTES 5000
+#define READ_BYTES 50000 /* a pipe has room for more than that and less than twice that */
 static char bytes_sent[PARTS * PART_BYTES], bytes_read[PARTS * PART_BYTES];
 static void *reads_in_parts(void *arg)
 {
     int from = *(int *)arg;
     for (size_t at = 0; at < sizeof bytes_read;) {
-        usleep(at % PART_BYTES ? 0 : LIMIT_MS * 1000L);
-        ssize_t bytes = read(from, bytes_read + at, PART_BYTES - at % PART_BYTES);
+        usleep(at % READ_BYTES ? 0 : LIMIT_MS * 1000L);
+        ssize_t bytes = read(from, bytes_read + at, READ_BYTES - at % READ_BYTES);
         assert_true(bytes > 0);
         at += (size_t)bytes;
     }

@@ -10,6 +10,7 @@
  *     signal frames come below it. All signals are blocked from when it is filled in until the frame is left.
  *   - The instruction follows with changed arguments. Behind it the program's registers are as they were, flags and r11
  *     too, and the program goes on.
+ *   - Where a part of some buffers is transferred, and was wholly, a second call follows with the buffers behind it.
  *   - What was transferred before is added to the result. If this call failed that alone is the result, as it would be
  *     if the program had made this call itself.
  *   - An interrupt there finds the structure by the stack pointer. Nothing is to be freed where the thread never comes
@@ -47,7 +48,13 @@ __asm__(".pushsection .text\n"
         "ps_restart_call:\n"
         "\tsyscall\n"
         "ps_restart_call_end:\n"
-        "\tmov 56(%rsp), %rcx\n"
+        "\tmov 72(%rsp), %rcx\n"
+        "\tjrcxz 3f\n"
+        "\tmov 112(%rsp), %rcx\n" /* the whole part? */
+        "\tnot %rcx\n"
+        "\tlea 1(%rcx, %rax), %rcx\n"
+        "\tjrcxz 4f\n"
+        "3:\tmov 56(%rsp), %rcx\n"
         "\tjrcxz 2f\n"
         "\tcqo\n"
         "\tmov %rdx, %rcx\n"
@@ -61,17 +68,38 @@ __asm__(".pushsection .text\n"
         "\tmov 40(%rsp), %r10\n"
         "\tmov 48(%rsp), %r8\n"
         "\tmov (%rsp), %rcx\n" /* as a system call leaves it */
+        "\t.cfi_remember_state\n"
         "\tmov 8(%rsp), %rsp\n"
         "\t.cfi_def_cfa rsp, 0\n"
         "\t.cfi_register rip, rcx\n"
         "\tjmp *%rcx\n"
+        "\t.cfi_restore_state\n"
+        "4:\tmov 56(%rsp), %rcx\n"
+        "\tlea (%rax, %rcx), %rcx\n"
+        "\tmov %rcx, 56(%rsp)\n"
+        "\tmov 72(%rsp), %rcx\n"
+        "\tmov %rcx, 144(%rsp)\n"
+        "\tmov 80(%rsp), %rcx\n"
+        "\tmov %rcx, 136(%rsp)\n"
+        "\tmov 88(%rsp), %rsi\n"
+        "\tmov 96(%rsp), %rdx\n"
+        "\tmov $0, %ecx\n"
+        "\tmov %rcx, 72(%rsp)\n"
+        "\tmov 64(%rsp), %rax\n"
+        "\tjmp ps_restart_call\n"
         "\t.cfi_endproc\n"
         "\t.size ps_restart_call, . - ps_restart_call\n"
         "\t.popsection");
 _Static_assert(offsetof(struct restart_block, pc) == 0 && offsetof(struct restart_block, sp) == 8 &&
                    offsetof(struct restart_block, rdi) == 16 && offsetof(struct restart_block, rsi) == 24 &&
                    offsetof(struct restart_block, rdx) == 32 && offsetof(struct restart_block, r10) == 40 &&
-                   offsetof(struct restart_block, r8) == 48 && offsetof(struct restart_block, done) == 56,
+                   offsetof(struct restart_block, r8) == 48 && offsetof(struct restart_block, done) == 56 &&
+                   offsetof(struct restart_block, number) == 64 && offsetof(struct restart_block, next_n) == 72 &&
+                   offsetof(struct restart_block, next) == 80 && offsetof(struct restart_block, next_rsi) == 88 &&
+                   offsetof(struct restart_block, next_rdx) == 96 &&
+                   offsetof(struct restart_block, part.iov_len) == 112 &&
+                   offsetof(struct restart_block, message.msg_iov) == 136 &&
+                   offsetof(struct restart_block, message.msg_iovlen) == 144,
                "the code above");
 extern const char ps_restart_call[] __attribute__((visibility("hidden")));
 extern const char ps_restart_call_end[] __attribute__((visibility("hidden")));

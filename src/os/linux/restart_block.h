@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#define RESTART_PARTS_MOST 16
+#define RESTART_CREDENTIALS_BYTES 12 /* a struct ucred */
 
 /* Stands on the stack beside the call: its stack pointer is this structure's address. */
 struct restart_block {
@@ -16,12 +16,17 @@ struct restart_block {
     uintptr_t rdi, rsi, rdx, r10, r8; /* of the arguments, as the program had them: those that may be changed */
     uint64_t done;                    /* what is added to the call's result: bytes that were transferred before */
     long number;                      /* of the call */
+    /* transfer.c's: the buffers behind `part`, 0: none, and the arguments of the call that transfers them */
+    size_t next_n;
+    const struct iovec *next;
+    uintptr_t next_rsi, next_rdx;
+    /* transfer.c's: the rest of a buffer; a message that has that, or what is behind it */
+    struct iovec part;
+    struct msghdr message;
+    _Alignas(struct cmsghdr) unsigned char control[CMSG_SPACE(RESTART_CREDENTIALS_BYTES)];
     /* countdown.c's: when the limit is reached, 0: there is none; what is left of it */
     uint64_t end_ns;
     struct timespec rest;
-    /* transfer.c's: the buffers that are left, and a message that has them */
-    struct msghdr message;
-    struct iovec part[RESTART_PARTS_MOST];
 };
 
 /* A frame is the third argument of a signal's handler. Calls are made by this file's instruction here. */

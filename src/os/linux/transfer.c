@@ -10,11 +10,13 @@
  * second call then does what the program's next call would do; it must not do more. So what may be transferred is
  * limited (flows_on): the rest of a write to a regular file that has met its limit would be answered by SIGXFSZ.
  *
- * What is left of several buffers is a list of its own, which stands beside the second call. Two kinds stay short:
- *   - transfers of which more than RESTART_PARTS_MOST buffers are left;
- *   - messages with room for control data. The kernel has written over the size of that room, and the second part might
- *     have control data as well.
- * The flags of a message that was received are those of its first part.
+ * Of several buffers the rest of the first one is transferred by a call, and then all that are behind it by another
+ * one, out of the program's own list. Files that a message brings (SCM_RIGHTS) come with its first byte, so the rest
+ * brings none. The sender's credentials come with each byte, so the rest brings those that the program has given.
+ *
+ * Messages that are received stay short where they have room for control data. The kernel has written over the size of
+ * that room, and the second part might have control data as well. The flags of a message that was received are those of
+ * its first part.
  *
  * Where restart_block.c does not work the result stays short. */
 #include "transfer.h"
@@ -77,7 +79,7 @@ static bool is_transfer(const ucontext_t *uc, long number, struct buffers *b)
         break;
     case SYS_sendmsg:
     case SYS_recvmsg:
-        if (message->msg_control || (number == SYS_recvmsg && !waits_for_all(REGISTERS(uc)[REG_RDX])))
+        if (number == SYS_recvmsg && (message->msg_control || !waits_for_all(REGISTERS(uc)[REG_RDX])))
             return false;
         b->list = message->msg_iov;
         b->n = message->msg_iovlen;
@@ -103,7 +105,9 @@ static bool has_rest(const ucontext_t *uc, long number, struct buffers *b, size_
         return *into < (size_t)REGISTERS(uc)[b->count];
     for (; b->n > 0 && *into >= b->list->iov_len; b->list++, b->n--)
         *into -= b->list->iov_len;
-    return b->n > 0 && b->n <= RESTART_PARTS_MOST;
+    while (b->n > 0 && b->list[b->n - 1].iov_len == 0) /* to wait for nothing may be to wait for more */
+        b->n--;
+    return b->n > 0;
 }
 
 struct restart_block *transfer_begin(const void *frame, long number, struct restart_block *room)
@@ -119,19 +123,48 @@ struct restart_block *transfer_begin(const void *frame, long number, struct rest
     return room;
 }
 
-/* The list may be the block's own. */
+/* The credentials, if there are any, of a message that is sent. */
+static void keep_credentials(struct restart_block *block, const struct msghdr *message)
+{
+    struct msghdr *rest = &block->message;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR((struct msghdr *)(uintptr_t)message, c))
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS &&
+            c->cmsg_len == CMSG_LEN(RESTART_CREDENTIALS_BYTES)) {
+            memcpy(block->control, c, c->cmsg_len);
+            rest->msg_control = block->control;
+            rest->msg_controllen = sizeof block->control;
+        }
+}
+
+/* The first call transfers the rest of a buffer. That may be what the last one was to do. */
 static void go_on_with_list(ucontext_t *uc, struct restart_block *block, const struct buffers *b, size_t into)
 {
-    memmove(block->part, b->list, b->n * sizeof *b->list);
-    block->part[0].iov_base = (char *)block->part[0].iov_base + into;
-    block->part[0].iov_len -= into;
-    if (block->number == SYS_writev) {
-        REGISTERS(uc)[REG_RSI] = (greg_t)(uintptr_t)block->part;
-        REGISTERS(uc)[REG_RDX] = (greg_t)b->n;
-    } else {
-        block->message = (struct msghdr){.msg_iov = block->part, .msg_iovlen = b->n};
-        REGISTERS(uc)[REG_RSI] = (greg_t)(uintptr_t)&block->message;
+    struct msghdr *own = &block->message;
+    const struct msghdr *message = (const struct msghdr *)REGISTERS(uc)[REG_RSI];
+    if (b->list != &block->part) {
+        block->part = *b->list;
+        block->next = b->list + 1;
+        block->next_n = b->n - 1;
     }
+    block->part.iov_base = (char *)block->part.iov_base + into;
+    block->part.iov_len -= into;
+    if (block->number == SYS_writev) {
+        block->next_rsi = (uintptr_t)block->next;
+        block->next_rdx = block->next_n;
+        REGISTERS(uc)[REG_RSI] = (greg_t)(uintptr_t)&block->part;
+        REGISTERS(uc)[REG_RDX] = 1;
+        return;
+    }
+    if (message != own) {
+        *own = (struct msghdr){0};
+        if (block->number == SYS_sendmsg)
+            keep_credentials(block, message);
+    }
+    own->msg_iov = &block->part;
+    own->msg_iovlen = 1;
+    block->next_rsi = (uintptr_t)own;
+    block->next_rdx = (uintptr_t)REGISTERS(uc)[REG_RDX];
+    REGISTERS(uc)[REG_RSI] = (greg_t)(uintptr_t)own;
 }
 
 void transfer_go_on(void *frame, struct restart_block *block)
