@@ -45,6 +45,16 @@ static bool is_nobody(const struct vp *vp)
     return vp && ps_tls_on() && !vp_is_roots(vp) && cpu_get_tp() == vp_run(vp)->own_tp;
 }
 
+/* To the process, and not to this kernel thread, whose handler may let the signal in (SA_NODEFER). */
+static bool send_on(int number, const void *info)
+{
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
+    if (os_signal_is_for_process(number, info) && os_signal_again(number, info))
+        return true;
+    os_set_signal_mask(mask);
+    return false;
+}
+
 static void pass_on(_Atomic uint64_t *strays, uint64_t *strayed_ns, int number, void *frame)
 {
     os_frame_set_mask(frame, OS_ALL_SIGNALS);
@@ -59,7 +69,7 @@ bool ps_signal_strays(int number, const void *info, void *frame)
     struct vp *vp = ps_vp();
     if (PS_LIKELY(!is_nobody(vp)))
         return PS_UNLIKELY(watchdog_is_here()) && comes_to_ear(number, info, frame);
-    if (!os_signal_is_for_process(number, info) || !os_signal_again(number, info)) /* blocked here meanwhile */
+    if (!send_on(number, info))
         return false;
     /* Another handler below this one may have kept its own frame's mask; a thread's own is in both. */
     uint64_t mask = os_frame_mask(frame);
@@ -99,7 +109,7 @@ static _Atomic uint32_t rousing;
 
 static bool comes_to_ear(int number, const void *info, void *frame)
 {
-    if (!os_signal_is_for_process(number, info) || !os_signal_again(number, info))
+    if (!send_on(number, info))
         return false;
     pass_on(&ear.strays, &ear.since_ns, number, frame);
     watchdog_serve_soon();
