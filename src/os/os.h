@@ -96,10 +96,23 @@ uint64_t os_signals_heard(uint64_t signals);
 /* For a handler. The signal, with this siginfo_t, was not sent to the kernel thread: neither by its number nor by an
  * instruction; a timer's or a file's may be either, and count as the process's. */
 bool os_signal_is_for_process(int number, const void *info);
+/* The kernel gives it to the process's first thread, where that does not block it. Alarms for processor time come to
+ * the thread that runs. Of some kinds it is not told whether they were sent to one thread by its number: they count as
+ * the first one's where they have come there, but for what this process has sent with a value. */
+bool os_signal_is_for_first(int number, const void *info, bool came_there);
+/* Whether kernel thread tid of this process does not block it just now, as /proc tells; or it blocks all signals, as
+ * the runtime does for a while. */
+bool os_thread_hears(int tid, int number);
 /* Sends it to the process, with this siginfo_t. False: refused. The second is for the receiver: it makes of what came
  * what was sent at first. */
 bool os_signal_again(int number, const void *info);
 void os_signal_as_sent(void *info);
+/* The same to one kernel thread of this process, from any of them. */
+#define OS_SIGNAL_BYTES 128 /* a siginfo_t */
+bool os_signal_to_thread(int tid, int number, const void *info);
+/* For a handler that has sent its signal elsewhere, last: the system call that the signal has ended goes on when the
+ * handler returns. Blocks all signals until then. Does not return itself, perhaps. */
+void os_signal_passed(void *frame, int number);
 /* The mask that its frame, a ucontext_t, restores. */
 uint64_t os_frame_mask(const void *frame);
 void os_frame_set_mask(void *frame, uint64_t mask);
@@ -117,6 +130,7 @@ void os_frame_returns_here(void *frame);
 #endif
 /* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: of an instruction of the thread's. */
 #define OS_FAULT_SIGNALS UINT64_C(0x4d8)
+#define OS_QUEUED_SIGNAL 32 /* from here on each one sent is delivered; below, one of those that are pending */
 /* sigaltstack(2) for the calling kernel thread; 0 or a positive errno value. Both arguments are stack_t; either may be
  * NULL. */
 int os_alternate_stack(const void *stack, void *before);

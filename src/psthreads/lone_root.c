@@ -4,16 +4,23 @@
 #include "current.h"
 #include "directed.h"
 #include "idle.h"
+#include "inherited.h"
 #include "os.h"
 #include "promote.h"
+#include "race.h"
 #include "run.h"
 #include "runtime.h"
 #include "sources.h"
 #include "stand_below.h"
+#include "standby.h"
 #include "switch.h"
 #include "vp_tls.h"
 #include "watchdog.h"
 
+#include <string.h>
+#include <unistd.h>
+
+#define KEPT_TRIES 16                /* at each look of the watchdog's */
 #define STAND_NS UINT64_C(200000000) /* until a root's kernel thread stands on the root's stack */
 
 static bool leave_root(void *frame)
@@ -31,9 +38,134 @@ static bool leave_root(void *frame)
     return true;
 }
 
+/* --- signals for the process that come while the first thread is away --- */
+
+#define KEPT_MOST 32
+static struct {
+    _Atomic uint32_t n;
+    uint64_t since_ns; /* the first one was kept; 0: a signal has met the thread since */
+    struct {
+        int number;
+        _Alignas(8) unsigned char info[OS_SIGNAL_BYTES];
+    } signal[KEPT_MOST];
+} kept;
+
+/* Another vp can run what is in a lone root's queue. */
+static bool others_can(void) { return ps_rt.num_vps > 1 || ps_rt.max_spares > 0; }
+
+static bool is_root_of_now(const struct vp *vp)
+{
+    return ps_load_acquire(vp_attached(vp)) && vp_is_roots(vp) && ps_tls_on() && others_can();
+}
+
+/* That of the process's first kernel thread, where this is a root's. */
+static struct vp *vp_of_first(void)
+{
+    int first = (int)getpid();
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++)
+        if (ps_load_relaxed(&vp_run(ps_vp_at(id))->tid) == first && is_root_of_now(ps_vp_at(id)))
+            return ps_vp_at(id);
+    return NULL;
+}
+
+/* On the root's kernel thread: a handler that begins runs as the root, on its stack, and may be left. */
+static bool root_is_there(const struct vp *vp)
+{
+    const struct uth *root = vp_run(vp)->own_uth;
+    return uth_tls_current() == vp_run(vp)->own_tls && vp_run(vp)->uth == root &&
+           (vp_directed(vp)->point || !(root->calls || root->wait.thread || root->left_by));
+}
+
+static bool is_late(void) { return kept.since_ns && os_now_ns() - kept.since_ns >= DIRECTED_TRIES_NS; }
+
+/* On vp's kernel thread, all signals blocked. */
+static void send_kept(struct vp *vp)
+{
+    uint32_t n = ps_xchg_seq(&kept.n, 0);
+    for (uint32_t i = 0; i < n; i++)
+        os_signal_to_thread(ps_load_relaxed(&vp_run(vp)->tid), kept.signal[i].number, kept.signal[i].info);
+}
+
+/* What is pending already comes once, as the kernel has it. */
+static bool keep_signal(struct vp *vp, int number, const void *info)
+{
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
+    uint32_t n = ps_load_relaxed(&kept.n), i = 0;
+    while (i < n && (kept.signal[i].number != number || number >= OS_QUEUED_SIGNAL))
+        i++;
+    bool fits = i < KEPT_MOST && !is_late() && watchdog_runs();
+    if (fits && i == n) {
+        if (!kept.since_ns)
+            kept.since_ns = os_now_ns();
+        kept.signal[i].number = number;
+        memcpy(kept.signal[i].info, info, OS_SIGNAL_BYTES);
+        ps_store_seq(&kept.n, n + 1);
+        ps_or_seq(&vp_run(vp)->lone, PS_LONE_SIGNALS);
+        idle_wake_this(vp);
+        watchdog_serve_soon();
+    }
+    os_set_signal_mask(mask);
+    return fits;
+}
+
+bool ps_signal_is_kept(int number, const void *info)
+{
+    bool may = ps_tls_on() && !PS_TSAN && !ps_race_enabled() && !san_valgrind(); /* preempt.c */
+    struct vp *vp = may ? vp_of_first() : NULL;
+    int first = vp ? ps_load_relaxed(&vp_run(vp)->tid) : 0;
+    bool came_there = os_thread_id() == first;
+    if (!vp || !os_signal_is_for_first(number, info, came_there))
+        return false;
+    if (!came_there)
+        return !(ps_load_seq(&vp_outer(vp)->inner_mask) >> (number - 1) & 1) && os_thread_hears(first, number) &&
+               os_signal_to_thread(first, number, info);
+    if (!root_is_there(vp) && !vp_run(vp)->own_tls)
+        return keep_signal(vp, number, info);
+    kept.since_ns = 0;
+    return false;
+}
+
+bool lone_root_keeps(void) { return ps_load_seq(&kept.n) != 0; }
+
+static bool come_to_kept(void *frame)
+{
+    struct vp *vp = vp_of_first();
+    if (!vp || !(root_is_there(vp) || is_late()))
+        return leave_root(frame);
+    send_kept(vp);
+    return false;
+}
+
+void lone_root_serve(void)
+{
+    _Atomic uint32_t nobody_wakes = 0;
+    struct vp *vp = lone_root_keeps() ? vp_of_first() : NULL;
+    for (unsigned tries = 0; vp && tries < KEPT_TRIES && lone_root_keeps(); tries++) {
+        if (!directed_root_has_called(vp)) {
+            os_interrupt(ps_load_relaxed(&vp_run(vp)->tid), come_to_kept);
+        } else if (standby_keep_out()) {
+            directed_ask_to_move(NULL, vp, vp, true);
+            standby_direct_end();
+        }
+        os_park(&nobody_wakes, 0, DIRECTED_PAUSE_NS);
+    }
+}
+
+void lone_root_reset(void)
+{
+    ps_store_relaxed(&kept.n, 0);
+    kept.since_ns = 0;
+}
+
 static void wait_there(struct vp *vp)
 {
     vp_run(vp)->uth = vp_run(vp)->own_uth;
+    if (PS_UNLIKELY(vp_of_first() == vp && lone_root_keeps())) {
+        uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
+        send_kept(vp);
+        os_set_signal_mask(mask);
+    }
     ps_await_pinned(vp);
 }
 
@@ -108,9 +240,6 @@ static void leave_to_root(struct vp *vp)
     }
 }
 
-/* Another vp can run what is in a lone root's queue. */
-static bool others_can(void) { return ps_rt.num_vps > 1 || ps_rt.max_spares > 0; }
-
 unsigned lone_root_count(void)
 {
     unsigned n = 0, slots = ps_load_acquire(&ps_rt.num_slots);
@@ -127,11 +256,6 @@ void lone_root_call_stand_in(void)
     if (!idle_any() && spares < ps_rt.max_spares && spares < lone_root_count() &&
         vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL))
         vp_start_stand_in();
-}
-
-static bool is_root_of_now(const struct vp *vp)
-{
-    return ps_load_acquire(vp_attached(vp)) && vp_is_roots(vp) && ps_tls_on() && others_can();
 }
 
 void lone_root_has_mask(struct vp *vp, uint64_t mask)

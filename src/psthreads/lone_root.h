@@ -4,6 +4,7 @@
  * happens:
  *   - a signal is sent to the root, by handle, number, timer or a file's owner;
  *   - a member's mask may leave a signal of the process to the root;
+ *   - a signal of the process comes to it while the root is away (below);
  *   - the root asks for what the kernel counts for it (ps_root_counted).
  * From then on the kernel thread carries the root alone (run.lone): the root waits in a futex on its own stack, and
  * calls no members there. If another thread is on that kernel thread when the first signal is sent, this thread is
@@ -21,6 +22,29 @@
  * If the root reads run.lone before the fence, the sender sees the mark in 3. Else the root finds run.lone set in 2. So
  * the fence lets the root do with a compiler barrier. Without such a fence the sender interrupts the root once before
  * it looks; that has to do. tests/models/root_leaves.pml.
+ *
+ * Signals for the process. The kernel gives them to the process's first kernel thread where that does not block them.
+ * Programs expect the handler to run as their first thread, and to be able to jump to its frames. So where the root of
+ * that kernel thread is away (root_is_there) the signal is *kept*, with all that it brought. The kernel thread is to
+ * carry the root alone.
+ *   keep_signal In the handler that stands before the program's. Sets run.lone, wakes the loop if that is parked, and
+ *               calls the watchdog. The system call of the thread that was interrupted goes on (os_signal_passed).
+ *   serve       The watchdog, at each look until nothing is kept. It interrupts the kernel thread: there the thread
+ *               that is not the root leaves, as above; or the root is there, and gets what is kept.
+ *   send_kept   What is kept is sent to the kernel thread by its number: by that interrupt, or where the kernel thread
+ *               comes to stand below the root (wait_there). From then on the root is never away.
+ * `kept` is the kernel thread's own, with all signals blocked; others read `n`. No signal is lost. n is stored before
+ * the watchdog is called (seq_cst); that looks at n after it has taken the call, and at each tick until n is 0. What is
+ * sent by send_kept, and finds the root away, is kept again. A signal that comes again while it is kept comes once, as
+ * with the kernel; real-time signals are kept one by one. After DIRECTED_TRIES_NS, with KEPT_MOST, or without a
+ * watchdog the handler runs as the thread that runs there.
+ * The runtime blocks all signals on the first kernel thread for short whiles, and the kernel chooses another one then.
+ * That one sends the signal on to the first, if /proc says that this hears it now, or that it blocks all signals.
+ * The signals of interval timers for processor time are for the thread that runs.
+ * Limits: not in the child that a member has forked (own_by_fork, fork.c). A first thread that blocks all signals in a
+ * handler gets what others send on to it when that handler returns.
+ * Rejected: the root alone from the program's first handler on: each of its regions would be dearer. To block a kept
+ * signal on the kernel thread, pending there: what saves and restores the mask meanwhile would block it for good.
  *
  * A root's kernel thread carries the root alone as well while its mask keeps the interrupt out
  * (os_interrupt_is_blocked). A thread there could not be made to give way to the root (preempt.c). So it does while the
@@ -58,5 +82,13 @@ unsigned lone_root_count(void);
 /* Such a root is about to wait: a spare is started where something is ready and no vp would come for it before the
  * watchdog. */
 void lone_root_call_stand_in(void);
+
+/* In a handler: the signal was for the first thread, and is kept for that, or has been sent to it. */
+bool ps_signal_is_kept(int number, const void *info);
+/* For the watchdog: signals are kept; it sees to it that they reach the first thread. */
+bool lone_root_keeps(void);
+void lone_root_serve(void);
+/* A forked child has none. */
+void lone_root_reset(void);
 
 #endif

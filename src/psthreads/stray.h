@@ -5,6 +5,8 @@
  * or is about to enter a block, or has just left one. A handler that ran there would run as no thread that the program
  * knows.
  *
+ * What the first thread does not block is for that alone: lone_root.h. It comes elsewhere where it is blocked there.
+ *
  * Two things keep handlers from there:
  *   deaf     The kernel thread blocks all signals, from somewhere outside of blocks until it enters the next one
  *            (vp_hear). A new one is deaf from its first instruction on. Where threads have kernel threads of their own

@@ -1,4 +1,5 @@
 /* What the watchdog's kernel thread does: see watchdog.h. The watchdog touches of a vp only what is shared. */
+#include "lone_root.h"
 #include "os.h"
 #include "promote.h"
 #include "quota_park.h"
@@ -21,6 +22,7 @@ static void serve(void)
     standby_serve();
     starter_serve();
     stray_ear_serve(ps_rouse);
+    lone_root_serve();
 }
 
 /* Requests do not shorten a tick: a stall's length is counted in ticks. */
@@ -62,7 +64,8 @@ static void watch_tick(uint64_t *spares_due_ns, bool *turns, unsigned *quiet)
     spares_decide(&s, &spares);
     spares_act(&spares);
     *spares_due_ns = s.now_ns + (uint64_t)spares_period_ns();
-    *quiet = s.pending || s.roots_ready || *turns || spares_at_work() || uncover_wanted() || stray_ear_wanted()
+    *quiet = s.pending || s.roots_ready || *turns || spares_at_work() || uncover_wanted() || stray_ear_wanted() ||
+                     lone_root_keeps()
                  ? 0
                  : *quiet + 1;
 }
@@ -106,8 +109,9 @@ void *watchdog_main(void *arg)
         else
             glance();
         ps_store_seq(&ps_watchdog.armed, 0);
-        if (!watchdog_stops() && (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || watchdog_root_ready() ||
-                                  standby_wanted() || starter_wanted() || uncover_wanted() || stray_ear_wanted()))
+        if (!watchdog_stops() &&
+            (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || watchdog_root_ready() || standby_wanted() ||
+             starter_wanted() || uncover_wanted() || stray_ear_wanted() || lone_root_keeps()))
             ps_store_seq(&ps_watchdog.armed, WATCHDOG_WATCH);
     }
     stray_ear_end();
@@ -125,6 +129,7 @@ void watchdog_reset(void)
 {
     watchdog_may_start();
     stray_reset();
+    lone_root_reset();
     watchdog_sample_reset();
     ps_store_relaxed(&ps_watchdog.spares, 0);
     ps_store_relaxed(&ps_watchdog.coming, 0);

@@ -55,6 +55,7 @@
 
 #define UNWIND_DEPTH 32
 #define CALLERS_DEPTH 128
+#define RED_ZONE 128 /* below the stack pointer, of the code that was interrupted */
 #define LOCK_WAIT_NS INT64_C(50000)
 
 static os_interrupt_fn *_Atomic function;
@@ -259,6 +260,26 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     restart_end(frame, number, &call, signals);
 }
 
+/* How the call goes on is told on the stack that was interrupted: the alternate one is the kernel thread's, and the
+ * call may have to wait. Nothing runs on that stack then before the kernel takes the frame. */
+void os_signal_passed(void *frame, int number)
+{
+    const ucontext_t *uc = frame;
+    struct restart_call here, *call = &here;
+    if (os_frame_is_apart(frame))
+        call = (struct restart_call *)(((uintptr_t)SP(uc) - RED_ZONE - sizeof here) & -(uintptr_t)PS_CACHE_LINE);
+    os_set_signal_mask(OS_ALL_SIGNALS);
+    restart_begin(frame, number, call);
+    restart_end(frame, number, call, 0);
+#if defined(__x86_64__)
+    if (call->block)
+        __asm__ volatile("mov %0, %%rsp\n\tmov %1, %%eax\n\tsyscall"
+                         :
+                         : "r"(frame), "i"(SYS_rt_sigreturn)
+                         : "rax", "rcx", "r11", "memory");
+#endif
+}
+
 /* --- sending --- */
 
 static bool is_ours_or_free(int number, bool *ours)
@@ -360,6 +381,7 @@ bool os_interrupt_is_by(uintptr_t address)
 }
 
 bool os_interrupted_handler(void) { return false; }
+void os_signal_passed(void *frame, int number) { (void)frame, (void)number; }
 void os_interrupt_handled(void *frame, _Atomic uint64_t *signals) { (void)frame, (void)signals; }
 void os_interrupt_leaves(void *frame) { (void)frame; }
 

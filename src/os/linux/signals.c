@@ -27,6 +27,17 @@ bool os_signal_is_for_process(int number, const void *info)
     return !(OS_FAULT_SIGNALS >> (number - 1) & 1) || of->si_code <= 0;
 }
 
+bool os_signal_is_for_first(int number, const void *info, bool came_there)
+{
+    const siginfo_t *of = info;
+    int code = of->si_code;
+    if (!os_signal_is_for_process(number, info) || ((number == SIGVTALRM || number == SIGPROF) && code == SI_KERNEL))
+        return false;
+    if (code == SI_USER || code == SI_KERNEL || (number == SIGCHLD && code > 0))
+        return true;
+    return came_there && !(code == SI_QUEUE && of->si_pid == getpid());
+}
+
 /* The kernel takes codes of its own (not negative) from a process's first thread alone. So such a code travels where an
  * error would stand, which is 0 there. */
 #define SENT_AGAIN (-0x7053)
@@ -42,7 +53,7 @@ static bool is_taken_back(int number)
     return others && os_signals_pending() & others;
 }
 
-bool os_signal_again(int number, const void *info)
+static siginfo_t sent_again(const void *info)
 {
     siginfo_t again;
     memcpy(&again, info, sizeof again);
@@ -50,10 +61,23 @@ bool os_signal_again(int number, const void *info)
         again.si_errno = again.si_code;
         again.si_code = SENT_AGAIN;
     }
+    return again;
+}
+
+bool os_signal_again(int number, const void *info)
+{
+    siginfo_t again = sent_again(info);
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
     bool is_sent = is_taken_back(number) || raw_call(SYS_rt_sigqueueinfo, getpid(), number, (long)&again, 0) == 0;
     os_set_signal_mask(mask);
     return is_sent;
+}
+
+_Static_assert(sizeof(siginfo_t) == OS_SIGNAL_BYTES, "os.h");
+bool os_signal_to_thread(int tid, int number, const void *info)
+{
+    siginfo_t again = sent_again(info);
+    return raw_call(SYS_rt_tgsigqueueinfo, getpid(), tid, number, (long)&again) == 0;
 }
 
 void os_signal_as_sent(void *info)

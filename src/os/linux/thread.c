@@ -281,6 +281,13 @@ uint64_t os_signals_heard(uint64_t signals)
     return h.heard;
 }
 
+#define NEVER_BLOCKED (UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1))
+bool os_thread_hears(int tid, int number)
+{
+    uint64_t blocked = os_interrupt_handles(tid) ? 0 : task_file_blocked(tid, UINT64_MAX);
+    return !(blocked >> (number - 1) & 1) || (blocked & OS_ALL_SIGNALS) == (OS_ALL_SIGNALS & ~NEVER_BLOCKED);
+}
+
 bool os_thread_passes_on(int tid, struct os_cpuset *cpus, char name[OS_THREAD_NAME_BYTES])
 {
     char text[2 * OS_THREAD_NAME_BYTES];

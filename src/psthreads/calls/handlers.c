@@ -23,6 +23,7 @@
 
 #include "../handler_mask.h"
 #include "../handler_self.h"
+#include "../lone_root.h"
 #include "../stray.h"
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -100,6 +101,10 @@ static void call_handler(int number, siginfo_t *info, void *frame)
     os_signal_as_sent(info);
     if (PS_UNLIKELY(ps_signal_strays(number, info, frame)))
         return;
+    if (PS_UNLIKELY(ps_signal_is_kept(number, info))) {
+        os_signal_passed(frame, number);
+        return;
+    }
     if (PS_UNLIKELY(ps_load_relaxed(&of->flags) & (int)SA_RESETHAND) && !comes_once(number))
         return;
     if (!ps_handler_may_leave_mask() || os_interrupt_is_by((uintptr_t)handler)) {
