@@ -170,6 +170,8 @@ void os_interrupt_handled(void *frame, _Atomic uint64_t *signals);
 bool os_interrupt_handles(int tid);
 /* Whether address is in the handler that calls fn. */
 bool os_interrupt_is_by(uintptr_t address);
+/* The signal that a wait for signals (sigwaitinfo) has taken is such an interrupt. */
+bool os_interrupt_is_told(const void *info);
 /* Whether a kernel thread with this signal mask would not be interrupted. */
 bool os_interrupt_is_blocked(uint64_t mask);
 /* The callers' addresses, the innermost first, `most` at most; signal frames are passed through. How many; 0: it cannot

@@ -7,7 +7,9 @@
  * The function runs in a signal handler.
  * The signal is SIGURG. Its default is to be ignored, so a stray one cannot end the process. Where the program handles
  * SIGURG itself, the signal is a real-time signal without a handler. os_interrupt checks that before each use, since a
- * program may change its handlers.
+ * program may change its handlers. A thread that waits by sigwait and its like may take it, although it blocks it: the
+ * kernel shows such a thread's mask without what it waits for. So the signal has a code of
+ * its own, and the answers to sigwait know it by that (os_interrupt_is_told).
  *
  * The function may come back on another kernel thread. Then the handler brings the frame up to date: the alternate
  * stack and the signal mask become those of the kernel thread that runs now.
@@ -56,6 +58,7 @@
 #define UNWIND_DEPTH 32
 #define CALLERS_DEPTH 128
 #define RED_ZONE 128 /* below the stack pointer, of the code that was interrupted */
+#define INTERRUPT (-0x7054) /* the signal's si_code; signals.c has one, too */
 #define LOCK_WAIT_NS INT64_C(50000)
 
 static os_interrupt_fn *_Atomic function;
@@ -321,8 +324,14 @@ static int interrupt(int tid, os_interrupt_fn *fn)
         return EBUSY;
     if (!restart_look(tid, fn) || (tid != os_thread_id() && is_blocked_there(tid, ps_load_relaxed(&chosen))))
         return EAGAIN;
-    return (int)-raw_call(SYS_tgkill, getpid(), tid, ps_load_relaxed(&chosen), 0);
+    siginfo_t info = {.si_signo = ps_load_relaxed(&chosen), .si_code = INTERRUPT};
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    long error = raw_call(SYS_rt_tgsigqueueinfo, info.si_pid, tid, info.si_signo, (long)&info);
+    return error == -EAGAIN ? (int)-raw_call(SYS_tgkill, info.si_pid, tid, info.si_signo, 0) : (int)-error; /* quota */
 }
+
+bool os_interrupt_is_told(const void *info) { return ((const siginfo_t *)info)->si_code == INTERRUPT; }
 
 bool os_interrupt_is_blocked(uint64_t mask)
 {

@@ -43,26 +43,46 @@ ANSWER("GLIBC_2.2.5", int, sigpending, (sigset_t * set), (set));
 ANSWER("GLIBC_2.2.5", int, raise, (int number), (number));
 ANSWER("GLIBC_2.2.5", int, gsignal, (int number), (number));
 ANSWER("GLIBC_2.2.5", int, sigsuspend, (const sigset_t *set), (set));
-ANSWER("GLIBC_2.2.5", int, sigwait, (const sigset_t *set, int *number), (set, number));
-/* A signal that has been passed on (../stray.h). */
-static inline int as_sent(int number, siginfo_t *info)
+/* Waits of the three below. An interrupt of the runtime's, which the wait has taken, is none of the program's signals:
+ * it waits on, for what is left of its time. A signal that has been passed on (../stray.h) is told as it was sent. */
+NEXT(sigtimedwait, int(const sigset_t *, siginfo_t *, const struct timespec *));
+static int wait_for_signal(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
-    if (number > 0 && info != NULL)
+    be_alone();
+    siginfo_t own;
+    struct timespec left = timeout ? *timeout : (struct timespec){0};
+    const uint64_t begin_ns = timeout ? os_now_ns() : 0;
+    info = info ? info : &own;
+    int number;
+    while ((number = CALL_NEXT(sigtimedwait)(set, info, timeout ? &left : NULL)) > 0 && os_interrupt_is_told(info))
+        if (timeout) {
+            int64_t gone_ns = (int64_t)(os_now_ns() - begin_ns), gone_s = gone_ns / 1000000000;
+            left = (struct timespec){timeout->tv_sec - gone_s, timeout->tv_nsec - gone_ns % 1000000000};
+            if (left.tv_nsec < 0)
+                left = (struct timespec){left.tv_sec - 1, left.tv_nsec + 1000000000};
+            left = left.tv_sec < 0 ? (struct timespec){0} : left;
+        }
+    if (number > 0)
         os_signal_as_sent(info);
     return number;
 }
-NEXT(sigwaitinfo, int(const sigset_t *, siginfo_t *));
-PS_EXPORT int answer_sigwaitinfo(const sigset_t *set, siginfo_t *info)
+PS_EXPORT int answer_sigwait(const sigset_t *set, int *number)
 {
-    be_alone();
-    return as_sent(CALL_NEXT(sigwaitinfo)(set, info), info);
+    int got;
+    do
+        got = wait_for_signal(set, NULL, NULL);
+    while (got == -1 && errno == EINTR);
+    if (got == -1)
+        return errno;
+    *number = got;
+    return 0;
 }
+VERSIONS(sigwait, "GLIBC_2.2.5");
+PS_EXPORT int answer_sigwaitinfo(const sigset_t *set, siginfo_t *info) { return wait_for_signal(set, info, NULL); }
 VERSIONS(sigwaitinfo, "GLIBC_2.2.5");
-NEXT(sigtimedwait, int(const sigset_t *, siginfo_t *, const struct timespec *));
 PS_EXPORT int answer_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
-    be_alone();
-    return as_sent(CALL_NEXT(sigtimedwait)(set, info, timeout), info);
+    return wait_for_signal(set, info, timeout);
 }
 VERSIONS(sigtimedwait, "GLIBC_2.2.5");
 ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigblock, (int mask), (mask));
