@@ -22,7 +22,7 @@ uint64_t os_signals_pending(void)
 bool os_signal_is_for_process(int number, const void *info)
 {
     const siginfo_t *of = info;
-    if (number < 1 || number > 64 || of->si_code == SI_TKILL)
+    if (number < 1 || number > 64 || of->si_code == SI_TKILL || os_interrupt_is_told(info))
         return false;
     return !(OS_FAULT_SIGNALS >> (number - 1) & 1) || of->si_code <= 0;
 }
