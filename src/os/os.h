@@ -82,6 +82,8 @@ int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes);
  * descriptors stay as they are. Until there. Caller: the thread that starts the watchdog, or has joined it. */
 void os_reader_begin(void);
 void os_reader_end(void);
+/* A forked child has none: also where it has its parent's number, in a namespace of its own. */
+void os_reader_forget(void);
 /* How many kernel threads this process has, its own and the runtime's but that one; 0: unknown. */
 unsigned os_count_kernel_threads(void);
 /* The signal mask of the calling kernel thread, as the kernel keeps it. */
@@ -168,7 +170,9 @@ void os_interrupt_leaves(void *frame);
 void os_interrupt_handled(void *frame, _Atomic uint64_t *signals);
 /* Kernel thread tid is in the handler of such an interrupt, and blocks all signals there. */
 bool os_interrupt_handles(int tid);
-/* Whether address is in the handler that calls fn. */
+/* A handler of the runtime's own, in the place of no handler of the program's: the one that calls fn, and others.
+ * Whether address is in one. */
+#define OS_OWN_HANDLER __attribute__((noinline, section("ps_on_signal")))
 bool os_interrupt_is_by(uintptr_t address);
 /* The signal that a wait for signals (sigwaitinfo) has taken is such an interrupt. */
 bool os_interrupt_is_told(const void *info);

@@ -124,6 +124,7 @@ unsigned watchdog_runs(void) { return ps_load_acquire(&alive) == RUNNING; }
 
 void watchdog_forget(void)
 {
+    os_reader_forget();
     ps_store_relaxed(&thread_pointer, NULL);
     ps_store_relaxed(&alive, 0);
     ps_store_relaxed(&stop_word, 0);

@@ -15,12 +15,19 @@
  * park on a value that has changed returns. So no wake-up is lost. Only one of the two can be parked at a time.
  *
  * Cost: two switches of the kernel's for each read, some 10 us. Limit: before Linux 5.9, or where a filter refuses
- * CLOSE_RANGE_UNSHARE, the reader shares the program's table.
+ * CLOSE_RANGE_UNSHARE, the reader shares the program's table. So it does where that would close copies of files to
+ * which closing means something: the kernel copies the first 64 descriptors all the same. Such are message queues
+ * (mq_notify ends), files of a network's or a user's file system (data are written back, which may take for ever), and
+ * input devices.
  * Rejected: descriptors that stay open, for the program may close or list them; the watchdog itself, for what it starts
  * would have its table; unshare(2), which containers refuse, and which keeps the program's files open. */
 #include "reader.h"
 
+#include <linux/major.h>
 #include <pthread.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "atomic.h"
@@ -33,9 +40,10 @@
 #define RUNNING_ON_VALGRIND 0
 #endif
 
-#define STACK_BYTES ((size_t)128 * 1024)
+#define STACK_BYTES ((size_t)256 * 1024) /* the C library takes static TLS from it */
 #define EVERY_SIGNAL UINT64_MAX
 #define UNSHARE 2 /* CLOSE_RANGE_UNSHARE */
+#define ALWAYS_COPIED 64
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
@@ -89,11 +97,35 @@ void reader_call(void (*fn)(void *arg), void *arg)
         fn(arg);
 }
 
+static bool is_told_of_closing(int file)
+{
+    /* mqueue, NFS, FUSE, CIFS, SMB2, Lustre, 9P, eCryptfs, OrangeFS */
+    static const uint32_t types[] = {0x19800202, 0x6969,     0x65735546, 0xFF534D42, 0xFE534D42,
+                                     0x0BD00BD0, 0x01021997, 0xF15F,     0x20030528};
+    struct statfs system;
+    struct stat status;
+    if (fstatfs(file, &system) != 0 || fstat(file, &status) != 0)
+        return false;
+    for (unsigned i = 0; i < sizeof types / sizeof types[0]; i++)
+        if ((uint32_t)system.f_type == types[i])
+            return true;
+    return S_ISCHR(status.st_mode) && major(status.st_rdev) == INPUT_MAJOR;
+}
+
+static bool may_unshare(void)
+{
+    for (int file = 0; file < ALWAYS_COPIED; file++)
+        if (is_told_of_closing(file))
+            return false;
+    return true;
+}
+
 static void *read_for_others(void *arg)
 {
     (void)arg;
     os_thread_name("psthreads-read");
-    raw_call(SYS_close_range, 0, ~0U, UNSHARE, 0);
+    if (may_unshare())
+        raw_call(SYS_close_range, 0, ~0U, UNSHARE, 0);
     ps_store_relaxed(&reader.self, (uintptr_t)pthread_self());
     for (uint32_t order; (order = ps_load_acquire(&reader.order)) != ENDS;) {
         if (order == IDLE) {
@@ -130,6 +162,13 @@ void os_reader_end(void)
     os_wake(&reader.order, 1);
     give_reader_back();
     os_thread_join(reader.thread);
+    reader.exists = false;
+}
+
+void os_reader_forget(void)
+{
+    ps_store_relaxed(&reader.process, 0);
+    ps_store_relaxed(&reader.taken, 0);
     reader.exists = false;
 }
 
