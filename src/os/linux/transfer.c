@@ -58,13 +58,28 @@ static bool waits_for_all(greg_t flags)
     return (flags & (MSG_WAITALL | MSG_PEEK | MSG_OOB | MSG_ERRQUEUE)) == MSG_WAITALL;
 }
 
+/* What a message brings along may go with its first bytes alone: files and credentials. Other control data says how
+ * all its bytes are sent (the record of TLS in the kernel, a mark). With MSG_ZEROCOPY the program counts calls. */
+static bool may_be_cut(const struct msghdr *message)
+{
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR((struct msghdr *)(uintptr_t)message, c))
+        if (c->cmsg_level != SOL_SOCKET || (c->cmsg_type != SCM_RIGHTS && c->cmsg_type != SCM_CREDENTIALS))
+            return false;
+    return true;
+}
+
+static bool counts_calls(greg_t flags) { return flags & MSG_ZEROCOPY; }
+
 static bool is_transfer(const ucontext_t *uc, long number, struct buffers *b)
 {
     const struct msghdr *message = (const struct msghdr *)REGISTERS(uc)[REG_RSI];
     *b = (struct buffers){.where = REG_RSI, .count = REG_RDX};
     switch (number) {
     case SYS_write:
+        break;
     case SYS_sendto:
+        if (counts_calls(REGISTERS(uc)[REG_R10]))
+            return false;
         break;
     case SYS_recvfrom:
         if (!waits_for_all(REGISTERS(uc)[REG_R10]))
@@ -80,6 +95,8 @@ static bool is_transfer(const ucontext_t *uc, long number, struct buffers *b)
     case SYS_sendmsg:
     case SYS_recvmsg:
         if (number == SYS_recvmsg && (message->msg_control || !waits_for_all(REGISTERS(uc)[REG_RDX])))
+            return false;
+        if (number == SYS_sendmsg && (counts_calls(REGISTERS(uc)[REG_RDX]) || !may_be_cut(message)))
             return false;
         b->list = message->msg_iov;
         b->n = message->msg_iovlen;
