@@ -26,6 +26,7 @@ static inline struct ps_loaded ps_loaded_at(ElfW(Addr) base, const ElfW(Dyn) * s
     struct ps_loaded o = {.section = section};
     const uint32_t *old_hash = NULL;
     const ElfW(Dyn) *name = NULL;
+    bool is_rela = true;
     for (const ElfW(Dyn) *d = section; d != NULL && d->d_tag != DT_NULL; d++) {
         ElfW(Addr) value = d->d_un.d_ptr;
         const void *at = (const void *)(value < base ? base + value : value); // NOLINT(performance-no-int-to-ptr)
@@ -41,6 +42,8 @@ static inline struct ps_loaded ps_loaded_at(ElfW(Addr) base, const ElfW(Dyn) * s
             o.num_relocations[0] = value / sizeof(ElfW(Rela));
         else if (d->d_tag == DT_PLTRELSZ)
             o.num_relocations[1] = value / sizeof(ElfW(Rela));
+        else if (d->d_tag == DT_PLTREL)
+            is_rela = d->d_un.d_val == DT_RELA;
         else if (d->d_tag == DT_GNU_HASH)
             o.hash = at;
         else if (d->d_tag == DT_HASH)
@@ -48,6 +51,8 @@ static inline struct ps_loaded ps_loaded_at(ElfW(Addr) base, const ElfW(Dyn) * s
         else if (d->d_tag == DT_SONAME)
             name = d;
     }
+    if (!is_rela)
+        o.relocations[1] = NULL;
     if (name != NULL && o.strings != NULL)
         o.name = o.strings + name->d_un.d_val;
     o.has_gnu_hash = o.hash != NULL;

@@ -293,8 +293,9 @@ static int look_for_flags(struct dl_phdr_info *info, size_t bytes, void *arg)
     (void)bytes;
     if (is_program)
         f->program = object;
-    f->read = reads_flags(&object) && (is_program || asks_for(&object) & ASKS_OPENMP ||
-                                       (object.name != NULL && ps_loaded_needs(&f->program, object.name)));
+    f->read = (is_program || (object.name != NULL && ps_loaded_needs(&f->program, object.name)) ||
+               asks_for(&object) & ASKS_OPENMP) &&
+              reads_flags(&object);
     return f->read;
 }
 
