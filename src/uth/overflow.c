@@ -46,7 +46,7 @@ static bool in_guard_page(const struct uth *u, const void *address)
     return stack != 0 && a < stack && a >= stack - os_page_size();
 }
 
-static void on_fault(int signo, siginfo_t *info, void *context)
+static OS_OWN_HANDLER void on_fault(int signo, siginfo_t *info, void *context)
 {
     (void)context;
     struct report *r = ps_load_acquire(&report);

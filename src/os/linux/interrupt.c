@@ -57,7 +57,7 @@
 
 #define UNWIND_DEPTH 32
 #define CALLERS_DEPTH 128
-#define RED_ZONE 128 /* below the stack pointer, of the code that was interrupted */
+#define RED_ZONE 128        /* below the stack pointer, of the code that was interrupted */
 #define INTERRUPT (-0x7054) /* the signal's si_code; signals.c has one, too */
 #define LOCK_WAIT_NS INT64_C(50000)
 
@@ -187,7 +187,7 @@ bool os_called_by_program(void)
     return i == n || !called_by_name((uintptr_t)at[i]);
 }
 
-static PS_NOINLINE void on_signal(int number, siginfo_t *info, void *frame) __attribute__((section("ps_on_signal")));
+static OS_OWN_HANDLER void on_signal(int number, siginfo_t *info, void *frame);
 extern const char __start_ps_on_signal[] __attribute__((visibility("hidden")));
 extern const char __stop_ps_on_signal[] __attribute__((visibility("hidden")));
 bool os_interrupt_is_by(uintptr_t address)
@@ -269,7 +269,8 @@ void os_signal_passed(void *frame, int number)
 {
     const ucontext_t *uc = frame;
     struct restart_call here, *call = &here;
-    if (os_frame_is_apart(frame))
+    bool inside = (uintptr_t)SP(uc) - (uintptr_t)uc->uc_stack.ss_sp < uc->uc_stack.ss_size; /* a handler in a handler */
+    if (os_frame_is_apart(frame) && !inside)
         call = (struct restart_call *)(((uintptr_t)SP(uc) - RED_ZONE - sizeof here) & -(uintptr_t)PS_CACHE_LINE);
     os_set_signal_mask(OS_ALL_SIGNALS);
     restart_begin(frame, number, call);
@@ -285,13 +286,21 @@ void os_signal_passed(void *frame, int number)
 
 /* --- sending --- */
 
+static bool is_handler(uintptr_t of) { return of != (uintptr_t)SIG_DFL && of != (uintptr_t)SIG_IGN; }
+
+/* Ours is a handler that is not shown where functions of the C library are answered (psthreads/calls/handlers.c). */
 static bool is_ours_or_free(int number, bool *ours)
 {
+    struct {
+        uintptr_t handler, flags, restorer_or_mask[2];
+    } kernels = {.handler = 0};
     struct sigaction now;
     if (sigaction(number, NULL, &now) != 0)
         return false;
-    *ours = now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_signal;
-    return *ours || (!(now.sa_flags & SA_SIGINFO) && (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN));
+    raw_call(SYS_rt_sigaction, number, 0, (long)&kernels, sizeof(uint64_t));
+    bool shown = is_handler((uintptr_t)now.sa_handler);
+    *ours = shown ? now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_signal : is_handler(kernels.handler);
+    return *ours || !shown;
 }
 
 static bool install(int number)
@@ -328,10 +337,10 @@ static int interrupt(int tid, os_interrupt_fn *fn)
     info.si_pid = getpid();
     info.si_uid = getuid();
     long error = raw_call(SYS_rt_tgsigqueueinfo, info.si_pid, tid, info.si_signo, (long)&info);
-    return error == -EAGAIN ? (int)-raw_call(SYS_tgkill, info.si_pid, tid, info.si_signo, 0) : (int)-error; /* quota */
+    if (error < 0 && error != -ESRCH) /* a quota, a filter */
+        error = raw_call(SYS_tgkill, info.si_pid, tid, info.si_signo, 0);
+    return (int)-error;
 }
-
-bool os_interrupt_is_told(const void *info) { return ((const siginfo_t *)info)->si_code == INTERRUPT; }
 
 bool os_interrupt_is_blocked(uint64_t mask)
 {
@@ -407,3 +416,11 @@ bool os_interrupt_is_blocked(uint64_t mask)
 }
 
 #endif
+
+/* Where too many signals are queued the kernel sends it without what it brings. */
+bool os_interrupt_is_told(const void *info)
+{
+    const siginfo_t *of = info;
+    return of->si_code == INTERRUPT ||
+           (of->si_code == SI_USER && of->si_pid == 0 && of->si_signo == ps_load_relaxed(&chosen));
+}

@@ -5,10 +5,12 @@
  * that the program wants. On a kernel thread that carries none of the library's threads call_handler calls the handler
  * by a jump, so that the handler's caller is what the C library lets it return to. So it calls the handler of the
  * runtime's own interrupts. Elsewhere call_handler looks, when the handler has returned, whether the mask of what was
- * interrupted has changed, and sees exceptions that leave the handler (../handler_mask.h). The program is shown its own
- * handlers. Two flags of the kernel's action are not the program's. SA_SIGINFO is always set, for what a signal brought
- * is passed on with it. SA_RESETHAND never is, for a signal that is passed on must not reset the action. The reset is
- * done here.
+ * interrupted has changed, and sees exceptions that leave the handler (../handler_mask.h).
+ *
+ * The program is shown its own actions: its handlers, and what stands below a handler of the runtime's own (the
+ * interrupt's, that of stack overflows). Two flags of the kernel's action are not the program's. SA_SIGINFO is always
+ * set, for what a signal brought is passed on with it. SA_RESETHAND never is, for a signal that is passed on must not
+ * reset the action. The reset is done here.
  *
  * `kept` has the program's handler and these flags for each signal; it means something where the kernel's action is
  * call_handler. Written before the kernel's action is, so that a signal that comes at once finds it. A signal that is
@@ -38,6 +40,8 @@ struct kept {
     _Atomic(informed_of *) handler;
     _Atomic int flags;  /* of OURS */
     _Atomic bool taken; /* with SA_RESETHAND: one has come */
+    /* The program's action, which is no handler, below a handler of the runtime's own. With the lock held. */
+    struct sigaction below;
 };
 static struct kept kept[SIGNALS];
 static _Atomic uint32_t lock;
@@ -125,6 +129,7 @@ static void call_handler(int number, siginfo_t *info, void *frame)
 struct view {
     informed_of *handler;
     int flags;
+    struct sigaction below;
 };
 
 static bool is_handler(const struct sigaction *action)
@@ -134,7 +139,13 @@ static bool is_handler(const struct sigaction *action)
 
 static struct view view_of(int number)
 {
-    return (struct view){ps_load_relaxed(&kept[number].handler), ps_load_relaxed(&kept[number].flags)};
+    const struct kept *of = &kept[number];
+    return (struct view){ps_load_relaxed(&of->handler), ps_load_relaxed(&of->flags), of->below};
+}
+
+static bool is_runtimes(const struct sigaction *action)
+{
+    return is_handler(action) && os_interrupt_is_by((uintptr_t)action->sa_sigaction);
 }
 
 /* What the kernel is to know of the program's action. */
@@ -157,6 +168,8 @@ static void show_action(struct sigaction *action, struct view before)
         return;
     action->sa_sigaction = before.handler;
     action->sa_flags = (action->sa_flags & ~OURS) | before.flags;
+    if (is_runtimes(action))
+        *action = before.below;
 }
 
 static bool is_number(int number) { return number >= 1 && number < SIGNALS; }
@@ -172,13 +185,15 @@ static int change_action(int number, const struct sigaction *action, struct siga
         if (!other)
             keep(number, &ours);
     }
-    int result = CALL_NEXT(sigaction)(number, action != NULL ? &ours : NULL, old != NULL ? &was : NULL);
+    int result = CALL_NEXT(sigaction)(number, action != NULL ? &ours : NULL, &was);
+    if (result == 0)
+        show_action(&was, before);
+    if (result == 0 && !other && action != NULL && is_runtimes(action))
+        kept[number].below = was;
     if (!other)
         free_lock(mask);
-    if (result == 0 && old != NULL) {
-        show_action(&was, before);
+    if (result == 0 && old != NULL)
         *old = was;
-    }
     return result;
 }
 
@@ -207,10 +222,12 @@ static handler_of *change_by(handler_of *(*set)(int, handler_of *), int number, 
     if (!is_number(number) || in_other_memory())
         return set(number, handler);
     uint64_t mask = hold_lock();
-    handler_of *shown = (handler_of *)(void *)view_of(number).handler, *before = set(number, handler);
+    struct view view = view_of(number);
+    struct sigaction was = {.sa_handler = set(number, handler)};
     wrap(number);
+    show_action(&was, view);
     free_lock(mask);
-    return (void *)before == (void *)call_handler ? shown : before;
+    return was.sa_handler;
 }
 
 #define SETS_HANDLER(name)                                                \
@@ -232,15 +249,16 @@ NEXT(sigset, handler_of *(int, handler_of *));
 PS_EXPORT handler_of *answer_sigset(int number, handler_of *handler)
 {
     be_alone();
-    handler_of *shown = is_number(number) ? (handler_of *)(void *)view_of(number).handler : NULL;
-    handler_of *before = CALL_NEXT(sigset)(number, handler);
+    struct view view = is_number(number) ? view_of(number) : (struct view){.handler = NULL};
+    struct sigaction was = {.sa_handler = CALL_NEXT(sigset)(number, handler)};
     if (is_number(number) && !in_other_memory()) {
         uint64_t mask = hold_lock();
         wrap(number);
+        show_action(&was, view);
         free_lock(mask);
     }
     inherited(0);
-    return (void *)before == (void *)call_handler ? shown : before;
+    return was.sa_handler;
 }
 VERSIONS(sigset, "GLIBC_2.2.5");
 
