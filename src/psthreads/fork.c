@@ -143,6 +143,7 @@ static void forget_carrier(struct vp *vp, unsigned id)
     vp->run.held = false;
     vp->run.current = NULL;
     ps_store_relaxed(&vp->run.stands_as, NULL);
+    ps_store_relaxed(&vp->run.in_handler, false);
     vp->run.tls = NULL; /* it was in the block of the thread that it carried in the parent */
     vp->run.alone_for = NULL;
     vp->run.is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */

@@ -134,6 +134,14 @@ void ps_handler_left_mask(void *frame, uint64_t before, uint64_t shown)
 
 /* --- left by a jump --- */
 
+void ps_handler_is_left(void)
+{
+    struct vp *vp = ps_handler.frame ? ps_vp() : NULL;
+    ps_handler.frame = NULL;
+    if (vp)
+        ps_store_seq(&vp_run(vp)->in_handler, false);
+}
+
 /* From the frame `here`, of a thread that has an outermost handler, to a frame at `to`. */
 enum { STAYS_INSIDE, LEAVES, IS_OUTSIDE };
 static int way_of_jump(uintptr_t here, uintptr_t to)
@@ -190,7 +198,7 @@ void ps_handler_jumps(uintptr_t to, const void *brings)
     const struct ps_handler left = ps_handler;
     if (way == STAYS_INSIDE)
         return;
-    ps_handler.frame = NULL;
+    ps_handler_is_left();
     if (!vp || !ps_tls_on() || (way == IS_OUTSIDE && !brings))
         return;
     uint64_t mask = brings ? *(const uint64_t *)brings : os_signal_mask();

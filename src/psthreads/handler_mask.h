@@ -93,6 +93,8 @@ static inline void ps_handler_ended(void *frame, uint64_t before, uint64_t shown
     }
     ps_handler_left_mask(frame, before, shown);
 }
+/* The thread is in no handler any more. */
+void ps_handler_is_left(void);
 /* The thread is about to jump to a frame at this address. brings: the mask that the jump sets, or NULL. [switches] */
 void ps_handler_jumps(uintptr_t to, const void *brings);
 

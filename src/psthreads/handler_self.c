@@ -119,8 +119,12 @@ void ps_handler_ends(const struct ps_handler_self *self)
     struct vp *on = self->on;
     if (PS_UNLIKELY(self->vp != NULL))
         untell_self(self);
-    if (!on || on != ps_vp())
+    if (!on)
         return;
+    if (on != ps_vp()) {
+        ps_store_seq(&vp_run(on)->in_handler, false);
+        return;
+    }
     if (self->is_there)
         directed_handled(on);
     if (vp_run(on)->alone_for)

@@ -34,13 +34,15 @@
  * may have been published, and whatever readies it means that wait. So a handler does not wait as the thread, but as
  * its kernel thread, on the word itself (address_wait.c), and never leaves its stack. However handlers nest, each wait
  * has a word of its own, and the one that was interrupted looks at its word again. run.in_handler is set from a
- * handler's begin to its end. A jump out of the handler leaves it set. So a wait that finds it set asks the unwinder
+ * handler's begin to its end, or to a jump that is seen (handler_mask.h). So a wait that finds it set asks the unwinder
  * whether a handler is below (ps_in_handler), and clears it where none is. Where a vp carries a thread alone, a handler
  * counts in ps_idle.parks at its end: it may have readied others (deadlock.c). While a handler runs on a kernel thread
  * whose thread is elsewhere, senders of signals find it there (directed.h).
  * Limits: a handler that opens a region, or comes to a barrier, waits as the thread. So does one that was installed by
  * the system call itself. A handler that interrupts the runtime while that holds a spin lock must not need that lock:
- * it may where it frees a lock at which others wait.
+ * it may where it frees a lock at which others wait. While a handler waits its kernel thread runs nobody else. A root
+ * that has that kernel thread waits for the handler's end, and so does a vp that goes on with its thread. A wake
+ * for one of several may go to the thread below the handler. 128 calls inside a handler its wait is not known for one.
  * Rejected: a descriptor for each handler that waits, readied as threads are. Its wait would need the bucket's spin
  * lock, which the interrupted code may hold; and a jump out of the handler would have to find and take it out. */
 #ifndef PS_HANDLER_SELF_H

@@ -43,7 +43,7 @@ static bool leave_root(void *frame)
 #define KEPT_MOST 32
 static struct {
     _Atomic uint32_t n;
-    uint64_t since_ns; /* the first one was kept; 0: a signal has met the thread since */
+    _Atomic uint64_t since_ns; /* the first one was kept; 0: a signal has met the thread since */
     struct {
         int number;
         _Alignas(8) unsigned char info[OS_SIGNAL_BYTES];
@@ -77,14 +77,20 @@ static bool root_is_there(const struct vp *vp)
            (vp_directed(vp)->point || !(root->calls || root->wait.thread || root->left_by));
 }
 
-static bool is_late(void) { return kept.since_ns && os_now_ns() - kept.since_ns >= DIRECTED_TRIES_NS; }
+static bool is_late(void)
+{
+    uint64_t since_ns = ps_load_relaxed(&kept.since_ns);
+    return since_ns && os_now_ns() - since_ns >= DIRECTED_TRIES_NS;
+}
 
 /* On vp's kernel thread, all signals blocked. */
 static void send_kept(struct vp *vp)
 {
-    uint32_t n = ps_xchg_seq(&kept.n, 0);
+    uint32_t n = ps_xchg_seq(&kept.n, 0), refused = 0;
     for (uint32_t i = 0; i < n; i++)
-        os_signal_to_thread(ps_load_relaxed(&vp_run(vp)->tid), kept.signal[i].number, kept.signal[i].info);
+        if (!os_signal_to_thread(ps_load_relaxed(&vp_run(vp)->tid), kept.signal[i].number, kept.signal[i].info))
+            kept.signal[refused++] = kept.signal[i]; /* a quota: again at the watchdog's next look */
+    ps_store_seq(&kept.n, refused);
 }
 
 /* What is pending already comes once, as the kernel has it. */
@@ -96,8 +102,8 @@ static bool keep_signal(struct vp *vp, int number, const void *info)
         i++;
     bool fits = i < KEPT_MOST && !is_late() && watchdog_runs();
     if (fits && i == n) {
-        if (!kept.since_ns)
-            kept.since_ns = os_now_ns();
+        if (!ps_load_relaxed(&kept.since_ns))
+            ps_store_relaxed(&kept.since_ns, os_now_ns());
         kept.signal[i].number = number;
         memcpy(kept.signal[i].info, info, OS_SIGNAL_BYTES);
         ps_store_seq(&kept.n, n + 1);
@@ -122,7 +128,7 @@ bool ps_signal_is_kept(int number, const void *info)
                os_signal_to_thread(first, number, info);
     if (!root_is_there(vp) && !vp_run(vp)->own_tls)
         return keep_signal(vp, number, info);
-    kept.since_ns = 0;
+    ps_store_relaxed(&kept.since_ns, 0);
     return false;
 }
 
@@ -142,7 +148,7 @@ void lone_root_serve(void)
     _Atomic uint32_t nobody_wakes = 0;
     struct vp *vp = lone_root_keeps() ? vp_of_first() : NULL;
     for (unsigned tries = 0; vp && tries < KEPT_TRIES && lone_root_keeps(); tries++) {
-        if (!directed_root_has_called(vp)) {
+        if (!directed_root_has_called(vp) || is_late()) {
             os_interrupt(ps_load_relaxed(&vp_run(vp)->tid), come_to_kept);
         } else if (standby_keep_out()) {
             directed_ask_to_move(NULL, vp, vp, true);
@@ -155,7 +161,7 @@ void lone_root_serve(void)
 void lone_root_reset(void)
 {
     ps_store_relaxed(&kept.n, 0);
-    kept.since_ns = 0;
+    ps_store_relaxed(&kept.since_ns, 0);
 }
 
 static void wait_there(struct vp *vp)

@@ -282,9 +282,24 @@ uint64_t os_signals_heard(uint64_t signals)
 }
 
 #define NEVER_BLOCKED (UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1))
+struct blocked {
+    int tid;
+    uint64_t mask;
+};
+
+static void read_blocked(void *arg)
+{
+    struct blocked *of = arg;
+    of->mask = task_file_blocked(of->tid, UINT64_MAX);
+}
+
+/* Called in handlers, whose stack may be small. */
 bool os_thread_hears(int tid, int number)
 {
-    uint64_t blocked = os_interrupt_handles(tid) ? 0 : task_file_blocked(tid, UINT64_MAX);
+    struct blocked of = {tid, 0};
+    if (!os_interrupt_handles(tid))
+        reader_call(read_blocked, &of);
+    uint64_t blocked = of.mask;
     return !(blocked >> (number - 1) & 1) || (blocked & OS_ALL_SIGNALS) == (OS_ALL_SIGNALS & ~NEVER_BLOCKED);
 }
 

@@ -40,7 +40,7 @@ static void jump_late(struct ps_jump *jump);
 
 static PS_NOINLINE PS_NORETURN void leave_by_jump(const struct __jmp_buf_tag *env, int value)
 {
-    ps_handler.frame = NULL;
+    ps_handler_is_left();
     struct ps_jump jump = {.make = jump_late, .value = value};
     _Static_assert(sizeof *env <= sizeof jump.context, "ps_jump");
     memcpy(jump.context, env, sizeof *env);
@@ -91,7 +91,7 @@ static void set_context_late(struct ps_jump *jump)
 
 static PS_NOINLINE PS_NORETURN void leave_for_context(const ucontext_t *context)
 {
-    ps_handler.frame = NULL;
+    ps_handler_is_left();
     struct ps_jump jump = {.make = set_context_late, .value = context->uc_mcontext.fpregs == &context->__fpregs_mem};
     _Static_assert(sizeof *context <= sizeof jump.context, "ps_jump");
     memcpy(jump.context, context, sizeof *context);
