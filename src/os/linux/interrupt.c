@@ -286,7 +286,7 @@ void os_signal_passed(void *frame, int number)
 
 /* --- sending --- */
 
-static bool is_handler(uintptr_t of) { return of != (uintptr_t)SIG_DFL && of != (uintptr_t)SIG_IGN; }
+static bool is_a_handler(uintptr_t of) { return of != (uintptr_t)SIG_DFL && of != (uintptr_t)SIG_IGN; }
 
 /* Ours is a handler that is not shown where functions of the C library are answered (psthreads/calls/handlers.c). */
 static bool is_ours_or_free(int number, bool *ours)
@@ -298,8 +298,8 @@ static bool is_ours_or_free(int number, bool *ours)
     if (sigaction(number, NULL, &now) != 0)
         return false;
     raw_call(SYS_rt_sigaction, number, 0, (long)&kernels, sizeof(uint64_t));
-    bool shown = is_handler((uintptr_t)now.sa_handler);
-    *ours = shown ? now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_signal : is_handler(kernels.handler);
+    bool shown = is_a_handler((uintptr_t)now.sa_handler);
+    *ours = shown ? now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_signal : is_a_handler(kernels.handler);
     return *ours || !shown;
 }
 
