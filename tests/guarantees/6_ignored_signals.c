@@ -66,6 +66,9 @@ static void check_all(void (*of)(int))
 int main(void)
 {
     signal(SIGUSR1, on_signal);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (!is_left_out(number)) /* some may have been ignored where this was started */
+            signal(number, SIG_DFL);
     check_all(SIG_DFL);
     spin_for_one_another();
     send_to_members();
