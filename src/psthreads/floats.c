@@ -50,6 +50,15 @@ PS_NOINLINE void ps_member_call_floating(struct ps_member *m, void (*fn)(struct 
         cpu_float_set_kept(&before, &tls->floats);
 }
 
+/* m, whose body has returned in a region that vp knows, began it with plain controls, and what it has left was not
+ * looked at. Its block may have been taken off hand since, for flags are kept from now on. */
+static bool was_not_looked_at(const struct ps_member *m)
+{
+    const struct uth_tls *tls = m->tls;
+    return ps_load_relaxed(&tls->at_hand) || (cpu_float_flags_kept() && tls->float_regions >= PS_FLOAT_REGIONS &&
+                                              !cpu_float_controls_differ(&tls->floats, &ps_rt.floats));
+}
+
 void ps_floats_left(const struct vp *vp, struct ps_team *team, uint32_t region)
 {
     struct cpu_float now;
@@ -57,8 +66,7 @@ void ps_floats_left(const struct vp *vp, struct ps_team *team, uint32_t region)
     cpu_float_save_kept(&now);
     for (unsigned id = 1; id < team->n_max; id++) {
         const struct ps_member *m = ps_team_member(team, id);
-        if (m->thread.vp != vp || ps_load_acquire(&m->done_in) != region || !m->tls ||
-            !ps_load_relaxed(&m->tls->at_hand))
+        if (m->thread.vp != vp || ps_load_acquire(&m->done_in) != region || !m->tls || !was_not_looked_at(m))
             continue;
         m->tls->floats = now;
         uth_tls_not_at_hand(m->tls);
@@ -85,10 +93,12 @@ void ps_floats_give_back(const struct ps_team *team) { cpu_float_set(&team->join
 
 PS_NOINLINE void ps_floats_opener_changed(struct ps_team *team)
 {
-    if (cpu_float_flags_kept()) { /* each member's are looked at */
+    bool kept = cpu_float_flags_kept();
+    if (kept && team->keeps_flags) { /* each member's are looked at, also in the last region */
         cpu_float_save_kept(&team->floats);
         return;
     }
+    team->keeps_flags = kept;
     bool in_region = cpu_float_controls_differ(&team->joined, &team->floats) &&
                      !cpu_float_controls_differ(&team->floats, &ps_rt.floats);
     if (in_region && !cpu_float_controls_changed(&team->joined))

@@ -30,7 +30,8 @@
  * with its creator's (libgomp), or with none (libomp).
  *   - The switch from plain to that: cpu_float_keep_flags (seq_cst), then all blocks are taken off hand. A vp that
  *     leaves a block at hand looks afterwards whether flags are kept (ps_member_leave_at_hand): one of the two sees the
- *     other. Bodies that have begun before that end as plain ones.
+ *     other. Bodies that have begun before that end as plain ones. What these have left is still found: by their vp at
+ *     its next look, and by the parent at its team's next fork (was_not_looked_at, ps_team.keeps_flags).
  *
  * Why each member has its own rounding and traps: a vp has plain ones wherever a body begins whose block is at hand.
  *   - Such bodies begin in three loops: a vp's (ps_team_run), a parent's, and that of handoffs that a parent takes

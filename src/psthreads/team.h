@@ -87,8 +87,9 @@ struct ps_team {
     bool bound;        /* its members are (bind.h) */
     /* a region of so many members was found to have room for their stacks; the entity layer's, parent only */
     uint8_t roomy;
-    bool scattered; /* members have places of their own: each is queued by itself, none is claimed */
-    uint32_t n;     /* members of the open region, the parent's own (0) counted */
+    bool scattered;   /* members have places of their own: each is queued by itself, none is claimed */
+    bool keeps_flags; /* its last fork has seen that flags of floating point are kept (floats.h); parent only */
+    uint32_t n;       /* members of the open region, the parent's own (0) counted */
     const struct ps_team_ops *ops;
     char *members;
     uint32_t stride; /* bytes from member to member */
