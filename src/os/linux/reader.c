@@ -18,7 +18,7 @@
  * CLOSE_RANGE_UNSHARE, the reader shares the program's table. So it does where that would close copies of files to
  * which closing means something: the kernel copies the first 64 descriptors all the same. Such are message queues
  * (mq_notify ends), files of a network's or a user's file system (data are written back, which may take for ever), and
- * input devices.
+ * devices but terminals and /dev/null.
  * Rejected: descriptors that stay open, for the program may close or list them; the watchdog itself, for what it starts
  * would have its table; unshare(2), which containers refuse, and which keeps the program's files open. */
 #include "reader.h"
@@ -109,7 +109,10 @@ static bool is_told_of_closing(int file)
     for (unsigned i = 0; i < sizeof types / sizeof types[0]; i++)
         if ((uint32_t)system.f_type == types[i])
             return true;
-    return S_ISCHR(status.st_mode) && major(status.st_rdev) == INPUT_MAJOR;
+    unsigned device = major(status.st_rdev);
+    bool is_terminal = device == TTY_MAJOR || device == TTYAUX_MAJOR ||
+                       (device >= UNIX98_PTY_SLAVE_MAJOR && device < UNIX98_PTY_SLAVE_MAJOR + UNIX98_PTY_MAJOR_COUNT);
+    return S_ISCHR(status.st_mode) && device != MEM_MAJOR && !is_terminal;
 }
 
 static bool may_unshare(void)
