@@ -65,8 +65,7 @@ static void take_semaphore(void)
 static void write_to_full_pipe(void)
 {
     static char page[4096];
-    ssize_t n;
-    while ((n = write(room[1], page, sizeof page)) == -1)
+    while (write(room[1], page, sizeof page) == -1)
         CHECK(errno == EINTR);
 }
 static void await_next_signal(void)

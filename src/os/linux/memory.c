@@ -278,7 +278,7 @@ size_t os_mappings_max(void)
 
 static void count_mappings(void *arg)
 {
-    char text[4096];
+    char text[4096] = {0};
     size_t *lines = arg;
     int file = file_open("/proc/self/maps");
     for (long got; file >= 0 && (got = file_read(file, text, sizeof text)) > 0;)
