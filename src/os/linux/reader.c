@@ -102,9 +102,9 @@ static bool is_told_of_closing(int file)
     /* mqueue, NFS, FUSE, CIFS, SMB2, Lustre, 9P, eCryptfs, OrangeFS */
     static const uint32_t types[] = {0x19800202, 0x6969,     0x65735546, 0xFF534D42, 0xFE534D42,
                                      0x0BD00BD0, 0x01021997, 0xF15F,     0x20030528};
-    struct statfs system;
-    struct stat status;
-    if (fstatfs(file, &system) != 0 || fstat(file, &status) != 0)
+    struct statfs system = {0};
+    struct stat status = {0};
+    if (raw_call(SYS_fstatfs, file, (long)&system, 0, 0) != 0 || raw_call(SYS_fstat, file, (long)&status, 0, 0) != 0)
         return false;
     for (unsigned i = 0; i < sizeof types / sizeof types[0]; i++)
         if ((uint32_t)system.f_type == types[i])
