@@ -63,26 +63,27 @@ static void check_all(void (*of)(int))
     }
 }
 
+static void set_all(void (*to)(int), void (*before)(int))
+{
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (!is_left_out(number))
+            CHECK(signal(number, to) == before || before == SIG_ERR);
+}
+
 int main(void)
 {
     signal(SIGUSR1, on_signal);
-    for (int number = 1; number <= SIGRTMAX; number++)
-        if (!is_left_out(number)) /* some may have been ignored where this was started */
-            signal(number, SIG_DFL);
+    set_all(SIG_DFL, SIG_ERR); /* some may have been ignored where this was started */
     check_all(SIG_DFL);
     spin_for_one_another();
     send_to_members();
     check_all(SIG_DFL);
-    for (int number = 1; number <= SIGRTMAX; number++)
-        if (!is_left_out(number))
-            CHECK(signal(number, SIG_IGN) == SIG_DFL);
+    set_all(SIG_IGN, SIG_DFL);
     check_all(SIG_IGN);
     spin_for_one_another();
     send_to_members();
     check_all(SIG_IGN);
-    for (int number = 1; number <= SIGRTMAX; number++)
-        if (!is_left_out(number))
-            CHECK(signal(number, SIG_DFL) == SIG_IGN);
+    set_all(SIG_DFL, SIG_IGN);
     spin_for_one_another();
     check_all(SIG_DFL);
     return 0;
