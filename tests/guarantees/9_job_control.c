@@ -25,14 +25,7 @@ static void block(int number)
     CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
 }
 
-static void handle(int number, void (*handler)(int))
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = handler;
-    action.sa_flags = SA_RESTART;
-    CHECK(sigaction(number, &action, NULL) == 0);
-}
+static void handle(int number, void (*handler)(int)) { CHECK(signal(number, handler) != SIG_ERR); }
 
 static void on_continued(int number)
 {
