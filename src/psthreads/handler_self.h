@@ -42,7 +42,8 @@
  * the system call itself. A handler that interrupts the runtime while that holds a spin lock must not need that lock:
  * it may where it frees a lock at which others wait. While a handler waits its kernel thread runs nobody else. A root
  * that has that kernel thread waits for the handler's end, and so does a vp that goes on with its thread. A wake
- * for one of several may go to the thread below the handler. 128 calls inside a handler its wait is not known for one.
+ * for one of several may go to the thread below the handler. A wait 128 calls deep inside a handler is taken for one
+ * outside.
  * Rejected: a descriptor for each handler that waits, readied as threads are. Its wait would need the bucket's spin
  * lock, which the interrupted code may hold; and a jump out of the handler would have to find and take it out. */
 #ifndef PS_HANDLER_SELF_H

@@ -6,8 +6,9 @@
  * and os_reader_end the thread that starts, or has joined, the watchdog.
  *
  * `process` is the process that has a reader: set by os_reader_begin, which sets all else before (release), and to 0 by
- * os_reader_end, under `taken`. A forked child finds another number there. Where there is no reader the caller reads
- * itself. What is asked before the reader runs waits for that.
+ * os_reader_end, under `taken`. A child finds another number there: of fork, of vfork, which has this memory, and of
+ * the system call. os_reader_forget clears it in a child of fork, whose number may be equal in a namespace of its own.
+ * Where there is no reader the caller reads itself. What is asked before the reader runs waits for that.
  * `taken` is held by one caller at a time, all signals blocked: a handler on top, or one that cancels, would wait for
  * the order below it.
  * `order`: IDLE -> ASKED by the caller (release: fn, arg) -> IDLE by the reader (release: the result). ENDS, with
