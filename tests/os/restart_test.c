@@ -9,6 +9,7 @@
 #include "os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -16,6 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -89,6 +91,48 @@ static void what_is_blocked_stays_so_in_the_interrupt(void **state)
     assert_int_equal(arrived, 0);
     assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
     assert_int_equal(arrived, 1);
+}
+
+/* The interrupt comes while a handler of the program's keeps it out, which has ended a call: it is handled when that
+ * handler returns, before the program's next instruction. */
+static void is_interrupted_late(int signal, siginfo_t *info, void *frame)
+{
+    (void)signal, (void)info;
+    syscall(SYS_tgkill, getpid(), os_thread_id(), INTERRUPT);
+    os_call_stays_ended(frame);
+}
+static void a_call_that_a_handler_has_ended_stays_so(void **state)
+{
+    (void)state;
+    struct sigaction action = {.sa_sigaction = is_interrupted_late, .sa_flags = SA_SIGINFO};
+    static char pages[4 * 4096];
+    int channel[2];
+    sigset_t all, alarm_only, before;
+    sigfillset(&all);
+    action.sa_mask = all;
+    int e = os_interrupt(os_thread_id(), in_vain); /* installs its handler */
+    if (e == ENOTSUP)
+        skip();
+    assert_true(e == 0 || e == EAGAIN);
+    sigemptyset(&alarm_only);
+    sigaddset(&alarm_only, SIGALRM);
+    assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &alarm_only, &before), 0);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(raise(SIGALRM), 0);
+        errno = 0;
+        assert_int_equal(sigsuspend(&before), -1);
+        assert_int_equal(errno, EINTR);
+    }
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+    assert_int_equal(pipe(channel), 0);
+    assert_true(fcntl(channel[1], F_SETPIPE_SZ, sizeof pages / 2) > 0);
+    const struct itimerval soon = {.it_value.tv_usec = 100000};
+    assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    assert_true(write(channel[1], pages, sizeof pages) < (ssize_t)sizeof pages); /* a part */
+    signal(SIGALRM, SIG_DFL);
+    close(channel[0]);
+    close(channel[1]);
 }
 
 /* --- a signal that comes while the interrupt is handled --- */
@@ -481,6 +525,7 @@ int main(void)
         cmocka_unit_test(a_signal_in_the_interrupt_ends_the_call),
         cmocka_unit_test(a_thread_that_blocks_it_is_not_interrupted),
         cmocka_unit_test(one_kind_of_interrupt_does_not_keep_out_another),
+        cmocka_unit_test(a_call_that_a_handler_has_ended_stays_so),
         cmocka_unit_test(a_signal_beside_the_interrupt_ends_the_call),
     };
     return PS_TSAN ? 77 : cmocka_run_group_tests(tests, NULL, NULL); /* it delivers signals when it likes */

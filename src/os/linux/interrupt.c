@@ -50,6 +50,7 @@
 #endif
 
 #include "code.h"
+#include "ended_call.h"
 #include "raw.h"
 #include "registers.h"
 #include "restart.h"
@@ -80,7 +81,7 @@ static enum code preemptible_at(uintptr_t address)
 
 #ifdef PC
 /* Where the code stands that has made the call first, of a call that is made by the runtime's code. */
-#define STANDS_AT(uc) restart_block_stands_at(uc, (uintptr_t)PC(uc))
+#define STANDS_AT(uc) restart_block_stands_at(uc, ended_call_stands_at(uc, (uintptr_t)PC(uc)))
 
 /* The runtime, to which `back` returns, called by name: a call of an address in its own code (a stub, mostly), or
  * (x86-64) of one in its table of them. A call of any address in a register is one by pointer: so the runtime is not
@@ -134,7 +135,7 @@ static bool for_the_program(const ucontext_t *uc, bool in_library)
     for (int k = i + 1; i > 0 && k < n; k++)
         if (at[k] == at[i - 1]) /* another such frame */
             return false;
-    if (STANDS_AT(uc) != (uintptr_t)PC(uc)) /* restart_block.c's frame */
+    while (i < n && (uintptr_t)at[i] != STANDS_AT(uc)) /* frames of ended_call.c and restart_block.c */
         i++;
     enum code of;
     for (; i < n && ((of = preemptible_at((uintptr_t)at[i])) == CODE_LIBRARY || of == CODE_LOADER); i++)

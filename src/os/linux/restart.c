@@ -34,6 +34,7 @@
  * Limit: a signal that comes after that look is handled before the call is made again, some instructions later. Such a
  * call waits on, where the signal was not blocked before the call: as in a program that is at its call a moment later.
  * close is not made again: its descriptor may be free already.
+ * A call that one of the program's handlers has ended is not taken for one that the interrupt has ended (ended_call.c).
  *
  * A call that the kernel makes again is known by the sender's look alone: the registers are those of a thread that has
  * not made the call yet. If the kernel thread ran when the sender looked, and the handler finds the instruction of a
@@ -51,6 +52,7 @@
 
 #include "atomic.h"
 #include "countdown.h"
+#include "ended_call.h"
 #include "os.h"
 #include "raw.h"
 #include "registers.h"
@@ -71,7 +73,8 @@ struct call {
 /* By kernel thread's number; where two share one, the earlier is not known. */
 #define SLOTS 64
 static struct look {
-    _Atomic int tid; /* negative: it ran */
+    _Atomic int tid;       /* negative: it ran */
+    uint32_t ended_before; /* ended_call_count */
     struct call call;
 } looks[SLOTS];
 static struct look *look_of(int tid) { return &looks[(unsigned)tid % SLOTS]; }
@@ -144,6 +147,7 @@ bool restart_look(int tid, os_interrupt_fn *kind)
     char text[LINE_BYTES];
     struct look *look = look_of(tid);
     ps_store_seq(&look->tid, 0);
+    look->ended_before = ended_call_count(tid);
     if (!task_file_read(tid, "syscall", text, sizeof text)) /* it has ended, or no descriptor is free */
         return true;
     bool waits = parse(text, &look->call);
@@ -161,7 +165,7 @@ static bool was_seen(const ucontext_t *uc, unsigned long pc, long *number, unsig
     const struct call *call = &look->call;
     long seen = call->number;
     unsigned long first_seen = call->argument[0];
-    bool same = call->sp == (unsigned long)SP(uc) && call->pc == pc;
+    bool same = call->sp == (unsigned long)SP(uc) && call->pc == pc && look->ended_before == ended_call_count(tid);
     for (int i = FIRST_PRESERVED; i < ARGUMENTS; i++)
         same &= call->argument[i] == (unsigned long)REGISTERS(uc)[argument[i]];
     /* The number of a call that the kernel makes anew tells nothing. */
@@ -366,6 +370,7 @@ void restart_end(void *frame, int by, struct restart_call *call, uint64_t signal
     restart_take_back(frame, by, call->made, signals);
     if (call->block && !counts && !is_ended(frame, by, RESTART_ANEW, signals))
         transfer_go_on(frame, call->block);
+    os_call_stays_ended(frame);
     __asm__ volatile("" : : "r"(call) : "memory"); /* the call reads what is in it, in a frame that has been left */
 }
 #endif

@@ -104,19 +104,23 @@ _Static_assert(offsetof(struct restart_block, pc) == 0 && offsetof(struct restar
 extern const char ps_restart_call[] __attribute__((visibility("hidden")));
 extern const char ps_restart_call_end[] __attribute__((visibility("hidden")));
 
-static struct restart_block *block_at(const ucontext_t *uc, const char *instruction)
+static struct restart_block *block_at(const ucontext_t *uc, uintptr_t pc, const char *instruction)
 {
-    return REGISTERS(uc)[REG_RIP] == (greg_t)(uintptr_t)instruction ? (struct restart_block *)REGISTERS(uc)[REG_RSP]
-                                                                    : NULL;
+    return pc == (uintptr_t)instruction ? (struct restart_block *)REGISTERS(uc)[REG_RSP] : NULL;
 }
+static uintptr_t pc_of(const ucontext_t *uc) { return (uintptr_t)REGISTERS(uc)[REG_RIP]; }
 
 bool restart_block_works(void) { return !RUNNING_ON_VALGRIND; }
-struct restart_block *restart_block_next(const void *frame) { return block_at(frame, ps_restart_call); }
-struct restart_block *restart_block_over(const void *frame) { return block_at(frame, ps_restart_call_end); }
+struct restart_block *restart_block_next(const void *frame) { return block_at(frame, pc_of(frame), ps_restart_call); }
+struct restart_block *restart_block_over(const void *frame)
+{
+    return block_at(frame, pc_of(frame), ps_restart_call_end);
+}
 
 uintptr_t restart_block_stands_at(const void *frame, uintptr_t pc)
 {
-    const struct restart_block *next = restart_block_next(frame), *over = restart_block_over(frame);
+    const struct restart_block *next = block_at(frame, pc, ps_restart_call);
+    const struct restart_block *over = block_at(frame, pc, ps_restart_call_end);
     return next ? next->pc : over ? over->pc : pc;
 }
 

@@ -1,0 +1,72 @@
+/* System calls that handlers of the program's have ended stay so, whatever interrupts follow.
+ *
+ * A handler returns behind the call that it has ended, with EINTR or a part of a transfer as the result. An interrupt
+ * that has become pending meanwhile comes before the next instruction, and finds what it would find if it had ended
+ * the call itself: restart.c would make the call anew. So a call that waits for that handler would wait for ever.
+ *   x86-64  The handler does not return behind the call, but to an instruction of this file's, which goes there. A
+ *           system call leaves the address behind it in rcx, so nothing else is needed. Where rcx is another one the
+ *           code has not come from a call.
+ *   others  No register is free. The sender of an interrupt counts the calls that were ended before it looks where the
+ *           kernel thread waits (restart_look). If that count has changed when the interrupt comes, the call stays ended.
+ *           Limit: a call that the program has made anew at this place since the look ends with EINTR as well.
+ * Handlers that were installed by the system call itself are not seen. */
+#include "ended_call.h"
+
+#include "atomic.h"
+#include "compiler.h"
+#include "os.h"
+#include "registers.h"
+
+#if defined(__x86_64__)
+
+__asm__(".pushsection .text\n"
+        "\t.type ps_call_stays_ended, @function\n"
+        "\t.cfi_startproc\n"
+        "\t.cfi_signal_frame\n"
+        "\t.cfi_def_cfa rsp, 0\n"
+        "\t.cfi_register rip, rcx\n"
+        "\tnop\n"
+        "ps_call_stays_ended:\n"
+        "\tjmp *%rcx\n"
+        "\t.cfi_endproc\n"
+        "\t.size ps_call_stays_ended, . - ps_call_stays_ended\n"
+        "\t.popsection");
+extern const char ps_call_stays_ended[] __attribute__((visibility("hidden")));
+
+void os_call_stays_ended(void *frame)
+{
+    ucontext_t *uc = frame;
+    if (registers_call_over((uintptr_t)PC(uc)) && REGISTERS(uc)[REG_RCX] == PC(uc))
+        PC(uc) = (greg_t)(uintptr_t)ps_call_stays_ended;
+}
+
+uintptr_t ended_call_stands_at(const void *frame, uintptr_t pc)
+{
+    const ucontext_t *uc = frame;
+    return pc == (uintptr_t)ps_call_stays_ended ? (uintptr_t)REGISTERS(uc)[REG_RCX] : pc;
+}
+
+uint32_t ended_call_count(int tid) { return (void)tid, 0; }
+
+#else
+
+uintptr_t ended_call_stands_at(const void *frame, uintptr_t pc) { return (void)frame, pc; }
+
+#ifdef PC
+#define SLOTS 64
+static _Atomic uint32_t ended[SLOTS]; /* by kernel thread's number */
+
+void os_call_stays_ended(void *frame)
+{
+    const ucontext_t *uc = frame;
+    if (registers_call_over((uintptr_t)PC(uc)))
+        ps_add_seq(&ended[(unsigned)os_thread_id() % SLOTS], 1);
+}
+
+uint32_t ended_call_count(int tid) { return ps_load_seq(&ended[(unsigned)tid % SLOTS]); }
+#else
+void os_call_stays_ended(void *frame) { (void)frame; }
+uint32_t ended_call_count(int tid) { return (void)tid, 0; }
+#endif
+
+#endif
