@@ -64,21 +64,21 @@ static siginfo_t sent_again(const void *info)
     return again;
 }
 
-bool os_signal_again(int number, const void *info)
+/* tid: 0, the process. */
+static bool send_signal_on(int tid, int number, const void *info)
 {
     siginfo_t again = sent_again(info);
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
-    bool is_sent = is_taken_back(number) || raw_call(SYS_rt_sigqueueinfo, getpid(), number, (long)&again, 0) == 0;
+    long error = is_taken_back(number) ? 0
+                 : tid                 ? raw_call(SYS_rt_tgsigqueueinfo, getpid(), tid, number, (long)&again)
+                                       : raw_call(SYS_rt_sigqueueinfo, getpid(), number, (long)&again, 0);
     os_set_signal_mask(mask);
-    return is_sent;
+    return error == 0;
 }
 
 _Static_assert(sizeof(siginfo_t) == OS_SIGNAL_BYTES, "os.h");
-bool os_signal_to_thread(int tid, int number, const void *info)
-{
-    siginfo_t again = sent_again(info);
-    return raw_call(SYS_rt_tgsigqueueinfo, getpid(), tid, number, (long)&again) == 0;
-}
+bool os_signal_again(int number, const void *info) { return send_signal_on(0, number, info); }
+bool os_signal_to_thread(int tid, int number, const void *info) { return send_signal_on(tid, number, info); }
 
 void os_signal_as_sent(void *info)
 {
