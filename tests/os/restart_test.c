@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -390,6 +391,46 @@ static void a_call_that_was_not_seen_may_have_begun(void **state)
     close(channel[1]);
 }
 
+/* It spins at the begin of a page, with nothing in front. */
+static void *spins_at_page_start(void *arg)
+{
+    ps_store_release(&reader_tid, os_thread_id());
+    ((void (*)(void))(uintptr_t)arg)();
+    return NULL;
+}
+static char *page_start;
+static _Atomic int sent_on;
+static bool sends_on(void *frame)
+{
+    greg_t *pc = &((ucontext_t *)frame)->uc_mcontext.gregs[REG_RIP];
+    if (*pc == (greg_t)(intptr_t)page_start) {
+        *pc += 2;
+        ps_store_release(&sent_on, 1);
+    }
+    return false;
+}
+static void code_may_begin_a_page(void **state)
+{
+    static const unsigned char code[] = {0xeb, 0xfe, 0xc3}; /* 1: jmp 1b; ret */
+    size_t page = os_page_size();
+    char *start = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_t thread;
+    (void)state;
+    assert_ptr_not_equal(start, MAP_FAILED);
+    assert_int_equal(mprotect(start + page, page, PROT_READ | PROT_WRITE), 0);
+    memcpy(start + page, code, sizeof code);
+    assert_int_equal(mprotect(start + page, page, PROT_READ | PROT_EXEC), 0);
+    page_start = start + page;
+    ps_store_relaxed(&reader_tid, 0);
+    assert_int_equal(pthread_create(&thread, NULL, spins_at_page_start, page_start), 0);
+    while (!ps_load_acquire(&reader_tid))
+        usleep(1000);
+    for (; !ps_load_acquire(&sent_on); usleep(1000))
+        os_interrupt(ps_load_relaxed(&reader_tid), sends_on); /* or the last one has been late */
+    pthread_join(thread, NULL);
+    munmap(start, 2 * page);
+}
+
 /* The program's own, by number: nobody need have looked. */
 extern const char os_system_call_end[];
 static void the_number_of_the_programs_own_stands_on_the_stack(void **state)
@@ -520,6 +561,7 @@ int main(void)
         cmocka_unit_test(the_number_of_the_programs_own_stands_on_the_stack),
         cmocka_unit_test(a_call_that_was_not_seen_may_have_begun),
         cmocka_unit_test(a_signal_meanwhile_ends_the_call),
+        cmocka_unit_test(code_may_begin_a_page),
 #endif
         cmocka_unit_test(what_is_blocked_stays_so_in_the_interrupt),
         cmocka_unit_test(a_signal_in_the_interrupt_ends_the_call),

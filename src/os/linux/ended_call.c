@@ -36,7 +36,7 @@ extern const char ps_call_stays_ended[] __attribute__((visibility("hidden")));
 void os_call_stays_ended(void *frame)
 {
     ucontext_t *uc = frame;
-    if (registers_call_over((uintptr_t)PC(uc)) && REGISTERS(uc)[REG_RCX] == PC(uc))
+    if (REGISTERS(uc)[REG_RCX] == PC(uc)) /* then it goes on there in any case */
         PC(uc) = (greg_t)(uintptr_t)ps_call_stays_ended;
 }
 

@@ -15,12 +15,16 @@
 #if !defined(_GNU_SOURCE)
 #error "REG_RIP and its like are names of _GNU_SOURCE"
 #endif
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "raw.h"
+
 #define ARGUMENTS 6
+#define REGISTERS_PAGE 4096 /* the smallest */
 
 #if defined(__x86_64__)
 #define REGISTERS(uc) ((uc)->uc_mcontext.gregs)
@@ -69,7 +73,17 @@ static inline bool registers_call_next(uintptr_t pc)
 {
     return memcmp((const void *)pc, INSTRUCTION, INSTRUCTION_BYTES) == 0; // NOLINT(performance-no-int-to-ptr)
 }
-static inline bool registers_call_over(uintptr_t pc) { return registers_call_next(pc - INSTRUCTION_BYTES); }
+/* The program may have code at the begin of a page with nothing in front. The kernel tells: it looks at the set of
+ * signals before it looks what to do with it, which is nothing. */
+static inline bool registers_readable_before(uintptr_t pc, size_t bytes)
+{
+    return pc % REGISTERS_PAGE >= bytes ||
+           raw_call(SYS_rt_sigprocmask, -1, (long)(pc - bytes), 0, KERNEL_MASK_BYTES) != -EFAULT;
+}
+static inline bool registers_call_over(uintptr_t pc)
+{
+    return registers_readable_before(pc, INSTRUCTION_BYTES) && registers_call_next(pc - INSTRUCTION_BYTES);
+}
 #endif
 
 #endif

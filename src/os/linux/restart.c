@@ -61,6 +61,7 @@
 
 #define LINE_BYTES 256
 #define LOADS_MOST 2
+#define CODE_BYTES 32 /* more than is_told_by_code looks at */
 #define FIRST_PAUSE_NS 1000000
 
 #if defined(PC)
@@ -234,6 +235,8 @@ static bool is_told_by_code(const ucontext_t *uc, long *number)
 {
 #if defined(__x86_64__)
     const unsigned char *end = (const unsigned char *)PC(uc) - INSTRUCTION_BYTES;
+    if (!registers_readable_before((uintptr_t)PC(uc), CODE_BYTES))
+        return false;
     if (PC(uc) == (greg_t)(intptr_t)os_system_call_end) {
         *number = *(const long *)(intptr_t)(SP(uc) + (greg_t)sizeof(long));
         return true;
