@@ -96,10 +96,15 @@ static void what_is_blocked_stays_so_in_the_interrupt(void **state)
 
 /* The interrupt comes while a handler of the program's keeps it out, which has ended a call: it is handled when that
  * handler returns, before the program's next instruction. */
+static bool leaves_rcx; /* as a processor with FRED */
 static void is_interrupted_late(int signal, siginfo_t *info, void *frame)
 {
     (void)signal, (void)info;
     syscall(SYS_tgkill, getpid(), os_thread_id(), INTERRUPT);
+#if defined(__x86_64__)
+    if (leaves_rcx)
+        ((ucontext_t *)frame)->uc_mcontext.gregs[REG_RCX] = 0;
+#endif
     os_call_stays_ended(frame);
 }
 static void a_call_that_a_handler_has_ended_stays_so(void **state)
@@ -120,12 +125,14 @@ static void a_call_that_a_handler_has_ended_stays_so(void **state)
     assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
     assert_int_equal(pthread_sigmask(SIG_BLOCK, &alarm_only, &before), 0);
     for (int i = 0; i < 20; i++) {
+        leaves_rcx = i % 2;
         assert_int_equal(raise(SIGALRM), 0);
         errno = 0;
         assert_int_equal(sigsuspend(&before), -1);
         assert_int_equal(errno, EINTR);
     }
     assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+    leaves_rcx = false;
     assert_int_equal(pipe(channel), 0);
     assert_true(fcntl(channel[1], F_SETPIPE_SZ, sizeof pages / 2) > 0);
     const struct itimerval soon = {.it_value.tv_usec = 100000};

@@ -4,8 +4,9 @@
  * that has become pending meanwhile comes before the next instruction, and finds what it would find if it had ended
  * the call itself: restart.c would make the call anew. So a call that waits for that handler would wait for ever.
  *   x86-64  The handler does not return behind the call, but to an instruction of this file's, which goes there. A
- *           system call leaves the address behind it in rcx, so nothing else is needed. Where rcx is another one the
- *           code has not come from a call.
+ *           system call leaves the address behind it in rcx, so nothing else is needed. A processor with FRED leaves
+ *           rcx as it was. No code uses rcx there, so it is written where the call has ended with EINTR.
+ *           Limit with FRED: a transfer that has ended with a part may be continued.
  *   others  No register is free. The sender of an interrupt counts the calls that were ended before it looks where the
  *           kernel thread waits (restart_look). If that count has changed when the interrupt comes, the call stays ended.
  *           Limit: a call that the program has made anew at this place since the look ends with EINTR as well.
@@ -36,7 +37,10 @@ extern const char ps_call_stays_ended[] __attribute__((visibility("hidden")));
 void os_call_stays_ended(void *frame)
 {
     ucontext_t *uc = frame;
-    if (REGISTERS(uc)[REG_RCX] == PC(uc)) /* then it goes on there in any case */
+    greg_t *rcx = &REGISTERS(uc)[REG_RCX];
+    if (*rcx != PC(uc) && RESULT(uc) == -EINTR && registers_call_over((uintptr_t)PC(uc)))
+        *rcx = PC(uc);
+    if (*rcx == PC(uc)) /* then it goes on there in any case */
         PC(uc) = (greg_t)(uintptr_t)ps_call_stays_ended;
 }
 
