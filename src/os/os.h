@@ -115,9 +115,9 @@ bool os_signal_to_thread(int tid, int number, const void *info);
 /* For a handler that has sent its signal elsewhere, last: the system call that the signal has ended goes on when the
  * handler returns. Blocks all signals until then. Does not return itself, perhaps. */
 void os_signal_passed(void *frame, int number);
-/* For a handler of the program's that is about to return to this frame: the system call that it has ended, if any, is
- * not made anew for an interrupt that comes at once. */
-void os_call_stays_ended(void *frame);
+/* For the program's handler of this signal, which is about to return to this frame. The system call that it has ended,
+ * if any, is not made anew for an interrupt that comes at once, nor for one in whose handler it stands. */
+void os_handler_returns(int number, void *frame);
 /* The mask that its frame, a ucontext_t, restores. */
 uint64_t os_frame_mask(const void *frame);
 void os_frame_set_mask(void *frame, uint64_t mask);

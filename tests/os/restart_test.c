@@ -99,13 +99,13 @@ static void what_is_blocked_stays_so_in_the_interrupt(void **state)
 static bool leaves_rcx; /* as a processor with FRED */
 static void is_interrupted_late(int signal, siginfo_t *info, void *frame)
 {
-    (void)signal, (void)info;
+    (void)info;
     syscall(SYS_tgkill, getpid(), os_thread_id(), INTERRUPT);
 #if defined(__x86_64__)
     if (leaves_rcx)
         ((ucontext_t *)frame)->uc_mcontext.gregs[REG_RCX] = 0;
 #endif
-    os_call_stays_ended(frame);
+    os_handler_returns(signal, frame);
 }
 static void a_call_that_a_handler_has_ended_stays_so(void **state)
 {
@@ -153,6 +153,21 @@ static bool a_signal_comes(void *frame)
     return false;
 }
 
+/* The same where signals are let in before the handler ends: the thread may come back to where it was, or stay. */
+static bool one_is_let_in(void *frame)
+{
+    a_signal_comes(frame);
+    os_interrupt_leaves(frame);
+    return false;
+}
+static bool one_is_let_in_and_back(void *frame) { return !one_is_let_in(frame); }
+static void arrives_and_returns(int signal, siginfo_t *info, void *frame)
+{
+    (void)info;
+    arrived++;
+    os_handler_returns(signal, frame);
+}
+
 /* Waits by a call that the kernel does not make again after a handler (0), or that it does. */
 static void *waits(void *arg)
 {
@@ -175,10 +190,11 @@ static void *waits(void *arg)
 static void a_signal_in_the_interrupt_ends_the_call(void **state)
 {
     (void)state;
-    struct sigaction action = {.sa_handler = arrives};
+    static os_interrupt_fn *const kinds[] = {a_signal_comes, one_is_let_in, one_is_let_in_and_back};
+    struct sigaction action = {.sa_sigaction = arrives_and_returns, .sa_flags = SA_SIGINFO};
     assert_int_equal(sigaction(PROGRAMS, &action, NULL), 0);
-    for (int i = 0; i < 2; i++) {
-        bool by_kernel = i != 0;
+    for (int i = 0; i < 6; i++) {
+        bool by_kernel = i % 2;
         pthread_t thread;
         ps_store_relaxed(&waiter_tid, 0);
         arrived = 0;
@@ -187,7 +203,7 @@ static void a_signal_in_the_interrupt_ends_the_call(void **state)
             usleep(1000);
         for (struct os_usage u = {0}; !u.sleeping; usleep(1000))
             assert_int_equal(os_thread_usage(ps_load_relaxed(&waiter_tid), &u), 0);
-        int e = os_interrupt(ps_load_relaxed(&waiter_tid), a_signal_comes);
+        int e = os_interrupt(ps_load_relaxed(&waiter_tid), kinds[i / 2]);
         if (e == ENOTSUP)
             skip();
         assert_int_equal(e, 0);

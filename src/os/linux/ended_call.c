@@ -8,8 +8,13 @@
  *           rcx as it was. No code uses rcx there, so it is written where the call has ended with EINTR.
  *           Limit with FRED: a transfer that has ended with a part may be continued.
  *   others  No register is free. The sender of an interrupt counts the calls that were ended before it looks where the
- *           kernel thread waits (restart_look). If that count has changed when the interrupt comes, the call stays ended.
+ *           kernel thread waits (restart_look). If that count has changed when the interrupt comes, the call stays
+ *           ended.
  *           Limit: a call that the program has made anew at this place since the look ends with EINTR as well.
+ *
+ * Nor is a call made anew that the interrupt itself has ended, where a handler of the program's runs inside the
+ * interrupt's. What is called there lets signals in before it leaves the stack, or waits (os_interrupt_leaves). Such a
+ * handler's frame is found some calls below the interrupt's.
  * Handlers that were installed by the system call itself are not seen. */
 #include "ended_call.h"
 
@@ -17,6 +22,8 @@
 #include "compiler.h"
 #include "os.h"
 #include "registers.h"
+
+#define SLOTS 64
 
 #if defined(__x86_64__)
 
@@ -34,7 +41,7 @@ __asm__(".pushsection .text\n"
         "\t.popsection");
 extern const char ps_call_stays_ended[] __attribute__((visibility("hidden")));
 
-void os_call_stays_ended(void *frame)
+void ended_call_stays(void *frame)
 {
     ucontext_t *uc = frame;
     greg_t *rcx = &REGISTERS(uc)[REG_RCX];
@@ -57,10 +64,9 @@ uint32_t ended_call_count(int tid) { return (void)tid, 0; }
 uintptr_t ended_call_stands_at(const void *frame, uintptr_t pc) { return (void)frame, pc; }
 
 #ifdef PC
-#define SLOTS 64
 static _Atomic uint32_t ended[SLOTS]; /* by kernel thread's number */
 
-void os_call_stays_ended(void *frame)
+void ended_call_stays(void *frame)
 {
     const ucontext_t *uc = frame;
     if (registers_call_over((uintptr_t)PC(uc)))
@@ -69,8 +75,45 @@ void os_call_stays_ended(void *frame)
 
 uint32_t ended_call_count(int tid) { return ps_load_seq(&ended[(unsigned)tid % SLOTS]); }
 #else
-void os_call_stays_ended(void *frame) { (void)frame; }
+void ended_call_stays(void *frame) { (void)frame; }
 uint32_t ended_call_count(int tid) { return (void)tid, 0; }
 #endif
 
+#endif
+
+#ifdef PC
+#define DEPTH_BYTES 4096 /* a guard's: nothing of another stack is that near */
+
+/* By kernel thread's number; where two share one, the earlier's handlers are not seen. `frame` is set last, and looked
+ * at last: what was read before is its own. */
+static struct {
+    _Atomic(const void *) frame;
+    _Atomic uint64_t handled;
+} inside[SLOTS];
+
+void ended_call_lets_in(const void *frame)
+{
+    unsigned slot = (unsigned)os_thread_id() % SLOTS;
+    ps_store_seq(&inside[slot].frame, NULL);
+    ps_store_seq(&inside[slot].handled, 0);
+    ps_store_seq(&inside[slot].frame, frame);
+}
+
+uint64_t ended_call_handled(int tid, const void *frame)
+{
+    unsigned slot = (unsigned)tid % SLOTS;
+    uint64_t handled = ps_load_seq(&inside[slot].handled);
+    return ps_cas_seq(&inside[slot].frame, &frame, NULL) ? handled : 0;
+}
+
+void os_handler_returns(int number, void *frame)
+{
+    const ucontext_t *uc = frame;
+    unsigned slot = (unsigned)os_thread_id() % SLOTS;
+    if (PS_UNLIKELY((uintptr_t)ps_load_relaxed(&inside[slot].frame) - (uintptr_t)SP(uc) < DEPTH_BYTES))
+        ps_or_seq(&inside[slot].handled, UINT64_C(1) << (number - 1));
+    ended_call_stays(frame);
+}
+#else
+void os_handler_returns(int number, void *frame) { (void)number, (void)frame; }
 #endif

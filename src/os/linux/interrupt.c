@@ -230,6 +230,7 @@ bool os_interrupt_handles(int tid) { return ps_load_acquire(handles_by(tid)) == 
 void os_interrupt_leaves(void *frame)
 {
     ps_store_release(handles_by(os_thread_id()), 0);
+    ended_call_lets_in(frame);
     os_set_signal_mask(os_frame_mask(frame));
 }
 
@@ -242,6 +243,7 @@ static void on_signal(int number, siginfo_t *info, void *frame)
     if (!fn)
         return;
     ps_store_release(handles_by(tid), tid);
+    ended_call_handled(tid, frame); /* what stood there may have been left by a jump */
     struct restart_call call;
     restart_begin(frame, number, &call);
     uintptr_t goes_on = (uintptr_t)PC(uc);
@@ -251,13 +253,13 @@ static void on_signal(int number, siginfo_t *info, void *frame)
         restart_was(tid, fn, call.made != RESTART_UNTOLD);
         os_set_signal_mask(OS_ALL_SIGNALS);
         if ((uintptr_t)PC(uc) == goes_on) /* no detour */
-            restart_end(frame, number, &call, 0);
+            restart_end(frame, number, &call, ended_call_handled(tid, frame));
         ps_store_release(handles_by(tid), 0);
         return;
     }
     os_frame_set_mask(frame, os_swap_signal_mask(OS_ALL_SIGNALS));
     _Atomic uint64_t *handled = (void *)uc->uc_link;
-    uint64_t signals = handled ? ps_xchg_seq(handled, 0) : 0;
+    uint64_t signals = (handled ? ps_xchg_seq(handled, 0) : 0) | ended_call_handled(tid, frame);
     uc->uc_link = NULL;
     raw_call(SYS_sigaltstack, 0, (long)&uc->uc_stack, 0, 0);
     uc->uc_stack.ss_flags &= ~SS_ONSTACK;

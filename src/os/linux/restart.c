@@ -373,7 +373,7 @@ void restart_end(void *frame, int by, struct restart_call *call, uint64_t signal
     restart_take_back(frame, by, call->made, signals);
     if (call->block && !counts && !is_ended(frame, by, RESTART_ANEW, signals))
         transfer_go_on(frame, call->block);
-    os_call_stays_ended(frame);
+    ended_call_stays(frame);
     __asm__ volatile("" : : "r"(call) : "memory"); /* the call reads what is in it, in a frame that has been left */
 }
 #endif

@@ -120,7 +120,7 @@ static void call_handler(int number, siginfo_t *info, void *frame)
     struct ps_handler_self self = ps_handler_begins(frame);
     handler(number, info, frame);
     ps_handler_ends(&self);
-    os_call_stays_ended(frame);
+    os_handler_returns(number, frame);
     unwound = NULL;
     ps_handler_ended(frame, before, shown);
 }
