@@ -212,6 +212,55 @@ static void a_signal_in_the_interrupt_ends_the_call(void **state)
     }
 }
 
+/* --- a signal that is sent on --- */
+
+#if defined(__x86_64__)
+static _Atomic int passed;
+static void passes(int signal, siginfo_t *info, void *frame)
+{
+    (void)info;
+    ps_add_seq(&passed, 1);
+    os_signal_passed(frame, signal);
+}
+static void *reads_on(void *arg)
+{
+    char c;
+    ps_store_release(&waiter_tid, os_thread_id());
+    assert_int_equal(read(*(int *)arg, &c, 1), 1);
+    return NULL;
+}
+/* It comes alone, or while the runtime interrupts the thread. */
+static void a_signal_that_is_passed_on_ends_no_call(void **state)
+{
+    (void)state;
+    struct sigaction action = {.sa_sigaction = passes, .sa_flags = SA_SIGINFO};
+    assert_int_equal(sigaction(PROGRAMS, &action, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        int channel[2];
+        pthread_t thread;
+        ps_store_relaxed(&waiter_tid, 0);
+        ps_store_relaxed(&passed, 0);
+        assert_int_equal(pipe(channel), 0);
+        assert_int_equal(pthread_create(&thread, NULL, reads_on, &channel[0]), 0);
+        while (!ps_load_acquire(&waiter_tid))
+            usleep(1000);
+        int tid = ps_load_relaxed(&waiter_tid);
+        for (struct os_usage u = {0}; !u.sleeping; usleep(1000))
+            assert_int_equal(os_thread_usage(tid, &u), 0);
+        if (i == 0)
+            assert_int_equal(syscall(SYS_tgkill, getpid(), tid, PROGRAMS), 0);
+        else
+            assert_int_equal(os_interrupt(tid, a_signal_comes), 0);
+        while (!ps_load_acquire(&passed))
+            usleep(1000);
+        assert_int_equal(write(channel[1], "x", 1), 1);
+        pthread_join(thread, NULL);
+        close(channel[0]);
+        close(channel[1]);
+    }
+}
+#endif
+
 /* --- which threads may interrupt a call again --- */
 
 static _Atomic int reader_tid, others;
@@ -321,6 +370,8 @@ static void the_number_may_be_further_back(void **state)
                                         0x24, 0x10, 0x48, 0x8b, 0x74, 0x24, 0x08, 0x0f, 0x05};
     static const unsigned char other[] = {0x90, 0xb8, 0x46, 0, 0, 0, 0x8b, 0x44, 0x24, 0x08, 0x0f, 0x05}; /* eax anew */
     static const unsigned char by_register[] = {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x44, 0x89, 0xc8, 0x0f, 0x05};
+    static const unsigned char none[] = {0x90, 0x90, 0x90, 0x31, 0xc0, 0x0f, 0x05};
+    static const unsigned char another[] = {0x90, 0x90, 0x45, 0x31, 0xc0, 0x0f, 0x05}; /* xor %r8d, %r8d */
     static const unsigned char no_futex[] = {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x44, 0x89, 0xc0, 0x0f, 0x05};
     (void)state;
     assert_true(is_code_made_anew(one, sizeof one, SYS_msgrcv));
@@ -328,6 +379,8 @@ static void the_number_may_be_further_back(void **state)
     assert_false(is_code_made_anew(other, sizeof other, 0));
     assert_true(is_code_made_anew(by_register, sizeof by_register, SYS_futex)); /* mov %r9d, %eax */
     assert_false(is_code_made_anew(no_futex, sizeof no_futex, 0));
+    assert_true(is_code_made_anew(none, sizeof none, SYS_read));
+    assert_false(is_code_made_anew(another, sizeof another, 0));
 }
 
 /* The sender has looked before, and seen this kernel thread in another call. */
@@ -585,6 +638,7 @@ int main(void)
         cmocka_unit_test(a_call_that_was_not_seen_may_have_begun),
         cmocka_unit_test(a_signal_meanwhile_ends_the_call),
         cmocka_unit_test(code_may_begin_a_page),
+        cmocka_unit_test(a_signal_that_is_passed_on_ends_no_call),
 #endif
         cmocka_unit_test(what_is_blocked_stays_so_in_the_interrupt),
         cmocka_unit_test(a_signal_in_the_interrupt_ends_the_call),

@@ -245,6 +245,9 @@ static bool is_told_by_code(const ucontext_t *uc, long *number)
         return true;
     for (int loads = 0; end && loads <= LOADS_MOST; loads++, end = load_from_stack(end)) {
         uint32_t value;
+        *number = 0;
+        if (end[-2] == 0x31 && end[-1] == 0xc0 && (end[-3] & 0xf0) != 0x40) /* xor %eax, %eax */
+            return true;
         memcpy(&value, end - sizeof value, sizeof value);
         *number = (long)value;
         if (end[-5] == 0xb8 && (end[-6] & 0xf0) != 0x40) /* not of another register */
@@ -332,18 +335,22 @@ static bool ends_calls(int number, enum restart made)
         return false;
     if (!(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL) /* it was for once, or there was none */
         return number != SIGCHLD && number != SIGURG && number != SIGWINCH && number != SIGCONT;
-    return made == RESTART_ANEW || !(now.sa_flags & SA_RESTART);
+    return made != RESTART_BY_KERNEL || !(now.sa_flags & SA_RESTART);
 }
 
-/* Handlers of the program's, which have run meanwhile (bits from 0) or run next, end a call that would be made again as
- * `made` says. */
-static bool is_ended(const void *frame, int by, enum restart made, uint64_t signals)
+/* Handlers of the program's end a call that would be made again as `made` says: those of these signals. */
+static bool is_ended_by(uint64_t signals, const void *frame, enum restart made)
 {
-    signals |= os_signals_pending() & ~(UINT64_C(1) << (by - 1));
     for (signals &= ~os_frame_mask(frame); signals; signals &= signals - 1)
         if (ends_calls(__builtin_ctzll(signals) + 1, made))
             return true;
     return false;
+}
+
+/* These have run meanwhile (bits from 0); those of pending signals run next. */
+static bool is_ended(const void *frame, int by, enum restart made, uint64_t signals)
+{
+    return is_ended_by(signals | (os_signals_pending() & ~(UINT64_C(1) << (by - 1))), frame, made);
 }
 
 void restart_take_back(void *frame, int by, enum restart made, uint64_t signals)
@@ -373,7 +380,8 @@ void restart_end(void *frame, int by, struct restart_call *call, uint64_t signal
     restart_take_back(frame, by, call->made, signals);
     if (call->block && !counts && !is_ended(frame, by, RESTART_ANEW, signals))
         transfer_go_on(frame, call->block);
-    ended_call_stays(frame);
+    if (is_ended_by(signals, frame, call->made)) /* one that runs next says so itself, or passes its signal on */
+        ended_call_stays(frame);
     __asm__ volatile("" : : "r"(call) : "memory"); /* the call reads what is in it, in a frame that has been left */
 }
 #endif
