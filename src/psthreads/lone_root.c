@@ -164,14 +164,19 @@ void lone_root_reset(void)
     ps_store_relaxed(&kept.since_ns, 0);
 }
 
-static void wait_there(struct vp *vp)
+void lone_root_send_kept(struct vp *vp)
 {
-    vp_run(vp)->uth = vp_run(vp)->own_uth;
-    if (PS_UNLIKELY(vp_of_first() == vp && lone_root_keeps())) {
+    if (PS_UNLIKELY(lone_root_keeps() && vp_of_first() == vp)) {
         uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
         send_kept(vp);
         os_set_signal_mask(mask);
     }
+}
+
+static void wait_there(struct vp *vp)
+{
+    vp_run(vp)->uth = vp_run(vp)->own_uth;
+    lone_root_send_kept(vp);
     ps_await_pinned(vp);
 }
 

@@ -32,7 +32,8 @@
  *   serve       The watchdog, at each look until nothing is kept. It interrupts the kernel thread: there the thread
  *               that is not the root leaves, as above; or the root is there, and gets what is kept.
  *   send_kept   What is kept is sent to the kernel thread by its number: by that interrupt, or where the kernel thread
- *               comes to stand below the root (wait_there). From then on the root is never away.
+ *               comes to stand below the root (wait_there). From then on the root is never away. A root does the same
+ *               where it has stopped the watchdog, and where it ends: nobody looks again.
  * `kept` is written on that kernel thread alone, all signals blocked; the watchdog reads `n` and `since_ns`. The latter
  * is relaxed, for nothing else is read by it. A signal that the kernel refuses to queue stays kept, and is sent at the
  * next look. No signal is lost. n is stored before the watchdog is called (seq_cst); that looks at n after it has taken
@@ -89,6 +90,9 @@ bool ps_signal_is_kept(int number, const void *info);
 /* For the watchdog: signals are kept; it sees to it that they reach the first thread. */
 bool lone_root_keeps(void);
 void lone_root_serve(void);
+/* What is kept comes now, where vp's root is the first thread. The caller is on vp's kernel thread, and the root is
+ * there: the watchdog is gone, or the root ends. */
+void lone_root_send_kept(struct vp *vp);
 /* A forked child has none. */
 void lone_root_reset(void);
 

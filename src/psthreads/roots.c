@@ -126,6 +126,7 @@ void life_detach_root(struct vp *vp, bool wait)
 {
     ps_end_local(&vp_run(vp)->root);
     ps_thread_end_root(&vp_run(vp)->root, wait);
+    lone_root_send_kept(vp);
     uth_cache_drain(&vp_run(vp)->stacks);
     uth_tls_drain(&vp_run(vp)->blocks);
     uth_release(&vp_run(vp)->native);

@@ -9,6 +9,7 @@
 #include "family.h"
 #include "idle.h"
 #include "inherited.h"
+#include "lone_root.h"
 #include "os.h"
 #include "promote.h"
 #include "psthread.h"
@@ -94,6 +95,7 @@ void ps_quiesce(void)
     }
     ps_store_seq(&ps_rt.quiescing, 0);
     pthread_mutex_unlock(&ps_life.start_lock);
+    lone_root_send_kept(vp);
     uth_cache_trim(&vp_run(vp)->stacks, 0);
     uth_tls_drain(&vp_run(vp)->blocks);
     if (vp_run(vp)->tls == NULL) /* the kernel thread's own thread pointer */

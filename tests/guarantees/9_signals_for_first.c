@@ -12,9 +12,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 #define N 4
 #define SIGNALS 30
+#define PAUSES 50
 
 static pthread_t first;
 static char *first_stack; /* a place in it, above all that it does in regions */
@@ -179,6 +181,30 @@ static void by_another_process(void)
     _exit(0);
 }
 
+/* A signal comes while the first thread waits for a region's end. Then the runtime gives its kernel threads up, and no
+ * region follows. In a new process each time: once such a signal has come, no other thread runs there. */
+static void before_pauses(void)
+{
+    for (int i = 0; i < PAUSES; i++) {
+        int status;
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            begin();
+            handle(SIGUSR1);
+#pragma omp parallel num_threads(N)
+            if (omp_get_thread_num() == N - 1)
+                kill(getpid(), SIGUSR1);
+            omp_pause_resource_all(omp_pause_soft);
+            while (*handled == 0)
+                ;
+            end();
+            _exit(0);
+        }
+        CHECK(waitpid(child, &status, 0) == child && status == 0);
+    }
+}
+
 static void start_timer(int which, long us)
 {
     const struct itimerval each = {{0, us}, {0, us}};
@@ -292,6 +318,7 @@ int main(int argc, char **argv)
     first_stack = &here;
     static const struct kind_of kinds[] = {{"by_another_process", by_another_process},
                                            {"by_timer", by_timer},
+                                           {"before_pauses", before_pauses},
                                            {"jumps_from_computing", jumps_from_computing},
                                            {"jumps_from_sleeping", jumps_from_sleeping},
                                            {"jumps_from_lock", jumps_from_lock},

@@ -1,7 +1,8 @@
 /* A signal is sent to a thread that joins one which has not begun, and so runs on the joiner's stack. The handler runs
  * as the joiner, on its stack, with its thread-local variables, while the joined thread goes on. The joiner is a
- * thread, or the program's own. The sender is the joined thread, or a kernel thread of the program's. Linked with the
- * shared library, which answers the C library's functions. */
+ * thread, or the program's own. The sender is the joined thread, or a kernel thread of the program's. In one test the
+ * joined thread sends to the process, and the joiner is the first thread. Linked with the shared library, which answers
+ * the C library's functions. */
 #define _GNU_SOURCE
 #include "../check.h"
 #include "psthread.h"
@@ -20,6 +21,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #define TIMES 3
 
@@ -68,12 +70,12 @@ static void *joined(void *from_outside)
     return &who;
 }
 
-static void __attribute__((noinline)) join_one(void *from_outside)
+/* The caller joins on this stack, above `place`. */
+static void handle_here(uintptr_t place)
 {
     pthread_attr_t attr;
     void *stack;
     size_t bytes;
-    psthread_t t;
     who = 1;
     handled = 0;
     joiner = pthread_self();
@@ -81,7 +83,13 @@ static void __attribute__((noinline)) join_one(void *from_outside)
     CHECK(pthread_getattr_np(joiner, &attr) == 0 && pthread_attr_getstack(&attr, &stack, &bytes) == 0);
     pthread_attr_destroy(&attr);
     low = (uintptr_t)stack;
-    deepest = (uintptr_t)__builtin_frame_address(0);
+    deepest = place;
+}
+
+static void __attribute__((noinline)) join_one(void *from_outside)
+{
+    psthread_t t;
+    handle_here((uintptr_t)__builtin_frame_address(0));
     CHECK(psthread_create(&t, NULL, joined, from_outside) == 0 && psthread_enqueue(t, PSTHREAD_VP_ANY) == 0);
     CHECK(psthread_join(t, NULL) == 0);
     CHECK(who == 1 && handled == TIMES && !wrong);
@@ -124,9 +132,27 @@ static void the_first_from_outside(void **state)
     join_as_thread(&who);
 }
 
+static void *sends_to_process(void *unused)
+{
+    who = 2;
+    CHECK(kill(getpid(), SIGUSR1) == 0);
+    return unused;
+}
+/* What has come for the first thread meanwhile reaches it, although it stops the library. */
+static void the_first_ends(void **state)
+{
+    psthread_t t;
+    (void)state;
+    handle_here((uintptr_t)__builtin_frame_address(0));
+    CHECK(psthread_create(&t, NULL, sends_to_process, NULL) == 0 && psthread_enqueue(t, PSTHREAD_VP_ANY) == 0);
+    CHECK(psthread_join(t, NULL) == 0 && psthread_finalize() == 0);
+    CHECK(who == 1 && handled == 1 && !wrong);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_thread), cmocka_unit_test(a_thread_from_outside),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_first_ends), /* the first: it is carried alone after that */
+                                       cmocka_unit_test(a_thread), cmocka_unit_test(a_thread_from_outside),
                                        cmocka_unit_test(the_first), cmocka_unit_test(the_first_from_outside)};
     struct sigaction action;
     memset(&action, 0, sizeof action);
