@@ -83,10 +83,10 @@ static bool is_late(void)
     return since_ns && os_now_ns() - since_ns >= DIRECTED_TRIES_NS;
 }
 
-/* On vp's kernel thread, all signals blocked. */
+/* On vp's kernel thread, all signals blocked. n stays until it is known what is refused: the watchdog reads it. */
 static void send_kept(struct vp *vp)
 {
-    uint32_t n = ps_xchg_seq(&kept.n, 0), refused = 0;
+    uint32_t n = ps_load_relaxed(&kept.n), refused = 0;
     for (uint32_t i = 0; i < n; i++)
         if (!os_signal_to_thread(ps_load_relaxed(&vp_run(vp)->tid), kept.signal[i].number, kept.signal[i].info))
             kept.signal[refused++] = kept.signal[i]; /* a quota: again at the watchdog's next look */

@@ -37,9 +37,11 @@
  * `kept` is written on that kernel thread alone, all signals blocked; the watchdog reads `n` and `since_ns`. The latter
  * is relaxed, for nothing else is read by it. A signal that the kernel refuses to queue stays kept, and is sent at the
  * next look. No signal is lost. n is stored before the watchdog is called (seq_cst); that looks at n after it has taken
- * the call, and at each tick until n is 0. What is sent by send_kept, and finds the root away, is kept again. A signal
- * that comes again while it is kept comes once, as with the kernel; real-time signals are kept one by one. After
- * DIRECTED_TRIES_NS, with KEPT_MOST, or without a watchdog the handler runs as the thread that runs there.
+ * the call, at each tick until n is 0, and after it has disarmed. So send_kept stores n when it knows what is refused,
+ * and not before: the watchdog might disarm in between. What is sent by send_kept, and finds the root away, is kept
+ * again. A signal that comes again while it is kept comes once, as with the kernel; real-time signals are kept one by
+ * one. After DIRECTED_TRIES_NS, with KEPT_MOST, or without a watchdog the handler runs as the thread that runs there.
+ * tests/models/kept_signals.pml.
  * The runtime blocks all signals on the first kernel thread for short whiles, and the kernel chooses another one then.
  * That one sends the signal on to the first, if /proc says that this hears it now, or that it blocks all signals.
  * The signals of interval timers for processor time are for the thread that runs.
