@@ -14,6 +14,7 @@
  * `order`: IDLE -> ASKED by the caller (release: fn, arg) -> IDLE by the reader (release: the result). ENDS, with
  * `taken` held, is the last. The reader parks on IDLE, the caller on ASKED. Each change is followed by a wake, and a
  * park on a value that has changed returns. So no wake-up is lost. Only one of the two can be parked at a time.
+ * tests/models/reader.pml.
  *
  * Cost: two switches of the kernel's for each read, some 10 us. Limit: before Linux 5.9, or where a filter refuses
  * CLOSE_RANGE_UNSHARE, the reader shares the program's table. So it does where that would close copies of files to
