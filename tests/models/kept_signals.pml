@@ -135,14 +135,14 @@ inline park()
     ON_F(true, in_bits = true);
 #else
     ON_F(true, in_bits = true);
-    ON_F(true, found = READY || lone);
+    ON_F(true, found = READY || lone); /* park_unless_found */
 #endif
     if
     :: ON_F(found && in_bits, in_bits = false)
     :: ON_F(!found || !in_bits, skip);
        if
        :: ON_F(wake, wake = false)
-       :: ON_F(in_bits && READY, in_bits = false) /* who made it ready woke the loop */
+       :: ON_F(in_bits && READY, in_bits = false) /* its readier wakes the loop */
        fi
     fi;
     found = false
@@ -152,17 +152,17 @@ inline park()
 inline await_as_root()
 {
 #ifndef NOROOM
-    ON_F(true, blocked = true);
+    ON_F(true, blocked = true); /* stand_as_root */
     if
     :: ON_F(READY, skip)
-    :: ON_F(!READY, point = true; whole = true);
-       ON_F(true, blocked = false);
-       ON_F(true, on_root = true);
-       if
+    :: ON_F(!READY, point = true; whole = true); /* ps_leave_point */
+       ON_F(true, blocked = false);                    /* hear_below */
+       ON_F(true, on_root = true);                     /* wait_there */
+       if /* lone_root_send_kept */
        :: ON_F(n > 0, blocked = true); send_kept(); ON_F(true, blocked = false)
        :: ON_F(n == 0, skip)
        fi;
-       ON_F(READY, blocked = true);
+       ON_F(READY, blocked = true); /* ps_await_pinned; hear_below again */
        ON_F(true, point = false; whole = false; on_root = false)
     fi;
     ON_F(true, blocked = false);
@@ -198,8 +198,8 @@ active proctype root()
        :: for_signals = true
        :: for_signals = false
        fi;
-       ON_F(true, mark = true);
-       ON_F(true, stays = lone);
+       ON_F(true, mark = true); /* root_goes, root_yields, or wait.thread */
+       ON_F(true, stays = lone); /* vp_stays_with_root */
        if
        :: stays ->
           ON_F(true, point = true); /* ps_wait_alone */
@@ -224,7 +224,7 @@ active proctype root()
     ON_F(true, armed = true);
     ended; /* watchdog_stop has joined it */
 #ifndef BROKEN_STOP
-    ON_F(true, blocked = true);
+    ON_F(true, blocked = true); /* lone_root_send_kept */
     send_kept();
     ON_F(true, blocked = false)
 #endif
@@ -244,25 +244,25 @@ inline handle()
 inline keep_signal()
 {
 #ifndef BROKEN_BLOCK
-    ON_TOP(true, blocked = true);
+    ON_TOP(true, blocked = true); /* os_swap_signal_mask */
 #endif
-    ON_TOP(true, k = n);
+    ON_TOP(true, k = n); /* real-time signals: none is found there already */
     if
-    :: ON_TOP(k == KEPT_MOST || IS_LATE || ended, blocked = false; handle())
+    :: ON_TOP(k == KEPT_MOST || IS_LATE || ended, blocked = false; handle()) /* !fits */
     :: ON_TOP(k < KEPT_MOST && !IS_LATE && !ended, since = true);
-       ON_TOP(true, slot[k] = s);
+       ON_TOP(true, slot[k] = s); /* kept.signal[i] */
 #ifdef BROKEN_CALL
        ON_TOP(true, armed = true);
 #endif
-       ON_TOP(true, n = k + 1);
+       ON_TOP(true, n = k + 1); /* ps_store_seq */
 #ifndef BROKEN_LONE
-       ON_TOP(true, lone = true);
+       ON_TOP(true, lone = true); /* PS_LONE_SIGNALS */
 #endif
 #ifndef BROKEN_WAKE
-       ON_TOP(true, wake = wake || in_bits; in_bits = false);
+       ON_TOP(true, wake = wake || in_bits; in_bits = false); /* idle_wake_this */
 #endif
 #ifndef BROKEN_CALL
-       ON_TOP(true, armed = true);
+       ON_TOP(true, armed = true); /* watchdog_serve_soon */
 #endif
        ON_TOP(true, blocked = false; depth--)
     fi;
@@ -341,12 +341,13 @@ end:
 
 #define HELPS (ROOT_IS_THERE || program || IS_LATE)
 
+/* watchdog_main */
 active proctype watchdog()
 {
     do
     :: stops -> break
     :: atomic { !stops && armed -> skip };
-       do
+       do /* watch: lone_root_serve, and a tick that counts as quiet if nothing is kept */
        :: stops -> break
        :: n == 0 -> break
        :: atomic { n > 0 && HELPS && !interrupt -> interrupt = true }

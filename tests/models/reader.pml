@@ -62,6 +62,7 @@ byte read; /* the kernel threads whose wishes have been read */
 #define IS_HERE (process == number)
 #endif
 
+/* os_park and os_wake */
 inline park(queue, word, value)
 {
     atomic {
@@ -121,7 +122,7 @@ inline reader_call()
 #ifdef BROKEN_LOOK
        reads = true;
 #else
-       reads = IS_HERE;
+       reads = IS_HERE; /* with `taken` held */
 #endif
 #ifdef BROKEN_MASK
        if
@@ -243,6 +244,7 @@ inline os_reader_end()
 }
 
 #ifdef FORK
+/* child_reads of tests/os/reader_test.c */
 active proctype child()
 {
     byte me = STARTER;
