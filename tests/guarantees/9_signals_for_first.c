@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -158,11 +159,31 @@ static void do_all(void)
 
 /* --- senders --- */
 
-static void by_another_process(void)
+/* How many signals the system queues for this process: none, or as many as it may. */
+static void let_queue(pid_t process, bool some)
+{
+    struct rlimit most;
+    if (prlimit(process, RLIMIT_SIGPENDING, NULL, &most) != 0) /* it has ended */
+        return;
+    most.rlim_cur = some ? most.rlim_max : 0;
+    prlimit(process, RLIMIT_SIGPENDING, &most, NULL);
+}
+
+static void send_usr1(pid_t parent) { kill(parent, SIGUSR1); }
+static void send_untold(pid_t parent) { kill(parent, SIGRTMIN); }
+static void send_queued(pid_t parent)
+{
+    sigqueue(parent, SIGRTMIN, (union sigval){.sival_int = 0});
+    let_queue(parent, false);
+    usleep(2000);
+    let_queue(parent, true);
+}
+
+static void sent_by_child(int number, void (*send)(pid_t parent))
 {
     begin();
     pid_t parent = getpid();
-    handle(SIGUSR1);
+    handle(number);
     omp_set_max_active_levels(3);
     pid_t child = fork();
     CHECK(child >= 0);
@@ -170,13 +191,18 @@ static void by_another_process(void)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (int sent = 0; getppid() == parent; sent++) {
             usleep(200);
-            kill(parent, SIGUSR1);
+            send(parent);
             while (*handled <= sent && getppid() == parent)
                 usleep(20);
         }
         _exit(0);
     }
     do_all();
+}
+
+static void by_another_process(void)
+{
+    sent_by_child(SIGUSR1, send_usr1);
     end();
     _exit(0);
 }
@@ -203,6 +229,19 @@ static void before_pauses(void)
         }
         CHECK(waitpid(child, &status, 0) == child && status == 0);
     }
+}
+
+/* Where the system queues no signals, or none for a while, none is lost. Another thread may handle them. */
+static void without_a_queue(void)
+{
+    let_queue(getpid(), false);
+    sent_by_child(SIGRTMIN, send_untold);
+    _exit(0);
+}
+static void with_a_queue_now_and_then(void)
+{
+    sent_by_child(SIGRTMIN, send_queued);
+    _exit(0);
 }
 
 static void start_timer(int which, long us)
@@ -317,6 +356,8 @@ int main(int argc, char **argv)
     char here;
     first_stack = &here;
     static const struct kind_of kinds[] = {{"by_another_process", by_another_process},
+                                           {"without_a_queue", without_a_queue},
+                                           {"with_a_queue_now_and_then", with_a_queue_now_and_then},
                                            {"by_timer", by_timer},
                                            {"before_pauses", before_pauses},
                                            {"jumps_from_computing", jumps_from_computing},

@@ -38,8 +38,8 @@ bool os_signal_is_for_first(int number, const void *info, bool came_there)
     return came_there && !(code == SI_QUEUE && of->si_pid == getpid());
 }
 
-/* The kernel takes codes of its own (not negative) from a process's first thread alone. So such a code travels where an
- * error would stand, which is 0 there. */
+/* The kernel takes codes of its own (not negative) from a process's first thread alone, or from the receiver itself. So
+ * such a code travels where an error would stand, which is 0 there. */
 #define SENT_AGAIN (-0x7053)
 
 /* To send SIGCONT takes stop signals back that are pending, or ends the stop; to send one of these takes SIGCONT back.
@@ -68,6 +68,8 @@ static siginfo_t sent_again(const void *info)
 static bool send_signal_on(int tid, int number, const void *info)
 {
     siginfo_t again = sent_again(info);
+    if (tid == os_thread_id()) /* the kernel's own codes need no queue */
+        memcpy(&again, info, sizeof again);
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
     long error = is_taken_back(number) ? 0
                  : tid                 ? raw_call(SYS_rt_tgsigqueueinfo, getpid(), tid, number, (long)&again)
