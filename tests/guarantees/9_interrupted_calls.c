@@ -6,13 +6,18 @@
 #define _GNU_SOURCE
 #include "contend.h"
 #include <errno.h>
+#include <linux/errqueue.h>
 #include <linux/futex.h>
+#include <linux/net_tstamp.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/random.h>
@@ -199,6 +204,7 @@ static struct {
     int end;
     pthread_t writer; /* with `signals` it is sent a signal first */
     bool signals;
+    uid_t user;
     size_t bytes; /* that it has received */
 } other;
 
@@ -232,10 +238,26 @@ static void send_in_parts(void)
     }
 }
 
-static ssize_t transferred(ssize_t (*transfer)(int to), bool by_socket, void (*act)(void))
+static int socket_pair(int end[2]) { return socketpair(AF_UNIX, SOCK_STREAM, 0, end); }
+static int tcp_pair(int end[2])
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof at;
+    int room = 1 << 16, listener = socket(AF_INET, SOCK_STREAM, 0);
+    end[1] = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, sizeof room) == 0);
+    CHECK(setsockopt(end[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room) == 0);
+    CHECK(bind(listener, (struct sockaddr *)&at, sizeof at) == 0 && listen(listener, 1) == 0);
+    CHECK(getsockname(listener, (struct sockaddr *)&at, &bytes) == 0);
+    CHECK(connect(end[1], (struct sockaddr *)&at, sizeof at) == 0);
+    end[0] = accept(listener, NULL, NULL);
+    return end[0] >= 0 ? close(listener) : -1;
+}
+
+static ssize_t transferred(ssize_t (*transfer)(int to), int (*join)(int end[2]), void (*act)(void))
 {
     int end[2];
-    CHECK((by_socket ? socketpair(AF_UNIX, SOCK_STREAM, 0, end) : pipe(end)) == 0);
+    CHECK(join(end) == 0);
     for (size_t i = 0; i < TRANSFER; i++)
         sent[i] = (char)(i % 251);
     other.act = act;
@@ -281,46 +303,138 @@ static ssize_t by_sendmsg(int to)
     divide(sent, part);
     return sendmsg(to, &message, 0);
 }
+/* With control data. */
+static ssize_t send_with(int to, struct iovec *part, size_t n, int type, const void *data, size_t bytes)
+{
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    struct msghdr message = {
+        .msg_iov = part, .msg_iovlen = n, .msg_control = &control, .msg_controllen = CMSG_SPACE(bytes)};
+    control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(bytes), .cmsg_level = SOL_SOCKET, .cmsg_type = type};
+    memcpy(CMSG_DATA(&control.head), data, bytes);
+    return sendmsg(to, &message, 0);
+}
 /* With a file, which comes once. */
 static ssize_t by_sendmsg_with_file(int to)
 {
     struct iovec part[PARTS];
-    union {
-        struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof to)];
-    } control;
-    struct msghdr message = {
-        .msg_iov = part, .msg_iovlen = PARTS, .msg_control = &control, .msg_controllen = sizeof control};
-    control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof to), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-    memcpy(CMSG_DATA(&control.head), &to, sizeof to);
     divide(sent, part);
-    return sendmsg(to, &message, 0);
+    return send_with(to, part, PARTS, SCM_RIGHTS, &to, sizeof to);
+}
+/* With credentials, which come with each byte. Another user's, where that is allowed. */
+static ssize_t by_sendmsg_with_credentials(int to)
+{
+    struct ucred given = {getpid(), 1, getgid()};
+    struct iovec part[PARTS];
+    divide(sent, part);
+    other.user = 1;
+    ssize_t bytes = send_with(to, part, PARTS, SCM_CREDENTIALS, &given, sizeof given);
+    if (bytes > 0)
+        return bytes;
+    other.user = given.uid = getuid();
+    return send_with(to, part, PARTS, SCM_CREDENTIALS, &given, sizeof given);
+}
+static void receive_messages(int *files, bool with_credentials)
+{
+    for (other.bytes = 0; other.bytes < TRANSFER;) {
+        union {
+            struct cmsghdr head;
+            char room[CMSG_SPACE(sizeof(struct ucred))];
+        } control;
+        struct ucred from;
+        int file;
+        struct iovec all = {received, sizeof received};
+        struct msghdr message = {
+            .msg_iov = &all, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+        ssize_t bytes = recvmsg(other.end, &message, 0);
+        CHECK(bytes > 0 && (!with_credentials || message.msg_controllen));
+        for (char *c = received; c < received + bytes; c++, other.bytes++)
+            CHECK(*c == (char)(other.bytes % 251));
+        if (with_credentials) {
+            memcpy(&from, CMSG_DATA(&control.head), sizeof from);
+            CHECK(from.uid == other.user);
+        } else if (message.msg_controllen) {
+            memcpy(&file, CMSG_DATA(&control.head), sizeof file);
+            CHECK(close(file) == 0);
+            ++*files;
+        }
+    }
 }
 static void receive_file_later(void)
 {
     int files = 0;
     usleep(WAIT_MS * 1000);
-    for (other.bytes = 0; other.bytes < TRANSFER;) {
-        union {
-            struct cmsghdr head;
-            char room[CMSG_SPACE(sizeof(int))];
-        } control;
-        struct iovec all = {received, sizeof received};
-        struct msghdr message = {
-            .msg_iov = &all, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-        ssize_t bytes = recvmsg(other.end, &message, 0);
-        CHECK(bytes > 0);
-        for (char *c = received; c < received + bytes; c++, other.bytes++)
-            CHECK(*c == (char)(other.bytes % 251));
-        if (message.msg_controllen) {
-            int file;
-            memcpy(&file, CMSG_DATA(&control.head), sizeof file);
-            CHECK(close(file) == 0);
-            files++;
-        }
-    }
+    receive_messages(&files, false);
     CHECK(files == 1);
 }
+static void receive_credentials_later(void)
+{
+    int on = 1;
+    CHECK(setsockopt(other.end, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0);
+    usleep(WAIT_MS * 1000);
+    receive_messages(NULL, true);
+}
+
+/* --- transfers whose calls the system tells of one by one: these may end sooner --- */
+
+/* Highest number that the socket has told, plus 1. */
+static unsigned told_by(int socket, unsigned before)
+{
+    _Alignas(struct cmsghdr) char room[512];
+    struct msghdr message = {.msg_control = room, .msg_controllen = sizeof room};
+    if (recvmsg(socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+        return before;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
+        if (c->cmsg_level == SOL_IP && c->cmsg_type == IP_RECVERR) {
+            struct sock_extended_err told;
+            memcpy(&told, CMSG_DATA(c), sizeof told);
+            before = told.ee_data + 1;
+        }
+    return before;
+}
+static void await_told(int socket, unsigned least, unsigned most)
+{
+    int left = 1;
+    for (unsigned told = 0; left || told < least; usleep(100)) {
+        told = told_by(socket, told);
+        CHECK(told <= most && ioctl(socket, SIOCOUTQ, &left) == 0);
+    }
+}
+/* The system counts calls, and tells which buffers are free. */
+static ssize_t by_zerocopy(int to)
+{
+    int on = 1;
+    unsigned calls = 0;
+    size_t at = 0;
+    if (setsockopt(to, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof on) != 0)
+        return by_send(to);
+    for (ssize_t bytes; at < TRANSFER; at += (size_t)bytes, calls++) {
+        bytes = send(to, sent + at, TRANSFER - at, MSG_ZEROCOPY);
+        if (bytes == -1 && errno == ENOBUFS && at == 0) /* not so much memory */
+            return by_send(to);
+        CHECK(bytes > 0);
+    }
+    await_told(to, calls, calls);
+    return (ssize_t)at;
+}
+/* The time is told when the last byte of each call has come. */
+static ssize_t by_sendmsg_with_times(int to)
+{
+    const unsigned on = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_TSONLY;
+    const unsigned wanted = SOF_TIMESTAMPING_TX_ACK;
+    size_t at = 0;
+    CHECK(setsockopt(to, SOL_SOCKET, SO_TIMESTAMPING, &on, sizeof on) == 0);
+    for (ssize_t bytes; at < TRANSFER; at += (size_t)bytes) {
+        struct iovec rest = {sent + at, TRANSFER - at};
+        bytes = send_with(to, &rest, 1, SO_TIMESTAMPING, &wanted, sizeof wanted);
+        CHECK(bytes > 0);
+    }
+    await_told(to, TRANSFER, TRANSFER);
+    return (ssize_t)at;
+}
+
 static ssize_t by_recvmsg(int from)
 {
     struct iovec part[PARTS];
@@ -339,18 +453,27 @@ static ssize_t by_sendfile(int to)
     return bytes;
 }
 
-static void do_write(void) { CHECK(transferred(by_write, false, receive_later) == TRANSFER); }
-static void do_write_by_number(void) { CHECK(transferred(by_syscall, false, receive_later) == TRANSFER); }
-static void do_send(void) { CHECK(transferred(by_send, true, receive_later) == TRANSFER); }
-static void do_receive_all(void) { CHECK(transferred(by_receive, true, send_in_parts) == TRANSFER); }
-static void do_writev(void) { CHECK(transferred(by_writev, false, receive_later) == TRANSFER); }
-static void do_sendmsg(void) { CHECK(transferred(by_sendmsg, true, receive_later) == TRANSFER); }
+static void do_write(void) { CHECK(transferred(by_write, pipe, receive_later) == TRANSFER); }
+static void do_write_by_number(void) { CHECK(transferred(by_syscall, pipe, receive_later) == TRANSFER); }
+static void do_send(void) { CHECK(transferred(by_send, socket_pair, receive_later) == TRANSFER); }
+static void do_receive_all(void) { CHECK(transferred(by_receive, socket_pair, send_in_parts) == TRANSFER); }
+static void do_writev(void) { CHECK(transferred(by_writev, pipe, receive_later) == TRANSFER); }
+static void do_sendmsg(void) { CHECK(transferred(by_sendmsg, socket_pair, receive_later) == TRANSFER); }
 static void do_sendmsg_with_file(void)
 {
-    CHECK(transferred(by_sendmsg_with_file, true, receive_file_later) == TRANSFER);
+    CHECK(transferred(by_sendmsg_with_file, socket_pair, receive_file_later) == TRANSFER);
 }
-static void do_sendfile(void) { CHECK(transferred(by_sendfile, true, receive_later) == TRANSFER); }
-static void do_recvmsg(void) { CHECK(transferred(by_recvmsg, true, send_in_parts) == TRANSFER); }
+static void do_sendmsg_with_credentials(void)
+{
+    CHECK(transferred(by_sendmsg_with_credentials, socket_pair, receive_credentials_later) == TRANSFER);
+}
+static void do_sendmsg_with_times(void)
+{
+    CHECK(transferred(by_sendmsg_with_times, tcp_pair, receive_later) == TRANSFER);
+}
+static void do_zerocopy(void) { CHECK(transferred(by_zerocopy, tcp_pair, receive_later) == TRANSFER); }
+static void do_sendfile(void) { CHECK(transferred(by_sendfile, socket_pair, receive_later) == TRANSFER); }
+static void do_recvmsg(void) { CHECK(transferred(by_recvmsg, socket_pair, send_in_parts) == TRANSFER); }
 
 static void do_random(void)
 {
@@ -370,7 +493,7 @@ static void do_write_cut_short(void)
     int before = handled;
     CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
     other.signals = true;
-    ssize_t bytes = transferred(by_write, false, receive_later);
+    ssize_t bytes = transferred(by_write, pipe, receive_later);
     CHECK(handled == before + 1 && bytes > 0 && bytes < TRANSFER && (size_t)bytes == other.bytes);
 }
 
@@ -452,6 +575,9 @@ static const struct {
              {"writev", do_writev},
              {"sendmsg", do_sendmsg},
              {"sendmsg_with_file", do_sendmsg_with_file},
+             {"sendmsg_with_credentials", do_sendmsg_with_credentials},
+             {"sendmsg_with_times", do_sendmsg_with_times},
+             {"zerocopy", do_zerocopy},
              {"recvmsg", do_recvmsg},
              {"sendfile", do_sendfile},
              {"random", do_random},
