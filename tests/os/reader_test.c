@@ -1,11 +1,17 @@
 /* The reader: what is read of the system takes no descriptor of the process's; by any thread, in handlers, in children,
- * while the reader begins and ends. */
+ * while the reader begins and ends. It closes nothing of the program's: locks and notifications of files stay. */
+#define _GNU_SOURCE
 #include "test.h"
 
 #include "os.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <mqueue.h>
 #include <signal.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -135,6 +141,67 @@ static void child_reads(void **state)
     os_reader_end();
 }
 
+/* --- the program's own files --- */
+
+static void begin_and_read(void)
+{
+    os_reader_begin();
+    read_all();
+}
+
+static void assert_locked(int with_records, int by_file)
+{
+    int status;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct flock whole = {.l_type = F_WRLCK};
+        char path[32];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", by_file);
+        int again = open(path, O_RDWR);
+        bool held = fcntl(with_records, F_SETLK, &whole) != 0 && again >= 0 && flock(again, LOCK_EX | LOCK_NB) != 0;
+        _exit(!held);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* A process that closes any descriptor of a file loses its record locks there. */
+static void locks_stay(void **state)
+{
+    struct flock whole = {.l_type = F_WRLCK};
+    int with_records = memfd_create("records", 0), by_file = memfd_create("file", 0);
+    (void)state;
+    assert_true(with_records >= 0 && by_file >= 0);
+    assert_int_equal(fcntl(with_records, F_SETLK, &whole), 0);
+    assert_int_equal(flock(by_file, LOCK_EX), 0);
+    begin_and_read();
+    assert_locked(with_records, by_file);
+    os_reader_end();
+    assert_locked(with_records, by_file);
+    close(with_records);
+    close(by_file);
+}
+
+/* A process that closes any descriptor of a message queue is not notified any more. */
+static void notifications_stay(void **state)
+{
+    struct sigevent silent = {.sigev_notify = SIGEV_NONE};
+    char name[64];
+    (void)state;
+    snprintf(name, sizeof name, "/psthreads-reader-%d", (int)getpid());
+    mqd_t queue = mq_open(name, O_CREAT | O_RDWR, 0600, NULL);
+    if (queue < 0) /* the system has none */
+        skip();
+    assert_int_equal(mq_unlink(name), 0);
+    assert_int_equal(mq_notify(queue, &silent), 0);
+    begin_and_read();
+    os_reader_end();
+    assert_int_equal(mq_notify(queue, &silent), -1); /* it is asked for still */
+    assert_int_equal(errno, EBUSY);
+    mq_close(queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +210,8 @@ int main(void)
         cmocka_unit_test(handlers_read),
         cmocka_unit_test(begins_and_ends),
         cmocka_unit_test(child_reads),
+        cmocka_unit_test(locks_stay),
+        cmocka_unit_test(notifications_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
