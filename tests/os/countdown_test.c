@@ -323,6 +323,73 @@ static void by_write_to_be_closed(void)
     close(end[1]);
 }
 
+static void by_hand_with_vectors(void)
+{
+    static const double before[4] = {1.25, 2.5, 3.75, 5};
+    double after[4] = {0};
+    long rdi = 0, rsi = 0, rdx = LIMIT_MS, result;
+    if (!__builtin_cpu_supports("avx")) {
+        by_hand();
+        return;
+    }
+    __asm__ volatile("vmovupd %[before], %%ymm7\n\t"
+                     "mov %%rsp, %%r12\n\t"
+                     "and $-64, %%rsp\n\t" /* the frame's last bytes are close below */
+                     "mov $7, %%eax\n\t"
+                     "syscall\n\t"
+                     "mov %%r12, %%rsp\n\t"
+                     "vmovupd %%ymm7, %[after]\n\t"
+                     "vzeroupper"
+                     : "=a"(result), "+D"(rdi), "+S"(rsi), "+d"(rdx), [after] "=m"(after)
+                     : [before] "m"(before)
+                     : "rcx", "r11", "r12", "xmm7", "memory", "cc");
+    assert_int_equal(result, 0);
+    assert_memory_equal(before, after, sizeof before);
+}
+
+/* A handler calls on an alternate stack. The kernel lays the next handler's frame right below it there. */
+static volatile sig_atomic_t calls_vectors;
+static void calls_in_handler(int number)
+{
+    (void)number;
+    if (calls_vectors)
+        by_hand_with_vectors();
+    else
+        by_hand();
+}
+static void is_passed(int number, siginfo_t *info, void *frame)
+{
+    (void)info;
+    os_signal_passed(frame, number);
+}
+static void by_handler_on_own_stack(void)
+{
+    static char room[256 * 1024];
+    const stack_t own = {.ss_sp = room, .ss_size = sizeof room}, none = {.ss_flags = SS_DISABLE};
+    assert_int_equal(sigaltstack(&own, NULL), 0);
+    assert_int_equal(raise(PROGRAMS), 0);
+    assert_int_equal(sigaltstack(&none, NULL), 0);
+}
+static void nor_changes_what_is_passed_on_its_own_stack(void **state)
+{
+    struct sigaction outer = {.sa_handler = calls_in_handler, .sa_flags = SA_ONSTACK};
+    struct sigaction inner = {.sa_sigaction = is_passed, .sa_flags = SA_ONSTACK | SA_SIGINFO};
+    (void)state;
+    if (!restart_block_works())
+        skip();
+    assert_int_equal(sigaction(PROGRAMS, &outer, NULL), 0);
+    assert_int_equal(sigaction(SIGUSR2, &inner, NULL), 0);
+    for (int vectors = 0; vectors < 2; vectors++) {
+        struct caller caller = {by_handler_on_own_stack, 3};
+        calls_vectors = vectors;
+        pthread_t thread = start(calls_thread, &caller);
+        for (; !ps_load_acquire(&ended); usleep(2000))
+            pthread_kill(thread, SIGUSR2);
+        pthread_join(thread, NULL);
+    }
+    signal(SIGUSR2, SIG_DFL);
+}
+
 static void registers_are_as_they_were(void **state)
 {
     static void (*const by[])(void) = {by_hand, by_hand_write, by_hand_writev, by_write_to_be_closed};
@@ -472,6 +539,7 @@ int main(void)
         cmocka_unit_test(so_does_a_jump),
 #if defined(__x86_64__)
         cmocka_unit_test(registers_are_as_they_were),
+        cmocka_unit_test(nor_changes_what_is_passed_on_its_own_stack),
 #endif
     };
     return PS_TSAN ? 77 : cmocka_run_group_tests(tests, NULL, NULL); /* it delivers signals when it likes */
