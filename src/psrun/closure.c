@@ -232,7 +232,7 @@ static bool begins_with_any(const char *name, const char *const *prefix, unsigne
  * here. */
 bool closure_shares_tls(const struct closure *c)
 {
-    static const char *const sanitizers[] = {"libasan.", "libtsan.", "libclang_rt."};
+    static const char *const sanitizers[] = {"libasan.", "libtsan.", "liblsan.", "libclang_rt."};
     static const char *const systems[] = {"libm.so.",  "libpthread.so.", "libdl.so.",
                                           "librt.so.", "libresolv.so.",  "libgcc_s.so."};
     static const char *const state[] = {"pthread_self", "pthread_setspecific", "tss_set", "thrd_current",
@@ -243,7 +243,7 @@ bool closure_shares_tls(const struct closure *c)
         if (!o->found || is_c_library(o) || begins_with_any(o->name, systems, sizeof systems / sizeof systems[0]))
             continue;
         sanitized |= elf_defines(&o->elf, "__asan_init", NULL) || elf_defines(&o->elf, "__tsan_init", NULL) ||
-                     elf_defines(&o->elf, "__safestack_init", NULL);
+                     elf_defines(&o->elf, "__lsan_init", NULL) || elf_defines(&o->elf, "__safestack_init", NULL);
         if (o->runtime == RUNTIME_NONE &&
             !begins_with_any(o->name, sanitizers, sizeof sanitizers / sizeof sanitizers[0]))
             wanted |= o->elf.tls || elf_wants_any(&o->elf, state);

@@ -36,6 +36,7 @@
 extern void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t bytes) __attribute__((weak));
 extern void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *bytes) __attribute__((weak));
 extern void __asan_unpoison_memory_region(const volatile void *at, size_t bytes) __attribute__((weak));
+extern void __lsan_init(void) __attribute__((weak));
 extern void __lsan_register_root_region(const void *at, size_t bytes) __attribute__((weak));
 extern void __lsan_unregister_root_region(const void *at, size_t bytes) __attribute__((weak));
 extern void *__tsan_create_fiber(unsigned flags) __attribute__((weak));
@@ -60,7 +61,7 @@ static inline void san_find(void)
     uth_sanitizers =
         (unsigned char)((__sanitizer_start_switch_fiber && __asan_unpoison_memory_region ? SAN_ADDRESS : 0) |
                         (__tsan_create_fiber && __tsan_switch_to_fiber ? SAN_THREAD : 0));
-    if (__cxa_get_globals && (uth_sanitizers || !cpu_tp_settable()))
+    if (__cxa_get_globals && (uth_sanitizers || __lsan_init || !cpu_tp_settable()))
         uth_sanitizers |= SAN_EXCEPTIONS;
 }
 static PS_ALWAYS_INLINE bool san_any(void) { return PS_UNLIKELY(uth_sanitizers != 0); }

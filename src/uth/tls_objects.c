@@ -41,7 +41,8 @@ static struct {
                {"_thread_db_link_map_l_tls_modid", NULL},
                {"_thread_db_link_map_l_tls_offset", NULL},
                {"__asan_init", NULL},
-               {"__tsan_init", NULL}};
+               {"__tsan_init", NULL},
+               {"__lsan_init", NULL}};
 #define NUM_SYMBOLS (sizeof symbols / sizeof symbols[0])
 static bool looked_up;
 static size_t global_bytes; /* of _rtld_global; 0: not known */

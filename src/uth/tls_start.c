@@ -256,8 +256,10 @@ static const char *find_out(bool *refused, bool *sanitized)
     *refused = *sanitized = false;
     if (!cpu_tp_settable())
         return "this context port cannot set the thread pointer";
-    const void *init = uth_tls_symbol("__asan_init");
-    init = init != NULL ? init : uth_tls_symbol("__tsan_init");
+    static const char *const inits[] = {"__asan_init", "__tsan_init", "__lsan_init"};
+    const void *init = NULL;
+    for (unsigned i = 0; i < sizeof inits / sizeof inits[0] && init == NULL; i++)
+        init = uth_tls_symbol(inits[i]);
     const bool ours = PS_ASAN + PS_TSAN > 0; /* this build's: the runtime's variables are part of its programs */
     *sanitized = init != NULL && !ours && uth_tls_objects_of_program(init);
     if (init != NULL || ours)
