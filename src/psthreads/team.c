@@ -333,6 +333,8 @@ static PS_ALWAYS_INLINE void fork_unbound(struct vp *vp, struct ps_team *team, u
     if (is_offered(vp, team, n, outermost)) {
         if (n <= ps_rt.num_vps)
             ps_team_rounds_fork(team, n);
+        else /* vps of roots may take them all; the last region may have been one of rounds, with fewer members */
+            ps_team_rounds_none(team);
         next = hand_off_members(vp, team, n);
     }
     ps_store_relaxed(&team->spread, next == n);

@@ -7,6 +7,8 @@
 
 #include "os.h"
 
+#include <pthread.h>
+
 enum { MOST = 21, BARRIERS = 40 };
 
 static struct team {
@@ -19,6 +21,7 @@ static struct team {
     unsigned naps;  /* one barrier in so many is waited for by a member that sleeps; 0: none */
     unsigned tasks; /* one region in so many has a first task, somewhere; 0: none */
     uint32_t task_at, task_by;
+    bool last_first; /* the others wait until the last member is at the first barrier, and a while */
     _Atomic uint32_t in_rounds, by_word; /* barriers behind which it was so */
 } team;
 
@@ -38,6 +41,11 @@ static void body(struct ps_member *m)
 {
     struct member *self = PS_CONTAINER_OF(m, struct member, m);
     unsigned id = m->id, n = team.t.n;
+    if (team.last_first && id + 1 < n) {
+        while (ps_load_relaxed(&team.member[n - 1].stage) == 0)
+            psthread_yield();
+        usleep(1000);
+    }
     for (uint32_t b = 1; b <= BARRIERS; b++) {
         if (team.naps && next_random(&self->random) % (team.naps * n) == 0)
             usleep(next_random(&self->random) % 300);
@@ -148,6 +156,43 @@ static void the_first_task_calls_them(void **state)
     end();
 }
 
+/* Vps of roots that wait take members, too: a region has more members than there are vps but its roots', and each gets
+ * one. The region before was one of rounds, with two. */
+enum { ROOTS = 1 };
+static psthread_mutex_t gate;
+static void *waits_at_the_gate(void *arg)
+{
+    ps_add_relaxed((_Atomic unsigned *)arg, 1);
+    CHECK(psthread_mutex_lock(&gate) == 0 && psthread_mutex_unlock(&gate) == 0);
+    return NULL;
+}
+static void beside_roots_that_wait(void **state)
+{
+    (void)state;
+    pthread_t root[ROOTS];
+    _Atomic unsigned here = 0;
+    begin(2);
+    CHECK(psthread_mutex_init(&gate) == 0 && psthread_mutex_lock(&gate) == 0);
+    for (unsigned i = 0; i < ROOTS; i++)
+        CHECK(pthread_create(&root[i], NULL, waits_at_the_gate, (void *)&here) == 0);
+    while (ps_load_relaxed(&here) < ROOTS)
+        usleep(100);
+    for (unsigned spread = 0; spread < 5;) {
+        region(2, true);
+        if (ps_load_relaxed(&team.t.by_word) != PS_BY_ROUNDS)
+            continue;
+        team.last_first = true;
+        region(2 + ROOTS, false);
+        team.last_first = false;
+        spread += ps_load_relaxed(&team.t.spread);
+    }
+    CHECK(psthread_mutex_unlock(&gate) == 0);
+    for (unsigned i = 0; i < ROOTS; i++)
+        CHECK(pthread_join(root[i], NULL) == 0);
+    CHECK(psthread_mutex_destroy(&gate) == 0);
+    end();
+}
+
 /* Last: a refusal is remembered. Fences are not counted: the watch of a deque asks for its own, again and again. */
 static void no_fence_is_to_be_had(void **state)
 {
@@ -174,9 +219,8 @@ int main(void)
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_of_any_number),
-        cmocka_unit_test(some_are_late),
-        cmocka_unit_test(the_first_task_calls_them),
+        cmocka_unit_test(members_of_any_number),     cmocka_unit_test(some_are_late),
+        cmocka_unit_test(the_first_task_calls_them), cmocka_unit_test(beside_roots_that_wait),
         cmocka_unit_test(no_fence_is_to_be_had),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
