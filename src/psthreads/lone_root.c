@@ -137,7 +137,8 @@ bool lone_root_keeps(void) { return ps_load_seq(&kept.n) != 0; }
 static bool come_to_kept(void *frame)
 {
     struct vp *vp = vp_of_first();
-    if (!vp || !(root_is_there(vp) || is_late()))
+    bool is_here = vp && os_thread_id() == ps_load_relaxed(&vp_run(vp)->tid); /* an interrupt may replace another */
+    if (!is_here || !(root_is_there(vp) || is_late()))
         return leave_root(frame);
     send_kept(vp);
     return false;

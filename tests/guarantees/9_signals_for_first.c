@@ -173,7 +173,8 @@ static void send_usr1(pid_t parent) { kill(parent, SIGUSR1); }
 static void send_untold(pid_t parent) { kill(parent, SIGRTMIN); }
 static void send_queued(pid_t parent)
 {
-    sigqueue(parent, SIGRTMIN, (union sigval){.sival_int = 0});
+    while (sigqueue(parent, SIGRTMIN, (union sigval){.sival_int = 0})) /* the user's queue may be full */
+        CHECK(errno == EAGAIN && !usleep(1000));
     let_queue(parent, false);
     usleep(2000);
     let_queue(parent, true);

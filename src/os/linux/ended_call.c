@@ -112,7 +112,8 @@ void os_handler_returns(int number, void *frame)
     unsigned slot = (unsigned)os_thread_id() % SLOTS;
     if (PS_UNLIKELY((uintptr_t)ps_load_relaxed(&inside[slot].frame) - (uintptr_t)SP(uc) < DEPTH_BYTES))
         ps_or_seq(&inside[slot].handled, UINT64_C(1) << (number - 1));
-    ended_call_stays(frame);
+    if (!(OS_FAULT_SIGNALS >> (number - 1) & 1)) /* the instruction may be what cannot be read */
+        ended_call_stays(frame);
 }
 #else
 void os_handler_returns(int number, void *frame) { (void)number, (void)frame; }

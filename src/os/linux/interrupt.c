@@ -208,8 +208,8 @@ bool os_interrupted_handler(void)
 
 bool os_interrupted_own_code(const void *frame)
 {
-    const ucontext_t *uc = frame;
-    return code_at(STANDS_AT(uc)) == CODE_PROGRAM;
+    const ucontext_t *uc = frame; /* on_signal: a call that is next may have begun */
+    return uc->uc_link != uc && code_at(STANDS_AT(uc)) == CODE_PROGRAM;
 }
 
 /* Told in the frame, in a field that the kernel does not look at. */
