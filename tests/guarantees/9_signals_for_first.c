@@ -314,9 +314,9 @@ static void jump_out_of(void (*stay)(void))
             } else if (is_first()) {
                 while (!held)
                     waits_compute_us(10);
-                CHECK(setitimer(ITIMER_REAL, &once, NULL) == 0);
                 if (sigsetjmp(to, 1) == 0) {
                     jumps = true;
+                    CHECK(setitimer(ITIMER_REAL, &once, NULL) == 0);
                     stay();
                 }
                 jumped = true;
@@ -341,9 +341,9 @@ static void times_out(void)
     begin();
     handle(SIGALRM);
     const struct itimerval once = {{0, 0}, {0, 20000}};
-    CHECK(setitimer(ITIMER_REAL, &once, NULL) == 0);
     if (sigsetjmp(to, 1) == 0) {
         jumps = true;
+        CHECK(setitimer(ITIMER_REAL, &once, NULL) == 0);
 #pragma omp parallel num_threads(N)
         for (;;)
             waits_compute_us(10);
