@@ -84,8 +84,11 @@ uint32_t ended_call_count(int tid) { return (void)tid, 0; }
 #ifdef PC
 #define DEPTH_BYTES 4096 /* a guard's: nothing of another stack is that near */
 
-/* By kernel thread's number; where two share one, the earlier's handlers are not seen. `frame` is set last, and looked
- * at last: what was read before is its own. */
+/* By kernel thread's number; where two share one, the earlier's handlers are not seen. Written on that kernel thread:
+ * by the interrupt that lets signals in, and by the handlers that run then. Taken by the same interrupt when it has
+ * blocked all signals again, perhaps on another kernel thread: the thread has moved. `frame` is set last, and looked at
+ * last, seq_cst both: `handled`, which is read before, is that interrupt's. A handler looks at `frame` on the kernel
+ * thread that has set it, so relaxed does there. */
 static struct {
     _Atomic(const void *) frame;
     _Atomic uint64_t handled;

@@ -75,7 +75,7 @@ struct call {
 #define SLOTS 64
 static struct look {
     _Atomic int tid;       /* negative: it ran */
-    uint32_t ended_before; /* ended_call_count */
+    uint32_t ended_before; /* ended_call_count, before the look at the call; sender's, as `call` */
     struct call call;
 } looks[SLOTS];
 static struct look *look_of(int tid) { return &looks[(unsigned)tid % SLOTS]; }
