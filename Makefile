@@ -13,8 +13,8 @@ SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp' ':!include/TAMPIf.
 
 .PHONY: mpi manycore-apps check-long check-by-hand all help library uninstall demo manycore manycore-long programs \
     check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm \
-    conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake interrupts interrupts-programs \
-    interrupts-suites debug-links bench bench-grains bench-plots install format format-check lint clean
+    conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake release-roots release-programs \
+    release-suites debug-links bench bench-grains bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -60,10 +60,10 @@ help:
 ## make manycore-long   its random tests at length (six minutes)
 ## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
 ## make debug-links  the libraries alone, as the preset debug compiles them: they link without an optimiser (a minute)
-## make interrupts   the same where each thread is interrupted, and gives way, some ten thousand times a second
-## make interrupts-programs   that build's runtime under the programs of make's: guarantees and constructs of both
+## make release-roots   the same where every root that waits is released at every opportunity
+## make release-programs   that build's runtime under the programs of make's: guarantees and constructs of both
 ##                   compilers (PART=K/N: each Nth from the Kth on; RUNS=1: so often)
-## make interrupts-suites     the same with the suites of make conformance
+## make release-suites     the same with the suites of make conformance
 ## make shake        the same where atomic operations now and then wait first (src/base/shake.h; what is slow is slower
 ##                   there)
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
@@ -206,7 +206,7 @@ manycore-long:
 	platform/tests/kernels.py --cases 500 --seed 1000 --fuzz $(BUILD)/tests/manycore/isa_fuzz $(BUILD)/bin/manycore \
 	    platform/mcc platform/examples/*.c
 
-asan tsan ubsan shake interrupts:
+asan tsan ubsan shake release-roots:
 	tools/install-deps build check
 	tools/get-libomp
 	$(CMAKE) --preset $@ $(STRICT)
@@ -219,27 +219,27 @@ debug-links:
 	$(CMAKE) --build $(BUILD)/debug -j $(JOBS) --target dropin dropin_pthreads psthreads_shared psrun
 
 # The programs and the peers' results are those of make's build; the drop-in alone is another one.
-interrupts-programs interrupts-suites: DROPIN = $(abspath build-interrupts)/lib/dropin
-interrupts-programs: interrupts-dropin all
+release-programs release-suites: DROPIN = $(abspath build-release-roots)/lib/dropin
+release-programs: release-dropin all
 	cd $(BUILD) && TEST_DROPIN=$(DROPIN) $(CTEST) -L '^psthreads$$' -R '^(guarantees|omp|kmpc)[.]' \
 	    $(if $(PART),-I $(shell echo $(PART) | awk -F/ '{ print $$1 % $$2 + 1 ",," $$2 }')) \
 	    --repeat until-fail:$(or $(RUNS),1)
 
-interrupts-suites: SUITE = --build $(BUILD) --runtime $(DROPIN) --name interrupts --repeat $(or $(RUNS),1) \
+release-suites: SUITE = --build $(BUILD) --runtime $(DROPIN) --name release --repeat $(or $(RUNS),1) \
     $(if $(PART),--part $(PART))
-interrupts-suites: interrupts-dropin
+release-suites: release-dropin
 	status=0; \
 	tests/conformance/run $(SUITE) --limit 90 || status=1; \
 	tests/conformance/run-llvm $(SUITE) --limit 180 || status=1; \
 	exit $$status
 
-.PHONY: interrupts-dropin
-interrupts-dropin:
+.PHONY: release-dropin
+release-dropin:
 	tools/install-deps build check conformance
 	tools/get-libomp
 	@$(CONFIGURE_ANEW)
-	$(CMAKE) --preset interrupts $(STRICT)
-	$(CMAKE) --build build-interrupts -j $(JOBS) --target dropin
+	$(CMAKE) --preset release-roots $(STRICT)
+	$(CMAKE) --build build-release-roots -j $(JOBS) --target dropin
 
 bench:
 	tools/install-deps build bench
@@ -291,4 +291,4 @@ lint:
 	tools/lint $(BUILD)
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-ubsan build-shake build-interrupts build-debug build-portable
+	rm -rf $(BUILD) build-asan build-tsan build-ubsan build-shake build-release-roots build-debug build-portable

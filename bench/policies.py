@@ -59,7 +59,7 @@ OFF = {
     "unfenced deque": [("src/lockfree/deque.c", "return d->thefts == before &&", "return d->calm &&")],
     "batches of chunks": [("src/ort/batch.c", "if (vps == 1 || cycles == 0)", "if (vps != 0 || cycles == 0)")],
     "spares": [(PS + "spares.c", "if (found.stuck && !helped) {", "if (found.stuck && !helped && !s) {")],
-    "root fairness": [(PS + "root_fairness.c", "if (s->slots <= s->num_vps || !s->may_hold)", "if (s)")],
+    "root fairness": [(PS + "root_fairness.c", "ps_store_relaxed(&f->on, !on);", "ps_store_relaxed(&f->on, false);")],
     "root spread": [(PS + "root_spread.c", "if (!(vp_run(vp)->current->flags & PS_T_ROOT) || ps_places_on())",
                      "if (vp)")],
     "quota park": [(PS + "quota_park.c", "if (!s->new_limits)", "if (s)")],

@@ -34,7 +34,7 @@ set(ps_library_needs) # names of the system's libraries: a user of the static li
 if(PS_CPU MATCHES "^(sjlj|posix)$")
   list(APPEND ps_library_needs m) # fegetmode
 endif()
-target_link_libraries(psthreads_shared PRIVATE Threads::Threads ${CMAKE_DL_LIBS} ${PS_BACKTRACE}
+target_link_libraries(psthreads_shared PRIVATE Threads::Threads ${CMAKE_DL_LIBS}
   ${ps_library_needs})
 target_include_directories(psthreads_shared INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -43,11 +43,11 @@ set(ps_static_library ${CMAKE_BINARY_DIR}/lib/libpsthreads.a)
 set(ps_static_object ${CMAKE_BINARY_DIR}/lib/rooms/libpsthreads.o)
 add_custom_command(
   OUTPUT ${ps_static_library}
-  COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${ps_static_object} ${ps_library_objects} ${PS_BACKTRACE}
+  COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${ps_static_object} ${ps_library_objects}
   COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${ps_static_object}
   COMMAND ${CMAKE_COMMAND} -E rm -f ${ps_static_library}
   COMMAND ${CMAKE_AR} qcs ${ps_static_library} ${ps_static_object}
-  DEPENDS ${ps_library_room_targets} ${ps_library_objects} ${PS_BACKTRACE}
+  DEPENDS ${ps_library_room_targets} ${ps_library_objects}
   COMMENT "Making lib/libpsthreads.a"
   COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(psthreads_static ALL DEPENDS ${ps_static_library})

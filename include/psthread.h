@@ -1,12 +1,11 @@
 /* psthread.h - many user-level threads on few kernel threads (virtual processors).
  *
  * The interface follows POSIX threads where it can (psthreads-2009 section 2; balder-threads-2004 for monitors and
- * work-queues). A thread runs until it waits, yields or ends; only where it keeps a kernel thread of the program's from
- * going on is it interrupted. Calls that can fail return 0 or a positive errno value. "Blocks" means: the calling
- * thread waits and its virtual processor (vp) runs other threads; no kernel thread is held. Every function may be
- * called from any psthread and from any pthread (which becomes a thread of the library at its first call, bound to its
- * own kernel thread), unless said otherwise. None is async-signal-safe. There are no cancellation points: a thread is
- * never ended by another one. In a psthread, pthread_exit and calls that act on the kernel thread (pthread_cancel,
+ * work-queues). A thread runs until it waits, yields or ends. Calls that can fail return 0 or a positive errno value.
+ * "Blocks" means: the calling thread waits and its virtual processor (vp) runs other threads; no kernel thread is held.
+ * Every function may be called from any psthread and from any pthread (which becomes a thread of the library at its
+ * first call), unless said otherwise. None is async-signal-safe. There are no cancellation points: a thread is never
+ * ended by another one. In a psthread, pthread_exit and calls that act on the kernel thread (pthread_cancel,
  * pthread_setschedparam and the like) must not be used. "Checked build": configured with -DPS_CHECKED=ON; the library
  * as it is installed does not find the errors so marked.
  * fork() in any thread: in the child that thread is alone, as POSIX has it, and the library goes on there. Objects at

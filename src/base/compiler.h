@@ -47,13 +47,6 @@
 #else
 #define PS_BE_OUTERMOST() ((void)0)
 #endif
-/* Of a function that may be left in the middle and continued on another kernel thread. Such a function holds no lock,
- * and nothing that belongs to its kernel thread. A thread that spins in such calls is interrupted there as in the
- * program's own code (src/os/linux/interrupt.c), but not in functions that they call. Called functions may hold locks;
- * then they must not be inlined here. */
-#ifndef PS_PREEMPTIBLE /* a target without interrupts has its functions where they are linked best */
-#define PS_PREEMPTIBLE __attribute__((section("ps_preemptible")))
-#endif
 
 /* The object of which `ptr` is the member `member`. */
 #define PS_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))

@@ -124,19 +124,4 @@ void cpu_set_tp(void *tp);
 static inline void cpu_set_tp_soon(void *tp) { cpu_set_tp(tp); }
 #endif
 
-/* A detour, in a signal handler whose third argument is `frame`. Once the handler has returned, the interrupted context
- * calls fn on its stack, as if an instruction that changes no register had done so. Then it goes on at the address that
- * fn returns. This address must be the one that cpu_detour has returned; the caller keeps it until then. So fn may
- * switch to other contexts, in no handler. `fn` is the same at each call. 0: no detours here, nothing is changed. */
-typedef uintptr_t cpu_detour_fn_type(void);
-#if defined(CPU_HAS_DETOUR)
-uintptr_t cpu_detour(void *frame, cpu_detour_fn_type *fn);
-#elif !defined(__cplusplus)
-static inline uintptr_t cpu_detour(void *frame, cpu_detour_fn_type *fn)
-{
-    (void)frame, (void)fn;
-    return 0;
-}
-#endif
-
 #endif

@@ -65,8 +65,11 @@ void *ee_local(void);
 /* Sets it. Makes the calling kernel thread a root where it is no entity yet. */
 void ee_set_local(void *local);
 
-/* ee_local without the call. For functions that are not PS_PREEMPTIBLE: in those an entity may change its carrier
- * between two of the loads.
+/* The caller is in no region, and has asked whether it is: it may be about to open one. Waits where the entities' kind
+ * has roots take turns. [does not switch] */
+void ee_take_turn(void);
+
+/* ee_local without the call.
  * Each implementation has this layout: ee_here is the calling kernel thread's carrier (NULL: it is none). A carrier
  * begins with the address of the entity that it runs (NULL: none). An implementation defines ee_here as
  *   __thread struct ee_carrier *ee_here; with tls_model("initial-exec") and visibility("hidden"). */
@@ -232,9 +235,6 @@ static PS_ALWAYS_INLINE void ee_barrier_heed(void) {}
  * others). Returns when woken or when *word is seen to differ; may return without reason. No wake-up is lost: a change
  * of *word followed by ee_wake is seen. word may be in the program's memory (an omp_lock_t). [switches] */
 void ee_wait(_Atomic uint32_t *word, uint32_t expected);
-/* The same. Where a handler of the program's is left by a jump out of this wait, and the entities' kind notices that,
- * left(arg) is called before the jump, by the entity. [switches] */
-void ee_wait_left(_Atomic uint32_t *word, uint32_t expected, void (*left)(void *arg), void *arg);
 /* Wakes up to n entities that wait on word (UINT_MAX: all). Cheap where none waits: one fence and a load. [does not
  * switch] */
 void ee_wake(_Atomic uint32_t *word, unsigned n);

@@ -316,7 +316,7 @@ static inline struct ort_thread *ort_self(void)
     return PS_LIKELY(t != NULL) ? t : ort_thread_make_root();
 }
 
-/* The same without a call. Not in a PS_PREEMPTIBLE function (ee_local_inline). */
+/* The same without a call. */
 static PS_ALWAYS_INLINE struct ort_thread *ort_self_inline(void)
 {
     struct ort_thread *t = ee_local_inline();

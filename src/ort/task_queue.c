@@ -353,20 +353,6 @@ static void end_sleep(struct ort_team *team, struct ort_wait *w)
     }
 }
 
-/* A handler is left by a jump out of the wait. */
-struct sleep_left {
-    struct ort_team *team;
-    struct ort_wait *w;
-};
-
-static void leave_sleep_by_jump(void *arg)
-{
-    const struct sleep_left *left = arg;
-    end_sleep(left->team, left->w);
-    if (left->w->told && may_stand(left->team, left->w->told))
-        tell_taker(left->team, left->w->told);
-}
-
 /* The caller is no sleeper any more; t: what it has found. The task that it goes on with. */
 static struct ort_task *leave_sleep(struct ort_thread *thread, struct ort_wait *w, struct ort_task *t)
 {
@@ -399,9 +385,8 @@ struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *w)
         t = look_surely(thread, w->within);
         stays = t == NULL;
     }
-    struct sleep_left left = {team, w};
     while (stays && ps_load_acquire(&w->word) == 0)
-        ee_wait_left(&w->word, 0, leave_sleep_by_jump, &left);
+        ee_wait(&w->word, 0);
     return leave_sleep(thread, w, t);
 }
 

@@ -92,19 +92,10 @@ void os_set_signal_mask(uint64_t mask);
 uint64_t os_swap_signal_mask(uint64_t mask); /* the same; returns what it was */
 /* Signals that are pending for the calling kernel thread, or for the process, and that the calling one blocks. */
 uint64_t os_signals_pending(void);
-/* Which of these another kernel thread of the process does not block, as /proc tells now; all where it does not tell. A
- * thread that the runtime interrupts just now counts as one that hears. Some system calls for each kernel thread. */
-uint64_t os_signals_heard(uint64_t signals);
-/* For a handler. The signal, with this siginfo_t, was not sent to the kernel thread: neither by its number nor by an
- * instruction; a timer's or a file's may be either, and count as the process's. */
-bool os_signal_is_for_process(int number, const void *info);
-/* The kernel gives it to the process's first thread, where that does not block it. Alarms for processor time come to
- * the thread that runs. Of some kinds it is not told whether they were sent to one thread by its number: they count as
- * the first one's where they have come there, but for what this process has sent with a value. */
-bool os_signal_is_for_first(int number, const void *info, bool came_there);
-/* Whether kernel thread tid of this process does not block it just now, as /proc tells; or it blocks all signals, as
- * the runtime does for a while. */
-bool os_thread_hears(int tid, int number);
+/* For a handler: where the signal with this siginfo_t was sent to. FAULT: by an instruction of the thread's. EITHER: a
+ * timer's, a file's, or one with a value, which is not told. POKE: os_signal_poke. */
+enum os_signal_sent { OS_SIGNAL_FAULT, OS_SIGNAL_TO_THREAD, OS_SIGNAL_TO_EITHER, OS_SIGNAL_TO_PROCESS, OS_SIGNAL_POKE };
+enum os_signal_sent os_signal_sent(int number, const void *info);
 /* Sends it to the process, with this siginfo_t. False: refused. The second is for the receiver: it makes of what came
  * what was sent at first. */
 bool os_signal_again(int number, const void *info);
@@ -112,20 +103,16 @@ void os_signal_as_sent(void *info);
 /* The same to one kernel thread of this process, from any of them. */
 #define OS_SIGNAL_BYTES 128 /* a siginfo_t */
 bool os_signal_to_thread(int tid, int number, const void *info);
-/* For a handler that has sent its signal elsewhere, last: the system call that the signal has ended goes on when the
- * handler returns. Blocks all signals until then. Does not return itself, perhaps. */
-void os_signal_passed(void *frame, int number);
-/* For the program's handler of this signal, which is about to return to this frame. The system call that it has ended,
- * if any, is not made anew for an interrupt that comes at once, nor for one in whose handler it stands. */
-void os_handler_returns(int number, void *frame);
-/* The mask that its frame, a ucontext_t, restores. */
+/* The same, where it brings nothing and means nothing but that. */
+void os_signal_poke(int tid, int number);
+/* Takes one of these signals (bits from 0), which the calling kernel thread blocks. It is pending there or, if none is
+ * there, for the process. Its number, and *info is its siginfo_t; 0: none was pending. Does not wait. */
+int os_take_signal(uint64_t numbers, void *info);
+/* The mask that a handler's frame, a ucontext_t, restores. */
 uint64_t os_frame_mask(const void *frame);
 void os_frame_set_mask(void *frame, uint64_t mask);
-/* Whether it stands on the kernel thread's alternate stack. And: it returns on the calling kernel thread, which is
- * another one than it began on, and has another alternate stack. */
-bool os_frame_is_apart(const void *frame);
-bool os_on_alternate_stack(uintptr_t address); /* of the calling kernel thread */
-void os_frame_returns_here(void *frame);
+/* Whether the address is on the calling kernel thread's alternate stack. */
+bool os_on_alternate_stack(uintptr_t address);
 /* All that a program may block: not those that the C library sends its kernel threads, and waits for (32 and 33;
  * elsewhere than in glibc 34 as well, which is glibc's SIGRTMIN). */
 #if defined(__GLIBC__)
@@ -141,9 +128,6 @@ void os_frame_returns_here(void *frame);
 int os_alternate_stack(const void *stack, void *before);
 /* Whether the process's initial kernel thread has ended while others go on: it is counted there still. Reads a file. */
 bool os_main_thread_gone(void);
-/* For tests (PS_INTERRUPTS): the calling kernel thread runs before all others of the system, where it may; and as it
- * did before. */
-void os_thread_urgent(bool urgent);
 /* Names the calling kernel thread (15 bytes at most are kept). */
 void os_thread_name(const char *name);
 /* How it is named. */
@@ -158,49 +142,6 @@ void os_set_robust_list(void *head);
  * from now on; what enter returned is leave's. After the first pthread_create; nothing where there is no such
  * signal. */
 void os_library_signal_between(void *(*enter)(void), void (*leave)(void *));
-
-/* Calls fn on kernel thread `tid` of this process, from a signal handler, on the stack that runs there. fn may switch
- * to other stacks, and come back on another kernel thread; then it returns true. One interrupt may replace another that
- * has not been handled yet: fn looks whether it is still wanted. All signals are blocked in fn. ESRCH, EBUSY (no signal
- * is free), EAGAIN (what is interrupted by fn again and again is left in peace for a while), ENOTSUP. */
-typedef bool os_interrupt_fn(void *frame);
-int os_interrupt(int tid, os_interrupt_fn *fn);
-/* For fn, which is about to leave the stack, or to wait: the signals are let in that were before the interrupt. */
-void os_interrupt_leaves(void *frame);
-/* For fn, which is about to return true: for the signals in this word (bits from 0) handlers of the program's have run
- * as the interrupted thread, or run before all signals are blocked again. The word is taken then; NULL: there are none.
- * A system call that was interrupted ends with EINTR where they would have ended it. */
-void os_interrupt_handled(void *frame, _Atomic uint64_t *signals);
-/* Kernel thread tid is in the handler of such an interrupt, and blocks all signals there. */
-bool os_interrupt_handles(int tid);
-/* A handler of the runtime's own, in the place of no handler of the program's: the one that calls fn, and others.
- * Whether address is in one. */
-#define OS_OWN_HANDLER __attribute__((noinline, section("ps_on_signal")))
-bool os_interrupt_is_by(uintptr_t address);
-/* The signal that a wait for signals (sigwaitinfo) has taken is such an interrupt. */
-bool os_interrupt_is_told(const void *info);
-/* Whether a kernel thread with this signal mask would not be interrupted. */
-bool os_interrupt_is_blocked(uint64_t mask);
-/* The callers' addresses, the innermost first, `most` at most; signal frames are passed through. How many; 0: it cannot
- * be told. Takes no lock and loads nothing: may stand in a handler. */
-int os_backtrace(void **at, int most);
-/* For fn: whether the program's own code was interrupted on that stack, or a system call in which the C library waits
- * on the program's behalf. Then neither the runtime nor the C library is in the middle of anything. */
-bool os_interrupted_program(const void *frame, const void *stack, size_t stack_bytes);
-
-/* Whether the caller, a function of the runtime's, was called by the program. False in a signal handler, and where the
- * runtime itself has called a function of the program's by name (its malloc) and is in the middle of that. */
-bool os_called_by_program(void);
-
-/* Whether the handler that calls this has interrupted another one of the program's. */
-bool os_interrupted_handler(void);
-
-/* For fn: whether the program's own code was interrupted, on whatever stack. There the C library holds no lock. */
-bool os_interrupted_own_code(const void *frame);
-
-/* Whether address is code of the program's, as far as the last os_interrupt knew: neither the C library's nor the
- * runtime's. */
-bool os_program_code(uintptr_t address);
 
 /* The first caller runs fn; the others return when fn has run. A fork in the middle leaves the child with a flag that
  * is still to be done. */
@@ -225,6 +166,8 @@ void os_needed_visit(void (*visit)(const char *file, void *arg), void *arg);
 bool os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
 /* Some loaded object wants a function of this name from another one. Reads all their tables. */
 bool os_objects_want(const char *name);
+/* Whether address is in an object of the program's: neither in the runtime's own nor in an unwinder. Takes no lock. */
+bool os_program_code(uintptr_t address);
 
 /* --- park and wake --- */
 
@@ -239,7 +182,7 @@ int os_wake(_Atomic uint32_t *word, int n);
 void os_yield(void);
 /* Linux: whether this operation of the futex call concerns a word that the kernel keeps by its owner's number. */
 bool os_futex_is_owned(int operation);
-/* The program's own system call by number: the kernel's result. An interrupt does not end it. */
+/* The program's own system call by number: the kernel's result. */
 long os_system_call(long number, long a, long b, long c, long d, long e, long f);
 
 /* --- a fence for all kernel threads --- */
@@ -291,6 +234,7 @@ struct os_scheduling {
     uint64_t slack_ns;
 };
 bool os_scheduling(struct os_scheduling *own);
+void os_set_timer_slack(uint64_t slack_ns);
 /* What another kernel thread of the process would pass on to one that it starts: processors, name. False: that cannot
  * be told. Reads a file. */
 bool os_thread_passes_on(int tid, struct os_cpuset *cpus, char name[OS_THREAD_NAME_BYTES]);

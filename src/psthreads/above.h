@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ps_jump;
 struct ps_team;
 struct psthread;
 struct uth;
+struct uth_tls;
 struct vp;
 
 struct ps_above {
@@ -30,11 +30,12 @@ struct ps_above {
     void *(*watch)(void *);
     /* What a member that becomes a thread calls (handoff.c). */
     void *(*late_member)(void *member);
+    /* A thread comes up into its block, in which others have been meanwhile: recall_await (recall.h). */
+    struct vp *(*await_first)(struct vp *vp, struct psthread *self, struct uth_tls *tls);
+    /* A root has come home, whose scheduling may have been set there meanwhile: apart_changed (apart.h). */
+    void (*came_home)(void);
     /* A vp's loop has claimed member id of a team (loop.c). */
     void (*run_team)(struct ps_team *team, unsigned id);
-    /* A handler was left by a jump below a saved context (stand_below.c), or in a wait (wait_alone.c): see leave.h. */
-    void (*leave_saved)(struct vp *vp, struct uth *saved, const struct ps_jump *jump, uint64_t *mask);
-    bool (*leave_wait)(struct vp *vp, struct psthread *self, struct ps_jump *jump, bool woken);
     /* vp goes on with what is none of its waiters' team (team_batch.h): they are counted in the barrier. */
     void (*leave_waiters)(struct vp *vp);
 };

@@ -22,7 +22,7 @@
  * this, and what breaks without step 2 of k or 3 of w. A change that reaches w 3 is read with acquire (seq_cst is); a
  * wake-up is ordered by ps_ready.
  *
- * A handler of the program's waits in the kernel, on the word itself (handler_self.h). Each wake then wakes all
+ * A handler of the program's waits in the kernel, on the word itself (stray.h). Each wake then wakes all
  * handlers that wait on the word. `handlers` counts those of the bucket that wait, or are about to. A handler counts
  * itself, then the kernel looks at the word. A waker changes the word, fences, then reads `handlers`. So no wake-up is
  * lost, as with `waiting`. A handler that is left by a jump out of this wait stays counted, and costs a system call in
@@ -98,19 +98,7 @@ static bool changes_soon(_Atomic uint32_t *word, uint32_t expected)
     return false;
 }
 
-struct word_wait {
-    _Atomic uint32_t *word;
-    uint32_t expected;
-    struct ps_waiter me;
-};
-
-static bool queue_up(void *what)
-{
-    struct word_wait *w = what;
-    return queue_up_for_word(w->word, w->expected, &w->me);
-}
-
-/* A handler of the program's waits: handler_self.h. */
+/* A handler of the program's waits: stray.h. */
 static PS_NOINLINE void wait_in_handler(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns)
 {
     struct bucket *b = address_bucket(word);
@@ -122,34 +110,21 @@ static PS_NOINLINE void wait_in_handler(_Atomic uint32_t *word, uint32_t expecte
 
 void ps_wait_on(_Atomic uint32_t *word, uint32_t expected)
 {
+    struct ps_waiter me;
     if (PS_UNLIKELY(ps_in_handler()))
         wait_in_handler(word, expected, OS_FOREVER);
-    else if (!changes_soon(word, expected))
-        ps_block_on_word(word, queue_up, &(struct word_wait){.word = word, .expected = expected}, NULL);
+    else if (!changes_soon(word, expected) && queue_up_for_word(word, expected, &me))
+        ps_block(me.thread, PS_WAIT_WORD, word);
 }
 
-void ps_wait_on_left(_Atomic uint32_t *word, uint32_t expected, const struct uth_left *left)
+/* The deadline of a waiter has come: takes it out, if no wake-up has. */
+static bool take_late_word_waiter(struct ps_timer *timer)
 {
-    if (PS_UNLIKELY(ps_in_handler()))
-        wait_in_handler(word, expected, OS_FOREVER);
-    else if (ps_waits_alone() || !changes_soon(word, expected))
-        ps_block_on_word(word, queue_up, &(struct word_wait){.word = word, .expected = expected}, left);
-}
-
-static bool is_same_wait(const struct ps_waiter *w, const void *what)
-{
-    const struct ps_waiter *same = what;
-    return w->thread == same->thread && w->tag == same->tag;
-}
-static bool is_waiter(const struct ps_waiter *w, const void *me) { return w == me; }
-
-/* Takes out the first one of b of which is(waiter, what) holds. */
-static bool take_word_waiter(struct bucket *b, bool (*is)(const struct ps_waiter *, const void *), const void *what)
-{
-    struct ps_waiter *before = NULL;
+    struct ps_waiter *me = timer->arg, *before = NULL;
+    struct bucket *b = address_bucket((_Atomic uint32_t *)me->tag);
     ps_spin_lock(&b->lock);
     struct ps_waiter **link = &b->queue.head;
-    while (*link && !is(*link, what)) {
+    while (*link && *link != me) {
         before = *link;
         link = &before->next;
     }
@@ -162,19 +137,6 @@ static bool take_word_waiter(struct bucket *b, bool (*is)(const struct ps_waiter
     }
     ps_spin_unlock(&b->lock);
     return here;
-}
-
-/* The deadline of a waiter has come: takes it out, if no wake-up has. */
-static bool take_late_word_waiter(struct ps_timer *timer)
-{
-    const struct ps_waiter *me = timer->arg;
-    return take_word_waiter(address_bucket((_Atomic uint32_t *)me->tag), is_waiter, me);
-}
-
-bool ps_wait_give_up(struct psthread *t, _Atomic uint32_t *word)
-{
-    const struct ps_waiter same = {.thread = t, .tag = (uintptr_t)word};
-    return take_word_waiter(address_bucket(word), is_same_wait, &same);
 }
 
 void ps_wait_publish(_Atomic uint32_t *word, struct ps_waiter *me)

@@ -6,21 +6,15 @@
 #include "timer.h"
 #include "waitq.h"
 
-struct uth_left; /* uth_struct.h */
-
 /* Waits while *word == expected: spins for about two context switches where that can pay, then blocks the thread.
  * Returns when it was woken or has seen *word differ. No-stack threads that would have to block: one line and abort
  * (ps_block). */
 void ps_wait_on(_Atomic uint32_t *word, uint32_t expected);
-/* The same. left: what is done where a handler is left by a jump out of this wait (leave.h), before that. */
-void ps_wait_on_left(_Atomic uint32_t *word, uint32_t expected, const struct uth_left *left);
 /* Wakes up to n threads that wait on word, the longest waiting first; UINT_MAX: all. The caller has changed *word
  * before. Does not switch, and does not touch *word, which may be gone already. No waiter: a fence and a load. */
 void ps_wake_on(_Atomic uint32_t *word, unsigned n);
 /* Whether a thread waits on word, at some moment of the call. Only its address is used. */
 bool ps_anybody_waits_on(_Atomic uint32_t *word);
-/* t, which waits on word, is taken out. False: the thread that wakes it has done so already. For leave.c. */
-bool ps_wait_give_up(struct psthread *t, _Atomic uint32_t *word);
 /* In a forked child, before anything waits: the threads that waited do not exist here, at words or anywhere
  * (ghosts.h). */
 void ps_wait_on_after_fork(void);

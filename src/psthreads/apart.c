@@ -51,13 +51,14 @@ static void be_apart(struct vp *vp, uint8_t apart)
 void apart_attach(struct vp *vp)
 {
     vp_apart(vp)->opened = false;
+    vp_apart(vp)->mask = os_signal_mask();
     vp_run(vp)->rechecked_at = 0;
     be_apart(vp, differs_from_pool(false) ? APART_ROOT | APART_INNER : 0);
 }
 
 void apart_before_change(void)
 {
-    if (os_thread_id() == (int)getpid() || ps_vp() || !os_called_by_program()) /* as a child of vfork's */
+    if (os_thread_id() == (int)getpid() || ps_vp()) /* as a child of vfork's */
         return;
     ps_start();
     differs_from_pool(false);

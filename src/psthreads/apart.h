@@ -27,8 +27,9 @@ enum { APART_ROOT = 1, APART_INNER = 2 };
 
 /* A vp's whose kernel thread is a root's, or carries a thread alone; that kernel thread alone uses it. */
 struct vp_apart {
-    uint8_t what; /* APART_... */
-    bool opened;  /* its root has opened a region */
+    uint8_t what;  /* APART_... */
+    bool opened;   /* its root has opened a region */
+    uint64_t mask; /* and had this signal mask then: its members have */
 };
 /* The whole is in vp.h. */
 struct vp_apart *vp_apart(const struct vp *vp);

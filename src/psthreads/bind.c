@@ -2,6 +2,7 @@
 #include "bind.h"
 
 #include "handoff.h"
+#include "home.h"
 #include "idle.h"
 #include "runtime.h"
 #include "sources.h"
@@ -177,6 +178,29 @@ void ps_bind_enqueue(struct ps_item *item, enum ps_end end)
     wake_for(place);
 }
 
+/* The root in whose regions it is. */
+static const struct psthread *root_of_item(struct ps_item *item)
+{
+    const struct psthread *t = item->kind == PS_KIND_TEAM ? PS_CONTAINER_OF(item, struct ps_team, item)->parent
+                                                          : PS_CONTAINER_OF(item, struct psthread, item);
+    while (t->flags & PS_T_MEMBER)
+        t = t->parent;
+    return t;
+}
+
+/* For a home that is aside: only what is of its own root's regions. */
+static PS_NOINLINE struct ps_work take_own_front(struct vp *vp, struct ps_queue *q)
+{
+    struct ps_work w = PS_NO_WORK;
+    if (ps_queue_seems_empty(q))
+        return w;
+    ps_spin_lock(&q->lock);
+    while (!ps_work_some(w) && !ps_list_empty(&q->items) && root_of_item(ps_queue_item(q->items.next)) == &vp->run.root)
+        w = vp_take_item_locked(q, ps_queue_item(q->items.next));
+    ps_spin_unlock(&q->lock);
+    return w;
+}
+
 struct ps_work ps_bind_visit(struct vp *vp, enum ps_visit visit)
 {
     struct ps_places *all = places();
@@ -186,7 +210,7 @@ struct ps_work ps_bind_visit(struct vp *vp, enum ps_visit visit)
     for (; i < end && !ps_work_some(w); i++) {
         struct ps_queue *q = &all->place[every ? i : all->at[i]].queue;
         if (visit == PS_TAKE)
-            w = vp_take_front(q);
+            w = PS_UNLIKELY(vp && home_is_aside(vp)) ? take_own_front(vp, q) : vp_take_front(q);
         else if (visit == PS_LOOK ? ps_queue_look(q) : !ps_queue_seems_empty(q))
             w.what = q;
     }
@@ -211,7 +235,7 @@ bool ps_bind_hand_off(struct vp *self, struct ps_member *m, unsigned id)
     for (unsigned i = 0; i < place->num_homes; i++) {
         struct vp *vp = ps_vp_at(place->homes[i]);
         uint64_t idle = HANDOFF_IDLE;
-        if (vp == self || ps_load_relaxed(&vp->handoff) != HANDOFF_IDLE ||
+        if (vp == self || home_is_aside(vp) || ps_load_relaxed(&vp->handoff) != HANDOFF_IDLE ||
             !ps_cas_seq(&vp->handoff, &idle, ps_handoff(m->team, id)))
             continue;
         idle_wake_this(vp);

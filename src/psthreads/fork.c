@@ -50,7 +50,7 @@ static void lonely(struct psthread *t)
 
 /* Whether t, with a function on this stack, goes on in the child: the thread that forked does, and its parent where it
  * is a region's first member. Any other thread that has called it as a call is not there. */
-static bool goes_on(const struct psthread *t)
+static bool goes_on_there(const struct psthread *t)
 {
     const struct psthread *living = ps_vp()->run.current;
     while (living != t && living->flags & PS_T_MEMBER &&
@@ -78,10 +78,16 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
 {
     self->run.own_uth = self->run.uth;
     self->run.own_tls = block;
-    self->run.own_tp = cpu_get_tp();
+    self->run.is_forked = !block->adopted;
+    self->home.at = self;
+    self->home.empty = NULL;
+    ps_store_relaxed(&self->home.leaves, false);
+    ps_store_relaxed(&self->home.was_out, false);
+    self->run.kernel_tp = cpu_get_tp();
+    ps_store_relaxed(&self->run.own_tp, self->run.kernel_tp);
+    uth_tls_adopt(block, self, ps_load_relaxed(&self->run.tid));
     self->run.own_errno = &errno;
     self->run.uth->vp = self;
-    self->run.uth->calls = 0;
     self->run.uth->left_by = NULL;
     self->run.is_guest = self->run.id != 0;
     ps_store_relaxed(&self->run.lone, 0);
@@ -89,10 +95,10 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     apart_reset();
     self->outer.mask = life_mask_of_forker();
     ps_store_seq(&self->outer.inner_mask, self->outer.mask);
-    lone_root_has_mask(self, self->outer.mask);
+    self->apart.mask = self->outer.mask;
+    self->apart.opened = false;
     os_affinity_get(&self->outer.cpus);
     os_thread_own_name(self->outer.name);
-    ps_store_relaxed(&block->alone, self);
     unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) { /* promoted on a root's stack: that vp has none to give to another root */
         struct vp *vp = ps_vp_at(id);
@@ -100,6 +106,7 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
             continue;
         ps_store_relaxed(&vp->run.tid, 0);
         ps_store_relaxed(&vp->attached, PS_ATTACHED_OURS);
+        vp->home.at = self;
     }
     ps_team_forget_block(self->run.current, block);
 }
@@ -119,8 +126,6 @@ static void forget_messages(struct vp *vp)
     ps_store_relaxed(&vp->alone.wake, 0);
     ps_store_relaxed(&vp->alone.sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
     ps_store_relaxed(&vp->alone.ends, 0);
-    ps_store_relaxed(&vp->alone.masks_taken, ps_load_relaxed(&vp->alone.masks_posted));
-    ps_store_relaxed(&vp->directed.senders, 0);
     ps_store_relaxed(&vp->outer.changed, false); /* what the thread that forked has set is the process's */
     ps_store_relaxed(&vp->worker.started, PS_WORKER_NONE);
     ps_store_relaxed(&vp->worker.by_standby, PS_STANDBY_NONE);
@@ -143,12 +148,15 @@ static void forget_carrier(struct vp *vp, unsigned id)
     vp->run.held = false;
     vp->run.current = NULL;
     ps_store_relaxed(&vp->run.stands_as, NULL);
-    ps_store_relaxed(&vp->run.in_handler, false);
+    ps_store_relaxed(&vp->run.in_handler, NULL);
     vp->run.tls = NULL; /* it was in the block of the thread that it carried in the parent */
     vp->run.alone_for = NULL;
     vp->run.is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */
     vp->run.own_uth = &vp->run.native;
     vp->run.own_tls = NULL;
+    vp->run.is_forked = false;
+    vp->home.at = vp;
+    vp->home.empty = NULL;
     vp->run.first_work = (struct ps_work){0};
     ps_store_relaxed(&vp->attached, 0);
     ps_store_relaxed(&vp->handoff, vp->run.is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
@@ -220,10 +228,17 @@ void ps_after_fork_in_child(void)
     ps_store_relaxed(&ps_life.main_ended, ps_life.forked != NULL);
     forget_kernel_threads();
     if (current)
-        ps_exits_after_fork_in_child(goes_on);
-    struct uth_tls *block = ps_tls_on() ? uth_tls_after_fork_in_child(self ? self->run.own_tp : NULL) : NULL;
+        ps_exits_after_fork_in_child(goes_on_there);
+    struct uth_tls *block = ps_tls_on() ? uth_tls_after_fork_in_child(self ? self->run.kernel_tp : NULL) : NULL;
     if (self)
         ps_store_relaxed(&self->run.tid, os_thread_id());
+    ps_store_relaxed(&ps_rt.num_roots, self != NULL);
+    if (self && self->run.tls && self->run.tls == self->run.own_tls && self->run.tls->adopted)
+        uth_tls_adopt(self->run.tls, self, os_thread_id());
+    else if (self && self->run.tls && self->run.tls->adopted)
+        block = self->run.tls; /* of a root that was away */
+    ps_rt.forked_root = current && (current->flags & (PS_T_ROOT | PS_T_MEMBER)) != PS_T_ROOT ? current : NULL;
+    ps_rt.forked_home = self;
     ps_queue_init(&ps_rt.global);
     ps_bind_after_fork_in_child();
     quota_park_restart();
@@ -234,7 +249,7 @@ void ps_after_fork_in_child(void)
 bool ps_forked_here(void)
 {
     struct vp *vp = ps_vp();
-    return vp && vp->run.own_tls && vp->run.tls == vp->run.own_tls;
+    return vp && vp->run.is_forked && vp->run.tls == vp->run.own_tls;
 }
 
 /* Kernel threads of the runtime's are none of the program's. A count may be wrong for a moment, while one of them ends:

@@ -5,6 +5,7 @@
 #include "bind.h"
 #include "current.h"
 #include "handoff.h"
+#include "home.h"
 #include "os.h"
 #include "runtime.h"
 #include "sources.h"
@@ -55,10 +56,7 @@ void idle_give_unstarted(struct vp *vp)
 }
 
 /* Step [L]: is there anything for this vp, or anything that some vp could take? */
-static bool look_everywhere(struct vp *vp)
-{
-    return ps_load_seq(&ps_rt.stopping) || vp_look(vp) || ps_load_relaxed(&vp_run(vp)->strays);
-}
+static bool look_everywhere(struct vp *vp) { return ps_load_seq(&ps_rt.stopping) || vp_look(vp); }
 
 void idle_search_begin(struct vp *vp)
 {
@@ -182,6 +180,7 @@ static bool park_unless_found(struct vp *vp)
 
 void idle_park(struct vp *vp)
 {
+    home_settle(vp);
     if (!park_unless_found(vp))
         sleep_until_woken(vp);
 }

@@ -87,8 +87,6 @@ void idle_wake_one(struct vp *near);
 static inline void idle_notify(struct vp *near)
 {
     uint64_t w = idle_word();
-    if (PS_INTERRUPTS)
-        watchdog_arm();
     if (PS_LIKELY(IDLE_SEARCHING(w) != 0))
         return;
     if (IDLE_PARKED(w) != 0)
@@ -100,8 +98,7 @@ static inline void idle_notify(struct vp *near)
 static inline bool idle_knows(void)
 {
     uint64_t w = idle_word();
-    return !PS_INTERRUPTS &&
-           PS_LIKELY(IDLE_SEARCHING(w) != 0 || (IDLE_PARKED(w) == 0 && ps_load_relaxed(&ps_watchdog.armed)));
+    return PS_LIKELY(IDLE_SEARCHING(w) != 0 || (IDLE_PARKED(w) == 0 && ps_load_relaxed(&ps_watchdog.armed)));
 }
 /* Wakes this vp if it is parked (its handoff slot or pinned slot was filled, or the library stops); false: it was not,
  * or cannot run. */

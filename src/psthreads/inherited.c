@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "current.h"
+#include "home.h"
 #include "os.h"
 #include "promote.h"
 #include "run.h"
 #include "runtime.h"
+#include "sched.h"
 #include "stray.h"
 #include "team.h"
 
@@ -17,7 +19,9 @@ static const struct vp *root_of(const struct vp *here, const struct uth_tls *blo
     const struct psthread *t = here && vp_run(here)->tls == block ? vp_run(here)->current : NULL;
     while (t && (t->flags & (PS_T_ROOT | PS_T_MEMBER)) != PS_T_ROOT) /* a member may be on a root's stack */
         t = t->parent;
-    return t && vp_is_roots(t->vp) ? t->vp : ps_vp_at(0);
+    if (block->adopted)
+        return block->home;
+    return t && t->flags & PS_T_ROOT ? home_of(t) : ps_vp_at(0);
 }
 
 /* The vp of the kernel thread that block's thread has for itself; NULL: none that could have set anything. */
@@ -34,13 +38,15 @@ static const struct vp *own_vp(const struct uth_tls *block)
 static const struct vp *inner_opener(const struct vp *here, const struct uth_tls *block)
 {
     const struct psthread *self = here && vp_run(here)->tls == block ? vp_run(here)->current : NULL, *t = self;
+    if (block->adopted) /* a root that is away */
+        return block->home;
     for (; t && t->flags & PS_T_MEMBER; t = t->parent) {
         const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
         const struct vp *alone = m->tls != block ? own_vp(m->tls) : NULL;
         if (alone)
             return alone;
         if (t != self && m->id == 0 && (t->parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT)
-            return vp_is_roots(t->parent->vp) ? t->parent->vp : NULL;
+            return home_of(t->parent);
     }
     return NULL;
 }
@@ -77,7 +83,8 @@ void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block)
 
 bool ps_is_outside(const struct vp *vp, const struct psthread *t)
 {
-    if (t == &vp_run(vp)->root || t != vp_forked(vp)->as)
+    if (!t || t == &vp_run(vp)->root ||
+        t != vp_forked(vp)->as) /* none: a handler in the loop, as the root that waits */
         return t == &vp_run(vp)->root;
     return !(t->flags & PS_T_MEMBER) ||
            PS_CONTAINER_OF(t, struct ps_member, thread)->team->region == vp_forked(vp)->region;
@@ -86,7 +93,7 @@ bool ps_is_outside(const struct vp *vp, const struct psthread *t)
 uint64_t ps_mask_of_members(const struct psthread *opener)
 {
     const struct vp *here = ps_vp();
-    if (opener == &vp_run(here)->root && vp_run(here)->current == opener && os_called_by_program())
+    if (opener == &vp_run(here)->root && vp_run(here)->current == opener && !ps_in_handler())
         return vp_heard_mask(here);
     for (const struct psthread *t = opener; t->flags & PS_T_MEMBER; t = t->parent) {
         const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
@@ -98,10 +105,10 @@ uint64_t ps_mask_of_members(const struct psthread *opener)
         if (m->tls)
             return m->tls->mask;
         opener = t->parent;
-        if (m->id == 0 && opener == &vp_run(opener->vp)->root) /* a root, in a region */
-            return ps_load_seq(&vp_outer(opener->vp)->inner_mask);
+        if (m->id == 0 && (opener->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT) /* a root, in a region */
+            return ps_load_seq(&vp_outer(home_of(opener))->inner_mask);
     }
-    return vp_outer(vp_is_roots(opener->vp) ? opener->vp : ps_vp_at(0))->mask;
+    return vp_outer(opener->flags & PS_T_ROOT ? home_of(opener) : ps_vp_at(0))->mask;
 }
 
 bool ps_mask_is_own(uint64_t mask) { return mask != vp_outer(ps_vp_at(0))->mask; }

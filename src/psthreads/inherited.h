@@ -41,9 +41,6 @@ bool ps_mask_is_own(uint64_t mask);
  * next region looks again what there is, since this may be called in a signal handler, which has another mask. A
  * promoted thread, or a root in a region, passes its mask on to members of inner regions. */
 void ps_root_changed(void);
-/* A handler that now ends leaves this mask to the thread that it has interrupted: vp's root, or the one that vp carries
- * alone. Passed on as above. */
-void ps_own_mask_becomes(struct vp *vp, uint64_t mask);
 /* What kernel threads begin with (but for the mask) is about to be set on one of them: the one with this
  * thread pointer, or (NULL) with the number tid; 0: the calling one. A root's kernel thread starts no others from then
  * on (starter.h), unless the root itself sets it outside of regions, or it is the only one of a forked child. May start

@@ -227,17 +227,14 @@ static PS_ALWAYS_INLINE void *run_as_call(struct vp *vp, struct psthread *self, 
  * queue again. */
 static PS_NOINLINE bool run_as_call_in_block(struct vp *vp, struct psthread *self, struct psthread *t, void **result)
 {
-    struct uth *stack = vp->run.uth;
-    root_goes(stack);
-    bool goes = !vp_stays_with_root(vp);
-    if (!goes)
+    if (vp_stays_with_root(vp)) {
         vp_enqueue(vp, &t->item, PS_BACK);
-    if (goes && vp->run.tls)
+        return false;
+    }
+    if (vp->run.tls)
         vp_go_below(self, vp->run.tls);
-    if (goes)
-        *result = run_as_call(vp, self, t, true);
-    root_is_back(stack);
-    return goes;
+    *result = run_as_call(vp, self, t, true);
+    return true;
 }
 
 /* --- work first ---

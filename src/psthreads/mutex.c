@@ -36,7 +36,7 @@
  *            WAITERS, no WOKEN    -> LOCKED cleared, WOKEN set; takes the head off, readies it
  *            WAITERS, WOKEN       -> LOCKED cleared (the woken thread is on its way, and will take or queue)
  *            HANDOFF, TIMED       -> as without HANDOFF. A handler of the head's may be among those that wait by TIMED
- *                                 (handler_self.h), and the head goes on after it.
+ *                                 (stray.h), and the head goes on after it.
  *            HANDOFF              -> LOCKED kept, HANDOFF cleared; takes the head off, gives it the lock, readies it
  *
  * No wake-up is lost. A thread that goes to sleep has set WAITERS while LOCKED was set, in one step. So the unlock that

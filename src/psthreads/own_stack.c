@@ -3,7 +3,6 @@
 
 #include "check.h"
 #include "current.h"
-#include "directed.h"
 #include "promote.h"
 #include "sources.h"
 #include "switch.h"
@@ -75,13 +74,11 @@ static void call_member(struct vp *vp, struct psthread *t)
     PS_ASSERT(!t->uth);
     vp_begins(vp, t);
     ps_store_relaxed(&vp_run(vp)->stands_as, t->local);
-    directed_runs(vp);
     t->member_fn(t);
     vp = ps_vp();
     vp_run(vp)->current = NULL;         /* t has ended itself: it may have begun anew */
     if (PS_UNLIKELY(!own_stack_is(vp))) /* in a forked child */
         vp_abandon(vp);
-    directed_ran(vp);
 }
 
 void own_stack_await_next(struct vp *vp)
@@ -93,7 +90,9 @@ void own_stack_await_next(struct vp *vp)
     for (struct psthread *t;;) {
         ps_await_pinned(vp);
         t = ps_xchg_seq(vp_pinned(vp), NULL);
-        if (!t)
+        if (t && t->uth) /* at its end, on another stack */
+            ps_store_seq(vp_pinned(vp), t);
+        if (!t || t->uth)
             break;
         call_member(vp, t);
     }

@@ -35,8 +35,8 @@
  * A vp that has claimed such a member runs nothing of it and may go on with the next. So the vp needs a reference to
  * the team while the member may end (ps_team_refer).
  *
- * Signals: in the loop P is in the block, on U, and no other enters the block while the member lives. So P answers
- * senders with THERE at once (directed.h).
+ * Signals: in the loop P is in the block, on U, and no other enters the block while the member lives. So P hears
+ * (directed.h).
  *
  * On whose stack a member asks for the first time. U must not have frames of others in it that are needed later. A
  * member that a vp's loop runs, or that is a thread, is such; one that its parent runs as a call on its own stack is

@@ -10,6 +10,7 @@
 #include "check.h"
 #include "current.h"
 #include "directed.h"
+#include "home.h"
 #include "idle.h"
 #include "inherited.h"
 #include "os.h"
@@ -25,7 +26,6 @@
 #include "team.h"
 #include "vp_tls.h"
 
-#define STRAY_LOOK_NS INT64_C(1000000)
 #define ALONE_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
 
 _Atomic uint32_t ps_alone_threads;
@@ -38,61 +38,37 @@ unsigned ps_alone_count(void) { return ps_load_acquire(&ps_alone_threads); }
 
 /* --- the kernel thread --- */
 
-static struct uth_tls nobody; /* a carrier is for this one while any thread may take the carrier */
-
-/* vp, which is not roused, hears; or it is deaf since it has passed signals on. These may be for its own thread: at
- * once where that waits, else if no other thread takes them. How long vp may sleep, in ns. */
-static int64_t hear_alone(struct vp *vp)
-{
-    if (PS_LIKELY(!vp_run(vp)->is_deaf) || vp_run(vp)->alone_for == &nobody)
-        return OS_FOREVER;
-    if (stray_look(vp) && vp_run(vp)->is_deaf) {
-        if (directed_hears(vp))
-            return OS_FOREVER;
-        if (!ps_load_relaxed(&vp_run(vp)->strays))
-            ps_or_seq(&vp_run(vp)->lone, PS_LONE_ROUSED);
-        return STRAY_LOOK_NS;
-    }
-    vp_hear(vp);
-    return OS_FOREVER;
-}
-
-/* P sleeps until it is woken, or for so long; or until it is due to ask again for its thread, which it wants. It asks
- * as one that sleeps, to deadlock.c: what it asks runs, or nothing does. */
+/* For so long, or until it is woken. */
 static void sleep_alone(struct vp *vp, int64_t timeout_ns)
 {
-    bool asks = timeout_ns == OS_FOREVER;
     ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
     ps_store_seq(&vp_alone(vp)->sleeps, 1);
-    for (unsigned looks = 0; !ps_load_seq(vp_pinned(vp)) && !directed_waits(vp); looks++) {
-        if (asks)
-            timeout_ns = directed_want_thread(vp, looks);
+    if (!ps_load_seq(vp_pinned(vp)))
         os_park(&vp_alone(vp)->wake, 0, timeout_ns);
-        if (!asks || timeout_ns == OS_FOREVER || ps_load_seq(&vp_alone(vp)->wake))
-            break;
-    }
     ps_store_seq(&vp_alone(vp)->sleeps, 0);
     ps_xchg_seq(&vp_alone(vp)->wake, 0);
 }
 
 void ps_await_pinned(struct vp *vp)
 {
-    unsigned looks = 0;
-    while (!ps_load_seq(vp_pinned(vp))) {
-        vp_take_mask(vp);
-        if (PS_UNLIKELY(directed_waits(vp))) {
-            directed_serve(vp);
-            continue;
-        }
-        if (ps_load_acquire(&vp_alone(vp)->ends))
-            break;
-        int64_t timeout_ns = directed_be_roused(vp, looks);
-        looks = timeout_ns == OS_FOREVER ? 0 : looks + 1;
-        if (timeout_ns == OS_FOREVER)
-            timeout_ns = hear_alone(vp);
-        sleep_alone(vp, timeout_ns);
+    while (!ps_load_seq(vp_pinned(vp)) && !ps_load_acquire(&vp_alone(vp)->ends)) {
+        int64_t timeout_ns = vp_run(vp)->alone_for ? directed_look(vp) : OS_FOREVER;
+        if (timeout_ns != 0)
+            sleep_alone(vp, timeout_ns);
     }
-    vp_take_mask(vp);
+}
+
+void ps_wait_alone(struct vp *vp, const struct psthread *self)
+{
+    const struct psthread *t;
+    do {
+        ps_await_pinned(vp);
+        t = ps_xchg_seq(vp_pinned(vp), NULL);
+        PS_ASSERT(t == self || t == PS_PINNED_REST);
+        if (t == PS_PINNED_REST)
+            quota_park_refused(vp); /* a root does not rest */
+    } while (t != self);
+    vp_tick(vp);
 }
 
 /* What has been readied for vp, on whatever stack its kernel thread stands; NULL: vp is to end. */
@@ -102,15 +78,12 @@ static struct psthread *await_carrier(struct vp *vp)
     return ps_xchg_seq(vp_pinned(vp), NULL);
 }
 
-/* The kernel looks through the thread's own. False: the thread is not known yet. */
-static bool take_robust_list(const struct vp *vp, const void *own_list)
+/* The kernel looks through the thread's own. */
+static void take_robust_list(const struct vp *vp, const void *own_list)
 {
-    if (vp_run(vp)->alone_for == &nobody)
-        return false;
     void *its_list = uth_tls_robust_list(vp_run(vp)->alone_for);
     if (own_list && its_list)
         os_set_robust_list(its_list);
-    return true;
 }
 
 static void *alone_main(void *arg)
@@ -118,7 +91,8 @@ static void *alone_main(void *arg)
     struct vp *vp = arg;
     struct psthread *t;
     vp_carry(vp);
-    void *native_tp = vp_run(vp)->own_tp = cpu_get_tp();
+    void *native_tp = vp_run(vp)->kernel_tp = cpu_get_tp();
+    ps_store_relaxed(&vp_run(vp)->own_tp, native_tp);
     vp_run(vp)->own_errno = &errno;
     if (uth_adopt(&vp_run(vp)->native) != 0)
         ps_fatal("out of memory: a kernel thread cannot start");
@@ -128,24 +102,22 @@ static void *alone_main(void *arg)
     os_thread_name(vp_outer(vp)->name);
     os_affinity_set(&vp_outer(vp)->cpus);
     void *own_list = os_robust_list();
-    bool its_own = take_robust_list(vp, own_list);
+    take_robust_list(vp, own_list);
     ps_store_seq(&vp_outer(vp)->inner_mask, vp_outer(vp)->mask);
     vp_begin_deaf(vp, vp_outer(vp)->mask); /* started with all signals blocked */
     ps_store_release(&vp_alone(vp)->state, PS_ALONE_STARTED);
     os_wake(&vp_alone(vp)->state, INT_MAX);
     while ((t = await_carrier(vp)) != NULL) {
-        if (PS_UNLIKELY(!its_own))
-            its_own = take_robust_list(vp, own_list);
         if (!t->uth) {
             own_stack_begin(vp, t);
             continue;
         }
         while (!uth_saved_soon(t->uth)) /* its vp is about to leave it */
             os_yield();
-        vp_take_mask(vp); /* until then a handler may have run as the thread */
+        directed_take_back(vp);
         vp_run_alone(vp, t);
     }
-    uth_tls_leave(native_tp);
+    vp_enter_tls(vp, NULL);
     if (own_list)
         os_set_robust_list(own_list);
     vp_carry(NULL);
@@ -170,7 +142,7 @@ static void wait_while(struct vp *vp, uint32_t state)
  * may hold locks that the C library's start needs (malloc's). */
 static bool begins_with(const struct vp *here, const struct uth_tls *block)
 {
-    if (!here || !os_called_by_program())
+    if (!here || vp_run(here)->held || ps_in_handler())
         return false;
     if (vp_outer(here)->starts_like_opener)
         return true;
@@ -231,92 +203,27 @@ static struct vp *own_carrier(struct uth_tls *block)
     }
     if (first)
         idle_wake_all(); /* they are deaf from now on: stray.h */
-    stray_member_goes();
     return vp;
-}
-
-/* A handler has no use for it, and may not wait until it has ended. */
-static void give_up_carrier(struct vp *vp)
-{
-    vp_run(vp)->alone_for = &nobody;
-    ps_store_seq(&vp_alone(vp)->given_up, 1);
-    ps_store_seq(&vp_alone(vp)->ends, 1);
-    ps_wake_alone(vp);
-}
-
-/* What is left of those: their vps. */
-static void forget_given_up(void)
-{
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id++) {
-        struct vp *vp = ps_vp_at(id);
-        if (vp && ps_load_relaxed(&vp_alone(vp)->given_up) && ps_load_acquire(&vp_alone(vp)->state) == PS_ALONE_LEFT &&
-            ps_xchg_acq_rel(&vp_alone(vp)->given_up, 0))
-            vp_alone_ended(vp);
-    }
-}
-
-struct vp *ps_carrier_for_somebody(const struct vp *from)
-{
-    os_thread thread;
-    forget_given_up();
-    struct vp *vp = vp_claim_alone(&nobody);
-    if (!vp)
-        return NULL;
-    const struct vp *root = vp_is_roots(from) ? from : ps_vp_at(0);
-    vp_outer(vp)->mask = vp_outer(root)->mask;
-    vp_outer(vp)->cpus = vp_outer(root)->cpus;
-    memcpy(vp_outer(vp)->name, vp_outer(root)->name, sizeof vp_outer(vp)->name);
-    bool first = ps_add_seq(&ps_alone_threads, 1) == 0;
-    const struct vp *here = ps_vp();
-    int err = here && (starter_is_changed(here) || !os_called_by_program())
-                  ? starter_ask(&thread, alone_main, vp, ALONE_STACK_BYTES)
-                  : EBUSY;
-    if (err == EBUSY)
-        err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
-    if (err != 0) {
-        vp_alone_ended(vp);
-        ps_sub_seq(&ps_alone_threads, 1);
-        return NULL;
-    }
-    os_thread_detach(thread);
-    wait_while(vp, PS_ALONE_STARTS);
-    if (first)
-        idle_wake_all();
-    return vp;
-}
-
-struct vp *ps_carrier_of(struct uth_tls *block, _Atomic(struct vp *) *carrier)
-{
-    struct vp *vp = ps_load_acquire(&block->alone);
-    void *other = NULL;
-    if (vp || !(vp = ps_xchg_acq_rel(carrier, NULL)))
-        return vp;
-    vp_run(vp)->alone_for = block;
-    if (!ps_cas_seq(&block->alone, &other, vp)) { /* a sender has started one meanwhile */
-        give_up_carrier(vp);
-        return other;
-    }
-    uth_tls_not_at_hand(block);
-    return vp;
-}
-
-void ps_carrier_for_nobody(struct vp *carrier)
-{
-    ps_store_seq(&vp_alone(carrier)->ends, 1);
-    ps_wake_alone(carrier);
-    wait_while(carrier, PS_ALONE_STARTED);
-    vp_alone_ended(carrier);
 }
 
 /* --- the thread's side --- */
+
+/* A handler that was left by a jump may have left its mask to the kernel thread: it was the running thread's, which
+ * leaves. */
+static void leave_own_mask(struct vp *vp)
+{
+    const struct uth_tls *tls = vp_run(vp)->tls;
+    vp_deafen(vp); /* before the thread goes on elsewhere, and changes its mask there */
+    if (vp_is_roots(vp) ? tls && tls != vp_run(vp)->own_tls : vp_run(vp)->alone_for && tls != vp_run(vp)->alone_for)
+        os_set_signal_mask(ps_load_seq(&vp_outer(vp)->inner_mask));
+}
 
 /* The running thread's context goes on alone on `to`. */
 void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
 {
     struct uth *context = vp_run(vp)->uth;
     int error = vp_errno(vp);
-    vp_deafen(vp); /* before the thread goes on elsewhere, and changes its mask there */
+    leave_own_mask(vp);
     vp_alone(to)->home = context->vp;
     vp_alone(to)->came_from = vp;
     self->uth = context;
@@ -326,13 +233,12 @@ void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
     ps_store_seq(vp_pinned(to), self);
     ps_wake_alone(to);
     if (PS_UNLIKELY(vp_run(vp)->alone_for != NULL)) {
-        directed_ran(vp); /* the thread that it carries stands below */
         vp_leave_alone(vp, context, vp_run(vp)->tls);
     } else {
         vp_leave_bound(vp, self);
     }
-    directed_runs(to);
     context->wait.thread = NULL;
+    directed_arrives(ps_vp());
     vp_set_errno(ps_vp(), error);
 }
 
@@ -343,25 +249,18 @@ PS_NOINLINE bool ps_promote(void)
     struct psthread *self = vp ? vp_run(vp)->current : NULL;
     if (!self || !block || vp_run(vp)->held || self->flags & PS_T_NOSTACK)
         return false;
-    if (vp_run(vp)->alone_for == block)
+    if (vp_run(vp)->alone_for == block || vp == block->home)
         return true;
-    if (ps_in_vfork_child() || !os_called_by_program() || !(to = own_carrier(block)))
+    if (ps_in_vfork_child() || ps_in_handler() || !(to = own_carrier(block)))
         return false;
     ps_move_alone(vp, self, to);
     return true;
 }
 
-void ps_settle(void)
-{
-    const struct vp *vp = ps_vp(), *own = vp && vp_run(vp)->tls ? ps_load_acquire(&vp_run(vp)->tls->alone) : NULL;
-    if (PS_UNLIKELY(own && own != vp))
-        ps_promote();
-}
-
 PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
 {
     struct vp *vp = ps_vp(), *to = self->flags & PS_T_NOSTACK ? NULL : own_carrier(block);
-    if (!to || vp_run(to)->own_tls == block) {
+    if (!to) {
         vp_enter_tls(vp, block);
         return;
     }
@@ -381,7 +280,7 @@ static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
         ps_store_seq(&next->below, NULL);
         alone = ps_load_seq(&next->alone);
     }
-    if (!alone || alone == home || vp_run(alone)->own_tls == next)
+    if (!alone || alone == home)
         return home;
     vp_alone(alone)->home = home;
     vp_alone(alone)->came_from = vp_alone(vp)->came_from;
@@ -391,7 +290,9 @@ static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
 struct vp *ps_vp_for_others(const struct vp *vp)
 {
     struct vp *to = vp_alone(vp)->came_from;
-    return to && ps_load_relaxed(vp_attached(to)) && !vp_run(to)->alone_for ? to : ps_vp_at(0);
+    if (to && ps_load_relaxed(vp_attached(to)) && !vp_run(to)->alone_for)
+        return to;
+    return home_is_aside(ps_vp_at(0)) && ps_rt.num_vps > 1 ? ps_vp_at(1) : ps_vp_at(0);
 }
 
 void ps_go_home_slow(struct uth_tls *next)
@@ -403,7 +304,6 @@ void ps_go_home_slow(struct uth_tls *next)
     struct uth *context = vp_run(vp)->uth;
     context->left_by = next ? ps_load_relaxed(&next->below) : NULL;
     struct vp *home = carrier_of_next(vp, next);
-    directed_ran(vp);
     context->vp = home;
     self->uth = context;
     if (home)
@@ -412,28 +312,7 @@ void ps_go_home_slow(struct uth_tls *next)
         vp_enqueue(ps_vp_for_others(vp), &self->item, PS_FRONT);
     vp_leave_alone(vp, context, next);
     context->left_by = NULL; /* it may be a root's stack, on which the root has called self */
-    if (vp_run((vp = ps_vp_now()))->alone_for)
-        directed_runs(vp);
-}
-
-struct vp *ps_carrier_soon(struct uth_tls *block) { return own_carrier(block); }
-
-struct vp *ps_promoted_vp(struct uth_tls *block)
-{
-    struct vp *vp = own_carrier(block);
-    if (vp)
-        wait_while(vp, PS_ALONE_STARTS);
-    return vp;
-}
-
-bool ps_rouse(struct uth_tls *block)
-{
-    struct vp *vp = own_carrier(block);
-    if (!vp)
-        return false;
-    ps_or_seq(&vp_run(vp)->lone, PS_LONE_ROUSED);
-    ps_wake_alone(vp);
-    return true;
+    directed_arrives(ps_vp());
 }
 
 void ps_carrier_like_opener(struct uth_tls *block)
@@ -446,17 +325,17 @@ void ps_carrier_like_opener(struct uth_tls *block)
 
 int ps_promoted_id(struct uth_tls *block)
 {
-    struct vp *vp = ps_promoted_vp(block);
+    struct vp *vp = own_carrier(block);
+    if (vp)
+        wait_while(vp, PS_ALONE_STARTS);
     return vp ? ps_load_relaxed(&vp_run(vp)->tid) : 0;
 }
 
-bool ps_retire_alone(struct uth_tls *block)
+void ps_retire_alone(struct uth_tls *block)
 {
     struct vp *vp = ps_load_acquire(&block->alone);
     if (!vp)
-        return true;
-    if (vp_run(vp)->own_tls == block)
-        return false;
+        return;
     wait_while(vp, PS_ALONE_STARTS);
     ps_store_seq(&vp_alone(vp)->ends, 1);
     ps_wake_alone(vp);
@@ -464,18 +343,14 @@ bool ps_retire_alone(struct uth_tls *block)
     ps_store_relaxed(&block->alone, NULL);
     own_stack_give_back(block, vp);
     vp_alone_ended(vp);
-    return true;
 }
 
 void ps_alone_after_fork_in_child(void)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++)
-        if (ps_vp_at(id)) {
-            ps_store_relaxed(&vp_alone(ps_vp_at(id))->given_up, 0);
-            vp_directed(ps_vp_at(id))->point = NULL; /* a handler that forked is left where it is: its thread is gone */
-            ps_store_relaxed(&vp_directed(ps_vp_at(id))->senders, 0); /* as senders are */
-        }
+        if (ps_vp_at(id))
+            directed_begins(vp_directed(ps_vp_at(id)));
     ps_store_relaxed(&ps_alone_threads, 0);
     ps_promote_in_this_process();
 }

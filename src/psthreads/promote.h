@@ -6,9 +6,9 @@
  * team stays there until the region ends. The kernel thread stays with the thread's block (uth_tls.alone). A member
  * finds it again in the next region, with the state that the member left there, as with a kernel thread of a pool.
  *
- * The kernel thread P has a vp of its own, `alone_for` the thread. P takes nothing out of queues. Its thread pointer is
- * the thread's, even while the thread is elsewhere. So a signal that is sent to P finds the thread. The thread waits on
- * its own stack, in a futex.
+ * The kernel thread P has a vp of its own, `alone_for` the thread. P takes nothing out of queues. The thread waits on
+ * its own stack, in a futex. While the thread is elsewhere P has its own storage, and the signals that come to it:
+ * directed.h.
  *
  * States of P, seen by the context c of the thread (uth.vp says whose context it is):
  *   EMPTY    P sleeps on its native stack; c is not bound to P
@@ -52,14 +52,11 @@ struct vp;
 enum { PS_ALONE_STARTS, PS_ALONE_STARTED, PS_ALONE_LEFT };
 /* A vp's that carries one thread alone. */
 struct vp_alone {
-    struct vp *home, *came_from;                /* of the context that it carries; owner only */
-    _Atomic uint32_t state;                     /* PS_ALONE_..., the kernel thread's */
-    _Atomic uint32_t ends;                      /* 1: it is to end */
-    _Atomic uint32_t sleeps;                    /* written by the kernel thread; for deadlock.c */
-    _Atomic uint32_t given_up;                  /* by a handler that had no use for it; taken where the vp ends */
-    _Atomic uint32_t wake;                      /* 1: a wake is due, of one that waits for `pinned`; taken by the vp */
-    _Atomic uint32_t masks_posted, masks_taken; /* different: its mask is to become new_mask; handler_mask.h */
-    _Atomic uint64_t new_mask;
+    struct vp *home, *came_from; /* of the context that it carries; owner only */
+    _Atomic uint32_t state;      /* PS_ALONE_..., the kernel thread's */
+    _Atomic uint32_t ends;       /* 1: it is to end */
+    _Atomic uint32_t sleeps;     /* written by the kernel thread; for deadlock.c */
+    _Atomic uint32_t wake;       /* 1: a wake is due, of one that waits for `pinned`; taken by the vp */
 };
 /* A vp's in a forked child; owner only. */
 struct vp_forked {
@@ -73,10 +70,6 @@ struct vp_forked *vp_forked(const struct vp *vp);
 /* The running thread has a kernel thread of its own when this returns true. False: see above. Called by the program,
  * by a call that the runtime answers in the C library's place. [switches] */
 bool ps_promote(void);
-/* The running thread is about to give its processor away, and polls perhaps. Where it has a kernel thread of its own
- * and is elsewhere, it goes there: a sender of a signal may wait for it, and nobody interrupts it in a yield. Called as
- * ps_promote, or by a wait of the runtime's. [switches] */
-void ps_settle(void);
 /* The running thread asks for the bounds of its stack. If it is a member, it is promoted, and keeps that stack
  * (own_stack.h). Called as ps_promote. [switches] */
 void ps_keep_stack(void);
@@ -93,23 +86,9 @@ int ps_promoted_id(struct uth_tls *block);
  * that the opener's has. */
 void ps_carrier_like_opener(struct uth_tls *block);
 
-/* The same, its vp; NULL: refused. The second does not wait until the kernel thread has started, which may be what a
- * handler has interrupted. */
-struct vp *ps_carrier_soon(struct uth_tls *block);
-struct vp *ps_promoted_vp(struct uth_tls *block);
-/* A parked kernel thread for any thread that needs one, with what the root of `from` begins with; NULL: refused. The
- * second: no thread has taken it, and it ends. Caller: the watchdog, or the sender of a signal. */
-struct vp *ps_carrier_for_somebody(const struct vp *from);
-void ps_carrier_for_nobody(struct vp *carrier);
-/* The carrier that block's thread has, or gets now out of *carrier; NULL: none. Caller: a handler on the kernel thread
- * that runs block's thread. */
-struct vp *ps_carrier_of(struct uth_tls *block, _Atomic(struct vp *) *carrier);
 /* The running thread's context goes on alone on `to`. [switches] */
 void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to);
 
-/* Block's thread gets a kernel thread, which comes to be where a handler may run and hears there (PS_LONE_ROUSED).
- * False: refused. Does not wait for that. Caller: the watchdog, which keeps the block from going away. */
-bool ps_rouse(struct uth_tls *block);
 /* The library starts, or is started in a forked child. */
 void ps_promote_in_this_process(void);
 /* The caller is a process of its own in this memory, a child between vfork and exec, and none of the runtime's
@@ -122,9 +101,8 @@ void ps_call_outside_block(void (*fn)(void *arg), void *arg);
 /* The running thread leaves its block, in which it may have been promoted, and goes back to where its context came
  * from. The thread goes on with `next`, which is to be entered (NULL: the kernel thread's own storage). [switches] */
 void ps_go_home_slow(struct uth_tls *next);
-/* The block is to be given back: its kernel thread ends by and by. False: it is not, for it is that of the kernel
- * thread which forked (uth_tls_after_fork_in_child). */
-bool ps_retire_alone(struct uth_tls *block);
+/* The block's thread has ended: its kernel thread ends by and by. */
+void ps_retire_alone(struct uth_tls *block);
 /* In a forked child: there is none. */
 void ps_alone_after_fork_in_child(void);
 /* Kernel threads of this kind that have not ended yet. The second is for fast looks. */
@@ -132,9 +110,9 @@ unsigned ps_alone_count(void);
 extern _Atomic uint32_t ps_alone_threads;
 
 /* For sched.c. The thread, which runs on vp alone, waits until it is readied; it has been readied. */
-void ps_wait_alone(struct vp *vp, struct psthread *self);
+void ps_wait_alone(struct vp *vp, const struct psthread *self);
 void ps_wake_alone(struct vp *vp);
-/* vp waits until something is pinned to it. */
+/* vp waits until something is pinned to it, or it is to end. */
 void ps_await_pinned(struct vp *vp);
 
 #endif

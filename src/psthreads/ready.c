@@ -4,6 +4,7 @@
 #include "sched.h"
 
 #include "current.h"
+#include "home.h"
 #include "idle.h"
 #include "promote.h"
 #include "runtime.h"
@@ -20,7 +21,7 @@ void ps_ready(struct psthread *t, enum ps_end end)
     if (!bound) {
         struct vp *target = t->vp, *here;
         if (PS_UNLIKELY(!ps_load_relaxed(&target->attached)) && (here = ps_vp()) != NULL)
-            target = here; /* its kernel thread is gone: nobody would look there first */
+            target = home_is_aside(here) ? ps_vp_at(ps_rt.num_vps > 1) : here; /* its kernel thread is gone */
         vp_enqueue(target, &t->item, end);
         return;
     }
@@ -29,8 +30,10 @@ void ps_ready(struct psthread *t, enum ps_end end)
         ps_wake_alone(bound);
         return;
     }
-    if (!idle_wake_this(bound) && PS_UNLIKELY(ps_load_seq(&bound->run.lone)))
+    if (!idle_wake_this(bound) && PS_UNLIKELY(ps_load_seq(&bound->run.lone) || ps_load_seq(&bound->alone.sleeps)))
         ps_wake_alone(bound);
+    if (PS_RELEASE_ALWAYS && home_release(bound))
+        return;
     watchdog_arm_for_root();
 }
 

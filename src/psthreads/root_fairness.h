@@ -1,76 +1,71 @@
-/* Roots take turns where there are more kernel threads than processors.
+/* Roots take turns where a library lets one team at a time in.
  *
- * A library that lets one team at a time in (OpenBLAS's OpenMP build) has its other callers spin, without a yield,
- * until that team is done. Each of these callers takes one time slice after the other from the members that it waits
- * for. The more callers there are, the slower the team gets. The system does not know which threads wait. What can be
- * seen is that roots outside of any region burn the processors that a team could use.
+ * OpenBLAS's OpenMP build (0.3.21) has its other callers spin, without a yield, until that team is done. Each of these
+ * callers takes one time slice after the other from the members that it waits for. The more callers there are, the
+ * slower the team gets. The system does not know which threads wait, and nothing can be done about one that spins. But
+ * each caller asks first whether it is in a region (omp_in_parallel). There it can be made to wait without a processor.
  *
- * Does: holds roots that are too many. While several roots want a processor and one of them runs members, all but one
- * of the others are too many, for its team could use every processor. Such roots are held in a signal handler, in the
- * program's own code outside of regions. A root runs for TURN_NS before it is held. A root that has been held for
- * TURN_NS takes the place of a root whose turn is over. No root is held for more than HELD_NS. The system does the same
- * to threads that it preempts, in longer slices. Does not: hold a root in a region, in the C library or in the runtime,
- * where the root may have a lock in hand; or leave a processor unused. Held roots go on, one at each look, once fewer
- * threads want a processor than there are processors. They also go on once no thread runs members, because a held root
- * may have what the others spin for.
+ * Sees: how long after that question a root opens its region, while others open some. After two that were late, roots
+ * have one turn between them. Does: a root takes the turn when it asks, and gives it back at the end of the region that
+ * it opens next. The others sleep. Does not: hold a root anywhere else, or look at processors.
  *
- * Caller: the watchdog. A root that opens an outermost region arms it where there is more than one root.
- * States (vp.turn), each change by compare-and-swap, so each has one author, and a handler that is late for its ASKED
- * does nothing:
- *   FREE -> ASKED      the watchdog, before the signal
- *   ASKED -> HELD      the handler
- *   HELD -> FREE       the watchdog, with a wake-up, or the handler when its time is over
- *   ASKED -> INSIDE    the handler: the root is in a region, or waits in its vp's loop
- *   INSIDE -> FREE     the watchdog, once the vp has passed a scheduling point
- *   ASKED -> FREE      the watchdog: the signal is late, or the code was not the program's
- * Limit: INSIDE is as old as the vp's last scheduling point. A root that has left its region since is not held, and
- * counts as a team, until it opens another one. No wake-up is needed for progress: each held root has a deadline of its
- * own.
- * Orderings: relaxed but for the release of ASKED, which the handler acquires: nothing else is handed over.
+ * The word: 0 nobody has the turn; else the owner's vp + 1, | OPEN: its region is open. A root that waits looks again
+ * and again, all of them together once in a LOOK_NS. So no wake-up is lost, and none is made at the region's end, where
+ * the library's own lock is still held. An owner that comes back before somebody has looked goes on at once.
+ *   0 -> owner        that root, as it asks, by compare-and-swap
+ *   owner -> another  a root that has met that owner, and no region, for a whole look: it has asked for nothing
+ *   owner -> OPEN     the owner, by compare-and-swap
+ *   OPEN -> 0         the parent, at the join
+ * An owner that has gone on for TURN lets another one come before it, which it wakes.
  *
- * A root that has a lock of the program's own in hand when it is held keeps it for HELD_NS at most, and only while the
- * processors are in use.
- * Failures: a kernel thread with all signals blocked, or no signal free: no root is held. Not under ThreadSanitizer
- * (see preempt.c).
- * Cost: with one root none. With more, while regions are opened: every 5 ms (every ms where there are too many) a
- * reading of the clock of each vp's kernel thread. For kernel threads that seem to rest also a look into /proc.
- * Rejected: a lower priority for roots that spin: it cannot be raised again without a privilege. Members that wait
- * without yielding: they keep their own slice, but the slices of the spinners are as long as before. Only roots without
- * a scheduling point in the last look's time: callers of a library that lets one in at a time all have some. Holding
- * from the region's start on: two system calls for each root in each region of a few microseconds. */
+ * Every TRIAL one of those that wait goes on out of turn, for two reasons. The program may need what it has. And if it
+ * opens its region while the owner's is open, nobody shuts it out. After three such roots, or 64 owners that were late
+ * for other reasons than others' regions, there are no turns for a second, and each time for twice as long.
+ *
+ * Callers: root_fairness_take a root; root_fairness_open a root that opens an outermost region (recheck.c), before the
+ * members can begin; root_fairness_give the parent. What is known is relaxed: a race loses an observation. The word
+ * orders nothing but itself. Not beside race detectors, which would take turns for an order of the program's.
+ * Cost: with one root none. With more, a reading of the cycle counter where a root asks. With turns, two atomic
+ * operations a region, and a thousand looks a second.
+ * Limit: a library whose callers do not ask.
+ *
+ * Rejected (bench/NOTES.md has the numbers). Holding roots where they spin: that takes a signal of the runtime's own.
+ * Affinity, where all roots but one share a processor: the one that the library lets in is often among them. A lower
+ * priority: a thread cannot come back from there without a privilege. Shorter slices: they end with the clock's ticks.
+ * A wake-up at each region's end: the thread that is woken takes the processor from the one that has the library's lock
+ * in hand. Turns of a fixed length: processors rest while the owner does other work. */
 #ifndef PS_ROOT_FAIRNESS_H
 #define PS_ROOT_FAIRNESS_H
 
-#include "watchdog_sample.h"
+#include "atomic.h"
+#include "compiler.h"
 
-/* Of vp.turn. */
-enum { ROOT_TURN_FREE, ROOT_TURN_ASKED, ROOT_TURN_HELD, ROOT_TURN_INSIDE };
+struct ps_team;
+struct vp;
 
-/* In place. */
-_Atomic uint32_t *vp_turn(const struct vp *vp);
-
-enum root_fairness_what {
-    ROOT_LATE,    /* ASKED -> FREE: the signal is late, or met code that must not be held */
-    ROOT_OUTSIDE, /* INSIDE -> FREE: the root's vp has passed a scheduling point */
-    ROOT_HOLD,    /* FREE -> ASKED, and the signal */
-    ROOT_LET_GO,  /* HELD -> FREE, with a wake-up */
+/* What is known. Times in cpu_cycles. */
+struct root_fairness {
+    _Atomic uint32_t on;                    /* there are turns */
+    _Atomic uint32_t spun, beside, dawdled; /* how many of these there were */
+    _Atomic uint64_t rest, rest_until;
 };
-struct root_fairness_step {
-    enum root_fairness_what what;
-    struct vp *vp;
-    struct vp *in_place_of; /* ROOT_HOLD: once the signal is sent, this root is let go; or NULL */
+/* How a root has opened a region that it asked before: */
+enum root_opening {
+    ROOT_AT_ONCE,
+    ROOT_SPUN,    /* late, and others opened some meanwhile */
+    ROOT_BESIDE,  /* while the region of the turn's owner was open */
+    ROOT_DAWDLED, /* late for other reasons */
 };
-struct root_fairness_action {
-    struct root_fairness_step *steps; /* in this order */
-    unsigned num_steps;
-    bool soon; /* the watchdog is to look again in a millisecond */
-};
+void root_fairness_judge(struct root_fairness *f, enum root_opening how, uint64_t now);
 
-void root_fairness_decide(struct watchdog_sample *s, struct root_fairness_action *action);
-void root_fairness_act(const struct root_fairness_action *action);
-/* All roots are let go. */
-void root_fairness_end(void);
-/* As in a process without history: in a forked child, where the other threads are gone. */
+/* The caller is in no region, and has asked; it may wait. */
+void root_fairness_take(void);
+void root_fairness_open(struct vp *vp, struct ps_team *team, uint64_t now);
+void root_fairness_give(void);
+/* In a forked child: the other roots are gone. */
 void root_fairness_reset(void);
+
+/* Its root alone uses it: when that asked, and has opened no region since; 0: it has. */
+uint64_t *vp_asked_at(const struct vp *vp);
 
 #endif

@@ -1,35 +1,31 @@
 /* What a root has, or a thread on a kernel thread of its own, is written down for threads of its regions: see
  * inherited.h. */
+#include "apart.h"
 #include "current.h"
+#include "home.h"
 #include "inherited.h"
-#include "lone_root.h"
 #include "os.h"
 #include "promote.h"
 #include "run.h"
 #include "runtime.h"
+#include "sched.h"
 #include "starter.h"
-#include "stray.h"
 #include "team.h"
+#include "vp_tls.h"
 
-/* A root has this mask, outside of regions. */
-static void pass_on_outside(struct vp *vp, uint64_t mask)
+/* vp's root has this mask. Its own kernel thread takes signals with that, too (directed.h). Where members have another
+ * one, home carries the root alone. */
+static void has_mask(struct vp *vp, uint64_t mask)
 {
-    uint64_t before = vp_outer(vp)->mask;
-    vp_outer(vp)->mask = mask;
-    ps_store_seq(&vp_outer(vp)->inner_mask, mask);
-    if (mask & ~before)
-        stray_expect();
-    vp_outer(vp)->own_changed = true;
-    vp_run(vp)->rechecked_at = 0;
-}
-
-/* A root has this mask as a region's first member; the other members' stays as it was. */
-static void keep_inside(struct vp *vp, uint64_t mask)
-{
-    ps_store_seq(&vp_outer(vp)->inner_mask, mask);
-    lone_root_has_mask(vp, mask);
-    if (mask & ~vp_outer(vp)->mask)
-        stray_expect();
+    const struct uth_tls *block = home_block(vp);
+    struct vp *own = block ? ps_load_acquire(&block->alone) : NULL;
+    bool differs = mask != vp_apart(vp)->mask && ps_tls_on();
+    if (ps_xchg_seq(&vp_outer(vp)->inner_mask, mask) != mask && own)
+        ps_wake_alone(own);
+    if (differs)
+        ps_or_seq(&vp_run(vp)->lone, PS_LONE_MASK);
+    else if (ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_MASK)
+        ps_and_seq(&vp_run(vp)->lone, (uint8_t)~PS_LONE_MASK);
 }
 
 void ps_root_changed(void)
@@ -38,60 +34,50 @@ void ps_root_changed(void)
     if (!vp || ps_in_vfork_child())
         return;
     if (uth_tls_current()) { /* not promoted: refused, or in a signal handler */
-        if (vp_run(vp)->alone_for && vp_run(vp)->alone_for == vp_run(vp)->tls && os_called_by_program())
+        if (vp_run(vp)->alone_for && vp_run(vp)->alone_for == vp_run(vp)->tls && !ps_in_handler())
             ps_store_seq(&vp_outer(vp)->inner_mask, os_signal_mask()); /* in a handler it is that one's */
         return;
     }
     if (!vp_is_roots(vp))
         return;
-    if (vp_run(vp)->current != &vp_run(vp)->root && !vp_run(vp)->tls) { /* in a block: it is own_tls */
-        if (os_called_by_program())
-            keep_inside(vp, os_signal_mask());
+    if (!ps_is_outside(vp, vp_run(vp)->current)) {
+        if (!ps_in_handler())
+            has_mask(vp, os_signal_mask()); /* the other members' stays as it was */
         return;
     }
     os_affinity_get(&vp_outer(vp)->cpus);
     os_thread_own_name(vp_outer(vp)->name);
-    pass_on_outside(vp, os_signal_mask());
-}
-
-void ps_own_mask_becomes(struct vp *vp, uint64_t mask)
-{
-    bool is_root = vp_is_roots(vp) && !uth_tls_current();
-    if (is_root && (vp_run(vp)->current == &vp_run(vp)->root || vp_run(vp)->tls)) { /* as ps_root_changed */
-        pass_on_outside(vp, mask);
+    vp_outer(vp)->own_changed = true;
+    vp_run(vp)->rechecked_at = 0;
+    if (ps_in_handler()) /* that one's: the next region looks */
         return;
-    }
-    if (is_root)
-        keep_inside(vp, mask);
-    else
-        ps_store_seq(&vp_outer(vp)->inner_mask, mask);
+    vp_outer(vp)->mask = os_signal_mask();
+    if (!vp_apart(vp)->opened)
+        vp_apart(vp)->mask = vp_outer(vp)->mask;
+    has_mask(vp, vp_outer(vp)->mask);
 }
 
 void ps_root_look(struct vp *vp)
 {
-    bool lone = PS_UNLIKELY(ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_MASK);
-    if ((!vp_outer(vp)->own_changed && !lone) || vp_run(vp)->current != &vp_run(vp)->root)
+    if (!vp_outer(vp)->own_changed || vp_run(vp)->current != &vp_run(vp)->root)
         return;
     uint64_t mask = os_signal_mask();
-    lone_root_has_mask(vp, mask);
-    if (!vp_outer(vp)->own_changed)
-        return;
     vp_outer(vp)->own_changed = false;
     vp_outer(vp)->mask = mask;
-    ps_store_seq(&vp_outer(vp)->inner_mask, mask);
+    has_mask(vp, mask);
     os_affinity_get(&vp_outer(vp)->cpus);
 }
 
 static bool is_kernel_thread(const struct vp *vp, const void *tp, int tid)
 {
-    return tp ? vp_run(vp)->own_tp == tp : ps_load_relaxed(&vp_run(vp)->tid) == tid;
+    return tp ? vp_run(vp)->kernel_tp == tp : ps_load_relaxed(&vp_run(vp)->tid) == tid;
 }
 
 static void root_changes(struct vp *root, const struct vp *here)
 {
     if (ps_load_relaxed(&vp_outer(root)->changed) || ps_in_vfork_child())
         return;
-    if (here && !starter_is_changed(here) && os_called_by_program())
+    if (here && !starter_is_changed(here) && !ps_in_handler())
         starter_prepare();
     ps_store_relaxed(&vp_outer(root)->changed, true);
 }

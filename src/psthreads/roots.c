@@ -10,6 +10,7 @@
 #include "directed.h"
 #include "divided.h"
 #include "handoff.h"
+#include "home.h"
 #include "idle.h"
 #include "inherited.h"
 #include "lone_root.h"
@@ -64,6 +65,7 @@ static void set_root_room(struct uth *native)
 /* A slot for the calling kernel thread, which waits meanwhile if the library's kernel threads are being stopped. */
 static struct vp *claim_root_slot(void)
 {
+    ps_add_seq(&ps_rt.num_roots, 1);
     struct vp *vp = life_claim_slot(0, PS_ATTACHED);
     if (PS_UNLIKELY(!vp)) {
         PS_CHECK(ps_load_relaxed(&ps_rt.num_slots) < PS_MAX_VPS, "more than %u kernel threads use the library at once",
@@ -82,7 +84,6 @@ static void note_own_state(struct vp *vp)
 {
     vp_outer(vp)->mask = os_signal_mask();
     ps_store_seq(&vp_outer(vp)->inner_mask, vp_outer(vp)->mask);
-    lone_root_has_mask(vp, vp_outer(vp)->mask);
     os_affinity_get(&vp_outer(vp)->cpus);
     os_thread_own_name(vp_outer(vp)->name);
     vp_outer(vp)->own_changed = false;
@@ -94,7 +95,8 @@ struct vp *life_attach_root(void)
     ps_start();
     struct vp *vp = claim_root_slot();
     ps_store_relaxed(&vp_run(vp)->tid, os_thread_id());
-    vp_run(vp)->own_tp = cpu_get_tp();
+    vp_run(vp)->kernel_tp = cpu_get_tp();
+    ps_store_relaxed(&vp_run(vp)->own_tp, vp_run(vp)->kernel_tp);
     vp_run(vp)->own_errno = &errno;
     vp_run(vp)->tls = NULL;
     vp_run(vp)->place = 0;
@@ -107,7 +109,7 @@ struct vp *life_attach_root(void)
     vp_run(vp)->own_uth = &vp_run(vp)->native;
     vp_run(vp)->own_tls = NULL;
     set_root_room(&vp_run(vp)->native);
-    ps_store_relaxed(&vp_run(vp)->lone, lone_root_expected(ps_load_relaxed(&vp_run(vp)->tid)) ? PS_LONE_SIGNALS : 0);
+    ps_store_relaxed(&vp_run(vp)->lone, lone_root_expected() ? PS_LONE_COUNTED : 0);
     ps_store_relaxed(&vp_alone(vp)->ends, 0);
     apart_attach(vp);
     note_own_state(vp);
@@ -116,7 +118,10 @@ struct vp *life_attach_root(void)
     ps_thread_init_root(&vp_run(vp)->root, vp, &vp_run(vp)->native);
     vp_run(vp)->current = &vp_run(vp)->root;
     ps_store_relaxed(vp_handoff(vp), HANDOFF_BUSY);
+    home_begin(vp);
     vp_carry(vp);
+    if (!ps_rt.homes_stand_aside) /* no layer above tells when regions are opened */
+        home_prepare(vp);
     pthread_setspecific(ps_life.root_key, vp);
     return vp;
 }
@@ -126,7 +131,7 @@ void life_detach_root(struct vp *vp, bool wait)
 {
     ps_end_local(&vp_run(vp)->root);
     ps_thread_end_root(&vp_run(vp)->root, wait);
-    lone_root_send_kept(vp);
+    home_end(vp);
     uth_cache_drain(&vp_run(vp)->stacks);
     uth_tls_drain(&vp_run(vp)->blocks);
     uth_release(&vp_run(vp)->native);
@@ -134,20 +139,28 @@ void life_detach_root(struct vp *vp, bool wait)
     vp_run(vp)->current = NULL;
     vp_carry(NULL);
     ps_store_release(vp_attached(vp), 0);
+    ps_sub_seq(&ps_rt.num_roots, 1);
     if (!ps_queue_seems_empty(vp_queue(vp)))
         idle_notify(NULL);
 }
 
 void life_root_ended(void *arg)
 {
+    const struct vp *vp = ps_vp();
+    /* It ends where it began. */
+    while (vp && vp_run(vp)->uth->vp != arg && vp_run(vp)->tls == vp_run(arg)->own_tls && vp_run(vp)->tls) {
+        home_come(vp_run(vp)->current);
+        vp = ps_vp();
+    }
     if (os_thread_id() == (int)getpid())
         ps_store_seq(&ps_life.main_ended, 1);
-    if (ps_vp() == arg)
+    if (vp == arg)
         life_end_last_root(arg);
 }
 
 int psthread_detach_self(void)
 {
+    home_come_outside();
     struct vp *vp = ps_vp();
     if (!vp)
         return 0;

@@ -6,16 +6,17 @@
 #include "run.h"
 
 #include "above.h"
+#include "apart.h"
 #include "check.h"
 #include "current.h"
 #include "deadlock.h"
 #include "dump_request.h"
-#include "leave.h"
 #include "loop.h"
 #include "os.h"
 #include "promote.h"
 #include "psthread.h"
 #include "quota_park.h"
+#include "recall.h"
 #include "sched.h"
 #include "standby.h"
 #include "team.h"
@@ -40,9 +41,9 @@ const struct ps_above ps_above = {
     .carry = vp_enter_loop,
     .watch = watchdog_main,
     .late_member = ps_member_late_main,
+    .await_first = recall_await,
+    .came_home = apart_changed,
     .run_team = ps_team_run,
-    .leave_saved = ps_leave_saved,
-    .leave_wait = ps_leave_wait,
     .leave_waiters = ps_team_barrier_leave,
 };
 
@@ -135,6 +136,7 @@ static void set_constants(const psthread_config_t *config, unsigned num_vps, siz
     ps_rt.block_on_idle = ps_life.settings.passive;
     ps_rt.predicts_serial = num_vps > 1 && !ps_life.settings.passive;
     ps_rt.max_spares = spares_wanted(config);
+    ps_rt.homes_stand_aside = ps_life.settings.root_exit != NULL;
 }
 
 static int make_vps(unsigned n)

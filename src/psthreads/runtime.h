@@ -15,6 +15,7 @@ struct ps_places;
 struct psthread;
 struct uth;
 struct uth_tls;
+struct ps_team;
 struct vp;
 
 #define PS_MAX_VPS IDLE_MAX
@@ -39,7 +40,11 @@ struct ps_runtime {
     _Atomic(struct ps_places *) places; /* NULL: nothing is ever bound (bind.h) */
     _Atomic bool tls;           /* threads have thread-local blocks of their own; may turn true, never false again */
     struct ps_queue global;     /* optional queue for coarse threads */
-    _Atomic uint32_t num_slots; /* vps in use or once used: the range worth visiting */
+    _Atomic uint32_t num_roots; /* attached; the second is counted before it has made anything (home_is_aside) */
+    const struct psthread *forked_root; /* in a child: a member or thread that has forked, which is a root there */
+    struct vp *forked_home;             /* and its home */
+    bool homes_stand_aside;             /* a layer above opens regions (home.h); constant */
+    _Atomic uint32_t num_slots;         /* vps in use or once used: the range worth visiting */
     _Atomic uint32_t stopping;
     _Atomic uint32_t quiescing;          /* roots that come now wait until the workers can be started again */
     _Atomic uint32_t num_kernel_threads; /* workers alive */
@@ -57,7 +62,7 @@ static inline struct vp *ps_vp_at(unsigned id) { return ps_load_acquire(&ps_rt.v
 /* Thread-local blocks where objects that were loaded meanwhile want them. The calling root has loaded none if it last
  * looked less than PS_RECHECK_NS ago: opening a file and mapping it takes longer. What another kernel thread loads
  * meanwhile is not ordered with the region anyway. Returns what the cycle counter said. */
-uint64_t ps_recheck_tls(struct vp *vp);
+uint64_t ps_recheck_tls(struct vp *vp, struct ps_team *team);
 #define PS_RECHECK_NS 4000
 bool ps_stack_size_sensible(size_t bytes);
 

@@ -24,8 +24,7 @@ static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
     }
     vp_leave_waiters(vp);
     if (vp_stays_with_root(vp)) {
-        if (!vp->directed.is_unheard) /* else it has been called: address_wait.c */
-            lone_root_call_stand_in();
+        lone_root_call_stand_in();
         ps_wait_alone(vp, self);
         wait->thread = NULL;
         return;
@@ -128,7 +127,7 @@ static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
         return false;
     struct ps_work w = vp_take_front(&vp->queue);
     if (ps_places_on() && !ps_work_some(w))
-        w = ps_bind_visit(vp, PS_TAKE);
+        w = ps_bind_visit(vp, PS_TAKE); /* of others' members none, where there are several roots */
     if (!ps_work_some(w))
         return false;
     ps_store_seq(&vp->pinned, self);
@@ -173,7 +172,7 @@ static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
     vp_leave_waiters(vp);
     if (PS_UNLIKELY(vp->run.uth->vp != NULL)) {
         struct uth *root = vp->run.uth;
-        root_yields(root, self);
+        root->left_by = self;
         bool yields = ps_rt.has_global ? yield_with_global(vp, self) : yield_as_root(vp, self);
         root->left_by = NULL;
         return yields;
@@ -207,10 +206,10 @@ static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, str
 }
 
 /* The same where self's context is bound to vp, or a context that is bound to vp is ready: the two contexts exchange
- * their places, the vp's pinned slot and its queue. Only vp takes out what is pinned, and no thread pins a context
- * while another one is pinned. For the contexts that are bound to a vp are a root, and what goes on in its place while
- * the root waits elsewhere.
- * One call of the switch for both ways, which alternate: so the return behind it is predicted (cpu/x86_64/switch.S). */
+ * their places, the vp's pinned slot and its queue. Vp takes out what is pinned, or a releaser does
+ * (home.h), and no thread pins a context while another one is pinned. For the contexts that are bound to a vp are a
+ * root, and what goes on in its place while the root waits elsewhere. One call of the switch for both ways, which
+ * alternate: so the return behind it is predicted (cpu/x86_64/switch.S). */
 static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
 {
     struct uth *from = vp->run.uth;
@@ -218,16 +217,19 @@ static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
     struct psthread *t = ps_load_acquire(&vp->pinned);
     if (PS_UNLIKELY(ps_places_on() || vp->run.alone_for || t == PS_PINNED_REST))
         return yield_slowly(vp, self);
-    root_yields(from, self);
+    from->left_by = self;
     if (from->vp) {
         if (PS_UNLIKELY(ps_load_relaxed(&vp->run.lone) || t != NULL) || !(t = take_front_thread(q)))
             return yield_slowly(vp, self);
         ps_store_seq(&vp->pinned, self);
         watchdog_arm_for_root(); /* what runs here now may spin for the root */
     } else {
-        if (PS_UNLIKELY(!ps_spin_take(&q->lock)))
+        if (PS_UNLIKELY(!t || !ps_spin_take(&q->lock)))
             return yield_slowly(vp, self);
-        ps_store_relaxed(&vp->pinned, NULL);
+        if (PS_UNLIKELY(!ps_cas_acq_rel(&vp->pinned, &t, NULL))) { /* released (home.h) */
+            ps_spin_unlock(&q->lock);
+            return yield_slowly(vp, self);
+        }
         ps_queue_push_back_locked(q, &self->item);
         ps_spin_unlock(&q->lock);
         if (PS_UNLIKELY(!idle_knows()))
@@ -297,7 +299,6 @@ void psthread_yield(void)
         return;
     struct vp *vp = ps_vp_attach();
     if (++vp->run.yields % YIELDS_IN_VAIN == 0) {
-        ps_settle();
         os_yield();
     } else {
         cpu_pause();

@@ -94,15 +94,8 @@ _Atomic uint32_t *vp_root_first(const struct vp *vp); /* in place (vp.h) */
  * not ready. */
 bool vp_give_way_to_root(struct vp *vp, struct psthread *self);
 
-struct uth_left; /* uth_struct.h */
-/* Whether the caller, a function of the runtime's, runs in a handler of the program's: handler_self.h. */
+/* Whether the caller, a function of the runtime's, runs in a handler of the program's: stray.h. */
 bool ps_in_handler(void);
-/* Whether the caller has its kernel thread to itself, so that its handlers run there while it waits. */
-bool ps_waits_alone(void);
-/* ps_block for a word, if queue_up(what) has queued the caller up for it; else returns at once. left: what a jump out
- * of a handler does before it leaves this wait (leave.h), or NULL. No handler of a caller that waits alone comes
- * between the two. */
-void ps_block_on_word(_Atomic uint32_t *word, bool (*queue_up)(void *what), void *what, const struct uth_left *left);
 
 /* Number of spins that take about two context switches (measured once at start; balder-threads-2004 section 2);
  * 0 in a passive configuration. */

@@ -5,6 +5,7 @@
 
 #include "adaptive_spin.h"
 #include "handoff.h"
+#include "home.h"
 #include "idle.h"
 #include "layer.h"
 #include "lone_root.h"
@@ -24,6 +25,7 @@
  * that ends sooner peeks too: a vp does not park while a closed queue has something (idle.h, [L]), and each new search
  * comes nearer to taking it. */
 #define SEARCH_PEEK_PERIOD 512
+#define ASIDE_LOOK_NS INT64_C(1000000) /* the queues of places wake their homes by the idle set, which it is not in */
 #define STANDS_NS INT64_C(100000000)
 #define SEARCH_POLITE_NS 20000 /* after that the search yields the processor to other kernel threads */
 
@@ -77,7 +79,7 @@ static struct ps_work search(struct vp *vp)
         if (round % SEARCH_CLOCK_PERIOD)
             continue;
         vp_deafen(vp);
-        stray_look(vp);
+        home_settle(vp);
         uint64_t now = os_now_ns();
         if (!start || region != vp->thief.peeked_region) { /* where a parent runs regions alone it may soon be wanted */
             start = now;
@@ -92,7 +94,7 @@ static struct ps_work search(struct vp *vp)
 
 void vp_offer(struct vp *vp)
 {
-    if (!vp->run.is_spare && PS_LIKELY(!ps_load_relaxed(&vp->run.lone)) &&
+    if (!vp->run.is_spare && PS_LIKELY(!ps_load_relaxed(&vp->run.lone)) && !home_is_aside(vp) &&
         !ps_work_some(vp_visit(vp, PS_IN_SLOT | PS_IN_QUEUE, PS_PEEK, false)))
         ps_store_release(&vp->handoff, HANDOFF_IDLE);
 }
@@ -120,10 +122,7 @@ static struct ps_work stand_in(struct vp *vp)
     idle_search_begin(vp);
     ps_store_seq(&vp->handoff, HANDOFF_IDLE);
     while (!ps_work_some(w = search_once(vp, true, true)) && stays && !ps_load_acquire(&ps_rt.stopping))
-        if (stray_look(vp))
-            os_yield();
-        else
-            stays = idle_park_for(vp, STANDS_NS);
+        stays = idle_park_for(vp, STANDS_NS);
     ps_sub_relaxed(&ps_watchdog.standing, 1);
     if (ps_work_some(w))
         idle_search_end(vp);
@@ -143,8 +142,6 @@ static struct ps_work find_work_spare(struct vp *vp)
     }
     if (!ps_work_some(w))
         w = stand_in(vp);
-    while (!ps_work_some(w) && stray_look(vp)) /* it retires: nobody else looks */
-        os_yield();
     return w;
 }
 
@@ -185,11 +182,40 @@ static inline bool prepares_victims(struct vp *vp)
     return true;
 }
 
+/* A home that is aside takes part in no search. It looks at its own for as long as it would search, and then sleeps as
+ * one that carries a thread alone (promote.h). */
+static PS_NOINLINE struct ps_work find_work_aside(struct vp *vp)
+{
+    struct ps_work w;
+    vp_stand_aside(vp);
+    uint64_t start = os_now_ns();
+    for (unsigned round = 1; !ps_work_some(w = vp_take_own(vp)) && home_is_aside(vp); round++) {
+        cpu_pause();
+        if (round % SEARCH_CLOCK_PERIOD)
+            continue;
+        home_settle(vp);
+        uint64_t waited = os_now_ns() - start;
+        if (waited > SEARCH_POLITE_NS)
+            os_yield();
+        if (waited <= vp->spin_ns)
+            continue;
+        ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
+        ps_store_seq(&vp->alone.sleeps, 1);
+        if (!vp_look_at_own(vp))
+            os_park(&vp->alone.wake, 0, ps_places_on() ? ASIDE_LOOK_NS : OS_FOREVER);
+        ps_store_seq(&vp->alone.sleeps, 0);
+        ps_xchg_seq(&vp->alone.wake, 0);
+    }
+    return w;
+}
+
 struct ps_work vp_find_work(struct vp *vp)
 {
     struct ps_work w;
     if (PS_UNLIKELY(vp->run.is_spare))
         return find_work_spare(vp);
+    if (home_is_aside(vp) && ps_work_some(w = find_work_aside(vp)))
+        return w;
     if (vp->lone_thread.since)
         ps_lone_idle(&vp->lone_thread, cpu_cycles(), ps_rt.recheck_cycles / LONE_A_RECHECK);
     if (!vp->searching && PS_LIKELY(!ps_load_relaxed(&vp->run.lone))) {
@@ -206,11 +232,13 @@ struct ps_work vp_find_work(struct vp *vp)
             vp_stand_aside(vp);
             return lone_root_await(vp);
         }
+        if (home_is_aside(vp)) /* a second root has come */
+            return vp_find_work(vp);
         vp_deafen(vp);
         w = search(vp);
         if (ps_work_some(w) || ps_load_acquire(&ps_rt.stopping))
             break;
-        if (!prepares_victims(vp) && !stray_look(vp))
+        if (!prepares_victims(vp))
             sleep_and_learn(vp);
     }
     if (ps_work_some(w))

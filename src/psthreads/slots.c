@@ -19,6 +19,7 @@ struct vp *life_make_vp(unsigned id, bool is_guest)
     vp->run.id = id;
     vp->run.is_guest = is_guest;
     vp->run.own_uth = &vp->run.native;
+    vp->home.at = vp;
     ps_queue_init(&vp->queue);
     ps_list_init(&vp->waiters.list);
     uth_cache_init(&vp->run.stacks);

@@ -1,6 +1,8 @@
 /* Where work can be: see sources.h. */
 
+#include "home.h"
 #include "idle.h"
+#include "promote.h"
 #include "team.h"
 #include "visit.h"
 
@@ -73,6 +75,10 @@ struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q)
     bool moved = false;
     if (ps_queue_seems_empty(q) || !ps_spin_try_lock(&q->lock))
         return w;
+    if (home_is_aside(vp)) { /* with the lock: what a second root has made is seen after that it is there */
+        ps_spin_unlock(&q->lock);
+        return w;
+    }
     while (!ps_work_some(w) && !ps_list_empty(&q->items))
         w = vp_take_item_locked(q, ps_queue_item(q->items.prev));
     if (ps_work_thread(w)) {
@@ -168,6 +174,11 @@ struct ps_work vp_steal_round(struct vp *vp, bool closed_too)
 
 bool vp_look(struct vp *vp) { return ps_work_some(vp_visit(vp, PS_EVERYWHERE, PS_LOOK, true)); }
 
+bool vp_look_at_own(struct vp *vp)
+{
+    return ps_load_seq(&ps_rt.stopping) || ps_work_some(vp_visit(vp, PS_IN_SLOT | PS_IN_QUEUE, PS_LOOK, true));
+}
+
 bool vp_look_for_all(unsigned which)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
@@ -183,6 +194,14 @@ bool vp_look_for_all(unsigned which)
 }
 
 /* --- inserting --- */
+
+/* A home that is aside sleeps by itself, and counts as no idle vp. It has said that it sleeps, then looked at the queue
+ * with its lock. */
+static inline void wake_home_aside(struct vp *target)
+{
+    if (home_is_aside(target) && ps_load_relaxed(&target->alone.sleeps))
+        ps_wake_alone(target);
+}
 
 static PS_ALWAYS_INLINE void push_ready(struct ps_queue *q, struct ps_item *item, enum ps_end end)
 {
@@ -201,6 +220,7 @@ static PS_NOINLINE void enqueue_with_places(struct vp *target, struct ps_item *i
         return;
     }
     push_ready(&target->queue, item, end);
+    wake_home_aside(target);
     idle_notify(target);
 }
 
@@ -211,6 +231,7 @@ void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end)
         return;
     }
     push_ready(&target->queue, item, end);
+    wake_home_aside(target);
     idle_notify(target);
 }
 
@@ -221,6 +242,7 @@ void vp_enqueue_ring(struct vp *target, struct ps_list *first, unsigned n, enum 
     ps_list_push_ring_back(end == PS_FRONT ? q->items.next : &q->items, first);
     ps_queue_count_locked(q, (int)n);
     ps_spin_unlock(&q->lock);
+    wake_home_aside(target);
     idle_notify(target);
 }
 

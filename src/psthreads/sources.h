@@ -47,6 +47,8 @@ struct ps_work vp_steal_round(struct vp *vp, bool closed_too);
 
 /* Under the locks: whether there is something for vp. */
 bool vp_look(struct vp *vp);
+/* The same, in its own queue and its pinned slot. */
+bool vp_look_at_own(struct vp *vp);
 /* The same for all vps, in the sources `which` of each: their own ones, and the places' and the global queue. */
 bool vp_look_for_all(unsigned which);
 

@@ -3,7 +3,9 @@
 
 #include "bind.h"
 #include "check.h"
+#include "home.h"
 #include "runtime.h"
+#include "sched.h"
 #include "standby.h"
 #include "watchdog.h"
 
@@ -23,7 +25,6 @@
 #define GIVEN_AWAY 8
 #define GIVEN_AWAY_NS UINT64_C(50000)
 #define BURST_MAX 64
-#define WHERE_TRIES 3 /* stalls at an unknown place before one is reported without a place */
 
 /* What was seen of each vp at the last change. */
 static struct held {
@@ -95,18 +96,16 @@ static bool stands_still(struct watchdog_seen *at, struct held *before)
 
 static void look_for_stall(struct watchdog_seen *at, struct held *before, struct stalls *found, struct spares_action *a)
 {
-    if (!stands_still(at, before) || (at->attached && !really_stuck(at, before)))
-        return;
-    found->stuck += at->ready != 0;
-    if (at->ready && at->attached)
-        a->holder = at->vp;
-    found->bound += at->bound != 0;
-    if (at->root_ready && at->attached) {
-        found->roots_stuck++;
-        found->new_roots_stuck += !before->root_stuck;
-        before->root_stuck = true;
-        a->root_holders[a->num_root_holders++] = at->vp; /* at each look: what it interrupts may not be ready to go */
+    bool root = at->root_ready && at->attached;
+    if (stands_still(at, before) && (!at->attached || really_stuck(at, before))) {
+        found->stuck += at->ready != 0;
+        found->bound += at->bound != 0;
+        found->roots_stuck += root;
+        found->new_roots_stuck += root && !before->root_stuck;
+        before->root_stuck |= root;
     }
+    if (root && before->root_stuck)
+        a->root_holders[a->num_root_holders++] = at->vp; /* at each look: it may not be ready to leave */
 }
 
 static void count_stall(uint64_t now_ns)
@@ -160,6 +159,7 @@ void spares_decide(struct watchdog_sample *s, struct spares_action *a)
     if (found.new_roots_stuck)
         count_stall(s->now_ns);
     /* Where those started last have not run yet the system is late, and more of them would only be late too. */
+    a->idle = s->idle;
     bool helped = idle_comes(s, found.stuck) || s->coming;
     if (found.stuck && !helped) {
         count_stall(s->now_ns);
@@ -170,30 +170,13 @@ void spares_decide(struct watchdog_sample *s, struct spares_action *a)
 
 /* --- the action --- */
 
-/* dladdr waits for the dynamic linker's lock: not while a callback may keep it. */
-static bool tell_where(struct vp *holder, char *where, size_t bytes)
-{
-    if (!standby_keep_out())
-        return false;
-    bool told = watchdog_where(holder, where, bytes);
-    standby_direct_end();
-    return told;
-}
-
-static void report_holder(struct vp *holder)
+static void report_holder(void)
 {
     static _Atomic uint32_t said;
-    static unsigned unknown; /* times that it could not be told where */
-    if (!ps_rt.verbose || ps_load_relaxed(&said))
-        return;
-    char where[256] = "unknown code";
-    if (!(holder && tell_where(holder, where, sizeof where)) && unknown++ < WHERE_TRIES)
-        return;
-    ps_store_relaxed(&said, 1);
-    ps_warn("a thread has held its processor for %d ms, in %s, while others were ready: spare kernel threads carry "
-            "those "
-            "(said once)",
-            (int)(WATCHDOG_STALL_NS / 1000000), where);
+    if (ps_rt.verbose && !ps_xchg_acq_rel(&said, 1))
+        ps_warn("a thread has held its processor for %d ms while others were ready: spare kernel threads carry those "
+                "(said once)",
+                (int)(WATCHDOG_STALL_NS / 1000000));
 }
 
 static bool start_spares(unsigned n)
@@ -211,17 +194,28 @@ static bool start_spares(unsigned n)
     return true;
 }
 
+/* How many. */
+static unsigned release_roots(const struct spares_action *a)
+{
+    unsigned released = 0;
+    for (unsigned i = 0; i < a->num_root_holders; i++)
+        if (home_release(a->root_holders[i])) {
+            ps_store_relaxed(vp_root_first(a->root_holders[i]), 1); /* the next such stall is avoided */
+            released++;
+        }
+    ps_add_relaxed(&ps_watchdog.released, released);
+    return released;
+}
+
 void spares_act(const struct spares_action *a)
 {
-    for (unsigned i = 0; i < a->num_root_holders; i++)
-        watchdog_preempt(a->root_holders[i]);
+    unsigned released = release_roots(a);
     if (a->calm)
         ps_store_relaxed(&ps_watchdog.starving, 0);
     if (ps_places_on() && (a->calm || a->open_places))
         ps_bind_starving(a->open_places);
-    if (a->starving) {
+    if (a->starving || released)
         ps_store_relaxed(&ps_watchdog.starving, 1);
-        if (start_spares(a->spares))
-            report_holder(a->holder);
-    }
+    if (start_spares(a->spares + (a->idle ? 0 : released)) && a->starving)
+        report_holder();
 }

@@ -1,4 +1,4 @@
-/* The watchdog's policy for vps that are held: spare kernel threads, and interrupts where a root waits.
+/* The watchdog's policy for vps that are held: spare kernel threads, and the release of roots.
  *
  * A vp is *stuck* if three things hold: it has passed no scheduling point for WATCHDOG_STALL_NS; its kernel thread has
  * used the processor meanwhile, or sleeps in the kernel; something is ready behind it. (A kernel thread that merely
@@ -9,8 +9,8 @@
  * until the stall ends. The same if some vp is idle and has not come for the work in IDLE_COMES_NS. No spares are
  * started while some have not run yet: on a loaded machine they would pile up by the hundred.
  *
- * Roots. A root is bound to its kernel thread, and no spare can run it. Where it is ready while its kernel thread is
- * held, that kernel thread is interrupted, and the thread that runs there goes back to a queue (preempt.c).
+ * Roots. A root that is ready while its kernel thread is held is released (home.h): then any vp goes on with it, or a
+ * spare, which is started where no vp is idle.
  *
  * Pace. A program with threads that spin for one another stalls again and again. After three stalls the watchdog looks
  * every millisecond and takes five for a stall, until it has seen none for a second. A shorter stall would not do. The
@@ -24,13 +24,13 @@
 #include "watchdog_sample.h"
 
 struct spares_action {
-    struct vp **root_holders; /* they are interrupted */
+    struct vp **root_holders; /* their roots are released */
     unsigned num_root_holders;
-    bool open_places;  /* every vp may look into the queues of places */
-    bool calm;         /* nothing has starved for a while: spares retire, places are their homes' again */
-    bool starving;     /* something starves: spares may stay */
-    unsigned spares;   /* so many are started */
-    struct vp *holder; /* a stuck vp that carries a kernel thread, for the report; or NULL */
+    bool open_places; /* every vp may look into the queues of places */
+    bool calm;        /* nothing has starved for a while: spares retire, places are their homes' again */
+    bool starving;    /* something starves: spares may stay */
+    bool idle;        /* some vp may take a root that is released */
+    unsigned spares;  /* so many are started */
 };
 
 /* The time until the next look. */

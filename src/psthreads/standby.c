@@ -13,6 +13,7 @@
 #include "sched.h"
 #include "spin.h"
 #include "team.h"
+#include "vp_tls.h"
 #include "watchdog.h"
 
 #define STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: it only enters and leaves a vp's loop */
@@ -84,7 +85,7 @@ static void *standby_main(void *arg)
         if (self.starts_more)
             grow_pool(NULL);
         self.fn(self.arg);
-        os_set_signal_mask(~UINT64_C(0));
+        os_set_signal_mask(OS_ALL_SIGNALS);
         os_thread_name("psthreads-spare");
         if (ps_load_relaxed(&generation) != born)
             break;
@@ -266,6 +267,12 @@ void standby_ask(unsigned n)
         if (ps_load_relaxed(&served) != seen)
             end = os_now_ns() + IN_VAIN_NS;
     }
+}
+
+void standby_ready(unsigned n)
+{
+    if (PS_UNLIKELY(ps_load_relaxed(&alive) < n) && ps_tls_on() && ps_rt.max_spares > 0)
+        raise_wanted(n < STANDBY_MOST ? n : STANDBY_MOST);
 }
 
 /* How many threads the caller's teams have, the inner ones times the outer ones. */

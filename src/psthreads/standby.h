@@ -50,8 +50,8 @@
  * before the library is started anew, and everything is as without standbys. In the first case a limit of the system's
  * is met. In the second case the asker holds a lock that a start needs.
  *
- * On a parked kernel thread all signals are blocked. Its affinity mask is the watchdog's; a standby that has carried a
- * vp gives back what that vp had narrowed (bind_lift).
+ * On a parked kernel thread all signals are blocked, but the C library's own: setuid waits for each kernel thread. Its
+ * affinity mask is the watchdog's; a standby that has carried a vp gives back what that vp had narrowed (bind_lift).
  * Stop: the watchdog is gone, so nothing is handed over; workers and spares are through. All are joined. A forked child
  * has no standbys. A kernel thread that forked while it carried a vp finds another `generation` when it is done with
  * that vp, and ends. A thread that forked inside a callback finds another `generation` too when it leaves the callback,
@@ -81,6 +81,10 @@ uint32_t standby_enter(uintptr_t callback);
 void standby_leave(uint32_t entered);
 /* Returns when n standbys have been parked, or are not to be had. Any kernel thread. */
 void standby_ask(unsigned n);
+
+/* The same, but returns at once: a root that is released finds a kernel thread where the system starts no more. Caller:
+ * the watchdog. */
+void standby_ready(unsigned n);
 
 /* A parked standby calls fn(arg), and is parked again when that returns; false: there is none. Any kernel thread. */
 bool standby_run(void *(*fn)(void *), void *arg);

@@ -49,28 +49,18 @@ struct patience {
     uint32_t direct; /* standby_direct_now() when it began */
 };
 
-static struct patience be_patient(void)
-{
-    return (struct patience){os_now_ns() + ASK_TIMEOUT_NS, standby_direct_now()};
-}
-
-/* Its time is over. Whether the watchdog still comes: it is neither gone, nor where it was when the time began. */
-static bool be_patient_again(struct patience *p)
-{
-    struct patience next = be_patient();
-    if (!watchdog_runs() || (next.direct && next.direct == p->direct))
-        return false;
-    *p = next;
-    return true;
-}
-
-/* Sleeps while the word is this; false: it is time to give up. */
+/* Sleeps while the word is this. False: the time is over, and the watchdog is gone, or is where it was when that began.
+ * */
 static bool sleep_while(uint32_t word, struct patience *p)
 {
-    uint64_t now = os_now_ns();
-    if (now >= p->until_ns)
-        return be_patient_again(p);
-    os_park(&order.word, word, (int64_t)(p->until_ns - now));
+    uint64_t now_ns = os_now_ns();
+    if (now_ns >= p->until_ns) {
+        uint32_t direct = standby_direct_now();
+        if (!watchdog_runs() || (direct && direct == p->direct))
+            return false;
+        *p = (struct patience){now_ns + ASK_TIMEOUT_NS, direct};
+    }
+    os_park(&order.word, word, (int64_t)(p->until_ns - now_ns));
     return true;
 }
 
@@ -112,7 +102,7 @@ int starter_ask(os_thread *out, void *(*start)(void *), void *arg, size_t stack_
 {
     if (!watchdog_runs() || watchdog_is_here())
         return EBUSY;
-    struct patience p = be_patient();
+    struct patience p = {0};
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* a handler on top would wait for the order below it */
     int error = EBUSY;
     if (hold_order(&p)) {

@@ -7,6 +7,7 @@
 #include "deadlock.h"
 #include "dump_request.h"
 #include "family.h"
+#include "home.h"
 #include "idle.h"
 #include "inherited.h"
 #include "lone_root.h"
@@ -83,6 +84,7 @@ void ps_quiesce(void)
 {
     if (!ps_load_acquire(&ps_life.started))
         return;
+    home_come_outside();
     struct vp *vp = ps_vp_attach();
     pthread_mutex_lock(&ps_life.start_lock);
     ps_store_seq(&ps_rt.quiescing, 1);
@@ -95,10 +97,9 @@ void ps_quiesce(void)
     }
     ps_store_seq(&ps_rt.quiescing, 0);
     pthread_mutex_unlock(&ps_life.start_lock);
-    lone_root_send_kept(vp);
     uth_cache_trim(&vp_run(vp)->stacks, 0);
     uth_tls_drain(&vp_run(vp)->blocks);
-    if (vp_run(vp)->tls == NULL) /* the kernel thread's own thread pointer */
+    if (vp_run(vp)->tls == vp_run(vp)->own_tls) /* the kernel thread's own thread pointer */
         uth_tls_trim();
 }
 
@@ -137,10 +138,12 @@ int psthread_finalize(void)
 {
     if (!ps_load_acquire(&ps_life.started))
         return EPERM;
+    home_come_outside();
     struct vp *vp = ps_vp_attach(); /* the library may have been started by a call that needs no thread */
     if ((ps_life.starter ? vp != ps_life.starter : vp_run(vp)->id != 0) || vp_run(vp)->current != &vp_run(vp)->root)
         return EPERM;
     ps_wait_for_all(vp);
+    home_come_outside();
     while (ps_load_acquire(&ps_watchdog.spares) > ps_load_acquire(&ps_watchdog.standing) || ps_alone_count() > 0)
         os_yield(); /* nothing is left for them */
     if (life_other_roots(vp))

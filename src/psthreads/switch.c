@@ -42,25 +42,24 @@ PS_NOINLINE struct uth *vp_swap_claimed(struct vp *vp, struct uth *from, struct 
 void vp_run_alone(struct vp *vp, struct psthread *t)
 {
     t->uth->tls = vp->run.alone_for;
-    vp->run.tls = NULL; /* entered anew: its own, but another vp may have been in it meanwhile */
+    if (PS_UNLIKELY(t->uth->tls->adopted))
+        home_equip(vp);
+    vp->run.tls = NULL;                     /* entered anew: its own, but another vp may have been in it meanwhile */
+    vp->directed.unheard = vp->run.is_deaf; /* it hears on t's stack: directed_arrives */
+    vp->run.is_deaf = false;
     vp_resume(vp, &vp->run.native, t, false);
     vp->run.current = NULL;
 }
 
-/* As vp_leave, but the thread pointer stays: on its native stack too this kernel thread is the thread's, for senders of
- * signals. */
+/* As vp_leave. Its own storage first: what comes from here on is kept (directed.h). */
 void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls)
 {
-    struct uth_tls *block = vp->run.tls, *own = vp->run.alone_for;
-    const struct psthread *stays = block == own ? vp->run.current : ps_load_relaxed(&own->below);
-    ps_store_relaxed(&vp->run.stands_as, stays ? stays->local : NULL);
     vp->run.current = NULL;
     vp->run.left_uth = context;
     vp->run.left_dies = false;
     vp->run.uth = &vp->run.native;
     context->tls = tls;
-    if (block != own) /* that of a thread that was called on it */
-        vp_enter_tls(vp, own);
+    vp_enter_tls(vp, NULL);
     vp = uth_switch(context, &vp->run.native, vp, false);
     vp_arrived(vp, context);
 }

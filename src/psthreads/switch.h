@@ -60,7 +60,7 @@ static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *t
         uth_await_visitor(to);
     if (ps_tls_on())
         vp_enter_tls(vp, to->tls);
-    vp_run(vp)->uth = to; /* behind the block: handler_self.h */
+    vp_run(vp)->uth = to;
     vp = uth_switch_claimed(from, to, vp, dying);
     vp_arrived(vp, from);
     return vp;

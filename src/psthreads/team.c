@@ -29,6 +29,7 @@
 #include "current.h"
 #include "floats.h"
 #include "handoff.h"
+#include "home.h"
 #include "idle.h"
 #include "inherited.h"
 #include "race.h"
@@ -58,6 +59,12 @@ void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *mem
         m->thread.flags = PS_T_MEMBER;
         m->id = id;
     }
+    struct vp *vp = ps_vp_attach();
+    if (vp->run.current != &vp->run.root)
+        return;
+    home_prepare(vp);
+    if (home_block(vp))
+        directed_root_begins(vp);
 }
 
 /* --- blocks between regions --- */
@@ -66,7 +73,6 @@ void ps_team_begin_block(struct ps_team *team, struct uth_tls *block, const stru
 {
     block->mask = ps_mask_of_members(opener);
     vp_block_becomes(block, team);
-    stray_member_begins(block->mask); /* the ear looks anew, whatever it has found */
 }
 
 /* What the program left with a member: threads it has made (their parent must outlast them), keys' values, thread-local
@@ -77,17 +83,19 @@ static void end_identity(struct ps_member *m)
     struct vp *vp = ps_vp_attach();
     struct uth_tls *before = vp->run.tls;
     struct psthread *caller = vp->run.current;
+    struct uth_tls *outer = before == vp->run.alone_for ? before : NULL;
+    bool alone = m->tls && ps_load_acquire(&m->tls->alone) != NULL; /* it may stand in the block, with a handler */
     if (m->tls) {
         vp_block_becomes(m->tls, NULL); /* its kernel thread is waited for before the team goes */
-        stray_await_rousers();
-        stray_member_goes();
-        vp_enter_tls(vp, m->tls);
+        vp_enter_tls(vp, alone ? outer : m->tls);
     }
     ps_member_set(m, caller, PS_T_CALLED | (caller->flags & PS_T_ROOT));
     m->thread.local = NULL;
     m->thread.uth = vp->run.uth;
     m->thread.vp = vp;
     vp->run.current = &m->thread;
+    if (alone)
+        ps_promote_again(&m->thread, m->tls);
     ps_thread_end_member(&m->thread);
     if (m->tls)
         vp_end_tls(ps_vp());
@@ -157,7 +165,8 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
         return next;
     for (unsigned i = 0; i < slots && next < n; i++) {
         struct vp *vp = ps_vp_at(i);
-        if (!vp || vp == self || (!team->handed_off && ps_load_relaxed(&vp->handoff) != HANDOFF_IDLE))
+        if (!vp || vp == self || home_is_aside(vp) ||
+            (!team->handed_off && ps_load_relaxed(&vp->handoff) != HANDOFF_IDLE))
             continue; /* vps that idled at the last region's start likely do so again: no look, the line moves once */
         uint64_t idle = HANDOFF_IDLE;
         if (!ps_cas_seq(&vp->handoff, &idle, ps_handoff(team, next)))
@@ -170,10 +179,10 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
 
 /* Whether a region calls ps_recheck_tls though it reads no clock otherwise. A region does so if something may have been
  * loaded, or there are several roots (root_spread.h). It also does if the root has changed what it has of its kernel
- * thread, or is alone on that. What is left is for the watchdog (quota_park.h), where there are several vps. */
+ * thread. What is left is for the watchdog (quota_park.h), where there are several vps. */
 static inline bool recheck_needed(const struct vp *vp)
 {
-    return PS_UNLIKELY(vp->run.rechecked_at == 0 || !uth_tls_nothing_loaded() || ps_load_relaxed(&vp->run.lone) ||
+    return PS_UNLIKELY(vp->run.rechecked_at == 0 || !uth_tls_nothing_loaded() ||
                        ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps);
 }
 
@@ -189,7 +198,7 @@ static PS_NOINLINE bool is_serial(struct vp *vp, struct ps_team *team, unsigned 
         timed = ps_serial_timed(&team->serial);
     }
     if (!serial || timed || recheck_needed(vp)) {
-        uint64_t now = ps_recheck_tls(vp);
+        uint64_t now = ps_recheck_tls(vp, team);
         if (timed)
             team->serial.began = now | 1;
     }
@@ -242,10 +251,6 @@ static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread 
     team->region = team->region + 1 ? team->region + 1 : 1;
     ps_store_relaxed(&team->left, n);
     ps_team_barrier_fork(team, n);
-    if (PS_INTERRUPTS) {
-        watchdog_be_there(); /* a short program's only region may be over before it has begun */
-        watchdog_arm();
-    }
     ps_store_relaxed(&team->interrupted, 0);
     ps_update_relaxed(&team->next, n);
     ps_floats_at_fork(team);
@@ -265,7 +270,7 @@ static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned
 {
     unsigned handed_off = 0;
     if (outermost)
-        ps_recheck_tls(vp);
+        ps_recheck_tls(vp, team);
     if (is_apart(vp, outermost))
         start_carriers(vp, team, n);
     if (team->scattered)
@@ -316,7 +321,7 @@ static PS_ALWAYS_INLINE bool is_offered(struct vp *vp, struct ps_team *team, uns
     if (outermost && PS_LIKELY(ps_rt.predicts_serial))
         offered = !is_serial(vp, team, n);
     else if (outermost && (ps_rt.num_vps > 1 || recheck_needed(vp)))
-        ps_recheck_tls(vp);
+        ps_recheck_tls(vp, team);
     if (offered && PS_UNLIKELY(team->unoffered > 0)) {
         team->unoffered--;
         offered = false;
@@ -353,6 +358,8 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     struct psthread *parent = vp->run.current;
     PS_ASSERT(n >= 2 && n <= team->n_max && ps_load_relaxed(&team->left) == 0);
     reset_region(team, parent, n);
+    if (PS_UNLIKELY(parent == ps_rt.forked_root))
+        home_prepare(vp);
     if (PS_UNLIKELY(team->bound))
         fork_bound(vp, team, n, outermost);
     else

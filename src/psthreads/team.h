@@ -97,18 +97,20 @@ struct ps_team {
     PS_LINE_ALIGNED struct psthread *parent; /* the thread that forked */
     /* line 1 (with parent): (shared) next member number to be claimed; fetch-and-add by any vp that may look */
     _Atomic uint32_t next;
-    uint32_t place;         /* with item.bound: all members' place, from 1; parent only */
-    _Atomic bool had_tasks; /* (shared) some region of this block was interrupted: see join */
+    uint32_t place; /* with item.bound: all members' place, from 1; parent only */
     struct {
-        bool watched;  /* its first region with tasks is open: uncover.h. By the interrupter; then as `controls` */
+        bool watched;  /* its first region with tasks is open: recall.h. By the interrupter; then as `controls` */
         bool controls; /* the parent had others than plain ones in its join: floats.h. Parent only */
-    } at_end;          /* what the join has to see to, once all have ended */
+        bool turn;     /* it is to be given back: root_fairness.h. Parent only */
+        bool unused;
+    } at_end;                 /* what the join has to see to, once all have ended */
+    _Atomic bool had_tasks;   /* (shared) some region of this block was interrupted: see join */
     _Atomic uint32_t by_word; /* (shared) how members meet in the barrier: PS_BY_... */
     uint64_t rounds_base;     /* barriers of rounds begin behind this number; see team_rounds.c */
     /* The block that the parent has left while it runs members as calls; NULL: its kernel thread's own. Parent only */
     struct uth_tls *parent_tls;
-    /* (shared) member 0's identity is lent while the parent is below a member: team_lend.c. 0: not; PS_TEAM_LENT_BELOW;
-     * else that member's thread, which waits until it is given back */
+    /* (shared) member 0's identity is lent while the parent is below a member: recall.h. 0: not; PS_TEAM_LENT_BELOW;
+     * else the parent, which waits until it is given back */
     _Atomic uintptr_t lent_below;
     /* line 2: (shared) references | pending ones * PS_TEAM_PENDING | PS_TEAM_WANTED | PS_TEAM_WAITING */
     PS_LINE_ALIGNED _Atomic uint64_t left;
@@ -143,7 +145,7 @@ struct ps_team {
 
 static inline bool ps_team_has_to_see_to(const struct ps_team *team)
 {
-    uint16_t both;
+    uint32_t both;
     _Static_assert(sizeof both == sizeof team->at_end, "at_end");
     __builtin_memcpy(&both, &team->at_end, sizeof both); /* one load and compare */
     return both != 0;
@@ -186,10 +188,8 @@ void ps_team_interrupt(struct ps_team *team);
 void ps_team_lend(struct ps_team *team, unsigned id);
 /* See ee_team_call_first. [switches] */
 void ps_team_call_first(struct ps_team *team);
-/* For uncover.c, in a handler on the kernel thread that carries vp. What runs there stands above its parent, and its
- * team has tasks for member 0. And: it is promoted now, on vp; member 0 is lent. */
-bool ps_team_first_is_below(struct vp *vp);
-void ps_team_lend_first(struct vp *vp);
+/* What member 0 calls as an assistant, in the block that its parent has left (recall.c). */
+void *ps_member_first_main(void *arg);
 
 /* Claims a member; its number, or 0 where none is left. Caller may look at the team (see Lifetime). */
 static inline unsigned ps_team_claim(struct ps_team *team)

@@ -27,23 +27,7 @@
  * store by which a parent that ran all members itself ends a region without tasks (run_the_rest). In the model only one
  * claimed member at a time becomes a thread.
  *
- * A parent below a member. In a block's first region with tasks the parent may run a member as a call before any task
- * is made. A task may then be ready that member 0 alone may run, while the member above the parent waits for that task.
- * The member asks for member 0 (ps_team_call_first), in these steps:
- *   1. The member is promoted. Its stack, which is the parent's, goes to a kernel thread of its own (promote.h).
- *   2. lent_below: 0 -> PS_TEAM_LENT_BELOW, by the member. An assistant begins as member 0, on a stack of its own, in
- *      the block that the parent has left (parent_tls). Where that is a root's, the assistant is pinned to the root's
- *      vp, and its stack is bound to that while it runs.
- *   3. The assistant finds no task, leaves the block, and gives the identity back: it exchanges lent_below for 0.
- *   4. The member's body, or its look for tasks, returns. The member waits for 3 before its context goes home: by
- *      compare-and-swap PS_TEAM_LENT_BELOW -> its thread, then ps_block. The assistant that takes this thread out of
- *      lent_below readies it.
- * So the parent never goes on while another context is in its block, and nothing but the assistant is pinned to the
- * root's vp meanwhile. The core is told of member 0 when the parent waits, as always: an assistant of this kind does
- * not tell it. Loads acquire, stores release: the assistant's work happens before the member goes home.
- * Where the member does not ask, but stands still, the watchdog has it interrupted. Then the handler does steps 1 and 2
- * (uncover.h). tests/models/lent_below.pml has all of this but the interrupt. Without blocks member 0 is free as soon
- * as its body has returned. */
+ * A parent below a member: recall.h. Without blocks member 0 is free as soon as its body has returned. */
 #include "team.h"
 
 #include "check.h"
@@ -52,13 +36,13 @@
 #include "handoff.h"
 #include "idle.h"
 #include "promote.h"
+#include "recall.h"
 #include "runtime.h"
 #include "sched.h"
 #include "search.h"
 #include "sources.h"
 #include "stray.h"
 #include "team_member.h"
-#include "uncover.h"
 #include "watchdog.h"
 
 /* A member whose end is counted from here on keeps a pending reference. Caller: its own reference, or a pending one,
@@ -98,15 +82,6 @@ void ps_team_assist_oneself(struct ps_team *team)
         ps_floats_become_plain();
 }
 
-void ps_member_await_first(struct ps_team *team, struct ps_member *m)
-{
-    uintptr_t lent = PS_TEAM_LENT_BELOW;
-    if (PS_LIKELY(ps_load_acquire(&team->lent_below) == 0))
-        return;
-    if (ps_cas_acq_rel(&team->lent_below, &lent, (uintptr_t)&m->thread))
-        ps_block(&m->thread, PS_WAIT_TEAM_END, team);
-}
-
 /* Leaves the running member's block for `before`, the parent's; NULL: the kernel thread's own. */
 static void leave_for(struct ps_team *team, struct uth_tls *before)
 {
@@ -114,7 +89,10 @@ static void leave_for(struct ps_team *team, struct uth_tls *before)
         ps_member_leave_tls();
         return;
     }
-    ps_go_home(before);
+    if (PS_UNLIKELY(vp_run(ps_vp())->alone_for != NULL)) {
+        recall_leave(team, vp_run(ps_vp())->current);
+        ps_go_home_slow(before);
+    }
     vp_come_up(ps_vp(), team->parent, before);
 }
 
@@ -135,7 +113,6 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
             vp_hear(ps_vp());
         }
         ps_member_call_floating(m, team->ops->assist);
-        ps_member_await_first(team, m);
         leave_for(team, before); /* an assistant would enter the same block */
     } while (team->ops->idle(m));
 }
@@ -169,11 +146,7 @@ static uint64_t drop_pending(struct ps_team *team, unsigned pending)
 }
 
 /* The member has ended that runs here, on the stack that it keeps from now on. */
-static PS_NORETURN void wait_on_own_stack(void)
-{
-    directed_ran(ps_vp());
-    own_stack_await_next(ps_vp());
-}
+static PS_NORETURN void wait_on_own_stack(void) { own_stack_await_next(ps_vp()); }
 
 PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct ps_member *last, unsigned refs)
 {
@@ -268,7 +241,7 @@ void ps_team_interrupt(struct ps_team *team)
         ps_member_tell_core(team, ps_team_member(team, id));
     if (watch) {
         team->at_end.watched = true;
-        uncover_watch_more();
+        recall_watch(team);
     }
 }
 
@@ -323,94 +296,29 @@ void ps_team_lend(struct ps_team *team, unsigned id)
     start_assistant(ps_team_member(team, id));
 }
 
-/* --- a parent below a member --- */
+/* --- a parent below a member (recall.h) --- */
 
-/* The assistant that was member 0 ends. */
-static void give_first_back(struct ps_team *team)
-{
-    if (team->parent_tls) /* the parent stands below the member again */
-        ps_store_relaxed(&team->parent_tls->below, team->parent);
-    uintptr_t lent = ps_xchg_acq_rel(&team->lent_below, 0);
-    if (lent != PS_TEAM_LENT_BELOW)
-        ps_ready((struct psthread *)lent, PS_FRONT);
-}
-
-/* As assist_main, as member 0. */
-static void *first_main(void *arg)
+/* As assist_main, as member 0, in the block that the parent has left. */
+void *ps_member_first_main(void *arg)
 {
     struct ps_member *m = arg;
-    struct ps_team *team = m->team;
-    struct uth_tls *tls = team->parent_tls;
+    struct uth_tls *tls = m->team->parent_tls;
     struct vp *vp = ps_vp();
-    if (!tls) {
-        vp_run(vp)->uth->vp = vp; /* the root's storage is this kernel thread's */
-        team->ops->assist(m);
-        vp_run(vp)->uth->vp = NULL;
-        give_first_back(team);
-        return NULL;
-    }
     if (PS_UNLIKELY(ps_load_seq(&tls->alone) != NULL))
         ps_promote_again(&m->thread, tls);
     else
         vp_enter_tls(vp, tls);
     vp_hear(ps_vp());
-    team->ops->assist(m);
+    m->team->ops->assist(m);
     ps_member_leave_tls();
-    give_first_back(team);
+    recall_give_back(m->team);
     return NULL;
-}
-
-/* Its stack is the parent's. */
-static bool stands_above_parent(const struct ps_team *team, const struct ps_member *m)
-{
-    return m->team == team && m->id != 0 && m->thread.flags & PS_T_CALLED && m->thread.uth == team->parent->uth;
-}
-
-/* Whether the block of the parent's can be entered elsewhere: not where it is a kernel thread's own. */
-static bool is_own_storage(const struct uth_tls *tls)
-{
-    const struct vp *alone = tls ? ps_load_acquire(&tls->alone) : NULL;
-    return alone && vp_run(alone)->own_tls == tls;
-}
-
-bool ps_team_first_is_below(struct vp *vp)
-{
-    struct psthread *self = vp_run(vp)->current;
-    if (!self || !(self->flags & PS_T_MEMBER) || san_any())
-        return false;
-    const struct ps_member *m = PS_CONTAINER_OF(self, struct ps_member, thread);
-    struct ps_team *team = m->team;
-    if (!stands_above_parent(team, m)) /* what is the parent's may be read only where it stands below */
-        return false;
-    return team->recalled && ps_load_relaxed(&team->interrupted) && ps_load_acquire(&team->lent_below) == 0 &&
-           !is_own_storage(team->parent_tls) && team->ops->any && team->ops->any(ps_team_member(team, 0));
-}
-
-void ps_team_lend_first(struct vp *vp)
-{
-    struct ps_team *team = PS_CONTAINER_OF(vp_run(vp)->current, struct ps_member, thread)->team;
-    struct ps_member *first = ps_team_member(team, 0);
-    struct vp *from = team->parent_tls ? ps_vp_for_others(vp) : vp_alone(vp)->home;
-    ps_member_set(first, team->parent, 0);
-    first->thread.uth = NULL;
-    first->thread.vp = from;
-    first->thread.member_fn = first_main;
-    if (team->parent_tls) /* seq_cst: before first_main looks what carries it alone (directed.h) */
-        ps_store_seq(&team->parent_tls->below, NULL);
-    ps_store_release(&team->lent_below, PS_TEAM_LENT_BELOW);
-    if (team->parent_tls) {
-        vp_enqueue(from, &first->thread.item, PS_FRONT);
-        return;
-    }
-    ps_store_seq(vp_pinned(from), &first->thread);
-    idle_wake_this(from);
-    watchdog_arm_for_root();
 }
 
 void ps_team_call_first(struct ps_team *team)
 {
-    struct vp *vp = ps_vp();
-    if (vp && vp_run(vp)->current && vp_run(vp)->current->parent == team->parent && ps_team_first_is_below(vp) &&
-        ps_promote())
-        ps_team_lend_first(ps_vp());
+    const struct vp *vp = ps_vp();
+    const struct psthread *self = vp ? vp_run(vp)->current : NULL;
+    if (self && self->flags & PS_T_CALLED && self->parent == team->parent)
+        recall_parent(team);
 }

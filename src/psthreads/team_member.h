@@ -88,8 +88,6 @@ static inline bool ps_member_is_done(struct ps_team *team, struct ps_member *m)
 
 /* The caller has run m, and the identity is free. */
 void ps_member_tell_core(struct ps_team *team, struct ps_member *m);
-/* m, which stands above the parent, is about to leave its stack to that: member 0 is given back first. May switch. */
-void ps_member_await_first(struct ps_team *team, struct ps_member *m);
 /* So many references more. Caller: has one. */
 void ps_team_refer(struct ps_team *team, unsigned refs);
 /* The body of m has returned, on the stack that m keeps from now on: its end, and that of `refs` members which have run

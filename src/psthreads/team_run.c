@@ -9,16 +9,19 @@
 #include "current.h"
 #include "floats.h"
 #include "handoff.h"
+#include "home.h"
 #include "idle.h"
+#include "inherited.h"
 #include "promote.h"
 #include "race.h"
+#include "recall.h"
+#include "root_fairness.h"
 #include "runtime.h"
 #include "sched.h"
 #include "search.h"
 #include "stray.h"
 #include "switch.h"
 #include "team_member.h"
-#include "uncover.h"
 #include "vp.h"
 
 /* `before`, where it is the block of the thread that vp carries alone; else NULL: a handler of that thread's may stand
@@ -113,7 +116,7 @@ static PS_NOINLINE bool run_body_slowly(struct vp *vp, struct ps_team *team, str
     return true;
 }
 
-/* Signals are sent to the parent, which is vp's: it calls no more members on its stack. */
+/* The parent calls no members on its stack: they become threads. */
 static PS_NOINLINE void leave_rest_to_others(struct vp *vp, struct ps_team *team)
 {
     struct vp *to = ps_vp_for_others(vp);
@@ -149,11 +152,10 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
     if (PS_UNLIKELY(vp->run.alone_for != NULL) && vp->run.tls != before) {
         if (own_stack_begins(vp) && vp->run.tls == m->tls)
             ps_team_end_on_own_stack(team, m, run->refs);
-        ps_member_await_first(team, m);
+        if (!from_loop)
+            recall_leave(team, &m->thread);
         ps_go_home_slow(before);
         vp = ps_vp_now();
-        if (vp_stays_with_root(vp))
-            leave_rest_to_others(vp, team);
     }
     ps_store_release(&m->done_in, team->region); /* fenced by what follows: a claim, or `left` */
     run->refs++;
@@ -251,19 +253,11 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
         unsigned id = take_handoff(ps_vp_at(i), team);
         if (id == 0)
             continue;
-        struct uth *stack = vp->run.uth;
-        root_goes(stack);
-        if (vp_stays_with_root(vp)) {
-            root_is_back(stack);
-            ps_team_enqueue_late(team, id, vp);
-            continue;
-        }
         struct run run = {0};
         struct uth_tls *before = vp->run.tls;
         go_below(team, before);
         vp = run_body(vp, team, ps_team_member(team, id), PS_T_CALLED, before, false, &run);
         come_up(vp, team, before);
-        root_is_back(stack);
         taken++;
         *all = drop_refs(team, run.last, run.refs) == 0;
         vp = ps_vp();
@@ -348,12 +342,8 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
     for (;;) {
         if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted))) {
             come_up(vp, team, before);
-            root_is_back(ps_vp()->run.uth);
             run.refs = help_first(team, run.last, run.refs);
             vp = ps_vp();
-            root_goes(vp->run.uth);
-            if (vp_stays_with_root(vp))
-                leave_rest_to_others(vp, team);
             go_below(team, before);
         }
         if ((id = ps_team_claim(team)) == 0)
@@ -363,7 +353,6 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
         vp = run_body(vp, team, ps_team_member(team, id), PS_T_CALLED | inherited, before, false, &run);
     }
     vp = come_up(vp, team, before);
-    root_is_back(vp->run.uth);
     become_parent(vp, team);
     unpublish(team);
     if (run.refs == team->n && !ps_load_relaxed(&team->interrupted)) {
@@ -467,10 +456,8 @@ static inline void join(struct vp *vp, struct ps_team *team)
     struct ps_member *self = ps_team_member(team, 0);
     /* Where members leave tasks to each other the parent stays free to run some: no other can in its name. Where
      * they may ask for their stacks' bounds they are not on its stack (own_stack.h). */
-    struct uth *stack = vp->run.uth;
     bool tls = ps_tls_on();
-    root_goes(stack);
-    bool room = !vp_stays_with_root(vp) && uth_has_room(stack, __builtin_frame_address(0)) &&
+    bool room = !vp_stays_with_root(vp) && uth_has_room(vp->run.uth, __builtin_frame_address(0)) &&
                 !(tls && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));
     team->recalled = tls;
     if (!tls)
@@ -482,7 +469,6 @@ static inline void join(struct vp *vp, struct ps_team *team)
             wait_for_members(team, room);
         return;
     }
-    root_is_back(stack);
     /* The parent is deep in its stack, or may be wanted: the others find fresh stacks, while it waits. */
     become_parent(ps_vp(), team);
     if (!team->home) /* in a forked child members may be left: ps_team_after_fork_in_child */
@@ -506,8 +492,28 @@ static PS_NOINLINE void see_to_end(struct ps_team *team)
     if (team->at_end.controls)
         ps_floats_give_back(team);
     if (team->at_end.watched)
-        uncover_watch_less();
-    team->at_end.controls = team->at_end.watched = false;
+        recall_unwatch(team);
+    if (team->at_end.turn)
+        root_fairness_give();
+    team->at_end.controls = team->at_end.watched = team->at_end.turn = false;
+}
+
+/* Whether the parent, which runs on vp, is a root that is not pinned to its home. In a forked child, also whether it
+ * has forked. A root at home is vp's own. */
+static inline bool is_away(const struct vp *vp, const struct psthread *parent)
+{
+    return parent == ps_rt.forked_root ||
+           ((parent != &vp->run.root || parent->uth->vp != vp) &&
+            (parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT && parent->uth->vp != home_of(parent));
+}
+
+/* The region was the root's outermost one; or perhaps, in a forked child, the one of those that are there. */
+static PS_NOINLINE void come_home(struct psthread *parent)
+{
+    if (parent->flags & PS_T_MEMBER && !ps_is_outside(ps_rt.forked_home, parent))
+        return;
+    home_come(parent);
+    vp_follow(ps_vp(), parent);
 }
 
 void ps_team_join(struct ps_team *team)
@@ -522,5 +528,10 @@ void ps_team_join(struct ps_team *team)
         time_serial(team);
     if (PS_UNLIKELY(ps_team_has_to_see_to(team)))
         see_to_end(team);
-    vp_set_errno(ps_vp(), error);
+    vp = ps_vp();
+    if (PS_UNLIKELY(is_away(vp, team->parent))) {
+        come_home(team->parent);
+        vp = ps_vp();
+    }
+    vp_set_errno(vp, error);
 }

@@ -6,6 +6,7 @@
 
 #include "bind.h"
 #include "handoff.h"
+#include "home.h"
 #include "queue.h"
 #include "runtime.h"
 #include "sources.h"
@@ -69,6 +70,8 @@ static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
 {
     if (PS_UNLIKELY(ps_load_relaxed(&vp->run.lone)))
         return vp_take_pinned(vp);
+    if (home_is_aside(vp))
+        return vp_visit(vp, PS_IN_SLOT | PS_IN_QUEUE | PS_IN_PLACES, PS_TAKE, false);
     return vp_visit(vp, PS_OWN, PS_TAKE, false);
 }
 

@@ -116,6 +116,7 @@ struct ps_root_spread *vp_root_spread(const struct vp *vp) { return &whole(vp)->
 struct vp_apart *vp_apart(const struct vp *vp) { return &whole(vp)->apart; }
 struct vp_directed *vp_directed(const struct vp *vp) { return &whole(vp)->directed; }
 struct vp_alone *vp_alone(const struct vp *vp) { return &whole(vp)->alone; }
+struct vp_home *vp_home(const struct vp *vp) { return &whole(vp)->home; }
 struct vp_outer *vp_outer(const struct vp *vp) { return &whole(vp)->outer; }
 struct vp_forked *vp_forked(const struct vp *vp) { return &whole(vp)->forked; }
 struct vp_worker *vp_worker(const struct vp *vp) { return &whole(vp)->worker; }
@@ -123,8 +124,7 @@ _Atomic uint32_t *vp_attached(const struct vp *vp) { return &whole(vp)->attached
 struct ps_queue *vp_queue(const struct vp *vp) { return &whole(vp)->queue; }
 _Atomic uint64_t *vp_handoff(const struct vp *vp) { return &whole(vp)->handoff; }
 _Atomic(struct psthread *) *vp_pinned(const struct vp *vp) { return &whole(vp)->pinned; }
-_Atomic uint32_t *vp_turn(const struct vp *vp) { return &whole(vp)->turn; }
+uint64_t *vp_asked_at(const struct vp *vp) { return &whole(vp)->asked_at; }
 _Atomic uint32_t *vp_rest(const struct vp *vp) { return &whole(vp)->rest; }
 _Atomic uint32_t *vp_wake_word(const struct vp *vp) { return &whole(vp)->wake_word; }
 _Atomic uint32_t *vp_root_first(const struct vp *vp) { return &whole(vp)->root_first; }
-uintptr_t *vp_detour(const struct vp *vp) { return &whole(vp)->detour_from; }

@@ -20,6 +20,7 @@
 
 #include "apart.h"
 #include "directed.h"
+#include "home.h"
 #include "inherited.h"
 #include "lone_thread.h"
 #include "promote.h"
@@ -43,13 +44,14 @@ struct vp {
     bool searching;
     unsigned deal; /* thread.c: cyclic distribution of outer threads; owner only */
     struct ps_root_spread spread;
+    uint64_t asked_at; /* root_fairness.h */
     struct vp_apart apart;
     struct vp_outer outer;
+    struct vp_home home;
     struct vp_forked forked;
     struct vp_alone alone;
     struct vp_directed directed;
     struct vp_worker worker;
-    uintptr_t detour_from; /* preempt.c: of a thread on its way to give way; owner only */
 
     PS_LINE_ALIGNED struct ps_queue queue;
     struct ps_waiters waiters; /* guarded by the queue's lock; count is looked at without it */
@@ -61,7 +63,6 @@ struct vp {
      * Written by the thread that readies it, taken by the vp. */
     _Atomic(struct psthread *) pinned;
     _Atomic uint32_t wake_word; /* idle.h. 1: a wake is due; taken by the vp */
-    _Atomic uint32_t turn;      /* root_fairness.h */
     _Atomic uint32_t rest;      /* quota_park.h */
     /* 1: its root was stuck behind a thread here; the watchdog sets it for good, threads that wake others here read
      * it */

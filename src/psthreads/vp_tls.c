@@ -1,6 +1,7 @@
 /* Thread-local blocks of what runs on a vp: see vp_tls.h. */
 #include "vp_tls.h"
 
+#include "above.h"
 #include "check.h"
 #include "current.h"
 #include "os.h"
@@ -15,17 +16,14 @@ PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
         return;
     if (!tls) {
         vp_leave_tls_here(vp);
-        if (PS_UNLIKELY(vp_run(vp)->is_deaf) && vp_is_roots(vp)) /* handler_mask.h */
-            vp_hear(vp);
         return;
     }
-    vp_run(vp)->tls = tls;
     if (PS_UNLIKELY(!uth_tls_enter_again(tls, vp, ps_load_relaxed(&vp_run(vp)->tid)))) {
         vp_carry_at(vp, tls->tp);
         uth_tls_enter(tls, vp, ps_load_relaxed(&vp_run(vp)->tid));
     }
-    if (PS_UNLIKELY(vp_run(vp)->is_deaf))
-        vp_hear(vp);
+    vp_run(vp)->tls = tls; /* behind the thread pointer: home.h */
+    vp_hear_in(vp, tls);
 }
 
 /* In a handler, on any kernel thread: its own thread pointer. What stands in its variables may be half written. */
@@ -37,7 +35,7 @@ static void *to_own_pointer(void)
     for (unsigned id = 0; id < slots; id++) {
         const struct vp *vp = ps_vp_at(id);
         if (vp && ps_load_acquire(vp_attached(vp)) && ps_load_relaxed(&vp_run(vp)->tid) == tid)
-            cpu_set_tp(vp_run(vp)->own_tp);
+            cpu_set_tp(vp_run(vp)->kernel_tp);
     }
     return before;
 }
@@ -100,8 +98,9 @@ void ps_call_outside_block(void (*fn)(void *arg), void *arg)
  * from the kernel thread's own storage: the block that vp is in may be another vp's already. */
 PS_NOINLINE struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls)
 {
+    vp = ps_above.await_first(vp, self, tls);
     struct vp *alone = ps_load_seq(&tls->alone);
-    if (!alone || alone == vp || vp_run(alone)->own_tls == tls) {
+    if (!alone || alone == vp) {
         vp_enter_tls(vp, tls);
         return vp;
     }
@@ -124,10 +123,10 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
         vp = vp_come_up(vp, self, next);
     else
         vp_enter_tls(vp, NULL);
-    if (!tls)
+    if (!tls || PS_UNLIKELY(tls->adopted)) /* the storage of a kernel thread that has forked */
         return vp;
-    if (PS_UNLIKELY(ps_load_relaxed(&tls->alone) != NULL) && !ps_retire_alone(tls))
-        return vp;
+    if (PS_UNLIKELY(ps_load_relaxed(&tls->alone) != NULL))
+        ps_retire_alone(tls);
     if (PS_UNLIKELY(!uth_tls_keep(&vp_run(vp)->blocks, tls)))
         put_block(vp, tls);
     return vp;

@@ -24,7 +24,8 @@ static inline void vp_enter_tls_here(struct vp *vp, struct uth_tls *tls)
 static inline void vp_leave_tls_here(struct vp *vp)
 {
     vp_run(vp)->tls = NULL;
-    uth_tls_leave(vp_run(vp)->own_tp);
+    ps_fence_compiler(); /* home.h: the label first, then which storage */
+    uth_tls_leave(ps_load_relaxed(&vp_run(vp)->own_tp));
     vp_carry_now(vp);
 }
 /* The thread of the block `tls` calls another one on its stack, in another block, from now on: directed.h. */

@@ -14,7 +14,7 @@
  * (quota_park.h), during which insertions find it armed.
  *
  * Each tick takes one sample (watchdog_sample.h). Each policy is a function from the sample to an action: spares.h for
- * vps that are held, root_fairness.h for roots that take turns, quota_park.h for what the system allows.
+ * vps that are held, quota_park.h for what the system allows.
  *
  * That a root became ready is published as its vp's `pinned` (seq_cst) before `armed` is read (seq_cst). The watchdog
  * disarms, then looks at every `pinned` (seq_cst both): one of them sees the other.
@@ -44,7 +44,7 @@ struct ps_watchdog {
     _Atomic uint32_t coming;   /* of these: started, and not run yet; the starter adds, each takes itself off */
     _Atomic uint32_t standing; /* of these: stand in for a lone root, and have found nothing to do (search.c) */
     _Atomic uint32_t spares_ever, spares_most; /* for reports and tests */
-    _Atomic uint32_t preempted, turns;         /* the same */
+    _Atomic uint32_t released;                 /* the same; roots that were released (home.h) */
 };
 extern struct ps_watchdog ps_watchdog;
 
@@ -65,17 +65,10 @@ static inline void watchdog_arm_for_root(void)
         watchdog_arm_slow();
 }
 
-/* Makes what holds vp's kernel thread give way to vp's own root, which is ready; may fail to. Caller: the watchdog. */
-void watchdog_preempt(struct vp *vp);
-
-/* A build for tests (-DPS_INTERRUPTS=ON, `make interrupts`). Each vp's thread is made to give way some ten thousand
- * times a second, wherever it is, and not only where a root is held up. What may not be left there is found by that.
- * The watchdog works as long as there is work, and does this in the place of a sleep. In other builds it is nothing. */
-#ifndef PS_INTERRUPTS
-#define PS_INTERRUPTS 0
+/* A build for tests (-DPS_RELEASE_ALWAYS=ON): each root that waits is released whenever it may be (home.h). */
+#ifndef PS_RELEASE_ALWAYS
+#define PS_RELEASE_ALWAYS 0
 #endif
-/* Until then. Caller: the watchdog. */
-void watchdog_interrupt_all(uint64_t until_ns);
 
 /* standby_wanted() or starter_wanted() has become true (seq_cst): the watchdog is to see to it. */
 void watchdog_serve_soon(void);
@@ -88,10 +81,6 @@ bool watchdog_refused(void);
 unsigned watchdog_runs(void);
 /* The caller is the watchdog. */
 bool watchdog_is_here(void);
-/* Writes which code of the program's vp's kernel thread runs, "object+0xoffset (function)", into buf; false: that
- * cannot be told. Caller: the watchdog. */
-bool watchdog_where(struct vp *vp, char *buf, size_t bytes);
-
 /* Its kernel thread (watchdog_tick.c), and what that asks: whether it is to end; whether a thread wants a kernel thread
  * of it; and to sleep, unless one of these is so. */
 void *watchdog_main(void *arg);
@@ -108,8 +97,5 @@ void watchdog_forget(void);
 void watchdog_may_start(void);
 /* As before the first arming: at the start, and in a forked child. */
 void watchdog_reset(void);
-
-/* A thread of vp's on its way to give way (preempt.c), in place. */
-uintptr_t *vp_detour(const struct vp *vp);
 
 #endif

@@ -3,8 +3,6 @@
 
 #include "bind.h"
 #include "idle.h"
-#include "race.h"
-#include "root_fairness.h"
 #include "run.h"
 #include "runtime.h"
 #include "sources.h"
@@ -41,7 +39,6 @@ static void see(struct vp *vp, struct watchdog_seen *at)
     at->ticks = ps_load_relaxed(&vp_run(vp)->ticks);
     at->bound = ps_places_on() ? ps_bind_pending(vp) : 0;
     at->ready = count_ready(vp, at->bound);
-    at->turn = ps_load_relaxed(vp_turn(vp));
     at->tid = ps_load_relaxed(&vp_run(vp)->tid);
     uint32_t attached = ps_load_acquire(vp_attached(vp));
     at->attached = attached != 0;
@@ -61,7 +58,6 @@ static void sample_limits(struct watchdog_sample *s)
     }
     s->in_mask = limits.in_mask;
     s->by_quota = limits.by_quota;
-    s->processors = limits.by_quota < limits.in_mask ? limits.by_quota : limits.in_mask;
 }
 
 void watchdog_sample_take(struct watchdog_sample *s)
@@ -74,7 +70,6 @@ void watchdog_sample_take(struct watchdog_sample *s)
         .most_spares = ps_rt.max_spares,
         .coming = ps_load_acquire(&ps_watchdog.coming),
         .idle = idle_any(),
-        .may_hold = !PS_TSAN && !ps_race_enabled(),
         .seen = seen,
     };
     sample_limits(s);
@@ -96,24 +91,9 @@ bool watchdog_root_ready(void)
     return false;
 }
 
-bool watchdog_clock(struct watchdog_seen *at, uint64_t *ns)
-{
-    if (at->clock == WATCHDOG_NOT_READ)
-        at->clock = os_thread_cpu_ns(at->tid, &at->clock_ns) == 0 ? WATCHDOG_READ : WATCHDOG_UNREADABLE;
-    *ns = at->clock_ns;
-    return at->clock == WATCHDOG_READ;
-}
-
 const struct os_usage *watchdog_usage(struct watchdog_seen *at)
 {
     if (at->usage == WATCHDOG_NOT_READ)
         at->usage = os_thread_usage(at->tid, &at->usage_at) == 0 ? WATCHDOG_READ : WATCHDOG_UNREADABLE;
     return at->usage == WATCHDOG_READ ? &at->usage_at : NULL;
-}
-
-unsigned watchdog_processors(struct watchdog_sample *s)
-{
-    if (!s->processors)
-        s->processors = os_num_procs();
-    return s->processors;
 }

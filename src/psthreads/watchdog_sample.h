@@ -1,6 +1,6 @@
 /* What the watchdog sees in one tick.
  *
- * The watchdog takes one sample a tick. Each of its policies (spares.h, root_fairness.h, quota_park.h) is a function
+ * The watchdog takes one sample a tick. Each of its policies (spares.h, quota_park.h) is a function
  * from the sample, and from what the policy remembers, to an action; the action is carried out afterwards. So all
  * policies of a tick decide on the same state, and a test can hand them any state (tests/psthreads/policies_test.c).
  *
@@ -9,7 +9,7 @@
  * Loads are relaxed, with one exception: `pinned` and, before it, `armed` are sequentially consistent (watchdog.h).
  *
  * Cost: some loads for each vp. What takes a system call is read at a policy's first question, once a tick
- * (watchdog_clock, watchdog_usage); what the system allows is read every WATCHDOG_ALLOWED_NS.
+ * (watchdog_usage); what the system allows is read every WATCHDOG_ALLOWED_NS.
  *
  * Caller of everything: the watchdog. */
 #ifndef PS_WATCHDOG_SAMPLE_H
@@ -29,13 +29,11 @@ struct watchdog_seen {
     uint64_t ticks;
     unsigned ready; /* entries in the queues that the vp alone, or with others, takes from */
     unsigned bound; /* of these in queues of places */
-    uint32_t turn;  /* root_fairness.h */
     int tid;
     bool attached;
     bool roots;      /* it has a root (vp_is_roots) */
     bool root_ready; /* and the root waits for the vp */
-    enum watchdog_read clock, usage;
-    uint64_t clock_ns;        /* with `clock`: processor time used, up to now */
+    enum watchdog_read usage;
     struct os_usage usage_at; /* with `usage` */
 };
 
@@ -45,11 +43,9 @@ struct watchdog_sample {
     unsigned pending, roots_ready;
     unsigned spares, most_spares, coming; /* spares: alive, allowed, started but not run yet */
     bool idle;                            /* some vp is */
-    bool may_hold;                        /* a handler may keep a kernel thread (not beside race detectors) */
-    /* What the system allows. new_limits: read in this tick. by_quota: UINT_MAX without a limit. processors: 0: not
-     * known yet. */
+    /* What the system allows. new_limits: read in this tick. by_quota: UINT_MAX without a limit. */
     bool new_limits;
-    unsigned in_mask, by_quota, processors;
+    unsigned in_mask, by_quota;
     struct watchdog_seen *seen; /* [slots] */
 };
 
@@ -59,11 +55,7 @@ void watchdog_sample_reset(void);
 
 /* Whether some root is ready, and runs when its vp gets to it. */
 bool watchdog_root_ready(void);
-/* Processor time of seen's kernel thread; false: it is gone. */
-bool watchdog_clock(struct watchdog_seen *seen, uint64_t *ns);
 /* Time, slices and state from /proc; NULL: it is gone. */
 const struct os_usage *watchdog_usage(struct watchdog_seen *seen);
-/* Processors that the process may use; at least 1. */
-unsigned watchdog_processors(struct watchdog_sample *s);
 
 #endif

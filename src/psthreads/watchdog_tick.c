@@ -3,6 +3,7 @@
 #include "os.h"
 #include "promote.h"
 #include "quota_park.h"
+#include "recall.h"
 #include "root_fairness.h"
 #include "runtime.h"
 #include "sources.h"
@@ -10,7 +11,6 @@
 #include "standby.h"
 #include "starter.h"
 #include "stray.h"
-#include "uncover.h"
 #include "watchdog.h"
 #include "watchdog_sample.h"
 
@@ -21,22 +21,17 @@ static void serve(void)
 {
     standby_serve();
     starter_serve();
-    stray_ear_serve(ps_rouse);
-    lone_root_serve();
 }
 
 /* Requests do not shorten a tick: a stall's length is counted in ticks. */
 static void sleep_a_tick(int64_t ns)
 {
     uint64_t now = os_now_ns(), end = now + (uint64_t)ns;
-    if (PS_INTERRUPTS)
-        watchdog_interrupt_all(now + (uint64_t)spares_period_ns());
-    else
-        watchdog_nap(ns);
+    watchdog_nap(ns);
     while (watchdog_take_nudge()) {
         serve();
         now = os_now_ns();
-        if (!PS_INTERRUPTS && now < end)
+        if (now < end)
             watchdog_nap((int64_t)(end - now));
     }
 }
@@ -46,44 +41,30 @@ static bool spares_at_work(void)
     return ps_load_relaxed(&ps_watchdog.spares) > ps_load_relaxed(&ps_watchdog.standing);
 }
 
-/* One tick: a sample, and what each policy makes of it. spares_due_ns: when held vps are looked for next. Roots that
- * take turns make ticks shorter; in between, held vps are not looked for: a stall's length is counted in looks. */
-static void watch_tick(uint64_t *spares_due_ns, bool *turns, unsigned *quiet)
+/* One tick: a sample, and what each policy makes of it. */
+static void watch_tick(unsigned *quiet)
 {
     struct watchdog_sample s;
-    struct root_fairness_action fairness;
     struct spares_action spares;
     watchdog_sample_take(&s);
+    standby_ready(ps_load_relaxed(&ps_rt.num_roots));
     quota_park_look(&s);
-    uncover_look(&s);
-    root_fairness_decide(&s, &fairness);
-    root_fairness_act(&fairness);
-    *turns = fairness.soon;
-    if (*turns && s.now_ns < *spares_due_ns)
-        return;
+    recall_look(s.now_ns);
     spares_decide(&s, &spares);
     spares_act(&spares);
-    *spares_due_ns = s.now_ns + (uint64_t)spares_period_ns();
-    *quiet = s.pending || s.roots_ready || *turns || spares_at_work() || uncover_wanted() || stray_ear_wanted() ||
-                     lone_root_keeps()
-                 ? 0
-                 : *quiet + 1;
+    *quiet = s.pending || s.roots_ready || spares_at_work() || recall_wanted() ? 0 : *quiet + 1;
 }
 
 /* Watches until nothing has been pending for a while. */
 static void watch(void)
 {
-    uint64_t spares_due_ns = 0;
-    bool turns = false;
     unsigned quiet = 0;
     spares_begin();
     while (quiet < QUIET_TICKS && !watchdog_stops()) {
-        sleep_a_tick(turns ? WATCHDOG_QUICK_TICK_NS : spares_period_ns());
+        sleep_a_tick(spares_period_ns());
         serve();
-        watch_tick(&spares_due_ns, &turns, &quiet);
+        watch_tick(&quiet);
     }
-    root_fairness_end();
-    uncover_end();
 }
 
 /* One look at what the system allows. */
@@ -98,7 +79,6 @@ void *watchdog_main(void *arg)
 {
     (void)arg;
     os_thread_name("psthreads-watch");
-    stray_ear_begin();
     while (!watchdog_stops()) {
         if (!ps_load_acquire(&ps_watchdog.armed)) {
             os_park(&ps_watchdog.armed, 0, OS_FOREVER);
@@ -109,27 +89,23 @@ void *watchdog_main(void *arg)
         else
             glance();
         ps_store_seq(&ps_watchdog.armed, 0);
-        if (!watchdog_stops() &&
-            (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || watchdog_root_ready() || standby_wanted() ||
-             starter_wanted() || uncover_wanted() || stray_ear_wanted() || lone_root_keeps()))
+        if (!watchdog_stops() && (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || watchdog_root_ready() ||
+                                  standby_wanted() || starter_wanted() || recall_wanted()))
             ps_store_seq(&ps_watchdog.armed, WATCHDOG_WATCH);
     }
-    stray_ear_end();
     return NULL;
 }
 
 void watchdog_may_start(void)
 {
     watchdog_forget();
-    root_fairness_reset();
-    uncover_reset();
+    recall_reset();
 }
 
 void watchdog_reset(void)
 {
     watchdog_may_start();
-    stray_reset();
-    lone_root_reset();
+    root_fairness_reset();
     watchdog_sample_reset();
     ps_store_relaxed(&ps_watchdog.spares, 0);
     ps_store_relaxed(&ps_watchdog.coming, 0);

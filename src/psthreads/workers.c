@@ -49,7 +49,8 @@ void *vp_worker_main(void *arg)
     vp->run.native.vp = vp;
     vp->run.uth = &vp->run.native;
     ps_store_relaxed(&vp->run.tid, os_thread_id());
-    vp->run.own_tp = cpu_get_tp();
+    vp->run.kernel_tp = cpu_get_tp();
+    ps_store_relaxed(&vp->run.own_tp, vp->run.kernel_tp);
     vp->run.own_errno = &errno;
     vp->run.tls = NULL;
     ps_store_release(&vp->attached, vp->run.is_spare ? PS_ATTACHED_OURS : PS_ATTACHED);
@@ -204,13 +205,9 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     ps_store_relaxed(&vp->alone.wake, 0);
     ps_store_relaxed(&vp->pinned, NULL);
     ps_store_relaxed(&vp->alone.ends, 0);
-    ps_store_relaxed(&vp->alone.given_up, 0);
-    ps_store_relaxed(&vp->alone.masks_posted, 0);
-    ps_store_relaxed(&vp->alone.masks_taken, 0);
-    ps_store_relaxed(&vp->directed.signals_sent, 0);
     ps_store_relaxed(&vp->alone.sleeps, 0);
     ps_store_relaxed(&vp->alone.state, PS_ALONE_STARTS);
-    ps_store_relaxed(&vp->run.lone, 0);
+    ps_store_relaxed(&vp->run.lone, PS_LONE_ALONE);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     vp->apart.what = 0;
     vp->run.on_own = false;

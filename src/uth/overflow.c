@@ -46,7 +46,7 @@ static bool in_guard_page(const struct uth *u, const void *address)
     return stack != 0 && a < stack && a >= stack - os_page_size();
 }
 
-static OS_OWN_HANDLER void on_fault(int signo, siginfo_t *info, void *context)
+static void on_fault(int signo, siginfo_t *info, void *context)
 {
     (void)context;
     struct report *r = ps_load_acquire(&report);
@@ -75,6 +75,8 @@ void uth_overflow_install(uth_current_fn *current, uth_describe_fn *describe, co
         sigaction(SIGSEGV, &ours, NULL);
     uth_overflow_thread_init();
 }
+
+bool uth_overflow_handles(uintptr_t handler) { return handler == (uintptr_t)&on_fault; }
 
 void uth_overflow_thread_init(void)
 {

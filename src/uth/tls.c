@@ -141,18 +141,28 @@ PS_NOINLINE struct uth_tls *uth_tls_current(void)
     return tls;
 }
 
-static struct uth_tls **current_in(void *tp)
+struct uth_tls **uth_tls_current_in(void *tp)
 {
     ptrdiff_t from_tp = (char *)&current_block - (char *)cpu_get_tp();
     return (struct uth_tls **)(void *)((char *)tp + from_tp);
 }
+
+void uth_tls_adopt(struct uth_tls *tls, const void *home, int tid)
+{
+    *tls = (struct uth_tls){.tp = cpu_get_tp(), .adopted = true, .home = home, .number = tid, .carrier_tid = tid};
+    tls->tid = (int *)(void *)(uth_tls_descriptor(tls) + uth_blocks.layout.tid);
+    ps_store_relaxed(&tls->carrier, home);
+    current_block = NULL;
+}
+
+void uth_tls_for_nobody(struct uth_tls *tls, bool is) { *uth_tls_current_in(tls->tp) = is ? NULL : tls; }
 
 struct uth_tls *uth_tls_of(uintptr_t pthread)
 {
     if (!uth_blocks.numbered || ps_load_acquire(&uth_blocks.status) != UTH_BLOCKS_ON)
         return NULL;
     /* A kernel thread has NULL there. */
-    return *current_in((char *)pthread - uth_blocks.layout.descriptor_from_tp);
+    return *uth_tls_current_in((char *)pthread - uth_blocks.layout.descriptor_from_tp);
 }
 
 void *uth_tls_robust_list(struct uth_tls *tls)
@@ -189,7 +199,7 @@ static void write_descriptor(struct uth_tls *tls)
             descriptor + uth_blocks.layout.resolver;
     tls->number = uth_blocks.numbered ? next_number(tls) : 0;
     *tls->tid = tls->number;
-    *current_in(tls->tp) = tls;
+    *uth_tls_current_in(tls->tp) = tls;
     ps_store_relaxed(&tls->alone, NULL);
     ps_store_relaxed(&tls->team, NULL);
     ps_store_relaxed(&tls->at_hand, NULL);

@@ -53,12 +53,14 @@ struct uth_tls {
     int *tid;
     int carrier_tid;
     int number;               /* 0: blocks are not numbered */
+    const void *home;         /* with `adopted` */
     UTH_ATOMIC(void *) below; /* the upper room's: its thread, while that stands below one that it has called */
     /* the upper room's: the stack that the thread keeps, and whether it keeps one from its next region on (own_stack.h)
      */
     void *own_stack;
     bool keeps_stack;
     unsigned numbers; /* that it may still take, one behind the other */
+    bool adopted;     /* uth_tls_adopt */
     bool fresh;       /* character tables are still to be set, which takes the block's thread pointer */
     bool used;
     bool emptied;           /* its malloc state is gone: the next thread gets one of its own */
@@ -176,6 +178,12 @@ void uth_tls_drain(struct uth_tls_near *near);
 void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes);
 static inline bool uth_tls_stack_differs(const struct uth_tls *tls, const void *stack) { return tls->stack != stack; }
 
+/* *tls stands for the storage of the calling kernel thread, with the number tid, which carrier carries: its *home*. So
+ * another kernel thread may enter that storage as it enters a block. At home it is no block: uth_tls_current() is NULL
+ * there. It is in no list of blocks, and is neither got nor put. */
+void uth_tls_adopt(struct uth_tls *tls, const void *home, int tid);
+/* The block is, or no more, the storage of a kernel thread that runs nothing: uth_tls_current() is NULL in it. */
+void uth_tls_for_nobody(struct uth_tls *tls, bool is);
 /* The calling kernel thread, with the number tid, takes the block's thread pointer. carrier: not NULL, what the caller
  * writes into a native variable of the runtime's after this. */
 void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid);

@@ -31,7 +31,9 @@ void uth_tls_stack(const struct uth_tls *tls, void **stack, size_t *bytes)
 
 void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid)
 {
-    if (!uth_blocks.numbered)
+    if (PS_UNLIKELY(tls->adopted))
+        *uth_tls_current_in(tls->tp) = carrier == tls->home ? NULL : tls;
+    else if (!uth_blocks.numbered)
         *tls->tid = tid;
     ps_store_relaxed(&tls->at_hand, NULL);
     ps_store_relaxed(&tls->carrier, carrier);

@@ -131,6 +131,8 @@ void uth_overflow_install(uth_current_fn *current, uth_describe_fn *describe, co
 void uth_overflow_thread_init(void);
 /* Whether `stack` is the alternate stack that was installed for the calling kernel thread. */
 bool uth_overflow_is_ours(const void *stack);
+/* This handler of SIGSEGV is the one that has been installed. */
+bool uth_overflow_handles(uintptr_t handler);
 void uth_overflow_thread_fini(void);
 
 #include "uth_switch.h"

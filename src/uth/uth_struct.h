@@ -9,19 +9,12 @@
 struct psthread;
 struct uth_tls; /* a thread-local block with its thread pointer; see tls.h */
 
-/* What is to be done where a jump out of a handler ends a wait (psthreads/leave.h), by the thread that waits. */
-struct uth_left {
-    void (*fn)(void *arg);
-    void *arg;
-};
-
 /* What the thread with the context saved here waits for; thread NULL: it does not wait, or the context runs. Written by
  * the thread itself before it leaves and after it is back; read by debuggers and reports. */
 struct uth_wait {
     struct psthread *thread;
     const volatile void *object;
-    uint32_t kind, turn;         /* the upper room's; turn: where an object is waited for again and again, which time */
-    const struct uth_left *left; /* NULL: nothing */
+    uint32_t kind, turn; /* the upper room's; turn: where an object is waited for again and again, which time */
 };
 
 struct uth {

@@ -1,5 +1,5 @@
 /* The program's action of each signal is the one that it has set: the standard one, or to ignore it. So it stays while
- * threads that spin are interrupted, and signals go to members. */
+ * threads that spin keep others waiting, and signals go to members. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <pthread.h>

@@ -1,33 +1,24 @@
 /* A system call of a member's ends as it would anywhere: with what it waits for, or when its time is over, and not
  * sooner; never with EINTR where no handler of the program's has run. A transfer that waits for room or for bytes is
- * whole, unless such a handler has cut it short. The guarantee holds while the region's first thread waits for a lock,
- * gets it, and wants to go on where the member's call blocks. What a call did to its thread's signal mask while it
- * waited is nobody else's mask. [KIND] */
+ * whole, unless such a handler has cut it short. So it is while the region's first thread waits for a lock, gets it,
+ * and wants to go on where the member's call blocks. What a call did to its thread's signal mask while it waited is
+ * nobody else's mask. [KIND] */
 #define _GNU_SOURCE
 #include "contend.h"
 #include <errno.h>
-#include <linux/errqueue.h>
 #include <linux/futex.h>
-#include <linux/net_tstamp.h>
-#include <linux/sockios.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/msg.h>
-#include <sys/random.h>
 #include <sys/select.h>
 #include <sys/sem.h>
-#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/uio.h>
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* sigset */
 
@@ -204,7 +195,6 @@ static struct {
     int end;
     pthread_t writer; /* with `signals` it is sent a signal first */
     bool signals;
-    uid_t user;
     size_t bytes; /* that it has received */
 } other;
 
@@ -239,21 +229,6 @@ static void send_in_parts(void)
 }
 
 static int socket_pair(int end[2]) { return socketpair(AF_UNIX, SOCK_STREAM, 0, end); }
-static int tcp_pair(int end[2])
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t bytes = sizeof at;
-    int room = 1 << 16, listener = socket(AF_INET, SOCK_STREAM, 0);
-    end[1] = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, sizeof room) == 0);
-    CHECK(setsockopt(end[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room) == 0);
-    CHECK(bind(listener, (struct sockaddr *)&at, sizeof at) == 0 && listen(listener, 1) == 0);
-    CHECK(getsockname(listener, (struct sockaddr *)&at, &bytes) == 0);
-    CHECK(connect(end[1], (struct sockaddr *)&at, sizeof at) == 0);
-    end[0] = accept(listener, NULL, NULL);
-    return end[0] >= 0 ? close(listener) : -1;
-}
-
 static ssize_t transferred(ssize_t (*transfer)(int to), int (*join)(int end[2]), void (*act)(void))
 {
     int end[2];
@@ -278,208 +253,10 @@ static ssize_t by_receive(int from)
     return bytes;
 }
 
-/* The same by several buffers: the last one takes longest, one is empty. */
-#define PARTS 33
-static void divide(char *bytes, struct iovec part[PARTS])
-{
-    for (size_t i = 0; i < PARTS; i++) {
-        part[i] = (struct iovec){bytes, i == 0 ? 0 : TRANSFER / ((PARTS - 1) * (PARTS - 1)) * (2 * i - 1)};
-        bytes += part[i].iov_len;
-    }
-}
-static ssize_t by_writev(int to)
-{
-    struct iovec part[PARTS], before[PARTS];
-    divide(sent, part);
-    memcpy(before, part, sizeof part);
-    ssize_t bytes = writev(to, part, PARTS);
-    CHECK(memcmp(before, part, sizeof part) == 0);
-    return bytes;
-}
-static ssize_t by_sendmsg(int to)
-{
-    struct iovec part[PARTS];
-    struct msghdr message = {.msg_iov = part, .msg_iovlen = PARTS};
-    divide(sent, part);
-    return sendmsg(to, &message, 0);
-}
-/* With control data. */
-static ssize_t send_with(int to, struct iovec *part, size_t n, int type, const void *data, size_t bytes)
-{
-    union {
-        struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(struct ucred))];
-    } control;
-    struct msghdr message = {
-        .msg_iov = part, .msg_iovlen = n, .msg_control = &control, .msg_controllen = CMSG_SPACE(bytes)};
-    control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(bytes), .cmsg_level = SOL_SOCKET, .cmsg_type = type};
-    memcpy(CMSG_DATA(&control.head), data, bytes);
-    return sendmsg(to, &message, 0);
-}
-/* With a file, which comes once. */
-static ssize_t by_sendmsg_with_file(int to)
-{
-    struct iovec part[PARTS];
-    divide(sent, part);
-    return send_with(to, part, PARTS, SCM_RIGHTS, &to, sizeof to);
-}
-/* With credentials, which come with each byte. Another user's, where that is allowed. */
-static ssize_t by_sendmsg_with_credentials(int to)
-{
-    struct ucred given = {getpid(), 1, getgid()};
-    struct iovec part[PARTS];
-    divide(sent, part);
-    other.user = 1;
-    ssize_t bytes = send_with(to, part, PARTS, SCM_CREDENTIALS, &given, sizeof given);
-    if (bytes > 0)
-        return bytes;
-    other.user = given.uid = getuid();
-    return send_with(to, part, PARTS, SCM_CREDENTIALS, &given, sizeof given);
-}
-static void receive_messages(int *files, bool with_credentials)
-{
-    for (other.bytes = 0; other.bytes < TRANSFER;) {
-        union {
-            struct cmsghdr head;
-            char room[CMSG_SPACE(sizeof(struct ucred))];
-        } control;
-        struct ucred from;
-        int file;
-        struct iovec all = {received, sizeof received};
-        struct msghdr message = {
-            .msg_iov = &all, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-        ssize_t bytes = recvmsg(other.end, &message, 0);
-        CHECK(bytes > 0 && (!with_credentials || message.msg_controllen));
-        for (char *c = received; c < received + bytes; c++, other.bytes++)
-            CHECK(*c == (char)(other.bytes % 251));
-        if (with_credentials) {
-            memcpy(&from, CMSG_DATA(&control.head), sizeof from);
-            CHECK(from.uid == other.user);
-        } else if (message.msg_controllen) {
-            memcpy(&file, CMSG_DATA(&control.head), sizeof file);
-            CHECK(close(file) == 0);
-            ++*files;
-        }
-    }
-}
-static void receive_file_later(void)
-{
-    int files = 0;
-    usleep(WAIT_MS * 1000);
-    receive_messages(&files, false);
-    CHECK(files == 1);
-}
-static void receive_credentials_later(void)
-{
-    int on = 1;
-    CHECK(setsockopt(other.end, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0);
-    usleep(WAIT_MS * 1000);
-    receive_messages(NULL, true);
-}
-
-/* --- transfers whose calls the system tells of one by one: these may end sooner --- */
-
-/* Highest number that the socket has told, plus 1. */
-static unsigned told_by(int socket, unsigned before)
-{
-    _Alignas(struct cmsghdr) char room[512];
-    struct msghdr message = {.msg_control = room, .msg_controllen = sizeof room};
-    if (recvmsg(socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
-        return before;
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
-        if (c->cmsg_level == SOL_IP && c->cmsg_type == IP_RECVERR) {
-            struct sock_extended_err told;
-            memcpy(&told, CMSG_DATA(c), sizeof told);
-            before = told.ee_data + 1;
-        }
-    return before;
-}
-static void await_told(int socket, unsigned least, unsigned most)
-{
-    int left = 1;
-    for (unsigned told = 0; left || told < least; usleep(100)) {
-        told = told_by(socket, told);
-        CHECK(told <= most && ioctl(socket, SIOCOUTQ, &left) == 0);
-    }
-}
-/* The system counts calls, and tells which buffers are free. */
-static ssize_t by_zerocopy(int to)
-{
-    int on = 1;
-    unsigned calls = 0;
-    size_t at = 0;
-    if (setsockopt(to, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof on) != 0)
-        return by_send(to);
-    for (ssize_t bytes; at < TRANSFER; at += (size_t)bytes, calls++) {
-        bytes = send(to, sent + at, TRANSFER - at, MSG_ZEROCOPY);
-        if (bytes == -1 && errno == ENOBUFS && at == 0) /* not so much memory */
-            return by_send(to);
-        CHECK(bytes > 0);
-    }
-    await_told(to, calls, calls);
-    return (ssize_t)at;
-}
-/* The time is told when the last byte of each call has come. */
-static ssize_t by_sendmsg_with_times(int to)
-{
-    const unsigned on = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_TSONLY;
-    const unsigned wanted = SOF_TIMESTAMPING_TX_ACK;
-    size_t at = 0;
-    CHECK(setsockopt(to, SOL_SOCKET, SO_TIMESTAMPING, &on, sizeof on) == 0);
-    for (ssize_t bytes; at < TRANSFER; at += (size_t)bytes) {
-        struct iovec rest = {sent + at, TRANSFER - at};
-        bytes = send_with(to, &rest, 1, SO_TIMESTAMPING, &wanted, sizeof wanted);
-        CHECK(bytes > 0);
-    }
-    await_told(to, TRANSFER, TRANSFER);
-    return (ssize_t)at;
-}
-
-static ssize_t by_recvmsg(int from)
-{
-    struct iovec part[PARTS];
-    struct msghdr message = {.msg_iov = part, .msg_iovlen = PARTS};
-    divide(received, part);
-    ssize_t bytes = recvmsg(from, &message, MSG_WAITALL);
-    CHECK(message.msg_iov == part && message.msg_iovlen == PARTS && memcmp(sent, received, TRANSFER) == 0);
-    return bytes;
-}
-static ssize_t by_sendfile(int to)
-{
-    int file = memfd_create("sent", 0);
-    CHECK(file >= 0 && write(file, sent, TRANSFER) == TRANSFER && lseek(file, 0, SEEK_SET) == 0);
-    ssize_t bytes = sendfile(to, file, NULL, TRANSFER);
-    CHECK(lseek(file, 0, SEEK_CUR) == TRANSFER && close(file) == 0);
-    return bytes;
-}
-
 static void do_write(void) { CHECK(transferred(by_write, pipe, receive_later) == TRANSFER); }
 static void do_write_by_number(void) { CHECK(transferred(by_syscall, pipe, receive_later) == TRANSFER); }
 static void do_send(void) { CHECK(transferred(by_send, socket_pair, receive_later) == TRANSFER); }
 static void do_receive_all(void) { CHECK(transferred(by_receive, socket_pair, send_in_parts) == TRANSFER); }
-static void do_writev(void) { CHECK(transferred(by_writev, pipe, receive_later) == TRANSFER); }
-static void do_sendmsg(void) { CHECK(transferred(by_sendmsg, socket_pair, receive_later) == TRANSFER); }
-static void do_sendmsg_with_file(void)
-{
-    CHECK(transferred(by_sendmsg_with_file, socket_pair, receive_file_later) == TRANSFER);
-}
-static void do_sendmsg_with_credentials(void)
-{
-    CHECK(transferred(by_sendmsg_with_credentials, socket_pair, receive_credentials_later) == TRANSFER);
-}
-static void do_sendmsg_with_times(void)
-{
-    CHECK(transferred(by_sendmsg_with_times, tcp_pair, receive_later) == TRANSFER);
-}
-static void do_zerocopy(void) { CHECK(transferred(by_zerocopy, tcp_pair, receive_later) == TRANSFER); }
-static void do_sendfile(void) { CHECK(transferred(by_sendfile, socket_pair, receive_later) == TRANSFER); }
-static void do_recvmsg(void) { CHECK(transferred(by_recvmsg, socket_pair, send_in_parts) == TRANSFER); }
-
-static void do_random(void)
-{
-    static char bytes[30 << 20]; /* a tenth of a second */
-    CHECK(getrandom(bytes, sizeof bytes, 0) == sizeof bytes);
-}
 
 static atomic_int handled;
 static void on_signal(int number)
@@ -572,15 +349,6 @@ static const struct {
              {"write_cut_short", do_write_cut_short},
              {"send", do_send},
              {"receive_all", do_receive_all},
-             {"writev", do_writev},
-             {"sendmsg", do_sendmsg},
-             {"sendmsg_with_file", do_sendmsg_with_file},
-             {"sendmsg_with_credentials", do_sendmsg_with_credentials},
-             {"sendmsg_with_times", do_sendmsg_with_times},
-             {"zerocopy", do_zerocopy},
-             {"recvmsg", do_recvmsg},
-             {"sendfile", do_sendfile},
-             {"random", do_random},
              {"sigset", NULL},
              {"sigsuspend_of_first", sigsuspend_of_first}};
 static const char *name(int i) { return calls[i].name; }
@@ -594,7 +362,7 @@ static void run(int i)
     else if (calls[i].call == sigsuspend_of_first)
         calls[i].call();
     else
-        while_wanted(calls[i].call, calls[i].call != do_msgrcv && calls[i].call != do_random);
+        while_wanted(calls[i].call, calls[i].call != do_msgrcv);
 }
 
 int main(int argc, char **argv)

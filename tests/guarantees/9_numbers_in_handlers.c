@@ -1,13 +1,12 @@
-/* A handler that runs on a member asks OpenMP which thread it is, and is told that member's numbers. So it is whatever
- * the member does: it computes, yields, sleeps, or waits in the runtime or in the kernel. So it is between regions, by
- * the numbers of the last one. The signals are sent by pthread_kill, and by kill. [KIND] */
+/* A handler that runs on a member asks OpenMP which thread it is, and is told that member's numbers. So it is whether
+ * the member computes or sleeps, or waits in the runtime or in the kernel. The signals are sent by pthread_kill.
+ * [KIND] */
 #define _GNU_SOURCE
 #include "held_waits.h"
 #include "kinds.h"
 #include "waits.h"
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 
@@ -16,9 +15,8 @@
 #define SENDER (N - 1) /* it is sent none */
 #define ROUNDS 3
 #define ALL (N * INNER)
-#define PROCESS_SIGNALS 20
 
-/* What the thread is, or was in its last region. The first member of an inner region is one of the outer region,
+/* What the thread is. The first member of an inner region is one of the outer region,
  * too. */
 static _Thread_local volatile int outer = -1, inner;
 static _Thread_local volatile bool has_inner;
@@ -63,32 +61,6 @@ static void send_to(int id)
         usleep(50);
 }
 
-static int sum_of_got(void)
-{
-    int sum = 0;
-    for (int id = 0; id < ALL; id++)
-        sum += __atomic_load_n(&got[id], __ATOMIC_SEQ_CST);
-    return sum;
-}
-
-static void block_it(int how)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    CHECK(pthread_sigmask(how, &set, NULL) == 0);
-}
-
-static void send_to_process(void)
-{
-    for (int i = 0; i < PROCESS_SIGNALS; i++) {
-        int before = sum_of_got();
-        CHECK(kill(getpid(), SIGUSR1) == 0);
-        while (sum_of_got() == before)
-            usleep(50);
-    }
-}
-
 static void check_numbers(void)
 {
     for (int what = 0; what < 8; what++)
@@ -105,7 +77,6 @@ static void send_to_all(bool with_inner)
         for (int id = 0; id < (with_inner ? ALL : N); id++)
             if (id % N != SENDER)
                 send_to(id);
-    send_to_process();
     check_numbers();
     __atomic_store_n(&sent, true, __ATOMIC_SEQ_CST);
 }
@@ -116,11 +87,6 @@ static void computing(void)
 {
     while (!is_sent())
         waits_compute_us(100);
-}
-static void yielding(void)
-{
-    while (!is_sent())
-        sched_yield();
 }
 static void in_a_barrier(void) {}
 static void sleeping(void)
@@ -207,7 +173,6 @@ static void rounds(void (*wait)(void))
         {
             is_member();
             if (outer == SENDER) {
-                block_it(SIG_BLOCK);
                 omp_set_lock(&held_lock);
                 CHECK(pthread_mutex_lock(&mutex) == 0);
             }
@@ -217,32 +182,14 @@ static void rounds(void (*wait)(void))
             else
                 wait();
 #pragma omp barrier
-            if (outer == SENDER)
-                block_it(SIG_UNBLOCK);
         }
         held_end();
-    }
-}
-
-static void between_regions(void)
-{
-    begin();
-    for (int round = 0; round < ROUNDS; round++) {
-#pragma omp parallel num_threads(N)
-        {
-            is_member();
-            wait_in_a_barrier();
-        }
-        for (int id = 1; id < N; id++)
-            send_to(id);
-        check_numbers();
     }
 }
 
 #define KIND(name) \
     static void run_##name(void) { rounds(name); }
 KIND(computing)
-KIND(yielding)
 KIND(in_a_barrier)
 KIND(for_a_lock)
 KIND(for_a_critical)
@@ -255,18 +202,12 @@ KIND(for_an_inner_region)
 
 int main(int argc, char **argv)
 {
-    static const struct kind_of kinds[] = {{"computing", run_computing},
-                                           {"yielding", run_yielding},
-                                           {"in_a_barrier", run_in_a_barrier},
-                                           {"for_a_lock", run_for_a_lock},
-                                           {"for_a_critical", run_for_a_critical},
-                                           {"sleeping", run_sleeping},
-                                           {"in_read", run_in_read},
-                                           {"for_a_mutex", run_for_a_mutex},
-                                           {"on_a_semaphore", run_on_a_semaphore},
-                                           {"for_tasks", run_for_tasks},
-                                           {"for_an_inner_region", run_for_an_inner_region},
-                                           {"between_regions", between_regions}};
+    static const struct kind_of kinds[] = {
+        {"computing", run_computing},     {"in_a_barrier", run_in_a_barrier},
+        {"for_a_lock", run_for_a_lock},   {"for_a_critical", run_for_a_critical},
+        {"sleeping", run_sleeping},       {"in_read", run_in_read},
+        {"for_a_mutex", run_for_a_mutex}, {"on_a_semaphore", run_on_a_semaphore},
+        {"for_tasks", run_for_tasks},     {"for_an_inner_region", run_for_an_inner_region}};
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;
 }

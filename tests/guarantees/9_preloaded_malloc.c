@@ -1,7 +1,6 @@
-/* A preloaded malloc has a mutex. A member holds it for longer than the runtime waits before it interrupts, while the
- * first member, on whose kernel thread it runs, can go on. The member is not left there: the first member calls malloc
- * as well, and so does the runtime, also to start a kernel thread. 9_preloaded_malloc LIBRARY; MALLOC_IN_PROGRAM: the
- * same, where the program has that malloc itself. */
+/* A preloaded malloc has a mutex. A member holds it for long, while the first member, on whose kernel thread it runs,
+ * can go on. Both go on: the first member calls malloc as well, and so does the runtime, also to start a kernel
+ * thread. 9_preloaded_malloc LIBRARY; MALLOC_IN_PROGRAM: the same, where the program has that malloc itself. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif

@@ -1,6 +1,6 @@
-/* Signals for the process, by timers, children, a terminal and others, wherever the first thread is: in a handler,
- * outside of regions, or with the signal blocked. They are handled by threads that the program knows and that do not
- * block them, with what they bring, and wait where all threads block them. [KIND] */
+/* Signals for the process, by timers, children, a terminal and others, in regions and outside of them. They are handled
+ * by threads that the program knows and that do not block them, with what they bring, and wait where all threads block
+ * them. None is lost, where the system queues no more signals either. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
@@ -11,6 +11,8 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
 #include <time.h>
@@ -21,9 +23,8 @@
 #define RESTORER 0x04000000 /* the C library's own flag */
 
 static _Thread_local volatile int known; /* 1 + the thread's number in regions */
-static _Thread_local volatile int blocks, inside;
+static _Thread_local volatile int blocks;
 static _Atomic long handled, strangers, blocked_ones, of_thread[N], sum;
-static _Atomic bool stays;
 
 static void note(void)
 {
@@ -48,19 +49,6 @@ static void on_value(int number, siginfo_t *info, void *context)
     note();
     sum += info->si_value.sival_int;
     handled++;
-}
-
-/* The first one stays until others have come. */
-static void on_first(int number)
-{
-    (void)number;
-    note();
-    if (handled++ == 0) {
-        stays = true;
-        while (handled < 3)
-            sched_yield();
-        stays = false;
-    }
 }
 
 static void handle(int number, void (*handler)(int), void (*informed)(int, siginfo_t *, void *), int flags)
@@ -111,75 +99,10 @@ static void await(long most)
 
 /* --- kinds --- */
 
-static void blocked_outside(void)
-{
-    handle(SIGUSR1, on_signal, NULL, SA_RESTART);
-    region(300);
-    block(SIG_BLOCK, SIGUSR1);
-    for (long i = 1; i <= TIMES; i++) {
-        CHECK(kill(getpid(), SIGUSR1) == 0);
-        await(i);
-        waits_compute_us((int)(i % 4) * 3000);
-        if (i % 5 == 0)
-            region(10);
-    }
-    right();
-}
-
-/* Members that handle faults, with all signals blocked, do not delay what another one can take. */
-#define IN_FAULT 6
-static char *page;
-static _Atomic int in_fault;
-
-static void on_fault(int number)
-{
-    (void)number;
-    in_fault++;
-    while (handled < 1)
-        continue;
-    CHECK(mprotect(page, 1, PROT_READ) == 0);
-}
-
-static void out_of_reach(void)
-{
-    struct sigaction action = {.sa_handler = on_fault};
-    page = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(page != MAP_FAILED);
-    sigfillset(&action.sa_mask);
-    CHECK(sigaction(SIGSEGV, &action, NULL) == 0);
-    handle(SIGUSR1, on_signal, NULL, SA_RESTART);
-    region_of(IN_FAULT + 2, 300);
-    block(SIG_BLOCK, SIGUSR1);
-    omp_lock_t lock;
-    omp_init_lock(&lock);
-    omp_set_lock(&lock);
-#pragma omp parallel num_threads(IN_FAULT + 2)
-    {
-        int id = omp_get_thread_num();
-        known = 1 + id;
-        if (id >= 2)
-            (void)*(volatile char *)page;
-        if (id == 1) /* waits */
-            omp_set_lock(&lock);
-        if (id == 0) {
-            while (in_fault < IN_FAULT) /* it does not give its kernel thread to one of these */
-                continue;
-            double begun = omp_get_wtime();
-            CHECK(kill(getpid(), SIGUSR1) == 0);
-            while (handled < 1)
-                continue;
-            CHECK(omp_get_wtime() - begun < 6);
-            omp_unset_lock(&lock);
-        }
-    }
-    CHECK(strangers == 0);
-}
-
 static void by_child(void)
 {
     handle(SIGUSR1, on_signal, NULL, SA_RESTART);
     region(300);
-    block(SIG_BLOCK, SIGUSR1);
     pid_t parent = getpid(), child = fork();
     CHECK(child >= 0);
     if (child == 0) {
@@ -194,27 +117,10 @@ static void by_child(void)
     right();
 }
 
-static void in_handler(void)
-{
-    handle(SIGUSR1, on_first, NULL, SA_RESTART);
-    region(300);
-    pid_t parent = getpid(), child = fork();
-    if (child == 0) {
-        for (;; usleep(3000))
-            if (kill(parent, SIGUSR1) != 0 || getppid() != parent)
-                _exit(0);
-    }
-    await(3);
-    CHECK(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
-    while (stays) /* it may be another thread */
-        sched_yield();
-    right();
-}
-
-static void timers(bool blocked)
+static void timer(void)
 {
     struct sigevent event;
-    timer_t timer;
+    timer_t each;
     struct itimerspec often = {{0, 300000}, {0, 300000}};
     memset(&event, 0, sizeof event);
     event.sigev_notify = SIGEV_SIGNAL;
@@ -222,36 +128,28 @@ static void timers(bool blocked)
     event.sigev_value.sival_int = 7;
     handle(SIGRTMIN + 1, NULL, on_value, SA_RESTART);
     region(300);
-    if (blocked)
-        block(SIG_BLOCK, SIGRTMIN + 1);
-    CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
-    CHECK(timer_settime(timer, 0, &often, NULL) == 0);
+    CHECK(timer_create(CLOCK_MONOTONIC, &event, &each) == 0);
+    CHECK(timer_settime(each, 0, &often, NULL) == 0);
     for (int i = 0; i < 3000 || handled < 20; i++)
         region(i % 20);
-    CHECK(timer_delete(timer) == 0);
+    CHECK(timer_delete(each) == 0);
     CHECK(sum == 7 * handled);
     right();
 }
-static void timer(void) { timers(false); }
-static void timer_blocked(void) { timers(true); }
 
-static void interval(int which, int number, bool blocked)
+static void interval(int which, int number)
 {
     struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
     handle(number, on_signal, NULL, SA_RESTART);
     region(300);
-    if (blocked)
-        block(SIG_BLOCK, number);
     CHECK(setitimer(which, &often, NULL) == 0);
     for (int i = 0; i < 2000 || handled < 10; i++)
         region(i % 20);
     CHECK(setitimer(which, &never, NULL) == 0);
     right();
 }
-static void alarms(void) { interval(ITIMER_REAL, SIGALRM, false); }
-static void alarms_blocked(void) { interval(ITIMER_REAL, SIGALRM, true); }
-static void profile(void) { interval(ITIMER_PROF, SIGPROF, false); }
-static void profile_blocked(void) { interval(ITIMER_PROF, SIGPROF, true); }
+static void alarms(void) { interval(ITIMER_REAL, SIGALRM); }
+static void profile(void) { interval(ITIMER_PROF, SIGPROF); }
 
 /* A profiler's samples are those of the threads that compute. */
 static void profiled(void)
@@ -393,7 +291,6 @@ static void children(void)
 {
     handle(SIGCHLD, NULL, on_child, SA_RESTART | SA_NOCLDSTOP);
     region(300);
-    block(SIG_BLOCK, SIGCHLD);
     for (long i = 1; i <= TIMES; i++) {
         pid_t child = fork();
         CHECK(child >= 0);
@@ -415,7 +312,6 @@ static void terminal(void)
     if (child == 0) {
         handle(SIGINT, on_signal, NULL, SA_RESTART);
         region(300);
-        block(SIG_BLOCK, SIGINT);
         CHECK(write(STDOUT_FILENO, "x", 1) == 1);
         await(1);
         right();
@@ -460,15 +356,12 @@ static void once(void)
     for (long i = 1; i <= TIMES; i++) {
         struct sigaction action;
         handle(SIGUSR1, on_signal, NULL, (int)SA_RESETHAND);
-        if (i == 1)
-            block(SIG_BLOCK, SIGUSR1);
         CHECK(kill(getpid(), SIGUSR1) == 0);
         await(i);
         CHECK(sigaction(SIGUSR1, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
     }
     pid_t child = fork();
     if (child == 0) {
-        block(SIG_UNBLOCK, SIGUSR1);
         handle(SIGUSR1, on_signal, NULL, (int)SA_RESETHAND);
         raise(SIGUSR1);
         raise(SIGUSR1);
@@ -480,6 +373,8 @@ static void once(void)
     right();
 }
 
+static void on_none(int number) { CHECK(number == 0); }
+
 static void other_handler_in_vfork(void)
 {
     handle(SIGUSR1, on_signal, NULL, SA_RESTART);
@@ -487,29 +382,115 @@ static void other_handler_in_vfork(void)
     pid_t child = vfork();
     CHECK(child >= 0);
     if (child == 0) {
-        signal(SIGUSR1, on_first);
+        signal(SIGUSR1, on_none);
         _exit(0);
     }
     CHECK(waitpid(child, NULL, 0) == child);
     CHECK(kill(getpid(), SIGUSR1) == 0);
     await(1);
-    CHECK(!stays);
     CHECK(signal(SIGUSR1, SIG_IGN) == on_signal);
+}
+
+/* --- none is lost --- */
+
+#define EACH 40
+
+/* How many signals the system queues for this process: none, or as many as it may. */
+static void let_queue(pid_t process, bool some)
+{
+    struct rlimit most;
+    if (prlimit(process, RLIMIT_SIGPENDING, NULL, &most) != 0) /* it has ended */
+        return;
+    most.rlim_cur = some ? most.rlim_max : 0;
+    prlimit(process, RLIMIT_SIGPENDING, &most, NULL);
+}
+
+static void send_untold(pid_t parent) { kill(parent, SIGRTMIN + 1); }
+static void send_queued(pid_t parent)
+{
+    while (sigqueue(parent, SIGRTMIN + 1, (union sigval){.sival_int = 0})) /* the user's queue may be full */
+        CHECK(errno == EAGAIN && !usleep(1000));
+    let_queue(parent, false);
+    usleep(2000);
+    let_queue(parent, true);
+}
+
+static void wait_for_turns(void)
+{
+#pragma omp parallel num_threads(N)
+    {
+        known = 1 + omp_get_thread_num();
+        wait_in_all_ways();
+    }
+}
+
+/* A child sends the next one when the last one has been handled. */
+static void sent_one_by_one(void (*send)(pid_t parent))
+{
+    static _Atomic long *seen;
+    handle(SIGRTMIN + 1, on_signal, NULL, SA_RESTART);
+    region(300);
+    seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(seen != MAP_FAILED);
+    pid_t parent = getpid(), child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (long sent = 0; sent < EACH; sent++) {
+            send(parent);
+            while (*seen <= sent && getppid() == parent)
+                usleep(20);
+        }
+        _exit(0);
+    }
+    while (handled < EACH) { /* hangs where one is lost */
+        *seen = handled;
+        region(100);
+        *seen = handled;
+        wait_for_turns();
+    }
+    *seen = handled;
+    CHECK(waitpid(child, NULL, 0) == child);
+}
+
+/* Where the system refuses to queue one it may be handled by a thread that the program does not know. */
+static void without_a_queue(void)
+{
+    let_queue(getpid(), false);
+    sent_one_by_one(send_untold);
+}
+static void with_a_queue_now_and_then(void) { sent_one_by_one(send_queued); }
+
+/* It comes while the first thread waits for a region's end. Then the runtime gives its kernel threads up, and no region
+ * follows. */
+static void before_pauses(void)
+{
+    for (int i = 0; i < TIMES; i++) {
+        int status;
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            handle(SIGUSR1, on_signal, NULL, SA_RESTART);
+            region(100);
+#pragma omp parallel num_threads(N)
+            if (omp_get_thread_num() == N - 1)
+                kill(getpid(), SIGUSR1);
+            omp_pause_resource_all(omp_pause_soft);
+            await(1);
+            right();
+            _exit(0);
+        }
+        CHECK(waitpid(child, &status, 0) == child && status == 0);
+    }
 }
 
 int main(int argc, char **argv)
 {
     static const struct kind_of kinds[] = {
-        {"blocked_outside", blocked_outside},
-        {"out_of_reach", out_of_reach},
         {"by_child", by_child},
-        {"in_handler", in_handler},
         {"timer", timer},
-        {"timer_blocked", timer_blocked},
         {"alarms", alarms},
-        {"alarms_blocked", alarms_blocked},
         {"profile", profile},
-        {"profile_blocked", profile_blocked},
         {"profiled", profiled},
         {"waited_for", waited_for},
         {"waited_for_by_member", waited_for_by_member},
@@ -521,6 +502,9 @@ int main(int argc, char **argv)
         {"shown", shown},
         {"once", once},
         {"other_handler_in_vfork", other_handler_in_vfork},
+        {"without_a_queue", without_a_queue},
+        {"with_a_queue_now_and_then", with_a_queue_now_and_then},
+        {"before_pauses", before_pauses},
     };
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;

@@ -1,5 +1,5 @@
-/* A handler of a signal for the process interrupts the thread as which it runs, also while that waits: the thread does
- * nothing else meanwhile, though it has handled a signal before, or was given a name by another thread. [KIND] */
+/* A handler of a signal for the process interrupts the thread as which it runs: the thread does nothing else meanwhile,
+ * though it was given a name by another thread. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
@@ -10,13 +10,12 @@
 
 #define N 2
 #define SENT 200
-#define SENT_WAITING 10
 
 static _Thread_local volatile int known;
 static _Thread_local volatile bool inside;
 static _Thread_local volatile unsigned long steps;
-static _Atomic int handled, strangers, beside, handled_waiting;
-static _Atomic bool waits, over;
+static _Atomic int handled, strangers, beside;
+static _Atomic bool computes, over;
 static pthread_t self[N];
 
 static void on_signal(int number)
@@ -33,14 +32,6 @@ static void on_signal(int number)
     handled++;
 }
 
-static void while_waiting(int number)
-{
-    (void)number;
-    if (!known)
-        strangers++;
-    handled_waiting++;
-}
-
 static void handle(int number, void (*handler)(int))
 {
     struct sigaction action;
@@ -52,6 +43,7 @@ static void handle(int number, void (*handler)(int))
 
 static void compute(void)
 {
+    computes = true;
     while (!over) {
         if (inside)
             beside++;
@@ -59,48 +51,31 @@ static void compute(void)
     }
 }
 
-/* The first thread blocks the signals, so the other one handles them: first while it waits for a lock, where the first
- * one is sent to it or to the process, then while it computes. */
-enum first { SENT_TO, NAMED, NOTHING };
+/* The first thread blocks the signals, so the other one handles them. */
+enum first { NAMED, NOTHING };
 
 static void live(enum first first)
 {
-    omp_lock_t lock;
     sigset_t set;
     handle(SIGUSR1, on_signal);
-    handle(SIGUSR2, while_waiting);
     known = 1;
 #pragma omp parallel num_threads(N)
     known = 1;
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
-    sigaddset(&set, SIGUSR2);
     CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
-    omp_init_lock(&lock);
-    omp_set_lock(&lock);
 #pragma omp parallel num_threads(N)
     {
         int id = omp_get_thread_num();
         self[id] = pthread_self();
 #pragma omp barrier
         if (id == 1) {
-            waits = true;
-            omp_set_lock(&lock);
             compute();
         } else {
-            while (!waits)
+            while (!computes)
                 sched_yield();
-            usleep(20000);
             if (first == NAMED)
-                CHECK(pthread_setname_np(self[1], "waits") == 0);
-            CHECK((first == SENT_TO ? pthread_kill(self[1], SIGUSR2) : kill(getpid(), SIGUSR2)) == 0);
-            for (int i = 1; i <= SENT_WAITING; i++) {
-                while (handled_waiting < i)
-                    sched_yield();
-                if (i < SENT_WAITING)
-                    CHECK(kill(getpid(), SIGUSR2) == 0);
-            }
-            omp_unset_lock(&lock);
+                CHECK(pthread_setname_np(self[1], "computes") == 0);
             for (int i = 0; i < SENT; i++) {
                 CHECK(kill(getpid(), SIGUSR1) == 0);
                 while (handled <= i)
@@ -113,14 +88,12 @@ static void live(enum first first)
     CHECK(beside == 0);
 }
 
-static void sent_to(void) { live(SENT_TO); }
 static void named(void) { live(NAMED); }
-static void sent_to_process(void) { live(NOTHING); }
+static void unknown(void) { live(NOTHING); }
 
 int main(int argc, char **argv)
 {
-    static const struct kind_of kinds[] = {
-        {"sent_to", sent_to}, {"named", named}, {"sent_to_process", sent_to_process}};
+    static const struct kind_of kinds[] = {{"named", named}, {"unknown", unknown}};
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;
 }

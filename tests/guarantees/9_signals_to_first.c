@@ -26,7 +26,7 @@ static void on_signal(int number)
     (void)number;
     handled++;
     if (!pthread_equal(pthread_self(), first) ||
-        (on_its_stack && (&here > first_stack || first_stack - &here > 1 << 20)))
+        (on_its_stack && (&here > first_stack || first_stack - &here > 8 << 20)))
         elsewhere++;
 }
 

@@ -5,6 +5,7 @@
 #include "check.h"
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 
@@ -35,8 +36,11 @@ static void *open_region(void *arg)
     {
         CHECK(raise(SIGUSR2) == 0); /* a member has a kernel thread of its own now */
 #pragma omp barrier
-        if (omp_get_thread_num())
+        if (omp_get_thread_num()) {
             CHECK(pthread_kill(first, SIGUSR1) == 0);
+            while (!handled)
+                sched_yield();
+        }
 #pragma omp barrier
 #pragma omp barrier
     }

@@ -4,6 +4,6 @@
 #include <stddef.h>
 
 #define DALLY_BYTES 12345
-#define DALLY_S 0.15 /* several times what the runtime waits before it interrupts */
+#define DALLY_S 0.15 /* several times what a thread is kept waiting */
 
 #endif

@@ -11,7 +11,7 @@
  *   BROKEN_LOOK       wait does not look at the word again under the bucket's lock
  *   BROKEN_STRANGER   wake takes the longest waiting, whatever it waits for
  * With HANDLER the stranger is interrupted in its wait, by a handler that takes the lock. The handler waits on the word
- * itself, as a kernel thread (handler_self.h).
+ * itself, as a kernel thread (stray.h).
  *   BROKEN_THREAD     the handler waits as the stranger, and takes its wake
  *   BROKEN_HANDLERS   wake reads `handlers` before the word is changed
  *   BROKEN_UNCOUNTED  the handler looks at the word before it counts itself */

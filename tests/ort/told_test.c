@@ -28,17 +28,17 @@ static void await(_Atomic bool *flag)
         ee_yield();
 }
 
-void __real_ee_wait_left(_Atomic uint32_t *word, uint32_t expected, void (*left)(void *arg), void *arg);
-void __wrap_ee_wait_left(_Atomic uint32_t *word, uint32_t expected, void (*left)(void *arg), void *arg);
+void __real_ee_wait(_Atomic uint32_t *word, uint32_t expected);
+void __wrap_ee_wait(_Atomic uint32_t *word, uint32_t expected);
 /* Member 1 in its taskgroup: is slow to run again. */
-void __wrap_ee_wait_left(_Atomic uint32_t *word, uint32_t expected, void (*left)(void *arg), void *arg)
+void __wrap_ee_wait(_Atomic uint32_t *word, uint32_t expected)
 {
     struct ort_thread *t = ort_self();
     if (t && t->id == 1 && is_set(&grouped) && !is_set(&released)) {
         set(&asleep);
         await(&released);
     }
-    __real_ee_wait_left(word, expected, left, arg);
+    __real_ee_wait(word, expected);
 }
 
 static void await_task(void)

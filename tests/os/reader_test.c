@@ -26,7 +26,7 @@ static void read_all(void)
     struct os_usage usage;
     assert_int_equal(os_thread_usage(os_thread_id(), &usage), 0);
     os_cpu_quota();
-    os_signals_heard(UINT64_C(1) << (SIGUSR1 - 1));
+    assert_true(os_mappings_max() > 0);
     assert_false(os_main_thread_gone());
 }
 

@@ -144,38 +144,12 @@ static void slices_are_counted(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
-/* Of two signals of job control the one that is pending is younger than the one in hand. */
-static void younger_signal_takes_back(void **state)
-{
-    (void)state;
-    static const int stops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
-    siginfo_t info = {.si_code = SI_USER};
-    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS), bit_of_continue = UINT64_C(1) << (SIGCONT - 1);
-    for (int i = 0; i < 3; i++) {
-        uint64_t bit = UINT64_C(1) << (stops[i] - 1), of_both = bit | bit_of_continue;
-        kill(getpid(), SIGCONT);
-        assert_true(os_signal_again(stops[i], &info));
-        assert_int_equal(os_signals_pending() & of_both, bit_of_continue);
-        kill(getpid(), stops[i]);
-        assert_true(os_signal_again(SIGCONT, &info));
-        assert_int_equal(os_signals_pending() & of_both, bit);
-        assert_true(os_signal_again(stops[i], &info));
-        assert_int_equal(os_signals_pending() & of_both, bit);
-    }
-    kill(getpid(), SIGCONT); /* no stop is left */
-    os_set_signal_mask(mask);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_with_id_and_name),
-        cmocka_unit_test(signals_are_blocked_at_need_and_only_there),
-        cmocka_unit_test(stack_sizes),
-        cmocka_unit_test(impossible_thread_is_refused),
-        cmocka_unit_test(detached_thread_runs),
-        cmocka_unit_test(slices_are_counted),
-        cmocka_unit_test(younger_signal_takes_back),
+        cmocka_unit_test(runs_with_id_and_name), cmocka_unit_test(signals_are_blocked_at_need_and_only_there),
+        cmocka_unit_test(stack_sizes),           cmocka_unit_test(impossible_thread_is_refused),
+        cmocka_unit_test(detached_thread_runs),  cmocka_unit_test(slices_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

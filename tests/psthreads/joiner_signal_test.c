@@ -1,8 +1,7 @@
 /* A signal is sent to a thread that joins one which has not begun, and so runs on the joiner's stack. The handler runs
  * as the joiner, on its stack, with its thread-local variables, while the joined thread goes on. The joiner is a
- * thread, or the program's own. The sender is the joined thread, or a kernel thread of the program's. In one test the
- * joined thread sends to the process, and the joiner is the first thread. Linked with the shared library, which answers
- * the C library's functions. */
+ * thread, or the program's own. The sender is the joined thread, or a kernel thread of the program's. Linked with the
+ * shared library, which answers the C library's functions. */
 #define _GNU_SOURCE
 #include "../check.h"
 #include "psthread.h"
@@ -132,27 +131,9 @@ static void the_first_from_outside(void **state)
     join_as_thread(&who);
 }
 
-static void *sends_to_process(void *unused)
-{
-    who = 2;
-    CHECK(kill(getpid(), SIGUSR1) == 0);
-    return unused;
-}
-/* What has come for the first thread meanwhile reaches it, although it stops the library. */
-static void the_first_ends(void **state)
-{
-    psthread_t t;
-    (void)state;
-    handle_here((uintptr_t)__builtin_frame_address(0));
-    CHECK(psthread_create(&t, NULL, sends_to_process, NULL) == 0 && psthread_enqueue(t, PSTHREAD_VP_ANY) == 0);
-    CHECK(psthread_join(t, NULL) == 0 && psthread_finalize() == 0);
-    CHECK(who == 1 && handled == 1 && !wrong);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_first_ends), /* the first: it is carried alone after that */
-                                       cmocka_unit_test(a_thread), cmocka_unit_test(a_thread_from_outside),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_thread), cmocka_unit_test(a_thread_from_outside),
                                        cmocka_unit_test(the_first), cmocka_unit_test(the_first_from_outside)};
     struct sigaction action;
     memset(&action, 0, sizeof action);

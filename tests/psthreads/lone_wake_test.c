@@ -1,4 +1,4 @@
-/* A sender of a signal may wake a root that is alone on its kernel thread (lone_root.h) when that root has gone. The
+/* A sender of a signal may wake a kernel thread that carries one thread alone (promote.h) when that has gone. The
  * next root of the slot must not take it for a wake of the idle protocol: one searching vp too few would be counted. */
 #include "current.h"
 #include "idle.h"

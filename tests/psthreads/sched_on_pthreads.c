@@ -88,14 +88,6 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
 }
 
 bool ps_in_handler(void) { return false; }
-bool ps_waits_alone(void) { return false; }
-
-void ps_block_on_word(_Atomic uint32_t *word, bool (*queue_up)(void *what), void *what, const struct uth_left *left)
-{
-    (void)left;
-    if (queue_up(what))
-        ps_block(ps_self(), PS_WAIT_WORD, word);
-}
 
 void ps_ready(struct psthread *t, enum ps_end end)
 {

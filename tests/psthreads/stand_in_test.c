@@ -7,15 +7,7 @@
 #include "vp.h"
 #include "watchdog.h"
 
-#include <pthread.h>
-
 #define ROUNDS 100u
-
-static void *asks_for_the_root(void *arg)
-{
-    ps_ready_root_for_signals(NULL, (int)getpid());
-    return arg;
-}
 
 static void *stays_away_from_the_root(void *arg)
 {
@@ -27,9 +19,8 @@ static void *stays_away_from_the_root(void *arg)
 static bool begin(void)
 {
     psthread_config_t config = {.num_vps = 1, .max_spares = 10};
-    pthread_t sender;
     CHECK(psthread_init(&config) == 0);
-    CHECK(pthread_create(&sender, NULL, asks_for_the_root, NULL) == 0 && pthread_join(sender, NULL) == 0);
+    ps_root_counted(NULL); /* its processor time is asked for */
     if (lone_root_count() == 1)
         return true;
     CHECK(psthread_finalize() == 0);

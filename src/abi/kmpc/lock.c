@@ -15,15 +15,15 @@ typedef struct ort_nest_lock nest;
 static const void *kmpc_lock_owner(void) { return ort_self()->task; }
 
 /* As compiled code calls it, and as the routine omp_<name>, for C and for Fortran. */
-#define LOCK(type, name, parameter, call)                                 \
-    PS_PREEMPTIBLE PS_EXPORT type __kmpc_##name(HEAD parameter)           \
-    {                                                                     \
-        KMPC_NOT_NULL(at, lock, "the lock");                              \
-        return call;                                                      \
-    }                                                                     \
-    PS_PREEMPTIBLE PS_EXPORT type kmpc_##name(parameter) { return call; } \
-    KMPC_FORTRAN(kmpc_##name);                                            \
-    KMPC_AS(name);                                                        \
+#define LOCK(type, name, parameter, call)                  \
+    PS_EXPORT type __kmpc_##name(HEAD parameter)           \
+    {                                                      \
+        KMPC_NOT_NULL(at, lock, "the lock");               \
+        return call;                                       \
+    }                                                      \
+    PS_EXPORT type kmpc_##name(parameter) { return call; } \
+    KMPC_FORTRAN(kmpc_##name);                             \
+    KMPC_AS(name);                                         \
     KMPC_AS(name##_)
 
 LOCK(void, init_lock, word *lock, ort_routine_init(lock, 0));

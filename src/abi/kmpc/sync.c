@@ -185,7 +185,7 @@ PS_EXPORT void __kmpc_end_ordered(W, G)
 
 /* A flush orders both directions, against every other thread's flushes: a seq_cst fence. Some compilers pass a list
  * behind the location. */
-PS_PREEMPTIBLE PS_EXPORT void __kmpc_flush(W, ...)
+PS_EXPORT void __kmpc_flush(W, ...)
 {
     ps_fence_seq();
     if (PS_UNLIKELY(ort_tool_on()))

@@ -91,7 +91,6 @@ void kmpc_fatal(const struct kmpc_location *where, const char *entry, const char
 /* --- where am I --- */
 
 static PS_NOINLINE int32_t number_of_new(void) { return kmpc_number(ort_self()); }
-/* Not PS_PREEMPTIBLE: compiled code asks once in a function, not while it waits. */
 PS_EXPORT int32_t __kmpc_global_thread_num(PS_UNUSED struct kmpc_location *where)
 {
     struct ort_thread *t = ee_local_inline();
@@ -99,10 +98,7 @@ PS_EXPORT int32_t __kmpc_global_thread_num(PS_UNUSED struct kmpc_location *where
         return number_of_new();
     return (int32_t)t->number - 1;
 }
-PS_PREEMPTIBLE PS_EXPORT int32_t __kmpc_bound_thread_num(PS_UNUSED struct kmpc_location *where)
-{
-    return (int32_t)ort_self()->id;
-}
+PS_EXPORT int32_t __kmpc_bound_thread_num(PS_UNUSED struct kmpc_location *where) { return (int32_t)ort_self()->id; }
 PS_EXPORT int32_t __kmpc_bound_num_threads(PS_UNUSED struct kmpc_location *where)
 {
     return (int32_t)ort_self()->team->n;

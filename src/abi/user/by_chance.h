@@ -15,14 +15,11 @@ static inline bool user_by_chance(const void *caller, const char *name)
 }
 
 /* int name(void), for both languages: `otherwise` for an object that has it by chance. */
-#define USER_GET_BY_CHANCE(name, value, otherwise)                                             \
-    PS_PREEMPTIBLE PS_EXPORT int name(void)                                                    \
-    {                                                                                          \
-        return user_by_chance(__builtin_return_address(0), #name) ? (otherwise) : (value);     \
-    }                                                                                          \
-    PS_PREEMPTIBLE PS_EXPORT int32_t name##_(void)                                             \
-    {                                                                                          \
-        return user_by_chance(__builtin_return_address(0), #name "_") ? (otherwise) : (value); \
+#define USER_GET_BY_CHANCE(name, value, otherwise)                                                                  \
+    PS_EXPORT int name(void) { return user_by_chance(__builtin_return_address(0), #name) ? (otherwise) : (value); } \
+    PS_EXPORT int32_t name##_(void)                                                                                 \
+    {                                                                                                               \
+        return user_by_chance(__builtin_return_address(0), #name "_") ? (otherwise) : (value);                      \
     }
 
 #endif

@@ -14,9 +14,8 @@
 #define OF_3_0(name) __asm__(".symver user_" #name "_3, omp_" #name "@@OMP_3.0")
 
 /* The same for both versions. */
-#define BOTH(type, name, parameter, body)                                                \
-    PS_PREEMPTIBLE PS_EXPORT type user_##name##_1(parameter)                             \
-        body PS_PREEMPTIBLE PS_EXPORT type user_##name##_3(parameter) body OF_1_0(name); \
+#define BOTH(type, name, parameter, body)                                                                       \
+    PS_EXPORT type user_##name##_1(parameter) body PS_EXPORT type user_##name##_3(parameter) body OF_1_0(name); \
     OF_3_0(name)
 
 /* --- simple locks --- */
@@ -50,10 +49,7 @@ PS_EXPORT void user_init_nest_lock_3(nest *lock)
 PS_EXPORT void user_destroy_nest_lock_3(nest *lock) { ort_routine_nest_gone(lock); }
 PS_EXPORT void user_set_nest_lock_3(nest *lock) { ort_routine_set_nest(lock, user_lock_owner()); }
 PS_EXPORT void user_unset_nest_lock_3(nest *lock) { ort_routine_unset_nest(lock); }
-PS_PREEMPTIBLE PS_EXPORT int user_test_nest_lock_3(nest *lock)
-{
-    return ort_routine_test_nest(lock, user_lock_owner());
-}
+PS_EXPORT int user_test_nest_lock_3(nest *lock) { return ort_routine_test_nest(lock, user_lock_owner()); }
 OF_3_0(init_nest_lock);
 OF_3_0(destroy_nest_lock);
 OF_3_0(set_nest_lock);

@@ -17,7 +17,15 @@ static int team_size(int level)
 
 USER_GET_BY_CHANCE(omp_get_num_threads, (int)ort_self()->team->n, 1)
 USER_GET(omp_get_thread_num, (int)ort_self()->id)
-USER_GET_BY_CHANCE(omp_in_parallel, ort_self()->team->active_level > 0, 0)
+/* Libraries that are about to open a region ask so. */
+static int in_parallel(void)
+{
+    if (ort_self()->team->active_level > 0)
+        return 1;
+    ee_take_turn();
+    return 0;
+}
+USER_GET_BY_CHANCE(omp_in_parallel, in_parallel(), 0)
 USER_GET(omp_get_level, (int)ort_self()->team->level)
 USER_GET(omp_get_active_level, (int)ort_self()->team->active_level)
 USER_GET_OF(omp_get_ancestor_thread_num, ancestor_id)

@@ -19,7 +19,7 @@ static double tick(void)
     return seconds(&ts);
 }
 
-PS_PREEMPTIBLE PS_EXPORT double omp_get_wtime(void) { return now(); }
-PS_PREEMPTIBLE PS_EXPORT double omp_get_wtime_(void) { return now(); }
+PS_EXPORT double omp_get_wtime(void) { return now(); }
+PS_EXPORT double omp_get_wtime_(void) { return now(); }
 PS_EXPORT double omp_get_wtick(void) { return tick(); }
 PS_EXPORT double omp_get_wtick_(void) { return tick(); }

@@ -17,11 +17,10 @@
 /* An integer of eight bytes in the range of those of four. */
 static inline int user_int(int64_t v) { return v > INT_MAX ? INT_MAX : v < INT_MIN ? INT_MIN : (int)v; }
 
-/* int name(void), for both languages. A value is read from what is the OpenMP thread's or the process's, never from the
- * kernel thread's, and under no lock: a program may ask it at each look at a flag. */
-#define USER_GET(name, value)                                   \
-    PS_PREEMPTIBLE PS_EXPORT int name(void) { return (value); } \
-    PS_PREEMPTIBLE PS_EXPORT int32_t name##_(void) { return (value); }
+/* int name(void), for both languages. */
+#define USER_GET(name, value)                    \
+    PS_EXPORT int name(void) { return (value); } \
+    PS_EXPORT int32_t name##_(void) { return (value); }
 
 /* int name(int level). */
 #define USER_GET_OF(name, function)                                        \

@@ -28,7 +28,6 @@
 #define CPU_PORT_NAME "x86_64"
 #define CPU_CARRIES_TLS 0
 #define CPU_STACK_MIN 16384
-#define CPU_HAS_DETOUR 1
 #define CPU_HAS_GUARDED_CALL 1
 
 /* The frame above, for debuggers (psthreads/debug_layout.c). */

@@ -411,13 +411,8 @@ void ee_wait(_Atomic uint32_t *word, uint32_t expected)
         for (unsigned i = 0; i < pauses; i++)
             cpu_pause();
 }
-void ee_wait_left(_Atomic uint32_t *word, uint32_t expected, void (*left)(void *arg), void *arg)
-{
-    (void)left, (void)arg;
-    ee_wait(word, expected);
-}
-
 void ee_wake(PS_UNUSED _Atomic uint32_t *word, PS_UNUSED unsigned n) { ps_fence_seq(); }
 void ee_yield(void) { cpu_pause(); }
+void ee_take_turn(void) {}
 void ee_offer(void) {}
 bool ee_carrier_wanted(void) { return false; }

@@ -9,6 +9,7 @@
 #include "current.h"
 #include "os.h"
 #include "promote.h"
+#include "root_fairness.h"
 #include "run.h"
 #include "runtime.h"
 #include "sched.h"
@@ -92,6 +93,8 @@ _Static_assert(offsetof(struct vp_run, current) == offsetof(struct ee_carrier, r
                "ee_local_inline reads them");
 void *ee_local(void) { return ps_local(); }
 void ee_set_local(void *local) { ps_self()->local = local; }
+
+void ee_take_turn(void) { root_fairness_take(); }
 
 /* --- teams --- */
 
@@ -256,10 +259,6 @@ enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase
 /* --- waiting on a word --- */
 
 void ee_wait(_Atomic uint32_t *word, uint32_t expected) { ps_wait_on(word, expected); }
-void ee_wait_left(_Atomic uint32_t *word, uint32_t expected, void (*left)(void *arg), void *arg)
-{
-    ps_wait_on_left(word, expected, &(struct uth_left){left, arg});
-}
 void ee_wake(_Atomic uint32_t *word, unsigned n) { ps_wake_on(word, n); }
 /* Threads that yield to one another wait for another thread. That thread may be on another vp, which goes on only if
  * the system lets its kernel thread run. So every so many yields this kernel thread yields as well. */
@@ -267,10 +266,8 @@ void ee_yield(void)
 {
     struct vp *vp = ps_vp();
     bool stand_back = vp != NULL && ++vp_run(vp)->yields % YIELDS_TO_SYSTEM == 0;
-    if (!ps_yield() || stand_back) {
-        ps_settle();
+    if (!ps_yield() || stand_back)
         os_yield();
-    }
 }
 void ee_offer(void) { ps_yield(); }
 bool ee_carrier_wanted(void) { return ps_root_wanted(); }

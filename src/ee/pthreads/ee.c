@@ -516,12 +516,6 @@ void ee_wait(_Atomic uint32_t *word, uint32_t expected)
     ps_sub_seq(waiters, 1);
 }
 
-void ee_wait_left(_Atomic uint32_t *word, uint32_t expected, void (*left)(void *arg), void *arg)
-{
-    (void)left, (void)arg;
-    ee_wait(word, expected);
-}
-
 void ee_wake(_Atomic uint32_t *word, unsigned n)
 {
     ps_fence_seq(); /* the caller's change of *word, then the look at waiters */
@@ -530,6 +524,7 @@ void ee_wake(_Atomic uint32_t *word, unsigned n)
 }
 
 void ee_yield(void) { os_yield(); }
+void ee_take_turn(void) {}
 void ee_offer(void) {}
 bool ee_carrier_wanted(void) { return false; }
 

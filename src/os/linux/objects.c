@@ -1,4 +1,4 @@
-/* Asking the dynamic linker what is loaded.
+/* Asking the dynamic linker what is loaded, and loaded objects what they want of others.
  *
  * Does: dl_iterate_phdr, in such a way that no fork comes in between. The dynamic linker's lock is not looked after at
  * a fork: a child that is born while another kernel thread holds it can never load anything, nor ask again. Programs do
@@ -117,4 +117,41 @@ void os_needed_visit(void (*visit)(const char *file, void *arg), void *arg)
 {
     struct needed n = {visit, arg};
     dl_iterate_phdr(needed_of, &n);
+}
+
+struct wanted {
+    const char *name;
+    bool found;
+};
+
+static int look_into_object(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    struct wanted *w = arg;
+    struct ps_loaded object = ps_loaded_of(info);
+    (void)bytes;
+    w->found = ps_loaded_wants(&object, w->name) != 0;
+    return w->found;
+}
+
+bool os_objects_want(const char *name)
+{
+    struct wanted w = {name, false};
+    os_objects_visit(look_into_object, &w);
+    return w.found;
+}
+
+bool os_program_code(uintptr_t address)
+{
+#if defined(__GLIBC__)
+    struct dl_find_object at;
+    const uintptr_t own = (uintptr_t)&os_program_code;
+    if (_dl_find_object((void *)address, &at) != 0) // NOLINT(performance-no-int-to-ptr)
+        return false;
+    if (own - (uintptr_t)at.dlfo_map_start < (size_t)((char *)at.dlfo_map_end - (char *)at.dlfo_map_start))
+        return false;
+    struct ps_loaded object = ps_loaded_at(at.dlfo_link_map->l_addr, at.dlfo_link_map->l_ld);
+    return ps_loaded_offers(&object, "_Unwind_RaiseException") == 0;
+#else
+    return (void)address, true;
+#endif
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "raw.h"
 #include "reader.h"
 
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes)
@@ -56,4 +57,9 @@ void os_once(os_once_flag *flag, void (*fn)(void)) { pthread_once(flag, fn); }
 void os_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void))
 {
     pthread_atfork(before, after, in_child);
+}
+
+long os_system_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    return raw_call6(number, a, b, c, d, e, f);
 }

@@ -13,7 +13,6 @@
 #include "os.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -29,7 +28,6 @@
 #include "file.h"
 #include "fork_gate.h"
 #include "raw.h"
-#include "task_file.h"
 
 #define BOUNDLESS_STACK ((size_t)1 << 30)
 
@@ -167,13 +165,6 @@ bool os_thread_stack(uintptr_t *top, size_t *bytes)
     return known;
 }
 
-void os_thread_urgent(bool urgent)
-{
-    struct sched_param param = {.sched_priority = urgent};
-    if (raw_call(SYS_sched_getscheduler, 0, 0, 0, 0) == (urgent ? SCHED_OTHER : SCHED_FIFO))
-        raw_call(SYS_sched_setscheduler, 0, urgent ? SCHED_FIFO : SCHED_OTHER, (long)&param, 0);
-}
-
 void os_thread_name(const char *name)
 {
     char cut[OS_THREAD_NAME_BYTES];
@@ -208,6 +199,8 @@ bool os_scheduling(struct os_scheduling *own)
 }
 
 #define ROBUST_LIST_BYTES (3 * sizeof(void *))
+void os_set_timer_slack(uint64_t slack_ns) { raw_call(SYS_prctl, PR_SET_TIMERSLACK, (long)slack_ns, 0, 0); }
+
 void *os_robust_list(void)
 {
     void *head = NULL;
@@ -222,85 +215,12 @@ void os_rseq_forget(void *area, size_t bytes, unsigned signature)
     raw_call(SYS_rseq, (long)area, (long)bytes, RSEQ_UNREGISTER, (long)signature);
 }
 
-#define STATUS_BYTES 4096
-#define OPEN_FOLDER (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-
-size_t task_file_read(int tid, const char *file, char *text, size_t bytes)
+/* The text of /proc/self/task/<tid>/<file>; its length, 0 if there is none. errno stays as it is. */
+static size_t task_file_read(int tid, const char *file, char *text, size_t bytes)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/%s", tid, file);
     return file_text(path, text, bytes);
-}
-
-uint64_t task_file_blocked(int tid, uint64_t untold)
-{
-    static const char name[] = "\nSigBlk:";
-    char text[STATUS_BYTES];
-    if (!task_file_read(tid, "status", text, sizeof text))
-        return untold;
-    const char *line = strstr(text, name);
-    return line ? strtoull(line + sizeof name - 1, NULL, 16) : 0;
-}
-
-/* The kernel's entry of a folder. */
-struct entry {
-    uint64_t inode, next;
-    uint16_t bytes;
-    uint8_t type;
-    char name[];
-};
-
-struct heard {
-    int own; /* is left out */
-    uint64_t signals, heard;
-};
-
-static void look_who_hears(void *arg)
-{
-    _Alignas(struct entry) char room[1024] = {0};
-    struct heard *h = arg;
-    long got;
-    int folder = (int)raw_call(SYS_openat, AT_FDCWD, (long)"/proc/self/task", OPEN_FOLDER, 0);
-    if (folder < 0) {
-        h->heard = h->signals;
-        return;
-    }
-    while (h->heard != h->signals && (got = raw_call(SYS_getdents64, folder, (long)room, sizeof room, 0)) > 0)
-        for (long at = 0; at < got; at += ((struct entry *)(void *)(room + at))->bytes) {
-            int tid = atoi(((struct entry *)(void *)(room + at))->name);
-            if (tid > 0 && tid != h->own)
-                h->heard |= h->signals & (os_interrupt_handles(tid) ? UINT64_MAX : ~task_file_blocked(tid, UINT64_MAX));
-        }
-    raw_call(SYS_close, folder, 0, 0, 0);
-}
-
-uint64_t os_signals_heard(uint64_t signals)
-{
-    struct heard h = {os_thread_id(), signals, 0};
-    reader_call(look_who_hears, &h);
-    return h.heard;
-}
-
-#define NEVER_BLOCKED (UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1))
-struct blocked {
-    int tid;
-    uint64_t mask;
-};
-
-static void read_blocked(void *arg)
-{
-    struct blocked *of = arg;
-    of->mask = task_file_blocked(of->tid, UINT64_MAX);
-}
-
-/* Called in handlers, whose stack may be small. */
-bool os_thread_hears(int tid, int number)
-{
-    struct blocked of = {tid, 0};
-    if (!os_interrupt_handles(tid))
-        reader_call(read_blocked, &of);
-    uint64_t blocked = of.mask;
-    return !(blocked >> (number - 1) & 1) || (blocked & OS_ALL_SIGNALS) == (OS_ALL_SIGNALS & ~NEVER_BLOCKED);
 }
 
 bool os_thread_passes_on(int tid, struct os_cpuset *cpus, char name[OS_THREAD_NAME_BYTES])

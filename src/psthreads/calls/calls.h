@@ -15,7 +15,6 @@
  *   state.c      what a kernel thread has: number, scheduling, credentials, time; its own, and by a thread's handle
  *   signals.c    masks, waits for signals, contexts that bring a mask
  *   handlers.c   signals' handlers
- *   jumps.c      jumps out of handlers
  *   processes.c  children, kernel threads that begin, the end of a thread that has forked
  *   mutexes.c    mutexes whose owner the kernel compares
  *   loader.c     objects that begin, and callbacks that keep others from starting kernel threads
@@ -23,8 +22,7 @@
  *
  * Here are all functions of the C library that set or tell state of the calling kernel thread, and all that make a
  * kernel thread or a process. `syscall` goes by the call's number: a call that is known to concern the process, or no
- * thread, goes straight on; any other is taken for a thread's. Jumps go straight on, but out of handlers
- * (../leave.h, ../handler_mask.h), and siglongjmp where the mask that it sets is news to the thread's kernel thread. */
+ * thread, goes straight on; any other is taken for a thread's. Jumps go straight on. */
 #ifndef PS_CALLS_H
 #define PS_CALLS_H
 
@@ -32,7 +30,6 @@
 #include <signal.h>
 
 #include "../inherited.h"
-#include "../lone_root.h"
 #include "../promote.h"
 #include "compiler.h"
 #include "tls.h"
@@ -66,14 +63,6 @@ static inline void be_alone_to_set(int number)
         ps_root_changes(NULL, number);
     else
         ps_promote();
-}
-
-/* The caller's mask is about to be set. Where members' masks differ, a signal for the process goes to a thread that
- * does not block it: roots are to be found. */
-static inline void mask_changes(void)
-{
-    if (uth_tls_current() != NULL && !ps_in_vfork_child())
-        ps_all_roots_alone();
 }
 
 #define VERSIONS(name, node) __asm__(".symver answer_" #name "," #name "@@" node)

@@ -1,14 +1,9 @@
-/* Signal handlers: a function of the library's stands before each, and asks whether the signal has come to a kernel
- * thread on which none of the program's threads is (../stray.h). See calls.h.
+/* Signal handlers: a function of the library's stands before each, and asks whether it runs here (../stray.h). See
+ * calls.h.
  *
  * The kernel calls `call_handler` for every signal for which the program has a handler, with the flags and the mask
- * that the program wants. On a kernel thread that carries none of the library's threads call_handler calls the handler
- * by a jump, so that the handler's caller is what the C library lets it return to. So it calls the handler of the
- * runtime's own interrupts. Elsewhere call_handler looks, when the handler has returned, whether the mask of what was
- * interrupted has changed, and sees exceptions that leave the handler (../handler_mask.h).
- *
- * The program is shown its own actions: its handlers, and what stands below a handler of the runtime's own (the
- * interrupt's, that of stack overflows). Two flags of the kernel's action are not the program's. SA_SIGINFO is always
+ * that the program wants. The program is shown its own actions, and the standard one below the runtime's own handler,
+ * that of stack overflows. Two flags of the kernel's action are not the program's. SA_SIGINFO is always
  * set, for what a signal brought is passed on with it. SA_RESETHAND never is, for a signal that is passed on must not
  * reset the action. The reset is done here.
  *
@@ -23,10 +18,8 @@
 #define _GNU_SOURCE
 #include "calls.h"
 
-#include "../handler_mask.h"
-#include "../handler_self.h"
-#include "../lone_root.h"
 #include "../stray.h"
+#include "uth.h"
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -40,8 +33,6 @@ struct kept {
     _Atomic(informed_of *) handler;
     _Atomic int flags;  /* of OURS */
     _Atomic bool taken; /* with SA_RESETHAND: one has come */
-    /* The program's action, which is no handler, below a handler of the runtime's own. With the lock held. */
-    struct sigaction below;
 };
 static struct kept kept[SIGNALS];
 static _Atomic uint32_t lock;
@@ -89,40 +80,17 @@ static bool comes_once(int number)
     return first;
 }
 
-/* A handler may be unwound; as loader.c. */
-__asm__(".weak _Unwind_Resume\n\t.weak __gcc_personality_v0");
-
-static void leave_by_throw(void *const *unwound)
-{
-    if (*unwound && ps_handler.frame == *unwound)
-        ps_handler_jumps(UINTPTR_MAX, NULL);
-}
-
 static void call_handler(int number, siginfo_t *info, void *frame)
 {
     const struct kept *of = &kept[number];
     informed_of *handler = ps_load_acquire(&of->handler);
+    struct ps_handler self;
     os_signal_as_sent(info);
-    if (PS_UNLIKELY(ps_signal_strays(number, info, frame)))
+    if (!ps_handler_begins(&self, number, info, frame))
         return;
-    if (PS_UNLIKELY(ps_signal_is_kept(number, info))) {
-        os_signal_passed(frame, number);
-        return;
-    }
-    if (PS_UNLIKELY(ps_load_relaxed(&of->flags) & (int)SA_RESETHAND) && !comes_once(number))
-        return;
-    if (!ps_handler_may_leave_mask() || os_interrupt_is_by((uintptr_t)handler)) {
+    if (PS_LIKELY(!(ps_load_relaxed(&of->flags) & (int)SA_RESETHAND)) || comes_once(number))
         handler(number, info, frame);
-        return;
-    }
-    uint64_t before = os_frame_mask(frame), shown = ps_handler_is_shown(frame);
-    PS_UNUSED __attribute__((cleanup(leave_by_throw))) void *unwound = frame;
-    struct ps_handler_self self = ps_handler_begins(frame);
-    handler(number, info, frame);
     ps_handler_ends(&self);
-    os_handler_returns(number, frame);
-    unwound = NULL;
-    ps_handler_ended(frame, before, shown);
 }
 
 /* --- the program's view --- */
@@ -130,7 +98,6 @@ static void call_handler(int number, siginfo_t *info, void *frame)
 struct view {
     informed_of *handler;
     int flags;
-    struct sigaction below;
 };
 
 static bool is_handler(const struct sigaction *action)
@@ -140,13 +107,7 @@ static bool is_handler(const struct sigaction *action)
 
 static struct view view_of(int number)
 {
-    const struct kept *of = &kept[number];
-    return (struct view){ps_load_relaxed(&of->handler), ps_load_relaxed(&of->flags), of->below};
-}
-
-static bool is_runtimes(const struct sigaction *action)
-{
-    return is_handler(action) && os_interrupt_is_by((uintptr_t)action->sa_sigaction);
+    return (struct view){ps_load_relaxed(&kept[number].handler), ps_load_relaxed(&kept[number].flags)};
 }
 
 /* What the kernel is to know of the program's action. */
@@ -154,8 +115,6 @@ static void keep(int number, struct sigaction *action)
 {
     if (!is_handler(action) || action->sa_sigaction == call_handler)
         return;
-    if (os_program_code((uintptr_t)action->sa_sigaction) && !(OS_FAULT_SIGNALS >> (number - 1) & 1))
-        stray_expect();
     ps_store_relaxed(&kept[number].taken, false);
     ps_store_relaxed(&kept[number].flags, action->sa_flags & OURS);
     ps_store_release(&kept[number].handler, action->sa_sigaction);
@@ -169,8 +128,8 @@ static void show_action(struct sigaction *action, struct view before)
         return;
     action->sa_sigaction = before.handler;
     action->sa_flags = (action->sa_flags & ~OURS) | before.flags;
-    if (is_runtimes(action))
-        *action = before.below;
+    if (is_handler(action) && uth_overflow_handles((uintptr_t)action->sa_sigaction))
+        *action = (struct sigaction){.sa_handler = SIG_DFL};
 }
 
 static bool is_number(int number) { return number >= 1 && number < SIGNALS; }
@@ -189,8 +148,6 @@ static int change_action(int number, const struct sigaction *action, struct siga
     int result = CALL_NEXT(sigaction)(number, action != NULL ? &ours : NULL, &was);
     if (result == 0)
         show_action(&was, before);
-    if (result == 0 && !other && action != NULL && is_runtimes(action))
-        kept[number].below = was;
     if (!other)
         free_lock(mask);
     if (result == 0 && old != NULL)
@@ -231,13 +188,12 @@ static handler_of *change_by(handler_of *(*set)(int, handler_of *), int number, 
     return was.sa_handler;
 }
 
-#define SETS_HANDLER(name)                                                \
-    NEXT(name, handler_of *(int, handler_of *));                          \
-    PS_EXPORT handler_of *answer_##name(int number, handler_of *handler); \
-    PS_EXPORT handler_of *answer_##name(int number, handler_of *handler)  \
-    {                                                                     \
-        return change_by(CALL_NEXT(name), number, handler);               \
-    }                                                                     \
+#define SETS_HANDLER(name)                                               \
+    NEXT(name, handler_of *(int, handler_of *));                         \
+    PS_EXPORT handler_of *answer_##name(int number, handler_of *handler) \
+    {                                                                    \
+        return change_by(CALL_NEXT(name), number, handler);              \
+    }                                                                    \
     VERSIONS(name, "GLIBC_2.2.5")
 SETS_HANDLER(signal);
 SETS_HANDLER(ssignal);

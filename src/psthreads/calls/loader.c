@@ -21,8 +21,7 @@ __asm__(".weak _Unwind_Resume\n\t.weak __gcc_personality_v0");
 NEXT(dl_iterate_phdr, int(int (*)(struct dl_phdr_info *, size_t, void *), void *));
 typedef int object_visitor(struct dl_phdr_info *info, size_t bytes, void *arg);
 static void leave_callback(const uint32_t *entered) { standby_leave(*entered); }
-/* Preemptible: a thread that waits in the C library for the lock may be left there, as if the program had called it. */
-PS_PREEMPTIBLE PS_EXPORT int answer_dl_iterate_phdr(object_visitor *visitor, void *arg)
+PS_EXPORT int answer_dl_iterate_phdr(object_visitor *visitor, void *arg)
 {
     PS_UNUSED __attribute__((cleanup(leave_callback))) uint32_t entered = standby_enter((uintptr_t)visitor);
     return CALL_NEXT(dl_iterate_phdr)(visitor, arg);

@@ -6,9 +6,11 @@
  * mutexes that it owns meanwhile, or takes later, are its own by the block's number: a mutex is always asked for as it
  * was taken.
  * The kind stands in the mutex, whether this process has made it, or another one in memory that both share.
+ * A root (../home.h) takes robust mutexes by home's number wherever it is, for home's list of them. Others it takes by
+ * the number of the kernel thread where it is, and gives back by the one that it has taken them by. Limit: a mutex that
+ * a root takes at home and gives back away, or the other way round, while another thread waits for it in the kernel.
  *
- * Cost: an ordinary mutex costs a look at its kind, a load and a jump more. Preemptible: the thread is on its own
- * kernel thread, or it has been refused one and waits in the C library as if the program had called that. */
+ * Cost: an ordinary mutex costs a look at its kind, a load and a jump more. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -17,11 +19,13 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "../home.h"
 #include "os.h"
 
 /* Bits of the kind, of which static initialisers and mutexes that processes share make a part of the C library's ABI:
  * robust, priority-inheriting, priority-protecting. */
-#define COMPARED_KINDS (0x10 | 0x20 | 0x40)
+#define ROBUST_KIND 0x10
+#define COMPARED_KINDS (ROBUST_KIND | 0x20 | 0x40)
 
 /* May be called before the library's constructors, from malloc in dlsym: there is something behind at once. */
 #define BEHIND(name)                                  \
@@ -36,36 +40,43 @@ static inline bool is_compared(const pthread_mutex_t *mutex)
     return PS_UNLIKELY((mutex->__data.__kind & COMPARED_KINDS) != 0);
 }
 
-/* The number that the caller was known by; -1: it is none of the runtime's threads. */
-static PS_NOINLINE int begin_compared(void)
+/* The number that the caller was known by; -1: it stays so. *block: the caller's, a root's also at home. */
+static PS_NOINLINE int begin_compared(const pthread_mutex_t *mutex, struct uth_tls **block)
 {
-    struct uth_tls *block = uth_tls_current();
-    if (block == NULL)
+    int error = errno, owner = mutex->__data.__owner, number = 0;
+    bool away = (*block = uth_tls_current()) != NULL;
+    if (!away && (*block = home_block_here()) == NULL)
         return -1;
-    int error = errno, number = ps_promote() ? ps_promoted_id(block) : os_thread_id();
+    if ((*block)->adopted && (mutex->__data.__kind & ROBUST_KIND || owner == *(*block)->tid))
+        return -1;
+    if (away)
+        number = ps_promote() ? ps_promoted_id(*block) : os_thread_id();
+    else if (owner != 0 && ps_load_relaxed(&(*block)->alone) != NULL && owner == ps_promoted_id(*block))
+        number = owner;
     errno = error;
-    return uth_tls_pose_as(block, number);
+    return number != 0 ? uth_tls_pose_as(*block, number) : -1;
 }
 
-static PS_NOINLINE int end_compared(int before, int result)
+static PS_NOINLINE int end_compared(struct uth_tls *block, int before, int result)
 {
     if (before != -1)
-        uth_tls_pose_as(uth_tls_current(), before);
+        uth_tls_pose_as(block, before);
     return result;
 }
 
 #define ANSWER_MUTEX(node, name, at_first, parameters, arguments)                                                   \
     typedef int next_##name parameters;                                                                             \
     static struct next place_of_##name __attribute__((section("ps_next"), used, aligned(8))) = {#name, (at_first)}; \
-    PS_PREEMPTIBLE PS_NOINLINE static int slow_##name parameters                                                    \
+    PS_NOINLINE static int slow_##name parameters                                                                   \
     {                                                                                                               \
         next_##name *next = CALL_NEXT(name);                                                                        \
         if (!is_compared(mutex))                                                                                    \
             return next arguments;                                                                                  \
-        int before = begin_compared();                                                                              \
-        return end_compared(before, next arguments);                                                                \
+        struct uth_tls *block;                                                                                      \
+        int before = begin_compared(mutex, &block);                                                                 \
+        return end_compared(block, before, next arguments);                                                         \
     }                                                                                                               \
-    PS_PREEMPTIBLE PS_EXPORT int answer_##name parameters                                                           \
+    PS_EXPORT int answer_##name parameters                                                                          \
     {                                                                                                               \
         next_##name *next = place_of_##name.function;                                                               \
         return PS_LIKELY(next != NULL) && !is_compared(mutex) ? next arguments : slow_##name arguments;             \

@@ -7,22 +7,14 @@
 #include <time.h>
 
 #include "../divided.h"
-#include "../leave.h"
-#include "../lone_root.h"
+#include "../home.h"
 #include "os.h"
 #include "uth.h"
 
 /* --- signals --- */
 
-static bool is_change(const sigset_t *set)
-{
-    if (set != NULL)
-        mask_changes();
-    return true;
-}
-ANSWER_INHERITED(is_change(set), "GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old),
-                 (how, set, old));
-ANSWER_INHERITED(is_change(set), "GLIBC_2.32", int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old),
+ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
+ANSWER_INHERITED(true, "GLIBC_2.32", int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old),
                  (how, set, old));
 OLD_VERSION(pthread_sigmask, "GLIBC_2.2.5");
 
@@ -32,6 +24,8 @@ PS_EXPORT int answer_sigaltstack(const stack_t *stack, stack_t *before)
 {
     be_alone();
     int result = CALL_NEXT(sigaltstack)(stack, before);
+    if (result == 0 && stack != NULL)
+        home_note();
     if (result == 0 && before != NULL && uth_overflow_is_ours(before->ss_sp))
         *before = (stack_t){.ss_flags = SS_DISABLE};
     return result;
@@ -43,48 +37,19 @@ ANSWER("GLIBC_2.2.5", int, sigpending, (sigset_t * set), (set));
 ANSWER("GLIBC_2.2.5", int, raise, (int number), (number));
 ANSWER("GLIBC_2.2.5", int, gsignal, (int number), (number));
 ANSWER("GLIBC_2.2.5", int, sigsuspend, (const sigset_t *set), (set));
-/* Waits of the three below. An interrupt of the runtime's, which the wait has taken, is none of the program's signals:
- * it waits on, for what is left of its time. A signal that has been passed on (../stray.h) is told as it was sent. */
+ANSWER("GLIBC_2.2.5", int, sigwait, (const sigset_t *set, int *number), (set, number));
 NEXT(sigtimedwait, int(const sigset_t *, siginfo_t *, const struct timespec *));
-static int wait_for_signal(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
-{
-    be_alone();
-    siginfo_t own;
-    struct timespec left = timeout ? *timeout : (struct timespec){0};
-    const uint64_t begin_ns = timeout ? os_now_ns() : 0;
-    info = info ? info : &own;
-    int number;
-    while ((number = CALL_NEXT(sigtimedwait)(set, info, timeout ? &left : NULL)) > 0 && os_interrupt_is_told(info))
-        if (timeout) {
-            int64_t gone_ns = (int64_t)(os_now_ns() - begin_ns), gone_s = gone_ns / 1000000000;
-            left = (struct timespec){timeout->tv_sec - gone_s, timeout->tv_nsec - gone_ns % 1000000000};
-            if (left.tv_nsec < 0)
-                left = (struct timespec){left.tv_sec - 1, left.tv_nsec + 1000000000};
-            left = left.tv_sec < 0 ? (struct timespec){0} : left;
-        }
-    if (number > 0)
-        os_signal_as_sent(info);
-    return number;
-}
-PS_EXPORT int answer_sigwait(const sigset_t *set, int *number)
-{
-    int got;
-    do
-        got = wait_for_signal(set, NULL, NULL);
-    while (got == -1 && errno == EINTR);
-    if (got == -1)
-        return errno;
-    *number = got;
-    return 0;
-}
-VERSIONS(sigwait, "GLIBC_2.2.5");
-PS_EXPORT int answer_sigwaitinfo(const sigset_t *set, siginfo_t *info) { return wait_for_signal(set, info, NULL); }
-VERSIONS(sigwaitinfo, "GLIBC_2.2.5");
 PS_EXPORT int answer_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
-    return wait_for_signal(set, info, timeout);
+    be_alone();
+    int number = CALL_NEXT(sigtimedwait)(set, info, timeout);
+    if (number > 0 && info != NULL)
+        os_signal_as_sent(info); /* where it has been passed on: ../stray.h */
+    return number;
 }
 VERSIONS(sigtimedwait, "GLIBC_2.2.5");
+PS_EXPORT int answer_sigwaitinfo(const sigset_t *set, siginfo_t *info) { return answer_sigtimedwait(set, info, NULL); }
+VERSIONS(sigwaitinfo, "GLIBC_2.2.5");
 ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigblock, (int mask), (mask));
 ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigsetmask, (int mask), (mask));
 ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sighold, (int number), (number));
@@ -114,7 +79,6 @@ static void take_mask(const ucontext_t *context)
     memcpy(&mask, &context->uc_sigmask, sizeof mask);
     if (PS_LIKELY(uth_tls_current() == NULL || !ps_mask_is_own(mask)))
         return;
-    is_change(&context->uc_sigmask);
     be_alone();
 }
 
@@ -128,7 +92,6 @@ PS_UNUSED __attribute__((used)) static void *ready_to_swap(const ucontext_t *fro
 }
 PS_UNUSED __attribute__((used)) static void *ready_to_set(const ucontext_t *to)
 {
-    ps_leave_by_context(to);
     take_mask(to);
     return (void *)CALL_NEXT(setcontext);
 }

@@ -5,6 +5,7 @@
 
 #include "../apart.h"
 #include "../directed.h"
+#include "../home.h"
 #include "../lone_root.h"
 #include "os.h"
 #include <fcntl.h>
@@ -26,13 +27,29 @@
 /* What the kernel counts for its kernel thread is for the caller alone from now on; a member is promoted for that. */
 static bool be_counted(void)
 {
-    if (uth_tls_current() != NULL)
-        return true;
-    ps_root_counted(NULL);
-    return false;
+    const struct uth_tls *block = uth_tls_current();
+    if (block == NULL || block->adopted)
+        ps_root_counted(cpu_get_tp());
+    return block != NULL;
 }
 
-ANSWER("GLIBC_2.30", pid_t, gettid, (void), ());
+/* The caller is to be known by this number. For 0: that of its home where it is a root that is away (../home.h); else
+ * 0, and the caller is alone. */
+static int own_number(int number)
+{
+    if (number != 0 || (number = home_number()) != 0)
+        return number;
+    be_alone();
+    return 0;
+}
+
+NEXT(gettid, pid_t(void));
+PS_EXPORT pid_t answer_gettid(void)
+{
+    int number = own_number(0);
+    return number != 0 ? number : CALL_NEXT(gettid)();
+}
+VERSIONS(gettid, "GLIBC_2.30");
 /* Nice value, policy, slack: what regions' members begin with. */
 #define ANSWER_SCHEDULES(number, node, type, name, parameters, arguments) \
     ANSWER_AS(be_alone_to_schedule(number), scheduled, VERSIONS, node, type, name, parameters, arguments)
@@ -45,24 +62,64 @@ static void be_alone_to_schedule(int number)
 static int scheduled(int result)
 {
     apart_changed();
+    home_note();
     return result;
 }
-ANSWER_SCHEDULES(0, "GLIBC_2.2.5", int, nice, (int increment), (increment));
+/* Another thread's nice value: the C library's function has the caller's alone. */
+static int nice_of(int number, int increment)
+{
+    errno = 0;
+    int value = getpriority(PRIO_PROCESS, (id_t)number) + increment;
+    value = value < -20 ? -20 : value > 19 ? 19 : value;
+    return errno != 0 || setpriority(PRIO_PROCESS, (id_t)number, value) != 0 ? -1 : value;
+}
+NEXT(nice, int(int));
+PS_EXPORT int answer_nice(int increment)
+{
+    int number = home_number();
+    if (PS_UNLIKELY(number != 0))
+        return nice_of(number, increment);
+    be_alone_to_schedule(0);
+    return scheduled(CALL_NEXT(nice)(increment));
+}
+VERSIONS(nice, "GLIBC_2.2.5");
 /* Of a process group or a user: the first threads of processes. */
-ANSWER_SCHEDULES(which == PRIO_PROCESS ? (int)who : getpid(), "GLIBC_2.2.5", int, setpriority,
-                 (__priority_which_t which, id_t who, int value), (which, who, value));
-ANSWER_IF(which == PRIO_PROCESS && who == 0, "GLIBC_2.2.5", int, getpriority, (__priority_which_t which, id_t who),
-          (which, who));
-ANSWER_AS(be_alone_to_set(pid), inherited, VERSIONS, "GLIBC_2.3.4", int, sched_setaffinity,
-          (pid_t pid, size_t bytes, const cpu_set_t *set), (pid, bytes, set));
-ANSWER_IF(pid == 0, "GLIBC_2.3.4", int, sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set),
-          (pid, bytes, set));
-ANSWER_SCHEDULES(pid, "GLIBC_2.2.5", int, sched_setscheduler, (pid_t pid, int policy, const struct sched_param *param),
-                 (pid, policy, param));
-ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_getscheduler, (pid_t pid), (pid));
-ANSWER_SCHEDULES(pid, "GLIBC_2.2.5", int, sched_setparam, (pid_t pid, const struct sched_param *param), (pid, param));
-ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_getparam, (pid_t pid, struct sched_param *param), (pid, param));
-ANSWER_IF(pid == 0, "GLIBC_2.2.5", int, sched_rr_get_interval, (pid_t pid, struct timespec *interval), (pid, interval));
+ANSWER_SCHEDULES(which == PRIO_PROCESS ? (int)(who = (id_t)own_number((int)who)) : getpid(), "GLIBC_2.2.5", int,
+                 setpriority, (__priority_which_t which, id_t who, int value), (which, who, value));
+/* The C library asks the area that the kernel keeps up to date for home's kernel thread. */
+NEXT(sched_getcpu, int(void));
+PS_EXPORT int answer_sched_getcpu(void)
+{
+    unsigned cpu;
+    if (PS_LIKELY(home_number() == 0))
+        return CALL_NEXT(sched_getcpu)();
+    be_alone(); /* with home's processors */
+    return syscall(SYS_getcpu, &cpu, NULL, NULL) == 0 ? (int)cpu : -1;
+}
+VERSIONS(sched_getcpu, "GLIBC_2.6");
+/* A call that tells the state of kernel thread `pid`. */
+#define ANSWER_TELLS(node, name, parameters, arguments) \
+    ANSWER_AS(pid = own_number(pid), , VERSIONS, node, int, name, parameters, arguments)
+ANSWER_AS(if (which == PRIO_PROCESS) who = (id_t)own_number((int)who), , VERSIONS, "GLIBC_2.2.5", int, getpriority,
+          (__priority_which_t which, id_t who), (which, who));
+NEXT(sched_setaffinity, int(pid_t, size_t, const cpu_set_t *));
+PS_EXPORT int answer_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
+{
+    int number = pid == 0 ? home_number() : 0;
+    if (PS_UNLIKELY(number != 0) && CALL_NEXT(sched_setaffinity)(number, bytes, set) != 0)
+        return -1;
+    be_alone_to_set(pid); /* it is to run there, too */
+    return inherited(CALL_NEXT(sched_setaffinity)(pid, bytes, set));
+}
+VERSIONS(sched_setaffinity, "GLIBC_2.3.4");
+ANSWER_TELLS("GLIBC_2.3.4", sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set), (pid, bytes, set));
+ANSWER_SCHEDULES(pid = own_number(pid), "GLIBC_2.2.5", int, sched_setscheduler,
+                 (pid_t pid, int policy, const struct sched_param *param), (pid, policy, param));
+ANSWER_TELLS("GLIBC_2.2.5", sched_getscheduler, (pid_t pid), (pid));
+ANSWER_SCHEDULES(pid = own_number(pid), "GLIBC_2.2.5", int, sched_setparam,
+                 (pid_t pid, const struct sched_param *param), (pid, param));
+ANSWER_TELLS("GLIBC_2.2.5", sched_getparam, (pid_t pid, struct sched_param *param), (pid, param));
+ANSWER_TELLS("GLIBC_2.2.5", sched_rr_get_interval, (pid_t pid, struct timespec *interval), (pid, interval));
 ANSWER_SETS(0, "GLIBC_2.2.5", int, setfsuid, (uid_t id), (id));
 ANSWER_SETS(0, "GLIBC_2.2.5", int, setfsgid, (gid_t id), (id));
 ANSWER_SETS(0, "GLIBC_2.2.5", int, personality, (unsigned long persona), (persona));
@@ -75,8 +132,20 @@ ANSWER_SETS(0, "GLIBC_2.4", int, unshare, (int flags), (flags));
 ANSWER_SETS(0, "GLIBC_2.14", int, setns, (int fd, int kind), (fd, kind));
 ANSWER_IF(who == RUSAGE_THREAD && be_counted(), "GLIBC_2.2.5", int, getrusage,
           (__rusage_who_t who, struct rusage *usage), (who, usage));
-ANSWER_IF(PS_UNLIKELY(clock == CLOCK_THREAD_CPUTIME_ID) && be_counted(), "GLIBC_2.17", int, clock_gettime,
-          (clockid_t clock, struct timespec *now), (clock, now));
+/* The clock's number as the kernel makes it of a thread's. */
+static clockid_t clock_of(int number) { return (clockid_t)(~(unsigned)number << 3 | 6); }
+static clockid_t own_clock(void)
+{
+    bool in_block = be_counted();
+    int number = home_number();
+    if (number != 0)
+        return clock_of(number);
+    if (in_block)
+        be_alone();
+    return CLOCK_THREAD_CPUTIME_ID;
+}
+ANSWER_AS(if (PS_UNLIKELY(clock == CLOCK_THREAD_CPUTIME_ID)) clock = own_clock(), , VERSIONS, "GLIBC_2.17", int,
+          clock_gettime, (clockid_t clock, struct timespec *now), (clock, now));
 OLD_VERSION(clock_gettime, "GLIBC_2.2.5");
 NEXT(timer_create, int(clockid_t, struct sigevent *, timer_t *));
 PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
@@ -85,11 +154,46 @@ PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer
     if ((clock == CLOCK_THREAD_CPUTIME_ID && be_counted()) || (event != NULL && event->sigev_notify == SIGEV_THREAD))
         be_alone();
     if (event != NULL && event->sigev_notify == SIGEV_THREAD_ID)
-        ps_ready_root_for_signals(NULL, event->_sigev_un._tid);
+        ps_ready_root_for_signals(NULL, event->_sigev_un._tid, 0);
     return CALL_NEXT(timer_create)(clock, event, timer);
 }
 VERSIONS(timer_create, "GLIBC_2.34");
 OLD_VERSION(timer_create, "GLIBC_2.3.3");
+
+/* In /proc's file with the name of kernel thread `number`. "c" in the mode: no cancellation points, as the C
+ * library's. */
+#define NAME_BYTES 16 /* with the end */
+static int move_name(int number, const char *mode, char name[NAME_BYTES + 1])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm", number);
+    FILE *file = fopen(path, mode);
+    if (file == NULL)
+        return errno;
+    bool moved = *mode == 'w' ? fputs(name, file) >= 0 : fgets(name, NAME_BYTES + 1, file) != NULL;
+    return fclose(file) == 0 && moved ? 0 : EIO;
+}
+
+static int set_name(int number, const char *name)
+{
+    char own[NAME_BYTES + 1];
+    if (strlen(name) >= NAME_BYTES)
+        return ERANGE;
+    return move_name(number, "wce", strcpy(own, name));
+}
+
+static int get_name(int number, char *to, size_t bytes)
+{
+    char name[NAME_BYTES + 1];
+    int error = move_name(number, "rce", name);
+    if (error)
+        return error;
+    name[strcspn(name, "\n")] = '\0';
+    if (strlen(name) >= bytes)
+        return ERANGE;
+    strcpy(to, name);
+    return 0;
+}
 
 NEXT(prctl, int(int, ...));
 PS_EXPORT int answer_prctl(int option, ...)
@@ -99,6 +203,15 @@ PS_EXPORT int answer_prctl(int option, ...)
     unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long), c = va_arg(list, unsigned long),
                   d = va_arg(list, unsigned long);
     va_end(list);
+    int number = option == PR_SET_NAME || option == PR_GET_NAME ? home_number() : 0;
+    if (PS_UNLIKELY(number != 0)) {
+        char name[NAME_BYTES];
+        if (option == PR_SET_NAME)
+            snprintf(name, sizeof name, "%s", (const char *)a); /* cut off, as the kernel does */
+        int error = option == PR_SET_NAME ? set_name(number, name) : get_name(number, (char *)a, NAME_BYTES);
+        errno = error != 0 ? error : errno;
+        return error != 0 ? -1 : 0;
+    }
     if (option == PR_SET_TIMERSLACK)
         be_alone_to_schedule(0);
     else
@@ -112,38 +225,17 @@ VERSIONS(prctl, "GLIBC_2.2.5");
  * thread. */
 static bool is_anybodys(long number)
 {
-    switch (number) {
-    case SYS_futex:
-    case SYS_sched_yield:
-    case SYS_getrandom:
-    case SYS_getcpu:
-    case SYS_getpid:
-    case SYS_tgkill:
-    case SYS_tkill:
-    case SYS_membarrier:
-    case SYS_memfd_create:
-    case SYS_copy_file_range:
-    case SYS_pidfd_open:
-    case SYS_pidfd_send_signal:
-    case SYS_getdents64:
-    case SYS_statx:
-    /* Libraries that watch the address space (UCX below MPI) make these in malloc's place, which holds its lock
-     * then. */
-    case SYS_mmap:
-    case SYS_munmap:
-    case SYS_mremap:
-    case SYS_madvise:
-    case SYS_mprotect:
-    case SYS_brk:
-    case SYS_shmat:
-    case SYS_shmdt:
-    case SYS_mbind:
-    case SYS_move_pages:
-    case SYS_exit_group:
-        return true;
-    default:
-        return false;
-    }
+    static const short calls[] = {
+        SYS_futex, SYS_sched_yield, SYS_getrandom, SYS_getcpu, SYS_getpid, SYS_tgkill, SYS_tkill, SYS_membarrier,
+        SYS_memfd_create, SYS_copy_file_range, SYS_pidfd_open, SYS_pidfd_send_signal, SYS_getdents64, SYS_statx,
+        /* Libraries that watch the address space (UCX below MPI) make these in malloc's place, which holds its lock
+         * then. */
+        SYS_mmap, SYS_munmap, SYS_mremap, SYS_madvise, SYS_mprotect, SYS_brk, SYS_shmat, SYS_shmdt, SYS_mbind,
+        SYS_move_pages, SYS_exit_group};
+    for (unsigned n = 0; n < sizeof calls / sizeof *calls; n++)
+        if (number == calls[n])
+            return true;
+    return false;
 }
 
 /* The same as the C library's syscall tells it. Not inlined: errno is looked up anew after a call that may switch. */
@@ -155,27 +247,26 @@ static PS_NOINLINE long told(long result)
     return -1;
 }
 
-/* Preemptible: the C++ library waits so, on futexes, and is to be left there as in any wait of the program's. */
-PS_PREEMPTIBLE PS_EXPORT long answer_syscall(long number, ...)
+PS_EXPORT long answer_syscall(long number, ...)
 {
     va_list list;
     va_start(list, number);
     long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long), d = va_arg(list, long),
          e = va_arg(list, long), f = va_arg(list, long);
     va_end(list);
-    if (number == SYS_rt_sigprocmask && b != 0)
-        mask_changes();
     /* A mask is nothing that the runtime's kernel threads begin with; and the port on ucontext sets it in a switch. */
     if (number == SYS_perf_event_open && uth_tls_current() == NULL)
-        ps_root_counted(NULL);
+        ps_root_counted(cpu_get_tp());
+    if (number == SYS_gettid && (b = home_number()) != 0)
+        return b;
     if (number == SYS_gettid || number == SYS_rt_sigprocmask || (number == SYS_futex && os_futex_is_owned((int)b)))
         be_alone();
     else if (!is_anybodys(number))
         be_alone_to_set(0);
     if ((number == SYS_tgkill || number == SYS_rt_tgsigqueueinfo) && (int)a == getpid())
-        ps_ready_root_for_signals(NULL, (int)b);
+        ps_ready_root_for_signals(NULL, (int)b, 0);
     if (number == SYS_tkill)
-        ps_ready_root_for_signals(NULL, (int)a);
+        ps_ready_root_for_signals(NULL, (int)a, 0);
     long result = os_system_call(number, a, b, c, d, e, f);
     if (number == SYS_rt_sigprocmask || number == SYS_sched_setaffinity)
         ps_root_changed();
@@ -193,6 +284,8 @@ static int kernel_thread_number(pthread_t thread, int *error)
     *error = 0;
     if (block == NULL)
         return 0;
+    if (block->adopted) /* a root's that is away: home's, which the C library knows */
+        return *block->tid;
     if (block == uth_tls_current() && !ps_promote() && ps_in_vfork_child())
         return (int)CALL_NEXT(gettid)();
     int number = ps_promoted_id(block);
@@ -202,25 +295,34 @@ static int kernel_thread_number(pthread_t thread, int *error)
 
 static int error_of(long result) { return result < 0 ? errno : 0; }
 
-/* A function of a thread: by the C library where it is a kernel thread's, after `first`; else `by_number`, an
- * expression in `number`. errno stays. */
-#define ANSWER_HANDLE_AFTER(first, node, name, parameters, arguments, by_number)  \
-    NEXT(name, int parameters);                                                   \
-    PS_EXPORT int answer_##name parameters                                        \
-    {                                                                             \
-        int error, number = kernel_thread_number(thread, &error), before = errno; \
-        if (PS_LIKELY(number == 0 && error == 0)) {                               \
-            first;                                                                \
-            return CALL_NEXT(name) arguments;                                     \
-        }                                                                         \
-        if (error == 0)                                                           \
-            error = (by_number);                                                  \
-        errno = before;                                                           \
-        return error;                                                             \
-    }                                                                             \
+/* A function of a thread: by the C library where it is a kernel thread's, between `first` and `last`; else `by_number`,
+ * an expression in `number`. errno stays. */
+#define ANSWER_HANDLE_WITHIN(first, last, node, name, parameters, arguments, by_number) \
+    NEXT(name, int parameters);                                                         \
+    PS_EXPORT int answer_##name parameters                                              \
+    {                                                                                   \
+        int error, number = kernel_thread_number(thread, &error), before = errno;       \
+        if (PS_LIKELY(number == 0 && error == 0)) {                                     \
+            first;                                                                      \
+            error = CALL_NEXT(name) arguments;                                          \
+            last;                                                                       \
+            return error;                                                               \
+        }                                                                               \
+        if (error == 0)                                                                 \
+            error = (by_number);                                                        \
+        errno = before;                                                                 \
+        return error;                                                                   \
+    }                                                                                   \
     VERSIONS(name, node)
+#define ANSWER_HANDLE_AFTER(first, node, name, parameters, arguments, by_number) \
+    ANSWER_HANDLE_WITHIN(first, (void)0, node, name, parameters, arguments, by_number)
 #define ANSWER_HANDLE(node, name, parameters, arguments, by_number) \
     ANSWER_HANDLE_AFTER((void)0, node, name, parameters, arguments, by_number)
+static void has_set(pthread_t thread)
+{
+    if (thread == pthread_self())
+        ps_root_changed();
+}
 
 static void set_by_handle(pthread_t thread)
 {
@@ -229,84 +331,15 @@ static void set_by_handle(pthread_t thread)
     ps_root_changes((const void *)thread, 0);
 }
 
-/* /proc's file with the name of kernel thread `number`. "c" in the mode: no cancellation points, as the C library's. */
-static FILE *open_name(int number, const char *mode)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/task/%d/comm", number);
-    return fopen(path, mode);
-}
-
-#define NAME_BYTES 16 /* with the end */
-
-static int set_name(int number, const char *name)
-{
-    size_t length = strlen(name);
-    if (length >= NAME_BYTES)
-        return ERANGE;
-    FILE *file = open_name(number, "wce");
-    if (file == NULL)
-        return errno;
-    bool written = fwrite(name, 1, length, file) == length;
-    return fclose(file) == 0 && written ? 0 : EIO;
-}
-
-static int get_name(int number, char *to, size_t bytes)
-{
-    char name[NAME_BYTES + 1];
-    FILE *file = open_name(number, "rce");
-    if (file == NULL)
-        return errno;
-    bool got = fgets(name, sizeof name, file) != NULL;
-    fclose(file);
-    if (!got)
-        return EIO;
-    name[strcspn(name, "\n")] = '\0';
-    if (strlen(name) >= bytes)
-        return ERANGE;
-    strcpy(to, name);
-    return 0;
-}
-
-NEXT(pthread_setname_np, int(pthread_t, const char *));
-static int set_name_of_kernel_thread(pthread_t thread, const char *name)
-{
-    int error = CALL_NEXT(pthread_setname_np)(thread, name);
-    return thread == pthread_self() ? inherited(error) : error;
-}
-PS_EXPORT int answer_pthread_setname_np(pthread_t thread, const char *name)
-{
-    int error, number = kernel_thread_number(thread, &error), before = errno;
-    if (PS_LIKELY(number == 0 && error == 0))
-        return set_name_of_kernel_thread(thread, name);
-    if (error == 0)
-        error = set_name(number, name);
-    errno = before;
-    return error;
-}
-VERSIONS(pthread_setname_np, "GLIBC_2.34");
+ANSWER_HANDLE_WITHIN((void)0, has_set(thread), "GLIBC_2.34", pthread_setname_np, (pthread_t thread, const char *name),
+                     (thread, name), set_name(number, name));
 OLD_VERSION(pthread_setname_np, "GLIBC_2.12");
 ANSWER_HANDLE("GLIBC_2.34", pthread_getname_np, (pthread_t thread, char *name, size_t bytes), (thread, name, bytes),
               get_name(number, name, bytes));
 OLD_VERSION(pthread_getname_np, "GLIBC_2.12");
-NEXT(pthread_setaffinity_np, int(pthread_t, size_t, const cpu_set_t *));
-static int set_processors_of_kernel_thread(pthread_t thread, size_t bytes, const cpu_set_t *set)
-{
-    ps_root_changes((const void *)thread, 0);
-    int error = CALL_NEXT(pthread_setaffinity_np)(thread, bytes, set);
-    return thread == pthread_self() ? inherited(error) : error;
-}
-PS_EXPORT int answer_pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set)
-{
-    int error, number = kernel_thread_number(thread, &error), before = errno;
-    if (PS_LIKELY(number == 0 && error == 0))
-        return set_processors_of_kernel_thread(thread, bytes, set);
-    if (error == 0)
-        error = error_of(CALL_NEXT(sched_setaffinity)(number, bytes, set));
-    errno = before;
-    return error;
-}
-VERSIONS(pthread_setaffinity_np, "GLIBC_2.34");
+ANSWER_HANDLE_WITHIN(ps_root_changes((const void *)thread, 0), has_set(thread), "GLIBC_2.34", pthread_setaffinity_np,
+                     (pthread_t thread, size_t bytes, const cpu_set_t *set), (thread, bytes, set),
+                     error_of(answer_sched_setaffinity(thread == pthread_self() ? 0 : number, bytes, set)));
 OLD_VERSION(pthread_setaffinity_np, "GLIBC_2.3.4");
 ANSWER_HANDLE("GLIBC_2.32", pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set),
               (thread, bytes, set), error_of(CALL_NEXT(sched_getaffinity)(number, bytes, set)));
@@ -327,8 +360,6 @@ ANSWER_HANDLE_AFTER(set_by_handle(thread), "GLIBC_2.34", pthread_setschedprio, (
                     error_of(CALL_NEXT(sched_setparam)(number, &(struct sched_param){.sched_priority = priority})));
 OLD_VERSION(pthread_setschedprio, "GLIBC_2.3.4");
 
-/* The clock's number as the kernel makes it of a thread's. */
-static clockid_t clock_of(int number) { return (clockid_t)(~(unsigned)number << 3 | 6); }
 static int get_clock(int number, clockid_t *clock)
 {
     *clock = clock_of(number);
@@ -344,7 +375,7 @@ PS_EXPORT int answer_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
     struct uth_tls *block = uth_tls_of(thread);
     if (block == uth_tls_current())
         ps_keep_stack();
-    if (block == NULL)
+    if (block == NULL || block->adopted)
         return CALL_NEXT(pthread_getattr_np)(thread, attr);
     void *stack;
     size_t bytes;
@@ -369,39 +400,31 @@ OLD_VERSION(pthread_getattr_np, "GLIBC_2.2.5");
 
 /* --- signals to a thread --- */
 
-struct directed {
-    int number;
-    const union sigval *value; /* NULL: none */
-};
-
-static int send(int tid, const void *arg)
+static int send(int tid, int number, const union sigval *value)
 {
-    const struct directed *d = arg;
-    siginfo_t info = {.si_signo = d->number, .si_code = SI_QUEUE, .si_pid = getpid(), .si_uid = getuid()};
-    if (d->value == NULL)
-        return error_of(told(os_system_call(SYS_tgkill, getpid(), tid, d->number, 0, 0, 0)));
-    info.si_value = *d->value;
-    return error_of(told(os_system_call(SYS_rt_tgsigqueueinfo, getpid(), tid, d->number, (long)&info, 0, 0)));
+    siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE, .si_pid = getpid(), .si_uid = getuid()};
+    if (value == NULL)
+        return error_of(told(os_system_call(SYS_tgkill, getpid(), tid, number, 0, 0, 0)));
+    info.si_value = *value;
+    return error_of(told(os_system_call(SYS_rt_tgsigqueueinfo, getpid(), tid, number, (long)&info, 0, 0)));
 }
 
-static int direct(pthread_t thread, int number, const union sigval *value, int *error)
+/* False: a kernel thread's, for the C library. */
+static bool direct(pthread_t thread, int number, const union sigval *value, int *error)
 {
     struct uth_tls *block = uth_tls_of(thread);
-    int before = errno;
-    if (block == NULL) {
-        if (number != 0 && thread != pthread_self())
-            ps_ready_root_for_signals((const void *)thread, 0);
-        errno = before;
-        return 0;
-    }
-    struct directed directed = {number, value};
-    if (block == uth_tls_current() &&
-        !ps_promote()) /* in a handler: this kernel thread is the caller's until that ends */
-        *error = send(os_thread_id(), &directed);
-    else
-        *error = ps_promoted_signal(block, number, send, &directed);
+    int before = errno, tid = 0;
+    if (block == uth_tls_current() && block != NULL && !ps_promote())
+        tid = os_thread_id(); /* in a handler: the caller's until that ends */
+    else if (block != NULL)
+        tid = ps_promoted_id(block);
+    else if (number != 0 && thread != pthread_self())
+        tid = ps_ready_root_for_signals((const void *)thread, 0, number);
+    bool directs = block != NULL || tid != 0;
+    if (directs)
+        *error = tid == 0 ? EAGAIN : send(tid, number, value);
     errno = before;
-    return 1;
+    return directs;
 }
 
 NEXT(pthread_kill, int(pthread_t, int));
@@ -426,27 +449,27 @@ NEXT(tgkill, int(pid_t, pid_t, int));
 PS_EXPORT int answer_tgkill(pid_t process, pid_t thread, int number)
 {
     if (process == getpid())
-        ps_ready_root_for_signals(NULL, thread);
+        ps_ready_root_for_signals(NULL, thread, 0);
     return CALL_NEXT(tgkill)(process, thread, number);
 }
 VERSIONS(tgkill, "GLIBC_2.30");
 
-/* A file's signals to a thread. Preemptible: some commands wait, for the program. */
-#define ANSWER_FCNTL(name, node)                                           \
-    NEXT(name, int(int, int, ...));                                        \
-    PS_PREEMPTIBLE PS_EXPORT int answer_##name(int file, int command, ...) \
-    {                                                                      \
-        va_list list;                                                      \
-        va_start(list, command);                                           \
-        void *argument = va_arg(list, void *);                             \
-        va_end(list);                                                      \
-        if (PS_UNLIKELY(command == F_SETOWN_EX)) {                         \
-            const struct f_owner_ex *owner = argument;                     \
-            if (owner != NULL && owner->type == F_OWNER_TID)               \
-                ps_ready_root_for_signals(NULL, owner->pid);               \
-        }                                                                  \
-        return CALL_NEXT(name)(file, command, argument);                   \
-    }                                                                      \
+/* A file's signals to a thread. */
+#define ANSWER_FCNTL(name, node)                                \
+    NEXT(name, int(int, int, ...));                             \
+    PS_EXPORT int answer_##name(int file, int command, ...)     \
+    {                                                           \
+        va_list list;                                           \
+        va_start(list, command);                                \
+        void *argument = va_arg(list, void *);                  \
+        va_end(list);                                           \
+        if (PS_UNLIKELY(command == F_SETOWN_EX)) {              \
+            const struct f_owner_ex *owner = argument;          \
+            if (owner != NULL && owner->type == F_OWNER_TID)    \
+                ps_ready_root_for_signals(NULL, owner->pid, 0); \
+        }                                                       \
+        return CALL_NEXT(name)(file, command, argument);        \
+    }                                                           \
     VERSIONS(name, node)
 ANSWER_FCNTL(fcntl, "GLIBC_2.2.5");
 ANSWER_FCNTL(fcntl64, "GLIBC_2.28");

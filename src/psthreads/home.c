@@ -1,0 +1,66 @@
+/* Roots are released from their kernel threads: see home.h. The root's own side is in homecoming.c. */
+#include "home.h"
+
+#include "current.h"
+#include "idle.h"
+#include "os.h"
+#include "promote.h"
+#include "sched.h"
+#include "sources.h"
+#include "vp_tls.h"
+
+int home_number(void)
+{
+    const struct uth_tls *block = uth_tls_current();
+    return PS_UNLIKELY(block && block->adopted) ? ps_load_relaxed(&vp_run(block->home)->tid) : 0;
+}
+
+bool home_storage_free(struct vp *vp)
+{
+    struct vp_home *home = vp_home(vp);
+    struct uth_tls *const volatile *in = &vp_run(vp)->tls;
+    if (!home->empty)
+        return false;
+    if (!ps_load_acquire(&home->leaves)) {
+        ps_store_seq(&vp_run(vp)->own_tp, home->empty->tp);
+        vp_run(vp)->own_errno = (int *)(void *)((char *)home->empty->tp + home->errno_at);
+        if (!os_fence_all())
+            return false;
+        ps_store_release(&home->leaves, true);
+    }
+    const struct uth_tls *tls = *in;
+    return tls ? tls != vp_run(vp)->own_tls : ps_load_acquire(&home->was_out);
+}
+
+void home_settle(struct vp *vp)
+{
+    struct vp_home *home = vp_home(vp);
+    if (PS_LIKELY(!ps_load_acquire(&home->leaves)) || ps_load_relaxed(&home->was_out))
+        return;
+    vp_leave_tls_here(vp);
+    ps_store_release(&home->was_out, true);
+}
+
+/* It is home's again, as a thread that is readied. */
+static void pin_again(struct vp *vp, struct psthread *t)
+{
+    ps_store_seq(vp_pinned(vp), t);
+    if (!idle_wake_this(vp) && ps_load_seq(&vp_alone(vp)->sleeps))
+        ps_wake_alone(vp);
+}
+
+bool home_release(struct vp *vp)
+{
+    struct psthread *t = ps_load_relaxed(vp_pinned(vp));
+    if (!t || t == PS_PINNED_REST || !vp_home(vp)->empty || ps_load_relaxed(&vp_home(vp)->comes) ||
+        ps_load_relaxed(&vp_run(vp)->lone) || !ps_cas_seq(vp_pinned(vp), &t, NULL))
+        return false;
+    struct uth *stack = vp_run(vp)->own_uth;
+    if (t->uth != stack || stack->vp != vp || !home_storage_free(vp)) {
+        pin_again(vp, t);
+        return false;
+    }
+    stack->vp = NULL;
+    vp_enqueue(vp, &t->item, PS_FRONT);
+    return true;
+}
