@@ -22,21 +22,21 @@
  * then reads run.own_tp, when it leaves a block (vp_leave_tls_here); it changes the thread pointer and then writes
  * run.tls, when it enters one. The releaser writes run.own_tp, fences for all kernel threads (os_fence_all), then reads
  * run.tls. So if it reads a block there, home goes to E from that block. If it reads none, home may have read the old
- * run.own_tp, and nothing is released, until home goes
- * to E from its loop (home_settle). The carrier enters R when the context is saved (uth.running), as for any thread.
+ * run.own_tp, and nothing is released until home goes to E from its loop (home_settle). The carrier enters R when the
+ * context is saved (uth.running), as for any thread.
  *
  * Home is free when the root comes: with several roots a home runs what belongs to its own root's regions alone
  * (home_is_aside), and all of that has ended at the end of the outermost region. Threads of psthread_create run on any
- * home; a root that ends waits for that which runs on its home. Home wakes up as for any pinned
- * thread (idle.h).
+ * home; a root that ends waits for that which runs on its home. Home wakes up as for any pinned thread (idle.h). Home
+ * may be the vp that goes on with the root. Then it still is unpinned, and comes home in the same way.
  *
  * What the kernel keeps by kernel thread. While away the root is known by home's number: calls by number, and what is
  * told by name, go there (calls/state.c). A root that sets its mask or its alternate stack, or asks for what else the
  * kernel keeps for a thread, gets a kernel thread of its own, as a member does. Mask, alternate stack and slack of
  * timers are noted as the root sets them, and go with it: to that kernel thread (home_equip), and home. So do
  * processors, which are home's. Limits: what else it sets there stays behind. A signal that the root blocks stays
- * pending at home where it has come there. The processor time that the root has used elsewhere is not in its
- * clock; one that has asked for it is carried alone from the next region on.
+ * pending at home where it has come there. The processor time that the root has used elsewhere is not in its clock; one
+ * that has asked for it is carried alone from the next region on.
  * Without blocks (PSTHREADS_TLS=never, ports without them, sanitizers) a root stays at home, and waits until its holder
  * leaves. So does one that is carried alone (run.lone): nothing else holds its home.
  *

@@ -1,9 +1,8 @@
 /* A root whose kernel thread carries nothing else (run.lone): the root waits in a futex on its own stack, calls no
  * members there, and is never released. Three reasons:
  *   PS_LONE_APART    members' kernel threads begin with something else than the root's (apart.h).
- *   PS_LONE_MASK     the root has another signal mask than its members (root_state.c): it would run with theirs
- *   elsewhere,
- *                    and they with its on its kernel thread.
+ *   PS_LONE_MASK     the root has another signal mask than its members (root_state.c): elsewhere it would run with
+ *                    theirs, and they with its own on its kernel thread.
  *   PS_LONE_COUNTED  the program asks for what the kernel counts for the root's kernel thread (processor time, events).
  * A loop that searches sees run.lone before it parks (idle.h). A spare stands in for such a root, so that as many
  * kernel threads run its regions as without. */
