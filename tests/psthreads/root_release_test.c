@@ -5,6 +5,7 @@
 #include "os.h"
 #include "psthread.h"
 #include "sync_support.h"
+#include "team.h"
 #include "vp.h"
 #include "watchdog.h"
 
@@ -95,6 +96,32 @@ static void a_root_ends_where_it_began(void **state)
     }
 }
 
+/* --- the end of a region --- */
+
+static struct ps_team team;
+static struct line_of_member {
+    PS_LINE_ALIGNED struct ps_member m;
+} member[2];
+static void nothing(struct ps_member *m) { (void)m; }
+
+/* The root that is released may be taken by its home itself. It is bound to that again at the region's end. */
+static void a_root_that_home_takes_is_bound_again(void **state)
+{
+    (void)state;
+    static const struct ps_team_ops ops = {.body = nothing, .assist = nothing};
+    if (!begin(1))
+        skip();
+    struct vp *home = ps_vp();
+    ps_team_init(&team, &ops, member, sizeof member[0], 2);
+    ps_team_fork(&team, 2, true);
+    home->run.uth->vp = NULL; /* as home_release */
+    ps_team_join(&team);
+    assert_ptr_equal(ps_vp(), home);
+    assert_ptr_equal(home->run.uth->vp, home);
+    ps_team_fini(&team);
+    CHECK(psthread_finalize() == 0);
+}
+
 /* --- several roots --- */
 
 static _Atomic unsigned elsewhere;
@@ -145,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_root_leaves_and_comes_home),
         cmocka_unit_test(a_root_ends_where_it_began),
+        cmocka_unit_test(a_root_that_home_takes_is_bound_again),
         cmocka_unit_test(homes_of_several_roots_stand_aside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
