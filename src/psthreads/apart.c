@@ -43,9 +43,9 @@ static void be_apart(struct vp *vp, uint8_t apart)
 {
     vp_apart(vp)->what = apart;
     if (apart)
-        ps_or_seq(&vp_run(vp)->lone, PS_LONE_APART);
-    else if (ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_APART)
-        ps_and_seq(&vp_run(vp)->lone, (uint8_t)~PS_LONE_APART);
+        vp_becomes(vp, VP_APART);
+    else if (vp_is(vp, VP_APART))
+        vp_is_no_more(vp, VP_APART);
 }
 
 void apart_attach(struct vp *vp)

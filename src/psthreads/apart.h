@@ -7,7 +7,7 @@
  * (promote.h). They stay with the members' blocks, so the members of a later region are the same kernel threads. What
  * the opener sets after its first region does not change them, as with a pool of kernel threads.
  *
- * A root that differs, since it has attached or later, carries itself alone (PS_LONE_APART): no member runs on its
+ * A root that differs, since it has attached or later, carries itself alone (VP_APART): no member runs on its
  * kernel thread. Such a root starts no kernel threads for others (starter.h). The watchdog does. So it is started
  * before a thread of the program's, other than the process's initial one, changes its own nice value or policy for the
  * first time.

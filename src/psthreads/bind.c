@@ -105,6 +105,7 @@ bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu)
     if (places() != NULL || n == 0)
         return places() != NULL;
     struct ps_places *all = ps_places_make(ps_rt.num_vps, n, first, cpu), *none = NULL;
+    ps_store_seq(&ps_rt.enqueues_specially, true);
     if (all != NULL && !ps_cas_seq(&ps_rt.places, &none, all))
         ps_places_free(all);
     ps_bind_resting();
@@ -210,7 +211,7 @@ struct ps_work ps_bind_visit(struct vp *vp, enum ps_visit visit)
     for (; i < end && !ps_work_some(w); i++) {
         struct ps_queue *q = &all->place[every ? i : all->at[i]].queue;
         if (visit == PS_TAKE)
-            w = PS_UNLIKELY(vp && home_is_aside(vp)) ? take_own_front(vp, q) : vp_take_front(q);
+            w = vp && home_is_aside(vp) ? take_own_front(vp, q) : vp_take_front(q);
         else if (visit == PS_LOOK ? ps_queue_look(q) : !ps_queue_seems_empty(q))
             w.what = q;
     }

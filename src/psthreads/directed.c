@@ -84,9 +84,9 @@ static void hear_there(struct vp *vp)
 static void enter_unheard(struct vp *vp)
 {
     vp_run(vp)->tls = NULL; /* entered anew: another vp may have been in it */
-    vp_run(vp)->is_deaf = false;
+    vp_is_no_more(vp, VP_DEAF);
     vp_enter_tls(vp, vp_run(vp)->alone_for);
-    vp_run(vp)->is_deaf = true;
+    vp_becomes(vp, VP_DEAF);
 }
 
 static void hear_below(struct vp *vp, struct uth *u, const struct psthread *t, bool is_saved)
@@ -162,7 +162,7 @@ int64_t directed_look(struct vp *vp)
     struct vp *home = home_of_block(vp_run(vp)->alone_for);
     if (home && !vp_run(vp)->tls)
         take_mask_of_root(vp, ps_load_seq(&vp_outer(home)->inner_mask));
-    if (PS_LIKELY(!vp_run(vp)->is_deaf))
+    if (!vp_is(vp, VP_DEAF))
         return OS_FOREVER;
     if (vp_run(vp)->tls)
         directed_take_back(vp);
@@ -191,7 +191,7 @@ bool directed_take(int number, void *info)
     const struct psthread *t = here ? vp_run(here)->current : NULL;
     if (t && t->uth != vp_run(here)->uth)
         return false; /* in its block, but not yet on its stack: P pokes again */
-    if (!own || !vp_run(own)->alone_for || !ps_cas_seq(&vp_directed(own)->letter, &letter, TAKEN))
+    if (!own || !vp_is(own, VP_ALONE) || !ps_cas_seq(&vp_directed(own)->letter, &letter, TAKEN))
         return false;
     memcpy(info, vp_directed(own)->info, OS_SIGNAL_BYTES);
     ps_store_seq(&vp_directed(own)->letter, 0);

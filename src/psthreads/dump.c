@@ -428,7 +428,9 @@ static void say_vp(unsigned i, uintptr_t vp, uint64_t ticks)
     bool parked =
         read_target_number(field_offset("&ps_idle") + field_offset("ps_idle.bits") + i / 64 * 8, 8) >> i % 64 & 1;
     uint64_t handoff = read_target_number(vp + field_offset("vp.handoff"), 8);
-    const char *kind = byte_in(vp, "vp.is_spare") ? "spare" : byte_in(vp, "vp.is_guest") ? "guest" : "regular";
+    const char *kind = word_in(vp, "vp.special") & field_offset("special.spare") ? "spare"
+                       : byte_in(vp, "vp.is_guest")                              ? "guest"
+                                                                                 : "regular";
     char who[120] = "", thefts[32 * (PS_STEAL_LEVELS + 1)];
     list_thefts(vp, thefts, sizeof thefts);
     if (!word_in(vp, "vp.attached")) {

@@ -90,7 +90,7 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     self->run.uth->vp = self;
     self->run.uth->left_by = NULL;
     self->run.is_guest = self->run.id != 0;
-    ps_store_relaxed(&self->run.lone, 0);
+    ps_store_relaxed(&self->run.special, VP_UNPREPARED);
     self->apart.what = 0;
     apart_reset();
     self->outer.mask = life_mask_of_forker();
@@ -120,7 +120,7 @@ static void forget_messages(struct vp *vp)
     vp->waiters.uncounted = 0;
     ps_list_init(&vp->waiters.list);
     ps_store_relaxed(&vp->waiters.count, 0);
-    vp->run.is_deaf = false;
+    vp_is_no_more(vp, VP_DEAF);
     ps_store_relaxed(&vp->pinned, NULL);
     ps_store_relaxed(&vp->wake_word, 0);
     ps_store_relaxed(&vp->alone.wake, 0);
@@ -144,7 +144,7 @@ static void forget_carrier(struct vp *vp, unsigned id)
     vp->run.descriptors.magazine = (struct ps_magazine){0};
     vp->run.descriptors.slab_left = 0;
     vp->searching = false;
-    vp->run.is_spare = false;
+    ps_store_relaxed(&vp->run.special, 0);
     vp->run.held = false;
     vp->run.current = NULL;
     ps_store_relaxed(&vp->run.stands_as, NULL);
@@ -191,9 +191,9 @@ static void note_forked_as(struct vp *self, const struct psthread *current)
 static void go_on_in_child(struct vp *self, const struct psthread *current, struct uth_tls *block)
 {
     ps_team_after_fork_in_child(self);
+    vp_is_no_more(self, VP_ALONE | VP_SPARE | VP_ASIDE);
     self->run.alone_for = NULL;
     ps_store_relaxed(&self->run.stands_as, NULL);
-    self->run.is_spare = false;
     ps_store_relaxed(&self->attached, PS_ATTACHED);
     note_forked_as(self, current);
     if (self->run.id != 0 && self->run.id < ps_rt.num_vps)
@@ -239,6 +239,8 @@ void ps_after_fork_in_child(void)
         block = self->run.tls; /* of a root that was away */
     ps_rt.forked_root = current && (current->flags & (PS_T_ROOT | PS_T_MEMBER)) != PS_T_ROOT ? current : NULL;
     ps_rt.forked_home = self;
+    if (ps_rt.forked_root)
+        ps_store_relaxed(&ps_rt.roots_leave, true);
     ps_queue_init(&ps_rt.global);
     ps_bind_after_fork_in_child();
     quota_park_restart();

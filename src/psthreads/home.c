@@ -41,19 +41,41 @@ void home_settle(struct vp *vp)
     ps_store_release(&home->was_out, true);
 }
 
+void home_stand_aside(void)
+{
+    ps_fence_seq();
+    if (PS_LIKELY(ps_load_seq(&ps_rt.num_roots) < 2) || !ps_rt.homes_stand_aside)
+        return;
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (ps_load_seq(vp_attached(vp)) == PS_ATTACHED && vp_is_roots(vp))
+            vp_becomes(vp, VP_ASIDE);
+    }
+}
+
+bool home_stays_aside(struct vp *vp)
+{
+    if (ps_load_seq(&ps_rt.num_roots) < 2) {
+        vp_is_no_more(vp, VP_ASIDE);
+        if (ps_load_seq(&ps_rt.num_roots) > 1) /* another has come, and may have set it before */
+            vp_becomes(vp, VP_ASIDE);
+    }
+    return home_is_aside(vp);
+}
+
 /* It is home's again, as a thread that is readied. */
 static void pin_again(struct vp *vp, struct psthread *t)
 {
     ps_store_seq(vp_pinned(vp), t);
-    if (!idle_wake_this(vp) && ps_load_seq(&vp_alone(vp)->sleeps))
-        ps_wake_alone(vp);
+    ps_wake_pinned(vp);
 }
 
 bool home_release(struct vp *vp)
 {
     struct psthread *t = ps_load_relaxed(vp_pinned(vp));
     if (!t || t == PS_PINNED_REST || !vp_home(vp)->empty || ps_load_relaxed(&vp_home(vp)->comes) ||
-        ps_load_relaxed(&vp_run(vp)->lone) || !ps_cas_seq(vp_pinned(vp), &t, NULL))
+        vp_is(vp, VP_LONE) || !ps_cas_seq(vp_pinned(vp), &t, NULL))
         return false;
     struct uth *stack = vp_run(vp)->own_uth;
     if (t->uth != stack || stack->vp != vp || !home_storage_free(vp)) {
@@ -61,6 +83,7 @@ bool home_release(struct vp *vp)
         return false;
     }
     stack->vp = NULL;
+    ps_store_relaxed(&ps_rt.roots_leave, true);
     vp_enqueue(vp, &t->item, PS_FRONT);
     return true;
 }

@@ -38,7 +38,7 @@
  * pending at home where it has come there. The processor time that the root has used elsewhere is not in its clock; one
  * that has asked for it is carried alone from the next region on.
  * Without blocks (PSTHREADS_TLS=never, ports without them, sanitizers) a root stays at home, and waits until its holder
- * leaves. So does one that is carried alone (run.lone): nothing else holds its home.
+ * leaves. So does one that is carried alone (lone_root.h): nothing else holds its home.
  *
  * tests/models/root_release.pml. Papers: none of them moves a root.
  * Rejected: to interrupt what runs at home, and to move that (it may stand in any code, with any lock). To go home
@@ -115,10 +115,12 @@ struct uth_tls *home_block_here(void);
 /* The caller is a root that is away: the number of its home's kernel thread; else 0. */
 int home_number(void);
 
-/* With several roots: what stands in vp's own queue, and what is pinned to it, is all that vp runs. */
-static inline bool home_is_aside(const struct vp *vp)
-{
-    return PS_UNLIKELY(ps_load_relaxed(&ps_rt.num_roots) > 1) && ps_rt.homes_stand_aside && vp_is_roots(vp);
-}
+/* Homes stand aside with several roots: what stands in a home's own queue, and what is pinned to it, is all that it
+ * runs. A root that comes is counted, has its slot, and then looks at all roots' slots if it is not the only one; so of
+ * two that come at once one sees the other. It has made nothing before. Called by the root. */
+void home_stand_aside(void);
+/* Whether vp, which stands aside, still is one of several. Caller: vp. */
+bool home_stays_aside(struct vp *vp);
+static inline bool home_is_aside(const struct vp *vp) { return vp_is(vp, VP_ASIDE); }
 
 #endif

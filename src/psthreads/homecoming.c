@@ -127,7 +127,7 @@ PS_NOINLINE void home_come(struct psthread *self)
         return;
     }
     struct vp_home *home = vp_home(to);
-    bool alone = vp_run(vp)->alone_for != NULL;
+    bool alone = vp_is(vp, VP_ALONE);
     struct pending pending;
     if (alone) {
         ps_store_seq(&vp_outer(to)->inner_mask, vp_heard_mask(vp));

@@ -164,14 +164,14 @@ static void sleep_until_woken(struct vp *vp)
     }
 }
 
-/* [P] and [L], and whether vp is to carry its root alone. True: vp searches again. */
+/* [P] and [L]. True: vp searches again. */
 static bool park_unless_found(struct vp *vp)
 {
     uth_cache_trim(&vp->run.stacks, 2);
     ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED - 1); /* [P] */
     ps_add_seq(&ps_idle.parks, 1);
     bit_set(vp->run.id);
-    bool found = look_everywhere(vp) || ps_load_seq(&vp->run.lone);
+    bool found = look_everywhere(vp);
     if (!found || !bit_take(vp->run.id)) /* [L] found something and no thread is waking us: */
         return false;
     ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);

@@ -25,8 +25,7 @@
  * that this forbids: vp looks (empty) - ins inserts - ins reads "one searches" - vp sleeps; forbidden since the vp
  * leaves searching before its last look, not after. Handoff slot and pinned slot: the writer stores into the slot, then
  * reads the bit; the vp sets the bit, then reads the slot. All four are sequentially consistent, so one of the two sees
- * the other (Dekker). So it is with run.lone: a sender of signals sets it (leave_to_root in directed.c) and then reads
- * the bit, and the vp looks at run.lone in [L]. The vp may have searched for long since it looked before.
+ * the other (Dekker).
  *
  * tests/models/park.pml checks all of this, and that each step is needed.
  *

@@ -25,7 +25,7 @@ unsigned lone_root_count(void)
     unsigned n = 0, slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        n += ps_load_relaxed(&vp_run(vp)->lone) && ps_load_acquire(vp_attached(vp)) == PS_ATTACHED && vp_is_roots(vp);
+        n += vp_is(vp, VP_LONE) && ps_load_acquire(vp_attached(vp)) == PS_ATTACHED && vp_is_roots(vp);
     }
     return n;
 }
@@ -51,6 +51,6 @@ void ps_root_counted(const void *tp)
         struct vp *vp = ps_vp_at(id);
         if (ps_load_acquire(vp_attached(vp)) && vp_is_roots(vp) && ps_tls_on() && others_can() &&
             vp_run(vp)->kernel_tp == tp)
-            ps_or_seq(&vp_run(vp)->lone, PS_LONE_COUNTED);
+            vp_becomes(vp, VP_COUNTED);
     }
 }

@@ -103,7 +103,7 @@ static void run_fresh(struct vp *vp, struct psthread *t)
     struct ps_call call = member ? (struct ps_call){t->member_fn, t} : ps_thread_begin(t);
     if (own_tls)
         vp_enter_tls(vp, vp_new_tls(vp));
-    if (PS_UNLIKELY(vp_run(vp)->is_deaf) && !member)
+    if (vp_is(vp, VP_DEAF) && !member)
         vp_hear(vp); /* it has no block */
     vp_begins(vp, t);
     if (member) {
@@ -157,7 +157,7 @@ void vp_enter_loop(struct vp *vp)
 {
     while (!vp_start_loop(vp, &vp->run.native, false)) {
         vp_stand_aside(vp);
-        if (vp->run.is_spare || ps_load_acquire(&ps_rt.stopping))
+        if (vp_is(vp, VP_SPARE) || ps_load_acquire(&ps_rt.stopping))
             return;
         os_park(&ps_rt.stopping, 0, PS_ASIDE_NS);
     }

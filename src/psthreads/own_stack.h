@@ -65,7 +65,7 @@
 /* vp is P, on U. */
 static inline bool own_stack_is(const struct vp *vp)
 {
-    return PS_UNLIKELY(vp_run(vp)->alone_for != NULL) && vp_run(vp)->alone_for->own_stack == vp_run(vp)->uth;
+    return vp_is(vp, VP_ALONE) && vp_run(vp)->alone_for->own_stack == vp_run(vp)->uth;
 }
 /* The same, FIRST. */
 static inline bool own_stack_begins(const struct vp *vp) { return own_stack_is(vp) && !vp_run(vp)->on_own; }

@@ -22,11 +22,11 @@
  * tells where c comes back to. If the stack is a root's own, it moves as well: what stands on it below the member
  * cannot go on before the member ends.
  *
- * No wake-up is lost: a thread that readies another one on P stores pinned, then exchanges alone.wake 0 -> 1 and wakes
- * (ps_wake_alone). P takes pinned, else parks where alone.wake is 0, and takes alone.wake back before it looks at
- * pinned again. All seq_cst: a store of pinned that P's look misses comes before an alone.wake that P has not taken
- * back yet. A lone root (lone_root.h) waits in the same way. The word is not wake_word: that one is counted (idle.h),
- * and a wake that is left there would be taken for one of those.
+ * No wake-up is lost: a thread that readies another one on P stores pinned, then reads alone.sleeps. If P sleeps, or is
+ * about to, the thread exchanges alone.wake 0 -> 1 and wakes (ps_wake_pinned). P sets alone.sleeps, and looks at
+ * pinned. It parks where pinned is empty and alone.wake is 0. It takes alone.wake back before it looks at pinned again.
+ * All seq_cst: one of the two sees the other. A lone root (lone_root.h) waits in the same way. The word is not
+ * wake_word: that one is counted (idle.h), and a wake that is left there would be taken for one of those.
  *
  * In four cases a thread is not promoted, and the call goes to the kernel thread that carries it. The first is a
  * signal handler: the runtime may be anywhere below it. The second is a function of the program's that the runtime

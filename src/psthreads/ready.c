@@ -15,6 +15,12 @@
 /* The only vp that may run t; NULL: any. */
 static struct vp *pinned_to(const struct psthread *t) { return t->uth ? t->uth->vp : NULL; }
 
+void ps_wake_pinned(struct vp *vp)
+{
+    if (!idle_wake_this(vp) && ps_load_seq(&vp->alone.sleeps))
+        ps_wake_alone(vp);
+}
+
 void ps_ready(struct psthread *t, enum ps_end end)
 {
     struct vp *bound = pinned_to(t);
@@ -26,15 +32,9 @@ void ps_ready(struct psthread *t, enum ps_end end)
         return;
     }
     ps_store_seq(&bound->pinned, t);
-    if (PS_UNLIKELY(bound->run.alone_for != NULL)) {
-        ps_wake_alone(bound);
-        return;
-    }
-    if (!idle_wake_this(bound) && PS_UNLIKELY(ps_load_seq(&bound->run.lone) || ps_load_seq(&bound->alone.sleeps)))
-        ps_wake_alone(bound);
-    if (PS_RELEASE_ALWAYS && home_release(bound))
-        return;
-    watchdog_arm_for_root();
+    ps_wake_pinned(bound);
+    if (!vp_is(bound, VP_ALONE) && !(PS_RELEASE_ALWAYS && home_release(bound)))
+        watchdog_arm_for_root();
 }
 
 void ps_ready_many(struct psthread *const *t, unsigned n)

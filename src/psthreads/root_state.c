@@ -23,9 +23,9 @@ static void has_mask(struct vp *vp, uint64_t mask)
     if (ps_xchg_seq(&vp_outer(vp)->inner_mask, mask) != mask && own)
         ps_wake_alone(own);
     if (differs)
-        ps_or_seq(&vp_run(vp)->lone, PS_LONE_MASK);
-    else if (ps_load_relaxed(&vp_run(vp)->lone) & PS_LONE_MASK)
-        ps_and_seq(&vp_run(vp)->lone, (uint8_t)~PS_LONE_MASK);
+        vp_becomes(vp, VP_MASK);
+    else if (vp_is(vp, VP_MASK))
+        vp_is_no_more(vp, VP_MASK);
 }
 
 void ps_root_changed(void)

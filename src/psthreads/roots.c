@@ -65,7 +65,8 @@ static void set_root_room(struct uth *native)
 /* A slot for the calling kernel thread, which waits meanwhile if the library's kernel threads are being stopped. */
 static struct vp *claim_root_slot(void)
 {
-    ps_add_seq(&ps_rt.num_roots, 1);
+    if (ps_add_seq(&ps_rt.num_roots, 1) > 0) /* before any home stands aside */
+        ps_store_seq(&ps_rt.enqueues_specially, true);
     struct vp *vp = life_claim_slot(0, PS_ATTACHED);
     if (PS_UNLIKELY(!vp)) {
         PS_CHECK(ps_load_relaxed(&ps_rt.num_slots) < PS_MAX_VPS, "more than %u kernel threads use the library at once",
@@ -109,7 +110,8 @@ struct vp *life_attach_root(void)
     vp_run(vp)->own_uth = &vp_run(vp)->native;
     vp_run(vp)->own_tls = NULL;
     set_root_room(&vp_run(vp)->native);
-    ps_store_relaxed(&vp_run(vp)->lone, lone_root_expected() ? PS_LONE_COUNTED : 0);
+    ps_store_relaxed(&vp_run(vp)->special, lone_root_expected() ? VP_COUNTED : 0);
+    home_stand_aside();
     ps_store_relaxed(&vp_alone(vp)->ends, 0);
     apart_attach(vp);
     note_own_state(vp);

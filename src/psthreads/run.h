@@ -3,7 +3,7 @@
  * It is the first part of a vp (vp.h), so the vp's address is its own. So code that is inlined into each switch reads
  * it without the rest of the vp (vp_run).
  *
- * Only the kernel thread that carries the vp writes these fields, but for `lone`. */
+ * Only the kernel thread that carries the vp writes these fields, but for `special`. */
 #ifndef PS_RUN_H
 #define PS_RUN_H
 
@@ -17,9 +17,19 @@
 struct ps_exits; /* exit.h */
 struct vp;
 
-/* In `lone`: lone_root.h. COUNTED is set by any thread, APART when the root attaches (apart.h); ALONE is alone_for's,
- * for good. */
-enum { PS_LONE_COUNTED = 1, PS_LONE_APART = 2, PS_LONE_ALONE = 4, PS_LONE_MASK = 8 };
+/* Bits of `special`: what is unusual about a vp. A fast path asks at once for all that matters to it (vp_is). COUNTED
+ * and ASIDE are set by any thread, the others by the kernel thread that carries the vp or is about to. */
+enum {
+    VP_SPARE = 1,       /* carried by a kernel thread of the watchdog's */
+    VP_DEAF = 2,        /* its kernel thread takes no signals, its mask is deaf_mask else (stray.h) */
+    VP_ALONE = 4,       /* it carries the thread of the block alone_for and nothing else (promote.h) */
+    VP_COUNTED = 8,     /* a root's, which it carries alone: lone_root.h */
+    VP_APART = 16,      /* the same */
+    VP_MASK = 32,       /* the same */
+    VP_ASIDE = 64,      /* a home, of one root of several: it runs what is of that root's regions alone (home.h) */
+    VP_UNPREPARED = 128 /* of a thread that has forked, in the child: to be prepared for its release (home.h) */
+};
+#define VP_LONE (VP_ALONE | VP_COUNTED | VP_APART | VP_MASK) /* it carries one thread alone */
 
 struct vp_run {
     /* line 0: written at each switch */
@@ -32,13 +42,6 @@ struct vp_run {
     _Atomic uint64_t ticks;   /* scheduling points passed; read by the watchdog */
     bool left_dies;
     bool is_guest;
-    union {
-        struct {
-            bool is_spare; /* carried by a kernel thread of the watchdog's */
-            bool is_deaf;  /* its kernel thread takes no signals, its mask is deaf_mask else (stray.h) */
-        };
-        uint16_t spare_or_deaf; /* not 0: either; one look for the fast paths */
-    };
     /* The runtime goes on with it after calling what the program may have replaced (malloc), or its thread forks. */
     bool held;
     bool on_own; /* own_stack.h: its loop is on the stack that its thread keeps */
@@ -47,13 +50,10 @@ struct vp_run {
     _Atomic(void *) in_handler;
     struct uth *handler_on;
     /* line 1: seldom written; threads that ready others look at it */
-    /* The vp carries this thread and nothing else (promote.h); NULL: any. Constant once it has carried that. */
-    PS_LINE_ALIGNED struct uth_tls *alone_for;
+    PS_LINE_ALIGNED _Atomic uint32_t special; /* VP_... */
     unsigned id;
-    _Atomic int tid; /* the system's number of its kernel thread */
-    /* PS_LONE_...: why its kernel thread carries its root, or alone_for, and nothing else (lone_root.h); 0: it carries
-     * anything. */
-    _Atomic uint8_t lone;
+    _Atomic int tid;           /* the system's number of its kernel thread */
+    struct uth_tls *alone_for; /* with VP_ALONE */
     /* What its kernel thread is to the program where it is a root's: the context of that root, native. In a forked
      * child: the context and the block of the thread that forked (own_by_fork, fork.c), which is bound to it. */
     struct uth *own_uth;
@@ -77,13 +77,21 @@ struct vp_run {
     uint64_t rechecked_at;     /* cpu_cycles at the last look for loaded objects */
     unsigned place;            /* that its kernel thread is bound to, from 1; 0: none (follow.c) */
     struct os_cpuset own_mask; /* with place: its kernel thread's mask of before */
-    uint64_t deaf_mask;        /* with is_deaf */
+    uint64_t deaf_mask;        /* with VP_DEAF */
     struct uth native;         /* the kernel thread's own stack */
     struct psthread root;      /* its thread, where the kernel thread is a root's */
 };
 
 /* What runs on vp. */
 static inline struct vp_run *vp_run(const struct vp *vp) { return (struct vp_run *)(uintptr_t)vp; }
+
+/* Whether vp is any of these. */
+static PS_ALWAYS_INLINE bool vp_is(const struct vp *vp, unsigned what)
+{
+    return PS_UNLIKELY(ps_load_relaxed(&vp_run(vp)->special) & what);
+}
+static inline void vp_becomes(struct vp *vp, unsigned what) { ps_or_seq(&vp_run(vp)->special, what); }
+static inline void vp_is_no_more(struct vp *vp, unsigned what) { ps_and_seq(&vp_run(vp)->special, ~what); }
 
 /* The vp passes a scheduling point: it is not stuck. */
 static inline void vp_tick(struct vp *vp)
@@ -110,17 +118,17 @@ static inline void vp_count_ended(struct vp *vp)
 static inline bool vp_is_roots(const struct vp *vp)
 {
     const struct vp_run *run = vp_run(vp);
-    return !run->is_spare && !run->alone_for && (run->is_guest || run->id == 0);
+    return !vp_is(vp, VP_SPARE | VP_ALONE) && (run->is_guest || run->id == 0);
 }
 
 /* What psthread_exit needs of the stack that runs. */
 static inline struct ps_exits *vp_exits(struct vp *vp) { return (struct ps_exits *)(void *)vp_run(vp)->uth->room; }
 
-/* The thread on the root's stack is not to be left for others, nor that which is carried alone: see lone. */
+/* The thread on the root's stack is not to be left for others, nor that which is carried alone. */
 static inline bool vp_stays_with_root(const struct vp *vp)
 {
     const struct vp_run *run = vp_run(vp);
-    return PS_UNLIKELY(ps_load_relaxed(&run->lone)) && (run->uth == run->own_uth || run->alone_for);
+    return vp_is(vp, VP_LONE) && (run->uth == run->own_uth || vp_is(vp, VP_ALONE));
 }
 
 #endif

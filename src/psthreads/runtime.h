@@ -38,9 +38,11 @@ struct ps_runtime {
     const bool *floats_of_opener;       /* NULL: no */
     unsigned max_spares;                /* 0: no watchdog */
     _Atomic(struct ps_places *) places; /* NULL: nothing is ever bound (bind.h) */
-    _Atomic bool tls;           /* threads have thread-local blocks of their own; may turn true, never false again */
-    struct ps_queue global;     /* optional queue for coarse threads */
-    _Atomic uint32_t num_roots; /* attached; the second is counted before it has made anything (home_is_aside) */
+    _Atomic bool tls; /* threads have thread-local blocks of their own; may turn true, never false again */
+    _Atomic bool enqueues_specially; /* there are places, or there were several roots (vp_enqueue); never false again */
+    struct ps_queue global;          /* optional queue for coarse threads */
+    _Atomic uint32_t num_roots;      /* attached; the second is counted before it has made anything (home_is_aside) */
+    _Atomic bool roots_leave;        /* one was released, or there is a forked_root; never false again (home.h) */
     const struct psthread *forked_root; /* in a child: a member or thread that has forked, which is a root there */
     struct vp *forked_home;             /* and its home */
     bool homes_stand_aside;             /* a layer above opens regions (home.h); constant */

@@ -17,7 +17,7 @@
 static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
 {
     struct uth_wait *wait = &self->uth->wait;
-    if (PS_UNLIKELY(vp->run.alone_for != NULL)) {
+    if (vp_is(vp, VP_ALONE)) {
         ps_wait_alone(vp, self);
         wait->thread = NULL;
         return;
@@ -74,10 +74,9 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
     from->wait.thread = self;
     from->wait.object = object;
     from->wait.kind = kind;
-    ps_fence_compiler(); /* lone_root.h: a root is about to leave, then looks at run.lone */
     struct psthread *t;
-    if (PS_UNLIKELY(vp->run.alone_for || vp_has_waiters(vp) || ps_load_relaxed(&vp->run.lone) ||
-                    ps_load_relaxed(&vp->pinned) || !(t = take_front_thread(&vp->queue)))) {
+    if (PS_UNLIKELY(vp_is(vp, VP_LONE) || vp_has_waiters(vp) || ps_load_relaxed(&vp->pinned) ||
+                    !(t = take_front_thread(&vp->queue)))) {
         block_slowly(vp, self);
         return;
     }
@@ -167,7 +166,7 @@ static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
 static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
 {
     struct ps_queue *q = &vp->queue;
-    if (PS_UNLIKELY(vp->run.alone_for != NULL))
+    if (vp_is(vp, VP_ALONE))
         return false;
     vp_leave_waiters(vp);
     if (PS_UNLIKELY(vp->run.uth->vp != NULL)) {
@@ -215,11 +214,11 @@ static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
     struct uth *from = vp->run.uth;
     struct ps_queue *q = &vp->queue;
     struct psthread *t = ps_load_acquire(&vp->pinned);
-    if (PS_UNLIKELY(ps_places_on() || vp->run.alone_for || t == PS_PINNED_REST))
+    if (PS_UNLIKELY(ps_places_on() || vp_is(vp, VP_LONE) || t == PS_PINNED_REST))
         return yield_slowly(vp, self);
     from->left_by = self;
     if (from->vp) {
-        if (PS_UNLIKELY(ps_load_relaxed(&vp->run.lone) || t != NULL) || !(t = take_front_thread(q)))
+        if (PS_UNLIKELY(t != NULL) || !(t = take_front_thread(q)))
             return yield_slowly(vp, self);
         ps_store_seq(&vp->pinned, self);
         watchdog_arm_for_root(); /* what runs here now may spin for the root */

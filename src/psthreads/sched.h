@@ -60,6 +60,8 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
  * waits. */
 enum ps_end { PS_FRONT, PS_BACK };
 void ps_ready(struct psthread *t, enum ps_end end);
+/* The same where vp's pinned slot has been filled: vp wakes up for it. */
+void ps_wake_pinned(struct vp *vp);
 /* The same for n threads, in this order, at the back. Those that follow one another on one vp enter its queue
  * together. */
 void ps_ready_many(struct psthread *const *t, unsigned n);

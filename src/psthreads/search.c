@@ -94,7 +94,7 @@ static struct ps_work search(struct vp *vp)
 
 void vp_offer(struct vp *vp)
 {
-    if (!vp->run.is_spare && PS_LIKELY(!ps_load_relaxed(&vp->run.lone)) && !home_is_aside(vp) &&
+    if (!vp_is(vp, VP_SPARE | VP_LONE | VP_ASIDE) &&
         !ps_work_some(vp_visit(vp, PS_IN_SLOT | PS_IN_QUEUE, PS_PEEK, false)))
         ps_store_release(&vp->handoff, HANDOFF_IDLE);
 }
@@ -162,7 +162,7 @@ static inline struct ps_work look_first(struct vp *vp)
     struct ps_work w = PS_NO_WORK;
     if (ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return w;
-    if (PS_UNLIKELY(vp->run.is_deaf)) /* vp_at_hand has not looked */
+    if (vp_is(vp, VP_DEAF)) /* vp_at_hand has not looked */
         w = vp_take_own(vp);
     if (!ps_work_some(w) && ps_lone_due(&vp->lone_thread, 1))
         w = vp_steal_round(vp, false);
@@ -189,7 +189,7 @@ static PS_NOINLINE struct ps_work find_work_aside(struct vp *vp)
     struct ps_work w;
     vp_stand_aside(vp);
     uint64_t start = os_now_ns();
-    for (unsigned round = 1; !ps_work_some(w = vp_take_own(vp)) && home_is_aside(vp); round++) {
+    for (unsigned round = 1; !ps_work_some(w = vp_take_own(vp)) && home_stays_aside(vp); round++) {
         cpu_pause();
         if (round % SEARCH_CLOCK_PERIOD)
             continue;
@@ -212,13 +212,13 @@ static PS_NOINLINE struct ps_work find_work_aside(struct vp *vp)
 struct ps_work vp_find_work(struct vp *vp)
 {
     struct ps_work w;
-    if (PS_UNLIKELY(vp->run.is_spare))
+    if (vp_is(vp, VP_SPARE))
         return find_work_spare(vp);
     if (home_is_aside(vp) && ps_work_some(w = find_work_aside(vp)))
         return w;
     if (vp->lone_thread.since)
         ps_lone_idle(&vp->lone_thread, cpu_cycles(), ps_rt.recheck_cycles / LONE_A_RECHECK);
-    if (!vp->searching && PS_LIKELY(!ps_load_relaxed(&vp->run.lone))) {
+    if (!vp->searching && !vp_is(vp, VP_LONE)) {
         w = look_first(vp);
         if (ps_work_some(w))
             return found(vp, w);
@@ -228,7 +228,7 @@ struct ps_work vp_find_work(struct vp *vp)
         ps_load_relaxed(&vp->handoff) == HANDOFF_BUSY) /* else a message is in it, or it was never busy */
         ps_store_seq(&vp->handoff, HANDOFF_IDLE);
     for (;;) {
-        if (PS_UNLIKELY(ps_load_relaxed(&vp->run.lone))) {
+        if (vp_is(vp, VP_LONE)) {
             vp_stand_aside(vp);
             return lone_root_await(vp);
         }

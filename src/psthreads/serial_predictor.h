@@ -42,7 +42,7 @@ enum { PS_CLOSED_NOT, PS_CLOSED, PS_CLOSED_CALLED_OFF };
 enum { PS_SERIAL_WATCHED, PS_SERIAL_TRIED, PS_SERIAL_ALONE };
 
 struct ps_serial_predictor {
-    uint64_t began;   /* cpu_cycles at the fork of the open region; 0: it is not timed */
+    uint64_t began;   /* cpu_cycles at the fork of the open region, where that is timed */
     uint32_t n;       /* members of the regions that were seen last */
     uint32_t sum;     /* cycles: of the last regions before the state changes; ALONE: of those that were tried */
     uint32_t offered; /* the sum where they were offered */

@@ -112,7 +112,7 @@ static PS_NOINLINE bool peek_at(struct vp *vp, struct vp *victim)
 /* Whether vp looks into victim's queue. */
 static inline bool open_to(struct vp *vp, struct vp *victim, bool peek)
 {
-    return PS_LIKELY(ps_load_relaxed(&victim->closed) != PS_CLOSED) || vp->run.is_spare ||
+    return PS_LIKELY(ps_load_relaxed(&victim->closed) != PS_CLOSED) || vp_is(vp, VP_SPARE) ||
            (peek && peek_at(vp, victim));
 }
 
@@ -195,8 +195,8 @@ bool vp_look_for_all(unsigned which)
 
 /* --- inserting --- */
 
-/* A home that is aside sleeps by itself, and counts as no idle vp. It has said that it sleeps, then looked at the queue
- * with its lock. */
+/* A home that stands aside sleeps by itself, and counts as no idle vp. It has said that it sleeps, then looked at the
+ * queue with its lock. */
 static inline void wake_home_aside(struct vp *target)
 {
     if (home_is_aside(target) && ps_load_relaxed(&target->alone.sleeps))
@@ -213,9 +213,10 @@ static PS_ALWAYS_INLINE void push_ready(struct ps_queue *q, struct ps_item *item
     ps_spin_unlock(&q->lock);
 }
 
-static PS_NOINLINE void enqueue_with_places(struct vp *target, struct ps_item *item, enum ps_end end)
+/* The same with places, or where homes have stood aside. */
+static PS_NOINLINE void enqueue_specially(struct vp *target, struct ps_item *item, enum ps_end end)
 {
-    if (item->bound && ps_bind_queue(item) != NULL) {
+    if (ps_places_on() && item->bound && ps_bind_queue(item) != NULL) {
         ps_bind_enqueue(item, end);
         return;
     }
@@ -226,12 +227,11 @@ static PS_NOINLINE void enqueue_with_places(struct vp *target, struct ps_item *i
 
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end)
 {
-    if (ps_places_on()) {
-        enqueue_with_places(target, item, end);
+    if (PS_UNLIKELY(ps_load_relaxed(&ps_rt.enqueues_specially))) {
+        enqueue_specially(target, item, end);
         return;
     }
     push_ready(&target->queue, item, end);
-    wake_home_aside(target);
     idle_notify(target);
 }
 

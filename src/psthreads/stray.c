@@ -15,15 +15,15 @@
  * thread's. */
 static void be_deaf(struct vp *vp, uint64_t mask)
 {
-    if (vp_is_roots(vp) || vp_run(vp)->alone_for)
+    if (vp_is_roots(vp) || vp_is(vp, VP_ALONE))
         vp_run(vp)->deaf_mask = mask;
-    vp_run(vp)->is_deaf = true;
+    vp_becomes(vp, VP_DEAF);
 }
 
 PS_NOINLINE void vp_deafen_slowly(struct vp *vp)
 {
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
-    if (!vp_run(vp)->is_deaf)
+    if (!vp_is(vp, VP_DEAF))
         be_deaf(vp, mask);
 }
 
@@ -32,7 +32,7 @@ PS_NOINLINE void vp_deafen_slowly(struct vp *vp)
 static void return_deaf(struct vp *vp, void *frame)
 {
     uint64_t mask = os_frame_mask(frame);
-    be_deaf(vp, vp_run(vp)->is_deaf ? vp_run(vp)->deaf_mask & mask : mask);
+    be_deaf(vp, vp_is(vp, VP_DEAF) ? vp_run(vp)->deaf_mask & mask : mask);
     os_frame_set_mask(frame, OS_ALL_SIGNALS);
 }
 
@@ -70,7 +70,7 @@ static bool comes_here(struct vp *vp, int number, void *info, void *frame)
         return true;
     if (sent == OS_SIGNAL_POKE)
         return directed_take(number, info);
-    if (vp_run(vp)->alone_for)
+    if (vp_is(vp, VP_ALONE))
         return !outside || !passed_on(vp,
                                       vp_run(vp)->alone_for->adopted && sent == OS_SIGNAL_TO_PROCESS
                                           ? 0
@@ -111,7 +111,7 @@ void ps_handler_ends(const struct ps_handler *h)
     struct vp *vp = h->vp;
     if (!vp)
         return;
-    if (vp_run(vp)->alone_for)
+    if (vp_is(vp, VP_ALONE))
         ps_add_seq(&ps_idle.parks, 1); /* it may have readied others: deadlock.c */
     void *here = (void *)(uintptr_t)h;
     if (ps_cas_seq(&vp_run(vp)->in_handler, &here, h->outer))

@@ -19,7 +19,7 @@
  * nothing. No signal goes round in circles: each kernel thread passes one on at most once before it is in a block
  * again. No signal is lost: it is pending for the process until a thread that does not block it is in its storage.
  *
- * run.is_deaf and run.deaf_mask are read and written by the vp's kernel thread alone, also in the handler. The handler
+ * VP_DEAF and run.deaf_mask are read and written by the vp's kernel thread alone, also in the handler. The handler
  * may come between any two instructions while the kernel thread hears, and never while it is deaf:
  *   vp_deafen  blocks first, then looks whether the handler has come in between, and has kept the mask already
  *   vp_hear    says that it hears, then unblocks
@@ -51,28 +51,28 @@
 void vp_deafen_slowly(struct vp *vp);
 static inline bool vp_is_to_be_deaf(const struct vp *vp)
 {
-    return PS_UNLIKELY(ps_load_relaxed(&ps_alone_threads) > 0) && !vp_is_roots(vp) && !vp_run(vp)->alone_for;
+    return PS_UNLIKELY(ps_load_relaxed(&ps_alone_threads) > 0) && !vp_is_roots(vp) && !vp_is(vp, VP_ALONE);
 }
 static inline void vp_deafen(struct vp *vp)
 {
-    if (vp_is_to_be_deaf(vp) && !vp_run(vp)->is_deaf)
+    if (vp_is_to_be_deaf(vp) && !vp_is(vp, VP_DEAF))
         vp_deafen_slowly(vp);
 }
 /* It hears. */
 static inline void vp_hear(struct vp *vp)
 {
-    if (!vp_run(vp)->is_deaf)
+    if (!vp_is(vp, VP_DEAF))
         return;
-    vp_run(vp)->is_deaf = false;
+    vp_is_no_more(vp, VP_DEAF);
     os_set_signal_mask(vp_run(vp)->deaf_mask);
 }
 /* It has entered this block: a worker has the mask of the member whose block it is. */
 static inline void vp_hear_in(struct vp *vp, const struct uth_tls *tls)
 {
     if (PS_UNLIKELY(tls->mask != vp_run(vp)->deaf_mask) && ps_load_relaxed(&tls->team) && !vp_is_roots(vp) &&
-        !vp_run(vp)->alone_for) {
+        !vp_is(vp, VP_ALONE)) {
         vp_run(vp)->deaf_mask = tls->mask;
-        vp_run(vp)->is_deaf = true;
+        vp_becomes(vp, VP_DEAF);
     }
     vp_hear(vp);
 }
@@ -81,19 +81,19 @@ static inline uint64_t vp_heard_mask(const struct vp *vp)
 {
     uint64_t mask = os_signal_mask();
     ps_fence_compiler();
-    return vp_run(vp)->is_deaf ? vp_run(vp)->deaf_mask : mask;
+    return vp_is(vp, VP_DEAF) ? vp_run(vp)->deaf_mask : mask;
 }
 /* A kernel thread that begins with all signals blocked carries vp, and would hear with this mask. */
 static inline void vp_begin_deaf(struct vp *vp, uint64_t mask)
 {
     vp_run(vp)->deaf_mask = mask;
-    vp_run(vp)->is_deaf = true;
+    vp_becomes(vp, VP_DEAF);
 }
 /* The library's kernel thread that carried vp ends: it hears nothing any more. */
 static inline void vp_end_deaf(struct vp *vp)
 {
     os_set_signal_mask(OS_ALL_SIGNALS);
-    vp_run(vp)->is_deaf = false;
+    vp_is_no_more(vp, VP_DEAF);
 }
 
 /* A handler of the program's, in the frame of what stands before it. */

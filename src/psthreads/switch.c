@@ -44,9 +44,9 @@ void vp_run_alone(struct vp *vp, struct psthread *t)
     t->uth->tls = vp->run.alone_for;
     if (PS_UNLIKELY(t->uth->tls->adopted))
         home_equip(vp);
-    vp->run.tls = NULL;                     /* entered anew: its own, but another vp may have been in it meanwhile */
-    vp->directed.unheard = vp->run.is_deaf; /* it hears on t's stack: directed_arrives */
-    vp->run.is_deaf = false;
+    vp->run.tls = NULL;                        /* entered anew: its own, but another vp may have been in it meanwhile */
+    vp->directed.unheard = vp_is(vp, VP_DEAF); /* it hears on t's stack: directed_arrives */
+    vp_is_no_more(vp, VP_DEAF);
     vp_resume(vp, &vp->run.native, t, false);
     vp->run.current = NULL;
 }

@@ -165,8 +165,8 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
         return next;
     for (unsigned i = 0; i < slots && next < n; i++) {
         struct vp *vp = ps_vp_at(i);
-        if (!vp || vp == self || home_is_aside(vp) ||
-            (!team->handed_off && ps_load_relaxed(&vp->handoff) != HANDOFF_IDLE))
+        if (!vp || vp == self || (!team->handed_off && ps_load_relaxed(&vp->handoff) != HANDOFF_IDLE) ||
+            home_is_aside(vp))
             continue; /* vps that idled at the last region's start likely do so again: no look, the line moves once */
         uint64_t idle = HANDOFF_IDLE;
         if (!ps_cas_seq(&vp->handoff, &idle, ps_handoff(team, next)))
@@ -199,8 +199,8 @@ static PS_NOINLINE bool is_serial(struct vp *vp, struct ps_team *team, unsigned 
     }
     if (!serial || timed || recheck_needed(vp)) {
         uint64_t now = ps_recheck_tls(vp, team);
-        if (timed)
-            team->serial.began = now | 1;
+        team->at_end.timed = timed;
+        team->serial.began = now;
     }
     if (serial)
         ps_store_relaxed(&vp->serial_regions, ps_load_relaxed(&vp->serial_regions) + 1);
@@ -358,8 +358,10 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     struct psthread *parent = vp->run.current;
     PS_ASSERT(n >= 2 && n <= team->n_max && ps_load_relaxed(&team->left) == 0);
     reset_region(team, parent, n);
-    if (PS_UNLIKELY(parent == ps_rt.forked_root))
+    if (vp_is(vp, VP_UNPREPARED)) {
+        vp_is_no_more(vp, VP_UNPREPARED);
         home_prepare(vp);
+    }
     if (PS_UNLIKELY(team->bound))
         fork_bound(vp, team, n, outermost);
     else

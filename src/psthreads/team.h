@@ -99,12 +99,12 @@ struct ps_team {
     _Atomic uint32_t next;
     uint32_t place; /* with item.bound: all members' place, from 1; parent only */
     struct {
-        bool watched;  /* its first region with tasks is open: recall.h. By the interrupter; then as `controls` */
-        bool controls; /* the parent had others than plain ones in its join: floats.h. Parent only */
-        bool turn;     /* it is to be given back: root_fairness.h. Parent only */
-        bool unused;
-    } at_end;                 /* what the join has to see to, once all have ended */
-    _Atomic bool had_tasks;   /* (shared) some region of this block was interrupted: see join */
+        bool watched;       /* its first region with tasks is open: recall.h. By the interrupter; then as `controls` */
+        bool controls;      /* the parent had others than plain ones in its join: floats.h. Parent only */
+        bool turn;          /* it is to be given back: root_fairness.h. Parent only */
+        bool timed;         /* serial.began is set: the region is timed. Parent only */
+    } at_end;               /* what the join has to see to, once all have ended */
+    _Atomic bool had_tasks; /* (shared) some region of this block was interrupted: see join */
     _Atomic uint32_t by_word; /* (shared) how members meet in the barrier: PS_BY_... */
     uint64_t rounds_base;     /* barriers of rounds begin behind this number; see team_rounds.c */
     /* The block that the parent has left while it runs members as calls; NULL: its kernel thread's own. Parent only */

@@ -57,12 +57,11 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
     struct psthread *self = &m->thread;
     struct ps_waiters *among = &vp->waiters;
     struct ps_work w = PS_NO_WORK;
-    if (PS_UNLIKELY(vp->run.alone_for != NULL)) /* what is in its queue is for others */
+    if (vp_is(vp, VP_ALONE)) /* what is in its queue is for others */
         return ps_team_barrier_count(vp, team, m, phase, counted);
     struct uth *from = vp->run.uth;
     struct uth_wait *wait = &from->wait;
     wait->thread = self; /* while no thread can ready it */
-    ps_fence_compiler(); /* lone_root.h: a root is about to leave, then looks at run.lone */
     if (vp_stays_with_root(vp))
         return wait_otherwise(vp, team, m, phase, counted);
     if (PS_UNLIKELY(!ps_load_relaxed(&team->batched)))

@@ -89,7 +89,7 @@ static void leave_for(struct ps_team *team, struct uth_tls *before)
         ps_member_leave_tls();
         return;
     }
-    if (PS_UNLIKELY(vp_run(ps_vp())->alone_for != NULL)) {
+    if (vp_is(ps_vp(), VP_ALONE)) {
         recall_leave(team, vp_run(ps_vp())->current);
         ps_go_home_slow(before);
     }

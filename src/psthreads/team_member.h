@@ -44,7 +44,7 @@ static inline void ps_member_enter_tls(struct vp *vp, struct ps_member *m, struc
         return;
     }
     vp_enter_tls_here(vp, tls);
-    if (PS_UNLIKELY(vp_run(vp)->is_deaf))
+    if (vp_is(vp, VP_DEAF))
         vp_hear(vp);
     if (ps_floats_are_plain(m))
         ps_member_leave_at_hand(tls);

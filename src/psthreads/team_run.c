@@ -136,7 +136,7 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
     if (tls && PS_LIKELY(vp_tls_at_hand(vp, tls))) {
         ps_member_become(vp, m, team->parent, extra_flags);
         vp_enter_tls_at_hand(vp, tls);
-        if (from_loop && PS_UNLIKELY(vp->run.is_deaf))
+        if (from_loop && vp_is(vp, VP_DEAF))
             vp_hear(vp);
         ps_member_call(m, team->ops->body);
         ps_floats_at_end(m);
@@ -149,7 +149,7 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
     }
     vp = m->thread.vp; /* as ps_vp(), which would wait for the new thread pointer and touch one line more */
     PS_ASSERT(vp == ps_vp());
-    if (PS_UNLIKELY(vp->run.alone_for != NULL) && vp->run.tls != before) {
+    if (vp_is(vp, VP_ALONE) && vp->run.tls != before) {
         if (own_stack_begins(vp) && vp->run.tls == m->tls)
             ps_team_end_on_own_stack(team, m, run->refs);
         if (!from_loop)
@@ -412,7 +412,7 @@ static void handoff_was_late(struct ps_team *team)
 /* No vp has the members that are left, and the loop on the parent's vp will take them at once. */
 static bool rest_is_for_loop(const struct vp *vp, struct ps_team *team)
 {
-    return team->region < ps_load_relaxed(&uth_tls_asks) && !vp->run.alone_for && !vp_stays_with_root(vp) &&
+    return team->region < ps_load_relaxed(&uth_tls_asks) && !vp_is(vp, VP_ALONE) && !vp_stays_with_root(vp) &&
            !team->handed_off && !ps_team_exhausted(team);
 }
 
@@ -447,7 +447,7 @@ static void wait_for_members(struct ps_team *team, bool room)
 static PS_NOINLINE void time_serial(struct ps_team *team)
 {
     uint64_t cycles = cpu_cycles() - team->serial.began;
-    team->serial.began = 0;
+    team->at_end.timed = false;
     ps_serial_end(&team->serial, cycles, team->n * (ps_rt.recheck_cycles / SERIAL_A_RECHECK));
 }
 
@@ -489,6 +489,8 @@ static PS_NOINLINE void take_floats_back(struct ps_team *team)
 
 static PS_NOINLINE void see_to_end(struct ps_team *team)
 {
+    if (team->at_end.timed)
+        time_serial(team);
     if (team->at_end.controls)
         ps_floats_give_back(team);
     if (team->at_end.watched)
@@ -498,13 +500,12 @@ static PS_NOINLINE void see_to_end(struct ps_team *team)
     team->at_end.controls = team->at_end.watched = team->at_end.turn = false;
 }
 
-/* Whether the parent, which runs on vp, is a root that is not pinned to its home. In a forked child, also whether it
- * has forked. A root at home is vp's own. */
-static inline bool is_away(const struct vp *vp, const struct psthread *parent)
+/* Whether the parent is a root that is not pinned to its home. In a forked child, also whether it has forked. */
+static inline bool is_away(const struct psthread *parent)
 {
-    return parent == ps_rt.forked_root ||
-           ((parent != &vp->run.root || parent->uth->vp != vp) &&
-            (parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT && parent->uth->vp != home_of(parent));
+    return PS_UNLIKELY(ps_load_relaxed(&ps_rt.roots_leave)) &&
+           (parent == ps_rt.forked_root ||
+            ((parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT && parent->uth->vp != home_of(parent)));
 }
 
 /* The region was the root's outermost one; or perhaps, in a forked child, the one of those that are there. */
@@ -524,14 +525,9 @@ void ps_team_join(struct ps_team *team)
     join(vp, team);
     if (PS_UNLIKELY(cpu_float_changed(&team->joined)))
         take_floats_back(team);
-    if (PS_UNLIKELY(team->serial.began != 0))
-        time_serial(team);
     if (PS_UNLIKELY(ps_team_has_to_see_to(team)))
         see_to_end(team);
-    vp = ps_vp();
-    if (PS_UNLIKELY(is_away(vp, team->parent))) {
+    if (is_away(team->parent))
         come_home(team->parent);
-        vp = ps_vp();
-    }
-    vp_set_errno(vp, error);
+    vp_set_errno(ps_vp(), error);
 }

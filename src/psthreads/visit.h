@@ -68,10 +68,8 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit(struct vp *vp, unsigned which, e
 static inline struct ps_work vp_take_pinned(struct vp *vp) { return vp_visit_slot(vp, PS_TAKE); }
 static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
 {
-    if (PS_UNLIKELY(ps_load_relaxed(&vp->run.lone)))
+    if (vp_is(vp, VP_LONE))
         return vp_take_pinned(vp);
-    if (home_is_aside(vp))
-        return vp_visit(vp, PS_IN_SLOT | PS_IN_QUEUE | PS_IN_PLACES, PS_TAKE, false);
     return vp_visit(vp, PS_OWN, PS_TAKE, false);
 }
 
@@ -81,8 +79,8 @@ static inline struct ps_work vp_at_hand(struct vp *vp)
     /* A spare asks first whether it is needed, a deaf vp what has become of what it passed on. A worker that was just
      * started is counted as searching already. The handoff slot is open where vp_offer has found nothing at hand just
      * now. */
-    if (PS_UNLIKELY(vp->run.spare_or_deaf) || vp->searching || ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
+    if (vp_is(vp, VP_SPARE | VP_DEAF | VP_LONE) || vp->searching || ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return PS_NO_WORK;
-    return vp_take_own(vp);
+    return vp_visit(vp, PS_OWN, PS_TAKE, false);
 }
 #endif

@@ -71,7 +71,7 @@ static struct psthread *in_loop(struct vp *vp) { return &vp->run.root; }
 struct psthread *vp_left_root(const struct vp *vp)
 {
     const struct uth *own = vp->run.own_uth;
-    bool by_root = !vp->run.alone_for && own && own->vp == vp && own->tls == vp->run.own_tls; /* not by its callee */
+    bool by_root = !vp_is(vp, VP_ALONE) && own && own->vp == vp && own->tls == vp->run.own_tls; /* not by its callee */
     return by_root ? vp_left_by(own) : NULL;
 }
 

@@ -96,7 +96,7 @@ static inline void vp_set_errno(struct vp *vp, int value)
 /* The running thread leaves its block, in which it may have been promoted: ps_go_home_slow. */
 static inline void ps_go_home(struct uth_tls *next)
 {
-    if (PS_UNLIKELY(vp_run(ps_vp())->alone_for != NULL))
+    if (vp_is(ps_vp(), VP_ALONE))
         ps_go_home_slow(next);
 }
 

@@ -30,7 +30,7 @@
 
 static void spare_ended(struct vp *vp)
 {
-    vp->run.is_spare = false;
+    vp_is_no_more(vp, VP_SPARE);
     ps_store_release(&vp->attached, 0);
     if (!ps_queue_seems_empty(&vp->queue)) /* threads that last ran here: any vp's now */
         idle_notify(NULL);
@@ -41,7 +41,7 @@ static void spare_ended(struct vp *vp)
 void *vp_worker_main(void *arg)
 {
     struct vp *vp = arg;
-    os_thread_name(vp->run.is_spare ? "psthreads-spare" : "psthreads-vp");
+    os_thread_name(vp_is(vp, VP_SPARE) ? "psthreads-spare" : "psthreads-vp");
     uth_overflow_thread_init();
     vp_carry(vp);
     if (uth_adopt(&vp->run.native) != 0)
@@ -53,13 +53,13 @@ void *vp_worker_main(void *arg)
     ps_store_relaxed(&vp->run.own_tp, vp->run.kernel_tp);
     vp->run.own_errno = &errno;
     vp->run.tls = NULL;
-    ps_store_release(&vp->attached, vp->run.is_spare ? PS_ATTACHED_OURS : PS_ATTACHED);
+    ps_store_release(&vp->attached, vp_is(vp, VP_SPARE) ? PS_ATTACHED_OURS : PS_ATTACHED);
     vp->run.place = 0; /* of the kernel thread that carried it before */
     if (vp->worker.by_watchdog)
         vp_begin_deaf(vp, os_signals_kept());
     if (!ps_tls_on())
         vp_hear(vp);
-    if (vp->run.is_spare) {
+    if (vp_is(vp, VP_SPARE)) {
         ps_sub_release(&ps_watchdog.coming, 1);
     }
     ps_above.carry(vp);
@@ -70,7 +70,7 @@ void *vp_worker_main(void *arg)
     uth_overflow_thread_fini();
     bind_lift(); /* a standby carries others */
     vp_carry(NULL);
-    if (vp->run.is_spare) {
+    if (vp_is(vp, VP_SPARE)) {
         spare_ended(vp);
         return NULL;
     }
@@ -166,10 +166,9 @@ static int start_spare(int (*carry)(struct vp *vp))
     struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
     if (!vp)
         return EAGAIN;
-    vp->run.is_spare = true;
+    ps_store_relaxed(&vp->run.special, VP_SPARE);
     vp->apart.what = 0;
     vp->worker.by_watchdog = true;
-    ps_store_relaxed(&vp->run.lone, 0); /* as a root's that had the slot */
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     uint32_t alive = ps_add_seq(&ps_watchdog.spares, 1) + 1;
@@ -207,11 +206,11 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     ps_store_relaxed(&vp->alone.ends, 0);
     ps_store_relaxed(&vp->alone.sleeps, 0);
     ps_store_relaxed(&vp->alone.state, PS_ALONE_STARTS);
-    ps_store_relaxed(&vp->run.lone, PS_LONE_ALONE);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     vp->apart.what = 0;
     vp->run.on_own = false;
     vp->run.alone_for = block;
+    ps_store_relaxed(&vp->run.special, VP_ALONE);
     return vp;
 }
 
@@ -219,6 +218,7 @@ void vp_alone_ended(struct vp *vp)
 {
     uth_cache_drain(&vp->run.stacks);
     uth_tls_drain(&vp->run.blocks);
+    ps_store_relaxed(&vp->run.special, 0);
     vp->run.alone_for = NULL;
     vp->run.tls = NULL;
     ps_store_relaxed(&vp->run.stands_as, NULL);

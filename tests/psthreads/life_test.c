@@ -282,13 +282,13 @@ static void *spins(void *arg)
 static void *ends_the_child(void *arg)
 {
     (void)arg;
-    bool right = ps_load_relaxed(&ps_watchdog.spares) == 0 && !ps_vp()->run.is_spare &&
+    bool right = ps_load_relaxed(&ps_watchdog.spares) == 0 && !vp_is(ps_vp(), VP_SPARE) &&
                  ps_load_relaxed(&ps_rt.num_kernel_threads) == 0;
     _exit(right ? 42 : 1);
 }
 static void *forks(void *arg)
 {
-    CHECK(ps_vp()->run.is_spare);
+    CHECK(vp_is(ps_vp(), VP_SPARE));
     pid_t child = fork();
     if (child == 0) {
         ps_after_fork_in_child();

@@ -115,6 +115,7 @@ static void a_root_that_home_takes_is_bound_again(void **state)
     ps_team_init(&team, &ops, member, sizeof member[0], 2);
     ps_team_fork(&team, 2, true);
     home->run.uth->vp = NULL; /* as home_release */
+    ps_store_relaxed(&ps_rt.roots_leave, true);
     ps_team_join(&team);
     assert_ptr_equal(ps_vp(), home);
     assert_ptr_equal(home->run.uth->vp, home);
