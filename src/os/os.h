@@ -78,13 +78,7 @@ bool os_thread_stack(uintptr_t *top, size_t *bytes);
 void os_rseq_forget(void *area, size_t bytes, unsigned signature);
 /* Copies memory of process `pid` (this one too), without a lock and without a fault: EFAULT, EPERM, ESRCH. */
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes);
-/* From here on the system's files are read by a kernel thread with a table of open files of its own. So the program's
- * descriptors stay as they are. Until there. Caller: the thread that starts the watchdog, or has joined it. */
-void os_reader_begin(void);
-void os_reader_end(void);
-/* A forked child has none: also where it has its parent's number, in a namespace of its own. */
-void os_reader_forget(void);
-/* How many kernel threads this process has, its own and the runtime's but that one; 0: unknown. */
+/* How many kernel threads this process has, its own and the runtime's; 0: unknown. */
 unsigned os_count_kernel_threads(void);
 /* The signal mask of the calling kernel thread, as the kernel keeps it. */
 uint64_t os_signal_mask(void);

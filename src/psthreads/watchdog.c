@@ -56,10 +56,7 @@ static void start_watchdog(void)
 {
     int err = EAGAIN;
     bind_lift();
-    os_reader_begin(); /* the watchdog starts no kernel thread while the dynamic linker's locks are kept */
     for (int i = 0; err && i < WATCHDOG_TRIES; i++) {
-        if (i)
-            os_reader_end(); /* its place may be the last one */
         if (i)
             os_park(&alive, STARTING, WATCHDOG_TICK_NS);
         /* for spares, which run the program's code and begin with the watchdog's mask, all blocked */
@@ -67,11 +64,9 @@ static void start_watchdog(void)
         err = os_thread_start(&thread, watchdog_begin, NULL, STACK_BYTES, true);
     }
     bind_lower();
-    if (err) {
-        os_reader_end();
+    if (err)
         ps_warn("the system refuses the watchdog a kernel thread: threads that spin or block for one another may "
                 "wait for ever");
-    }
     ps_store_release(&alive, err ? REFUSED : RUNNING);
 }
 
@@ -124,7 +119,6 @@ unsigned watchdog_runs(void) { return ps_load_acquire(&alive) == RUNNING; }
 
 void watchdog_forget(void)
 {
-    os_reader_forget();
     ps_store_relaxed(&thread_pointer, NULL);
     ps_store_relaxed(&alive, 0);
     ps_store_relaxed(&stop_word, 0);
@@ -145,7 +139,6 @@ void watchdog_stop(void)
         os_wake(&stop_word, 1);
         os_wake(&ps_watchdog.armed, 1);
         os_thread_join(thread);
-        os_reader_end();
     }
     ps_store_release(&alive, STOPPED);
     ps_store_relaxed(&ps_watchdog.starving, 0); /* spares take nothing any more */

@@ -1,5 +1,5 @@
-/* Kernel threads of this process, without the runtime's watchdog, reader and spares: those come where a loaded machine
- * makes a member look stuck. A spare has the watchdog's name at first, the watchdog and the reader their starter's. */
+/* Kernel threads of this process, without the runtime's watchdog and spares: those come where a loaded machine makes a
+ * member look stuck. A spare has the watchdog's name at first, the watchdog its starter's. */
 #ifndef PS_GUARANTEES_KERNEL_THREADS_H
 #define PS_GUARANTEES_KERNEL_THREADS_H
 
@@ -18,8 +18,7 @@ static bool is_counted(const char *thread, char with_state)
         return false;
     const char *end = fgets(text, sizeof text, f) ? strrchr(text, ')') : NULL;
     fclose(f);
-    if (end == NULL || strstr(text, "(psthreads-watch)") || strstr(text, "(psthreads-read)") ||
-        strstr(text, "(psthreads-spare)"))
+    if (end == NULL || strstr(text, "(psthreads-watch)") || strstr(text, "(psthreads-spare)"))
         return false;
     return with_state == 0 || end[2] == with_state;
 }

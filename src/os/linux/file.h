@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 #include "raw.h"
-#include "reader.h"
 
 /* For reading; negative: it cannot be opened. */
 static inline int file_open(const char *path)
@@ -29,27 +28,16 @@ static inline long file_read(int file, void *to, size_t bytes)
 
 static inline void file_close(int file) { raw_call(SYS_close, file, 0, 0, 0); }
 
-/* The file's beginning, as text; its length, 0: there is none. Read by the reader. */
-struct file_text {
-    const char *path;
-    char *text;
-    size_t bytes, length;
-};
-static inline void file_read_text(void *arg)
-{
-    struct file_text *to = arg;
-    int file = file_open(to->path);
-    long got = file < 0 ? -1 : file_read(file, to->text, to->bytes - 1);
-    if (file >= 0)
-        file_close(file);
-    to->length = got > 0 ? (size_t)got : 0;
-    to->text[to->length] = '\0';
-}
+/* The file's beginning, as text; its length, 0: there is none. */
 static inline size_t file_text(const char *path, char *text, size_t bytes)
 {
-    struct file_text to = {path, text, bytes, 0};
-    reader_call(file_read_text, &to);
-    return to.length;
+    int file = file_open(path);
+    long got = file < 0 ? -1 : file_read(file, text, bytes - 1);
+    if (file >= 0)
+        file_close(file);
+    size_t length = got > 0 ? (size_t)got : 0;
+    text[length] = '\0';
+    return length;
 }
 
 #endif

@@ -276,25 +276,25 @@ size_t os_mappings_max(void)
     return file_text("/proc/sys/vm/max_map_count", text, sizeof text) ? strtoul(text, NULL, 10) : SIZE_MAX;
 }
 
-static void count_mappings(void *arg)
+static size_t count_mappings(void)
 {
-    char text[4096] = {0};
-    size_t *lines = arg;
+    char text[4096];
+    size_t lines = 0;
     int file = file_open("/proc/self/maps");
     for (long got; file >= 0 && (got = file_read(file, text, sizeof text)) > 0;)
         for (long i = 0; i < got; i++)
-            *lines += text[i] == '\n';
+            lines += text[i] == '\n';
     if (file >= 0)
         file_close(file);
+    return lines;
 }
 
 const char *os_memory_limit(size_t bytes)
 {
-    size_t most = os_mappings_max(), mappings = 0;
+    size_t most = os_mappings_max();
     if (os_memory_left() < bytes + (bytes >> 1) + HUGE_PAGE)
         return "the address space is limited by RLIMIT_AS, ulimit -v";
-    reader_call(count_mappings, &mappings);
-    if (most != SIZE_MAX && mappings + 8 > most)
+    if (most != SIZE_MAX && count_mappings() + 8 > most)
         return "the number of mappings is limited by vm.max_map_count";
     return "the system has no more";
 }

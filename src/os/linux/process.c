@@ -13,7 +13,6 @@
 
 #include "file.h"
 #include "raw.h"
-#include "reader.h"
 
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes)
 {
@@ -47,8 +46,7 @@ bool os_main_thread_gone(void)
 unsigned os_count_kernel_threads(void)
 {
     struct stat s;
-    unsigned reader = reader_runs();
-    return stat("/proc/self/task", &s) == 0 && s.st_nlink > 2 ? (unsigned)s.st_nlink - 2 - reader : 0;
+    return stat("/proc/self/task", &s) == 0 && s.st_nlink > 2 ? (unsigned)s.st_nlink - 2 : 0;
 }
 
 _Static_assert(sizeof(os_once_flag) == sizeof(pthread_once_t) && OS_ONCE_INIT == PTHREAD_ONCE_INIT, "the same flag");

@@ -15,7 +15,6 @@
  * Quotas round up: 1.5 processors are two that are busy three quarters of the time; one would waste a third. */
 #include "quota.h"
 #include "os.h"
-#include "reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -278,11 +277,4 @@ unsigned os_cpu_quota_below(const char *root)
     return quota;
 }
 
-static void read_quota(void *arg) { *(unsigned *)arg = os_cpu_quota_below(""); }
-
-unsigned os_cpu_quota(void)
-{
-    unsigned quota;
-    reader_call(read_quota, &quota);
-    return quota;
-}
+unsigned os_cpu_quota(void) { return os_cpu_quota_below(""); }

@@ -254,7 +254,7 @@ static int usage_by_clock(int tid, struct os_usage *u)
     return os_thread_cpu_ns(tid, &u->cpu_ns);
 }
 
-static int read_usage(int tid, struct os_usage *u)
+int os_thread_usage(int tid, struct os_usage *u)
 {
     char text[512];
     if (!task_file_read(tid, "stat", text, sizeof text))
@@ -270,22 +270,4 @@ static int read_usage(int tid, struct os_usage *u)
     strtoull(end, &end, 10); /* how long it waited for a processor */
     u->slices = strtoull(end, NULL, 10);
     return 0;
-}
-
-struct usage_of {
-    int tid, error;
-    struct os_usage *to;
-};
-
-static void read_usage_of(void *arg)
-{
-    struct usage_of *of = arg;
-    of->error = read_usage(of->tid, of->to);
-}
-
-int os_thread_usage(int tid, struct os_usage *u)
-{
-    struct usage_of of = {tid, 0, u};
-    reader_call(read_usage_of, &of);
-    return of.error;
 }
