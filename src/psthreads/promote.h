@@ -95,9 +95,6 @@ void ps_promote_in_this_process(void);
  * threads. */
 bool ps_in_vfork_child(void);
 
-/* Calls fn(arg) in the storage of the kernel thread, outside of the running thread's block. fn may call what asks for
- * the kernel thread and runs nothing of the program's. */
-void ps_call_outside_block(void (*fn)(void *arg), void *arg);
 /* The running thread leaves its block, in which it may have been promoted, and goes back to where its context came
  * from. The thread goes on with `next`, which is to be entered (NULL: the kernel thread's own storage). [switches] */
 void ps_go_home_slow(struct uth_tls *next);

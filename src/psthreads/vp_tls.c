@@ -83,17 +83,6 @@ static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
     vp_enter_tls(vp, here);
 }
 
-void ps_call_outside_block(void (*fn)(void *arg), void *arg)
-{
-    struct vp *vp = ps_vp();
-    struct uth_tls *here = vp_run(vp)->tls;
-    vp_enter_tls(vp, NULL);
-    hold(vp, true);
-    fn(arg);
-    hold(vp, false);
-    vp_enter_tls(vp, here);
-}
-
 /* A kernel thread of the thread's own may stand in the block, with a handler (directed.h). So the thread goes on there,
  * from the kernel thread's own storage: the block that vp is in may be another vp's already. */
 PS_NOINLINE struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls)

@@ -122,18 +122,6 @@ static inline bool uth_tls_nothing_loaded(void) { return uth_tls_watched_are(ps_
  * caller's; nothing where uth_tls_init has not been called. */
 void uth_tls_object_begins(const void *code);
 
-/* These two stand around an opening of objects into another namespace than the program's, with a C library of its own.
- * The caller is outside of its block `into`, on its kernel thread's own thread pointer. The new segments of the static
- * part get initial values in all other blocks, and in `into` the values that constructors have left on the kernel
- * thread. `handle` is dlmopen's, or NULL. One caller at a time. */
-#define UTH_TLS_MAX_SEGMENTS 256
-struct uth_tls_known {
-    unsigned num; /* objects of namespaces that are there; 0 for a new one */
-    uintptr_t object[UTH_TLS_MAX_SEGMENTS];
-};
-void uth_tls_begin_opening(struct uth_tls_known *known, bool new_namespace);
-void uth_tls_end_opening(const struct uth_tls_known *known, const void *handle, struct uth_tls *into);
-
 /* From now on each block that is made has a number of its own, from UTH_TLS_FIRST_NUMBER on, in the place of its
  * carrier's thread id. Each process begins with a number of its own choice, for processes compare numbers in mutexes
  * that they share (recursive and error-checking ones). Two threads of two processes have the same number with a chance

@@ -315,7 +315,6 @@ struct collection {
     char *room;
     size_t bytes;                /* of room, left */
     size_t module_at, offset_at; /* in the dynamic linker's struct link_map */
-    bool others;                 /* other namespaces have been looked at */
 };
 
 /* The dynamic linker unmaps nothing that a visit still finds. */
@@ -349,20 +348,18 @@ static bool is_static(ptrdiff_t offset, ptrdiff_t *from_tp)
 
 /* info's segment, by what the dynamic linker keeps about the object, in `map`; false: this is not the object's map. */
 static bool collect_of(struct collection *c, const struct dl_phdr_info *info, const struct link_map *map,
-                       const struct uth_tls_segment *found, const ElfW(Phdr) * tls)
+                       struct uth_tls_segment *found, const ElfW(Phdr) * tls)
 {
     size_t module;
     ptrdiff_t offset;
     memcpy(&module, (const char *)map + c->module_at, sizeof module);
     memcpy(&offset, (const char *)map + c->offset_at, sizeof offset);
-    if (map->l_addr != info->dlpi_addr || (info->dlpi_tls_modid != 0 && module != info->dlpi_tls_modid))
+    if (map->l_addr != info->dlpi_addr || module != info->dlpi_tls_modid)
         return false;
-    if (module == 0 || !is_static(offset, &offset))
-        return true;
-    c->out[c->n] = *found;
-    c->out[c->n].module = module;
-    c->out[c->n].from_tp = offset;
-    c->out[c->n++].image = copy_image(c, info, tls);
+    if (is_static(offset, &found->from_tp)) {
+        found->image = copy_image(c, info, tls);
+        c->out[c->n++] = *found;
+    }
     return true;
 }
 
@@ -382,81 +379,22 @@ static bool look_at_segments(const struct dl_phdr_info *info, struct uth_tls_seg
         high = start + segment->p_memsz > high ? start + segment->p_memsz : high;
     }
     if (tls != NULL)
-        *found = (struct uth_tls_segment){
-            .object = info->dlpi_addr, .image_bytes = tls->p_filesz, .bytes = tls->p_memsz, .low = low, .high = high};
+        *found = (struct uth_tls_segment){.object = info->dlpi_addr,
+                                          .module = info->dlpi_tls_modid,
+                                          .image_bytes = tls->p_filesz,
+                                          .bytes = tls->p_memsz,
+                                          .low = low,
+                                          .high = high};
     *out = tls;
     return tls != NULL && tls->p_memsz != 0;
-}
-
-/* The namespace behind this one; NULL: the first. Lists of namespaces and of their objects change under the lock that
- * a visit holds. */
-static const struct r_debug_extended *next_space(const struct r_debug_extended *space)
-{
-#if __GLIBC_PREREQ(2, 35)
-    const struct r_debug *first = &_r_debug;
-    __asm__("" : "+r"(first)); /* it is longer than it is declared */
-    if (space != NULL)
-        return space->r_next;
-    return first->r_version < 2 ? NULL : ((const struct r_debug_extended *)(const void *)first)->r_next;
-#else
-    return NULL;
-#endif
-}
-
-/* Objects of other namespaces are visited by no call (dl_iterate_phdr). Their program headers are where a shared object
- * has them, behind the header that its memory begins with. */
-static void collect_other_namespaces(struct collection *c)
-{
-    for (const struct r_debug_extended *space = NULL; (space = next_space(space)) != NULL;)
-        for (const struct link_map *map = space->base.r_map; map != NULL; map = map->l_next) {
-            const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)map->l_addr; // NOLINT(performance-no-int-to-ptr)
-            if (header == NULL || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || c->n == UTH_TLS_MAX_SEGMENTS)
-                continue;
-            struct dl_phdr_info info = {.dlpi_addr = map->l_addr,
-                                        .dlpi_phdr =
-                                            (const ElfW(Phdr) *)(const void *)((const char *)header + header->e_phoff),
-                                        .dlpi_phnum = header->e_phnum};
-            struct uth_tls_segment found;
-            const ElfW(Phdr) * tls;
-            if (!look_at_segments(&info, &found, &tls))
-                continue;
-            found.space = space;
-            collect_of(c, &info, map, &found, tls);
-        }
-}
-
-struct sought {
-    const void *handle, *space;
-};
-static int seek_space(struct dl_phdr_info *info, size_t bytes, void *arg)
-{
-    struct sought *s = arg;
-    (void)info;
-    (void)bytes;
-    for (const struct r_debug_extended *space = NULL; (space = next_space(space)) != NULL;)
-        for (const struct link_map *map = space->base.r_map; map != NULL; map = map->l_next)
-            if (map == s->handle)
-                s->space = space;
-    return 1;
-}
-
-const void *uth_tls_objects_space(const void *handle)
-{
-    struct sought s = {handle, NULL};
-    os_objects_visit(seek_space, &s);
-    return s.space;
 }
 
 static int collect(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     struct collection *c = arg;
     struct uth_tls_segment found;
-    (void)bytes;
-    if (!c->others) {
-        c->others = true;
-        collect_other_namespaces(c);
-    }
     const ElfW(Phdr) * tls;
+    (void)bytes;
     if (!look_at_segments(info, &found, &tls) || info->dlpi_tls_modid == 0 || c->n == UTH_TLS_MAX_SEGMENTS)
         return 0;
     for (struct link_map *map = _r_debug.r_map; map != NULL; map = map->l_next)
@@ -477,12 +415,6 @@ unsigned uth_tls_objects_static(struct uth_tls_segment *out, char *room, size_t 
 }
 
 #else
-
-const void *uth_tls_objects_space(const void *handle)
-{
-    (void)handle;
-    return NULL;
-}
 
 unsigned uth_tls_objects_static(struct uth_tls_segment *out, char *room, size_t bytes)
 {

@@ -29,6 +29,7 @@ bool uth_tls_objects_of_program(const void *library);
  * run-time libraries and numpy want one, too, and read what they have just computed.) */
 bool uth_tls_objects_read_flags(void);
 
+#define UTH_TLS_MAX_SEGMENTS 256
 /* A TLS segment that lies at the same place of every thread's block. */
 struct uth_tls_segment {
     uintptr_t object;
@@ -37,13 +38,10 @@ struct uth_tls_segment {
     const void *image;
     size_t image_bytes, bytes;
     uintptr_t low, high;           /* the object's memory: [low, high) */
-    const void *space;             /* the namespace, if it is not the program's own; else NULL */
     unsigned long long right_when; /* tls_start.c's: how much had been loaded when blocks last got its initial values */
 };
 /* Fills out with at most UTH_TLS_MAX_SEGMENTS of them. The images are copied to room[bytes], as long as they fit there
  * with all before them: an object may be unloaded any time. Others stay where the objects have them. */
 unsigned uth_tls_objects_static(struct uth_tls_segment *out, char *room, size_t bytes);
-/* The namespace of an object by dlopen's handle; NULL: the program's own. The object is not closed meanwhile. */
-const void *uth_tls_objects_space(const void *handle);
 
 #endif

@@ -21,7 +21,6 @@
 static struct uth_tls_segment segments[UTH_TLS_MAX_SEGMENTS];
 static unsigned num_segments;
 static char images_now[32 * 1024];
-static struct uth_tls_segment others[UTH_TLS_MAX_SEGMENTS];
 
 /* --- objects that are loaded later --- */
 
@@ -35,17 +34,13 @@ static const struct uth_tls_segment *seen_before(const struct uth_tls_segment *s
     return NULL;
 }
 
-static void write_segment(const struct uth_tls_segment *segment, void *tp)
-{
-    char *to = (char *)tp + segment->from_tp;
-    memcpy(to, segment->image, segment->image_bytes);
-    memset(to + segment->image_bytes, 0, segment->bytes - segment->image_bytes);
-}
-
 static void initialise_segment(const struct uth_tls_segment *segment)
 {
-    for (struct uth_tls *tls = uth_blocks.all; tls != NULL; tls = tls->next_of_all)
-        write_segment(segment, tls->tp);
+    for (struct uth_tls *tls = uth_blocks.all; tls != NULL; tls = tls->next_of_all) {
+        char *to = (char *)tls->tp + segment->from_tp;
+        memcpy(to, segment->image, segment->image_bytes);
+        memset(to + segment->image_bytes, 0, segment->bytes - segment->image_bytes);
+    }
 }
 
 /* dlopen may have put segments into the static part of every thread's block since the last look. Blocks that exist get
@@ -141,50 +136,6 @@ void uth_tls_object_begins(const void *code)
         look_at_objects(loaded, code);
     ps_spin_unlock(&uth_blocks.init_lock);
     errno = saved_errno;
-}
-
-void uth_tls_begin_opening(struct uth_tls_known *known, bool new_namespace)
-{
-    known->num = 0;
-    if (new_namespace)
-        return;
-    ps_spin_lock(&uth_blocks.init_lock);
-    unsigned n = uth_tls_objects_static(others, NULL, 0);
-    for (unsigned i = 0; i < n; i++)
-        if (others[i].space != NULL)
-            known->object[known->num++] = others[i].object;
-    ps_spin_unlock(&uth_blocks.init_lock);
-}
-
-static bool is_known(const struct uth_tls_known *known, const struct uth_tls_segment *segment)
-{
-    for (unsigned i = 0; i < known->num; i++)
-        if (known->object[i] == segment->object)
-            return true;
-    return false;
-}
-
-/* Looked at first, as ever: what is new then, others need not look at. */
-void uth_tls_end_opening(const struct uth_tls_known *known, const void *handle, struct uth_tls *into)
-{
-    const void *space = handle != NULL ? uth_tls_objects_space(handle) : NULL;
-    const char *own = cpu_get_tp();
-    if (space == NULL)
-        return;
-    ps_spin_lock(&uth_blocks.init_lock);
-    unsigned long long loaded = uth_tls_objects_loaded();
-    if (loaded != 0)
-        look_at_objects(loaded, NULL);
-    ps_spin_lock(&uth_blocks.lock);
-    for (unsigned i = 0; i < num_segments; i++) {
-        const struct uth_tls_segment *segment = &segments[i];
-        if (segment->space != space || is_known(known, segment))
-            continue;
-        initialise_segment(segment);
-        memcpy((char *)into->tp + segment->from_tp, own + segment->from_tp, segment->bytes);
-    }
-    ps_spin_unlock(&uth_blocks.lock);
-    ps_spin_unlock(&uth_blocks.init_lock);
 }
 
 /* --- a block is tried before any thread relies on it --- */
