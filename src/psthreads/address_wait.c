@@ -22,12 +22,6 @@
  * this, and what breaks without step 2 of k or 3 of w. A change that reaches w 3 is read with acquire (seq_cst is); a
  * wake-up is ordered by ps_ready.
  *
- * A handler of the program's waits in the kernel, on the word itself (stray.h). Each wake then wakes all
- * handlers that wait on the word. `handlers` counts those of the bucket that wait, or are about to. A handler counts
- * itself, then the kernel looks at the word. A waker changes the word, fences, then reads `handlers`. So no wake-up is
- * lost, as with `waiting`. A handler that is left by a jump out of this wait stays counted, and costs a system call in
- * each wake of its bucket.
- *
  * Unlike a kernel's futex there is no spurious return from blocking; callers loop all the same, because a woken thread
  * runs later and the word may have changed back.
  *
@@ -45,21 +39,13 @@
 #include "spin.h"
 #include "waitq.h"
 
-#include <limits.h>
-
 #define BUCKET_BITS 8
 
 uint32_t ps_generation;
 
 static struct bucket {
     PS_LINE_ALIGNED struct ps_spin lock;
-    union {
-        struct {
-            _Atomic uint32_t waiting;
-            _Atomic uint32_t handlers; /* of the program's, that wait for words of this bucket, as kernel threads */
-        };
-        _Atomic uint64_t waiting_or_handlers; /* both in one look */
-    };
+    _Atomic uint32_t waiting;
     struct ps_waitq queue;
 } buckets[1 << BUCKET_BITS];
 
@@ -98,22 +84,10 @@ static bool changes_soon(_Atomic uint32_t *word, uint32_t expected)
     return false;
 }
 
-/* A handler of the program's waits: stray.h. */
-static PS_NOINLINE void wait_in_handler(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns)
-{
-    struct bucket *b = address_bucket(word);
-    ps_add_seq(&b->handlers, 1);
-    if (ps_load_seq(word) == expected)
-        os_park(word, expected, timeout_ns);
-    ps_sub_seq(&b->handlers, 1);
-}
-
 void ps_wait_on(_Atomic uint32_t *word, uint32_t expected)
 {
     struct ps_waiter me;
-    if (PS_UNLIKELY(ps_in_handler()))
-        wait_in_handler(word, expected, OS_FOREVER);
-    else if (!changes_soon(word, expected) && queue_up_for_word(word, expected, &me))
+    if (!changes_soon(word, expected) && queue_up_for_word(word, expected, &me))
         ps_block(me.thread, PS_WAIT_WORD, word);
 }
 
@@ -166,12 +140,6 @@ bool ps_wait_on_until(_Atomic uint32_t *word, uint32_t expected, enum ps_wait ki
         ps_tried_in_vain();
         return ps_load_acquire(word) != expected;
     }
-    if (PS_UNLIKELY(ps_in_handler())) {
-        uint64_t now_ns = os_now_ns();
-        if (now_ns < deadline_ns)
-            wait_in_handler(word, expected, deadline_ns == PS_NEVER ? OS_FOREVER : (int64_t)(deadline_ns - now_ns));
-        return now_ns < deadline_ns;
-    }
     if (!queue_up_for_word(word, expected, &me))
         return true;
     return ps_wait_published(&me, kind, word, deadline_ns);
@@ -201,10 +169,6 @@ static struct ps_waiter *take_word_waiters_locked(struct bucket *b, uintptr_t ta
 
 static PS_NOINLINE void wake_waiting(struct bucket *b, _Atomic uint32_t *word, unsigned n)
 {
-    if (PS_UNLIKELY(ps_load_relaxed(&b->handlers) != 0))
-        os_wake(word, INT_MAX);
-    if (ps_load_relaxed(&b->waiting) == 0)
-        return;
     unsigned taken;
     ps_spin_lock(&b->lock);
     struct ps_waiter *first = take_word_waiters_locked(b, (uintptr_t)word, n, &taken);
@@ -217,7 +181,7 @@ void ps_wake_on(_Atomic uint32_t *word, unsigned n)
 {
     struct bucket *b = address_bucket(word);
     ps_fence_seq();
-    if (PS_UNLIKELY(ps_load_relaxed(&b->waiting_or_handlers) != 0))
+    if (PS_UNLIKELY(ps_load_relaxed(&b->waiting) != 0))
         wake_waiting(b, word, n);
 }
 

@@ -35,8 +35,6 @@
  *   unlock   LOCKED               -> 0
  *            WAITERS, no WOKEN    -> LOCKED cleared, WOKEN set; takes the head off, readies it
  *            WAITERS, WOKEN       -> LOCKED cleared (the woken thread is on its way, and will take or queue)
- *            HANDOFF, TIMED       -> as without HANDOFF. A handler of the head's may be among those that wait by TIMED
- *                                 (stray.h), and the head goes on after it.
  *            HANDOFF              -> LOCKED kept, HANDOFF cleared; takes the head off, gives it the lock, readies it
  *
  * No wake-up is lost. A thread that goes to sleep has set WAITERS while LOCKED was set, in one step. So the unlock that
@@ -194,9 +192,9 @@ static struct ps_waiter *take_head(struct mutex *m, uint32_t done)
 
 static PS_NOINLINE void unlock_slow(struct mutex *m, uint32_t s)
 {
-    for (uint32_t bits; ((bits = bits_of(s)) & (HANDOFF | TIMED)) != HANDOFF;) {
+    for (uint32_t bits; !((bits = bits_of(s)) & HANDOFF);) {
         bool wake = (bits & (WAITERS | WOKEN)) == WAITERS;
-        if (ps_cas_release(&m->state, &s, state_with((bits & ~(LOCKED | HANDOFF | TIMED)) | (wake ? WOKEN : 0)))) {
+        if (ps_cas_release(&m->state, &s, state_with((bits & ~(LOCKED | TIMED)) | (wake ? WOKEN : 0)))) {
             if (wake)
                 ps_ready(take_head(m, 0)->thread, PS_BACK);
             if (bits & TIMED)
@@ -248,8 +246,6 @@ int psthread_mutex_lock(psthread_mutex_t *mutex)
         if (owned(m))
             return EDEADLK;
 #endif
-        if (PS_UNLIKELY(ps_in_handler())) /* as its kernel thread, by the word */
-            return psthread_mutex_timedlock(mutex, PS_NEVER);
         lock_slow(m);
     }
     set_owner(m);

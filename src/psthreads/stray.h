@@ -26,16 +26,16 @@
  *   vp_heard_mask  reads the kernel's mask, then looks whether the handler has come, and has kept the mask. Read the
  *              other way round, `all signals` would pass for the mask with which the kernel thread hears
  *
- * In a handler. The runtime may be anywhere below it. So a handler is not promoted (promote.h), does not yield, and
- * waits as its kernel thread does, in a futex (address_wait.c). run.in_handler is a place in the frame of the innermost
- * one, run.handler_on the stack that its vp was on. ps_in_handler is true where the caller is on that stack, below that
- * place; where it is above, the handler was left by a jump, and is forgotten.
- * Limits: a handler that opens a region, or comes to a barrier, waits as the thread. A handler that interrupts the
- * runtime while that holds a spin lock must not need that lock. A handler whose thread waits inside the runtime must
- * not be left by a jump. A mask that a handler leaves (uc_sigmask) is the kernel thread's. A thread that has left a
- * handler by a jump, and waits deeper on its stack than that was, waits as its kernel thread. Between two threads a
- * handler may be told the number of either (run.current). Not passed on is what the kernel refuses to queue. A queued
- * real-time signal that is passed on comes behind those that wait already.
+ * In a handler. The runtime may be anywhere below it. So a handler is not promoted (promote.h), and does not yield.
+ * run.in_handler is a place in the frame of the innermost one, run.handler_on the stack that its vp was on.
+ * ps_in_handler is true where the caller is on that stack, below that place; where it is above, the handler was left by
+ * a jump, and is forgotten.
+ * Limits: a handler must not wait in the runtime, nor open a region. A handler that interrupts the runtime while that
+ * holds a spin lock must not need that lock. A handler whose thread waits inside the runtime must not be left by a
+ * jump. A mask that a handler leaves (uc_sigmask) is the kernel thread's. A thread that has left a handler by a jump,
+ * and is deeper on its stack than that was, is not promoted. Between two threads a handler may be told the number of
+ * either (run.current). Not passed on is what the kernel refuses to queue. A queued real-time signal that is passed on
+ * comes behind those that wait already.
  *
  * Rejected: workers that block signals whenever they search (two system calls in each region). A kernel thread that
  * takes the process's signals with sigtimedwait and hands them to members: it would take them from the program's own

@@ -1,6 +1,6 @@
-/* A handler waits, on a member that waits: for a lock, a semaphore, room in a pipe, the next signal, a child, a moment.
- * Whatever either of the two waits for, both go on. Signals are sent to the members one after the other, wherever these
- * are. [KIND, or a dash and kinds that are left out] */
+/* A handler waits in the kernel, on a member that waits: for a semaphore, room in a pipe, the next signal, a child, a
+ * moment. Whatever either of the two waits for, both go on. Signals are sent to the members one after the other,
+ * wherever these are. [KIND, or a dash and kinds that are left out] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
@@ -22,40 +22,13 @@ static pthread_t self[N];
 static _Atomic bool sent[N], over;        /* a signal that has not been handled yet; all are */
 static _Atomic int handled, asked, given; /* of the semaphore */
 static volatile bool wants_next[N];
-static _Atomic long in_locks;
-static long held;
-static omp_lock_t lock, inner_lock;
-static omp_nest_lock_t nest_lock;
+static omp_lock_t lock;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static sem_t semaphore;
 static int room[2];
 
-/* What handlers do. The locks are their own. */
+/* What handlers do. */
 
-static void hold(void)
-{
-    long before = held;
-    waits_compute_us(20);
-    held = before + 1;
-    in_locks++;
-}
-static void take_lock(void)
-{
-    omp_set_lock(&inner_lock);
-    hold();
-    omp_unset_lock(&inner_lock);
-}
-static void take_nest_lock(void)
-{
-    omp_set_nest_lock(&nest_lock);
-    hold();
-    omp_unset_nest_lock(&nest_lock);
-}
-static void take_critical(void)
-{
-#pragma omp critical(of_handlers)
-    hold();
-}
 static void take_semaphore(void)
 {
     asked++;
@@ -96,10 +69,8 @@ static const struct kind {
     const char *name;
     void (*wait)(void);
 } kinds[] = {
-    {"lock", take_lock},           {"nest_lock", take_nest_lock}, {"critical", take_critical},
-    {"semaphore", take_semaphore}, {"pipe", write_to_full_pipe},  {"signal", await_next_signal},
-    {"poll", poll_a_while},        {"sleep", sleep_and_yield},    {"child", await_child},
-    {"unreached", NULL},
+    {"semaphore", take_semaphore}, {"pipe", write_to_full_pipe}, {"signal", await_next_signal}, {"poll", poll_a_while},
+    {"sleep", sleep_and_yield},    {"child", await_child},       {"unreached", NULL},
 };
 #define KINDS (int)(sizeof kinds / sizeof *kinds)
 static const struct kind *kind;
@@ -254,8 +225,6 @@ static void run_kind(int number)
     CHECK(pipe(room) == 0 && fcntl(room[0], F_SETFL, O_NONBLOCK) == 0 && fcntl(room[1], F_SETPIPE_SZ, 4096) > 0);
     CHECK(sem_init(&semaphore, 0, 0) == 0);
     omp_init_lock(&lock);
-    omp_init_lock(&inner_lock);
-    omp_init_nest_lock(&nest_lock);
     omp_set_max_active_levels(2);
     for (bool begun = false; !begun || handled < HANDLERS; begun = true) {
 #pragma omp parallel num_threads(N)
@@ -286,7 +255,6 @@ static void run_kind(int number)
             usleep(100);
     over = true;
     CHECK(pthread_join(giver, NULL) == 0);
-    CHECK(held == in_locks);
 }
 
 static const char *name_of(int number) { return kinds[number].name; }

@@ -9,12 +9,7 @@
  *   BROKEN_FENCE      wake reads `waiting` before the word is changed
  *   BROKEN_COUNT      wait looks at the word before it counts itself
  *   BROKEN_LOOK       wait does not look at the word again under the bucket's lock
- *   BROKEN_STRANGER   wake takes the longest waiting, whatever it waits for
- * With HANDLER the stranger is interrupted in its wait, by a handler that takes the lock. The handler waits on the word
- * itself, as a kernel thread (stray.h).
- *   BROKEN_THREAD     the handler waits as the stranger, and takes its wake
- *   BROKEN_HANDLERS   wake reads `handlers` before the word is changed
- *   BROKEN_UNCOUNTED  the handler looks at the word before it counts itself */
+ *   BROKEN_STRANGER   wake takes the longest waiting, whatever it waits for */
 #ifndef LOCKERS
 #define LOCKERS 3
 #endif
@@ -30,8 +25,6 @@ byte waiting;
 chan queue = [WAITERS] of { byte, byte }; /* thread, index of its word; guarded by bucket_locked */
 bool token[WAITERS]; /* readied, and has not taken it yet */
 byte holders;
-byte handlers;
-bool parked; /* the handler, in its futex */
 
 inline lock_bucket() { atomic { !bucket_locked -> bucket_locked = true } }
 inline unlock_bucket() { bucket_locked = false }
@@ -57,31 +50,9 @@ inline wait_on(me, w, expected)
     fi
 }
 
-inline wait_in_handler()
-{
-#ifdef BROKEN_UNCOUNTED
-    seen = word[0];
-    handlers++;
-    if
-    :: seen == 2 -> parked = true; !parked
-    :: else
-    fi;
-#else
-    handlers++;
-    if
-    :: atomic { word[0] == 2 -> parked = true }; !parked
-    :: else
-    fi;
-#endif
-    handlers--
-}
-
 /* Changes word[w] to value and wakes one; `old` gets what it was. */
 inline change_and_wake(w, value)
 {
-#ifdef BROKEN_HANDLERS
-    waits = handlers;
-#endif
 #ifdef BROKEN_FENCE
     found = waiting;
     atomic { old = word[w]; word[w] = value }
@@ -92,13 +63,6 @@ inline change_and_wake(w, value)
     :: else -> found = 0
     fi;
 #endif
-#ifndef BROKEN_HANDLERS
-    waits = handlers;
-#endif
-    if
-    :: old == 2 && w == 0 && waits > 0 -> parked = false
-    :: else
-    fi;
     if
     :: old != 2 || found == 0
     :: else ->
@@ -122,7 +86,7 @@ inline change_and_wake(w, value)
 
 proctype locker(byte me)
 {
-    byte round, seen, old, found, taken, waits;
+    byte round, seen, old, found, taken;
     for (round : 1 .. ROUNDS) {
         atomic { seen = word[0]; if :: seen == 0 -> word[0] = 1 :: else fi }
         do
@@ -141,56 +105,18 @@ proctype locker(byte me)
     }
 }
 
-#ifdef HANDLER
-inline handler(me)
-{
-    atomic { seen = word[0]; if :: seen == 0 -> word[0] = 1 :: else fi }
-    do
-    :: seen == 0 -> break
-    :: else ->
-        atomic { seen = word[0]; word[0] = 2 }
-        if
-        :: seen == 0 -> break
-#ifdef BROKEN_THREAD
-        :: else -> wait_on(me, 0, 2); seen = 1
-#else
-        :: else -> wait_in_handler(); seen = 1
-#endif
-        fi
-    od;
-    holders++;
-    assert(holders == 1);
-    holders--;
-    change_and_wake(0, 0)
-}
-
-/* The first wait is interrupted where the thread is published, and has not blocked yet. */
-inline wait_interrupted(me)
-{
-    lock_bucket();
-    waiting++;
-    seen = word[1];
-    if
-    :: seen != 0 -> waiting--; unlock_bucket()
-    :: else -> queue!me,1; unlock_bucket(); handler(me); block(me)
-    fi
-}
-#else
-#define wait_interrupted(me) wait_on(me, 1, 0)
-#endif
-
 proctype stranger(byte me)
 {
-    byte seen, old, found, taken, waits;
+    byte seen;
     do
-    :: word[1] == 0 -> wait_interrupted(me)
+    :: word[1] == 0 -> wait_on(me, 1, 0)
     :: else -> break
     od
 }
 
 proctype strangers_waker()
 {
-    byte old, found, taken, waits;
+    byte old, found, taken;
     word[1] = 2; /* what makes change_and_wake look; the waiter goes on at any value but 0 */
     change_and_wake(1, 2)
 }

@@ -115,54 +115,6 @@ static void test_starvation(void **state)
     }
 }
 
-/* A thread that has lost often is given the lock by the next unlock; not while another one waits by the word, as a
- * handler of that thread's may: the thread goes on after its handler. On one vp no thread runs between two calls, but
- * for each 64th unlock. */
-#define HANDOFF_BIT 8u /* mutex.c */
-#define TIMED_BIT 16u
-struct greed_of_two {
-    struct greed g;
-    unsigned free_at_once;
-};
-static uint32_t bits_of_mutex(struct greed *g) { return ps_load_relaxed((_Atomic uint32_t *)(void *)&g->mutex); }
-static void *be_served_in_time(void *arg)
-{
-    struct greed *g = arg;
-    CHECK(psthread_mutex_timedlock(&g->mutex, UINT64_MAX) == 0);
-    CHECK(psthread_mutex_unlock(&g->mutex) == 0);
-    return NULL;
-}
-static void *be_greedy_before_two(void *arg)
-{
-    struct greed_of_two *of = arg;
-    struct greed *g = &of->g;
-    ps_store_relaxed(&g->served, 0);
-    CHECK(psthread_mutex_lock(&g->mutex) == 0);
-    psthread_t loser = start(be_served, g);
-    for (; !(bits_of_mutex(g) & HANDOFF_BIT) && !ps_load_relaxed(&g->served); psthread_yield()) {
-        CHECK(psthread_mutex_unlock(&g->mutex) == 0);
-        CHECK(psthread_mutex_lock(&g->mutex) == 0);
-    }
-    psthread_t in_time = start(be_served_in_time, g);
-    while (!(bits_of_mutex(g) & TIMED_BIT))
-        psthread_yield();
-    CHECK(psthread_mutex_unlock(&g->mutex) == 0);
-    bool is_free = psthread_mutex_trylock(&g->mutex) == 0;
-    of->free_at_once += is_free;
-    if (is_free)
-        CHECK(psthread_mutex_unlock(&g->mutex) == 0);
-    CHECK(psthread_join(loser, NULL) == 0 && psthread_join(in_time, NULL) == 0);
-    return NULL;
-}
-static void test_handoff_beside_a_limit(void **state)
-{
-    struct greed_of_two of = {.free_at_once = 0};
-    (void)state;
-    for (unsigned i = 0; i < 100; i++)
-        assert_int_equal(psthread_join(start(be_greedy_before_two, &of), NULL), 0);
-    assert_true(of.free_at_once > 50 || !one_at_a_time());
-}
-
 /* An object that counts its references under its own mutex and is freed by the last to leave, which has just
  * unlocked. */
 struct counted {
@@ -310,7 +262,6 @@ int main(void)
         cmocka_unit_test(test_exclusion_few),
         cmocka_unit_test(test_exclusion_many),
         cmocka_unit_test(test_starvation),
-        cmocka_unit_test(test_handoff_beside_a_limit),
         cmocka_unit_test(test_spin),
         cmocka_unit_test(test_polls),
         cmocka_unit_test(test_free_after_unlock),
