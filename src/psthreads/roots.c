@@ -8,7 +8,6 @@
 #include "cpu.h"
 #include "current.h"
 #include "directed.h"
-#include "divided.h"
 #include "handoff.h"
 #include "home.h"
 #include "idle.h"
@@ -25,32 +24,13 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* The calling kernel thread's own stack: see divided.h. Of a kernel thread, not of a block. */
-static __thread bool divided;
-
-void ps_stack_divided(uintptr_t low)
-{
-    struct vp *vp = ps_vp();
-    struct uth *u = vp ? vp_run(vp)->uth : NULL;
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0), top;
-    size_t bytes;
-    if (u && u->stack) {
-        if (low - (uintptr_t)u->stack < u->stack_bytes)
-            u->call_span = 0;
-    } else if (low > here && os_thread_stack(&top, &bytes) && low < top) {
-        divided = true;
-        if (u)
-            u->call_span = 0;
-    }
-}
-
 /* See uth.h: a root's stack is the program's, and may be smaller than what members are promised. */
 static void set_root_room(struct uth *native)
 {
     uintptr_t top;
     size_t bytes, promised = ps_rt.stack_size - ps_rt.stack_size / UTH_CALL_SHARE;
     native->call_floor = native->call_span = 0;
-    if (divided || !os_thread_stack(&top, &bytes))
+    if (!os_thread_stack(&top, &bytes))
         return;
     if (!native->areas_n)
         uth_areas_at(native, top - bytes + bytes / UTH_CALL_SHARE, bytes); /* the initial thread's is a little less */

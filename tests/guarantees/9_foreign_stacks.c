@@ -1,7 +1,7 @@
-/* A region may be opened on any stack that its opener has: a coroutine's from mmap, malloc, a static array or another
- * thread's stack, an alternate signal stack, a thread's own of the program's size. The region needs no more of it than
- * its first member does; the other members have stacks of their own, as large as OMP_STACKSIZE. Below each stack stands
- * what must not change. [KIND] */
+/* A region may be opened on any stack that its opener has: a coroutine's from mmap, malloc or a static array, an
+ * alternate signal stack, a thread's own of the program's size. The region needs no more of it than its first member
+ * does; the other members have stacks of their own, as large as OMP_STACKSIZE. Below each stack stands what must not
+ * change. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
@@ -135,41 +135,6 @@ static void allocated(void)
 static char array[1024 * 1024];
 static void in_an_array(void) { on_stack(array + 600 * 1024, 100 * 1024); }
 
-static void *in_a_thread(void *arg)
-{
-    char part[160 * 1024];
-    on_stack(part, sizeof part);
-    return arg;
-}
-static void in_a_threads_stack(void)
-{
-    pthread_t thread;
-    CHECK(pthread_create(&thread, NULL, in_a_thread, NULL) == 0 && pthread_join(thread, NULL) == 0);
-}
-/* A coroutine has as many arguments as its maker says, in registers and on its stack. */
-static int sum_of_arguments;
-static void takes_arguments(int a, int b, int c, int d, int e, int f, int g, int h, int i)
-{
-    sum_of_arguments = a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i;
-    some_regions();
-}
-static void *gives_arguments(void *arg)
-{
-    char part[160 * 1024];
-    CHECK(getcontext(&coroutine) == 0);
-    coroutine.uc_stack.ss_sp = part;
-    coroutine.uc_stack.ss_size = sizeof part;
-    coroutine.uc_link = &main_context;
-    makecontext(&coroutine, (void (*)(void))takes_arguments, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19);
-    CHECK(swapcontext(&main_context, &coroutine) == 0);
-    CHECK(sum_of_arguments == 735 && regions == 1);
-    return arg;
-}
-static void with_arguments(void)
-{
-    pthread_t thread;
-    CHECK(pthread_create(&thread, NULL, gives_arguments, NULL) == 0 && pthread_join(thread, NULL) == 0);
-}
 static void *runs_regions(void *arg)
 {
     some_regions();
@@ -217,18 +182,6 @@ static void in_a_member(void)
     }
 }
 
-/* On a part of a member's own stack. */
-static void in_a_members_stack(void)
-{
-    omp_set_max_active_levels(4);
-#pragma omp parallel num_threads(3)
-    {
-#pragma omp critical(turn)
-        in_a_thread(NULL);
-        wait_in_all_ways();
-    }
-}
-
 int main(int argc, char **argv)
 {
     static const struct kind_of kinds[] = {{"mapped_64k", mapped_64k},
@@ -237,9 +190,6 @@ int main(int argc, char **argv)
                                            {"mapped_in_a_thread", mapped_in_a_thread},
                                            {"allocated", allocated},
                                            {"in_an_array", in_an_array},
-                                           {"in_a_threads_stack", in_a_threads_stack},
-                                           {"with_arguments", with_arguments},
-                                           {"in_a_members_stack", in_a_members_stack},
                                            {"of_the_programs_size", of_the_programs_size},
                                            {"alternate", alternate},
                                            {"in_a_member", in_a_member},

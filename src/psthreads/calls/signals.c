@@ -1,12 +1,11 @@
-/* Signals: masks, waits for signals, the alternate stack; and contexts, which bring a mask, or a part of their thread's
- * stack. See calls.h. Signals to one thread: state.c. */
+/* Signals: masks, waits for signals, the alternate stack; and contexts, which bring a mask. See calls.h. Signals to one
+ * thread: state.c. */
 #define _GNU_SOURCE
 #include "calls.h"
 
 #include <string.h>
 #include <time.h>
 
-#include "../divided.h"
 #include "../home.h"
 #include "os.h"
 #include "uth.h"
@@ -56,18 +55,6 @@ ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sighold, (int number), (number));
 ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigrelse, (int number), (number));
 ANSWER("GLIBC_2.2.5", int, sigpause, (int mask), (mask));
 ANSWER("GLIBC_2.2.5", int, __xpg_sigpause, (int number), (number));
-
-/* --- coroutines on a part of their thread's stack --- */
-
-NEXT(makecontext, void(ucontext_t *, void (*)(void), int, ...));
-PS_UNUSED __attribute__((used)) static void *note_context(const ucontext_t *context)
-{
-    ps_stack_divided((uintptr_t)context->uc_stack.ss_sp);
-    return (void *)CALL_NEXT(makecontext);
-}
-
-JUMP(makecontext, note_context);
-VERSIONS(makecontext, "GLIBC_2.2.5");
 
 /* --- contexts that bring a signal mask --- */
 
