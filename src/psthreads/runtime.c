@@ -230,7 +230,7 @@ static void has_forked(void)
 static void after_fork_in_parent(void)
 {
     uint64_t mask = mask_of_forker;
-    uth_tls_after_fork(false);
+    uth_tls_after_fork();
     has_forked();
     pthread_mutex_unlock(&ps_life.start_lock);
     os_set_signal_mask(mask);
@@ -238,7 +238,7 @@ static void after_fork_in_parent(void)
 static void after_fork_in_child(void)
 {
     uint64_t mask = mask_of_forker;
-    uth_tls_after_fork(true);
+    uth_tls_after_fork();
     has_forked();
     pthread_mutex_init(&ps_life.slot_lock, NULL);
     pthread_mutex_init(&ps_life.start_lock, NULL);

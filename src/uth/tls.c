@@ -58,7 +58,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* __rseq_size and __rseq_offset are public since glibc 2.35; before, no area is registered. */
 #if defined(__has_include)
@@ -110,18 +109,7 @@ static struct dtv_entry **dtv_of(const struct uth_tls *tls)
 #define NUMBERS 64 /* that a block takes at once: each of its threads has the next one */
 #define BATCHES ((0x3fffffffu - UTH_TLS_FIRST_NUMBER) / NUMBERS) /* FUTEX_TID_MASK */
 
-/* Processes compare numbers in mutexes that they share: each begins elsewhere. */
-static void begin_numbers(void)
-{
-    uint64_t spread = (uint64_t)getpid() * 0x9e3779b1u;
-    ps_store_relaxed(&last_number, (uint32_t)(spread % BATCHES) * NUMBERS);
-}
-
-void uth_tls_number_blocks(void)
-{
-    begin_numbers();
-    uth_blocks.numbered = true;
-}
+void uth_tls_number_blocks(void) { uth_blocks.numbered = true; }
 
 static int next_number(struct uth_tls *tls)
 {
@@ -522,12 +510,8 @@ void uth_tls_before_fork(void)
     ps_spin_lock(&uth_blocks.lock);
 }
 
-void uth_tls_after_fork(bool in_child)
+void uth_tls_after_fork(void)
 {
-    for (struct uth_tls *tls = in_child ? uth_blocks.all : NULL; tls != NULL; tls = tls->next_of_all)
-        tls->numbers = 0; /* the parent may give its blocks the same */
-    if (in_child)
-        begin_numbers();
     ps_spin_unlock(&uth_blocks.lock);
     ps_spin_unlock(&uth_blocks.init_lock);
 }

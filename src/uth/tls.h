@@ -123,9 +123,7 @@ static inline bool uth_tls_nothing_loaded(void) { return uth_tls_watched_are(ps_
 void uth_tls_object_begins(const void *code);
 
 /* From now on each block that is made has a number of its own, from UTH_TLS_FIRST_NUMBER on, in the place of its
- * carrier's thread id. Each process begins with a number of its own choice, for processes compare numbers in mutexes
- * that they share (recursive and error-checking ones). Two threads of two processes have the same number with a chance
- * of one in some millions. Before the first block. */
+ * carrier's thread id. Another process's blocks have the same numbers. Before the first block. */
 #define UTH_TLS_FIRST_NUMBER \
     0x10000000 /* above all that the kernel gives (PID_MAX_LIMIT, 2^22), within what fits beside a futex's flags */
 void uth_tls_number_blocks(void);
@@ -237,7 +235,7 @@ void uth_tls_may_ask(uint32_t asks);
 /* Around fork(), for the room that registers handlers: no other thread is in the middle of the lists of blocks while
  * the child is copied. */
 void uth_tls_before_fork(void);
-void uth_tls_after_fork(bool in_child);
+void uth_tls_after_fork(void);
 /* In a forked child, after that, on the only thread, with any thread pointer. `carrier`: the own thread pointer of the
  * kernel thread that forked; NULL: it carries no user-level threads. If a thread in a block has forked, that block is
  * returned; else NULL. The block is the C library's from here on, as the storage of the child's only kernel thread: it
