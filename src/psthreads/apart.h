@@ -8,9 +8,10 @@
  * the opener sets after its first region does not change them, as with a pool of kernel threads.
  *
  * A root that differs, since it has attached or later, carries itself alone (VP_APART): no member runs on its
- * kernel thread. Such a root starts no kernel threads for others (starter.h). The watchdog does. So it is started
- * before a thread of the program's, other than the process's initial one, changes its own nice value or policy for the
- * first time.
+ * kernel thread. Such a root starts no kernel threads of the pool: it asks the watchdog (watchdog_ask), and does not
+ * wait. Nor does a promoted thread, which may have set its own processors. So the watchdog is started before a thread
+ * of the program's, other than the process's initial one, changes its own nice value or policy for the first time; and
+ * before a thread is promoted. Where there is none the caller starts them.
  *
  * In vp.apart, the owner's: ROOT, for a root's outermost regions, as it was when it opened the first. INNER, for inner
  * regions, found out when the thread has set its own.

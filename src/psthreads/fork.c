@@ -22,7 +22,6 @@
 #include "quota_park.h"
 #include "runtime.h"
 #include "standby.h"
-#include "starter.h"
 #include "team.h"
 #include "timer.h"
 #include "tls.h"
@@ -126,7 +125,6 @@ static void forget_messages(struct vp *vp)
     ps_store_relaxed(&vp->alone.wake, 0);
     ps_store_relaxed(&vp->alone.sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
     ps_store_relaxed(&vp->alone.ends, 0);
-    ps_store_relaxed(&vp->outer.changed, false); /* what the thread that forked has set is the process's */
     ps_store_relaxed(&vp->worker.started, PS_WORKER_NONE);
     ps_store_relaxed(&vp->worker.by_standby, PS_STANDBY_NONE);
     ps_store_relaxed(&vp->run.counts.made, 0);
@@ -174,7 +172,6 @@ static void forget_kernel_threads(void)
     ps_store_relaxed(&ps_rt.stopping, 0);
     watchdog_reset();
     standby_reset();
-    starter_reset();
     dump_request_after_fork_in_child();
     ps_alone_after_fork_in_child();
 }

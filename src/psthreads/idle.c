@@ -82,7 +82,7 @@ void idle_search_end(struct vp *vp)
 
 /* The worker that the caller may start. False: the system refuses, or the library stops. The worker is never parked
  * again, so it is not tried anew. */
-static bool start_taken(struct vp *vp)
+static bool start_worker(struct vp *vp)
 {
     if (!ps_load_seq(&ps_rt.stopping)) {
         vp->searching = true; /* counted by the caller */
@@ -97,6 +97,22 @@ static bool start_taken(struct vp *vp)
     struct vp *here = ps_vp();
     ps_handoff_close(vp, here ? here : vp); /* what came must be run elsewhere */
     return false;
+}
+
+void idle_start_wanted(void)
+{
+    for (unsigned id = 1; id < ps_rt.num_vps; id++)
+        if (ps_load_seq(&ps_vp_at(id)->worker.started) == PS_WORKER_WANTED)
+            start_worker(ps_vp_at(id));
+}
+
+static bool start_taken(struct vp *vp)
+{
+    if (PS_LIKELY(!watchdog_starts_for(ps_vp())))
+        return start_worker(vp);
+    ps_store_seq(&vp->worker.started, PS_WORKER_WANTED);
+    watchdog_ask(WATCHDOG_WORKERS);
+    return true;
 }
 
 /* The waker has taken vp's bit: counts it as searching and lets it go. False: it cannot run. */

@@ -71,6 +71,9 @@ void idle_never_start(struct vp *vp);
 bool idle_take_unstarted(struct vp *vp);
 void idle_give_unstarted(struct vp *vp);
 
+/* The watchdog starts the workers that others want. */
+void idle_start_wanted(void);
+
 /* vp begins and ends a search; search_end does the last searcher's duty. */
 void idle_search_begin(struct vp *vp);
 void idle_search_end(struct vp *vp);

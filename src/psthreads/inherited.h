@@ -23,7 +23,6 @@ struct vp_outer {
     _Atomic uint64_t inner_mask; /* what a root, or the thread alone, has set last, inside of regions too */
     bool own_changed;            /* it has set its own since its last region; owner only */
     bool starts_like_opener;     /* it starts kernel threads for members of a region that it opens; owner only */
-    _Atomic bool changed; /* a root's: what kernel threads begin with was set here, inside of a region (starter.h) */
 };
 /* The whole is in vp.h. */
 struct vp_outer *vp_outer(const struct vp *vp);
@@ -41,11 +40,6 @@ bool ps_mask_is_own(uint64_t mask);
  * next region looks again what there is, since this may be called in a signal handler, which has another mask. A
  * promoted thread, or a root in a region, passes its mask on to members of inner regions. */
 void ps_root_changed(void);
-/* What kernel threads begin with (but for the mask) is about to be set on one of them: the one with this
- * thread pointer, or (NULL) with the number tid; 0: the calling one. A root's kernel thread starts no others from then
- * on (starter.h), unless the root itself sets it outside of regions, or it is the only one of a forked child. May start
- * a kernel thread. */
-void ps_root_changes(const void *tp, int tid);
 /* Whether t is vp's root outside of regions; in a forked child also the member that the root was at the fork, whose
  * region is not there. */
 bool ps_is_outside(const struct vp *vp, const struct psthread *t);

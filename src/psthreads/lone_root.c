@@ -34,8 +34,12 @@ void lone_root_call_stand_in(void)
 {
     uint32_t spares = ps_load_relaxed(&ps_watchdog.spares);
     if (!idle_any() && spares < ps_rt.max_spares && spares < lone_root_count() &&
-        vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL))
-        vp_start_stand_in();
+        vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL)) {
+        if (watchdog_starts_for(ps_vp()))
+            watchdog_ask(WATCHDOG_SPARE);
+        else
+            vp_start_stand_in();
+    }
 }
 
 static __thread bool counted; /* this kernel thread has asked what is counted for it */

@@ -20,11 +20,11 @@
 #include "runtime.h"
 #include "sched.h"
 #include "sources.h"
-#include "starter.h"
 #include "stray.h"
 #include "switch.h"
 #include "team.h"
 #include "vp_tls.h"
+#include "watchdog.h"
 
 #define ALONE_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
 
@@ -137,30 +137,15 @@ static void wait_while(struct vp *vp, uint32_t state)
         os_park(&vp_alone(vp)->state, state, OS_FOREVER);
 }
 
-/* Whether the new kernel thread is to begin with what `here` has: the thread asks for itself, on a kernel thread that
- * no thread has changed, or on its parent's, which calls it. None is started in a signal handler: what was interrupted
- * may hold locks that the C library's start needs (malloc's). */
-static bool begins_with(const struct vp *here, const struct uth_tls *block)
-{
-    if (!here || vp_run(here)->held || ps_in_handler())
-        return false;
-    if (vp_outer(here)->starts_like_opener)
-        return true;
-    return vp_run(here)->tls == block && vp_run(here)->alone_for ? true : !starter_is_changed(here);
-}
-
 static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
 {
     const struct vp *here = ps_vp();
     os_thread thread;
-    bool from_here = begins_with(here, block);
-    if (from_here)
+    if (here)
         vp_apart(vp)->what = vp_apart(here)->what ? APART_INNER : 0;
     bind_lift();
     ps_inherit_kernel_state(vp, block);
-    int err = from_here ? EBUSY : starter_ask(&thread, alone_main, vp, ALONE_STACK_BYTES);
-    if (err == EBUSY)
-        err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
+    int err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
     bind_lower();
     if (!err)
         os_thread_detach(thread);
@@ -168,20 +153,23 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
 }
 
 /* The vp of block's own kernel thread, which is started where there is none; NULL: refused. Several may ask for it
- * at once. */
+ * at once. None is started in a signal handler, nor in a function of the program's that the runtime calls. What is
+ * below may hold locks that the C library's start needs (malloc's). */
 static struct vp *own_carrier(struct uth_tls *block)
 {
     static _Atomic uint32_t said;
     struct vp *vp = ps_load_acquire(&block->alone);
+    const struct vp *here = ps_vp();
     if (PS_LIKELY(vp != NULL))
         return vp;
+    if (here && (vp_run(here)->held || ps_in_handler()))
+        return NULL;
     vp = vp_claim_alone(block);
     if (!vp)
         return NULL;
     void *other = NULL;
-    const struct vp *here = ps_vp();
-    if (begins_with(here, block) && !vp_run(here)->alone_for && !vp_apart(here)->what)
-        starter_prepare(); /* before signals are blocked: the watchdog begins with this mask */
+    if (here && !vp_differs(here))
+        watchdog_be_there(); /* before signals are blocked: the watchdog begins with this mask */
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* see wait_while */
     if (!ps_cas_seq(&block->alone, &other, vp)) {
         os_set_signal_mask(mask);

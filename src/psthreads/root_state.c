@@ -9,7 +9,6 @@
 #include "run.h"
 #include "runtime.h"
 #include "sched.h"
-#include "starter.h"
 #include "team.h"
 #include "vp_tls.h"
 
@@ -66,34 +65,4 @@ void ps_root_look(struct vp *vp)
     vp_outer(vp)->mask = mask;
     has_mask(vp, mask);
     os_affinity_get(&vp_outer(vp)->cpus);
-}
-
-static bool is_kernel_thread(const struct vp *vp, const void *tp, int tid)
-{
-    return tp ? vp_run(vp)->kernel_tp == tp : ps_load_relaxed(&vp_run(vp)->tid) == tid;
-}
-
-static void root_changes(struct vp *root, const struct vp *here)
-{
-    if (ps_load_relaxed(&vp_outer(root)->changed) || ps_in_vfork_child())
-        return;
-    if (here && !starter_is_changed(here) && !ps_in_handler())
-        starter_prepare();
-    ps_store_relaxed(&vp_outer(root)->changed, true);
-}
-
-void ps_root_changes(const void *tp, int tid)
-{
-    struct vp *here = ps_vp();
-    if ((!tp && !tid) || (here && is_kernel_thread(here, tp, tid))) {
-        if (here && vp_is_roots(here) && !ps_is_outside(here, vp_run(here)->current))
-            root_changes(here, here);
-        return;
-    }
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id++) {
-        struct vp *vp = ps_vp_at(id);
-        if (ps_load_acquire(vp_attached(vp)) && vp_is_roots(vp) && is_kernel_thread(vp, tp, tid))
-            root_changes(vp, here);
-    }
 }

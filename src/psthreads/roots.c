@@ -68,7 +68,6 @@ static void note_own_state(struct vp *vp)
     os_affinity_get(&vp_outer(vp)->cpus);
     os_thread_own_name(vp_outer(vp)->name);
     vp_outer(vp)->own_changed = false;
-    ps_store_relaxed(&vp_outer(vp)->changed, false);
 }
 
 struct vp *life_attach_root(void)

@@ -92,6 +92,12 @@ static PS_ALWAYS_INLINE bool vp_is(const struct vp *vp, unsigned what)
 }
 static inline void vp_becomes(struct vp *vp, unsigned what) { ps_or_seq(&vp_run(vp)->special, what); }
 static inline void vp_is_no_more(struct vp *vp, unsigned what) { ps_and_seq(&vp_run(vp)->special, ~what); }
+/* What vp's kernel thread starts may begin with another nice value, policy or processors than the
+ * pool's: those of one thread of the program's. */
+static inline bool vp_differs(const struct vp *vp)
+{
+    return vp_is(vp, VP_APART | VP_ALONE);
+}
 
 /* The vp passes a scheduling point: it is not stuck. */
 static inline void vp_tick(struct vp *vp)

@@ -96,15 +96,16 @@ bool ps_forked_here(void);
  * pthread_exit, the process goes on until its last thread ends. Then it exits with status 0. */
 void ps_end_forked(void) __attribute__((noreturn));
 void ps_start(void); /* with the defaults, if the library is not started yet */
-/* A worker's kernel thread. kernel_thread is valid (release, acquire) where it RUNS. */
-enum { PS_WORKER_NONE, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
+/* A worker's kernel thread. kernel_thread is valid (release, acquire) where it RUNS. WANTED: of the watchdog. */
+enum { PS_WORKER_NONE, PS_WORKER_WANTED, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
 /* Whether a worker's kernel thread is a standby. Written before `started` is RUNS, by the thread that starts it;
  * THROUGH (release) by the standby, as its last access; read by the thread that stops the workers. */
 enum { PS_STANDBY_NONE, PS_STANDBY_CARRIES, PS_STANDBY_THROUGH };
 /* A vp's that one of the library's kernel threads carries. */
 struct vp_worker {
     os_thread kernel_thread;
-    /* PS_WORKER_...; written by the thread that has taken the bit of one that is NONE (idle.c), and by quiesce. */
+    /* PS_WORKER_...; written by the thread that has taken the bit of one that is NONE (idle.c), by the watchdog where
+     * it is WANTED, and by quiesce. */
     _Atomic uint32_t started;
     _Atomic uint32_t by_standby; /* PS_STANDBY_... */
     bool by_watchdog;            /* the watchdog has started its kernel thread; written before that begins */
@@ -119,6 +120,9 @@ enum { PS_ATTACHED = 1, PS_ATTACHED_OURS };
 _Atomic uint32_t *vp_attached(const struct vp *vp);
 
 int vp_start_worker(struct vp *vp);
+/* The mask of a kernel thread of the library's that the caller is about to start: not what a root has set inside of a
+ * region. */
+uint64_t vp_mask_to_start_with(void);
 void *vp_worker_main(void *arg);
 /* A guest vp carried by a new kernel thread, for the watchdog. */
 int vp_start_spare(void); /* EBUSY: not now (standby.h) */

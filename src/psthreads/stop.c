@@ -17,7 +17,6 @@
 #include "quota_park.h"
 #include "sched.h"
 #include "standby.h"
-#include "starter.h"
 #include "thread.h"
 #include "timer.h"
 #include "uth.h"
@@ -46,7 +45,7 @@ static void stop_workers(void)
         struct vp *vp = ps_vp_at(id);
         idle_wake_this(vp); /* one that was never started is refused from now on */
         uint32_t state;
-        while ((state = ps_load_acquire(&vp_worker(vp)->started)) == PS_WORKER_NONE || state == PS_WORKER_STARTING)
+        while ((state = ps_load_acquire(&vp_worker(vp)->started)) < PS_WORKER_RUNS)
             os_yield(); /* another thread has taken its bit just now */
         if (state != PS_WORKER_RUNS)
             continue;
@@ -91,9 +90,8 @@ void ps_quiesce(void)
     if (!life_other_roots(vp)) {
         stop_workers();
         restart_workers();
-        ps_store_relaxed(&vp_outer(vp)->changed, false); /* all that will be started begins with what it has now */
         if (ps_alone_count() > 0)
-            starter_prepare();
+            watchdog_be_there(); /* before one of these starts it */
     }
     ps_store_seq(&ps_rt.quiescing, 0);
     pthread_mutex_unlock(&ps_life.start_lock);

@@ -16,7 +16,6 @@
 #include "check.h"
 #include "os.h"
 #include "spin.h"
-#include "starter.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -161,7 +160,7 @@ static int open_all(void)
     timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (epoll_fd < 0 || timer_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer_fd, &event) != 0)
         return errno;
-    return starter_start(&thread, poller_main, NULL, POLLER_STACK_BYTES);
+    return os_thread_start(&thread, poller_main, NULL, POLLER_STACK_BYTES, true);
 }
 
 static PS_NOINLINE bool start_poller(void)

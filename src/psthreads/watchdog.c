@@ -5,10 +5,9 @@
 #include "above.h"
 #include "bind.h"
 #include "check.h"
-#include "cpu.h"
 #include "os.h"
+#include "run.h"
 #include "runtime.h"
-#include "starter.h"
 
 #include <errno.h>
 
@@ -18,9 +17,6 @@
 struct ps_watchdog ps_watchdog;
 
 static os_thread thread;
-/* The watchdog's kernel thread's own, which it never leaves; NULL: it has none. Handlers compare it: a thread-local
- * variable would be found by the dynamic linker, which the handler may have interrupted. */
-static void *_Atomic thread_pointer;
 /* The watchdog's kernel thread. `thread` is valid while RUNNING. STOPPED: no thread starts one, until no spare is left
  * that could ask for it. */
 enum { NONE, STARTING, RUNNING, REFUSED, STOPPED };
@@ -42,14 +38,6 @@ bool watchdog_take_nudge(void)
     return true;
 }
 
-static void *watchdog_begin(void *arg)
-{
-    ps_store_relaxed(&thread_pointer, cpu_get_tp());
-    void *result = ps_above.watch(arg);
-    ps_store_relaxed(&thread_pointer, NULL);
-    return result;
-}
-
 /* The caller has made `alive` STARTING. No handler of the program's runs on it (stray.h). Refused, some times: no
  * watchdog; what never starves runs all the same. */
 static void start_watchdog(void)
@@ -60,8 +48,8 @@ static void start_watchdog(void)
         if (i)
             os_park(&alive, STARTING, WATCHDOG_TICK_NS);
         /* for spares, which run the program's code and begin with the watchdog's mask, all blocked */
-        os_signals_keep(starter_mask());
-        err = os_thread_start(&thread, watchdog_begin, NULL, STACK_BYTES, true);
+        os_signals_keep(vp_mask_to_start_with());
+        err = os_thread_start(&thread, ps_above.watch, NULL, STACK_BYTES, true);
     }
     bind_lower();
     if (err)
@@ -111,19 +99,28 @@ void watchdog_serve_soon(void)
     os_wake(&stop_word, 1); /* it need not wait for its next look */
 }
 
-bool watchdog_refused(void) { return ps_load_acquire(&alive) == REFUSED; }
+bool watchdog_starts_for(const struct vp *here)
+{
+    return here && PS_UNLIKELY(vp_differs(here)) && ps_load_acquire(&alive) == RUNNING;
+}
 
-bool watchdog_is_here(void) { return cpu_get_tp() == ps_load_relaxed(&thread_pointer); }
+void watchdog_ask(uint32_t what)
+{
+    ps_or_seq(&ps_watchdog.asked, what);
+    watchdog_arm_for_root();
+}
+
+bool watchdog_refused(void) { return ps_load_acquire(&alive) == REFUSED; }
 
 unsigned watchdog_runs(void) { return ps_load_acquire(&alive) == RUNNING; }
 
 void watchdog_forget(void)
 {
-    ps_store_relaxed(&thread_pointer, NULL);
     ps_store_relaxed(&alive, 0);
     ps_store_relaxed(&stop_word, 0);
     ps_store_relaxed(&ps_watchdog.armed, ps_rt.max_spares == 0); /* armed for good: no thread starts it */
     ps_store_relaxed(&ps_watchdog.starving, 0);
+    ps_store_relaxed(&ps_watchdog.asked, 0);
 }
 
 void watchdog_stop(void)

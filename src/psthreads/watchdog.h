@@ -35,14 +35,17 @@ struct vp;
 
 /* In `armed`. An insertion that finds it set does nothing: the watchdog looks what is ready after each. */
 enum { WATCHDOG_WATCH = 1, WATCHDOG_GLANCE };
+/* In `asked`. */
+enum { WATCHDOG_WORKERS = 1, WATCHDOG_SPARE = 2 };
 
 struct ps_watchdog {
     PS_LINE_ALIGNED _Atomic uint32_t
         armed;                 /* anyone sets WATCH or GLANCE (one look: quota_park.h), the watchdog sets 0 */
     _Atomic uint32_t starving; /* the watchdog writes; spares read */
     _Atomic uint32_t spares;   /* alive */
-    _Atomic uint32_t coming;   /* of these: started, and not run yet; the starter adds, each takes itself off */
+    _Atomic uint32_t coming;   /* of these: started, and not run yet; its start adds it, each takes itself off */
     _Atomic uint32_t standing; /* of these: stand in for a lone root, and have found nothing to do (search.c) */
+    _Atomic uint32_t asked;    /* WATCHDOG_WORKERS, ..._SPARE: of it, soon; anyone sets, the watchdog takes */
     _Atomic uint32_t spares_ever, spares_most; /* for reports and tests */
     _Atomic uint32_t released;                 /* the same; roots that were released (home.h) */
 };
@@ -70,8 +73,13 @@ static inline void watchdog_arm_for_root(void)
 #define PS_RELEASE_ALWAYS 0
 #endif
 
-/* standby_wanted() or starter_wanted() has become true (seq_cst): the watchdog is to see to it. */
+/* standby_wanted() has become true (seq_cst): the watchdog is to see to it. */
 void watchdog_serve_soon(void);
+/* here's kernel thread starts no others of the pool, which would begin with what one thread of the program's has set
+ * (apart.h): it is to ask the watchdog, which is there. here: the caller's vp, or NULL. */
+bool watchdog_starts_for(const struct vp *here);
+/* The watchdog starts the workers that are WANTED, or a spare, in its next tick. */
+void watchdog_ask(uint32_t what);
 /* Its kernel thread is there when this returns, where it may be; it sleeps. Callers: as of watchdog_arm. */
 void watchdog_be_there(void);
 /* The system has refused it a kernel thread: there is none, and will be none. */
@@ -79,8 +87,6 @@ bool watchdog_refused(void);
 
 /* Kernel threads of the watchdog: 0 or 1. */
 unsigned watchdog_runs(void);
-/* The caller is the watchdog. */
-bool watchdog_is_here(void);
 /* Its kernel thread (watchdog_tick.c), and what that asks: whether it is to end; whether a thread wants a kernel thread
  * of it; and to sleep, unless one of these is so. */
 void *watchdog_main(void *arg);

@@ -1,4 +1,5 @@
 /* What the watchdog's kernel thread does: see watchdog.h. The watchdog touches of a vp only what is shared. */
+#include "idle.h"
 #include "lone_root.h"
 #include "os.h"
 #include "promote.h"
@@ -9,19 +10,11 @@
 #include "sources.h"
 #include "spares.h"
 #include "standby.h"
-#include "starter.h"
 #include "stray.h"
 #include "watchdog.h"
 #include "watchdog_sample.h"
 
 #define QUIET_TICKS 20 /* ticks with nothing pending before the watchdog sleeps */
-
-/* Kernel threads that others ask for. */
-static void serve(void)
-{
-    standby_serve();
-    starter_serve();
-}
 
 /* Requests do not shorten a tick: a stall's length is counted in ticks. */
 static void sleep_a_tick(int64_t ns)
@@ -29,7 +22,7 @@ static void sleep_a_tick(int64_t ns)
     uint64_t now = os_now_ns(), end = now + (uint64_t)ns;
     watchdog_nap(ns);
     while (watchdog_take_nudge()) {
-        serve();
+        standby_serve();
         now = os_now_ns();
         if (now < end)
             watchdog_nap((int64_t)(end - now));
@@ -41,11 +34,22 @@ static bool spares_at_work(void)
     return ps_load_relaxed(&ps_watchdog.spares) > ps_load_relaxed(&ps_watchdog.standing);
 }
 
+/* What others must not start themselves (apart.h). */
+static void start_asked(void)
+{
+    uint32_t asked = ps_load_relaxed(&ps_watchdog.asked) ? ps_xchg_seq(&ps_watchdog.asked, 0) : 0;
+    if (asked & WATCHDOG_WORKERS)
+        idle_start_wanted();
+    if (asked & WATCHDOG_SPARE)
+        vp_start_spare();
+}
+
 /* One tick: a sample, and what each policy makes of it. */
 static void watch_tick(unsigned *quiet)
 {
     struct watchdog_sample s;
     struct spares_action spares;
+    start_asked();
     watchdog_sample_take(&s);
     standby_ready(ps_load_relaxed(&ps_rt.num_roots));
     quota_park_look(&s);
@@ -62,7 +66,7 @@ static void watch(void)
     spares_begin();
     while (quiet < QUIET_TICKS && !watchdog_stops()) {
         sleep_a_tick(spares_period_ns());
-        serve();
+        standby_serve();
         watch_tick(&quiet);
     }
 }
@@ -90,7 +94,7 @@ void *watchdog_main(void *arg)
             glance();
         ps_store_seq(&ps_watchdog.armed, 0);
         if (!watchdog_stops() && (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || watchdog_root_ready() ||
-                                  standby_wanted() || starter_wanted() || recall_wanted()))
+                                  standby_wanted() || ps_load_seq(&ps_watchdog.asked) || recall_wanted()))
             ps_store_seq(&ps_watchdog.armed, WATCHDOG_WATCH);
     }
     return NULL;

@@ -2,7 +2,7 @@
  *
  * A worker carries a regular vp from its first wake-up (idle.c) until the library stops. A spare carries a guest vp:
  * the watchdog starts it. A stand-in is a spare that a root starts. Spares end when they find nothing to do. A standby
- * (standby.h) may carry any of these, and the watchdog may start one in another thread's place (starter.h). */
+ * (standby.h) may carry any of these. */
 #include "life.h"
 
 #include "above.h"
@@ -15,7 +15,6 @@
 #include "os.h"
 #include "runtime.h"
 #include "standby.h"
-#include "starter.h"
 #include "stray.h"
 #include "tls.h"
 #include "uth.h"
@@ -93,19 +92,21 @@ static bool hand_to_standby(struct vp *vp)
     return false;
 }
 
+uint64_t vp_mask_to_start_with(void)
+{
+    const struct vp *here = ps_vp();
+    if (!here)
+        return os_signal_mask();
+    bool inside = here->run.alone_for || (vp_is_roots(here) && here->run.current != &here->run.root);
+    return inside ? here->outer.mask : vp_heard_mask(here);
+}
+
 static int start_kernel_thread(struct vp *vp)
 {
-    struct vp *here = ps_vp();
     if (hand_to_standby(vp))
         return 0;
-    if (here && starter_is_changed(here)) {
-        vp->worker.by_watchdog = true;
-        int err = starter_ask(&vp->worker.kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES);
-        if (err != EBUSY)
-            return err;
-    }
-    vp->worker.by_watchdog = here == NULL;
-    vp_begin_deaf(vp, starter_mask());
+    vp->worker.by_watchdog = ps_vp() == NULL;
+    vp_begin_deaf(vp, vp_mask_to_start_with());
     bind_lift();
     int err = os_thread_start(&vp->worker.kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, true);
     bind_lower();
@@ -148,14 +149,11 @@ static int carry_stand_in(struct vp *vp)
     vp->worker.by_watchdog = true;
     if (standby_run(vp_worker_main, vp))
         return 0;
-    int err = starter_is_changed(ps_vp()) ? starter_ask(&thread, vp_worker_main, vp, WORKER_STACK_BYTES) : EBUSY;
-    if (err == EBUSY) {
-        vp->worker.by_watchdog = false;
-        vp_begin_deaf(vp, starter_mask());
-        bind_lift();
-        err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, true);
-        bind_lower();
-    }
+    vp->worker.by_watchdog = false;
+    vp_begin_deaf(vp, vp_mask_to_start_with());
+    bind_lift();
+    int err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, true);
+    bind_lower();
     if (!err)
         os_thread_detach(thread);
     return err;

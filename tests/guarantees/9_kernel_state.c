@@ -38,9 +38,8 @@ static void own_state(void (*set)(int id), long (*get)(void), long (*expected)(i
     }
 }
 
-#define KIND(name, set, get, expected)                               \
-    static void name(void) { own_state(set, get, expected, false); } \
-    static void name##_of_first(void) { own_state(set, get, expected, true); }
+#define KIND(name, set, get, expected) \
+    static void name(void) { own_state(set, get, expected, false); }
 
 static void set_nice(int id) { CHECK(setpriority(PRIO_PROCESS, 0, 10 + id) == 0); }
 static long get_nice(void) { return getpriority(PRIO_PROCESS, 0); }
@@ -91,6 +90,7 @@ static long get_processors(void)
 }
 static long processors_of(int id) { return processor_of(id); }
 KIND(processors, set_processor, get_processors, processors_of)
+static void processors_of_first(void) { own_state(set_processor, get_processors, processors_of, true); }
 
 static void set_slack(int id) { CHECK(prctl(PR_SET_TIMERSLACK, 60000UL + (unsigned long)id, 0, 0, 0) == 0); }
 static long get_slack(void) { return prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0); }
@@ -151,11 +151,11 @@ static void open_files(void) { own_state(set_file, get_file, file_of, false); }
 
 int main(int argc, char **argv)
 {
-#define BOTH(name) \
-    {#name, name}, { #name "_of_first", name##_of_first }
-    static const struct kind_of kinds[] = {BOTH(nice_value),         BOTH(policy),       BOTH(processors),
-                                           BOTH(timer_slack),        BOTH(death_signal), BOTH(io_priority),
-                                           {"file_user", file_user}, {"folder", folder}, {"open_files", open_files}};
+    static const struct kind_of kinds[] = {{"nice_value", nice_value},   {"policy", policy},
+                                           {"processors", processors},   {"processors_of_first", processors_of_first},
+                                           {"timer_slack", timer_slack}, {"death_signal", death_signal},
+                                           {"io_priority", io_priority}, {"file_user", file_user},
+                                           {"folder", folder},           {"open_files", open_files}};
     CHECK(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;

@@ -13,7 +13,6 @@
 #include "os.h"
 #include "psthread.h"
 #include "sched.h"
-#include "starter.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -246,9 +245,4 @@ int psthread_waitall(void)
         pthread_cond_wait(&self->changed, &self->mutex);
     pthread_mutex_unlock(&self->mutex);
     return 0;
-}
-
-int starter_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes)
-{
-    return os_thread_start(out, start, arg, stack_bytes, true);
 }

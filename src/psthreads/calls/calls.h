@@ -56,15 +56,6 @@ static inline void be_alone(void)
         ps_promote();
 }
 
-/* The same, before it is set for kernel thread `number` (0: the caller's own) what kernel threads begin with. */
-static inline void be_alone_to_set(int number)
-{
-    if (number != 0 || uth_tls_current() == NULL)
-        ps_root_changes(NULL, number);
-    else
-        ps_promote();
-}
-
 #define VERSIONS(name, node) __asm__(".symver answer_" #name "," #name "@@" node)
 #define OLD_VERSION(name, node)                                                                                 \
     extern __typeof__(answer_##name) old_##name __attribute__((alias("answer_" #name), visibility("default"))); \
@@ -126,8 +117,5 @@ static inline int inherited(int result)
 /* The same; it sets what a region's threads begin with. */
 #define ANSWER_INHERITED(own, node, type, name, parameters, arguments) \
     ANSWER_AS(if (own) be_alone(), inherited, VERSIONS, node, type, name, parameters, arguments)
-/* A call that sets what kernel threads begin with, for kernel thread `number`. */
-#define ANSWER_SETS(number, node, type, name, parameters, arguments) \
-    ANSWER_AS(be_alone_to_set(number), , VERSIONS, node, type, name, parameters, arguments)
 
 #endif

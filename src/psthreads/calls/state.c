@@ -57,7 +57,8 @@ static void be_alone_to_schedule(int number)
 {
     if (uth_tls_current() == NULL && (number == 0 || number == os_thread_id()))
         apart_before_change();
-    be_alone_to_set(number);
+    if (number == 0)
+        be_alone();
 }
 static int scheduled(int result)
 {
@@ -108,7 +109,8 @@ PS_EXPORT int answer_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t 
     int number = pid == 0 ? home_number() : 0;
     if (PS_UNLIKELY(number != 0) && CALL_NEXT(sched_setaffinity)(number, bytes, set) != 0)
         return -1;
-    be_alone_to_set(pid); /* it is to run there, too */
+    if (pid == 0)
+        be_alone(); /* it is to run there, too */
     return inherited(CALL_NEXT(sched_setaffinity)(pid, bytes, set));
 }
 VERSIONS(sched_setaffinity, "GLIBC_2.3.4");
@@ -120,16 +122,16 @@ ANSWER_SCHEDULES(pid = own_number(pid), "GLIBC_2.2.5", int, sched_setparam,
                  (pid_t pid, const struct sched_param *param), (pid, param));
 ANSWER_TELLS("GLIBC_2.2.5", sched_getparam, (pid_t pid, struct sched_param *param), (pid, param));
 ANSWER_TELLS("GLIBC_2.2.5", sched_rr_get_interval, (pid_t pid, struct timespec *interval), (pid, interval));
-ANSWER_SETS(0, "GLIBC_2.2.5", int, setfsuid, (uid_t id), (id));
-ANSWER_SETS(0, "GLIBC_2.2.5", int, setfsgid, (gid_t id), (id));
-ANSWER_SETS(0, "GLIBC_2.2.5", int, personality, (unsigned long persona), (persona));
+ANSWER("GLIBC_2.2.5", int, setfsuid, (uid_t id), (id));
+ANSWER("GLIBC_2.2.5", int, setfsgid, (gid_t id), (id));
+ANSWER("GLIBC_2.2.5", int, personality, (unsigned long persona), (persona));
 ANSWER("GLIBC_2.2.5", int, arch_prctl, (int what, unsigned long value), (what, value));
-ANSWER_SETS(0, "GLIBC_2.2.5", int, iopl, (int level), (level));
-ANSWER_SETS(0, "GLIBC_2.2.5", int, ioperm, (unsigned long from, unsigned long n, int on), (from, n, on));
+ANSWER("GLIBC_2.2.5", int, iopl, (int level), (level));
+ANSWER("GLIBC_2.2.5", int, ioperm, (unsigned long from, unsigned long n, int on), (from, n, on));
 ANSWER("GLIBC_2.2.5", int, capget, (void *header, void *data), (header, data));
-ANSWER_SETS(0, "GLIBC_2.2.5", int, capset, (void *header, const void *data), (header, data));
-ANSWER_SETS(0, "GLIBC_2.4", int, unshare, (int flags), (flags));
-ANSWER_SETS(0, "GLIBC_2.14", int, setns, (int fd, int kind), (fd, kind));
+ANSWER("GLIBC_2.2.5", int, capset, (void *header, const void *data), (header, data));
+ANSWER("GLIBC_2.4", int, unshare, (int flags), (flags));
+ANSWER("GLIBC_2.14", int, setns, (int fd, int kind), (fd, kind));
 ANSWER_IF(who == RUSAGE_THREAD && be_counted(), "GLIBC_2.2.5", int, getrusage,
           (__rusage_who_t who, struct rusage *usage), (who, usage));
 /* The clock's number as the kernel makes it of a thread's. */
@@ -215,7 +217,7 @@ PS_EXPORT int answer_prctl(int option, ...)
     if (option == PR_SET_TIMERSLACK)
         be_alone_to_schedule(0);
     else
-        be_alone_to_set(0);
+        be_alone();
     int result = CALL_NEXT(prctl)(option, a, b, c, d);
     return option == PR_SET_NAME ? inherited(result) : option == PR_SET_TIMERSLACK ? scheduled(result) : result;
 }
@@ -254,15 +256,12 @@ PS_EXPORT long answer_syscall(long number, ...)
     long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long), d = va_arg(list, long),
          e = va_arg(list, long), f = va_arg(list, long);
     va_end(list);
-    /* A mask is nothing that the runtime's kernel threads begin with; and the port on ucontext sets it in a switch. */
     if (number == SYS_perf_event_open && uth_tls_current() == NULL)
         ps_root_counted(cpu_get_tp());
     if (number == SYS_gettid && (b = home_number()) != 0)
         return b;
-    if (number == SYS_gettid || number == SYS_rt_sigprocmask || (number == SYS_futex && os_futex_is_owned((int)b)))
+    if ((number == SYS_futex && os_futex_is_owned((int)b)) || !is_anybodys(number))
         be_alone();
-    else if (!is_anybodys(number))
-        be_alone_to_set(0);
     if ((number == SYS_tgkill || number == SYS_rt_tgsigqueueinfo) && (int)a == getpid())
         ps_ready_root_for_signals(NULL, (int)b, 0);
     if (number == SYS_tkill)
@@ -328,7 +327,6 @@ static void set_by_handle(pthread_t thread)
 {
     if (thread == pthread_self())
         apart_before_change();
-    ps_root_changes((const void *)thread, 0);
 }
 
 ANSWER_HANDLE_WITHIN((void)0, has_set(thread), "GLIBC_2.34", pthread_setname_np, (pthread_t thread, const char *name),
@@ -337,7 +335,7 @@ OLD_VERSION(pthread_setname_np, "GLIBC_2.12");
 ANSWER_HANDLE("GLIBC_2.34", pthread_getname_np, (pthread_t thread, char *name, size_t bytes), (thread, name, bytes),
               get_name(number, name, bytes));
 OLD_VERSION(pthread_getname_np, "GLIBC_2.12");
-ANSWER_HANDLE_WITHIN(ps_root_changes((const void *)thread, 0), has_set(thread), "GLIBC_2.34", pthread_setaffinity_np,
+ANSWER_HANDLE_WITHIN((void)0, has_set(thread), "GLIBC_2.34", pthread_setaffinity_np,
                      (pthread_t thread, size_t bytes, const cpu_set_t *set), (thread, bytes, set),
                      error_of(answer_sched_setaffinity(thread == pthread_self() ? 0 : number, bytes, set)));
 OLD_VERSION(pthread_setaffinity_np, "GLIBC_2.3.4");
