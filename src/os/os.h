@@ -122,11 +122,8 @@ bool os_on_alternate_stack(uintptr_t address);
 int os_alternate_stack(const void *stack, void *before);
 /* Whether the process's initial kernel thread has ended while others go on: it is counted there still. Reads a file. */
 bool os_main_thread_gone(void);
-/* Names the calling kernel thread (15 bytes at most are kept). */
+/* Names the calling kernel thread (15 bytes at most are kept); NULL: as the program. */
 void os_thread_name(const char *name);
-/* How it is named. */
-#define OS_THREAD_NAME_BYTES 16 /* the kernel's limit, its terminator included */
-void os_thread_own_name(char name[OS_THREAD_NAME_BYTES]);
 /* The list of robust mutexes that the kernel looks through when the calling kernel thread ends; NULL: it cannot be
  * told. And sets it. */
 void *os_robust_list(void);
@@ -220,6 +217,8 @@ static inline unsigned os_cpuset_count(const struct os_cpuset *s)
 
 /* Processors that the calling kernel thread may run on (its affinity mask, online ones). */
 int os_affinity_get(struct os_cpuset *out);
+/* Those of a kernel thread of this process. */
+int os_affinity_of(int tid, struct os_cpuset *out);
 int os_affinity_set(const struct os_cpuset *set);
 /* Nice value, policy, priority of a real-time policy, and slack of timers of the calling kernel thread. False: they
  * cannot be told. */
@@ -229,9 +228,6 @@ struct os_scheduling {
 };
 bool os_scheduling(struct os_scheduling *own);
 void os_set_timer_slack(uint64_t slack_ns);
-/* What another kernel thread of the process would pass on to one that it starts: processors, name. False: that cannot
- * be told. Reads a file. */
-bool os_thread_passes_on(int tid, struct os_cpuset *cpus, char name[OS_THREAD_NAME_BYTES]);
 /* The mask that the process had when this library was loaded: what the program was given, whatever was bound since. */
 void os_affinity_at_start(struct os_cpuset *out);
 /* Takes processors away from the process: that mask, and the caller's own, keep what is in `set`. Before any caller has

@@ -39,13 +39,12 @@ void apart_reset(void)
     ps_store_relaxed(&lock, 0);
 }
 
-static void be_apart(struct vp *vp, uint8_t apart)
+static void be_apart(struct vp *vp, bool differs)
 {
-    vp_apart(vp)->what = apart;
-    if (apart)
-        vp_becomes(vp, VP_APART);
-    else if (vp_is(vp, VP_APART))
-        vp_is_no_more(vp, VP_APART);
+    unsigned starts = vp_apart(vp)->opened ? vp_is(vp, VP_STARTS) : differs;
+    unsigned now = (starts ? VP_STARTS : 0) | (differs ? VP_APART : 0);
+    vp_becomes(vp, now);
+    vp_is_no_more(vp, (VP_APART | VP_STARTS) & ~now);
 }
 
 void apart_attach(struct vp *vp)
@@ -53,7 +52,7 @@ void apart_attach(struct vp *vp)
     vp_apart(vp)->opened = false;
     vp_apart(vp)->mask = os_signal_mask();
     vp_run(vp)->rechecked_at = 0;
-    be_apart(vp, differs_from_pool(false) ? APART_ROOT | APART_INNER : 0);
+    be_apart(vp, differs_from_pool(false));
 }
 
 void apart_before_change(void)
@@ -69,15 +68,8 @@ void apart_before_change(void)
 void apart_changed(void)
 {
     struct vp *vp = ps_vp();
-    if (!vp || ps_in_vfork_child())
+    if (!vp || ps_in_vfork_child() || !vp_is_roots(vp))
         return;
-    bool roots = vp_is_roots(vp);
-    bool first = roots && vp_run(vp)->current == &vp_run(vp)->root && ps_load_relaxed(&ps_rt.num_kernel_threads) == 0 &&
-                 !life_other_roots(vp);
-    bool differs = differs_from_pool(first);
-    uint8_t root = vp_apart(vp)->opened ? vp_apart(vp)->what & APART_ROOT : differs ? APART_ROOT : 0;
-    if (roots)
-        be_apart(vp, root | (differs ? APART_INNER : 0));
-    else if (vp_run(vp)->alone_for)
-        vp_apart(vp)->what = differs ? APART_INNER : 0;
+    be_apart(vp, differs_from_pool(vp_run(vp)->current == &vp_run(vp)->root &&
+                                   ps_load_relaxed(&ps_rt.num_kernel_threads) == 0 && !life_other_roots(vp)));
 }

@@ -1,20 +1,19 @@
 /* Openers of regions whose kernel thread has another nice value, scheduling policy or slack of timers than the pool.
  *
  * A kernel thread begins with what the one that starts it has. The pool's (workers, spares, the watchdog) begin with
- * what the first of the program's threads has that uses the library, and keep that. Another opener may differ: a thread
- * that is to run in the background, a member that has set its own. Members of its regions begin with what it has, as
- * kernel threads would. The opener's kernel thread starts theirs before the region begins, each for one member alone
- * (promote.h). They stay with the members' blocks, so the members of a later region are the same kernel threads. What
- * the opener sets after its first region does not change them, as with a pool of kernel threads.
+ * what the first of the program's threads has that uses the library, and keep that. Another root may differ: a thread
+ * that is to run in the background, or in real time. Members of its outermost regions begin with what it has, as kernel
+ * threads would (VP_STARTS). The root's kernel thread starts theirs before the region begins, each for one member
+ * alone (promote.h). They stay with the members' blocks, so the members of a later region are the same kernel threads.
+ * What the root sets after its first region does not change them, as with a pool of kernel threads. Members of inner
+ * regions have what the pool has.
  *
- * A root that differs, since it has attached or later, carries itself alone (VP_APART): no member runs on its
- * kernel thread. Such a root starts no kernel threads of the pool: it asks the watchdog (watchdog_ask), and does not
+ * A root that differs, since it has attached or later, carries itself alone (VP_APART): no member runs on its kernel
+ * thread. Such a root starts no kernel threads of the pool: it asks the watchdog (watchdog_ask), and does not
  * wait. Nor does a promoted thread, which may have set its own processors. So the watchdog is started before a thread
  * of the program's, other than the process's initial one, changes its own nice value or policy for the first time; and
  * before a thread is promoted. Where there is none the caller starts them.
  *
- * In vp.apart, the owner's: ROOT, for a root's outermost regions, as it was when it opened the first. INNER, for inner
- * regions, found out when the thread has set its own.
  * Cost: two system calls when a root attaches; one load and a branch a region. */
 #ifndef PS_APART_H
 #define PS_APART_H
@@ -24,11 +23,8 @@
 
 struct vp;
 
-enum { APART_ROOT = 1, APART_INNER = 2 };
-
-/* A vp's whose kernel thread is a root's, or carries a thread alone; that kernel thread alone uses it. */
+/* A vp's whose kernel thread is a root's; that kernel thread alone uses it. */
 struct vp_apart {
-    uint8_t what;  /* APART_... */
     bool opened;   /* its root has opened a region */
     uint64_t mask; /* and had this signal mask then: its members have */
 };

@@ -90,14 +90,12 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     self->run.uth->left_by = NULL;
     self->run.is_guest = self->run.id != 0;
     ps_store_relaxed(&self->run.special, VP_UNPREPARED);
-    self->apart.what = 0;
     apart_reset();
     self->outer.mask = life_mask_of_forker();
     ps_store_seq(&self->outer.inner_mask, self->outer.mask);
     self->apart.mask = self->outer.mask;
     self->apart.opened = false;
     os_affinity_get(&self->outer.cpus);
-    os_thread_own_name(self->outer.name);
     unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) { /* promoted on a root's stack: that vp has none to give to another root */
         struct vp *vp = ps_vp_at(id);

@@ -89,13 +89,13 @@ static void equip(const struct vp_home *home)
 void home_equip(struct vp *vp)
 {
     const struct vp *home = vp_run(vp)->alone_for->home;
-    struct vp_outer *outer = vp_outer(vp);
+    struct os_cpuset cpus;
     vp_deafen_slowly(vp);
     vp_run(vp)->deaf_mask = ps_load_seq(&vp_outer(home)->inner_mask);
-    ps_store_seq(&outer->inner_mask, vp_run(vp)->deaf_mask);
+    ps_store_seq(&vp_outer(vp)->inner_mask, vp_run(vp)->deaf_mask);
     equip(vp_home(home));
-    if (!ps_places_on() && os_thread_passes_on(ps_load_relaxed(&vp_run(home)->tid), &outer->cpus, outer->name))
-        os_affinity_set(&outer->cpus);
+    if (!ps_places_on() && os_affinity_of(ps_load_relaxed(&vp_run(home)->tid), &cpus) == 0)
+        os_affinity_set(&cpus);
 }
 
 /* What is pending on P, and blocked: the root takes some along. */

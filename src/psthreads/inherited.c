@@ -1,8 +1,6 @@
 /* What kernel threads begin with that are started for threads of regions: see inherited.h. */
 #include "inherited.h"
 
-#include <string.h>
-
 #include "current.h"
 #include "home.h"
 #include "os.h"
@@ -21,7 +19,9 @@ static const struct vp *root_of(const struct vp *here, const struct uth_tls *blo
         t = t->parent;
     if (block->adopted)
         return block->home;
-    return t && t->flags & PS_T_ROOT ? home_of(t) : ps_vp_at(0);
+    if (t && t->flags & PS_T_ROOT)
+        return home_of(t);
+    return here && vp_is_roots(here) ? here : ps_vp_at(0); /* a root that opens a region starts its members' */
 }
 
 /* The vp of the kernel thread that block's thread has for itself; NULL: none that could have set anything. */
@@ -64,21 +64,13 @@ uint64_t ps_mask_to_begin_with(const struct uth_tls *block)
     return mask_that_begins(block, root_of(here, block), inner_opener(here, block));
 }
 
-/* What a kernel thread would have inherited from the opener of its region. Of a root's outermost region that is the
- * root's state outside of it, for the root may have changed its state as the region's first thread. Of an inner region
- * it is what the opener has by now. */
+/* Of a root's outermost region the mask is the root's outside of it, for the root may have changed its mask as the
+ * region's first thread. Of an inner region it is what the opener has by now. */
 void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block)
 {
-    const struct vp *here = ps_vp(), *root = root_of(here, block), *opener = inner_opener(here, block);
-    if (PS_UNLIKELY(here && vp_outer(here)->starts_like_opener)) {
-        root = here;
-        opener = vp_run(here)->alone_for || vp_run(here)->current != &vp_run(here)->root ? here : NULL;
-    }
-    vp_outer(to)->mask = mask_that_begins(block, root, opener);
-    if (opener && os_thread_passes_on(ps_load_relaxed(&vp_run(opener)->tid), &vp_outer(to)->cpus, vp_outer(to)->name))
-        return;
+    const struct vp *here = ps_vp(), *root = root_of(here, block);
+    vp_outer(to)->mask = mask_that_begins(block, root, inner_opener(here, block));
     vp_outer(to)->cpus = vp_outer(root)->cpus;
-    memcpy(vp_outer(to)->name, vp_outer(root)->name, sizeof vp_outer(to)->name);
 }
 
 bool ps_is_outside(const struct vp *vp, const struct psthread *t)

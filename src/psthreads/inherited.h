@@ -1,7 +1,7 @@
-/* What kernel threads begin with that are started for threads of regions: signal mask, processors and name.
+/* What kernel threads begin with that are started for threads of regions: signal mask and processors.
  *
- * That is what the opener of the region has (inherited.c). So a root, and a thread on a kernel thread of its own
- * (promote.h), write down what they have whenever it changes (root_state.c). */
+ * The mask is what the opener of the region has (inherited.c), the processors are the root's. So a root, and a thread
+ * on a kernel thread of its own (promote.h), write down what they have whenever it changes (root_state.c). */
 #ifndef PS_INHERITED_H
 #define PS_INHERITED_H
 
@@ -15,14 +15,12 @@ struct vp;
 
 /* A vp's: what its kernel thread is like to the program. */
 struct vp_outer {
-    /* A root's: signal mask, processors and name of its kernel thread outside of regions, which threads begin with that
-     * are promoted in its regions. One that carries a thread alone: what it begins with. */
+    /* A root's: signal mask and processors of its kernel thread outside of regions, which threads begin with that are
+     * promoted in its regions. One that carries a thread alone: what it begins with. */
     uint64_t mask;
     struct os_cpuset cpus;
-    char name[OS_THREAD_NAME_BYTES];
     _Atomic uint64_t inner_mask; /* what a root, or the thread alone, has set last, inside of regions too */
     bool own_changed;            /* it has set its own since its last region; owner only */
-    bool starts_like_opener;     /* it starts kernel threads for members of a region that it opens; owner only */
 };
 /* The whole is in vp.h. */
 struct vp_outer *vp_outer(const struct vp *vp);
@@ -36,8 +34,8 @@ uint64_t ps_mask_of_members(const struct psthread *opener);
 /* Whether a member that blocks these signals has a mask of its own: not what threads begin with. */
 bool ps_mask_is_own(uint64_t mask);
 
-/* The running thread has changed its signal mask, processors or name. A root passes that on, outside of regions; its
- * next region looks again what there is, since this may be called in a signal handler, which has another mask. A
+/* The running thread has changed its signal mask or processors. A root passes that on, outside of regions; its next
+ * region looks again what there is, since this may be called in a signal handler, which has another mask. A
  * promoted thread, or a root in a region, passes its mask on to members of inner regions. */
 void ps_root_changed(void);
 /* Whether t is vp's root outside of regions; in a forked child also the member that the root was at the fork, whose

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "apart.h"
 #include "check.h"
 #include "current.h"
 #include "directed.h"
@@ -99,7 +98,7 @@ static void *alone_main(void *arg)
     vp_run(vp)->native.vp = vp;
     vp_run(vp)->uth = &vp_run(vp)->native;
     ps_store_relaxed(&vp_run(vp)->tid, os_thread_id());
-    os_thread_name(vp_outer(vp)->name);
+    os_thread_name(NULL);
     os_affinity_set(&vp_outer(vp)->cpus);
     void *own_list = os_robust_list();
     take_robust_list(vp, own_list);
@@ -139,10 +138,7 @@ static void wait_while(struct vp *vp, uint32_t state)
 
 static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
 {
-    const struct vp *here = ps_vp();
     os_thread thread;
-    if (here)
-        vp_apart(vp)->what = vp_apart(here)->what ? APART_INNER : 0;
     bind_lift();
     ps_inherit_kernel_state(vp, block);
     int err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
@@ -301,14 +297,6 @@ void ps_go_home_slow(struct uth_tls *next)
     vp_leave_alone(vp, context, next);
     context->left_by = NULL; /* it may be a root's stack, on which the root has called self */
     directed_arrives(ps_vp());
-}
-
-void ps_carrier_like_opener(struct uth_tls *block)
-{
-    struct vp *here = ps_vp();
-    vp_outer(here)->starts_like_opener = true;
-    own_carrier(block);
-    vp_outer(here)->starts_like_opener = false;
 }
 
 int ps_promoted_id(struct uth_tls *block)

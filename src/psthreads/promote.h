@@ -82,10 +82,6 @@ struct vp *ps_vp_for_others(const struct vp *vp);
  * thread; does not move the thread. */
 int ps_promoted_id(struct uth_tls *block);
 
-/* The same before the member begins whose block this is, by the opener of its region: the kernel thread begins with all
- * that the opener's has. */
-void ps_carrier_like_opener(struct uth_tls *block);
-
 /* The running thread's context goes on alone on `to`. [switches] */
 void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to);
 

@@ -45,7 +45,6 @@ void ps_root_changed(void)
         return;
     }
     os_affinity_get(&vp_outer(vp)->cpus);
-    os_thread_own_name(vp_outer(vp)->name);
     vp_outer(vp)->own_changed = true;
     vp_run(vp)->rechecked_at = 0;
     if (ps_in_handler()) /* that one's: the next region looks */

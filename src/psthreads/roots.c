@@ -66,7 +66,6 @@ static void note_own_state(struct vp *vp)
     vp_outer(vp)->mask = os_signal_mask();
     ps_store_seq(&vp_outer(vp)->inner_mask, vp_outer(vp)->mask);
     os_affinity_get(&vp_outer(vp)->cpus);
-    os_thread_own_name(vp_outer(vp)->name);
     vp_outer(vp)->own_changed = false;
 }
 

@@ -25,11 +25,12 @@ enum {
     VP_ALONE = 4,       /* it carries the thread of the block alone_for and nothing else (promote.h) */
     VP_COUNTED = 8,     /* a root's, which it carries alone: lone_root.h */
     VP_APART = 16,      /* the same */
-    VP_MASK = 32,       /* the same */
-    VP_ASIDE = 64,      /* a home, of one root of several: it runs what is of that root's regions alone (home.h) */
-    VP_UNPREPARED = 128 /* of a thread that has forked, in the child: to be prepared for its release (home.h) */
+    VP_STARTS = 32,     /* the same, and it starts the kernel threads of its members (apart.h) */
+    VP_MASK = 64,       /* the same */
+    VP_ASIDE = 128,     /* a home, of one root of several: it runs what is of that root's regions alone (home.h) */
+    VP_UNPREPARED = 256 /* of a thread that has forked, in the child: to be prepared for its release (home.h) */
 };
-#define VP_LONE (VP_ALONE | VP_COUNTED | VP_APART | VP_MASK) /* it carries one thread alone */
+#define VP_LONE (VP_ALONE | VP_COUNTED | VP_APART | VP_STARTS | VP_MASK) /* it carries one thread alone */
 
 struct vp_run {
     /* line 0: written at each switch */

@@ -23,7 +23,6 @@
  * counting the end of each member alone (one more atomic each). */
 #include "team.h"
 
-#include "apart.h"
 #include "bind.h"
 #include "check.h"
 #include "current.h"
@@ -237,7 +236,17 @@ static PS_COLD void start_carriers(struct vp *vp, struct ps_team *team, unsigned
     for (unsigned id = 1; id < n && ps_tls_on(); id++) {
         struct ps_member *m = ps_team_member(team, id);
         if (m->tls || (m->tls = vp_try_tls(vp)))
-            ps_carrier_like_opener(m->tls);
+            ps_promoted_id(m->tls);
+    }
+}
+
+static PS_COLD void begin_specially(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
+{
+    if (vp_is(vp, VP_STARTS) && outermost)
+        start_carriers(vp, team, n);
+    if (vp_is(vp, VP_UNPREPARED)) {
+        vp_is_no_more(vp, VP_UNPREPARED);
+        home_prepare(vp);
     }
 }
 
@@ -258,12 +267,6 @@ static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread 
         make_fibers(team, n);
 }
 
-/* Its kernel thread starts one for each member (apart.h). */
-static inline bool is_apart(const struct vp *vp, bool outermost)
-{
-    return vp->apart.what & (outermost ? APART_ROOT : APART_INNER);
-}
-
 /* Members 1 .. n-1 of a bound team. With places of their own: each by handoff to a vp of its place, or as a thread into
  * the place's queue. With the same place: the entry goes into that one's queue. */
 static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
@@ -271,8 +274,6 @@ static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned
     unsigned handed_off = 0;
     if (outermost)
         ps_recheck_tls(vp, team);
-    if (is_apart(vp, outermost))
-        start_carriers(vp, team, n);
     if (team->scattered)
         ps_team_rounds_fork(team, n);
     for (unsigned id = 1; team->scattered && id < n; id++) {
@@ -333,8 +334,6 @@ static PS_ALWAYS_INLINE bool is_offered(struct vp *vp, struct ps_team *team, uns
 static PS_ALWAYS_INLINE void fork_unbound(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
     unsigned next = 1;
-    if (PS_UNLIKELY(is_apart(vp, outermost)))
-        start_carriers(vp, team, n);
     if (is_offered(vp, team, n, outermost)) {
         if (n <= ps_rt.num_vps)
             ps_team_rounds_fork(team, n);
@@ -358,10 +357,8 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     struct psthread *parent = vp->run.current;
     PS_ASSERT(n >= 2 && n <= team->n_max && ps_load_relaxed(&team->left) == 0);
     reset_region(team, parent, n);
-    if (vp_is(vp, VP_UNPREPARED)) {
-        vp_is_no_more(vp, VP_UNPREPARED);
-        home_prepare(vp);
-    }
+    if (vp_is(vp, VP_STARTS | VP_UNPREPARED))
+        begin_specially(vp, team, n, outermost);
     if (PS_UNLIKELY(team->bound))
         fork_bound(vp, team, n, outermost);
     else

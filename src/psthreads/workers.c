@@ -165,7 +165,6 @@ static int start_spare(int (*carry)(struct vp *vp))
     if (!vp)
         return EAGAIN;
     ps_store_relaxed(&vp->run.special, VP_SPARE);
-    vp->apart.what = 0;
     vp->worker.by_watchdog = true;
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
@@ -205,7 +204,6 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     ps_store_relaxed(&vp->alone.sleeps, 0);
     ps_store_relaxed(&vp->alone.state, PS_ALONE_STARTS);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
-    vp->apart.what = 0;
     vp->run.on_own = false;
     vp->run.alone_for = block;
     ps_store_relaxed(&vp->run.special, VP_ALONE);

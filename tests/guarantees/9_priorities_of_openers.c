@@ -1,6 +1,6 @@
 /* Members begin with the nice value, policy and slack of timers that the opener of their region had when the team was
- * made. Openers: several threads, in turns and at once, in any order; a member that opens an inner region. A member
- * need not ask for that: the kernel thread that carries it has it. [KIND] */
+ * made. Openers: several threads, in turns and at once, in any order. A member need not ask for that: the kernel thread
+ * that carries it has it. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
@@ -139,55 +139,12 @@ static void first_is_nice(void)
         check_region(N, own, i > 2);
 }
 
-static void inner(int setter)
-{
-    struct state own = of_carrier();
-    omp_set_max_active_levels(2);
-#pragma omp parallel num_threads(N)
-    {
-        struct state here = own;
-#pragma omp barrier
-        if (omp_get_thread_num() == setter)
-            here = set_state(9, SCHED_BATCH, 80000);
-        for (int i = 0; i < 5; i++) {
-#pragma omp barrier
-            check_region(3, here, i > 2);
-        }
-    }
-}
-static void inner_of_member(void) { inner(2); }
-static void inner_of_first(void) { inner(0); }
-
-static void *nested_background(void *arg)
-{
-    struct state own = set_state(4, SCHED_BATCH, 90000);
-    omp_set_max_active_levels(2);
-    for (int i = 0; i < 5; i++) {
-#pragma omp parallel num_threads(3)
-        check_region(3, own, i > 2);
-    }
-    return arg;
-}
-static void inner_of_background(void)
-{
-    pthread_t thread;
-    struct state own = of_carrier();
-    check_region(N, own, false);
-    CHECK(pthread_create(&thread, NULL, nested_background, NULL) == 0);
-    for (int i = 0; i < 5; i++)
-        check_region(N, own, i > 2);
-    CHECK(pthread_join(thread, NULL) == 0);
-}
-
 static const struct kind_of kinds[] = {
     {"at_once", at_once},
     {"at_once_asking", at_once_asking},
     {"turns", turns},
     {"background_first", background_first},
     {"first_is_nice", first_is_nice},
-    {"inner_of_member", inner_of_member},
-    {"inner_of_first", inner_of_first},
-    {"inner_of_background", inner_of_background},
 };
 
 int main(int argc, char **argv)

@@ -1,6 +1,5 @@
 /* A member's name is its own: set by itself or by another member, read by itself, by another, by prctl and in /proc,
- * after all waits. The program's thread keeps its name, or has the one that it gave itself as first member. A member
- * begins with the name that the thread had which opened its region. [KIND] */
+ * after all waits. The program's thread keeps its name, or has the one that it gave itself as first member. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
@@ -68,41 +67,10 @@ static void by_itself(void)
 static void by_another(void) { own_names(1, false); }
 static void first_member_keeps(void) { own_names(0, true); }
 
-static void check_from(int first, const char *name, int n)
-{
-#pragma omp parallel num_threads(n)
-    {
-        wait_in_all_ways();
-        if (omp_get_thread_num() >= first)
-            check_own(name);
-    }
-}
-
-static void *open_as(void *name)
-{
-    CHECK(pthread_setname_np(pthread_self(), name) == 0);
-    check_from(0, name, N);
-    return NULL;
-}
-
-static void of_its_opener(void)
-{
-    static char one[] = "opener-1", other[] = "opener-2";
-    pthread_t thread[2];
-#pragma omp parallel num_threads(N)
-    wait_in_a_barrier();
-    CHECK(pthread_create(&thread[0], NULL, open_as, one) == 0 && pthread_create(&thread[1], NULL, open_as, other) == 0);
-    CHECK(pthread_join(thread[0], NULL) == 0 && pthread_join(thread[1], NULL) == 0);
-    CHECK(prctl(PR_SET_NAME, "by-prctl") == 0);
-    check_from(N, "by-prctl", N + 1); /* the one that there was not before */
-}
-
 int main(int argc, char **argv)
 {
-    static const struct kind_of kinds[] = {{"by_itself", by_itself},
-                                           {"by_another", by_another},
-                                           {"first_member_keeps", first_member_keeps},
-                                           {"of_its_opener", of_its_opener}};
+    static const struct kind_of kinds[] = {
+        {"by_itself", by_itself}, {"by_another", by_another}, {"first_member_keeps", first_member_keeps}};
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;
 }

@@ -23,13 +23,13 @@
 /* Masks of kernels that were built for more processors than OS_MAX_CPUS: read whole, the rest is cut. */
 #define LARGEST_MASK_BYTES (1u << 16)
 
-static int read_large_mask(struct os_cpuset *out)
+static int read_large_mask(int tid, struct os_cpuset *out)
 {
     for (size_t bytes = 2 * sizeof *out; bytes <= LARGEST_MASK_BYTES; bytes *= 2) {
         uint64_t *mask = calloc(1, bytes);
         if (mask == NULL)
             return ENOMEM;
-        long copied = raw_call(SYS_sched_getaffinity, 0, (long)bytes, (long)mask, 0);
+        long copied = raw_call(SYS_sched_getaffinity, tid, (long)bytes, (long)mask, 0);
         if (copied >= 0)
             memcpy(out->bits, mask, sizeof out->bits);
         free(mask);
@@ -41,12 +41,14 @@ static int read_large_mask(struct os_cpuset *out)
     return EINVAL;
 }
 
-int os_affinity_get(struct os_cpuset *out)
+int os_affinity_of(int tid, struct os_cpuset *out)
 {
     os_cpuset_zero(out);
-    long result = raw_call(SYS_sched_getaffinity, 0, sizeof out->bits, (long)out->bits, 0);
-    return result >= 0 ? 0 : result == -EINVAL ? read_large_mask(out) : (int)-result;
+    long result = raw_call(SYS_sched_getaffinity, tid, sizeof out->bits, (long)out->bits, 0);
+    return result >= 0 ? 0 : result == -EINVAL ? read_large_mask(tid, out) : (int)-result;
 }
+
+int os_affinity_get(struct os_cpuset *out) { return os_affinity_of(0, out); }
 
 int os_affinity_set(const struct os_cpuset *set)
 {

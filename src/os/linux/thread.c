@@ -167,17 +167,7 @@ bool os_thread_stack(uintptr_t *top, size_t *bytes)
 
 void os_thread_name(const char *name)
 {
-    char cut[OS_THREAD_NAME_BYTES];
-    size_t length = strnlen(name, sizeof cut - 1);
-    memcpy(cut, name, length);
-    cut[length] = '\0';
-    raw_call(SYS_prctl, PR_SET_NAME, (long)cut, 0, 0);
-}
-
-void os_thread_own_name(char name[OS_THREAD_NAME_BYTES])
-{
-    memset(name, 0, OS_THREAD_NAME_BYTES);
-    raw_call(SYS_prctl, PR_GET_NAME, (long)name, 0, 0);
+    raw_call(SYS_prctl, PR_SET_NAME, (long)(name ? name : program_invocation_short_name), 0, 0);
 }
 
 struct kernel_attributes { /* struct sched_attr, version 0 */
@@ -221,19 +211,6 @@ static size_t task_file_read(int tid, const char *file, char *text, size_t bytes
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/%s", tid, file);
     return file_text(path, text, bytes);
-}
-
-bool os_thread_passes_on(int tid, struct os_cpuset *cpus, char name[OS_THREAD_NAME_BYTES])
-{
-    char text[2 * OS_THREAD_NAME_BYTES];
-    memset(cpus, 0, sizeof *cpus);
-    if (raw_call(SYS_sched_getaffinity, tid, sizeof cpus->bits, (long)cpus->bits, 0) < 0 ||
-        task_file_read(tid, "comm", text, sizeof text) == 0)
-        return false;
-    text[strcspn(text, "\n")] = '\0';
-    memset(name, 0, OS_THREAD_NAME_BYTES);
-    memcpy(name, text, strnlen(text, OS_THREAD_NAME_BYTES - 1));
-    return true;
 }
 
 int os_thread_cpu_ns(int tid, uint64_t *cpu_ns)

@@ -219,7 +219,7 @@ PS_EXPORT int answer_prctl(int option, ...)
     else
         be_alone();
     int result = CALL_NEXT(prctl)(option, a, b, c, d);
-    return option == PR_SET_NAME ? inherited(result) : option == PR_SET_TIMERSLACK ? scheduled(result) : result;
+    return option == PR_SET_TIMERSLACK ? scheduled(result) : result;
 }
 VERSIONS(prctl, "GLIBC_2.2.5");
 
@@ -329,8 +329,8 @@ static void set_by_handle(pthread_t thread)
         apart_before_change();
 }
 
-ANSWER_HANDLE_WITHIN((void)0, has_set(thread), "GLIBC_2.34", pthread_setname_np, (pthread_t thread, const char *name),
-                     (thread, name), set_name(number, name));
+ANSWER_HANDLE("GLIBC_2.34", pthread_setname_np, (pthread_t thread, const char *name), (thread, name),
+              set_name(number, name));
 OLD_VERSION(pthread_setname_np, "GLIBC_2.12");
 ANSWER_HANDLE("GLIBC_2.34", pthread_getname_np, (pthread_t thread, char *name, size_t bytes), (thread, name, bytes),
               get_name(number, name, bytes));
