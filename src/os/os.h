@@ -220,14 +220,11 @@ int os_affinity_get(struct os_cpuset *out);
 /* Those of a kernel thread of this process. */
 int os_affinity_of(int tid, struct os_cpuset *out);
 int os_affinity_set(const struct os_cpuset *set);
-/* Nice value, policy, priority of a real-time policy, and slack of timers of the calling kernel thread. False: they
- * cannot be told. */
+/* Nice value, policy, and priority of a real-time policy, of the calling kernel thread. False: they cannot be told. */
 struct os_scheduling {
     int policy, nice, priority;
-    uint64_t slack_ns;
 };
 bool os_scheduling(struct os_scheduling *own);
-void os_set_timer_slack(uint64_t slack_ns);
 /* The mask that the process had when this library was loaded: what the program was given, whatever was bound since. */
 void os_affinity_at_start(struct os_cpuset *out);
 /* Takes processors away from the process: that mask, and the caller's own, keep what is in `set`. Before any caller has

@@ -27,8 +27,7 @@ static bool differs_from_pool(bool redefine)
     if (!known || redefine)
         pool = own;
     known = true;
-    bool differs = own.policy != pool.policy || own.nice != pool.nice || own.priority != pool.priority ||
-                   own.slack_ns != pool.slack_ns;
+    bool differs = own.policy != pool.policy || own.nice != pool.nice || own.priority != pool.priority;
     ps_store_release(&lock, 0);
     return differs;
 }

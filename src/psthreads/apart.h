@@ -1,4 +1,4 @@
-/* Openers of regions whose kernel thread has another nice value, scheduling policy or slack of timers than the pool.
+/* Openers of regions whose kernel thread has another nice value or scheduling policy than the pool.
  *
  * A kernel thread begins with what the one that starts it has. The pool's (workers, spares, the watchdog) begin with
  * what the first of the program's threads has that uses the library, and keep that. Another root may differ: a thread

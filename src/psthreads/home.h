@@ -32,8 +32,8 @@
  *
  * What the kernel keeps by kernel thread. While away the root is known by home's number: calls by number, and what is
  * told by name, go there (calls/state.c). A root that sets its mask or its alternate stack, or asks for what else the
- * kernel keeps for a thread, gets a kernel thread of its own, as a member does. Mask, alternate stack and slack of
- * timers are noted as the root sets them, and go with it: to that kernel thread (home_equip), and home. So do
+ * kernel keeps for a thread, gets a kernel thread of its own, as a member does. Mask and
+ * alternate stack are noted as the root sets them, and go with it: to that kernel thread (home_equip), and home. So do
  * processors, which are home's. Limits: what else it sets there stays behind. A signal that the root blocks stays
  * pending at home where it has come there. The processor time that the root has used elsewhere is not in its clock; one
  * that has asked for it is carried alone from the next region on.
@@ -64,7 +64,6 @@ struct vp_home {
     _Atomic bool comes;    /* the root is coming home, and is not released; written by the root */
     struct vp *at;         /* its home: this vp; in a child that the root forked while away: the child's */
     stack_t stack;         /* what the root has set last, at home or away; as vp_outer.inner_mask */
-    uint64_t slack_ns;     /* the same */
 };
 /* The whole is in vp.h. */
 struct vp_home *vp_home(const struct vp *vp);
@@ -105,7 +104,7 @@ void home_come(struct psthread *self);
 /* The same for the running thread, if it is a root outside of regions and away. */
 void home_come_outside(void);
 
-/* The running thread, if it is a root, has set its alternate stack or slack of timers. */
+/* The running thread, if it is a root, has set its alternate stack. */
 void home_note(void);
 /* P, the own kernel thread of a root that is away, is about to run the root: it gets what the root has. */
 void home_equip(struct vp *vp);

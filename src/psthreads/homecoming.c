@@ -68,22 +68,17 @@ struct uth_tls *home_block_here(void)
 void home_note(void)
 {
     const struct uth_tls *block = uth_tls_current();
-    struct os_scheduling own = {0};
     if (!block)
         block = home_block_here();
     if (!block || !block->adopted)
         return;
-    struct vp_home *home = vp_home(block->home);
-    os_alternate_stack(NULL, &home->stack);
-    os_scheduling(&own);
-    home->slack_ns = own.slack_ns;
+    os_alternate_stack(NULL, &vp_home(block->home)->stack);
 }
 
 static void equip(const struct vp_home *home)
 {
     if (!(home->stack.ss_flags & SS_ONSTACK) && !uth_overflow_is_ours(home->stack.ss_sp))
         os_alternate_stack(&home->stack, NULL);
-    os_set_timer_slack(home->slack_ns);
 }
 
 void home_equip(struct vp *vp)

@@ -1,8 +1,8 @@
 /* What the kernel and the C library keep for a region's first thread is its own while it goes on elsewhere, because
  * others hold its kernel thread. It finds there what it has set before, sets something else, and has that
- * afterwards. The state: number, name, processors, signal mask, alternate stack, nice value, policy, slack of timers,
- * timers to its number. So it is with mutexes of all kinds that it holds
- * meanwhile. The program's own thread, and another one. [KIND] */
+ * afterwards. The state: number, name, processors, signal mask, alternate stack, nice value, policy, timers to its
+ * number. So it is with mutexes of all kinds that it holds meanwhile. The program's own thread, and another one.
+ * [KIND] */
 #define _GNU_SOURCE
 #include "away.h"
 #include "kinds.h"
@@ -135,7 +135,7 @@ static void ask_stack(void)
     CHECK((char *)handled_at > place && (char *)handled_at < place + sizeof places[0]);
 }
 
-/* --- nice value, policy, slack --- */
+/* --- nice value, policy --- */
 
 static int nice_value;
 static void set_nice(int i)
@@ -158,15 +158,6 @@ static void set_policy(int i)
 }
 static void have_policy(void) { set_policy(1); }
 static void ask_policy(void) { CHECK(sched_getscheduler(0) == policy); }
-
-static int slack;
-static void set_slack(int i)
-{
-    slack = 60000 + 1000 * i;
-    CHECK(prctl(PR_SET_TIMERSLACK, slack) == 0);
-}
-static void have_slack(void) { set_slack(0); }
-static void ask_slack(void) { CHECK(prctl(PR_GET_TIMERSLACK) == slack); }
 
 /* --- timers to its number --- */
 
@@ -261,7 +252,6 @@ static const struct state {
     {"alternate_stack", have_stack, ask_stack, set_stack},
     {"nice_value", have_nice, ask_nice, set_nice},
     {"policy", have_policy, ask_policy, set_policy},
-    {"timer_slack", have_slack, ask_slack, set_slack},
     {"timers", have_timer, ask_timer, set_none},
     {"normal_mutex", have_normal, ask_mutex, set_mutex},
     {"recursive_mutex", have_recursive, ask_mutex, set_mutex},

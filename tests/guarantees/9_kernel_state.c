@@ -1,7 +1,7 @@
 /* What the kernel keeps for each thread is the member's own over all waits. No other member has it, nor has the program
  * afterwards, but for what the first member sets, since it is the program's thread. The state: nice value, policy,
- * processors, slack of timers, signal at the parent's death, file-system identity, working folder and open files where
- * they are unshared, priority of input and output. [KIND] */
+ * processors, signal at the parent's death, file-system identity, working folder and open files where they are
+ * unshared, priority of input and output. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
@@ -92,11 +92,6 @@ static long processors_of(int id) { return processor_of(id); }
 KIND(processors, set_processor, get_processors, processors_of)
 static void processors_of_first(void) { own_state(set_processor, get_processors, processors_of, true); }
 
-static void set_slack(int id) { CHECK(prctl(PR_SET_TIMERSLACK, 60000UL + (unsigned long)id, 0, 0, 0) == 0); }
-static long get_slack(void) { return prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0); }
-static long slack_of(int id) { return 60000 + id; }
-KIND(timer_slack, set_slack, get_slack, slack_of)
-
 static void set_death_signal(int id) { CHECK(prctl(PR_SET_PDEATHSIG, SIGRTMIN + 3 + id) == 0); }
 static long get_death_signal(void)
 {
@@ -151,11 +146,11 @@ static void open_files(void) { own_state(set_file, get_file, file_of, false); }
 
 int main(int argc, char **argv)
 {
-    static const struct kind_of kinds[] = {{"nice_value", nice_value},   {"policy", policy},
-                                           {"processors", processors},   {"processors_of_first", processors_of_first},
-                                           {"timer_slack", timer_slack}, {"death_signal", death_signal},
-                                           {"io_priority", io_priority}, {"file_user", file_user},
-                                           {"folder", folder},           {"open_files", open_files}};
+    static const struct kind_of kinds[] = {{"nice_value", nice_value},     {"policy", policy},
+                                           {"processors", processors},     {"processors_of_first", processors_of_first},
+                                           {"death_signal", death_signal}, {"io_priority", io_priority},
+                                           {"file_user", file_user},       {"folder", folder},
+                                           {"open_files", open_files}};
     CHECK(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;

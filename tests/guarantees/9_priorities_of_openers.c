@@ -1,13 +1,12 @@
-/* Members begin with the nice value, policy and slack of timers that the opener of their region had when the team was
- * made. Openers: several threads, in turns and at once, in any order. A member need not ask for that: the kernel thread
- * that carries it has it. [KIND] */
+/* Members begin with the nice value and policy that the opener of their region had when the team was made. Openers:
+ * several threads, in turns and at once, in any order. A member need not ask for that: the kernel thread that carries
+ * it has it. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -15,7 +14,7 @@
 #define ROUNDS 20
 
 struct state {
-    long nice, policy, slack;
+    long nice, policy;
 };
 
 /* Of the kernel thread that runs this, by an instruction: a runtime is not asked. */
@@ -35,20 +34,16 @@ static long ask(long number, long a, long b)
 }
 static struct state of_carrier(void)
 {
-    return (struct state){20 - ask(SYS_getpriority, PRIO_PROCESS, 0), ask(SYS_sched_getscheduler, 0, 0),
-                          ask(SYS_prctl, PR_GET_TIMERSLACK, 0)};
+    return (struct state){20 - ask(SYS_getpriority, PRIO_PROCESS, 0), ask(SYS_sched_getscheduler, 0, 0)};
 }
-static struct state of_caller(void)
-{
-    return (struct state){getpriority(PRIO_PROCESS, 0), sched_getscheduler(0), prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0)};
-}
+static struct state of_caller(void) { return (struct state){getpriority(PRIO_PROCESS, 0), sched_getscheduler(0)}; }
 
 static void check_same(struct state a, struct state b)
 {
-    if (a.nice != b.nice || a.policy != b.policy || a.slack != b.slack)
-        fprintf(stderr, "member %d: nice %ld, policy %ld, slack %ld; to be %ld, %ld, %ld\n", omp_get_thread_num(),
-                a.nice, a.policy, a.slack, b.nice, b.policy, b.slack);
-    CHECK(a.nice == b.nice && a.policy == b.policy && a.slack == b.slack);
+    if (a.nice != b.nice || a.policy != b.policy)
+        fprintf(stderr, "member %d: nice %ld, policy %ld; to be %ld, %ld\n", omp_get_thread_num(), a.nice, a.policy,
+                b.nice, b.policy);
+    CHECK(a.nice == b.nice && a.policy == b.policy);
 }
 
 static void check_region(int n, struct state expected, bool asks)
@@ -63,10 +58,10 @@ static void check_region(int n, struct state expected, bool asks)
     }
 }
 
-static struct state set_state(int nice_value, int policy, unsigned long slack)
+static struct state set_state(int nice_value, int policy)
 {
     struct sched_param none = {0};
-    CHECK(prctl(PR_SET_TIMERSLACK, slack, 0, 0, 0) == 0 && sched_setscheduler(0, policy, &none) == 0);
+    CHECK(sched_setscheduler(0, policy, &none) == 0);
     CHECK(setpriority(PRIO_PROCESS, 0, nice_value) == 0);
     return of_carrier();
 }
@@ -77,7 +72,7 @@ static int in_turns, asks_too, regions_of_first;
 static void *background(void *arg)
 {
     int k = *(int *)arg;
-    struct state own = set_state(5 + k, k % 2 ? SCHED_BATCH : SCHED_OTHER, 60000 + 1000UL * (unsigned long)k);
+    struct state own = set_state(5 + k, k % 2 ? SCHED_BATCH : SCHED_OTHER);
     for (int round = 0; round < ROUNDS; round++) {
         if (in_turns)
             pthread_barrier_wait(&turn);
@@ -134,7 +129,7 @@ static void background_first(void)
 /* The program's only opener has what it has. */
 static void first_is_nice(void)
 {
-    struct state own = set_state(3, SCHED_BATCH, 70000);
+    struct state own = set_state(3, SCHED_BATCH);
     for (int i = 0; i < 5; i++)
         check_region(N, own, i > 2);
 }

@@ -181,15 +181,13 @@ struct kernel_attributes { /* struct sched_attr, version 0 */
 bool os_scheduling(struct os_scheduling *own)
 {
     struct kernel_attributes a = {.size = sizeof a};
-    long slack = raw_call(SYS_prctl, PR_GET_TIMERSLACK, 0, 0, 0);
-    if (slack < 0 || raw_call(SYS_sched_getattr, 0, (long)&a, sizeof a, 0) < 0)
+    if (raw_call(SYS_sched_getattr, 0, (long)&a, sizeof a, 0) < 0)
         return false;
-    *own = (struct os_scheduling){(int)a.policy, a.nice, (int)a.priority, (uint64_t)slack};
+    *own = (struct os_scheduling){(int)a.policy, a.nice, (int)a.priority};
     return true;
 }
 
 #define ROBUST_LIST_BYTES (3 * sizeof(void *))
-void os_set_timer_slack(uint64_t slack_ns) { raw_call(SYS_prctl, PR_SET_TIMERSLACK, (long)slack_ns, 0, 0); }
 
 void *os_robust_list(void)
 {

@@ -50,7 +50,7 @@ PS_EXPORT pid_t answer_gettid(void)
     return number != 0 ? number : CALL_NEXT(gettid)();
 }
 VERSIONS(gettid, "GLIBC_2.30");
-/* Nice value, policy, slack: what regions' members begin with. */
+/* Nice value, policy: what regions' members begin with. */
 #define ANSWER_SCHEDULES(number, node, type, name, parameters, arguments) \
     ANSWER_AS(be_alone_to_schedule(number), scheduled, VERSIONS, node, type, name, parameters, arguments)
 static void be_alone_to_schedule(int number)
@@ -63,7 +63,6 @@ static void be_alone_to_schedule(int number)
 static int scheduled(int result)
 {
     apart_changed();
-    home_note();
     return result;
 }
 /* Another thread's nice value: the C library's function has the caller's alone. */
@@ -214,12 +213,8 @@ PS_EXPORT int answer_prctl(int option, ...)
         errno = error != 0 ? error : errno;
         return error != 0 ? -1 : 0;
     }
-    if (option == PR_SET_TIMERSLACK)
-        be_alone_to_schedule(0);
-    else
-        be_alone();
-    int result = CALL_NEXT(prctl)(option, a, b, c, d);
-    return option == PR_SET_TIMERSLACK ? scheduled(result) : result;
+    be_alone();
+    return CALL_NEXT(prctl)(option, a, b, c, d);
 }
 VERSIONS(prctl, "GLIBC_2.2.5");
 
