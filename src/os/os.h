@@ -171,8 +171,6 @@ int os_park(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 int os_wake(_Atomic uint32_t *word, int n);
 /* Lets another kernel thread run on this processor. */
 void os_yield(void);
-/* Linux: whether this operation of the futex call concerns a word that the kernel keeps by its owner's number. */
-bool os_futex_is_owned(int operation);
 /* The program's own system call by number: the kernel's result. */
 long os_system_call(long number, long a, long b, long c, long d, long e, long f);
 

@@ -45,11 +45,3 @@ int os_wake(_Atomic uint32_t *word, int n)
 }
 
 void os_yield(void) { raw_call(SYS_sched_yield, 0, 0, 0, 0); }
-
-bool os_futex_is_owned(int operation)
-{
-    enum { OPERATION = 127, LOCK_PI = 6, UNLOCK_PI = 7, TRYLOCK_PI = 8, WAIT_REQUEUE_PI = 11, LOCK_PI2 = 13 };
-    operation &= OPERATION; /* without flags */
-    return operation == LOCK_PI || operation == LOCK_PI2 || operation == TRYLOCK_PI || operation == UNLOCK_PI ||
-           operation == WAIT_REQUEUE_PI;
-}

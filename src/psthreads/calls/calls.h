@@ -12,7 +12,7 @@
  * files are loaded, or none: the C library could do nothing with the thread numbers that the runtime writes into
  * descriptors (uth_tls_number_blocks).
  *
- *   state.c      what a kernel thread has: number, scheduling, credentials, time; its own, and by a thread's handle
+ *   state.c      what a kernel thread has: number, scheduling, name, time; its own, and by a thread's handle
  *   signals.c    masks, waits for signals, contexts that bring a mask
  *   handlers.c   signals' handlers
  *   processes.c  children, kernel threads that begin, the end of a thread that has forked
@@ -20,9 +20,10 @@
  *   loader.c     objects that begin, and callbacks that keep others from starting kernel threads
  *   calls.c      the C library's functions behind these, looked up when the runtime is loaded
  *
- * Here are all functions of the C library that set or tell state of the calling kernel thread, and all that make a
- * kernel thread or a process. `syscall` goes by the call's number: a call that is known to concern the process, or no
- * thread, goes straight on; any other is taken for a thread's. Jumps go straight on. */
+ * Here are the functions of the C library that set or tell state of the calling kernel thread and that programs are
+ * known to call in regions, and those that make a kernel thread or a process. Others see the kernel thread that carries
+ * the caller just then. `syscall` goes by the call's number: what concerns the caller alone (state.c) is known, any
+ * other call goes straight on. */
 #ifndef PS_CALLS_H
 #define PS_CALLS_H
 

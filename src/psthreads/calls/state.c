@@ -1,5 +1,5 @@
-/* What a kernel thread has: number, scheduling, credentials, namespaces, time. The caller's own state, that of a thread
- * named by its handle, and signals to such a thread, by a call or a file's owner. See calls.h. */
+/* What a kernel thread has: number, scheduling, name, time. The caller's own state, that of a thread named by its
+ * handle, and signals to such a thread, by a call or a file's owner. See calls.h. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -22,7 +22,7 @@
 
 #define MOST_ERRNO 4095
 
-/* --- number, scheduling, credentials, namespaces, time --- */
+/* --- number, scheduling, time, name --- */
 
 /* What the kernel counts for its kernel thread is for the caller alone from now on; a member is promoted for that. */
 static bool be_counted(void)
@@ -120,17 +120,6 @@ ANSWER_TELLS("GLIBC_2.2.5", sched_getscheduler, (pid_t pid), (pid));
 ANSWER_SCHEDULES(pid = own_number(pid), "GLIBC_2.2.5", int, sched_setparam,
                  (pid_t pid, const struct sched_param *param), (pid, param));
 ANSWER_TELLS("GLIBC_2.2.5", sched_getparam, (pid_t pid, struct sched_param *param), (pid, param));
-ANSWER_TELLS("GLIBC_2.2.5", sched_rr_get_interval, (pid_t pid, struct timespec *interval), (pid, interval));
-ANSWER("GLIBC_2.2.5", int, setfsuid, (uid_t id), (id));
-ANSWER("GLIBC_2.2.5", int, setfsgid, (gid_t id), (id));
-ANSWER("GLIBC_2.2.5", int, personality, (unsigned long persona), (persona));
-ANSWER("GLIBC_2.2.5", int, arch_prctl, (int what, unsigned long value), (what, value));
-ANSWER("GLIBC_2.2.5", int, iopl, (int level), (level));
-ANSWER("GLIBC_2.2.5", int, ioperm, (unsigned long from, unsigned long n, int on), (from, n, on));
-ANSWER("GLIBC_2.2.5", int, capget, (void *header, void *data), (header, data));
-ANSWER("GLIBC_2.2.5", int, capset, (void *header, const void *data), (header, data));
-ANSWER("GLIBC_2.4", int, unshare, (int flags), (flags));
-ANSWER("GLIBC_2.14", int, setns, (int fd, int kind), (fd, kind));
 ANSWER_IF(who == RUSAGE_THREAD && be_counted(), "GLIBC_2.2.5", int, getrusage,
           (__rusage_who_t who, struct rusage *usage), (who, usage));
 /* The clock's number as the kernel makes it of a thread's. */
@@ -204,7 +193,7 @@ PS_EXPORT int answer_prctl(int option, ...)
     unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long), c = va_arg(list, unsigned long),
                   d = va_arg(list, unsigned long);
     va_end(list);
-    int number = option == PR_SET_NAME || option == PR_GET_NAME ? home_number() : 0;
+    int number = option == PR_SET_NAME || option == PR_GET_NAME ? own_number(0) : 0;
     if (PS_UNLIKELY(number != 0)) {
         char name[NAME_BYTES];
         if (option == PR_SET_NAME)
@@ -213,22 +202,18 @@ PS_EXPORT int answer_prctl(int option, ...)
         errno = error != 0 ? error : errno;
         return error != 0 ? -1 : 0;
     }
-    be_alone();
     return CALL_NEXT(prctl)(option, a, b, c, d);
 }
 VERSIONS(prctl, "GLIBC_2.2.5");
 
-/* Calls that concern the process, a file or memory, on any thread; calls that are hot, and calls that name their
- * thread. */
-static bool is_anybodys(long number)
+/* Calls that concern the thread that makes them. */
+static bool is_own(long number)
 {
     static const short calls[] = {
-        SYS_futex, SYS_sched_yield, SYS_getrandom, SYS_getcpu, SYS_getpid, SYS_tgkill, SYS_tkill, SYS_membarrier,
-        SYS_memfd_create, SYS_copy_file_range, SYS_pidfd_open, SYS_pidfd_send_signal, SYS_getdents64, SYS_statx,
-        /* Libraries that watch the address space (UCX below MPI) make these in malloc's place, which holds its lock
-         * then. */
-        SYS_mmap, SYS_munmap, SYS_mremap, SYS_madvise, SYS_mprotect, SYS_brk, SYS_shmat, SYS_shmdt, SYS_mbind,
-        SYS_move_pages, SYS_exit_group};
+        SYS_gettid,         SYS_rt_sigprocmask, SYS_sched_setaffinity, SYS_sched_getaffinity, SYS_sched_setscheduler,
+        SYS_sched_setparam, SYS_sched_getparam, SYS_sched_setattr,     SYS_sched_getattr,     SYS_sched_getscheduler,
+        SYS_setpriority,    SYS_getpriority,    SYS_ioprio_set,        SYS_ioprio_get,        SYS_perf_event_open,
+        SYS_set_mempolicy,  SYS_prctl};
     for (unsigned n = 0; n < sizeof calls / sizeof *calls; n++)
         if (number == calls[n])
             return true;
@@ -255,12 +240,10 @@ PS_EXPORT long answer_syscall(long number, ...)
         ps_root_counted(cpu_get_tp());
     if (number == SYS_gettid && (b = home_number()) != 0)
         return b;
-    if ((number == SYS_futex && os_futex_is_owned((int)b)) || !is_anybodys(number))
+    if (is_own(number) || (number == SYS_clock_gettime && a == CLOCK_THREAD_CPUTIME_ID))
         be_alone();
     if ((number == SYS_tgkill || number == SYS_rt_tgsigqueueinfo) && (int)a == getpid())
         ps_ready_root_for_signals(NULL, (int)b, 0);
-    if (number == SYS_tkill)
-        ps_ready_root_for_signals(NULL, (int)a, 0);
     long result = os_system_call(number, a, b, c, d, e, f);
     if (number == SYS_rt_sigprocmask || number == SYS_sched_setaffinity)
         ps_root_changed();
