@@ -16,27 +16,10 @@
 #include "cpu.h"
 #include "psthread.h"
 
-#include <dlfcn.h>
 #include <unwind.h>
 
 #pragma weak _Unwind_ForcedUnwind
 #pragma weak _Unwind_GetRegionStart
-#pragma weak _Unwind_GetCFA
-
-static __typeof__(_Unwind_ForcedUnwind) *forced_unwind = _Unwind_ForcedUnwind;
-static __typeof__(_Unwind_GetRegionStart) *region_start = _Unwind_GetRegionStart;
-static __typeof__(_Unwind_GetCFA) *stack_pointer = _Unwind_GetCFA;
-
-/* Where the C++ runtime came with a library that was opened later: as the C library does for pthread_exit. */
-static void load_unwinder(void)
-{
-    void *library = forced_unwind && region_start && stack_pointer ? NULL : dlopen("libgcc_s.so.1", RTLD_NOW);
-    if (!library)
-        return;
-    forced_unwind = (__typeof__(forced_unwind))dlsym(library, "_Unwind_ForcedUnwind");
-    region_start = (__typeof__(region_start))dlsym(library, "_Unwind_GetRegionStart");
-    stack_pointer = (__typeof__(stack_pointer))dlsym(library, "_Unwind_GetCFA");
-}
 
 struct leaving {
     struct _Unwind_Exception exception;
@@ -44,7 +27,6 @@ struct leaving {
     struct ps_exit *to;
     void *result;
     void (*last)(void *result);
-    ps_exit_until_fn *until;
 };
 _Static_assert(sizeof(struct leaving) <= sizeof(((struct ps_exits *)0)->leaving), "what leaves fits");
 
@@ -67,10 +49,8 @@ static _Unwind_Reason_Code stop(int version, _Unwind_Action actions, _Unwind_Exc
                                 struct _Unwind_Exception *exception, struct _Unwind_Context *context, void *arg)
 {
     struct leaving *l = arg;
-    uintptr_t function = (uintptr_t)region_start(context);
     (void)version, (void)class, (void)exception;
-    if (actions & _UA_END_OF_STACK || (l->to && function == l->to->function) ||
-        (l->until && l->until(function, (uintptr_t)stack_pointer(context))))
+    if (actions & _UA_END_OF_STACK || (l->to && (uintptr_t)_Unwind_GetRegionStart(context) == l->to->function))
         arrive(l);
     return _URC_NO_REASON;
 }
@@ -96,25 +76,13 @@ void ps_exits_after_fork_in_child(bool (*goes_on)(const struct psthread *t))
             e->forked(e);
 }
 
-static PS_NORETURN void leave_frames(const struct leaving *how)
-{
-    struct leaving *l = (struct leaving *)(void *)how->all->leaving;
-    *l = *how;
-    if (forced_unwind && region_start && stack_pointer)
-        forced_unwind(&l->exception, stop, l);
-    arrive(l);
-}
-
 void ps_exit_leave(void *result, void (*last)(void *result))
 {
     struct ps_exits *all = ps_exits();
-    leave_frames(&(struct leaving){
-        .exception = {.exception_cleanup = caught}, .all = all, .to = all->innermost, .result = result, .last = last});
-}
-
-void ps_exit_leave_until(ps_exit_until_fn *until, void (*last)(void *result))
-{
-    load_unwinder();
-    leave_frames(
-        &(struct leaving){.exception = {.exception_cleanup = caught}, .all = ps_exits(), .until = until, .last = last});
+    struct leaving *l = (struct leaving *)(void *)all->leaving;
+    *l = (struct leaving){
+        .exception = {.exception_cleanup = caught}, .all = all, .to = all->innermost, .result = result, .last = last};
+    if (_Unwind_ForcedUnwind && _Unwind_GetRegionStart)
+        _Unwind_ForcedUnwind(&l->exception, stop, l);
+    arrive(l);
 }

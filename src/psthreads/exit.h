@@ -67,9 +67,5 @@ bool ps_exit_inside(const void *owner);
 /* Leaves the running stack up to the innermost point; where there is none, to its end, and calls last(result) there,
  * which does not return. */
 void ps_exit_leave(void *result, void (*last)(void *result)) __attribute__((noreturn));
-/* The same up to the first frame of which `until` says so, or to the stack's end; points are passed over. function: the
- * frame's function; low: the lowest address of its frame. Caller: the only thread of a process that asks for this. */
-typedef bool ps_exit_until_fn(uintptr_t function, uintptr_t low);
-void ps_exit_leave_until(ps_exit_until_fn *until, void (*last)(void *result)) __attribute__((noreturn));
 
 #endif

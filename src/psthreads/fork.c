@@ -2,8 +2,7 @@
  *
  * The thread that forked goes on. All other kernel threads are not in this process, nor are the threads that they ran
  * or that waited: what is noted about them is forgotten, object by object (ghosts.h). Where the thread that forked has
- * a thread-local block, the child's kernel thread is that thread to the C library from here on. How such a thread ends:
- * forked_exit.h. */
+ * a thread-local block, the child's kernel thread is that thread to the C library from here on. */
 #include "life.h"
 
 #include "address_wait.h"
@@ -15,7 +14,6 @@
 #include "ghosts.h"
 #include "handoff.h"
 #include "idle.h"
-#include "key.h"
 #include "lone_root.h"
 #include "os.h"
 #include "promote.h"
@@ -31,7 +29,6 @@
 #include "watchdog.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* The thread that forked is alone: the threads that it has made, and those that wait for it, are not in this
@@ -77,7 +74,6 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
 {
     self->run.own_uth = self->run.uth;
     self->run.own_tls = block;
-    self->run.is_forked = !block->adopted;
     self->home.at = self;
     self->home.empty = NULL;
     ps_store_relaxed(&self->home.leaves, false);
@@ -150,7 +146,6 @@ static void forget_carrier(struct vp *vp, unsigned id)
     vp->run.is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */
     vp->run.own_uth = &vp->run.native;
     vp->run.own_tls = NULL;
-    vp->run.is_forked = false;
     vp->home.at = vp;
     vp->home.empty = NULL;
     vp->run.first_work = (struct ps_work){0};
@@ -241,37 +236,4 @@ void ps_after_fork_in_child(void)
     quota_park_restart();
     if (self)
         go_on_in_child(self, current, block);
-}
-
-bool ps_forked_here(void)
-{
-    struct vp *vp = ps_vp();
-    return vp && vp->run.is_forked && vp->run.tls == vp->run.own_tls;
-}
-
-/* Kernel threads of the runtime's are none of the program's. A count may be wrong for a moment, while one of them ends:
- * then the caller looks again. */
-static bool program_has_others(const struct vp *self)
-{
-    unsigned carried = 0, slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id++)
-        carried += ps_load_seq(&ps_vp_at(id)->attached) != 0;
-    unsigned ours =
-        carried + quota_park_count() + watchdog_runs() + dump_request_runs() + timer_poller_idles() + standby_idle();
-    return life_other_roots(self) || os_count_kernel_threads() > ours;
-}
-
-void ps_end_forked(void)
-{
-    struct vp *vp = ps_vp();
-    struct psthread *t = vp->run.current;
-    if (t->keys)
-        ps_keys_run_destructors(&t->keys);
-    uth_tls_end(vp->run.own_tls);
-    _Atomic uint32_t nobody_wakes = 0;
-    for (int64_t pause_ns = LIFE_FIRST_PAUSE_NS; program_has_others(vp);) {
-        os_park(&nobody_wakes, 0, pause_ns);
-        pause_ns = pause_ns < LIFE_LONGEST_PAUSE_NS ? pause_ns * 2 : LIFE_LONGEST_PAUSE_NS;
-    }
-    exit(0);
 }

@@ -65,7 +65,6 @@ struct vp_run {
      * forked. NULL: a kernel thread of the library's; or there are no blocks. */
     struct uth_tls *own_tls;
     void *kernel_tp; /* of the C library's descriptor of the kernel thread */
-    bool is_forked;  /* a thread that was no root has forked, and this is the child: own_by_fork */
     struct uth_cache stacks;
     /* the vp alone */
     struct ps_work first_work;  /* for the loop that starts next */

@@ -90,11 +90,6 @@ void ps_end_local(struct psthread *t);
 void ps_quiesce(void);
 /* Joins and forgets everything but the calling kernel thread: in a forked child. */
 void ps_after_fork_in_child(void);
-/* Whether the caller has forked as a user-level thread, and this is the child: it is the process's first thread. */
-bool ps_forked_here(void);
-/* The rest of such a thread's end, when its functions have been left. As where any process's first thread ends by
- * pthread_exit, the process goes on until its last thread ends. Then it exits with status 0. */
-void ps_end_forked(void) __attribute__((noreturn));
 void ps_start(void); /* with the defaults, if the library is not started yet */
 /* A worker's kernel thread. kernel_thread is valid (release, acquire) where it RUNS. WANTED: of the watchdog. */
 enum { PS_WORKER_NONE, PS_WORKER_WANTED, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };

@@ -398,48 +398,7 @@ static void set_and_open(int id)
 }
 static void regions_after_a_change(void) { in_members(set_and_open); }
 
-/* Handlers of C programs are points on the stack to which the thread's end goes. */
-static int handlers_run;
-static void handler(void *arg)
-{
-    CHECK(*(int *)arg == handlers_run);
-    handlers_run++;
-}
-static void end_with_status_7(void)
-{
-    if (handlers_run == 3)
-        _exit(7);
-}
-__attribute__((noinline)) static void leave_inner(void)
-{
-    int first = 0;
-    pthread_cleanup_push(handler, &first);
-    pthread_exit(NULL);
-    pthread_cleanup_pop(0);
-}
-static void leave(int id)
-{
-    int second = 1, third = 2;
-    CHECK(own == id && atexit(end_with_status_7) == 0);
-    pthread_cleanup_push(handler, &third);
-    pthread_cleanup_push(handler, &second);
-    leave_inner();
-    pthread_cleanup_pop(0);
-    pthread_cleanup_pop(0);
-}
-static void handlers(void)
-{
-#pragma omp parallel num_threads(N)
-    {
-#pragma omp barrier
-        if (omp_get_thread_num() != 0)
-            fork_here(leave, omp_get_thread_num());
-        wait_in_all_ways();
-    }
-}
-
 UNSEEN(each)
-UNSEEN(handlers)
 UNSEEN(nested)
 UNSEEN(twice)
 UNSEEN(regions)
@@ -451,7 +410,6 @@ UNSEEN(regions_after_a_change)
 
 static const struct kind_of kinds[] = {
     {"each", each},
-    {"handlers", handlers},
     {"promoted", promoted},
     {"nested", nested},
     {"twice", twice},
@@ -464,7 +422,6 @@ static const struct kind_of kinds[] = {
     {"regions_that_fork", regions_that_fork},
     {"regions_after_a_change", regions_after_a_change},
     {"each_unseen", each_unseen},
-    {"handlers_unseen", handlers_unseen},
     {"nested_unseen", nested_unseen},
     {"twice_unseen", twice_unseen},
     {"regions_unseen", regions_unseen},

@@ -15,7 +15,7 @@
  *   state.c      what a kernel thread has: number, scheduling, name, time; its own, and by a thread's handle
  *   signals.c    masks, waits for signals, contexts that bring a mask
  *   handlers.c   signals' handlers
- *   processes.c  children, kernel threads that begin, the end of a thread that has forked
+ *   processes.c  children, kernel threads that begin
  *   mutexes.c    mutexes whose owner the kernel compares
  *   loader.c     objects that begin, and callbacks that keep others from starting kernel threads
  *   calls.c      the C library's functions behind these, looked up when the runtime is loaded

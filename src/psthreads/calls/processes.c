@@ -1,4 +1,4 @@
-/* Child processes, kernel threads that begin, and the end of a thread that has forked. See calls.h. */
+/* Child processes, and kernel threads that begin. See calls.h. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -14,7 +14,6 @@
 #include <threads.h>
 #include <unistd.h>
 
-#include "../forked_exit.h"
 #include "../life.h"
 #include "os.h"
 
@@ -124,23 +123,3 @@ ANSWER_HELPED("GLIBC_2.3.4", mq_notify, (mqd_t queue, const struct sigevent *eve
 ANSWER_HELPED("GLIBC_2.2.5", getaddrinfo_a, (int mode, struct gaicb *list[], int n, struct sigevent *event),
               (mode, list, n, event));
 #endif
-
-/* --- the end of a thread that has forked, in the child --- */
-
-NEXT(pthread_exit, void(void *));
-__attribute__((noreturn)) PS_EXPORT void answer_pthread_exit(void *result)
-{
-    ps_forked_exit();
-    CALL_NEXT(pthread_exit)(result);
-    __builtin_unreachable();
-}
-VERSIONS(pthread_exit, "GLIBC_2.2.5");
-
-NEXT(__pthread_unwind_next, void(void *));
-PS_EXPORT void answer___pthread_unwind_next(void *buffer)
-{
-    ps_forked_unwind_next(buffer);
-    CALL_NEXT(__pthread_unwind_next)(buffer);
-}
-VERSIONS(__pthread_unwind_next, "GLIBC_2.34");
-OLD_VERSION(__pthread_unwind_next, "GLIBC_2.3.3");
