@@ -12,7 +12,8 @@
 int home_number(void)
 {
     const struct uth_tls *block = uth_tls_current();
-    return PS_UNLIKELY(block && block->adopted) ? ps_load_relaxed(&vp_run(block->home)->tid) : 0;
+    bool away = PS_UNLIKELY(block && block->adopted) && !ps_in_vfork_child();
+    return away ? ps_load_relaxed(&vp_run(block->home)->tid) : 0;
 }
 
 bool home_storage_free(struct vp *vp)

@@ -111,7 +111,7 @@ void home_equip(struct vp *vp);
 
 /* R of the root whose kernel thread calls, at home; NULL: there is none. */
 struct uth_tls *home_block_here(void);
-/* The caller is a root that is away: the number of its home's kernel thread; else 0. */
+/* The caller is a root that is away, not in a child of vfork's: the number of its home's kernel thread; else 0. */
 int home_number(void);
 
 /* Homes stand aside with several roots: what stands in a home's own queue, and what is pinned to it, is all that it

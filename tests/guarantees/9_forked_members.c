@@ -3,7 +3,6 @@
  * Regions that it opens then (kinds "regions...") leave it what it is. */
 #define _GNU_SOURCE
 #include "kinds.h"
-#include "unseen_fork.h"
 #include "waits.h"
 #include <errno.h>
 #include <pthread.h>
@@ -156,7 +155,7 @@ static void fork_here(void (*then)(int id), int id)
 {
     own = id;
     errno = 100 + id;
-    pid_t child = make_child();
+    pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
         then(id);
@@ -398,16 +397,6 @@ static void set_and_open(int id)
 }
 static void regions_after_a_change(void) { in_members(set_and_open); }
 
-UNSEEN(each)
-UNSEEN(nested)
-UNSEEN(twice)
-UNSEEN(regions)
-UNSEEN(regions_that_signal)
-UNSEEN(regions_that_spin)
-UNSEEN(regions_beside_a_thread)
-UNSEEN(regions_that_fork)
-UNSEEN(regions_after_a_change)
-
 static const struct kind_of kinds[] = {
     {"each", each},
     {"promoted", promoted},
@@ -421,15 +410,6 @@ static const struct kind_of kinds[] = {
     {"regions_beside_a_thread", regions_beside_a_thread},
     {"regions_that_fork", regions_that_fork},
     {"regions_after_a_change", regions_after_a_change},
-    {"each_unseen", each_unseen},
-    {"nested_unseen", nested_unseen},
-    {"twice_unseen", twice_unseen},
-    {"regions_unseen", regions_unseen},
-    {"regions_that_signal_unseen", regions_that_signal_unseen},
-    {"regions_that_spin_unseen", regions_that_spin_unseen},
-    {"regions_beside_a_thread_unseen", regions_beside_a_thread_unseen},
-    {"regions_that_fork_unseen", regions_that_fork_unseen},
-    {"regions_after_a_change_unseen", regions_after_a_change_unseen},
 };
 
 int main(int argc, char **argv)

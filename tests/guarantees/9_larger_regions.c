@@ -1,14 +1,11 @@
 /* A region with more members than any before it: those that were there before are the same threads, with their
- * thread-local storage, handle, number in the kernel, name and children; only the further ones are new. [KIND] */
+ * thread-local storage, handle, number in the kernel and name; only the further ones are new. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #define MOST 9
 
@@ -28,7 +25,6 @@ static void on_end(void *value)
 struct member {
     pthread_t handle;
     long number;
-    pid_t child;
     char name[16];
 };
 static struct member members[MOST];
@@ -74,29 +70,6 @@ static void grow(bool kernel)
 static void storage(void) { grow(false); }
 static void kernel_state(void) { grow(true); }
 
-/* Nobody tells them of an end. */
-static void children(void)
-{
-#pragma omp parallel num_threads(sizes[0])
-    {
-        struct member *m = &members[omp_get_thread_num()];
-        m->child = fork();
-        if (m->child == 0) {
-            CHECK(prctl(PR_SET_PDEATHSIG, SIGTERM) == 0);
-            for (;;)
-                pause();
-        }
-    }
-    usleep(20000);
-#pragma omp parallel num_threads(MOST)
-    wait_in_all_ways();
-    usleep(20000);
-    for (int id = 0; id < sizes[0]; id++) {
-        CHECK(waitpid(members[id].child, NULL, WNOHANG) == 0);
-        CHECK(kill(members[id].child, SIGKILL) == 0 && waitpid(members[id].child, NULL, 0) == members[id].child);
-    }
-}
-
 /* Kernel threads that members have started outlast the smaller region. */
 static void *sleep_long(void *arg)
 {
@@ -117,10 +90,8 @@ static void threads_of_members(void)
 
 int main(int argc, char **argv)
 {
-    static const struct kind_of kinds[] = {{"storage", storage},
-                                           {"kernel_state", kernel_state},
-                                           {"children", children},
-                                           {"threads_of_members", threads_of_members}};
+    static const struct kind_of kinds[] = {
+        {"storage", storage}, {"kernel_state", kernel_state}, {"threads_of_members", threads_of_members}};
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;
 }

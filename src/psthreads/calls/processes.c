@@ -1,4 +1,4 @@
-/* Child processes, and kernel threads that begin. See calls.h. */
+/* Handlers of fork, and kernel threads that begin. See calls.h. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -6,37 +6,10 @@
 #include <mqueue.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <spawn.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <sys/ioctl.h>
-#include <termios.h>
 #include <threads.h>
-#include <unistd.h>
 
 #include "../life.h"
 #include "os.h"
-
-/* --- child processes --- */
-
-/* A child is the kernel thread's that makes it: for PR_SET_PDEATHSIG, ptrace and __WNOTHREAD. */
-ANSWER("GLIBC_2.2.5", pid_t, fork, (void), ());
-ANSWER("GLIBC_2.2.5", pid_t, __fork, (void), ());
-ANSWER("GLIBC_2.34", pid_t, _Fork, (void), ());
-ANSWER("GLIBC_2.34", int, forkpty, (int *terminal, char *name, const struct termios *as, const struct winsize *size),
-       (terminal, name, as, size));
-OLD_VERSION(forkpty, "GLIBC_2.2.5");
-/* Not under GLIBC_2.2.5, where each is another function. */
-#define SPAWN(name)                                                                                                    \
-    ANSWER("GLIBC_2.15", int, name,                                                                                    \
-           (pid_t * child, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr, \
-            char *const *arguments, char *const *environment),                                                         \
-           (child, file, actions, attr, arguments, environment))
-SPAWN(posix_spawn);
-SPAWN(posix_spawnp);
-ANSWER("GLIBC_2.2.5", FILE *, popen, (const char *command, const char *mode), (command, mode));
-/* SIGCHLD is blocked while it waits. */
-ANSWER("GLIBC_2.2.5", int, system, (const char *command), (command));
 
 /* Handlers of fork: pthread_atfork is this one, in the object that calls it. The runtime's own come first of all, in an
  * order of their own. */
@@ -49,43 +22,6 @@ PS_EXPORT int answer___register_atfork(void (*before)(void), void (*parent)(void
     return CALL_NEXT(__register_atfork)(before, parent, child, object);
 }
 VERSIONS(__register_atfork, "GLIBC_2.3.2");
-
-/* The child of vfork leaves the function that called it, in memory that it shares. */
-NEXT(vfork, pid_t(void));
-PS_UNUSED __attribute__((used)) static void *ready_to_vfork(void)
-{
-    be_alone();
-    return (void *)CALL_NEXT(vfork);
-}
-JUMP(vfork, ready_to_vfork);
-JUMP(__vfork, ready_to_vfork);
-VERSIONS(vfork, "GLIBC_2.2.5");
-VERSIONS(__vfork, "GLIBC_2.2.5");
-
-/* clone has seven arguments, the last one on the stack. */
-NEXT(clone, int(int (*)(void *), void *, int, void *, ...));
-PS_UNUSED __attribute__((used)) static void *ready_to_clone(void)
-{
-    be_alone();
-    return (void *)CALL_NEXT(clone);
-}
-JUMP(clone, ready_to_clone);
-JUMP(__clone, ready_to_clone);
-VERSIONS(clone, "GLIBC_2.2.5");
-VERSIONS(__clone, "GLIBC_2.2.5");
-
-NEXT(ptrace, long(int, ...));
-PS_EXPORT long answer_ptrace(int request, ...)
-{
-    va_list list;
-    va_start(list, request);
-    pid_t process = va_arg(list, pid_t);
-    void *address = va_arg(list, void *), *data = va_arg(list, void *);
-    va_end(list);
-    be_alone();
-    return CALL_NEXT(ptrace)(request, process, address, data);
-}
-VERSIONS(ptrace, "GLIBC_2.2.5");
 
 /* --- kernel threads that begin --- */
 
