@@ -12,10 +12,11 @@
  * files are loaded, or none: the C library could do nothing with the thread numbers that the runtime writes into
  * descriptors (uth_tls_number_blocks).
  *
- *   state.c      what a kernel thread has: number, scheduling, name, time; its own, and by a thread's handle
+ *   state.c      what a kernel thread has: number, scheduling, name, time; its own, and by a thread's handle; what one
+ *                begins with
  *   signals.c    masks, waits for signals, contexts that bring a mask
  *   handlers.c   signals' handlers
- *   processes.c  handlers of fork, kernel threads that begin
+ *   processes.c  handlers of fork
  *   mutexes.c    mutexes whose owner the kernel compares
  *   loader.c     objects that begin, and callbacks that keep others from starting kernel threads
  *   calls.c      the C library's functions behind these, looked up when the runtime is loaded

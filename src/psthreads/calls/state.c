@@ -1,5 +1,5 @@
 /* What a kernel thread has: number, scheduling, name, time. The caller's own state, that of a thread named by its
- * handle, and signals to such a thread, by a call or a file's owner. See calls.h. */
+ * handle, signals to such a thread, by a call or a file's owner, and what one begins with. See calls.h. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -140,8 +140,7 @@ OLD_VERSION(clock_gettime, "GLIBC_2.2.5");
 NEXT(timer_create, int(clockid_t, struct sigevent *, timer_t *));
 PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
 {
-    /* The C library starts a kernel thread for the first one that calls a function. */
-    if ((clock == CLOCK_THREAD_CPUTIME_ID && be_counted()) || (event != NULL && event->sigev_notify == SIGEV_THREAD))
+    if (clock == CLOCK_THREAD_CPUTIME_ID && be_counted())
         be_alone();
     if (event != NULL && event->sigev_notify == SIGEV_THREAD_ID)
         ps_ready_root_for_signals(NULL, event->_sigev_un._tid, 0);
@@ -449,3 +448,15 @@ VERSIONS(tgkill, "GLIBC_2.30");
     VERSIONS(name, node)
 ANSWER_FCNTL(fcntl, "GLIBC_2.2.5");
 ANSWER_FCNTL(fcntl64, "GLIBC_2.28");
+
+/* --- kernel threads that begin --- */
+
+/* Kernel threads begin with what their maker's kernel thread has. The runtime's own starts do not count
+ * (os_thread_is_starting). The starts are linked to the C library's default version, and this is not the default. So
+ * the dynamic linker resolves them like the program's calls, and a library that stands before both sees all of them. */
+#define HIDDEN_VERSION(name, node) __asm__(".symver answer_" #name "," #name "@" node)
+ANSWER_AS(if (PS_UNLIKELY(uth_tls_current() != NULL) && !os_thread_is_starting()) ps_promote(), , HIDDEN_VERSION,
+          "GLIBC_2.34", int, pthread_create,
+          (pthread_t * thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg),
+          (thread, attr, start, arg));
+OLD_VERSION(pthread_create, "GLIBC_2.2.5");
