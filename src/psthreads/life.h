@@ -40,8 +40,6 @@ static inline void life_forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threa
 
 /* Does another root use the library? Spares end by themselves. */
 bool life_other_roots(const struct vp *self);
-/* The library's handlers of fork are registered, if they are not yet. */
-void life_watch_forks(void);
 /* In a child, in handlers of fork: what the thread that forked had as its mask, which one of these restores. */
 uint64_t life_mask_of_forker(void);
 /* The calling kernel thread, which carries no vp, becomes a root; starts the library at need. */

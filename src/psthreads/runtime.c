@@ -246,18 +246,14 @@ static void after_fork_in_child(void)
     ps_after_fork_in_child();
 }
 /* From the beginning: a fork that is under way when another kernel thread starts the library runs no handler that comes
- * late. Before any handler of the program's or of another library's is registered (calls/processes.c), whichever object
- * begins first. So those that come before a fork find the library as it is outside of one, and may wait for any thread.
- * Those in the child find the library made anew. */
-void life_watch_forks(void)
+ * late. Before the handlers of the program, and of the libraries that need this one, are registered. So those that come
+ * before a fork find the library as it is outside of one, and may wait for any thread. Those in the child find the
+ * library made anew. */
+__attribute__((constructor)) static void watch_forks(void)
 {
-    static _Atomic uint32_t done;
-    if (ps_xchg_acq_rel(&done, 1))
-        return;
     os_objects_init();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
-__attribute__((constructor)) static void watch_forks(void) { life_watch_forks(); }
 
 struct starting {
     uint64_t mask;

@@ -1,5 +1,5 @@
 /* A member forks, and a handler that runs before the fork waits for another member, which has begun or not. That one
- * goes on, however few kernel threads there are, and then the fork. The handler is registered before any library's.
+ * goes on, however few kernel threads there are, and then the fork. The handler is registered as the program begins.
  * "regions": the handler in the child opens one. */
 #include "check.h"
 
@@ -36,12 +36,7 @@ static void after_fork_in_child(void)
     CHECK(members >= 1);
 }
 
-static void begin(int argc, char **argv, char **environment)
-{
-    (void)argc, (void)argv, (void)environment;
-    pthread_atfork(before_fork, NULL, after_fork_in_child);
-}
-__attribute__((section(".preinit_array"), used)) static void (*begins)(int, char **, char **) = begin;
+__attribute__((constructor)) static void begin(void) { pthread_atfork(before_fork, NULL, after_fork_in_child); }
 
 static void fork_here(void)
 {

@@ -37,8 +37,8 @@
  * Nobody waits longer than PATIENCE_S for either, the fork included: destructors of the program's run while a thread
  * ends, and a thread that begins asks the dynamic linker, whose lock the forking thread may have. After that time the
  * child is what it would be without the gate. A thread that forks while it makes a thread (a hook of the allocator's)
- * does not wait. The newest sanitizers take their own locks in a handler of fork. That may run before this one
- * (calls/processes.c), and then a fork would wait for a thread that waits for the fork: so the gate is not used there.
+ * does not wait. The newest sanitizers take their own locks in a handler of fork. That may run before this one, and
+ * then a fork would wait for a thread that waits for the fork: so the gate is not used there.
  *
  * Rejected: taking the allocator's locks in a handler (they are private); waiting in the maker until the thread has
  * begun (a maker that has the dynamic linker's lock would wait for ever). */

@@ -16,7 +16,6 @@
  *                begins with
  *   signals.c    masks, waits for signals, contexts that bring a mask
  *   handlers.c   signals' handlers
- *   processes.c  handlers of fork
  *   mutexes.c    mutexes whose owner the kernel compares
  *   loader.c     objects that begin, and callbacks that keep others from starting kernel threads
  *   calls.c      the C library's functions behind these, looked up when the runtime is loaded
