@@ -102,5 +102,3 @@ uint64_t ps_mask_of_members(const struct psthread *opener)
     }
     return vp_outer(opener->flags & PS_T_ROOT ? home_of(opener) : ps_vp_at(0))->mask;
 }
-
-bool ps_mask_is_own(uint64_t mask) { return mask != vp_outer(ps_vp_at(0))->mask; }

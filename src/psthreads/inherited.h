@@ -31,8 +31,6 @@ uint64_t ps_mask_to_begin_with(const struct uth_tls *block);
 void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block);
 /* The mask that members of a region begin with which `opener` opens, or has opened. */
 uint64_t ps_mask_of_members(const struct psthread *opener);
-/* Whether a member that blocks these signals has a mask of its own: not what threads begin with. */
-bool ps_mask_is_own(uint64_t mask);
 
 /* The running thread has changed its signal mask or processors. A root passes that on, outside of regions; its next
  * region looks again what there is, since this may be called in a signal handler, which has another mask. A

@@ -14,7 +14,7 @@
  *
  *   state.c      what a kernel thread has: number, scheduling, name, time; its own, and by a thread's handle; what one
  *                begins with
- *   signals.c    masks, waits for signals, contexts that bring a mask
+ *   signals.c    masks, waits for signals, the alternate stack
  *   handlers.c   signals' handlers
  *   mutexes.c    mutexes whose owner the kernel compares
  *   loader.c     objects that begin, and callbacks that keep others from starting kernel threads
@@ -61,38 +61,6 @@ static inline void be_alone(void)
 #define OLD_VERSION(name, node)                                                                                 \
     extern __typeof__(answer_##name) old_##name __attribute__((alias("answer_" #name), visibility("default"))); \
     __asm__(".symver old_" #name "," #name "@" node)
-
-/* Not a call but a jump, to what ready(the same arguments) has returned: the C library's function finds its caller's
- * frame, and all arguments (integers), as they are. */
-#define JUMP(name, ready)                           \
-    __asm__(".pushsection .text\n"                  \
-            "\t.globl answer_" #name "\n"           \
-            "\t.type answer_" #name ", @function\n" \
-            "answer_" #name ":\n"                   \
-            "\t.cfi_startproc\n"                    \
-            "\tendbr64\n"                           \
-            "\tsub $56, %rsp\n"                     \
-            "\t.cfi_adjust_cfa_offset 56\n"         \
-            "\tmov %rdi, (%rsp)\n"                  \
-            "\tmov %rsi, 8(%rsp)\n"                 \
-            "\tmov %rdx, 16(%rsp)\n"                \
-            "\tmov %rcx, 24(%rsp)\n"                \
-            "\tmov %r8, 32(%rsp)\n"                 \
-            "\tmov %r9, 40(%rsp)\n"                 \
-            "\tcall " #ready "\n"                   \
-            "\tmov %rax, %r11\n"                    \
-            "\tmov (%rsp), %rdi\n"                  \
-            "\tmov 8(%rsp), %rsi\n"                 \
-            "\tmov 16(%rsp), %rdx\n"                \
-            "\tmov 24(%rsp), %rcx\n"                \
-            "\tmov 32(%rsp), %r8\n"                 \
-            "\tmov 40(%rsp), %r9\n"                 \
-            "\tadd $56, %rsp\n"                     \
-            "\t.cfi_adjust_cfa_offset -56\n"        \
-            "\txor %eax, %eax\n"                    \
-            "\tjmp *%r11\n"                         \
-            "\t.cfi_endproc\n"                      \
-            "\t.size answer_" #name ", . - answer_" #name "\n\t.popsection")
 
 /* After a call that sets what a region's threads begin with. */
 static inline int inherited(int result)

@@ -1,9 +1,7 @@
-/* Signals: masks, waits for signals, the alternate stack; and contexts, which bring a mask. See calls.h. Signals to one
- * thread: state.c. */
+/* Signals: masks, waits for signals, the alternate stack. See calls.h. Signals to one thread: state.c. */
 #define _GNU_SOURCE
 #include "calls.h"
 
-#include <string.h>
 #include <time.h>
 
 #include "../home.h"
@@ -56,35 +54,3 @@ ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigrelse, (int number), (number));
 ANSWER("GLIBC_2.2.5", int, sigpause, (int mask), (mask));
 ANSWER("GLIBC_2.2.5", int, __xpg_sigpause, (int number), (number));
 
-/* --- contexts that bring a signal mask --- */
-
-#ifndef PS_SWITCHES_BY_CONTEXT
-/* A member that takes another mask than those around it takes it along. */
-static void take_mask(const ucontext_t *context)
-{
-    uint64_t mask;
-    memcpy(&mask, &context->uc_sigmask, sizeof mask);
-    if (PS_LIKELY(uth_tls_current() == NULL || !ps_mask_is_own(mask)))
-        return;
-    be_alone();
-}
-
-NEXT(swapcontext, int(ucontext_t *, const ucontext_t *));
-NEXT(setcontext, int(const ucontext_t *));
-PS_UNUSED __attribute__((used)) static void *ready_to_swap(const ucontext_t *from, const ucontext_t *to)
-{
-    (void)from;
-    take_mask(to);
-    return (void *)CALL_NEXT(swapcontext);
-}
-PS_UNUSED __attribute__((used)) static void *ready_to_set(const ucontext_t *to)
-{
-    take_mask(to);
-    return (void *)CALL_NEXT(setcontext);
-}
-
-JUMP(swapcontext, ready_to_swap);
-JUMP(setcontext, ready_to_set);
-VERSIONS(swapcontext, "GLIBC_2.2.5");
-VERSIONS(setcontext, "GLIBC_2.2.5");
-#endif
