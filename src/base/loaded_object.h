@@ -112,22 +112,4 @@ static inline uint32_t ps_loaded_wants(const struct ps_loaded *o, const char *na
     return 0;
 }
 
-/* The number of the symbol of this name that it offers to others; 0: none, or it has an old hash table alone. */
-static inline uint32_t ps_loaded_offers(const struct ps_loaded *o, const char *name)
-{
-    uint32_t wanted = 5381;
-    if (!o->has_gnu_hash || o->strings == NULL || o->symbols == NULL || o->hash[0] == 0)
-        return 0;
-    for (const char *c = name; *c; c++)
-        wanted = wanted * 33 + (unsigned char)*c;
-    const uint32_t *buckets = o->hash + 4 + o->hash[2] * (sizeof(ElfW(Addr)) / sizeof *o->hash);
-    const uint32_t *hash_of = buckets + o->hash[0] - o->hash[1];
-    uint32_t i = buckets[wanted % o->hash[0]];
-    for (; i != 0; i = hash_of[i] & 1 ? 0 : i + 1)
-        if ((hash_of[i] | 1) == (wanted | 1) && o->symbols[i].st_shndx != SHN_UNDEF &&
-            __builtin_strcmp(o->strings + o->symbols[i].st_name, name) == 0)
-            return i;
-    return 0;
-}
-
 #endif

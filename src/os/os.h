@@ -157,8 +157,6 @@ void os_needed_visit(void (*visit)(const char *file, void *arg), void *arg);
 bool os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
 /* Some loaded object wants a function of this name from another one. Reads all their tables. */
 bool os_objects_want(const char *name);
-/* Whether address is in an object of the program's: neither in the runtime's own nor in an unwinder. Takes no lock. */
-bool os_program_code(uintptr_t address);
 
 /* --- park and wake --- */
 

@@ -120,7 +120,6 @@ static void forget_messages(struct vp *vp)
     ps_store_relaxed(&vp->alone.sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
     ps_store_relaxed(&vp->alone.ends, 0);
     ps_store_relaxed(&vp->worker.started, PS_WORKER_NONE);
-    ps_store_relaxed(&vp->worker.by_standby, PS_STANDBY_NONE);
     ps_store_relaxed(&vp->run.counts.made, 0);
     ps_store_relaxed(&vp->run.counts.submitted, 0);
     ps_store_relaxed(&vp->run.counts.ended, 0);

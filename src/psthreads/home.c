@@ -9,13 +9,6 @@
 #include "sources.h"
 #include "vp_tls.h"
 
-int home_number(void)
-{
-    const struct uth_tls *block = uth_tls_current();
-    bool away = PS_UNLIKELY(block && block->adopted) && !ps_in_vfork_child();
-    return away ? ps_load_relaxed(&vp_run(block->home)->tid) : 0;
-}
-
 bool home_storage_free(struct vp *vp)
 {
     struct vp_home *home = vp_home(vp);

@@ -17,6 +17,13 @@
 
 #include <errno.h>
 
+int home_number(void)
+{
+    const struct uth_tls *block = uth_tls_current();
+    bool away = PS_UNLIKELY(block && block->adopted) && !ps_in_vfork_child();
+    return away ? ps_load_relaxed(&vp_run(block->home)->tid) : 0;
+}
+
 /* --- the root's side, at home --- */
 
 void home_begin(struct vp *vp)

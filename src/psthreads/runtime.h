@@ -93,17 +93,13 @@ void ps_after_fork_in_child(void);
 void ps_start(void); /* with the defaults, if the library is not started yet */
 /* A worker's kernel thread. kernel_thread is valid (release, acquire) where it RUNS. WANTED: of the watchdog. */
 enum { PS_WORKER_NONE, PS_WORKER_WANTED, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
-/* Whether a worker's kernel thread is a standby. Written before `started` is RUNS, by the thread that starts it;
- * THROUGH (release) by the standby, as its last access; read by the thread that stops the workers. */
-enum { PS_STANDBY_NONE, PS_STANDBY_CARRIES, PS_STANDBY_THROUGH };
 /* A vp's that one of the library's kernel threads carries. */
 struct vp_worker {
     os_thread kernel_thread;
     /* PS_WORKER_...; written by the thread that has taken the bit of one that is NONE (idle.c), by the watchdog where
      * it is WANTED, and by quiesce. */
     _Atomic uint32_t started;
-    _Atomic uint32_t by_standby; /* PS_STANDBY_... */
-    bool by_watchdog;            /* the watchdog has started its kernel thread; written before that begins */
+    bool by_watchdog; /* the watchdog has started its kernel thread; written before that begins */
 };
 /* The whole is in vp.h. */
 struct vp_worker *vp_worker(const struct vp *vp);
@@ -120,7 +116,7 @@ int vp_start_worker(struct vp *vp);
 uint64_t vp_mask_to_start_with(void);
 void *vp_worker_main(void *arg);
 /* A guest vp carried by a new kernel thread, for the watchdog. */
-int vp_start_spare(void); /* EBUSY: not now (standby.h) */
+int vp_start_spare(void);
 /* The same by a root. */
 void vp_start_stand_in(void);
 /* A guest vp for a kernel thread that will carry block's thread alone; NULL: there are too many. And back. */

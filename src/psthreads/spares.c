@@ -6,7 +6,6 @@
 #include "home.h"
 #include "runtime.h"
 #include "sched.h"
-#include "standby.h"
 #include "watchdog.h"
 
 #include <errno.h>
@@ -182,13 +181,11 @@ static void report_holder(void)
 static bool start_spares(unsigned n)
 {
     static _Atomic uint32_t refusal_said;
-    int err;
     while (n-- > 0)
-        if ((err = vp_start_spare()) != 0) {
-            if (err != EBUSY && !ps_xchg_acq_rel(&refusal_said, 1))
+        if (vp_start_spare() != 0) {
+            if (!ps_xchg_acq_rel(&refusal_said, 1))
                 ps_warn("a thread holds its processor while others are ready, and the system refuses them another "
-                        "kernel thread: "
-                        "they wait (said once)");
+                        "kernel thread: they wait (said once)");
             return false;
         }
     return true;

@@ -49,11 +49,7 @@ static void stop_workers(void)
             os_yield(); /* another thread has taken its bit just now */
         if (state != PS_WORKER_RUNS)
             continue;
-        if (ps_load_relaxed(&vp_worker(vp)->by_standby) == PS_STANDBY_NONE)
-            os_thread_join(vp_worker(vp)->kernel_thread);
-        else
-            while (ps_load_acquire(&vp_worker(vp)->by_standby) != PS_STANDBY_THROUGH)
-                os_yield();
+        os_thread_join(vp_worker(vp)->kernel_thread);
         life_forget_worker();
     }
     watchdog_stop();

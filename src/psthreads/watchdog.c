@@ -21,22 +21,11 @@ static os_thread thread;
  * that could ask for it. */
 enum { NONE, STARTING, RUNNING, REFUSED, STOPPED };
 static _Atomic uint32_t alive;
-/* STOP: it is to end. NUDGE: a thread asks for a kernel thread; the watchdog takes NUDGE back before it looks for the
- * request. */
-enum { STOP = 1, NUDGE = 2 };
-static _Atomic uint32_t stop_word;
+static _Atomic uint32_t stop_word; /* 1: it is to end */
 
-bool watchdog_stops(void) { return ps_load_acquire(&stop_word) & STOP; }
+bool watchdog_stops(void) { return ps_load_acquire(&stop_word); }
 
 void watchdog_nap(int64_t ns) { os_park(&stop_word, 0, ns); }
-
-bool watchdog_take_nudge(void)
-{
-    if (ps_load_relaxed(&stop_word) != NUDGE)
-        return false;
-    ps_and_seq(&stop_word, ~(uint32_t)NUDGE);
-    return true;
-}
 
 /* The caller has made `alive` STARTING. No handler of the program's runs on it (stray.h). Refused, some times: no
  * watchdog; what never starves runs all the same. */
@@ -92,13 +81,6 @@ void watchdog_glance(void)
         wake_watchdog();
 }
 
-void watchdog_serve_soon(void)
-{
-    ps_or_seq(&stop_word, (uint32_t)NUDGE);
-    watchdog_arm_for_root();
-    os_wake(&stop_word, 1); /* it need not wait for its next look */
-}
-
 bool watchdog_starts_for(const struct vp *here)
 {
     return here && PS_UNLIKELY(vp_differs(here)) && ps_load_acquire(&alive) == RUNNING;
@@ -109,8 +91,6 @@ void watchdog_ask(uint32_t what)
     ps_or_seq(&ps_watchdog.asked, what);
     watchdog_arm_for_root();
 }
-
-bool watchdog_refused(void) { return ps_load_acquire(&alive) == REFUSED; }
 
 unsigned watchdog_runs(void) { return ps_load_acquire(&alive) == RUNNING; }
 
@@ -131,7 +111,7 @@ void watchdog_stop(void)
         state = NONE;
     }
     if (state == RUNNING) {
-        ps_or_seq(&stop_word, (uint32_t)STOP);
+        ps_store_seq(&stop_word, 1);
         ps_store_seq(&ps_watchdog.armed, 1);
         os_wake(&stop_word, 1);
         os_wake(&ps_watchdog.armed, 1);

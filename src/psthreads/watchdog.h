@@ -73,8 +73,6 @@ static inline void watchdog_arm_for_root(void)
 #define PS_RELEASE_ALWAYS 0
 #endif
 
-/* standby_wanted() has become true (seq_cst): the watchdog is to see to it. */
-void watchdog_serve_soon(void);
 /* here's kernel thread starts no others of the pool, which would begin with what one thread of the program's has set
  * (apart.h): it is to ask the watchdog, which is there. here: the caller's vp, or NULL. */
 bool watchdog_starts_for(const struct vp *here);
@@ -82,16 +80,12 @@ bool watchdog_starts_for(const struct vp *here);
 void watchdog_ask(uint32_t what);
 /* Its kernel thread is there when this returns, where it may be; it sleeps. Callers: as of watchdog_arm. */
 void watchdog_be_there(void);
-/* The system has refused it a kernel thread: there is none, and will be none. */
-bool watchdog_refused(void);
 
 /* Kernel threads of the watchdog: 0 or 1. */
 unsigned watchdog_runs(void);
-/* Its kernel thread (watchdog_tick.c), and what that asks: whether it is to end; whether a thread wants a kernel thread
- * of it; and to sleep, unless one of these is so. */
+/* Its kernel thread (watchdog_tick.c), and what that asks: whether it is to end; and to sleep, unless that is so. */
 void *watchdog_main(void *arg);
 bool watchdog_stops(void);
-bool watchdog_take_nudge(void);
 void watchdog_nap(int64_t ns);
 
 /* Stops the watchdog's kernel thread, if there is one; there will be none. Caller: workers are gone. Spares may be: its

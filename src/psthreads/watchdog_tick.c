@@ -16,19 +16,6 @@
 
 #define QUIET_TICKS 20 /* ticks with nothing pending before the watchdog sleeps */
 
-/* Requests do not shorten a tick: a stall's length is counted in ticks. */
-static void sleep_a_tick(int64_t ns)
-{
-    uint64_t now = os_now_ns(), end = now + (uint64_t)ns;
-    watchdog_nap(ns);
-    while (watchdog_take_nudge()) {
-        standby_serve();
-        now = os_now_ns();
-        if (now < end)
-            watchdog_nap((int64_t)(end - now));
-    }
-}
-
 static bool spares_at_work(void)
 {
     return ps_load_relaxed(&ps_watchdog.spares) > ps_load_relaxed(&ps_watchdog.standing);
@@ -65,8 +52,7 @@ static void watch(void)
     unsigned quiet = 0;
     spares_begin();
     while (quiet < QUIET_TICKS && !watchdog_stops()) {
-        sleep_a_tick(spares_period_ns());
-        standby_serve();
+        watchdog_nap(spares_period_ns());
         watch_tick(&quiet);
     }
 }
@@ -94,7 +80,7 @@ void *watchdog_main(void *arg)
             glance();
         ps_store_seq(&ps_watchdog.armed, 0);
         if (!watchdog_stops() && (vp_look_for_all(PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL) || watchdog_root_ready() ||
-                                  standby_wanted() || ps_load_seq(&ps_watchdog.asked) || recall_wanted()))
+                                  ps_load_seq(&ps_watchdog.asked) || recall_wanted()))
             ps_store_seq(&ps_watchdog.armed, WATCHDOG_WATCH);
     }
     return NULL;

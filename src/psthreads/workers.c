@@ -1,8 +1,8 @@
 /* The library's own kernel threads: workers, spares, stand-ins; and the slots of those that carry one thread alone.
  *
  * A worker carries a regular vp from its first wake-up (idle.c) until the library stops. A spare carries a guest vp:
- * the watchdog starts it. A stand-in is a spare that a root starts. Spares end when they find nothing to do. A standby
- * (standby.h) may carry any of these. */
+ * the watchdog starts it. A stand-in is a spare that a root starts. Spares end when they find nothing to do.
+ * Parked kernel threads carry both first (standby.h). */
 #include "life.h"
 
 #include "above.h"
@@ -58,38 +58,21 @@ void *vp_worker_main(void *arg)
         vp_begin_deaf(vp, os_signals_kept());
     if (!ps_tls_on())
         vp_hear(vp);
-    if (vp_is(vp, VP_SPARE)) {
+    if (vp_is(vp, VP_SPARE))
         ps_sub_release(&ps_watchdog.coming, 1);
-    }
     ps_above.carry(vp);
-    vp_end_deaf(vp); /* a standby sets its own mask */
+    vp_end_deaf(vp);
     uth_cache_drain(&vp->run.stacks);
     uth_tls_drain(&vp->run.blocks);
     uth_release(&vp->run.native);
     uth_overflow_thread_fini();
     bind_lift(); /* a standby carries others */
     vp_carry(NULL);
-    if (vp_is(vp, VP_SPARE)) {
+    if (vp_is(vp, VP_SPARE))
         spare_ended(vp);
-        return NULL;
-    }
-    bool by_standby =
-        ps_load_relaxed(&vp->worker.by_standby) == PS_STANDBY_CARRIES; /* else no thread may wait for it below */
-    ps_store_release(&vp->attached, 0);
-    if (by_standby)
-        ps_store_release(&vp->worker.by_standby, PS_STANDBY_THROUGH);
+    else
+        ps_store_release(&vp->attached, 0);
     return NULL;
-}
-
-/* A parked standby carries the worker, as if the watchdog had started it. */
-static bool hand_to_standby(struct vp *vp)
-{
-    vp->worker.by_watchdog = true;
-    ps_store_relaxed(&vp->worker.by_standby, PS_STANDBY_CARRIES);
-    if (standby_run(vp_worker_main, vp))
-        return true;
-    ps_store_relaxed(&vp->worker.by_standby, PS_STANDBY_NONE);
-    return false;
 }
 
 uint64_t vp_mask_to_start_with(void)
@@ -103,8 +86,6 @@ uint64_t vp_mask_to_start_with(void)
 
 static int start_kernel_thread(struct vp *vp)
 {
-    if (hand_to_standby(vp))
-        return 0;
     vp->worker.by_watchdog = ps_vp() == NULL;
     vp_begin_deaf(vp, vp_mask_to_start_with());
     bind_lift();
@@ -129,33 +110,18 @@ int vp_start_worker(struct vp *vp)
     return err;
 }
 
-static int carry_spare(struct vp *vp)
-{
-    int err = standby_run_spare(vp_worker_main, vp);
-    if (err != EAGAIN)
-        return err;
-    os_thread thread;
-    err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, true);
-    if (!err)
-        os_thread_detach(thread);
-    standby_direct_end();
-    return err;
-}
+static int carry_spare(struct vp *vp) { return standby_carry(vp) ? 0 : standby_start(vp); }
 
 /* By a root's kernel thread, as a worker. */
 static int carry_stand_in(struct vp *vp)
 {
-    os_thread thread;
-    vp->worker.by_watchdog = true;
-    if (standby_run(vp_worker_main, vp))
+    if (standby_carry(vp))
         return 0;
     vp->worker.by_watchdog = false;
     vp_begin_deaf(vp, vp_mask_to_start_with());
     bind_lift();
-    int err = os_thread_start(&thread, vp_worker_main, vp, WORKER_STACK_BYTES, true);
+    int err = standby_start(vp);
     bind_lower();
-    if (!err)
-        os_thread_detach(thread);
     return err;
 }
 

@@ -1,6 +1,5 @@
-/* Standbys: parked kernel threads that carry spares and workers while nobody can start a kernel thread; more come where
- * that can be done; a refused one is no fault; none are left when the library has stopped. */
-#include "hanging_start.h"
+/* Standbys: one parked kernel thread for each root, which carries a spare where none can be started. It is parked again
+ * afterwards. A refused one is no fault. None are left when the library has stopped, nor in a forked child. */
 #include "psthread.h"
 #include "standby.h"
 #include "sync_support.h"
@@ -9,7 +8,19 @@
 #include "watchdog.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
+#include <errno.h>
+
+/* Kernel threads' starts are refused while a test says so. The linker puts this in the place of os.h's function
+ * (CMakeLists.txt). */
+static _Atomic bool refused;
+int __real_os_thread_start(os_thread *out, void *(*fn)(void *), void *arg, size_t stack_bytes, bool block_signals);
+int __wrap_os_thread_start(os_thread *out, void *(*fn)(void *), void *arg, size_t stack_bytes, bool block_signals);
+int __wrap_os_thread_start(os_thread *out, void *(*fn)(void *), void *arg, size_t stack_bytes, bool block_signals)
+{
+    if (ps_load_acquire(&refused))
+        return EAGAIN;
+    return __real_os_thread_start(out, fn, arg, stack_bytes, block_signals);
+}
 
 static void with_spares(unsigned vps, unsigned most)
 {
@@ -40,17 +51,6 @@ static void meet(unsigned n)
     assert_int_equal(ps_load_relaxed(&arrived), n);
 }
 
-/* Something of the program's: here, that is another object. */
-static uint32_t enter(void)
-{
-    uintptr_t code = (uintptr_t)dlsym(RTLD_DEFAULT, "_cmocka_run_group_tests");
-    if (!os_program_code(code)) /* a static cmocka */
-        return 0;
-    uint32_t entered = standby_enter(code);
-    CHECK(entered != 0);
-    return entered;
-}
-
 static unsigned kernel_threads(void)
 {
     unsigned n = 0;
@@ -62,144 +62,73 @@ static unsigned kernel_threads(void)
     return n;
 }
 
-/* That of the root, which may be released: it comes when the watchdog has begun to watch. */
-static unsigned of_root(void)
+/* One is parked for the root, where it may be released; all spares have retired. */
+static void settle(void)
 {
-    unsigned n = uth_tls_enabled();
-    while (standby_idle() < n)
+    while (ps_load_acquire(&ps_watchdog.spares) || standby_idle() != uth_tls_enabled()) {
+        watchdog_arm();
         usleep(1000);
-    return n;
+    }
 }
 
-static void there_is_one_for_the_root_unless_more_are_asked_for(void **state)
+static void one_is_parked_for_the_root(void **state)
 {
     (void)state;
     with_spares(1, 10);
-    for (unsigned n = 2; n <= 5; n++)
+    for (unsigned n = 2; n <= 5; n++) {
         meet(n);
-    assert_int_equal(standby_idle(), of_root());
+        settle();
+    }
     CHECK(psthread_finalize() == 0);
 }
 
-static void those_asked_for_are_there_and_end(void **state)
+/* Again and again: it is parked after each. */
+static void a_spare_needs_no_start(void **state)
+{
+    (void)state;
+    if (!uth_tls_enabled())
+        skip();
+    with_spares(1, 10);
+    for (int i = 0; i < 10; i++) {
+        settle();
+        ps_store_release(&refused, true);
+        meet(2);
+        ps_store_release(&refused, false);
+    }
+    CHECK(psthread_finalize() == 0);
+}
+
+static void a_refused_one_is_no_fault(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        with_spares(1, 10);
+        watchdog_be_there();
+        ps_store_release(&refused, true);
+        watchdog_arm_slow();
+        usleep(50000);
+        assert_int_equal(standby_idle(), 0);
+        ps_store_release(&refused, false);
+        meet(3);
+        CHECK(psthread_finalize() == 0);
+    }
+}
+
+static void none_is_left_at_the_end(void **state)
 {
     (void)state;
     unsigned before = kernel_threads();
     for (unsigned i = 0; i < 20; i++) {
         with_spares(2, 20);
-        standby_ask(i);
-        assert_int_equal(standby_idle(), i);
         if (i % 2)
             meet(4);
+        if (i % 3)
+            settle();
         CHECK(psthread_finalize() == 0);
         assert_int_equal(standby_idle(), 0);
     }
-    while (kernel_threads() > before) /* joined, and counted for a moment still */
+    while (kernel_threads() > before) /* they count for a moment still */
         usleep(1000);
-}
-
-/* Again and again: a standby that has carried a spare is parked again. */
-static void spares_need_no_start(void **state)
-{
-    (void)state;
-    enum { N = 6 };
-    with_spares(1, 10);
-    standby_ask(N);
-    uint32_t entered = enter();
-    ps_store_release(&hangs, entered != 0);
-    for (int i = 0; i < 10; i++)
-        meet(N);
-    while (ps_load_acquire(&ps_watchdog.spares)) /* before the others' starts go on */
-        usleep(1000);
-    ps_store_release(&hangs, false);
-    standby_leave(entered);
-    while (standby_idle() < N)
-        usleep(1000);
-    CHECK(psthread_finalize() == 0);
-}
-
-static void workers_need_no_start(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 5; i++) {
-        with_spares(3, 40);
-        standby_ask(20); /* spares that come because the machine is late take some, too */
-        uint32_t entered = enter();
-        ps_store_release(&hangs, true);
-        meet(3);
-        assert_int_equal(ps_load_relaxed(&hanging), 0);
-        ps_store_release(&hangs, false);
-        standby_leave(entered);
-        CHECK(psthread_finalize() == 0);
-    }
-}
-
-/* Where a start does not hang, the last standby that is parked starts more. */
-static void more_come_while_somebody_is_inside(void **state)
-{
-    (void)state;
-    with_spares(1, 40);
-    standby_ask(2);
-    uint32_t entered = enter();
-    meet(12);
-    if (entered)
-        while (standby_idle() < 12)
-            usleep(1000);
-    standby_leave(entered);
-    CHECK(psthread_finalize() == 0);
-}
-
-/* Workers take no standby that is still to start more. */
-static void workers_leave_one_that_starts_more(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 5; i++) {
-        with_spares(3, 40);
-        standby_ask(2);
-        uint32_t entered = enter();
-        meet(8);
-        standby_leave(entered);
-        CHECK(psthread_finalize() == 0);
-    }
-}
-
-/* Then everything is as without them. */
-static void refused_ones_are_no_fault(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 3; i++) {
-        with_spares(1, 10);
-        meet(2);
-        while (ps_load_acquire(&ps_watchdog.spares))
-            usleep(1000);
-        unsigned one = of_root();
-        ps_store_release(&refused, true);
-        standby_ask(3);
-        assert_int_equal(standby_idle(), one);
-        ps_store_release(&refused, false);
-        uint32_t entered = standby_enter((uintptr_t)dlsym(RTLD_DEFAULT, "_cmocka_run_group_tests"));
-        assert_int_equal(entered != 0, one);
-        meet(3);
-        standby_leave(entered);
-        CHECK(psthread_finalize() == 0);
-    }
-}
-
-/* The asker may hold what a start wants. */
-static void asking_in_vain_ends(void **state)
-{
-    (void)state;
-    with_spares(1, 10);
-    meet(2);
-    while (ps_load_acquire(&ps_watchdog.spares))
-        usleep(1000);
-    unsigned one = of_root();
-    ps_store_release(&hangs, true);
-    standby_ask(3);
-    assert_int_equal(standby_idle(), one);
-    ps_store_release(&hangs, false);
-    meet(3);
-    CHECK(psthread_finalize() == 0);
 }
 
 static void a_child_has_none(void **state)
@@ -208,18 +137,15 @@ static void a_child_has_none(void **state)
     if (PS_TSAN) /* a forked child may have no second thread there */
         skip();
     with_spares(1, 10);
-    standby_ask(4);
-    uint32_t entered = enter();
     meet(3);
+    settle();
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
         CHECK(standby_idle() == 0);
-        standby_leave(entered); /* the parent's pool */
         for (unsigned i = 0; i < 3; i++)
             meet(3);
-        standby_ask(2);
-        CHECK(standby_idle() == 2);
+        settle();
         CHECK(psthread_finalize() == 0);
         _exit(0);
     }
@@ -227,7 +153,6 @@ static void a_child_has_none(void **state)
     CHECK(waitpid(child, &status, 0) == child);
     assert_int_equal(status, 0);
     meet(3);
-    standby_leave(entered);
     CHECK(psthread_finalize() == 0);
 }
 
@@ -257,7 +182,7 @@ static void what_they_carry_may_fork(void **state)
     if (PS_TSAN)
         skip();
     with_spares(1, 10);
-    standby_ask(4);
+    settle();
     ps_store_relaxed(&arrived, 0);
     for (unsigned i = 0; i < 4; i++) {
         psthread_t t;
@@ -271,16 +196,9 @@ static void what_they_carry_may_fork(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_is_one_for_the_root_unless_more_are_asked_for),
-        cmocka_unit_test(those_asked_for_are_there_and_end),
-        cmocka_unit_test(spares_need_no_start),
-        cmocka_unit_test(workers_need_no_start),
-        cmocka_unit_test(more_come_while_somebody_is_inside),
-        cmocka_unit_test(workers_leave_one_that_starts_more),
-        cmocka_unit_test(refused_ones_are_no_fault),
-        cmocka_unit_test(asking_in_vain_ends),
-        cmocka_unit_test(a_child_has_none),
-        cmocka_unit_test(what_they_carry_may_fork),
+        cmocka_unit_test(one_is_parked_for_the_root), cmocka_unit_test(a_spare_needs_no_start),
+        cmocka_unit_test(a_refused_one_is_no_fault),  cmocka_unit_test(none_is_left_at_the_end),
+        cmocka_unit_test(a_child_has_none),           cmocka_unit_test(what_they_carry_may_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

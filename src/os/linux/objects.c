@@ -139,19 +139,3 @@ bool os_objects_want(const char *name)
     os_objects_visit(look_into_object, &w);
     return w.found;
 }
-
-bool os_program_code(uintptr_t address)
-{
-#if defined(__GLIBC__)
-    struct dl_find_object at;
-    const uintptr_t own = (uintptr_t)&os_program_code;
-    if (_dl_find_object((void *)address, &at) != 0) // NOLINT(performance-no-int-to-ptr)
-        return false;
-    if (own - (uintptr_t)at.dlfo_map_start < (size_t)((char *)at.dlfo_map_end - (char *)at.dlfo_map_start))
-        return false;
-    struct ps_loaded object = ps_loaded_at(at.dlfo_link_map->l_addr, at.dlfo_link_map->l_ld);
-    return ps_loaded_offers(&object, "_Unwind_RaiseException") == 0;
-#else
-    return (void)address, true;
-#endif
-}

@@ -53,4 +53,3 @@ ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sighold, (int number), (number));
 ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigrelse, (int number), (number));
 ANSWER("GLIBC_2.2.5", int, sigpause, (int mask), (mask));
 ANSWER("GLIBC_2.2.5", int, __xpg_sigpause, (int number), (number));
-
