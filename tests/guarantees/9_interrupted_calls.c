@@ -274,23 +274,6 @@ static void do_write_cut_short(void)
     CHECK(handled == before + 1 && bytes > 0 && bytes < TRANSFER && (size_t)bytes == other.bytes);
 }
 
-/* Masks that other functions than pthread_sigmask set are the member's own, too. */
-static void old_functions(void)
-{
-#pragma omp parallel num_threads(MEMBERS)
-    {
-        bool holds = omp_get_thread_num() % 2;
-        if (holds)
-            CHECK(sigset(SIGUSR1, SIG_HOLD) != SIG_ERR);
-        for (int i = 0; i < 5; i++) {
-            compute_ms(0.2);
-#pragma omp barrier
-            CHECK((mask_of_caller() >> SIGUSR1 & 1) == holds);
-        }
-    }
-    CHECK(mask_of_caller() == 0);
-}
-
 /* The program's own thread waits for a signal in a region: its handler runs before the wait ends. */
 static void *signal_later(void *first)
 {
@@ -349,7 +332,6 @@ static const struct {
              {"write_cut_short", do_write_cut_short},
              {"send", do_send},
              {"receive_all", do_receive_all},
-             {"sigset", NULL},
              {"sigsuspend_of_first", sigsuspend_of_first}};
 static const char *name(int i) { return calls[i].name; }
 static void run(int i)
@@ -357,9 +339,7 @@ static void run(int i)
     pthread_t thread;
     CHECK(sem_init(&other.begins, 0, 0) == 0 && sem_init(&other.ends, 0, 0) == 0);
     CHECK(pthread_create(&thread, NULL, be_other, NULL) == 0);
-    if (!calls[i].call)
-        old_functions();
-    else if (calls[i].call == sigsuspend_of_first)
+    if (calls[i].call == sigsuspend_of_first)
         calls[i].call();
     else
         while_wanted(calls[i].call, calls[i].call != do_msgrcv);

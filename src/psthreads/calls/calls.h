@@ -84,7 +84,7 @@ static inline int inherited(int result)
     ANSWER_AS(if (own) be_alone(), , VERSIONS, node, type, name, parameters, arguments)
 #define ANSWER(node, type, name, parameters, arguments) ANSWER_IF(true, node, type, name, parameters, arguments)
 /* The same; it sets what a region's threads begin with. */
-#define ANSWER_INHERITED(own, node, type, name, parameters, arguments) \
-    ANSWER_AS(if (own) be_alone(), inherited, VERSIONS, node, type, name, parameters, arguments)
+#define ANSWER_INHERITED(node, type, name, parameters, arguments) \
+    ANSWER_AS(be_alone(), inherited, VERSIONS, node, type, name, parameters, arguments)
 
 #endif

@@ -14,7 +14,8 @@
  * is set without call_handler.
  *
  * siginterrupt, system, abort and posix_spawn change or keep the kernel's action inside the C library; they are right
- * as they are. Not seen: the system call itself, handlers of the C library's own. */
+ * as they are. Not seen: the system call itself, handlers of the C library's own, and those set by sigset, ssignal,
+ * bsd_signal and sysv_signal. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -196,28 +197,7 @@ static handler_of *change_by(handler_of *(*set)(int, handler_of *), int number, 
     }                                                                    \
     VERSIONS(name, "GLIBC_2.2.5")
 SETS_HANDLER(signal);
-SETS_HANDLER(ssignal);
-SETS_HANDLER(bsd_signal);
-SETS_HANDLER(sysv_signal);
 SETS_HANDLER(__sysv_signal);
-
-/* It changes the mask as well, with signals blocked meanwhile it could not. */
-NEXT(sigset, handler_of *(int, handler_of *));
-PS_EXPORT handler_of *answer_sigset(int number, handler_of *handler)
-{
-    be_alone();
-    struct view view = is_number(number) ? view_of(number) : (struct view){.handler = NULL};
-    struct sigaction was = {.sa_handler = CALL_NEXT(sigset)(number, handler)};
-    if (is_number(number) && !in_other_memory()) {
-        uint64_t mask = hold_lock();
-        wrap(number);
-        show_action(&was, view);
-        free_lock(mask);
-    }
-    inherited(0);
-    return was.sa_handler;
-}
-VERSIONS(sigset, "GLIBC_2.2.5");
 
 /* --- the library is loaded --- */
 

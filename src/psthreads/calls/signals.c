@@ -8,11 +8,8 @@
 #include "os.h"
 #include "uth.h"
 
-/* --- signals --- */
-
-ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
-ANSWER_INHERITED(true, "GLIBC_2.32", int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old),
-                 (how, set, old));
+ANSWER_INHERITED("GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
+ANSWER_INHERITED("GLIBC_2.32", int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
 OLD_VERSION(pthread_sigmask, "GLIBC_2.2.5");
 
 /* The runtime's own, on which it tells of overflows, is none of the program's. */
@@ -29,10 +26,8 @@ PS_EXPORT int answer_sigaltstack(const stack_t *stack, stack_t *before)
 }
 VERSIONS(sigaltstack, "GLIBC_2.2.5");
 
-ANSWER("GLIBC_2.2.5", int, sigpending, (sigset_t * set), (set));
-/* A signal to oneself that is blocked stays pending for the thread, which is to find it wherever it goes. */
+/* Else a member that runs on the home of a root that is away would signal that root. */
 ANSWER("GLIBC_2.2.5", int, raise, (int number), (number));
-ANSWER("GLIBC_2.2.5", int, gsignal, (int number), (number));
 ANSWER("GLIBC_2.2.5", int, sigsuspend, (const sigset_t *set), (set));
 ANSWER("GLIBC_2.2.5", int, sigwait, (const sigset_t *set, int *number), (set, number));
 NEXT(sigtimedwait, int(const sigset_t *, siginfo_t *, const struct timespec *));
@@ -47,9 +42,3 @@ PS_EXPORT int answer_sigtimedwait(const sigset_t *set, siginfo_t *info, const st
 VERSIONS(sigtimedwait, "GLIBC_2.2.5");
 PS_EXPORT int answer_sigwaitinfo(const sigset_t *set, siginfo_t *info) { return answer_sigtimedwait(set, info, NULL); }
 VERSIONS(sigwaitinfo, "GLIBC_2.2.5");
-ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigblock, (int mask), (mask));
-ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigsetmask, (int mask), (mask));
-ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sighold, (int number), (number));
-ANSWER_INHERITED(true, "GLIBC_2.2.5", int, sigrelse, (int number), (number));
-ANSWER("GLIBC_2.2.5", int, sigpause, (int mask), (mask));
-ANSWER("GLIBC_2.2.5", int, __xpg_sigpause, (int number), (number));
