@@ -2,10 +2,7 @@
 #define _GNU_SOURCE
 #include "calls.h"
 
-#include <time.h>
-
 #include "../home.h"
-#include "os.h"
 #include "uth.h"
 
 ANSWER_INHERITED("GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
@@ -30,15 +27,6 @@ VERSIONS(sigaltstack, "GLIBC_2.2.5");
 ANSWER("GLIBC_2.2.5", int, raise, (int number), (number));
 ANSWER("GLIBC_2.2.5", int, sigsuspend, (const sigset_t *set), (set));
 ANSWER("GLIBC_2.2.5", int, sigwait, (const sigset_t *set, int *number), (set, number));
-NEXT(sigtimedwait, int(const sigset_t *, siginfo_t *, const struct timespec *));
-PS_EXPORT int answer_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
-{
-    be_alone();
-    int number = CALL_NEXT(sigtimedwait)(set, info, timeout);
-    if (number > 0 && info != NULL)
-        os_signal_as_sent(info); /* where it has been passed on: ../stray.h */
-    return number;
-}
-VERSIONS(sigtimedwait, "GLIBC_2.2.5");
-PS_EXPORT int answer_sigwaitinfo(const sigset_t *set, siginfo_t *info) { return answer_sigtimedwait(set, info, NULL); }
-VERSIONS(sigwaitinfo, "GLIBC_2.2.5");
+ANSWER("GLIBC_2.2.5", int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info));
+ANSWER("GLIBC_2.2.5", int, sigtimedwait, (const sigset_t *set, siginfo_t *info, const struct timespec *limit),
+       (set, info, limit));
