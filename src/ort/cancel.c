@@ -12,7 +12,6 @@
  * A group's flag is set before the team's: a member that sees the team's (acquire, with the fetch-or) sees the group's.
  * A work-sharing construct with task reductions has a group of its own, which stands for the group around it.
  * Failures: none. Without OMP_CANCELLATION nothing here costs more than a load. OpenMP 5.2 chapter 16. */
-#include "graph.h"
 #include "race.h"
 #include "task_internal.h"
 
@@ -58,7 +57,6 @@ bool ort_cancellation_point(struct ort_thread *thread, unsigned which)
 
 bool ort_cancel(struct ort_thread *thread, unsigned which)
 {
-    ort_graph_spoil(thread);
     if (!ort_settings.cancellation)
         return false;
     struct ort_team *team = thread->team;

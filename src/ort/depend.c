@@ -403,23 +403,3 @@ void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *li
     ps_race_acquire(&node->missing);
     ort_depend_node_release(&ort_tasks(thread)->nodes, node);
 }
-
-/* --- the order of a record (graph.c) --- */
-
-void ort_depend_link_all(struct ort_thread *thread, unsigned n, const struct ort_depend_list *lists,
-                         struct ort_depend_node **nodes)
-{
-    struct ort_depend_table *table = new_table(thread);
-    for (unsigned i = 0; i < n; i++) {
-        nodes[i] = NULL;
-        if (lists[i].n == 0)
-            continue;
-        nodes[i] = ort_depend_node_new(thread, NULL);
-        nodes[i]->number = i;
-        for (size_t k = 0; k < lists[i].n; k++) {
-            struct ort_depend d = lists[i].get(lists[i].list, k);
-            insert_one(table, &d, nodes[i]);
-        }
-    }
-    ort_depend_table_free(table);
-}

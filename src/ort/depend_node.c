@@ -1,7 +1,7 @@
 /* Nodes of tasks with dependences: their completion and their end. States, owners and orderings: depend.c.
  *
- * Callers: ort_depend_complete, the thread that completes a task (thread NULL: one outside of the team); release and
- * drop, a member of the team; ort_depend_successors, a tool's caller. */
+ * Callers: ort_depend_complete, the thread that completes a task (thread NULL: one outside of the team); release,
+ * a member of the team; ort_depend_successors, a tool's caller. */
 #include "depend_node.h"
 
 #include <stdlib.h>
@@ -35,12 +35,6 @@ void ort_depend_node_release(struct ps_magazine *nodes, struct ort_depend_node *
         recycle(nodes, node);
 }
 
-void ort_depend_drop(struct ort_thread *thread, struct ort_depend_node *node)
-{
-    if (node)
-        ort_depend_node_release(&ort_tasks(thread)->nodes, node);
-}
-
 /* One predecessor less. What it was is known before: behind the decrement a waiter's node may be gone. */
 static void satisfy_node(struct ort_thread *thread, struct ort_depend_node *node)
 {
@@ -55,31 +49,11 @@ static void satisfy_node(struct ort_thread *thread, struct ort_depend_node *node
     }
 }
 
-/* In a replay, whose nodes stay: no task adds successors, and their tasks may come later, but before their maker's own
- * decrement. */
-static PS_NOINLINE void complete_replayed(struct ort_thread *thread, struct ort_depend_node *node)
-{
-    for (unsigned i = 0; i < node->n; i++) {
-        struct ort_depend_node *successor = node->successors[i];
-        ps_race_release(&successor->missing);
-        if (ps_sub_seq(&successor->missing, 1) != 1)
-            continue;
-        if (successor->task)
-            ort_task_enqueue(thread, successor->task);
-        else
-            ort_task_wake_object(successor->team, successor);
-    }
-}
-
 void ort_depend_complete(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_depend_node *node = t->node;
     t->node = NULL;
     ps_race_release(node);
-    if (PS_UNLIKELY(node->replayed)) {
-        complete_replayed(thread, node);
-        return;
-    }
     ps_spin_lock(&node->lock);
     ps_store_release(&node->finished, 1);
     ps_spin_unlock(&node->lock);

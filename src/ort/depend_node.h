@@ -1,5 +1,5 @@
-/* The node of a task with dependences: states, owners and orderings are in depend.c. Seen by depend*.c,
- * graph.c and task_queue.c only. */
+/* The node of a task with dependences: states, owners and orderings are in depend.c. Seen by depend*.c and
+ * task_queue.c only. */
 #ifndef ORT_DEPEND_NODE_H
 #define ORT_DEPEND_NODE_H
 
@@ -20,11 +20,9 @@ struct ort_depend_node {
             struct ort_team *team;
         };
         struct ps_piece piece; /* while it is free */
-        size_t number;         /* while a record's order is found */
     };
     unsigned held;   /* places in its parent's table */
     unsigned linked; /* predecessors that it was linked to */
-    bool replayed;   /* a replay's (graph.c): it stays, its successors are known, and its task comes later */
     unsigned n, capacity;
     struct ort_depend_node **successors;
     struct ort_depend_node *few[ORT_DEPEND_FEW];
@@ -61,7 +59,6 @@ static inline struct ort_depend_node *ort_depend_node_new(struct ort_thread *thr
     __builtin_prefetch(nodes->free, 1); /* it may be another processor's */
     node->shown = NULL;
     ps_spin_init(&node->lock);
-    node->replayed = false;
     ps_store_relaxed(&node->finished, 0);
     ps_store_relaxed(&node->refs, 1);
     ps_store_relaxed(&node->missing, ORT_DEPEND_LINKING);

@@ -323,13 +323,12 @@ static PS_ALWAYS_INLINE struct ort_thread *ort_self_inline(void)
     return PS_LIKELY(t != NULL) ? t : ort_thread_make_root();
 }
 
-/* There is nothing to wait for, no tool or sanitizer to tell, and no record: ort_taskwait would return at once. */
+/* There is nothing to wait for, and no tool or sanitizer to tell: ort_taskwait would return at once. */
 static PS_ALWAYS_INLINE bool ort_taskwait_is_over(struct ort_thread *t)
 {
     struct ort_task *self = t->task;
     struct ort_count *c = &self->count;
-    return PS_LIKELY(!(self->flags & (ORT_TASK_HEARD | ORT_TASK_RECORDS))) &&
-           PS_LIKELY((uint32_t)(c->own + ps_load_seq(&c->others)) == 0);
+    return PS_LIKELY(!(self->flags & ORT_TASK_HEARD)) && PS_LIKELY((uint32_t)(c->own + ps_load_seq(&c->others)) == 0);
 }
 
 static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->task->icv; }

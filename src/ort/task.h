@@ -5,7 +5,7 @@
  * Does not: know an ABI; decide how a team forks.
  * Modules: task.c (hooks of regions and barriers), task_create.c (make, queue), task_call.c (tasks that run at once),
  * task_run.c (run), task_wait.c (wait), task_complete.c (events, completion), task_queue.c (find work, sleep, wake).
- * Beside these: task_range.c (many tasks of a taskloop), task_memory.c (descriptors), depend.c, graph.c, taskgroup.c,
+ * Beside these: task_range.c (many tasks of a taskloop), task_memory.c (descriptors), depend.c, taskgroup.c,
  * taskloop.c, task_reduction.c, cancel.c.
  * Callers: a member of a team on its own behalf, unless a function says otherwise.
  *
@@ -92,8 +92,6 @@ enum ort_task_flags {
     ORT_TASK_FAR_DATA = 1 << 12, /* its data is a malloc block of its own */
     ORT_TASK_INCLUDES = 1 << 13, /* outside of every region: its children run at once */
     ORT_TASK_OWN_ICV = 1 << 14,  /* it has changed an ICV */
-    ORT_TASK_RECORDS =
-        1 << 15, /* its children are recorded (graph.h); cleared where something is done that a record cannot replay */
 };
 
 /* event: bits of a task with a detach clause */

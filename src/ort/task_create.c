@@ -24,7 +24,6 @@
 
 #include <string.h>
 
-#include "graph.h"
 #include "race.h"
 
 /* Longer data, or data that wants more alignment than the descriptor has, takes the slow path. */
@@ -166,7 +165,6 @@ static void make_available(struct ort_thread *thread, struct ort_task *t, const 
 
 void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args)
 {
-    ort_graph_spoil(thread);
     if (PS_UNLIKELY(ort_settings.cancellation) && ort_task_is_cancelled(thread->team, thread->task->group))
         return;
     if (PS_UNLIKELY(task_is_undeferred(thread, args->flags))) {
@@ -196,22 +194,6 @@ void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct
     make_available(thread, t, args);
 }
 
-void ort_task_submit_linked(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args,
-                            struct ort_depend_node *node)
-{
-    bool at_once = task_is_undeferred(thread, args->flags);
-    if (at_once)
-        ort_graph_wait(thread, node);
-    adopt_with_args(thread, t, args);
-    t->node = node;
-    t->flags |= ORT_TASK_ORDERED | (at_once ? ORT_TASK_UNDEFERRED : 0);
-    ps_race_release(t);
-    if (at_once)
-        ort_task_run(thread, t);
-    else if (ort_graph_ready(node, t))
-        ort_task_enqueue(thread, t);
-}
-
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t) { ort_task_free(&ort_tasks(thread)->cache, t); }
 
 /* --- the fast path --- */
@@ -220,8 +202,7 @@ void ort_task_discard(struct ort_thread *thread, struct ort_task *t) { ort_task_
 static inline bool takes_fast_path(struct ort_thread *thread)
 {
     return !PS_UNLIKELY(ort_tasks_traced()) && PS_LIKELY(ps_deque_has_room_owner(&ort_tasks(thread)->deque)) &&
-           !PS_UNLIKELY(ort_task_flags_of(thread->task) &
-                        (ORT_TASK_FINAL | ORT_TASK_INCLUDES | ORT_TASK_OWN_ICV | ORT_TASK_RECORDS));
+           !PS_UNLIKELY(ort_task_flags_of(thread->task) & (ORT_TASK_FINAL | ORT_TASK_INCLUDES | ORT_TASK_OWN_ICV));
 }
 
 /* t, whose data is in place, becomes a child of the current task and is queued. */

@@ -32,12 +32,12 @@ bool ort_task_frame_add(struct ort_thread *thread);
 /* There is a frame, and nothing that the body would have to be asked about in its own; flags: of the task that runs. */
 static PS_ALWAYS_INLINE bool ort_frame_may_be(struct ort_thread *thread, unsigned flags)
 {
-    return !PS_UNLIKELY(flags & (ORT_TASK_OWN_ICV | ORT_TASK_RECORDS)) && PS_LIKELY(ort_tasks(thread)->frame != NULL);
+    return !PS_UNLIKELY(flags & ORT_TASK_OWN_ICV) && PS_LIKELY(ort_tasks(thread)->frame != NULL);
 }
 /* The same, and one is made. */
 static PS_ALWAYS_INLINE bool ort_frame_is_there(struct ort_thread *thread)
 {
-    return !PS_UNLIKELY(ort_task_flags_of(thread->task) & (ORT_TASK_OWN_ICV | ORT_TASK_RECORDS)) &&
+    return !PS_UNLIKELY(ort_task_flags_of(thread->task) & ORT_TASK_OWN_ICV) &&
            (PS_LIKELY(ort_tasks(thread)->frame != NULL) || ort_task_frame_add(thread));
 }
 

@@ -90,9 +90,6 @@ void ort_task_wake_barrier(struct ort_team *team);
 struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args);
 /* t becomes a child of the current task, as args says; its data is its maker's affair. */
 void ort_task_adopt(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
-/* As ort_task_submit, of a task whose node, one of a replay's, has its successors already. [switches] */
-void ort_task_submit_linked(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args,
-                            struct ort_depend_node *node);
 
 /* --- task_call.c --- */
 
@@ -161,12 +158,6 @@ void ort_depend_complete(struct ort_thread *thread, struct ort_task *t);
 void ort_depend_begin(struct ort_depend_node *node);
 void ort_depend_nodes_drain(struct ps_magazine *nodes);
 void ort_depend_after_fork_in_child(void);
-/* Nodes (without a task) of n siblings with these lists, each linked to its successors; nodes[i]->number is i, NULL
- * where a list is empty. */
-void ort_depend_link_all(struct ort_thread *thread, unsigned n, const struct ort_depend_list *lists,
-                         struct ort_depend_node **nodes);
-/* Each of them to be given back so. */
-void ort_depend_drop(struct ort_thread *thread, struct ort_depend_node *node);
 /* The task makes no more children. */
 void ort_depend_table_free(struct ort_depend_table *table);
 

@@ -73,7 +73,7 @@ static PS_ALWAYS_INLINE void call_in_frame(struct ort_thread *thread, void (*fn)
 static PS_ALWAYS_INLINE void call_or_slow(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
 {
     unsigned traced = ort_tasks_traced();
-    if (PS_UNLIKELY(ort_task_flags_of(thread->task) & (ORT_TASK_OWN_ICV | ORT_TASK_RECORDS)) ||
+    if (PS_UNLIKELY(ort_task_flags_of(thread->task) & ORT_TASK_OWN_ICV) ||
         PS_UNLIKELY(ort_tasks(thread)->frame == NULL) ||
         (PS_UNLIKELY(traced) &&
          ((traced & ORT_TASKS_TRACED) || ps_load_acquire(&thread->team->tasks.cancelled) != 0))) {

@@ -15,7 +15,6 @@
  * copied from. Else tasks are made and queued one by one; once the deque is full the creator runs them. Where there are
  * many, they stand in one descriptor (task_range.c).
  * Failures: as of ort_task_create. OpenMP 5.2 section 12.6. */
-#include "graph.h"
 #include "task_range.h"
 #include "task_steps.h"
 
@@ -115,8 +114,6 @@ static void make_traced(struct ort_thread *thread, const struct ort_taskloop *lo
 
 void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop)
 {
-    if (!loop->submit)
-        ort_graph_spoil(thread);
     if (ort_settings.cancellation && ort_task_is_cancelled(thread->team, thread->task->group)) {
         /* Tells the compiled code that nothing has been registered. */
         if (!loop->nogroup && loop->reductions)

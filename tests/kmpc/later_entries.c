@@ -1,5 +1,5 @@
 /* Entry points and handles of LLVM's releases after 19, declared here as those headers do: memory spaces of devices
- * (there is the host alone), the default space as 99, and graphs of tasks that could be recorded. */
+ * (there is the host alone), the default space as 99, and graphs of tasks, whose bodies run each time. */
 #include <omp.h>
 #include <stdint.h>
 
@@ -56,19 +56,19 @@ static void default_space(void)
     CHECK(omp_init_allocator((omp_memspace_handle_t)UNKNOWN, 0, NULL) == omp_null_allocator);
 }
 
-/* Whether it is run again or recorded once: its tasks have been done each time. */
-static void recorded(void)
+/* Its tasks have been done each time. */
+static void graph(void)
 {
     int done = 0;
 #pragma omp parallel
 #pragma omp single
     for (int round = 1; round <= 20; round++) {
-        if (__kmpc_start_record_task(NULL, 0, 0, 0))
-            for (int i = 0; i < 10; i++) {
+        CHECK(__kmpc_start_record_task(NULL, 0, 0, 0) == 1);
+        for (int i = 0; i < 10; i++) {
 #pragma omp task shared(done)
 #pragma omp atomic
-                done++;
-            }
+            done++;
+        }
         __kmpc_end_record_task(NULL, 0, 0, 0);
         CHECK(done == 10 * round);
     }
@@ -78,6 +78,6 @@ int main(void)
 {
     spaces();
     default_space();
-    recorded();
+    graph();
     return 0;
 }

@@ -89,7 +89,6 @@ struct kmpc_dim {
 struct kmpc_threadprivate;
 struct kmpc_reduction;
 struct kmpc_doacross;
-struct kmpc_graph_run;
 
 /* Of a thread and the members 0 of all regions inside of it. Only its own entity touches it, but number. */
 struct kmpc_thread {
@@ -107,7 +106,6 @@ struct kmpc_thread {
     struct kmpc_threadprivate *copies; /* threadprivate.c */
     struct kmpc_reduction *reductions; /* open groups with task reductions, innermost first: task_reduction.c */
     struct kmpc_doacross *doacross;    /* open doacross nests, innermost first: doacross.c */
-    struct kmpc_graph_run *graphs;     /* open graphs of tasks, innermost first: task_graph.c */
 };
 
 /* Of the calling thread; made at need. */

@@ -1,8 +1,7 @@
-/* Between the LLVM entry points of tasks: what stands before a kmp_task_t, and what they tell a record of tasks. */
+/* Between the LLVM entry points of tasks: what stands before a kmp_task_t. */
 #ifndef PS_ABI_KMPC_TASK_H
 #define PS_ABI_KMPC_TASK_H
 
-#include "graph.h"
 #include "kmpc.h"
 
 /* Written by the creator until the task is submitted, then by the member that runs it. */
@@ -37,18 +36,5 @@ struct kmpc_task_head *kmpc_task_copy_to(void *to, const struct kmpc_task_head *
 void kmpc_task_body(void *data);
 /* As the task's flags say, without dependences. */
 struct ort_task_args kmpc_task_args(const struct ort_thread *t, const struct kmpc_task_head *head);
-
-/* --- task_graph.c: what t's task does next is recorded --- */
-
-static inline bool kmpc_records(const struct ort_thread *t) { return PS_UNLIKELY(t->task->flags & ORT_TASK_RECORDS); }
-/* The task is about to be submitted (undeferred: or begun), with these dependences (NULL: none). */
-void kmpc_record_task(struct ort_thread *t, const struct kmpc_task_head *head, const struct ort_depend_list *depend,
-                      bool undeferred);
-enum kmpc_step { KMPC_STEP_TASK, KMPC_STEP_WAIT, KMPC_STEP_GROUP, KMPC_STEP_GROUP_END, KMPC_STEP_REDUCTION };
-/* reduction: of KMPC_STEP_REDUCTION; it stays from now on. */
-void kmpc_record_step(struct ort_thread *t, enum kmpc_step step, const struct kmpc_reduction *reduction);
-
-/* task_reduction.c: the same reductions once more, in the innermost taskgroup. */
-void kmpc_reduction_again(const struct kmpc_reduction *model);
 
 #endif

@@ -177,8 +177,6 @@ static PS_NOINLINE void submit_long(struct ort_thread *t, const struct kmpc_task
                                     const struct ort_depend_list *depend, unsigned flags, const void *caller,
                                     void *frame)
 {
-    if (kmpc_records(t))
-        kmpc_record_task(t, head, depend, false);
     struct ort_task_args args = kmpc_task_args(t, head);
     args.depend = depend;
     args.flags |= flags;
@@ -265,8 +263,6 @@ static PS_NOIPA void begin_otherwise(struct kmpc_location *at, PS_UNUSED int32_t
         begin_in_frame(t, head, t->task->flags);
         return;
     }
-    if (kmpc_records(t))
-        kmpc_record_task(t, head, NULL, true);
     struct ort_task_args args = kmpc_task_args(t, head);
     head->flags |= KMPC_TASK_RUNNING;
     args.flags |= ORT_TASK_UNDEFERRED;
@@ -464,8 +460,7 @@ static PS_ALWAYS_INLINE bool gather_addresses(struct dependences *d, int32_t n, 
  * once, and no later task needs to know of it. */
 static bool nothing_to_depend_on(const struct ort_thread *t, const struct kmpc_task_head *head)
 {
-    return t->team->n == 1 && !kmpc_records(t) && !PS_UNLIKELY(ort_tool_on()) &&
-           !(head->flags & (KMPC_TASK_PROXY | KMPC_TASK_HAS_EVENT)) &&
+    return t->team->n == 1 && !PS_UNLIKELY(ort_tool_on()) && !(head->flags & (KMPC_TASK_PROXY | KMPC_TASK_HAS_EVENT)) &&
            t->task->count.own + ps_load_acquire(&t->task->count.others) == 0;
 }
 
@@ -502,8 +497,6 @@ static PS_ALWAYS_INLINE void wait_for_depends(bool nowait, LISTS)
     struct ort_thread *t = ort_self();
     struct ort_task_args args = {
         .fn = empty_kmpc_task, .align = 1, .depend = all, .caller = ORT_CALLER, .frame = ORT_FRAME};
-    if (all != NULL && !nowait && kmpc_records(t))
-        kmpc_record_step(t, KMPC_STEP_WAIT, NULL);
     if (all != NULL && nowait)
         ort_task_create(t, &args);
     else if (all != NULL)
@@ -534,8 +527,6 @@ static PS_NOIPA int32_t taskwait_otherwise(const void *caller, void *frame)
         ort_tool_taskwait_from(caller, frame);
         return 0;
     }
-    if (kmpc_records(t))
-        kmpc_record_step(t, KMPC_STEP_WAIT, NULL);
     ort_taskwait(t);
     return 0;
 }
@@ -556,20 +547,28 @@ PS_EXPORT int32_t __kmpc_omp_taskyield(HEAD, PS_UNUSED int32_t end_part)
 PS_EXPORT void __kmpc_taskgroup(HEAD)
 {
     struct ort_thread *t = ort_self_inline();
-    if (kmpc_records(t))
-        kmpc_record_step(t, KMPC_STEP_GROUP, NULL);
     ORT_TOOL_TRACED(t, ort_tool_taskgroup_start(t), ort_taskgroup_start(t));
 }
 PS_EXPORT void __kmpc_end_taskgroup(HEAD)
 {
     struct ort_thread *t = ort_self_inline();
-    if (kmpc_records(t))
-        kmpc_record_step(t, KMPC_STEP_GROUP_END, NULL);
     const struct kmpc_thread *k = (const struct kmpc_thread *)(const void *)kmpc_carrier(t)->local;
     if (PS_LIKELY(!ort_tool_on()) && PS_LIKELY(k == NULL || k->reductions == NULL))
         ort_taskgroup_end(t);
     else
         ORT_TOOL_TRACED(t, ort_tool_taskgroup_end(t, kmpc_taskgroup_end), kmpc_taskgroup_end(t));
+}
+
+/* A graph of tasks (LLVM 18 and later, OpenMP 6.0 section 14.3) is a taskgroup: its body runs each time (1), and
+ * nothing is recorded. */
+PS_EXPORT int32_t __kmpc_start_record_task(HEAD, PS_UNUSED int32_t flags, PS_UNUSED int32_t id)
+{
+    __kmpc_taskgroup(at, gtid);
+    return 1;
+}
+PS_EXPORT void __kmpc_end_record_task(HEAD, PS_UNUSED int32_t flags, PS_UNUSED int32_t id)
+{
+    __kmpc_end_taskgroup(at, gtid);
 }
 
 PS_EXPORT int32_t __kmpc_omp_has_task_team(PS_UNUSED int32_t gtid) { return ort_self()->team->n > 1; }

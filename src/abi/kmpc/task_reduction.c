@@ -59,9 +59,7 @@ struct item {
 struct kmpc_reduction {
     struct kmpc_reduction *outer;
     struct ort_taskgroup *group;
-    bool shared;   /* by the team's members */
-    bool old;      /* with initialisers of clang 8 and older */
-    bool recorded; /* for ever: tasks of a graph (task_graph.c) name it, and mean the one around them */
+    bool shared; /* by the team's members */
     unsigned n;
     struct item *items;
     uintptr_t block[];
@@ -75,7 +73,6 @@ static struct kmpc_reduction *make_reduction(int32_t n, const struct input *in, 
     struct kmpc_reduction *r = ort_mem_zeroed(sizeof *r + words * sizeof(uintptr_t) + (size_t)n * sizeof(struct item));
     PS_CHECK(r != NULL, "no memory for a reduction of %d items", n);
     r->n = (unsigned)n;
-    r->old = old;
     r->items = (struct item *)(void *)(r->block + words);
     size_t at = ALIGN;
     for (unsigned i = 0; i < r->n; i++) {
@@ -115,19 +112,13 @@ static void *open_group(struct kmpc_reduction *r)
 
 static void *init_group(struct kmpc_reduction *r)
 {
-    struct ort_thread *t = ort_self();
-    if (kmpc_records(t)) {
-        r->recorded = true;
-        kmpc_record_step(t, KMPC_STEP_REDUCTION, r);
-    }
-    ort_task_reduction_register(t, r->block);
+    ort_task_reduction_register(ort_self(), r->block);
     return open_group(r);
 }
 
 static void *init_shared(struct kmpc_reduction *r)
 {
     r->shared = true;
-    ort_graph_spoil(ort_self());
     ort_scope_start(ort_self(), r->block);
     return open_group(r);
 }
@@ -140,23 +131,6 @@ static struct input *renewed(int32_t n, const struct old_input *in)
     for (int32_t i = 0; i < n; i++)
         out[i] = (struct input){in[i].shared, NULL, in[i].bytes, in[i].init, in[i].fini, in[i].combine, in[i].flags};
     return out;
-}
-
-void kmpc_reduction_again(const struct kmpc_reduction *model)
-{
-    struct input *in = ort_mem_zeroed(model->n * sizeof *in);
-    PS_CHECK(in != NULL, "no memory for a reduction of %u items", model->n);
-    for (unsigned i = 0; i < model->n; i++) {
-        const struct item *item = &model->items[i];
-        in[i] = (struct input){.shared = item->shared,
-                               .original = item->original,
-                               .bytes = item->bytes,
-                               .init = model->old ? (void *)item->init_old : (void *)item->init,
-                               .fini = (void *)item->fini,
-                               .combine = (void *)item->combine};
-    }
-    init_group(make_reduction((int32_t)model->n, in, model->old));
-    ort_mem_free(in);
 }
 
 static void *init_old(int32_t n, const struct old_input *in, void *(*go)(struct kmpc_reduction *))
@@ -225,8 +199,6 @@ PS_EXPORT void *__kmpc_task_reduction_get_th_data(PS_UNUSED int32_t gtid, void *
 {
     struct ort_thread *t = ort_self();
     const uintptr_t *block = group;
-    if (block != NULL && PS_CONTAINER_OF(block, const struct kmpc_reduction, block)->recorded)
-        block = NULL;
     if (block == NULL && t->task->group != NULL)
         block = t->task->group->reductions;
     for (; block != NULL; block = (const uintptr_t *)block[NEXT]) {
@@ -271,8 +243,7 @@ void kmpc_taskgroup_end(struct ort_thread *t)
     if (!r->shared) {
         combine(r, t->team->n);
         ort_mem_free((void *)r->block[MEMORY]);
-        if (!r->recorded)
-            ort_mem_free(r);
+        ort_mem_free(r);
         return;
     }
     struct common *common = (struct common *)r->block[MEMORY];

@@ -39,8 +39,6 @@ static void submit_taskloop(struct ort_thread *t, const struct ort_taskloop *loo
     args.frame = p->frame;
     if (p->undeferred)
         args.flags |= ORT_TASK_UNDEFERRED;
-    if (kmpc_records(t))
-        kmpc_record_task(t, head, NULL, p->undeferred);
     ort_task_submit(t, head->core, &args);
 }
 
@@ -148,12 +146,11 @@ static PS_NOINLINE void taskloop_of_many(struct ort_thread *t, struct ort_tasklo
     ort_taskloop(t, loop);
 }
 
-/* A task that a tool hears of, or that is recorded, is one by itself. */
-static bool may_be_many(const struct ort_thread *t, const struct pattern *p, bool nogroup)
+/* A task that a tool hears of is one by itself. */
+static bool may_be_many(const struct pattern *p, bool nogroup)
 {
-    return !PS_UNLIKELY(ort_tool_on()) && !kmpc_records(t) && kmpc_task_bytes(p->head) <= MANY_BYTES &&
-           p->head->task.routine != NULL && !(nogroup && p->dup != NULL) &&
-           !(p->head->flags & (KMPC_TASK_HAS_EVENT | KMPC_TASK_PROXY));
+    return !PS_UNLIKELY(ort_tool_on()) && kmpc_task_bytes(p->head) <= MANY_BYTES && p->head->task.routine != NULL &&
+           !(nogroup && p->dup != NULL) && !(p->head->flags & (KMPC_TASK_HAS_EVENT | KMPC_TASK_PROXY));
 }
 
 enum { BY_DEFAULT, BY_GRAINSIZE, BY_NUM_TASKS };
@@ -194,14 +191,10 @@ static PS_ALWAYS_INLINE void taskloop(const struct kmpc_location *at, const char
             .submit = submit_taskloop,
             .context = &p,
         };
-        if (kmpc_records(t) && !nogroup)
-            kmpc_record_step(t, KMPC_STEP_GROUP, NULL);
-        if (may_be_many(t, &p, nogroup))
+        if (may_be_many(&p, nogroup))
             taskloop_of_many(t, &loop, &p);
         else
             ORT_TOOL_CALL(t, ort_taskloop(t, &loop));
-        if (kmpc_records(t) && !nogroup)
-            kmpc_record_step(t, KMPC_STEP_GROUP_END, NULL);
     }
     if (head->flags & KMPC_TASK_DESTRUCTORS)
         task->data1.destructors(kmpc_number(ort_self()), task);
