@@ -1,5 +1,5 @@
 /* Entry points and handles of LLVM's releases after 19, declared here as those headers do: memory spaces of devices
- * (there is the host alone), the default space as 99, and graphs of tasks, whose bodies run each time. */
+ * (none is available), the default space as 99, and graphs of tasks, whose bodies run each time. */
 #include <omp.h>
 #include <stdint.h>
 
@@ -8,40 +8,23 @@
 /* Weak: the libomp that the program is linked with need not have them. */
 #define LATER(type, name, parameters) type name parameters __attribute__((weak))
 LATER(uintptr_t, omp_get_device_memspace, (int, uintptr_t));
-LATER(uintptr_t, omp_get_device_and_host_memspace, (int, uintptr_t));
-LATER(uintptr_t, omp_get_devices_memspace, (int, const int *, uintptr_t));
-LATER(uintptr_t, omp_get_devices_and_host_memspace, (int, const int *, uintptr_t));
 LATER(uintptr_t, omp_get_devices_all_memspace, (uintptr_t));
 LATER(uintptr_t, omp_get_devices_all_allocator, (uintptr_t));
-LATER(uintptr_t, omp_get_device_allocator, (int, uintptr_t));
 LATER(uintptr_t, omp_get_devices_and_host_allocator, (int, const int *, uintptr_t));
-LATER(uintptr_t, omp_get_device_allocator_, (const int *, const uintptr_t *));
 LATER(uintptr_t, omp_get_submemspace, (uintptr_t, int, const int *));
 LATER(int, omp_get_memspace_num_resources, (uintptr_t));
 LATER(int32_t, __kmpc_start_record_task, (void *, int32_t, int32_t, int32_t));
 LATER(void, __kmpc_end_record_task, (void *, int32_t, int32_t, int32_t));
 
-enum { DEFAULT = 99, LARGE_CAP = 1, CGROUP = 5, UNKNOWN = 77 };
+enum { DEFAULT = 99, UNKNOWN = 77 };
 
+/* None is available. */
 static void spaces(void)
 {
-    const int host = omp_get_initial_device(), none[] = {host, 41}, first = 0, second = 1;
-    const uintptr_t large = LARGE_CAP;
-    CHECK(omp_get_device_memspace(host, DEFAULT) == DEFAULT &&
-          omp_get_device_and_host_memspace(host, LARGE_CAP) == LARGE_CAP);
-    CHECK(omp_get_device_memspace(41, DEFAULT) == 0 && omp_get_device_memspace(host, UNKNOWN) == 0);
-    CHECK(omp_get_devices_memspace(1, none, DEFAULT) == DEFAULT && omp_get_devices_memspace(2, none, DEFAULT) == 0);
-    CHECK(omp_get_devices_memspace(0, none, DEFAULT) == 0 &&
-          omp_get_devices_and_host_memspace(0, NULL, CGROUP) == CGROUP);
-    CHECK(omp_get_devices_memspace(-1, none, DEFAULT) == 0 && omp_get_devices_memspace(1, NULL, DEFAULT) == 0);
-    CHECK(omp_get_devices_all_memspace(LARGE_CAP) == LARGE_CAP &&
-          omp_get_devices_all_allocator(DEFAULT) == omp_default_mem_alloc);
-    CHECK(omp_get_device_allocator(host, LARGE_CAP) == omp_large_cap_mem_alloc &&
-          omp_get_device_allocator(41, LARGE_CAP) == 0);
-    CHECK(omp_get_device_allocator_(&host, &large) == omp_large_cap_mem_alloc);
-    CHECK(omp_get_devices_and_host_allocator(1, &host, CGROUP) == omp_cgroup_mem_alloc);
-    CHECK(omp_get_memspace_num_resources(DEFAULT) == 1 && omp_get_memspace_num_resources(0) == 0);
-    CHECK(omp_get_submemspace(DEFAULT, 1, &first) == DEFAULT && omp_get_submemspace(DEFAULT, 1, &second) == 0);
+    const int host = omp_get_initial_device();
+    CHECK(omp_get_device_memspace(host, DEFAULT) == 0 && omp_get_devices_all_memspace(DEFAULT) == 0);
+    CHECK(omp_get_devices_and_host_allocator(1, &host, DEFAULT) == 0 && omp_get_devices_all_allocator(DEFAULT) == 0);
+    CHECK(omp_get_memspace_num_resources(DEFAULT) == 0 && omp_get_submemspace(DEFAULT, 1, &host) == 0);
 }
 
 static void default_space(void)
