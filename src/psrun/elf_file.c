@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <stdalign.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -352,27 +351,4 @@ bool elf_contains(const struct elf *e, const char *name)
                 return true;
     }
     return false;
-}
-
-const char *elf_machine_name(unsigned machine, char *buf, size_t bytes)
-{
-    switch (machine) {
-    case EM_X86_64:
-        return "x86-64";
-    case EM_386:
-        return "32-bit x86";
-    case EM_AARCH64:
-        return "AArch64";
-    case EM_ARM:
-        return "32-bit Arm";
-    case EM_RISCV:
-        return "RISC-V";
-    case EM_PPC64:
-        return "POWER";
-    case EM_S390:
-        return "S/390";
-    default:
-        snprintf(buf, bytes, "machine %u", machine);
-        return buf;
-    }
 }

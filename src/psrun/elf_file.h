@@ -80,7 +80,4 @@ bool elf_has_version(const struct elf *e, const char *version);
 /* Is `name` a function in the unstripped symbol table (so also where it is not exported)? */
 bool elf_contains(const struct elf *e, const char *name);
 
-/* "x86-64", or "machine 183" for what has no name here. */
-const char *elf_machine_name(unsigned machine, char *buf, size_t bytes);
-
 #endif

@@ -151,7 +151,6 @@ static char *interpreter_of_script(const char *file, bool to_be_run)
 
 static int look_at_elf(struct plan *p, struct elf *e, bool allow_library)
 {
-    char buf[32];
     p->elf = print("%s", p->file);
     for (int depth = 0;; depth++) {
         enum elf_status s = elf_open(e, p->elf);
@@ -161,8 +160,8 @@ static int look_at_elf(struct plan *p, struct elf *e, bool allow_library)
             return fail(p, access(p->elf, F_OK) == 0 ? EXIT_CANNOT_RUN : EXIT_NOT_FOUND, "%s: %s", p->elf,
                         access(p->elf, R_OK) == 0 ? "is not a file that can be run" : strerror(errno));
         if (s == ELF_FOREIGN)
-            return fail(p, EXIT_CANNOT_RUN, "%s is a program for %s; this psrun can run its own kind only", p->elf,
-                        elf_machine_name(e->machine, buf, sizeof buf));
+            return fail(p, EXIT_CANNOT_RUN, "%s is a program for ELF machine %u; this psrun can run its own kind only",
+                        p->elf, e->machine);
         char *next = s == ELF_NOT ? interpreter_of_script(p->elf, depth == 0) : NULL;
         if (next && depth == SCRIPT_NESTED) {
             free(next);

@@ -233,7 +233,7 @@ check "doctor: neither ELF nor script" 1 'neither an ELF program nor a script' "
 check "doctor: an empty file" 0 'verdict *yes' "$psrun" doctor ./empty
 printf '\177ELF\001\001\001\000\000\000\000\000\000\000\000\000\002\000\003\000%060d' 0 >of_32_bits && chmod +x \
     of_32_bits
-check "doctor: 32 bits" 1 'is a program for 32-bit x86' "$psrun" doctor ./of_32_bits
+check "doctor: 32 bits" 1 'is a program for ELF machine 3;' "$psrun" doctor ./of_32_bits
 if command -v musl-gcc >/dev/null; then
     musl-gcc -o of_musl serial.c && check "doctor: musl" 0 'yes: it runs as it is (it is linked to musl' "$psrun" \
         doctor ./of_musl && check "musl" 3 - "$psrun" ./of_musl

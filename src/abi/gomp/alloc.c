@@ -20,37 +20,18 @@ PS_EXPORT void GOMP_free(void *p, PS_UNUSED uintptr_t allocator) { ort_free(p); 
 
 /* The compiler tells each address, and asks before it frees or moves one; an address is then told anew, or forgotten.
  * Our header before a piece says nothing of pieces that malloc gave, so they are kept in a table: chained, a lock over
- * all, doubled as it fills. */
+ * all. */
 struct told {
     struct told *next;
     const void *p;
 };
+#define CHAINS 1024 /* a power of two */
 ORT_OWN_LOCK(traced_lock)
-static struct {
-    size_t used, buckets; /* a power of two, or 0 */
-    struct told **chain;
-} told;
+static struct told *told[CHAINS];
 
 static struct told **chain_of(const void *p)
 {
-    return &told.chain[((uintptr_t)p >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (told.buckets - 1)];
-}
-
-static void grow_locked(void)
-{
-    size_t before = told.buckets;
-    struct told **old = told.chain;
-    told.buckets = before ? 2 * before : 64;
-    told.chain = calloc(told.buckets, sizeof *told.chain);
-    PS_CHECK(told.chain != NULL, "no memory to keep the address of an allocatable variable");
-    for (size_t i = 0; i < before; i++)
-        for (struct told *t = old[i], *next; t != NULL; t = next) {
-            next = t->next;
-            struct told **to = chain_of(t->p);
-            t->next = *to;
-            *to = t;
-        }
-    free(old);
+    return &told[((uintptr_t)p >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (CHAINS - 1)];
 }
 
 PS_EXPORT void GOMP_add_alloc(void *p)
@@ -61,12 +42,9 @@ PS_EXPORT void GOMP_add_alloc(void *p)
     PS_CHECK(t != NULL, "no memory to keep the address of an allocatable variable");
     t->p = p;
     ort_own_lock(&traced_lock);
-    if (told.used == told.buckets)
-        grow_locked();
     struct told **to = chain_of(p);
     t->next = *to;
     *to = t;
-    told.used++;
     ort_own_unlock(&traced_lock);
 }
 
@@ -74,14 +52,12 @@ PS_EXPORT bool GOMP_is_alloc(void *p)
 {
     struct told *found = NULL;
     ort_own_lock(&traced_lock);
-    if (told.used != 0)
-        for (struct told **at = chain_of(p); *at != NULL; at = &(*at)->next)
-            if ((*at)->p == p) {
-                found = *at;
-                *at = found->next;
-                told.used--;
-                break;
-            }
+    for (struct told **at = chain_of(p); *at != NULL; at = &(*at)->next)
+        if ((*at)->p == p) {
+            found = *at;
+            *at = found->next;
+            break;
+        }
     ort_own_unlock(&traced_lock);
     free(found);
     return found != NULL;
