@@ -229,29 +229,6 @@ void ort_free(void *p)
         free(h->base);
 }
 
-/* In place of a move: malloc may be able to extend what it has. NULL: not possible. */
-static void *try_extend(struct header *h, size_t bytes)
-{
-    struct allocator *a = allocator_of(h->allocator);
-    size_t before = h->bytes, all;
-    /* realloc keeps malloc's alignment only */
-    if (h->pages != ORT_PAGES_NONE || (char *)(h + 1) != (char *)h->base + sizeof *h ||
-        (a != NULL && a->alignment > sizeof(void *)))
-        return NULL;
-    if (__builtin_add_overflow(bytes, sizeof *h, &all) || !pool_take(a, all > before ? all - before : 0))
-        return NULL;
-    struct header *moved = realloc(h->base, all);
-    if (moved == NULL) {
-        pool_give(a, all > before ? all - before : 0);
-        return NULL;
-    }
-    pool_give(a, all < before ? before - all : 0);
-    moved->base = moved;
-    moved->bytes = all;
-    moved->usable = bytes;
-    return moved + 1;
-}
-
 void *ort_realloc(void *p, size_t bytes, uintptr_t allocator)
 {
     if (p == NULL)
@@ -263,10 +240,11 @@ void *ort_realloc(void *p, size_t bytes, uintptr_t allocator)
     struct header *h = (struct header *)p - 1;
     if (allocator == ORT_ALLOCATOR_NULL)
         allocator = h->allocator;
-    void *q = allocator == h->allocator ? try_extend(h, bytes) : NULL;
-    if (q != NULL)
-        return q;
-    q = ort_alloc(1, bytes, allocator, false);
+    /* In a pool only the difference is wanted; it holds both for a moment. */
+    struct allocator *pool = allocator == h->allocator ? allocator_of(allocator) : NULL;
+    pool_give(pool, h->bytes);
+    void *q = ort_alloc(1, bytes, allocator, false);
+    pool_give(pool, 0 - h->bytes);
     if (q == NULL)
         return NULL;
     memcpy(q, p, bytes < h->usable ? bytes : h->usable);
