@@ -392,10 +392,7 @@ void ort_parallel_end(void);
 /* Number of threads that a region would get now, with the thread limit as its account is now. */
 unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads);
 
-/* teams on the host, and the same within a target region: the caller runs the region's body as long as `next` says
- * true. */
-void ort_teams(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit);
-/* The same for num_threads teams at once, as far as there are threads for them. */
+/* teams on the host: num_threads teams at once, as far as there are threads for them. */
 void ort_league(const struct ort_parallel *teams, unsigned thread_limit);
 /* The hidden region whose members run a league's teams. */
 bool ort_is_league(const struct ort_team *team);
@@ -405,6 +402,7 @@ static inline bool ort_beside_teams(const struct ort_thread *t)
     const struct ort_group *group = t->team->contention;
     return PS_UNLIKELY(group->at_once) && t->team->level == group->level;
 }
+/* teams within a target region: the caller runs the region's body as long as this says true. */
 bool ort_teams_next(unsigned num_teams, unsigned thread_limit, bool first);
 
 /* Runs fn(data) as a target region on the host; thread_limit 0: none. [switches] */

@@ -1,51 +1,25 @@
 /* The teams construct on the host.
  *
  * The number and count stand in the contention group, which all threads below share. thread_limit holds for the time of
- * the construct. ort_teams: one after the other, each the initial thread's, as libgomp's programs have it.
- * ort_league: at once, as libomp's have it. The league is a region that the program does not see. Each of its members
- * opens a block of one. This block's thread is made an initial thread with a contention group of its own, at the level
- * and with the settings of the caller, and runs a team. Where there are fewer members than teams, a member runs
- * several, one after the other. The caller does nothing else meanwhile, so that its settings may be read by all. What
- * belongs to a team is its member's until it ends; the join orders all of it before what follows.
+ * the construct. The league is a region that the program does not see. Each of its members opens a block of one. This
+ * block's thread is made an initial thread with a contention group of its own, at the level and with the settings of
+ * the caller, and runs a team. Where there are fewer members than teams, a member runs several, one after the other.
+ * The caller does nothing else meanwhile, so that its settings may be read by all. What belongs to a team is its
+ * member's until it ends; the join orders all of it before what follows.
+ * Within a target region teams run one after the other, each the initial thread's (ort_teams_next).
  * Rejected: threads of a league that are known as such to the whole core (its levels, ancestors and numbers would each
- * ask). OpenMP 5.2 section 10.2: the number of teams is at most what is asked for. Where nothing is asked for libgomp
- * makes three, and so do we, so that programs that print the number agree. */
+ * ask). OpenMP 5.2 section 10.2. */
 #include <limits.h>
 
 #include "ort.h"
 #include "team.h"
 
-/* The thread limit of the caller's data environment; the former one. */
-static unsigned set_limit(struct ort_thread *t, unsigned limit)
+/* The thread limit of the caller's data environment. */
+static void set_limit(struct ort_thread *t, unsigned limit)
 {
-    unsigned before = ort_icv(t)->thread_limit;
     struct ort_icv *icv = ort_icv_write(t);
     if (icv != NULL)
         icv->thread_limit = limit > INT_MAX ? UINT_MAX : limit;
-    return before;
-}
-
-void ort_teams(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit)
-{
-    struct ort_thread *t = ort_self();
-    struct ort_group *group = t->team->contention;
-    unsigned before = 0;
-    if (thread_limit == 0)
-        thread_limit = ort_settings.teams_thread_limit;
-    if (thread_limit != 0)
-        before = set_limit(t, thread_limit);
-    if (num_teams == 0)
-        num_teams = ort_settings.num_teams != 0 ? ort_settings.num_teams : 3;
-    group->num_teams = num_teams;
-    if (PS_UNLIKELY(ort_tool_on()))
-        ort_tool_league(t, num_teams, fn, data);
-    else
-        for (group->team_num = 0; group->team_num < num_teams; group->team_num++)
-            fn(data);
-    group->num_teams = 1;
-    group->team_num = 0;
-    if (thread_limit != 0)
-        set_limit(ort_self(), before);
 }
 
 struct league {
@@ -98,13 +72,8 @@ bool ort_is_league(const struct ort_team *team) { return team->fn == run_teams; 
 void ort_league(const struct ort_parallel *teams, unsigned thread_limit)
 {
     struct ort_thread *t = ort_self();
-    unsigned num_teams = teams->num_threads;
-    if (!ort_tool_on() && num_teams < 2) {
-        ort_teams(teams->fn, teams->data, num_teams, thread_limit);
-        return;
-    }
     struct league l = {.region = teams,
-                       .num_teams = num_teams,
+                       .num_teams = teams->num_threads,
                        .thread_limit = thread_limit != 0 ? thread_limit : ort_settings.teams_thread_limit,
                        .outer = t->team,
                        .icv = t->task->icv};

@@ -387,10 +387,8 @@ void ort_tool_member_begins(struct ort_thread *m);
 void ort_tool_member_ends(struct ort_thread *m);
 /* fn(data) on a frame that the member's current task remembers as its exit. */
 void ort_tool_run(void (*fn)(void *), void *data);
-/* The teams construct: a league of n initial tasks, one after the other; begin(i): the i-th is next. */
-void ort_tool_league(struct ort_thread *t, unsigned n, void (*fn)(void *), void *data);
-/* For a league whose teams run at once. The league is a region; its member m runs team number num of n, in a region of
- * one thread, since tools for libomp's programs expect leagues so. */
+/* For the teams of a league. The league is a region; its member m runs team number num of n, in a region of one thread,
+ * since tools for libomp's programs expect leagues so. */
 void ort_tool_league_team_begins(struct ort_thread *m, unsigned n, unsigned num);
 void ort_tool_league_team_ends(struct ort_thread *m, unsigned num);
 

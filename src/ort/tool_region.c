@@ -187,28 +187,6 @@ void ort_tool_member_ends(struct ort_thread *m)
 
 /* --- teams --- */
 
-void ort_tool_league(struct ort_thread *t, unsigned n, void (*fn)(void *), void *data)
-{
-    struct ort_group *group = t->team->contention;
-    struct ort_tool_task *task = ort_tool_task(t->task), before = *task;
-    struct ort_tool_team outer = t->team->tool;
-    const void *caller = t->tool.caller;
-    int flags = ORT_TOOL_INVOKED_BY_RUNTIME | ORT_TOOL_LEAGUE;
-    t->team->tool.data.value = 0;
-    ORT_RAISE(parallel_begin, &before.data, &before.frame, &t->team->tool.data, n, flags, caller);
-    for (group->team_num = 0; group->team_num < n; group->team_num++) {
-        *task = (struct ort_tool_task){.flags = ORT_TOOL_TASK_INITIAL};
-        ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &t->team->tool.data, &task->data, n, group->team_num,
-                  ORT_TOOL_TASK_INITIAL);
-        ort_tool_run(fn, data);
-        ORT_RAISE(implicit_task, ORT_SCOPE_END, NULL, &task->data, 0, group->team_num, ORT_TOOL_TASK_INITIAL);
-    }
-    union ort_tool_data league = t->team->tool.data;
-    *task = before;
-    t->team->tool = outer;
-    ORT_RAISE(parallel_end, &league, &task->data, flags, caller);
-}
-
 void ort_tool_league_team_begins(struct ort_thread *m, unsigned n, unsigned num)
 {
     struct ort_tool_task *task = ort_tool_task(m->task);

@@ -129,8 +129,17 @@ PS_EXPORT void GOMP_parallel_sections_start(void (*fn)(void *), void *data, unsi
 
 /* --- teams --- */
 
-PS_EXPORT void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit, unsigned flags)
+/* Where the program asks for no number, libgomp makes three, and so do we: programs that print it agree. */
+PS_EXPORT void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit,
+                              PS_UNUSED unsigned flags)
 {
-    (void)flags;
-    ORT_TOOL_CALL(ort_self(), ort_teams(fn, data, num_teams, thread_limit));
+    if (num_teams == 0)
+        num_teams = ort_settings.num_teams != 0 ? ort_settings.num_teams : 3;
+    struct ort_parallel p = {.fn = fn,
+                             .data = data,
+                             .num_threads = num_teams,
+                             .bind = ORT_BIND_UNSET,
+                             .caller = ORT_CALLER,
+                             .frame = ORT_FRAME};
+    ORT_TOOL_CALL(ort_self(), ort_league(&p, thread_limit));
 }
