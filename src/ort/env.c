@@ -13,12 +13,10 @@
 #include "env.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "allocator.h"
 #include "check.h"
@@ -56,114 +54,51 @@ const char *ort_env_name(const char *name, const char *for_all)
     return os_env(name) != NULL || os_env(for_all) == NULL ? name : for_all;
 }
 
-/* A number in [min, max] at *p, which moves behind it and the blanks that follow. */
-static bool read_number_between(const char **p, long min, long max, long *out)
+bool ort_env_bool(const char *name, bool *out, const char *instead)
 {
-    char *end;
-    errno = 0;
-    long v = strtol(*p, &end, 10);
-    if (end == *p || errno != 0 || v < min || v > max)
-        return false;
-    *p = os_skip_blanks(end);
-    *out = v;
-    return true;
-}
-
-/* A word of letters and underscores at *p that is `word`, any case; *p moves behind it and the blanks that follow. */
-static bool read_given_word(const char **p, const char *word)
-{
-    size_t n = strlen(word);
-    if (strncasecmp(*p, word, n) != 0 || isalnum((unsigned char)(*p)[n]) || (*p)[n] == '_')
-        return false;
-    *p = os_skip_blanks(*p + n);
-    return true;
-}
-
-bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *instead)
-{
-    const char *text = os_env(name), *p = text;
+    const char *text = os_env(name);
     if (text == NULL)
         return false;
-    bool known = true;
-    if (as_libomp ? spelling_says_true(text) : (p = os_skip_blanks(text), spelling_begins(&p, "true")))
-        *out = true;
-    else if (as_libomp ? spelling_says_false(text) : spelling_begins(&p, "false"))
-        *out = false;
+    bool on = spelling_says_true(text), known = on || spelling_says_false(text);
+    /* libgomp knows true and false alone. OMP_NESTED=1 stands in scripts, and nests nothing there. */
+    if (known && !ort_env_as_libomp && *name == 'O')
+        known = strchr("tTfF", *os_skip_blanks(text)) != NULL;
+    if (known)
+        *out = on;
     else
-        known = false;
-    if (!known) {
         ps_warn("%s=\"%s\" is neither true nor false; using %s instead", name, text, instead);
-    } else if (!as_libomp && *os_skip_blanks(p) != '\0') { /* libgomp, too, has read the beginning */
-        ps_warn("%s=\"%s\": something follows; using %s instead", name, text, *out ? "true" : "false");
-        return false;
-    }
     return known;
 }
 
 bool ort_env_number(const char *name, long min, long max, long *out)
 {
     const char *text = os_env(name);
-    if (text != NULL && !spelling_number(text, min, max, out))
-        ps_warn("%s=\"%s\" is not a whole number from %ld to %ld; using %ld instead", name, text, min, max, *out);
-    return text != NULL;
-}
-
-static void read_int(const char *name, long min, long max, long *out, const char *instead)
-{
-    const char *text = os_env(name);
-    if (text == NULL)
-        return;
-    const char *p = text;
-    long v;
-    if (ort_env_as_libomp)
-        ort_env_number(name, min, max < INT_MAX ? max : INT_MAX, out);
-    else if (read_number_between(&p, min, max, &v) && *p == '\0')
-        *out = v;
+    if (text == NULL || spelling_number(text, min, max, out))
+        return text != NULL;
+    if (*out < min)
+        ps_warn("%s=\"%s\" is not a whole number from %ld to %ld; using the default instead", name, text, min, max);
     else
-        ps_warn("%s=\"%s\" is not a whole number from %ld to %ld; using %s instead", name, text, min, max, instead);
+        ps_warn("%s=\"%s\" is not a whole number from %ld to %ld; using %ld instead", name, text, min, max, *out);
+    return true;
 }
 
 static bool nthreads_given;
 static unsigned *nthreads; /* kept: one element's rest begins behind it, where no search for leaks finds it */
 
-/* What the text says, into the ICVs; false: it cannot be read. A level that is to have the number of processors gets it
- * in ort_env_finish. */
-static bool take_counts_as_libomp(const char *name, const char *text, unsigned *list, struct ort_icv *icv)
-{
-    bool changed;
-    unsigned n = spelling_counts(text, ORT_THREADS_MAX, list, &changed);
-    if (n == 0)
-        return false;
-    if (changed)
-        ps_warn("%s=\"%s\" has a number below 1; using 1 instead", name, text);
-    nthreads_given = list[0] != 0;
-    icv->nthreads = nthreads_given ? list[0] : 1;
-    icv->nthreads_list = list + 1;
-    icv->nthreads_rest = n - 1;
-    return true;
-}
-
+/* A level that is to have the number of processors gets it in ort_env_finish. A number below 1 is 1 to libomp; libgomp
+ * cannot read it. */
 static void read_num_threads(struct ort_icv *icv)
 {
     const char *name = ORT_ENV_NAME("OMP_NUM_THREADS"), *text = os_env(name);
     if (text == NULL)
         return;
     unsigned elements = 1;
+    bool changed = false;
     for (const char *p = text; *p != '\0'; p++)
         elements += *p == ',';
     unsigned *list = nthreads = malloc(elements * sizeof *nthreads);
-    const char *p = text;
-    unsigned n = 0;
-    if (list != NULL && ort_env_as_libomp && take_counts_as_libomp(name, text, list, icv))
-        return;
-    for (long v;
-         list != NULL && !ort_env_as_libomp && n < elements && read_number_between(&p, 1, ORT_THREADS_MAX, &v);) {
-        list[n++] = (unsigned)v;
-        if (*p != ',')
-            break;
-        p++;
-    }
-    if (list == NULL || n != elements || *p != '\0') {
+    unsigned n = list != NULL ? spelling_counts(text, ORT_THREADS_MAX, list, &changed) : 0;
+    if (n == 0 || (changed && !ort_env_as_libomp)) {
         ps_warn("%s=\"%s\" is not a list of whole numbers from 1 to %u; using one thread for each processor "
                 "instead",
                 name, text, ORT_THREADS_MAX);
@@ -171,52 +106,12 @@ static void read_num_threads(struct ort_icv *icv)
         nthreads = NULL;
         return;
     }
-    nthreads_given = true;
-    icv->nthreads = list[0];
+    if (changed)
+        ps_warn("%s=\"%s\" has a number below 1; using 1 instead", name, text);
+    nthreads_given = list[0] != 0;
+    icv->nthreads = nthreads_given ? list[0] : 1;
     icv->nthreads_list = list + 1;
     icv->nthreads_rest = n - 1;
-}
-
-/* As libgomp has it: the kind counts by its beginning, with the default chunk size where what follows cannot be read
- * (*fault). */
-static bool parse_schedule(const char *p, unsigned *sched, int *chunk, const char **fault)
-{
-    static const struct {
-        const char *word;
-        unsigned sched;
-    } kinds[] = {{"static", ORT_SCHED_STATIC},
-                 {"dynamic", ORT_SCHED_DYNAMIC},
-                 {"guided", ORT_SCHED_GUIDED},
-                 {"auto", ORT_SCHED_AUTO}};
-    bool monotonic = false, modified = true;
-    unsigned kind = 0;
-    p = os_skip_blanks(p);
-    if (read_given_word(&p, "monotonic"))
-        monotonic = true;
-    else if (!read_given_word(&p, "nonmonotonic"))
-        modified = false;
-    if (modified && *p++ != ':')
-        return false;
-    p = os_skip_blanks(p);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && kind == 0; i++)
-        if (spelling_begins(&p, kinds[i].word))
-            kind = kinds[i].sched;
-    if (kind == 0)
-        return false;
-    p = os_skip_blanks(p);
-    long c = kind != ORT_SCHED_STATIC;
-    bool good = *p != ',' || (p++, read_number_between(&p, 0, INT_MAX, &c));
-    if (!good || *p != '\0') {
-        *fault = "what follows the kind cannot be read";
-        c = 1;
-    } else if (c == 0 && kind != ORT_SCHED_STATIC) {
-        c = 1;
-    }
-    if (kind == ORT_SCHED_STATIC && !modified) /* unless the modifier says otherwise: OpenMP 5.2 section 11.5.3 */
-        monotonic = ort_settings.static_is_plain = true;
-    *sched = kind | (monotonic ? ORT_SCHED_MONOTONIC : 0);
-    *chunk = (int)c;
-    return true;
 }
 
 static bool schedule_given;
@@ -225,21 +120,18 @@ static void read_schedule(struct ort_icv *icv)
 {
     const char *name = ORT_ENV_NAME("OMP_SCHEDULE"), *text = os_env(name);
     schedule_given = text != NULL;
-    if (text == NULL || (ort_env_as_libomp && *spelling_skip(text) == '\0'))
+    if (text == NULL)
         return;
     const char *fault = NULL;
-    bool good = ort_env_as_libomp ? spelling_schedule(text, &icv->sched, &icv->chunk, &fault)
-                                  : parse_schedule(text, &icv->sched, &icv->chunk, &fault);
-    if (good && ort_env_as_libomp && icv->sched == ORT_SCHED_STATIC && strchr(text, ':') == NULL) {
+    if (!spelling_schedule(text, &icv->sched, &icv->chunk, &fault))
+        ps_warn("%s=\"%s\" is not [monotonic:|nonmonotonic:]static|dynamic|guided|auto[,chunk]; using %s instead", name,
+                text, ort_env_as_libomp ? "static" : "dynamic");
+    else if (fault != NULL)
+        ps_warn("%s=\"%s\": %s; using %d instead", name, text, fault, icv->chunk);
+    if (icv->sched == ORT_SCHED_STATIC && strchr(text, ':') == NULL) { /* OpenMP 5.2 section 11.5.3 */
         icv->sched |= ORT_SCHED_MONOTONIC;
         ort_settings.static_is_plain = true;
     }
-    if (fault != NULL)
-        ps_warn("%s=\"%s\": %s; using 1 instead", name, text, fault);
-    if (!good)
-        ps_warn("%s=\"%s\" is not [monotonic:|nonmonotonic:]static|dynamic|guided|auto[,chunk]; using dynamic "
-                "instead",
-                name, text);
 }
 
 /* All levels are active where OMP_NUM_THREADS or OMP_PROC_BIND has more than one element, and nothing else is said.
@@ -248,16 +140,9 @@ static void read_levels(struct ort_icv *icv)
 {
     long levels = -1;
     bool nested = false;
-    const char *name = ORT_ENV_NAME("OMP_MAX_ACTIVE_LEVELS"), *text = os_env(name);
-    if (!ort_env_as_libomp) {
-        read_int(name, 0, LONG_MAX, &levels, "OMP_NESTED's or the default value");
-    } else if (text != NULL && !spelling_number(text, 0, INT_MAX, &levels)) {
-        ps_warn("%s=\"%s\" is not a whole number from 0 to %d; using OMP_NESTED's or the default value instead", name,
-                text, INT_MAX);
-        levels = -1;
-    }
+    ort_env_number(ORT_ENV_NAME("OMP_MAX_ACTIVE_LEVELS"), 0, INT_MAX, &levels);
     if (levels >= 0 && ort_env_as_libomp && os_env("OMP_NESTED") != NULL) {
-        ort_env_bool("OMP_NESTED", true, &nested, "false");
+        ort_env_bool("OMP_NESTED", &nested, "false");
         levels = nested ? levels : 1;
     }
     if (levels >= 0) {
@@ -265,17 +150,10 @@ static void read_levels(struct ort_icv *icv)
             levels > (long)ort_settings.supported_levels ? ort_settings.supported_levels : (unsigned)levels;
         return;
     }
-    if (ort_env_bool("OMP_NESTED", ort_env_as_libomp, &nested, "the default"))
+    if (ort_env_bool("OMP_NESTED", &nested, "the default"))
         icv->max_active_levels = nested ? ort_settings.supported_levels : 1;
-    else if (icv->nthreads_rest > 0 || ort_settings.bind_rest > 0 || ort_settings.many_policies)
+    else if (icv->nthreads_rest > 0 || ort_settings.bind_rest > 0)
         icv->max_active_levels = ort_settings.supported_levels;
-}
-
-/* libomp takes a beginning of the word, too. */
-static bool is_policy(const char *text, const char *policy)
-{
-    const char *p = os_skip_blanks(text);
-    return ort_env_as_libomp ? spelling_is_word(policy, 1, text) : read_given_word(&p, policy) && *p == '\0';
 }
 
 static void read_wait_policy(void)
@@ -283,82 +161,66 @@ static void read_wait_policy(void)
     const char *name = ORT_ENV_NAME("OMP_WAIT_POLICY"), *text = os_env(name);
     if (text == NULL)
         return;
-    if (is_policy(text, "active"))
+    if (spelling_is_word("active", 1, os_skip_blanks(text)))
         ort_settings.wait_policy = ORT_POLICY_ACTIVE;
-    else if (is_policy(text, "passive"))
+    else if (spelling_is_word("passive", 1, os_skip_blanks(text)))
         ort_settings.wait_policy = ORT_POLICY_PASSIVE;
     else
         ps_warn("%s=\"%s\" is neither active nor passive; using a short spin, then blocking, instead", name, text);
 }
 
-/* A count with one of libgomp's suffixes k, M, G, T (powers of ten), or "infinite" or "infinity". As there, digits that
- * do not fit cannot be read; a suffix that makes them too many means for ever. */
+/* A count with one of libgomp's suffixes k, M, G, T (powers of ten), or "infinite" or "infinity". What does not fit
+ * means for ever. */
 static void read_spin_count(void)
 {
+    static const char units[] = "kmgt";
     const char *text = os_env("GOMP_SPINCOUNT");
     if (text == NULL)
         return;
     const char *p = os_skip_blanks(text);
-    if ((read_given_word(&p, "infinite") || read_given_word(&p, "infinity")) && *p == '\0') {
+    unsigned long v;
+    uint64_t count = UINT64_MAX;
+    if (spelling_is_word("infinit", 7, p)) {
         ort_settings.spin_count = UINT64_MAX - 1;
         return;
     }
-    uint64_t unit = 1, count;
-    p += *p == '+';
-    char *end;
-    errno = 0;
-    unsigned long long v = strtoull(p, &end, 10);
-    bool good = isdigit((unsigned char)*p) && errno == 0;
-    p = os_skip_blanks(end);
-    static const char units[] = "kmgt";
+    bool good = spelling_digits(&p, ULONG_MAX, &v);
+    p = os_skip_blanks(p);
     const char *u = good && *p != '\0' ? strchr(units, tolower((unsigned char)*p)) : NULL;
-    if (u != NULL) {
-        for (const char *q = units; q <= u; q++)
-            unit *= 1000;
-        p = os_skip_blanks(p + 1);
-    }
-    if (good && (__builtin_mul_overflow(v, unit, &count) || count >= UINT64_MAX - 1))
-        count = UINT64_MAX - 1; /* as for ever */
-    if (good && *p == '\0')
-        ort_settings.spin_count = count;
-    else
+    uint64_t unit = 1;
+    for (const char *q = units; u != NULL && q <= u; q++)
+        unit *= 1000;
+    if (!good || *os_skip_blanks(p + (u != NULL)) != '\0')
         ps_warn("GOMP_SPINCOUNT=\"%s\" is not a number with k, M, G or T, nor infinite; using the default instead",
                 text);
+    else if (__builtin_mul_overflow(v, unit, &count) || count >= UINT64_MAX - 1)
+        ort_settings.spin_count = UINT64_MAX - 1;
+    else
+        ort_settings.spin_count = count;
 }
 
 static void read_offload(void)
 {
     static const char *const words[] = {"default", "mandatory", "disabled"};
     const char *text = os_env("OMP_TARGET_OFFLOAD");
-    if (text == NULL || (ort_env_as_libomp && text[strspn(text, " ")] == '\0'))
+    if (text == NULL)
         return;
-    for (unsigned i = 0; i < 3; i++) {
-        const char *p = os_skip_blanks(text);
-        if (read_given_word(&p, words[i]) && *p == '\0') {
+    for (unsigned i = 0; i < 3; i++)
+        if (spelling_is_word(words[i], 2, os_skip_blanks(text))) {
             ort_settings.offload = (enum ort_offload)i;
             return;
         }
-    }
     ps_warn("OMP_TARGET_OFFLOAD=\"%s\" is not default, mandatory or disabled; using default instead", text);
 }
 
-bool ort_env_stack_size(const char *name, size_t unit, bool as_libomp, const char *instead)
+bool ort_env_stack_size(const char *name, size_t unit, const char *instead)
 {
     size_t bytes;
-    const char *text = os_env(name);
-    if (text == NULL || (!as_libomp && !os_env_size(name, unit, &bytes, instead)))
+    if (!os_env_size(name, unit, &bytes, instead))
         return false;
-    if (as_libomp && !spelling_size(text, unit, &bytes)) {
-        ps_warn(
-            "%s=\"%s\" is not a size (a whole number, perhaps with k, m, g or t and a b) that fits; using %s instead",
-            name, text, instead);
-        return false;
-    }
     if (bytes < SMALLEST_STACK) {
-        ps_warn("%s=\"%s\" is less than 16K; using %s instead", name, text, as_libomp ? "16K" : instead);
-        if (!as_libomp)
-            return false;
-        bytes = SMALLEST_STACK;
+        ps_warn("%s=\"%s\" is less than 16K; using %s instead", name, os_env(name), instead);
+        return false;
     }
     ort_settings.stack_bytes = bytes;
     return true;
@@ -371,27 +233,26 @@ static void read_stack_size(void)
     bool beside = ort_env_as_libomp && text != NULL && gomps != NULL;
     if (beside)
         ps_warn("%s=\"%s\" does not count beside GOMP_STACKSIZE; using \"%s\" instead", name, text, gomps);
-    if (beside || !ort_env_stack_size(name, 1024, ort_env_as_libomp, "GOMP_STACKSIZE's or the default size"))
-        ort_env_stack_size("GOMP_STACKSIZE", 1024, ort_env_as_libomp, "the default size");
+    if (beside || !ort_env_stack_size(name, 1024, "GOMP_STACKSIZE's or the default size"))
+        ort_env_stack_size("GOMP_STACKSIZE", 1024, "the default size");
 }
 
 static void read_numbers(struct ort_icv *icv)
 {
     /* mandatory, and no device but the host: none is the default (OpenMP 5.2 section 21.2.7; not so in libomp 19) */
     bool none = ort_settings.offload == ORT_OFFLOAD_MANDATORY && !ort_env_as_libomp;
-    long limit = LONG_MAX, device = none ? ORT_DEVICE_INVALID : 0, priority = 0, teams = 0, teams_limit = 0, debug = 0;
-    read_int(ORT_ENV_NAME("OMP_THREAD_LIMIT"), 1, LONG_MAX, &limit, "no limit");
+    long limit = INT_MAX, device = none ? ORT_DEVICE_INVALID : 0, priority = 0, teams = 0, teams_limit = 0, debug = 0;
+    ort_env_number(ORT_ENV_NAME("OMP_THREAD_LIMIT"), 1, INT_MAX, &limit);
     icv->thread_limit = limit >= INT_MAX ? UINT_MAX : (unsigned)limit;
-    read_int(ORT_ENV_NAME("OMP_DEFAULT_DEVICE"), 0, INT_MAX, &device, "0");
+    ort_env_number(ORT_ENV_NAME("OMP_DEFAULT_DEVICE"), 0, INT_MAX, &device);
     icv->default_device = (int)device;
-    read_int("OMP_MAX_TASK_PRIORITY", 0, INT_MAX, &priority, "0");
+    ort_env_number("OMP_MAX_TASK_PRIORITY", 0, INT_MAX, &priority);
     ort_settings.max_task_priority = (int)priority;
-    read_int(ORT_ENV_NAME("OMP_NUM_TEAMS"), 1, INT_MAX, &teams, "the default");
+    ort_env_number(ORT_ENV_NAME("OMP_NUM_TEAMS"), 1, INT_MAX, &teams);
     ort_settings.num_teams = (unsigned)teams;
-    read_int(ORT_ENV_NAME("OMP_TEAMS_THREAD_LIMIT"), 1, INT_MAX, &teams_limit, "no limit");
+    ort_env_number(ORT_ENV_NAME("OMP_TEAMS_THREAD_LIMIT"), 1, INT_MAX, &teams_limit);
     ort_settings.teams_thread_limit = (unsigned)teams_limit;
-    read_int("GOMP_DEBUG", 0, INT_MAX, &debug, "0");
-    ort_settings.debug = debug != 0;
+    ort_env_number("GOMP_DEBUG", 0, INT_MAX, &debug); /* no effect: bad values are told */
 }
 
 void ort_env_finish(void)
@@ -413,9 +274,9 @@ static void read_own_variables(struct ort_icv *icv)
 {
     read_num_threads(icv);
     read_schedule(icv);
-    ort_env_bool(ORT_ENV_NAME("OMP_DYNAMIC"), ort_env_as_libomp, &icv->dynamic, "false");
-    ort_env_bool("OMP_CANCELLATION", ort_env_as_libomp, &ort_settings.cancellation, "false");
-    ort_env_bool("OMP_DISPLAY_AFFINITY", ort_env_as_libomp, &ort_settings.display_affinity, "false");
+    ort_env_bool(ORT_ENV_NAME("OMP_DYNAMIC"), &icv->dynamic, "false");
+    ort_env_bool("OMP_CANCELLATION", &ort_settings.cancellation, "false");
+    ort_env_bool("OMP_DISPLAY_AFFINITY", &ort_settings.display_affinity, "false");
     read_wait_policy();
     read_spin_count();
     read_offload();

@@ -14,20 +14,19 @@ void ort_env_finish(void);
 /* The name under which a variable is given for the host: its own, or the one for all devices (OMP_X_ALL) where that
  * alone is given. */
 const char *ort_env_name(const char *name, const char *for_all);
-/* The process was built for libomp: variables are spelled, and what cannot be read is replaced, as its users know it.
- * Else as libgomp's do. Set in the loader, before the rest. */
+/* The process was built for libomp: variables have the defaults and meanings that its users know. Else libgomp's. Set
+ * in the loader, before the rest. */
 extern bool ort_env_as_libomp;
 /* Set in the loader, before the rest: reads an ABI's own variables when the core has read OpenMP's, and so may change
  * what came of those. */
 extern void (*ort_env_hook)(void);
-/* A switch, as libomp's users spell it (yes, 1, on, T, .true. and so on), or as libgomp's do (true and false). false:
- * not given, or unreadable, which is said. */
-bool ort_env_bool(const char *name, bool as_libomp, bool *out, const char *instead);
-/* A number as libomp's users know it: one out of range is brought into it, and so is *out where it is none, which is
- * said. false: not given. */
+/* A switch: true, false, yes, 1, on, T, .true. and so on. false: not given, or unreadable, which is said. */
+bool ort_env_bool(const char *name, bool *out, const char *instead);
+/* A number: one that is too large is the largest; one that is too small, or none, leaves *out as it is, which is said.
+ * false: not given. */
 bool ort_env_number(const char *name, long min, long max, long *out);
 /* The size of members' stacks, in units of `unit` bytes; false: not given, or unreadable, which is said. */
-bool ort_env_stack_size(const char *name, size_t unit, bool as_libomp, const char *instead);
+bool ort_env_stack_size(const char *name, size_t unit, const char *instead);
 #define ORT_ENV_NAME(name) ort_env_name(name, name "_ALL")
 
 /* Before settings are used that no root has been made for: in a process built for libomp the variables count as they

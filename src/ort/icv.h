@@ -102,12 +102,10 @@ struct ort_settings {
     uint8_t bind;       /* enum ort_bind */
     unsigned bind_rest; /* length of what follows */
     const unsigned char *bind_list;
-    bool many_policies; /* OMP_PROC_BIND has more than one element, though none that can be read */
     bool cancellation;
     bool unbounded_tasks; /* a member with many tasks in its deque defers the next one too */
     bool static_is_plain; /* OMP_SCHEDULE says static without a modifier, which implies monotonic */
     bool display_affinity;
-    bool debug;
     enum ort_offload offload;
     enum ort_wait_policy wait_policy;
     int max_task_priority;

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "check.h"
 #include "env.h"
@@ -40,42 +39,6 @@ void (*ort_processors_hook)(void);
 
 /* --- the environment --- */
 
-/* One policy of OMP_PROC_BIND at *p, which moves behind it and the blanks; ORT_BIND_UNSET: none. */
-static enum ort_bind read_policy(const char **p)
-{
-    static const struct {
-        const char *word;
-        enum ort_bind bind;
-    } policies[] = {{"false", ORT_BIND_FALSE},     {"true", ORT_BIND_TRUE},   {"master", ORT_BIND_PRIMARY},
-                    {"primary", ORT_BIND_PRIMARY}, {"close", ORT_BIND_CLOSE}, {"spread", ORT_BIND_SPREAD}};
-    *p = os_skip_blanks(*p);
-    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
-        size_t length = strlen(policies[i].word);
-        if (strncasecmp(*p, policies[i].word, length) != 0)
-            continue;
-        *p = os_skip_blanks(*p + length);
-        return policies[i].bind;
-    }
-    return ORT_BIND_UNSET;
-}
-
-/* All of OMP_PROC_BIND into list; how many there are, 0 where it cannot be read. */
-static unsigned read_policies(const char *p, unsigned char *list)
-{
-    unsigned n = 0;
-    for (;; p++) {
-        enum ort_bind bind = read_policy(&p);
-        if (bind == ORT_BIND_UNSET || (*p != '\0' && *p != ','))
-            return 0;
-        list[n++] = (unsigned char)bind;
-        /* false and true stand alone */
-        if (bind <= ORT_BIND_TRUE && (n > 1 || *p == ','))
-            return 0;
-        if (*p == '\0')
-            return n;
-    }
-}
-
 /* true: it was given. */
 static bool read_proc_bind(void)
 {
@@ -84,22 +47,16 @@ static bool read_proc_bind(void)
         return false;
     unsigned char *list = malloc(strlen(text) + 1);
     const char *fault = NULL;
-    unsigned n = list == NULL        ? 0
-                 : ort_env_as_libomp ? spelling_policies(text, list, &fault)
-                                     : read_policies(text, list);
+    unsigned n = list == NULL ? 0 : spelling_policies(text, list, &fault);
+    if (n == 0) {
+        ps_warn("%s=\"%s\" is not false, true or a list of primary, close and spread; using the default instead", name,
+                text);
+        free(list);
+        return false;
+    }
     if (fault != NULL)
         ps_warn("%s=\"%s\": %s; using what stands before it instead", name, text, fault);
-    if (n == 0) {
-        ps_warn("%s=\"%s\" is not false, true or a list of primary, close and spread; using %s instead", name, text,
-                ort_env_as_libomp ? "false" : "true where places are given, else false,");
-        free(list);
-        if (!ort_env_as_libomp)
-            return false;
-        ort_settings.bind = ORT_BIND_FALSE;
-        ort_settings.many_policies = strchr(text, ',') != NULL;
-        return true;
-    }
-    ort_settings.bind = list[0];
+    ort_settings.bind = list[0] == ORT_BIND_TRUE && ort_env_as_libomp ? ORT_BIND_SPREAD : list[0];
     ort_settings.bind_list = list + 1;
     ort_settings.bind_rest = n - 1;
     return true;
@@ -136,19 +93,6 @@ static bool cut_to_mask(struct ort_places *list)
     return list->n > 0;
 }
 
-/* What libomp makes of a list without a processor of the process: one place, which has them all. */
-static void take_whole_mask(const char *name, const char *text)
-{
-    struct os_cpuset mask;
-    struct place_builder whole = {0};
-    os_affinity_at_start(&mask);
-    ps_warn(
-        "%s=\"%s\": none of these processors may be used by this process; using one place with all that may instead",
-        name, text);
-    place_append(&whole, &mask);
-    asked_list = whole.list;
-}
-
 /* One of the two variables; true: places are given. */
 static bool read_places(const char *name, const char *text, bool ignore)
 {
@@ -156,10 +100,8 @@ static bool read_places(const char *name, const char *text, bool ignore)
     const char *fault;
     asked_kind = PLACE_LIST;
     const char *p = text;
-    if (of_gomp && ort_env_as_libomp)
+    if (of_gomp)
         fault = place_parse_proclist(&p, '\0', &asked_list);
-    else if (of_gomp)
-        fault = place_parse_cpus(text, &asked_list);
     else
         fault = place_parse(text, &asked_kind, &asked_count, &asked_list);
     if (fault != NULL && ort_env_as_libomp && !of_gomp) {
@@ -170,21 +112,12 @@ static bool read_places(const char *name, const char *text, bool ignore)
         ps_warn("%s=\"%s\": %s; using no places instead", name, text, fault);
         return false;
     }
-    if (ort_env_as_libomp && asked_kind == PLACE_NUMA_DOMAINS) { /* as without hwloc, of which distributions build it */
-        asked_kind = PLACE_CORES;
-        ps_warn("%s=\"%s\": the runtime that this program was built for knows no NUMA domains; using cores instead",
-                name, text);
-    }
     asked_name = name;
     if (ignore) {
         place_free(&asked_list);
         return false;
     }
     if (asked_kind == PLACE_LIST && !cut_to_mask(&asked_list)) {
-        if (ort_env_as_libomp) {
-            take_whole_mask(name, text);
-            return true;
-        }
         ps_warn("%s=\"%s\": none of these processors may be used by this process; using no places instead", name, text);
         return false;
     }

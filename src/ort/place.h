@@ -86,9 +86,7 @@ extern const char *const place_names[PLACE_LIST];
 /* What OMP_PLACES says, in `list` where it is a list; NULL, or why it cannot be read. count: of an abstract name; 0:
  * all. */
 const char *place_parse(const char *text, enum place_kind *kind, unsigned *count, struct ort_places *list);
-/* GOMP_CPU_AFFINITY; likewise. */
-const char *place_parse_cpus(const char *text, struct ort_places *list);
-/* A list of processors as libomp has it (GOMP_CPU_AFFINITY, and in KMP_AFFINITY), from *p to the character `end`, where
+/* A list of processors (GOMP_CPU_AFFINITY, and in KMP_AFFINITY), from *p to the character `end`, where
  * *p then stands. The list has numbers and spans, each processor a place, and sets in braces, each set a place. Commas
  * may be left out. Returns NULL, or why the list cannot be read. */
 const char *place_parse_proclist(const char **p, char end, struct ort_places *list);

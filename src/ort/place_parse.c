@@ -6,22 +6,19 @@
  *   range:    number [: length [: stride]] or ! number ! takes the number out of this place, wherever it stands
  *   name:     threads | cores | ll_caches | numa_domains | sockets, with (count) perhaps
  * Blanks may stand between all of these. Processors that do not exist are no fault here: place.c drops them.
- * In a process that was built for libomp, libomp's rules hold. A length may be 0. A stride may have several signs. A
- * processor that does not exist ends an interval. Nothing is taken out of a place in braces. Text behind a count is
- * ignored. OpenMP 5.2 section 21.1.6; libgomp's manual for GOMP_CPU_AFFINITY. */
+ * A length may be 0, a stride may have several signs. OpenMP 5.2 section 21.1.6. */
 #include "place.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "check.h"
-#include "env.h"
 #include "spelling.h"
 
 static const char *const no_memory = "no memory or too many places";
+static const char *const out_of_range = "a number is out of range";
 
 void place_free(struct ort_places *list)
 {
@@ -93,7 +90,6 @@ static bool take_out(struct place_builder *b, const struct os_cpuset *set)
 struct cursor {
     const char *at;
     const char *fault; /* NULL while all is well */
-    bool beyond;       /* libomp: processors have been left out that no machine has */
 };
 
 static bool fail(struct cursor *c, const char *why)
@@ -101,13 +97,6 @@ static bool fail(struct cursor *c, const char *why)
     if (c->fault == NULL)
         c->fault = why;
     return false;
-}
-
-/* A processor whose number cannot be one ends the interval. */
-static bool leave_out(struct cursor *c)
-{
-    c->beyond = true;
-    return ort_env_as_libomp || fail(c, "a processor number is out of range");
 }
 
 /* The character, and blanks around it. */
@@ -125,21 +114,15 @@ static bool read_number(struct cursor *c, long min, long max, long *out)
 {
     c->at = os_skip_blanks(c->at);
     bool negative = false;
-    for (bool more = min < 0 || (!ort_env_as_libomp && *c->at == '+'); more && (*c->at == '-' || *c->at == '+');
-         c->at++, more = ort_env_as_libomp)
+    for (; *c->at == '+' || (min < 0 && *c->at == '-'); c->at++)
         negative ^= *c->at == '-';
     if (!isdigit((unsigned char)*c->at))
         return fail(c, "a number is missing");
     long v = 0;
     for (; isdigit((unsigned char)*c->at); c->at++)
         v = v > max ? v : v * 10 + (*c->at - '0');
-    v = v > max && ort_env_as_libomp ? max : v;
-    if (negative)
-        v = -v;
-    if (v < min || v > max)
-        return fail(c, "a number is out of range");
-    *out = v;
-    return true;
+    *out = negative ? -v : v;
+    return v <= max || fail(c, out_of_range);
 }
 
 /* [: length [: stride]] */
@@ -148,7 +131,7 @@ static bool read_interval(struct cursor *c, long *length, long *stride)
     *length = *stride = 1;
     if (!eat(c, ':'))
         return true;
-    if (!read_number(c, !ort_env_as_libomp, PLACE_MAX, length))
+    if (!read_number(c, 0, PLACE_MAX, length))
         return false;
     return !eat(c, ':') || read_number(c, -(long)PLACE_MAX, PLACE_MAX, stride);
 }
@@ -156,13 +139,13 @@ static bool read_interval(struct cursor *c, long *length, long *stride)
 static bool read_range(struct cursor *c, struct os_cpuset *in, struct os_cpuset *out)
 {
     long first = 0, length = 1, stride = 1;
-    bool excluded = !ort_env_as_libomp && eat(c, '!');
+    bool excluded = eat(c, '!');
     if (!read_number(c, 0, OS_MAX_CPUS - 1, &first) || (!excluded && !read_interval(c, &length, &stride)))
         return false;
     for (long i = 0; i < length; i++) {
         long cpu = first + i * stride;
         if (cpu < 0 || cpu >= OS_MAX_CPUS)
-            return leave_out(c);
+            return fail(c, out_of_range);
         os_cpuset_add(excluded ? out : in, (unsigned)cpu);
     }
     return true;
@@ -191,23 +174,21 @@ static bool read_processors(struct cursor *c, struct os_cpuset *set)
             return fail(c, "a processor is taken out of a place that does not have it");
         set->bits[i] &= ~out.bits[i];
     }
-    return os_cpuset_count(set) > 0 || ort_env_as_libomp || fail(c, "a place is empty");
+    return true;
 }
 
-/* Every processor's number moved by `by`; false: one goes out of range, or in libomp's way all do. */
+/* Every processor's number moved by `by`; false: one goes out of range. */
 static bool shift(const struct os_cpuset *from, long by, struct os_cpuset *to)
 {
     os_cpuset_zero(to);
     for (unsigned cpu = 0; cpu < OS_MAX_CPUS; cpu++) {
         if (!os_cpuset_has(from, cpu))
             continue;
-        bool beyond = (long)cpu + by < 0 || (long)cpu + by >= OS_MAX_CPUS;
-        if (beyond && !ort_env_as_libomp)
+        if ((long)cpu + by < 0 || (long)cpu + by >= OS_MAX_CPUS)
             return false;
-        if (!beyond)
-            os_cpuset_add(to, (unsigned)((long)cpu + by));
+        os_cpuset_add(to, (unsigned)((long)cpu + by));
     }
-    return os_cpuset_count(to) > 0;
+    return true;
 }
 
 static bool read_place(struct cursor *c, struct place_builder *b)
@@ -223,7 +204,7 @@ static bool read_place(struct cursor *c, struct place_builder *b)
         return false;
     for (long i = 0; i < length; i++) {
         if (!shift(&set, i * stride, &moved))
-            return leave_out(c);
+            return fail(c, out_of_range);
         if (!place_append(b, &moved))
             return fail(c, no_memory);
     }
@@ -236,27 +217,17 @@ const char *const place_names[PLACE_LIST] = {[PLACE_THREADS] = "threads",
                                              [PLACE_NUMA_DOMAINS] = "numa_domains",
                                              [PLACE_SOCKETS] = "sockets"};
 
-/* In libomp's way; 0: all. */
-static bool read_count_or_none(struct cursor *c, long *n)
-{
-    unsigned long v = 0;
-    spelling_digits(&c->at, PLACE_MAX, &v);
-    *n = (long)v;
-    return true;
-}
-
 /* true: the text begins with a name, which is then read. */
 static bool read_name(struct cursor *c, enum place_kind *kind, unsigned *count)
 {
-    long n = 0;
+    unsigned long n = 0; /* all */
     for (unsigned k = 0; k < PLACE_LIST; k++) {
         size_t length = strlen(place_names[k]);
         if (strncasecmp(c->at, place_names[k], length) != 0)
             continue;
         c->at += length;
         *kind = (enum place_kind)k;
-        if (eat(c, '(') && (ort_env_as_libomp ? read_count_or_none(c, &n) : read_number(c, 1, PLACE_MAX, &n)) &&
-            !eat(c, ')')) {
+        if (eat(c, '(') && (spelling_digits(&c->at, PLACE_MAX, &n), !eat(c, ')'))) {
             fail(c, "\")\" is missing");
             n = 0;
         }
@@ -268,75 +239,17 @@ static bool read_name(struct cursor *c, enum place_kind *kind, unsigned *count)
 
 const char *place_parse(const char *text, enum place_kind *kind, unsigned *count, struct ort_places *list)
 {
-    struct cursor c = {.at = text};
+    struct cursor c = {.at = os_skip_blanks(text)};
     struct place_builder b = {0};
-    if (!ort_env_as_libomp) /* to which a name behind blanks is none */
-        c.at = os_skip_blanks(c.at);
     *kind = PLACE_LIST;
     *count = 0;
     if (!read_name(&c, kind, count)) {
         while (read_place(&c, &b) && eat(&c, ','))
             ;
-        if (c.fault == NULL && b.list.n == 0 && !ort_env_as_libomp)
-            fail(&c, "all places have been taken out");
-        if (c.fault == NULL && c.beyond)
-            ps_warn("OMP_PLACES=\"%s\" has numbers that no processor has; using the others instead", text);
     }
     c.at = os_skip_blanks(c.at);
     if (c.fault == NULL && *c.at != '\0')
         fail(&c, "something follows that does not belong there");
-    if (c.fault != NULL)
-        place_free(&b.list);
-    *list = b.list;
-    return c.fault;
-}
-
-/* A processor number of GOMP_CPU_AFFINITY: decimal, octal or hexadecimal, as in C. */
-static bool read_c_number(struct cursor *c, long min, long max, long *out)
-{
-    char *end;
-    errno = 0;
-    *out = strtol(c->at, &end, 0);
-    if (end == c->at)
-        return fail(c, "a number is missing");
-    c->at = end;
-    return (errno == 0 && *out >= min && *out <= max) || fail(c, "a number is out of range");
-}
-
-/* number [- number [: stride]]: a place for each. */
-static bool read_cpu_range(struct cursor *c, struct place_builder *b)
-{
-    long first, last, stride = 1;
-    if (!read_c_number(c, 0, OS_MAX_CPUS - 1, &first))
-        return false;
-    last = first;
-    if (*c->at == '-') {
-        c->at++;
-        if (!read_c_number(c, first, OS_MAX_CPUS - 1, &last))
-            return false;
-        if (*c->at == ':') {
-            c->at++;
-            if (!read_c_number(c, 1, PLACE_MAX - 1, &stride))
-                return false;
-        }
-    }
-    for (; first <= last; first += stride) {
-        struct os_cpuset set;
-        os_cpuset_zero(&set);
-        os_cpuset_add(&set, (unsigned)first);
-        if (!place_append(b, &set))
-            return fail(c, no_memory);
-    }
-    return true;
-}
-
-const char *place_parse_cpus(const char *text, struct ort_places *list)
-{
-    struct cursor c = {.at = text};
-    struct place_builder b = {0};
-    for (bool comma = true; comma || *c.at != '\0'; comma = eat(&c, ',')) /* or blanks alone */
-        if (!read_cpu_range(&c, &b))
-            break;
     if (c.fault != NULL)
         place_free(&b.list);
     *list = b.list;

@@ -1,4 +1,4 @@
-/* Values as libomp's users write them. See spelling.h. */
+/* Values as users of libgomp and of libomp write them. See spelling.h. */
 #include "spelling.h"
 
 #include <ctype.h>
@@ -7,13 +7,9 @@
 #include <strings.h>
 
 #include "icv.h"
+#include "os.h"
 
-const char *spelling_skip(const char *p)
-{
-    while (*p == ' ' || *p == '\t')
-        p++;
-    return p;
-}
+const char *spelling_skip(const char *p) { return os_skip_blanks(p); }
 
 bool spelling_digits(const char **p, unsigned long max, unsigned long *out)
 {
@@ -51,6 +47,7 @@ bool spelling_is_word(const char *word, size_t least, const char *text)
 
 bool spelling_says_true(const char *text)
 {
+    text = spelling_skip(text);
     return spelling_is_word("true", 1, text) || spelling_is_word("on", 2, text) || spelling_is_word("1", 1, text) ||
            spelling_is_word(".true.", 2, text) || spelling_is_word(".t.", 2, text) ||
            spelling_is_word("yes", 1, text) || spelling_is_word("enabled", 0, text);
@@ -58,6 +55,7 @@ bool spelling_says_true(const char *text)
 
 bool spelling_says_false(const char *text)
 {
+    text = spelling_skip(text);
     return spelling_is_word("false", 1, text) || spelling_is_word("off", 2, text) || spelling_is_word("0", 1, text) ||
            spelling_is_word(".false.", 2, text) || spelling_is_word(".f.", 2, text) ||
            spelling_is_word("no", 1, text) || spelling_is_word("disabled", 0, text);
@@ -67,32 +65,10 @@ bool spelling_number(const char *text, long min, long max, long *out)
 {
     const char *p = spelling_skip(text);
     unsigned long given;
-    bool good = spelling_digits(&p, ULONG_MAX, &given) && *spelling_skip(p) == '\0';
-    long v = !good ? *out : given > (unsigned long)LONG_MAX ? LONG_MAX : (long)given;
-    bool fits = !good || given <= (unsigned long)LONG_MAX;
-    *out = v < min ? min : v > max ? max : v;
-    return good && fits && *out == v;
-}
-
-bool spelling_size(const char *text, size_t unit, size_t *out)
-{
-    static const char units[] = "kmgtpezy";
-    const char *p = spelling_skip(text);
-    unsigned long count;
-    size_t bytes;
-    if (!spelling_digits(&p, ULONG_MAX, &count) || count == ULONG_MAX)
+    if (!spelling_digits(&p, (unsigned long)LONG_MAX, &given) || *spelling_skip(p) != '\0' || (long)given < min)
         return false;
-    p = spelling_skip(p);
-    const char *u = *p != '\0' ? strchr(units, tolower((unsigned char)*p)) : NULL;
-    size_t shift = u != NULL ? (size_t)(u - units + 1) * 10 : 0;
-    p += u != NULL;
-    if (u != NULL || tolower((unsigned char)*p) == 'b')
-        unit = shift < sizeof(size_t) * CHAR_BIT ? (size_t)1 << shift : 0;
-    p += tolower((unsigned char)*p) == 'b';
-    if (*spelling_skip(p) != '\0' || unit == 0 || __builtin_mul_overflow((size_t)count, unit, &bytes))
-        return false;
-    *out = bytes;
-    return true;
+    *out = (long)given > max ? max : (long)given;
+    return *out == (long)given;
 }
 
 unsigned spelling_counts(const char *text, unsigned max, unsigned *list, bool *changed)
@@ -122,20 +98,6 @@ unsigned spelling_counts(const char *text, unsigned max, unsigned *list, bool *c
     }
 }
 
-/* Behind the comma. The chunk; below 1: it is none that can be had. What follows a number does not matter, but for
- * units. */
-static long read_chunk(const char *p)
-{
-    unsigned long v;
-    if (!spelling_digits(&p, INT_MAX, &v))
-        return 0; /* a blank before it */
-    char unit = (char)tolower((unsigned char)*p);
-    unsigned long factor = unit == 'k' ? 1024 : unit == 'm' ? 1024 * 1024 : 1;
-    if (unit == 'b' || factor > 1)
-        v = p[1] != '\0' ? 0 : v * factor;
-    return v > INT_MAX ? INT_MAX : (long)v;
-}
-
 bool spelling_schedule(const char *text, unsigned *sched, int *chunk, const char **fault)
 {
     static const struct {
@@ -145,27 +107,30 @@ bool spelling_schedule(const char *text, unsigned *sched, int *chunk, const char
                  {"guided", ORT_SCHED_GUIDED},           {"auto", ORT_SCHED_AUTO},
                  {"trapezoidal", ORT_SCHED_TRAPEZOIDAL}, {"static_steal", ORT_SCHED_DYNAMIC}};
     const char *p = spelling_skip(text);
-    unsigned kind = 0, monotonic = spelling_begins(&p, "monotonic:") ? ORT_SCHED_MONOTONIC : 0;
-    if (monotonic == 0)
-        spelling_begins(&p, "nonmonotonic:");
-    size_t length = strcspn(p, ",:");
+    unsigned kind = 0, monotonic = spelling_begins(&p, "monotonic") ? ORT_SCHED_MONOTONIC : 0;
+    bool modified = monotonic != 0 || spelling_begins(&p, "nonmonotonic");
+    p = spelling_skip(p);
+    if (modified && *p++ != ':')
+        return false;
+    p = spelling_skip(p);
+    size_t length = 0;
+    while (isalpha((unsigned char)p[length]) || p[length] == '_')
+        length++;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strlen(kinds[i].word) == length && strncasecmp(p, kinds[i].word, length) == 0)
             kind = kinds[i].sched;
-    p += length;
-    if (kind == 0 || *p == ':' || (*p == ',' && !isdigit((unsigned char)*spelling_skip(p + 1))))
+    p = spelling_skip(p + length);
+    unsigned long c = 0;
+    if (kind == 0 || (*p != ',' && *p != '\0') ||
+        (*p == ',' && (p = spelling_skip(p + 1), !spelling_digits(&p, INT_MAX, &c))))
         return false;
-    long c = kind != ORT_SCHED_STATIC;
-    if (*p == ',' && kind == ORT_SCHED_AUTO) {
-        *fault = "auto has no chunk size";
-    } else if (*p == ',') {
-        c = read_chunk(p + 1);
-        if (c < 1 || c == INT_MAX)
-            *fault = "the chunk size is not one";
-        c = c < 1 ? 1 : c == INT_MAX ? INT_MAX - 1 : c;
-    }
+    char unit = (char)tolower((unsigned char)*p);
+    unsigned long factor = unit == 'k' ? 1024 : unit == 'm' ? 1024 * 1024 : 1;
+    if (*spelling_skip(p + (factor > 1)) != '\0')
+        *fault = "something follows the chunk size";
+    c = c > INT_MAX / factor ? INT_MAX : c * factor;
     *sched = kind | monotonic;
-    *chunk = (int)c;
+    *chunk = c == 0 ? kind != ORT_SCHED_STATIC : (int)c;
     return true;
 }
 
@@ -201,7 +166,6 @@ unsigned spelling_policies(const char *text, unsigned char *list, const char **f
         enum ort_bind bind = read_policy_or_number(&p);
         if (i == 0 && (bind == ORT_BIND_FALSE || bind == ORT_BIND_TRUE)) { /* they stand alone */
             n = 1;
-            bind = bind == ORT_BIND_TRUE ? ORT_BIND_SPREAD : ORT_BIND_FALSE;
         } else if (bind <= ORT_BIND_TRUE) {
             return 0;
         }

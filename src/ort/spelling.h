@@ -1,7 +1,7 @@
-/* Values of variables as libomp's users write them. libgomp's are read where they count (env.c, place.c).
+/* Values of variables, one reading for the users of libgomp and of libomp.
  *
- * Does: turns a text into values by libomp 19's rules. Blanks are spaces and tabs, and a number has no sign. A text
- * that cannot be read may still have counted in part. Does not: know a variable's default, or say anything.
+ * Does: turns a text into values. What either runtime takes as valid is taken; a number has no sign. A text that cannot
+ * be read may still have counted in part. Does not: know a variable's default, or say anything.
  * Callers: the loader, or the first thread that asks; no shared state.
  * Deviations: a number that does not fit is the largest there is, where libomp's own may overflow. */
 #ifndef PS_ORT_SPELLING_H
@@ -24,11 +24,9 @@ bool spelling_is_word(const char *word, size_t least, const char *text);
 bool spelling_says_true(const char *text);
 bool spelling_says_false(const char *text);
 
-/* A whole number. One out of range is brought into it, and so is *out where it is none. true: as it was given. */
+/* A whole number. One that is too large is the largest; where it is too small, or none, *out stays. true: as it was
+ * given. */
 bool spelling_number(const char *text, long min, long max, long *out);
-/* A size: k, m, g, t, p, e, z or y, a "b" behind it or alone; without any, in units of `unit` bytes. false: it cannot
- * be read, or does not fit; *out is as it was. */
-bool spelling_size(const char *text, size_t unit, size_t *out);
 /* OMP_NUM_THREADS: a number for each level; 0: the number of processors. A level without a number has that of the
  * level before; a comma may stand at the end. list has room for one more than there are commas. 0: it cannot be read.
  * *changed: a 0 has become 1. */
@@ -36,7 +34,7 @@ unsigned spelling_counts(const char *text, unsigned max, unsigned *list, bool *c
 /* OMP_SCHEDULE; enum ort_sched. *fault: of what can be read all the same. */
 bool spelling_schedule(const char *text, unsigned *sched, int *chunk, const char **fault);
 /* OMP_PROC_BIND; enum ort_bind. list has room for one more than there are commas. How many policies there are; 0: it
- * cannot be read. "true" is spread. *fault: of what can be read all the same. */
+ * cannot be read. *fault: of what can be read all the same. */
 unsigned spelling_policies(const char *text, unsigned char *list, const char **fault);
 /* OMP_PROC_BIND: there are to be no places to be asked for, either. */
 bool spelling_disables(const char *text);

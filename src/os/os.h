@@ -290,7 +290,8 @@ const char *os_env_trusted(const char *name);
  * Parses a whole unsigned number in [min, max]; leading and trailing blanks allowed. Missing: false, *out untouched.
  * Unreadable or out of range: false, *out untouched, and one line that names variable, value and `instead`. */
 bool os_env_unsigned(const char *name, unsigned long min, unsigned long max, unsigned long *out, const char *instead);
-/* A size with unit B, K, M, G, T (any case, blanks allowed); a bare number counts in `default_unit` bytes. */
+/* A size with unit B, K, M, G, T (any case, perhaps with a B behind it, blanks allowed); a bare number counts in
+ * `default_unit` bytes. */
 bool os_env_size(const char *name, size_t default_unit, size_t *out_bytes, const char *instead);
 
 #endif

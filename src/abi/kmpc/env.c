@@ -15,7 +15,7 @@
  * together with this library needs a library of libomp's names. Else they count from the first call of a libomp entry
  * point on (kmpc_env_read_late: a library that is loaded later). In a process of GCC's programs alone they do not
  * count. The core's constructor reads them after OpenMP's own variables (ort_env_hook), so the KMP_ values are what
- * remains. The other variables have the spelling and defaults of libgomp or of libomp, as the first loaded object that
+ * remains. The other variables have the defaults and meanings of libgomp or of libomp, as the first loaded object that
  * needs a runtime decides (the program stands before its libraries). In a process without such an object, the name by
  * which this library was loaded decides. Where that is libomp, warnings begin as libomp's do ("OMP: Warning #N: ";
  * people's scripts look for that), and OMP_DISPLAY_ENV has libomp's form. All this is found out before any variable is
@@ -152,7 +152,7 @@ static void read_library(void)
 
 static void read_reduction(void)
 {
-    ort_env_bool("KMP_DETERMINISTIC_REDUCTION", true, &kmpc_settings.deterministic, "false");
+    ort_env_bool("KMP_DETERMINISTIC_REDUCTION", &kmpc_settings.deterministic, "false");
     const char *text = os_env("KMP_FORCE_REDUCTION");
     if (kmpc_settings.deterministic)
         kmpc_settings.reduce = KMPC_REDUCE_IN_ORDER;
@@ -204,7 +204,7 @@ static void check_accepted(void)
     bool on;
     long n = 0;
     for (unsigned i = 0; i < sizeof switches / sizeof *switches; i++)
-        ort_env_bool(switches[i], true, &on, "the default");
+        ort_env_bool(switches[i], &on, "the default");
     for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++, n = 0)
         ort_env_number(numbers[i].name, 0, numbers[i].max, &n);
     for (unsigned i = 0; i < sizeof choices / sizeof *choices; i++) {
@@ -265,7 +265,7 @@ bool kmpc_set_default(const char *name, const char *value)
 static void read_all(void)
 {
     bool throttle = true;
-    ort_env_stack_size("KMP_STACKSIZE", 1, true, "the default size");
+    ort_env_stack_size("KMP_STACKSIZE", 1, "the default size");
     if (os_env("KMP_STACKSIZE") != NULL && os_env("OMP_STACKSIZE") != NULL)
         ps_warn("OMP_STACKSIZE=\"%s\" does not count beside KMP_STACKSIZE; using %zu bytes instead",
                 os_env("OMP_STACKSIZE"), kmpc_stack_bytes());
@@ -275,16 +275,16 @@ static void read_all(void)
     read_reduction();
     read_buffers();
     check_accepted();
-    ort_env_bool("KMP_ENABLE_TASK_THROTTLING", true, &throttle, "true");
+    ort_env_bool("KMP_ENABLE_TASK_THROTTLING", &throttle, "true");
     ort_settings.unbounded_tasks = !throttle;
     kmpc_affinity_env_read();
-    ort_env_bool("KMP_SETTINGS", true, &kmpc_settings.show, "false");
+    ort_env_bool("KMP_SETTINGS", &kmpc_settings.show, "false");
 }
 
 static void read_warnings(void)
 {
     bool warnings = true;
-    ort_env_bool("KMP_WARNINGS", true, &warnings, "true");
+    ort_env_bool("KMP_WARNINGS", &warnings, "true");
     ps_warn_quiet = !warnings;
 }
 

@@ -13,6 +13,7 @@
 #include "os.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,46 +63,28 @@ bool os_env_unsigned(const char *name, unsigned long min, unsigned long max, uns
     return true;
 }
 
-/* Bytes that a unit letter stands for; 0: no unit. */
-static size_t unit_bytes(char letter)
-{
-    switch (tolower((unsigned char)letter)) {
-    case 'b':
-        return 1;
-    case 'k':
-        return (size_t)1 << 10;
-    case 'm':
-        return (size_t)1 << 20;
-    case 'g':
-        return (size_t)1 << 30;
-    case 't':
-        return (size_t)(UINT64_C(1) << 40); /* 0, so no unit, where a size has 32 bits */
-    default:
-        return 0;
-    }
-}
-
 bool os_env_size(const char *name, size_t default_unit, size_t *out_bytes, const char *instead)
 {
     const char *text = os_env(name);
     if (text == NULL)
         return false;
+    static const char units[] = "kmgtpezy";
     unsigned long long count;
     size_t unit = default_unit, bytes;
     const char *at = os_skip_blanks(text);
-    at += *at == '+';
     bool good = parse_digits(&at, &count);
-    if (good) {
-        at = os_skip_blanks(at);
-        if (*at != '\0') {
-            unit = unit_bytes(*at);
-            good = unit != 0 && *os_skip_blanks(at + 1) == '\0';
-        }
-    }
+    at = os_skip_blanks(at);
+    const char *u = *at != '\0' ? strchr(units, tolower((unsigned char)*at)) : NULL;
+    size_t shift = u != NULL ? (size_t)(u - units + 1) * 10 : 0;
+    at += u != NULL;
+    bool in_bytes = tolower((unsigned char)*at) == 'b';
+    if (u != NULL || in_bytes)
+        unit = shift < sizeof(size_t) * CHAR_BIT ? (size_t)1 << shift : 0;
+    good &= *os_skip_blanks(at + in_bytes) == '\0' && unit != 0;
     if (!good || __builtin_mul_overflow(count, unit, &bytes)) {
-        ps_warn("%s=\"%s\" is not a size (a whole number and one of B, K, M, G, T, such as 512K) that fits; using %s "
-                "instead",
-                name, text, instead);
+        ps_warn(
+            "%s=\"%s\" is not a size (a whole number, perhaps with K, M, G or T and a B) that fits; using %s instead",
+            name, text, instead);
         return false;
     }
     *out_bytes = bytes;
