@@ -114,10 +114,6 @@ struct ort_settings {
     unsigned num_teams, teams_thread_limit; /* 0: not set */
     char *affinity_format;
     unsigned supported_levels;
-    /* What a program is told where thread_limit is the initial one: an ABI's own variables may limit further
-     * (0: nothing
-     * does). */
-    unsigned limit_told;
 };
 extern struct ort_settings ort_settings;
 

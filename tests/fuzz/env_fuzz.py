@@ -168,8 +168,7 @@ GRAMMAR = {
     "GOMP_CPU_AFFINITY": "cpus", "OMP_ALLOCATOR": "allocator", "OMP_AFFINITY_FORMAT": "format", "GOMP_DEBUG": "number",
     "KMP_BLOCKTIME": "time", "KMP_LIBRARY": "word", "KMP_WARNINGS": "boolean", "KMP_SETTINGS": "boolean",
     "KMP_AFFINITY": "word",
-    "KMP_DETERMINISTIC_REDUCTION": "boolean", "KMP_FORCE_REDUCTION": "word", "KMP_DEVICE_THREAD_LIMIT": "number",
-    "KMP_ALL_THREADS": "number",
+    "KMP_DETERMINISTIC_REDUCTION": "boolean",
     "KMP_TEAMS_THREAD_LIMIT": "number", "KMP_HW_SUBSET": "word", "PSTHREADS_NUM_VPS": "number", "PSTHREADS_TLS": "word",
     "PSTHREADS_VERBOSE": "boolean", "OMP_TOOL": "word",
 }

@@ -27,11 +27,11 @@ ENVIRONMENTS = [
     {"OMP_NUM_TEAMS": "2", "OMP_TEAMS_THREAD_LIMIT": "1"}, {"OMP_TOOL": "disabled"},
     {"OMP_TOOL_LIBRARIES": "/nowhere.so"},
     {"OMP_AFFINITY_FORMAT": "%n of %N"}, {"KMP_BLOCKTIME": "5"}, {"KMP_LIBRARY": "turnaround"},
-    {"KMP_DETERMINISTIC_REDUCTION": "true"}, {"KMP_FORCE_REDUCTION": "tree"}, {"KMP_STACKSIZE": "2m"},
+    {"KMP_DETERMINISTIC_REDUCTION": "true"}, {"KMP_STACKSIZE": "2m"},
     {"KMP_WARNINGS": "off"},
 ]
-# Levels are limited to 255 here, and eight loops may be open.
-OTHERWISE = {("OMP_MAX_ACTIVE_LEVELS", "255"), ("OMP_NESTED", "255"), ("KMP_DISP_NUM_BUFFERS", "8")}
+# Levels are limited to 255 here.
+OTHERWISE = {("OMP_MAX_ACTIVE_LEVELS", "255"), ("OMP_NESTED", "255")}
 VARIABLE = re.compile(r"^ +(?:\[host\] )?((?:OMP|KMP|LIBOMP)_\w+)\W.*?('?)(\d*)'?$")
 
 

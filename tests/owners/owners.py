@@ -71,8 +71,6 @@ VALUES = {
                       "omp_default_mem_space:nothing=1", "omp_default_mem_space : alignment = 64",
                       "Omp_Default_Mem_Alloc", "omp_default_mem_allocx", " omp_default_mem_alloc ", ""],
     "OMP_TOOL": ["enabled", "disabled"],
-    "KMP_DEVICE_THREAD_LIMIT": NUMBERS,
-    "KMP_ALL_THREADS": NUMBERS,
     "KMP_TEAMS_THREAD_LIMIT": NUMBERS,
     "KMP_LIBRARY": ["serial", "turnaround", "throughput", "SERIAL", "turn", "through", "s", "serial ", "dedicated",
                     "multiuser", "fast", "serialx", "t", "th", "dedx", " serial", ""],
@@ -110,12 +108,6 @@ VALUES = {
                       "1 core 1 thread", "1c:eff0", "all", " ", ""],
     "KMP_PLACE_THREADS": ["1c", "1c,1t"],
     "KMP_DETERMINISTIC_REDUCTION": BOOLEANS,
-    "KMP_DISP_NUM_BUFFERS": ["7", "0", "+7", "7 ", "7x", "4097", ""],
-    "KMP_DUPLICATE_LIB_OK": ["true", "x"], "KMP_INIT_AT_FORK": ["true", "x"],
-    "KMP_TEAMS_PROC_BIND": ["spread", "close", "x"], "KMP_HOT_TEAMS_MAX_LEVEL": ["2", "x"],
-    "KMP_TASK_STEALING_CONSTRAINT": ["0", "2", "x"], "KMP_DYNAMIC_MODE": ["load_balance", "random", "x"],
-    "KMP_HIDDEN_HELPER_AFFINITY": ["compact", "none", "sideways", ""],
-    "LIBOMP_USE_HIDDEN_HELPER_TASK": ["0", "x"], "LIBOMP_NUM_HIDDEN_HELPER_THREADS": ["0", "99", "x"],
     "KMP_WARNINGS": ["0", "off", "true", "x"],
     "GOMP_CPU_AFFINITY": ["0", "0 1", "1,0", "0-1", "x", "0,1,", ",0", "0,,1", " 0 1 ", "1-0", "0-1:1", "0-1:0",
                           "1-0:-1",
@@ -126,9 +118,6 @@ VALUES = {
 }
 # Where two variables say something about the same, each alone is set and unset in the rows above; here both.
 TOGETHER = [
-    {"OMP_THREAD_LIMIT": "5", "KMP_DEVICE_THREAD_LIMIT": "3"}, {"OMP_THREAD_LIMIT": "3", "KMP_ALL_THREADS": "5"},
-    {"KMP_DEVICE_THREAD_LIMIT": "3", "KMP_ALL_THREADS": "5"},
-    {"KMP_DEVICE_THREAD_LIMIT": "5", "KMP_ALL_THREADS": "3"},
     {"OMP_TEAMS_THREAD_LIMIT": "1", "KMP_TEAMS_THREAD_LIMIT": "3"},
     {"KMP_TEAMS_THREAD_LIMIT": "1", "OMP_TEAMS_THREAD_LIMIT": "3"}, {"KMP_LIBRARY": "serial", "OMP_NUM_THREADS": "4"},
     {"KMP_LIBRARY": "turnaround", "OMP_WAIT_POLICY": "passive"},
@@ -154,7 +143,7 @@ PARTS = {"gnu": ["set", "pause"], "llvm": ["set", "kmp", "pause", "error"]}
 KINDS = {"gnu": ("OMP_", "GOMP_", "KMP_"), "llvm": ("OMP_", "KMP_", "LIBOMP_", "GOMP_CPU_AFFINITY", "GOMP_STACKSIZE")}
 
 # One reading serves both kinds of programs: what the one owner complains of may be well spelled to the other.
-READ_ALIKE = "G?OMP_|KMP_.*(LIMIT|THREADS|STACKSIZE|REDUCTION)="
+READ_ALIKE = "G?OMP_|KMP_.*(LIMIT|STACKSIZE|REDUCTION)="
 
 # Of what omp_display_env shows (libgomp's programs have no other way to ask).
 SHOWN = "(OMP_STACKSIZE|OMP_WAIT_POLICY|OMP_NUM_THREADS|OMP_PROC_BIND|OMP_MAX_ACTIVE_LEVELS) = .*"
@@ -174,7 +163,7 @@ OTHERWISE = {
     "llvm": [
         ("=''", "", "a variable that is set to nothing counts as not set, in silence"),
         ("STACKSIZE='(1t|1Eb|9{20}k)'", "", "libomp ends the program where no thread can be made"),
-        ("LIMIT=|KMP_ALL_THREADS=|OMP_NUM_THREADS='300'", r"says \['OMP: Warning #96",
+        ("LIMIT=|OMP_NUM_THREADS='300'", r"says \['OMP: Warning #96",
          "a team that the program's own limit makes smaller is no news"),
         (r"^set$", "Warning #97", "a negative number of levels is ignored in silence, as libgomp does"),
         ("PLACES=|BIND=|AFFINITY=", "'bound ",
@@ -184,7 +173,7 @@ OTHERWISE = {
         (r"OMP_ALLOCATOR='omp_\w+_mem_space", "omp_get_default_allocator",
          "an allocator that is made has an address; a space alone is its predefined allocator here"),
         ("KMP_HW_SUBSET='1s,1s'", "says", "a layer that is named twice: the last counts"),
-        ("KMP_HIDDEN_HELPER_AFFINITY='sideways'", "says", "there are no hidden helpers, and it is not looked at"),
+        ("KMP_LIBRARY='[sS]", "omp_get_thread_limit|team_of", "a limit is what makes the library serial, to the end"),
         ("KMP_AFFINITY='balanced'", "affinity|place_num|says",
          "libomp binds these to cores and tells no places; here they are places"),
         ("KMP_HW_SUBSET=", r"says \[\]", "what there is not, or cannot be read, is said"),
@@ -232,7 +221,6 @@ def cases(kind):
         yield {}, [part] if part else []
     if kind == "llvm":
         yield {"KMP_LIBRARY": "serial"}, ["kmp"]
-        yield {"KMP_DEVICE_THREAD_LIMIT": "3"}, ["kmp"]
 
 
 def differences(theirs, ours):

@@ -44,7 +44,6 @@ def environment(rng, compiler, ours, threadprivate):
     if compiler == "clang":
         maybe(0.1, "KMP_BLOCKTIME", "0", "infinite")
         maybe(0.1, "KMP_DETERMINISTIC_REDUCTION", "true")
-        maybe(0.15, "KMP_FORCE_REDUCTION", "critical", "atomic", "tree")
         maybe(0.1, "KMP_ENABLE_TASK_THROTTLING", "false")
         chosen["KMP_WARNINGS"] = "false"
     else:

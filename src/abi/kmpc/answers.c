@@ -9,7 +9,7 @@
  *   - a number of teams, or a limit of theirs, below one is one;
  *   - a pause is refused (1) while there is one, which lasts to the next region, and inside of a region it is taken
  *     note of only.
- * Callers: any thread. State: kmpc_regions, relaxed: programs that pause in several threads at once cannot tell an
+ * Callers: any thread. State: kmpc_paused, relaxed: programs that pause in several threads at once cannot tell an
  * order. */
 #include <limits.h>
 
@@ -143,14 +143,14 @@ CALL(void, set_teams_thread_limit, change_teams_thread_limit_as_libomp);
 
 #define SOFT 1
 #define HARD 2
-_Atomic uint8_t kmpc_regions;
+_Atomic bool kmpc_paused;
 
 int kmpc_pause(int kind)
 {
-    if ((kind != SOFT && kind != HARD) || ps_load_relaxed(&kmpc_regions) & KMPC_PAUSED)
+    if ((kind != SOFT && kind != HARD) || ps_load_relaxed(&kmpc_paused))
         return 1;
     ort_pause(kind == HARD); /* refuses inside of a region */
-    ps_or_acq_rel(&kmpc_regions, (uint8_t)KMPC_PAUSED);
+    ps_store_relaxed(&kmpc_paused, true);
     return 0;
 }
 

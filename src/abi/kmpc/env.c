@@ -1,15 +1,14 @@
 /* The KMP_ variables: libomp's own, beside OpenMP's (which the core reads).
  *
  * Honoured: KMP_STACKSIZE, KMP_BLOCKTIME, KMP_LIBRARY, KMP_WARNINGS, KMP_SETTINGS, KMP_DETERMINISTIC_REDUCTION,
- * KMP_FORCE_REDUCTION, KMP_ENABLE_TASK_THROTTLING, KMP_DEVICE_THREAD_LIMIT and KMP_ALL_THREADS, KMP_TEAMS_THREAD_LIMIT.
- * As with libomp, KMP_STACKSIZE and KMP_LIBRARY are stronger than OMP_STACKSIZE and OMP_WAIT_POLICY, and the limits
- * stand beside OMP_THREAD_LIMIT and OMP_TEAMS_THREAD_LIMIT: the lower one holds, and the OMP_ ones are what a program
- * is told. KMP_DISP_NUM_BUFFERS is looked at, and changes nothing. Of no meaning here, but what cannot be read is said:
- * KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL and _MODE (teams are kept at
- * every level), KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE; LIBOMP_USE_HIDDEN_HELPER_TASK and
- * LIBOMP_NUM_HIDDEN_HELPER_THREADS. (Any thread of the team runs a target task. libomp keeps kernel threads for such
- * tasks, but a program may not count on that.) KMP_HIDDEN_HELPER_AFFINITY is not looked at. KMP_AFFINITY and
- * KMP_HW_SUBSET: affinity_env.c, affinity.c.
+ * KMP_ENABLE_TASK_THROTTLING, KMP_TEAMS_THREAD_LIMIT; KMP_AFFINITY and KMP_HW_SUBSET: affinity_env.c, affinity.c. As
+ * with libomp, KMP_STACKSIZE and KMP_LIBRARY are stronger than OMP_STACKSIZE and OMP_WAIT_POLICY. Of
+ * KMP_TEAMS_THREAD_LIMIT and OMP_TEAMS_THREAD_LIMIT the lower one holds.
+ * Not looked at, since nothing here depends on them, or no program is known to: KMP_ALL_THREADS,
+ * KMP_DEVICE_THREAD_LIMIT, KMP_FORCE_REDUCTION, KMP_DISP_NUM_BUFFERS,
+ * KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL,
+ * KMP_HOT_TEAMS_MODE, KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE, KMP_HIDDEN_HELPER_AFFINITY,
+ * LIBOMP_USE_HIDDEN_HELPER_TASK, LIBOMP_NUM_HIDDEN_HELPER_THREADS.
  *
  * The KMP_ variables count where a part of the process was built for libomp: at once, if an object that is loaded
  * together with this library needs a library of libomp's names. Else they count from the first call of a libomp entry
@@ -35,8 +34,6 @@
 #include "os.h"
 #include "spelling.h"
 
-#define MOST_BUFFERS 4096
-_Static_assert(ORT_WS_RING == 8, "the lines below say so");
 #define NS_PER_SPIN 15 /* what ee counts an iteration of a waiting loop as */
 
 #define UNSET                                                     \
@@ -92,31 +89,6 @@ static void read_blocktime(void)
         apply_blocktime(kmpc_settings.blocktime);
 }
 
-/* No initial thread has more threads together in the regions below it; the program is told of its OMP_THREAD_LIMIT as
- * before. */
-static void limit_threads(unsigned limit)
-{
-    if (ort_settings.limit_told == 0)
-        ort_settings.limit_told = ort_settings.initial.thread_limit;
-    if (limit < ort_settings.initial.thread_limit)
-        ort_settings.initial.thread_limit = limit;
-}
-
-/* By this ABI's entry points, not by a limit in ICVs: other initial threads may have copies of those, which no call
- * could put back. Only KMP_LIBRARY itself limits the threads too, before there are any, for what GCC has compiled. */
-static unsigned limit_unless_serial; /* 0: KMP_LIBRARY did not limit them */
-void kmpc_serial(bool on)
-{
-    if (on) {
-        ps_or_acq_rel(&kmpc_regions, (uint8_t)KMPC_ALONE);
-        return;
-    }
-    ps_and_acq_rel(&kmpc_regions, (uint8_t)~KMPC_ALONE);
-    if (limit_unless_serial != 0)
-        ort_settings.initial.thread_limit = limit_unless_serial;
-    limit_unless_serial = 0;
-}
-
 /* The library's kind, which decides how long is waited where KMP_BLOCKTIME does not say. */
 static void read_library(void)
 {
@@ -132,9 +104,7 @@ static void read_library(void)
     }
     if (spelling_is_word("serial", 1, text)) {
         kmpc_settings.library = KMPC_SERIAL;
-        kmpc_serial(true);
-        limit_unless_serial = ort_settings.initial.thread_limit;
-        limit_threads(1);
+        ort_settings.initial.thread_limit = 1;
     } else if (spelling_is_word("turnaround", 2, text) || spelling_is_word("dedicated", 1, text)) {
         kmpc_settings.library = KMPC_TURNAROUND;
         ort_settings.wait_policy = ORT_POLICY_ACTIVE;
@@ -148,97 +118,6 @@ static void read_library(void)
     }
     if (policy != NULL)
         ps_warn("OMP_WAIT_POLICY=\"%s\" does not count beside KMP_LIBRARY; using \"%s\" instead", policy, text);
-}
-
-static void read_reduction(void)
-{
-    ort_env_bool("KMP_DETERMINISTIC_REDUCTION", &kmpc_settings.deterministic, "false");
-    const char *text = os_env("KMP_FORCE_REDUCTION");
-    if (kmpc_settings.deterministic)
-        kmpc_settings.reduce = KMPC_REDUCE_IN_ORDER;
-    if (text == NULL)
-        return;
-    enum kmpc_reduce asked = strcasecmp(text, "critical") == 0 ? KMPC_REDUCE_LOCK
-                             : strcasecmp(text, "tree") == 0   ? KMPC_REDUCE_IN_ORDER
-                             : strcasecmp(text, "atomic") == 0 ? KMPC_REDUCE_ATOMIC
-                                                               : KMPC_REDUCE_ANY;
-    if (asked == KMPC_REDUCE_ANY)
-        complain_of_variable("KMP_FORCE_REDUCTION", text, "is not critical, atomic or tree; using atomic");
-    else if (kmpc_settings.deterministic && asked != KMPC_REDUCE_IN_ORDER)
-        complain_of_variable("KMP_FORCE_REDUCTION", text,
-                             "has no fixed order, which KMP_DETERMINISTIC_REDUCTION asks for; using tree");
-    else
-        kmpc_settings.reduce = asked;
-}
-
-/* How many loops the threads may be apart: the ring has its size, but what libomp's users are told of a number is
- * said. */
-static void read_buffers(void)
-{
-    const char *text = os_env("KMP_DISP_NUM_BUFFERS");
-    if (text == NULL)
-        return;
-    long n = ORT_WS_RING;
-    if (!spelling_number(text, 1, MOST_BUFFERS, &n))
-        complain_of_variable("KMP_DISP_NUM_BUFFERS", text,
-                             n == 1              ? "is too small; using 8"
-                             : n == MOST_BUFFERS ? "is too large; using 8"
-                                                 : "is not a number; using 8");
-}
-
-/* Of no effect here, but what cannot be read is said. */
-static void check_accepted(void)
-{
-    static const char *const switches[] = {"KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK", "LIBOMP_USE_HIDDEN_HELPER_TASK"};
-    static const struct {
-        const char *name;
-        long max;
-    } numbers[] = {{"KMP_HOT_TEAMS_MAX_LEVEL", INT_MAX},
-                   {"KMP_HOT_TEAMS_MODE", INT_MAX},
-                   {"KMP_TASK_STEALING_CONSTRAINT", 1},
-                   {"LIBOMP_NUM_HIDDEN_HELPER_THREADS", 16}};
-    static const struct {
-        const char *name, *words[5];
-    } choices[] = {{"KMP_TEAMS_PROC_BIND", {"spread", "true", "close", "false", "primary"}},
-                   {"KMP_DYNAMIC_MODE", {"load balance", "load_balance", "load-balance", "thread", "random"}}};
-    bool on;
-    long n = 0;
-    for (unsigned i = 0; i < sizeof switches / sizeof *switches; i++)
-        ort_env_bool(switches[i], &on, "the default");
-    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++, n = 0)
-        ort_env_number(numbers[i].name, 0, numbers[i].max, &n);
-    for (unsigned i = 0; i < sizeof choices / sizeof *choices; i++) {
-        const char *text = os_env(choices[i].name), *p = text;
-        bool known = text == NULL;
-        for (unsigned k = 0; k < 5 && !known; k++)
-            known = spelling_begins(&p, choices[i].words[k]);
-        if (!known)
-            complain_of_variable(choices[i].name, text, "is not a value of it; using the default");
-    }
-}
-
-/* A limit; "all": as many as there are processors. */
-static bool read_limit(const char *name, long *limit)
-{
-    const char *text = os_env(name);
-    if (text == NULL || strcasecmp(text, "all") != 0)
-        return ort_env_number(name, 1, INT_MAX, limit);
-    *limit = os_num_procs();
-    return true;
-}
-
-static void read_limits(void)
-{
-    long limit = INT_MAX, all = INT_MAX, teams = INT_MAX;
-    bool device = read_limit("KMP_DEVICE_THREAD_LIMIT", &limit);
-    bool given = read_limit("KMP_ALL_THREADS", &all);
-    if (given && device)
-        ps_warn("KMP_ALL_THREADS=\"%ld\" does not count beside KMP_DEVICE_THREAD_LIMIT; using %ld instead", all, limit);
-    limit = device ? limit : all;
-    if (limit < INT_MAX)
-        limit_threads((unsigned)limit);
-    if (ort_env_number("KMP_TEAMS_THREAD_LIMIT", 1, INT_MAX, &teams) && teams < INT_MAX)
-        kmpc_settings.teams_threads = (unsigned)teams;
 }
 
 /* libomp takes what it does not know as default, in silence. */
@@ -265,16 +144,16 @@ bool kmpc_set_default(const char *name, const char *value)
 static void read_all(void)
 {
     bool throttle = true;
+    long teams = INT_MAX;
     ort_env_stack_size("KMP_STACKSIZE", 1, "the default size");
     if (os_env("KMP_STACKSIZE") != NULL && os_env("OMP_STACKSIZE") != NULL)
         ps_warn("OMP_STACKSIZE=\"%s\" does not count beside KMP_STACKSIZE; using %zu bytes instead",
                 os_env("OMP_STACKSIZE"), kmpc_stack_bytes());
-    read_limits();
     read_library();
     read_blocktime();
-    read_reduction();
-    read_buffers();
-    check_accepted();
+    ort_env_bool("KMP_DETERMINISTIC_REDUCTION", &kmpc_settings.deterministic, "false");
+    if (ort_env_number("KMP_TEAMS_THREAD_LIMIT", 1, INT_MAX, &teams) && teams < INT_MAX)
+        kmpc_settings.teams_threads = (unsigned)teams;
     ort_env_bool("KMP_ENABLE_TASK_THROTTLING", &throttle, "true");
     ort_settings.unbounded_tasks = !throttle;
     kmpc_affinity_env_read();
@@ -309,8 +188,6 @@ static void forget_variables(void)
 {
     kmpc_settings = (struct kmpc_settings)UNSET;
     ort_display_env_wish = ORT_DISPLAY_NOTHING;
-    limit_unless_serial = 0;
-    ps_and_acq_rel(&kmpc_regions, (uint8_t)~KMPC_ALONE);
     kmpc_affinity_forget();
     read_warnings();
 }

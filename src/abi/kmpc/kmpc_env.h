@@ -9,16 +9,13 @@
 
 enum kmpc_library { KMPC_SERIAL = 1, KMPC_TURNAROUND = 2, KMPC_THROUGHPUT = 3 };
 #define KMPC_BLOCKTIME_INFINITE INT32_MAX
-/* Those that want no atomic operations come last. */
-enum kmpc_reduce { KMPC_REDUCE_ANY, KMPC_REDUCE_ATOMIC, KMPC_REDUCE_LOCK, KMPC_REDUCE_IN_ORDER };
 struct kmpc_time {
     int32_t amount; /* ms, or where us is set microseconds, as it was given; KMPC_BLOCKTIME_INFINITE */
     bool us;
 };
 struct kmpc_settings {
-    enum kmpc_reduce reduce; /* KMP_FORCE_REDUCTION, KMP_DETERMINISTIC_REDUCTION */
-    bool deterministic;
-    bool no_affinity; /* KMP_AFFINITY=disabled: there are no places to be asked for, nor masks */
+    bool deterministic; /* KMP_DETERMINISTIC_REDUCTION */
+    bool no_affinity;   /* KMP_AFFINITY=disabled: there are no places to be asked for, nor masks */
     /* KMP_AFFINITY=reset: a root is told of no place before its first region, and of its own mask outside of regions.
      * Its kernel thread has its own mask there under any setting. */
     bool reset;
@@ -39,11 +36,8 @@ void kmpc_display_env(bool verbose);
 /* Of a thread, where nothing was said: libomp's default. */
 size_t kmpc_stack_bytes(void);
 
-/* What regions are opened otherwise for. Relaxed reads at each region; changed by read-modify-writes, since bits have
- * different writers. */
-#define KMPC_PAUSED 1u /* a pause has been asked for, and no region has been opened since (answers.c) */
-#define KMPC_ALONE 2u  /* the library is serial: all teams and leagues have one member */
-extern _Atomic uint8_t kmpc_regions;
+/* A pause has been asked for, and no region has been opened since (answers.c). */
+extern _Atomic bool kmpc_paused;
 int kmpc_pause(int kind);
 
 /* KMP_AFFINITY. */
@@ -53,7 +47,5 @@ void kmpc_affinity_forget(void);
 void kmpc_affinity_restricts(void);
 /* All of them, where the process was not built for libomp but a part of it is. */
 void kmpc_env_read_late(void);
-/* Every team has one member, whatever is asked for; or no longer. */
-void kmpc_serial(bool on);
 
 #endif

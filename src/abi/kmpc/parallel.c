@@ -63,19 +63,11 @@ static PS_COLD PS_NOINLINE void with_rare_clauses(struct kmpc_thread *k, const s
         ort_parallel(p);
 }
 
-static PS_COLD PS_NOINLINE void open_otherwise(struct kmpc_thread *k)
-{
-    if (ps_and_acq_rel(&kmpc_regions, (uint8_t)~KMPC_PAUSED) & KMPC_ALONE) {
-        k->num_threads = 1;
-        k->strict.severity = 0;
-    }
-}
-
 static void open_region(struct region *r)
 {
     struct kmpc_thread *k = kmpc_thread(ort_self_inline());
-    if (PS_UNLIKELY(ps_load_relaxed(&kmpc_regions)))
-        open_otherwise(k);
+    if (PS_UNLIKELY(ps_load_relaxed(&kmpc_paused)))
+        ps_store_relaxed(&kmpc_paused, false);
     struct ort_parallel p = {.fn = run_microtask,
                              .data = r,
                              .num_threads = k->num_threads,
@@ -98,13 +90,13 @@ static void teams(struct region *r)
     k->thread_limit = 0;
     if (n == 0)
         n = ort_settings.num_teams != 0 ? ort_settings.num_teams : 1;
-    if (PS_UNLIKELY(ps_load_relaxed(&kmpc_regions) & KMPC_ALONE))
-        n = 1;
     if (PS_UNLIKELY(kmpc_settings.teams_threads != 0)) {
         unsigned each = kmpc_settings.teams_threads > n ? kmpc_settings.teams_threads / n : 1;
         limit = limit == 0 ? ort_settings.teams_thread_limit : limit;
         limit = limit == 0 || limit > each ? each : limit;
     }
+    if (PS_UNLIKELY(kmpc_settings.library == KMPC_SERIAL))
+        n = limit = 1;
     struct ort_parallel p = {.fn = run_microtask,
                              .data = r,
                              .num_threads = n,

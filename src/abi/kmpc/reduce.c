@@ -6,10 +6,9 @@
  * between the teams of a league that run at once. end_reduce knows by the same rule what reduce said: nothing is
  * stored.
  *
- * KMP_FORCE_REDUCTION=critical takes the atomics away. KMP_DETERMINISTIC_REDUCTION, and KMP_FORCE_REDUCTION=tree: in
- * order. Every member offers its copies, then member 0 alone combines them into its own, by number, and gives that to
- * the original (1); the others are done (0). The same result from run to run, as long as the members' shares are the
- * same.
+ * KMP_DETERMINISTIC_REDUCTION: in order. Every member offers its copies, then member 0 alone combines them into its
+ * own, by number, and gives that to the original (1); the others are done (0). The same result from run to run, as long
+ * as the members' shares are the same.
  *   all          offered = copies; barrier A
  *   member 0     combines; answers 1; [compiled code combines with the original]; barrier B: in end_reduce, or, nowait,
  *                before it answers
@@ -32,14 +31,14 @@ static bool alone(const struct ort_thread *t) { return t->team->n == 1 && !ort_b
 
 static bool reduces_in_order(const struct ort_thread *t)
 {
-    return PS_UNLIKELY(kmpc_settings.reduce == KMPC_REDUCE_IN_ORDER) && t->team->n > 1;
+    return PS_UNLIKELY(kmpc_settings.deterministic) && t->team->n > 1;
 }
 
 static bool atomic(const struct kmpc_location *at)
 {
     /* One by one, the tool is told where it ends. */
     return !PS_UNLIKELY(ort_tool_on()) && at != NULL && (at->flags & KMPC_LOCATION_ATOMIC_REDUCE) &&
-           kmpc_settings.reduce < KMPC_REDUCE_LOCK;
+           !kmpc_settings.deterministic;
 }
 
 static void meet_reduce_barrier(struct ort_thread *t)

@@ -104,21 +104,12 @@ static void add_own(struct rows *rows)
 {
     static const char *const libraries[] = {
         [KMPC_SERIAL] = "serial", [KMPC_TURNAROUND] = "turnaround", [KMPC_THROUGHPUT] = "throughput"};
-    static const char *const methods[] = {[KMPC_REDUCE_ANY] = NULL,
-                                          [KMPC_REDUCE_ATOMIC] = "atomic",
-                                          [KMPC_REDUCE_LOCK] = "critical",
-                                          [KMPC_REDUCE_IN_ORDER] = "tree"};
     const struct kmpc_settings *s = &kmpc_settings;
     bool forever = s->blocktime.amount == KMPC_BLOCKTIME_INFINITE; /* libomp counts microseconds */
     add(rows, "KMP_BLOCKTIME", PLAIN, "%d%s", forever ? INT32_MAX / 1000 : s->blocktime.amount,
         s->blocktime.us ? "us" : "ms");
     add_switch(rows, "KMP_DETERMINISTIC_REDUCTION", s->deterministic);
-    add(rows, "KMP_DISP_NUM_BUFFERS", PLAIN, "%d", ORT_WS_RING);
     add_switch(rows, "KMP_ENABLE_TASK_THROTTLING", !ort_settings.unbounded_tasks);
-    if (methods[s->reduce] == NULL)
-        add_undefined(rows, "KMP_FORCE_REDUCTION");
-    else
-        add(rows, "KMP_FORCE_REDUCTION", PLAIN, "%s", methods[s->reduce]);
     add(rows, "KMP_LIBRARY", PLAIN, "%s", libraries[s->library]);
     add_switch(rows, "KMP_SETTINGS", s->show);
     add_size(rows, "KMP_STACKSIZE", kmpc_stack_bytes());
@@ -129,7 +120,7 @@ static void add_own(struct rows *rows)
 static void add_otherwise(struct rows *rows)
 {
     const struct ort_icv *icv = &ort_settings.initial;
-    unsigned limit = ort_settings.limit_told != 0 ? ort_settings.limit_told : icv->thread_limit;
+    unsigned limit = icv->thread_limit;
     add(rows, "OMP_NESTED", AFTER_NAME, ": deprecated; max-active-levels-var=%u", icv->max_active_levels);
     if (os_env("OMP_NUM_THREADS") == NULL)
         add_undefined(rows, "OMP_NUM_THREADS");

@@ -151,7 +151,7 @@ void kmpc_check_strict(struct kmpc_thread *k, unsigned wanted)
 {
     int severity = k->strict.severity;
     k->strict.severity = 0;
-    if (severity == 0 || ort_parallel_size_now(ort_self(), wanted) >= wanted)
+    if (severity == 0 || kmpc_settings.library == KMPC_SERIAL || ort_parallel_size_now(ort_self(), wanted) >= wanted)
         return;
     if (severity == 2)
         ps_fatal("%s (source %s)", k->strict.message, k->strict.source);

@@ -65,8 +65,8 @@ static void set_blocktime(int ms)
 GET(int, get_blocktime, settings_now()->blocktime.amount);
 SET(int, set_blocktime, set_blocktime)
 
-/* Outside of regions. Serial gives every team one member, whatever is asked for. The other kinds make teams as large as
- * before. All put the caller's nthreads-var back to its first value. */
+/* Outside of regions. Serial gives the caller's teams one member, whatever is asked for. The other kinds make teams as
+ * large as the environment has it. All put the caller's nthreads-var back to its first value. */
 static void set_library(int kind)
 {
     struct ort_thread *t = ort_self();
@@ -77,8 +77,7 @@ static void set_library(int kind)
         return;
     kmpc_settings.library = (enum kmpc_library)kind;
     icv->nthreads = kind == KMPC_SERIAL ? 1 : ort_settings.initial.nthreads;
-    kmpc_serial(kind == KMPC_SERIAL);
-    icv->thread_limit = ort_settings.initial.thread_limit;
+    icv->thread_limit = kind == KMPC_SERIAL ? 1 : ort_settings.initial.thread_limit;
 }
 GET(int, get_library, settings_now()->library);
 SET(int, set_library, set_library)

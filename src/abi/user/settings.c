@@ -62,8 +62,6 @@ static void set_schedule(unsigned kind, int chunk)
 static int user_thread_limit(void)
 {
     unsigned limit = ort_icv(ort_self())->thread_limit;
-    if (ort_settings.limit_told != 0 && limit == ort_settings.initial.thread_limit)
-        limit = ort_settings.limit_told;
     return limit > INT_MAX ? INT_MAX : (int)limit;
 }
 
