@@ -1,22 +1,18 @@
 /* OMP_DISPLAY_ENV: the values that the environment has led to.
  *
- * Does: the lines of libgomp's newest versions, in its order and spelling, since people's scripts read them: each with
- * the devices it is for. The host's values are those in force. What the environment says for all devices, for devices
- * other than the host, and for single devices is shown as it was given, in capitals. libgomp 12 has the same host's
- * lines without "[host] ". Callers: the loader, or any thread. The whole is put together first and written at once.
+ * Does: the lines of libgomp's newest versions for the host, in its order and spelling, since people's scripts read
+ * them. libgomp 12 has the same lines without "[host] ". Callers: the loader, or any thread. The whole is put together
+ * first and written at once.
  * Failures: no memory: nothing is shown.
  * Deviations: OMP_STACKSIZE is '0' where the default holds, as in libgomp. Where GOMP_SPINCOUNT was not given the line
  * shows what libgomp would take; waiting is not counted in rounds here then. A runtime whose place the library takes
  * may have a form of its own for the lines (ort_display_env_otherwise). OpenMP 5.2 sections 18.15, 21.7. */
 #include "display.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <unistd.h>
 
 #include "allocator.h"
 #include "check.h"
@@ -42,55 +38,6 @@ static void show_number(FILE *f, const char *whom, const char *name, uint64_t va
 {
     fprintf(f, "  [%s] %s = '%" PRIu64 "'\n", whom, name, value);
 }
-
-/* --- what is given for other devices --- */
-
-/* *text behind the blanks that it begins with; returned: its length without those at its end. */
-static size_t trim(const char **text)
-{
-    *text = os_skip_blanks(*text);
-    size_t length = strlen(*text);
-    while (length > 0 && isspace((unsigned char)(*text)[length - 1]))
-        length--;
-    return length;
-}
-
-static void show_given_value(FILE *f, const char *whom, const char *name, const char *value)
-{
-    size_t length = trim(&value);
-    fprintf(f, "  [%s] %s = '", whom, name);
-    for (size_t i = 0; i < length; i++)
-        fputc(toupper((unsigned char)value[i]), f);
-    fputs("'\n", f);
-}
-
-/* OMP_X_ALL, OMP_X_DEV and every OMP_X_DEV_n. */
-static void show_devices(FILE *f, const char *name)
-{
-    char suffixed[64];
-    snprintf(suffixed, sizeof suffixed, "%s_ALL", name);
-    const char *all = os_env(suffixed);
-    if (all != NULL)
-        show_given_value(f, ALL, name, all);
-    size_t length = (size_t)snprintf(suffixed, sizeof suffixed, "%s_DEV", name);
-    const char *devices = os_env(suffixed);
-    if (devices != NULL)
-        show_given_value(f, "device", name, devices);
-    for (char **variable = environ; *variable != NULL; variable++) {
-        const char *number = *variable + length + 1, *end = number;
-        if (strncmp(*variable, suffixed, length) != 0 || (*variable)[length] != '_')
-            continue;
-        while (isdigit((unsigned char)*end))
-            end++;
-        char device[16];
-        if (end > number && *end == '=' && (size_t)(end - number) < sizeof device) {
-            snprintf(device, sizeof device, "%.*s", (int)(end - number), number);
-            show_given_value(f, device, name, end + 1);
-        }
-    }
-}
-
-/* --- the host's values --- */
 
 static void show_num_threads(FILE *f, const struct ort_icv *icv)
 {
@@ -177,17 +124,11 @@ static uint64_t spin_count(void)
 static void show_counts(FILE *f, const struct ort_icv *icv)
 {
     show_number(f, HOST, "OMP_STACKSIZE", ort_settings.stack_bytes);
-    show_devices(f, "OMP_STACKSIZE");
     show_text(f, HOST, "OMP_WAIT_POLICY", ort_settings.wait_policy == ORT_POLICY_ACTIVE ? "ACTIVE" : "PASSIVE");
-    show_devices(f, "OMP_WAIT_POLICY");
     show_number(f, HOST, "OMP_THREAD_LIMIT", icv->thread_limit);
-    show_devices(f, "OMP_THREAD_LIMIT");
     show_number(f, HOST, "OMP_MAX_ACTIVE_LEVELS", icv->max_active_levels);
-    show_devices(f, "OMP_MAX_ACTIVE_LEVELS");
     show_number(f, HOST, "OMP_NUM_TEAMS", ort_settings.num_teams);
-    show_devices(f, "OMP_NUM_TEAMS");
     show_number(f, HOST, "OMP_TEAMS_THREAD_LIMIT", ort_settings.teams_thread_limit);
-    show_devices(f, "OMP_TEAMS_THREAD_LIMIT");
 }
 
 static void show_allocator(FILE *f, const struct ort_icv *icv)
@@ -204,14 +145,10 @@ static void show_all(FILE *f, bool verbose)
     const struct ort_icv *icv = &ort_settings.initial;
     fputs("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n  _OPENMP = '202111'\n", f);
     show_bool(f, HOST, "OMP_DYNAMIC", icv->dynamic);
-    show_devices(f, "OMP_DYNAMIC");
     show_bool(f, HOST, "OMP_NESTED", icv->max_active_levels > 1);
     show_num_threads(f, icv);
-    show_devices(f, "OMP_NUM_THREADS");
     show_schedule(f, icv);
-    show_devices(f, "OMP_SCHEDULE");
     show_proc_bind(f);
-    show_devices(f, "OMP_PROC_BIND");
     show_places(f);
     show_counts(f, icv);
     show_bool(f, ALL, "OMP_CANCELLATION", ort_settings.cancellation);
@@ -266,17 +203,14 @@ void ort_display_env_read(void)
         ort_affinity_format_set(format, strlen(format));
     if (text == NULL)
         return;
-    static const char *const words[] = {"false", "true", "verbose"};
-    const char *at = text;
-    size_t length = trim(&at);
-    unsigned n = sizeof words / sizeof *words;
-    for (unsigned i = 0; i < n; i++)
-        if ((strlen(words[i]) == length && strncasecmp(at, words[i], length) == 0) ||
-            (ort_env_as_libomp && (i == 0 ? spelling_says_false(text) : i == 1 && spelling_says_true(text)))) {
-            ort_display_env_wish = (enum ort_display_wish)i;
-            if (i > 0 && ort_display_env_otherwise == NULL)
-                ort_display_env(i == 2);
-            return;
-        }
-    ps_warn("OMP_DISPLAY_ENV=\"%s\" is not true, false or verbose; using false instead", text);
+    enum ort_display_wish wish = spelling_says_true(text)                               ? ORT_DISPLAY_SOME
+                                 : spelling_is_word("verbose", 1, os_skip_blanks(text)) ? ORT_DISPLAY_VERBOSE
+                                                                                        : ORT_DISPLAY_NOTHING;
+    if (wish == ORT_DISPLAY_NOTHING && !spelling_says_false(text)) {
+        ps_warn("OMP_DISPLAY_ENV=\"%s\" is not true, false or verbose; using false instead", text);
+        return;
+    }
+    ort_display_env_wish = wish;
+    if (wish != ORT_DISPLAY_NOTHING && ort_display_env_otherwise == NULL)
+        ort_display_env(wish == ORT_DISPLAY_VERBOSE);
 }
