@@ -31,7 +31,7 @@ if(NOT PS_SANITIZE)
   target_link_options(psthreads_shared PRIVATE -Wl,-z,defs)
 endif()
 set(ps_library_needs) # names of the system's libraries: a user of the static library links them, too
-if(PS_CPU MATCHES "^(sjlj|posix)$")
+if(PS_CPU STREQUAL posix)
   list(APPEND ps_library_needs m) # fegetmode
 endif()
 target_link_libraries(psthreads_shared PRIVATE Threads::Threads ${CMAKE_DL_LIBS}

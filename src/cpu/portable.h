@@ -1,4 +1,4 @@
-/* Pause, counter and thread pointer for the ports without assembly (ucontext, sjlj, posix). */
+/* Pause, counter and thread pointer for the ports without assembly (ucontext, posix). */
 #ifndef PS_CPU_PORTABLE_H
 #define PS_CPU_PORTABLE_H
 

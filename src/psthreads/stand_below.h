@@ -2,8 +2,8 @@
  * or in an area at the far end where the thread has called another one (directed.h).
  *
  * Callers: the kernel thread that carries vp, on its stack run.uth; all signals are blocked, and are again when the
- * call returns. meanwhile(vp) runs there. False: there is no room, and nothing was done. Port sjlj and port ucontext do
- * not tell where a saved context ends, so there is never room. */
+ * call returns. meanwhile(vp) runs there. False: there is no room, and nothing was done. Port ucontext does not tell
+ * where a saved context ends, so there is never room. */
 #ifndef PS_STAND_BELOW_H
 #define PS_STAND_BELOW_H
 
