@@ -5,8 +5,8 @@
  * Grows without bound. Does not: sleep, wake, know what the pointers are, insert from outside, or remove from the
  * middle (ready queues of threads need both and are lists under a lock instead). NULL cannot be pushed.
  * Callers: ps_deque_push, ps_deque_pop, ..._owner, init, fini: the owner alone. "Owner" is a role: it may pass from one
- * kernel thread to another, with a release/acquire between them. ps_deque_steal, ps_deque_seems_empty: any thread, the
- * owner too.
+ * kernel thread to another, with a release/acquire between them. ps_deque_steal_if, ps_deque_seems_empty: any thread,
+ * the owner too.
  *
  * States. Items stand at the indices top <= i < bottom of an endless array, of which the buffer holds slot i modulo its
  * capacity (a power of two). No buffer until the first push, so an unused deque costs two cache lines.
@@ -277,7 +277,6 @@ static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *i
     PS_DEQUE_WINDOW();
     return ps_cas_seq(&d->top, &top, top + 1) ? item : NULL;
 }
-static inline void *ps_deque_steal(struct ps_deque *d) { return ps_deque_steal_if(d, NULL, NULL); }
 
 /* Any thread; exact for an instant between call and return where the deque is fenced, and then sequentially consistent
  * with pop and steal. */

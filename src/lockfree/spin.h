@@ -27,10 +27,6 @@
 struct ps_spin {
     _Atomic uint32_t word;
 };
-#define PS_SPIN_INIT \
-    {                \
-        0            \
-    }
 
 static inline void ps_spin_init(struct ps_spin *lock) { ps_store_relaxed(&lock->word, 0); }
 

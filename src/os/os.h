@@ -116,7 +116,6 @@ bool os_on_alternate_stack(uintptr_t address);
 #endif
 /* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: of an instruction of the thread's. */
 #define OS_FAULT_SIGNALS UINT64_C(0x4d8)
-#define OS_QUEUED_SIGNAL 32 /* from here on each one sent is delivered; below, one of those that are pending */
 /* sigaltstack(2) for the calling kernel thread; 0 or a positive errno value. Both arguments are stack_t; either may be
  * NULL. */
 int os_alternate_stack(const void *stack, void *before);

@@ -48,7 +48,7 @@ static const char *string_at(const struct elf *e, size_t offset) { return offset
 struct tables {
     size_t str, sym, versym, verneed, verdef, hash, gnu_hash; /* addresses; 0: none */
     size_t str_size, num_verneed, num_verdef;
-    size_t soname, rpath, runpath; /* string offsets; 0: none */
+    size_t soname; /* string offset; 0: none */
     size_t needed[ELF_NEEDED_MAX];
     unsigned num_needed;
 };
@@ -61,8 +61,7 @@ static void read_dynamic_entry(struct tables *t, const ElfW(Dyn) * d)
     } fields[] = {{DT_STRTAB, &t->str},        {DT_STRSZ, &t->str_size},       {DT_SYMTAB, &t->sym},
                   {DT_VERSYM, &t->versym},     {DT_VERNEED, &t->verneed},      {DT_VERNEEDNUM, &t->num_verneed},
                   {DT_VERDEF, &t->verdef},     {DT_VERDEFNUM, &t->num_verdef}, {DT_HASH, &t->hash},
-                  {DT_GNU_HASH, &t->gnu_hash}, {DT_SONAME, &t->soname},        {DT_RPATH, &t->rpath},
-                  {DT_RUNPATH, &t->runpath}};
+                  {DT_GNU_HASH, &t->gnu_hash}, {DT_SONAME, &t->soname}};
     for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].tag == d->d_tag)
             *fields[i].value = d->d_un.d_val;
@@ -165,14 +164,11 @@ static enum elf_status read_elf_dynamic(struct elf *e, const ElfW(Phdr) * p)
         return ELF_BROKEN;
     for (size_t i = 0; i < p->p_filesz / sizeof *d && d[i].d_tag != DT_NULL; i++)
         read_dynamic_entry(&t, &d[i]);
-    e->dynamic = true;
     e->str = t.str ? at_address(e, t.str, t.str_size, 1) : NULL;
     e->str_size = e->str ? t.str_size : 0;
     if (e->str_size == 0 || e->str[e->str_size - 1] != '\0')
         return t.num_needed || t.soname ? ELF_BROKEN : ELF_OK;
     e->soname = t.soname ? string_at(e, t.soname) : NULL;
-    e->rpath = t.rpath ? string_at(e, t.rpath) : NULL;
-    e->runpath = t.runpath ? string_at(e, t.runpath) : NULL;
     for (unsigned i = 0; i < t.num_needed; i++)
         e->needed[e->num_needed++] = string_at(e, t.needed[i]);
     e->num_sym = count_symbols(e, &t);

@@ -40,13 +40,10 @@ struct elf {
     const unsigned char *map;
     size_t size;
     unsigned machine;
-    unsigned type;       /* ET_EXEC or ET_DYN */
-    const char *interp;  /* NULL: none */
-    bool dynamic;        /* has a dynamic section */
-    bool tls;            /* has thread-local variables */
-    const char *soname;  /* NULL: none */
-    const char *rpath;   /* DT_RPATH: searched before LD_LIBRARY_PATH ... */
-    const char *runpath; /* ... unless there is a DT_RUNPATH, which is searched after it */
+    unsigned type;      /* ET_EXEC or ET_DYN */
+    const char *interp; /* NULL: none */
+    bool tls;           /* has thread-local variables */
+    const char *soname; /* NULL: none */
     unsigned num_needed;
     const char *needed[ELF_NEEDED_MAX];
     struct elf_version version[ELF_VERSIONS_MAX]; /* by version index; name NULL: none */

@@ -58,12 +58,6 @@ static uint64_t mask_that_begins(const struct uth_tls *block, const struct vp *r
     return ps_load_seq(&block->team) ? block->mask : vp_outer(root)->mask;
 }
 
-uint64_t ps_mask_to_begin_with(const struct uth_tls *block)
-{
-    const struct vp *here = ps_vp();
-    return mask_that_begins(block, root_of(here, block), inner_opener(here, block));
-}
-
 /* Of a root's outermost region the mask is the root's outside of it, for the root may have changed its mask as the
  * region's first thread. Of an inner region it is what the opener has by now. */
 void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block)

@@ -25,8 +25,6 @@ struct vp_outer {
 /* The whole is in vp.h. */
 struct vp_outer *vp_outer(const struct vp *vp);
 
-/* The mask of the running thread, whose block this is, as long as it has no kernel thread of its own. */
-uint64_t ps_mask_to_begin_with(const struct uth_tls *block);
 /* `to`, the vp of block's kernel thread that is about to be started, gets what this one begins with. */
 void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block);
 /* The mask that members of a region begin with which `opener` opens, or has opened. */

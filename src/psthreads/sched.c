@@ -304,17 +304,6 @@ void psthread_yield(void)
     }
 }
 
-bool vp_give_way_to_root(struct vp *vp, struct psthread *self)
-{
-    struct ps_work root = vp_take_pinned(vp);
-    if (!ps_work_some(root))
-        return false;
-    vp_leave_waiters(vp);
-    vp_enqueue(vp, &self->item, PS_BACK);
-    vp_give_way(vp, self, root, true);
-    return true;
-}
-
 unsigned ps_spin_limit(void) { return ps_rt.block_on_idle ? 0 : ps_rt.spin_limit; }
 
 bool ps_spin_useful(void)

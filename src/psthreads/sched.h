@@ -92,10 +92,6 @@ bool ps_root_wanted(void);
 
 _Atomic uint32_t *vp_root_first(const struct vp *vp); /* in place (vp.h) */
 
-/* self, which runs on vp and is not bound to it, goes back to its queue, and the vp's own root runs; false: that is
- * not ready. */
-bool vp_give_way_to_root(struct vp *vp, struct psthread *self);
-
 /* Whether the caller, a function of the runtime's, runs in a handler of the program's: stray.h. */
 bool ps_in_handler(void);
 

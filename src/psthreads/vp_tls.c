@@ -156,15 +156,6 @@ void ps_team_stand(struct vp *vp, const struct uth_tls *block)
     ps_sub_seq(&lookers, 1);
 }
 
-void *ps_team_keeper(const struct uth_tls *block)
-{
-    ps_add_seq(&lookers, 1);
-    const struct ps_member *keeper = stand(NULL, block);
-    void *local = keeper ? keeper->thread.local : NULL;
-    ps_sub_seq(&lookers, 1);
-    return local;
-}
-
 void ps_team_await_lookers(void)
 {
     while (ps_load_seq(&lookers) != 0)

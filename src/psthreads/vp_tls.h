@@ -77,8 +77,6 @@ static inline void vp_block_becomes(struct uth_tls *block, struct ps_team *team)
 bool ps_team_rests(struct vp *vp, const struct uth_tls *block);
 /* vp, which carries the thread of this block, answers as the member that keeps it, if there is one. */
 void ps_team_stand(struct vp *vp, const struct uth_tls *block);
-/* `local` (thread.h) of the member that keeps the block; NULL: there is none. */
-void *ps_team_keeper(const struct uth_tls *block);
 /* Waits, some microseconds at most, for those that may be looking at the team to which a block belonged. */
 void ps_team_await_lookers(void);
 /* In a forked child: no thread looks. */

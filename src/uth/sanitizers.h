@@ -102,16 +102,6 @@ static inline void san_root_gone(const void *at, size_t bytes)
         __lsan_unregister_root_region(at, bytes);
 }
 
-/* The process runs on Valgrind's processor. */
-static inline bool san_valgrind(void)
-{
-#if PS_VALGRIND
-    return RUNNING_ON_VALGRIND != 0;
-#else
-    return false;
-#endif
-}
-
 static inline void san_stack_made(struct uth *u)
 {
     u->san_stack = u->stack;

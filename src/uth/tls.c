@@ -344,16 +344,6 @@ static void unlist_locked(struct uth_tls *tls)
         tls->next_of_all->link_of_all = tls->link_of_all;
 }
 
-struct uth_tls *uth_tls_find(bool (*wanted)(const struct uth_tls *block))
-{
-    ps_spin_lock(&uth_blocks.lock);
-    struct uth_tls *tls = uth_blocks.all;
-    while (tls != NULL && !wanted(tls))
-        tls = tls->next_of_all;
-    ps_spin_unlock(&uth_blocks.lock);
-    return tls;
-}
-
 static void unmake_block(struct uth_tls *tls)
 {
     ps_spin_lock(&uth_blocks.lock);

@@ -130,9 +130,6 @@ void uth_tls_number_blocks(void);
 /* The block that the calling kernel thread is in; NULL: its own storage. Costs a load. Not inlined: see
  * psthreads/sched.h, ps_current. */
 struct uth_tls *uth_tls_current(void);
-/* The first block that is wanted, in the order in which they were made last; NULL: none is. The caller keeps it from
- * going away. */
-struct uth_tls *uth_tls_find(bool (*wanted)(const struct uth_tls *block));
 /* The block that has this descriptor (a thread's pthread_self()); NULL: it is a kernel thread's. Caller: the thread has
  * not ended. */
 struct uth_tls *uth_tls_of(uintptr_t pthread);

@@ -61,7 +61,7 @@ static void *thief(void *arg)
     uintptr_t *stolen = arg;
     for (unsigned fruitless = 0;;) {
         bool last = ps_load_acquire(&all_pushed) != 0; /* before the look */
-        struct item *i = ps_deque_steal(&d);
+        struct item *i = ps_deque_steal_if(&d, NULL, NULL);
         if (i != NULL) {
             take(i);
             ++*stolen;
@@ -169,14 +169,14 @@ static void unfenced_owner_away(void **state)
     ps_deque_unfence_owner(&d);
     assert_true(ps_deque_is_unfenced_owner(&d));
     unsigned before = ps_load_relaxed(&fences);
-    assert_ptr_equal(ps_deque_steal(&d), &some[0]);
+    assert_ptr_equal(ps_deque_steal_if(&d, NULL, NULL), &some[0]);
     assert_int_equal(ps_load_relaxed(&fences), before + 1);
     assert_false(ps_deque_is_unfenced_owner(&d));
-    assert_ptr_equal(ps_deque_steal(&d), &some[1]);
+    assert_ptr_equal(ps_deque_steal_if(&d, NULL, NULL), &some[1]);
     assert_int_equal(ps_load_relaxed(&fences), before + 1);
     ps_deque_unfence_owner(&d);
     assert_ptr_equal(ps_deque_pop(&d), &some[2]);
-    assert_null(ps_deque_steal(&d)); /* nothing there: nobody is troubled */
+    assert_null(ps_deque_steal_if(&d, NULL, NULL)); /* nothing there: nobody is troubled */
     assert_true(ps_deque_is_unfenced_owner(&d));
     ps_deque_fini(&d);
 }

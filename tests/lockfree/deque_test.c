@@ -32,7 +32,7 @@ static void unused_has_no_buffer(void **state)
     (void)state;
     assert_null(ps_load_relaxed(&d.buffer));
     assert_null(ps_deque_pop(&d));
-    assert_null(ps_deque_steal(&d));
+    assert_null(ps_deque_steal_if(&d, NULL, NULL));
     assert_true(ps_deque_seems_empty(&d));
     assert_null(ps_load_relaxed(&d.buffer));
 }
@@ -55,8 +55,8 @@ static void steal_is_first_in_first_out(void **state)
     for (uintptr_t i = 0; i < 1000; i++)
         assert_true(ps_deque_push(&d, item(i)));
     for (uintptr_t i = 0; i < 1000; i++)
-        assert_ptr_equal(ps_deque_steal(&d), item(i));
-    assert_null(ps_deque_steal(&d));
+        assert_ptr_equal(ps_deque_steal_if(&d, NULL, NULL), item(i));
+    assert_null(ps_deque_steal_if(&d, NULL, NULL));
     assert_null(ps_deque_pop(&d));
 }
 
@@ -66,7 +66,7 @@ static void wraps_without_growing(void **state)
     (void)state;
     for (uintptr_t i = 0; i < 10 * PS_DEQUE_INITIAL + 3; i++) {
         assert_true(ps_deque_push(&d, item(i)));
-        assert_ptr_equal(ps_deque_steal(&d), item(i));
+        assert_ptr_equal(ps_deque_steal_if(&d, NULL, NULL), item(i));
     }
     assert_int_equal(ps_load_relaxed(&d.buffer)->mask, PS_DEQUE_INITIAL - 1);
     assert_null(ps_load_relaxed(&d.buffer)->older);
@@ -80,7 +80,7 @@ static void grows_when_wrapped(void **state)
         for (int i = 0; i < 3 * PS_DEQUE_INITIAL; i++)
             assert_true(ps_deque_push(&d, item(pushed++)));
         for (int i = 0; i < PS_DEQUE_INITIAL; i++)
-            assert_ptr_equal(ps_deque_steal(&d), item(stolen++));
+            assert_ptr_equal(ps_deque_steal_if(&d, NULL, NULL), item(stolen++));
     }
     assert_int_equal(count(&d), pushed - stolen);
     assert_non_null(ps_load_relaxed(&d.buffer));
@@ -104,7 +104,7 @@ static void as_an_array(void **state)
         } else if (r < 6) {
             assert_ptr_equal(ps_deque_pop(&d), bottom > top ? model[--bottom] : NULL);
         } else {
-            assert_ptr_equal(ps_deque_steal(&d), bottom > top ? model[top++] : NULL);
+            assert_ptr_equal(ps_deque_steal_if(&d, NULL, NULL), bottom > top ? model[top++] : NULL);
         }
         assert_int_equal(count(&d), bottom - top);
         assert_int_equal(ps_deque_seems_empty(&d), bottom == top);
@@ -121,7 +121,7 @@ static void says_what_it_may_hold(void **state)
         assert_true(ps_deque_may_hold(&d, item(i)));
     assert_false(ps_deque_may_hold(&d, item(PS_DEQUE_LOOK_MOST)));
     assert_true(ps_deque_push(&d, item(PS_DEQUE_LOOK_MOST)));
-    assert_ptr_equal(ps_deque_steal(&d), item(0));
+    assert_ptr_equal(ps_deque_steal_if(&d, NULL, NULL), item(0));
     assert_false(ps_deque_may_hold(&d, item(0)));
     assert_true(ps_deque_may_hold(&d, item(PS_DEQUE_LOOK_MOST)));
     assert_ptr_equal(ps_deque_pop(&d), item(PS_DEQUE_LOOK_MOST));
@@ -134,7 +134,7 @@ static void no_memory_changes_nothing(void **state)
     fault_arm(FAULT_MALLOC, 0, FAULT_ALL_FOLLOWING);
     assert_false(ps_deque_push(&d, item(0)));
     assert_null(ps_deque_pop(&d));
-    assert_null(ps_deque_steal(&d));
+    assert_null(ps_deque_steal_if(&d, NULL, NULL));
     fault_arm(FAULT_MALLOC, 1, FAULT_ALL_FOLLOWING);
     for (uintptr_t i = 0; i < PS_DEQUE_INITIAL; i++)
         assert_true(ps_deque_push(&d, item(i)));
@@ -142,13 +142,13 @@ static void no_memory_changes_nothing(void **state)
         assert_false(ps_deque_push(&d, item(PS_DEQUE_INITIAL)));
     assert_true(fault_failures(FAULT_MALLOC) >= 3);
     assert_int_equal(count(&d), PS_DEQUE_INITIAL);
-    assert_ptr_equal(ps_deque_steal(&d), item(0));
+    assert_ptr_equal(ps_deque_steal_if(&d, NULL, NULL), item(0));
     assert_true(ps_deque_push(&d, item(PS_DEQUE_INITIAL))); /* room again */
     fault_disarm_all();
     assert_true(ps_deque_push(&d, item(PS_DEQUE_INITIAL + 1)));
     for (uintptr_t i = 1; i < PS_DEQUE_INITIAL + 2; i++)
-        assert_ptr_equal(ps_deque_steal(&d), item(i));
-    assert_null(ps_deque_steal(&d));
+        assert_ptr_equal(ps_deque_steal_if(&d, NULL, NULL), item(i));
+    assert_null(ps_deque_steal_if(&d, NULL, NULL));
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 #define THREADS 4
 #define ROUNDS 60000
 
-static struct ps_spin lock = PS_SPIN_INIT;
+static struct ps_spin lock;
 static unsigned long plain; /* guarded by lock */
 static unsigned inside;     /* guarded by lock */
 
@@ -31,7 +31,7 @@ static void alone(void **state)
 static void numbers_do_not_wait_for_one_another(void **state)
 {
     (void)state;
-    struct ps_spin l = PS_SPIN_INIT;
+    struct ps_spin l = {0};
     for (uint32_t number = 1; number < 5; number++)
         ps_spin_lock_as(&l, number);
     assert_true(ps_spin_is_held(&l));
