@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static char root[] = "/tmp/5_quota.XXXXXX";
-static const char *const redirected[] = {"/proc/self/cgroup", "/proc/self/mountinfo", "/sys/fs/cgroup"};
+static const char *const redirected[] = {"/proc/self/cgroup", "/sys/fs/cgroup"};
 
 static const char *redirect(const char *path, char whole[4096])
 {
@@ -58,11 +58,8 @@ static void make_group(int version)
 {
     CHECK(mkdtemp(root));
     write_file("/proc/self/cgroup", version == 2 ? "0::/here\n" : "4:cpu,cpuacct:/here\n");
-    write_file("/proc/self/mountinfo", version == 2
-                                           ? "25 20 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n"
-                                           : "25 20 0:22 / /sys/fs/cgroup rw - cgroup cgroup rw,cpu,cpuacct\n");
     if (version == 1)
-        write_file("/sys/fs/cgroup/here/cpu.cfs_period_us", "100000\n");
+        write_file("/sys/fs/cgroup/cpu/here/cpu.cfs_period_us", "100000\n");
 }
 
 /* hundredths of a processor; 0: no limit. */
@@ -73,7 +70,7 @@ static void set_quota(int version, unsigned hundredths)
         snprintf(text, sizeof text, version == 2 ? "%u000 100000\n" : "%u000\n", hundredths);
     else if (version == 2)
         strcpy(text, "max 100000\n");
-    write_file(version == 2 ? "/sys/fs/cgroup/here/cpu.max" : "/sys/fs/cgroup/here/cpu.cfs_quota_us", text);
+    write_file(version == 2 ? "/sys/fs/cgroup/here/cpu.max" : "/sys/fs/cgroup/cpu/here/cpu.cfs_quota_us", text);
 }
 
 static void remove_group(void)
