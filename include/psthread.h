@@ -8,10 +8,9 @@
  * ended by another one. In a psthread, pthread_exit and calls that act on the kernel thread (pthread_cancel,
  * pthread_setschedparam and the like) must not be used. "Checked build": configured with -DPS_CHECKED=ON; the library
  * as it is installed does not find the errors so marked.
- * fork() in any thread: in the child that thread is alone, as POSIX has it, and the library goes on there. Objects at
- * which other threads waited go on there too, without those. What another thread held stays held. A barrier counts
- * those that had come. A work-queue is empty but for a piece of work that the thread is in. A psthread_once in which
- * another thread was runs again. */
+ * fork() in any thread: in the child that thread is alone, as POSIX has it, and the library goes on there. An object
+ * that another thread used at the fork, held or waited at must be initialised anew there before it is used or
+ * destroyed. */
 #ifndef PSTHREAD_H
 #define PSTHREAD_H
 

@@ -8,11 +8,11 @@
 #define LOOKS_BEFORE_YIELD 300 /* some microseconds: longer than any section that is not preempted */
 #define MOST_PAUSES 16         /* between two looks */
 
-void ps_spin_lock_slow(struct ps_spin *lock, uint32_t number)
+void ps_spin_lock_slow(struct ps_spin *lock)
 {
     unsigned looks = 0, pauses = 1;
     do {
-        while (ps_load_relaxed(&lock->word) == number) {
+        while (ps_load_relaxed(&lock->word) != 0) {
             if (++looks > LOOKS_BEFORE_YIELD) {
                 os_yield();
                 continue;
@@ -22,7 +22,7 @@ void ps_spin_lock_slow(struct ps_spin *lock, uint32_t number)
             if (pauses < MOST_PAUSES)
                 pauses *= 2;
         }
-    } while (ps_xchg_acquire(&lock->word, number) == number);
+    } while (ps_xchg_acquire(&lock->word, 1) != 0);
 }
 
 #endif

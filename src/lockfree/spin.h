@@ -4,9 +4,7 @@
  * holder must not switch to another context, and its section should be some tens of instructions.
  * Callers: any thread, on any stack; not from a signal handler that may have interrupted the holder.
  * States: 0 free, 1 held. Written by the thread that takes it (exchange) and by the holder (release store); read by
- * waiters. ps_spin_lock_as stores a number of the caller's in place of 1, and takes a word with any other number to be
- * free. So a forked child, with a number of its own, gets a lock that a thread of the parent's held. The first exchange
- * in the child leaves the child's number there, so the child's threads get the lock one after the other.
+ * waiters.
  * Ordering: unlock's release store pairs with the acquire of the exchange in lock and try_lock that takes it next.
  * Failures: none. Cost: lock, one exchange; unlock, one store; try_lock on a held one, one load.
  *
@@ -32,7 +30,7 @@ static inline void ps_spin_init(struct ps_spin *lock) { ps_store_relaxed(&lock->
 
 #if PS_PORTABLE
 
-void ps_spin_lock_as(struct ps_spin *lock, uint32_t number);
+void ps_spin_lock(struct ps_spin *lock);
 bool ps_spin_try_lock(struct ps_spin *lock);
 static inline bool ps_spin_take(struct ps_spin *lock) { return ps_spin_try_lock(lock); }
 void ps_spin_unlock(struct ps_spin *lock);
@@ -40,13 +38,12 @@ void ps_spin_unlock(struct ps_spin *lock);
 #else
 
 /* Takes the lock that was seen held. */
-PS_COLD void ps_spin_lock_slow(struct ps_spin *lock, uint32_t number);
+PS_COLD void ps_spin_lock_slow(struct ps_spin *lock);
 
-/* number: not 0. */
-static inline void ps_spin_lock_as(struct ps_spin *lock, uint32_t number)
+static inline void ps_spin_lock(struct ps_spin *lock)
 {
-    if (PS_UNLIKELY(ps_xchg_acquire(&lock->word, number) == number))
-        ps_spin_lock_slow(lock, number);
+    if (PS_UNLIKELY(ps_xchg_acquire(&lock->word, 1) != 0))
+        ps_spin_lock_slow(lock);
 }
 static inline bool ps_spin_try_lock(struct ps_spin *lock)
 {
@@ -57,8 +54,6 @@ static inline bool ps_spin_take(struct ps_spin *lock) { return ps_xchg_acquire(&
 static inline void ps_spin_unlock(struct ps_spin *lock) { ps_store_release(&lock->word, 0); }
 
 #endif
-
-static inline void ps_spin_lock(struct ps_spin *lock) { ps_spin_lock_as(lock, 1); }
 
 /* A hint, for checks: a thread holds it. */
 static inline bool ps_spin_is_held(struct ps_spin *lock) { return ps_load_relaxed(&lock->word) != 0; }

@@ -51,16 +51,16 @@ static struct entry *spin_entry(const struct ps_spin *lock)
     return &table[(uintptr_t)lock / sizeof(*lock) * UINT64_C(0x9E3779B97F4A7C15) >> 58];
 }
 
-void ps_spin_lock_as(struct ps_spin *lock, uint32_t number)
+void ps_spin_lock(struct ps_spin *lock)
 {
     struct entry *e = spin_entry(lock);
     pthread_mutex_lock(&e->mutex);
-    while (ps_load_relaxed(&lock->word) == number) {
+    while (ps_load_relaxed(&lock->word)) {
         e->waiting++;
         pthread_cond_wait(&e->released, &e->mutex);
         e->waiting--;
     }
-    ps_store_relaxed(&lock->word, number);
+    ps_store_relaxed(&lock->word, 1);
     pthread_mutex_unlock(&e->mutex);
 }
 

@@ -34,14 +34,11 @@
 #include "address_wait.h"
 
 #include "active_wait.h"
-#include "ghosts.h"
 #include "os.h"
 #include "spin.h"
 #include "waitq.h"
 
 #define BUCKET_BITS 8
-
-uint32_t ps_generation;
 
 static struct bucket {
     PS_LINE_ALIGNED struct ps_spin lock;
@@ -200,5 +197,4 @@ void ps_wait_on_after_fork(void)
 {
     for (unsigned i = 0; i < 1u << BUCKET_BITS; i++)
         buckets[i] = (struct bucket){0};
-    ps_generation++;
 }

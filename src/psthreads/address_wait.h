@@ -15,8 +15,7 @@ void ps_wait_on(_Atomic uint32_t *word, uint32_t expected);
 void ps_wake_on(_Atomic uint32_t *word, unsigned n);
 /* Whether a thread waits on word, at some moment of the call. Only its address is used. */
 bool ps_anybody_waits_on(_Atomic uint32_t *word);
-/* In a forked child, before anything waits: the threads that waited do not exist here, at words or anywhere
- * (ghosts.h). */
+/* In a forked child, before anything waits: the threads that waited do not exist here. */
 void ps_wait_on_after_fork(void);
 
 /* The same until deadline_ns (of os_now_ns; PS_NEVER) at most, without looking first: false where that came, and nobody

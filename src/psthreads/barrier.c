@@ -45,15 +45,6 @@
  *          0. The wait is bounded, because such a member runs and does not block. So a thread that has left a barrier
  *          may destroy it at once, as with POSIX. The word has a line of its own, which the walk of the last to arrive
  *          does not take from the member.
- * process  the generation of the process in which it is waited at, plus one (ghosts.h); 0: none came yet. Where it is
- *          another process's, the first thread to come puts the barrier in order under `lock`, before any thread
- *          arrives: the slots are empty, and no thread is inside. `process` is stored last (release), and acquired by
- *          every thread that comes. So what they find in a slot was written in this process.
- *          Ghosts that arrived stay counted, as with kernel threads: the phase ends when as many more have arrived as
- *          were missing at the fork, under any ids. Two states are in the middle of the phase's end, by a ghost.
- *          `arrived` is the count: the phase is ended in its place. `arrived` is 0 already and `phase` the old number:
- *          that stays the number of the next phase, in which there is no thread. Where no thread has come in this
- *          process, destroy finds ghosts alone, and does not look at them.
  * came     checked build: number of the phase the id came to last, plus one; finds an id that comes twice.
  *
  * Failures: ENOMEM at init. Cost: one fetch-and-add. A member that spins stores twice more, to a line of its own. A
@@ -62,7 +53,6 @@
  * Rejected: sense reversal with one flag per member: the walk would write n lines even where all members spin. A tree
  * or dissemination barrier: it pays from some dozens of processors on, and blocked members cannot pass anything on. */
 #include "active_wait.h"
-#include "ghosts.h"
 #include "os.h"
 #include "psthread.h"
 #include "race.h"
@@ -82,9 +72,7 @@ struct slot {
 
 struct psthread_barrier {
     unsigned count;
-    unsigned vps; /* as many as there were when it was first waited at: members decide by it, all in the same way */
-    _Atomic uint32_t process;
-    struct ps_spin lock;
+    _Atomic unsigned vps; /* there were when it was first waited at: all members decide by it; 0: none came yet */
     PS_LINE_ALIGNED _Atomic uint32_t arrived; /* in this phase; set to 0 by the last */
     PS_LINE_ALIGNED _Atomic uint32_t phase;   /* written by the last to arrive */
     struct slot slot[];
@@ -104,37 +92,11 @@ int psthread_barrier_init(psthread_barrier_t *barrier, unsigned count)
     return 0;
 }
 
-static void forget_ghosts(struct psthread_barrier *b)
-{
-    if (ps_load_relaxed(&b->arrived) == b->count) {
-        ps_store_relaxed(&b->arrived, 0);
-        ps_store_relaxed(&b->phase, ps_load_relaxed(&b->phase) + 1);
-    }
-    memset(b->slot, 0, b->count * sizeof(struct slot));
-}
-
-/* A thread comes, the first in this process. */
-static PS_NOINLINE void begin_barrier(struct psthread_barrier *b)
-{
-    unsigned vps = psthread_num_vps();
-    ps_lock_living(&b->lock);
-    if (ps_load_relaxed(&b->process) != ps_generation + 1) {
-        if (ps_load_relaxed(&b->process) != 0)
-            forget_ghosts(b);
-        b->vps = vps;
-        ps_store_release(&b->process, ps_generation + 1);
-    }
-    ps_spin_unlock(&b->lock);
-}
-
-static bool was_used(const struct psthread_barrier *b) { return ps_load_acquire(&b->process) == ps_generation + 1; }
-
 int psthread_barrier_destroy(psthread_barrier_t b)
 {
-    bool used = was_used(b);
-    if (used && ps_load_acquire(&b->arrived) != 0)
+    if (ps_load_acquire(&b->arrived) != 0)
         return EBUSY;
-    for (unsigned i = 0; used && i < b->count; i++)
+    for (unsigned i = 0; i < b->count; i++)
         while (ps_load_acquire(&b->slot[i].inside[0]) || ps_load_acquire(&b->slot[i].inside[1]))
             if (!ps_yield())
                 os_yield();
@@ -170,7 +132,7 @@ static PS_NOINLINE void ready_named(struct psthread_barrier *b, uint32_t phase, 
 /* Ends the phase for all threads but the caller. withdraws: members may take themselves back, since they spin. */
 static void open_barrier(struct psthread_barrier *b, uint32_t phase, bool withdraws, const struct psthread *self)
 {
-    const unsigned vps = withdraws ? 0 : b->vps;
+    const unsigned vps = withdraws ? 0 : ps_load_relaxed(&b->vps);
     unsigned others = b->count - 1;
     ps_store_relaxed(&b->arrived, 0);
     ps_store_seq(&b->phase, phase + 1);
@@ -214,7 +176,7 @@ static PS_NOINLINE int wait_in_general(struct psthread_barrier *b, struct slot *
     struct psthread *self = ps_self();
     const void *phases = &b->slot[0].waiter[phase % 2]; /* for the race detector: this phase and the next do not mix */
     ps_race_release(phases);
-    const bool may_spin = count <= b->vps;
+    const bool may_spin = count <= ps_load_relaxed(&b->vps);
     unsigned spins = may_spin ? ps_spin_budget() : 0;
     if (spins)
         ps_store_relaxed(&s->inside[phase % 2], 1);
@@ -243,17 +205,18 @@ int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
     const unsigned count = b->count;
     if (id >= count)
         return EINVAL;
-    if (PS_UNLIKELY(!was_used(b)))
-        begin_barrier(b);
+    unsigned vps = ps_load_relaxed(&b->vps);
+    if (PS_UNLIKELY(vps == 0)) /* the first: others that come now find the same number */
+        ps_store_relaxed(&b->vps, vps = psthread_num_vps());
     struct slot *s = &b->slot[id];
     uint32_t phase = ps_load_acquire(&b->phase); /* stays, until this thread has arrived */
 #if PS_CHECKED
     if (ps_xchg_acq_rel(&s->came, phase + 1) == phase + 1)
         return EINVAL;
 #endif
-    if (PS_UNLIKELY(ps_race_enabled()) || count <= b->vps)
+    if (PS_UNLIKELY(ps_race_enabled()) || count <= vps)
         return wait_in_general(b, s, phase);
-    struct ps_gatherer me = ps_gather(&b->slot[0].gathered[phase % 2], sizeof(struct slot), b->vps);
+    struct ps_gatherer me = ps_gather(&b->slot[0].gathered[phase % 2], sizeof(struct slot), vps);
     if (PS_UNLIKELY(!me.gathered))
         ps_store_relaxed(&s->waiter[phase % 2], me.self);
     if (PS_UNLIKELY(ps_add_acq_rel(&b->arrived, 1) == count - 1))

@@ -10,8 +10,6 @@
  * relaxed. Relaxed is enough: a waiter that must be woken counted itself while it held the mutex. Under this mutex the
  * signaller, or a thread that the signaller knows of, has changed the condition since. The mutex orders the two. A
  * signal that is not ordered so finds any value, as POSIX allows.
- * `generation` says to which process the queue and `waiting` belong (ghosts.h). A thread that takes `lock` and finds
- * another process's generation first empties both (lock_queue). A `waiting` of ghosts costs a signal that lock once.
  *
  * A woken thread does not touch the object any more, and signal's last access comes before its ps_ready. So a thread
  * that knows that all were woken may destroy the object. A wait never returns without reason, though the interface
@@ -26,7 +24,6 @@
  * morphing). Wait morphing ties the two objects together, and threads that are not preempted mostly find the mutex free
  * when they come to run. EPERM (checked build): the caller does not hold the mutex. */
 #include "address_wait.h"
-#include "ghosts.h"
 #include "mutex.h"
 #include "psthread.h"
 #include "spin.h"
@@ -38,24 +35,13 @@
 struct cond {
     struct ps_spin lock;
     _Atomic uint32_t waiting;
-    _Atomic uint32_t timed;      /* 1: a thread has waited here until a moment; never 0 again */
-    _Atomic uint32_t generation; /* under lock */
+    _Atomic uint32_t timed; /* 1: a thread has waited here until a moment; never 0 again */
     struct ps_waitq queue;
 };
 _Static_assert(sizeof(struct cond) <= sizeof(psthread_cond_t), "a condition variable fits");
 _Static_assert(alignof(struct cond) <= alignof(psthread_cond_t), "a condition variable fits");
 
 static struct cond *cond_inside(psthread_cond_t *cond) { return (struct cond *)(void *)cond; }
-
-static void lock_queue(struct cond *c)
-{
-    ps_lock_living(&c->lock);
-    if (PS_LIKELY(ps_load_relaxed(&c->generation) == ps_generation))
-        return;
-    c->queue.head = NULL;
-    ps_store_relaxed(&c->waiting, 0);
-    ps_store_relaxed(&c->generation, ps_generation);
-}
 
 int psthread_cond_init(psthread_cond_t *cond)
 {
@@ -67,8 +53,7 @@ int psthread_cond_destroy(psthread_cond_t *cond)
 {
     struct cond *c = cond_inside(cond);
     bool timed = ps_load_acquire(&c->timed) && ps_anybody_waits_on(&c->timed);
-    bool waiting = ps_load_acquire(&c->waiting) && ps_load_relaxed(&c->generation) == ps_generation;
-    return timed || waiting ? EBUSY : 0;
+    return timed || ps_load_acquire(&c->waiting) ? EBUSY : 0;
 }
 
 int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex)
@@ -77,7 +62,7 @@ int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex)
     struct ps_waiter me = {.thread = ps_self()};
     if (!ps_mutex_held(mutex))
         return EPERM;
-    lock_queue(c);
+    ps_spin_lock(&c->lock);
     ps_store_relaxed(&c->waiting, ps_load_relaxed(&c->waiting) + 1);
     ps_waitq_push_back(&c->queue, &me);
     ps_spin_unlock(&c->lock);
@@ -109,7 +94,7 @@ int psthread_cond_signal(psthread_cond_t *cond)
             ps_wake_on(&c->timed, 1);
         return 0;
     }
-    lock_queue(c);
+    ps_spin_lock(&c->lock);
     struct ps_waiter *w = ps_waitq_pop(&c->queue);
     if (w)
         ps_store_relaxed(&c->waiting, ps_load_relaxed(&c->waiting) - 1);
@@ -127,7 +112,7 @@ int psthread_cond_broadcast(psthread_cond_t *cond)
     struct ps_waiter *first = NULL;
     bool timed = ps_load_relaxed(&c->timed);
     if (ps_load_relaxed(&c->waiting) != 0) {
-        lock_queue(c);
+        ps_spin_lock(&c->lock);
         first = ps_waitq_take_all(&c->queue);
         ps_store_relaxed(&c->waiting, 0);
         ps_spin_unlock(&c->lock);

@@ -69,13 +69,6 @@ bool ps_exit_inside(const void *owner)
     return e != NULL;
 }
 
-void ps_exits_after_fork_in_child(bool (*goes_on)(const struct psthread *t))
-{
-    for (struct ps_exit *e = ps_exits()->innermost; e; e = e->outer)
-        if (e->forked && goes_on(e->thread))
-            e->forked(e);
-}
-
 void ps_exit_leave(void *result, void (*last)(void *result))
 {
     struct ps_exits *all = ps_exits();

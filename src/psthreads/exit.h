@@ -20,14 +20,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct psthread;
-
 struct ps_exit {
     struct ps_exit *outer;
-    const void *owner; /* on whose behalf the function runs, for ps_exit_inside */
-    /* In a forked child, if `thread` goes on there: inside of this function. NULL: nothing. Set behind the push. */
-    void (*forked)(struct ps_exit *here);
-    const struct psthread *thread;
+    const void *owner;  /* on whose behalf the function runs, for ps_exit_inside */
     uintptr_t function; /* in whose frame the point lies: it must be no inline one */
     void *guard;        /* of a guarded call (cpu.h): it is left in the place of `jump`; else NULL */
     void *result;
@@ -46,7 +41,6 @@ static inline void ps_exit_push_on(struct ps_exits *all, struct ps_exit *here, c
 {
     here->outer = all->innermost;
     here->owner = owner;
-    here->forked = 0;
     here->function = function;
     here->guard = 0;
     here->result = 0;
@@ -58,9 +52,6 @@ static inline void ps_exit_push(struct ps_exit *here, const void *owner, uintptr
     ps_exit_push_on(ps_exits(), here, owner, function);
 }
 static inline void ps_exit_pop(const struct ps_exit *here) { ps_exit_pop_from(ps_exits(), here); }
-/* In a forked child, on the thread that has forked: its points' `forked`. goes_on: which of the threads that stand on
- * its stack are in the child. */
-void ps_exits_after_fork_in_child(bool (*goes_on)(const struct psthread *t));
 /* Whether the caller was called, directly or not, on this owner's behalf. */
 bool ps_exit_inside(const void *owner);
 

@@ -1,8 +1,10 @@
 /* The library in a forked child, which has one kernel thread and all of the parent's memory.
  *
  * The thread that forked goes on. All other kernel threads are not in this process, nor are the threads that they ran
- * or that waited: what is noted about them is forgotten, object by object (ghosts.h). Where the thread that forked has
- * a thread-local block, the child's kernel thread is that thread to the C library from here on. */
+ * or that waited: what the runtime has noted about them is forgotten. Their records are not read: they stand on stacks
+ * that the C library gives to new kernel threads. The program's objects (mutexes and so on) stay as they are; those at
+ * which others waited the program makes anew. Where the thread that forked has a thread-local block, the child's kernel
+ * thread is that thread to the C library from here on. */
 #include "life.h"
 
 #include "address_wait.h"
@@ -10,8 +12,6 @@
 #include "bind.h"
 #include "current.h"
 #include "dump_request.h"
-#include "exit.h"
-#include "ghosts.h"
 #include "handoff.h"
 #include "idle.h"
 #include "lone_root.h"
@@ -42,17 +42,6 @@ static void lonely(struct psthread *t)
         return;
     t->parent = &nobody; /* its `children` never comes to 0 */
     ps_store_relaxed(&t->join, PS_JOIN_DETACHED);
-}
-
-/* Whether t, with a function on this stack, goes on in the child: the thread that forked does, and its parent where it
- * is a region's first member. Any other thread that has called it as a call is not there. */
-static bool goes_on_there(const struct psthread *t)
-{
-    const struct psthread *living = ps_vp()->run.current;
-    while (living != t && living->flags & PS_T_MEMBER &&
-           PS_CONTAINER_OF(living, const struct ps_member, thread)->id == 0)
-        living = living->parent;
-    return living == t;
 }
 
 /* Nor are other threads that waited: so debuggers and reports, which count waiting threads, do not find them. */
@@ -216,8 +205,6 @@ void ps_after_fork_in_child(void)
     ps_life.forked = current && !(current->flags & PS_T_ROOT) ? self : NULL;
     ps_store_relaxed(&ps_life.main_ended, ps_life.forked != NULL);
     forget_kernel_threads();
-    if (current)
-        ps_exits_after_fork_in_child(goes_on_there);
     struct uth_tls *block = ps_tls_on() ? uth_tls_after_fork_in_child(self ? self->run.kernel_tp : NULL) : NULL;
     if (self)
         ps_store_relaxed(&self->run.tid, os_thread_id());

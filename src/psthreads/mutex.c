@@ -23,11 +23,6 @@
  *            a late thread leaves no trace in the mutex. Set with LOCKED seen in the same step; cleared by the unlock
  *            that clears LOCKED, which wakes all of them.
  *
- * Where a bit beside LOCKED is set, the generation of the process stands above the bits (ghosts.h). In another process
- * these bits count as clear (bits_of), and go in the next step that changes the word. So in a forked child the mutex is
- * held or free as it was, and has no waiters. The queue is read only while WAITERS counts: the thread that sets WAITERS
- * empties the queue first. A mutex that was on its way to a ghost is held by that ghost (HANDOFF), or free (WOKEN).
- *
  *   lock     free                 -> LOCKED
  *            taken                spins; then, under `lock`: LOCKED -> LOCKED|WAITERS, pushes itself (woken: to the
  *                                 front, WOKEN cleared), blocks. Woken: starts again, carrying WOKEN. Given the lock:
@@ -65,7 +60,6 @@
 #include "active_wait.h"
 #include "address_wait.h"
 #include "check.h"
-#include "ghosts.h"
 #include "race.h"
 #include "spin.h"
 #include "waitq.h"
@@ -78,8 +72,6 @@
 #define WOKEN 4u
 #define HANDOFF 8u
 #define TIMED 16u
-#define BITS (LOCKED | WAITERS | WOKEN | HANDOFF | TIMED)
-#define GENERATION_SHIFT 5
 
 #define LOSSES_MAX 4
 #define TURNS 64
@@ -96,13 +88,6 @@ _Static_assert(sizeof(struct mutex) <= sizeof(psthread_mutex_t), "a mutex fits")
 _Static_assert(alignof(struct mutex) <= alignof(psthread_mutex_t), "a mutex fits");
 
 static struct mutex *mutex_inside(psthread_mutex_t *mutex) { return (struct mutex *)(void *)mutex; }
-
-/* What a state word says in this process; and back. */
-static uint32_t bits_of(uint32_t state)
-{
-    return state <= LOCKED || state >> GENERATION_SHIFT == ps_generation ? state & BITS : state & LOCKED;
-}
-static uint32_t state_with(uint32_t bits) { return bits <= LOCKED ? bits : bits | ps_generation << GENERATION_SHIFT; }
 
 /* set_owner and disown also tell the program's thread sanitizer. */
 #if PS_CHECKED
@@ -130,7 +115,7 @@ static bool try_for_a_while(struct mutex *m, uint32_t woken)
     for (;;) {
         uint32_t s = ps_load_relaxed(&m->state);
         while (!(s & LOCKED))
-            if (ps_cas_acquire(&m->state, &s, state_with((bits_of(s) | LOCKED) & ~woken)))
+            if (ps_cas_acquire(&m->state, &s, (s | LOCKED) & ~woken))
                 return true;
         if (!left)
             return false;
@@ -141,15 +126,12 @@ static bool try_for_a_while(struct mutex *m, uint32_t woken)
 /* Puts the caller into the queue; false: the lock was free by now and is the caller's instead. */
 static bool queue_up_for_mutex(struct mutex *m, struct ps_waiter *me, uint32_t woken, bool starved)
 {
-    ps_lock_living(&m->lock);
-    uint32_t s = ps_load_relaxed(&m->state), bits, next;
-    do {
-        bits = bits_of(s);
-        next = bits & LOCKED ? bits | WAITERS | (starved ? HANDOFF : 0) : bits | LOCKED;
-    } while (!ps_cas_acquire(&m->state, &s, state_with(next & ~woken)));
-    bool queued = bits & LOCKED;
-    if (queued && !(bits & WAITERS))
-        m->queue.head = NULL; /* it may be of ghosts */
+    ps_spin_lock(&m->lock);
+    uint32_t s = ps_load_relaxed(&m->state), next;
+    do
+        next = s & LOCKED ? s | WAITERS | (starved ? HANDOFF : 0) : s | LOCKED;
+    while (!ps_cas_acquire(&m->state, &s, next & ~woken));
+    bool queued = s & LOCKED;
     if (queued && woken)
         ps_waitq_push_front(&m->queue, me);
     else if (queued)
@@ -177,12 +159,12 @@ static PS_NOINLINE void lock_slow(struct mutex *m)
 /* Takes the head off the queue; `done` are the bits that this settles. */
 static struct ps_waiter *take_head(struct mutex *m, uint32_t done)
 {
-    ps_lock_living(&m->lock);
+    ps_spin_lock(&m->lock);
     struct ps_waiter *w = ps_waitq_pop(&m->queue);
     if (!m->queue.head)
         done |= WAITERS;
     uint32_t s = ps_load_relaxed(&m->state);
-    while (done && !ps_cas_acq_rel(&m->state, &s, state_with(bits_of(s) & ~done)))
+    while (done && !ps_cas_acq_rel(&m->state, &s, s & ~done))
         continue;
     ps_spin_unlock(&m->lock);
     PS_CHECK(w, "mutex %p is in a state that cannot be: unlocked by a thread that did not hold it, or written over",
@@ -192,12 +174,12 @@ static struct ps_waiter *take_head(struct mutex *m, uint32_t done)
 
 static PS_NOINLINE void unlock_slow(struct mutex *m, uint32_t s)
 {
-    for (uint32_t bits; !((bits = bits_of(s)) & HANDOFF);) {
-        bool wake = (bits & (WAITERS | WOKEN)) == WAITERS;
-        if (ps_cas_release(&m->state, &s, state_with((bits & ~(LOCKED | TIMED)) | (wake ? WOKEN : 0)))) {
+    while (!(s & HANDOFF)) {
+        bool wake = (s & (WAITERS | WOKEN)) == WAITERS;
+        if (ps_cas_release(&m->state, &s, (s & ~(LOCKED | TIMED)) | (wake ? WOKEN : 0))) {
             if (wake)
                 ps_ready(take_head(m, 0)->thread, PS_BACK);
-            if (bits & TIMED)
+            if (s & TIMED)
                 ps_wake_on(&m->state, UINT_MAX);
             return;
         }
@@ -213,10 +195,7 @@ int psthread_mutex_init(psthread_mutex_t *mutex)
     return 0;
 }
 
-int psthread_mutex_destroy(psthread_mutex_t *mutex)
-{
-    return bits_of(ps_load_acquire(&mutex_inside(mutex)->state)) ? EBUSY : 0;
-}
+int psthread_mutex_destroy(psthread_mutex_t *mutex) { return ps_load_acquire(&mutex_inside(mutex)->state) ? EBUSY : 0; }
 
 static inline void count_turn(void)
 {
@@ -261,7 +240,7 @@ int psthread_mutex_timedlock(psthread_mutex_t *mutex, uint64_t deadline_ns)
         return EDEADLK;
 #endif
     while (!try_for_a_while(m, 0)) {
-        uint32_t s = ps_load_relaxed(&m->state), timed = state_with(bits_of(s) | TIMED);
+        uint32_t s = ps_load_relaxed(&m->state), timed = s | TIMED;
         if (!in_time)
             return ETIMEDOUT;
         if (!(s & LOCKED) || !(s == timed || ps_cas_acquire(&m->state, &s, timed)))

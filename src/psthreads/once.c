@@ -5,10 +5,6 @@
  * read with acquire: every caller that returns sees what the function did. Waiting is on the word (address_wait.c);
  * only a runner that finds WAITED wakes.
  *
- * RUNNING and WAITED have the generation of the process above them (ghosts.h). In a forked child those of another
- * generation count as NEVER: the runner is not there, and the function is run again, as POSIX implementations do. Where
- * that is the thread which forked, inside the function, the child writes its own generation there before it goes on.
- *
  * The function may block (others run meanwhile). If the function throws a C++ exception or calls psthread_exit, it has
  * not run: the word goes back to NEVER, and one of the waiting threads runs it. A call of psthread_once on the same
  * object inside it waits for ever, as in POSIX.
@@ -18,7 +14,6 @@
  * are the C++ runtime's, weak: where they are missing nothing throws. */
 #include "address_wait.h"
 #include "exit.h"
-#include "ghosts.h"
 #include "psthread.h"
 #include "race.h"
 
@@ -28,7 +23,6 @@
 #define RUNNING 1u
 #define WAITED 2u
 #define DONE 3u
-#define HERE(s) ((s) | ps_generation << 2) /* RUNNING, WAITED */
 
 _Static_assert(sizeof(_Atomic uint32_t) <= sizeof(psthread_once_t), "a once fits");
 
@@ -44,13 +38,8 @@ static void settle(struct running *r)
 {
     ps_exit_pop(&r->here);
     ps_race_release(r->word);
-    if ((ps_xchg_release(r->word, r->after) & 3) == WAITED)
+    if (ps_xchg_release(r->word, r->after) == WAITED)
         ps_wake_on(r->word, UINT_MAX);
-}
-
-static void runs_on_in_child(struct ps_exit *here)
-{
-    ps_store_relaxed(PS_CONTAINER_OF(here, struct running, here)->word, HERE(RUNNING));
 }
 
 /* False: psthread_exit was called in fn, with *result. The exit stops before this frame is unwound (its point lies in
@@ -59,8 +48,6 @@ static PS_NOINLINE bool call_once_settling(_Atomic uint32_t *word, void (*fn)(vo
 {
     struct running r __attribute__((cleanup(settle))) = {.word = word, .after = NEVER};
     ps_exit_push(&r.here, word, (uintptr_t)call_once_settling);
-    r.here.thread = ps_self();
-    r.here.forked = runs_on_in_child;
     if (_setjmp(r.here.jump) != 0) {
         *result = r.here.result;
         return false;
@@ -86,13 +73,13 @@ int psthread_once(psthread_once_t *once, void (*fn)(void))
             ps_race_acquire(word);
             return 0;
         }
-        if (s != HERE(RUNNING) && s != HERE(WAITED)) { /* NEVER, or of ghosts */
-            if (ps_cas_acquire(word, &s, HERE(RUNNING))) {
+        if (s == NEVER) {
+            if (ps_cas_acquire(word, &s, RUNNING)) {
                 run_once(word, fn);
                 return 0;
             }
-        } else if (s == HERE(WAITED) || ps_cas_acquire(word, &s, HERE(WAITED))) {
-            ps_wait_on(word, HERE(WAITED));
+        } else if (s == WAITED || ps_cas_acquire(word, &s, WAITED)) {
+            ps_wait_on(word, WAITED);
         }
     }
 }

@@ -1,7 +1,7 @@
 /* The read-write lock: many readers or one writer; writers that wait go before readers that come.
  *
  *   state    number of readers | WRITER | WAITED: a thread waits on the word, or is about to
- *   writers  how many wait for the lock to write, and in which process (ghosts.h): the generation is in the upper half
+ *   writers  how many wait for the lock to write
  *
  *   rdlock   no WRITER, no writers     -> readers + 1 (acquire)
  *            else                      sets WAITED, looks at writers once more, waits on the word
@@ -15,14 +15,10 @@
  * one sees the other. The last thing that unlock touches is the state: waking needs its address alone.
  * tests/models/rwlock.pml checks this.
  *
- * In a forked child a thread that has held the lock still holds it. A WAITED of ghosts makes the next unlock wake in
- * vain.
- *
  * Failures: EBUSY, ETIMEDOUT, EAGAIN (too many readers). Cost: one compare-and-swap each way. Rejected: readers first
  * (a writer may starve); hand-over in order (a convoy: as for the mutex). */
 #include "active_wait.h"
 #include "address_wait.h"
-#include "ghosts.h"
 #include "psthread.h"
 #include "race.h"
 #include "timer.h"
@@ -36,26 +32,13 @@
 
 struct rwlock {
     _Atomic uint32_t state;
-    _Atomic uint64_t writers;
+    _Atomic uint32_t writers;
 };
 _Static_assert(sizeof(struct rwlock) <= sizeof(psthread_rwlock_t), "a read-write lock fits");
 
 static struct rwlock *rwlock_inside(psthread_rwlock_t *lock) { return (struct rwlock *)(void *)lock; }
 
-static bool is_of_ghosts(uint64_t writers) { return (uint32_t)(writers >> 32) != ps_generation; }
-
-static bool writers_wait(struct rwlock *l)
-{
-    uint64_t w = ps_load_seq(&l->writers);
-    return (uint32_t)w && !is_of_ghosts(w);
-}
-
-static void one_more_writer(struct rwlock *l)
-{
-    uint64_t w = ps_load_relaxed(&l->writers);
-    while (!ps_cas_seq(&l->writers, &w, is_of_ghosts(w) ? (uint64_t)ps_generation << 32 | 1 : w + 1))
-        continue;
-}
+static bool writers_wait(struct rwlock *l) { return ps_load_seq(&l->writers) != 0; }
 
 int psthread_rwlock_init(psthread_rwlock_t *lock)
 {
@@ -66,9 +49,7 @@ int psthread_rwlock_init(psthread_rwlock_t *lock)
 int psthread_rwlock_destroy(psthread_rwlock_t *lock)
 {
     struct rwlock *l = rwlock_inside(lock);
-    uint32_t s = ps_load_acquire(&l->state);
-    bool waited = s & WAITED && (ps_generation == 0 || ps_anybody_waits_on(&l->state));
-    return s & ~WAITED || waited || writers_wait(l) ? EBUSY : 0;
+    return ps_load_acquire(&l->state) || writers_wait(l) ? EBUSY : 0;
 }
 
 static int try_read(struct rwlock *l)
@@ -125,7 +106,7 @@ static int lock_rwlock(struct rwlock *l, int (*try)(struct rwlock *l), bool read
             break;
     }
     if (!reads)
-        one_more_writer(l);
+        ps_add_seq(&l->writers, 1);
     int err;
     bool in_time = true;
     while ((err = try(l)) == EBUSY && in_time)

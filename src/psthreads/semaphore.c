@@ -1,14 +1,11 @@
 /* Counting semaphores, as POSIX's without names.
  *
- * One word of 64 bits. The low half is the value. The 26 bits above count the threads that wait, or are about to. The
- * rest is the generation of the process that these are in (ghosts.h), modulo 64. Ghosts of 64 generations ago pass for
- * threads; then post looks for them in vain, and destroy finds them waiting. post adds 1, and sees in the same step
- * whether a thread waits. post does not touch the semaphore afterwards (waking needs the address alone). So the thread
- * that has got the semaphore may destroy it.
+ * One word of 64 bits. The low half is the value. The high half counts the threads that wait, or are about to. post
+ * adds 1, and sees in the same step whether a thread waits. post does not touch the semaphore afterwards (waking needs
+ * the address alone). So the thread that has got the semaphore may destroy it.
  * wait    value > 0             -> value - 1 (compare-and-swap, acquire)
- *         value 0               waiters + 1 (1, where those that are counted are ghosts); then, until it gets one:
- *                               waits on the low half while that is 0; value - 1
- *                               and waiters - 1 in one step
+ *         value 0               waiters + 1; then, until it gets one: waits on the low half while that is 0;
+ *                               value - 1 and waiters - 1 in one step
  *         late                  waiters - 1
  * post    value + 1 (release); waiters were there: wakes one (address_wait.c: a waiter that registers after the change
  *         sees the change).
@@ -16,7 +13,6 @@
  * Failures: EOVERFLOW, EAGAIN, ETIMEDOUT. Cost: one read-modify-write each where no thread waits. */
 #include "active_wait.h"
 #include "address_wait.h"
-#include "ghosts.h"
 #include "psthread.h"
 #include "race.h"
 #include "timer.h"
@@ -25,28 +21,13 @@
 
 #define ONE_WAITER (UINT64_C(1) << 32)
 #define VALUE(s) ((uint32_t)(s))
-#define GENERATION_SHIFT 58
-#define WAITERS(s) ((s) >> 32 & ((1u << (GENERATION_SHIFT - 32)) - 1))
+#define WAITERS(s) ((s) >> 32)
 
 _Static_assert(sizeof(_Atomic uint64_t) <= sizeof(psthread_sem_t), "a semaphore fits");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the value is the half at the word's address");
 
 static _Atomic uint64_t *semaphore_inside(psthread_sem_t *sem) { return (_Atomic uint64_t *)(void *)sem; }
 static _Atomic uint32_t *value_of(psthread_sem_t *sem) { return (_Atomic uint32_t *)(void *)sem; }
-
-static bool is_of_ghosts_modulo(uint64_t s)
-{
-    return ((s >> GENERATION_SHIFT ^ ps_generation) & ((1u << (64 - GENERATION_SHIFT)) - 1)) != 0;
-}
-
-static void one_more_waiter(psthread_sem_t *sem)
-{
-    uint64_t s = ps_load_relaxed(semaphore_inside(sem)), next;
-    do
-        next = is_of_ghosts_modulo(s) ? (uint64_t)ps_generation << GENERATION_SHIFT | ONE_WAITER | VALUE(s)
-                                      : s + ONE_WAITER;
-    while (!ps_cas_relaxed(semaphore_inside(sem), &s, next));
-}
 
 int psthread_sem_init(psthread_sem_t *sem, unsigned value)
 {
@@ -56,11 +37,7 @@ int psthread_sem_init(psthread_sem_t *sem, unsigned value)
     return 0;
 }
 
-int psthread_sem_destroy(psthread_sem_t *sem)
-{
-    uint64_t s = ps_load_acquire(semaphore_inside(sem));
-    return WAITERS(s) && !is_of_ghosts_modulo(s) ? EBUSY : 0;
-}
+int psthread_sem_destroy(psthread_sem_t *sem) { return WAITERS(ps_load_acquire(semaphore_inside(sem))) ? EBUSY : 0; }
 
 /* One off the value, and `waiter` off the waiters in the same step, if there is any. */
 static bool take_one_permit(psthread_sem_t *sem, uint64_t waiter)
@@ -90,7 +67,7 @@ int psthread_sem_timedwait(psthread_sem_t *sem, uint64_t deadline_ns)
         if (!left)
             break;
     }
-    one_more_waiter(sem);
+    ps_add_relaxed(semaphore_inside(sem), ONE_WAITER);
     bool in_time = true;
     while (!take_one_permit(sem, ONE_WAITER)) {
         if (!in_time) {

@@ -6,8 +6,6 @@
  *   waiter    lock; push; unlock; ps_block      (from the unlock on it may be popped, and its ps_block returns early)
  *   readier   lock; pop; unlock; ps_ready       (from ps_ready on the waiter and the object may be gone)
  *
- * A forked child forgets queues as a whole, and reads no waiter in them (ghosts.h).
- *
  * Fields: the waiter writes thread and tag before it pushes itself; next is written under the object's lock. The
  * readier writes `given` between pop and ps_ready, and the waiter reads it after ps_block (ordered by ps_ready). All
  * zero: an empty queue. */

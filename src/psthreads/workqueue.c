@@ -24,13 +24,6 @@
  *            that drops the last one frees the memory; so destroy need not wait for runners that will find nothing to
  *            do.
  *
- * A forked child has the pieces that the thread which forked is in, and no others: what was added is done in the parent
- * (ghosts.h). process is the generation in which the queue is used. Where it is another one's, the first call empties
- * the queue under `lock`: then `refs` is the creator's alone. The thread that forked may be in the middle of a piece of
- * a queue's work. The child puts such queues in order before that thread goes on: each such piece is pending, and has
- * the reference of the runner, or of the wait, that called it. There is at most one such piece a queue: a thread that
- * waits in it gets EDEADLK. Entries of ghosts are lost: the lists may be torn.
- *
  * wait returns when pending was seen to be 0: everything added before, and what that added, has run. Work that other
  * threads go on adding can hold it up.
  *
@@ -40,7 +33,6 @@
  * stealing). Rejected: one list for both kinds (a no-stack runner could meet work that blocks). */
 #include "check.h"
 #include "exit.h"
-#include "ghosts.h"
 #include "psthread.h"
 #include "race.h"
 #include "spin.h"
@@ -61,8 +53,7 @@ struct list {
 
 struct psthread_workqueue {
     struct ps_spin lock;
-    _Atomic uint32_t process; /* written under lock */
-    struct list todo[2];      /* [0] may not block, [1] has a stack */
+    struct list todo[2]; /* [0] may not block, [1] has a stack */
     struct entry *free;
     struct ps_waitq waiters;
     PS_LINE_ALIGNED _Atomic size_t pending;
@@ -74,7 +65,7 @@ int psthread_workqueue_init(psthread_workqueue_t *queue)
     struct psthread_workqueue *q = aligned_alloc(PS_CACHE_LINE, sizeof(*q));
     if (!q)
         return ENOMEM;
-    *q = (struct psthread_workqueue){.refs = 1, .process = ps_generation};
+    *q = (struct psthread_workqueue){.refs = 1};
     *queue = q;
     return 0;
 }
@@ -90,47 +81,18 @@ static void drop_workqueue(struct psthread_workqueue *q)
     ps_race_free(q);
 }
 
-/* In a process that it was not used in. runs: pieces that the thread which forked is in. */
-static PS_NOINLINE void forget_ghosts_of(struct psthread_workqueue *q, unsigned runs)
-{
-    ps_lock_living(&q->lock);
-    if (ps_load_relaxed(&q->process) != ps_generation) {
-        q->todo[0].head = q->todo[1].head = NULL;
-        q->free = NULL;
-        q->waiters.head = NULL;
-        ps_store_relaxed(&q->pending, runs);
-        ps_store_relaxed(&q->refs, 1 + runs);
-        ps_store_release(&q->process, ps_generation);
-    }
-    ps_spin_unlock(&q->lock);
-}
-
-static inline void use_here(struct psthread_workqueue *q)
-{
-    if (PS_UNLIKELY(ps_load_acquire(&q->process) != ps_generation))
-        forget_ghosts_of(q, 0);
-}
-
 int psthread_workqueue_destroy(psthread_workqueue_t q)
 {
-    use_here(q);
     if (ps_load_acquire(&q->pending))
         return EBUSY;
     drop_workqueue(q);
     return 0;
 }
 
-static void piece_goes_on_in_child(struct ps_exit *here)
-{
-    forget_ghosts_of((struct psthread_workqueue *)(uintptr_t)here->owner, 1);
-}
-
 static PS_NOINLINE void call_entry(struct psthread_workqueue *q, const struct entry *e)
 {
     struct ps_exit here;
     ps_exit_push(&here, q, (uintptr_t)call_entry);
-    here.thread = ps_self();
-    here.forked = piece_goes_on_in_child;
     if (_setjmp(here.jump) == 0) {
         e->fn(e->arg);
         ps_exit_pop(&here);
@@ -140,7 +102,7 @@ static PS_NOINLINE void call_entry(struct psthread_workqueue *q, const struct en
 /* Takes the oldest entry of a kind and runs it; false: there is none. */
 static bool run_one(struct psthread_workqueue *q, unsigned kind)
 {
-    ps_lock_living(&q->lock);
+    ps_spin_lock(&q->lock);
     struct entry *e = q->todo[kind].head;
     if (e)
         q->todo[kind].head = e->next;
@@ -150,12 +112,12 @@ static bool run_one(struct psthread_workqueue *q, unsigned kind)
     ps_race_acquire(e);
     call_entry(q, e);
     ps_race_release(q);
-    ps_lock_living(&q->lock);
+    ps_spin_lock(&q->lock);
     e->next = q->free;
     q->free = e;
     ps_spin_unlock(&q->lock);
     if (ps_sub_acq_rel(&q->pending, 1) == 1) {
-        ps_lock_living(&q->lock);
+        ps_spin_lock(&q->lock);
         struct ps_waiter *first = ps_waitq_take_all(&q->waiters);
         ps_spin_unlock(&q->lock);
         ps_waiters_ready(first);
@@ -180,7 +142,7 @@ static void *run_with_stack(void *queue)
 /* An unused entry; NULL: no memory. */
 static struct entry *entry_get(struct psthread_workqueue *q)
 {
-    ps_lock_living(&q->lock);
+    ps_spin_lock(&q->lock);
     struct entry *e = q->free;
     if (e)
         q->free = e->next;
@@ -192,7 +154,7 @@ static void push_todo(struct psthread_workqueue *q, unsigned kind, struct entry 
 {
     struct list *l = &q->todo[kind];
     e->next = NULL;
-    ps_lock_living(&q->lock);
+    ps_spin_lock(&q->lock);
     if (l->head)
         l->tail->next = e;
     else
@@ -207,7 +169,6 @@ int psthread_workqueue_add(psthread_workqueue_t q, void (*fn)(void *), void *arg
     psthread_t runner;
     if (!fn)
         return EINVAL;
-    use_here(q);
     struct entry *e = entry_get(q);
     if (!e)
         return ENOMEM;
@@ -231,7 +192,7 @@ int psthread_workqueue_add(psthread_workqueue_t q, void (*fn)(void *), void *arg
 static void block_until_done(struct psthread_workqueue *q)
 {
     struct ps_waiter me = {.thread = ps_self()};
-    ps_lock_living(&q->lock);
+    ps_spin_lock(&q->lock);
     bool wait = ps_load_acquire(&q->pending) != 0 && !q->todo[0].head;
     if (wait)
         ps_waitq_push_back(&q->waiters, &me);
@@ -244,7 +205,6 @@ int psthread_workqueue_wait(psthread_workqueue_t q)
 {
     if (ps_exit_inside(q))
         return EDEADLK;
-    use_here(q);
     ps_add_relaxed(&q->refs, 1);
     while (ps_load_acquire(&q->pending) != 0)
         if (!run_one(q, 0))

@@ -27,22 +27,8 @@ static void alone(void **state)
     assert_false(ps_spin_is_held(&l));
 }
 
-/* What holds it under another number holds nothing. */
-static void numbers_do_not_wait_for_one_another(void **state)
-{
-    (void)state;
-    struct ps_spin l = {0};
-    for (uint32_t number = 1; number < 5; number++)
-        ps_spin_lock_as(&l, number);
-    assert_true(ps_spin_is_held(&l));
-    assert_false(ps_spin_try_lock(&l));
-    ps_spin_unlock(&l);
-    assert_false(ps_spin_is_held(&l));
-}
-
 struct worker {
     unsigned intruders; /* found inside together with me */
-    uint32_t number;    /* 0: by the plain calls */
     bool tries;
     bool dawdles; /* gives the processor away while it holds the lock */
     unsigned rounds;
@@ -61,8 +47,6 @@ static void *work(void *arg)
         if (w->tries) {
             while (!ps_spin_try_lock(&lock))
                 os_yield();
-        } else if (w->number) {
-            ps_spin_lock_as(&lock, w->number);
         } else {
             ps_spin_lock(&lock);
         }
@@ -98,17 +82,6 @@ static void one_at_a_time(void **state)
 {
     (void)state;
     struct worker w[THREADS] = {{.tries = true}, {.tries = true}, {.dawdles = true}};
-    work_together(w);
-}
-
-/* All of one number, once somebody of another one has left the lock held. */
-static void one_of_a_number_at_a_time(void **state)
-{
-    (void)state;
-    struct worker w[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        w[i] = (struct worker){.number = 8, .dawdles = i == 0};
-    ps_spin_lock_as(&lock, 7);
     work_together(w);
 }
 
@@ -154,9 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alone),
-        cmocka_unit_test(numbers_do_not_wait_for_one_another),
         cmocka_unit_test(one_at_a_time),
-        cmocka_unit_test(one_of_a_number_at_a_time),
         cmocka_unit_test(never_two_winners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,26 +9,12 @@
  *   BROKEN_WOKEN    a woken thread that queues again does not clear WOKEN
  *   BROKEN_LOOK     a thread that goes to the queue sets WAITERS without having seen LOCKED in the same step
  *   BROKEN_HANDOFF  no waiter asks for the lock to be handed over
- *   BROKEN_LAST     unlock readies the thread it wakes before it lets go of the queue
- *
- * FORK: the first thread forks, while it holds the mutex or while no thread does. The search goes on in the child: the
- * other threads stop wherever they are (ghosts, src/psthreads/ghosts.h), and YOUNG new ones come. Checked as well:
- * nothing is done to a ghost.
- *   BROKEN_BITS     the bits beside LOCKED count, whichever process set them
- *   BROKEN_QUEUE    a thread that sets WAITERS does not empty the queue first
- *   BROKEN_SHORT    the queue's lock is held, whichever process holds it */
+ *   BROKEN_LAST     unlock readies the thread it wakes before it lets go of the queue */
 #ifndef THREADS
 #define THREADS 3
 #endif
 #ifndef ROUNDS
 #define ROUNDS 2
-#endif
-#ifdef FORK
-#ifndef YOUNG
-#define YOUNG 2
-#endif
-#else
-#define YOUNG 0
 #endif
 #define LOSSES_MAX 1
 #define NOBODY 255
@@ -38,32 +24,17 @@
 #define WOKEN 4
 #define HANDOFF 8
 
-byte generation;     /* of the process: 1 in the child */
-byte state, made_in; /* the generation is in the same word */
-byte queue_locked;   /* 0; or the holder's generation + 1 */
-chan queue = [THREADS + YOUNG] of { byte };
-bool token[THREADS + YOUNG], given[THREADS + YOUNG];
+byte state;
+bool queue_locked;
+chan queue = [THREADS] of { byte };
+bool token[THREADS], given[THREADS];
 byte holders, references = THREADS;
 bool freed;
 
-/* What the state says here. mine: the generation of the thread that asks. */
-#ifdef BROKEN_BITS
-#define BITS state
-#else
-#define BITS (state & (LOCKED + (made_in == mine) * (WAITERS + WOKEN + HANDOFF)))
-#endif
-inline set_state(to) { state = to; made_in = mine }
-
-#define IS_GHOST(t) (mine > 0 && t > 0 && t < THREADS)
-
 inline touch() { assert(!freed) }
-#ifdef BROKEN_SHORT
-inline lock_queue() { atomic { queue_locked == 0 -> touch(); queue_locked = mine + 1 } }
-#else
-inline lock_queue() { atomic { queue_locked != mine + 1 -> touch(); queue_locked = mine + 1 } }
-#endif
-inline unlock_queue() { atomic { touch(); queue_locked = 0 } }
-inline ready(t) { atomic { assert(!token[t] && !IS_GHOST(t)); token[t] = true } }
+inline lock_queue() { atomic { !queue_locked -> touch(); queue_locked = true } }
+inline unlock_queue() { atomic { touch(); queue_locked = false } }
+inline ready(t) { atomic { assert(!token[t]); token[t] = true } }
 inline block(t) { atomic { token[t] -> token[t] = false } }
 
 /* A thread at the head of the queue: to the front, others to the back. */
@@ -98,7 +69,7 @@ inline take_head(done)
         :: len(queue) == 0 -> bits = bits | WAITERS
         :: else
         fi;
-        set_state(BITS & ~bits)
+        state = state & ~bits
     }
 #ifdef BROKEN_LAST
     assert(head != NOBODY);
@@ -117,7 +88,7 @@ inline lock(me)
         atomic { /* try_for_a_while */
             touch();
             if
-            :: !(state & LOCKED) -> set_state((BITS | LOCKED) & ~woken); got = true
+            :: !(state & LOCKED) -> state = (state | LOCKED) & ~woken; got = true
             :: else
             fi
         }
@@ -127,34 +98,27 @@ inline lock(me)
         fi;
         lock_queue();
 #ifdef BROKEN_LOOK
-        atomic { touch(); set_state((BITS | WAITERS) & ~woken); got = false }
+        atomic { touch(); state = (state | WAITERS) & ~woken; got = false }
 #else
         atomic {
             touch();
             if
             :: state & LOCKED ->
-                fresh = !(BITS & WAITERS);
-                set_state(BITS | WAITERS);
+                state = state | WAITERS;
 #ifndef BROKEN_HANDOFF
                 if
-                :: losses >= LOSSES_MAX -> set_state(BITS | HANDOFF)
+                :: losses >= LOSSES_MAX -> state = state | HANDOFF
                 :: else
                 fi;
 #endif
 #ifdef BROKEN_WOKEN
                 skip
 #else
-                set_state(BITS & ~woken)
+                state = state & ~woken
 #endif
-            :: else -> set_state((BITS | LOCKED) & ~woken); got = true
+            :: else -> state = (state | LOCKED) & ~woken; got = true
             fi
         }
-#ifndef BROKEN_QUEUE
-        if
-        :: !got && fresh -> d_step { do :: len(queue) > 0 -> queue?other :: else -> break od }
-        :: else
-        fi;
-#endif
 #endif
         if
         :: got -> unlock_queue(); break
@@ -172,24 +136,24 @@ inline unlock()
 {
     act = 0;
 #ifdef BROKEN_STORE
-    seen = BITS;
+    seen = state;
     atomic {
         touch();
         if
         :: seen & HANDOFF -> act = HANDOFF
         :: !(seen & HANDOFF) && (seen & (WAITERS | WOKEN)) == WAITERS ->
-            set_state((seen & ~LOCKED) | WOKEN); act = WAITERS
-        :: else -> set_state(seen & ~LOCKED)
+            state = (seen & ~LOCKED) | WOKEN; act = WAITERS
+        :: else -> state = seen & ~LOCKED
         fi
     }
 #else
     atomic {
         touch();
         if
-        :: BITS & HANDOFF -> act = HANDOFF
-        :: !(BITS & HANDOFF) && (BITS & (WAITERS | WOKEN)) == WAITERS ->
-            set_state((BITS & ~LOCKED) | WOKEN); act = WAITERS
-        :: else -> set_state(BITS & ~LOCKED)
+        :: state & HANDOFF -> act = HANDOFF
+        :: !(state & HANDOFF) && (state & (WAITERS | WOKEN)) == WAITERS ->
+            state = (state & ~LOCKED) | WOKEN; act = WAITERS
+        :: else -> state = state & ~LOCKED
         fi
     }
 #endif
@@ -211,33 +175,12 @@ inline unlock()
     fi
 }
 
-/* The caller goes on in the child, which has the mutex as it is: held by the caller (`holds`), or free. */
-inline fork_child(holds)
-{
-    d_step {
-        mine == 0 && me == 0 && (holds || !(state & LOCKED)) ->
-        generation = 1;
-        mine = 1;
-        holders = holds;
-        references = 1 + YOUNG
-    };
-    for (n : 0 .. YOUNG - 1) { run thread(THREADS + n) }
-}
-
-#ifdef FORK
-#define MAY_FORK(holds) if :: fork_child(holds) :: true fi
-#else
-#define MAY_FORK(holds) skip
-#endif
-
 inline work()
 {
     for (round : 1 .. ROUNDS) {
-        MAY_FORK(0);
         lock(me);
         holders++;
         assert(holders == 1);
-        MAY_FORK(1);
         if
         :: round == ROUNDS -> references--; last = references == 0
         :: else
@@ -247,7 +190,7 @@ inline work()
     }
     if
     :: last -> atomic {
-           assert(state == 0 && queue_locked != mine + 1 && (mine > 0 || empty(queue)));
+           assert(state == 0 && !queue_locked && empty(queue));
            freed = true
        }
     :: else
@@ -256,13 +199,9 @@ inline work()
 
 proctype thread(byte me)
 {
-    byte round, woken, losses, head, bits, act, seen, n, other, mine = generation;
-    bool got, last, fresh;
-#ifdef FORK
-    { work() } unless { generation != mine }
-#else
+    byte round, woken, losses, head, bits, act, seen, n, other;
+    bool got, last;
     work()
-#endif
 }
 
 init {
