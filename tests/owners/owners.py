@@ -108,6 +108,7 @@ VALUES = {
                       "1 core 1 thread", "1c:eff0", "all", " ", ""],
     "KMP_PLACE_THREADS": ["1c", "1c,1t"],
     "KMP_DETERMINISTIC_REDUCTION": BOOLEANS,
+    "KMP_DISP_NUM_BUFFERS": ["7", "0", "7 ", "7x", "4097", ""],
     "KMP_WARNINGS": ["0", "off", "true", "x"],
     "GOMP_CPU_AFFINITY": ["0", "0 1", "1,0", "0-1", "x", "0,1,", ",0", "0,,1", " 0 1 ", "1-0", "0-1:1", "0-1:0",
                           "1-0:-1",

@@ -5,7 +5,7 @@
  * with libomp, KMP_STACKSIZE and KMP_LIBRARY are stronger than OMP_STACKSIZE and OMP_WAIT_POLICY. Of
  * KMP_TEAMS_THREAD_LIMIT and OMP_TEAMS_THREAD_LIMIT the lower one holds.
  * Not looked at, since nothing here depends on them, or no program is known to: KMP_ALL_THREADS,
- * KMP_DEVICE_THREAD_LIMIT, KMP_FORCE_REDUCTION, KMP_DISP_NUM_BUFFERS,
+ * KMP_DEVICE_THREAD_LIMIT, KMP_FORCE_REDUCTION,
  * KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL,
  * KMP_HOT_TEAMS_MODE, KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE, KMP_HIDDEN_HELPER_AFFINITY,
  * LIBOMP_USE_HIDDEN_HELPER_TASK, LIBOMP_NUM_HIDDEN_HELPER_THREADS.
@@ -34,6 +34,8 @@
 #include "os.h"
 #include "spelling.h"
 
+#define MOST_BUFFERS 4096
+_Static_assert(ORT_WS_RING == 8, "the lines below say so");
 #define NS_PER_SPIN 15 /* what ee counts an iteration of a waiting loop as */
 
 #define UNSET                                                     \
@@ -120,6 +122,16 @@ static void read_library(void)
         ps_warn("OMP_WAIT_POLICY=\"%s\" does not count beside KMP_LIBRARY; using \"%s\" instead", policy, text);
 }
 
+/* How many loops the threads may be apart: the ring has its size, but a number that libomp could not have is said. */
+static void read_buffers(void)
+{
+    const char *text = os_env("KMP_DISP_NUM_BUFFERS");
+    long n = ORT_WS_RING;
+    if (text != NULL && !spelling_number(text, 1, MOST_BUFFERS, &n))
+        complain_of_variable("KMP_DISP_NUM_BUFFERS", text,
+                             n == MOST_BUFFERS ? "is too large; using 8" : "is too small, or no number; using 8");
+}
+
 /* libomp takes what it does not know as default, in silence. */
 static bool set_offload(const char *value)
 {
@@ -151,6 +163,7 @@ static void read_all(void)
                 os_env("OMP_STACKSIZE"), kmpc_stack_bytes());
     read_library();
     read_blocktime();
+    read_buffers();
     ort_env_bool("KMP_DETERMINISTIC_REDUCTION", &kmpc_settings.deterministic, "false");
     if (ort_env_number("KMP_TEAMS_THREAD_LIMIT", 1, INT_MAX, &teams) && teams < INT_MAX)
         kmpc_settings.teams_threads = (unsigned)teams;
