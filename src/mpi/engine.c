@@ -21,12 +21,8 @@
  * No wait is forgotten: the watcher sleeps without a limit only while `waiting` is 0, which it looks at under
  * watcher_lock. The thread that adds the first wait takes that lock after it has pushed, and wakes the watcher.
  *
- * A nonblocking call may run functions of the program's (reductions), on the thread that looks; but a poller may stand
- * where no thread runs. From the first call on that may have such a function (`alone`: set once, never cleared), each
- * thread looks for itself, in turn with the others of its vp. The poller then readies all waits but a task's without a
- * look, and their threads look for themselves. A task's waits are left to the watcher, which is a kernel thread. A poll
- * that has begun before is waited for: either that poll has seen `alone`, or the thread that sets `alone` sees
- * `polling`. A seq_cst fence stands between the two accesses on both sides.
+ * A nonblocking reduction may run a function of the program's on the thread that looks, which may stand where no thread
+ * runs. Such a function must not use OpenMP.
  *
  * Errors: a look that fails counts as a yes: the thread then meets the error in its own call.
  * After fork: the child has no watcher and no thread waits in it. At exit and in MPI_Finalize polling is taken for
@@ -50,9 +46,7 @@
 static _Atomic(struct mpi_wait *) coming;
 static struct mpi_wait *list, **list_end = &list;
 static _Atomic uint32_t polling, waiting, looks, found_some;
-static _Atomic uint32_t alone;
 static _Atomic uint32_t stopped; /* polling is taken for good */
-static _Thread_local bool is_watcher;
 
 /* --- the runtimes in this process --- */
 
@@ -138,33 +132,16 @@ static void take_coming(void)
         list_end = &(*list_end)->next;
 }
 
-void mpi_note_function(void)
-{
-    if (ps_load_acquire(&alone) || ps_xchg_acq_rel(&alone, 1))
-        return;
-    ps_fence_seq();
-    while (ps_load_acquire(&polling) && !ps_load_acquire(&stopped))
-        nanosleep(&(struct timespec){.tv_nsec = LEAST_NS}, NULL);
-}
-
-static bool may_go_on(struct mpi_wait *wait)
-{
-    if (PS_LIKELY(!ps_load_relaxed(&alone)))
-        return wait->look(wait);
-    return !wait->done || (is_watcher && wait->look(wait));
-}
-
 static bool poll_all(void)
 {
     if (ps_load_relaxed(&waiting) == 0 || ps_load_relaxed(&polling) || ps_xchg_acq_rel(&polling, 1))
         return false;
-    ps_fence_seq(); /* see above, alone */
     ps_store_relaxed(&looks, ps_load_relaxed(&looks) + 1);
     take_coming();
     struct mpi_wait *out = NULL, **out_end = &out, **link = &list;
     while (*link) {
         struct mpi_wait *w = *link;
-        if (!may_go_on(w)) {
+        if (!w->look(w)) {
             link = &w->next;
             continue;
         }
@@ -232,7 +209,6 @@ static void *watch_mpi(void *arg)
 {
     int64_t quiet_ns = 0;
     uint32_t seen = 0;
-    is_watcher = true;
     for (;;) {
         int64_t pause_ns = quiet_ns / 16;
         pause_ns = pause_ns < LEAST_NS ? LEAST_NS : pause_ns > MOST_NS ? MOST_NS : pause_ns;
@@ -240,7 +216,7 @@ static void *watch_mpi(void *arg)
         quiet_ns = ps_xchg_acq_rel(&found_some, 0) || rested ? 0 : quiet_ns + pause_ns;
         if (mpi_tasks_finished())
             mpi_tasks_complete();
-        if (ps_load_relaxed(&looks) == seen || ps_load_relaxed(&alone))
+        if (ps_load_relaxed(&looks) == seen)
             poll_all();
         seen = ps_load_relaxed(&looks);
         if (mpi_tasks_finished())
@@ -313,12 +289,8 @@ void mpi_await(struct mpi_wait *wait)
     for (int i = 0; i < SPIN_LOOKS && !wait->layer->has_others(); i++)
         if (wait->look(wait))
             return;
-    if (PS_LIKELY(!ps_load_acquire(&alone))) {
-        publish(wait);
-        wait->layer->wait(wait->thread, wait);
-    }
-    while (PS_UNLIKELY(ps_load_acquire(&alone)) && !wait->look(wait))
-        wait->layer->yield();
+    publish(wait);
+    wait->layer->wait(wait->thread, wait);
 }
 
 void mpi_watch(struct mpi_wait *wait) { publish(wait); }

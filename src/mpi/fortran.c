@@ -184,23 +184,6 @@ COLLECTIVE(neighbor_alltoall, NEIGHBOR_ALLTOALL, 7, false)
 COLLECTIVE(neighbor_alltoallv, NEIGHBOR_ALLTOALLV, 9, false)
 COLLECTIVE(neighbor_alltoallw, NEIGHBOR_ALLTOALLW, 9, false)
 
-/* Only to know of functions of the program's. n: of its arguments before the error. */
-#define REDUCTION(lower, UPPER, n, op)                     \
-    PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error) \
-    {                                                      \
-        if (mpi_aware() && !predefined(op))                \
-            mpi_note_function();                           \
-        OWN(lower, T##n)(A##n, error);                     \
-    }                                                      \
-    SPELLINGS(lower, UPPER)
-
-REDUCTION(ireduce, IREDUCE, 8, e)
-REDUCTION(iallreduce, IALLREDUCE, 7, e)
-REDUCTION(ireduce_scatter, IREDUCE_SCATTER, 7, e)
-REDUCTION(ireduce_scatter_block, IREDUCE_SCATTER_BLOCK, 7, e)
-REDUCTION(iscan, ISCAN, 7, e)
-REDUCTION(iexscan, IEXSCAN, 7, e)
-
 PS_EXPORT void ompi_grequest_start_f(P5, MPI_Fint *error)
 {
     mpi_wait_by_turns();

@@ -124,8 +124,6 @@ void mpi_tasks_complete(void);
 void mpi_tested_in_vain(void);
 /* The caller goes on on a kernel thread of its own, if it is a thread of ours: see apart.c. */
 void mpi_go_apart(void);
-/* A nonblocking call may run a function of the program's from now on: see engine.c. */
-void mpi_note_function(void);
 /* From now on a thread that waits for a request of the program's tests it by turns, see calls.c. */
 void mpi_wait_by_turns(void);
 bool mpi_by_turns(void);
