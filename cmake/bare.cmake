@@ -42,7 +42,7 @@ endforeach()
 
 set(bare_runtime base/check.c lockfree/deque.c lockfree/magazine.c lockfree/spin.c)
 foreach(name thread team members_apart region_again teams target emergency_pool icv lock own_lock
-    alloc_pages workshare loop batch ordered doacross task task_create task_call task_run task_wait
+    workshare loop batch ordered doacross task task_create task_call task_run task_wait
     task_complete task_queue task_memory task_range task_reduction taskgroup taskloop depend depend_node
     depend_memory cancel without)
   list(APPEND bare_runtime ort/${name}.c)

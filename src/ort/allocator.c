@@ -1,4 +1,4 @@
-/* Memory allocators: traits, pools, fallbacks, on malloc and on pages of their own (alloc_pages.c).
+/* Memory allocators: traits, pools, fallbacks, on malloc and on pages of their own.
  *
  * Does: what the traits alignment, pool_size, fallback, fb_data, pinned and partition ask for (blocked is as the system
  * has it). Takes note of sync_hint and access, which change nothing here: every allocator may be used by all threads.
@@ -6,11 +6,16 @@
  * memkind, newer ones do not).
  * Callers: any thread of the program, at any time. A predefined allocator is malloc with a header.
  *
+ * Pinned memory, and memory laid over the nodes, are whole pages from the system, a map for each piece. malloc's memory
+ * is not locked: pieces share pages, and unlocking one would unlock its neighbours. A kernel that does not place pages
+ * gives them where it likes: a partition is a wish.
+ *
  * Each piece has a header right before it, so that free knows all it needs whatever handle the program passes.
  *   struct allocator   written by ort_allocator_make, then read by all; but `used`: bytes of the pool that are given
  *                      out, headers and alignment included: compare-and-swap when taking, subtraction when giving back.
  *                      Relaxed: it orders nothing.
- * Failures: what the fallback trait says: the default allocator, NULL, another allocator, or one line and abort().
+ * Failures: no memory, or more than RLIMIT_MEMLOCK lets be locked. Then the fallback trait decides: the default
+ * allocator, NULL, another allocator, or one line and abort().
  * Cost: malloc and 32 bytes; with a pool one compare-and-swap.
  * OpenMP 5.2 chapter 6, sections 18.13. */
 #include "allocator.h"
@@ -18,11 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc_pages.h"
 #include "atomic.h"
 #include "check.h"
 #include "ort.h"
 #include "os.h"
+
+enum pages { PAGES_NONE, PAGES_PINNED, PAGES_INTERLEAVED, PAGES_NEAREST };
 
 struct allocator {
     size_t alignment;
@@ -31,14 +37,14 @@ struct allocator {
     uintptr_t fb_data;
     uint8_t fallback;
     bool pinned;
-    enum ort_pages partition;
+    enum pages partition;
 };
 
 struct header {
     void *base;                             /* what malloc gave */
     size_t bytes;                           /* of all, as the pool counts them */
     size_t usable : sizeof(size_t) * 8 - 2; /* that the program asked for */
-    size_t pages : 2;                       /* enum ort_pages: where base comes from */
+    size_t pages : 2;                       /* enum pages: where base comes from */
     uintptr_t allocator;                    /* that gave it */
 };
 
@@ -80,9 +86,9 @@ static bool set_trait(struct allocator *a, const struct ort_alloctrait *trait)
         break;
     case ORT_TRAIT_PARTITION:
         value = among(value, ORT_TRAIT_ENVIRONMENT, ORT_TRAIT_INTERLEAVED, ORT_TRAIT_ENVIRONMENT, &good);
-        a->partition = value == ORT_TRAIT_INTERLEAVED ? ORT_PAGES_INTERLEAVED
-                       : value == ORT_TRAIT_NEAREST   ? ORT_PAGES_NEAREST
-                                                      : ORT_PAGES_NONE;
+        a->partition = value == ORT_TRAIT_INTERLEAVED ? PAGES_INTERLEAVED
+                       : value == ORT_TRAIT_NEAREST   ? PAGES_NEAREST
+                                                      : PAGES_NONE;
         break;
     default:
         good = false;
@@ -148,21 +154,24 @@ static void pool_give(struct allocator *a, size_t bytes)
 }
 
 /* Pieces below a page lie on one node in any case. */
-static enum ort_pages pages_of(const struct allocator *a, uintptr_t handle, size_t bytes)
+static enum pages pages_of(const struct allocator *a, uintptr_t handle, size_t bytes)
 {
     if (handle == ORT_ALLOCATOR_PINNED || (a != NULL && a->pinned))
-        return ORT_PAGES_PINNED;
-    return a != NULL && a->partition != ORT_PAGES_NONE && bytes >= os_page_size() ? a->partition : ORT_PAGES_NONE;
+        return PAGES_PINNED;
+    return a != NULL && a->partition != PAGES_NONE && bytes >= os_page_size() ? a->partition : PAGES_NONE;
 }
 
-static void *take_base(enum ort_pages pages, size_t bytes, bool zeroed)
+static void *take_base(enum pages pages, size_t bytes, bool zeroed)
 {
-    if (PS_LIKELY(pages == ORT_PAGES_NONE))
+    if (PS_LIKELY(pages == PAGES_NONE))
         return zeroed ? calloc(1, bytes) : malloc(bytes);
-    bool fresh;
-    void *p = ort_pages_take(pages, bytes, &fresh);
-    if (p != NULL && zeroed && !fresh)
-        memset(p, 0, bytes);
+    void *p = os_map(bytes);
+    if (p != NULL && pages == PAGES_PINNED && os_memory_lock(p, bytes) != 0) {
+        os_unmap(p, bytes);
+        return NULL;
+    }
+    if (p != NULL && pages != PAGES_PINNED)
+        os_memory_place(p, bytes, pages == PAGES_INTERLEAVED);
     return p;
 }
 
@@ -173,7 +182,7 @@ static void *take_from_allocator(size_t alignment, size_t bytes, uintptr_t handl
     size_t all = sizeof(struct header) + (alignment > sizeof(void *) ? alignment - sizeof(void *) : 0);
     if (__builtin_add_overflow(all, bytes, &all) || !pool_take(a, all))
         return NULL;
-    enum ort_pages pages = pages_of(a, handle, all);
+    enum pages pages = pages_of(a, handle, all);
     char *base = take_base(pages, all, zeroed);
     if (base == NULL) {
         pool_give(a, all);
@@ -223,8 +232,8 @@ void ort_free(void *p)
         return;
     struct header *h = (struct header *)p - 1;
     pool_give(allocator_of(h->allocator), h->bytes);
-    if (PS_UNLIKELY(h->pages != ORT_PAGES_NONE))
-        ort_pages_give(h->pages, h->base, h->bytes);
+    if (PS_UNLIKELY(h->pages != PAGES_NONE))
+        os_unmap(h->base, h->bytes);
     else
         free(h->base);
 }
