@@ -221,7 +221,7 @@ debug-links:
 # The programs and the peers' results are those of make's build; the drop-in alone is another one.
 release-programs release-suites: DROPIN = $(abspath build-release-roots)/lib/dropin
 release-programs: release-dropin all
-	cd $(BUILD) && TEST_DROPIN=$(DROPIN) $(CTEST) -L '^psthreads$$' -R '^(guarantees|omp|kmpc)[.]' \
+	cd $(BUILD) && ROOTS_LEAVE=1 TEST_DROPIN=$(DROPIN) $(CTEST) -L '^psthreads$$' -R '^(guarantees|omp|kmpc)[.]' \
 	    $(if $(PART),-I $(shell echo $(PART) | awk -F/ '{ print $$1 % $$2 + 1 ",," $$2 }')) \
 	    --repeat until-fail:$(or $(RUNS),1)
 

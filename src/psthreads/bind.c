@@ -105,7 +105,6 @@ bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu)
     if (places() != NULL || n == 0)
         return places() != NULL;
     struct ps_places *all = ps_places_make(ps_rt.num_vps, n, first, cpu), *none = NULL;
-    ps_store_seq(&ps_rt.enqueues_specially, true);
     if (all != NULL && !ps_cas_seq(&ps_rt.places, &none, all))
         ps_places_free(all);
     ps_bind_resting();

@@ -106,5 +106,7 @@ void vp_follow_slow(struct vp *vp, const struct psthread *t);
 /* Around the start of a kernel thread: the caller's mask is that of before it was bound. */
 void bind_lift(void);
 void bind_lower(void);
+/* Whether the calling kernel thread has the mask of the place that its thread is bound to. */
+bool bind_is_narrow(void);
 
 #endif

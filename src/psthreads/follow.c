@@ -41,6 +41,12 @@ PS_NOINLINE void vp_follow_slow(struct vp *vp, const struct psthread *t)
     vp_run(vp)->place = place;
 }
 
+bool bind_is_narrow(void)
+{
+    const struct vp *vp = ps_vp();
+    return vp && vp_run(vp)->place != 0;
+}
+
 void bind_lift(void)
 {
     struct vp *vp = ps_places_on() ? ps_vp() : NULL;

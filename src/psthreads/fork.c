@@ -65,8 +65,7 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     self->run.own_tls = block;
     self->home.at = self;
     self->home.empty = NULL;
-    ps_store_relaxed(&self->home.leaves, false);
-    ps_store_relaxed(&self->home.was_out, false);
+    home_never_left(self);
     self->run.kernel_tp = cpu_get_tp();
     ps_store_relaxed(&self->run.own_tp, self->run.kernel_tp);
     uth_tls_adopt(block, self, ps_load_relaxed(&self->run.tid));

@@ -43,8 +43,11 @@ void home_stand_aside(void)
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        if (ps_load_seq(vp_attached(vp)) == PS_ATTACHED && vp_is_roots(vp))
-            vp_becomes(vp, VP_ASIDE);
+        if (ps_load_seq(vp_attached(vp)) != PS_ATTACHED || !vp_is_roots(vp))
+            continue;
+        vp_becomes(vp, VP_ASIDE);
+        if (ps_load_seq(vp_attached(vp)) != PS_ATTACHED) /* it has ended, and a spare may have its slot */
+            vp_is_no_more(vp, VP_ASIDE);
     }
 }
 
@@ -68,11 +71,11 @@ static void pin_again(struct vp *vp, struct psthread *t)
 bool home_release(struct vp *vp)
 {
     struct psthread *t = ps_load_relaxed(vp_pinned(vp));
-    if (!t || t == PS_PINNED_REST || !vp_home(vp)->empty || ps_load_relaxed(&vp_home(vp)->comes) ||
+    if (!t || t == PS_PINNED_REST || !vp_home(vp)->empty || ps_load_relaxed(&vp_home(vp)->stays) ||
         vp_is(vp, VP_LONE) || !ps_cas_seq(vp_pinned(vp), &t, NULL))
         return false;
     struct uth *stack = vp_run(vp)->own_uth;
-    if (t->uth != stack || stack->vp != vp || !home_storage_free(vp)) {
+    if (vp_is(vp, VP_LONE) || t->uth != stack || stack->vp != vp || !home_storage_free(vp)) {
         pin_again(vp, t);
         return false;
     }

@@ -11,8 +11,9 @@
  *
  * States of a root's context (uth.vp says whose it is):
  *   AT HOME   uth.vp == home; ready: in home's pinned slot, which home alone takes from
- *   AWAY      uth.vp == NULL; ready: in a queue, as any thread; it runs on any vp, home among these
- *             uth.vp == P, its own kernel thread (promote.h), where it has needed one while away
+ *   AWAY      uth.vp == NULL; ready: in a queue, as any thread; it runs on any vp, home among these.
+ *             Or uth.vp == P, its own kernel thread (promote.h). The root has needed P while away, or P took its block
+ *             while a member stood above it (directed.h).
  * AT HOME -> AWAY  home_release: the caller takes the root out of the pinned slot by exchange, so that nobody else has
  *                  it. If home's storage is free (below) it clears uth.vp and enqueues the root; else it pins it again.
  * AWAY -> AT HOME  home_come, by the root itself: at the end of its outermost region, and where its kernel thread ends.
@@ -61,7 +62,7 @@ struct vp_home {
     struct uth_tls *empty; /* E; NULL: there is none, and the root stays. Written by the root */
     _Atomic bool leaves;   /* own_tp is E's, and there was a fence since; written by releasers, for good */
     _Atomic bool was_out;  /* home has been in E since; written by home, for good */
-    _Atomic bool comes;    /* the root is coming home, and is not released; written by the root */
+    _Atomic bool stays;    /* the root is coming home, or ends: it is not released; written by the root */
     struct vp *at;         /* its home: this vp; in a child that the root forked while away: the child's */
     stack_t stack;         /* what the root has set last, at home or away; as vp_outer.inner_mask */
 };
@@ -85,10 +86,15 @@ static inline struct vp *home_of(const struct psthread *root)
     return root->vp ? vp_home((struct vp *)(void *)run)->at : ps_vp_at(0); /* without: a forked child's (fork.c) */
 }
 
+/* vp's root has not been released so far, whatever is left in the slot of another root's, here or in the parent
+ * process. */
+void home_never_left(struct vp *vp);
 /* vp's root gets R, where blocks are on and it has none. Caller: the root, at home, outside of regions. */
 void home_begin(struct vp *vp);
 /* It may be released from now on: E is made. Caller: the root, at home, as it opens a region. */
 void home_prepare(struct vp *vp);
+/* The root ends: wherever it waits from now on, it goes on at home. Caller: the root, at home. */
+void home_stay(struct vp *vp);
 /* The root ends, or its kernel thread is that of another thread from now on. Caller: the root, at home. */
 void home_end(struct vp *vp);
 

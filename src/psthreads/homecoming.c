@@ -26,10 +26,19 @@ int home_number(void)
 
 /* --- the root's side, at home --- */
 
+void home_never_left(struct vp *vp)
+{
+    struct vp_home *home = vp_home(vp);
+    ps_store_relaxed(&home->leaves, false);
+    ps_store_relaxed(&home->was_out, false);
+    ps_store_relaxed(&home->stays, false);
+}
+
 void home_begin(struct vp *vp)
 {
     if (vp_run(vp)->own_tls || !ps_tls_on() || vp_run(vp)->current != &vp_run(vp)->root)
         return;
+    home_never_left(vp);
     uth_tls_adopt(&vp_home(vp)->block, vp, ps_load_relaxed(&vp_run(vp)->tid));
     vp_run(vp)->own_tls = vp_run(vp)->tls = &vp_home(vp)->block;
 }
@@ -44,6 +53,8 @@ void home_prepare(struct vp *vp)
     uth_tls_for_nobody(home->empty, true);
 }
 
+void home_stay(struct vp *vp) { ps_store_relaxed(&vp_home(vp)->stays, true); }
+
 void home_end(struct vp *vp)
 {
     struct vp_home *home = vp_home(vp);
@@ -55,8 +66,6 @@ void home_end(struct vp *vp)
     vp_run(vp)->own_tls = vp_run(vp)->tls = NULL;
     ps_store_relaxed(&vp_run(vp)->own_tp, vp_run(vp)->kernel_tp);
     vp_run(vp)->own_errno = &errno;
-    ps_store_relaxed(&home->leaves, false);
-    ps_store_relaxed(&home->was_out, false);
     if (home->empty) {
         uth_tls_for_nobody(home->empty, false);
         uth_tls_put(home->empty);
@@ -140,14 +149,14 @@ PS_NOINLINE void home_come(struct psthread *self)
     stack->wait.thread = self; /* for debuggers and reports */
     stack->wait.kind = PS_WAIT_NOTHING;
     stack->vp = to;
-    ps_store_relaxed(&home->comes, true); /* home is free, or will be soon */
+    ps_store_relaxed(&home->stays, true); /* home is free, or will be soon */
     ps_ready(self, PS_FRONT);
     if (alone)
         vp_leave_alone(vp, stack, vp_run(to)->own_tls);
     else
         vp_leave_bound(vp, self);
     stack->wait.thread = NULL;
-    ps_store_relaxed(&home->comes, false);
+    ps_store_relaxed(&home->stays, false);
     if (!alone)
         return;
     equip(home);

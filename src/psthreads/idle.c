@@ -102,13 +102,13 @@ static bool start_worker(struct vp *vp)
 void idle_start_wanted(void)
 {
     for (unsigned id = 1; id < ps_rt.num_vps; id++)
-        if (ps_load_seq(&ps_vp_at(id)->worker.started) == PS_WORKER_WANTED)
-            start_worker(ps_vp_at(id));
+        if (ps_load_seq(&ps_vp_at(id)->worker.started) == PS_WORKER_WANTED && !start_worker(ps_vp_at(id)))
+            idle_notify(NULL); /* it has counted as one that searches */
 }
 
 static bool start_taken(struct vp *vp)
 {
-    if (PS_LIKELY(!watchdog_starts_for(ps_vp())))
+    if (PS_LIKELY(!watchdog_starts_for(ps_vp())) || ps_load_seq(&ps_rt.stopping))
         return start_worker(vp);
     ps_store_seq(&vp->worker.started, PS_WORKER_WANTED);
     watchdog_ask(WATCHDOG_WORKERS);

@@ -1,7 +1,8 @@
 /* Idle vps: which search, which are parked, and which to wake.
  *
  * One word counts both: searching (low half) and parked (high half); one bit per vp says parked. A worker without a
- * kernel thread yet counts as parked; waking it starts it.
+ * kernel thread yet counts as parked; waking it starts it. Where the waker may not start one (apart.h) the watchdog
+ * does, and the worker counts as searching until then. If the watchdog is refused, it notifies others.
  *
  * Protocol (vp = a vp that found nothing; ins = the thread that makes something ready):
  *   vp  1. searches for a while (it is counted in searching)

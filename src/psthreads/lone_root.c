@@ -46,6 +46,18 @@ static __thread bool counted; /* this kernel thread has asked what is counted fo
 
 bool lone_root_expected(void) { return counted && others_can(); }
 
+/* vp's root runs at home, and stays there; or somewhere else, or another thread asks. */
+static void count_root(struct vp *vp)
+{
+    if (ps_vp() != vp) {
+        vp_becomes(vp, VP_TO_BE_COUNTED);
+        return;
+    }
+    vp_becomes(vp, VP_COUNTED);
+    if (vp_run(vp)->uth == vp_run(vp)->own_uth)
+        vp_run(vp)->uth->vp = vp; /* it may have been released, and taken by home itself */
+}
+
 void ps_root_counted(const void *tp)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
@@ -54,7 +66,7 @@ void ps_root_counted(const void *tp)
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
         if (ps_load_acquire(vp_attached(vp)) && vp_is_roots(vp) && ps_tls_on() && others_can() &&
-            vp_run(vp)->kernel_tp == tp)
-            vp_becomes(vp, VP_COUNTED);
+            !vp_is(vp, VP_COUNTED) && vp_run(vp)->kernel_tp == tp)
+            count_root(vp);
     }
 }

@@ -1,11 +1,9 @@
 /* A root whose kernel thread carries nothing else (VP_LONE): the root waits in a futex on its own stack, calls no
- * members there, and is never released. Three reasons:
+ * members there, and is never released. The reasons:
  *   VP_APART, VP_STARTS   the root, or its members, have another priority than the pool (apart.h).
- *   VP_MASK               the root has another signal mask than its members (root_state.c): elsewhere it would run with
- *   theirs,
- *                         and they with its own on its kernel thread.
- *   VP_COUNTED            the program asks for what the kernel counts for the root's kernel thread (processor time,
- *   events).
+ *   VP_MASK               the root has another signal mask than its members (root_state.c): elsewhere it would run
+ *                         with theirs, and they with its own on its kernel thread.
+ *   VP_COUNTED            the program asks for what the kernel counts for the root's kernel thread (processor time).
  * A spare stands in for such a root, so that as many kernel threads run its regions as without. */
 #ifndef PS_LONE_ROOT_H
 #define PS_LONE_ROOT_H

@@ -167,6 +167,8 @@ static struct vp *own_carrier(struct uth_tls *block)
     if (here && !vp_differs(here))
         watchdog_be_there(); /* before signals are blocked: the watchdog begins with this mask */
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* see wait_while */
+    if (block->adopted)                                  /* a root may go on there, from home as well */
+        ps_store_relaxed(&ps_rt.roots_leave, true);
     if (!ps_cas_seq(&block->alone, &other, vp)) {
         os_set_signal_mask(mask);
         vp_alone_ended(vp);

@@ -55,7 +55,7 @@ struct vp_alone {
     struct vp *home, *came_from; /* of the context that it carries; owner only */
     _Atomic uint32_t state;      /* PS_ALONE_..., the kernel thread's */
     _Atomic uint32_t ends;       /* 1: it is to end */
-    _Atomic uint32_t sleeps;     /* written by the kernel thread; for deadlock.c */
+    _Atomic uint32_t sleeps;     /* written by the kernel thread; read where something is pinned, and by deadlock.c */
     _Atomic uint32_t wake;       /* 1: a wake is due, of one that waits for `pinned`; taken by the vp */
 };
 /* A vp's in a forked child; owner only. */

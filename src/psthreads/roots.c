@@ -45,8 +45,7 @@ static void set_root_room(struct uth *native)
 /* A slot for the calling kernel thread, which waits meanwhile if the library's kernel threads are being stopped. */
 static struct vp *claim_root_slot(void)
 {
-    if (ps_add_seq(&ps_rt.num_roots, 1) > 0) /* before any home stands aside */
-        ps_store_seq(&ps_rt.enqueues_specially, true);
+    ps_add_seq(&ps_rt.num_roots, 1);
     struct vp *vp = life_claim_slot(0, PS_ATTACHED);
     if (PS_UNLIKELY(!vp)) {
         PS_CHECK(ps_load_relaxed(&ps_rt.num_slots) < PS_MAX_VPS, "more than %u kernel threads use the library at once",
@@ -109,6 +108,7 @@ struct vp *life_attach_root(void)
 /* wait: for the threads that it has made; else it is known that none of them runs. */
 void life_detach_root(struct vp *vp, bool wait)
 {
+    home_stay(vp);
     ps_end_local(&vp_run(vp)->root);
     ps_thread_end_root(&vp_run(vp)->root, wait);
     home_end(vp);

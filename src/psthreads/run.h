@@ -17,18 +17,20 @@
 struct ps_exits; /* exit.h */
 struct vp;
 
-/* Bits of `special`: what is unusual about a vp. A fast path asks at once for all that matters to it (vp_is). COUNTED
- * and ASIDE are set by any thread, the others by the kernel thread that carries the vp or is about to. */
+/* Bits of `special`: what is unusual about a vp. A fast path asks at once for all that matters to it (vp_is).
+ * TO_BE_COUNTED and ASIDE are set by any thread, the others by the kernel thread that carries the vp or is about to. A
+ * root becomes lone as it runs at home, and not while it begins to wait: home_release looks once it has the root. */
 enum {
-    VP_SPARE = 1,       /* carried by a kernel thread of the watchdog's */
-    VP_DEAF = 2,        /* its kernel thread takes no signals, its mask is deaf_mask else (stray.h) */
-    VP_ALONE = 4,       /* it carries the thread of the block alone_for and nothing else (promote.h) */
-    VP_COUNTED = 8,     /* a root's, which it carries alone: lone_root.h */
-    VP_APART = 16,      /* the same */
-    VP_STARTS = 32,     /* the same, and it starts the kernel threads of its members (apart.h) */
-    VP_MASK = 64,       /* the same */
-    VP_ASIDE = 128,     /* a home, of one root of several: it runs what is of that root's regions alone (home.h) */
-    VP_UNPREPARED = 256 /* of a thread that has forked, in the child: to be prepared for its release (home.h) */
+    VP_SPARE = 1,           /* carried by a kernel thread of the watchdog's */
+    VP_DEAF = 2,            /* its kernel thread takes no signals, its mask is deaf_mask else (stray.h) */
+    VP_ALONE = 4,           /* it carries the thread of the block alone_for and nothing else (promote.h) */
+    VP_COUNTED = 8,         /* a root's, which it carries alone: lone_root.h */
+    VP_APART = 16,          /* the same */
+    VP_STARTS = 32,         /* the same, and it starts the kernel threads of its members (apart.h) */
+    VP_MASK = 64,           /* the same */
+    VP_ASIDE = 128,         /* a home, of one root of several: it runs what is of that root's regions alone (home.h) */
+    VP_TO_BE_COUNTED = 256, /* COUNTED from its root's next region on */
+    VP_UNPREPARED = 512     /* of a thread that has forked, in the child: to be prepared for its release (home.h) */
 };
 #define VP_LONE (VP_ALONE | VP_COUNTED | VP_APART | VP_STARTS | VP_MASK) /* it carries one thread alone */
 
@@ -94,10 +96,7 @@ static inline void vp_becomes(struct vp *vp, unsigned what) { ps_or_seq(&vp_run(
 static inline void vp_is_no_more(struct vp *vp, unsigned what) { ps_and_seq(&vp_run(vp)->special, ~what); }
 /* What vp's kernel thread starts may begin with another nice value, policy or processors than the
  * pool's: those of one thread of the program's. */
-static inline bool vp_differs(const struct vp *vp)
-{
-    return vp_is(vp, VP_APART | VP_ALONE);
-}
+static inline bool vp_differs(const struct vp *vp) { return vp_is(vp, VP_APART | VP_ALONE); }
 
 /* The vp passes a scheduling point: it is not stuck. */
 static inline void vp_tick(struct vp *vp)
@@ -130,11 +129,12 @@ static inline bool vp_is_roots(const struct vp *vp)
 /* What psthread_exit needs of the stack that runs. */
 static inline struct ps_exits *vp_exits(struct vp *vp) { return (struct ps_exits *)(void *)vp_run(vp)->uth->room; }
 
-/* The thread on the root's stack is not to be left for others, nor that which is carried alone. */
+/* The thread on the root's stack is not to be left for others, nor that which is carried alone. A root that home itself
+ * has taken after a release is not bound to it: it waits as if it were elsewhere. */
 static inline bool vp_stays_with_root(const struct vp *vp)
 {
     const struct vp_run *run = vp_run(vp);
-    return vp_is(vp, VP_LONE) && (run->uth == run->own_uth || vp_is(vp, VP_ALONE));
+    return vp_is(vp, VP_LONE) && ((run->uth == run->own_uth && run->own_uth->vp) || vp_is(vp, VP_ALONE));
 }
 
 #endif

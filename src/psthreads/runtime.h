@@ -38,11 +38,12 @@ struct ps_runtime {
     const bool *floats_of_opener;       /* NULL: no */
     unsigned max_spares;                /* 0: no watchdog */
     _Atomic(struct ps_places *) places; /* NULL: nothing is ever bound (bind.h) */
-    _Atomic bool tls; /* threads have thread-local blocks of their own; may turn true, never false again */
-    _Atomic bool enqueues_specially; /* there are places, or there were several roots (vp_enqueue); never false again */
-    struct ps_queue global;          /* optional queue for coarse threads */
-    _Atomic uint32_t num_roots;      /* attached; the second is counted before it has made anything (home_is_aside) */
-    _Atomic bool roots_leave;        /* one was released, or there is a forked_root; never false again (home.h) */
+    _Atomic bool tls;           /* threads have thread-local blocks of their own; may turn true, never false again */
+    struct ps_queue global;     /* optional queue for coarse threads */
+    _Atomic uint32_t num_roots; /* attached; the second is counted before it has made anything (home_is_aside) */
+    _Atomic bool
+        roots_leave; /* a root was released or has a kernel thread of its own, or there is a forked_root: never false
+                                  * again (home.h) */
     const struct psthread *forked_root; /* in a child: a member or thread that has forked, which is a root there */
     struct vp *forked_home;             /* and its home */
     bool homes_stand_aside;             /* a layer above opens regions (home.h); constant */
@@ -115,7 +116,7 @@ int vp_start_worker(struct vp *vp);
  * region. */
 uint64_t vp_mask_to_start_with(void);
 void *vp_worker_main(void *arg);
-/* A guest vp carried by a new kernel thread, for the watchdog. */
+/* A guest vp carried by a parked kernel thread or a new one, for the watchdog. */
 int vp_start_spare(void);
 /* The same by a root. */
 void vp_start_stand_in(void);

@@ -213,25 +213,14 @@ static PS_ALWAYS_INLINE void push_ready(struct ps_queue *q, struct ps_item *item
     ps_spin_unlock(&q->lock);
 }
 
-/* The same with places, or where homes have stood aside. */
-static PS_NOINLINE void enqueue_specially(struct vp *target, struct ps_item *item, enum ps_end end)
+void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end)
 {
-    if (ps_places_on() && item->bound && ps_bind_queue(item) != NULL) {
+    if (PS_UNLIKELY(item->bound) && ps_places_on() && ps_bind_queue(item) != NULL) {
         ps_bind_enqueue(item, end);
         return;
     }
     push_ready(&target->queue, item, end);
     wake_home_aside(target);
-    idle_notify(target);
-}
-
-void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end)
-{
-    if (PS_UNLIKELY(ps_load_relaxed(&ps_rt.enqueues_specially))) {
-        enqueue_specially(target, item, end);
-        return;
-    }
-    push_ready(&target->queue, item, end);
     idle_notify(target);
 }
 

@@ -26,7 +26,6 @@ static struct {
     bool stops;
 } pool;
 static _Atomic uint32_t alive, idle; /* kernel threads in standby_main, or about to be; those that carry nothing */
-static bool refused;                 /* the watchdog's */
 static _Atomic uint32_t generation;  /* pools that there were in this process and in those that it was forked from */
 
 static void *(*carry)(void *vp); /* the same as long as the process lives */
@@ -110,14 +109,14 @@ unsigned standby_idle(void) { return ps_load_acquire(&idle); }
 
 void standby_ready(unsigned n)
 {
-    if (PS_LIKELY(ps_load_relaxed(&alive) >= n && pool.wanted == n) || !ps_load_relaxed(&ps_rt.tls) ||
+    if (PS_LIKELY(ps_load_relaxed(&idle) >= n && pool.wanted == n) || !ps_load_relaxed(&ps_rt.tls) ||
         ps_rt.max_spares == 0)
         return;
     ps_spin_lock(&pool.lock);
     pool.wanted = n;
     ps_spin_unlock(&pool.lock);
-    while (ps_load_relaxed(&alive) < n && !refused)
-        refused = standby_start(NULL) != 0;
+    while (ps_load_relaxed(&idle) < n && standby_start(NULL) == 0)
+        ;
 }
 
 void standby_stop(void)
@@ -146,5 +145,4 @@ void standby_reset(void)
     ps_add_relaxed(&generation, 1);
     ps_store_relaxed(&alive, 0);
     ps_store_relaxed(&idle, 0);
-    refused = false;
 }

@@ -24,8 +24,8 @@
 
 struct vp;
 
-/* As many of these kernel threads are there as there are roots, n, unless the system refuses one. Caller: the
- * watchdog. */
+/* As many are parked, or about to be, as there are roots, n, unless the system refuses one. Caller: the watchdog, in
+ * each of its ticks. */
 void standby_ready(unsigned n);
 /* A parked standby carries vp, which is a spare's; false: there is none. Any kernel thread. */
 bool standby_carry(struct vp *vp);

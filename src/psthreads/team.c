@@ -235,7 +235,9 @@ static PS_COLD void start_carriers(struct vp *vp, struct ps_team *team, unsigned
 {
     for (unsigned id = 1; id < n && ps_tls_on(); id++) {
         struct ps_member *m = ps_team_member(team, id);
-        if (m->tls || (m->tls = vp_try_tls(vp)))
+        if (!m->tls && (m->tls = vp_try_tls(vp)))
+            ps_team_begin_block(team, m->tls, vp->run.current);
+        if (m->tls)
             ps_promoted_id(m->tls);
     }
 }
@@ -244,9 +246,14 @@ static PS_COLD void begin_specially(struct vp *vp, struct ps_team *team, unsigne
 {
     if (vp_is(vp, VP_STARTS) && outermost)
         start_carriers(vp, team, n);
+    if (vp_is(vp, VP_TO_BE_COUNTED) && outermost) {
+        vp_becomes(vp, VP_COUNTED);
+        vp_is_no_more(vp, VP_TO_BE_COUNTED);
+    }
     if (vp_is(vp, VP_UNPREPARED)) {
-        vp_is_no_more(vp, VP_UNPREPARED);
         home_prepare(vp);
+        if (vp->home.empty)
+            vp_is_no_more(vp, VP_UNPREPARED);
     }
 }
 
@@ -357,7 +364,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     struct psthread *parent = vp->run.current;
     PS_ASSERT(n >= 2 && n <= team->n_max && ps_load_relaxed(&team->left) == 0);
     reset_region(team, parent, n);
-    if (vp_is(vp, VP_STARTS | VP_UNPREPARED))
+    if (vp_is(vp, VP_STARTS | VP_TO_BE_COUNTED | VP_UNPREPARED))
         begin_specially(vp, team, n, outermost);
     if (PS_UNLIKELY(team->bound))
         fork_bound(vp, team, n, outermost);

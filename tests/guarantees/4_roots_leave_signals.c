@@ -63,6 +63,7 @@ static void *send_all(void *arg)
 static void by_members(void)
 {
     omp_lock_t lock;
+    long home = carrier_id();
     omp_init_lock(&lock);
     for (int i = 0; i < SIGNALS; i += 4) {
 #pragma omp parallel num_threads(N)
@@ -92,6 +93,7 @@ static void by_members(void)
             if (sends) /* while it waits for the region's end */
                 send_one();
         }
+        CHECK(carrier_id() == home);
     }
     omp_destroy_lock(&lock);
 }
@@ -101,6 +103,7 @@ static void by_members(void)
 static void by_a_thread(void)
 {
     pthread_t sender;
+    long home = carrier_id();
     CHECK(pthread_create(&sender, NULL, send_all, NULL) == 0);
     while (!over) {
 #pragma omp parallel num_threads(N)
@@ -109,7 +112,7 @@ static void by_a_thread(void)
             wait_in_all_ways();
             wait_for_tasks();
         }
-        CHECK(own == 3);
+        CHECK(own == 3 && carrier_id() == home);
     }
     CHECK(pthread_join(sender, NULL) == 0);
 }

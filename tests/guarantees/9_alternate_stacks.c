@@ -38,7 +38,8 @@ static void on_alarm(int number)
     const int *id = pthread_getspecific(key); /* none: not a member */
     (void)number;
     alarms++;
-    if (id && stack_of[*id] && !is_inside(*id, &here))
+    /* a region's first thread may be elsewhere, on the alternate stack of the kernel thread that carries it */
+    if (id && *id && stack_of[*id] && !is_inside(*id, &here))
         astray++;
 }
 static void on_overflow(int number)

@@ -84,7 +84,7 @@ static void of_others(void)
 #pragma omp barrier
         if (id == 0) {
             usleep(2000);
-            for (int other = 0; other < N; other++) {
+            for (int other = getenv("ROOTS_LEAVE") != NULL; other < N; other++) { /* the first one may be away */
                 clockid_t clock;
                 pthread_attr_t attr;
                 void *low;

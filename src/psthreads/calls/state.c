@@ -4,6 +4,7 @@
 #include "calls.h"
 
 #include "../apart.h"
+#include "../bind.h"
 #include "../directed.h"
 #include "../home.h"
 #include "../lone_root.h"
@@ -113,7 +114,9 @@ PS_EXPORT int answer_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t 
     return inherited(CALL_NEXT(sched_setaffinity)(pid, bytes, set));
 }
 VERSIONS(sched_setaffinity, "GLIBC_2.3.4");
-ANSWER_TELLS("GLIBC_2.3.4", sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set), (pid, bytes, set));
+/* A thread that is bound to a place is told of that, wherever it runs. */
+ANSWER_AS(if (pid != 0 || !bind_is_narrow()) pid = own_number(pid), , VERSIONS, "GLIBC_2.3.4", int, sched_getaffinity,
+          (pid_t pid, size_t bytes, cpu_set_t *set), (pid, bytes, set));
 ANSWER_SCHEDULES(pid = own_number(pid), "GLIBC_2.2.5", int, sched_setscheduler,
                  (pid_t pid, int policy, const struct sched_param *param), (pid, policy, param));
 ANSWER_TELLS("GLIBC_2.2.5", sched_getscheduler, (pid_t pid), (pid));
@@ -124,18 +127,29 @@ ANSWER_IF(who == RUSAGE_THREAD && be_counted(), "GLIBC_2.2.5", int, getrusage,
           (__rusage_who_t who, struct rusage *usage), (who, usage));
 /* The clock's number as the kernel makes it of a thread's. */
 static clockid_t clock_of(int number) { return (clockid_t)(~(unsigned)number << 3 | 6); }
-static clockid_t own_clock(void)
+NEXT(clock_gettime, int(clockid_t, struct timespec *));
+/* The caller's; of a root that is away, home's as well: it goes on from there. */
+static PS_NOINLINE int own_clock(struct timespec *now)
 {
-    bool in_block = be_counted();
-    int number = home_number();
-    if (number != 0)
-        return clock_of(number);
-    if (in_block)
+    if (be_counted())
         be_alone();
-    return CLOCK_THREAD_CPUTIME_ID;
+    struct timespec before = {0, 0};
+    int number = home_number();
+    if (number != 0 && CALL_NEXT(clock_gettime)(clock_of(number), &before) != 0)
+        return -1;
+    int result = CALL_NEXT(clock_gettime)(CLOCK_THREAD_CPUTIME_ID, now);
+    if (result == 0 && number != 0) {
+        long ns = now->tv_nsec + before.tv_nsec;
+        now->tv_sec += before.tv_sec + ns / 1000000000;
+        now->tv_nsec = ns % 1000000000;
+    }
+    return result;
 }
-ANSWER_AS(if (PS_UNLIKELY(clock == CLOCK_THREAD_CPUTIME_ID)) clock = own_clock(), , VERSIONS, "GLIBC_2.17", int,
-          clock_gettime, (clockid_t clock, struct timespec *now), (clock, now));
+PS_EXPORT int answer_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    return PS_UNLIKELY(clock == CLOCK_THREAD_CPUTIME_ID) ? own_clock(now) : CALL_NEXT(clock_gettime)(clock, now);
+}
+VERSIONS(clock_gettime, "GLIBC_2.17");
 OLD_VERSION(clock_gettime, "GLIBC_2.2.5");
 NEXT(timer_create, int(clockid_t, struct sigevent *, timer_t *));
 PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
@@ -317,7 +331,9 @@ ANSWER_HANDLE_WITHIN((void)0, has_set(thread), "GLIBC_2.34", pthread_setaffinity
                      error_of(answer_sched_setaffinity(thread == pthread_self() ? 0 : number, bytes, set)));
 OLD_VERSION(pthread_setaffinity_np, "GLIBC_2.3.4");
 ANSWER_HANDLE("GLIBC_2.32", pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set),
-              (thread, bytes, set), error_of(CALL_NEXT(sched_getaffinity)(number, bytes, set)));
+              (thread, bytes, set),
+              error_of(CALL_NEXT(sched_getaffinity)(thread == pthread_self() && bind_is_narrow() ? 0 : number, bytes,
+                                                    set)));
 OLD_VERSION(pthread_getaffinity_np, "GLIBC_2.3.4");
 ANSWER_HANDLE_AFTER(set_by_handle(thread), "GLIBC_2.2.5", pthread_setschedparam,
                     (pthread_t thread, int policy, const struct sched_param *param), (thread, policy, param),
