@@ -10,6 +10,8 @@
 #include "watchdog.h"
 
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define TRIPS 5
 
@@ -96,6 +98,36 @@ static void a_root_ends_where_it_began(void **state)
     }
 }
 
+/* Its child's root has the slot of one that was away in the parent, and has never left. */
+static void *forks(void *arg)
+{
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        struct vp *vp = ps_vp_attach();
+        CHECK(vp == ps_vp_at(0) && !vp_home(vp)->leaves && !vp_home(vp)->was_out && !vp_home(vp)->stays);
+        CHECK(ps_load_relaxed(&vp->run.own_tp) == vp->run.kernel_tp);
+        _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    return arg;
+}
+
+static void a_childs_root_has_not_left(void **state)
+{
+    (void)state;
+    pthread_t other;
+    if (PS_TSAN || !begin(1))
+        skip();
+    leave();
+    home_come_outside();
+    CHECK(vp_home(ps_vp())->leaves);
+    CHECK(pthread_create(&other, NULL, forks, NULL) == 0 && pthread_join(other, NULL) == 0);
+    CHECK(psthread_finalize() == 0);
+}
+
 /* --- the end of a region --- */
 
 static struct ps_team team;
@@ -171,9 +203,8 @@ static void homes_of_several_roots_stand_aside(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_root_leaves_and_comes_home),
-        cmocka_unit_test(a_root_ends_where_it_began),
-        cmocka_unit_test(a_root_that_home_takes_is_bound_again),
+        cmocka_unit_test(a_root_leaves_and_comes_home),       cmocka_unit_test(a_root_ends_where_it_began),
+        cmocka_unit_test(a_childs_root_has_not_left),         cmocka_unit_test(a_root_that_home_takes_is_bound_again),
         cmocka_unit_test(homes_of_several_roots_stand_aside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
