@@ -9,8 +9,7 @@
  * pthread_setschedparam and the like) must not be used. "Checked build": configured with -DPS_CHECKED=ON; the library
  * as it is installed does not find the errors so marked.
  * fork() in any thread: in the child that thread is alone, as POSIX has it, and the library goes on there. An object
- * that another thread used at the fork, held or waited at must be initialised anew there before it is used or
- * destroyed. */
+ * that another thread used at the fork, held or waited at must be initialised anew before any other use. */
 #ifndef PSTHREAD_H
 #define PSTHREAD_H
 
