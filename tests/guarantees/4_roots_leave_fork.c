@@ -224,20 +224,11 @@ static void *live(void *arg)
     return arg;
 }
 
-static const char *name_of(int i)
-{
-    static char text[64];
-    snprintf(text, sizeof text, "%s%s", ways[i % WAYS].name, i < WAYS ? "" : "_of_thread");
-    return text;
-}
+static const char *name_of(int i) { return kind_name_in(i >= WAYS, ways[i % WAYS].name); }
 static void run(int i)
 {
-    pthread_t thread;
     way = &ways[i % WAYS];
-    if (i < WAYS)
-        live(NULL);
-    else
-        CHECK(pthread_create(&thread, NULL, live, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    kind_run_in(i >= WAYS, live);
 }
 
 int main(int argc, char **argv)

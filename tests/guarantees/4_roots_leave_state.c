@@ -293,23 +293,11 @@ static void *live(void *arg)
 }
 
 /* Each state of the program's own thread, then of another one. */
-static const char *name_of(int i)
-{
-    static char text[64];
-    snprintf(text, sizeof text, "%s%s", states[i % STATES].name, i < STATES ? "" : "_of_thread");
-    return text;
-}
+static const char *name_of(int i) { return kind_name_in(i >= STATES, states[i % STATES].name); }
 static void run(int i)
 {
-    pthread_t thread;
     state = &states[i % STATES];
-    if (i < STATES) {
-        live(NULL);
-        return;
-    }
-    CHECK(pthread_create(&thread, NULL, live, NULL) == 0 && pthread_join(thread, NULL) == 0);
-    if (state->have == have_robust || state->have == have_robust_inheriting)
-        CHECK(pthread_mutex_lock(&mutex) == EOWNERDEAD); /* it has ended with the mutex */
+    kind_run_in(i >= STATES, live);
 }
 
 int main(int argc, char **argv)

@@ -3,6 +3,8 @@
 #define PS_GUARANTEES_KINDS_H
 
 #include "check.h"
+#include <pthread.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,5 +41,21 @@ static inline const char *kinds_of_name(int i) { return kinds_of_all[i].name; }
 static inline void kinds_of_run(int i) { kinds_of_all[i].run(); }
 #define RUN_KINDS(kinds, only) \
     (kinds_of_all = (kinds), in_a_process_each(sizeof(kinds) / sizeof *(kinds), kinds_of_name, kinds_of_run, only))
+
+/* A kind in the program's own thread, and in another one: its name there, and its run. */
+static inline const char *kind_name_in(bool other, const char *name)
+{
+    static char text[64];
+    snprintf(text, sizeof text, "%s%s", name, other ? "_of_thread" : "");
+    return text;
+}
+static inline void kind_run_in(bool other, void *(*live)(void *))
+{
+    pthread_t thread;
+    if (other)
+        CHECK(pthread_create(&thread, NULL, live, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    else
+        live(NULL);
+}
 
 #endif
