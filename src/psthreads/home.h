@@ -33,13 +33,13 @@
  *
  * What the kernel keeps by kernel thread. While away the root is known by home's number: calls by number, and what is
  * told by name, go there (calls/state.c). A root that sets its mask or its alternate stack, or asks for what else the
- * kernel keeps for a thread, gets a kernel thread of its own, as a member does. Mask and
- * alternate stack are noted as the root sets them, and go with it: to that kernel thread (home_equip), and home. So do
- * processors, which are home's. Limits: what else it sets there stays behind. A signal that the root blocks stays
- * pending at home where it has come there. The processor time that the root has used elsewhere is not in its clock; one
- * that has asked for it is carried alone from the next region on.
- * Without blocks (PSTHREADS_TLS=never, ports without them, sanitizers) a root stays at home, and waits until its holder
- * leaves. So does one that is carried alone (lone_root.h): nothing else holds its home.
+ * kernel keeps for a thread, gets a kernel thread of its own, as a member does. Mask and alternate stack are noted as
+ * the root sets them, and go with it: to that kernel thread (home_equip), and home. So do processors, which are home's.
+ * Limits: what else it sets there stays behind. A signal that the root blocks stays pending at home where it has come
+ * there. A clock that is asked for away goes on from home's, and back at home without what was used away. A root that
+ * has asked for it is carried alone: at once where it runs at home, else from the next region on. Without blocks
+ * (PSTHREADS_TLS=never, ports without them, sanitizers) a root stays at home, and waits until its holder leaves. So
+ * does one that is carried alone (lone_root.h): nothing else holds its home.
  *
  * tests/models/root_release.pml. Papers: none of them moves a root.
  * Rejected: to interrupt what runs at home, and to move that (it may stand in any code, with any lock). To go home
