@@ -93,11 +93,12 @@ static void compute(void)
 }
 static void wait_for_one_another(void)
 {
-    bool ends = false;
-    while (!ends) {
+    static bool last;
+    for (bool ends = false; !ends;) {
         wait_in_a_critical();
-#pragma omp barrier
-        ends = over;
+#pragma omp single
+        last = over; /* one of them looks, so that all leave in the same round */
+        ends = last;
 #pragma omp barrier
     }
 }
