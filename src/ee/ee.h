@@ -118,6 +118,8 @@ struct ee_team_ops {
     bool (*idle)(struct ee_member *m);
     /* Some task of the region is ready. Async-signal-safe. NULL: it cannot be told. */
     bool (*any)(struct ee_member *m);
+    /* Where in the program the open region is: the same address for the regions of one construct. NULL: not told. */
+    const void *(*place)(struct ee_member *first);
     /* For entities with memory by clusters. They call it when they decide where member id runs next. Returns the
      * member's storage near there, from a multiple of PS_CACHE_LINE on. `members` as given to ee_team_init. The pointer
      * may be NULL: no such function. The function returns NULL: no memory. */

@@ -358,6 +358,10 @@ struct ort_parallel {
     bool league; /* for a tool: the members are the initial threads of teams */
 };
 
+/* A region's fn that serves all regions of an ABI: its data begins with the address of what the construct is. NULL:
+ * there is none. Written before the first such region. */
+extern void (*ort_common_fn)(void *data);
+
 /* Runs the whole region; returns how many threads it had. [switches] */
 unsigned ort_parallel(const struct ort_parallel *region);
 /* A region with nothing but these, bind as in GNU's flags, if it is as the thread's last one and has a shorter way

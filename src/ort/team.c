@@ -80,7 +80,16 @@ static bool any(struct ee_member *member)
     return ort_task_any(PS_CONTAINER_OF(member, struct ort_thread, member)->team);
 }
 
-static const struct ee_team_ops ops = {.body = body, .assist = assist_with_tasks, .idle = idle, .any = any};
+void (*ort_common_fn)(void *data);
+
+static const void *place(struct ee_member *first)
+{
+    const struct ort_team *team = PS_CONTAINER_OF(first, struct ort_thread, member)->team;
+    return team->fn == ort_common_fn ? *(const void *const *)team->data : (const void *)(uintptr_t)team->fn;
+}
+
+static const struct ee_team_ops ops = {
+    .body = body, .assist = assist_with_tasks, .idle = idle, .any = any, .place = place};
 
 struct ort_team *ort_team_alloc(unsigned n_max)
 {

@@ -45,7 +45,6 @@
 #include "os.h"
 #include "quota_park.h"
 #include "sources.h"
-#include "standby.h"
 #include "timer.h"
 #include "watchdog.h"
 
@@ -90,8 +89,7 @@ int64_t deadlock_look(struct vp *vp, unsigned looks)
         return -1;
     bool main_ended = ps_load_seq(&ps_life.main_ended);
     unsigned kernel_threads = os_count_kernel_threads() - (main_ended && os_main_thread_gone()),
-             ours =
-                 carried + quota_park_count() + watchdog_runs() + dump_request_runs() + poller_idles + standby_idle();
+             ours = carried + quota_park_count() + watchdog_runs() + dump_request_runs() + poller_idles;
     if (kernel_threads != ours) {
         int64_t wait_ns = FIRST_RETRY_NS;
         for (unsigned i = 0; i < looks; i++)

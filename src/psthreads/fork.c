@@ -15,6 +15,7 @@
 #include "handoff.h"
 #include "idle.h"
 #include "lone_root.h"
+#include "needs.h"
 #include "os.h"
 #include "promote.h"
 #include "quota_park.h"
@@ -152,6 +153,7 @@ static void forget_kernel_threads(void)
     ps_store_relaxed(&ps_rt.stopping, 0);
     watchdog_reset();
     standby_reset();
+    needs_reset();
     dump_request_after_fork_in_child();
     ps_alone_after_fork_in_child();
 }

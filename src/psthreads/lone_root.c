@@ -38,7 +38,7 @@ void lone_root_call_stand_in(void)
         if (watchdog_starts_for(ps_vp()))
             watchdog_ask(WATCHDOG_SPARE);
         else
-            vp_start_stand_in();
+            vp_get_spare();
     }
 }
 

@@ -157,7 +157,11 @@ void vp_enter_loop(struct vp *vp)
 {
     while (!vp_start_loop(vp, &vp->run.native, false)) {
         vp_stand_aside(vp);
-        if (vp_is(vp, VP_SPARE) || ps_load_acquire(&ps_rt.stopping))
+        if (vp_is(vp, VP_SPARE)) {
+            ps_sub_seq(&ps_watchdog.spares, 1);
+            return;
+        }
+        if (ps_load_acquire(&ps_rt.stopping))
             return;
         os_park(&ps_rt.stopping, 0, PS_ASIDE_NS);
     }

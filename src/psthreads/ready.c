@@ -21,6 +21,17 @@ void ps_wake_pinned(struct vp *vp)
         ps_wake_alone(vp);
 }
 
+/* A root's home is blocked: the root may go on elsewhere at once (blocking.h). */
+static PS_NOINLINE void pinned_specially(struct vp *bound)
+{
+    if (vp_is(bound, VP_ALONE))
+        return;
+    if (home_release(bound))
+        watchdog_want_spare_for_blocked();
+    else
+        watchdog_arm_for_root();
+}
+
 void ps_ready(struct psthread *t, enum ps_end end)
 {
     struct vp *bound = pinned_to(t);
@@ -33,7 +44,9 @@ void ps_ready(struct psthread *t, enum ps_end end)
     }
     ps_store_seq(&bound->pinned, t);
     ps_wake_pinned(bound);
-    if (!vp_is(bound, VP_ALONE) && !(PS_RELEASE_ALWAYS && home_release(bound)))
+    if (vp_is(bound, VP_ALONE | VP_BLOCKED))
+        pinned_specially(bound);
+    else if (!(PS_RELEASE_ALWAYS && home_release(bound)))
         watchdog_arm_for_root();
 }
 

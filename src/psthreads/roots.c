@@ -4,6 +4,7 @@
 #include "run.h"
 
 #include "apart.h"
+#include "blocking.h"
 #include "check.h"
 #include "cpu.h"
 #include "current.h"
@@ -108,6 +109,7 @@ struct vp *life_attach_root(void)
 /* wait: for the threads that it has made; else it is known that none of them runs. */
 void life_detach_root(struct vp *vp, bool wait)
 {
+    blocking_forget(vp);
     home_stay(vp);
     ps_end_local(&vp_run(vp)->root);
     ps_thread_end_root(&vp_run(vp)->root, wait);

@@ -30,6 +30,8 @@ enum {
     VP_MASK = 64,           /* the same */
     VP_ASIDE = 128,         /* a home, of one root of several: it runs what is of that root's regions alone (home.h) */
     VP_TO_BE_COUNTED = 256, /* COUNTED from its root's next region on */
+    VP_BLOCKED = 1024,      /* its thread blocks in the kernel, with work behind it: blocking.h */
+    VP_NEEDS = 2048,        /* some place of the process needs spares: needs.h */
     VP_UNPREPARED = 512     /* of a thread that has forked, in the child: to be prepared for its release (home.h) */
 };
 #define VP_LONE (VP_ALONE | VP_COUNTED | VP_APART | VP_STARTS | VP_MASK) /* it carries one thread alone */

@@ -171,7 +171,7 @@ static int start_locked(const psthread_config_t *config)
     uth_init(stack);
     set_constants(config, (unsigned)n, stack);
     watchdog_reset();
-    standby_begin(vp_worker_main);
+    standby_reset();
     ps_promote_in_this_process();
     ps_rt.verbose = os_env("PSTHREADS_VERBOSE") != NULL;
     if (ps_rt.verbose)

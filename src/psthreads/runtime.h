@@ -100,7 +100,9 @@ struct vp_worker {
     /* PS_WORKER_...; written by the thread that has taken the bit of one that is NONE (idle.c), by the watchdog where
      * it is WANTED, and by quiesce. */
     _Atomic uint32_t started;
-    bool by_watchdog; /* the watchdog has started its kernel thread; written before that begins */
+    bool by_watchdog;             /* the watchdog has started its kernel thread; written before that begins */
+    const struct ps_team *helped; /* a spare: the team of the last member that it took, and the region; its own */
+    uint32_t helped_in;
 };
 /* The whole is in vp.h. */
 struct vp_worker *vp_worker(const struct vp *vp);
@@ -116,10 +118,11 @@ int vp_start_worker(struct vp *vp);
  * region. */
 uint64_t vp_mask_to_start_with(void);
 void *vp_worker_main(void *arg);
-/* A guest vp carried by a parked kernel thread or a new one, for the watchdog. */
-int vp_start_spare(void);
-/* The same by a root. */
-void vp_start_stand_in(void);
+/* A spare begins to work: one that rests (standby.h), or a new one. Callers: the watchdog, or a root. An errno value:
+ * there is none. */
+int vp_get_spare(void);
+/* A new one, which rests until it is called. */
+int vp_start_standby(void);
 /* A guest vp for a kernel thread that will carry block's thread alone; NULL: there are too many. And back. */
 struct vp *vp_claim_alone(struct uth_tls *block);
 void vp_alone_ended(struct vp *vp);

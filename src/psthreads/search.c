@@ -4,14 +4,19 @@
 #include "search.h"
 
 #include "adaptive_spin.h"
+#include "bind.h"
+#include "blocking.h"
 #include "handoff.h"
 #include "home.h"
 #include "idle.h"
 #include "layer.h"
 #include "lone_root.h"
 #include "lone_thread.h"
+#include "needs.h"
 #include "os.h"
 #include "runtime.h"
+#include "sources.h"
+#include "standby.h"
 #include "stray.h"
 #include "taken.h"
 #include "team.h"
@@ -131,18 +136,61 @@ static struct ps_work stand_in(struct vp *vp)
     return w;
 }
 
-/* What a spare takes: nothing once no thread starves, or when nothing is at hand. Then it retires, or stands in. */
+/* vp, a spare, has nothing to do: it rests. What it is to do then. */
+static enum standby_word spare_rests(struct vp *vp)
+{
+    if (!vp_is(vp, VP_DEAF)) /* as long as it rests it is nobody */
+        vp_deafen_slowly(vp);
+    vp_stand_aside(vp);
+    bind_lift();
+    vp->run.place = 0;
+    ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
+    ps_store_seq(&vp->alone.sleeps, 1);
+    enum standby_word word = standby_rest();
+    ps_store_seq(&vp->alone.sleeps, 0);
+    return word;
+}
+
+static struct ps_work take_for_spare(struct vp *vp, bool noted)
+{
+    struct ps_work w = vp_take_own(vp);
+    if (!ps_work_some(w))
+        w = vp_steal_round(vp, false);
+    struct ps_team *team = noted ? ps_work_team(w) : NULL;
+    if (team) {
+        needs_note(team, vp);
+        if (!ps_team_exhausted(team)) /* its members wait for one another: each wants a kernel thread */
+            watchdog_want_spare();
+    }
+    return w;
+}
+
+/* What a spare takes: nothing, unless some thread starves, fewer spares are at work than vps are blocked, or it has a
+ * grant. Then it stands in, or rests. Of one that counts itself off and then looks how many are blocked, and a vp that
+ * counts itself among the blocked and then looks how many spares are at work (blocking.h), one sees the other
+ * (seq_cst). */
 static struct ps_work find_work_spare(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
-    if (ps_load_relaxed(&ps_watchdog.starving)) {
-        w = vp_take_own(vp);
+    for (bool granted = false;;) {
+        bool starving = granted || ps_load_relaxed(&ps_watchdog.starving);
+        if (starving || watchdog_spare_may_work(0))
+            w = take_for_spare(vp, starving);
         if (!ps_work_some(w))
-            w = vp_steal_round(vp, false);
+            w = stand_in(vp);
+        if (ps_work_some(w))
+            return w;
+        ps_sub_seq(&ps_watchdog.spares, 1);
+        granted = false;
+        if (watchdog_spare_may_work(1) && vp_work_waits()) {
+            ps_add_seq(&ps_watchdog.spares, 1);
+            continue;
+        }
+        enum standby_word word = spare_rests(vp);
+        if (word == STANDBY_ENDS)
+            return w;
+        granted = word == STANDBY_GRANTED;
     }
-    if (!ps_work_some(w))
-        w = stand_in(vp);
-    return w;
 }
 
 #define LONE_A_RECHECK 4 /* a microsecond */
@@ -212,8 +260,11 @@ static PS_NOINLINE struct ps_work find_work_aside(struct vp *vp)
 struct ps_work vp_find_work(struct vp *vp)
 {
     struct ps_work w;
-    if (vp_is(vp, VP_SPARE))
-        return find_work_spare(vp);
+    if (vp_is(vp, VP_SPARE | VP_BLOCKED)) {
+        blocking_forget(vp);
+        if (vp_is(vp, VP_SPARE))
+            return find_work_spare(vp);
+    }
     if (home_is_aside(vp) && ps_work_some(w = find_work_aside(vp)))
         return w;
     if (vp->lone_thread.since)

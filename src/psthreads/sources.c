@@ -193,6 +193,18 @@ bool vp_look_for_all(unsigned which)
            (which & PS_IN_GLOBAL && ps_rt.has_global && ps_queue_look(&ps_rt.global));
 }
 
+bool vp_work_waits(void)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp && !ps_queue_seems_empty(&vp->queue))
+            return true;
+    }
+    return (ps_places_on() && ps_work_some(ps_bind_visit(NULL, PS_PEEK))) ||
+           (ps_rt.has_global && !ps_queue_seems_empty(&ps_rt.global));
+}
+
 /* --- inserting --- */
 
 /* A home that stands aside sleeps by itself, and counts as no idle vp. It has said that it sleeps, then looked at the

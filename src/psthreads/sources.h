@@ -52,6 +52,9 @@ bool vp_look_at_own(struct vp *vp);
 /* The same for all vps, in the sources `which` of each: their own ones, and the places' and the global queue. */
 bool vp_look_for_all(unsigned which);
 
+/* The same without locks: some queue does not seem empty. */
+bool vp_work_waits(void);
+
 /* Inserts, and wakes a vp if that helps. */
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end);
 /* The same with n threads at once, a ring of their links that begins with `first`: none of them bound. */

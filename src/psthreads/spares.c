@@ -14,8 +14,8 @@
 /* Where stalls repeat, the next one is noticed sooner: the watchdog's ticks are shorter until there has been none for
  * QUICK_FOR_NS. */
 #define QUICK_AFTER 3 /* stalls; a single one may be a machine's that is busy with something else */
-#define QUICK_STALL_TICKS 5
-#define QUICK_CALM_TICKS 10 /* the system counts used time by its own clock's ticks, which may be 4 ms and more */
+#define QUICK_STALL_TICKS 2
+#define QUICK_CALM_TICKS 10
 #define QUICK_FOR_NS UINT64_C(1000000000)
 /* An idle vp has had so long to take what starves. */
 #define IDLE_COMES_NS UINT64_C(200000000)
@@ -60,6 +60,7 @@ struct stalls {
     unsigned stuck;                        /* vps that hold up what is ready behind them */
     unsigned bound;                        /* such vps with entries in their places' queues */
     unsigned roots_stuck, new_roots_stuck; /* vps that hold their root up; the second: since this look */
+    bool others;                           /* some vp has passed no scheduling point since the last look */
 };
 
 /* The vp has passed no scheduling point for a while. Has its kernel thread used the processor, gone to sleep in the
@@ -71,7 +72,7 @@ static bool really_stuck(struct watchdog_seen *at, const struct held *before)
     if (!u)
         return false;
     uint64_t used_ns = u->cpu_ns - before->cpu_ns, slices = u->slices - before->slices;
-    bool used = used_ns > (uint64_t)WATCHDOG_TICK_NS; /* more than the system's clock may be late */
+    bool used = used_ns > (uint64_t)spares_period_ns() * stall_ticks() / 2;
     bool given_away = slices >= GIVEN_AWAY && used_ns < slices * GIVEN_AWAY_NS;
     return used || u->sleeping || given_away;
 }
@@ -96,6 +97,7 @@ static bool stands_still(struct watchdog_seen *at, struct held *before)
 static void look_for_stall(struct watchdog_seen *at, struct held *before, struct stalls *found, struct spares_action *a)
 {
     bool root = at->root_ready && at->attached;
+    unsigned before_still = before->still;
     if (stands_still(at, before) && (!at->attached || really_stuck(at, before))) {
         found->stuck += at->ready != 0;
         found->bound += at->bound != 0;
@@ -103,6 +105,7 @@ static void look_for_stall(struct watchdog_seen *at, struct held *before, struct
         found->new_roots_stuck += root && !before->root_stuck;
         before->root_stuck |= root;
     }
+    found->others |= before->still > before_still;
     if (root && before->root_stuck)
         a->root_holders[a->num_root_holders++] = at->vp; /* at each look: it may not be ready to leave */
 }
@@ -147,7 +150,7 @@ void spares_decide(struct watchdog_sample *s, struct spares_action *a)
     for (unsigned id = 0; id < s->slots; id++)
         if (s->seen[id].vp)
             look_for_stall(&s->seen[id], &held[id], &found, a);
-    calm_looks = found.stuck || found.roots_stuck ? 0 : calm_looks + 1;
+    calm_looks = found.stuck || found.roots_stuck || found.others ? 0 : calm_looks + 1;
     if (calm_looks > calm_ticks()) { /* longer than it takes to see the next stall */
         burst = 1;
         a->calm = pace.stalls != 0;
@@ -182,7 +185,7 @@ static bool start_spares(unsigned n)
 {
     static _Atomic uint32_t refusal_said;
     while (n-- > 0)
-        if (vp_start_spare() != 0) {
+        if (vp_get_spare() != 0) {
             if (!ps_xchg_acq_rel(&refusal_said, 1))
                 ps_warn("a thread holds its processor while others are ready, and the system refuses them another "
                         "kernel thread: they wait (said once)");

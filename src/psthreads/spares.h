@@ -13,9 +13,9 @@
  * spare, which is started where no vp is idle.
  *
  * Pace. A program with threads that spin for one another stalls again and again. After three stalls the watchdog looks
- * every millisecond and takes five for a stall, until it has seen none for a second. A shorter stall would not do. The
- * used time that the system tells lags by a tick of its clock, so on a loaded machine vps that were merely late would
- * look stuck.
+ * every millisecond and takes two for a stall, until it has seen none for a second. The used time is the kernel's own
+ * count: it is exact, so a vp that is merely late on a loaded machine does not look stuck. A stall goes on while any vp
+ * is on its way to the next one.
  *
  * Caller: the watchdog. States of the policy: calm -> stalls are counted -> quick -> calm. */
 #ifndef PS_SPARES_H

@@ -5,135 +5,134 @@
 
 #include "list.h"
 #include "os.h"
-#include "runtime.h"
 #include "spin.h"
+#include "watchdog.h"
 
-#define STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: it only enters and leaves a vp's loop */
-
-enum { PARKED, GO };
+#define MOST 128 /* that rest, beyond those for roots */
+#define HALVED_NS UINT64_C(1000000000)
 
 /* On its own stack. */
 struct standby {
     struct ps_list link;
-    struct vp *vp; /* what it carries next; NULL: it ends */
     _Atomic uint32_t word;
 };
 
 static struct {
     struct ps_spin lock;
-    struct ps_list parked;
-    unsigned num, wanted;
+    struct ps_list rest;
+    unsigned num, roots, grants;
     bool stops;
 } pool;
-static _Atomic uint32_t alive, idle; /* kernel threads in standby_main, or about to be; those that carry nothing */
-static _Atomic uint32_t generation;  /* pools that there were in this process and in those that it was forked from */
+static _Atomic uint32_t alive, idle; /* kernel threads of spares; those that rest */
+static _Atomic uint32_t peak;        /* so many were at work at once, since it was halved */
+static uint64_t halved_at_ns;        /* the watchdog's */
 
-static void *(*carry)(void *vp); /* the same as long as the process lives */
+static void note_peak(uint32_t at_work)
+{
+    if (at_work > ps_load_relaxed(&peak))
+        ps_store_relaxed(&peak, at_work < MOST ? at_work : MOST);
+}
 
-/* --- a standby --- */
-
-static struct vp *park(void)
+enum standby_word standby_rest(void)
 {
     struct standby self;
+    uint32_t word = STANDBY_ENDS;
     ps_spin_lock(&pool.lock);
-    bool parks = !pool.stops && pool.num < pool.wanted;
-    if (parks) {
-        ps_store_relaxed(&self.word, PARKED);
-        ps_list_push_front(&pool.parked, &self.link);
+    if (!pool.stops && pool.grants) {
+        pool.grants--;
+        word = STANDBY_GRANTED;
+        ps_add_seq(&ps_watchdog.spares, 1);
+    } else if (!pool.stops && pool.num < pool.roots + ps_load_relaxed(&peak)) {
+        word = STANDBY_RESTS;
+        ps_store_relaxed(&self.word, word);
+        ps_list_push_front(&pool.rest, &self.link);
         pool.num++;
+        ps_add_seq(&idle, 1);
     }
     ps_spin_unlock(&pool.lock);
-    if (!parks)
-        return NULL;
-    while (ps_load_acquire(&self.word) == PARKED)
-        os_park(&self.word, PARKED, OS_FOREVER);
-    return self.vp;
-}
-
-/* vp: what it carries first; NULL: nothing. */
-static void *standby_main(void *vp)
-{
-    uint32_t born = ps_load_relaxed(&generation);
-    os_thread_name("psthreads-spare");
-    if (!vp)
-        vp = park();
-    for (; vp; vp = park()) {
-        carry(vp);
-        if (ps_load_relaxed(&generation) != born)
-            return NULL;
-        ps_add_seq(&idle, 1);
-        os_thread_name("psthreads-spare");
+    while (word == STANDBY_RESTS) {
+        os_park(&self.word, STANDBY_RESTS, OS_FOREVER);
+        word = ps_load_acquire(&self.word);
     }
-    ps_sub_seq(&idle, 1);
-    ps_sub_seq(&alive, 1); /* last: the thread that stops the library waits for it */
-    return NULL;
+    return (enum standby_word)word;
 }
 
-/* One that is parked carries vp, or ends; false: there is none. */
-static bool tell_one(struct vp *vp)
+/* One that rests is told so; false: there is none. */
+static bool tell_one(enum standby_word word)
 {
     ps_spin_lock(&pool.lock);
-    struct ps_list *link = ps_list_empty(&pool.parked) ? NULL : ps_list_pop_front(&pool.parked);
-    pool.num -= link != NULL;
+    struct ps_list *link = ps_list_empty(&pool.rest) ? NULL : ps_list_pop_front(&pool.rest);
+    if (link) {
+        pool.num--;
+        ps_sub_seq(&idle, 1);
+    }
     ps_spin_unlock(&pool.lock);
     if (!link)
         return false;
     struct standby *one = PS_CONTAINER_OF(link, struct standby, link);
-    ps_sub_seq(&idle, vp != NULL);
-    one->vp = vp;
-    ps_store_release(&one->word, GO);
+    if (word != STANDBY_ENDS)
+        note_peak(ps_add_seq(&ps_watchdog.spares, 1) + 1);
+    ps_store_release(&one->word, word);
     os_wake(&one->word, 1);
     return true;
 }
 
-/* --- for others --- */
+bool standby_call(void) { return ps_load_relaxed(&idle) && tell_one(STANDBY_CALLED); }
 
-bool standby_carry(struct vp *vp) { return tell_one(vp); }
-
-int standby_start(struct vp *vp)
+unsigned standby_grant(unsigned n)
 {
-    os_thread thread;
-    ps_add_seq(&alive, 1);
-    ps_add_seq(&idle, vp == NULL);
-    int err = os_thread_start(&thread, standby_main, vp, STACK_BYTES, true);
-    if (!err) {
-        os_thread_detach(thread);
-        return 0;
+    while (n && ps_load_relaxed(&idle) && tell_one(STANDBY_GRANTED))
+        n--;
+    if (n) {
+        ps_spin_lock(&pool.lock);
+        pool.grants += n;
+        ps_spin_unlock(&pool.lock);
     }
-    ps_sub_seq(&idle, vp == NULL);
-    ps_sub_seq(&alive, 1);
-    return err;
+    return n;
+}
+
+void standby_revoke(unsigned n)
+{
+    ps_spin_lock(&pool.lock);
+    pool.grants -= pool.grants < n ? pool.grants : n;
+    ps_spin_unlock(&pool.lock);
+}
+
+unsigned standby_keep(unsigned n, uint64_t now_ns)
+{
+    if (now_ns - halved_at_ns >= HALVED_NS) {
+        halved_at_ns = now_ns;
+        ps_store_relaxed(&peak, ps_load_relaxed(&peak) / 2);
+        note_peak(ps_load_relaxed(&ps_watchdog.spares));
+    }
+    uint32_t most = n + ps_load_relaxed(&peak), rest = ps_load_relaxed(&idle);
+    ps_spin_lock(&pool.lock);
+    pool.roots = n;
+    ps_spin_unlock(&pool.lock);
+    for (; rest > most && tell_one(STANDBY_ENDS); rest--)
+        ;
+    uint32_t ready = rest + ps_load_relaxed(&ps_watchdog.spares);
+    return ready < n ? n - ready : 0;
 }
 
 unsigned standby_idle(void) { return ps_load_acquire(&idle); }
 
-void standby_ready(unsigned n)
+void standby_begins(void)
 {
-    if (PS_LIKELY(ps_load_relaxed(&idle) >= n && pool.wanted == n) || !ps_load_relaxed(&ps_rt.tls) ||
-        ps_rt.max_spares == 0)
-        return;
-    ps_spin_lock(&pool.lock);
-    pool.wanted = n;
-    ps_spin_unlock(&pool.lock);
-    while (ps_load_relaxed(&idle) < n && standby_start(NULL) == 0)
-        ;
+    ps_add_seq(&alive, 1);
+    note_peak(ps_load_relaxed(&ps_watchdog.spares));
 }
+void standby_ended(void) { ps_sub_seq(&alive, 1); }
 
 void standby_stop(void)
 {
     ps_spin_lock(&pool.lock);
     pool.stops = true;
     ps_spin_unlock(&pool.lock);
-    while (tell_one(NULL))
+    while (tell_one(STANDBY_ENDS))
         ;
     while (ps_load_acquire(&alive))
         os_yield();
-    standby_reset();
-}
-
-void standby_begin(void *(*carry_vp)(void *vp))
-{
-    carry = carry_vp;
     standby_reset();
 }
 
@@ -141,8 +140,8 @@ void standby_reset(void)
 {
     memset(&pool, 0, sizeof pool);
     ps_spin_init(&pool.lock);
-    ps_list_init(&pool.parked);
-    ps_add_relaxed(&generation, 1);
+    ps_list_init(&pool.rest);
     ps_store_relaxed(&alive, 0);
     ps_store_relaxed(&idle, 0);
+    ps_store_relaxed(&peak, 0);
 }

@@ -1,44 +1,53 @@
-/* Standbys: parked kernel threads that can carry a spare at once.
+/* Standbys: spares that have nothing to do, and rest with their vps until they are called.
  *
- * There is one for each root, started by the watchdog before it is needed. So a released root (home.h) finds a kernel
- * thread where the system starts no more, and where a thread of the program's that does not run holds a lock that a
- * start needs (malloc's, the dynamic linker's). The kernel thread of each spare is one of these: it parks when its
- * spare has retired, if fewer are parked than there are roots, and else ends. The next spare takes a parked one first.
+ * A spare (watchdog.h) is wanted at once, and again and again: by members that block (blocking.h), by regions that
+ * needed kernel threads before (needs.h), by roots that are released (home.h). A new kernel thread takes some fifty
+ * microseconds, and may not be had: the system starts no more, or a thread of the program's that does not run holds a
+ * lock that a start needs (malloc's, the dynamic linker's). So a spare that finds nothing to do rests, and keeps its
+ * vp. As many may rest as there are roots, and as were at work at once lately; others end. The number of the latter is
+ * halved each second, while the watchdog looks. One for each root is started before it is needed.
  *
- * A standby: (begins) -> CARRIES a vp, or PARKED; CARRIES -> PARKED, or ENDS; PARKED -> CARRIES, or ENDS. `lock` guards
- * the list of the parked, their number and `stops`. Each standby has a word of its own, and stores PARKED there under
- * the lock, as it enters the list. The thread that takes it out of the list writes the vp (NULL: it ends), then stores
- * GO (release) and wakes the standby, which sleeps while the word is PARKED, and then reads the vp (acquire).
- * No wake-up is lost: a standby is in the list before the lock is free, one thread takes it out, and the futex compares
- * the word. `stops` is set under the lock: a standby that looks later ends, and one that is parked is in the list and
- * is told. Its word is in its frame, and may be gone when it is woken: a futex wake does not need the memory.
+ * A spare: AT WORK -> RESTS -> AT WORK, or ENDS; AT WORK -> ENDS. `lock` guards the list of those that rest, their
+ * number, the grants that none has yet, and `stops`. Each has a word of its own, and stores RESTS there under the lock,
+ * as it enters the list. The thread that takes it out of the list stores what it is to do (release) and wakes it. No
+ * wake-up is lost: a spare is in the list before the lock is free, one thread takes it out, and the futex compares the
+ * word. `stops` is set under the lock: a spare that looks later ends, and one that rests is in the list and is told.
+ * Its word is in its frame, and may be gone when it is woken: a futex wake does not need the memory.
  * tests/models/standby.pml.
  *
- * On a parked kernel thread all signals are blocked, and nothing is narrowed (bind_lift). A forked child has no
- * standbys; the thread that forked while a standby carried it finds another `generation` there.
- * Rejected: more of them, where a callback of dl_iterate_phdr waits for a member: no program is known that does so. */
+ * A spare that rests counts no more in ps_watchdog.spares, and has all signals blocked. A forked child has none. */
 #ifndef PS_STANDBY_H
 #define PS_STANDBY_H
 
+#include "compiler.h"
+
 #include <stdbool.h>
+#include <stdint.h>
 
-struct vp;
+/* The caller, a spare's kernel thread, rests, until it is called, or granted one piece of work; or it is to end. */
+enum standby_word { STANDBY_RESTS, STANDBY_CALLED, STANDBY_GRANTED, STANDBY_ENDS };
+enum standby_word standby_rest(void);
+/* One that rests goes on, and counts as a spare at work again; false: there is none. Any kernel thread. */
+bool standby_call(void);
 
-/* As many are parked, or about to be, as there are roots, n, unless the system refuses one. Caller: the watchdog, in
- * each of its ticks. */
-void standby_ready(unsigned n);
-/* A parked standby carries vp, which is a spare's; false: there is none. Any kernel thread. */
-bool standby_carry(struct vp *vp);
-/* A new kernel thread does so, with all signals blocked; it begins with what the caller has. An errno value: none. */
-int standby_start(struct vp *vp);
+/* n spares are granted a piece of work each: those that rest, and then those that come to rest. How many did not rest;
+ * these grants are taken back, as far as they are left, by standby_revoke. Any kernel thread. */
+unsigned standby_grant(unsigned n);
+void standby_revoke(unsigned n);
 
-/* Those that carry nothing. */
+/* As many may rest as n roots want, and as were at work lately; returns how many are lacking of n. Caller: the
+ * watchdog, in each of its ticks. */
+unsigned standby_keep(unsigned n, uint64_t now_ns);
+
+/* Those that rest. */
 unsigned standby_idle(void);
+/* A spare's kernel thread is about to begin; it was refused, or has ended. */
+void standby_begins(void);
+void standby_ended(void);
 
-/* All end. Caller: has stopped the watchdog, the workers and the spares. */
+/* All end. Caller: has stopped the watchdog and the workers; spares at work end when they find nothing. */
 void standby_stop(void);
-/* Before the first one; carry is what one calls with a vp. And in a forked child. */
-void standby_begin(void *(*carry)(void *vp));
+/* Before the first one; and in a forked child. */
 void standby_reset(void);
 
 #endif

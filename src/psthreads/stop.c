@@ -55,10 +55,8 @@ static void stop_workers(void)
     watchdog_stop();
     timer_stop();
     wake_stand_ins();
-    while (ps_load_acquire(&ps_watchdog.spares)) /* they find nothing and leave */
-        os_yield();
+    standby_stop(); /* those at work find nothing, and end */
     watchdog_may_start();
-    standby_stop();
 }
 
 static void restart_workers(void)

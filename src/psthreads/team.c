@@ -31,6 +31,7 @@
 #include "home.h"
 #include "idle.h"
 #include "inherited.h"
+#include "needs.h"
 #include "race.h"
 #include "runtime.h"
 #include "sched.h"
@@ -364,12 +365,15 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     struct psthread *parent = vp->run.current;
     PS_ASSERT(n >= 2 && n <= team->n_max && ps_load_relaxed(&team->left) == 0);
     reset_region(team, parent, n);
-    if (vp_is(vp, VP_STARTS | VP_TO_BE_COUNTED | VP_UNPREPARED))
+    bool specially = vp_is(vp, VP_STARTS | VP_TO_BE_COUNTED | VP_UNPREPARED | VP_NEEDS);
+    if (specially)
         begin_specially(vp, team, n, outermost);
     if (PS_UNLIKELY(team->bound))
         fork_bound(vp, team, n, outermost);
     else
         fork_unbound(vp, team, n, outermost);
+    if (specially && vp_is(vp, VP_NEEDS))
+        needs_at_fork(team, n);
     ps_member_become(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
 }
 

@@ -39,6 +39,7 @@ struct ps_team_ops {
     void (*assist)(struct ps_member *m);
     bool (*idle)(struct ps_member *m);
     bool (*any)(struct ps_member *m);
+    const void *(*place)(struct ps_member *first);
 };
 
 /* What a member of any team begins with. */
@@ -103,8 +104,11 @@ struct ps_team {
         bool controls;      /* the parent had others than plain ones in its join: floats.h. Parent only */
         bool turn;          /* it is to be given back: root_fairness.h. Parent only */
         bool timed;         /* serial.began is set: the region is timed. Parent only */
-    } at_end;               /* what the join has to see to, once all have ended */
-    _Atomic bool had_tasks; /* (shared) some region of this block was interrupted: see join */
+        bool granted, less; /* spares were called for it (needs.h); half of what its place needs. Parent only */
+        bool helped;        /* spares have taken members. By spares; then as `controls` */
+        bool unused;
+    } at_end;                 /* what the join has to see to, once all have ended */
+    _Atomic bool had_tasks;   /* (shared) some region of this block was interrupted: see join */
     _Atomic uint32_t by_word; /* (shared) how members meet in the barrier: PS_BY_... */
     uint64_t rounds_base;     /* barriers of rounds begin behind this number; see team_rounds.c */
     /* The block that the parent has left while it runs members as calls; NULL: its kernel thread's own. Parent only */
@@ -112,6 +116,10 @@ struct ps_team {
     /* (shared) member 0's identity is lent while the parent is below a member: recall.h. 0: not; PS_TEAM_LENT_BELOW;
      * else the parent, which waits until it is given back */
     _Atomic uintptr_t lent_below;
+    /* What needs.h keeps: spares that have taken members of the open region (shared); those that it was opened with,
+     * and of these those that did not rest then; parent only */
+    _Atomic uint32_t helpers;
+    uint16_t granted, granted_late;
     /* line 2: (shared) references | pending ones * PS_TEAM_PENDING | PS_TEAM_WANTED | PS_TEAM_WAITING */
     PS_LINE_ALIGNED _Atomic uint64_t left;
     struct ps_queue *home; /* the queue that the entry stands in; parent only */
@@ -145,10 +153,10 @@ struct ps_team {
 
 static inline bool ps_team_has_to_see_to(const struct ps_team *team)
 {
-    uint32_t both;
-    _Static_assert(sizeof both == sizeof team->at_end, "at_end");
-    __builtin_memcpy(&both, &team->at_end, sizeof both); /* one load and compare */
-    return both != 0;
+    uint64_t all;
+    _Static_assert(sizeof all == sizeof team->at_end, "at_end");
+    __builtin_memcpy(&all, &team->at_end, sizeof all); /* one load and compare */
+    return all != 0;
 }
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max);

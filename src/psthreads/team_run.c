@@ -12,6 +12,7 @@
 #include "home.h"
 #include "idle.h"
 #include "inherited.h"
+#include "needs.h"
 #include "promote.h"
 #include "race.h"
 #include "recall.h"
@@ -23,6 +24,8 @@
 #include "switch.h"
 #include "team_member.h"
 #include "vp.h"
+
+#include <string.h>
 
 /* `before`, where it is the block of the thread that vp carries alone; else NULL: a handler of that thread's may stand
  * in it (directed.h). */
@@ -497,7 +500,9 @@ static PS_NOINLINE void see_to_end(struct ps_team *team)
         recall_unwatch(team);
     if (team->at_end.turn)
         root_fairness_give();
-    team->at_end.controls = team->at_end.watched = team->at_end.turn = false;
+    if (team->at_end.granted || team->at_end.helped)
+        needs_learn(team);
+    memset(&team->at_end, 0, sizeof team->at_end);
 }
 
 /* Whether the parent is a root that is not pinned to its home. In a forked child, also whether it has forked. */

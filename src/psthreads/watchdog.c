@@ -8,6 +8,7 @@
 #include "os.h"
 #include "run.h"
 #include "runtime.h"
+#include "standby.h"
 
 #include <errno.h>
 
@@ -90,6 +91,20 @@ void watchdog_ask(uint32_t what)
 {
     ps_or_seq(&ps_watchdog.asked, what);
     watchdog_arm_for_root();
+}
+
+void watchdog_want_spare(void)
+{
+    if (standby_call())
+        return;
+    watchdog_ask(WATCHDOG_SPARE);
+    os_wake(&stop_word, 1); /* the next tick is now */
+}
+
+void watchdog_want_spare_for_blocked(void)
+{
+    if (watchdog_spare_may_work(1))
+        watchdog_want_spare();
 }
 
 unsigned watchdog_runs(void) { return ps_load_acquire(&alive) == RUNNING; }

@@ -31,7 +31,7 @@ struct vp;
 
 #define WATCHDOG_TICK_NS INT64_C(5000000)
 #define WATCHDOG_QUICK_TICK_NS INT64_C(1000000)
-#define WATCHDOG_STALL_NS INT64_C(20000000)
+#define WATCHDOG_STALL_NS INT64_C(5000000)
 
 /* In `armed`. An insertion that finds it set does nothing: the watchdog looks what is ready after each. */
 enum { WATCHDOG_WATCH = 1, WATCHDOG_GLANCE };
@@ -42,9 +42,10 @@ struct ps_watchdog {
     PS_LINE_ALIGNED _Atomic uint32_t
         armed;                 /* anyone sets WATCH or GLANCE (one look: quota_park.h), the watchdog sets 0 */
     _Atomic uint32_t starving; /* the watchdog writes; spares read */
-    _Atomic uint32_t spares;   /* alive */
+    _Atomic uint32_t spares;   /* at work */
     _Atomic uint32_t coming;   /* of these: started, and not run yet; its start adds it, each takes itself off */
     _Atomic uint32_t standing; /* of these: stand in for a lone root, and have found nothing to do (search.c) */
+    _Atomic uint32_t blocked;  /* vps whose threads block in the kernel, with work behind them: blocking.h */
     _Atomic uint32_t asked;    /* WATCHDOG_WORKERS, ..._SPARE: of it, soon; anyone sets, the watchdog takes */
     _Atomic uint32_t spares_ever, spares_most; /* for reports and tests */
     _Atomic uint32_t released;                 /* the same; roots that were released (home.h) */
@@ -76,8 +77,18 @@ static inline void watchdog_arm_for_root(void)
 /* here's kernel thread starts no others of the pool, which would begin with what one thread of the program's has set
  * (apart.h): it is to ask the watchdog, which is there. here: the caller's vp, or NULL. */
 bool watchdog_starts_for(const struct vp *here);
-/* The watchdog starts the workers that are WANTED, or a spare, in its next tick. */
+/* The watchdog starts the workers that are WANTED, or spares, in its next tick. */
 void watchdog_ask(uint32_t what);
+/* A spare is wanted at once: one that rests is called, or the watchdog starts one. And the same where fewer are at work
+ * than vps are blocked (blocking.h). Any kernel thread. */
+void watchdog_want_spare(void);
+void watchdog_want_spare_for_blocked(void);
+/* A spare may take what is ready. more: spares that would work besides. */
+static inline bool watchdog_spare_may_work(uint32_t more)
+{
+    return ps_load_seq(&ps_watchdog.spares) + more <=
+           ps_load_seq(&ps_watchdog.blocked) + ps_load_relaxed(&ps_watchdog.standing);
+}
 /* Its kernel thread is there when this returns, where it may be; it sleeps. Callers: as of watchdog_arm. */
 void watchdog_be_there(void);
 

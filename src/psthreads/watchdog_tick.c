@@ -27,8 +27,20 @@ static void start_asked(void)
     uint32_t asked = ps_load_relaxed(&ps_watchdog.asked) ? ps_xchg_seq(&ps_watchdog.asked, 0) : 0;
     if (asked & WATCHDOG_WORKERS)
         idle_start_wanted();
-    if (asked & WATCHDOG_SPARE)
-        vp_start_spare();
+    if (asked & WATCHDOG_SPARE) /* for a lone root; or for vps that are blocked */
+        do
+            if (ps_load_relaxed(&ps_watchdog.spares) >= ps_rt.max_spares || vp_get_spare() != 0)
+                break;
+        while (watchdog_spare_may_work(1) && vp_work_waits());
+}
+
+/* Refused: perhaps in the next tick. Without blocks no root is released. */
+static void keep_standbys(uint64_t now_ns)
+{
+    unsigned roots = ps_load_relaxed(&ps_rt.tls) ? ps_load_relaxed(&ps_rt.num_roots) : 0;
+    unsigned lacking = ps_rt.max_spares ? standby_keep(roots, now_ns) : 0;
+    while (lacking-- > 0 && vp_start_standby() == 0)
+        ;
 }
 
 /* One tick: a sample, and what each policy makes of it. */
@@ -38,7 +50,7 @@ static void watch_tick(unsigned *quiet)
     struct spares_action spares;
     start_asked();
     watchdog_sample_take(&s);
-    standby_ready(ps_load_relaxed(&ps_rt.num_roots));
+    keep_standbys(s.now_ns);
     quota_park_look(&s);
     recall_look(s.now_ns);
     spares_decide(&s, &spares);
@@ -98,6 +110,7 @@ void watchdog_reset(void)
     root_fairness_reset();
     watchdog_sample_reset();
     ps_store_relaxed(&ps_watchdog.spares, 0);
+    ps_store_relaxed(&ps_watchdog.blocked, 0);
     ps_store_relaxed(&ps_watchdog.coming, 0);
     ps_store_relaxed(&ps_watchdog.standing, 0);
 }

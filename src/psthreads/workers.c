@@ -1,8 +1,8 @@
 /* The library's own kernel threads: workers, spares, stand-ins; and the slots of those that carry one thread alone.
  *
  * A worker carries a regular vp from its first wake-up (idle.c) until the library stops. A spare carries a guest vp:
- * the watchdog starts it. A stand-in is a spare that a root starts. Spares end when they find nothing to do.
- * Parked kernel threads carry both first (standby.h). */
+ * the watchdog starts it. A stand-in is a spare that a root starts. Spares that find nothing to do rest, and are called
+ * first (standby.h). */
 #include "life.h"
 
 #include "above.h"
@@ -34,7 +34,7 @@ static void spare_ended(struct vp *vp)
     if (!ps_queue_seems_empty(&vp->queue)) /* threads that last ran here: any vp's now */
         idle_notify(NULL);
     life_forget_worker();
-    ps_sub_seq(&ps_watchdog.spares, 1); /* last: the thread that stops the library waits for it */
+    standby_ended(); /* last: the thread that stops the library waits for it */
 }
 
 void *vp_worker_main(void *arg)
@@ -66,7 +66,6 @@ void *vp_worker_main(void *arg)
     uth_tls_drain(&vp->run.blocks);
     uth_release(&vp->run.native);
     uth_overflow_thread_fini();
-    bind_lift(); /* a standby carries others */
     vp_carry(NULL);
     if (vp_is(vp, VP_SPARE))
         spare_ended(vp);
@@ -110,47 +109,42 @@ int vp_start_worker(struct vp *vp)
     return err;
 }
 
-static int carry_spare(struct vp *vp) { return standby_carry(vp) ? 0 : standby_start(vp); }
-
-/* By a root's kernel thread, as a worker. */
-static int carry_stand_in(struct vp *vp)
-{
-    if (standby_carry(vp))
-        return 0;
-    vp->worker.by_watchdog = false;
-    vp_begin_deaf(vp, vp_mask_to_start_with());
-    bind_lift();
-    int err = standby_start(vp);
-    bind_lower();
-    return err;
-}
-
-static int start_spare(int (*carry)(struct vp *vp))
+/* A new spare, which counts as one at work until it rests. */
+static int start_spare(void)
 {
     struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
     if (!vp)
         return EAGAIN;
     ps_store_relaxed(&vp->run.special, VP_SPARE);
-    vp->worker.by_watchdog = true;
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
-    uint32_t alive = ps_add_seq(&ps_watchdog.spares, 1) + 1;
     ps_add_relaxed(&ps_watchdog.coming, 1);
-    int err = carry(vp);
+    ps_add_seq(&ps_watchdog.spares, 1);
+    standby_begins();
+    int err = start_kernel_thread(vp);
     if (err) {
         ps_sub_relaxed(&ps_watchdog.coming, 1);
+        ps_sub_seq(&ps_watchdog.spares, 1);
         spare_ended(vp);
         return err;
     }
-    ps_add_relaxed(&ps_watchdog.spares_ever, 1);
-    if (alive > ps_load_relaxed(&ps_watchdog.spares_most))
-        ps_store_relaxed(&ps_watchdog.spares_most, alive);
+    os_thread_detach(vp->worker.kernel_thread);
     return 0;
 }
 
-int vp_start_spare(void) { return start_spare(carry_spare); }
+int vp_start_standby(void) { return start_spare(); }
 
-void vp_start_stand_in(void) { start_spare(carry_stand_in); }
+int vp_get_spare(void)
+{
+    int err = standby_call() ? 0 : start_spare();
+    if (err)
+        return err;
+    uint32_t at_work = ps_load_relaxed(&ps_watchdog.spares);
+    ps_add_relaxed(&ps_watchdog.spares_ever, 1);
+    if (at_work > ps_load_relaxed(&ps_watchdog.spares_most))
+        ps_store_relaxed(&ps_watchdog.spares_most, at_work);
+    return 0;
+}
 
 struct vp *vp_claim_alone(struct uth_tls *block)
 {

@@ -1,103 +1,104 @@
-/* Standbys (src/psthreads/standby.c): a parked kernel thread is told once what it carries, or that it ends.
+/* Standbys (src/psthreads/standby.c): a spare that rests is called once, or ends.
  *
- * S parks, carries what it is given, and parks again. G gives twice, as the watchdog or a root: where nobody is parked
- * it goes without. Q stops the library, when G is through: it sets `stops` and tells those that are parked.
- * Checked: S reads what was meant for it, and everybody ends (invalid end state otherwise).
+ * S rests, works when it is called, and rests again. G calls twice, as the watchdog or a thread that blocks: where
+ * nobody rests it goes without. Q stops the library, when G is through: it sets `stops` and tells those that rest.
+ * Checked: S is called as often as it was told so, and ends (invalid end state otherwise).
  *
  *   BROKEN_LIST   S enters the list, and looks whether it is to end, without the lock
  *   BROKEN_PARK   S sleeps without comparing its word
- *   BROKEN_STOP   Q tells the parked before it sets `stops`
- *   BROKEN_VP     G says GO before it says what is carried */
+ *   BROKEN_STOP   Q tells those that rest before it sets `stops`
+ *   BROKEN_WORD   S stores RESTS when it is in the list already, and the lock is free */
 
 bool lock, stops, in_list, given_all;
-byte word;    /* the standby's */
-bool asleep;  /* in the futex */
-byte vp;      /* what it is to carry; 0: it ends */
-#define PARKED 0
-#define GO 1
+byte word;   /* the spare's */
+bool asleep; /* in the futex */
+byte told, called;
+#define RESTS 0
+#define CALLED 1
+#define ENDS 2
 
 inline acquire(l) { atomic { !l -> l = true } }
 inline release(l) { l = false }
 
-/* The futex compares the word as it goes to sleep, in one step; a wake finds it asleep, or changes nothing. */
-inline wake() { asleep = false }
-
-inline tell(what, done)
+inline tell(what)
 {
+    bool done;
     acquire(lock);
     done = in_list;
     in_list = false;
     release(lock);
     if
     :: done ->
-#ifdef BROKEN_VP
-       word = GO;
-       vp = what;
-#else
-       vp = what;
-       word = GO;
-#endif
-       wake()
+       if
+       :: what == CALLED -> told++
+       :: else
+       fi;
+       word = what;
+       /* The futex compares the word as it goes to sleep, in one step; a wake finds it asleep, or changes nothing. */
+       asleep = false
     :: else
     fi
 }
 
 active proctype S()
 {
-    byte carries;
-    bool parks;
+    bool rests;
     do
     ::
 #ifdef BROKEN_LIST
-       parks = !stops;
+       rests = !stops;
        if
-       :: parks -> word = PARKED; vp = 9; in_list = true
+       :: rests -> word = RESTS; in_list = true
        :: else
        fi;
 #else
        acquire(lock);
-       parks = !stops;
+       rests = !stops;
        if
-       :: parks -> word = PARKED; vp = 9; in_list = true
+       :: rests ->
+#ifndef BROKEN_WORD
+          word = RESTS;
+#endif
+          in_list = true
        :: else
        fi;
        release(lock);
+#ifdef BROKEN_WORD
+       word = RESTS;
+#endif
 #endif
        if
-       :: !parks -> break
+       :: !rests -> break
        :: else
        fi;
        do
-       :: word != PARKED -> break
+       :: word != RESTS -> break
 #ifdef BROKEN_PARK
-       :: word == PARKED -> asleep = true; !asleep
+       :: word == RESTS -> asleep = true; !asleep
 #else
-       :: atomic { word == PARKED -> asleep = true }; !asleep
+       :: atomic { word == RESTS -> asleep = true }; !asleep
 #endif
        od;
-       carries = vp;
-       assert(carries != 9);
        if
-       :: carries == 0 -> break
-       :: else
+       :: word == ENDS -> break
+       :: else -> called++
        fi
-    od
+    od;
+    assert(called == told)
 }
 
 active proctype G()
 {
-    bool done;
-    tell(1, done);
-    tell(2, done);
+    tell(CALLED);
+    tell(CALLED);
     given_all = true
 }
 
 active proctype Q()
 {
-    bool done;
     given_all;
 #ifdef BROKEN_STOP
-    tell(0, done);
+    tell(ENDS);
     acquire(lock);
     stops = true;
     release(lock)
@@ -105,6 +106,6 @@ active proctype Q()
     acquire(lock);
     stops = true;
     release(lock);
-    tell(0, done)
+    tell(ENDS)
 #endif
 }

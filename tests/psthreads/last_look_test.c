@@ -125,7 +125,7 @@ static struct {
 
 static void region(void)
 {
-    static const struct ps_team_ops ops = {body, assist, idle, NULL};
+    static const struct ps_team_ops ops = {body, assist, idle, NULL, NULL};
     static struct team t;
     psthread_config_t config = {.num_vps = 2, .max_spares = PSTHREAD_NO_SPARES};
     setenv("PSTHREADS_TLS", wanted.tls, 1);

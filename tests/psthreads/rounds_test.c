@@ -69,7 +69,7 @@ static bool idle(struct ps_member *m)
     (void)m;
     return false;
 }
-static const struct ps_team_ops ops = {body, assist, idle, NULL};
+static const struct ps_team_ops ops = {body, assist, idle, NULL, NULL};
 
 static void region(unsigned n, bool forget)
 {

@@ -34,7 +34,7 @@ static bool idle(struct ps_member *m)
     CHECK(!(ps_or_acq_rel(&((struct team *)(void *)m->team)->free, bit) & bit)); /* it was not free yet */
     return false;
 }
-static const struct ps_team_ops ops = {body, assist, idle, NULL};
+static const struct ps_team_ops ops = {body, assist, idle, NULL, NULL};
 
 static struct team *team_new(unsigned n)
 {
@@ -224,7 +224,7 @@ static void body_that_lends(struct ps_member *m)
 static void the_free_are_lent(void **state)
 {
     (void)state;
-    static const struct ps_team_ops lends = {body_that_lends, assist, idle, NULL};
+    static const struct ps_team_ops lends = {body_that_lends, assist, idle, NULL, NULL};
     for (unsigned vps = 1; vps <= 4; vps++) {
         psthread_config_t config = {.num_vps = vps, .max_spares = PSTHREAD_NO_SPARES};
         CHECK(psthread_init(&config) == 0);

@@ -13,7 +13,7 @@
 #define ARGS_ON_STACK 64
 
 struct region {
-    kmpc_microtask fn;
+    kmpc_microtask fn; /* first: ort_common_fn */
     int argc;
     void **args;
     const void *caller;
@@ -30,6 +30,8 @@ static void run_microtask(void *data)
     else
         kmpc_invoke(r->fn, &gtid, &tid, r->argc, r->args);
 }
+
+__attribute__((constructor)) static void tell_common_fn(void) { ort_common_fn = run_microtask; }
 
 /* A region whose num_threads clause has a list: the rest of the list is in the place of nthreads-var for the regions
  * inside. */

@@ -244,5 +244,6 @@ int os_thread_usage(int tid, struct os_usage *u)
     u->cpu_ns = strtoull(end, &end, 10);
     strtoull(end, &end, 10); /* how long it waited for a processor */
     u->slices = strtoull(end, NULL, 10);
+    os_thread_cpu_ns(tid, &u->cpu_ns); /* the file is late by up to a tick of the system's clock */
     return 0;
 }

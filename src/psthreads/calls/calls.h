@@ -17,13 +17,14 @@
  *   signals.c    masks, waits for signals, the alternate stack
  *   handlers.c   signals' handlers
  *   mutexes.c    mutexes whose owner the kernel compares
+ *   blocking.c   calls that wait in the kernel
  *   loader.c     objects that begin
  *   calls.c      the C library's functions behind these, looked up when the runtime is loaded
  *
  * Here are the functions of the C library that set or tell state of the calling kernel thread and that programs are
- * known to call in regions, and those that make a kernel thread. Others see the kernel thread that carries the caller
- * just then. `syscall` goes by the call's number: what concerns the caller alone (state.c) is known, any other call
- * goes straight on. */
+ * known to call in regions, those that make a kernel thread, and those that wait. Others see the kernel thread that
+ * carries the caller just then. `syscall` goes by the call's number: what concerns the caller alone (state.c) is known,
+ * any other call goes straight on. */
 #ifndef PS_CALLS_H
 #define PS_CALLS_H
 

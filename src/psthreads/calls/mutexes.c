@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "../blocking.h"
 #include "../home.h"
 #include "os.h"
 
@@ -100,13 +101,32 @@ ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_setprioceiling, NULL, (pthread_mutex_t 
 OLD_VERSION(pthread_mutex_setprioceiling, "GLIBC_2.4");
 ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_consistent, NULL, (pthread_mutex_t * mutex), (mutex));
 OLD_VERSION(pthread_mutex_consistent, "GLIBC_2.12");
-/* They give the mutex back, and take it again. Not under GLIBC_2.2.5, where each is another function. */
-ANSWER_MUTEX("GLIBC_2.3.2", pthread_cond_wait, NULL, (pthread_cond_t * cond, pthread_mutex_t *mutex), (cond, mutex));
-ANSWER_MUTEX("GLIBC_2.3.2", pthread_cond_timedwait, NULL,
-             (pthread_cond_t * cond, pthread_mutex_t *mutex, time_at until), (cond, mutex, until));
-ANSWER_MUTEX("GLIBC_2.34", pthread_cond_clockwait, NULL,
-             (pthread_cond_t * cond, pthread_mutex_t *mutex, clockid_t clock, time_at until),
-             (cond, mutex, clock, until));
+/* They give the mutex back, wait, and take it again (../blocking.h). Not under GLIBC_2.2.5, where each is another
+ * function. */
+#define ANSWER_COND(node, name, parameters, arguments)                                                          \
+    NEXT(name, int parameters);                                                                                 \
+    PS_NOINLINE static int slow_##name parameters                                                               \
+    {                                                                                                           \
+        struct uth_tls *block = NULL;                                                                           \
+        int error = errno, before = is_compared(mutex) ? begin_compared(mutex, &block) : -1;                    \
+        struct vp *vp = blocking_may_matter() ? blocking_vp() : NULL;                                           \
+        blocking_begin(vp);                                                                                     \
+        errno = error;                                                                                          \
+        int result = CALL_NEXT(name) arguments;                                                                 \
+        blocking_end(vp);                                                                                       \
+        return end_compared(block, before, result);                                                             \
+    }                                                                                                           \
+    PS_EXPORT int answer_##name parameters                                                                      \
+    {                                                                                                           \
+        return blocking_may_matter() || is_compared(mutex) ? slow_##name arguments : CALL_NEXT(name) arguments; \
+    }                                                                                                           \
+    VERSIONS(name, node)
+ANSWER_COND("GLIBC_2.3.2", pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t *mutex), (cond, mutex));
+ANSWER_COND("GLIBC_2.3.2", pthread_cond_timedwait, (pthread_cond_t * cond, pthread_mutex_t *mutex, time_at until),
+            (cond, mutex, until));
+ANSWER_COND("GLIBC_2.34", pthread_cond_clockwait,
+            (pthread_cond_t * cond, pthread_mutex_t *mutex, clockid_t clock, time_at until),
+            (cond, mutex, clock, until));
 OLD_VERSION(pthread_cond_clockwait, "GLIBC_2.30");
 
 #endif

@@ -1,0 +1,144 @@
+/* The C library's calls that wait in the kernel: a thread that is about to wait gives its vp's processor away. See
+ * ../blocking.h and calls.h.
+ *
+ * Where something is ready behind the caller, a call that may find what it wants at once is preceded by a look: for a
+ * descriptor by poll without a time-out. A read of a file finds it ready always. The others wait in any case. */
+#define _GNU_SOURCE
+#include "calls.h"
+
+#if defined(__GLIBC__)
+
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../blocking.h"
+#include "os.h"
+
+/* A function of the C library's with these parameters, under this version, which waits if `waits` holds; that is asked
+ * where something is ready only. */
+#define ANSWER_WAITS(waits, node, type, name, parameters, arguments)                      \
+    NEXT(name, type parameters);                                                          \
+    static PS_NOINLINE type slow_##name parameters                                        \
+    {                                                                                     \
+        int error = errno;                                                                \
+        struct vp *vp = blocking_vp();                                                    \
+        if (vp && (waits))                                                                \
+            blocking_begin(vp);                                                           \
+        errno = error;                                                                    \
+        type result = CALL_NEXT(name) arguments;                                          \
+        blocking_end(vp);                                                                 \
+        return result;                                                                    \
+    }                                                                                     \
+    PS_EXPORT type answer_##name parameters                                               \
+    {                                                                                     \
+        return blocking_may_matter() ? slow_##name arguments : CALL_NEXT(name) arguments; \
+    }                                                                                     \
+    VERSIONS(name, node)
+
+/* --- descriptors --- */
+
+static bool none_ready(struct pollfd *at, nfds_t n)
+{
+    return os_system_call(SYS_ppoll, (long)at, (long)n, (long)&(struct timespec){0}, 0, 0, 0) == 0;
+}
+
+static bool not_ready(int fd, short events)
+{
+    struct pollfd at = {.fd = fd, .events = events};
+    return none_ready(&at, 1);
+}
+
+typedef const struct iovec *parts;
+typedef struct sockaddr *address;
+typedef const struct sockaddr *to_address;
+typedef const struct timespec *duration;
+
+ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, read, (int fd, void *to, size_t n), (fd, to, n));
+ANSWER_WAITS(not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, write, (int fd, const void *from, size_t n),
+             (fd, from, n));
+ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, readv, (int fd, parts to, int n), (fd, to, n));
+ANSWER_WAITS(not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, writev, (int fd, parts from, int n), (fd, from, n));
+ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, recv, (int fd, void *to, size_t n, int flags),
+             (fd, to, n, flags));
+ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, recvfrom,
+             (int fd, void *to, size_t n, int flags, address from, socklen_t *bytes), (fd, to, n, flags, from, bytes));
+ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, recvmsg, (int fd, struct msghdr *message, int flags),
+             (fd, message, flags));
+ANSWER_WAITS(not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, send, (int fd, const void *from, size_t n, int flags),
+             (fd, from, n, flags));
+ANSWER_WAITS(not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, sendto,
+             (int fd, const void *from, size_t n, int flags, to_address to, socklen_t bytes),
+             (fd, from, n, flags, to, bytes));
+ANSWER_WAITS(not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags),
+             (fd, message, flags));
+ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", int, accept, (int fd, address from, socklen_t *bytes),
+             (fd, from, bytes));
+ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.10", int, accept4, (int fd, address from, socklen_t *bytes, int flags),
+             (fd, from, bytes, flags));
+ANSWER_WAITS(true, "GLIBC_2.2.5", int, connect, (int fd, to_address to, socklen_t bytes), (fd, to, bytes));
+ANSWER_WAITS(!(operation & LOCK_NB), "GLIBC_2.2.5", int, flock, (int fd, int operation), (fd, operation));
+ANSWER_WAITS(true, "GLIBC_2.2.5", int, fsync, (int fd), (fd));
+ANSWER_WAITS(true, "GLIBC_2.2.5", int, fdatasync, (int fd), (fd));
+
+ANSWER_WAITS(timeout != 0 && none_ready(at, n), "GLIBC_2.2.5", int, poll, (struct pollfd * at, nfds_t n, int timeout),
+             (at, n, timeout));
+ANSWER_WAITS(none_ready(at, n), "GLIBC_2.4", int, ppoll,
+             (struct pollfd * at, nfds_t n, duration timeout, const sigset_t *mask), (at, n, timeout, mask));
+ANSWER_WAITS(!timeout || timeout->tv_sec || timeout->tv_usec, "GLIBC_2.2.5", int, select,
+             (int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout), (n, in, out, except, timeout));
+ANSWER_WAITS(!timeout || timeout->tv_sec || timeout->tv_nsec, "GLIBC_2.2.5", int, pselect,
+             (int n, fd_set *in, fd_set *out, fd_set *except, duration timeout, const sigset_t *mask),
+             (n, in, out, except, timeout, mask));
+ANSWER_WAITS(timeout != 0, "GLIBC_2.3.2", int, epoll_wait, (int fd, struct epoll_event *at, int n, int timeout),
+             (fd, at, n, timeout));
+ANSWER_WAITS(timeout != 0, "GLIBC_2.6", int, epoll_pwait,
+             (int fd, struct epoll_event *at, int n, int timeout, const sigset_t *mask), (fd, at, n, timeout, mask));
+
+/* --- time --- */
+
+ANSWER_WAITS(true, "GLIBC_2.2.5", int, nanosleep, (duration time, struct timespec *left), (time, left));
+ANSWER_WAITS(true, "GLIBC_2.17", int, clock_nanosleep,
+             (clockid_t clock, int flags, duration time, struct timespec *left), (clock, flags, time, left));
+OLD_VERSION(clock_nanosleep, "GLIBC_2.2.5");
+ANSWER_WAITS(true, "GLIBC_2.2.5", int, usleep, (useconds_t us), (us));
+ANSWER_WAITS(true, "GLIBC_2.2.5", unsigned, sleep, (unsigned seconds), (seconds));
+
+/* --- other threads and processes --- */
+
+static bool is_zero(sem_t *semaphore)
+{
+    int value;
+    return sem_getvalue(semaphore, &value) == 0 && value <= 0;
+}
+
+ANSWER_WAITS(is_zero(at), "GLIBC_2.34", int, sem_wait, (sem_t * at), (at));
+OLD_VERSION(sem_wait, "GLIBC_2.2.5");
+ANSWER_WAITS(is_zero(at), "GLIBC_2.34", int, sem_timedwait, (sem_t * at, duration until), (at, until));
+OLD_VERSION(sem_timedwait, "GLIBC_2.2.5");
+ANSWER_WAITS(is_zero(at), "GLIBC_2.34", int, sem_clockwait, (sem_t * at, clockid_t clock, duration until),
+             (at, clock, until));
+OLD_VERSION(sem_clockwait, "GLIBC_2.30");
+ANSWER_WAITS(true, "GLIBC_2.34", int, pthread_barrier_wait, (pthread_barrier_t * barrier), (barrier));
+OLD_VERSION(pthread_barrier_wait, "GLIBC_2.2.5");
+ANSWER_WAITS(true, "GLIBC_2.34", int, pthread_join, (pthread_t thread, void **its), (thread, its));
+OLD_VERSION(pthread_join, "GLIBC_2.2.5");
+ANSWER_WAITS(true, "GLIBC_2.2.5", pid_t, wait, (int *status), (status));
+ANSWER_WAITS(!(options & WNOHANG), "GLIBC_2.2.5", pid_t, waitpid, (pid_t pid, int *status, int options),
+             (pid, status, options));
+ANSWER_WAITS(!(options & WNOHANG), "GLIBC_2.2.5", pid_t, wait4,
+             (pid_t pid, int *status, int options, struct rusage *usage), (pid, status, options, usage));
+ANSWER_WAITS(!(options & WNOHANG), "GLIBC_2.2.5", int, waitid, (idtype_t kind, id_t id, siginfo_t *info, int options),
+             (kind, id, info, options));
+
+#endif

@@ -1,0 +1,36 @@
+/* What a region needed: kernel threads beside the vps, because its members spun or blocked.
+ *
+ * Where members of a region wait for one another by means that the runtime does not see (a loop over a flag, a system
+ * call), the watchdog starts spares after some milliseconds (spares.h). The next region of the same place in the
+ * program would stall in the same way. So the place keeps how many spares ran members, and its next region begins with
+ * as many: those that rest are called at the fork (standby.h), each with a grant to take what is ready.
+ *
+ * The number is given up slowly: at most once in a while a region begins with half of it. If the watchdog has to help
+ * again the number is as it was, and the while twice as long; else the half stays, and in the end nothing.
+ *
+ * Does: keep the numbers of a few places; two places that share a slot forget each other. Does not: start kernel
+ * threads. Callers: a region's parent at its fork and after its join; the spare that has taken a member. A lock guards
+ * the slots. Cost for regions that needed nothing: nothing; a bit of their vp's says whether any place of the process
+ * needs something (VP_NEEDS). Programs: Eigen 3.4's products, llama.cpp, NAS LU. */
+#ifndef PS_NEEDS_H
+#define PS_NEEDS_H
+
+#include "compiler.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ps_team;
+struct vp;
+
+/* Team's region of n members, published just now, is opened: spares are called for it. */
+void needs_at_fork(struct ps_team *team, unsigned n);
+/* vp, a spare, has taken a member of team, since that starved or by a grant. */
+void needs_note(struct ps_team *team, struct vp *vp);
+/* All members have ended, and some of them ran on spares. Caller: the parent. */
+void needs_learn(struct ps_team *team);
+
+/* In a forked child. */
+void needs_reset(void);
+
+#endif
