@@ -11,8 +11,11 @@
  * There are two depots. `warm` has stacks whose pages were touched, `idle` those whose memory the system has back: all
  * pages but the topmost. A vp that is about to park calls uth_cache_trim, which makes its own stacks and the warm ones
  * idle.
- * Bounds: two batches a vp, and UTH_SHARED_MAX in both depots; all others are unmapped. Once stacks are scarce
- * (uth_scarce) no cache keeps any: each that is not in use stands where every vp finds it.
+ * An owner that ends, such as a root whose kernel thread goes, leaves a few stacks for those that come (`left`). Of
+ * these the pages near the top stay, up to LEFT_BYTES, until a vp parks. A depot that has less than a batch gives one
+ * stack at a time: owners that come together share these.
+ * Bounds: two batches a vp, UTH_SHARED_MAX in both depots, those in `left`; all others are unmapped. Once stacks are
+ * scarce (uth_scarce) no cache keeps any: each that is not in use stands where every vp finds it.
  *
  * running: 1 from the switch to a uth until its context is saved again. The vp that switches to the uth writes 1
  * (relaxed: this vp owns the uth, and no other looks before it is published again). uth_switched writes 0 (release).
@@ -31,6 +34,7 @@
 #include <limits.h>
 
 #include "check.h"
+#include "free_slots.h"
 #include "os.h"
 #include "sanitizers.h"
 
@@ -38,6 +42,7 @@
 #define UTH_BATCH 32
 #define UTH_SHARED_MAX 2048
 #endif
+#define LEFT_BYTES ((size_t)64 * 1024) /* of each */
 #define SMALLEST_STACK ((size_t)64 * 1024)
 #define COLOURS 16
 #define COLOUR_STEP (2 * PS_CACHE_LINE)
@@ -47,6 +52,7 @@
 unsigned char uth_sanitizers;
 static _Atomic size_t default_bytes;
 static struct ps_depot warm, idle;
+static struct ps_free_slots left;
 static _Atomic unsigned next_colour;
 static _Atomic size_t mapped; /* stacks of the usual size */
 static _Atomic bool scarce;   /* for good */
@@ -251,7 +257,9 @@ static struct uth *make_smaller(size_t stack_bytes)
 
 PS_NOINLINE static struct uth *get_from_elsewhere(struct uth_cache *cache)
 {
-    struct uth *u = ps_load_relaxed(&scarce) ? take_shared() : NULL;
+    struct uth *u = ps_free_slots_take(&left);
+    if (u == NULL && (ps_load_relaxed(&scarce) || count_shared() < UTH_BATCH))
+        u = take_shared();
     if (u != NULL)
         return u;
     if (ps_magazine_refill(&cache->stacks, &warm, UTH_BATCH) || ps_magazine_refill(&cache->stacks, &idle, UTH_BATCH))
@@ -320,18 +328,36 @@ void uth_cache_trim(struct uth_cache *cache, unsigned keep)
         share_idle(uth_of(ps_magazine_pop(&rest)));
     for (struct ps_piece *piece; (piece = ps_depot_take(&warm, UTH_BATCH)) != NULL;)
         share_idle(uth_of(piece));
+    for (struct uth *u; (u = ps_free_slots_take(&left)) != NULL;)
+        share_idle(u);
+}
+
+void uth_cache_leave(struct uth_cache *cache)
+{
+    while (cache->stacks.free != NULL) {
+        struct uth *u = uth_of(ps_magazine_pop(&cache->stacks));
+        cpu_context_fini(&u->ctx);
+        if (u->used)
+            os_stack_idle(u->stack, u->stack_bytes, LEFT_BYTES);
+        if (!ps_free_slots_put(&left, u))
+            unmake_uth(u);
+    }
+    for (struct uth *u; count_shared() > PS_FREE_SLOTS && (u = take_shared()) != NULL;)
+        unmake_uth(u);
 }
 
 void uth_cache_drain(struct uth_cache *cache)
 {
     while (cache->stacks.free != NULL)
         unmake_uth(uth_of(ps_magazine_pop(&cache->stacks)));
-    for (struct uth *u; (u = take_shared()) != NULL;)
+    for (struct uth *u; (u = ps_free_slots_take(&left)) != NULL || (u = take_shared()) != NULL;)
         unmake_uth(u);
 }
 
 void uth_after_fork_in_child(void)
 {
+    while (ps_free_slots_take(&left) != NULL) /* free_slots.h */
+        ps_sub_relaxed(&mapped, 1);
     ps_sub_relaxed(&mapped, count_shared());
     ps_depot_forget(&warm);
     ps_depot_forget(&idle);

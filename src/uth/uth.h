@@ -59,6 +59,8 @@ void uth_stacks_recheck(void);
 void uth_cache_init(struct uth_cache *cache);
 /* Gives everything back to the system. */
 void uth_cache_drain(struct uth_cache *cache);
+/* The owner ends, and others like it may come: a few stacks stay for these, the rest go to the system. */
+void uth_cache_leave(struct uth_cache *cache);
 /* Keeps at most `keep` stacks, the rest go to the shared list or to the system. Called by a vp about to park. */
 void uth_cache_trim(struct uth_cache *cache, unsigned keep);
 

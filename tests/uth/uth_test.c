@@ -1,5 +1,6 @@
 /* Stacks and their caches, the memory they hold, and contexts on them; for whatever port this is built with. */
 #define _GNU_SOURCE
+#include "free_slots.h"
 #include "os.h"
 #include "uth.h"
 
@@ -239,6 +240,49 @@ static void test_trim_reaches_shared(void **state)
     assert_true(after <= 2 * MANY);
 }
 
+/* An owner that ends leaves a few for others, with the pages near the top; these go when a vp has nothing to do. */
+static void test_ended_owners_leave_some(void **state)
+{
+    (void)state;
+    struct uth *u = uth_get(&cache);
+    const void *stack = u->stack;
+    size_t bytes = u->stack_bytes;
+    start(u);
+    used_bytes = 200 * 1024;
+    run(u, 1);
+    used_bytes = 0;
+    uth_put(&cache, u);
+    uth_cache_leave(&cache);
+    assert_int_equal(cache.stacks.n, 0);
+    assert_in_range(resident(stack, bytes), 1, 64 * 1024 / os_page_size() + 1);
+    assert_ptr_equal(uth_get(&other_cache), u);
+    start(u);
+    run(u, 77);
+    assert_int_equal(received, 77);
+    uth_put(&other_cache, u);
+    uth_cache_leave(&other_cache);
+    uth_cache_trim(&cache, 0);
+    assert_in_range(resident(stack, bytes), 1, 2);
+    uth_cache_drain(&cache);
+    assert_int_equal(resident(stack, bytes), SIZE_MAX);
+}
+
+static void test_ended_owners_leave_few(void **state)
+{
+    (void)state;
+    static struct uth *u[MANY];
+    size_t before = uth_mapped();
+    for (unsigned i = 0; i < MANY; i++)
+        assert_non_null(u[i] = uth_get(&cache));
+    for (unsigned i = 0; i < MANY; i++)
+        uth_put(&cache, u[i]);
+    uth_cache_leave(&cache);
+    assert_in_range(uth_mapped(), before + 1, before + 2 * PS_FREE_SLOTS);
+    uth_after_fork_in_child(); /* what is there is left alone */
+    assert_int_equal(uth_mapped(), before);
+    assert_int_equal(cache.stacks.n, 0);
+}
+
 /* --- the guard page --- */
 
 static void test_guard(void **state)
@@ -273,6 +317,8 @@ int main(void)
         TEST(test_shares_what_overflows),
         TEST(test_memory_goes_back),
         TEST(test_trim_reaches_shared),
+        TEST(test_ended_owners_leave_some),
+        TEST(test_ended_owners_leave_few),
         TEST(test_guard),
     };
     return cmocka_run_group_tests_name("uth on " CPU_PORT_NAME, tests, NULL, NULL);
