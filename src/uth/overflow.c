@@ -12,8 +12,10 @@
  * The handler calls only async-signal-safe functions; `report` is published whole (release, acquire) before the handler
  * is installed, and replaced by a later install. Alternate stacks belong to their kernel thread: `alternate` is native
  * thread-local, touched only by uth_overflow_thread_init and _fini, which the caller runs on the thread's own thread
- * pointer. No memory for one: that thread overflows without the line. */
+ * pointer. No memory for one: that thread overflows without the line. A kernel thread that ends leaves its own for
+ * others (free_slots.h). A forked child uses what it finds there, since nothing is read of it. */
 #include "check.h"
+#include "free_slots.h"
 #include "os.h"
 #include "uth.h"
 
@@ -35,10 +37,9 @@ struct report {
 static struct report reports[2]; /* the installed one and its successor */
 static _Atomic(struct report *) report;
 
-static __thread struct {
-    void *stack;
-    size_t bytes;
-} alternate;
+static struct ps_free_slots left; /* alternate stacks */
+
+static __thread void *alternate;
 
 static bool in_guard_page(const struct uth *u, const void *address)
 {
@@ -78,35 +79,47 @@ void uth_overflow_install(uth_current_fn *current, uth_describe_fn *describe, co
 
 bool uth_overflow_handles(uintptr_t handler) { return handler == (uintptr_t)&on_fault; }
 
-void uth_overflow_thread_init(void)
+static size_t alternate_bytes(void)
 {
-    stack_t present;
-    if (alternate.stack != NULL || os_alternate_stack(NULL, &present) != 0 || !(present.ss_flags & SS_DISABLE))
-        return;
     size_t frame = getauxval(AT_MINSIGSTKSZ); /* the processor's vector state decides; 0 on old kernels */
-    size_t bytes = (frame < MINSIGSTKSZ ? (size_t)MINSIGSTKSZ : frame) + HANDLER_BYTES;
-    void *stack = os_map(bytes);
-    if (stack == NULL)
-        return;
-    stack_t ours = {.ss_sp = stack, .ss_size = bytes};
-    if (os_alternate_stack(&ours, NULL) != 0) {
-        os_unmap(stack, bytes);
-        return;
-    }
-    alternate.stack = stack;
-    alternate.bytes = bytes;
+    return (frame < MINSIGSTKSZ ? (size_t)MINSIGSTKSZ : frame) + HANDLER_BYTES;
 }
 
-bool uth_overflow_is_ours(const void *stack) { return stack != NULL && stack == alternate.stack; }
+static void leave_alternate(void *stack)
+{
+    if (!ps_free_slots_put(&left, stack))
+        os_unmap(stack, alternate_bytes());
+}
+
+void uth_overflow_thread_init(void)
+{
+    stack_t present, ours = {.ss_size = alternate_bytes()};
+    if (alternate != NULL || os_alternate_stack(NULL, &present) != 0 || !(present.ss_flags & SS_DISABLE))
+        return;
+    ours.ss_sp = ps_free_slots_take(&left);
+    if (ours.ss_sp == NULL && (ours.ss_sp = os_map(ours.ss_size)) == NULL)
+        return;
+    if (os_alternate_stack(&ours, NULL) == 0)
+        alternate = ours.ss_sp;
+    else
+        leave_alternate(ours.ss_sp);
+}
+
+bool uth_overflow_is_ours(const void *stack) { return stack != NULL && stack == alternate; }
 
 void uth_overflow_thread_fini(void)
 {
-    if (alternate.stack == NULL)
+    if (alternate == NULL)
         return;
     stack_t present, none = {.ss_flags = SS_DISABLE};
-    if (os_alternate_stack(NULL, &present) == 0 && present.ss_sp == alternate.stack &&
-        os_alternate_stack(&none, NULL) != 0)
+    if (os_alternate_stack(NULL, &present) == 0 && present.ss_sp == alternate && os_alternate_stack(&none, NULL) != 0)
         return; /* it runs on it right now: leaving it is a leak, unmapping it a crash */
-    os_unmap(alternate.stack, alternate.bytes);
-    alternate.stack = NULL;
+    leave_alternate(alternate);
+    alternate = NULL;
+}
+
+void uth_overflow_drain(void)
+{
+    for (void *stack; (stack = ps_free_slots_take(&left)) != NULL;)
+        os_unmap(stack, alternate_bytes());
 }

@@ -136,6 +136,8 @@ bool uth_overflow_is_ours(const void *stack);
 /* This handler of SIGSEGV is the one that has been installed. */
 bool uth_overflow_handles(uintptr_t handler);
 void uth_overflow_thread_fini(void);
+/* Alternate stacks that kernel threads have left for others go to the system. */
+void uth_overflow_drain(void);
 
 #include "uth_switch.h"
 

@@ -14,6 +14,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -169,6 +170,14 @@ static void test_alternate_stack(void **state)
     uth_overflow_thread_fini();
     sigaltstack(NULL, &now);
     assert_true(now.ss_flags & SS_DISABLE);
+    uth_overflow_thread_init(); /* it was left for the next kernel thread */
+    sigaltstack(NULL, &now);
+    assert_ptr_equal(now.ss_sp, ours);
+    uth_overflow_thread_fini();
+    unsigned char in;
+    assert_int_equal(mincore(ours, os_page_size(), &in), 0);
+    uth_overflow_drain();
+    assert_int_equal(mincore(ours, os_page_size(), &in), -1);
     own.ss_sp = malloc(own.ss_size);
     sigaltstack(&own, NULL);
     uth_overflow_thread_init();
