@@ -114,7 +114,7 @@ void life_detach_root(struct vp *vp, bool wait)
     ps_end_local(&vp_run(vp)->root);
     ps_thread_end_root(&vp_run(vp)->root, wait);
     home_end(vp);
-    uth_cache_drain(&vp_run(vp)->stacks);
+    uth_cache_leave(&vp_run(vp)->stacks);
     uth_tls_drain(&vp_run(vp)->blocks);
     uth_release(&vp_run(vp)->native);
     uth_overflow_thread_fini();

@@ -143,6 +143,8 @@ int psthread_finalize(void)
     stop_workers();
     pthread_mutex_lock(&ps_life.start_lock);
     life_detach_root(vp, false);
+    uth_cache_drain(&vp_run(vp)->stacks); /* what all have left */
+    uth_overflow_drain();
     pthread_setspecific(ps_life.root_key, NULL);
     pthread_key_delete(ps_life.root_key);
     ps_descriptors_release_all();

@@ -62,7 +62,7 @@ void *vp_worker_main(void *arg)
         ps_sub_release(&ps_watchdog.coming, 1);
     ps_above.carry(vp);
     vp_end_deaf(vp);
-    uth_cache_drain(&vp->run.stacks);
+    uth_cache_leave(&vp->run.stacks);
     uth_tls_drain(&vp->run.blocks);
     uth_release(&vp->run.native);
     uth_overflow_thread_fini();
@@ -172,7 +172,7 @@ struct vp *vp_claim_alone(struct uth_tls *block)
 
 void vp_alone_ended(struct vp *vp)
 {
-    uth_cache_drain(&vp->run.stacks);
+    uth_cache_leave(&vp->run.stacks);
     uth_tls_drain(&vp->run.blocks);
     ps_store_relaxed(&vp->run.special, 0);
     vp->run.alone_for = NULL;
