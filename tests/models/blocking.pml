@@ -1,10 +1,10 @@
 /* Vps whose threads block in the kernel, and the spares that work meanwhile (src/psthreads/blocking.h, search.c).
  *
  * Vps block once each, with work behind them, and come back when that is done. A spare works as long as no more
- * spares work than vps are blocked; then it counts itself off, looks once more, and rests. How many rest is a number here
- * (standby.pml has the list). The watchdog starts the second spare where one was asked for and none rested. All work is
- * there before a vp blocks: what comes later is the watchdog's to see, and left out.
- * Checked: no vp stays blocked (invalid end state otherwise).
+ * spares work than vps are blocked; then it counts itself off, looks once more, and rests. How many rest is a number
+ * here (standby.pml has the list). The watchdog starts the second spare where one was asked for and none rested. All
+ * work is there before a vp blocks: what comes later is the watchdog's to see, and left out. Checked: no vp stays
+ * blocked (invalid end state otherwise).
  *
  *   BROKEN_RECHECK  a spare rests without the second look
  *   BROKEN_COUNT    a vp looks how many spares work, and then counts itself among the blocked
