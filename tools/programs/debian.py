@@ -120,6 +120,7 @@ def prepare_family(place, members=120):
     (place.inputs / f"family{members}.fa").write_text("".join(f">gene{i}\n{gene}\n" for i, gene in enumerate(genes)))
 
 
+EIGEN_FLAGS = ("-O2", "-fopenmp", "-isystem", "/usr/include/eigen3")
 OCTAVE = ('rand("seed", 1); a = rand(600); tic; for i = 1:20, b = a * a; c = a \\ b; end; '
           'printf("time %f\\nresult product %.8g\\nresult solved %.6g\\n", toc, sum(b(:)), sum(c(:)))')
 
@@ -150,6 +151,14 @@ DEBIAN = [
             apt=["clang|clang-*", "libomp-dev|libomp-*-dev"], quick=True,
             doctor=lambda place: [(place.inputs / "mixed", "libomp.so.5", "by name")],
             prepare=lambda place: place.compile([*(f"clang-{n}" for n in range(25, 13, -1)), "clang"], "mixed.c")),
+    Program("Eigen's product", "built here", lambda place: [place.inputs / "eigen_product"], quick=True, tolerance=0,
+            apt=["libeigen3-dev", "g++"], doctor=built("eigen_product"),
+            prepare=lambda place: place.compile(["g++"], "eigen_product.cc", flags=EIGEN_FLAGS)),
+    Program("Eigen's product, built by Clang", "built here", lambda place: [place.inputs / "eigen_product"],
+            tolerance=0, apt=["libeigen3-dev", "clang|clang-*", "libomp-dev|libomp-*-dev"],
+            doctor=lambda place: [(place.inputs / "eigen_product", "libomp.so.5", "by name")],
+            prepare=lambda place: place.compile([*(f"clang++-{n}" for n in range(25, 13, -1)), "clang++"],
+                                                "eigen_product.cc", flags=EIGEN_FLAGS)),
     Program("R data.table", "Debian", lambda place: [system("Rscript"), WORK / "datatable.R"],
             apt=["r-cran-data.table"], quick=True,
             doctor=lambda place: [("/usr/lib/R/site-library/data.table/libs/data_table.so", "libgomp.so.1",
