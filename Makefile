@@ -14,7 +14,7 @@ SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp' ':!include/TAMPIf.
 .PHONY: mpi manycore-apps check-long check-by-hand all help library uninstall demo manycore manycore-long programs \
     check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm \
     conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake release-roots release-programs \
-    release-suites debug-links bench bench-grains bench-plots install format format-check lint clean
+    release-suites debug-links bench bench-grains bench-waiting bench-plots install format format-check lint clean
 
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
@@ -69,6 +69,8 @@ help:
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
 ##                   KEEP=1: copies the results into bench/results, of bench-plots and demo the plots into docs)
 ## make bench-grains applications with smaller and larger tasks, beside the peers (about five minutes)
+## make bench-waiting    regions whose members wait for one another, block or spin, beside the peers (about fifteen
+##                   minutes; QUICK=1: three)
 ## make bench-plots  the papers' figures and tables, measured beside the peers (about ten minutes)
 ## make reference    the reference of psthread.h as HTML, in build/reference/html (by Doxygen)
 ## make install      DESTDIR and PREFIX are honoured
@@ -256,6 +258,14 @@ bench-grains:
 	$(MAKE) all
 	bench/grains.py --build $(BUILD) $(addprefix --peer ,$(PEERS))
 	$(if $(KEEP),cp $(BUILD)/bench/results/grains.* bench/results/)
+
+bench-waiting:
+	tools/install-deps build bench
+	tools/get-libomp
+	@$(CONFIGURE_ANEW)
+	$(MAKE) all
+	bench/waiting.py --build $(BUILD) $(if $(QUICK),--quick) $(addprefix --peer ,$(PEERS))
+	$(if $(KEEP),cp $(BUILD)/bench/results/waiting.* bench/results/)
 
 bench-plots:
 	tools/install-deps build bench apps
