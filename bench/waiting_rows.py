@@ -81,4 +81,6 @@ ROWS = [
     *waits(ROOTS, "pthread_cond_wait", "cond", 200, ["2r4"]),
     *waits(ROOTS, "spin until all are there", "together", 50, ["2r4"]),
     *products(ROOTS, "Eigen's product", 20, ["2r4"]),
+    *lines("threads that come and go", "4", ["come_and_go", "4"], [f"come and go, {beside}, {n} at once"
+           for beside in ("alone", "beside") for n in (1, 4)], cpu=", cpu", quick=True),
 ]
