@@ -198,6 +198,10 @@ static inline void os_cpuset_zero(struct os_cpuset *s)
         s->bits[i] = 0;
 }
 static inline void os_cpuset_add(struct os_cpuset *s, unsigned cpu) { s->bits[cpu / 64] |= UINT64_C(1) << cpu % 64; }
+static inline void os_cpuset_remove(struct os_cpuset *s, unsigned cpu)
+{
+    s->bits[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
+}
 static inline bool os_cpuset_has(const struct os_cpuset *s, unsigned cpu)
 {
     return cpu < OS_MAX_CPUS && (s->bits[cpu / 64] >> cpu % 64 & 1);
@@ -215,6 +219,10 @@ int os_affinity_get(struct os_cpuset *out);
 /* Those of a kernel thread of this process. */
 int os_affinity_of(int tid, struct os_cpuset *out);
 int os_affinity_set(const struct os_cpuset *set);
+int os_affinity_set_of(int tid, const struct os_cpuset *set);
+/* Kernel thread tid (0: the caller) was moved by its mask, and has `own` again. If that was all of the process's
+ * processors, it follows the process also where these change. */
+void os_affinity_give_back(int tid, const struct os_cpuset *own);
 /* Nice value, policy, and priority of a real-time policy, of the calling kernel thread. False: they cannot be told. */
 struct os_scheduling {
     int policy, nice, priority;
@@ -243,8 +251,10 @@ struct os_ranks {
 void os_ranks(struct os_ranks *out);
 /* What this rank is to use of `usable` processors; quota: that of all ranks together, 0: none. */
 unsigned os_rank_share(unsigned usable, unsigned quota);
-/* The processor that runs the caller now. */
+/* The processor that runs the caller now; asked for in the name of the thread that runs. */
 int os_current_cpu(void);
+/* The same for any kernel thread, anywhere: a system call. */
+int os_cpu_here(void);
 /* How often the calling kernel thread has had to leave its processor to another one. */
 uint64_t os_times_preempted(void);
 

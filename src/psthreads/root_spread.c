@@ -53,10 +53,8 @@ static void move_away(struct vp *vp, unsigned cpu, const struct os_cpuset *taken
     os_cpuset_add(&target, (unsigned)to);
     ps_store_relaxed(&vp_root_spread(vp)->cpu,
                      (unsigned)to); /* first: the one that is left may look while this one moves */
-    if (os_affinity_set(&target) == 0 && os_affinity_set(&mask) != 0) {
-        os_affinity_at_start(&mask); /* its processors were taken from the process meanwhile */
-        os_affinity_set(&mask);
-    }
+    if (os_affinity_set(&target) == 0)
+        os_affinity_give_back(0, &mask);
 }
 
 void ps_root_spread_look(struct vp *vp, uint64_t now)

@@ -62,6 +62,22 @@ static void narrowing_shows_but_not_at_start(void **state)
     assert_true(os_cpu_quota() != 0 || n == os_cpuset_count(&before));
 }
 
+static void a_mask_is_given_back(void **state)
+{
+    (void)state;
+    struct os_cpuset before, one, now;
+    assert_int_equal(os_affinity_get(&before), 0);
+    os_cpuset_zero(&one);
+    os_cpuset_add(&one, (unsigned)os_cpu_here());
+    assert_int_equal(os_affinity_set(&one), 0);
+    os_affinity_give_back(0, &one); /* the program's own */
+    assert_int_equal(os_affinity_get(&now), 0);
+    assert_memory_equal(&now, &one, sizeof one);
+    os_affinity_give_back(0, &before);
+    assert_int_equal(os_affinity_get(&now), 0);
+    assert_memory_equal(&now, &before, sizeof before);
+}
+
 static void empty_mask_is_refused(void **state)
 {
     (void)state;
@@ -78,6 +94,7 @@ int main(void)
         cmocka_unit_test(sets),
         cmocka_unit_test(mask_is_the_c_librarys),
         cmocka_unit_test(narrowing_shows_but_not_at_start),
+        cmocka_unit_test(a_mask_is_given_back),
         cmocka_unit_test(empty_mask_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

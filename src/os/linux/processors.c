@@ -50,9 +50,21 @@ int os_affinity_of(int tid, struct os_cpuset *out)
 
 int os_affinity_get(struct os_cpuset *out) { return os_affinity_of(0, out); }
 
-int os_affinity_set(const struct os_cpuset *set)
+int os_affinity_set_of(int tid, const struct os_cpuset *set)
 {
-    return (int)-raw_call(SYS_sched_setaffinity, 0, sizeof set->bits, (long)set->bits, 0);
+    return (int)-raw_call(SYS_sched_setaffinity, tid, sizeof set->bits, (long)set->bits, 0);
+}
+
+int os_affinity_set(const struct os_cpuset *set) { return os_affinity_set_of(0, set); }
+
+/* Linux keeps a mask that was set, and cuts it with the control group's processors whenever these change. So a mask
+ * that says no more than the group does is given back as one of all processors. */
+void os_affinity_give_back(int tid, const struct os_cpuset *own)
+{
+    struct os_cpuset all, now;
+    memset(&all, 0xff, sizeof all);
+    if (os_affinity_set_of(tid, &all) != 0 || os_affinity_of(tid, &now) != 0 || memcmp(&now, own, sizeof now) != 0)
+        os_affinity_set_of(tid, own);
 }
 
 static struct os_cpuset mask_at_start;
@@ -104,6 +116,12 @@ unsigned os_num_procs(void)
 }
 
 int os_current_cpu(void) { return sched_getcpu(); }
+
+int os_cpu_here(void)
+{
+    unsigned cpu = 0;
+    return raw_call(SYS_getcpu, (long)&cpu, 0, 0, 0) == 0 ? (int)cpu : -1;
+}
 
 uint64_t os_times_preempted(void)
 {
