@@ -105,6 +105,7 @@ static void forget_messages(struct vp *vp)
     vp_is_no_more(vp, VP_DEAF);
     ps_store_relaxed(&vp->pinned, NULL);
     ps_store_relaxed(&vp->wake_word, 0);
+    ps_wake_spread_reset(vp);
     ps_store_relaxed(&vp->alone.wake, 0);
     ps_store_relaxed(&vp->alone.sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
     ps_store_relaxed(&vp->alone.ends, 0);

@@ -10,6 +10,7 @@
 #include "runtime.h"
 #include "sources.h"
 #include "vp.h"
+#include "wake_spread.h"
 
 struct ps_idle ps_idle;
 
@@ -121,8 +122,12 @@ static bool wake_taken(struct vp *vp)
     ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
     if (!vp->run.is_guest && vp->run.id != 0 && ps_load_acquire(&vp->worker.started) == PS_WORKER_NONE)
         return start_taken(vp); /* its bit makes this caller the only one that can */
+    struct os_cpuset own;       /* its kernel thread's mask */
+    bool moves = ps_wake_spread_begin(vp, &own);
     ps_store_seq(&vp->wake_word, 1);
     os_wake(&vp->wake_word, 1);
+    if (PS_UNLIKELY(moves))
+        ps_wake_spread_end(vp, &own);
     return true;
 }
 
@@ -178,6 +183,7 @@ static void sleep_until_woken(struct vp *vp)
         if (timeout_ns >= 0)
             timeout_ns = ps_above.before_sleep(vp, looks);
     }
+    ps_wake_spread_woken(vp);
 }
 
 /* [P] and [L]. True: vp searches again. */
@@ -197,6 +203,7 @@ static bool park_unless_found(struct vp *vp)
 void idle_park(struct vp *vp)
 {
     home_settle(vp);
+    ps_wake_spread_parks(vp);
     if (!park_unless_found(vp))
         sleep_until_woken(vp);
 }

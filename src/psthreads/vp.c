@@ -113,6 +113,7 @@ static struct vp *whole(const struct vp *vp) { return (struct vp *)(uintptr_t)vp
 
 struct ps_thief *vp_thief(const struct vp *vp) { return &whole(vp)->thief; }
 struct ps_root_spread *vp_root_spread(const struct vp *vp) { return &whole(vp)->spread; }
+struct ps_wake_spread *vp_wake_spread(const struct vp *vp) { return &whole(vp)->wake_spread; }
 struct vp_apart *vp_apart(const struct vp *vp) { return &whole(vp)->apart; }
 struct vp_directed *vp_directed(const struct vp *vp) { return &whole(vp)->directed; }
 struct vp_alone *vp_alone(const struct vp *vp) { return &whole(vp)->alone; }

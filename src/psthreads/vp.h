@@ -30,6 +30,7 @@
 #include "runtime.h"
 #include "steal.h"
 #include "team.h"
+#include "wake_spread.h"
 
 /* The order follows the cache lines: first what the vp alone writes, then its queue's line, then what others write to
  * reach it, then what thieves read in each search. */
@@ -44,6 +45,7 @@ struct vp {
     bool searching;
     unsigned deal; /* thread.c: cyclic distribution of outer threads; owner only */
     struct ps_root_spread spread;
+    struct ps_wake_spread wake_spread;
     uint64_t asked_at; /* root_fairness.h */
     struct vp_apart apart;
     struct vp_outer outer;
