@@ -62,6 +62,7 @@ OFF = {
     "root fairness": [(PS + "root_fairness.c", "ps_store_relaxed(&f->on, !on);", "ps_store_relaxed(&f->on, false);")],
     "root spread": [(PS + "root_spread.c", "if (!(vp_run(vp)->current->flags & PS_T_ROOT) || ps_places_on())",
                      "if (vp)")],
+    "wake spread": [(PS + "wake_spread.c", "if (!is_worker(vp) || ps_places_on())", "if (vp)")],
     "quota park": [(PS + "quota_park.c", "if (!s->new_limits)", "if (s)")],
 }
 
@@ -101,6 +102,12 @@ def task_program(name, size, *more, **options):
     return Row(name, [name, size, 9, 2, *more], fixed=False, **options)
 
 
+def sparse(pause_us, computing):
+    """Its lines: the work alone; time, lateness, processor time after a pause asleep; the same after one computing."""
+    return Row(f"1 ms after {pause_us / 1000:g} ms {'computing' if computing else 'asleep'}",
+               ["sparse", "--together", 60, 1000, pause_us], pick=4 if computing else 1, fixed=False, shares=True)
+
+
 SHARED = {"PSTHREADS_TLS": "never"}
 POOL = ["pool_gemm.py", "--samples", 3, "--products", 16]
 ROOTS = ["roots", 200, 30]
@@ -127,6 +134,7 @@ ROWS = {
                    value="median_ms", shares=True, seconds=20)],
     "root fairness": [Row(f"pool of {n}", [*POOL, "--threads", n], shares=True) for n in (2, 4, 8)],
     "root spread": [Row("roots", ROOTS, value="mean", shares=True, beside=n) for n in (0, 1)],
+    "wake spread": [sparse(pause, computing) for computing in (False, True) for pause in (1000, 5000, 20000)],
     "quota park": [then_one(construct, config, how) for how in ("mask", "quota")
                    for construct, config in (("barrier", "2"), ("barrier", "8"), ("parallel", "8"), ("dynamic", "2"))]
                   + [Row(f"fib 34, 2 threads, then a {how} of one", ["fib_task", 34, 2], narrow=how)
