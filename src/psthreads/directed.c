@@ -170,6 +170,7 @@ int64_t directed_look(struct vp *vp)
         vp_hear(vp);
         return OS_FOREVER;
     }
+    ps_dedicate(vp_run(vp)->alone_for);
     if (come_in(vp))
         return 0;
     struct vp *to = vp_in_block(vp_run(vp)->alone_for, vp);

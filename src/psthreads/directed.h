@@ -2,10 +2,10 @@
  * the thread's own kernel thread P (promote.h), which is started where there is none. The handler runs as the thread T,
  * in its block B. A sender waits for nothing but P's start.
  *
- * P takes signals with T's mask, wherever it is. What comes to it while it is in B is handled there, as the kernel has
- * it. What comes elsewhere is *kept*: the function before the handlers (stray.h) makes P deaf, sends the signal to P
- * itself again, so that it stays pending, and wakes P. P's loop (ps_await_pinned) calls directed_look then, at once and
- * each LOOK_NS, until nothing is pending that T does not block:
+ * P takes signals with T's mask, wherever it is. From the first one on T is DEDICATED (promote.h). What comes to P
+ * while it is in B is handled there, as the kernel has it. What comes elsewhere is *kept*: the function before the
+ * handlers (stray.h) makes P deaf, sends the signal to P itself again, so that it stays pending, and wakes P. P's loop
+ * (ps_await_pinned) calls directed_look then, at once and each LOOK_NS, until nothing is pending that T does not block:
  *   T is saved           P visits the context (uth_visit), and hears below it, on T's stack (stand_below.h).
  *   T has called another thread on its stack
  *                        P hears in an area at the far end of that stack (src/uth/area.c). T comes up on P then.

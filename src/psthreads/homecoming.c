@@ -61,8 +61,7 @@ void home_end(struct vp *vp)
     struct uth_tls *block = home_block(vp);
     if (!block)
         return;
-    if (ps_load_relaxed(&block->alone))
-        ps_retire_alone(block);
+    ps_retire_alone(block);
     vp_run(vp)->own_tls = vp_run(vp)->tls = NULL;
     ps_store_relaxed(&vp_run(vp)->own_tp, vp_run(vp)->kernel_tp);
     vp_run(vp)->own_errno = &errno;

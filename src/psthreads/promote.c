@@ -28,12 +28,13 @@
 #define ALONE_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
 
 _Atomic uint32_t ps_alone_threads;
+static _Atomic uint32_t kernel_threads;
 static _Atomic int process; /* whose threads are promoted */
 
 void ps_promote_in_this_process(void) { ps_store_relaxed(&process, (int)getpid()); }
 bool ps_in_vfork_child(void) { return (int)getpid() != ps_load_relaxed(&process); }
 
-unsigned ps_alone_count(void) { return ps_load_acquire(&ps_alone_threads); }
+unsigned ps_alone_count(void) { return ps_load_acquire(&kernel_threads); }
 
 /* --- the kernel thread --- */
 
@@ -123,12 +124,12 @@ static void *alone_main(void *arg)
     uth_release(&vp_run(vp)->native);
     ps_store_release(&vp_alone(vp)->state, PS_ALONE_LEFT); /* block and vp are the retirer's from here on */
     os_wake(&vp_alone(vp)->state, INT_MAX);
-    ps_sub_seq(&ps_alone_threads, 1); /* last: the thread that stops the library waits for it */
+    ps_sub_seq(&kernel_threads, 1); /* last: the thread that stops the library waits for it */
     return NULL;
 }
 
 /* For STARTS: no handler waits for the start that it has interrupted. The starter blocks all signals before others can
- * see that it starts (uth_tls.alone), until the kernel thread is there. From then on that needs no other thread. So a
+ * see that it starts (uth_tls.own), until the kernel thread is there. From then on that needs no other thread. So a
  * handler on the starter comes before others can see it, or after. */
 static void wait_while(struct vp *vp, uint32_t state)
 {
@@ -154,7 +155,7 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
 static struct vp *own_carrier(struct uth_tls *block)
 {
     static _Atomic uint32_t said;
-    struct vp *vp = ps_load_acquire(&block->alone);
+    struct vp *vp = ps_load_acquire(&block->own);
     const struct vp *here = ps_vp();
     if (PS_LIKELY(vp != NULL))
         return vp;
@@ -169,28 +170,41 @@ static struct vp *own_carrier(struct uth_tls *block)
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* see wait_while */
     if (block->adopted)                                  /* a root may go on there, from home as well */
         ps_store_relaxed(&ps_rt.roots_leave, true);
-    if (!ps_cas_seq(&block->alone, &other, vp)) {
+    if (!ps_cas_seq(&block->own, &other, vp)) {
         os_set_signal_mask(mask);
         vp_alone_ended(vp);
         return other;
     }
-    uth_tls_not_at_hand(block);
-    bool first = ps_add_seq(&ps_alone_threads, 1) == 0, refused = start_own_carrier(vp, block) != 0;
+    ps_add_seq(&kernel_threads, 1);
+    bool refused = start_own_carrier(vp, block) != 0;
     os_set_signal_mask(mask);
     if (refused) {
-        ps_store_release(&block->alone, NULL);
+        ps_store_release(&block->own, NULL);
         vp_alone_ended(vp);
-        ps_sub_seq(&ps_alone_threads, 1);
+        ps_sub_seq(&kernel_threads, 1);
         if (!ps_xchg_acq_rel(&said, 1))
             ps_warn("the system refuses a thread that sets or asks for state of the kernel's a kernel thread of its "
                     "own: what it sets holds for "
                     "others too (said once)");
         return NULL;
     }
-    if (first)
+    return vp;
+}
+
+/* The same, DEDICATED. */
+static struct vp *dedicate(struct uth_tls *block)
+{
+    void *none = NULL;
+    struct vp *vp = own_carrier(block);
+    if (!vp)
+        return NULL;
+    bool changes = ps_cas_seq(&block->alone, &none, vp);
+    uth_tls_not_at_hand(block); /* also where another thread is about to */
+    if (changes && ps_add_seq(&ps_alone_threads, 1) == 0)
         idle_wake_all(); /* they are deaf from now on: stray.h */
     return vp;
 }
+void ps_dedicate(struct uth_tls *block) { dedicate(block); }
 
 /* --- the thread's side --- */
 
@@ -235,9 +249,11 @@ PS_NOINLINE bool ps_promote(void)
     struct psthread *self = vp ? vp_run(vp)->current : NULL;
     if (!self || !block || vp_run(vp)->held || self->flags & PS_T_NOSTACK)
         return false;
+    if (PS_UNLIKELY(uth_tls_current() != (vp == block->home ? NULL : block)))
+        return false; /* a handler, while vp goes from one block to another */
     if (vp_run(vp)->alone_for == block || vp == block->home)
         return true;
-    if (ps_in_vfork_child() || ps_in_handler() || !(to = own_carrier(block)))
+    if (ps_in_vfork_child() || ps_in_handler() || !(to = dedicate(block)))
         return false;
     ps_move_alone(vp, self, to);
     return true;
@@ -245,7 +261,7 @@ PS_NOINLINE bool ps_promote(void)
 
 PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
 {
-    struct vp *vp = ps_vp(), *to = self->flags & PS_T_NOSTACK ? NULL : own_carrier(block);
+    struct vp *vp = ps_vp(), *to = self->flags & PS_T_NOSTACK ? NULL : (struct vp *)ps_load_acquire(&block->alone);
     if (!to) {
         vp_enter_tls(vp, block);
         return;
@@ -301,24 +317,52 @@ void ps_go_home_slow(struct uth_tls *next)
     directed_arrives(ps_vp());
 }
 
-int ps_promoted_id(struct uth_tls *block)
+static int number_when_started(struct vp *vp)
 {
-    struct vp *vp = own_carrier(block);
     if (vp)
         wait_while(vp, PS_ALONE_STARTS);
     return vp ? ps_load_relaxed(&vp_run(vp)->tid) : 0;
 }
 
+int ps_number_of(struct uth_tls *block) { return number_when_started(own_carrier(block)); }
+int ps_promoted_id(struct uth_tls *block) { return number_when_started(dedicate(block)); }
+
+/* What was set is there, in a handler too: that is not moved. */
+int ps_number_to_ask(struct uth_tls *block)
+{
+    if ((ps_load_seq(&block->alone) && ps_promote()) || ps_in_vfork_child())
+        return 0;
+    return ps_number_of(block);
+}
+
+/* By the thread that has this number, in a handler, it is for the kernel thread that carries the handler. */
+int ps_number_to_set(int number)
+{
+    unsigned slots = ps_alone_count() ? ps_load_acquire(&ps_rt.num_slots) : 0;
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        struct uth_tls *block = vp_run(vp)->alone_for;
+        if (!vp_is(vp, VP_ALONE) || ps_load_relaxed(&vp_run(vp)->tid) != number || !block)
+            continue;
+        dedicate(block);
+        if (block == uth_tls_current() && !ps_promote())
+            return os_thread_id();
+    }
+    return number;
+}
+
 void ps_retire_alone(struct uth_tls *block)
 {
-    struct vp *vp = ps_load_acquire(&block->alone);
+    struct vp *vp = ps_load_acquire(&block->own);
     if (!vp)
         return;
     wait_while(vp, PS_ALONE_STARTS);
     ps_store_seq(&vp_alone(vp)->ends, 1);
     ps_wake_alone(vp);
     wait_while(vp, PS_ALONE_STARTED);
-    ps_store_relaxed(&block->alone, NULL);
+    if (ps_xchg_seq(&block->alone, NULL))
+        ps_sub_seq(&ps_alone_threads, 1);
+    ps_store_relaxed(&block->own, NULL);
     own_stack_give_back(block, vp);
     vp_alone_ended(vp);
 }
@@ -330,5 +374,6 @@ void ps_alone_after_fork_in_child(void)
         if (ps_vp_at(id))
             directed_begins(vp_directed(ps_vp_at(id)));
     ps_store_relaxed(&ps_alone_threads, 0);
+    ps_store_relaxed(&kernel_threads, 0);
     ps_promote_in_this_process();
 }

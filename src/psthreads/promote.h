@@ -1,10 +1,20 @@
 /* Promotion: a thread gets a kernel thread of its own.
  *
  * What the kernel keeps for a thread - signal mask, alternate stack, name, priority, affinity, number, clock - belongs
- * to the kernel thread that carries a user-level thread just now. So a thread that sets such state, or asks for it, is
- * promoted first. Its context moves to a kernel thread that carries nothing else until the thread ends. A member of a
- * team stays there until the region ends. The kernel thread stays with the thread's block (uth_tls.alone). A member
- * finds it again in the next region, with the state that the member left there, as with a kernel thread of a pool.
+ * to the kernel thread that carries a user-level thread just now. So a thread that sets such state is promoted first.
+ * Its context moves to a kernel thread that carries nothing else until the thread ends. A member of a team stays there
+ * until the region ends. The kernel thread P stays with the thread's block (uth_tls.own). A member finds it again in
+ * the next region, with the state that the member left there, as with a kernel thread of a pool.
+ *
+ * A question does not move the thread. P is started, and is asked by its number: it has what the thread would begin
+ * with there. The thread stays where it runs, in this region and in later ones, as if it had no P:
+ *   NONE       own == NULL           No thread has asked.
+ *   ASKED      own == P, !alone      The number is the thread's. P sleeps on its native stack.
+ *   DEDICATED  own == alone == P     From its next beginning on, or its next such call, the thread runs on P.
+ * ASKED -> DEDICATED (dedicate) where the thread itself, or another one by its handle or its number, sets something or
+ * asks for its clock; and where a signal comes to P, before P looks where the thread is. It stays DEDICATED: P has that
+ * state. A thread that enters a block reads `alone` only. What is said of `alone` in directed.h and vp_tls.h holds,
+ * since P has set `alone`, and cleared at_hand, before it looks into the block.
  *
  * The kernel thread P has a vp of its own, `alone_for` the thread. P takes nothing out of queues. The thread waits on
  * its own stack, in a futex. While the thread is elsewhere P has its own storage, and the signals that come to it:
@@ -34,7 +44,7 @@
  * of its own on the thread's stack, and what it sets is its own. The fourth is a system that refuses a kernel thread.
  *
  * Cost: a kernel thread's start for the first call of a thread, some 30 us; two switches of the kernel's in each
- * region after that.
+ * region after something was set.
  * Rejected: virtual copies of the state, set anew at each switch. Virtual copies would take a system call for each kind
  * and switch, and signals would still reach the thread that runs. Rejected as well: a kernel thread for each thread
  * from the start. Nested regions would cost what they cost under libgomp. */
@@ -78,9 +88,17 @@ void ps_keep_stack(void);
 void ps_promote_again(struct psthread *self, struct uth_tls *block);
 /* For what vp, which carries a thread alone, leaves to others: the vp that the thread came from, or vp 0. */
 struct vp *ps_vp_for_others(const struct vp *vp);
-/* The number of the kernel thread that is, or from now on will be, block's thread's own; 0: refused. Any kernel
- * thread; does not move the thread. */
+/* The number of the kernel thread that is block's thread's own; 0: refused. Any kernel thread; does not move the
+ * thread. With the second the thread is DEDICATED from now on. */
+int ps_number_of(struct uth_tls *block);
 int ps_promoted_id(struct uth_tls *block);
+/* The number of the kernel thread that is asked for the running thread, whose block this is; 0: the one that calls.
+ * [switches] */
+int ps_number_to_ask(struct uth_tls *block);
+/* The same where something is to be set for, or sent to, kernel thread `number`. [switches] */
+int ps_number_to_set(int number);
+/* What comes to block's kernel thread, which calls, is its thread's: DEDICATED. */
+void ps_dedicate(struct uth_tls *block);
 
 /* The running thread's context goes on alone on `to`. [switches] */
 void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to);
@@ -98,8 +116,9 @@ void ps_go_home_slow(struct uth_tls *next);
 void ps_retire_alone(struct uth_tls *block);
 /* In a forked child: there is none. */
 void ps_alone_after_fork_in_child(void);
-/* Kernel threads of this kind that have not ended yet. The second is for fast looks. */
+/* Kernel threads of this kind that have not ended yet. */
 unsigned ps_alone_count(void);
+/* Threads that are DEDICATED. */
 extern _Atomic uint32_t ps_alone_threads;
 
 /* For sched.c. The thread, which runs on vp alone, waits until it is readied; it has been readied. */

@@ -14,10 +14,11 @@
  *   sent to a root that is elsewhere: sent on to the root's own kernel thread, where it has one.
  *
  * Deaf: a kernel thread blocks all signals from somewhere outside of blocks until it enters the next one (vp_hear). So
- * does one that passes a signal on, and a new one from its first instruction. Where threads have kernel threads of
- * their own, workers are deaf whenever they are nobody: two system calls each time. Elsewhere they hear, and pay
- * nothing. No signal goes round in circles: each kernel thread passes one on at most once before it is in a block
- * again. No signal is lost: it is pending for the process until a thread that does not block it is in its storage.
+ * does one that passes a signal on, and a new one from its first instruction. Where threads begin on kernel threads of
+ * their own (DEDICATED, promote.h), workers are deaf whenever they are nobody: two system calls each time. Elsewhere
+ * they hear, and pay nothing. No signal goes round in circles: each kernel thread passes one on at most once before it
+ * is in a block again. No signal is lost: it is pending for the process until a thread that does not block it is in its
+ * storage.
  *
  * VP_DEAF and run.deaf_mask are read and written by the vp's kernel thread alone, also in the handler. The handler
  * may come between any two instructions while the kernel thread hears, and never while it is deaf:

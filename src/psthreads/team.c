@@ -84,9 +84,10 @@ static void end_identity(struct ps_member *m)
     struct uth_tls *before = vp->run.tls;
     struct psthread *caller = vp->run.current;
     struct uth_tls *outer = before == vp->run.alone_for ? before : NULL;
-    bool alone = m->tls && ps_load_acquire(&m->tls->alone) != NULL; /* it may stand in the block, with a handler */
+    bool alone = false; /* its kernel thread may stand in the block, with a handler */
     if (m->tls) {
         vp_block_becomes(m->tls, NULL); /* its kernel thread is waited for before the team goes */
+        alone = ps_load_seq(&m->tls->alone) != NULL;
         vp_enter_tls(vp, alone ? outer : m->tls);
     }
     ps_member_set(m, caller, PS_T_CALLED | (caller->flags & PS_T_ROOT));

@@ -114,7 +114,7 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
         vp_enter_tls(vp, NULL);
     if (!tls || PS_UNLIKELY(tls->adopted)) /* the storage of a kernel thread that has forked */
         return vp;
-    if (PS_UNLIKELY(ps_load_relaxed(&tls->alone) != NULL))
+    if (PS_UNLIKELY(ps_load_relaxed(&tls->own) != NULL))
         ps_retire_alone(tls);
     if (PS_UNLIKELY(!uth_tls_keep(&vp_run(vp)->blocks, tls)))
         put_block(vp, tls);

@@ -189,6 +189,7 @@ static void write_descriptor(struct uth_tls *tls)
     *tls->tid = tls->number;
     *uth_tls_current_in(tls->tp) = tls;
     ps_store_relaxed(&tls->alone, NULL);
+    ps_store_relaxed(&tls->own, NULL);
     ps_store_relaxed(&tls->team, NULL);
     ps_store_relaxed(&tls->at_hand, NULL);
     tls->own_stack = NULL;
@@ -513,6 +514,7 @@ struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
      * gave one back, would make that count wrong by one. The child loses these caches, as with kernel threads. */
     for (struct uth_tls *tls = uth_blocks.all; tls != NULL; tls = tls->next_of_all) {
         ps_store_relaxed(&tls->alone, NULL);
+        ps_store_relaxed(&tls->own, NULL);
         tls->own_stack = NULL; /* left alone, as all stacks of the parent's other threads */
         tls->keeps_stack = false;
         if (tls->tp != cpu_get_tp())

@@ -46,7 +46,7 @@ struct uth_tls {
     UTH_ATOMIC(const void *) carrier;
     UTH_ATOMIC(const void *) at_hand; /* see uth_tls_at_hand; cleared where `alone` is set */
     void *stack;                      /* that uth_tls_set_stack told last */
-    UTH_ATOMIC(void *) alone; /* the upper room's: what carries this thread and nothing else; NULL: it has no such */
+    UTH_ATOMIC(void *) alone; /* the upper room's: what this thread begins on, and nothing else; NULL: it has no such */
     /* the upper room's: the team with the member that keeps the block between regions; NULL: none (ps_team_rests) */
     UTH_ATOMIC(void *) team;
     uint64_t mask; /* the upper room's: what the member blocks that has a team, where it has not changed that */
@@ -55,6 +55,7 @@ struct uth_tls {
     int number;               /* 0: blocks are not numbered */
     const void *home;         /* with `adopted` */
     UTH_ATOMIC(void *) below; /* the upper room's: its thread, while that stands below one that it has called */
+    UTH_ATOMIC(void *) own;   /* the upper room's: what `alone` is, or would be; its number is the thread's */
     /* the upper room's: the stack that the thread keeps, and whether it keeps one from its next region on (own_stack.h)
      */
     void *own_stack;

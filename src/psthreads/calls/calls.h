@@ -2,9 +2,9 @@
  * header has what the files of this folder share.
  *
  * The C library applies such a call to the kernel thread that runs the caller, or whose number stands in a thread's
- * descriptor. Here the thread is promoted first (../promote.h). Then the C library's own function is called, and does
- * the right thing. A call about another thread goes by the number of that thread's kernel thread. The calls of a kernel
- * thread that is in no block go straight on: one load and a jump.
+ * descriptor. Here the thread is promoted first, where it sets something (../promote.h). Then the C library's own
+ * function is called, and does the right thing. A question, and a call about another thread, goes by the number of the
+ * thread's kernel thread. The calls of a kernel thread that is in no block go straight on: one load and a jump.
  *
  * The dynamic linker finds these functions before the C library's: it searches a program's libraries in order, and the
  * C library comes last. Where it does not come last, psrun preloads the runtime. Each function has the version nodes of

@@ -52,7 +52,7 @@ static PS_NOINLINE int begin_compared(const pthread_mutex_t *mutex, struct uth_t
         return -1;
     if (away)
         number = ps_promote() ? ps_promoted_id(*block) : os_thread_id();
-    else if (owner != 0 && ps_load_relaxed(&(*block)->alone) != NULL && owner == ps_promoted_id(*block))
+    else if (owner != 0 && ps_load_relaxed(&(*block)->own) != NULL && owner == ps_promoted_id(*block))
         number = owner;
     errno = error;
     return number != 0 ? uth_tls_pose_as(*block, number) : -1;

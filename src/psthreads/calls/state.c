@@ -34,32 +34,40 @@ static bool be_counted(void)
     return block != NULL;
 }
 
-/* The caller is to be known by this number. For 0: that of its home where it is a root that is away (../home.h); else
- * 0, and the caller is alone. */
-static int own_number(int number)
+/* The kernel thread that is asked, where the caller says this number. For 0: the home of a root that is away
+ * (../home.h), or the thread's own; else 0, the kernel thread that calls. */
+static int number_to_ask(int number)
 {
     if (number != 0 || (number = home_number()) != 0)
         return number;
-    be_alone();
-    return 0;
+    struct uth_tls *block = uth_tls_current();
+    return PS_UNLIKELY(block != NULL) ? ps_number_to_ask(block) : 0;
+}
+
+/* The same where something is set. For 0: that of a home; else 0, and the caller is alone. */
+static int number_to_set(int number)
+{
+    if (number != 0)
+        return ps_number_to_set(number);
+    if ((number = home_number()) == 0)
+        be_alone();
+    return number;
 }
 
 NEXT(gettid, pid_t(void));
 PS_EXPORT pid_t answer_gettid(void)
 {
-    int number = own_number(0);
+    int number = number_to_ask(0);
     return number != 0 ? number : CALL_NEXT(gettid)();
 }
 VERSIONS(gettid, "GLIBC_2.30");
 /* Nice value, policy: what regions' members begin with. */
 #define ANSWER_SCHEDULES(number, node, type, name, parameters, arguments) \
-    ANSWER_AS(be_alone_to_schedule(number), scheduled, VERSIONS, node, type, name, parameters, arguments)
-static void be_alone_to_schedule(int number)
+    ANSWER_AS(before_scheduling(number), scheduled, VERSIONS, node, type, name, parameters, arguments)
+static void before_scheduling(int number)
 {
     if (uth_tls_current() == NULL && (number == 0 || number == os_thread_id()))
         apart_before_change();
-    if (number == 0)
-        be_alone();
 }
 static int scheduled(int result)
 {
@@ -80,12 +88,13 @@ PS_EXPORT int answer_nice(int increment)
     int number = home_number();
     if (PS_UNLIKELY(number != 0))
         return nice_of(number, increment);
-    be_alone_to_schedule(0);
+    be_alone();
+    before_scheduling(0);
     return scheduled(CALL_NEXT(nice)(increment));
 }
 VERSIONS(nice, "GLIBC_2.2.5");
 /* Of a process group or a user: the first threads of processes. */
-ANSWER_SCHEDULES(which == PRIO_PROCESS ? (int)(who = (id_t)own_number((int)who)) : getpid(), "GLIBC_2.2.5", int,
+ANSWER_SCHEDULES(which == PRIO_PROCESS ? (int)(who = (id_t)number_to_set((int)who)) : getpid(), "GLIBC_2.2.5", int,
                  setpriority, (__priority_which_t which, id_t who, int value), (which, who, value));
 /* The C library asks the area that the kernel keeps up to date for home's kernel thread. */
 NEXT(sched_getcpu, int(void));
@@ -100,8 +109,8 @@ PS_EXPORT int answer_sched_getcpu(void)
 VERSIONS(sched_getcpu, "GLIBC_2.6");
 /* A call that tells the state of kernel thread `pid`. */
 #define ANSWER_TELLS(node, name, parameters, arguments) \
-    ANSWER_AS(pid = own_number(pid), , VERSIONS, node, int, name, parameters, arguments)
-ANSWER_AS(if (which == PRIO_PROCESS) who = (id_t)own_number((int)who), , VERSIONS, "GLIBC_2.2.5", int, getpriority,
+    ANSWER_AS(pid = number_to_ask(pid), , VERSIONS, node, int, name, parameters, arguments)
+ANSWER_AS(if (which == PRIO_PROCESS) who = (id_t)number_to_ask((int)who), , VERSIONS, "GLIBC_2.2.5", int, getpriority,
           (__priority_which_t which, id_t who), (which, who));
 NEXT(sched_setaffinity, int(pid_t, size_t, const cpu_set_t *));
 PS_EXPORT int answer_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
@@ -111,16 +120,18 @@ PS_EXPORT int answer_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t 
         return -1;
     if (pid == 0)
         be_alone(); /* it is to run there, too */
+    else
+        pid = ps_number_to_set(pid);
     return inherited(CALL_NEXT(sched_setaffinity)(pid, bytes, set));
 }
 VERSIONS(sched_setaffinity, "GLIBC_2.3.4");
 /* A thread that is bound to a place is told of that, wherever it runs. */
-ANSWER_AS(if (pid != 0 || !bind_is_narrow()) pid = own_number(pid), , VERSIONS, "GLIBC_2.3.4", int, sched_getaffinity,
-          (pid_t pid, size_t bytes, cpu_set_t *set), (pid, bytes, set));
-ANSWER_SCHEDULES(pid = own_number(pid), "GLIBC_2.2.5", int, sched_setscheduler,
+ANSWER_AS(if (pid != 0 || !bind_is_narrow()) pid = number_to_ask(pid), , VERSIONS, "GLIBC_2.3.4", int,
+          sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set), (pid, bytes, set));
+ANSWER_SCHEDULES(pid = number_to_set(pid), "GLIBC_2.2.5", int, sched_setscheduler,
                  (pid_t pid, int policy, const struct sched_param *param), (pid, policy, param));
 ANSWER_TELLS("GLIBC_2.2.5", sched_getscheduler, (pid_t pid), (pid));
-ANSWER_SCHEDULES(pid = own_number(pid), "GLIBC_2.2.5", int, sched_setparam,
+ANSWER_SCHEDULES(pid = number_to_set(pid), "GLIBC_2.2.5", int, sched_setparam,
                  (pid_t pid, const struct sched_param *param), (pid, param));
 ANSWER_TELLS("GLIBC_2.2.5", sched_getparam, (pid_t pid, struct sched_param *param), (pid, param));
 ANSWER_IF(who == RUSAGE_THREAD && be_counted(), "GLIBC_2.2.5", int, getrusage,
@@ -151,13 +162,19 @@ PS_EXPORT int answer_clock_gettime(clockid_t clock, struct timespec *now)
 }
 VERSIONS(clock_gettime, "GLIBC_2.17");
 OLD_VERSION(clock_gettime, "GLIBC_2.2.5");
+/* Kernel thread `number` may be sent signals, from now on. */
+static int number_to_signal(int number)
+{
+    ps_ready_root_for_signals(NULL, number, 0);
+    return ps_number_to_set(number);
+}
 NEXT(timer_create, int(clockid_t, struct sigevent *, timer_t *));
 PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
 {
     if (clock == CLOCK_THREAD_CPUTIME_ID && be_counted())
         be_alone();
     if (event != NULL && event->sigev_notify == SIGEV_THREAD_ID)
-        ps_ready_root_for_signals(NULL, event->_sigev_un._tid, 0);
+        number_to_signal(event->_sigev_un._tid);
     return CALL_NEXT(timer_create)(clock, event, timer);
 }
 VERSIONS(timer_create, "GLIBC_2.34");
@@ -206,7 +223,7 @@ PS_EXPORT int answer_prctl(int option, ...)
     unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long), c = va_arg(list, unsigned long),
                   d = va_arg(list, unsigned long);
     va_end(list);
-    int number = option == PR_SET_NAME || option == PR_GET_NAME ? own_number(0) : 0;
+    int number = option == PR_SET_NAME ? number_to_set(0) : option == PR_GET_NAME ? number_to_ask(0) : 0;
     if (PS_UNLIKELY(number != 0)) {
         char name[NAME_BYTES];
         if (option == PR_SET_NAME)
@@ -219,18 +236,37 @@ PS_EXPORT int answer_prctl(int option, ...)
 }
 VERSIONS(prctl, "GLIBC_2.2.5");
 
-/* Calls that concern the thread that makes them. */
-static bool is_own(long number)
+/* Calls that set or tell what a thread has: SECOND, where the second argument says which one, and not the first; ASKS,
+ * where they only tell. */
+#define OF_CALLER 0
+#define FIRST 1
+#define SECOND 2
+#define ASKS 4
+static int concerns_thread(long number)
 {
-    static const short calls[] = {
-        SYS_gettid,         SYS_rt_sigprocmask, SYS_sched_setaffinity, SYS_sched_getaffinity, SYS_sched_setscheduler,
-        SYS_sched_setparam, SYS_sched_getparam, SYS_sched_setattr,     SYS_sched_getattr,     SYS_sched_getscheduler,
-        SYS_setpriority,    SYS_getpriority,    SYS_ioprio_set,        SYS_ioprio_get,        SYS_perf_event_open,
-        SYS_set_mempolicy,  SYS_prctl};
+    static const struct {
+        short call, how;
+    } calls[] = {{SYS_rt_sigprocmask, OF_CALLER}, {SYS_perf_event_open, OF_CALLER},
+                 {SYS_set_mempolicy, OF_CALLER},  {SYS_prctl, OF_CALLER},
+                 {SYS_sched_setaffinity, FIRST},  {SYS_sched_getaffinity, FIRST | ASKS},
+                 {SYS_sched_setscheduler, FIRST}, {SYS_sched_getscheduler, FIRST | ASKS},
+                 {SYS_sched_setparam, FIRST},     {SYS_sched_getparam, FIRST | ASKS},
+                 {SYS_sched_setattr, FIRST},      {SYS_sched_getattr, FIRST | ASKS},
+                 {SYS_setpriority, SECOND},       {SYS_getpriority, SECOND | ASKS},
+                 {SYS_ioprio_set, SECOND},        {SYS_ioprio_get, SECOND | ASKS}};
     for (unsigned n = 0; n < sizeof calls / sizeof *calls; n++)
-        if (number == calls[n])
-            return true;
-    return false;
+        if (number == calls[n].call)
+            return calls[n].how;
+    return -1;
+}
+
+/* Such a call: *named becomes the kernel thread's number. NULL: the call is about the caller. */
+static void reach_thread(long *named, bool asks)
+{
+    if (named == NULL || (*named == 0 && !asks))
+        be_alone();
+    else
+        *named = asks ? number_to_ask((int)*named) : ps_number_to_set((int)*named);
 }
 
 /* The same as the C library's syscall tells it. Not inlined: errno is looked up anew after a call that may switch. */
@@ -251,12 +287,15 @@ PS_EXPORT long answer_syscall(long number, ...)
     va_end(list);
     if (number == SYS_perf_event_open && uth_tls_current() == NULL)
         ps_root_counted(cpu_get_tp());
-    if (number == SYS_gettid && (b = home_number()) != 0)
+    if (number == SYS_gettid && (b = number_to_ask(0)) != 0)
         return b;
-    if (is_own(number) || (number == SYS_clock_gettime && a == CLOCK_THREAD_CPUTIME_ID))
+    int how = concerns_thread(number);
+    if (how >= 0)
+        reach_thread(how & FIRST ? &a : how & SECOND ? &b : NULL, how & ASKS);
+    if (number == SYS_clock_gettime && a == CLOCK_THREAD_CPUTIME_ID)
         be_alone();
-    if ((number == SYS_tgkill || number == SYS_rt_tgsigqueueinfo) && (int)a == getpid())
-        ps_ready_root_for_signals(NULL, (int)b, 0);
+    if ((number == SYS_tgkill || number == SYS_rt_tgsigqueueinfo) && (int)a == getpid() && c != 0)
+        b = number_to_signal((int)b);
     long result = os_system_call(number, a, b, c, d, e, f);
     if (number == SYS_rt_sigprocmask || number == SYS_sched_setaffinity)
         ps_root_changed();
@@ -268,7 +307,7 @@ VERSIONS(syscall, "GLIBC_2.2.5");
 
 /* The number of the kernel thread that is `thread`'s own; 0: that is a kernel thread for the C library to ask about.
  * *error: it can have none. */
-static int kernel_thread_number(pthread_t thread, int *error)
+static int kernel_thread_number(pthread_t thread, bool sets, int *error)
 {
     struct uth_tls *block = uth_tls_of(thread);
     *error = 0;
@@ -276,9 +315,10 @@ static int kernel_thread_number(pthread_t thread, int *error)
         return 0;
     if (block->adopted) /* a root's that is away: home's, which the C library knows */
         return *block->tid;
-    if (block == uth_tls_current() && !ps_promote() && ps_in_vfork_child())
+    bool own = block == uth_tls_current();
+    if (own && (sets ? !ps_promote() : ps_number_to_ask(block) == 0) && ps_in_vfork_child())
         return (int)CALL_NEXT(gettid)();
-    int number = ps_promoted_id(block);
+    int number = sets ? ps_promoted_id(block) : ps_number_of(block);
     *error = number == 0 ? EAGAIN : 0;
     return number;
 }
@@ -287,27 +327,27 @@ static int error_of(long result) { return result < 0 ? errno : 0; }
 
 /* A function of a thread: by the C library where it is a kernel thread's, between `first` and `last`; else `by_number`,
  * an expression in `number`. errno stays. */
-#define ANSWER_HANDLE_WITHIN(first, last, node, name, parameters, arguments, by_number) \
-    NEXT(name, int parameters);                                                         \
-    PS_EXPORT int answer_##name parameters                                              \
-    {                                                                                   \
-        int error, number = kernel_thread_number(thread, &error), before = errno;       \
-        if (PS_LIKELY(number == 0 && error == 0)) {                                     \
-            first;                                                                      \
-            error = CALL_NEXT(name) arguments;                                          \
-            last;                                                                       \
-            return error;                                                               \
-        }                                                                               \
-        if (error == 0)                                                                 \
-            error = (by_number);                                                        \
-        errno = before;                                                                 \
-        return error;                                                                   \
-    }                                                                                   \
+#define ANSWER_HANDLE_WITHIN(sets, first, last, node, name, parameters, arguments, by_number) \
+    NEXT(name, int parameters);                                                               \
+    PS_EXPORT int answer_##name parameters                                                    \
+    {                                                                                         \
+        int error, number = kernel_thread_number(thread, sets, &error), before = errno;       \
+        if (PS_LIKELY(number == 0 && error == 0)) {                                           \
+            first;                                                                            \
+            error = CALL_NEXT(name) arguments;                                                \
+            last;                                                                             \
+            return error;                                                                     \
+        }                                                                                     \
+        if (error == 0)                                                                       \
+            error = (by_number);                                                              \
+        errno = before;                                                                       \
+        return error;                                                                         \
+    }                                                                                         \
     VERSIONS(name, node)
 #define ANSWER_HANDLE_AFTER(first, node, name, parameters, arguments, by_number) \
-    ANSWER_HANDLE_WITHIN(first, (void)0, node, name, parameters, arguments, by_number)
-#define ANSWER_HANDLE(node, name, parameters, arguments, by_number) \
-    ANSWER_HANDLE_AFTER((void)0, node, name, parameters, arguments, by_number)
+    ANSWER_HANDLE_WITHIN(true, first, (void)0, node, name, parameters, arguments, by_number)
+#define ANSWER_HANDLE_ASKS(node, name, parameters, arguments, by_number) \
+    ANSWER_HANDLE_WITHIN(false, (void)0, (void)0, node, name, parameters, arguments, by_number)
 static void has_set(pthread_t thread)
 {
     if (thread == pthread_self())
@@ -320,20 +360,20 @@ static void set_by_handle(pthread_t thread)
         apart_before_change();
 }
 
-ANSWER_HANDLE("GLIBC_2.34", pthread_setname_np, (pthread_t thread, const char *name), (thread, name),
-              set_name(number, name));
+ANSWER_HANDLE_AFTER((void)0, "GLIBC_2.34", pthread_setname_np, (pthread_t thread, const char *name), (thread, name),
+                    set_name(number, name));
 OLD_VERSION(pthread_setname_np, "GLIBC_2.12");
-ANSWER_HANDLE("GLIBC_2.34", pthread_getname_np, (pthread_t thread, char *name, size_t bytes), (thread, name, bytes),
-              get_name(number, name, bytes));
+ANSWER_HANDLE_ASKS("GLIBC_2.34", pthread_getname_np, (pthread_t thread, char *name, size_t bytes),
+                   (thread, name, bytes), get_name(number, name, bytes));
 OLD_VERSION(pthread_getname_np, "GLIBC_2.12");
-ANSWER_HANDLE_WITHIN((void)0, has_set(thread), "GLIBC_2.34", pthread_setaffinity_np,
+ANSWER_HANDLE_WITHIN(true, (void)0, has_set(thread), "GLIBC_2.34", pthread_setaffinity_np,
                      (pthread_t thread, size_t bytes, const cpu_set_t *set), (thread, bytes, set),
                      error_of(answer_sched_setaffinity(thread == pthread_self() ? 0 : number, bytes, set)));
 OLD_VERSION(pthread_setaffinity_np, "GLIBC_2.3.4");
-ANSWER_HANDLE("GLIBC_2.32", pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set),
-              (thread, bytes, set),
-              error_of(CALL_NEXT(sched_getaffinity)(thread == pthread_self() && bind_is_narrow() ? 0 : number, bytes,
-                                                    set)));
+ANSWER_HANDLE_ASKS("GLIBC_2.32", pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set),
+                   (thread, bytes, set),
+                   error_of(CALL_NEXT(sched_getaffinity)(thread == pthread_self() && bind_is_narrow() ? 0 : number,
+                                                         bytes, set)));
 OLD_VERSION(pthread_getaffinity_np, "GLIBC_2.3.4");
 ANSWER_HANDLE_AFTER(set_by_handle(thread), "GLIBC_2.2.5", pthread_setschedparam,
                     (pthread_t thread, int policy, const struct sched_param *param), (thread, policy, param),
@@ -344,8 +384,8 @@ static int get_scheduling(int number, int *policy, struct sched_param *param)
     *policy = CALL_NEXT(sched_getscheduler)(number);
     return *policy < 0 ? errno : error_of(CALL_NEXT(sched_getparam)(number, param));
 }
-ANSWER_HANDLE("GLIBC_2.2.5", pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *param),
-              (thread, policy, param), get_scheduling(number, policy, param));
+ANSWER_HANDLE_ASKS("GLIBC_2.2.5", pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *param),
+                   (thread, policy, param), get_scheduling(number, policy, param));
 ANSWER_HANDLE_AFTER(set_by_handle(thread), "GLIBC_2.34", pthread_setschedprio, (pthread_t thread, int priority),
                     (thread, priority),
                     error_of(CALL_NEXT(sched_setparam)(number, &(struct sched_param){.sched_priority = priority})));
@@ -405,7 +445,9 @@ static bool direct(pthread_t thread, int number, const union sigval *value, int 
 {
     struct uth_tls *block = uth_tls_of(thread);
     int before = errno, tid = 0;
-    if (block == uth_tls_current() && block != NULL && !ps_promote())
+    if (block != NULL && number == 0) /* is it there? */
+        tid = block->adopted ? *block->tid : ps_number_of(block);
+    else if (block == uth_tls_current() && block != NULL && !ps_promote())
         tid = os_thread_id(); /* in a handler: the caller's until that ends */
     else if (block != NULL)
         tid = ps_promoted_id(block);
@@ -439,28 +481,28 @@ OLD_VERSION(pthread_sigqueue, "GLIBC_2.11");
 NEXT(tgkill, int(pid_t, pid_t, int));
 PS_EXPORT int answer_tgkill(pid_t process, pid_t thread, int number)
 {
-    if (process == getpid())
-        ps_ready_root_for_signals(NULL, thread, 0);
+    if (process == getpid() && number != 0)
+        thread = number_to_signal(thread);
     return CALL_NEXT(tgkill)(process, thread, number);
 }
 VERSIONS(tgkill, "GLIBC_2.30");
 
 /* A file's signals to a thread. */
-#define ANSWER_FCNTL(name, node)                                \
-    NEXT(name, int(int, int, ...));                             \
-    PS_EXPORT int answer_##name(int file, int command, ...)     \
-    {                                                           \
-        va_list list;                                           \
-        va_start(list, command);                                \
-        void *argument = va_arg(list, void *);                  \
-        va_end(list);                                           \
-        if (PS_UNLIKELY(command == F_SETOWN_EX)) {              \
-            const struct f_owner_ex *owner = argument;          \
-            if (owner != NULL && owner->type == F_OWNER_TID)    \
-                ps_ready_root_for_signals(NULL, owner->pid, 0); \
-        }                                                       \
-        return CALL_NEXT(name)(file, command, argument);        \
-    }                                                           \
+#define ANSWER_FCNTL(name, node)                             \
+    NEXT(name, int(int, int, ...));                          \
+    PS_EXPORT int answer_##name(int file, int command, ...)  \
+    {                                                        \
+        va_list list;                                        \
+        va_start(list, command);                             \
+        void *argument = va_arg(list, void *);               \
+        va_end(list);                                        \
+        if (PS_UNLIKELY(command == F_SETOWN_EX)) {           \
+            const struct f_owner_ex *owner = argument;       \
+            if (owner != NULL && owner->type == F_OWNER_TID) \
+                number_to_signal(owner->pid);                \
+        }                                                    \
+        return CALL_NEXT(name)(file, command, argument);     \
+    }                                                        \
     VERSIONS(name, node)
 ANSWER_FCNTL(fcntl, "GLIBC_2.2.5");
 ANSWER_FCNTL(fcntl64, "GLIBC_2.28");
