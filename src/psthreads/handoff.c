@@ -12,12 +12,10 @@ void ps_member_begin_thread(struct ps_member *m, struct vp *vp)
 {
     m->thread.uth = NULL;
     struct vp *own = own_stack_vp(m->tls);
-    if (PS_UNLIKELY(own != NULL)) {
-        ps_store_seq(vp_pinned(own), &m->thread);
-        ps_wake_alone(own);
-    } else {
+    if (PS_UNLIKELY(own != NULL))
+        ps_pin_alone(own, &m->thread);
+    else
         vp_enqueue(vp, &m->thread.item, PS_BACK);
-    }
 }
 
 void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp)

@@ -34,13 +34,12 @@ void ps_keep_stack(void)
     struct vp *vp = ps_vp();
     bool is_member = vp && vp_run(vp)->tls && member_of_block(vp);
     uth_tls_may_ask(is_member ? UTH_TLS_ASKS : UTH_TLS_ASKS_MAYBE);
-    if (!is_member || vp_run(vp)->tls->keeps_stack || !ps_promote())
+    if (!is_member || vp_run(vp)->tls->own_stack || !ps_promote())
         return;
     vp = ps_vp();
     struct psthread *member = member_of_block(vp);
     if (is_its_own(member, vp_run(vp)->uth))
         vp_run(vp)->tls->own_stack = vp_run(vp)->uth;
-    vp_run(vp)->tls->keeps_stack = true;
 }
 
 static void own_loop_entry(void *transfer, void *arg)
@@ -52,19 +51,21 @@ static void own_loop_entry(void *transfer, void *arg)
 
 void own_stack_begin(struct vp *vp, struct psthread *t)
 {
-    struct uth *own = NULL;
-    while (!own) { /* no memory: until a thread gives a stack back */
-        own = uth_get(&vp_run(vp)->stacks);
-        if (!own || uth_start(own, own_loop_entry, own) == 0)
-            continue;
-        uth_put(&vp_run(vp)->stacks, own);
-        own = NULL;
+    struct uth *own = uth_get(&vp_run(vp)->stacks);
+    if (!own ||
+        uth_start(own, own_loop_entry, own) != 0) { /* no memory: it comes with the stack of another vp's loop */
+        if (own)
+            uth_put(&vp_run(vp)->stacks, own);
+        vp_enqueue(ps_vp_for_others(vp), &t->item, PS_BACK);
+        return;
     }
     own->vp = vp;
     own->tls = vp_run(vp)->alone_for;
+    uth_tls_set_stack(own->tls, own->stack, own->stack_bytes);
     vp_run(vp)->alone_for->own_stack = own;
     ps_store_seq(vp_pinned(vp), t); /* the loop takes it */
-    vp_run(vp)->tls = NULL;         /* entered anew: another vp may have been in it */
+    ps_store_relaxed(&vp_run(vp)->stands_as, t->local);
+    vp_run(vp)->tls = NULL; /* entered anew: another vp may have been in it */
     vp_leave(vp, &vp_run(vp)->native, own, false);
     vp_run(vp)->current = NULL;
 }
@@ -104,7 +105,6 @@ void own_stack_give_back(struct uth_tls *block, struct vp *vp)
 {
     struct uth *own = block->own_stack;
     block->own_stack = NULL;
-    block->keeps_stack = false;
     if (own) {
         own->flags |= UTH_SPOILED;
         uth_put(&vp_run(vp)->stacks, own);

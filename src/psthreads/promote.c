@@ -230,8 +230,7 @@ void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
     context->wait.thread = self; /* for debuggers and reports */
     context->wait.kind = PS_WAIT_NOTHING;
     context->vp = to;
-    ps_store_seq(vp_pinned(to), self);
-    ps_wake_alone(to);
+    ps_pin_alone(to, self);
     if (PS_UNLIKELY(vp_run(vp)->alone_for != NULL)) {
         vp_leave_alone(vp, context, vp_run(vp)->tls);
     } else {

@@ -26,7 +26,8 @@
  *   RUNS     P is on c's stack: runs, or sleeps in ps_wait_alone
  *   EMPTY    c.vp is what it was before, c is published there; P is about to leave c's stack, and the vp that takes c
  *            waits until P has left it
- * A member that keeps its stack is called there by P, which waits there as well: own_stack.h.
+ * That is for the first such region of a member. From then on P calls the member on a stack of P's, and waits there as
+ * well: own_stack.h.
  * A context is bound by the thread itself, so there is no race for c.vp. Contexts are nested: a promoted thread may run
  * a member as a call, and the member may be promoted too. Then c goes on to the member's kernel thread, and `home`
  * tells where c comes back to. If the stack is a root's own, it moves as well: what stands on it below the member
@@ -43,8 +44,8 @@
  * calls by name (malloc), in the middle of its own work. The third is a child between vfork and exec: it is a process
  * of its own on the thread's stack, and what it sets is its own. The fourth is a system that refuses a kernel thread.
  *
- * Cost: a kernel thread's start for the first call of a thread, some 30 us; two switches of the kernel's in each
- * region after something was set.
+ * Cost: a kernel thread's start for the first call of a thread, some 30 us. After something was set each region costs
+ * what kernel threads cost (own_stack.h).
  * Rejected: virtual copies of the state, set anew at each switch. Virtual copies would take a system call for each kind
  * and switch, and signals would still reach the thread that runs. Rejected as well: a kernel thread for each thread
  * from the start. Nested regions would cost what they cost under libgomp. */
@@ -124,6 +125,8 @@ extern _Atomic uint32_t ps_alone_threads;
 /* For sched.c. The thread, which runs on vp alone, waits until it is readied; it has been readied. */
 void ps_wait_alone(struct vp *vp, const struct psthread *self);
 void ps_wake_alone(struct vp *vp);
+/* t is for vp, which carries a thread alone, to run. */
+void ps_pin_alone(struct vp *vp, struct psthread *t);
 /* vp waits until something is pinned to it, or it is to end. */
 void ps_await_pinned(struct vp *vp);
 

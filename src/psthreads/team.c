@@ -221,7 +221,7 @@ void ps_team_bind(struct ps_team *team, int place, bool scattered)
     team->place = (uint32_t)(place + 1);
     team->item.bound = place != PS_NO_PLACE;
     team->scattered = scattered;
-    team->bound = scattered || place != PS_NO_PLACE;
+    ps_store_relaxed(&team->forks, scattered || place != PS_NO_PLACE ? PS_FORKS_BOUND : 0);
 }
 
 /* Here, since a fiber is ordered behind what its maker has done: made where a member begins, it would hide that the
@@ -276,27 +276,46 @@ static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread 
         make_fibers(team, n);
 }
 
-/* Members 1 .. n-1 of a bound team. With places of their own: each by handoff to a vp of its place, or as a thread into
- * the place's queue. With the same place: the entry goes into that one's queue. */
-static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
+/* Members 1 .. n-1, each by itself: on its own kernel thread; by handoff to a vp of its place; or as a thread, into the
+ * place's queue, or vp's. */
+static void fork_each(struct vp *vp, struct ps_team *team, unsigned n)
 {
-    unsigned handed_off = 0;
-    if (outermost)
-        ps_recheck_tls(vp, team);
-    if (team->scattered)
-        ps_team_rounds_fork(team, n);
-    for (unsigned id = 1; team->scattered && id < n; id++) {
-        if (ps_bind_hand_off(vp, ps_team_member(team, id), id))
+    unsigned handed_off = 0, alone = 0;
+    ps_team_rounds_fork(team, n);
+    for (unsigned id = 1; id < n; id++) {
+        struct ps_member *m = ps_team_member(team, id);
+        struct vp *own = own_stack_vp(m->tls);
+        if (!own && team->scattered && ps_bind_hand_off(vp, m, id)) {
             handed_off++;
-        else
-            ps_team_enqueue_late(team, id, vp);
+            continue;
+        }
+        alone += own != NULL;
+        ps_team_enqueue_late(team, id, vp);
     }
-    ps_store_relaxed(&team->spread, handed_off == n - 1);
-    if (handed_off != n - 1)
+    bool spread = handed_off + alone == n - 1 && n <= ps_rt.num_vps;
+    ps_store_relaxed(&team->spread, spread);
+    if (!spread)
         ps_team_rounds_none(team);
     team->handed_off = handed_off > 0;
-    if (team->scattered)
+    if (!alone)
+        ps_store_relaxed(&team->forks, ps_load_relaxed(&team->forks) & PS_FORKS_BOUND);
+}
+
+/* Members of a team that are bound, or have kernel threads of their own. Where all have the same place the entry goes
+ * into that one's queue. */
+static PS_NOINLINE void fork_apart(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
+{
+    if (outermost)
+        ps_recheck_tls(vp, team);
+    if (PS_UNLIKELY(ps_load_relaxed(&vp->closed)))
+        ps_store_relaxed(&vp->closed, PS_CLOSED_NOT);
+    if (team->scattered || !(ps_load_relaxed(&team->forks) & PS_FORKS_BOUND)) {
+        fork_each(vp, team, n);
         return;
+    }
+    ps_store_relaxed(&team->spread, false);
+    ps_team_rounds_none(team);
+    team->handed_off = false;
     struct ps_queue *places = ps_bind_queue(&team->item);
     ps_store_relaxed(&team->next, 1);
     team->home = places ? places : &vp->queue;
@@ -369,8 +388,8 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
     bool specially = vp_is(vp, VP_STARTS | VP_TO_BE_COUNTED | VP_UNPREPARED | VP_NEEDS);
     if (specially)
         begin_specially(vp, team, n, outermost);
-    if (PS_UNLIKELY(team->bound))
-        fork_bound(vp, team, n, outermost);
+    if (PS_UNLIKELY(ps_load_relaxed(&team->forks)))
+        fork_apart(vp, team, n, outermost);
     else
         fork_unbound(vp, team, n, outermost);
     if (specially && vp_is(vp, VP_NEEDS))

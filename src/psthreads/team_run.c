@@ -61,19 +61,6 @@ PS_NOINLINE void ps_member_call_traced(struct ps_member *m, struct vp *vp, void 
     san_fiber_leave(outer);
 }
 
-/* m has a kernel thread of its own since an earlier region. The context goes there before it is m. So a question that a
- * signal handler puts to this kernel thread is not answered in m's name. */
-static PS_NOINLINE struct vp *begin_alone(struct vp *vp, struct ps_member *m, const struct psthread *parent,
-                                          unsigned extra_flags, struct uth_tls *before)
-{
-    vp_enter_tls(vp, vp_own_of(vp, before));
-    ps_member_set(m, parent, extra_flags);
-    m->thread.vp = vp;
-    uth_tls_set_stack(m->tls, vp->run.uth->stack, vp->run.uth->stack_bytes);
-    ps_promote_again(&m->thread, m->tls);
-    return ps_vp();
-}
-
 /* What a vp has run of a team, and not counted out yet. */
 struct run {
     unsigned refs;
@@ -88,6 +75,7 @@ static void begin_on_own_stack(struct vp *vp, struct ps_team *team, struct ps_me
     vp_enter_tls(vp, vp_own_of(vp, before));
     ps_team_refer(team, team->n);
     run->refs += team->n;
+    ps_store_relaxed(&team->forks, ps_load_relaxed(&team->forks) | PS_FORKS_ALONE);
     ps_team_enqueue_late(team, m->id, vp);
 }
 
@@ -95,16 +83,12 @@ static void begin_on_own_stack(struct vp *vp, struct ps_team *team, struct ps_me
 static bool begin_member_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m, unsigned extra_flags,
                                 struct uth_tls *before, struct run *run)
 {
-    bool alone = m->tls && PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL);
     if (own_stack_vp(m->tls)) {
         begin_on_own_stack(vp, team, m, before, run);
         return false;
     }
-    if (alone)
-        vp = begin_alone(vp, m, team->parent, extra_flags, before);
     ps_member_become(vp, m, team->parent, extra_flags);
-    if (!alone)
-        ps_member_enter_tls(vp, m, before);
+    ps_member_enter_tls(vp, m, before);
     vp_hear(ps_vp_now());
     return true;
 }

@@ -55,6 +55,13 @@ void ps_wake_alone(struct vp *vp)
         os_wake(&vp->alone.wake, 1);
 }
 
+void ps_pin_alone(struct vp *vp, struct psthread *t)
+{
+    ps_store_seq(&vp->pinned, t);
+    if (ps_load_seq(&vp->alone.sleeps))
+        ps_wake_alone(vp);
+}
+
 struct psthread *ps_current(void)
 {
     struct vp *vp = ps_vp();

@@ -193,7 +193,6 @@ static void write_descriptor(struct uth_tls *tls)
     ps_store_relaxed(&tls->team, NULL);
     ps_store_relaxed(&tls->at_hand, NULL);
     tls->own_stack = NULL;
-    tls->keeps_stack = false;
     tls->float_regions = 0;
     tls->stack = tls; /* none so far */
 #ifdef RSEQ_SIG
@@ -516,7 +515,6 @@ struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
         ps_store_relaxed(&tls->alone, NULL);
         ps_store_relaxed(&tls->own, NULL);
         tls->own_stack = NULL; /* left alone, as all stacks of the parent's other threads */
-        tls->keeps_stack = false;
         if (tls->tp != cpu_get_tp())
             tls->emptied = true;
         else

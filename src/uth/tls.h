@@ -56,13 +56,10 @@ struct uth_tls {
     const void *home;         /* with `adopted` */
     UTH_ATOMIC(void *) below; /* the upper room's: its thread, while that stands below one that it has called */
     UTH_ATOMIC(void *) own;   /* the upper room's: what `alone` is, or would be; its number is the thread's */
-    /* the upper room's: the stack that the thread keeps, and whether it keeps one from its next region on (own_stack.h)
-     */
-    void *own_stack;
-    bool keeps_stack;
-    unsigned numbers; /* that it may still take, one behind the other */
-    bool adopted;     /* uth_tls_adopt */
-    bool fresh;       /* character tables are still to be set, which takes the block's thread pointer */
+    void *own_stack;          /* the upper room's: the stack that the thread keeps (own_stack.h); NULL: none so far */
+    unsigned numbers;         /* that it may still take, one behind the other */
+    bool adopted;             /* uth_tls_adopt */
+    bool fresh;               /* character tables are still to be set, which takes the block's thread pointer */
     bool used;
     bool emptied;           /* its malloc state is gone: the next thread gets one of its own */
     uint64_t since_ns;      /* since when the malloc cache has been filled */

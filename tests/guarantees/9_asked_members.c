@@ -190,6 +190,36 @@ static void by_itself(void)
     }
 }
 
+/* Some members have set something, and the others have not: in regions of several sizes, which wait in all ways. */
+static void some_set(void)
+{
+    static const int sizes[] = {N, N + 1, N, 2 * N, N, N + 2};
+    int inner = 0;
+    all_ask();
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int sum = 0;
+#pragma omp parallel num_threads(sizes[i]) reduction(+ : sum)
+        {
+            int id = omp_get_thread_num();
+            if (id > 0 && id < N && id % 2)
+                set_itself(id);
+            wait_in_all_ways();
+            wait_for_tasks();
+            if (id > 0 && id < N && id % 2) {
+                is_carried_there(id);
+                have_nice(id);
+            }
+            if (id < N)
+                is_known(id);
+#pragma omp parallel num_threads(2) reduction(+ : inner)
+            inner++;
+            sum++;
+        }
+        CHECK(sum == sizes[i]);
+    }
+    CHECK(inner > 0);
+}
+
 /* --- signals --- */
 
 static _Thread_local volatile sig_atomic_t handled;
@@ -251,6 +281,7 @@ int main(int argc, char **argv)
         {"name_between_regions", name_between_regions},
         {"name_in_region", name_in_region},
         {"by_itself", by_itself},
+        {"some_set", some_set},
         {"signals", signals}};
     nice_at_start = getpriority(PRIO_PROCESS, 0);
     CHECK(sched_getaffinity(0, sizeof allowed, &allowed) == 0);

@@ -1,17 +1,20 @@
-/* A member that keeps its stack U from region to region (src/psthreads/own_stack.h): its kernel thread P calls it there
- * in each region, whichever vp claims it.
+/* A member that has a kernel thread P of its own begins there in each region, on a stack U that it keeps
+ * (src/psthreads/own_stack.h), whichever thread begins it.
  *
- * A parent opens REGIONS regions with this member. A vp claims it, goes on with the team for a while, and drops its
- * references. In some region the member asks for the bounds of its stack, on a stack that is its own (FIRST) or is not
- * (NEXT). A member may wait in the middle of its body, until another thread readies it. At its end it may be lent as an
- * assistant: then P pins it to itself once more. At the end the parent retires P and takes U.
+ * A parent opens REGIONS regions with this member. Where it sees that the member has P, it begins the member there. Or
+ * a vp claims it, does the same or runs it, goes on with the team for a while, and drops its references. In some region
+ * the member asks for the bounds of its stack, on a stack that is its own (FIRST) or is not (NEXT). Or another thread
+ * dedicates P to it, at any moment. A member may wait in the middle of its body, until another thread readies it. At
+ * its end it may be lent as an assistant, which begins as the member does. At the end the parent retires P and takes U.
  * `pinned` is P's slot: BEGINS, the member without a stack; GOES_ON, the member's saved context.
- * Checked: once it has asked the member runs on the same stack. No thread is pinned to P while another is. The vp does
- * not look at a closed region. U is given back when P has left it. Each region ends (invalid end state).
+ * Checked: once it has asked the member runs on the same stack. No thread is pinned to P while another is. No two
+ * threads run in the member's name at once. The vp does not look at a closed region. U is given back when P has left
+ * it. Each region ends (invalid end state).
  *   BROKEN_REFER    the vp has no reference of its own while it goes on
- *   BROKEN_LEND     the member counts itself out before it is pinned as its assistant
- *   BROKEN_KEEP     that the member keeps its stack is written after it has counted itself out
- *   BROKEN_WAKE     P takes wake_alone back after it has looked at `pinned`
+ *   BROKEN_LEND     the member counts itself out before it begins as its assistant
+ *   BROKEN_KEEP     that the member has P is written after it has counted itself out, where it asks
+ *   BROKEN_WAKE     P takes `wake` back after it has looked at `pinned`
+ *   BROKEN_SLEEPS   P looks at `pinned`, then says that it sleeps
  *   BROKEN_PIN      P, which has a stack for the member now, does not pin it to itself again
  *   BROKEN_BACK     the parent gives U back before P has ended
  *   BROKEN_LOOP     the member of state FIRST ends in the frame below it, as others do */
@@ -30,10 +33,11 @@
 byte left;       /* of the team: references, and the member's assistant */
 bool open;       /* a region is */
 bool claim;      /* the member is to be claimed */
+bool queued;     /* the member's assistant is in a queue */
 byte pinned;     /* P's */
-bool wake, ends; /* P's: wake_alone, alone_ends */
+bool sleeps, wake, ends; /* P's */
 byte stands = NATIVE;
-bool keeps, own;  /* of the member's block: it keeps a stack, and that is U */
+bool alone, own;  /* of the member's block: it has P, and U */
 bool asked, runs; /* the member has asked; it runs */
 bool waits;       /* the member waits for a thread to ready it */
 bool took_over;   /* FIRST: P has gone to U with the member */
@@ -43,20 +47,38 @@ bool given_back;
 inline pin(what)
 {
     atomic { assert(pinned == NOTHING); pinned = what };
-    wake = true
+    if
+    :: sleeps -> wake = true
+    :: else
+    fi
 }
 
+/* It may look again as often as it likes before that: it spins. */
 inline await_pinned()
 {
     do
     :: pinned != NOTHING || ends -> break
     :: else ->
+#ifdef BROKEN_SLEEPS
+        if
+        :: pinned == NOTHING -> sleeps = true; wake
+        :: else -> sleeps = true
+        fi;
+        sleeps = false;
+        wake = false
+#else
+        sleeps = true;
 #ifdef BROKEN_WAKE
         wake = false;
-        wake
-#else
-        wake; /* parked, where it is 0 */
+#endif
+        if
+        :: pinned == NOTHING -> wake /* parked, where it is 0 */
+        :: else
+        fi;
+        sleeps = false;
+#ifndef BROKEN_WAKE
         wake = false
+#endif
 #endif
     od
 }
@@ -98,7 +120,7 @@ inline end_on_U()
     :: true ->
 #ifdef BROKEN_KEEP
         count_out();
-        keeps = true
+        alone = true
 #else
         count_out()
 #endif
@@ -123,7 +145,7 @@ proctype own_thread()
             if
             :: t == NOTHING -> break
             :: t == BEGINS -> /* NEXT: it gets U */
-                assert(keeps && !own);
+                assert(alone && !own);
                 own = true;
 #ifndef BROKEN_PIN
                 pinned = t;
@@ -144,13 +166,31 @@ proctype own_thread()
     stands = GONE
 }
 
+/* The vp runs the member, or its assistant: it ends, and may be lent. */
+inline end_here()
+{
+    runs = false;
+    if
+    :: !lent ->
+        lent = true;
+        if
+        :: alone -> pin(BEGINS)
+        :: else -> queued = true
+        fi
+    :: true -> count_out()
+    fi
+}
+
 proctype vp()
 {
 end:
     do
+    :: atomic { queued -> queued = false };
+        body_begins(false);
+        end_here()
     :: atomic { claim -> claim = false };
         if
-        :: keeps ->
+        :: alone ->
 #ifndef BROKEN_REFER
             left++;
 #endif
@@ -165,13 +205,13 @@ end:
             :: !asked -> /* it asks, and is promoted */
                 asked = true;
 #ifndef BROKEN_KEEP
-                keeps = true;
+                alone = true;
 #endif
                 if
                 :: own = true; took_over = true /* with this stack it goes on on P */
                 :: runs = false; count_out() /* goes on on P, and comes home */
                 fi
-            :: true -> runs = false; count_out()
+            :: true -> end_here()
             fi
         fi
     od
@@ -185,11 +225,17 @@ end:
     od
 }
 
+proctype dedicator() { alone = true }
+
 proctype parent()
 {
     byte region;
     for (region : 1 .. REGIONS) {
-        atomic { left = 1; open = true; lent = false; claim = true };
+        atomic { left = 1; open = true; lent = false };
+        if
+        :: alone -> pin(BEGINS)
+        :: claim = true
+        fi;
         atomic { left == 0 -> open = false }
     };
     ends = true;
@@ -202,5 +248,5 @@ proctype parent()
 
 init
 {
-    atomic { run own_thread(); run vp(); run readier(); run parent() }
+    atomic { run own_thread(); run vp(); run readier(); run parent(); run dedicator() }
 }
