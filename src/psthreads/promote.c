@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "adaptive_spin.h"
 #include "check.h"
 #include "current.h"
 #include "directed.h"
@@ -25,9 +26,11 @@
 #include "vp_tls.h"
 #include "watchdog.h"
 
+#define SPIN_CLOCK_PERIOD 64 /* as vps that search: search.c */
+#define SPIN_POLITE_NS 20000
 #define ALONE_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
 
-_Atomic uint32_t ps_alone_threads;
+_Atomic uint32_t ps_alone_threads, ps_alone_spins;
 static _Atomic uint32_t kernel_threads;
 static _Atomic int process; /* whose threads are promoted */
 
@@ -49,11 +52,73 @@ static void sleep_alone(struct vp *vp, int64_t timeout_ns)
     ps_xchg_seq(&vp_alone(vp)->wake, 0);
 }
 
+/* A thread, the end, or a signal that is to be looked at. */
+static bool is_called(const struct vp *vp)
+{
+    return ps_load_acquire(vp_pinned(vp)) || ps_load_acquire(&vp_alone(vp)->ends) ||
+           ps_load_acquire(&vp_alone(vp)->wake);
+}
+
+static bool spin_for(const struct vp *vp, uint64_t limit_ns)
+{
+    uint64_t start = os_now_ns();
+    for (unsigned round = 1; !is_called(vp); round++) {
+        cpu_pause();
+        if (round % SPIN_CLOCK_PERIOD)
+            continue;
+        uint64_t spun = os_now_ns() - start;
+        if (spun > limit_ns)
+            return false;
+        if (spun > SPIN_POLITE_NS)
+            os_yield();
+    }
+    return true;
+}
+
+/* It goes to another processor that it may have: the system has left it behind a thread that spins for it. */
+static void leave_processor(struct vp_alone *alone)
+{
+    uint32_t leave = ps_load_relaxed(&alone->leave);
+    struct os_cpuset mask, others;
+    if (PS_LIKELY(leave == 0))
+        return;
+    ps_store_relaxed(&alone->leave, 0);
+    if (leave > OS_MAX_CPUS || os_current_cpu() != (int)leave - 1 || os_affinity_get(&mask) != 0)
+        return;
+    others = mask;
+    others.bits[(leave - 1) / 64] &= ~(UINT64_C(1) << (leave - 1) % 64);
+    if (os_cpuset_count(&others) != 0 && os_affinity_set(&others) == 0)
+        os_affinity_set(&mask);
+}
+
+/* Until it is called. */
+static void spin_and_sleep(struct vp *vp)
+{
+    struct vp_alone *alone = vp_alone(vp);
+    uint64_t spin_ns = 0;
+    bool called = false;
+    if (alone->spin_ns != 0 && ps_load_relaxed(&ps_alone_threads) < ps_rt.num_vps) {
+        ps_add_relaxed(&ps_alone_spins, 1);
+        called = spin_for(vp, spin_ns = alone->spin_ns);
+        ps_sub_relaxed(&ps_alone_spins, 1);
+    }
+    if (called && !ps_load_relaxed(&alone->wake)) {
+        leave_processor(alone);
+        return;
+    }
+    uint64_t before = os_now_ns();
+    sleep_alone(vp, OS_FOREVER);
+    if (ps_rt.search_learns)
+        alone->spin_ns = ps_adaptive_spin_after(spin_ns, os_now_ns() - before, ps_rt.search_ns);
+}
+
 void ps_await_pinned(struct vp *vp)
 {
     while (!ps_load_seq(vp_pinned(vp)) && !ps_load_acquire(&vp_alone(vp)->ends)) {
         int64_t timeout_ns = vp_run(vp)->alone_for ? directed_look(vp) : OS_FOREVER;
-        if (timeout_ns != 0)
+        if (timeout_ns == OS_FOREVER && vp_run(vp)->alone_for)
+            spin_and_sleep(vp);
+        else if (timeout_ns != 0)
             sleep_alone(vp, timeout_ns);
     }
 }
@@ -373,6 +438,7 @@ void ps_alone_after_fork_in_child(void)
         if (ps_vp_at(id))
             directed_begins(vp_directed(ps_vp_at(id)));
     ps_store_relaxed(&ps_alone_threads, 0);
+    ps_store_relaxed(&ps_alone_spins, 0);
     ps_store_relaxed(&kernel_threads, 0);
     ps_promote_in_this_process();
 }

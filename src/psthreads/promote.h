@@ -33,6 +33,13 @@
  * tells where c comes back to. If the stack is a root's own, it moves as well: what stands on it below the member
  * cannot go on before the member ends.
  *
+ * P waits as a vp that searches: it spins for a while, learns for how long (adaptive_spin.h), and then sleeps. It spins
+ * where fewer threads are DEDICATED than there are vps, and vps that find nothing end their search beside it
+ * (ps_alone_spins). So no more kernel threads spin than there are processors. A parent that spins for P finds P's slot
+ * still full where P does not run. On a busy machine P then waits for the parent's processor, region after region: the
+ * system takes the two for one that sleeps now and then. So the parent writes where it is into alone.leave, and P, when
+ * it runs, leaves that processor. P's mask is narrowed and set back for that, as in root_spread.h, with that limit.
+ *
  * No wake-up is lost: a thread that readies another one on P stores pinned, then reads alone.sleeps. If P sleeps, or is
  * about to, the thread exchanges alone.wake 0 -> 1 and wakes (ps_wake_pinned). P sets alone.sleeps, and looks at
  * pinned. It parks where pinned is empty and alone.wake is 0. It takes alone.wake back before it looks at pinned again.
@@ -68,6 +75,8 @@ struct vp_alone {
     _Atomic uint32_t ends;       /* 1: it is to end */
     _Atomic uint32_t sleeps;     /* written by the kernel thread; read where something is pinned, and by deadlock.c */
     _Atomic uint32_t wake;       /* 1: a wake is due, of one that waits for `pinned`; taken by the vp */
+    uint64_t spin_ns;            /* how long it spins before it sleeps (adaptive_spin.h); owner only */
+    _Atomic uint32_t leave;      /* the processor, from 1, on which a thread spins for it; taken by the vp */
 };
 /* A vp's in a forked child; owner only. */
 struct vp_forked {
@@ -119,8 +128,8 @@ void ps_retire_alone(struct uth_tls *block);
 void ps_alone_after_fork_in_child(void);
 /* Kernel threads of this kind that have not ended yet. */
 unsigned ps_alone_count(void);
-/* Threads that are DEDICATED. */
-extern _Atomic uint32_t ps_alone_threads;
+/* Threads that are DEDICATED; kernel threads of theirs that spin. */
+extern _Atomic uint32_t ps_alone_threads, ps_alone_spins;
 
 /* For sched.c. The thread, which runs on vp alone, waits until it is readied; it has been readied. */
 void ps_wait_alone(struct vp *vp, const struct psthread *self);

@@ -14,6 +14,7 @@
 #include "lone_thread.h"
 #include "needs.h"
 #include "os.h"
+#include "promote.h"
 #include "runtime.h"
 #include "sources.h"
 #include "standby.h"
@@ -67,6 +68,13 @@ static bool layer_polls(void)
     return poll && poll();
 }
 
+/* Kernel threads that carry one thread each spin in the place of vps. */
+static bool spins_for_others(void)
+{
+    uint32_t spins = ps_load_relaxed(&ps_alone_spins);
+    return PS_UNLIKELY(spins != 0) && IDLE_SEARCHING(idle_word()) + spins >= ps_rt.num_vps;
+}
+
 /* Searches for vp->spin_ns; none found: no work. */
 static struct ps_work search(struct vp *vp)
 {
@@ -90,7 +98,7 @@ static struct ps_work search(struct vp *vp)
             start = now;
             region = vp->thief.peeked_region;
         }
-        if (now - start > vp->spin_ns)
+        if (now - start > vp->spin_ns || spins_for_others())
             return w;
         if (now - start > SEARCH_POLITE_NS)
             os_yield();

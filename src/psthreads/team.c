@@ -281,6 +281,7 @@ static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread 
 static void fork_each(struct vp *vp, struct ps_team *team, unsigned n)
 {
     unsigned handed_off = 0, alone = 0;
+    bool awake = true;
     ps_team_rounds_fork(team, n);
     for (unsigned id = 1; id < n; id++) {
         struct ps_member *m = ps_team_member(team, id);
@@ -290,6 +291,7 @@ static void fork_each(struct vp *vp, struct ps_team *team, unsigned n)
             continue;
         }
         alone += own != NULL;
+        awake &= !own || !ps_load_relaxed(&vp_alone(own)->sleeps);
         ps_team_enqueue_late(team, id, vp);
     }
     bool spread = handed_off + alone == n - 1 && n <= ps_rt.num_vps;
@@ -297,6 +299,7 @@ static void fork_each(struct vp *vp, struct ps_team *team, unsigned n)
     if (!spread)
         ps_team_rounds_none(team);
     team->handed_off = handed_off > 0;
+    team->awake = awake && alone && spread;
     if (!alone)
         ps_store_relaxed(&team->forks, ps_load_relaxed(&team->forks) & PS_FORKS_BOUND);
 }

@@ -135,6 +135,7 @@ struct ps_team {
      * spin */
     _Atomic bool spread;
     bool handed_off; /* some member was offered by handoff */
+    bool awake;      /* no member's own kernel thread slept at the fork; parent only */
     /* member 0 has its parent's thread-local block, so only the parent runs tasks as member 0, while it waits in the
      * join. Written by the parent at the join's begin, read by the thread that lends member 0 afterwards */
     bool recalled;

@@ -403,6 +403,19 @@ static bool rest_is_for_loop(const struct vp *vp, struct ps_team *team)
            !team->handed_off && !ps_team_exhausted(team);
 }
 
+/* Members' own kernel threads that spun at the fork, and have not seen their members so far, do not run. Perhaps they
+ * wait for this processor. */
+static PS_NOINLINE void call_apart(const struct ps_team *team)
+{
+    int cpu = ps_places_on() ? -1 : os_current_cpu();
+    for (unsigned id = 1; id < team->n && cpu >= 0; id++) {
+        const struct ps_member *m = ps_team_member(team, id);
+        struct vp *own = own_stack_vp(m->tls);
+        if (own && ps_load_relaxed(&own->pinned) == &m->thread)
+            ps_store_relaxed(&own->alone.leave, (uint32_t)cpu + 1);
+    }
+}
+
 static void wait_for_members(struct ps_team *team, bool room)
 {
     unsigned limit = ps_spin_limit() * JOIN_SPINS;
@@ -424,6 +437,8 @@ static void wait_for_members(struct ps_team *team, bool room)
         if (all)
             return;
     }
+    if (team->awake)
+        call_apart(team);
     if (ps_load_relaxed(&team->spread) && spin_for_members(team, limit * JOIN_LONG_SPINS))
         return;
     wait_and_assist(team);
