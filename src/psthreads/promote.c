@@ -97,7 +97,8 @@ static void spin_and_sleep(struct vp *vp)
     struct vp_alone *alone = vp_alone(vp);
     uint64_t spin_ns = 0;
     bool called = false;
-    if (alone->spin_ns != 0 && ps_load_relaxed(&ps_alone_threads) < ps_rt.num_vps) {
+    if (ps_load_relaxed(&alone->may_spin) && alone->spin_ns != 0 &&
+        ps_load_relaxed(&ps_alone_threads) < ps_rt.num_vps) {
         ps_add_relaxed(&ps_alone_spins, 1);
         called = spin_for(vp, spin_ns = alone->spin_ns);
         ps_sub_relaxed(&ps_alone_spins, 1);

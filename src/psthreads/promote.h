@@ -34,11 +34,13 @@
  * cannot go on before the member ends.
  *
  * P waits as a vp that searches: it spins for a while, learns for how long (adaptive_spin.h), and then sleeps. It spins
- * where fewer threads are DEDICATED than there are vps, and vps that find nothing end their search beside it
- * (ps_alone_spins). So no more kernel threads spin than there are processors. A parent that spins for P finds P's slot
- * still full where P does not run. On a busy machine P then waits for the parent's processor, region after region: the
- * system takes the two for one that sleeps now and then. So the parent writes where it is into alone.leave, and P, when
- * it runs, leaves that processor. P's mask is narrowed and set back for that, as in root_spread.h, with that limit.
+ * where its team has no more members than there are vps, and fewer threads are DEDICATED. Vps that find nothing end
+ * their search beside it (ps_alone_spins). So no more kernel threads spin than there are processors.
+ *
+ * A parent that spins for P finds P's slot still full where P does not run. On a busy machine P then waits for the
+ * parent's processor, region after region: both sleep now and then, so the system does not move either. So the parent
+ * writes where it is into alone.leave, and P, when it runs, leaves that processor. P's mask is narrowed and set back
+ * for that, as in root_spread.h, with that limit.
  *
  * No wake-up is lost: a thread that readies another one on P stores pinned, then reads alone.sleeps. If P sleeps, or is
  * about to, the thread exchanges alone.wake 0 -> 1 and wakes (ps_wake_pinned). P sets alone.sleeps, and looks at
@@ -75,6 +77,7 @@ struct vp_alone {
     _Atomic uint32_t ends;       /* 1: it is to end */
     _Atomic uint32_t sleeps;     /* written by the kernel thread; read where something is pinned, and by deadlock.c */
     _Atomic uint32_t wake;       /* 1: a wake is due, of one that waits for `pinned`; taken by the vp */
+    _Atomic uint32_t may_spin;   /* 1: its thread is a member of a team that has a vp for each; by the team's parent */
     uint64_t spin_ns;            /* how long it spins before it sleeps (adaptive_spin.h); owner only */
     _Atomic uint32_t leave;      /* the processor, from 1, on which a thread spins for it; taken by the vp */
 };

@@ -164,6 +164,7 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     ps_store_relaxed(&vp->alone.sleeps, 0);
     vp->alone.spin_ns = ps_rt.search_ns;
     ps_store_relaxed(&vp->alone.leave, 0);
+    ps_store_relaxed(&vp->alone.may_spin, 0);
     ps_store_relaxed(&vp->alone.state, PS_ALONE_STARTS);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     vp->run.on_own = false;
