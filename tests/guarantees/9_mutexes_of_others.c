@@ -132,6 +132,8 @@ static const char *name(int i) { return kinds[i].name; }
 static void run(int i)
 {
     kind = &kinds[i];
+    if (kind->protocol && getenv("ROOTS_LEAVE")) /* as in 9_mutexes.c */
+        return;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(shared != MAP_FAILED);
     in_another_process(make);
