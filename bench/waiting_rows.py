@@ -82,7 +82,8 @@ ROWS = [
     *waits(ROOTS, "spin until all are there", "together", 50, ["2r4"]),
     *products(ROOTS, "Eigen's product", 20, ["2r4"]),
     *(Row("after members have asked or set", kind, n, ("asks", kind, n), line="region, after", quick=True)
-      for kind in ("nothing", "number", "name", "processors", "nice", "set-name", "set-processors") for n in ("2", "4")),
+      for kind in ("nothing", "number", "name", "processors", "nice", "set-name", "set-processors")
+      for n in ("2", "4")),
     *lines("after a pause", "2", ["sparse", "60", "1000"], [f"sparse, {us} us {how}" for how in ("asleep", "computing")
            for us in (200, 1000, 5000, 20000)], cpu=", burnt", quick=True),
     *lines("threads that come and go", "4", ["come_and_go", "4"], [f"come and go, {beside}, {n} at once"
