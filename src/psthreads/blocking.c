@@ -4,6 +4,7 @@
 #include "current.h"
 #include "home.h"
 #include "idle.h"
+#include "os.h"
 #include "promote.h"
 #include "runtime.h"
 #include "sched.h"
@@ -22,6 +23,7 @@ PS_NOINLINE void blocking_begin(struct vp *vp)
 {
     if (!vp)
         return;
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* no handler leaves this by a jump */
     if (!vp_is(vp, VP_BLOCKED)) {
         vp_becomes(vp, VP_BLOCKED);
         ps_add_seq(&ps_watchdog.blocked, 1);
@@ -29,10 +31,14 @@ PS_NOINLINE void blocking_begin(struct vp *vp)
     if (ps_load_seq(vp_pinned(vp)))
         home_release(vp);
     watchdog_want_spare_for_blocked();
+    os_set_signal_mask(mask);
 }
 
 void blocking_end(struct vp *vp)
 {
-    if (vp)
-        blocking_forget(vp);
+    if (!vp)
+        return;
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
+    blocking_forget(vp);
+    os_set_signal_mask(mask);
 }

@@ -19,9 +19,9 @@
  * A jump out of such a call (siglongjmp, a cancelled thread) leaves the vp as blocked until it is next looked at:
  * blocking_forget.
  *
- * Cost where nothing is ready: one load and a branch. Where a spare is called: two system calls, and its switch.
- * Limits: what waits otherwise (a system call by the program itself, a page fault, a read of a file that is not in
- * memory, a lock) is the watchdog's to see. */
+ * Cost where nothing is ready: one load and a branch. Where something is: four system calls for the signal mask, and
+ * one to wake a spare. Limits: what waits otherwise (a system call by the program itself, a page fault, a read of a
+ * file that is not in memory, a lock) is the watchdog's to see. */
 #ifndef PS_BLOCKING_H
 #define PS_BLOCKING_H
 

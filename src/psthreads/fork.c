@@ -171,7 +171,7 @@ static void note_forked_as(struct vp *self, const struct psthread *current)
 static void go_on_in_child(struct vp *self, const struct psthread *current, struct uth_tls *block)
 {
     ps_team_after_fork_in_child(self);
-    vp_is_no_more(self, VP_ALONE | VP_SPARE | VP_ASIDE);
+    vp_is_no_more(self, VP_ALONE | VP_SPARE | VP_ASIDE | VP_BLOCKED);
     self->run.alone_for = NULL;
     ps_store_relaxed(&self->run.stands_as, NULL);
     ps_store_relaxed(&self->attached, PS_ATTACHED);

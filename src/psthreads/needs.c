@@ -21,6 +21,9 @@ struct need {
 
 static struct ps_spin lock;
 static struct need needs[SLOTS];
+static _Atomic uint32_t bit; /* VP_NEEDS once some place has needed spares */
+
+unsigned needs_bit(void) { return ps_load_seq(&bit); }
 
 static struct need *slot_of(const void *place) { return &needs[((uintptr_t)place >> 4) * 0x9e3779b1u % SLOTS]; }
 
@@ -67,6 +70,7 @@ static void begin_need(struct need *need, const void *place, unsigned spares)
     need->while_ns = FIRST_WHILE_NS;
     need->try_at_ns = os_now_ns() + FIRST_WHILE_NS;
     ps_store_relaxed(&need->place, place);
+    ps_store_seq(&bit, VP_NEEDS); /* before the vps that are there: others look at it as they begin */
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++)
         vp_becomes(ps_vp_at(id), VP_NEEDS);
@@ -101,6 +105,7 @@ void needs_learn(struct ps_team *team)
 void needs_reset(void)
 {
     ps_spin_init(&lock);
+    ps_store_relaxed(&bit, 0);
     for (unsigned i = 0; i < SLOTS; i++)
         ps_store_relaxed(&needs[i].place, NULL);
 }

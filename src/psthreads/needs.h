@@ -30,6 +30,9 @@ void needs_note(struct ps_team *team, struct vp *vp);
 /* All members have ended, and some of them ran on spares. Caller: the parent. */
 void needs_learn(struct ps_team *team);
 
+/* What a vp that begins has of VP_NEEDS. */
+unsigned needs_bit(void);
+
 /* In a forked child. */
 void needs_reset(void);
 

@@ -14,6 +14,7 @@
 #include "idle.h"
 #include "inherited.h"
 #include "lone_root.h"
+#include "needs.h"
 #include "os.h"
 #include "promote.h"
 #include "psthread.h"
@@ -88,7 +89,7 @@ struct vp *life_attach_root(void)
     vp_run(vp)->own_uth = &vp_run(vp)->native;
     vp_run(vp)->own_tls = NULL;
     set_root_room(&vp_run(vp)->native);
-    ps_store_relaxed(&vp_run(vp)->special, lone_root_expected() ? VP_COUNTED : 0);
+    ps_store_relaxed(&vp_run(vp)->special, (lone_root_expected() ? VP_COUNTED : 0) | needs_bit());
     home_stand_aside();
     ps_store_relaxed(&vp_alone(vp)->ends, 0);
     apart_attach(vp);

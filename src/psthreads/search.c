@@ -180,9 +180,9 @@ static struct ps_work take_for_spare(struct vp *vp, bool noted)
 static struct ps_work find_work_spare(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
-    for (bool granted = false;;) {
+    for (bool granted = false, counted = false;;) {
         bool starving = granted || ps_load_relaxed(&ps_watchdog.starving);
-        if (starving || watchdog_spare_may_work(0))
+        if (starving || counted || watchdog_spare_may_work(0))
             w = take_for_spare(vp, starving);
         if (!ps_work_some(w))
             w = stand_in(vp);
@@ -190,10 +190,9 @@ static struct ps_work find_work_spare(struct vp *vp)
             return w;
         ps_sub_seq(&ps_watchdog.spares, 1);
         granted = false;
-        if (watchdog_spare_may_work(1) && vp_work_waits()) {
-            ps_add_seq(&ps_watchdog.spares, 1);
+        counted = vp_work_waits() && watchdog_spare_counts_in();
+        if (counted)
             continue;
-        }
         enum standby_word word = spare_rests(vp);
         if (word == STANDBY_ENDS)
             return w;

@@ -98,7 +98,7 @@ void watchdog_want_spare(void)
     if (standby_call())
         return;
     watchdog_ask(WATCHDOG_SPARE);
-    os_wake(&stop_word, 1); /* the next tick is now */
+    os_wake(&stop_word, 1); /* from its nap */
 }
 
 void watchdog_want_spare_for_blocked(void)

@@ -77,17 +77,27 @@ static inline void watchdog_arm_for_root(void)
 /* here's kernel thread starts no others of the pool, which would begin with what one thread of the program's has set
  * (apart.h): it is to ask the watchdog, which is there. here: the caller's vp, or NULL. */
 bool watchdog_starts_for(const struct vp *here);
-/* The watchdog starts the workers that are WANTED, or spares, in its next tick. */
+/* The watchdog starts the workers that are WANTED, or spares, in its next tick or sooner. */
 void watchdog_ask(uint32_t what);
 /* A spare is wanted at once: one that rests is called, or the watchdog starts one. And the same where fewer are at work
  * than vps are blocked (blocking.h). Any kernel thread. */
 void watchdog_want_spare(void);
 void watchdog_want_spare_for_blocked(void);
-/* A spare may take what is ready. more: spares that would work besides. */
+/* So many spares work as long as vps are blocked: whether `more` would be too many. */
 static inline bool watchdog_spare_may_work(uint32_t more)
 {
     return ps_load_seq(&ps_watchdog.spares) + more <=
            ps_load_seq(&ps_watchdog.blocked) + ps_load_relaxed(&ps_watchdog.standing);
+}
+/* A spare that is not counted counts itself, if it may work. */
+static inline bool watchdog_spare_counts_in(void)
+{
+    uint32_t spares = ps_load_seq(&ps_watchdog.spares);
+    do
+        if (spares >= ps_load_seq(&ps_watchdog.blocked) + ps_load_relaxed(&ps_watchdog.standing))
+            return false;
+    while (!ps_cas_seq(&ps_watchdog.spares, &spares, spares + 1));
+    return true;
 }
 /* Its kernel thread is there when this returns, where it may be; it sleeps. Callers: as of watchdog_arm. */
 void watchdog_be_there(void);

@@ -48,7 +48,6 @@ static void watch_tick(unsigned *quiet)
 {
     struct watchdog_sample s;
     struct spares_action spares;
-    start_asked();
     watchdog_sample_take(&s);
     keep_standbys(s.now_ns);
     quota_park_look(&s);
@@ -64,7 +63,13 @@ static void watch(void)
     unsigned quiet = 0;
     spares_begin();
     while (quiet < QUIET_TICKS && !watchdog_stops()) {
-        watchdog_nap(spares_period_ns());
+        int64_t left = spares_period_ns();
+        uint64_t until = os_now_ns() + (uint64_t)left;
+        while (left > 0 && !watchdog_stops()) { /* it is woken for what it is asked */
+            watchdog_nap(left);
+            start_asked();
+            left = (int64_t)(until - os_now_ns());
+        }
         watch_tick(&quiet);
     }
 }

@@ -12,6 +12,7 @@
 #include "current.h"
 #include "handoff.h"
 #include "idle.h"
+#include "needs.h"
 #include "os.h"
 #include "runtime.h"
 #include "standby.h"
@@ -115,7 +116,7 @@ static int start_spare(void)
     struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
     if (!vp)
         return EAGAIN;
-    ps_store_relaxed(&vp->run.special, VP_SPARE);
+    ps_store_relaxed(&vp->run.special, VP_SPARE | needs_bit());
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     ps_add_relaxed(&ps_watchdog.coming, 1);
@@ -169,7 +170,7 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     vp->run.on_own = false;
     vp->run.alone_for = block;
-    ps_store_relaxed(&vp->run.special, VP_ALONE);
+    ps_store_relaxed(&vp->run.special, VP_ALONE | needs_bit());
     return vp;
 }
 

@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -367,13 +369,61 @@ static void sleeps(void)
     }
 }
 
+/* --- jumps --- */
+
+static sigjmp_buf out;
+static _Atomic int jumps, over;
+static void jump(int number)
+{
+    (void)number;
+    siglongjmp(out, 1);
+}
+static void *send_to(void *target)
+{
+    for (int last = -1; !over;) {
+        if (jumps != last) { /* it has come back */
+            last = jumps;
+            CHECK(pthread_kill(*(pthread_t *)target, SIGUSR1) == 0);
+        }
+        usleep(20);
+    }
+    return NULL;
+}
+
+/* A handler leaves a call that waits, and may stand anywhere in it. */
+static void jumps_out(void)
+{
+    static pthread_t target, sender;
+    signal(SIGUSR1, jump);
+#pragma omp parallel num_threads(N)
+    if (omp_get_thread_num() == 0) {
+        struct pollfd none = {.fd = -1};
+        target = pthread_self();
+        CHECK(pthread_create(&sender, NULL, send_to, &target) == 0);
+        while (jumps < 2000)
+            if (sigsetjmp(out, 1))
+                jumps++;
+            else
+                for (;;)
+                    poll(&none, 1, 1);
+        over = 1;
+        signal(SIGUSR1, SIG_IGN);
+        CHECK(pthread_join(sender, NULL) == 0);
+    } else {
+        while (!over)
+            usleep(50);
+    }
+    in_regions(by_semaphore, post_all);
+}
+
 int main(int argc, char **argv)
 {
     static const struct kind_of kinds[] = {
         {"reads", reads},           {"receives", receives},     {"polls", polls},
         {"writes", writes},         {"accepts", accepts},       {"locks_of_files", locks_of_files},
         {"semaphores", semaphores}, {"conditions", conditions}, {"barriers", barriers},
-        {"joins", joins},           {"children", children},     {"sleeps", sleeps}};
+        {"joins", joins},           {"children", children},     {"sleeps", sleeps},
+        {"jumps_out", jumps_out}};
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;
 }

@@ -48,15 +48,16 @@
 
 /* --- descriptors --- */
 
-static bool none_ready(struct pollfd *at, nfds_t n)
+/* How many are ready; negative: an error. */
+static int ready_now(struct pollfd *at, nfds_t n)
 {
-    return os_system_call(SYS_ppoll, (long)at, (long)n, (long)&(struct timespec){0}, 0, 0, 0) == 0;
+    return (int)os_system_call(SYS_ppoll, (long)at, (long)n, (long)&(struct timespec){0}, 0, 0, 0);
 }
 
 static bool not_ready(int fd, short events)
 {
     struct pollfd at = {.fd = fd, .events = events};
-    return none_ready(&at, 1);
+    return ready_now(&at, 1) == 0;
 }
 
 typedef const struct iovec *parts;
@@ -91,10 +92,30 @@ ANSWER_WAITS(!(operation & LOCK_NB), "GLIBC_2.2.5", int, flock, (int fd, int ope
 ANSWER_WAITS(true, "GLIBC_2.2.5", int, fsync, (int fd), (fd));
 ANSWER_WAITS(true, "GLIBC_2.2.5", int, fdatasync, (int fd), (fd));
 
-ANSWER_WAITS(timeout != 0 && none_ready(at, n), "GLIBC_2.2.5", int, poll, (struct pollfd * at, nfds_t n, int timeout),
-             (at, n, timeout));
-ANSWER_WAITS(none_ready(at, n), "GLIBC_2.4", int, ppoll,
-             (struct pollfd * at, nfds_t n, duration timeout, const sigset_t *mask), (at, n, timeout, mask));
+/* What the look finds is the answer: files that tell of a change tell it once. */
+#define ANSWER_POLL(node, name, parameters, arguments)                                    \
+    NEXT(name, int parameters);                                                           \
+    static PS_NOINLINE int slow_##name parameters                                         \
+    {                                                                                     \
+        int error = errno, ready = 0;                                                     \
+        struct vp *vp = blocking_vp();                                                    \
+        if (vp && (ready = ready_now(at, n)) == 0)                                        \
+            blocking_begin(vp);                                                           \
+        errno = error;                                                                    \
+        if (ready > 0)                                                                    \
+            return ready;                                                                 \
+        int result = CALL_NEXT(name) arguments;                                           \
+        blocking_end(ready == 0 ? vp : NULL);                                             \
+        return result;                                                                    \
+    }                                                                                     \
+    PS_EXPORT int answer_##name parameters                                                \
+    {                                                                                     \
+        return blocking_may_matter() ? slow_##name arguments : CALL_NEXT(name) arguments; \
+    }                                                                                     \
+    VERSIONS(name, node)
+ANSWER_POLL("GLIBC_2.2.5", poll, (struct pollfd * at, nfds_t n, int timeout), (at, n, timeout));
+ANSWER_POLL("GLIBC_2.4", ppoll, (struct pollfd * at, nfds_t n, duration timeout, const sigset_t *mask),
+            (at, n, timeout, mask));
 ANSWER_WAITS(!timeout || timeout->tv_sec || timeout->tv_usec, "GLIBC_2.2.5", int, select,
              (int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout), (n, in, out, except, timeout));
 ANSWER_WAITS(!timeout || timeout->tv_sec || timeout->tv_nsec, "GLIBC_2.2.5", int, pselect,
