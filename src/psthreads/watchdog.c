@@ -26,7 +26,7 @@ static _Atomic uint32_t stop_word; /* 1: it is to end */
 
 bool watchdog_stops(void) { return ps_load_acquire(&stop_word); }
 
-void watchdog_nap(int64_t ns) { os_park(&stop_word, 0, ns); }
+void watchdog_nap(int64_t ns) { os_park(&ps_watchdog.asked, 0, ns); }
 
 /* The caller has made `alive` STARTING. No handler of the program's runs on it (stray.h). Refused, some times: no
  * watchdog; what never starves runs all the same. */
@@ -90,6 +90,7 @@ bool watchdog_starts_for(const struct vp *here)
 void watchdog_ask(uint32_t what)
 {
     ps_or_seq(&ps_watchdog.asked, what);
+    os_wake(&ps_watchdog.asked, 1);
     watchdog_arm_for_root();
 }
 
@@ -98,7 +99,6 @@ void watchdog_want_spare(void)
     if (standby_call())
         return;
     watchdog_ask(WATCHDOG_SPARE);
-    os_wake(&stop_word, 1); /* from its nap */
 }
 
 void watchdog_want_spare_for_blocked(void)
@@ -128,7 +128,8 @@ void watchdog_stop(void)
     if (state == RUNNING) {
         ps_store_seq(&stop_word, 1);
         ps_store_seq(&ps_watchdog.armed, 1);
-        os_wake(&stop_word, 1);
+        ps_or_seq(&ps_watchdog.asked, WATCHDOG_STOP);
+        os_wake(&ps_watchdog.asked, 1);
         os_wake(&ps_watchdog.armed, 1);
         os_thread_join(thread);
     }

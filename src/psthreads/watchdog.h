@@ -36,7 +36,7 @@ struct vp;
 /* In `armed`. An insertion that finds it set does nothing: the watchdog looks what is ready after each. */
 enum { WATCHDOG_WATCH = 1, WATCHDOG_GLANCE };
 /* In `asked`. */
-enum { WATCHDOG_WORKERS = 1, WATCHDOG_SPARE = 2 };
+enum { WATCHDOG_WORKERS = 1, WATCHDOG_SPARE = 2, WATCHDOG_STOP = 4 };
 
 struct ps_watchdog {
     PS_LINE_ALIGNED _Atomic uint32_t
@@ -46,7 +46,7 @@ struct ps_watchdog {
     _Atomic uint32_t coming;   /* of these: started, and not run yet; its start adds it, each takes itself off */
     _Atomic uint32_t standing; /* of these: stand in for a lone root, and have found nothing to do (search.c) */
     _Atomic uint32_t blocked;  /* vps whose threads block in the kernel, with work behind them: blocking.h */
-    _Atomic uint32_t asked;    /* WATCHDOG_WORKERS, ..._SPARE: of it, soon; anyone sets, the watchdog takes */
+    _Atomic uint32_t asked;    /* WATCHDOG_...: of it, soon; anyone sets, the watchdog takes, and naps on it */
     _Atomic uint32_t spares_ever, spares_most; /* for reports and tests */
     _Atomic uint32_t released;                 /* the same; roots that were released (home.h) */
 };
