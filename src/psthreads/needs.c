@@ -60,7 +60,7 @@ void needs_note(struct ps_team *team, struct vp *vp)
     spare->helped = team;
     spare->helped_in = team->region;
     ps_add_relaxed(&team->helpers, 1);
-    team->at_end.helped = true;
+    ps_store_relaxed(&team->at_end.helped, true);
 }
 
 /* A place that needed nothing so far. */

@@ -105,12 +105,12 @@ struct ps_team {
     _Atomic uint32_t next;
     uint32_t place; /* with item.bound: all members' place, from 1; parent only */
     struct {
-        bool watched;       /* its first region with tasks is open: recall.h. By the interrupter; then as `controls` */
-        bool controls;      /* the parent had others than plain ones in its join: floats.h. Parent only */
-        bool turn;          /* it is to be given back: root_fairness.h. Parent only */
-        bool timed;         /* serial.began is set: the region is timed. Parent only */
-        bool granted, less; /* spares were called for it (needs.h); half of what its place needs. Parent only */
-        bool helped;        /* spares have taken members. By spares; then as `controls` */
+        bool watched;        /* its first region with tasks is open: recall.h. By the interrupter; then as `controls` */
+        bool controls;       /* the parent had others than plain ones in its join: floats.h. Parent only */
+        bool turn;           /* it is to be given back: root_fairness.h. Parent only */
+        bool timed;          /* serial.began is set: the region is timed. Parent only */
+        bool granted, less;  /* spares were called for it (needs.h); half of what its place needs. Parent only */
+        _Atomic bool helped; /* spares have taken members. By spares; then as `controls` */
         bool unused;
     } at_end;                 /* what the join has to see to, once all have ended */
     _Atomic bool had_tasks;   /* (shared) some region of this block was interrupted: see join */

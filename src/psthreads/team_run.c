@@ -499,7 +499,7 @@ static PS_NOINLINE void see_to_end(struct ps_team *team)
         recall_unwatch(team);
     if (team->at_end.turn)
         root_fairness_give();
-    if (team->at_end.granted || team->at_end.helped)
+    if (team->at_end.granted || ps_load_relaxed(&team->at_end.helped))
         needs_learn(team);
     memset(&team->at_end, 0, sizeof team->at_end);
 }
