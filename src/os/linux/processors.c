@@ -63,7 +63,7 @@ void os_affinity_give_back(int tid, const struct os_cpuset *own)
 {
     struct os_cpuset all, now;
     memset(&all, 0xff, sizeof all);
-    if (os_affinity_set_of(tid, &all) != 0 || os_affinity_of(tid, &now) != 0 || memcmp(&now, own, sizeof now) != 0)
+    if (os_affinity_set_of(tid, &all) != 0 || os_affinity_of(tid, &now) != 0 || !os_cpuset_equal(&now, own))
         os_affinity_set_of(tid, own);
 }
 
