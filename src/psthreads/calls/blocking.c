@@ -93,12 +93,12 @@ ANSWER_WAITS(true, "GLIBC_2.2.5", int, fsync, (int fd), (fd));
 ANSWER_WAITS(true, "GLIBC_2.2.5", int, fdatasync, (int fd), (fd));
 
 /* What the look finds is the answer: files that tell of a change tell it once. */
-#define ANSWER_POLL(node, name, parameters, arguments)                                    \
+#define ANSWER_POLL(waits, node, name, parameters, arguments)                             \
     NEXT(name, int parameters);                                                           \
     static PS_NOINLINE int slow_##name parameters                                         \
     {                                                                                     \
         int error = errno, ready = 0;                                                     \
-        struct vp *vp = blocking_vp();                                                    \
+        struct vp *vp = (waits) ? blocking_vp() : NULL;                                   \
         if (vp && (ready = ready_now(at, n)) == 0)                                        \
             blocking_begin(vp);                                                           \
         errno = error;                                                                    \
@@ -113,9 +113,9 @@ ANSWER_WAITS(true, "GLIBC_2.2.5", int, fdatasync, (int fd), (fd));
         return blocking_may_matter() ? slow_##name arguments : CALL_NEXT(name) arguments; \
     }                                                                                     \
     VERSIONS(name, node)
-ANSWER_POLL("GLIBC_2.2.5", poll, (struct pollfd * at, nfds_t n, int timeout), (at, n, timeout));
-ANSWER_POLL("GLIBC_2.4", ppoll, (struct pollfd * at, nfds_t n, duration timeout, const sigset_t *mask),
-            (at, n, timeout, mask));
+ANSWER_POLL(timeout != 0, "GLIBC_2.2.5", poll, (struct pollfd * at, nfds_t n, int timeout), (at, n, timeout));
+ANSWER_POLL(!timeout || timeout->tv_sec || timeout->tv_nsec, "GLIBC_2.4", ppoll,
+            (struct pollfd * at, nfds_t n, duration timeout, const sigset_t *mask), (at, n, timeout, mask));
 ANSWER_WAITS(!timeout || timeout->tv_sec || timeout->tv_usec, "GLIBC_2.2.5", int, select,
              (int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout), (n, in, out, except, timeout));
 ANSWER_WAITS(!timeout || timeout->tv_sec || timeout->tv_nsec, "GLIBC_2.2.5", int, pselect,
