@@ -8,6 +8,7 @@
 
 #if defined(__GLIBC__)
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -25,15 +26,15 @@
 #include "../blocking.h"
 #include "os.h"
 
-/* A function of the C library's with these parameters, under this version, which waits if `waits` holds; that is asked
+/* A function of the C library's with these parameters, under this version, which waits if `will` holds; that is asked
  * where something is ready only. */
-#define ANSWER_WAITS(waits, node, type, name, parameters, arguments)                      \
+#define ANSWER_WAITS(will, node, type, name, parameters, arguments)                       \
     NEXT(name, type parameters);                                                          \
     static PS_NOINLINE type slow_##name parameters                                        \
     {                                                                                     \
         int error = errno;                                                                \
         struct vp *vp = blocking_vp();                                                    \
-        if (vp && (waits))                                                                \
+        if (vp && (will))                                                                 \
             blocking_begin(vp);                                                           \
         errno = error;                                                                    \
         type result = CALL_NEXT(name) arguments;                                          \
@@ -54,10 +55,12 @@ static int ready_now(struct pollfd *at, nfds_t n)
     return (int)os_system_call(SYS_ppoll, (long)at, (long)n, (long)&(struct timespec){0}, 0, 0, 0);
 }
 
+static bool is_blocking(int fd) { return !(os_system_call(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_NONBLOCK); }
+
 static bool not_ready(int fd, short events)
 {
     struct pollfd at = {.fd = fd, .events = events};
-    return ready_now(&at, 1) == 0;
+    return ready_now(&at, 1) == 0 && is_blocking(fd);
 }
 
 typedef const struct iovec *parts;
@@ -70,35 +73,35 @@ ANSWER_WAITS(not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, write, (int fd, con
              (fd, from, n));
 ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, readv, (int fd, parts to, int n), (fd, to, n));
 ANSWER_WAITS(not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, writev, (int fd, parts from, int n), (fd, from, n));
-ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, recv, (int fd, void *to, size_t n, int flags),
-             (fd, to, n, flags));
-ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, recvfrom,
+ANSWER_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, recv,
+             (int fd, void *to, size_t n, int flags), (fd, to, n, flags));
+ANSWER_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, recvfrom,
              (int fd, void *to, size_t n, int flags, address from, socklen_t *bytes), (fd, to, n, flags, from, bytes));
-ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, recvmsg, (int fd, struct msghdr *message, int flags),
-             (fd, message, flags));
-ANSWER_WAITS(not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, send, (int fd, const void *from, size_t n, int flags),
-             (fd, from, n, flags));
-ANSWER_WAITS(not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, sendto,
+ANSWER_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, recvmsg,
+             (int fd, struct msghdr *message, int flags), (fd, message, flags));
+ANSWER_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, send,
+             (int fd, const void *from, size_t n, int flags), (fd, from, n, flags));
+ANSWER_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, sendto,
              (int fd, const void *from, size_t n, int flags, to_address to, socklen_t bytes),
              (fd, from, n, flags, to, bytes));
-ANSWER_WAITS(not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags),
-             (fd, message, flags));
+ANSWER_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, sendmsg,
+             (int fd, const struct msghdr *message, int flags), (fd, message, flags));
 ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", int, accept, (int fd, address from, socklen_t *bytes),
              (fd, from, bytes));
 ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.10", int, accept4, (int fd, address from, socklen_t *bytes, int flags),
              (fd, from, bytes, flags));
-ANSWER_WAITS(true, "GLIBC_2.2.5", int, connect, (int fd, to_address to, socklen_t bytes), (fd, to, bytes));
+ANSWER_WAITS(is_blocking(fd), "GLIBC_2.2.5", int, connect, (int fd, to_address to, socklen_t bytes), (fd, to, bytes));
 ANSWER_WAITS(!(operation & LOCK_NB), "GLIBC_2.2.5", int, flock, (int fd, int operation), (fd, operation));
 ANSWER_WAITS(true, "GLIBC_2.2.5", int, fsync, (int fd), (fd));
 ANSWER_WAITS(true, "GLIBC_2.2.5", int, fdatasync, (int fd), (fd));
 
 /* What the look finds is the answer: files that tell of a change tell it once. */
-#define ANSWER_POLL(waits, node, name, parameters, arguments)                             \
+#define ANSWER_POLL(will, node, name, parameters, arguments)                              \
     NEXT(name, int parameters);                                                           \
     static PS_NOINLINE int slow_##name parameters                                         \
     {                                                                                     \
         int error = errno, ready = 0;                                                     \
-        struct vp *vp = (waits) ? blocking_vp() : NULL;                                   \
+        struct vp *vp = (will) ? blocking_vp() : NULL;                                    \
         if (vp && (ready = ready_now(at, n)) == 0)                                        \
             blocking_begin(vp);                                                           \
         errno = error;                                                                    \
