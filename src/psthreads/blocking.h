@@ -35,8 +35,7 @@ static inline bool blocking_may_matter(void) { return PS_UNLIKELY(ps_load_relaxe
 
 /* The calling thread's vp, if something is ready that no vp comes for; else NULL. Keeps errno. */
 struct vp *blocking_vp(void);
-/* The calling thread, on vp (NULL: nothing happens), is about to wait in the kernel; and it is back. Both keep errno.
- * */
+/* The calling thread, on vp, is about to wait in the kernel; and it is back. NULL: nothing happens. Both keep errno. */
 void blocking_begin(struct vp *vp);
 void blocking_end(struct vp *vp);
 /* vp's kernel thread looks for work, or ends: no thread of it is in such a call any more. */

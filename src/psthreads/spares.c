@@ -166,7 +166,7 @@ void spares_decide(struct watchdog_sample *s, struct spares_action *a)
     if (found.stuck && !helped) {
         count_stall(s->now_ns);
         a->starving = true;
-        a->spares = next_burst(s); /* an entry may be a whole team; a spare that finds nothing retires at once */
+        a->spares = next_burst(s); /* an entry may be a whole team; a spare that finds nothing rests at once */
     }
 }
 

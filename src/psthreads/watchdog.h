@@ -4,7 +4,7 @@
  * User-level threads are not preempted. A thread that passes no scheduling point keeps its vp, and if no vp is free to
  * steal, the threads in its queue wait for ever. The watchdog is a kernel thread of its own. The watchdog sees such
  * threads and starts a *spare*: a guest vp with a kernel thread of its own. The spare steals like any other vp, and
- * retires as soon as nothing starves or nothing is left.
+ * rests as soon as nothing starves or nothing is left.
  *
  * States: disarmed -> armed by an insertion that finds no idle vp -> looks every tick until nothing has been pending
  * for a while -> disarmed. Disarmed it sleeps without time-out: a process at rest is not woken.
@@ -83,7 +83,7 @@ void watchdog_ask(uint32_t what);
  * than vps are blocked (blocking.h). Any kernel thread. */
 void watchdog_want_spare(void);
 void watchdog_want_spare_for_blocked(void);
-/* So many spares work as long as vps are blocked: whether `more` would be too many. */
+/* As many spares may work as vps are blocked: whether `more` may, besides those that do. */
 static inline bool watchdog_spare_may_work(uint32_t more)
 {
     return ps_load_seq(&ps_watchdog.spares) + more <=

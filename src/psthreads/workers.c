@@ -111,7 +111,7 @@ int vp_start_worker(struct vp *vp)
 }
 
 /* A new spare, which counts as one at work until it rests. */
-static int start_spare(void)
+int vp_start_standby(void)
 {
     struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
     if (!vp)
@@ -133,11 +133,9 @@ static int start_spare(void)
     return 0;
 }
 
-int vp_start_standby(void) { return start_spare(); }
-
 int vp_get_spare(void)
 {
-    int err = standby_call() ? 0 : start_spare();
+    int err = standby_call() ? 0 : vp_start_standby();
     if (err)
         return err;
     uint32_t at_work = ps_load_relaxed(&ps_watchdog.spares);
