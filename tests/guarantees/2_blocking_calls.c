@@ -372,7 +372,7 @@ static void sleeps(void)
 /* --- jumps --- */
 
 static sigjmp_buf out;
-static _Atomic int jumps, over;
+static _Atomic int jumps, over, armed;
 static void jump(int number)
 {
     (void)number;
@@ -381,7 +381,7 @@ static void jump(int number)
 static void *send_to(void *target)
 {
     for (int last = -1; !over;) {
-        if (jumps != last) { /* it has come back */
+        if (armed && jumps != last) { /* it has come back */
             last = jumps;
             CHECK(pthread_kill(*(pthread_t *)target, SIGUSR1) == 0);
         }
@@ -404,7 +404,7 @@ static void jumps_out(void)
             if (sigsetjmp(out, 1))
                 jumps++;
             else
-                for (;;)
+                for (armed = 1;;)
                     poll(&none, 1, 1);
         over = 1;
         signal(SIGUSR1, SIG_IGN);
