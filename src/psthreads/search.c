@@ -33,6 +33,7 @@
 #define SEARCH_PEEK_PERIOD 512
 #define ASIDE_LOOK_NS INT64_C(1000000) /* the queues of places wake their homes by the idle set, which it is not in */
 #define STANDS_NS INT64_C(100000000)
+#define MOST_AT_ONCE 64        /* spares */
 #define SEARCH_POLITE_NS 20000 /* after that the search yields the processor to other kernel threads */
 
 /* One look at everything, from the state IDLE; on success the handoff slot is BUSY. Without `queues` only at what is
@@ -159,6 +160,16 @@ static enum standby_word spare_rests(struct vp *vp)
     return word;
 }
 
+/* A spare has taken a member of team, whose members wait for one another: each of the others wants a kernel thread. */
+static void call_for_others(struct ps_team *team)
+{
+    unsigned left = ps_team_left(team), coming = ps_load_relaxed(&ps_watchdog.coming);
+    if (left > MOST_AT_ONCE)
+        left = MOST_AT_ONCE;
+    if (left > coming)
+        watchdog_want_spares(left - coming);
+}
+
 static struct ps_work take_for_spare(struct vp *vp, bool noted)
 {
     struct ps_work w = vp_take_own(vp);
@@ -167,8 +178,7 @@ static struct ps_work take_for_spare(struct vp *vp, bool noted)
     struct ps_team *team = noted ? ps_work_team(w) : NULL;
     if (team) {
         needs_note(team, vp);
-        if (!ps_team_exhausted(team)) /* its members wait for one another: each wants a kernel thread */
-            watchdog_want_spare();
+        call_for_others(team);
     }
     return w;
 }

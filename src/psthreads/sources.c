@@ -19,6 +19,17 @@ struct ps_work vp_take_item_locked(struct ps_queue *q, struct ps_item *item)
     return id ? (struct ps_work){.what = team, .id = id} : PS_NO_WORK;
 }
 
+unsigned vp_count_members(struct ps_queue *q)
+{
+    unsigned n = 0;
+    ps_spin_lock(&q->lock);
+    for (struct ps_list *at = q->items.next; at != &q->items; at = at->next)
+        if (ps_queue_item(at)->kind == PS_KIND_TEAM)
+            n += ps_team_left(PS_CONTAINER_OF(ps_queue_item(at), struct ps_team, item));
+    ps_spin_unlock(&q->lock);
+    return n;
+}
+
 struct ps_work vp_take_front(struct ps_queue *q)
 {
     struct ps_work w = PS_NO_WORK;

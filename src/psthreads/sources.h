@@ -21,6 +21,8 @@ struct vp;
  * claimed. */
 struct ps_work vp_take_item_locked(struct ps_queue *q, struct ps_item *item);
 struct ps_work vp_take_front(struct ps_queue *q);
+/* Members, in q, that no vp has claimed. */
+unsigned vp_count_members(struct ps_queue *q);
 
 /* A thief's visit to another vp's queue: from the back, and the lock is only tried. */
 struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q);

@@ -10,11 +10,12 @@
 
 #include <errno.h>
 
-#define STALL_TICKS (WATCHDOG_STALL_NS / WATCHDOG_TICK_NS)
+/* A vp that has passed no scheduling point since the last look is looked at again soon, for so long. */
+#define CONFIRM_NS UINT64_C(2000000)
+#define CALM_TICKS 2
 /* Where stalls repeat, the next one is noticed sooner: the watchdog's ticks are shorter until there has been none for
  * QUICK_FOR_NS. */
 #define QUICK_AFTER 3 /* stalls; a single one may be a machine's that is busy with something else */
-#define QUICK_STALL_TICKS 2
 #define QUICK_CALM_TICKS 10
 #define QUICK_FOR_NS UINT64_C(1000000000)
 /* An idle vp has had so long to take what starves. */
@@ -28,23 +29,22 @@
 /* What was seen of each vp at the last change. */
 static struct held {
     uint64_t ticks, cpu_ns, slices;
-    unsigned still;  /* looks without a tick of the vp's */
-    bool root_stuck; /* its root has been found waiting since */
+    uint64_t since_ns; /* the first look that found no tick of the vp's; 0: the last one found some */
+    bool root_stuck;   /* its root has been found waiting since */
 } held[PS_MAX_VPS];
 static struct vp *root_holders[PS_MAX_VPS];
 
 /* The policy's pace, and until when it stays quick. */
 static struct {
-    bool quick;
+    bool quick, looks_again;
     uint64_t quick_until_ns;
     unsigned stalls; /* one soon after the other */
 } pace;
 static unsigned burst, calm_looks;
 static uint64_t idle_since_ns; /* when an idle vp was first waited for; 0: never */
 
-int64_t spares_period_ns(void) { return pace.quick ? WATCHDOG_QUICK_TICK_NS : WATCHDOG_TICK_NS; }
-static unsigned stall_ticks(void) { return pace.quick ? QUICK_STALL_TICKS : STALL_TICKS; }
-static unsigned calm_ticks(void) { return pace.quick ? QUICK_CALM_TICKS : STALL_TICKS + 1; }
+int64_t spares_period_ns(void) { return pace.quick || pace.looks_again ? WATCHDOG_QUICK_TICK_NS : WATCHDOG_TICK_NS; }
+static unsigned calm_ticks(void) { return pace.quick ? QUICK_CALM_TICKS : CALM_TICKS; }
 
 void spares_begin(void)
 {
@@ -58,6 +58,7 @@ void spares_begin(void)
 /* What the looks at all vps have found. */
 struct stalls {
     unsigned stuck;                        /* vps that hold up what is ready behind them */
+    unsigned members;                      /* of teams, behind those */
     unsigned bound;                        /* such vps with entries in their places' queues */
     unsigned roots_stuck, new_roots_stuck; /* vps that hold their root up; the second: since this look */
     bool others;                           /* some vp has passed no scheduling point since the last look */
@@ -72,40 +73,43 @@ static bool really_stuck(struct watchdog_seen *at, const struct held *before)
     if (!u)
         return false;
     uint64_t used_ns = u->cpu_ns - before->cpu_ns, slices = u->slices - before->slices;
-    bool used = used_ns > (uint64_t)spares_period_ns() * stall_ticks() / 2;
+    bool used = used_ns > CONFIRM_NS * 3 / 4; /* however long that took: others compute on its processor too */
     bool given_away = slices >= GIVEN_AWAY && used_ns < slices * GIVEN_AWAY_NS;
     return used || u->sleeping || given_away;
 }
 
 /* Whether the vp has passed no scheduling point for the time of a stall, with something ready behind it. */
-static bool stands_still(struct watchdog_seen *at, struct held *before)
+static bool stands_still(struct watchdog_seen *at, struct held *before, uint64_t now_ns)
 {
     if (at->ticks != before->ticks || !(at->ready || at->root_ready)) {
         before->ticks = at->ticks;
-        before->still = 0;
+        before->since_ns = 0;
         before->root_stuck = false;
         return false;
     }
-    if (before->still++ == 0) {
+    if (before->since_ns == 0) {
+        before->since_ns = now_ns;
         const struct os_usage *u = watchdog_usage(at);
         before->cpu_ns = u ? u->cpu_ns : 0;
         before->slices = u ? u->slices : 0;
     }
-    return before->still > stall_ticks();
+    return now_ns - before->since_ns >= CONFIRM_NS;
 }
 
-static void look_for_stall(struct watchdog_seen *at, struct held *before, struct stalls *found, struct spares_action *a)
+static void look_for_stall(struct watchdog_seen *at, struct held *before, uint64_t now_ns, struct stalls *found,
+                           struct spares_action *a)
 {
     bool root = at->root_ready && at->attached;
-    unsigned before_still = before->still;
-    if (stands_still(at, before) && (!at->attached || really_stuck(at, before))) {
+    if (stands_still(at, before, now_ns) && (!at->attached || really_stuck(at, before))) {
         found->stuck += at->ready != 0;
+        found->members += at->ready ? watchdog_members(at) : 0;
         found->bound += at->bound != 0;
         found->roots_stuck += root;
         found->new_roots_stuck += root && !before->root_stuck;
         before->root_stuck |= root;
     }
-    found->others |= before->still > before_still;
+    found->others |= before->since_ns != 0;
+    pace.looks_again |= before->since_ns && now_ns - before->since_ns < CONFIRM_NS;
     if (root && before->root_stuck)
         a->root_holders[a->num_root_holders++] = at->vp; /* at each look: it may not be ready to leave */
 }
@@ -134,12 +138,13 @@ static bool idle_comes(const struct watchdog_sample *s, bool starves)
     return s->idle && s->now_ns - idle_since_ns < IDLE_COMES_NS;
 }
 
-static unsigned next_burst(const struct watchdog_sample *s)
+static unsigned next_burst(const struct watchdog_sample *s, unsigned members)
 {
-    unsigned n = burst, room = s->most_spares > s->spares ? s->most_spares - s->spares : 0;
+    unsigned n = burst > members ? burst : members, room = s->most_spares > s->spares ? s->most_spares - s->spares : 0;
     burst = burst < BURST_MAX ? burst * 2 : BURST_MAX;
     for (unsigned id = 0; id < s->slots; id++)
-        held[id].still = 0;
+        held[id].since_ns = 0;
+    n = n < BURST_MAX ? n : BURST_MAX;
     return n < room ? n : room;
 }
 
@@ -147,9 +152,10 @@ void spares_decide(struct watchdog_sample *s, struct spares_action *a)
 {
     struct stalls found = {0};
     *a = (struct spares_action){.root_holders = root_holders};
+    pace.looks_again = false;
     for (unsigned id = 0; id < s->slots; id++)
         if (s->seen[id].vp)
-            look_for_stall(&s->seen[id], &held[id], &found, a);
+            look_for_stall(&s->seen[id], &held[id], s->now_ns, &found, a);
     calm_looks = found.stuck || found.roots_stuck || found.others ? 0 : calm_looks + 1;
     if (calm_looks > calm_ticks()) { /* longer than it takes to see the next stall */
         burst = 1;
@@ -166,7 +172,7 @@ void spares_decide(struct watchdog_sample *s, struct spares_action *a)
     if (found.stuck && !helped) {
         count_stall(s->now_ns);
         a->starving = true;
-        a->spares = next_burst(s); /* an entry may be a whole team; a spare that finds nothing rests at once */
+        a->spares = next_burst(s, found.members); /* a spare that finds nothing rests at once */
     }
 }
 

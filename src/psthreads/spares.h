@@ -1,21 +1,22 @@
 /* The watchdog's policy for vps that are held: spare kernel threads, and the release of roots.
  *
- * A vp is *stuck* if three things hold: it has passed no scheduling point for WATCHDOG_STALL_NS; its kernel thread has
- * used the processor meanwhile, or sleeps in the kernel; something is ready behind it. (A kernel thread that merely
- * waits for a processor does not count.) A vp without a kernel thread any more counts as stuck without that: others may
- * never come to steal what was readied there.
+ * A vp is *stuck* if three things hold: it has passed no scheduling point between two looks, nor for two milliseconds
+ * more; its kernel thread has used the processor meanwhile, or sleeps in the kernel; something is ready behind it. (A
+ * kernel thread that merely waits for a processor does not count.) A vp without a kernel thread any more counts as stuck
+ * without that: others may never come to steal what was readied there.
  *
- * Spares. If a vp is stuck and no vp is idle, 1, 2, 4 ... spares are started with each further stall, up to 64 at once,
- * until the stall ends. The same if some vp is idle and has not come for the work in IDLE_COMES_NS. No spares are
- * started while some have not run yet: on a loaded machine they would pile up by the hundred.
+ * Spares. If a vp is stuck and no vp is idle, spares are started: as many as members of teams wait behind it to begin,
+ * since these may wait for one another, and with each further stall at least 1, 2, 4 ..., until the stall ends; up to
+ * 64 at once. The same if some vp is idle and has not come for the work in IDLE_COMES_NS. No spares are started while
+ * some have not run yet: on a loaded machine they would pile up by the hundred.
  *
  * Roots. A root that is ready while its kernel thread is held is released (home.h): then any vp goes on with it, or a
  * spare, which is started where no vp is idle.
  *
  * Pace. A program with threads that spin for one another stalls again and again. After three stalls the watchdog looks
- * every millisecond and takes two for a stall, until it has seen none for a second. The used time is the kernel's own
- * count: it is exact, so a vp that is merely late on a loaded machine does not look stuck. A stall goes on while any vp
- * is on its way to the next one.
+ * every millisecond, until it has seen none for a second. The used time is the kernel's own count: it is exact, so a vp
+ * that is merely late on a loaded machine does not look stuck. A stall goes on while any vp is on its way to the next
+ * one.
  *
  * Caller: the watchdog. States of the policy: calm -> stalls are counted -> quick -> calm. */
 #ifndef PS_SPARES_H

@@ -53,6 +53,8 @@ enum standby_word standby_rest(void)
     while (word == STANDBY_RESTS) {
         os_park(&self.word, STANDBY_RESTS, OS_FOREVER);
         word = ps_load_acquire(&self.word);
+        if (word == STANDBY_CALLED || word == STANDBY_GRANTED)
+            ps_sub_release(&ps_watchdog.coming, 1);
     }
     return (enum standby_word)word;
 }
@@ -70,8 +72,10 @@ static bool tell_one(enum standby_word word)
     if (!link)
         return false;
     struct standby *one = PS_CONTAINER_OF(link, struct standby, link);
-    if (word != STANDBY_ENDS)
+    if (word != STANDBY_ENDS) {
+        ps_add_relaxed(&ps_watchdog.coming, 1);
         note_peak(ps_add_seq(&ps_watchdog.spares, 1) + 1);
+    }
     ps_store_release(&one->word, word);
     os_wake(&one->word, 1);
     return true;

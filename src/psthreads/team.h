@@ -214,6 +214,12 @@ static inline unsigned ps_team_claim(struct ps_team *team)
     unsigned id = ps_add_acq_rel(&team->next, 1); /* with ps_team_interrupt, for members that the caller has run */
     return id < team->n ? id : 0;
 }
+/* Members that no vp has claimed. */
+static inline unsigned ps_team_left(struct ps_team *team)
+{
+    unsigned next = ps_load_relaxed(&team->next);
+    return next < team->n ? team->n - next : 0;
+}
 static inline bool ps_team_exhausted(struct ps_team *team) { return ps_load_relaxed(&team->next) >= team->n; }
 
 static inline void ps_member_set(struct ps_member *m, const struct psthread *parent, unsigned extra_flags)

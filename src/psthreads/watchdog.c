@@ -94,10 +94,15 @@ void watchdog_ask(uint32_t what)
     watchdog_arm_for_root();
 }
 
-void watchdog_want_spare(void)
+void watchdog_want_spare(void) { watchdog_want_spares(1); }
+
+void watchdog_want_spares(unsigned n)
 {
-    if (standby_call())
+    while (n && standby_call())
+        n--;
+    if (!n)
         return;
+    ps_store_relaxed(&ps_watchdog.lacking, n);
     watchdog_ask(WATCHDOG_SPARE);
 }
 
@@ -116,6 +121,7 @@ void watchdog_forget(void)
     ps_store_relaxed(&ps_watchdog.armed, ps_rt.max_spares == 0); /* armed for good: no thread starts it */
     ps_store_relaxed(&ps_watchdog.starving, 0);
     ps_store_relaxed(&ps_watchdog.asked, 0);
+    ps_store_relaxed(&ps_watchdog.lacking, 0);
 }
 
 void watchdog_stop(void)

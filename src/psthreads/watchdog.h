@@ -43,9 +43,10 @@ struct ps_watchdog {
         armed;                 /* anyone sets WATCH or GLANCE (one look: quota_park.h), the watchdog sets 0 */
     _Atomic uint32_t starving; /* the watchdog writes; spares read */
     _Atomic uint32_t spares;   /* at work */
-    _Atomic uint32_t coming;   /* of these: started, and not run yet; its start adds it, each takes itself off */
+    _Atomic uint32_t coming;   /* of these: started or called, and not run since; each takes itself off */
     _Atomic uint32_t standing; /* of these: stand in for a lone root, and have found nothing to do (search.c) */
     _Atomic uint32_t blocked;  /* vps whose threads block in the kernel, with work behind them: blocking.h */
+    _Atomic uint32_t lacking;  /* spares that are wanted where none rests; anyone sets, the watchdog takes */
     _Atomic uint32_t asked;    /* WATCHDOG_...: of it, soon; anyone sets, the watchdog takes, and naps on it */
     _Atomic uint32_t spares_ever, spares_most; /* for reports and tests */
     _Atomic uint32_t released;                 /* the same; roots that were released (home.h) */
@@ -79,9 +80,10 @@ static inline void watchdog_arm_for_root(void)
 bool watchdog_starts_for(const struct vp *here);
 /* The watchdog starts the workers that are WANTED, or spares, in its next tick or sooner. */
 void watchdog_ask(uint32_t what);
-/* A spare is wanted at once: one that rests is called, or the watchdog starts one. And the same where fewer are at work
- * than vps are blocked (blocking.h). Any kernel thread. */
+/* Spares are wanted at once: those that rest are called, and the watchdog starts the others. And the same where fewer
+ * are at work than vps are blocked (blocking.h). Any kernel thread. */
 void watchdog_want_spare(void);
+void watchdog_want_spares(unsigned n);
 void watchdog_want_spare_for_blocked(void);
 /* As many spares may work as vps are blocked: whether `more` may, besides those that do. */
 static inline bool watchdog_spare_may_work(uint32_t more)

@@ -91,6 +91,14 @@ bool watchdog_root_ready(void)
     return false;
 }
 
+unsigned watchdog_members(struct watchdog_seen *at)
+{
+    if (!at->counted)
+        at->members = vp_count_members(vp_queue(at->vp));
+    at->counted = true;
+    return at->members;
+}
+
 const struct os_usage *watchdog_usage(struct watchdog_seen *at)
 {
     if (at->usage == WATCHDOG_NOT_READ)

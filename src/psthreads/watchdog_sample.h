@@ -35,6 +35,8 @@ struct watchdog_seen {
     bool root_ready; /* and the root waits for the vp */
     enum watchdog_read usage;
     struct os_usage usage_at; /* with `usage` */
+    bool counted;
+    unsigned members; /* that wait in its queue to begin, where `counted` */
 };
 
 struct watchdog_sample {
@@ -57,5 +59,8 @@ void watchdog_sample_reset(void);
 bool watchdog_root_ready(void);
 /* Time, slices and state from /proc; NULL: it is gone. */
 const struct os_usage *watchdog_usage(struct watchdog_seen *seen);
+
+/* Members that wait in its queue to begin. */
+unsigned watchdog_members(struct watchdog_seen *seen);
 
 #endif

@@ -27,11 +27,10 @@ static void start_asked(void)
     uint32_t asked = ps_load_relaxed(&ps_watchdog.asked) ? ps_xchg_seq(&ps_watchdog.asked, 0) : 0;
     if (asked & WATCHDOG_WORKERS)
         idle_start_wanted();
-    if (asked & WATCHDOG_SPARE) /* for a lone root; or for vps that are blocked */
-        do
-            if (ps_load_relaxed(&ps_watchdog.spares) >= ps_rt.max_spares || vp_get_spare() != 0)
-                break;
-        while (watchdog_spare_may_work(1) && vp_work_waits());
+    uint32_t lacking = asked & WATCHDOG_SPARE ? ps_xchg_acq_rel(&ps_watchdog.lacking, 0) : 0;
+    while ((lacking > 0 || (asked & WATCHDOG_SPARE && watchdog_spare_may_work(1) && vp_work_waits())) &&
+           ps_load_relaxed(&ps_watchdog.spares) < ps_rt.max_spares && vp_get_spare() == 0)
+        lacking -= lacking > 0;
 }
 
 /* Refused: perhaps in the next tick. Without blocks no root is released. */

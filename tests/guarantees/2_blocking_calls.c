@@ -131,6 +131,51 @@ static void polls(void)
     in_regions(by_polls, let_go_bytes);
 }
 
+/* A file that is not in memory (where the system lets go of it), read in pieces that end across its pages. */
+enum { FILE_BYTES = 1234567, PIECE = 70001 };
+static char file_name[] = "/var/tmp/2_blocking_calls.XXXXXX";
+static char content(size_t at) { return (char)(at * 2654435761u >> 13); }
+static void by_file(int me)
+{
+    static _Thread_local char piece[PIECE];
+    int own = open(file_name, O_RDONLY);
+    CHECK(own >= 0);
+    for (size_t at = 0; at < FILE_BYTES;) {
+        size_t wanted = FILE_BYTES - at < PIECE ? FILE_BYTES - at : PIECE;
+        ssize_t got = me % 2 ? read(own, piece, PIECE) : pread(own, piece, PIECE, (off_t)at);
+        CHECK(got == (ssize_t)wanted);
+        for (size_t i = 0; i < wanted; i++)
+            CHECK(piece[i] == content(at + i));
+        at += wanted;
+        CHECK(lseek(own, 0, SEEK_CUR) == (off_t)(me % 2 ? at : 0));
+    }
+    CHECK(read(own, piece, 0) == 0 && pread(own, piece, 1, FILE_BYTES) == 0 && close(own) == 0);
+    errno = 0;
+    CHECK(read(-1, piece, 1) == -1 && errno == EBADF);
+    errno = 0;
+    CHECK(pread(0, piece, 1, -1) == -1 && errno == EINVAL);
+    errno = 77;
+}
+static void let_go_file(void) {}
+static void files(void)
+{
+    static char all[FILE_BYTES];
+    int of_all = mkstemp(file_name);
+    for (size_t i = 0; i < FILE_BYTES; i++)
+        all[i] = content(i);
+    CHECK(of_all >= 0);
+    for (size_t at = 0, part; at < FILE_BYTES; at += part) {
+        part = FILE_BYTES - at < 4096 ? FILE_BYTES - at : 4096;
+        CHECK(write(of_all, all + at, part) == (ssize_t)part);
+    }
+    CHECK(fsync(of_all) == 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        posix_fadvise(of_all, 0, 0, POSIX_FADV_DONTNEED);
+        in_regions(by_file, let_go_file);
+    }
+    CHECK(unlink(file_name) == 0);
+}
+
 /* The pipe is full. */
 static void by_write(int me)
 {
@@ -418,12 +463,20 @@ static void jumps_out(void)
 
 int main(int argc, char **argv)
 {
-    static const struct kind_of kinds[] = {
-        {"reads", reads},           {"receives", receives},     {"polls", polls},
-        {"writes", writes},         {"accepts", accepts},       {"locks_of_files", locks_of_files},
-        {"semaphores", semaphores}, {"conditions", conditions}, {"barriers", barriers},
-        {"joins", joins},           {"children", children},     {"sleeps", sleeps},
-        {"jumps_out", jumps_out}};
+    static const struct kind_of kinds[] = {{"reads", reads},
+                                           {"files", files},
+                                           {"receives", receives},
+                                           {"polls", polls},
+                                           {"writes", writes},
+                                           {"accepts", accepts},
+                                           {"locks_of_files", locks_of_files},
+                                           {"semaphores", semaphores},
+                                           {"conditions", conditions},
+                                           {"barriers", barriers},
+                                           {"joins", joins},
+                                           {"children", children},
+                                           {"sleeps", sleeps},
+                                           {"jumps_out", jumps_out}};
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);
     return 0;
 }

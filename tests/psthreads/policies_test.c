@@ -33,6 +33,8 @@ static struct watchdog_sample sample_after(uint64_t ns)
         seen[id].roots = id == 0 || id >= VPS;
         seen[id].usage = WATCHDOG_READ;
         seen[id].usage_at.sleeping = false;
+        seen[id].counted = true;
+        seen[id].members = 0;
     }
     return (struct watchdog_sample){.now_ns = now, .num_vps = VPS, .slots = SLOTS, .most_spares = 1000, .seen = seen};
 }
@@ -104,6 +106,20 @@ static void a_held_vp_gets_spares_twice_as_many_each_time(void **state)
     calm_for_seconds();
 }
 
+static void members_get_a_spare_each_at_once(void **state)
+{
+    (void)state;
+    calm_for_seconds();
+    unsigned n = 0;
+    while (n == 0) {
+        struct watchdog_sample s = held_vp(false, 0);
+        seen[HELD].members = 15;
+        n = decide_spares(s).spares;
+    }
+    assert_int_equal(n, 15);
+    calm_for_seconds();
+}
+
 static void scheduling_points_waits_for_a_processor_and_rest_are_no_stall(void **state)
 {
     (void)state;
@@ -114,8 +130,9 @@ static void scheduling_points_waits_for_a_processor_and_rest_are_no_stall(void *
         assert_int_equal(decide_spares(s).spares, 0);
     }
     for (int i = 0; i < 100; i++) { /* it waits for a processor */
+        uint64_t before_ns = seen[HELD].usage_at.cpu_ns;
         struct watchdog_sample s = held_vp(false, 0);
-        seen[HELD].usage_at.cpu_ns -= 5 * MS;
+        seen[HELD].usage_at.cpu_ns = before_ns;
         assert_int_equal(decide_spares(s).spares, 0);
     }
     for (int i = 0; i < 100; i++) { /* nothing is ready behind it */
@@ -281,6 +298,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_held_vp_gets_spares_twice_as_many_each_time),
+        cmocka_unit_test(members_get_a_spare_each_at_once),
         cmocka_unit_test(scheduling_points_waits_for_a_processor_and_rest_are_no_stall),
         cmocka_unit_test(spares_wait_for_the_last_ones_and_for_idle_vps),
         cmocka_unit_test(a_root_behind_a_held_vp_is_released),

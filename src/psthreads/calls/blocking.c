@@ -2,7 +2,8 @@
  * ../blocking.h and calls.h.
  *
  * Where something is ready behind the caller, a call that may find what it wants at once is preceded by a look: for a
- * descriptor by poll without a time-out. A read of a file finds it ready always. The others wait in any case. */
+ * descriptor by poll without a time-out, for a file by reading what is in memory (RWF_NOWAIT). The others wait in any
+ * case. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -17,6 +18,7 @@
 #include <sys/file.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -68,7 +70,67 @@ typedef struct sockaddr *address;
 typedef const struct sockaddr *to_address;
 typedef const struct timespec *duration;
 
-ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, read, (int fd, void *to, size_t n), (fd, to, n));
+NEXT(read, ssize_t(int fd, void *to, size_t n));
+NEXT(pread64, ssize_t(int fd, void *to, size_t n, off_t at));
+static bool is_file(int fd)
+{
+    struct stat about;
+    return fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+}
+/* At -1: where the file stands. */
+static ssize_t read_at(int fd, void *to, size_t n, off_t at)
+{
+    return at < 0 ? CALL_NEXT(read)(fd, to, n) : CALL_NEXT(pread64)(fd, to, n, at);
+}
+/* What of the file is in memory is read first, without waiting; the rest as ever, and that may wait for the disk. */
+static ssize_t read_file(struct vp *vp, int fd, char *to, size_t n, off_t at)
+{
+    struct iovec part = {to, n};
+    ssize_t got = os_system_call(SYS_preadv2, fd, (long)&part, 1, at, 0, RWF_NOWAIT);
+    if (got == 0 || got == (ssize_t)n)
+        return got;
+    size_t done = got > 0 ? (size_t)got : 0;
+    if (got < 0 && got != -EAGAIN)
+        vp = NULL; /* the file cannot say */
+    int error = errno;
+    blocking_begin(vp);
+    ssize_t rest = read_at(fd, to + done, n - done, at < 0 ? at : at + (off_t)done);
+    blocking_end(vp);
+    if (rest < 0 && done) {
+        errno = error;
+        rest = 0;
+    }
+    return (ssize_t)done + rest;
+}
+static PS_NOINLINE ssize_t slow_read(int fd, void *to, size_t n, off_t at)
+{
+    int error = errno;
+    struct vp *vp = blocking_vp();
+    if (vp && is_file(fd)) {
+        errno = error;
+        return read_file(vp, fd, to, n, at);
+    }
+    if (vp && not_ready(fd, POLLIN))
+        blocking_begin(vp);
+    else
+        vp = NULL;
+    errno = error;
+    ssize_t result = read_at(fd, to, n, at);
+    blocking_end(vp);
+    return result;
+}
+PS_EXPORT ssize_t answer_read(int fd, void *to, size_t n)
+{
+    return blocking_may_matter() ? slow_read(fd, to, n, -1) : CALL_NEXT(read)(fd, to, n);
+}
+VERSIONS(read, "GLIBC_2.2.5");
+PS_EXPORT ssize_t answer_pread64(int fd, void *to, size_t n, off_t at)
+{
+    return at >= 0 && blocking_may_matter() ? slow_read(fd, to, n, at) : CALL_NEXT(pread64)(fd, to, n, at);
+}
+VERSIONS(pread64, "GLIBC_2.2.5");
+PS_EXPORT ssize_t answer_pread(int fd, void *to, size_t n, off_t at) { return answer_pread64(fd, to, n, at); }
+VERSIONS(pread, "GLIBC_2.2.5");
 ANSWER_WAITS(not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, write, (int fd, const void *from, size_t n),
              (fd, from, n));
 ANSWER_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, readv, (int fd, parts to, int n), (fd, to, n));
