@@ -74,6 +74,9 @@ int os_thread_cpu_ns(int tid, uint64_t *cpu_ns);
 /* Where the calling kernel thread's own stack begins (its highest address) and how far down it may grow; false:
  * unknown. */
 bool os_thread_stack(uintptr_t *top, size_t *bytes);
+/* What a thread's stack has where its maker does not say: what the C library gives one (`ulimit -s`,
+ * pthread_setattr_default_np). Where there is no limit, 64 MB as with libomp; glibc's would be 2. */
+size_t os_thread_default_stack(void);
 /* The kernel no longer writes to the area for restartable sequences that the calling kernel thread has registered. */
 void os_rseq_forget(void *area, size_t bytes, unsigned signature);
 /* Copies memory of process `pid` (this one too), without a lock and without a fault: EFAULT, EPERM, ESRCH. */

@@ -29,9 +29,10 @@
 
 /* --- settings --- */
 
-#define DEFAULT_STACK_BYTES ((size_t)8 << 20)
-
-size_t kmpc_stack_bytes(void) { return ort_settings.stack_bytes != 0 ? ort_settings.stack_bytes : DEFAULT_STACK_BYTES; }
+size_t kmpc_stack_bytes(void)
+{
+    return ort_settings.stack_bytes != 0 ? ort_settings.stack_bytes : os_thread_default_stack();
+}
 static size_t stack_bytes_now(void)
 {
     ort_env_ask();

@@ -18,7 +18,6 @@
 #include "uth.h"
 
 #include <stdio.h>
-#include <sys/resource.h>
 
 _Static_assert(sizeof(struct ps_team) <= sizeof(struct ee_team), "ee_team is too small for a ps_team");
 _Static_assert(sizeof(struct ps_member) <= sizeof(struct ee_member), "ee_member is too small for a ps_member");
@@ -28,19 +27,9 @@ static struct ps_team *scheduler_team(struct ee_team *team) { return (struct ps_
 
 /* --- configuration --- */
 
-#define FALLBACK_STACK_BYTES ((size_t)8 << 20)
 #define ACTIVE_SEARCH_NS UINT64_C(100000000)
 #define PAUSE_NS 15 /* what one iteration of a spin count is taken for */
 #define YIELDS_TO_SYSTEM 16
-
-/* What a kernel thread's stack would be: programs that run on kernel threads must find as much room here. */
-static size_t default_stack_bytes(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > ((rlim_t)1 << 32))
-        return FALLBACK_STACK_BYTES;
-    return limit.rlim_cur;
-}
 
 /* Members may be run as calls on a stack that is in use up to its share: the whole promise must be left below. */
 static size_t with_share(size_t bytes) { return bytes + bytes / (UTH_CALL_SHARE - 1) + 1; }
@@ -52,7 +41,7 @@ void ee_init(const struct ee_config *config)
         return;
     struct ps_settings s = {
         .num_vps = config->num_vps,
-        .stack_bytes = with_share(config->stack_bytes ? config->stack_bytes : default_stack_bytes()),
+        .stack_bytes = with_share(config->stack_bytes ? config->stack_bytes : os_thread_default_stack()),
         .search_ns = UINT64_MAX,
         .passive = config->wait_policy == EE_WAIT_PASSIVE,
         .root_exit = config->root_exit,

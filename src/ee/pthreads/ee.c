@@ -31,7 +31,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 enum order { ORDER_NONE, ORDER_MEMBER, ORDER_ASSIST, ORDER_END };
 
@@ -148,11 +147,8 @@ void ee_init(const struct ee_config *wanted)
         return;
     config = *wanted;
     num_procs = config.num_vps ? config.num_vps : os_num_procs();
-    if (!config.stack_bytes) {
-        struct rlimit limit;
-        config.stack_bytes =
-            getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < (rlim_t)1 << 32 ? limit.rlim_cur : (size_t)8 << 20;
-    }
+    if (!config.stack_bytes)
+        config.stack_bytes = os_thread_default_stack();
     pthread_key_create(&root_key, root_thread_ends);
 }
 

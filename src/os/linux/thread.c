@@ -30,6 +30,7 @@
 #include "raw.h"
 
 #define BOUNDLESS_STACK ((size_t)1 << 30)
+#define UNLIMITED_STACK ((size_t)64 << 20)
 
 _Static_assert(sizeof(pthread_t) <= sizeof(os_thread), "a handle must hold the C library's");
 
@@ -163,6 +164,19 @@ bool os_thread_stack(uintptr_t *top, size_t *bytes)
     pthread_attr_destroy(&attr);
     *top = (uintptr_t)low + *bytes;
     return known;
+}
+
+size_t os_thread_default_stack(void)
+{
+    struct rlimit limit;
+    pthread_attr_t attr;
+    size_t bytes = 0;
+    if (pthread_getattr_default_np(&attr) == 0) {
+        pthread_attr_getstacksize(&attr, &bytes);
+        pthread_attr_destroy(&attr);
+    }
+    bool bounded = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return bounded && bytes != 0 ? bytes : bytes > UNLIMITED_STACK ? bytes : UNLIMITED_STACK;
 }
 
 void os_thread_name(const char *name)
