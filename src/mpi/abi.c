@@ -85,7 +85,7 @@ static const char *level_name(int level)
 
 static void tell_mpi_mode(enum mpi_mode mode, int level)
 {
-    if (!getenv("PSTHREADS_VERBOSE"))
+    if (!getenv("PSTHREADS_VERBOSE") || is_set("PSTHREADS_VERBOSE", "0"))
         return;
     if (mode == MPI_AWARE)
         fprintf(stderr, "psthreads: " MPI_NAME ", %s: threads that wait in MPI hold no virtual processor%s\n",

@@ -306,6 +306,10 @@ const char *os_skip_blanks(const char *text);
 /* The same, but NULL in a process that has more rights than the user that started it (set-user-id, file capabilities).
  * For variables that load code or name files. */
 const char *os_env_trusted(const char *name);
+/* Whether the variable is set to anything but nothing, 0, no, off or false. */
+bool os_env_switch(const char *name);
+/* Each variable whose name begins with prefix and is none of names[n] is said, with the one that it resembles most. */
+void os_env_check_names(const char *prefix, const char *const *names, unsigned n);
 /* In the lines that follow, `instead` completes "...; using <instead> instead".
  * Parses a whole unsigned number in [min, max]; leading and trailing blanks allowed. Missing: false, *out untouched.
  * Unreadable or out of range: false, *out untouched, and one line that names variable, value and `instead`. */

@@ -139,6 +139,19 @@ static void set_constants(const psthread_config_t *config, unsigned num_vps, siz
     ps_rt.homes_stand_aside = ps_life.settings.root_exit != NULL;
 }
 
+/* All that some part of the project reads. */
+static void check_variables(void)
+{
+    static const char *const names[] = {"PSTHREADS_NUM_VPS",         "PSTHREADS_STACKSIZE",      "PSTHREADS_TLS",
+                                        "PSTHREADS_VERBOSE",         "PSTHREADS_DUMP",           "PSTHREADS_MPI",
+                                        "PSTHREADS_MPI_COLLECTIVES", "PSTHREADS_MPI_TASK_ORDER", "PSTHREADS_EE",
+                                        "PSTHREADS_PEERS",           "PSTHREADS_TASKQC_CC"};
+    static bool done;
+    if (!done)
+        os_env_check_names("PSTHREADS_", names, sizeof names / sizeof names[0]);
+    done = true;
+}
+
 static int make_vps(unsigned n)
 {
     for (unsigned id = 0; id < n; id++)
@@ -173,7 +186,8 @@ static int start_locked(const psthread_config_t *config)
     watchdog_reset();
     standby_reset();
     ps_promote_in_this_process();
-    ps_rt.verbose = os_env("PSTHREADS_VERBOSE") != NULL;
+    check_variables();
+    ps_rt.verbose = os_env_switch("PSTHREADS_VERBOSE");
     if (ps_rt.verbose)
         tell_share(ps_rt.num_vps);
     ps_store_relaxed(&ps_rt.tls, uth_tls_init(tls_mode(), ps_rt.verbose));

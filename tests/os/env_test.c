@@ -211,6 +211,42 @@ static void more_rights_less_trust(void **state)
     assert_int_equal(status, 0);
 }
 
+static void switches(void **state)
+{
+    (void)state;
+    static const char *const off[] = {"", "0", "no", "OFF", "False"}, *const on[] = {"1", "yes", "on", "00", "verbose"};
+    for (unsigned i = 0; i < 5; i++) {
+        setenv(NAME, off[i], 1);
+        assert_false(os_env_switch(NAME));
+        setenv(NAME, on[i], 1);
+        assert_true(os_env_switch(NAME));
+    }
+    unsetenv(NAME);
+    assert_false(os_env_switch(NAME));
+}
+
+static void misspelled_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"PS_ENV_TEST_NUM", "PS_ENV_TEST_STACK", "PS_ENV_TEST_NUM_MORE"};
+    setenv("PS_ENV_TEST_NUM", "1", 1);
+    setenv("PS_ENV_TEST_NUM_MORE", "1", 1);
+    capture();
+    os_env_check_names("PS_ENV_TEST", names, 3);
+    assert_string_equal(captured_text(), "");
+    setenv("PS_ENV_TEST_STAKC", "1", 1);
+    capture();
+    os_env_check_names("PS_ENV_TEST", names, 3);
+    assert_string_equal(captured_text(), "psthreads: PS_ENV_TEST_STAKC is no variable of psthreads, and is ignored; is "
+                                         "PS_ENV_TEST_STACK meant?\n");
+    unsetenv("PS_ENV_TEST_STAKC");
+    setenv("PS_ENV_TEST_0123456789012345678901234567890123456789", "", 1); /* longer than what is compared */
+    capture();
+    os_env_check_names("PS_ENV_TEST", names, 3);
+    assert_non_null(strstr(captured_text(), "is ignored"));
+    unsetenv("PS_ENV_TEST_0123456789012345678901234567890123456789");
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "trusted") == 0)
@@ -221,6 +257,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(sizes),
         cmocka_unit_test(monstrous_value),
         cmocka_unit_test(more_rights_less_trust),
+        cmocka_unit_test(switches),
+        cmocka_unit_test(misspelled_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

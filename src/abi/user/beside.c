@@ -14,7 +14,6 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -63,7 +62,7 @@ static void started(unsigned num_vps)
 
 __attribute__((constructor)) static void listen(void)
 {
-    if (!getenv("PSTHREADS_VERBOSE"))
+    if (!os_env_switch("PSTHREADS_VERBOSE"))
         return;
     os_needed_visit(note_runtime_beside, NULL);
     ort_started = started;
@@ -91,7 +90,7 @@ static int tell_of(struct dl_phdr_info *info, size_t bytes, void *ours_first)
 
 __attribute__((destructor)) static void tell_of_others(void)
 {
-    if (!getenv("PSTHREADS_VERBOSE"))
+    if (!os_env_switch("PSTHREADS_VERBOSE"))
         return;
     if (!has_started)
         dprintf(STDERR_FILENO, "psthreads " PS_VERSION " is in this process, which has no OpenMP thread (%s)\n",

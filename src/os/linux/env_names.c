@@ -1,0 +1,72 @@
+/* Names of variables: switches, and those that no part of the project reads. A misspelled one is said, with the name
+ * that it resembles most.
+ *
+ * Callers: any thread; not while another thread changes the environment. */
+#include "check.h"
+#include "os.h"
+
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+bool os_env_switch(const char *name)
+{
+    static const char *const no[] = {"0", "no", "off", "false"};
+    const char *value = os_env(name);
+    for (unsigned i = 0; value != NULL && i < sizeof no / sizeof no[0]; i++)
+        if (strcasecmp(value, no[i]) == 0)
+            return false;
+    return value != NULL;
+}
+
+#define LONGEST 48 /* of names that are compared */
+
+static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
+
+/* How many letters must be added, left out or changed to make one of the other (Levenshtein). */
+static unsigned distance(const char *a, size_t a_length, const char *b)
+{
+    unsigned row[LONGEST + 1];
+    size_t b_length = strlen(b);
+    if (a_length > LONGEST || b_length > LONGEST)
+        return LONGEST;
+    for (unsigned j = 0; j <= b_length; j++)
+        row[j] = j;
+    for (unsigned i = 1; i <= a_length; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (unsigned j = 1; j <= b_length; j++) {
+            unsigned changed = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = least(changed, least(row[j - 1], row[j]) + 1);
+        }
+    }
+    return row[b_length];
+}
+
+static bool is(const char *name, const char *variable, size_t length)
+{
+    return strlen(name) == length && memcmp(name, variable, length) == 0;
+}
+
+void os_env_check_names(const char *prefix, const char *const *names, unsigned n)
+{
+    for (char **at = environ; at && *at; at++) {
+        const char *variable = *at, *end = strchr(variable, '=');
+        size_t length = end ? (size_t)(end - variable) : 0;
+        if (!end || strncmp(variable, prefix, strlen(prefix)) != 0)
+            continue;
+        unsigned nearest = 0, known = 0;
+        for (unsigned i = 0; i < n && !known; i++) {
+            known = is(names[i], variable, length);
+            if (distance(variable, length, names[i]) < distance(variable, length, names[nearest]))
+                nearest = i;
+        }
+        char name[LONGEST + 1];
+        length = length < LONGEST ? length : LONGEST;
+        memcpy(name, variable, length);
+        name[length] = '\0';
+        if (!known)
+            ps_warn("%s is no variable of psthreads, and is ignored; is %s meant?", name, names[nearest]);
+    }
+}
