@@ -57,6 +57,9 @@ void ee_after_fork_in_child(void);
  * (omp_pause_resource). They restart at need. */
 void ee_quiesce(void);
 
+/* The number by which the system knows the calling entity (gettid): no two that exist at once have the same. */
+int ee_thread_number(void);
+
 /* --- the current entity --- */
 
 /* One pointer of the core's that follows the entity wherever it runs. For a kernel thread that is no entity yet:

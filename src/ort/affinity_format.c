@@ -2,9 +2,9 @@
  *
  *   %[[[0].]width]field    field: one letter or {long name}; "." aligns to the right, "0" fills numbers with zeros; %%
  *                          is a percent sign
- * Does: all fields of OpenMP 5.2, for any thread; native_thread_id only for the caller's, as the number that the system
- * knows its kernel thread by now. thread_affinity is the place to which the thread is bound, else what its kernel
- * thread may use (an initial thread), or the process (a member).
+ * Does: all fields of OpenMP 5.2, for any thread; native_thread_id only for the caller's, as gettid tells it: no two
+ * members that exist at once have the same. thread_affinity is the place to which the thread is bound, else what its
+ * kernel thread may use (an initial thread), or the process (a member).
  * Callers: any thread of the program.
  *
  * Shared fields: the format (affinity_var.c); shown (ort_thread): the member's own.
@@ -142,7 +142,7 @@ static bool add_field(struct text *to, const struct field *f, char letter, const
                    {'N', team->n},
                    {'a', outermost ? -1 : (long)team->parent->id},
                    {'P', getpid()},
-                   {'i', os_thread_id()}};
+                   {'i', ee_thread_number()}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (numbers[i].letter == letter) {
             add_number(to, f, numbers[i].value);

@@ -400,6 +400,15 @@ int ps_number_to_ask(struct uth_tls *block)
     return ps_number_of(block);
 }
 
+int ps_number_of_caller(void)
+{
+    int number = home_number();
+    struct uth_tls *block = number == 0 ? uth_tls_current() : NULL;
+    if (block)
+        number = ps_number_to_ask(block);
+    return number != 0 ? number : os_thread_id();
+}
+
 /* By the thread that has this number, in a handler, it is for the kernel thread that carries the handler. */
 int ps_number_to_set(int number)
 {

@@ -108,6 +108,8 @@ int ps_promoted_id(struct uth_tls *block);
 /* The number of the kernel thread that is asked for the running thread, whose block this is; 0: the one that calls.
  * [switches] */
 int ps_number_to_ask(struct uth_tls *block);
+/* The calling thread's number (gettid), which is its own. */
+int ps_number_of_caller(void);
 /* The same where something is to be set for, or sent to, kernel thread `number`. [switches] */
 int ps_number_to_set(int number);
 /* What comes to block's kernel thread, which calls, is its thread's: DEDICATED. */

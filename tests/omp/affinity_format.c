@@ -60,6 +60,28 @@ static void cut(void)
     CHECK(omp_capture_affinity(NULL, 0, "abc%0.5N") == 8);
 }
 
+/* Members that exist at once have numbers of their own, in inner teams too. */
+static void native_numbers(void)
+{
+    enum { N = 3 };
+    char number[N * N][32];
+    omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(N)
+    {
+        int outer = omp_get_thread_num();
+#pragma omp parallel num_threads(N)
+        {
+            char *mine = number[outer * N + omp_get_thread_num()];
+            CHECK(omp_capture_affinity(mine, 32, "%i") < 32);
+#pragma omp barrier
+        }
+#pragma omp barrier
+    }
+    for (int i = 0; i < N * N; i++)
+        for (int k = 0; k < i; k++)
+            CHECK(strcmp(number[i], number[k]) != 0);
+}
+
 static int respawned(void)
 {
     omp_display_affinity(NULL);
@@ -86,6 +108,7 @@ int main(int argc, char **argv)
     variable();
     fields();
     cut();
+    native_numbers();
 #pragma omp parallel num_threads(3)
     {
         char mine[64], wanted[64];

@@ -56,6 +56,8 @@ void ee_init(const struct ee_config *c) { config = *c; }
 unsigned ee_num_vps(void) { return pool_clusters * pool_cores; }
 bool ee_private_storage(void) { return true; }
 void ee_after_fork_in_child(void) {}
+int ee_thread_number(void) { return (int)(board_cluster() * pool_cores + board_core()); }
+
 void ee_quiesce(void) {}
 
 void *ee_local(void) { return pool_local; }

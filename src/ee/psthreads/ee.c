@@ -73,6 +73,8 @@ bool ee_private_storage(void)
 
 void ee_after_fork_in_child(void) { ps_after_fork_in_child(); /* once, whichever handler comes first */ }
 
+int ee_thread_number(void) { return ps_number_of_caller(); }
+
 void ee_quiesce(void) { ps_quiesce(); }
 
 /* --- the current entity --- */

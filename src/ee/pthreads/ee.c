@@ -536,6 +536,8 @@ void ee_after_fork_in_child(void)
     memset(buckets, 0, sizeof buckets);
 }
 
+int ee_thread_number(void) { return os_thread_id(); }
+
 void ee_quiesce(void)
 {
     pthread_mutex_lock(&pool_lock);
