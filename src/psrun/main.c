@@ -81,6 +81,22 @@ static void report_plan(const struct plan *p)
         fprintf(stderr, "psrun: LD_PRELOAD=%s\n", p->preload_value);
 }
 
+/* Said by one rank of a job. */
+static void report_no_layer(const struct plan *p)
+{
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK"};
+    for (unsigned i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
+        const char *rank = setting(ranks[i]);
+        if (rank && strcmp(rank, "0") != 0)
+            return;
+    }
+    bool open = strcmp(p->mpi_without_layer, "openmpi") == 0;
+    fprintf(stderr,
+            "psrun: %s uses %s, and the layer over it is not built here: a thread that waits in MPI holds its virtual "
+            "processor. Install %s and build again (--mpi=off: go on as it is)\n",
+            p->file, open ? "Open MPI" : "MPICH", open ? "libopenmpi-dev" : "libmpich-dev");
+}
+
 /* `entities`: what was asked for, for what the program starts; NULL: each psrun decides. */
 static void set_environment(const struct plan *p, const char *entities, const char *threads, bool verbose)
 {
@@ -224,6 +240,8 @@ int main(int argc, char **argv)
                 "psrun: %s has a sanitizer, whose state user-level threads share, and thread-local variables: kernel "
                 "threads are used (--ee psthreads: not)\n",
                 argv[optind]);
+    if (plan.mpi_without_layer)
+        report_no_layer(&plan);
     if (w.verbose)
         report_plan(&plan);
     set_environment(&plan, w.entities, w.threads, w.verbose);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -40,17 +41,30 @@ __attribute__((format(printf, 1, 2))) static char *print(const char *format, ...
 
 /* --- the drop-in --- */
 
+/* The folder that psrun stands in. Without /proc: from the name that it was started by. */
+static bool own_folder(char self[PATH_MAX])
+{
+    ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
+    if (n > 0) {
+        self[n] = '\0';
+    } else {
+        const char *name = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+        if (!name || !realpath(name, self))
+            return false;
+    }
+    *strrchr(self, '/') = '\0';
+    return true;
+}
+
 /* build/bin/psrun -> build/lib/dropin; prefix/bin/psrun -> prefix/lib/psthreads/dropin. */
 static char *find_dropin_dir(struct plan *p)
 {
     char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0) {
-        fail(p, EXIT_USAGE, "cannot tell where psrun stands (/proc/self/exe: %s)", strerror(errno));
+    if (!own_folder(self)) {
+        fail(p, EXIT_USAGE, "cannot tell where psrun stands (/proc/self/exe: %s); say where the runtime is: --dropin",
+             strerror(errno));
         return NULL;
     }
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
     static const char *const places[] = {"../lib", "../lib/psthreads"};
     const char *folder = strcmp(p->entities, "pthreads") == 0 ? "dropin-pthreads" : "dropin";
     for (unsigned i = 0; i < 2; i++) {
@@ -63,8 +77,10 @@ static char *find_dropin_dir(struct plan *p)
         if (real)
             return real;
     }
-    fail(p, EXIT_USAGE, "there is no %s/" DROPIN_LINK " in %s/%s or %s/%s: build the runtime first", folder, self,
-         places[0], self, places[1]);
+    fail(p, EXIT_USAGE,
+         "there is no %s/" DROPIN_LINK " in %s/%s or %s/%s: build the runtime, or say where it is "
+         "(--dropin FOLDER)",
+         folder, self, places[0], self, places[1]);
     return NULL;
 }
 
@@ -329,6 +345,8 @@ static void preload_mpi(struct plan *p, const char *cleaned)
         free(p->preload_value);
         p->preload_value = value;
         p->mpi = mpi;
+    } else {
+        p->mpi_without_layer = mpi;
     }
     free(dir);
     free(real);

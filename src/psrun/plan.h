@@ -39,8 +39,9 @@ struct plan {
     struct elf dropin;
     /* "psthreads", "pthreads", or what a given drop-in folder is called by; lives as long as dropin_dir */
     const char *entities;
-    const char *mpi; /* "openmpi" or "mpich": the task-aware layer for it is preloaded; NULL: none */
-    bool no_mpi;     /* (option) none is wanted */
+    const char *mpi;               /* "openmpi" or "mpich": the task-aware layer for it is preloaded; NULL: none */
+    bool no_mpi;                   /* (option) none is wanted */
+    const char *mpi_without_layer; /* the same, where the layer is not there; NULL: it is, or there is no MPI */
     /* pthreads was chosen since user-level threads would share thread-local storage (closure_shares_tls) */
     bool for_sanitizer;
     char *file; /* what will be executed */

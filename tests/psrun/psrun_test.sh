@@ -248,6 +248,19 @@ if command -v python3 >/dev/null; then # as a virtual environment has it
 fi
 check "a program called doctor" 127 'doctor: no such program in PATH' env PATH=/nowhere "$psrun" -- doctor
 
+# An MPI program where the layer over MPI is not built: said once for a job.
+echo 'int MPI_Init(void) { return 0; }' >mpi.c
+$cc -shared -fPIC -o libmpi.so.40 mpi.c -Wl,-soname,libmpi.so.40 || exit 1
+$cc -o uses_mpi program.o -fopenmp -Wl,--no-as-needed libmpi.so.40 -Wl,-rpath,'$ORIGIN' || exit 1
+check "MPI without the layer" 0 'uses_mpi uses Open MPI, and the layer over it is not built here' "$psrun" ./uses_mpi
+check "MPI without the layer, another rank" 0 '^0$' sh -c \
+    'OMPI_COMM_WORLD_RANK=1 "$1" ./uses_mpi 2>&1 | grep -c layer; exit 0' sh "$psrun"
+check "MPI without the layer, not wanted" 0 '^0$' sh -c '"$1" --mpi=off ./uses_mpi 2>&1 | grep -c layer; exit 0' sh \
+    "$psrun"
+mkdir -p alone/bin && cp bin/psrun alone/bin/
+check "psrun without a runtime beside it" 125 'say where it is (--dropin FOLDER)' alone/bin/psrun ./plain
+check "psrun without a runtime beside it, told" 0 '^runtime: ours$' alone/bin/psrun --dropin lib/dropin ./plain
+
 # What doctor says of a program, psrun does.
 for program in ./* elsewhere/bin/*; do
     [ -x "$program" ] && [ -f "$program" ] || continue
