@@ -11,72 +11,82 @@ STRICT  := $(if $(CI),-DPS_WERROR=ON)
 CONFIGURE_ANEW = test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/dev/null
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp' ':!include/TAMPIf.h') # that one is Fortran
 
-.PHONY: mpi manycore-apps check-long check-by-hand all help library uninstall demo manycore manycore-long programs \
+.PHONY: product all help help-developers library uninstall demo manycore manycore-long manycore-apps programs mpi \
+    check-long check-by-hand \
     check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm \
     conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake release-roots release-programs \
     release-suites debug-links bench bench-grains bench-waiting bench-plots install format format-check lint clean
 
+# What a user installs.
+product: $(BUILD)/build.ninja
+	$(CMAKE) --build $(BUILD) -j $(JOBS) --target product
+
+# And everything that is there to test and to measure it.
 all: $(BUILD)/build.ninja
 	$(CMAKE) --build $(BUILD) -j $(JOBS)
 
 help:
 	@sed -n 's/^## //p' Makefile
 
-## make              configure and build the release build in build/
+help-developers: help
+	@sed -n 's/^### //p' Makefile
+
+## make              build what is installed (the runtime, the library, psrun) in build/
+## make install      the same, put into PREFIX=/usr/local (and DESTDIR); make uninstall takes it away from there
 ## make demo         install what is missing, build, and show the main job (about five minutes)
 ## make check        install what is missing, build, run the tests (at most five minutes)
-## make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
-## make fuzz         random values of every environment variable, CASES=5000 of them
-## make random       random OpenMP programs that check themselves, SEEDS=1-1000 of them (tests/random)
-## make refuse       each call of the system that the runtime makes fails in turn (about half an hour)
-## make soak         everything that programs rely on, mixed in one process for SOAK=1800 seconds: nothing hangs,
-##                   nothing grows
-## make models       the protocols' Promela models, searched by spin (two minutes)
-## make check-ports  the other processors' ports, cross-built and run under qemu-user
-## make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu, conformance-llvm:
-##                   one of them)
-## make conformance-newer    the suite of a GCC that is newer than the system's (GCC=16), built and run in a Debian of
-##                           its own (needs root)
-## make conformance-repeat   libgomp's suite RUNS=20 times whole under each of nine settings (half a minute a run;
-##                           SETTINGS="nested threads-8": these)
-## make conformance-speed    libgomp's own programs with tasks, timed under libgomp and under us (a few minutes, on a
-##                           quiet machine)
-## make conformance-flang   libgomp's Fortran programs, built by flang, under libomp and under us
+## make all          build tests, benchmarks and applications too
 ## make programs     programs of Debian and PyPI under their own runtime and under us (installs gigabytes; at most a
-##                   quarter of an hour; KEEP=1: the table goes into docs/programs.md; tools/programs/run --quick: less)
-## make manycore     the virtual platform: install what is missing, build, run the examples and a first measurement
-##                   (three minutes)
-## make manycore-apps    the manycore paper's six applications: table 1, figures 17 to 20, pictures in
-##                   build/bench/manycore (three minutes; FULL=1: larger inputs, half an hour; KEEP=1: rows and pictures
-##                   into bench/results and docs; PEERS as of make bench)
-## make check-long   what make check leaves out: the peers themselves, kernel threads, clang, other numbers of vps,
-##                   instruction counts
-## make check-by-hand    tests that take minutes each, or the network: the manycore applications at length, mpi4py's own
-##                   tests
-## make mpi          MPI programs under psrun, with Open MPI and MPICH: install what is missing, build, run the tests (a
-##                   minute)
-## make manycore-study   fork and join on the virtual manycore, the paper's ways and ours (QUICK=1: less of it; KEEP=1:
-##                   rows and pictures into the repository)
-## make manycore-long   its random tests at length (six minutes)
-## make asan|tsan|ubsan   build in build-<name>/ and run the tests there
-## make debug-links  the libraries alone, as the preset debug compiles them: they link without an optimiser (a minute)
-## make release-roots   the same where every root that waits is released at every opportunity
-## make release-programs   that build's runtime under the programs of make's: guarantees and constructs of both
-##                   compilers (PART=K/N: each Nth from the Kth on; RUNS=1: so often)
-## make release-suites     the same with the suites of make conformance
-## make shake        the same where atomic operations now and then wait first (src/base/shake.h; what is slow is slower
-##                   there)
-## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5; PEERS="NAME=LIBRARY ...";
-##                   KEEP=1: copies the results into bench/results, of bench-plots and demo the plots into docs)
-## make bench-grains applications with smaller and larger tasks, beside the peers (about five minutes)
-## make bench-waiting    regions whose members wait for one another, block or spin, beside the peers (about fifteen
-##                   minutes; QUICK=1: three)
-## make bench-plots  the papers' figures and tables, measured beside the peers (about ten minutes)
+##                   quarter of an hour; tools/programs/run --quick: less of it)
+## make mpi          MPI programs under psrun: install what is missing, build, run the tests (a minute)
+## make manycore     the virtual manycore: install what is missing, build, run the examples (three minutes)
+## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5)
 ## make reference    the reference of psthread.h as HTML, in build/reference/html (by Doxygen)
-## make install      DESTDIR and PREFIX are honoured
-## make library      the threads library alone, in build-library/
-## make uninstall    takes away what the last install put in place
-## make format|format-check|lint   clang-format, clang-tidy
+## make clean        take away what was built; results of make demo stay
+## make help-developers  what else there is
+
+### make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
+### make fuzz         random values of every environment variable, CASES=5000 of them
+### make random       random OpenMP programs that check themselves, SEEDS=1-1000 of them (tests/random)
+### make refuse       each call of the system that the runtime makes fails in turn (about half an hour)
+### make soak         everything that programs rely on, mixed in one process for SOAK=1800 seconds: nothing hangs,
+###                   nothing grows
+### make models       the protocols' Promela models, searched by spin (two minutes)
+### make check-ports  the other processors' ports, cross-built and run under qemu-user
+### make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu, conformance-llvm:
+###                   one of them)
+### make conformance-newer    the suite of a GCC that is newer than the system's (GCC=16), built and run in a Debian of
+###                           its own (needs root)
+### make conformance-repeat   libgomp's suite RUNS=20 times whole under each of nine settings (half a minute a run;
+###                           SETTINGS="nested threads-8": these)
+### make conformance-speed    libgomp's own programs with tasks, timed under libgomp and under us (a few minutes, on a
+###                           quiet machine)
+### make conformance-flang   libgomp's Fortran programs, built by flang, under libomp and under us
+### make manycore-apps    the manycore paper's six applications: table 1, figures 17 to 20, pictures in
+###                   build/bench/manycore (three minutes; FULL=1: larger inputs, half an hour; KEEP=1: rows and pictures
+###                   into bench/results and docs; PEERS as of make bench)
+### make check-long   what make check leaves out: the peers themselves, kernel threads, clang, other numbers of vps,
+###                   instruction counts
+### make check-by-hand    tests that take minutes each, or the network: the manycore applications at length, mpi4py's own
+###                   tests
+### make manycore-study   fork and join on the virtual manycore, the paper's ways and ours (QUICK=1: less of it; KEEP=1:
+###                   rows and pictures into the repository)
+### make manycore-long   its random tests at length (six minutes)
+### make asan|tsan|ubsan   build in build-<name>/ and run the tests there
+### make debug-links  the libraries alone, as the preset debug compiles them: they link without an optimiser (a minute)
+### make release-roots   a build where every root that waits is released at every opportunity, and its tests
+### make release-programs   that build's runtime under the programs of make's: guarantees and constructs of both
+###                   compilers (PART=K/N: each Nth from the Kth on; RUNS=1: so often)
+### make release-suites     the same with the suites of make conformance
+### make shake        a build where atomic operations now and then wait first (src/base/shake.h), and its tests
+### make bench-grains applications with smaller and larger tasks, beside the peers (about five minutes)
+### make bench-waiting    regions whose members wait for one another, block or spin, beside the peers (about fifteen
+###                   minutes; QUICK=1: three)
+### make bench-plots  the papers' figures and tables, measured beside the peers (about ten minutes)
+### make library      the threads library alone, in build-library/
+### make format|format-check|lint   clang-format, clang-tidy
+### KEEP=1              of make bench, bench-grains, bench-waiting, bench-plots, demo, programs: the results go into the
+###                     repository; PEERS="NAME=LIBRARY ...": other runtimes beside
 
 $(BUILD)/build.ninja: | configure
 .PHONY: configure
@@ -93,7 +103,9 @@ reference:
 
 demo:
 	tools/install-deps build demo
-	$(MAKE) all
+	@$(CONFIGURE_ANEW)
+	$(MAKE) $(BUILD)/build.ninja
+	$(CMAKE) --build $(BUILD) -j $(JOBS) --target demo_programs
 	tools/demo --build $(BUILD)
 	$(if $(KEEP),cp $(BUILD)/demo/plot.png docs/demo.png && cp $(BUILD)/demo/table.txt bench/results/demo.txt && \
 	    cp $(BUILD)/demo/results.json bench/results/demo.json)
@@ -278,7 +290,7 @@ bench-plots:
 	bench/papers.py --build $(BUILD) --portable build-portable $(addprefix --peer ,$(PEERS))
 	$(if $(KEEP),cp $(BUILD)/bench/papers/*.png docs/ && cp $(BUILD)/bench/papers/papers.* bench/results/)
 
-install: all
+install: product
 	$(CMAKE) --install $(BUILD) --prefix "$(PREFIX)"
 
 library:
@@ -286,7 +298,7 @@ library:
 	$(CMAKE) --build build-library -j $(JOBS)
 
 uninstall:
-	$(CMAKE) -P $(BUILD)/uninstall.cmake
+	$(CMAKE) -DPREFIX="$(PREFIX)" -P $(BUILD)/uninstall.cmake
 
 format:
 	clang-format -i $(SOURCES)
@@ -301,4 +313,5 @@ lint:
 	tools/lint $(BUILD)
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-ubsan build-shake build-release-roots build-debug build-portable
+	test ! -d $(BUILD) || find $(BUILD) -mindepth 1 -maxdepth 1 ! -name demo -exec rm -rf {} +
+	rm -rf build-asan build-tsan build-ubsan build-shake build-release-roots build-debug build-portable

@@ -25,6 +25,16 @@ endif()
 configure_file(cmake/uninstall.cmake.in ${CMAKE_BINARY_DIR}/uninstall.cmake @ONLY)
 add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${CMAKE_BINARY_DIR}/uninstall.cmake)
 
+# What is installed, and nothing else: what `make` builds.
+add_custom_target(product)
+set(mpi_layers ${PS_MPIS})
+list(TRANSFORM mpi_layers PREPEND psthreads_mpi_)
+foreach(part dropin dropin_pthreads psthreads_shared psthreads_static psrun psthreads-taskqc man ${mpi_layers})
+  if(TARGET ${part})
+    add_dependencies(product ${part})
+  endif()
+endforeach()
+
 if(TARGET psthreads_shared)
   install(TARGETS psthreads_shared EXPORT psthreadsTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(FILES ${ps_static_library} DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -73,3 +83,9 @@ install(CODE "
     file(INSTALL DESTINATION \${folder} TYPE FILE RENAME \${name}-gdb.py FILES
     \"${CMAKE_SOURCE_DIR}/tools/gdb/psthreads-gdb.py\")
   endforeach()")
+
+# What an uninstall of this place takes away. The last of all: it knows what has been installed.
+install(CODE "
+  string(MD5 place \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+  string(REPLACE \";\" \"\\n\" installed_files \"\${CMAKE_INSTALL_MANIFEST_FILES}\")
+  file(WRITE \"${CMAKE_BINARY_DIR}/installed/\${place}.files\" \"\${installed_files}\\n\")")

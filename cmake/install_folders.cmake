@@ -3,12 +3,15 @@
 get_filename_component(above_docs "${CMAKE_INSTALL_DOCDIR}" DIRECTORY)
 set(install_folders bin lib ${CMAKE_INSTALL_INCLUDEDIR} ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_LIBDIR}/cmake
   ${above_docs} ${CMAKE_INSTALL_MANDIR}/man3 ${CMAKE_INSTALL_MANDIR}/man7)
+# What is kept of each place (DESTDIR and prefix): installed/KEY.folders here, installed/KEY.files by install.cmake.
 install(CODE "
+  string(MD5 place \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+  set(place \"${CMAKE_BINARY_DIR}/installed/\${place}\")
   foreach(folder ${install_folders})
     get_filename_component(folder \"\${folder}\" ABSOLUTE BASE_DIR \"\${CMAKE_INSTALL_PREFIX}\")
     set(folder \"\$ENV{DESTDIR}\${folder}\")
     while(NOT EXISTS \"\${folder}\")
-      file(APPEND \"${CMAKE_BINARY_DIR}/install_folders.txt\" \"\${folder}\\n\")
+      file(APPEND \"\${place}.folders\" \"\${folder}\\n\")
       get_filename_component(folder \"\${folder}\" DIRECTORY)
     endwhile()
   endforeach()")
