@@ -53,8 +53,8 @@ help-developers: help
 ###                   nothing grows
 ### make models       the protocols' Promela models, searched by spin (two minutes)
 ### make check-ports  the other processors' ports, cross-built and run under qemu-user
-### make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu, conformance-llvm:
-###                   one of them)
+### make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu,
+###                   conformance-llvm: one of them)
 ### make conformance-newer    the suite of a GCC that is newer than the system's (GCC=16), built and run in a Debian of
 ###                           its own (needs root)
 ### make conformance-repeat   libgomp's suite RUNS=20 times whole under each of nine settings (half a minute a run;
@@ -63,12 +63,12 @@ help-developers: help
 ###                           quiet machine)
 ### make conformance-flang   libgomp's Fortran programs, built by flang, under libomp and under us
 ### make manycore-apps    the manycore paper's six applications: table 1, figures 17 to 20, pictures in
-###                   build/bench/manycore (three minutes; FULL=1: larger inputs, half an hour; KEEP=1: rows and pictures
-###                   into bench/results and docs; PEERS as of make bench)
+###                   build/bench/manycore (three minutes; FULL=1: larger inputs, half an hour; KEEP=1: rows and
+###                   pictures into bench/results and docs; PEERS as of make bench)
 ### make check-long   what make check leaves out: the peers themselves, kernel threads, clang, other numbers of vps,
 ###                   instruction counts
-### make check-by-hand    tests that take minutes each, or the network: the manycore applications at length, mpi4py's own
-###                   tests
+### make check-by-hand    tests that take minutes each, or the network: the manycore applications at length, mpi4py's
+###                   own tests
 ### make manycore-study   fork and join on the virtual manycore, the paper's ways and ours (QUICK=1: less of it; KEEP=1:
 ###                   rows and pictures into the repository)
 ### make manycore-long   its random tests at length (six minutes)
