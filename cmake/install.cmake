@@ -8,6 +8,8 @@ install(FILES ${CMAKE_SOURCE_DIR}/include/psthread.h ${CMAKE_SOURCE_DIR}/include
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+install(FILES ${CMAKE_SOURCE_DIR}/tools/valgrind/psthreads.supp DESTINATION ${PS_DROPIN_DIR})
+
 # Manual pages, made from the header's comments
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_FOUND)
