@@ -101,7 +101,8 @@ void os_signal_as_sent(void *info);
 #define OS_SIGNAL_BYTES 128 /* a siginfo_t */
 bool os_signal_to_thread(int tid, int number, const void *info);
 /* The same, where it brings nothing and means nothing but that. */
-void os_signal_poke(int tid, int number);
+void os_signal_poke(int tid, int number, unsigned by);
+unsigned os_signal_poked_by(const void *info);
 /* Takes one of these signals (bits from 0), which the calling kernel thread blocks. It is pending there or, if none is
  * there, for the process. Its number, and *info is its siginfo_t; 0: none was pending. Does not wait. */
 int os_take_signal(uint64_t numbers, void *info);

@@ -18,7 +18,7 @@
 
 #define TAKEN UINT32_MAX
 #define LOOK_NS INT64_C(1000000)
-#define PAUSE_MOST_NS UINT64_C(64000000)
+#define UNSEEN_NS UINT64_C(64000000) /* a poke that was not seen for so long is sent again */
 
 /* --- where the thread is --- */
 
@@ -132,21 +132,22 @@ static void write_letter(struct vp *vp, const struct vp *to)
     struct vp_directed *d = vp_directed(vp);
     int tid = ps_load_relaxed(&vp_run(to)->tid);
     uint64_t now_ns = os_now_ns();
+    uint32_t on_way = ps_load_seq(&d->on_way);
     uint32_t letter = ps_load_acquire(&d->letter);
     if (!letter) {
         int number = os_take_signal(unblocked(vp), d->info);
         if (number <= 0)
             return;
         letter = (uint32_t)number;
-        d->poked = 0;
+        ps_store_relaxed(&d->poked, 0);
         ps_store_seq(&d->letter, letter);
     }
-    if (letter == TAKEN || (d->poked == tid && now_ns < d->poke_ns))
+    if (letter == TAKEN || (ps_load_relaxed(&d->poked) == tid && on_way && now_ns - d->poke_ns < UNSEEN_NS))
         return;
-    d->pause_ns = d->poked != tid ? LOOK_NS : d->pause_ns < PAUSE_MOST_NS ? 2 * d->pause_ns : d->pause_ns;
-    d->poke_ns = now_ns + d->pause_ns;
-    d->poked = tid;
-    os_signal_poke(tid, (int)letter);
+    d->poke_ns = now_ns;
+    ps_store_relaxed(&d->poked, tid);
+    ps_store_seq(&d->on_way, 1);
+    os_signal_poke(tid, (int)letter, vp_run(vp)->id);
 }
 
 static void take_mask_of_root(struct vp *vp, uint64_t mask)
@@ -181,7 +182,7 @@ int64_t directed_look(struct vp *vp)
 
 /* --- in a handler on another kernel thread --- */
 
-bool directed_take(int number, void *info)
+static bool take_letter(int number, void *info)
 {
     struct vp *here = ps_vp();
     struct uth_tls *block = uth_tls_current();
@@ -190,7 +191,7 @@ bool directed_take(int number, void *info)
     struct vp *own = block ? ps_load_acquire(&block->alone) : NULL;
     uint32_t letter = (uint32_t)number;
     const struct psthread *t = here ? vp_run(here)->current : NULL;
-    if (t && t->uth != vp_run(here)->uth)
+    if (here && (vp_switches(here) || (t && t->uth != vp_run(here)->uth)))
         return false; /* in its block, but not yet on its stack: P pokes again */
     if (!own || !vp_is(own, VP_ALONE) || !ps_cas_seq(&vp_directed(own)->letter, &letter, TAKEN))
         return false;
@@ -198,6 +199,16 @@ bool directed_take(int number, void *info)
     ps_store_seq(&vp_directed(own)->letter, 0);
     ps_wake_alone(own);
     return true;
+}
+
+bool directed_take(int number, void *info)
+{
+    unsigned by = os_signal_poked_by(info);
+    bool taken = take_letter(number, info);
+    struct vp *own = by < ps_load_acquire(&ps_rt.num_slots) ? ps_vp_at(by) : NULL;
+    if (own && ps_load_relaxed(&vp_directed(own)->poked) == os_thread_id())
+        ps_store_seq(&vp_directed(own)->on_way, 0);
+    return taken;
 }
 
 /* --- a root --- */

@@ -28,8 +28,10 @@
  * No signal is lost, and each is handled once. It is pending on P, or is P's letter, or its handler has begun. P looks
  * until neither is left. One compare-and-swap takes the letter: X's, which is in B then, or P's, which is in B then. A
  * poke carries nothing, so one that comes late, twice, to a kernel thread that runs another thread by now, or that
- * stays pending on a kernel thread which blocks it, does no harm. P pokes again: X after 1, 2, 4 .. 64 ms, another one
- * at once. It ends: T is saved, or runs somewhere, after a bounded time; the visit or the poke finds it. While T runs
+ * stays pending on a kernel thread which blocks it, does no harm. P pokes again: X where it has seen the last poke, and
+ * after 64 ms in any case; another one at once. For the kernel merges signals of one number: a real one that comes to X
+ * after a poke that finds no letter would be gone with it. So X says that it has seen the poke (on_way) after it has
+ * taken the letter, and P reads that before the letter. It ends: T is saved, or runs somewhere, after a bounded time; the visit or the poke finds it. While T runs
  * on without a scheduling point on a kernel thread that blocks what T does not, the signal waits for the next one. P
  * wakes: the handler sets alone.wake before P's futex looks at it, or interrupts that.
  *
@@ -76,9 +78,10 @@ struct vp;
 /* A vp's that carries a thread alone, P. Written by P, but for `letter`. */
 struct vp_directed {
     _Atomic uint32_t letter;
-    int poked;                  /* the kernel thread that was poked last for this letter */
-    bool unheard;               /* all signals are blocked until its thread is on its own stack; mask: run.deaf_mask */
-    uint64_t poke_ns, pause_ns; /* when that is to be poked again, and how long it was not */
+    _Atomic int poked;       /* the kernel thread that was poked last for this letter; handlers read it */
+    _Atomic uint32_t on_way; /* that has not seen it yet; P sets it, the handler there clears it */
+    bool unheard;            /* all signals are blocked until its thread is on its own stack; mask: run.deaf_mask */
+    uint64_t poke_ns;        /* when that was poked */
     _Alignas(8) unsigned char info[OS_SIGNAL_BYTES];
 };
 /* The whole is in vp.h. */
@@ -87,6 +90,7 @@ struct vp_directed *vp_directed(const struct vp *vp);
 static inline void directed_begins(struct vp_directed *d)
 {
     ps_store_relaxed(&d->letter, 0);
+    ps_store_relaxed(&d->on_way, 0);
     d->unheard = false;
 }
 

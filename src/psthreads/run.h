@@ -43,7 +43,7 @@ struct vp_run {
     struct uth_tls *tls;      /* the thread-local block it has entered; NULL: the kernel thread's own */
     _Atomic(void *) own_tp;   /* the thread pointer of the loop: the kernel thread's own, or E's (home.h) */
     int *own_errno;           /* and its errno */
-    struct uth *left_uth;     /* the stack of the switch under way */
+    struct uth *left_uth;     /* the stack of the switch under way; NULL: none is */
     _Atomic uint64_t ticks;   /* scheduling points passed; read by the watchdog */
     bool left_dies;
     bool is_guest;
@@ -137,6 +137,12 @@ static inline bool vp_stays_with_root(const struct vp *vp)
 {
     const struct vp_run *run = vp_run(vp);
     return vp_is(vp, VP_LONE) && ((run->uth == run->own_uth && run->own_uth->vp) || vp_is(vp, VP_ALONE));
+}
+
+/* In a handler on vp's kernel thread: a switch is under way there. What is entered already does not yet run. */
+static inline bool vp_switches(const struct vp *vp)
+{
+    return *(struct uth *const volatile *)&vp_run(vp)->left_uth != NULL;
 }
 
 #endif

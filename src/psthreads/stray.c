@@ -81,7 +81,8 @@ static bool comes_here(struct vp *vp, int number, void *info, void *frame)
         const struct vp *own = block ? ps_load_acquire(&block->alone) : NULL;
         int tid = own && vp_home(vp)->empty && sent != OS_SIGNAL_TO_PROCESS ? ps_load_relaxed(&vp_run(own)->tid) : 0;
         bool in_root = tp == (block ? block->tp : vp_run(vp)->own_tp);
-        if (in_root && (vp_run(vp)->uth == vp_run(vp)->own_uth || !tid)) /* else: below the root, on its stack */
+        if (in_root &&
+            ((vp_run(vp)->uth == vp_run(vp)->own_uth && !vp_switches(vp)) || !tid)) /* else: not on its stack */
             return true;
         if (tid)
             return !sent_on(tid, number, info);

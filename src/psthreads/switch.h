@@ -41,6 +41,7 @@ static inline void vp_arrived(struct vp *vp, struct uth *self)
     struct uth *left = vp_run(vp)->left_uth;
     bool dead = vp_run(vp)->left_dies;
     uth_switched(left, self);
+    vp_run(vp)->left_uth = NULL;
     if (dead)
         uth_put(&vp_run(vp)->stacks, left);
 }
@@ -81,6 +82,7 @@ static PS_ALWAYS_INLINE struct uth *vp_swapped(struct vp *vp)
     struct uth *left = vp_run(vp)->left_uth;
     bool dead = vp_run(vp)->left_dies;
     ps_store_release(&left->running, 0);
+    vp_run(vp)->left_uth = NULL;
     if (PS_UNLIKELY(dead))
         return vp_bury_left(vp, left);
     struct uth *here = vp_run(vp)->uth;

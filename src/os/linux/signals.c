@@ -65,9 +65,11 @@ _Static_assert(sizeof(siginfo_t) == OS_SIGNAL_BYTES, "os.h");
 bool os_signal_again(int number, const void *info) { return send_signal_on(0, number, info); }
 bool os_signal_to_thread(int tid, int number, const void *info) { return send_signal_on(tid, number, info); }
 
-void os_signal_poke(int tid, int number)
+unsigned os_signal_poked_by(const void *info) { return (unsigned)((const siginfo_t *)info)->si_value.sival_int; }
+void os_signal_poke(int tid, int number, unsigned by)
 {
     siginfo_t poke = {.si_signo = number, .si_code = POKE};
+    poke.si_value.sival_int = (int)by;
     raw_call(SYS_rt_tgsigqueueinfo, getpid(), tid, number, (long)&poke);
 }
 
