@@ -13,6 +13,7 @@
 #ifndef PSTHREAD_H
 #define PSTHREAD_H
 
+#include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -85,11 +86,12 @@ typedef struct psthread_attr {
  * or its parent's psthread_waitall returns. Does not block. ENOMEM. attr NULL: defaults. EINVAL: unknown flags, a
  * senseless stack_size. */
 int psthread_create(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
-/* The same; *thread NULL: as psthread_create, but the descriptor stays the caller's when the thread ends, to be given
- * again (direct reuse: psthreads-2009 figure 4). *thread not NULL: that descriptor, whose last thread has ended, is
- * used again. Such threads are waited for by psthread_waitall; psthread_free gives the descriptor back. EBUSY: it has
- * not ended. */
+/* The same, extended (hence _ex) for direct reuse (psthreads-2009 figure 4): the descriptor is the caller's. *thread
+ * NULL: as psthread_create, but the descriptor stays when the thread ends, to be given again. *thread not NULL: that
+ * descriptor, whose last thread has ended, becomes the new thread. Such threads are not joined: psthread_waitall waits
+ * for them, and psthread_free gives the descriptor back. EBUSY: it has not ended. */
 int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg);
+/* Gives back a descriptor of psthread_create_ex. EBUSY: its thread has not ended. EINVAL: made otherwise. */
 int psthread_free(psthread_t thread);
 /* Gives back a thread that was made and will not be submitted. EBUSY: it was submitted. EINVAL: made by
  * psthread_create_ex. */
@@ -313,16 +315,22 @@ int psthread_workqueue_wait(psthread_workqueue_t queue);
 
 /* --- file descriptors --- */
 
-/* Waits until what is asked for in events (POLLIN, POLLOUT, POLLPRI of <poll.h>) is so of fd, or POLLERR or POLLHUP,
- * and stores in *happened (NULL: nowhere) what is. Blocks: no kernel thread is held. A regular file is always ready. A
- * descriptor that is closed while a thread waits for it wakes none. ETIMEDOUT, EBADF, ENOMEM, ENOSPC. */
-int psthread_poll(int fd, short events, short *happened, uint64_t deadline_ns);
-/* read, write, accept and connect, with their results and errno; where they would wait the thread blocks. A descriptor
- * that several threads use at once is to be nonblocking (O_NONBLOCK), and one to be connected; else a call may hold its
- * vp. */
+/* poll, with its array, its result and its errno, until deadline_ns: the number of entries with something in revents;
+ * 0: the deadline came first; -1. Blocks: no kernel thread is held. A descriptor that is closed while a thread waits
+ * for it wakes none. */
+int psthread_poll(struct pollfd *fds, nfds_t n, uint64_t deadline_ns);
+/* The system's calls of these names, with their results and errno; where they would wait the thread blocks, for as long
+ * as SO_RCVTIMEO and SO_SNDTIMEO of a socket allow. A descriptor that several threads use at once is to be nonblocking
+ * (O_NONBLOCK), and one to be connected; else a call may hold its vp. With MSG_DONTWAIT a call does not wait. */
 ssize_t psthread_read(int fd, void *to, size_t bytes);
 ssize_t psthread_write(int fd, const void *from, size_t bytes);
+ssize_t psthread_recv(int fd, void *to, size_t bytes, int flags);
+ssize_t psthread_recvfrom(int fd, void *to, size_t bytes, int flags, struct sockaddr *address, socklen_t *length);
+ssize_t psthread_send(int fd, const void *from, size_t bytes, int flags);
+ssize_t psthread_sendto(int fd, const void *from, size_t bytes, int flags, const struct sockaddr *address,
+                        socklen_t length);
 int psthread_accept(int fd, struct sockaddr *address, socklen_t *length);
+int psthread_accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
 int psthread_connect(int fd, const struct sockaddr *address, socklen_t length);
 
 #ifdef __GNUC__

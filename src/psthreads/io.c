@@ -1,4 +1,5 @@
-/* Waiting for file descriptors without a vp: psthread_poll, and read, write, accept and connect on top of it.
+/* Waiting for file descriptors without a vp: psthread_poll, and on top of it the calls that read, write, accept and
+ * connect.
  *
  * The poller (timer.c) has each descriptor that a thread waits for in its epoll set, one-shot: an event disarms it. A
  * waiter stands in a bucket by the descriptor's number. The bucket's lock guards its list, and orders what epoll is
@@ -10,13 +11,18 @@
  * file: one that was closed under this number while a copy keeps it open. So a woken thread looks at the descriptor,
  * and waits again if it is not ready.
  *
- * A descriptor that epoll does not take (a regular file: EPERM) is always ready, as for poll. A descriptor that is
- * closed while a thread waits for it does not wake that thread, as with epoll. Failures: ENOMEM, ENOSPC from epoll;
- * EBADF. Cost of a wait: four system calls, one of them the poller's.
+ * Several descriptors at once have an epoll set of their own, which is one descriptor, ready when one of them is. The
+ * set is made for one wait: so it has only files that stood under their numbers when the wait began. Rejected: an entry
+ * for each descriptor in its bucket, which needs a word by which one of several events claims the thread.
+ *
+ * A descriptor that epoll does not take (a regular file: EPERM) is ready for poll, or never. A descriptor that is
+ * closed while a thread waits for it does not wake that thread, as with epoll. Where epoll refuses (no memory, no
+ * descriptor for a set, a chain of sets too long) the thread looks and yields in turns. Cost of a wait: five system
+ * calls, one of them the poller's; for n descriptors n + 2 more.
  *
  * read and write ask the kernel not to wait (RWF_NOWAIT), also on a blocking descriptor. So a write of more than a pipe
  * or a socket has room for holds no vp either. Where the kernel cannot (before Linux 6.4; a terminal), they wait for
- * the descriptor to be ready, and then call. */
+ * the descriptor to be ready, and then call. recv and send have MSG_DONTWAIT for this, on any kernel. */
 #define _GNU_SOURCE
 #include "address_wait.h"
 #include "os.h"
@@ -47,6 +53,7 @@ _Static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLPRI == POLLPRI &
                    EPOLLHUP == POLLHUP,
                "poll's bits are epoll's");
 #define ALWAYS (EPOLLERR | EPOLLHUP)
+#define EVENTS (EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDNORM | EPOLLRDBAND | EPOLLWRNORM | EPOLLWRBAND | EPOLLRDHUP)
 
 static struct bucket {
     PS_LINE_ALIGNED struct ps_spin lock;
@@ -129,39 +136,35 @@ void ps_io_event(int fd, uint32_t events)
     ps_sub_release(&waiting, readied); /* deadlock.c: not before they are ready */
 }
 
-/* What is so now. */
-static int look_at_descriptor(int fd, short events, short *got)
+/* What is so now; nobody waits. */
+static int look_at_descriptors(struct pollfd *fds, nfds_t n)
 {
-    struct pollfd p = {.fd = fd, .events = events};
-    if (fd < 0) /* which poll passes over */
-        return EBADF;
-    if (poll(&p, 1, 0) < 0)
-        return errno == EINTR ? 0 : errno;
-    *got = p.revents;
-    return p.revents & POLLNVAL ? EBADF : 0;
+    int ready;
+    do
+        ready = poll(fds, n, 0);
+    while (ready < 0 && errno == EINTR);
+    return ready;
 }
 
 /* Without a poller. */
-static int poll_by_turns(int fd, short events, short *got, uint64_t deadline_ns)
+static int poll_by_turns(struct pollfd *fds, nfds_t n, uint64_t deadline_ns)
 {
-    for (;;) {
-        int err = look_at_descriptor(fd, events, got);
-        if (err || *got)
-            return err;
-        if (os_now_ns() >= deadline_ns)
-            return ETIMEDOUT;
+    int ready;
+    while ((ready = look_at_descriptors(fds, n)) == 0 && os_now_ns() < deadline_ns)
         psthread_yield();
-    }
+    return ready;
 }
 
+static uint32_t epoll_wanted(const struct pollfd *fd) { return ((uint32_t)fd->events & EVENTS) | ALWAYS; }
+
 /* Until epoll tells of the descriptor. ETIMEDOUT, or what epoll refuses it with. */
-static int wait_for_report(int epoll, int fd, short events, uint64_t deadline_ns)
+static int wait_for_report(int epoll, int fd, uint32_t wanted, uint64_t deadline_ns)
 {
     struct psthread *self = ps_self();
     struct bucket *b = descriptor_bucket(fd);
     struct waits me = {.thread = self,
                        .fd = fd,
-                       .wanted = (uint32_t)(events & (POLLIN | POLLOUT | POLLPRI)) | ALWAYS,
+                       .wanted = wanted,
                        .timer = {.deadline_ns = deadline_ns, .take = take_late_io_waiter, .arg = &me}};
     ps_spin_lock(&b->lock);
     me.next = b->first;
@@ -177,37 +180,73 @@ static int wait_for_report(int epoll, int fd, short events, uint64_t deadline_ns
     return late ? ETIMEDOUT : 0;
 }
 
-int psthread_poll(int fd, short events, short *happened, uint64_t deadline_ns)
+/* fds[i] into the set; one that stands there already wants both. */
+static int add_to_set(int set, const struct pollfd *fds, nfds_t i)
 {
-    short got = 0, *out = happened ? happened : &got;
-    int err = 0;
-    *out = 0;
-    while (!err) {
-        err = look_at_descriptor(fd, events, out);
-        if (err || *out)
-            return err;
-        if (deadline_ns != PS_NEVER && os_now_ns() >= deadline_ns) {
-            ps_tried_in_vain();
-            return ETIMEDOUT;
-        }
-        int epoll = timer_epoll();
-        if (epoll < 0)
-            return poll_by_turns(fd, events, out, deadline_ns);
-        err = wait_for_report(epoll, fd, events, deadline_ns);
-    }
-    if (err != EPERM)
-        return err;
-    *out = events & (POLLIN | POLLOUT); /* a file: always ready */
-    return 0;
+    struct epoll_event event = {.events = epoll_wanted(&fds[i])};
+    if (fds[i].fd < 0 || epoll_ctl(set, EPOLL_CTL_ADD, fds[i].fd, &event) == 0 || errno == EPERM)
+        return 0;
+    if (errno != EEXIST)
+        return errno;
+    for (nfds_t k = 0; k < i; k++)
+        if (fds[k].fd == fds[i].fd)
+            event.events |= epoll_wanted(&fds[k]);
+    return epoll_ctl(set, EPOLL_CTL_MOD, fds[i].fd, &event) != 0 ? errno : 0;
 }
 
-/* Waits until `events`; the calls below then do what they do at once. True: go on. */
+/* The same for several. */
+static int wait_for_reports(int epoll, const struct pollfd *fds, nfds_t n, uint64_t deadline_ns)
+{
+    int set = epoll_create1(EPOLL_CLOEXEC), err = set < 0 ? errno : 0;
+    for (nfds_t i = 0; i < n && !err; i++)
+        err = add_to_set(set, fds, i);
+    if (!err)
+        err = wait_for_report(epoll, set, EPOLLIN, deadline_ns);
+    if (set >= 0)
+        close(set);
+    return err;
+}
+
+int psthread_poll(struct pollfd *fds, nfds_t n, uint64_t deadline_ns)
+{
+    int ready;
+    while ((ready = look_at_descriptors(fds, n)) == 0) {
+        int epoll, err = EPERM;
+        if (deadline_ns != PS_NEVER && os_now_ns() >= deadline_ns) {
+            ps_tried_in_vain();
+            break;
+        }
+        if ((epoll = timer_epoll()) < 0)
+            return poll_by_turns(fds, n, deadline_ns);
+        if (n == 1 && fds->fd >= 0)
+            err = wait_for_report(epoll, fds->fd, epoll_wanted(fds), deadline_ns);
+        if (err == EPERM)
+            err = wait_for_reports(epoll, fds, n, deadline_ns);
+        if (err && err != ETIMEDOUT && err != EBADF) /* EBADF: closed meanwhile, which the look tells */
+            return poll_by_turns(fds, n, deadline_ns);
+    }
+    return ready;
+}
+
+/* Until when a call on a socket may wait. */
+static uint64_t socket_deadline(int fd, short events)
+{
+    struct timeval limit = {0};
+    socklen_t bytes = sizeof limit;
+    if (getsockopt(fd, SOL_SOCKET, events == POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO, &limit, &bytes) != 0 ||
+        (limit.tv_sec == 0 && limit.tv_usec == 0) || limit.tv_sec > INT32_MAX)
+        return PS_NEVER;
+    return os_now_ns() + (uint64_t)limit.tv_sec * 1000000000 + (uint64_t)limit.tv_usec * 1000;
+}
+
+/* Waits until `events`; the calls below then do what they do at once. True: go on. EAGAIN: the socket's limit came. */
 static bool wait_for_events(int fd, short events)
 {
-    int err = psthread_poll(fd, events, NULL, PS_NEVER);
-    if (err)
-        errno = err;
-    return err == 0;
+    struct pollfd wanted = {.fd = fd, .events = events};
+    int ready = psthread_poll(&wanted, 1, socket_deadline(fd, events));
+    if (ready == 0)
+        errno = EAGAIN;
+    return ready > 0;
 }
 static bool again(ssize_t got) { return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR); }
 
@@ -263,27 +302,109 @@ static ssize_t move_some(int fd, bool writes, void *bytes, size_t n)
     return got;
 }
 
-/* Whether write would go on where a part has been written. */
-static bool writes_all(int fd)
+/* --- calls that go on until all is moved --- */
+
+/* Whether the call would go on where a part has been moved. */
+static bool moves_all(int fd)
 {
     struct stat st;
-    int flags = fcntl(fd, F_GETFL);
-    return flags >= 0 && !(flags & O_NONBLOCK) && fstat(fd, &st) == 0 && is_stream(st.st_mode);
+    int flags = fcntl(fd, F_GETFL), type = SOCK_STREAM;
+    socklen_t bytes = sizeof type;
+    if (flags < 0 || flags & O_NONBLOCK || fstat(fd, &st) != 0 || !is_stream(st.st_mode))
+        return false;
+    return S_ISFIFO(st.st_mode) || (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 && type == SOCK_STREAM);
+}
+
+struct transfer {
+    int fd, flags;
+    char *bytes;
+    size_t n;
+    const struct sockaddr *to;
+    struct sockaddr *from;
+    socklen_t to_length, *from_length;
+};
+
+/* step moves some; its result is the call's. */
+static ssize_t move_all(struct transfer t, ssize_t (*step)(const struct transfer *), bool goes_on)
+{
+    size_t done = 0;
+    for (;;) {
+        ssize_t got = step(&t);
+        done += got > 0 ? (size_t)got : 0;
+        if (got <= 0 || (size_t)got >= t.n || !goes_on || !moves_all(t.fd))
+            return done ? (ssize_t)done : got;
+        t.bytes += got;
+        t.n -= (size_t)got;
+        t.from = NULL;
+        t.from_length = NULL;
+    }
+}
+
+static ssize_t write_some(const struct transfer *t) { return move_some(t->fd, true, t->bytes, t->n); }
+
+#define RETRY_NS UINT64_C(1000000)
+
+static ssize_t send_some(const struct transfer *t)
+{
+    ssize_t got;
+    while (again(got = sendto(t->fd, t->bytes, t->n, t->flags | MSG_DONTWAIT, t->to, t->to_length)))
+        if (t->to && t->to->sa_family == AF_UNIX) /* the receiver's queue is full, and nothing tells when it is not */
+            psthread_sleep(psthread_now() + RETRY_NS);
+        else if (!wait_for_events(t->fd, POLLOUT))
+            return -1;
+    return got;
+}
+
+static ssize_t receive_some(const struct transfer *t)
+{
+    ssize_t got;
+    while (again(got = recvfrom(t->fd, t->bytes, t->n, t->flags | MSG_DONTWAIT, t->from, t->from_length)))
+        if (!wait_for_events(t->fd, POLLIN))
+            return -1;
+    return got;
+}
+
+/* Without a wait; or what stays in the socket is to become as much as is wanted, which the kernel alone can see. */
+static bool is_the_kernels(int flags)
+{
+    return flags & (MSG_DONTWAIT | MSG_OOB | MSG_ERRQUEUE) || (flags & MSG_PEEK && flags & MSG_WAITALL);
 }
 
 ssize_t psthread_read(int fd, void *to, size_t bytes) { return move_some(fd, false, to, bytes); }
 
 ssize_t psthread_write(int fd, const void *from, size_t bytes)
 {
-    char *at = (char *)(uintptr_t)from;
-    ssize_t got = move_some(fd, true, at, bytes);
-    size_t done = got > 0 ? (size_t)got : 0;
-    while (got > 0 && done < bytes && writes_all(fd)) {
-        got = move_some(fd, true, at + done, bytes - done);
-        done += got > 0 ? (size_t)got : 0;
-    }
-    return done ? (ssize_t)done : got;
+    struct transfer t = {.fd = fd, .bytes = (char *)(uintptr_t)from, .n = bytes};
+    return move_all(t, write_some, true);
 }
+
+ssize_t psthread_recvfrom(int fd, void *to, size_t bytes, int flags, struct sockaddr *address, socklen_t *length)
+{
+    struct transfer t = {.fd = fd, .flags = flags, .bytes = to, .n = bytes, .from = address, .from_length = length};
+    if (is_the_kernels(flags))
+        return recvfrom(fd, to, bytes, flags, address, length);
+    return move_all(t, receive_some, flags & MSG_WAITALL);
+}
+ssize_t psthread_recv(int fd, void *to, size_t bytes, int flags)
+{
+    return psthread_recvfrom(fd, to, bytes, flags, NULL, NULL);
+}
+
+ssize_t psthread_sendto(int fd, const void *from, size_t bytes, int flags, const struct sockaddr *address,
+                        socklen_t length)
+{
+    struct transfer t = {
+        .fd = fd, .flags = flags, .bytes = (char *)(uintptr_t)from, .n = bytes, .to = address, .to_length = length};
+    if (flags & MSG_DONTWAIT)
+        return sendto(fd, from, bytes, flags, address, length);
+    return move_all(t, send_some, true);
+}
+ssize_t psthread_send(int fd, const void *from, size_t bytes, int flags)
+{
+    return psthread_sendto(fd, from, bytes, flags, NULL, 0);
+}
+
+/* --- connections --- */
 
 static bool listens(int fd)
 {
@@ -292,19 +413,21 @@ static bool listens(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &yes, &bytes) == 0 && yes;
 }
 
-int psthread_accept(int fd, struct sockaddr *address, socklen_t *length)
+int psthread_accept4(int fd, struct sockaddr *address, socklen_t *length, int flags)
 {
     int got = -1;
     if (!listens(fd)) /* which it never is ready for */
-        return accept(fd, address, length);
+        return accept4(fd, address, length, flags);
     do
         if (!wait_for_events(fd, POLLIN))
             return -1;
-    while (again(got = accept(fd, address, length)));
+    while (again(got = accept4(fd, address, length, flags)));
     return got;
 }
-
-#define RETRY_NS UINT64_C(1000000)
+int psthread_accept(int fd, struct sockaddr *address, socklen_t *length)
+{
+    return psthread_accept4(fd, address, length, 0);
+}
 
 int psthread_connect(int fd, const struct sockaddr *address, socklen_t length)
 {
@@ -319,7 +442,12 @@ int psthread_connect(int fd, const struct sockaddr *address, socklen_t length)
         return -1;
     socklen_t bytes = sizeof err;
     err = 0;
-    if (!wait_for_events(fd, POLLOUT) || getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &bytes) != 0)
+    if (!wait_for_events(fd, POLLOUT)) {
+        if (errno == EAGAIN)
+            errno = EINPROGRESS; /* which the limit of a blocking one gives */
+        return -1;
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &bytes) != 0)
         return -1;
     errno = err;
     return err ? -1 : 0;

@@ -65,7 +65,8 @@ int main(void)
     int slept = 0, polled = 0, read_it = 0;
     for (int i = 0; i < 2; i++) {
         slept |= psthread_sleep(psthread_now() + 30000000);
-        polled |= psthread_poll(ends[0], POLLIN, NULL, psthread_now() + 30000000) != ETIMEDOUT;
+        struct pollfd at = {.fd = ends[0], .events = POLLIN};
+        polled |= psthread_poll(&at, 1, psthread_now() + 30000000);
         if (strstr(what_was_said(), "deadlock")) /* said once, and then nobody looks and writes */
             break;
         char c;

@@ -21,7 +21,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <time.h>
@@ -898,11 +900,20 @@ static void work_queues(void **state)
 
 /* --- file descriptors --- */
 
+/* One descriptor; what happened is left in *happened. */
+static int poll_one(int fd, short events, short *happened, uint64_t deadline_ns)
+{
+    struct pollfd at = {.fd = fd, .events = events, .revents = -1};
+    int ready = psthread_poll(&at, 1, deadline_ns);
+    *happened = at.revents;
+    return ready;
+}
+
 static int pipe_ends[2];
 static void *polls(void *arg)
 {
-    short happened = 0;
-    CHECK(psthread_poll(pipe_ends[0], POLLIN, &happened, PSTHREAD_NEVER) == 0 && happened == POLLIN);
+    short happened;
+    CHECK(poll_one(pipe_ends[0], POLLIN, &happened, PSTHREAD_NEVER) == 1 && happened == POLLIN);
     steps++;
     return arg;
 }
@@ -910,14 +921,15 @@ static void descriptors_are_waited_for(void **state)
 {
     (void)state;
     with(1);
-    short happened = 0;
+    short happened;
     steps = 0;
     assert_int_equal(pipe(pipe_ends), 0);
     psthread_t t = go(polls, NULL);
     let_run();
     assert_int_equal(steps, 0);
-    assert_int_equal(psthread_poll(pipe_ends[0], POLLIN, NULL, psthread_now() + MS), ETIMEDOUT);
-    assert_int_equal(psthread_poll(pipe_ends[1], POLLOUT, &happened, 0), 0);
+    assert_int_equal(poll_one(pipe_ends[0], POLLIN, &happened, psthread_now() + MS), 0);
+    assert_int_equal(happened, 0);
+    assert_int_equal(poll_one(pipe_ends[1], POLLOUT, &happened, 0), 1);
     assert_int_equal(happened, POLLOUT);
     assert_int_equal(write(pipe_ends[1], "x", 1), 1);
     assert_int_equal(psthread_join(t, NULL), 0);
@@ -925,23 +937,109 @@ static void descriptors_are_waited_for(void **state)
     assert_int_equal(psthread_read(pipe_ends[0], &c, 1), 1);
     assert_int_equal(c, 'x');
     close(pipe_ends[1]);
-    assert_int_equal(psthread_poll(pipe_ends[0], POLLIN, &happened, PSTHREAD_NEVER), 0);
+    assert_int_equal(poll_one(pipe_ends[0], POLLIN, &happened, PSTHREAD_NEVER), 1);
     assert_int_equal(happened & POLLHUP, POLLHUP);
     close(pipe_ends[0]);
-    assert_int_equal(psthread_poll(pipe_ends[0], POLLIN, NULL, 0), EBADF);
-    assert_int_equal(psthread_poll(-1, POLLIN, NULL, 0), EBADF);
+    assert_int_equal(poll_one(pipe_ends[0], POLLIN, &happened, PSTHREAD_NEVER), 1);
+    assert_int_equal(happened, POLLNVAL);
+    assert_int_equal(poll_one(-1, POLLIN, &happened, psthread_now() + MS), 0);
     int file = open("/proc/self/exe", O_RDONLY);
     assert_true(file >= 0);
-    assert_int_equal(psthread_poll(file, POLLIN, &happened, 0), 0);
+    assert_int_equal(poll_one(file, POLLIN, &happened, 0), 1);
     assert_int_equal(happened, POLLIN);
+    assert_int_equal(poll_one(file, POLLPRI, &happened, psthread_now() + MS), 0); /* of which epoll knows nothing */
     close(file);
+    errno = 0;
+    assert_int_equal(psthread_poll(NULL, 1, PSTHREAD_NEVER), -1);
+    assert_int_equal(errno, EFAULT);
+    done();
+}
+
+enum { PIPES = 3 };
+static int pipes[PIPES][2];
+static void *polls_several(void *arg)
+{
+    struct pollfd at[PIPES + 3] = {{.fd = -1, .events = POLLIN}, {.fd = pipes[0][0]}};
+    for (int i = 0; i < PIPES; i++)
+        at[i + 2] = (struct pollfd){.fd = pipes[i][0], .events = POLLIN};
+    at[PIPES + 2] = (struct pollfd){.fd = pipes[0][0], .events = POLLPRI}; /* for the third time */
+    CHECK(psthread_poll(at, PIPES + 3, PSTHREAD_NEVER) == 1);
+    for (int i = 0; i < PIPES + 3; i++)
+        CHECK(at[i].revents == (i == *(int *)arg + 2 ? POLLIN : 0));
+    steps++;
+    return NULL;
+}
+/* One of several wakes a thread, whichever it is; and the deadline does. */
+static void several_descriptors_are_waited_for(void **state)
+{
+    (void)state;
+    with(1);
+    char c;
+    steps = 0;
+    for (int i = 0; i < PIPES; i++)
+        assert_int_equal(pipe(pipes[i]), 0);
+    for (int i = 0; i < PIPES; i++) {
+        psthread_t t = go(polls_several, &i);
+        let_run();
+        assert_int_equal(steps, i);
+        assert_int_equal(write(pipes[i][1], "x", 1), 1);
+        assert_int_equal(psthread_join(t, NULL), 0);
+        assert_int_equal(read(pipes[i][0], &c, 1), 1);
+    }
+    struct pollfd at[2] = {{.fd = pipes[0][0], .events = POLLIN}, {.fd = pipes[1][0], .events = POLLIN}};
+    uint64_t until = psthread_now() + MS;
+    assert_int_equal(psthread_poll(at, 2, until), 0);
+    assert_true(psthread_now() >= until);
+    assert_int_equal(psthread_poll(NULL, 0, psthread_now() + MS), 0);
+    close(pipes[1][0]);
+    assert_int_equal(psthread_poll(at, 2, PSTHREAD_NEVER), 1);
+    assert_true(at[0].revents == 0 && at[1].revents == POLLNVAL);
+    close(pipes[1][1]);
+    for (int i = 0; i < PIPES; i += 2) {
+        close(pipes[i][0]);
+        close(pipes[i][1]);
+    }
+    done();
+}
+
+/* Without a descriptor for an epoll set: the thread looks in turns with the others. */
+static void polling_needs_no_descriptor(void **state)
+{
+    (void)state;
+    with(1);
+    struct rlimit before, none;
+    steps = 0;
+    for (int i = 0; i < PIPES; i++)
+        assert_int_equal(pipe(pipes[i]), 0);
+    psthread_sleep(psthread_now() + MS); /* the poller is there */
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){.rlim_cur = 16, .rlim_max = before.rlim_max}; /* but poll takes so many */
+    int fill[64], n = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    while (n < 64 && (fill[n] = dup(0)) >= 0)
+        n++;
+    int last = PIPES - 1;
+    psthread_t t = go(polls_several, &last);
+    let_run();
+    assert_int_equal(steps, 0);
+    assert_int_equal(write(pipes[last][1], "x", 1), 1);
+    assert_int_equal(psthread_join(t, NULL), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    while (n > 0)
+        close(fill[--n]);
+    for (int i = 0; i < PIPES; i++) {
+        close(pipes[i][0]);
+        close(pipes[i][1]);
+    }
     done();
 }
 
 static void *polls_for_a_while(void *arg)
 {
+    short happened;
     uint64_t until = psthread_now() + 20 * MS;
-    CHECK(psthread_poll(pipe_ends[0], POLLIN, NULL, until) == ETIMEDOUT && psthread_now() >= until);
+    int ready = poll_one(pipe_ends[0], POLLIN, &happened, until);
+    CHECK(psthread_now() >= until && (ready == 0 || happened == POLLNVAL));
     return arg;
 }
 static void a_closed_descriptor_wakes_nobody(void **state)
@@ -965,10 +1063,11 @@ static void reports_for_another_file_wake_nobody(void **state)
     with(1);
     int first[2], second[2], copy;
     char c;
+    short happened;
     steps = 0;
     assert_int_equal(pipe(first), 0);
     assert_int_equal(pipe(second), 0);
-    assert_int_equal(psthread_poll(first[0], POLLIN, NULL, psthread_now() + MS), ETIMEDOUT);
+    assert_int_equal(poll_one(first[0], POLLIN, &happened, psthread_now() + MS), 0);
     assert_true((copy = dup(first[0])) >= 0);
     assert_int_equal(dup2(second[0], first[0]), first[0]);
     pipe_ends[0] = first[0];
@@ -1073,6 +1172,106 @@ static void calls_that_would_not_wait(void **state)
     done();
 }
 
+static void *sends_much(void *fd)
+{
+    CHECK(psthread_send(*(int *)fd, much, MUCH, 0) == (ssize_t)MUCH);
+    CHECK(psthread_sendto(*(int *)fd, "end", 3, MSG_NOSIGNAL, NULL, 0) == 3);
+    steps++;
+    return NULL;
+}
+/* One vp, and no other kernel thread that could help, as above. */
+static void sockets_hold_no_vp(void **state)
+{
+    (void)state;
+    static char got[MUCH];
+    with(1);
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    errno = 0;
+    assert_int_equal(psthread_recv(ends[0], got, 1, MSG_DONTWAIT), -1);
+    assert_true(errno == EAGAIN || errno == EWOULDBLOCK);
+    steps = 0;
+    psthread_t t = go(sends_much, &ends[1]);
+    ssize_t part = psthread_recv(ends[0], got, MUCH, 0); /* blocks: nothing has been sent yet */
+    assert_true(part > 0 && part < (ssize_t)MUCH);
+    assert_int_equal(steps, 0);
+    assert_int_equal(psthread_recv(ends[0], got, MUCH - (size_t)part, MSG_WAITALL), MUCH - (size_t)part);
+    assert_int_equal(psthread_recv(ends[0], got, 1, MSG_PEEK), 1);
+    assert_int_equal(psthread_recv(ends[0], got, 10, 0), 3);
+    assert_memory_equal(got, "end", 3);
+    assert_int_equal(psthread_join(t, NULL), 0);
+    do
+        part = psthread_send(ends[1], much, MUCH, MSG_DONTWAIT);
+    while (part > 0);
+    assert_true(errno == EAGAIN || errno == EWOULDBLOCK);
+    close(ends[0]);
+    errno = 0;
+    assert_int_equal(psthread_send(ends[1], "x", 1, MSG_NOSIGNAL), -1);
+    assert_int_equal(errno, EPIPE);
+    close(ends[1]);
+    done();
+}
+
+static struct sockaddr_un mailbox = {.sun_family = AF_UNIX};
+enum { LETTERS = 100 }; /* more than a local socket keeps */
+static void *sends_letters(void *fd)
+{
+    for (char i = 0; i < LETTERS; i++)
+        CHECK(psthread_sendto(*(int *)fd, &i, 1, 0, (struct sockaddr *)&mailbox, sizeof mailbox) == 1);
+    return NULL;
+}
+static void letters_come_with_their_address(void **state)
+{
+    (void)state;
+    with(1);
+    struct sockaddr_un from;
+    socklen_t length = sizeof from;
+    char letter[2] = "";
+    int box = socket(AF_UNIX, SOCK_DGRAM, 0), sender = socket(AF_UNIX, SOCK_DGRAM, 0);
+    snprintf(mailbox.sun_path + 1, sizeof mailbox.sun_path - 1, "psthreads-mail-test-%d", (int)getpid());
+    assert_int_equal(bind(box, (struct sockaddr *)&mailbox, sizeof mailbox), 0);
+    from = mailbox;
+    from.sun_path[1] = 'P';
+    assert_int_equal(bind(sender, (struct sockaddr *)&from, sizeof from), 0);
+    psthread_t t = go(sends_letters, &sender);
+    for (char i = 0; i < LETTERS; i++) {
+        struct sockaddr_un seen = {0};
+        length = sizeof seen;
+        assert_int_equal(psthread_recvfrom(box, letter, 2, i % 2 ? MSG_WAITALL : 0, (struct sockaddr *)&seen, &length),
+                         1);
+        assert_int_equal(letter[0], i);
+        assert_memory_equal(seen.sun_path, from.sun_path, sizeof from.sun_path);
+    }
+    assert_int_equal(psthread_join(t, NULL), 0);
+    close(box);
+    close(sender);
+    done();
+}
+
+static void waits_for_sockets_have_their_limit(void **state)
+{
+    (void)state;
+    with(1);
+    int ends[2];
+    char c;
+    const struct timeval limit = {.tv_usec = 2000};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
+    assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit), 0);
+    uint64_t since = psthread_now();
+    for (int i = 0; i < 2; i++) {
+        errno = 0;
+        assert_int_equal(i ? psthread_read(ends[0], &c, 1) : psthread_recv(ends[0], &c, 1, 0), -1);
+        assert_true(errno == EAGAIN || errno == EWOULDBLOCK);
+    }
+    assert_true(psthread_now() - since >= 4 * MS);
+    ssize_t part = psthread_send(ends[0], much, MUCH, 0);
+    assert_true(part > 0 && part < (ssize_t)MUCH);
+    close(ends[0]);
+    close(ends[1]);
+    done();
+}
+
 static void *accepts(void *arg)
 {
     int fd = psthread_accept(*(int *)arg, NULL, NULL);
@@ -1130,6 +1329,12 @@ static void calls_give_the_systems_results(void **state)
     assert_int_equal(psthread_accept(-1, NULL, NULL), -1);
     assert_int_equal(errno, EBADF);
     errno = 0;
+    assert_int_equal(psthread_recv(-1, &c, 1, 0), -1);
+    assert_int_equal(errno, EBADF);
+    errno = 0;
+    assert_int_equal(psthread_send(0, &c, 1, 0), -1);
+    assert_int_equal(errno, ENOTSOCK);
+    errno = 0;
     assert_int_equal(psthread_connect(-1, (struct sockaddr *)&address, sizeof address), -1);
     assert_int_equal(errno, EBADF);
     snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "psthreads-header-test-%d", (int)getpid());
@@ -1139,8 +1344,8 @@ static void calls_give_the_systems_results(void **state)
     assert_int_equal(listen(listens, 1), 0);
     steps = 0;
     psthread_t t = go(connects, &address);
-    int fd = psthread_accept(listens, NULL, NULL); /* blocks: nobody has connected yet */
-    assert_true(fd >= 0);
+    int fd = psthread_accept4(listens, NULL, NULL, SOCK_CLOEXEC); /* blocks: nobody has connected yet */
+    assert_true(fd >= 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC);
     let_run();
     assert_int_equal(steps, 0);
     assert_int_equal(psthread_write(fd, &c, 1), 1);
@@ -1183,10 +1388,15 @@ int main(void)
         cmocka_unit_test(monitors),
         cmocka_unit_test(work_queues),
         cmocka_unit_test(descriptors_are_waited_for),
+        cmocka_unit_test(several_descriptors_are_waited_for),
+        cmocka_unit_test(polling_needs_no_descriptor),
         cmocka_unit_test(a_closed_descriptor_wakes_nobody),
         cmocka_unit_test(reports_for_another_file_wake_nobody),
         cmocka_unit_test(long_writes_hold_no_vp),
         cmocka_unit_test(calls_that_would_not_wait),
+        cmocka_unit_test(sockets_hold_no_vp),
+        cmocka_unit_test(letters_come_with_their_address),
+        cmocka_unit_test(waits_for_sockets_have_their_limit),
         cmocka_unit_test(who_connects_waits_for_room),
         cmocka_unit_test(calls_give_the_systems_results),
     };

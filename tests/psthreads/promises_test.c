@@ -1057,7 +1057,11 @@ static bool polls_write_lock_late(void) { return psthread_rwlock_timedwrlock(&po
 static bool polls_mutex_late(void) { return psthread_mutex_timedlock(&polled_mutex, 0) == 0; }
 static bool polls_thread(void) { return psthread_tryjoin(polled_thread, NULL) == 0; }
 static bool polls_thread_late(void) { return psthread_timedjoin(polled_thread, NULL, 1) == 0; }
-static bool polls_pipe(void) { return psthread_poll(polled_pipe[0], POLLIN, NULL, 0) == 0; }
+static bool polls_pipe(void)
+{
+    struct pollfd at = {.fd = polled_pipe[0], .events = POLLIN};
+    return psthread_poll(&at, 1, 0) == 1;
+}
 static bool polls_sleep(void)
 {
     psthread_sleep(0);
