@@ -182,8 +182,8 @@ int psthread_mutex_lock(psthread_mutex_t *mutex);
 int psthread_mutex_trylock(psthread_mutex_t *mutex); /* EBUSY; never waits for the mutex */
 /* ETIMEDOUT: it could not be had until deadline_ns (psthread_now). Blocks. EDEADLK (checked build). */
 int psthread_mutex_timedlock(psthread_mutex_t *mutex, uint64_t deadline_ns);
-/* EPERM: the caller does not hold it (checked build). A thread that polls gives way: each 64th unlock, and each 64th
- * trylock that fails, yields as psthread_yield does. */
+/* EPERM: no thread holds it, or another one does (checked build). A thread that polls gives way: each 64th unlock, and
+ * each 64th trylock that fails, yields as psthread_yield does. */
 int psthread_mutex_unlock(psthread_mutex_t *mutex);
 
 /* For critical sections of a few instructions: the holder must not block. Waiting threads keep their vp. */
@@ -212,7 +212,7 @@ typedef struct psthread_cond {
     }                                             /* a condition variable without waiters */
 int psthread_cond_init(psthread_cond_t *cond);    /* no waiters */
 int psthread_cond_destroy(psthread_cond_t *cond); /* EBUSY: threads wait */
-/* Blocks. EPERM: the caller does not hold mutex (checked build). May return without reason, as POSIX's. */
+/* Blocks. EPERM: as psthread_mutex_unlock. May return without reason, as POSIX's. */
 int psthread_cond_wait(psthread_cond_t *cond, psthread_mutex_t *mutex);
 /* The same; ETIMEDOUT: deadline_ns (psthread_now) came first. The caller holds the mutex again in any case. */
 int psthread_cond_timedwait(psthread_cond_t *cond, psthread_mutex_t *mutex, uint64_t deadline_ns);
@@ -294,8 +294,8 @@ typedef struct psthread_monitor {
 int psthread_monitor_init(psthread_monitor_t *monitor);    /* free */
 int psthread_monitor_destroy(psthread_monitor_t *monitor); /* EBUSY */
 int psthread_monitor_enter(psthread_monitor_t *monitor);   /* blocks */
-int psthread_monitor_leave(psthread_monitor_t *monitor);   /* EPERM (checked build) */
-/* Inside the monitor: leaves it, waits for a notify, enters again. Blocks. EPERM (checked build). */
+int psthread_monitor_leave(psthread_monitor_t *monitor);   /* EPERM: as psthread_mutex_unlock */
+/* Inside the monitor: leaves it, waits for a notify, enters again. Blocks. EPERM: as psthread_mutex_unlock. */
 int psthread_monitor_wait(psthread_monitor_t *monitor);
 int psthread_monitor_notify(psthread_monitor_t *monitor);     /* one thread that waits goes on */
 int psthread_monitor_notify_all(psthread_monitor_t *monitor); /* all threads that wait go on */

@@ -39,6 +39,13 @@ static PS_ALWAYS_INLINE struct vp *ps_vp_now(void)
 #endif
 }
 
+/* ps_current likewise. The thread is a vp's first field (run.h). */
+static PS_ALWAYS_INLINE struct psthread *ps_current_now(void)
+{
+    struct psthread *const *current = (struct psthread *const *)(void *)ps_vp_now();
+    return PS_LIKELY(current != NULL) ? *current : NULL;
+}
+
 /* ps_vp_attach likewise. */
 static PS_ALWAYS_INLINE struct vp *ps_vp_attach_now(void)
 {

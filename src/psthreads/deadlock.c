@@ -46,6 +46,7 @@
 #include "quota_park.h"
 #include "sources.h"
 #include "timer.h"
+#include "vp.h"
 #include "watchdog.h"
 
 #define RETRIES 4
@@ -67,6 +68,32 @@ static void *exit_now(void *arg)
 {
     (void)arg;
     exit(0);
+}
+
+/* Threads that were made and, as yet, not enqueued: as far as can be told in a forked child. */
+static unsigned count_never_enqueued(void)
+{
+    int64_t n = 0;
+    for (unsigned i = 0; i < ps_load_acquire(&ps_rt.num_slots); i++)
+        if (ps_vp_at(i)) {
+            const struct ps_thread_counts *counts = &ps_vp_at(i)->run.counts;
+            n += (int64_t)(ps_load_relaxed(&counts->made) - ps_load_relaxed(&counts->submitted));
+        }
+    return n > 0 ? (unsigned)n : 0;
+}
+
+static void report_head(unsigned waiting)
+{
+    static const char why[] = "and no kernel thread is left that could wake one (said once)";
+    unsigned made = count_never_enqueued();
+    if (waiting == 1)
+        ps_warn("deadlock: the one thread that has begun waits, %s", why);
+    else
+        ps_warn("deadlock: all %u threads that have begun wait, %s", waiting, why);
+    if (made == 1)
+        ps_warn("1 thread was made and never enqueued");
+    else if (made)
+        ps_warn("%u threads were made and never enqueued", made);
 }
 
 void ps_end_process(void)
@@ -107,9 +134,7 @@ int64_t deadlock_look(struct vp *vp, unsigned looks)
             ps_end_process();
         return -1;
     }
-    ps_warn(
-        "deadlock: all %u threads that have begun wait, and no kernel thread is left that could wake one (said once)",
-        waiting);
+    report_head(waiting);
     dump_waiting(&here, report_line, &lines);
     if (lines > LINES_MAX)
         ps_warn("... and %u more", lines - LINES_MAX);

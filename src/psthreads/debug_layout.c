@@ -3,6 +3,7 @@
 
 #include "bind.h"
 #include "handoff.h"
+#include "mutex.h"
 #include "runtime.h"
 #include "sched.h"
 #include "team.h"
@@ -35,7 +36,10 @@ const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field 
     M(ps_queue, count), M(ps_queue, items), M(ps_list, next), M(ps_item, link), M(ps_item, kind),
     M(psthread, flags), M(psthread, state), M(psthread, level), M(psthread, uth), M(psthread, vp),
     M(psthread, local), M(psthread, fn), M(psthread, arg), M(psthread, member_fn),
-    M(psthread, parent), M(ps_member, team), M(ps_member, id),
+    M(psthread, parent), M(psthread, join), M(psthread, children), M(ps_mutex, state), M(ps_mutex, owner),
+    {"mutex.locked", PS_MUTEX_LOCKED}, {"join.last", PS_JOIN_ORPHANED},
+    {"state.made", PS_MADE}, {"state.running", PS_RUNNING}, {"state.ended", PS_ENDED},
+    M(ps_member, team), M(ps_member, id),
     M(ps_team, item), M(ps_team, n), M(ps_team, next), M(ps_team, parent), M(ps_team, left), M(ps_team, barrier),
     M(uth, ctx), M(uth, running), M(uth, stack), M(uth, stack_bytes), M(uth, vp), M(uth, wait), M(uth, name),
     M(uth_wait, thread), M(uth_wait, object), M(uth_wait, kind), M(uth_wait, turn), M(uth_chunk, next),

@@ -304,8 +304,10 @@ static void identity(uintptr_t thread, char *text, size_t bytes)
                  read_target_word(team + openmp_offset("ort_team.level")), root ? ", on a root's stack" : "");
     else
         snprintf(text, bytes, root ? "root" : "level %u", word_in(thread, "psthread.level"));
-    char name[32] = ""; /* uth.h */
-    if (uth && field_offset("uth.name") && copy(uth + field_offset("uth.name"), name, sizeof name) == 0 && name[0]) {
+    char name[32] = ""; /* uth.h: the name of the thread on top */
+    uintptr_t waits = uth ? pointer_in(uth + field_offset("uth.wait"), "uth_wait.thread") : 0;
+    if (uth && (!waits || waits == thread) && field_offset("uth.name") &&
+        copy(uth + field_offset("uth.name"), name, sizeof name) == 0 && name[0]) {
         size_t used = strlen(text);
         name[sizeof name - 1] = '\0';
         snprintf(text + used, bytes - used, ", \"%s\"", name);
@@ -346,18 +348,67 @@ static bool is_ready(uintptr_t thread, uintptr_t wait)
     return pointer_in(thread + field_offset("ps_item.link"), "ps_list.next") != 0;
 }
 
-/* The thread with the context saved on uth, if it waits. */
+/* What is known of the object that a thread waits for. */
+static void describe_object(uint32_t kind, uintptr_t object, char *text, size_t bytes)
+{
+    char who[120];
+    text[0] = '\0';
+    if (kind == field_offset("wait.join") && byte_in(object, "psthread.state") == field_offset("state.made")) {
+        snprintf(text, bytes, " (never enqueued)");
+    } else if (kind == field_offset("wait.children")) {
+        snprintf(text, bytes, " (%ld left)", (long)read_target_number(object + field_offset("psthread.children"), 8));
+    } else if (kind == field_offset("wait.mutex")) {
+        uintptr_t holder = pointer_in(object, "ps_mutex.owner");
+        if (!(word_in(object, "ps_mutex.state") & field_offset("mutex.locked")))
+            return;
+        if (!holder) {
+            snprintf(text, bytes, " (held by a kernel thread that was no thread of the library yet)");
+            return;
+        }
+        if (byte_in(holder, "psthread.state") >= field_offset("state.ended"))
+            snprintf(who, sizeof who, "which has ended");
+        else
+            identity(holder, who, sizeof who);
+        snprintf(text, bytes, " (held by thread %#lx, %s)", (unsigned long)holder, who);
+    }
+}
+
+/* The threads below `thread` on the stack uth: each waits for the end of the one that it has called there. */
+static void say_callers(uintptr_t thread, uintptr_t uth)
+{
+    for (unsigned steps = 0; steps < MOST && !(byte_in(thread, "psthread.flags") & field_offset("flag.member"));
+         steps++) {
+        uintptr_t caller = pointer_in(thread, "psthread.join");
+        char who[120];
+        if (caller <= field_offset("join.last"))
+            caller = pointer_in(thread, "psthread.parent");
+        if (!caller || pointer_in(caller, "psthread.uth") != uth ||
+            byte_in(caller, "psthread.state") != field_offset("state.running"))
+            return;
+        d.waiting++;
+        identity(caller, who, sizeof who);
+        say("thread %#lx (%s): waits for the end of thread %#lx, which it has called", (unsigned long)caller, who,
+            (unsigned long)thread);
+        thread = caller;
+    }
+}
+
+/* The thread with the context saved on uth, if it waits, and those below it. */
 static void say_waiting(uintptr_t uth, uintptr_t pinned)
 {
     uintptr_t wait = uth + field_offset("uth.wait"), thread = pointer_in(wait, "uth_wait.thread");
-    char who[120], place_text[200];
+    char who[120], place_text[200], about[160];
+    uint32_t kind = word_in(wait, "uth_wait.kind");
+    uintptr_t object = pointer_in(wait, "uth_wait.object");
     if (!thread || word_in(uth, "uth.running") || is_ready(thread, wait) || thread == pinned)
         return;
     d.waiting++;
     identity(thread, who, sizeof who);
     where(uth, place_text, sizeof place_text);
-    say("thread %#lx (%s): waits for %s %#lx at %s", (unsigned long)thread, who,
-        wait_name(word_in(wait, "uth_wait.kind")), (unsigned long)pointer_in(wait, "uth_wait.object"), place_text);
+    describe_object(kind, object, about, sizeof about);
+    say("thread %#lx (%s): waits for %s %#lx%s at %s", (unsigned long)thread, who, wait_name(kind),
+        (unsigned long)object, about, place_text);
+    say_callers(thread, uth);
 }
 
 static uintptr_t vp_at(unsigned i)

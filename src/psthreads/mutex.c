@@ -52,7 +52,9 @@
  * unlock's last access comes before it lets any thread go that could find this out.
  *
  * Shared fields: queue: under `lock`. owner: written by the holder, read by anyone (relaxed: a thread can only ever see
- * its own address there if it wrote it itself); checked build only.
+ * its own address there if it wrote it itself). Reports name the holder by it (dump.c); the checked build also compares
+ * it. It says nothing while LOCKED is clear: unlock does not clear it, but in the checked build. NULL: a kernel thread
+ * that was no thread of the library yet, and is not made one for a lock.
  * Cost: uncontended, one compare-and-swap each way. Rejected: MCS and ticket locks (a convoy as soon as a waiter's
  * vp is taken away); a mutex on ps_wait_on (no way to hand over, so no bound on starvation). */
 #include "mutex.h"
@@ -60,14 +62,13 @@
 #include "active_wait.h"
 #include "address_wait.h"
 #include "check.h"
+#include "current.h"
 #include "race.h"
-#include "spin.h"
-#include "waitq.h"
 
 #include <errno.h>
 #include <limits.h>
 
-#define LOCKED 1u
+#define LOCKED PS_MUTEX_LOCKED
 #define WAITERS 2u
 #define WOKEN 4u
 #define HANDOFF 8u
@@ -76,40 +77,38 @@
 #define LOSSES_MAX 4
 #define TURNS 64
 
-static __thread uint8_t turns;
+static __thread uint8_t turns __attribute__((tls_model("initial-exec")));
 
-struct mutex {
-    _Atomic uint32_t state;
-    struct ps_spin lock;
-    struct ps_waitq queue;
-    _Atomic(struct psthread *) owner;
-};
-_Static_assert(sizeof(struct mutex) <= sizeof(psthread_mutex_t), "a mutex fits");
-_Static_assert(alignof(struct mutex) <= alignof(psthread_mutex_t), "a mutex fits");
+_Static_assert(sizeof(struct ps_mutex) <= sizeof(psthread_mutex_t), "a mutex fits");
+_Static_assert(alignof(struct ps_mutex) <= alignof(psthread_mutex_t), "a mutex fits");
 
-static struct mutex *mutex_inside(psthread_mutex_t *mutex) { return (struct mutex *)(void *)mutex; }
+static struct ps_mutex *mutex_inside(psthread_mutex_t *mutex) { return (struct ps_mutex *)(void *)mutex; }
 
 /* set_owner and disown also tell the program's thread sanitizer. */
 #if PS_CHECKED
-static bool owned(struct mutex *m) { return ps_load_relaxed(&m->owner) == ps_self(); }
-static void set_owner(struct mutex *m)
+static bool owned(struct ps_mutex *m) { return ps_load_relaxed(&m->owner) == ps_self(); }
+static void set_owner(struct ps_mutex *m)
 {
     ps_race_acquire(m);
     ps_store_relaxed(&m->owner, ps_self());
 }
-static void disown(struct mutex *m)
+static void disown(struct ps_mutex *m)
 {
     ps_store_relaxed(&m->owner, NULL);
     ps_race_release(m);
 }
 #else
-static inline bool owned(struct mutex *m) { return ps_load_relaxed(&m->state) & LOCKED; }
-static inline void set_owner(struct mutex *m) { ps_race_acquire(m); }
-static inline void disown(struct mutex *m) { ps_race_release(m); }
+static inline bool owned(struct ps_mutex *m) { return ps_load_relaxed(&m->state) & LOCKED; }
+static inline void set_owner(struct ps_mutex *m)
+{
+    ps_store_relaxed(&m->owner, ps_current_now());
+    ps_race_acquire(m);
+}
+static inline void disown(struct ps_mutex *m) { ps_race_release(m); }
 #endif
 
 /* Takes the lock if it becomes free within the time-out; `woken` is WOKEN if the caller carries that bit. */
-static bool try_for_a_while(struct mutex *m, uint32_t woken)
+static bool try_for_a_while(struct ps_mutex *m, uint32_t woken)
 {
     unsigned left = ps_spin_budget();
     for (;;) {
@@ -124,7 +123,7 @@ static bool try_for_a_while(struct mutex *m, uint32_t woken)
 }
 
 /* Puts the caller into the queue; false: the lock was free by now and is the caller's instead. */
-static bool queue_up_for_mutex(struct mutex *m, struct ps_waiter *me, uint32_t woken, bool starved)
+static bool queue_up_for_mutex(struct ps_mutex *m, struct ps_waiter *me, uint32_t woken, bool starved)
 {
     ps_spin_lock(&m->lock);
     uint32_t s = ps_load_relaxed(&m->state), next;
@@ -140,7 +139,7 @@ static bool queue_up_for_mutex(struct mutex *m, struct ps_waiter *me, uint32_t w
     return queued;
 }
 
-static PS_NOINLINE void lock_slow(struct mutex *m)
+static PS_NOINLINE void lock_slow(struct ps_mutex *m)
 {
     struct ps_waiter me = {.thread = NULL};
     uint32_t woken = 0;
@@ -157,7 +156,7 @@ static PS_NOINLINE void lock_slow(struct mutex *m)
 }
 
 /* Takes the head off the queue; `done` are the bits that this settles. */
-static struct ps_waiter *take_head(struct mutex *m, uint32_t done)
+static struct ps_waiter *take_head(struct ps_mutex *m, uint32_t done)
 {
     ps_spin_lock(&m->lock);
     struct ps_waiter *w = ps_waitq_pop(&m->queue);
@@ -172,21 +171,24 @@ static struct ps_waiter *take_head(struct mutex *m, uint32_t done)
     return w;
 }
 
-static PS_NOINLINE void unlock_slow(struct mutex *m, uint32_t s)
+static PS_NOINLINE int unlock_slow(struct ps_mutex *m, uint32_t s)
 {
     while (!(s & HANDOFF)) {
+        if (!(s & LOCKED))
+            return EPERM;
         bool wake = (s & (WAITERS | WOKEN)) == WAITERS;
         if (ps_cas_release(&m->state, &s, (s & ~(LOCKED | TIMED)) | (wake ? WOKEN : 0))) {
             if (wake)
                 ps_ready(take_head(m, 0)->thread, PS_BACK);
             if (s & TIMED)
                 ps_wake_on(&m->state, UINT_MAX);
-            return;
+            return 0;
         }
     }
     struct ps_waiter *w = take_head(m, HANDOFF);
     w->given = true;
     ps_ready(w->thread, PS_FRONT);
+    return 0;
 }
 
 int psthread_mutex_init(psthread_mutex_t *mutex)
@@ -205,7 +207,7 @@ static inline void count_turn(void)
 
 int psthread_mutex_trylock(psthread_mutex_t *mutex)
 {
-    struct mutex *m = mutex_inside(mutex);
+    struct ps_mutex *m = mutex_inside(mutex);
     uint32_t s = ps_load_relaxed(&m->state);
     while (!(s & LOCKED))
         if (ps_cas_acquire(&m->state, &s, s | LOCKED)) {
@@ -218,7 +220,7 @@ int psthread_mutex_trylock(psthread_mutex_t *mutex)
 
 int psthread_mutex_lock(psthread_mutex_t *mutex)
 {
-    struct mutex *m = mutex_inside(mutex);
+    struct ps_mutex *m = mutex_inside(mutex);
     uint32_t s = 0;
     if (PS_UNLIKELY(!ps_cas_acquire(&m->state, &s, LOCKED))) {
 #if PS_CHECKED
@@ -233,7 +235,7 @@ int psthread_mutex_lock(psthread_mutex_t *mutex)
 
 int psthread_mutex_timedlock(psthread_mutex_t *mutex, uint64_t deadline_ns)
 {
-    struct mutex *m = mutex_inside(mutex);
+    struct ps_mutex *m = mutex_inside(mutex);
     bool in_time = true;
 #if PS_CHECKED
     if (owned(m))
@@ -253,7 +255,7 @@ int psthread_mutex_timedlock(psthread_mutex_t *mutex, uint64_t deadline_ns)
 
 int ps_mutex_unlock(psthread_mutex_t *mutex)
 {
-    struct mutex *m = mutex_inside(mutex);
+    struct ps_mutex *m = mutex_inside(mutex);
     uint32_t s = LOCKED;
 #if PS_CHECKED
     if (!owned(m))
@@ -261,7 +263,7 @@ int ps_mutex_unlock(psthread_mutex_t *mutex)
 #endif
     disown(m);
     if (PS_UNLIKELY(!ps_cas_release(&m->state, &s, 0)))
-        unlock_slow(m, s);
+        return unlock_slow(m, s);
     return 0;
 }
 

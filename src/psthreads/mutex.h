@@ -3,8 +3,19 @@
 #define PS_MUTEX_H
 
 #include "psthread.h"
+#include "spin.h"
+#include "waitq.h"
 
 #include <stdbool.h>
+
+/* What stands in a psthread_mutex_t: mutex.c tells of each field. */
+struct ps_mutex {
+    _Atomic uint32_t state;
+    struct ps_spin lock;
+    struct ps_waitq queue;
+    _Atomic(struct psthread *) owner;
+};
+#define PS_MUTEX_LOCKED 1u /* in state */
 
 /* Whether the caller holds the mutex; true in an unchecked build, which does not know. */
 bool ps_mutex_held(psthread_mutex_t *mutex);

@@ -200,7 +200,6 @@ static void test_nobody_waits(void **state)
     assert_int_equal(psthread_monitor_destroy(&m), 0);
 }
 
-#if PS_CHECKED
 static void test_wrong_use(void **state)
 {
     (void)state;
@@ -211,7 +210,6 @@ static void test_wrong_use(void **state)
     assert_int_equal(psthread_monitor_leave(&monitor), EPERM);
     assert_int_equal(psthread_monitor_wait(&monitor), EPERM);
 }
-#endif
 
 /* Two threads take turns by a monitor: each notify must reach the other. */
 struct turns {
@@ -242,15 +240,9 @@ static void test_turns(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nobody_waits),
-        cmocka_unit_test(test_buffer),
-        cmocka_unit_test(test_buffer_monitor),
-        cmocka_unit_test(test_broadcast),
-        cmocka_unit_test(test_signal),
-        cmocka_unit_test(test_turns),
-#if PS_CHECKED
+        cmocka_unit_test(test_nobody_waits), cmocka_unit_test(test_buffer), cmocka_unit_test(test_buffer_monitor),
+        cmocka_unit_test(test_broadcast),    cmocka_unit_test(test_signal), cmocka_unit_test(test_turns),
         cmocka_unit_test(test_wrong_use),
-#endif
     };
     return RUN_ON_VPS(tests, "condition variable and monitor");
 }

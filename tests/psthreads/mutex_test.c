@@ -61,6 +61,19 @@ static void test_states(void **state)
     assert_int_equal(psthread_mutex_destroy(&m), 0);
 }
 
+/* What the word itself tells, in any build. */
+static void test_unlock_of_free(void **state)
+{
+    (void)state;
+    psthread_mutex_t m = PSTHREAD_MUTEX_INITIALIZER;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(psthread_mutex_unlock(&m), EPERM);
+        assert_int_equal(psthread_mutex_trylock(&m), 0);
+        assert_int_equal(psthread_mutex_unlock(&m), 0);
+    }
+    assert_int_equal(psthread_mutex_destroy(&m), 0);
+}
+
 #if PS_CHECKED
 static void *unlock_foreign(void *mutex)
 {
@@ -256,6 +269,7 @@ int main(void)
     static const struct CMUnitTest before[] = {cmocka_unit_test(test_no_stack)};
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_states),
+        cmocka_unit_test(test_unlock_of_free),
 #if PS_CHECKED
         cmocka_unit_test(test_wrong_use),
 #endif

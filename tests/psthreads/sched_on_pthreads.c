@@ -8,6 +8,7 @@
  * ps_spin_useful says yes and no by turns, so that both halves of every hybrid wait are met whatever the machine. */
 #include "address_wait.h"
 #include "check.h"
+#include "current.h"
 #include "exit.h"
 #include "key.h"
 #include "os.h"
@@ -64,6 +65,10 @@ static void thread_drop(struct psthread *t)
 /* --- sched.h --- */
 
 struct psthread *ps_current(void) { return current; }
+
+/* Nobody carries a vp here. */
+__thread struct vp *ee_here;
+struct vp *ps_vp(void) { return NULL; }
 
 struct psthread *ps_self(void)
 {
