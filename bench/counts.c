@@ -212,6 +212,30 @@ static void ordered(unsigned long n)
     }
 }
 
+/* An iteration of a doacross nest, which waits for the one before it. Again one member has them all. */
+static void doacross(unsigned long n)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp for ordered(1) schedule(static, n)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp ordered depend(sink : i - 1)
+        nothing();
+#pragma omp ordered depend(source)
+    }
+}
+
+/* In a team of one. */
+static void doacross_alone(unsigned long n)
+{
+#pragma omp parallel num_threads(1)
+#pragma omp for ordered(1) schedule(static, n)
+    for (unsigned long i = 0; i < n; i++) {
+#pragma omp ordered depend(sink : i - 1)
+        nothing();
+#pragma omp ordered depend(source)
+    }
+}
+
 /* Under a lock, since no processor has such an operation. */
 static void atomic_lock(unsigned long n)
 {
@@ -358,6 +382,8 @@ static const struct {
              {"lock", lock},
              {"nest_lock", nest_lock},
              {"ordered", ordered},
+             {"doacross", doacross},
+             {"doacross_alone", doacross_alone},
              {"atomic_lock", atomic_lock},
              {"taskgroup", taskgroup},
 #ifdef __clang__

@@ -8,11 +8,6 @@
 #include "emergency_pool.h"
 #include "race.h"
 
-struct ort_nest {
-    _Atomic uint32_t left;
-    _Atomic uint32_t bits[];
-};
-
 static struct ort_nest *make_nest(uint64_t iterations, unsigned members)
 {
     struct ort_nest *nest = NULL;
@@ -42,7 +37,7 @@ struct ort_nest *ort_nest_enter(struct ort_thread *t, uint64_t iterations)
     return nest;
 }
 
-void ort_nest_wait(struct ort_nest *nest, uint64_t iteration)
+void ort_nest_wait_long(struct ort_nest *nest, uint64_t iteration)
 {
     _Atomic uint32_t *word = &nest->bits[iteration / 32];
     uint32_t bit = UINT32_C(1) << iteration % 32;

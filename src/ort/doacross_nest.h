@@ -14,13 +14,22 @@
 #define PS_ORT_DOACROSS_NEST_H
 
 #include "ort.h"
+#include "race.h"
 
-struct ort_nest;
+struct ort_nest {
+    _Atomic uint32_t left;
+    _Atomic uint32_t bits[];
+};
 
 /* Each member of a team of two or more enters the nest, once. iterations > 0. [switches] */
 struct ort_nest *ort_nest_enter(struct ort_thread *t, uint64_t iterations);
 /* Waits until the iteration has been posted. [switches] */
-void ort_nest_wait(struct ort_nest *nest, uint64_t iteration);
+void ort_nest_wait_long(struct ort_nest *nest, uint64_t iteration);
+static PS_ALWAYS_INLINE void ort_nest_wait(struct ort_nest *nest, uint64_t iteration)
+{
+    if (PS_UNLIKELY(!(ps_load_acquire(&nest->bits[iteration / 32]) >> iteration % 32 & 1) || ps_race_enabled()))
+        ort_nest_wait_long(nest, iteration);
+}
 void ort_nest_post(struct ort_nest *nest, uint64_t iteration);
 /* The member neither waits nor posts any more. */
 void ort_nest_leave(struct ort_nest *nest);

@@ -1,7 +1,8 @@
 /* LLVM entry points: ordered(n) with depend(source) and depend(sink), doacross(source:) and doacross(sink:).
  *
  * Here the nest is apart from the loop that hands its iterations out: the core's doacross_nest.h. Compiled code names
- * an iteration by the values of its variables; these functions number it.
+ * an iteration by the values of its variables; these functions number it. In a team of one nobody waits: the calls do
+ * nothing.
  * Failures: no memory: aborts with one line. A position outside of the nest is no dependence (OpenMP 5.2 section
  * 15.9.6). */
 #include "doacross_nest.h"
@@ -11,11 +12,11 @@
 /* The calling member's view. */
 struct kmpc_doacross {
     struct kmpc_doacross *outer;
-    struct ort_nest *nest; /* NULL: a team of one, or no iterations */
+    struct ort_nest *nest; /* NULL: no iterations */
     unsigned dims;
     struct {
         int64_t lower, stride;
-        uint64_t count;
+        uint64_t count, weight; /* iterations; iterations of the nest in each of them */
     } dim[];
 };
 
@@ -32,75 +33,104 @@ PS_EXPORT void __kmpc_doacross_init(PS_UNUSED struct kmpc_location *at, PS_UNUSE
     KMPC_NOT_NULL(at, dims, "the list of loops");
     struct ort_thread *t = ort_self();
     kmpc_leave_cancelled_loop(t);
+    if (t->team->n == 1)
+        return;
     struct kmpc_doacross *d = ort_mem_get(sizeof *d + (size_t)n * sizeof d->dim[0]);
     PS_CHECK(d != NULL, "no memory for a doacross nest of %d loops", n);
     uint64_t iterations = 1;
     d->dims = (unsigned)n;
-    for (int32_t i = 0; i < n; i++) {
+    for (int32_t i = n - 1; i >= 0; i--) {
         d->dim[i].lower = dims[i].lower;
         d->dim[i].stride = dims[i].stride;
         d->dim[i].count = trip(&dims[i]);
+        d->dim[i].weight = iterations;
         PS_CHECK(!__builtin_mul_overflow(iterations, d->dim[i].count, &iterations),
                  "a doacross nest has more iterations than 64 bits count");
     }
-    d->nest = t->team->n > 1 && iterations != 0 ? ort_nest_enter(t, iterations) : NULL;
+    d->nest = iterations != 0 ? ort_nest_enter(t, iterations) : NULL;
     struct kmpc_thread *k = kmpc_thread(ort_self());
     d->outer = k->doacross;
     k->doacross = d;
 }
 
-/* The number of the iteration at a position; false: the position is outside of the nest. */
-static bool kmpc_position_number(const struct kmpc_doacross *d, const int64_t *position, uint64_t *number)
+/* How many iterations of its loop come before the one at `position`; false: it is before the first. Compilers mostly
+ * count from 0 by 1, and a division takes longer than all the rest. */
+static PS_ALWAYS_INLINE bool iterations_before(int64_t position, int64_t lower, int64_t stride, uint64_t *n)
 {
-    *number = 0;
-    for (unsigned i = 0; i < d->dims; i++) {
-        int64_t stride = d->dim[i].stride;
-        uint64_t distance = (uint64_t)position[i] - (uint64_t)d->dim[i].lower, step = (uint64_t)stride;
-        bool before = stride > 0 ? position[i] < d->dim[i].lower : position[i] > d->dim[i].lower;
-        if (stride < 0) {
-            distance = 0 - distance;
-            step = 0 - step;
-        }
-        if (before || distance / step >= d->dim[i].count)
-            return false;
-        *number = *number * d->dim[i].count + distance / step;
+    if (PS_LIKELY(stride == 1)) {
+        *n = (uint64_t)position - (uint64_t)lower;
+        return position >= lower;
     }
+    *n = stride > 0 ? ((uint64_t)position - (uint64_t)lower) / (uint64_t)stride
+                    : ((uint64_t)lower - (uint64_t)position) / (0 - (uint64_t)stride);
+    return stride > 0 ? position >= lower : position <= lower;
+}
+
+/* The number of the iteration at a position; false: the position is outside of the nest. */
+static PS_ALWAYS_INLINE bool kmpc_position_number(const struct kmpc_doacross *d, const int64_t *position,
+                                                  uint64_t *number)
+{
+    uint64_t sum = 0, n;
+    for (unsigned i = 0; i < d->dims; i++) {
+        if (!iterations_before(position[i], d->dim[i].lower, d->dim[i].stride, &n) || n >= d->dim[i].count)
+            return false;
+        sum += n * d->dim[i].weight;
+    }
+    *number = sum;
     return true;
 }
 
 /* The iteration at a position, and the nest that it is in; NULL: no member posts it or waits for it. post: for a
  * tool. */
-static struct ort_nest *doacross_iteration(const int64_t *position, bool post, uint64_t *number)
+static PS_ALWAYS_INLINE struct ort_nest *doacross_iteration(struct ort_thread *t, const int64_t *position, bool post,
+                                                            uint64_t *number)
 {
-    const struct kmpc_doacross *d = kmpc_thread(ort_self())->doacross;
+    const struct kmpc_doacross *d = kmpc_thread(t)->doacross;
     if (d == NULL || d->nest == NULL || !kmpc_position_number(d, position, number))
         return NULL;
     if (PS_UNLIKELY(ort_tool_on()))
-        ort_tool_position(ort_self(), post, (const uint64_t *)position, d->dims);
+        ort_tool_position(t, post, (const uint64_t *)position, d->dims);
     return d->nest;
+}
+
+static PS_NOINLINE void wait_in_team(struct ort_thread *t, const int64_t *position)
+{
+    uint64_t number;
+    struct ort_nest *nest = doacross_iteration(t, position, false, &number);
+    if (nest != NULL)
+        ort_nest_wait(nest, number);
+}
+
+static PS_NOINLINE void post_in_team(struct ort_thread *t, const int64_t *position)
+{
+    uint64_t number;
+    struct ort_nest *nest = doacross_iteration(t, position, true, &number);
+    if (nest != NULL)
+        ort_nest_post(nest, number);
 }
 
 PS_EXPORT void __kmpc_doacross_wait(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, const int64_t *position)
 {
     KMPC_NOT_NULL(at, position, "the position");
-    uint64_t number;
-    struct ort_nest *nest = doacross_iteration(position, false, &number);
-    if (nest != NULL)
-        ort_nest_wait(nest, number);
+    struct ort_thread *t = ort_self_inline();
+    if (t->team->n > 1)
+        wait_in_team(t, position);
 }
 
 PS_EXPORT void __kmpc_doacross_post(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid, const int64_t *position)
 {
     KMPC_NOT_NULL(at, position, "the position");
-    uint64_t number;
-    struct ort_nest *nest = doacross_iteration(position, true, &number);
-    if (nest != NULL)
-        ort_nest_post(nest, number);
+    struct ort_thread *t = ort_self_inline();
+    if (t->team->n > 1)
+        post_in_team(t, position);
 }
 
 PS_EXPORT void __kmpc_doacross_fini(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid)
 {
-    struct kmpc_thread *k = kmpc_thread(ort_self());
+    struct ort_thread *t = ort_self();
+    if (t->team->n == 1)
+        return;
+    struct kmpc_thread *k = kmpc_thread(t);
     struct kmpc_doacross *d = k->doacross;
     if (d == NULL)
         return;
