@@ -80,16 +80,23 @@ static void thread_spawn(void)
     }
 }
 
+/* Locked and unlocked, with nobody waiting. */
+static void mutex(void)
+{
+    static psthread_mutex_t m;
+    for (unsigned long i = 0; i < times; i++) {
+        psthread_mutex_lock(&m);
+        psthread_mutex_unlock(&m);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"thread_switch", thread_switch},
-               {"root_switch", root_switch},
-               {"thread_life", thread_life},
-               {"thread_join", thread_join},
-               {"thread_spawn", thread_spawn}};
+    } all[] = {{"thread_switch", thread_switch}, {"root_switch", root_switch},   {"thread_life", thread_life},
+               {"thread_join", thread_join},     {"thread_spawn", thread_spawn}, {"mutex", mutex}};
     const unsigned num = sizeof all / sizeof all[0];
     unsigned which = 0;
     psthread_config_t config = {.num_vps = 1};
