@@ -41,8 +41,8 @@ static void wants_the_mutex_of_one_that_has_ended(void)
     psthread_mutex_lock(&mutex);
 }
 
-/* The holder is in the library only afterwards. */
-static void locks_first(void)
+/* The holder is in the library only afterwards: not in the checked build, whose locks want to know it. */
+PS_UNUSED static void locks_first(void)
 {
     psthread_t t;
     CHECK(psthread_mutex_lock(&mutex) == 0);
@@ -66,10 +66,12 @@ static const struct {
      {"deadlock: all 2 threads that have begun wait,", "(held by thread 0x", ", root) at "}},
     {wants_the_mutex_of_one_that_has_ended,
      {"deadlock: the one thread that has begun waits,", "(held by thread 0x", ", which has ended) at "}},
+#if !PS_CHECKED
     {locks_first,
      {"deadlock: all 2 threads that have begun wait,",
       "(held by a kernel thread that was no thread of the library yet) at ",
       "(root, \"holder\"): waits for the end of thread"}},
+#endif
 };
 
 static void run_case(unsigned i)
