@@ -10,6 +10,11 @@
 #ifndef PSTHREAD_HPP
 #define PSTHREAD_HPP
 
+#if __cplusplus <= 201703L
+#error "psthread.hpp is C++20: compile with -std=c++20"
+#include <C++20> // there is no such file: the compilation ends before each name that is missing becomes an error
+#else
+
 #include <psthread.h>
 
 #include <cerrno>
@@ -816,4 +821,5 @@ template <> struct std::hash<psthreads::thread::id> {
     std::size_t operator()(psthreads::thread::id i) const noexcept { return std::hash<const void *>()(i.thread_); }
 };
 
+#endif // C++20
 #endif
