@@ -1,12 +1,13 @@
 // psthread.hpp - the threads of psthread.h for C++20: what <thread>, <mutex>, <shared_mutex>, <condition_variable>,
 // <semaphore>, <latch>, <barrier> and <future> have, under the same names in namespace psthreads, header-only over the
-// C interface. Not here: recursive mutexes, promise, packaged_task, shared_future and launch policies.
+// C interface. Beside these: spawn, and when_all of the Concurrency TS. Not here: recursive mutexes and launch
+// policies.
 //
 // A thread that waits here holds no kernel thread. The types satisfy the standard's named requirements, so
 // std::lock_guard, std::unique_lock, std::scoped_lock, std::shared_lock and std::lock work on them, and std::stop_token
 // with jthread and condition_variable_any. The standard library's own mutexes, condition variables, futures and sleeps,
 // and std::atomic's wait, hold the kernel thread (psthread.h: max_spares). Errors that the standard reports by
-// std::system_error are so reported. Link -lpsthreads.
+// std::system_error or std::future_error are so reported. Link -lpsthreads.
 #ifndef PSTHREAD_HPP
 #define PSTHREAD_HPP
 
@@ -17,6 +18,8 @@
 
 #include <psthread.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <compare>
@@ -24,6 +27,8 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <future>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -35,6 +40,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace psthreads
 {
@@ -690,30 +696,81 @@ template <class Completion = detail::nothing> class barrier
     }
 };
 
-// --- async ---
+// --- futures ---
 
 enum class future_status { ready, timeout };
+template <class T> class future;
+template <class T> class shared_future;
 
 namespace detail
 {
-template <class T> struct state {
+
+[[noreturn]] inline void fail(std::future_errc what) { throw std::future_error(what); }
+
+// What a future and its provider share. The phase goes from pending or awaited to done, once, by finish (release). A
+// thread that sees done (acquire) reads what was stored before. A thread that is about to wait takes m, makes pending
+// awaited, and looks at the phase again until it waits at `ready`, which gives m back. A finish that finds pending
+// notifies nobody: the thread sees done at its next look. A finish that finds awaited takes m first, so it notifies a
+// thread that waits already. The caller of finish holds the state, because a thread that sees done may let it go.
+struct state_base {
+    enum { pending, awaited, done };
     mutex m;
     condition_variable ready;
-    bool done = false;
+    std::atomic<int> phase{pending};
+    std::atomic<bool> claimed{false};   // set, or about to be
+    std::atomic<bool> retrieved{false}; // get_future was called
     std::exception_ptr error;
-    std::conditional_t<std::is_void_v<T>, char,
-                       std::optional<std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T> *, T>>>
-        value{};
 
-    template <class F> void run(F &f)
+    state_base() = default;
+    state_base(const state_base &) = delete;
+    state_base &operator=(const state_base &) = delete;
+    virtual ~state_base() = default;
+    // Until it is done, or the deadline (psthread_now); whether it is done.
+    virtual bool await(std::uint64_t deadline_ns)
+    {
+        if (phase.load(std::memory_order_acquire) == done)
+            return true;
+        std::scoped_lock hold(m);
+        int seen = pending;
+        phase.compare_exchange_strong(seen, awaited, std::memory_order_acquire);
+        int error_seen = 0;
+        while (phase.load(std::memory_order_acquire) != done && error_seen != ETIMEDOUT)
+            error_seen = psthread_cond_timedwait(ready.native_handle(), m.native_handle(), deadline_ns);
+        return phase.load(std::memory_order_acquire) == done;
+    }
+    void finish() noexcept
+    {
+        if (phase.exchange(done, std::memory_order_acq_rel) != awaited)
+            return;
+        std::scoped_lock hold(m);
+        ready.notify_all();
+    }
+    void claim()
+    {
+        if (claimed.exchange(true, std::memory_order_acq_rel))
+            fail(std::future_errc::promise_already_satisfied);
+    }
+};
+
+template <class T> struct state : state_base {
+    using held = std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T> *, T>;
+    std::conditional_t<std::is_void_v<T>, char, std::optional<held>> value{};
+
+    template <class V> void store(V &&v)
+    {
+        if constexpr (std::is_reference_v<T>)
+            value.emplace(std::addressof(v));
+        else
+            value.emplace(std::forward<V>(v));
+    }
+    // Stores what f returns or throws. Where f calls psthread_exit, the state is done at once: ECANCELED.
+    template <class F> void run(F &&f)
     {
         try {
             if constexpr (std::is_void_v<T>)
                 f();
-            else if constexpr (std::is_reference_v<T>)
-                value = &f();
             else
-                value.emplace(f());
+                store(f());
         } catch (...) {
             error = std::current_exception();
             if (!error) { // psthread_exit
@@ -722,101 +779,412 @@ template <class T> struct state {
                 throw;
             }
         }
-        finish();
-    }
-    void finish()
-    {
-        std::scoped_lock hold(m);
-        done = true;
-        ready.notify_all();
     }
 };
-} // namespace detail
 
-// What async returns. get once; the destructor waits, as std::async's future does.
-template <class T> class future
+// The state becomes ready when the calling thread has ended: when the values of its keys are destroyed.
+inline void finish_at_thread_exit(std::shared_ptr<state_base> s)
 {
-    std::shared_ptr<detail::state<T>> state_;
-    thread thread_;
+    struct entry {
+        std::shared_ptr<state_base> s;
+        std::unique_ptr<entry> next;
+        static void finish_all(void *first)
+        {
+            for (std::unique_ptr<entry> e(static_cast<entry *>(first)); e; e = std::move(e->next))
+                e->s->finish();
+        }
+    };
+    static const psthread_key_t key = [] {
+        psthread_key_t made;
+        check(psthread_key_create(&made, entry::finish_all), "psthreads: at thread exit");
+        return made;
+    }();
+    auto *before = static_cast<entry *>(psthread_getspecific(key));
+    auto e = std::make_unique<entry>();
+    e->s = std::move(s);
+    check(psthread_setspecific(key, e.get()), "psthreads: at thread exit");
+    e.release()->next.reset(before);
+}
 
-    future(std::shared_ptr<detail::state<T>> s, thread t) : state_(std::move(s)), thread_(std::move(t)) {}
-    template <class F, class... Args> friend auto async(F &&f, Args &&...args);
+// The end that sets a state: promise's and packaged_task's. What it leaves unset is a broken promise.
+template <class T> class provider
+{
+    std::shared_ptr<state<T>> state_;
 
-    void end()
+    void give_up() noexcept
     {
-        if (thread_.joinable())
-            thread_.join();
+        if (state_ && !state_->claimed.exchange(true, std::memory_order_acq_rel)) {
+            state_->error = std::make_exception_ptr(std::future_error(std::future_errc::broken_promise));
+            state_->finish();
+        }
     }
-    detail::state<T> &checked() const
+
+  public:
+    provider() noexcept = default;
+    explicit provider(std::shared_ptr<state<T>> s) noexcept : state_(std::move(s)) {}
+    provider(provider &&) noexcept = default;
+    provider &operator=(provider &&other) noexcept
     {
-        detail::check(state_ ? 0 : EINVAL, "psthreads::future: no state");
+        if (this != &other) {
+            give_up();
+            state_ = std::move(other.state_);
+        }
+        return *this;
+    }
+    ~provider() { give_up(); }
+    void swap(provider &other) noexcept { state_.swap(other.state_); }
+    [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+    // The caller's own share: a thread that has waited may destroy the provider before finish returns.
+    [[nodiscard]] std::shared_ptr<state<T>> share() const
+    {
+        if (!state_)
+            fail(std::future_errc::no_state);
+        return state_;
+    }
+    [[nodiscard]] future<T> get_future();
+    template <class Fill> void set(Fill fill, bool at_thread_exit = false)
+    {
+        auto s = share();
+        s->claim();
+        try {
+            fill(*s);
+            if (at_thread_exit)
+                return finish_at_thread_exit(s);
+        } catch (...) {
+            if (s->phase.load(std::memory_order_relaxed) != state_base::done) // done: the function called psthread_exit
+                s->claimed.store(false, std::memory_order_release);
+            throw;
+        }
+        s->finish();
+    }
+};
+
+// What future and shared_future have in common.
+template <class T> class future_base
+{
+  protected:
+    std::shared_ptr<state<T>> state_;
+
+    future_base() noexcept = default;
+    explicit future_base(std::shared_ptr<state<T>> s) noexcept : state_(std::move(s)) {}
+    [[nodiscard]] state<T> &checked() const
+    {
+        if (!state_)
+            fail(std::future_errc::no_state);
         return *state_;
     }
+    friend struct future_access;
+
+  public:
+    [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+    void wait() const { checked().await(PSTHREAD_NEVER); }
+    template <class Clock, class Duration>
+    future_status wait_until(const std::chrono::time_point<Clock, Duration> &at) const
+    {
+        while (!checked().await(deadline(at)))
+            if (Clock::now() >= at)
+                return future_status::timeout;
+        return future_status::ready;
+    }
+    template <class Rep, class Period> future_status wait_for(const std::chrono::duration<Rep, Period> &time) const
+    {
+        return wait_until(after(time));
+    }
+};
+
+struct future_access {
+    template <class T> static future<T> make(std::shared_ptr<state<T>> s) { return future<T>(std::move(s)); }
+    template <class T> static bool await(const future_base<T> &f, std::uint64_t deadline_ns)
+    {
+        return f.checked().await(deadline_ns);
+    }
+    template <class T> static T get(state<T> &s)
+    {
+        if (s.error)
+            std::rethrow_exception(s.error);
+        if constexpr (std::is_reference_v<T>)
+            return **s.value;
+        else if constexpr (!std::is_void_v<T>)
+            return std::move(*s.value);
+    }
+};
+
+template <class T> future<T> provider<T>::get_future()
+{
+    auto s = share();
+    if (s->retrieved.exchange(true, std::memory_order_acq_rel))
+        fail(std::future_errc::future_already_retrieved);
+    return future_access::make(std::move(s));
+}
+
+} // namespace detail
+
+template <class T> class future : public detail::future_base<T>
+{
+    friend struct detail::future_access;
+    explicit future(std::shared_ptr<detail::state<T>> s) noexcept : detail::future_base<T>(std::move(s)) {}
 
   public:
     future() noexcept = default;
     future(future &&) noexcept = default;
-    future &operator=(future &&other) noexcept
-    {
-        if (this != &other) {
-            end();
-            state_ = std::move(other.state_);
-            thread_ = std::move(other.thread_);
-        }
-        return *this;
-    }
-    ~future() { end(); }
-
-    [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
-    void wait() const
-    {
-        auto &s = checked();
-        std::unique_lock hold(s.m);
-        s.ready.wait(hold, [&] { return s.done; });
-    }
-    template <class Clock, class Duration>
-    future_status wait_until(const std::chrono::time_point<Clock, Duration> &at) const
-    {
-        auto &s = checked();
-        std::unique_lock hold(s.m);
-        return s.ready.wait_until(hold, at, [&] { return s.done; }) ? future_status::ready : future_status::timeout;
-    }
-    template <class Rep, class Period> future_status wait_for(const std::chrono::duration<Rep, Period> &time) const
-    {
-        return wait_until(detail::after(time));
-    }
+    future &operator=(future &&) noexcept = default;
     T get()
     {
-        wait();
-        end();
-        auto s = std::move(state_);
-        if (s->error)
-            std::rethrow_exception(s->error);
+        this->wait();
+        auto s = std::move(this->state_);
+        return detail::future_access::get(*s);
+    }
+    [[nodiscard]] shared_future<T> share() noexcept { return shared_future<T>(std::move(*this)); }
+};
+
+template <class T> class shared_future : public detail::future_base<T>
+{
+  public:
+    shared_future() noexcept = default;
+    shared_future(future<T> &&f) noexcept : detail::future_base<T>(std::move(f)) {}
+    // T const &, T & of a T &, or nothing.
+    decltype(auto) get() const
+    {
+        auto &s = this->checked();
+        s.await(PSTHREAD_NEVER);
+        if (s.error)
+            std::rethrow_exception(s.error);
         if constexpr (std::is_reference_v<T>)
-            return **s->value;
+            return static_cast<T>(**s.value);
         else if constexpr (!std::is_void_v<T>)
-            return std::move(*s->value);
+            return std::as_const(*s.value);
     }
 };
 
-// Runs f(args...) in a thread of its own.
+template <class T> class promise
+{
+    detail::provider<T> provider_;
+
+  public:
+    promise() : provider_(std::make_shared<detail::state<T>>()) {}
+    template <class A> promise(std::allocator_arg_t, const A &a) : provider_(std::allocate_shared<detail::state<T>>(a))
+    {
+    }
+    promise(promise &&) noexcept = default;
+    promise &operator=(promise &&) noexcept = default;
+    void swap(promise &other) noexcept { provider_.swap(other.provider_); }
+    friend void swap(promise &a, promise &b) noexcept { a.swap(b); }
+    [[nodiscard]] future<T> get_future() { return provider_.get_future(); }
+
+    void set_value() requires std::is_void_v<T> { store(false); }
+    template <class V = T>
+    requires std::convertible_to<V &&, T>
+    void set_value(V &&value) { store(false, std::forward<V>(value)); }
+    void set_exception(std::exception_ptr error) { fail(std::move(error), false); }
+    void set_value_at_thread_exit() requires std::is_void_v<T> { store(true); }
+    template <class V = T>
+    requires std::convertible_to<V &&, T>
+    void set_value_at_thread_exit(V &&value) { store(true, std::forward<V>(value)); }
+    void set_exception_at_thread_exit(std::exception_ptr error) { fail(std::move(error), true); }
+
+  private:
+    template <class... V> void store(bool at_thread_exit, V &&...value)
+    {
+        provider_.set([&]([[maybe_unused]] auto &s) { (s.store(std::forward<V>(value)), ...); }, at_thread_exit);
+    }
+    void fail(std::exception_ptr error, bool at_thread_exit)
+    {
+        provider_.set([&](auto &s) { s.error = std::move(error); }, at_thread_exit);
+    }
+};
+
+namespace detail
+{
+template <class> struct signature;
+template <class S> struct signature<std::function<S>> {
+    using type = S;
+};
+} // namespace detail
+
+template <class> class packaged_task;
+template <class R, class... Args> class packaged_task<R(Args...)>
+{
+    struct callable {
+        callable() = default;
+        callable(const callable &) = delete;
+        callable &operator=(const callable &) = delete;
+        virtual ~callable() = default;
+        virtual R call(Args... args) = 0;
+    };
+    template <class F> struct callable_of final : callable {
+        F f;
+        template <class G> explicit callable_of(G &&g) : f(std::forward<G>(g)) {}
+        R call(Args... args) override
+        {
+            if constexpr (std::is_void_v<R>)
+                std::invoke(f, std::forward<Args>(args)...);
+            else
+                return std::invoke(f, std::forward<Args>(args)...);
+        }
+    };
+    std::unique_ptr<callable> function_;
+    detail::provider<R> provider_;
+
+    void run(bool at_thread_exit, Args... args)
+    {
+        provider_.set([&](auto &s) { s.run([&]() -> R { return function_->call(std::forward<Args>(args)...); }); },
+                      at_thread_exit);
+    }
+
+  public:
+    packaged_task() noexcept = default;
+    template <class F>
+    requires(!std::same_as<std::remove_cvref_t<F>, packaged_task> &&
+             std::is_invocable_r_v<R, std::decay_t<F> &, Args...>) explicit packaged_task(F &&f)
+        : function_(std::make_unique<callable_of<std::decay_t<F>>>(std::forward<F>(f))),
+          provider_(std::make_shared<detail::state<R>>())
+    {
+    }
+    packaged_task(packaged_task &&) noexcept = default;
+    packaged_task &operator=(packaged_task &&) noexcept = default;
+    void swap(packaged_task &other) noexcept
+    {
+        function_.swap(other.function_);
+        provider_.swap(other.provider_);
+    }
+    friend void swap(packaged_task &a, packaged_task &b) noexcept { a.swap(b); }
+    [[nodiscard]] bool valid() const noexcept { return provider_.valid(); }
+    [[nodiscard]] future<R> get_future() { return provider_.get_future(); }
+    void operator()(Args... args) { run(false, std::forward<Args>(args)...); }
+    void make_ready_at_thread_exit(Args... args) { run(true, std::forward<Args>(args)...); }
+    void reset()
+    {
+        (void)provider_.share(); // no_state
+        provider_ = detail::provider<R>(std::make_shared<detail::state<R>>());
+    }
+};
+template <class R, class... Args> packaged_task(R (*)(Args...)) -> packaged_task<R(Args...)>;
+template <class F>
+packaged_task(F) -> packaged_task<typename detail::signature<decltype(std::function(std::declval<F>()))>::type>;
+
+// --- async, spawn ---
+
+namespace detail
+{
+
+// The state of a thread's result, and what the thread calls. Its destructor joins the thread, so the thread needs no
+// share of it. The first thread that waits without a deadline joins: where the other has not begun, it is called, and
+// needs no stack and no switch. Every other thread that waits does so for the result.
+template <class T, class F, class... Args> struct thread_state final : state<T> {
+    std::tuple<F, Args...> call;
+    std::atomic<psthread_t> thread{nullptr};
+
+    template <class... Parts> explicit thread_state(Parts &&...parts) : call(std::forward<Parts>(parts)...) {}
+    ~thread_state() override { join(); }
+    bool await(std::uint64_t deadline_ns) override
+    {
+        if (deadline_ns == PSTHREAD_NEVER)
+            join();
+        return state<T>::await(deadline_ns);
+    }
+    void join()
+    {
+        if (thread.load(std::memory_order_relaxed))
+            if (psthread_t t = thread.exchange(nullptr, std::memory_order_acquire))
+                psthread_join(t, nullptr);
+    }
+    // Not noexcept: psthread_exit unwinds through it.
+    static void *body(void *arg)
+    {
+        auto *s = static_cast<thread_state *>(arg);
+        s->run([s]() -> T {
+            return std::apply([](auto &&...parts) -> T { return std::invoke(std::forward<decltype(parts)>(parts)...); },
+                              std::move(s->call));
+        });
+        s->finish();
+        return nullptr;
+    }
+};
+
+template <class F, class... Args> using thread_result = std::invoke_result_t<std::decay_t<F>, std::decay_t<Args>...>;
+
+template <class F, class... Args>
+future<thread_result<F, Args...>> launch(int (*start)(psthread_t *, void *(*)(void *), void *), F &&f, Args &&...args)
+{
+    using result = thread_result<F, Args...>;
+    using states = thread_state<result, std::decay_t<F>, std::decay_t<Args>...>;
+    auto s = std::make_shared<states>(std::forward<F>(f), std::forward<Args>(args)...);
+    psthread_t t;
+    check(start(&t, states::body, s.get()), "psthreads: a thread");
+    s->thread.store(t, std::memory_order_release);
+    return future_access::make<result>(std::move(s));
+}
+
+} // namespace detail
+
+// Runs f(args...) in a thread of its own. The last future of the result waits for the thread when it is destroyed, as
+// std::async's does.
 template <class F, class... Args> auto async(F &&f, Args &&...args)
 {
-    using result = std::invoke_result_t<std::decay_t<F>, std::decay_t<Args>...>;
-    auto s = std::make_shared<detail::state<result>>();
-    thread t([s, f = std::decay_t<F>(std::forward<F>(f)),
-              packed = std::tuple<std::decay_t<Args>...>(std::forward<Args>(args)...)]() mutable {
-        auto call = [&]() -> result {
-            return std::apply([&](auto &&...parts) -> result { return std::invoke(std::move(f), std::move(parts)...); },
-                              std::move(packed));
-        };
-        s->run(call);
-    });
-    return future<result>(std::move(s), std::move(t));
+    return detail::launch(
+        [](psthread_t *t, void *(*fn)(void *), void *arg) {
+            int error = psthread_create(t, nullptr, fn, arg);
+            return error ? error : psthread_enqueue(*t, PSTHREAD_VP_ANY);
+        },
+        std::forward<F>(f), std::forward<Args>(args)...);
+}
+
+// The same by psthread_spawn, for divide and conquer: several times as fast. f may run before spawn returns, and in the
+// caller's thread_local variables; so it must not wait for what the caller does afterwards.
+template <class F, class... Args> auto spawn(F &&f, Args &&...args)
+{
+    return detail::launch(
+        [](psthread_t *t, void *(*fn)(void *), void *arg) { return psthread_spawn(t, nullptr, fn, arg); },
+        std::forward<F>(f), std::forward<Args>(args)...);
+}
+
+// --- when_all ---
+
+namespace detail
+{
+
+// Done when all are. A thread that waits for it waits for each in turn.
+template <class Futures> struct all_state final : state<Futures> {
+    explicit all_state(Futures &&all) { this->value.emplace(std::move(all)); }
+    bool await(std::uint64_t deadline_ns) override
+    {
+        const auto one = [deadline_ns](const auto &f) { return future_access::await(f, deadline_ns); };
+        if constexpr (requires { this->value->begin(); })
+            return std::all_of(this->value->begin(), this->value->end(), one);
+        else
+            return std::apply([&](const auto &...f) { return (one(f) && ...); }, *this->value);
+    }
+};
+
+template <class Futures> future<Futures> all_of(Futures all)
+{
+    return future_access::make<Futures>(std::make_shared<all_state<Futures>>(std::move(all)));
+}
+
+template <class F> constexpr bool is_future = false;
+template <class T> constexpr bool is_future<future<T>> = true;
+template <class T> constexpr bool is_future<shared_future<T>> = true;
+
+} // namespace detail
+
+// A future of the futures, ready when all are. They are moved into it; a shared_future that is an lvalue is copied.
+template <class... Futures>
+requires(detail::is_future<std::decay_t<Futures>> &&...) auto when_all(Futures &&...futures)
+{
+    return detail::all_of(std::tuple<std::decay_t<Futures>...>(std::forward<Futures>(futures)...));
+}
+template <std::input_iterator Iterator> auto when_all(Iterator first, Iterator last)
+{
+    std::vector<typename std::iterator_traits<Iterator>::value_type> all;
+    for (; first != last; ++first)
+        all.push_back(std::move(*first));
+    return detail::all_of(std::move(all));
 }
 
 } // namespace psthreads
 
+template <class T, class A> struct std::uses_allocator<psthreads::promise<T>, A> : std::true_type {
+};
 template <> struct std::hash<psthreads::thread::id> {
     std::size_t operator()(psthreads::thread::id i) const noexcept { return std::hash<const void *>()(i.thread_); }
 };
