@@ -1,4 +1,4 @@
-// psthread.hpp: a divide and conquer with async, and a worker that is told to stop.
+// psthread.hpp: a divide and conquer with a task group, and a worker that is told to stop.
 #include <psthread.hpp>
 
 #include <cstdio>
@@ -8,9 +8,11 @@ static long fib(int n)
 {
     if (n < 12)
         return n < 2 ? n : fib(n - 1) + fib(n - 2);
-    auto first = psthreads::async(fib, n - 1);
-    long second = fib(n - 2);
-    return first.get() + second;
+    long first = 0, second = 0;
+    psthreads::task_group group;
+    group.run([&] { first = fib(n - 1); });
+    group.run_and_wait([&] { second = fib(n - 2); });
+    return first + second;
 }
 
 int main()

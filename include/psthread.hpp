@@ -1,7 +1,7 @@
 // psthread.hpp - the threads of psthread.h for C++20: what <thread>, <mutex>, <shared_mutex>, <condition_variable>,
 // <semaphore>, <latch>, <barrier> and <future> have, under the same names in namespace psthreads, header-only over the
-// C interface. Beside these: spawn, and when_all of the Concurrency TS. Not here: recursive mutexes and launch
-// policies.
+// C interface. Beside these: spawn, task_group in the shape of oneTBB's, and when_all of the Concurrency TS. Not here:
+// recursive mutexes and launch policies; oneTBB's task handles.
 //
 // A thread that waits here holds no kernel thread. The types satisfy the standard's named requirements, so
 // std::lock_guard, std::unique_lock, std::scoped_lock, std::shared_lock and std::lock work on them, and std::stop_token
@@ -1180,6 +1180,151 @@ template <std::input_iterator Iterator> auto when_all(Iterator first, Iterator l
         all.push_back(std::move(*first));
     return detail::all_of(std::move(all));
 }
+
+// --- task_group ---
+
+enum task_group_status { not_complete, complete, canceled };
+
+// Tasks that one thread waits for, which is no task of the group. A task may add others. Tasks are made by
+// psthread_spawn: so a task must not wait for what its maker does after run. The first exception that leaves a task
+// cancels the group, and wait throws it. A canceled group does not call what it has not begun. psthread_exit ends its
+// task alone.
+//
+// A task that has ended when run returns is gone. The others stand in a list. wait joins them, the last one first: a
+// task that has not begun is called. After 256 tasks, and as many more as the last look has left, run takes out those
+// that have ended: so a group that is never waited for does not grow. wait returns where it finds the list empty: a
+// task that adds others does so before it ends, and it was joined.
+class task_group
+{
+    struct task {
+        task_group &group;
+        psthread_t thread = nullptr;
+        task *next = nullptr;
+        std::atomic<bool> has_ended{false};
+
+        explicit task(task_group &g) : group(g) {}
+        task(const task &) = delete;
+        task &operator=(const task &) = delete;
+        virtual ~task() = default;
+        virtual void call() = 0;
+        static void *body(void *arg)
+        {
+            auto *t = static_cast<task *>(arg);
+            t->group.attempt([t] { t->call(); });
+            t->has_ended.store(true, std::memory_order_release);
+            return nullptr;
+        }
+    };
+    template <class F> struct task_of final : task {
+        F f;
+        template <class G> task_of(task_group &g, G &&from) : task(g), f(std::forward<G>(from)) {}
+        void call() override { std::invoke(f); }
+    };
+    static constexpr std::size_t look_each = 256;
+
+    mutex mutex_; // of all that is written, but canceled_
+    std::atomic<task *> last_{nullptr};
+    std::size_t until_look_ = look_each;
+    std::exception_ptr error_;
+    std::atomic<bool> canceled_{false};
+
+    template <class F> void attempt(const F &f)
+    {
+        if (canceled_.load(std::memory_order_relaxed))
+            return;
+        try {
+            std::invoke(f);
+        } catch (...) {
+            auto error = std::current_exception();
+            if (!error) // psthread_exit
+                throw;
+            std::scoped_lock hold(mutex_);
+            if (!error_)
+                error_ = std::move(error);
+            cancel();
+        }
+    }
+    static void join(task *first)
+    {
+        while (first) {
+            std::unique_ptr<task> t(std::exchange(first, first->next));
+            psthread_join(t->thread, nullptr);
+        }
+    }
+    void join_all()
+    {
+        while (last_.load(std::memory_order_acquire)) {
+            std::unique_lock hold(mutex_);
+            task *all = last_.exchange(nullptr, std::memory_order_relaxed);
+            until_look_ = look_each;
+            hold.unlock();
+            join(all);
+        }
+    }
+    // Takes out those that have ended.
+    task *ended_locked()
+    {
+        task *ended = nullptr, *left = last_.load(std::memory_order_relaxed);
+        until_look_ = look_each;
+        for (task **at = &left; *at;) {
+            if (!(*at)->has_ended.load(std::memory_order_acquire)) {
+                at = &(*at)->next;
+                until_look_++;
+                continue;
+            }
+            task *t = std::exchange(*at, (*at)->next);
+            t->next = std::exchange(ended, t);
+        }
+        last_.store(left, std::memory_order_release);
+        return ended;
+    }
+    void add(task *t)
+    {
+        std::unique_lock hold(mutex_);
+        t->next = last_.load(std::memory_order_relaxed);
+        last_.store(t, std::memory_order_release);
+        task *ended = --until_look_ == 0 ? ended_locked() : nullptr;
+        hold.unlock();
+        join(ended);
+    }
+
+  public:
+    task_group() = default;
+    task_group(const task_group &) = delete;
+    task_group &operator=(const task_group &) = delete;
+    // Where wait was not called the group is canceled, and waited for.
+    ~task_group()
+    {
+        cancel();
+        join_all();
+    }
+    template <class F> void run(F &&f)
+    {
+        auto t = std::make_unique<task_of<std::decay_t<F>>>(*this, std::forward<F>(f));
+        detail::check(psthread_spawn(&t->thread, nullptr, task::body, static_cast<task *>(t.get())),
+                      "psthreads::task_group::run");
+        if (t->has_ended.load(std::memory_order_acquire))
+            psthread_join(t->thread, nullptr);
+        else
+            add(t.release());
+    }
+    // Until all tasks have ended. Afterwards the group is as new.
+    task_group_status wait()
+    {
+        join_all();
+        bool was_canceled = canceled_.exchange(false, std::memory_order_relaxed);
+        if (error_)
+            std::rethrow_exception(std::exchange(error_, nullptr));
+        return was_canceled ? canceled : complete;
+    }
+    // f is called here.
+    template <class F> task_group_status run_and_wait(const F &f)
+    {
+        attempt(f);
+        return wait();
+    }
+    void cancel() noexcept { canceled_.store(true, std::memory_order_relaxed); }
+};
 
 } // namespace psthreads
 

@@ -1,4 +1,4 @@
-/* psthread.hpp: async, spawn, futures, promises, packaged tasks and when_all. */
+/* psthread.hpp: async, spawn, futures, promises, packaged tasks, when_all and task groups. */
 #include <psthread.hpp>
 
 #include <array>
@@ -28,6 +28,7 @@ static_assert(std::movable<ps::promise<int>> && !std::is_copy_constructible_v<ps
 static_assert(std::movable<ps::packaged_task<int()>> && !std::is_copy_constructible_v<ps::packaged_task<int()>>);
 static_assert(std::is_nothrow_move_constructible_v<ps::future<void>> &&
               std::is_nothrow_move_assignable_v<ps::promise<int &>>);
+static_assert(!std::is_copy_constructible_v<ps::task_group> && !std::is_move_constructible_v<ps::task_group>);
 static_assert(std::same_as<decltype(std::declval<ps::shared_future<int>>().get()), const int &>);
 static_assert(std::same_as<decltype(std::declval<ps::shared_future<int &>>().get()), int &>);
 static_assert(std::same_as<decltype(std::declval<ps::shared_future<void>>().get()), void>);
@@ -412,6 +413,95 @@ void all_of_some()
     CHECK(ps::when_all(none.begin(), none.end()).get().empty());
 }
 
+/* --- task groups --- */
+
+long fib_by_groups(int n)
+{
+    if (n < 2)
+        return n;
+    long a = 0, b = 0;
+    ps::task_group group;
+    group.run([&] { a = fib_by_groups(n - 1); });
+    CHECK(group.run_and_wait([&] { b = fib_by_groups(n - 2); }) == ps::complete);
+    return a + b;
+}
+
+void groups()
+{
+    CHECK(fib_by_groups(of_fib) == fib_of_it);
+    ps::task_group group;
+    CHECK(group.wait() == ps::complete);
+    std::atomic<int> ran{0};
+    std::function<void(int)> adds = [&](int more) { /* each task adds others, and waits for none */
+                                                    ran++;
+                                                    for (int i = 0; i < more; i++)
+                                                        group.run([&adds, more] { adds(more - 1); });
+    };
+    group.run([&] { adds(SANITIZED ? 4 : 6); });
+    CHECK(group.wait() == ps::complete && ran == (SANITIZED ? 65 : 1957));
+
+    ran = 0;
+    group.run([&, own = std::make_unique<int>(1)] { ran += *own; });
+    group.run([&] {
+        ran++;
+        psthread_exit(nullptr);
+    });
+    CHECK(group.run_and_wait([&] { ran++; }) == ps::complete && ran == 3);
+
+    for (int i = 0; i < rounds; i++) { /* an exception cancels; afterwards the group is as new */
+        std::atomic<int> last{0};
+        for (int k = 0; k < 20; k++)
+            group.run([&, k] {
+                if (k % 7 == 3)
+                    throw std::runtime_error("no");
+                last = k;
+            });
+        CHECK(throws_no([&] { group.wait(); }));
+        group.run([&] { last = 100; });
+        CHECK(group.wait() == ps::complete && last == 100);
+    }
+    CHECK(throws_no([&] { group.run_and_wait([] { throw std::runtime_error("no"); }); }));
+    ran = 0;
+    group.cancel();
+    for (int i = 0; i < 10; i++)
+        group.run([&] { ran++; });
+    CHECK(group.run_and_wait([&] { ran++; }) == ps::canceled && ran == 0);
+    group.run([&] { ran++; });
+    CHECK(group.wait() == ps::complete && ran == 1);
+
+    std::atomic<bool> ended{false};
+    try { /* the tasks end before what they use does */
+        int x = 0;
+        ps::task_group left;
+        left.run([&] {
+            ps::this_thread::yield();
+            x++;
+            ended = true;
+        });
+        while (!ended)
+            ps::this_thread::yield();
+        throw std::runtime_error("no");
+    } catch (const std::runtime_error &) {
+        CHECK(ended);
+    }
+}
+
+/* Tasks of a group that is not waited for: those that have ended go, as others come. */
+void a_group_does_not_grow()
+{
+    const int num = SANITIZED ? 300 : 3000;
+    std::atomic<int> ran{0};
+    auto counted = std::make_shared<int>(0);
+    ps::task_group group;
+    for (int i = 0; i < num; i++)
+        group.run([&, counted] { ran++; });
+    while (ran < num)
+        ps::this_thread::yield();
+    while (counted.use_count() > num / 10)
+        group.run([] {});
+    CHECK(group.wait() == ps::complete && counted.use_count() == 1);
+}
+
 } // namespace
 
 int main()
@@ -430,6 +520,8 @@ int main()
         values_at_thread_exit();
         packaged_tasks();
         all_of_some();
+        groups();
+        a_group_does_not_grow();
         CHECK(psthread_finalize() == 0);
     }
     return 0;
