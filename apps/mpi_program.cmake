@@ -9,7 +9,7 @@ function(ps_mpi_program name)
   foreach(mpi ${PS_MPIS})
     set(to ${CMAKE_BINARY_DIR}/bin/${name}.${mpi})
     add_custom_command(OUTPUT ${to}
-      COMMAND ${PS_MPICC_${mpi}} -O2 -g -std=gnu17 -D_GNU_SOURCE -fopenmp -Wall -Wextra
+      COMMAND ${PS_MPICC_${mpi}} -O2 -g -std=gnu17 -D_GNU_SOURCE ${PS_APP_FLAGS} -fopenmp -Wall -Wextra
        -Wno-stringop-overflow # of MPICH's own header
        ${P_FLAGS} ${sources} -o ${to} -lm
       DEPENDS ${P_UNPARSED_ARGUMENTS} COMMENT "Making bin/${name}.${mpi}" VERBATIM)
@@ -19,7 +19,8 @@ function(ps_mpi_program name)
       add_custom_command(OUTPUT ${to}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/bench/mpi
         COMMAND ${CMAKE_COMMAND} -E env OMPI_CC=${PS_CLANG} MPICH_CC=${PS_CLANG} ${PS_MPICC_${mpi}} -O2 -g -std=gnu17
-         -D_GNU_SOURCE ${PS_CLANG_FLAGS} -Wno-unused-command-line-argument -ffp-contract=off ${P_FLAGS} ${sources}
+         -D_GNU_SOURCE ${PS_APP_FLAGS} ${PS_CLANG_FLAGS} -Wno-unused-command-line-argument -ffp-contract=off
+         ${P_FLAGS} ${sources}
           -o ${to}
          -lm
         DEPENDS ${P_UNPARSED_ARGUMENTS} COMMENT "Making bench/mpi/${name}.${mpi}" VERBATIM)

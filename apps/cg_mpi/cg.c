@@ -7,6 +7,8 @@
  *
  * Checked: the right-hand side is made from a known solution, and the result must be that one within the tolerance.
  * Output: one line. */
+#include "program.h"
+
 #include <getopt.h>
 #include <math.h>
 #include <mpi.h>
@@ -22,7 +24,7 @@ static double tolerance = 1e-10;
 static void fail(const char *what)
 {
     if (rank == 0)
-        fprintf(stderr, "cg_mpi: %s\n", what);
+        fprintf(stderr, "%s: %s\n", PROGRAM_NAME, what);
     MPI_Finalize();
     exit(1);
 }
@@ -32,7 +34,7 @@ static double *vector(void)
 {
     double *v = calloc((size_t)((high + 2) * n), sizeof *v);
     if (!v) {
-        fprintf(stderr, "cg_mpi: no memory for %ld x %ld points\n", high, n);
+        fprintf(stderr, "%s: no memory for %ld x %ld points\n", PROGRAM_NAME, high, n);
         MPI_Abort(MPI_COMM_WORLD, 1);
         exit(1);
     }
@@ -100,17 +102,19 @@ static long number(const char *text, const char *what, long up_to)
     return value;
 }
 
-static const char usage[] = "usage: mpirun -n RANKS cg_mpi [options]\n"
+static const char usage[] = "usage: mpirun -n RANKS %s [options]\n"
                             "Solves a linear system of a plate's points by conjugate gradients; rows are dealt to the "
                             "ranks.\n"
                             "  --n N            points a side of the plate (256)\n"
-                            "  --iterations N   iterations at most (2000)";
+                            "  --iterations N   iterations at most (2000)\n"
+                            "  --version        the version\n";
 
 static void read_arguments(int argc, char **argv)
 {
     static const struct option options[] = {{"n", required_argument, NULL, 'n'},
                                             {"iterations", required_argument, NULL, 'i'},
                                             {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'V'},
                                             {0}};
     opterr = rank == 0; /* one line, not one of each rank */
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
@@ -118,15 +122,17 @@ static void read_arguments(int argc, char **argv)
             n = number(optarg, "--n", 1 << 15);
         else if (o == 'i')
             most = (int)number(optarg, "--iterations", 1 << 30);
-        else if (o == 'h') {
-            if (rank == 0)
-                puts(usage);
+        else if (o == 'h' || o == 'V') {
+            if (rank == 0 && o == 'h')
+                printf(usage, PROGRAM_NAME);
+            else if (rank == 0)
+                program_print_version();
             MPI_Finalize();
             exit(0);
         } else
-            fail("cg_mpi --help lists the options");
+            fail("--help lists the options");
     if (optind < argc)
-        fail("only options are expected; cg_mpi --help lists them");
+        fail("only options are expected; --help lists them");
     if (n < ranks)
         fail("--n: wanted a row for each rank at least");
 }

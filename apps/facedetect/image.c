@@ -1,5 +1,6 @@
 /* See image.h. */
 #include "image.h"
+#include "program.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -22,7 +23,7 @@
 
 static bool complain(const char *name, const char *what)
 {
-    fprintf(stderr, "facedetect: %s: %s\n", name, what);
+    fprintf(stderr, "%s: %s: %s\n", PROGRAM_NAME, name, what);
     return false;
 }
 
@@ -32,7 +33,7 @@ static bool make_room(struct image *image, unsigned long width, unsigned long he
     if (width == 0 || height == 0)
         return complain(name, "the image has no pixels");
     if (width > IMAGE_SIDE_MAX || height > IMAGE_SIDE_MAX || width * height > IMAGE_PIXELS_MAX) {
-        fprintf(stderr, "facedetect: %s: %lu x %lu pixels; at most %d million are read\n", name, width, height,
+        fprintf(stderr, "%s: %s: %lu x %lu pixels; at most %d million are read\n", PROGRAM_NAME, name, width, height,
                 IMAGE_PIXELS_MAX / 1000000);
         return false;
     }
@@ -105,7 +106,7 @@ static bool decode_png(struct image *image, const unsigned char *data, size_t si
         good = png_image_finish_read(&png, &grey, image->pixels, 0, NULL);
     }
     if (!good)
-        fprintf(stderr, "facedetect: %s: not a whole PNG file: %s\n", name, png.message);
+        fprintf(stderr, "%s: %s: not a whole PNG file: %s\n", PROGRAM_NAME, name, png.message);
     png_image_free(&png);
     return good;
 }
@@ -139,7 +140,7 @@ bool image_decode_jpeg(struct image *image, const unsigned char *data, size_t si
     errors.base.emit_message = jpeg_message;
     jpeg_create_decompress(&jpeg);
     if (setjmp(errors.out)) {
-        fprintf(stderr, "facedetect: %s: not a whole JPEG file: %s\n", name, errors.what);
+        fprintf(stderr, "%s: %s: not a whole JPEG file: %s\n", PROGRAM_NAME, name, errors.what);
         jpeg_destroy_decompress(&jpeg);
         return false;
     }

@@ -4,6 +4,7 @@
  * wrong arguments. */
 #include "detect.h"
 #include "image.h"
+#include "program.h"
 #include "sample.h"
 #include "stream.h"
 
@@ -30,8 +31,8 @@ struct options {
 };
 
 static const char usage_text[] =
-    "usage: facedetect [OPTION...] IMAGE|FOLDER...    PNG and JPEG; all that a folder has\n"
-    "       facedetect [OPTION...] -                  a Y4M or MJPEG stream from standard input\n"
+    "usage: %1$s [OPTION...] IMAGE|FOLDER...    PNG and JPEG; all that a folder has\n"
+    "       %1$s [OPTION...] -                  a Y4M or MJPEG stream from standard input\n"
     "Prints a line a face: x y width height scale score (pixels; from the upper left corner), behind the image's name "
     "if\n"
     "there are several, behind the frame's number in a stream.\n"
@@ -44,11 +45,12 @@ static const char usage_text[] =
     "  --weights FILE   other parameters of the network than the built-in ones\n"
     "  --stages         the time of each stage, by one thread (standard output)\n"
     "  --bench          the times of one thread and of --threads, in turns, as a line of JSON\n"
-    "  --samples N      of --bench and --stages (default 15)\n";
+    "  --samples N      of --bench and --stages (default 15)\n"
+    "  --version        the version\n";
 
 static void refuse(const char *what, const char *which)
 {
-    fprintf(stderr, "facedetect: %s '%s' (facedetect --help says what there is)\n", what, which);
+    fprintf(stderr, "%s: %s '%s' (--help says what there is)\n", PROGRAM_NAME, what, which);
     exit(2);
 }
 
@@ -57,7 +59,8 @@ static double read_number(const char *option, const char *text, double least, do
     char *end;
     double value = strtod(text, &end);
     if (end == text || *end || !(value >= least && value <= most)) {
-        fprintf(stderr, "facedetect: %s: a number from %g to %g is expected, not '%s'\n", option, least, most, text);
+        fprintf(stderr, "%s: %s: a number from %g to %g is expected, not '%s'\n", PROGRAM_NAME, option, least, most,
+                text);
         exit(2);
     }
     return value;
@@ -74,19 +77,14 @@ static int read_whole(const char *option, const char *text, int least, int most)
 /* The arguments that are no options are moved to argv's end; the first one's index is returned. */
 static int read_options(struct options *o, int argc, char **argv)
 {
-    enum { DRAW, WEIGHTS, THREADS, LEVELS, SCORE, RATE, SAMPLES, BENCH, STAGES, HELP };
+    enum { DRAW, WEIGHTS, THREADS, LEVELS, SCORE, RATE, SAMPLES, BENCH, STAGES, HELP, VERSION };
     static const struct option names[] = {
-        {"draw", required_argument, NULL, DRAW},
-        {"weights", required_argument, NULL, WEIGHTS},
-        {"threads", required_argument, NULL, THREADS},
-        {"levels", required_argument, NULL, LEVELS},
-        {"score", required_argument, NULL, SCORE},
-        {"rate", required_argument, NULL, RATE},
-        {"samples", required_argument, NULL, SAMPLES},
-        {"bench", no_argument, NULL, BENCH},
-        {"stages", no_argument, NULL, STAGES},
-        {"help", no_argument, NULL, HELP},
-        {NULL, 0, NULL, 0},
+        {"draw", required_argument, NULL, DRAW},       {"weights", required_argument, NULL, WEIGHTS},
+        {"threads", required_argument, NULL, THREADS}, {"levels", required_argument, NULL, LEVELS},
+        {"score", required_argument, NULL, SCORE},     {"rate", required_argument, NULL, RATE},
+        {"samples", required_argument, NULL, SAMPLES}, {"bench", no_argument, NULL, BENCH},
+        {"stages", no_argument, NULL, STAGES},         {"help", no_argument, NULL, HELP},
+        {"version", no_argument, NULL, VERSION},       {NULL, 0, NULL, 0},
     };
     int which;
     *o = (struct options){.threads = omp_get_max_threads(), .levels = 1, .samples = 15, .volume = DETECT_VOLUME};
@@ -123,7 +121,10 @@ static int read_options(struct options *o, int argc, char **argv)
             o->rate_given = true;
             break;
         case HELP:
-            fputs(usage_text, stdout);
+            printf(usage_text, PROGRAM_NAME);
+            exit(0);
+        case VERSION:
+            program_print_version();
             exit(0);
         default:
             exit(2); /* it was told why */
@@ -157,7 +158,7 @@ static void show_progress(const char *line)
 
 static bool no_memory(const char *name, int width, int height)
 {
-    fprintf(stderr, "facedetect: %s: no memory for the scales of %d x %d pixels\n", name, width, height);
+    fprintf(stderr, "%s: %s: no memory for the scales of %d x %d pixels\n", PROGRAM_NAME, name, width, height);
     return false;
 }
 
@@ -257,7 +258,7 @@ static bool run_stream(struct detector *d, const struct net *net, const struct o
     }
     double seconds = sample_now() - begin;
     hide_progress();
-    fprintf(stderr, "facedetect: %lu frames, %lu dropped, %.1f a second\n", looked + dropped, dropped,
+    fprintf(stderr, "%s: %lu frames, %lu dropped, %.1f a second\n", PROGRAM_NAME, looked + dropped, dropped,
             seconds > 0 ? (double)(looked + dropped) / seconds : 0);
     stream_close(&stream);
     image_free(&image);
@@ -353,7 +354,7 @@ static bool add_input(struct inputs *inputs, const char *folder, const char *nam
             return true;
         }
     }
-    fprintf(stderr, "facedetect: no memory for the names\n");
+    fprintf(stderr, "%s: no memory for the names\n", PROGRAM_NAME);
     return false;
 }
 
@@ -366,12 +367,12 @@ static bool expand(struct inputs *inputs, const char *path)
     struct dirent **entries;
     int count = scandir(path, &entries, is_picture, alphasort);
     if (count < 0) {
-        fprintf(stderr, "facedetect: %s: %s\n", path, strerror(errno));
+        fprintf(stderr, "%s: %s: %s\n", PROGRAM_NAME, path, strerror(errno));
         return false;
     }
     bool good = count > 0;
     if (!good)
-        fprintf(stderr, "facedetect: %s: no PNG or JPEG file in this folder\n", path);
+        fprintf(stderr, "%s: %s: no PNG or JPEG file in this folder\n", PROGRAM_NAME, path);
     for (int k = 0; k < count; k++) {
         good = good && add_input(inputs, path, entries[k]->d_name);
         free(entries[k]);
@@ -389,7 +390,7 @@ static bool run_files(struct detector *d, const struct net *net, const struct op
     double begin = sample_now();
     if (o->draw && inputs.count != 1) {
         if (good)
-            fprintf(stderr, "facedetect: --draw takes one image, not %lu\n", inputs.count);
+            fprintf(stderr, "%s: --draw takes one image, not %lu\n", PROGRAM_NAME, inputs.count);
         good = false;
     } else
         for (unsigned long k = 0; k < inputs.count; k++) {
@@ -417,7 +418,7 @@ int main(int argc, char **argv)
     int first = read_options(&o, argc, argv), inputs = argc - first;
     char **paths = argv + first;
     if (!inputs) {
-        fprintf(stderr, "facedetect: no image is given (facedetect --help says what there is)\n");
+        fprintf(stderr, "%s: no image is given (--help says what there is)\n", PROGRAM_NAME);
         return 2;
     }
     bool good, stream = inputs == 1 && strcmp(paths[0], "-") == 0;
@@ -440,7 +441,7 @@ int main(int argc, char **argv)
         good = run_files(&detector, &net, &o, inputs, paths);
     detector_free(&detector);
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "facedetect: standard output: %s\n", strerror(errno));
+        fprintf(stderr, "%s: standard output: %s\n", PROGRAM_NAME, strerror(errno));
         good = false;
     }
     return good ? 0 : 1;

@@ -1,5 +1,6 @@
 /* See net.h. */
 #include "net.h"
+#include "program.h"
 
 #include <errno.h>
 #include <math.h>
@@ -55,11 +56,11 @@ static bool read_line(char *line, const char *path, unsigned number, float *foun
         char *end;
         float value = strtof(word, &end);
         if (*end || !isfinite(value)) {
-            fprintf(stderr, "facedetect: %s:%u: '%s' is not a number\n", path, number, word);
+            fprintf(stderr, "%s: %s:%u: '%s' is not a number\n", PROGRAM_NAME, path, number, word);
             return false;
         }
         if (*count == NET_PARAMETERS) {
-            fprintf(stderr, "facedetect: %s:%u: more than %d numbers\n", path, number, NET_PARAMETERS);
+            fprintf(stderr, "%s: %s:%u: more than %d numbers\n", PROGRAM_NAME, path, number, NET_PARAMETERS);
             return false;
         }
         found[(*count)++] = value;
@@ -73,7 +74,7 @@ bool net_read(struct net *net, const char *path)
     unsigned count = 0, number = 0;
     FILE *file = fopen(path, "r");
     if (!file) {
-        fprintf(stderr, "facedetect: %s: %s\n", path, strerror(errno));
+        fprintf(stderr, "%s: %s: %s\n", PROGRAM_NAME, path, strerror(errno));
         return false;
     }
     char *line = NULL;
@@ -83,11 +84,11 @@ bool net_read(struct net *net, const char *path)
         good = read_line(line, path, ++number, found, &count);
     free(line);
     if (good && ferror(file)) {
-        fprintf(stderr, "facedetect: %s: %s\n", path, strerror(errno));
+        fprintf(stderr, "%s: %s: %s\n", PROGRAM_NAME, path, strerror(errno));
         good = false;
     } else if (good && count < NET_PARAMETERS) {
-        fprintf(stderr, "facedetect: %s:%u: the file ends after %u numbers, %d are expected\n", path, number, count,
-                NET_PARAMETERS);
+        fprintf(stderr, "%s: %s:%u: the file ends after %u numbers, %d are expected\n", PROGRAM_NAME, path, number,
+                count, NET_PARAMETERS);
         good = false;
     }
     fclose(file);

@@ -1,5 +1,6 @@
 /* See stream.h. */
 #include "stream.h"
+#include "program.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,9 +13,9 @@ enum { LINE_MAX_BYTES = 4096, JPEG_BYTES_MAX = 1 << 28, RATE_MAX = 1000000 };
 static bool complain(const struct stream *s, const char *what)
 {
     if (s->frame)
-        fprintf(stderr, "facedetect: %s: frame %lu: %s\n", s->name, s->frame, what);
+        fprintf(stderr, "%s: %s: frame %lu: %s\n", PROGRAM_NAME, s->name, s->frame, what);
     else
-        fprintf(stderr, "facedetect: %s: %s\n", s->name, what);
+        fprintf(stderr, "%s: %s: %s\n", PROGRAM_NAME, s->name, what);
     return false;
 }
 
@@ -102,9 +103,8 @@ static bool open_y4m(struct stream *s)
     if (!read_colour(s, colour)) {
         for (char *c = line; c < line + sizeof line; c++) /* a terminal is to survive the message */
             *c = (char)(*c && !isprint((unsigned char)*c) ? '?' : *c);
-        fprintf(stderr,
-                "facedetect: %s: pixel format '%.40s'; eight bits a sample are expected (C420, C422, C444, Cmono)\n",
-                s->name, colour);
+        fprintf(stderr, "%s: %s: pixel format '%.40s'; eight bits a sample are expected (C420, C422, C444, Cmono)\n",
+                PROGRAM_NAME, s->name, colour);
         return false;
     }
     return true;

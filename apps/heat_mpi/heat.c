@@ -11,6 +11,8 @@
  * Checked: the same plate computed by one rank in plain loops (--check; each point is computed by the same
  * operations, so the result is equal bit by bit), and the sum over all points, which is printed. Output: one line
  * "heat_mpi: ... ms a step ... Mpoints/s". */
+#include "program.h"
+
 #include <getopt.h>
 #include <math.h>
 #include <mpi.h>
@@ -28,7 +30,7 @@ static bool check, by_tasks = true;
 static void fail(const char *what)
 {
     if (rank == 0)
-        fprintf(stderr, "heat_mpi: %s\n", what);
+        fprintf(stderr, "%s: %s\n", PROGRAM_NAME, what);
     MPI_Finalize();
     exit(1);
 }
@@ -52,7 +54,7 @@ static double *new_grid(long first, long n)
 {
     double *grid = malloc((size_t)((n + 2) * width()) * sizeof *grid);
     if (!grid) {
-        fprintf(stderr, "heat_mpi: no memory for %ld x %ld points\n", n, columns);
+        fprintf(stderr, "%s: no memory for %ld x %ld points\n", PROGRAM_NAME, n, columns);
         MPI_Abort(MPI_COMM_WORLD, 1);
         exit(1);
     }
@@ -168,22 +170,27 @@ static long number(const char *text, const char *what, long most)
 }
 
 static const char usage[] =
-    "usage: mpirun -n RANKS heat_mpi [options]\n"
+    "usage: mpirun -n RANKS %s [options]\n"
     "Heat spreads over a plate, which is dealt to the ranks by rows.\n"
     "  --rows N, --columns N   points of the plate (1024, 1024)\n"
     "  --block N               points a side of a task (128)\n"
     "  --steps N               steps of time (50)\n"
     "  --comm tasks|master     who sends and receives: tasks (default), or one thread between the steps\n"
-    "  --check                 compares the result with that of plain loops";
+    "  --check                 compares the result with that of plain loops\n"
+    "  --version               the version\n";
 
 static void read_arguments(int argc, char **argv)
 {
     opterr = rank == 0; /* one line, not one of each rank */
-    static const struct option options[] = {
-        {"rows", required_argument, NULL, 'r'},  {"columns", required_argument, NULL, 'c'},
-        {"block", required_argument, NULL, 'b'}, {"steps", required_argument, NULL, 's'},
-        {"comm", required_argument, NULL, 'm'},  {"check", no_argument, NULL, 'k'},
-        {"help", no_argument, NULL, 'h'},        {0}};
+    static const struct option options[] = {{"rows", required_argument, NULL, 'r'},
+                                            {"columns", required_argument, NULL, 'c'},
+                                            {"block", required_argument, NULL, 'b'},
+                                            {"steps", required_argument, NULL, 's'},
+                                            {"comm", required_argument, NULL, 'm'},
+                                            {"check", no_argument, NULL, 'k'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'V'},
+                                            {0}};
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (o) {
         case 'r':
@@ -207,16 +214,19 @@ static void read_arguments(int argc, char **argv)
                 fail("--comm: wanted tasks or master");
             break;
         case 'h':
-            if (rank == 0)
-                puts(usage);
+        case 'V':
+            if (rank == 0 && o == 'h')
+                printf(usage, PROGRAM_NAME);
+            else if (rank == 0)
+                program_print_version();
             MPI_Finalize();
             exit(0);
         default:
-            fail("heat_mpi --help lists the options");
+            fail("--help lists the options");
         }
     }
     if (optind < argc)
-        fail("only options are expected; heat_mpi --help lists them");
+        fail("only options are expected; --help lists them");
     if (rows / ranks < 1)
         fail("--rows: wanted a row for each rank at least");
     if ((columns + block - 1) / block > 4096)

@@ -95,7 +95,7 @@ static void help(const struct mc_program *program)
 {
     const struct mc_option *lists[] = {program->options, common_options};
 
-    printf("usage: %s [--option value]...\n%s\n", name, program->what);
+    printf("usage: %s [--option value]...\n%s\n--version says the version\n", name, program->what);
     for (unsigned l = 0; l < 2; l++)
         for (const struct mc_option *o = lists[l]; o->name; o++)
             printf("  --%-10s %s\n", o->name, o->what);
@@ -128,11 +128,15 @@ static int read_arguments(const struct mc_program *program, int argc, char **arg
             help(program);
             return 1;
         }
+        if (strcmp(argv[i], "--version") == 0) {
+            printf("%s (psthreads) %s\n", name, PS_VERSION);
+            return 1;
+        }
         const struct mc_option *o = find(program->options, argv[i]);
         if (!o)
             o = find(common_options, argv[i]);
         if (!o) {
-            mc_wrong("%s: no such option; %s --help lists them", argv[i], name);
+            mc_wrong("%s: no such option; --help lists them", argv[i]);
             return 2;
         }
         if (i + 1 == argc) {
@@ -251,8 +255,8 @@ static void print_time(const char *key, uint64_t time)
 
 static void report(const struct mc_program *program, const struct mc_run *run)
 {
-    printf("{\"program\": \"%s\", \"form\": \"%s\", \"outer\": %u, \"inner\": %u", name, forms[run->shape.form],
-           run->shape.outers, run->shape.team);
+    printf("{\"program\": \"%s\", \"form\": \"%s\", \"outer\": %u, \"inner\": %u", program->name,
+           forms[run->shape.form], run->shape.outers, run->shape.team);
     if (!empty)
         printf(", \"checksum\": \"%08lx\"", (unsigned long)checksum(program->results));
     if (!empty && check)
@@ -300,7 +304,7 @@ int mc_main(const struct mc_program *program, int argc, char **argv)
 {
     struct mc_phase *phases;
 
-    name = program->name;
+    name = argc > 0 && strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argc > 0 ? argv[0] : program->name;
     int wrong = read_arguments(program, argc, argv);
     if (wrong)
         return wrong - 1;

@@ -18,6 +18,7 @@ foreach(name color fast mahalanobis strassen ncc shot)
     add_custom_command(OUTPUT ${mc_elf}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/manycore/apps
       COMMAND ${CMAKE_BINARY_DIR}/bin/manycore-cc --hal=${hal} --stack=4096 -ffp-contract=off -fno-math-errno
+              -DPS_VERSION="${PROJECT_VERSION}"
               -Wall -Wextra
               ${mc_sources} -o ${mc_elf}
       DEPENDS ${mc_sources} ${mc_headers} manycore_runtime VERBATIM)

@@ -1,5 +1,6 @@
 /* The NAS benchmarks' command line and report (nas.h). */
 #include "nas.h"
+#include "program.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -16,7 +17,6 @@ struct arguments {
     bool json;
 };
 
-static const char *program_name;
 static const char classes[] = "SWAB";
 
 unsigned nas_class_index(char class) { return (unsigned)(strchr(classes, class) - classes); }
@@ -26,7 +26,7 @@ void *nas_alloc(size_t bytes)
     void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
 
     if (!memory) {
-        fprintf(stderr, "%s: no memory for %zu bytes\n", program_name, bytes);
+        fprintf(stderr, "%s: no memory for %zu bytes\n", PROGRAM_NAME, bytes);
         exit(1);
     }
     return memory;
@@ -75,12 +75,13 @@ void nas_compare_complex(struct nas_result *result, const char *name, unsigned n
 
 static void print_usage(const struct nas_program *program)
 {
-    printf("usage: nas-%s [options] CLASS\n"
+    printf("usage: %s [options] CLASS\n"
            "CLASS is S, W, A or B, from the smallest to the largest.\n"
            "  --threads T   threads of the team (OMP_NUM_THREADS, or the processors)\n"
            "  --copies P    an outer team of P threads, each with a run and a team of its own (1)\n"
-           "  --json        a line of JSON more\n",
-           program->name);
+           "  --json        a line of JSON more\n"
+           "  --version     the version\n",
+           PROGRAM_NAME);
     if (program->variants) {
         printf("  --variant V   %s", program->variants[0]);
         for (unsigned v = 1; program->variants[v]; v++)
@@ -91,7 +92,7 @@ static void print_usage(const struct nas_program *program)
 
 static int bad(const char *what, const char *value, const char *expected)
 {
-    fprintf(stderr, "%s: %s %s: expected %s\n", program_name, what, value, expected);
+    fprintf(stderr, "%s: %s %s: expected %s\n", PROGRAM_NAME, what, value, expected);
     return 2;
 }
 
@@ -119,9 +120,13 @@ static int read_variant(const struct nas_program *program, const char *text, uns
 static int read_arguments(const struct nas_program *program, int argc, char **argv, struct arguments *a)
 {
     static const struct option options[] = {
-        {"threads", required_argument, NULL, 't'}, {"copies", required_argument, NULL, 'c'},
-        {"variant", required_argument, NULL, 'v'}, {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"threads", required_argument, NULL, 't'},
+        {"copies", required_argument, NULL, 'c'},
+        {"variant", required_argument, NULL, 'v'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
     };
     int wrong = 0;
 
@@ -137,15 +142,22 @@ static int read_arguments(const struct nas_program *program, int argc, char **ar
         } else if (option == 'h') {
             print_usage(program);
             return 1;
+        } else if (option == 'V') {
+            program_print_version();
+            return 1;
         } else {
             wrong = 2; /* getopt has said it */
         }
     }
     if (wrong)
         return wrong;
-    const char *class = argc - optind == 1 ? argv[optind] : "";
+    if (argc - optind != 1) {
+        fprintf(stderr, "%s: one class is expected (S, W, A or B), not %d\n", PROGRAM_NAME, argc - optind);
+        return 2;
+    }
+    const char *class = argv[optind];
     if (strlen(class) != 1 || !strchr(classes, class[0])) {
-        fprintf(stderr, "%s: class '%s': expected one of S, W, A, B\n", program_name, class);
+        fprintf(stderr, "%s: class '%s': expected one of S, W, A, B\n", PROGRAM_NAME, class);
         return 2;
     }
     a->run.class = class[0];
@@ -210,7 +222,7 @@ static int report(const struct nas_program *program, const struct arguments *a, 
                "\"mops\": %.3f}\n",
                program->name, a->run.class, a->run.threads, a->copies, fine ? "true" : "false", seconds, mops);
     if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "%s: standard output: %s\n", program_name, strerror(errno));
+        fprintf(stderr, "%s: standard output: %s\n", PROGRAM_NAME, strerror(errno));
         return 1;
     }
     return !fine;
@@ -220,7 +232,6 @@ int nas_main(const struct nas_program *program, int argc, char **argv)
 {
     struct arguments a = {.copies = 1};
 
-    program_name = argv[0];
     int wrong = read_arguments(program, argc, argv, &a);
     if (wrong)
         return wrong - 1;
@@ -228,7 +239,7 @@ int nas_main(const struct nas_program *program, int argc, char **argv)
         a.run.threads = (unsigned)omp_get_max_threads();
     struct nas_result *results = calloc(a.copies, sizeof *results);
     if (!results) {
-        fprintf(stderr, "%s: no memory\n", program_name);
+        fprintf(stderr, "%s: no memory\n", PROGRAM_NAME);
         return 1;
     }
     if (a.copies == 1) {

@@ -103,10 +103,11 @@ class Nas(unittest.TestCase):
     @unittest.skipUnless(A.fake, "no --fake")
     def test_bad_arguments(self):
         cases = [
-            ([], "class '': expected one of S, W, A, B"),
+            ([], "nas-fake: one class is expected (S, W, A or B), not 0\n"),
             (["Z"], "class 'Z'"),
             (["SW"], "class 'SW'"),
-            (["S", "W"], "class ''"),
+            (["S", "W"], "nas-fake: one class is expected (S, W, A or B), not 2\n"),
+            ([""], "nas-fake: class '': expected one of S, W, A, B"),
             (["--threads", "0", "S"], "--threads 0: expected a whole number from 1 to 4096"),
             (["--copies", "2x", "S"], "--copies 2x"),
             (["--variant", "third", "S"], "--variant third: expected one that --help lists"),

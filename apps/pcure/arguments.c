@@ -1,5 +1,6 @@
 /* See arguments.h. */
 #include "arguments.h"
+#include "program.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *arguments_program = "pcure";
 bool arguments_silent;
 
 static const char usage[] =
@@ -22,7 +22,8 @@ static const char usage[] =
     "                        update phase parallel; tasks: by work queues (not over MPI); sequential\n"
     "  --threads T           threads of the outer loop (OMP_NUM_THREADS, or the processors)\n"
     "  --inner T             threads of the inner loop (1; the papers' figure: the same as --threads)\n"
-    "  --times               a line of JSON on standard error: seconds of the phases\n";
+    "  --times               a line of JSON on standard error: seconds of the phases\n"
+    "  --version             the version\n";
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -32,7 +33,7 @@ static void say(const char *format, ...)
 
     if (arguments_silent)
         return;
-    fprintf(stderr, "%s: ", arguments_program);
+    fprintf(stderr, "%s: ", PROGRAM_NAME);
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
@@ -70,15 +71,11 @@ static int read_variant(const char *text, enum cure_variant *variant)
 int arguments_read(int argc, char **argv, struct arguments *a)
 {
     static const struct option options[] = {
-        {"k", required_argument, NULL, 'k'},
-        {"representatives", required_argument, NULL, 'c'},
-        {"shrink", required_argument, NULL, 'a'},
-        {"variant", required_argument, NULL, 'v'},
-        {"threads", required_argument, NULL, 't'},
-        {"inner", required_argument, NULL, 'i'},
-        {"times", no_argument, NULL, 'T'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"k", required_argument, NULL, 'k'},       {"representatives", required_argument, NULL, 'c'},
+        {"shrink", required_argument, NULL, 'a'},  {"variant", required_argument, NULL, 'v'},
+        {"threads", required_argument, NULL, 't'}, {"inner", required_argument, NULL, 'i'},
+        {"times", no_argument, NULL, 'T'},         {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},       {NULL, 0, NULL, 0},
     };
     unsigned long count = 0;
     char *end;
@@ -118,10 +115,14 @@ int arguments_read(int argc, char **argv, struct arguments *a)
             break;
         case 'h':
             if (!arguments_silent)
-                printf(usage, arguments_program);
+                printf(usage, PROGRAM_NAME);
+            return 1;
+        case 'V':
+            if (!arguments_silent)
+                program_print_version();
             return 1;
         default:
-            say("%s --help lists the options", arguments_program);
+            say("%s --help lists the options", PROGRAM_NAME);
             return 2;
         }
     }

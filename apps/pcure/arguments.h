@@ -14,8 +14,7 @@ struct arguments {
     const char *path;
 };
 
-/* Its name in every line; ranks of an MPI program but one are silent. */
-extern const char *arguments_program;
+/* Ranks of an MPI program but one are silent. */
 extern bool arguments_silent;
 
 /* 0, or the exit status plus 1. The defaults are set first. */

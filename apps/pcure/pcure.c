@@ -2,6 +2,7 @@
  * integer a line. */
 #include "arguments.h"
 #include "points.h"
+#include "program.h"
 
 #include <errno.h>
 #include <omp.h>
@@ -17,7 +18,7 @@ static int run(struct arguments *a, const struct points *points)
 
     int error = labels ? cure(points->x, points->num, points->dim, &a->cure, labels, &times) : ENOMEM;
     if (error) {
-        fprintf(stderr, "pcure: %s: %zu points: %s\n", a->path, points->num, strerror(error));
+        fprintf(stderr, "%s: %s: %zu points: %s\n", PROGRAM_NAME, a->path, points->num, strerror(error));
         free(labels);
         return 1;
     }

@@ -1,5 +1,6 @@
 /* Points from CSV and .npy files (points.h). */
 #include "points.h"
+#include "program.h"
 
 #include <byteswap.h>
 #include <errno.h>
@@ -12,8 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-const char *points_program = "pcure";
-
 static bool wrong(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static bool wrong(const char *path, const char *format, ...)
@@ -21,7 +20,7 @@ static bool wrong(const char *path, const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    fprintf(stderr, "%s: %s", points_program, path);
+    fprintf(stderr, "%s: %s", PROGRAM_NAME, path);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);

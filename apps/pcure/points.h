@@ -27,7 +27,4 @@ struct points_take {
 };
 bool points_stream(const char *path, const struct points_take *take, struct points *points);
 
-/* The program's name in what is said. */
-extern const char *points_program;
-
 #endif

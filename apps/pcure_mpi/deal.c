@@ -5,6 +5,7 @@
 
 #include "cure_mpi.h"
 #include "points.h"
+#include "program.h"
 
 enum { NUMBERS = 1 << 16 /* dealt at once, or a row for each rank */ };
 
@@ -24,7 +25,7 @@ _Noreturn void no_memory(const char *what, size_t bytes)
 {
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    fprintf(stderr, "pcure_mpi: rank %d: no memory for %s (%zu bytes)\n", rank, what, bytes);
+    fprintf(stderr, "%s: rank %d: no memory for %s (%zu bytes)\n", PROGRAM_NAME, rank, what, bytes);
     MPI_Abort(MPI_COMM_WORLD, 1);
     abort();
 }
@@ -70,7 +71,7 @@ static bool give(void *arg, const double *x, size_t rows, size_t dim)
     struct round round = {.rows = rows, .dim = dim};
 
     if (dim > (size_t)(INT32_MAX / d->share->ranks)) { /* counts are ints */
-        fprintf(stderr, "pcure_mpi: points of %zu numbers; at most %d are possible\n", dim,
+        fprintf(stderr, "%s: points of %zu numbers; at most %d are possible\n", PROGRAM_NAME, dim,
                 INT32_MAX / d->share->ranks);
         return false;
     }

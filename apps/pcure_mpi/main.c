@@ -9,6 +9,7 @@
 #include "arguments.h"
 #include "cure_mpi.h"
 #include "points.h"
+#include "program.h"
 
 static int run(struct arguments *a, struct share *share)
 {
@@ -45,14 +46,15 @@ static int with_arguments(int argc, char **argv, struct share *share)
         return wrong - 1;
     if (a.cure.variant == CURE_TASKS) {
         if (share->rank == 0)
-            fprintf(stderr, "pcure_mpi: --variant tasks: expected lazy, nested or sequential\n");
+            fprintf(stderr, "%s: --variant tasks: expected lazy, nested or sequential\n", PROGRAM_NAME);
         return 1;
     }
     if (!deal(a.path, share) || !arguments_fit(&a, share->n))
         return 1;
     if (share->n > INT_MAX - 1) { /* what MPI_MINLOC can tell apart */
         if (share->rank == 0)
-            fprintf(stderr, "pcure_mpi: %s: %zu points; at most %d are possible\n", a.path, share->n, INT_MAX - 1);
+            fprintf(stderr, "%s: %s: %zu points; at most %d are possible\n", PROGRAM_NAME, a.path, share->n,
+                    INT_MAX - 1);
         return 1;
     }
     if (!a.cure.outer)
@@ -73,11 +75,10 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &share.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &share.ranks);
-    points_program = arguments_program = "pcure_mpi";
     arguments_silent = share.rank != 0;
     if (level < MPI_THREAD_FUNNELED && omp_get_max_threads() > 1) {
         if (share.rank == 0)
-            fprintf(stderr, "pcure_mpi: this MPI does not give MPI_THREAD_FUNNELED\n");
+            fprintf(stderr, "%s: this MPI does not give MPI_THREAD_FUNNELED\n", PROGRAM_NAME);
         MPI_Finalize();
         return 1;
     }

@@ -88,22 +88,22 @@ class PcureMpi(unittest.TestCase):
 
     def test_bad_input(self):
         cases = [
-            (["--k", 231, self.csv], r"pcure_mpi: .*points.csv: --k 231, but there are only 230 points"),
-            ([self.folder / "none.csv"], "pcure_mpi: .*none.csv: No such file or directory"),
+            (["--k", 231, self.csv], r": .*points.csv: --k 231, but there are only 230 points"),
+            ([self.folder / "none.csv"], ": .*none.csv: No such file or directory"),
             ([self.write("bad.csv", self.text(self.rows) * 9 + "1,2\n")],
-             "pcure_mpi: .*bad.csv:2071: 2 numbers, the lines before have 10"),
+             ": .*bad.csv:2071: 2 numbers, the lines before have 10"),
         ]
         if not A.quick:
             cases += [
-                (["--variant", "tasks", self.csv], "pcure_mpi: --variant tasks: expected lazy, nested or sequential"),
-                (["--shrink", "2", self.csv], "pcure_mpi: --shrink 2: expected a number from 0 to 1"),
-                ([], "pcure_mpi: no file given; expected one FILE.csv or FILE.npy"),
-                ([self.write("empty.csv", "")], "pcure_mpi: .*empty.csv: no points in it; expected at least one"),
-                ([self.write("wide.npy", spheres.npy_header(5, 3))], "pcure_mpi: .*wide.npy: 0 bytes of numbers"),
+                (["--variant", "tasks", self.csv], ": --variant tasks: expected lazy, nested or sequential"),
+                (["--shrink", "2", self.csv], ": --shrink 2: expected a number from 0 to 1"),
+                ([], ": no file given; expected one FILE.csv or FILE.npy"),
+                ([self.write("empty.csv", "")], ": .*empty.csv: no points in it; expected at least one"),
+                ([self.write("wide.npy", spheres.npy_header(5, 3))], ": .*wide.npy: 0 bytes of numbers"),
             ]
         for arguments, says in cases:
             done = self.job(2, *arguments)
-            lines = [line for line in done.stderr.splitlines() if line.startswith("pcure_mpi: ")]
+            lines = [line for line in done.stderr.splitlines() if line.startswith(f"{Path(A.program).name}: ")]
             self.assertEqual((done.returncode, len(lines)), (1, 1), done.stderr)
             self.assertRegex(lines[0], says)
             self.assertFalse(re.search("^[0-9]+$", done.stdout, re.M), done.stdout)

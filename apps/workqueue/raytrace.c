@@ -3,6 +3,7 @@
  * The picture is cut into tiles of TILE x TILE pixels; each row of tiles is a task that opens a queue of its tiles,
  * since rows are of very different work. `--compare` renders sequentially too, and says whether both pictures are the
  * same to the last bit. */
+#include "program.h"
 #include "sample.h"
 #include "scene.h"
 #include "wq.h"
@@ -105,7 +106,7 @@ static void compare(int threads, int samples, bool json)
         render_tasks(threads, false);
         parallel[k] = (wq_now() - start) * 1e3;
         if (memcmp(twin, pixels, bytes)) {
-            fprintf(stderr, "raytrace: with tasks the picture is not the sequential one\n");
+            fprintf(stderr, "%s: with tasks the picture is not the sequential one\n", PROGRAM_NAME);
             exit(1);
         }
     }
@@ -129,15 +130,15 @@ static void read_size(const char *text)
     unsigned width, height;
     if (sscanf(text, "%ux%u%c", &width, &height, &rest) != 2 || width < 1 || height < 1 || width > 32768 ||
         height > 32768) {
-        fprintf(stderr, "raytrace: --size '%s': WIDTHxHEIGHT is expected, from 1 to 32768 each\n", text);
+        fprintf(stderr, "%s: --size '%s': WIDTHxHEIGHT is expected, from 1 to 32768 each\n", PROGRAM_NAME, text);
         exit(1);
     }
     scene.width = width;
     scene.height = height;
 }
 
-static const char USAGE[] = "usage: raytrace [--threads T] [--size WxH] [--rays N] [-o OUT.png] SCENE\n"
-                            "       raytrace --compare [--samples N] [--json] ... SCENE\n"
+static const char USAGE[] = "usage: %1$s [--threads T] [--size WxH] [--rays N] [-o OUT.png] SCENE\n"
+                            "       %1$s --compare [--samples N] [--json] ... SCENE\n"
                             "Renders a scene (apps/workqueue/README.md says how one is written) and writes a picture.\n"
                             "  --threads T  threads that run tasks (default: processors)\n"
                             "  --size WxH   the picture's size, in place of the scene's\n"
@@ -145,25 +146,30 @@ static const char USAGE[] = "usage: raytrace [--threads T] [--size WxH] [--rays 
                             "  -o OUT.png   the picture (default: none is written with --compare, else raytrace.png)\n"
                             "  --compare    renders sequentially too, in turns, and compares\n"
                             "  --samples N  how often (default 3)\n"
-                            "  --json       the times as a line of JSON\n";
+                            "  --json       the times as a line of JSON\n"
+                            "  --version    the version\n";
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"threads", required_argument, NULL, 't'}, {"size", required_argument, NULL, 'z'},
-        {"rays", required_argument, NULL, 'r'},    {"compare", no_argument, NULL, 'c'},
-        {"samples", required_argument, NULL, 's'}, {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},          {0}};
+    static const struct option options[] = {{"threads", required_argument, NULL, 't'},
+                                            {"size", required_argument, NULL, 'z'},
+                                            {"rays", required_argument, NULL, 'r'},
+                                            {"compare", no_argument, NULL, 'c'},
+                                            {"samples", required_argument, NULL, 's'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {0}};
     int threads = (int)sysconf(_SC_NPROCESSORS_ONLN), samples = 3;
     bool twice = false, json = false;
     const char *out = NULL, *size = NULL;
     for (int o; (o = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
         if (o == 't') {
-            threads = (int)wq_read_number("raytrace", "--threads", optarg, 1, 1024);
+            threads = (int)wq_read_number("--threads", optarg, 1, 1024);
         } else if (o == 's') {
-            samples = (int)wq_read_number("raytrace", "--samples", optarg, 1, SAMPLES_MAX);
+            samples = (int)wq_read_number("--samples", optarg, 1, SAMPLES_MAX);
         } else if (o == 'r') {
-            side = (unsigned)wq_read_number("raytrace", "--rays", optarg, 1, 64);
+            side = (unsigned)wq_read_number("--rays", optarg, 1, 64);
         } else if (o == 'z') {
             size = optarg;
         } else if (o == 'o') {
@@ -173,14 +179,17 @@ int main(int argc, char **argv)
         } else if (o == 'j') {
             json = true;
         } else if (o == 'h') {
-            fputs(USAGE, stdout);
+            printf(USAGE, PROGRAM_NAME);
+            return 0;
+        } else if (o == 'v') {
+            program_print_version();
             return 0;
         } else {
             return 1;
         }
     }
     if (optind + 1 != argc) {
-        fprintf(stderr, "raytrace: one scene is expected, not %d; --help says more\n", argc - optind);
+        fprintf(stderr, "%s: one scene is expected, not %d; --help says more\n", PROGRAM_NAME, argc - optind);
         return 1;
     }
     wq_threads(threads);

@@ -1,5 +1,6 @@
 /* See wq.h. */
 #include "wq.h"
+#include "program.h"
 #include "sample.h"
 
 #include <errno.h>
@@ -16,20 +17,20 @@ void *wq_alloc(size_t bytes)
 {
     void *p = aligned_alloc(64, (bytes + 64) & ~(size_t)63);
     if (!p) {
-        fprintf(stderr, "no memory for %zu bytes\n", bytes);
+        fprintf(stderr, "%s: no memory for %zu bytes\n", PROGRAM_NAME, bytes);
         exit(1);
     }
     memset(p, 0, bytes);
     return p;
 }
 
-long wq_read_number(const char *program, const char *option, const char *text, long least, long most)
+long wq_read_number(const char *option, const char *text, long least, long most)
 {
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
     if (end == text || *end || errno || value < least || value > most) {
-        fprintf(stderr, "%s: %s '%s': a number from %ld to %ld is expected\n", program, option, text, least, most);
+        fprintf(stderr, "%s: %s '%s': a number from %ld to %ld is expected\n", PROGRAM_NAME, option, text, least, most);
         exit(1);
     }
     return value;
@@ -46,13 +47,14 @@ double wq_now(void) { return sample_now(); }
 
 static void usage(const struct wq *w, FILE *to)
 {
-    fprintf(to, "usage: %s [--threads T] [--samples N] [--json]", w->name);
+    fprintf(to, "usage: %s [--threads T] [--samples N] [--json]", PROGRAM_NAME);
     for (const struct wq_number *n = w->numbers; n->name; n++)
         fprintf(to, " [--%s N]", n->name);
     fprintf(to, "\n%s\n", w->what);
     fprintf(to, "  --threads T   threads that run tasks (default: processors)\n"
                 "  --samples N   runs of each kind (default 3); medians are said\n"
-                "  --json        the times as a line of JSON\n");
+                "  --json        the times as a line of JSON\n"
+                "  --version     the version\n");
     for (const struct wq_number *n = w->numbers; n->name; n++)
         fprintf(to, "  --%s N   %s, from %ld to %ld (default %ld)\n", n->name, n->what, n->least, n->most, n->value);
 }
@@ -64,33 +66,37 @@ struct run {
 static struct run read_arguments(const struct wq *w, int argc, char **argv)
 {
     struct run run = {(int)sysconf(_SC_NPROCESSORS_ONLN), 3, 0};
-    struct option options[NUMBERS_MAX + 5] = {{"threads", required_argument, NULL, 't'},
+    struct option options[NUMBERS_MAX + 6] = {{"threads", required_argument, NULL, 't'},
                                               {"samples", required_argument, NULL, 's'},
                                               {"json", no_argument, NULL, 'j'},
-                                              {"help", no_argument, NULL, 'h'}};
+                                              {"help", no_argument, NULL, 'h'},
+                                              {"version", no_argument, NULL, 'v'}};
     for (int k = 0; k < NUMBERS_MAX && w->numbers[k].name; k++)
-        options[4 + k] = (struct option){w->numbers[k].name, required_argument, NULL, 256 + k};
+        options[5 + k] = (struct option){w->numbers[k].name, required_argument, NULL, 256 + k};
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (o == 't') {
-            run.threads = (int)wq_read_number(w->name, "--threads", optarg, 1, THREADS_MAX);
+            run.threads = (int)wq_read_number("--threads", optarg, 1, THREADS_MAX);
         } else if (o == 's') {
-            run.samples = (int)wq_read_number(w->name, "--samples", optarg, 1, SAMPLES_MAX);
+            run.samples = (int)wq_read_number("--samples", optarg, 1, SAMPLES_MAX);
         } else if (o == 'j') {
             run.json = 1;
         } else if (o == 'h') {
             usage(w, stdout);
             exit(0);
+        } else if (o == 'v') {
+            program_print_version();
+            exit(0);
         } else if (o >= 256) {
             struct wq_number *n = &w->numbers[o - 256];
             char option[32];
             snprintf(option, sizeof option, "--%s", n->name);
-            n->value = wq_read_number(w->name, option, optarg, n->least, n->most);
+            n->value = wq_read_number(option, optarg, n->least, n->most);
         } else {
             exit(1);
         }
     }
     if (optind < argc) {
-        fprintf(stderr, "%s: '%s' is not expected; --help says what is\n", w->name, argv[optind]);
+        fprintf(stderr, "%s: '%s' is not expected; --help says what is\n", PROGRAM_NAME, argv[optind]);
         exit(1);
     }
     return run;
@@ -101,7 +107,7 @@ static void check(const struct wq *w, bool serial)
     const char *wrong = w->check(serial);
     if (!wrong)
         return;
-    fprintf(stderr, "%s, %s: %s\n", w->name, serial ? "sequential" : "with tasks", wrong);
+    fprintf(stderr, "%s, %s: %s\n", PROGRAM_NAME, serial ? "sequential" : "with tasks", wrong);
     exit(1);
 }
 

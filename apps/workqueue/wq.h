@@ -28,7 +28,7 @@ struct wq {
 int wq_main(const struct wq *program, int argc, char **argv);
 
 /* A number that must lie between least and most; else a line, and exit status 1. */
-long wq_read_number(const char *program, const char *option, const char *text, long least, long most);
+long wq_read_number(const char *option, const char *text, long least, long most);
 
 /* Memory or one line and exit status 1. */
 void *wq_alloc(size_t bytes);
