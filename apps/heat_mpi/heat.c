@@ -6,7 +6,8 @@
  * inside a strip are computed while messages travel. Or before each step, all at once, by the thread that makes the
  * tasks (--comm master). Receives are made one after the other: a task that waits in MPI keeps its OpenMP thread, and
  * were each thread to wait in a receive, nobody would compute what the other rank waits for. So two threads are
- * enough, and one is not. Needs MPI_THREAD_MULTIPLE.
+ * enough. Where a rank has one thread, --comm master is the default: mpirun binds each of two ranks to one core. Needs
+ * MPI_THREAD_MULTIPLE.
  *
  * Checked: the same plate computed by one rank in plain loops (--check; each point is computed by the same
  * operations, so the result is equal bit by bit), and the sum over all points, which is printed. Output: one line
@@ -25,7 +26,7 @@
 static int rank, ranks;
 static long rows = 1024, columns = 1024, block = 128;
 static int steps = 50;
-static bool check, by_tasks = true;
+static bool check, by_tasks, comm_given;
 
 static void fail(const char *what)
 {
@@ -175,7 +176,8 @@ static const char usage[] =
     "  --rows N, --columns N   points of the plate (1024, 1024)\n"
     "  --block N               points a side of a task (128)\n"
     "  --steps N               steps of time (50)\n"
-    "  --comm tasks|master     who sends and receives: tasks (default), or one thread between the steps\n"
+    "  --comm tasks|master     who sends and receives: tasks, or one thread between the steps\n"
+    "                          (tasks; master where a rank has one thread, which mpirun has bound to a core)\n"
     "  --check                 compares the result with that of plain loops\n"
     "  --version               the version\n";
 
@@ -210,6 +212,7 @@ static void read_arguments(int argc, char **argv)
             break;
         case 'm':
             by_tasks = strcmp(optarg, "tasks") == 0;
+            comm_given = true;
             if (!by_tasks && strcmp(optarg, "master") != 0)
                 fail("--comm: wanted tasks or master");
             break;
@@ -242,7 +245,11 @@ int main(int argc, char **argv)
     read_arguments(argc, argv);
     if (level < MPI_THREAD_MULTIPLE)
         fail("this MPI does not give MPI_THREAD_MULTIPLE");
-    if (by_tasks && omp_get_max_threads() < 2)
+    int threads = omp_get_max_threads(), fewest;
+    MPI_Allreduce(&threads, &fewest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!comm_given)
+        by_tasks = fewest >= 2;
+    if (by_tasks && fewest < 2)
         fail("--comm tasks: wanted two threads at least (OMP_NUM_THREADS)");
     long first = first_row(rank), n = first_row(rank + 1) - first;
     double *grid[2] = {new_grid(first, n), new_grid(first, n)}, sum = 0, all;
