@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@
 
 #include <jerror.h>
 #include <png.h>
+
+enum { JPEG_QUALITY = 90 };
 
 static bool complain(const char *name, const char *what)
 {
@@ -255,23 +258,69 @@ void image_watch_signals(void)
     }
 }
 
-static bool write_all(const struct image *image, const char *path, FILE *file)
+static bool ends_in(const char *path, const char *end)
 {
+    size_t length = strlen(path), tail = strlen(end);
+    return length > tail && strcasecmp(path + length - tail, end) == 0;
+}
+
+static bool is_jpeg(const char *path) { return ends_in(path, ".jpg") || ends_in(path, ".jpeg"); }
+
+static bool is_no_file(const char *path)
+{
+    struct stat there;
+    return stat(path, &there) == 0 && !S_ISREG(there.st_mode);
+}
+
+bool image_can_write(const char *path) { return ends_in(path, ".png") || is_jpeg(path) || is_no_file(path); }
+
+static bool write_jpeg(const struct image *image, const char *path, FILE *file)
+{
+    struct jpeg_compress_struct jpeg;
+    struct jpeg_errors errors;
+    jpeg.err = jpeg_std_error(&errors.base);
+    errors.base.error_exit = jpeg_fail;
+    jpeg_create_compress(&jpeg);
+    if (setjmp(errors.out)) {
+        jpeg_destroy_compress(&jpeg);
+        return complain(path, errors.what);
+    }
+    jpeg_stdio_dest(&jpeg, file);
+    jpeg.image_width = (JDIMENSION)image->width;
+    jpeg.image_height = (JDIMENSION)image->height;
+    jpeg.input_components = image->channels;
+    jpeg.in_color_space = image->channels == 3 ? JCS_RGB : JCS_GRAYSCALE;
+    jpeg_set_defaults(&jpeg);
+    jpeg_set_quality(&jpeg, JPEG_QUALITY, TRUE);
+    jpeg_start_compress(&jpeg, TRUE);
+    while (jpeg.next_scanline < jpeg.image_height) {
+        JSAMPROW row = image->pixels + (size_t)jpeg.next_scanline * (size_t)image->width * (size_t)image->channels;
+        jpeg_write_scanlines(&jpeg, &row, 1);
+    }
+    jpeg_finish_compress(&jpeg);
+    jpeg_destroy_compress(&jpeg);
+    return true;
+}
+
+/* path: for messages. */
+static bool write_all(const struct image *image, bool as_jpeg, const char *path, FILE *file)
+{
+    if (!file)
+        return complain(path, strerror(errno));
+    if (as_jpeg)
+        return write_jpeg(image, path, file);
     png_image png = {.version = PNG_IMAGE_VERSION,
                      .width = (png_uint_32)image->width,
                      .height = (png_uint_32)image->height,
                      .format = image->channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY};
-    bool good = file && png_image_write_to_stdio(&png, file, 0, image->pixels, 0, NULL);
-    if (!good)
-        complain(path, file ? png.message : strerror(errno));
-    return good;
+    return png_image_write_to_stdio(&png, file, 0, image->pixels, 0, NULL) || complain(path, png.message);
 }
 
 /* To what is there already and is no file (a device, a pipe), which another file must not take the place of. */
 static bool write_directly(const struct image *image, const char *path)
 {
     FILE *file = fopen(path, "wb");
-    bool good = write_all(image, path, file);
+    bool good = write_all(image, is_jpeg(path), path, file);
     if (file && fclose(file) != 0 && good)
         good = complain(path, strerror(errno));
     return good;
@@ -280,8 +329,8 @@ static bool write_directly(const struct image *image, const char *path)
 bool image_write(const struct image *image, const char *path)
 {
     char name[sizeof unfinished], target[PATH_MAX];
-    struct stat there;
-    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+    bool as_jpeg = is_jpeg(path);
+    if (is_no_file(path))
         return write_directly(image, path);
     if (realpath(path, target)) /* a link stays one */
         path = target;
@@ -310,7 +359,7 @@ bool image_write(const struct image *image, const char *path)
     mode_t mask = umask(0);
     umask(mask);
     FILE *file = fdopen(fd, "wb");
-    bool good = write_all(image, path, file);
+    bool good = write_all(image, as_jpeg, path, file);
     if (file && fchmod(fd, 0666 & ~mask) != 0 && good)
         good = complain(path, strerror(errno));
     if (file && fclose(file) != 0 && good)

@@ -30,7 +30,10 @@ void image_show(const struct image *image, struct detector *detector);
 /* Draws a frame around each face. */
 void image_draw(struct image *image, const struct face *faces, unsigned count);
 
-/* Writes a PNG by another name first, so that `path` is whole or as it was, whatever happens. */
+/* Whether the name says how to write: it ends in .png, .jpg or .jpeg, or belongs to a device or a pipe (PNG). */
+bool image_can_write(const char *path);
+
+/* Writes a PNG or a JPEG by another name first, so that `path` is whole or as it was, whatever happens. */
 bool image_write(const struct image *image, const char *path);
 
 /* Whether SIGINT or SIGTERM ends the program meanwhile: the half-written file is removed first. */

@@ -36,7 +36,7 @@ static const char usage_text[] =
     "Prints a line a face: x y width height scale score (pixels; from the upper left corner), behind the image's name "
     "if\n"
     "there are several, behind the frame's number in a stream.\n"
-    "  --draw OUT.png   draws the faces (one image)\n"
+    "  --draw OUT.png   draws the faces (one image); OUT.jpg: as a JPEG\n"
     "  --threads N      of each level; the default is OpenMP's (OMP_NUM_THREADS)\n"
     "  --levels 1|2     one: scales in parallel; two: each scale's rows too. The default is 1\n"
     "  --score S        least score of a face (default 5): lower finds more, and more that is none\n"
@@ -94,6 +94,8 @@ static int read_options(struct options *o, int argc, char **argv)
         switch (which) {
         case DRAW:
             o->draw = optarg;
+            if (!image_can_write(optarg))
+                refuse("--draw: a name that ends in .png, .jpg or .jpeg is expected, not", optarg);
             break;
         case WEIGHTS:
             o->weights = optarg;

@@ -129,7 +129,7 @@ def test_inputs(program, folder):
     inside = all(min(abs(px - x), abs(px - x - w)) < 3 or min(abs(py - y), abs(py - y - h)) < 3 for px, py in changed)
     check(len(changed) > w and inside, f"a frame is drawn: {len(changed)} pixels")
     again.unlink()
-    pipe, link = folder / "pipe", folder / "link"
+    pipe, link = folder / "pipe", folder / "link.png"
     os.mkfifo(pipe)
     end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     with subprocess.Popen([program, "--draw", pipe, PICTURE], stdout=subprocess.DEVNULL) as draws:
@@ -150,6 +150,12 @@ def test_inputs(program, folder):
     check(kept, "a link stays one, and its file is the drawing")
     for old in (pipe, link, again):
         old.unlink()
+    for name in ("drawn.jpg", "drawn.JPEG"):
+        drawn = folder / name
+        good(run([program, "--score", 1000000, "--draw", drawn, PICTURE]))
+        check(drawn.read_bytes().startswith(b"\xff\xd8") and has_face(numbers(good(run([program, drawn])))),
+              f"{name} is a JPEG that shows the picture")
+        drawn.unlink()
     grey = folder / "a grey.PNG"
     grey.write_bytes(png(width, height, [r[::3] for r in rows]))
     got = good(run([program, folder]))
@@ -208,6 +214,10 @@ def test_bad_inputs(program, folder):
         done = run([program, *arguments])
         check(done.returncode == 2 and done.stderr.count(b"\n") == 1,
               f"{arguments}: {done.returncode}, {done.stderr!r}")
+    for name in ("out.gif", "out", "outpng"):
+        done = run([program, "--draw", folder / name, PICTURE])
+        check(done.returncode == 2 and done.stderr.count(b"\n") == 1 and b".png, .jpg or .jpeg" in done.stderr
+              and not (folder / name).exists(), f"--draw {name}: {done}")
     check({p.name
            for p in folder.iterdir() if p.name.startswith("out.png")} == {"out.png"}, "nothing half written is left")
 
