@@ -137,7 +137,7 @@ static int read_options(struct options *o, int argc, char **argv)
 
 static bool progress_shown;
 
-/* Results go where the line of progress stands. */
+/* Results on the same terminal go where the line of progress stands. */
 static void hide_progress(void)
 {
     if (progress_shown)
@@ -176,7 +176,7 @@ static bool fit(struct detector *d, const struct net *net, const struct options 
 
 static void print_faces(const struct faces *faces, const char *before)
 {
-    if (faces->count)
+    if (faces->count && isatty(STDOUT_FILENO))
         hide_progress();
     for (unsigned k = 0; k < faces->count; k++) {
         const struct face *f = &faces->list[k];
@@ -396,13 +396,14 @@ static bool run_files(struct detector *d, const struct net *net, const struct op
         good = false;
     } else
         for (unsigned long k = 0; k < inputs.count; k++) {
-            if (k > 0) {
-                char line[100];
-                double passed = sample_now() - begin;
-                snprintf(line, sizeof line, "%lu of %lu images, about %.0f s to go", k, inputs.count,
+            char line[100];
+            double passed = sample_now() - begin;
+            int used = snprintf(line, sizeof line, "%lu of %lu images", k, inputs.count);
+            if (k > 0)
+                snprintf(line + used, sizeof line - (size_t)used, ", about %.0f s to go",
                          passed / (double)k * (double)(inputs.count - k));
+            if (inputs.count > 1)
                 show_progress(line);
-            }
             good = run_image(d, net, o, inputs.paths[k], inputs.count > 1) && good;
         }
     hide_progress();

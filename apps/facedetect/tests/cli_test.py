@@ -4,12 +4,14 @@ threads under libgomp and psrun (and by other builds, where given), bad input, d
 standard library is used."""
 
 import os
+import pty
 import random
 import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zlib
 from pathlib import Path
@@ -300,6 +302,40 @@ def test_odd_streams(program, header, luma, chroma):
     refused(run([program, "-"], header.replace(b"C420jpeg", b"C\x1b[31m\xff")), "'?[31m?'")
 
 
+def on_terminal(command, data=b""):
+    """What the program writes on standard error, where that is a terminal; standard output is a file."""
+    ours, its = pty.openpty()
+    with subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                          stderr=its) as process:
+        os.close(its)
+        feeder = threading.Thread(target=lambda: (process.stdin.write(data), process.stdin.close()))
+        feeder.start()
+        shown = b""
+        try:
+            while piece := os.read(ours, 4096):
+                shown += piece
+        except OSError:  # the terminal's other side is closed
+            pass
+        feeder.join()
+    os.close(ours)
+    check(process.returncode == 0, f"{command}: exit status {process.returncode}, {shown}")
+    return shown
+
+
+def test_progress(program, folder):
+    """A folder and a stream say how far they are, from the first image on, and take the line back."""
+    for k in range(12):
+        (folder / f"{k:02}.jpg").write_bytes(PICTURE.read_bytes())
+    shown = on_terminal([program, "--threads", 1, folder])
+    check(shown.startswith(b"\r\x1b[K0 of 12 images\r") and shown.endswith(b"\r\x1b[K"), f"a folder: {shown}")
+    good(run([program, folder]))  # and nothing on standard error where that is no terminal
+    shown = on_terminal([program, "--threads", 1, "--rate", 0, "-"], PICTURE.read_bytes() * 12)
+    begin, end = shown.startswith(b"\r\x1b[K0 frames, 0 dropped"), b"\r\x1b[Kfacedetect: 12 frames" in shown
+    check(begin and end, f"a stream: {shown}")
+    shown = on_terminal([program, PICTURE])
+    check(shown == b"", f"one image: {shown}")
+
+
 def main():
     program, psrun, others = sys.argv[1], sys.argv[2], sys.argv[3:]
     test_faces(program, psrun, others)
@@ -309,6 +345,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="facedetect-") as folder:
         test_bad_inputs(program, Path(folder))
         test_interrupt(program, Path(folder))
+    with tempfile.TemporaryDirectory(prefix="facedetect-") as folder:
+        test_progress(program, Path(folder))
     test_streams(program, psrun, *frame)
     row = good(run([psrun, program, "--bench", "--threads", 2, "--levels", 2, "--samples", 2, PICTURE]))
     check('"levels": 2, "threads": 2' in row and '"speedup": ' in row, row)
