@@ -37,8 +37,9 @@ def npy(rows, descr="<f8", fortran=False, shape=None):
     if shape is not None:
         head = head.replace(f"({len(rows)}, {len(rows[0])})".encode(), shape.encode())
     flat = [x for column in zip(*rows) for x in column] if fortran else [x for row in rows for x in row]
-    code = {"f8": "d", "f4": "f"}.get(descr[1:], "d")
-    return head + struct.pack(("<" if descr[0] == "<" else ">") + str(len(flat)) + code, *flat)
+    code = {"f4": "f", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I",
+            "u8": "Q"}.get(descr[1:], "d")
+    return head + struct.pack((">" if descr[0] == ">" else "<") + str(len(flat)) + code, *flat)
 
 
 class Pcure(unittest.TestCase):
@@ -140,6 +141,36 @@ class Pcure(unittest.TestCase):
         self.assertEqual(self.labels(self.write("second.npy", second)), expected)
 
     @unittest.skipIf(A.quick, "--quick")
+    def test_header_and_index(self):
+        """What pandas writes: to_csv(index=False), and by default with the index in front, which is no coordinate."""
+        expected = self.labels(self.csv)
+        names = ",".join(f"x{i}" for i in range(len(self.rows[0])))
+        self.assertEqual(self.labels(self.write("header.csv", names + "\n" + self.text(self.rows))), expected)
+        quoted = "# written by hand\n\n" + ",".join(f'"{i}. column"' for i in range(len(self.rows[0]))) + "\r\n"
+        self.assertEqual(self.labels(self.write("quoted.csv", quoted + self.text(self.rows))), expected)
+        numbers = ",".join(str(i) for i in range(len(self.rows[0])))
+        for first in "", '""':  # the columns of an array have numbers for names
+            for head, mark in (names, "row {}"), (numbers, "{}"):
+                lines = [f"{first},{head}"] + [f"{mark.format(9 * i)},{line}"
+                                               for i, line in enumerate(self.text(self.rows).splitlines())]
+                with self.subTest(first=lines[0], second=lines[1]):
+                    self.assertEqual(self.labels(self.write("index.csv", "\n".join(lines))), expected)
+
+    @unittest.skipIf(A.quick, "--quick")
+    def test_integers(self):
+        rows = [[i * 7 % 120, i * i % 90] for i in range(200)]
+        signed = [[x - 50, y - 80] for x, y in rows]
+        for numbers, kinds in (rows, "iu"), (signed, "i"):
+            expected = self.labels(self.write("whole.csv", self.text(numbers)))
+            for kind in kinds:
+                for descr in f"|{kind}1", f"<{kind}2", f">{kind}2", f"<{kind}4", f">{kind}4", f"<{kind}8", f">{kind}8":
+                    with self.subTest(descr=descr):
+                        self.assertEqual(self.labels(self.write("whole.npy", npy(numbers, descr))), expected)
+        wide = [[2.0**31 * i, 2.0**40 * (i % 3)] for i in range(40)]
+        self.assertEqual(self.labels(self.write("wide.npy", npy([[int(x) for x in row] for row in wide], "<i8"))),
+                         self.labels(self.write("wide.csv", self.text(wide))))
+
+    @unittest.skipIf(A.quick, "--quick")
     def test_bad_input(self):
         whole = npy(self.rows)
         rows = [[1.0, 2.0], [float("nan"), 3.0]]
@@ -160,7 +191,15 @@ class Pcure(unittest.TestCase):
             (whole[:-3], ": 18397 bytes of numbers, the header promises 18400 (230 x 10): the file is cut off"),
             (whole[:40], ": the .npy header is cut off"),
             (whole[:7], ": the .npy header is cut off"),
-            (npy(self.rows, "<i8"), ": numbers of type '<i8'; expected float32 or float64"),
+            (npy(self.rows, "<f2"), ": numbers of type '<f2'; expected integers, float32 or float64"),
+            (npy(self.rows, "<c8"), ": numbers of type '<c8'; expected integers"),
+            ("x,y\n", ": no points in it"),
+            ("x,y\nz,w\n", ":2: field 1, 'z', is not a number"),
+            ("x,y\n1,2\n3,4x\n", ":3: field 2, '4x', is not a number"),
+            ("x,1\n", ":1: field 1, 'x', is not a number"),
+            (",x,y\n0,1,2\n1,3,q\n", ":3: field 3, 'q', is not a number"),
+            (",4,5\n0,1,2\n", ":1: field 1, '', is not a number"),
+            (",x\n0\n", ":2: an index and no number"),
             (npy(self.rows, shape="(2300,)"), ": an array of 1 axes; expected 2"),
             (npy(self.rows, shape="(0, 10)"), ": no points in it"),
             (npy(self.rows, shape="(4611686018427387904, 10)"), "does not fit in memory"),

@@ -2,7 +2,6 @@
 #include "points.h"
 #include "program.h"
 
-#include <byteswap.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -59,6 +58,25 @@ static bool csv_number(const char *path, size_t line, size_t field, char **text,
     return true;
 }
 
+/* Whether the first line names the columns; *index: an index without a name stands before them. Names are no numbers,
+ * but behind an index they may be 0, 1, 2 ..., as pandas names the columns of an array. */
+static bool csv_header(const char *text, bool *index)
+{
+    const char *field = text + strspn(text, " \t");
+    unsigned column = 0;
+
+    *index = *field == ',' || strncmp(field, "\"\",", 3) == 0;
+    for (field = *index ? strchr(field, ',') : field; field; field = strchr(field, ','), column++) {
+        char *end;
+        field += *field == ',';
+        double number = strtod(field, &end);
+        bool is_number = end != field && strchr(",", end[strspn(end, " \t")]);
+        if (is_number && !(*index && number == column))
+            return *index = false;
+    }
+    return true;
+}
+
 /* What has been read since rows were handed over: p->x begins there. */
 struct held {
     const struct points_take *take; /* NULL: all is kept */
@@ -82,11 +100,15 @@ static bool hand_over(struct held *held, const struct points *p, bool end)
     return held->take->take(held->take->arg, p->x, rows, p->dim);
 }
 
-/* Appends one line's numbers. The first line decides the dimension. */
-static bool csv_line(const char *path, size_t line, char *text, struct points *p, size_t *capacity, struct held *held)
+/* Appends one line's numbers, without the first field where that is an index. The first line decides the dimension. */
+static bool csv_line(const char *path, size_t line, bool index, char *text, struct points *p, size_t *capacity,
+                     struct held *held)
 {
     size_t field = 0;
 
+    if (index && !(text = strchr(text, ',')))
+        return wrong(path, ":%zu: an index and no number", line);
+    text += index;
     for (bool more = true; more; field++) {
         size_t at = (p->num - held->given) * p->dim + field;
         if (at == *capacity) {
@@ -97,7 +119,7 @@ static bool csv_line(const char *path, size_t line, char *text, struct points *p
             p->x = x;
             *capacity = grown;
         }
-        if (!csv_number(path, line, field + 1, &text, &p->x[at]))
+        if (!csv_number(path, line, field + index + 1, &text, &p->x[at]))
             return false;
         more = *text == ',';
         text += more;
@@ -117,7 +139,7 @@ static bool read_csv(const char *path, FILE *in, struct points *p, const struct 
     char *text = NULL;
     size_t room = 0, capacity = 0;
     ssize_t length;
-    bool fine = true;
+    bool fine = true, first = true, index = false;
 
     for (size_t line = 1; fine && (length = getline(&text, &room, in)) != -1; line++) {
         while (length && (text[length - 1] == '\r' || text[length - 1] == '\n'))
@@ -126,8 +148,9 @@ static bool read_csv(const char *path, FILE *in, struct points *p, const struct 
             memmove(text, text + 3, (size_t)(length -= 3) + 1);
         if (strlen(text) != (size_t)length)
             fine = wrong(path, ":%zu: a byte of value 0; this is neither CSV nor .npy", line);
-        else if (text[0] != '#' && text[strspn(text, " \t")])
-            fine = csv_line(path, line, text, p, &capacity, &held);
+        else if (text[0] != '#' && text[strspn(text, " \t")] && !(first && csv_header(text, &index)))
+            fine = csv_line(path, line, index, text, p, &capacity, &held);
+        first = first && (text[0] == '#' || !text[strspn(text, " \t")]);
     }
     if (fine && ferror(in))
         fine = wrong(path, ": %s", strerror(errno));
@@ -154,7 +177,8 @@ static const char *npy_key(const char *header, const char *key)
 
 struct npy {
     bool fortran, swapped;
-    unsigned width; /* bytes of a number: 4 or 8 */
+    char kind;      /* f: floating point, i: signed, u: unsigned */
+    unsigned width; /* bytes of a number: 1, 2, 4 or 8 */
 };
 
 static bool npy_shape(const char *path, const char *text, struct points *p)
@@ -213,11 +237,13 @@ static bool npy_header(const char *path, FILE *in, struct npy *npy, struct point
         bool little = *(unsigned char *)&probe;
         if (!type || !order || !shape) {
             fine = wrong(path, ": the .npy header lacks descr, fortran_order or shape");
-        } else if (strlen(type) < 5 || type[0] != '\'' || !strchr("<>=", type[1]) || type[2] != 'f' ||
-                   !strchr("48", type[3]) || type[4] != '\'') {
+        } else if (strlen(type) < 5 || type[0] != '\'' || !strchr("<>=|", type[1]) || !strchr("fiu", type[2]) ||
+                   !strchr(type[2] == 'f' ? "48" : "1248", type[3]) || type[4] != '\'') {
             int shown = (int)strcspn(type, ",}");
-            fine = wrong(path, ": numbers of type %.*s; expected float32 or float64", shown > 60 ? 60 : shown, type);
+            fine = wrong(path, ": numbers of type %.*s; expected integers, float32 or float64", shown > 60 ? 60 : shown,
+                         type);
         } else {
+            npy->kind = type[2];
             npy->width = (unsigned)(type[3] - '0');
             npy->swapped = type[1] == (little ? '>' : '<');
             npy->fortran = strncmp(order, "True", 4) == 0;
@@ -231,21 +257,32 @@ static bool npy_header(const char *path, FILE *in, struct npy *npy, struct point
 /* One number of the file's bytes. */
 static double npy_number(const unsigned char *bytes, const struct npy *npy)
 {
-    double wide;
-    float narrow;
-    uint64_t eight;
-    uint32_t four;
+    union {
+        unsigned char bytes[8];
+        double f8;
+        float f4;
+        int64_t i8;
+        int32_t i4;
+        int16_t i2;
+        int8_t i1;
+        uint64_t u8;
+        uint32_t u4;
+        uint16_t u2;
+        uint8_t u1;
+    } n;
 
-    if (npy->width == 8) {
-        memcpy(&eight, bytes, sizeof eight);
-        eight = npy->swapped ? bswap_64(eight) : eight;
-        memcpy(&wide, &eight, sizeof wide);
-        return wide;
+    for (unsigned b = 0; b < npy->width; b++)
+        n.bytes[b] = bytes[npy->swapped ? npy->width - 1 - b : b];
+    switch (npy->width) {
+    case 1:
+        return npy->kind == 'i' ? n.i1 : n.u1;
+    case 2:
+        return npy->kind == 'i' ? n.i2 : n.u2;
+    case 4:
+        return npy->kind == 'f' ? (double)n.f4 : npy->kind == 'i' ? (double)n.i4 : (double)n.u4;
+    default:
+        return npy->kind == 'f' ? n.f8 : npy->kind == 'i' ? (double)n.i8 : (double)n.u8;
     }
-    memcpy(&four, bytes, sizeof four);
-    four = npy->swapped ? bswap_32(four) : four;
-    memcpy(&narrow, &four, sizeof narrow);
-    return (double)narrow;
 }
 
 /* Some rows, or a part of some columns: values that stand one behind the other in the file. */

@@ -1,7 +1,10 @@
 /* Reads a set of points: CSV text or NumPy's .npy (NEP 1), told apart by the file's first bytes.
  *
- * CSV: a point a line, numbers separated by commas; empty lines and lines that begin with # are passed over.
- * .npy: versions 1 to 3, two axes (points, dimension), float32 or float64 in either byte order, C or Fortran order.
+ * CSV: a point a line, numbers separated by commas; empty lines and lines that begin with # are passed over. A first
+ * line without a number is a header. A header whose first field is empty has an index below it, as pandas writes by
+ * default: each line's first field is passed over.
+ * .npy: versions 1 to 3, two axes (points, dimension), float32, float64 or integers of 1, 2, 4 or 8 bytes, in either
+ * byte order, C or Fortran order.
  * What is wrong is one line on standard error with the file and, in text, the line. */
 #ifndef PCURE_POINTS_H
 #define PCURE_POINTS_H
