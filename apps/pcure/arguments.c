@@ -18,6 +18,9 @@ static const char usage[] =
     "  --k K                 clusters that remain (10, or as many as there are points)\n"
     "  --representatives C   scattered points that stand for a cluster (10)\n"
     "  --shrink A            how far they are moved towards the cluster's centre, 0 to 1 (0.3)\n"
+    "  --outliers O          remove: small clusters that grow slowly; their points join the closest cluster at the "
+    "end\n"
+    "                        (default); keep: they count as all others\n"
     "  --variant V           lazy: neighbours are looked for as late as can be (default); nested: both loops of the\n"
     "                        update phase parallel; tasks: by work queues (not over MPI); sequential\n"
     "  --threads T           threads of the outer loop (OMP_NUM_THREADS, or the processors)\n"
@@ -71,17 +74,24 @@ static int read_variant(const char *text, enum cure_variant *variant)
 int arguments_read(int argc, char **argv, struct arguments *a)
 {
     static const struct option options[] = {
-        {"k", required_argument, NULL, 'k'},       {"representatives", required_argument, NULL, 'c'},
-        {"shrink", required_argument, NULL, 'a'},  {"variant", required_argument, NULL, 'v'},
-        {"threads", required_argument, NULL, 't'}, {"inner", required_argument, NULL, 'i'},
-        {"times", no_argument, NULL, 'T'},         {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},       {NULL, 0, NULL, 0},
+        {"k", required_argument, NULL, 'k'},
+        {"representatives", required_argument, NULL, 'c'},
+        {"shrink", required_argument, NULL, 'a'},
+        {"outliers", required_argument, NULL, 'o'},
+        {"variant", required_argument, NULL, 'v'},
+        {"threads", required_argument, NULL, 't'},
+        {"inner", required_argument, NULL, 'i'},
+        {"times", no_argument, NULL, 'T'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
     };
     unsigned long count = 0;
     char *end;
     int which = 0;
 
-    *a = (struct arguments){.cure = {.k = 10, .representatives = 10, .shrink = 0.3, .variant = CURE_LAZY, .inner = 1}};
+    *a = (struct arguments){
+        .cure = {.k = 10, .representatives = 10, .shrink = 0.3, .outliers = true, .variant = CURE_LAZY, .inner = 1}};
     opterr = !arguments_silent;
 
     for (int option; (option = getopt_long(argc, argv, "", options, &which)) != -1;) {
@@ -105,6 +115,11 @@ int arguments_read(int argc, char **argv, struct arguments *a)
             a->cure.shrink = strtod(optarg, &end);
             if (end == optarg || *end || !(a->cure.shrink >= 0 && a->cure.shrink <= 1))
                 return 1 + bad_option("shrink", optarg, "a number from 0 to 1");
+            break;
+        case 'o':
+            a->cure.outliers = strcmp(optarg, "remove") == 0;
+            if (!a->cure.outliers && strcmp(optarg, "keep") != 0)
+                return 1 + bad_option("outliers", optarg, "remove or keep");
             break;
         case 'v':
             if (read_variant(optarg, &a->cure.variant))

@@ -165,8 +165,25 @@ static inline int entry_merged(const struct entry *low, const struct entry *high
     return 0;
 }
 
-/* merged_into: of each of n entries the one that it was merged into, itself if none. labels[i]: the number of i's
- * cluster, counted from 0 in the order of first points. number: a work area of n. */
+enum { OUTLIER_PHASES = 2 };
+
+/* With how many clusters the phase comes, and the least size of those that it leaves: cure.h's definition. */
+static inline size_t outlier_clusters(unsigned phase, size_t n, size_t k) { return phase == 0 ? n / 3 : 3 * k; }
+
+static inline size_t outlier_least(unsigned phase, size_t points, size_t clusters)
+{
+    return phase == 0 ? 3 : (points + 10 * clusters - 1) / (10 * clusters);
+}
+
+/* merged_into: of each entry the one that it was merged into, itself if none. */
+static inline size_t cluster_root(uint32_t *merged_into, size_t i)
+{
+    while (merged_into[i] != i)
+        i = merged_into[i] = merged_into[merged_into[i]];
+    return i;
+}
+
+/* labels[i]: the number of i's cluster, counted from 0 in the order of first points. number: a work area of n. */
 static inline void label_clusters(uint32_t *merged_into, size_t n, uint32_t *number, uint32_t *labels)
 {
     uint32_t next = 0;
@@ -174,11 +191,7 @@ static inline void label_clusters(uint32_t *merged_into, size_t n, uint32_t *num
     for (size_t i = 0; i < n; i++)
         number[i] = UINT32_MAX;
     for (size_t i = 0; i < n; i++) {
-        size_t root = i;
-        while (merged_into[root] != root) {
-            merged_into[root] = merged_into[merged_into[root]];
-            root = merged_into[root];
-        }
+        size_t root = cluster_root(merged_into, i);
         if (number[root] == UINT32_MAX)
             number[root] = next++;
         labels[i] = number[root];

@@ -28,6 +28,7 @@ enum {
 
 struct cure {
     size_t n, dim;
+    const double *points;
     const struct cure_options *options;
     struct entry *entry;
     bool *valid;
@@ -37,6 +38,7 @@ struct cure {
     bool *stale; /* CURE_LAZY: near is only a lower bound of the distance, of no one in particular */
     uint32_t *merged_into;
     size_t num_clusters, searches;
+    size_t num_points; /* of those clusters: without removed ones */
 };
 
 static inline double cluster_distance2(const struct cure *c, size_t i, size_t j, double limit)
@@ -90,6 +92,18 @@ static void set_near(struct cure *c, size_t i, struct near near)
     __atomic_store_n(&c->block_changed[i / BLOCK], true, __ATOMIC_RELAXED);
 }
 
+/* The neighbour anew, by the variant's inner loop. */
+static void search(struct cure *c, size_t i)
+{
+    struct near none = {INFINITY, UINT32_MAX};
+
+    __atomic_add_fetch(&c->searches, 1, __ATOMIC_RELAXED);
+    set_near(c, i,
+             c->options->variant == CURE_LOOPS   ? nearest_by_loop(c, i, c->options->inner)
+             : c->options->variant == CURE_TASKS ? nearest_by_tasks(c, i)
+                                                 : nearest_within(c, i, 0, i, none));
+}
+
 /* One iteration of update_nearest_neighbors. */
 static void update_one(struct cure *c, size_t i, size_t low, size_t high)
 {
@@ -97,14 +111,9 @@ static void update_one(struct cure *c, size_t i, size_t low, size_t high)
 
     if (!c->valid[i])
         return;
-    if (near->index == low || near->index == high) {
-        struct near none = {INFINITY, UINT32_MAX};
-        __atomic_add_fetch(&c->searches, 1, __ATOMIC_RELAXED);
-        set_near(c, i,
-                 c->options->variant == CURE_LOOPS   ? nearest_by_loop(c, i, c->options->inner)
-                 : c->options->variant == CURE_TASKS ? nearest_by_tasks(c, i)
-                                                     : nearest_within(c, i, 0, i, none));
-    } else if (high < i) {
+    if (near->index == low || near->index == high)
+        search(c, i);
+    else if (high < i) {
         struct near merged = {cluster_distance2(c, high, i, near->d2), (uint32_t)high};
         if (nearer(*near, merged).index == high)
             set_near(c, i, merged);
@@ -254,14 +263,89 @@ static int merge(struct cure *c, size_t low, size_t high)
     return 0;
 }
 
+/* --- outliers */
+
+/* Entry i's neighbour, where it was removed. */
+static void update_removed(struct cure *c, size_t i)
+{
+    uint32_t neighbour = c->near[i].index;
+
+    if (!c->valid[i] || neighbour == UINT32_MAX || c->valid[neighbour])
+        return;
+    if (c->options->variant == CURE_LAZY) {
+        c->near[i].index = UINT32_MAX;
+        c->stale[i] = true;
+    } else {
+        search(c, i);
+    }
+}
+
+/* Removes clusters that are smaller than `least`, unless fewer than k would remain. */
+static void remove_small(struct cure *c, size_t least)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < c->n; i++)
+        kept += c->valid[i] && c->entry[i].size >= least;
+    if (kept < c->options->k)
+        return;
+    c->num_clusters = kept;
+    for (size_t i = 0; i < c->n; i++) {
+        if (c->valid[i] && c->entry[i].size < least) {
+            c->num_points -= c->entry[i].size;
+            c->valid[i] = c->stale[i] = false;
+            set_near(c, i, (struct near){INFINITY, UINT32_MAX});
+        }
+    }
+#pragma omp parallel for schedule(static, CHUNK) num_threads(c->options->outer) if (c->options->variant == CURE_LOOPS)
+    for (size_t i = 1; i < c->n; i++)
+        update_removed(c, i);
+}
+
+/* The points of removed clusters join those with the closest representatives. to: a work area of n. */
+static void assign_removed(struct cure *c, uint32_t *to)
+{
+    size_t n = c->n, dim = c->dim, num = 0;
+    struct near *remaining = c->near; /* neighbours are not needed any more */
+
+    for (size_t i = 0; i < n; i++)
+        if (c->valid[i])
+            remaining[num++].index = (uint32_t)i;
+    for (size_t i = 0; i < n; i++)
+        to[i] = c->valid[cluster_root(c->merged_into, i)] ? UINT32_MAX : 0;
+#pragma omp parallel for schedule(dynamic, CHUNK) \
+    num_threads(c->options->variant == CURE_SEQUENTIAL ? 1 : c->options->outer)
+    for (size_t i = 0; i < n; i++) {
+        if (to[i] == UINT32_MAX)
+            continue;
+        double *x = (double *)c->points + i * dim;
+        struct entry point = {.centre = x, .scattered = x, .points = x, .num = 1, .size = 1};
+        struct near found = {INFINITY, UINT32_MAX};
+        for (size_t r = 0; r < num; r++) {
+            uint32_t j = remaining[r].index;
+            found = nearer(found, (struct near){entry_distance2(&point, &c->entry[j], dim, found.d2), j});
+        }
+        to[i] = found.index;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (to[i] != UINT32_MAX)
+            c->merged_into[i] = to[i];
+}
+
 /* Merges until k clusters remain. */
 static int merge_all(struct cure *c, struct cure_times *times)
 {
     size_t k = c->options->k, steps = c->n - k;
     double all = (double)c->n * (double)c->n - (double)k * (double)k;
+    unsigned phase = c->options->outliers ? 0 : OUTLIER_PHASES;
 
-    for (size_t step = 0; step < steps; step++) {
+    while (c->num_clusters > k) {
         double start = omp_get_wtime();
+        if (phase < OUTLIER_PHASES && c->num_clusters <= outlier_clusters(phase, c->n, k)) {
+            remove_small(c, outlier_least(phase++, c->num_points, c->num_clusters));
+            times->update += omp_get_wtime() - start;
+            continue;
+        }
         size_t high = closest(c), low = c->near[high].index;
         int error = merge(c, low, high);
         if (error)
@@ -272,7 +356,7 @@ static int merge_all(struct cure *c, struct cure_times *times)
         times->update += omp_get_wtime() - merged;
         if (c->options->progress) { /* a step costs about as much as clusters remain */
             double left = (double)c->num_clusters * (double)c->num_clusters - (double)k * (double)k;
-            c->options->progress("merging", 1 - left / all, step + 1, steps);
+            c->options->progress("merging", 1 - left / all, c->n - c->num_clusters, steps);
         }
     }
     return 0;
@@ -299,7 +383,7 @@ int cure(const double *points, size_t n, size_t dim, const struct cure_options *
          struct cure_times *times)
 {
     size_t blocks = (n + BLOCK - 1) / BLOCK;
-    struct cure c = {.n = n, .dim = dim, .options = options, .num_clusters = n};
+    struct cure c = {.n = n, .dim = dim, .points = points, .options = options, .num_clusters = n, .num_points = n};
 
     *times = (struct cure_times){0};
     c.entry = malloc(n * sizeof *c.entry);
@@ -322,6 +406,9 @@ int cure(const double *points, size_t n, size_t dim, const struct cure_options *
         memset(c.block_changed, true, blocks);
         error = cluster(&c, times);
         times->searches = c.searches;
+        times->outliers = n - c.num_points;
+        if (!error && times->outliers)
+            assign_removed(&c, number);
         if (!error)
             label_clusters(c.merged_into, n, number, labels);
         for (size_t i = 0; i < n; i++)

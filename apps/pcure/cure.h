@@ -14,10 +14,20 @@
  *  - the centre is (size_low * centre_low + size_high * centre_high) / (size_low + size_high);
  *  - candidates are low's scattered points, then high's; where they are too many, the one farthest from the centre is
  *    chosen, then each time the one whose least distance to the chosen is greatest (of equals the first);
- *  - a representative is point + shrink * (centre - point). */
+ *  - a representative is point + shrink * (centre - point).
+ *
+ * Outliers (`outliers`), in the paper's two phases. Outliers are far from all else, so that their clusters grow slowly:
+ *  - as soon as at most n / 3 clusters remain, those of one or two points are removed;
+ *  - after that, as soon as at most 3 k remain, those are removed whose size is less than a tenth of the mean size;
+ *  - a phase after which fewer than k clusters would remain removes nothing, and neither comes when k remain;
+ *  - at the end each point of a removed cluster joins the cluster with the closest representative (of equals the one
+ *    in the least entry), as the paper labels points that are not in its sample.
+ * The paper gives the third and the one or two points; it says of the second phase that it comes near the end, and that
+ * very small clusters are removed. 3 k and the tenth are ours. */
 #ifndef PCURE_CURE_H
 #define PCURE_CURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +42,7 @@ struct cure_options {
     size_t k;
     unsigned representatives;
     double shrink; /* 0 .. 1 */
+    bool outliers; /* are removed */
     enum cure_variant variant;
     unsigned outer, inner; /* threads of the outer and of the inner loop (tasks, lazy: outer alone) */
     /* Called by one thread now and then, part in 0 .. 1; or NULL. */
@@ -41,6 +52,7 @@ struct cure_options {
 struct cure_times {
     double first, merge, update; /* seconds */
     size_t searches;             /* of a nearest neighbour anew, after the first ones */
+    size_t outliers;             /* points of removed clusters */
 };
 
 /* labels[i]: the cluster of point i; numbered from 0 in the order of their first points. 1 <= k <= n. ENOMEM, or 0. */

@@ -25,8 +25,9 @@ static int run(struct arguments *a, const struct points *points)
     if (a->times)
         fprintf(stderr,
                 "{\"points\": %zu, \"dim\": %zu, \"k\": %zu, \"first_s\": %.6f, \"merge_s\": %.6f, \"update_s\": %.6f, "
-                "\"searches\": %zu}\n",
-                points->num, points->dim, a->cure.k, times.first, times.merge, times.update, times.searches);
+                "\"searches\": %zu, \"outliers\": %zu}\n",
+                points->num, points->dim, a->cure.k, times.first, times.merge, times.update, times.searches,
+                times.outliers);
     int status = !arguments_print_labels(labels, points->num);
     free(labels);
     return status;

@@ -9,11 +9,13 @@ import argparse
 import array
 import os
 import pty
+import random
 import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -53,10 +55,21 @@ class Pcure(unittest.TestCase):
         cls.ties = [[float(i % 7), float(i // 7 % 6), float(i % 2)] for i in range(84)]
         cls.csv = cls.write("points.csv", cls.text(cls.rows))
         cls.grid = cls.write("grid.csv", cls.text(cls.ties))
+        cls.truth, rows = cls.blobs(500, 40)
+        cls.noisy = cls.write("noisy.csv", cls.text(rows))
 
     @classmethod
     def tearDownClass(cls):
         cls.temporary.cleanup()
+
+    @staticmethod
+    def blobs(points, noise):
+        """Five clear clusters in the plane with points between them: [cluster, or None], [row]."""
+        draw, centres = random.Random(5), [(0, 0), (10, 1), (4, 9), (-7, 8), (-8, -6)]
+        both = [(i % 5, [x + draw.gauss(0, 0.8) for x in centres[i % 5]]) for i in range(points)]
+        both += [(None, [draw.uniform(-14, 14), draw.uniform(-12, 14)]) for _ in range(noise)]
+        draw.shuffle(both)
+        return [list(column) for column in zip(*both)]
 
     @staticmethod
     def text(rows):
@@ -78,22 +91,23 @@ class Pcure(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
         return done.stdout
 
-    def plain(self, k, representatives, shrink, path):
-        command = [A.plain, str(k), str(representatives), str(shrink), path]
+    def plain(self, k, representatives, shrink, path, outliers="remove"):
+        command = [A.plain, str(k), str(representatives), str(shrink), outliers, path]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     def test_equal_to_the_plain_implementation(self):
-        cases = [(self.csv, 9, 1, 1), (self.csv, 5, 4, 0.3), (self.grid, 6, 3, 0.5), (self.csv, 3, 1000, 0)]
-        for path, k, representatives, shrink in cases:
-            expected = self.plain(k, representatives, shrink, path)
-            options = ["--k", k, "--representatives", representatives, "--shrink", shrink, path]
+        cases = [(self.csv, 9, 1, 1, "keep"), (self.csv, 5, 4, 0.3, "keep"), (self.grid, 6, 3, 0.5, "keep"),
+                 (self.csv, 3, 1000, 0, "keep"), (self.csv, 5, 4, 0.3, "remove"), (self.noisy, 5, 3, 0.5, "remove")]
+        for path, k, representatives, shrink, outliers in cases:
+            expected = self.plain(k, representatives, shrink, path, outliers)
+            options = ["--k", k, "--representatives", representatives, "--shrink", shrink, "--outliers", outliers, path]
             self.assertEqual(self.labels("--variant", "sequential", *options), expected)
             for runtime in RUNTIMES:
                 usual = runtime == "ours on kernel threads" or path != self.csv or shrink != 0.3
                 for threads in [3] if usual else THREADS:
                     for variant, inner in [("nested", 1), ("nested", threads), ("tasks", 1), ("lazy", 1)]:
                         how = ["--variant", variant, "--threads", threads, "--inner", inner]
-                        with self.subTest(path=path.name, shrink=shrink, runtime=runtime, how=how):
+                        with self.subTest(path=path.name, outliers=outliers, shrink=shrink, runtime=runtime, how=how):
                             self.assertEqual(self.labels(*how, *options, runtime=runtime), expected)
 
     def test_searches_of_many_entries_in_parallel(self):
@@ -111,6 +125,22 @@ class Pcure(unittest.TestCase):
         self.assertEqual(self.labels("--k", 1, self.csv), "0\n" * n)
         self.assertEqual(self.labels(self.write("one.csv", "1,2\n")), "0\n")  # the usual k is no more than the points
 
+    def rand_index(self, labels):
+        """The adjusted Rand index of the points that belong to a cluster (Hubert, Arabie 1985)."""
+        pairs = [(a, b) for a, b in zip(self.truth, labels.split()) if a is not None]
+        both, ours, theirs, every = (sum(x * (x - 1) // 2 for x in counts) for counts in (
+            Counter(pairs).values(), Counter(b for _, b in pairs).values(), Counter(a for a, _ in pairs).values(),
+            [len(pairs)]))
+        by_chance = ours * theirs / every
+        return (both - by_chance) / ((ours + theirs) / 2 - by_chance)
+
+    @unittest.skipIf(A.quick, "--quick")
+    def test_outliers_do_not_take_the_clusters_places(self):
+        self.assertGreater(self.rand_index(self.labels("--k", 5, self.noisy)), 0.99)
+        kept = self.labels("--k", 5, "--outliers", "keep", self.noisy)
+        self.assertLess(self.rand_index(kept), 0.7)
+        self.assertEqual(min(Counter(kept.split()).values()), 1)
+
     @unittest.skipIf(A.quick, "--quick")
     def test_scipy_single_linkage(self):
         try:
@@ -121,7 +151,8 @@ class Pcure(unittest.TestCase):
         for seed, n, dim, k in [(1, 300, 3, 12), (2, 200, 24, 5), (3, 250, 2, 60)]:
             rows = list(spheres.spheres(n, dim, 8, 0.2, seed))
             path = self.write("linkage.csv", self.text(rows))
-            ours = [int(x) for x in self.labels("--k", k, "--representatives", n, "--shrink", 0, path).split()]
+            ours = [int(x) for x in self.labels("--k", k, "--representatives", n, "--shrink", 0, "--outliers",
+                                               "keep", path).split()]
             theirs = fcluster(linkage(numpy.array(rows), "single"), k, "maxclust")
             numbers = {}
             self.assertEqual(ours, [numbers.setdefault(x, len(numbers)) for x in theirs])
@@ -231,6 +262,7 @@ class Pcure(unittest.TestCase):
             (["--shrink", "nan"], "--shrink nan"),
             (["--representatives", "0"], "--representatives 0"),
             (["--threads", "99999"], "--threads 99999"),
+            (["--outliers", "x"], "--outliers x: expected remove or keep"),
             (["--variant", "x"], "--variant x: expected lazy, nested, tasks or sequential"),
         ]
         for options, says in cases:

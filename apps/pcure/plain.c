@@ -1,6 +1,6 @@
-/* pcure-plain K REPRESENTATIVES SHRINK FILE.csv - the definition of cure.h once more, as plainly as it can be written:
- * all pairs' distances in a table, the least looked for anew in each step, one thread. For the tests; small files only,
- * no checks. */
+/* pcure-plain K REPRESENTATIVES SHRINK keep|remove FILE.csv - the definition of cure.h once more, as plainly as it can
+ * be written: all pairs' distances in a table, the least looked for anew in each step, one thread. For the tests; small
+ * files only, no checks. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -112,21 +112,74 @@ static void merge(size_t low, size_t high, size_t representatives, double shrink
             owner[i] = high;
 }
 
+/* Removes sets that are smaller than `least`, unless fewer than k would remain; how many remain. */
+static size_t remove_small(size_t clusters, size_t k, double least)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        kept += set[i].num && (double)set[i].size >= least;
+    if (kept < k)
+        return clusters;
+    for (size_t i = 0; i < n; i++)
+        if ((double)set[i].size < least)
+            set[i].num = 0;
+    return kept;
+}
+
+static size_t points_left(void)
+{
+    size_t points = 0;
+
+    for (size_t i = 0; i < n; i++)
+        points += set[i].num ? set[i].size : 0;
+    return points;
+}
+
+/* The set with the representative that is closest to the point, if its own was removed. */
+static size_t home(size_t i, double (*point)[DIM])
+{
+    struct set alone = {.num = 1, .points = point};
+    size_t best = owner[i];
+    double least = INFINITY;
+
+    if (set[best].num)
+        return best;
+    for (size_t j = 0; j < n; j++)
+        if (set[j].num && least_distance2(&alone, &set[j]) < least) {
+            least = least_distance2(&alone, &set[j]);
+            best = j;
+        }
+    return best;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 5)
+    static double point[MOST][1][DIM];
+
+    if (argc != 6)
         return 2;
     size_t k = strtoul(argv[1], NULL, 10), representatives = strtoul(argv[2], NULL, 10);
     double shrink = strtod(argv[3], NULL);
 
-    read_points(argv[4]);
+    int phase = strcmp(argv[4], "remove") == 0 ? 0 : 2;
+
+    read_points(argv[5]);
     table = malloc(n * n * sizeof *table);
     for (size_t i = 0; i < n; i++) {
         owner[i] = i;
+        memcpy(point[i][0], set[i].centre, sizeof set[i].centre);
         for (size_t j = 0; j < i; j++)
             table[i * n + j] = least_distance2(&set[i], &set[j]);
     }
-    for (size_t clusters = n; clusters > k; clusters--) {
+    for (size_t clusters = n; clusters > k;) {
+        if (phase < 2 && clusters <= (phase == 0 ? n / 3 : 3 * k)) {
+            double mean = (double)points_left() / (double)clusters;
+            clusters = remove_small(clusters, k, phase == 0 ? 3 : mean / 10);
+            phase++;
+            continue;
+        }
+        clusters--;
         size_t low = 0, high = 0;
         double least = INFINITY;
         for (size_t i = 0; i < n; i++)
@@ -146,9 +199,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < n; i++)
         label[i] = n;
     for (size_t i = 0; i < n; i++) {
-        if (label[owner[i]] == n)
-            label[owner[i]] = next++;
-        printf("%zu\n", label[owner[i]]);
+        size_t h = home(i, point[i]);
+        if (label[h] == n)
+            label[h] = next++;
+        printf("%zu\n", label[h]);
     }
     return 0;
 }

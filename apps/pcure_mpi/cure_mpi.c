@@ -12,9 +12,11 @@
  *
  * MPI is called by the first thread alone, outside of regions: MPI_THREAD_FUNNELED is enough.
  *
+ * Outliers: each rank removes its own, and rank 0 tells each which of its points they were; no rank knows others'.
+ *
  * Memory of a rank: its points, less than three times as much for merged clusters, two tiles of others' points while
- * first neighbours are looked for, a batch of others' clusters. Rank 0: eight bytes more for each point of all, which
- * the labels are. Messages: three collective ones and two clusters' worth a step, two more a search. */
+ * first neighbours are looked for, a batch of others' clusters. Rank 0: at most 13 bytes more for each point of all,
+ * which the labels are. Messages: three collective ones and two clusters' worth a step, two more a search. */
 #include <omp.h>
 
 #include "cluster.h"
@@ -46,6 +48,7 @@ struct mpi_cure {
     uint32_t *merged_into; /* rank 0: of all n */
     double *packed;        /* a cluster on its way */
     size_t packed_room, num_clusters, searches;
+    size_t num_points; /* of those clusters, in all ranks: without removed ones */
 };
 
 static void *room_for(size_t n, size_t bytes, const char *what)
@@ -402,13 +405,160 @@ static void update(struct mpi_cure *c, size_t low, size_t high)
     free(is_lost);
 }
 
+/* --- outliers */
+
+/* Removes clusters that are smaller than `least`, unless fewer than k would remain in all ranks. A rank does not know
+ * which others' are removed: so every entry looks for its neighbour again, CURE_LAZY's when that matters. */
+static void remove_small(struct mpi_cure *c, size_t least)
+{
+    uint64_t kept[2] = {0, 0}; /* clusters, points */
+
+    for (size_t l = 0; l < c->s->own; l++) {
+        if (c->valid[l] && c->entry[l].size >= least) {
+            kept[0]++;
+            kept[1] += c->entry[l].size;
+        }
+    }
+    MPI_Allreduce(MPI_IN_PLACE, kept, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    if (kept[0] < c->options->k)
+        return;
+    c->num_clusters = kept[0];
+    c->num_points = kept[1];
+    bool lazy = c->options->variant == CURE_LAZY;
+    size_t num = 0, *lost = room_for(c->s->own, sizeof *lost, "lost neighbours");
+    for (size_t l = 0; l < c->s->own; l++) {
+        if (!c->valid[l])
+            continue;
+        if (c->entry[l].size < least) {
+            c->valid[l] = c->stale[l] = false;
+            set_near(c, l, (struct near){INFINITY, UINT32_MAX});
+        } else if (lazy) {
+            c->near[l].index = UINT32_MAX;
+            c->stale[l] = true;
+        } else {
+            lost[num++] = l;
+        }
+    }
+    if (!lazy)
+        search_all(c, lost, num);
+    free(lost);
+}
+
+/* What every rank has of a kind, in rank 0's hand: how many of each rank, and where they begin. */
+struct parts {
+    int *many, *at, all;
+};
+
+static struct parts make_parts(const struct mpi_cure *c)
+{
+    int *many = room_for(2 * (size_t)c->s->ranks, sizeof *many, "ranks");
+    return (struct parts){many, many + c->s->ranks, 0};
+}
+
+static void place_parts(const struct mpi_cure *c, struct parts *p)
+{
+    for (int r = 0; r < c->s->ranks; r++) {
+        p->at[r] = p->all;
+        p->all += p->many[r];
+    }
+}
+
+/* The entries that remain, in all ranks, from the least on. */
+static uint32_t *remaining_entries(const struct mpi_cure *c)
+{
+    struct parts p = make_parts(c);
+    int own = 0;
+    uint32_t *mine = room_for(c->s->own, sizeof *mine, "clusters"), *all = NULL;
+
+    for (size_t l = 0; l < c->s->own; l++)
+        if (c->valid[l])
+            mine[own++] = (uint32_t)global(c, l);
+    MPI_Allgather(&own, 1, MPI_INT, p.many, 1, MPI_INT, MPI_COMM_WORLD);
+    place_parts(c, &p);
+    all = room_for((size_t)p.all, sizeof *all, "clusters");
+    MPI_Allgatherv(mine, own, MPI_UINT32_T, all, p.many, p.at, MPI_UINT32_T, MPI_COMM_WORLD);
+    free(mine);
+    free(p.many);
+    return all;
+}
+
+/* Rank 0: the points of removed clusters, one rank's after the other. */
+static uint32_t *removed_points(const struct mpi_cure *c, const uint32_t *remaining, struct parts *p)
+{
+    size_t n = c->s->n, ranks = (size_t)c->s->ranks, num = 0;
+    bool *remains = room_for(n, sizeof *remains, "outliers");
+    uint32_t *removed = room_for(n - c->num_points, sizeof *removed, "outliers");
+
+    for (size_t k = 0; k < c->num_clusters; k++)
+        remains[remaining[k]] = true;
+    for (size_t r = 0; r < ranks; r++) {
+        p->many[r] = 0;
+        for (size_t i = r; i < n; i += ranks) {
+            if (!remains[cluster_root(c->merged_into, i)]) {
+                removed[num++] = (uint32_t)i;
+                p->many[r]++;
+            }
+        }
+    }
+    place_parts(c, p);
+    free(remains);
+    return removed;
+}
+
+/* The points of removed clusters join those with the closest representatives. Rank 0 tells each rank which of its
+ * points these are; the clusters that remain go round. */
+static void assign_removed(struct mpi_cure *c)
+{
+    const struct share *s = c->s;
+    struct parts p = make_parts(c);
+    uint32_t *remaining = remaining_entries(c), *removed = NULL;
+    int own;
+
+    if (s->rank == 0)
+        removed = removed_points(c, remaining, &p);
+    MPI_Scatter(p.many, 1, MPI_INT, &own, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    uint32_t *point = room_for((size_t)own, sizeof *point, "outliers"); /* then: the entry that it joins */
+    struct near *found = room_for((size_t)own, sizeof *found, "outliers");
+    MPI_Scatterv(removed, p.many, p.at, MPI_UINT32_T, point, own, MPI_UINT32_T, 0, MPI_COMM_WORLD);
+    for (int q = 0; q < own; q++)
+        found[q] = (struct near){INFINITY, UINT32_MAX};
+    for (size_t k = 0; k < c->num_clusters; k++) {
+        struct entry e = show(c, remaining[k]);
+#pragma omp parallel for schedule(static, CHUNK) num_threads(c->options->outer) if (own > FEW)
+        for (int q = 0; q < own; q++) {
+            double *x = s->points + local(c, point[q]) * s->dim;
+            struct entry alone = {.centre = x, .scattered = x, .points = x, .num = 1, .size = 1};
+            struct near near = {entry_distance2(&alone, &e, s->dim, found[q].d2), remaining[k]};
+            found[q] = nearer(found[q], near);
+        }
+    }
+    for (int q = 0; q < own; q++)
+        point[q] = found[q].index;
+    uint32_t *joins = room_for((size_t)p.all, sizeof *joins, "outliers");
+    MPI_Gatherv(point, own, MPI_UINT32_T, joins, p.many, p.at, MPI_UINT32_T, 0, MPI_COMM_WORLD);
+    for (int q = 0; s->rank == 0 && q < p.all; q++)
+        c->merged_into[removed[q]] = joins[q];
+    free(joins);
+    free(found);
+    free(point);
+    free(removed);
+    free(remaining);
+    free(p.many);
+}
+
 static void merge_all(struct mpi_cure *c, struct cure_times *times)
 {
     size_t k = c->options->k, steps = c->s->n - k, low, high;
     double all = (double)c->s->n * (double)c->s->n - (double)k * (double)k;
+    unsigned phase = c->options->outliers ? 0 : OUTLIER_PHASES;
 
-    for (size_t step = 0; step < steps; step++) {
+    while (c->num_clusters > k) {
         double start = MPI_Wtime();
+        if (phase < OUTLIER_PHASES && c->num_clusters <= outlier_clusters(phase, c->s->n, k)) {
+            remove_small(c, outlier_least(phase++, c->num_points, c->num_clusters));
+            times->update += MPI_Wtime() - start;
+            continue;
+        }
         closest(c, &low, &high);
         merge(c, low, high);
         double merged = MPI_Wtime();
@@ -417,7 +567,7 @@ static void merge_all(struct mpi_cure *c, struct cure_times *times)
         times->update += MPI_Wtime() - merged;
         if (c->options->progress && c->s->rank == 0) { /* a step costs about as much as clusters remain */
             double left = (double)c->num_clusters * (double)c->num_clusters - (double)k * (double)k;
-            c->options->progress("merging", 1 - left / all, step + 1, steps);
+            c->options->progress("merging", 1 - left / all, c->s->n - c->num_clusters, steps);
         }
     }
 }
@@ -425,7 +575,7 @@ static void merge_all(struct mpi_cure *c, struct cure_times *times)
 void cure_mpi(const struct share *s, const struct cure_options *options, uint32_t *labels, struct cure_times *times)
 {
     size_t blocks = (s->own + BLOCK - 1) / BLOCK;
-    struct mpi_cure c = {.s = s, .options = options, .num_clusters = s->n};
+    struct mpi_cure c = {.s = s, .options = options, .num_clusters = s->n, .num_points = s->n};
 
     *times = (struct cure_times){0};
     c.entry = room_for(s->own, sizeof *c.entry, "entries");
@@ -451,6 +601,9 @@ void cure_mpi(const struct share *s, const struct cure_options *options, uint32_
     times->first = MPI_Wtime() - start;
     merge_all(&c, times);
     times->searches = c.searches;
+    times->outliers = s->n - c.num_points;
+    if (times->outliers)
+        assign_removed(&c);
     for (size_t l = 0; l < s->own; l++)
         entry_release(&c.entry[l]);
     free(c.entry);

@@ -27,9 +27,9 @@ static int run(struct arguments *a, struct share *share)
         if (a->times)
             fprintf(stderr,
                     "{\"points\": %zu, \"dim\": %zu, \"k\": %zu, \"ranks\": %d, \"threads\": %u, \"first_s\": %.6f, "
-                    "\"merge_s\": %.6f, \"update_s\": %.6f, \"searches\": %zu}\n",
+                    "\"merge_s\": %.6f, \"update_s\": %.6f, \"searches\": %zu, \"outliers\": %zu}\n",
                     share->n, share->dim, a->cure.k, share->ranks, a->cure.outer, times.first, times.merge,
-                    times.update, times.searches);
+                    times.update, times.searches, times.outliers);
         fine = arguments_print_labels(labels, share->n);
     }
     MPI_Bcast(&fine, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -6,6 +6,7 @@ program's on standard error and exit status 1. --quick: three ranks only, and on
 
 import argparse
 import os
+import random
 import re
 import struct
 import subprocess
@@ -74,6 +75,15 @@ class PcureMpi(unittest.TestCase):
                 self.compare(ranks, "--k", 6, "--representatives", 3, "--shrink", 0.5, self.grid)
                 self.compare(ranks, "--k", 3, "--representatives", 1000, "--shrink", 0, "--variant", "sequential",
                              self.csv)
+
+    def test_outliers(self):
+        draw = random.Random(5)
+        rows = [[10 * (i % 5) + draw.gauss(0, 1), 20 * (i % 2) + draw.gauss(0, 1)] for i in range(600)]
+        path = self.write("noisy.csv", self.text(rows + [[draw.uniform(-20, 60)] * 2 for _ in range(40)]))
+        for ranks in RANKS:
+            for variant in ["lazy"] if A.quick else ["lazy", "nested", "sequential"]:
+                self.compare(ranks, "--k", 10, "--variant", variant, path)
+            self.compare(ranks, "--k", 10, "--outliers", "keep", path)
 
     def test_files_dealt_in_several_rounds(self):
         """More rows than rank 0 holds at once, in both orders of .npy."""

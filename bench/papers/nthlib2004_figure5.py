@@ -33,7 +33,7 @@ def make_input(path):
 def update_seconds(a, peer, variant, threads, path):
     """(seconds, None) or (None, why). What pcure says of its times stands on standard error."""
     options = ["--variant", variant, "--threads", threads, "--inner", threads if variant == "nested" else 1]
-    options += ["--representatives", 1, "--shrink", 1, "--k", POINTS - STEPS]
+    options += ["--representatives", 1, "--shrink", 1, "--outliers", "keep", "--k", POINTS - STEPS]
     command = ["sh", "-c", 'exec "$@" 2>&1 >/dev/null', "sh", a.build / "bin" / "pcure", "--times", *options, path]
     out, why = peer.run(command, max(a.seconds, SECONDS))
     return (None, why) if why else (json_lines(out)[0]["update_s"], None)
