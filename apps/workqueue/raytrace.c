@@ -3,6 +3,7 @@
  * The picture is cut into tiles of TILE x TILE pixels; each row of tiles is a task that opens a queue of its tiles,
  * since rows are of very different work. `--compare` renders sequentially too, and says whether both pictures are the
  * same to the last bit. */
+#include "picture.h"
 #include "program.h"
 #include "sample.h"
 #include "scene.h"
@@ -174,6 +175,10 @@ int main(int argc, char **argv)
             size = optarg;
         } else if (o == 'o') {
             out = optarg;
+            if (picture_refusal(out)) {
+                fprintf(stderr, "%s: -o %s: %s\n", PROGRAM_NAME, out, picture_refusal(out));
+                return 1;
+            }
         } else if (o == 'c') {
             twice = true;
         } else if (o == 'j') {

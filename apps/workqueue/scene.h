@@ -56,11 +56,4 @@ void render_forget(struct scene *scene);
 /* The colour of a pixel, the mean of `side` x `side` rays. Any number of threads may call it. */
 struct vec render_pixel(const struct scene *scene, unsigned x, unsigned y, unsigned side);
 
-/* --- picture.c --- */
-
-/* Writes rows of red, green, blue bytes as a PNG; nothing is left under `path` if it fails, or if the program is
- * stopped by a signal.
- * False: it failed, which was said. */
-bool picture_write(const char *path, const unsigned char *pixels, unsigned width, unsigned height);
-
 #endif

@@ -57,7 +57,7 @@ def picture_size(path):
 
 def special_files(command, scene, folder):
     """A pipe and a link stay what they are, and get the picture."""
-    pipe, link, pointed = (folder / name for name in ("pipe", "link", "pointed.png"))
+    pipe, link, pointed = (folder / name for name in ("pipe", "link.png", "pointed.png"))
     for old in (pipe, link):
         old.unlink(missing_ok=True)
     os.mkfifo(pipe)
@@ -95,6 +95,7 @@ def raytrace(a):
         if code != 1 or not said.startswith(f"{bad}{expected}") or "\n" in said or out.exists():
             wrong.append(f"{text!r}: exit status {code}: {said}; expected {expected}")
     for options, expected in ((["-o", a.folder / "no" / "such.png", a.scenes / "room.scene"], "No such file"),
+                              (["-o", a.folder / "out.jpg", a.scenes / "room.scene"], "ends in .png is expected"),
                               ([a.folder / "none.scene"], "none.scene: No such file"),
                               (["--size", "3", a.scenes / "room.scene"], "WIDTHxHEIGHT is expected"),
                               ([], "one scene is expected")):

@@ -1,6 +1,7 @@
-/* See scene.h. A file is written under another name and renamed when it is whole; what is there already and is no file
- * (a device, a pipe) is written to directly, for another file must not take its place. */
-#include "scene.h"
+/* See picture.h. A file is written under another name and renamed when it is whole. What is there already and is no
+ * file (a device, a pipe) is written to directly, for another file must not take its place. */
+#include "picture.h"
+#include "program.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,7 +45,7 @@ static bool write_png(FILE *file, const unsigned char *pixels, unsigned width, u
 
 static bool not_written(const char *path, int error)
 {
-    fprintf(stderr, "%s: it could not be written: %s\n", path, strerror(error));
+    fprintf(stderr, "%s: %s: it could not be written: %s\n", PROGRAM_NAME, path, strerror(error));
     return false;
 }
 
@@ -59,23 +61,35 @@ static bool write_directly(const char *path, const unsigned char *pixels, unsign
     return written || not_written(path, error);
 }
 
+static bool is_no_file(const char *path)
+{
+    struct stat there;
+    return stat(path, &there) == 0 && !S_ISREG(there.st_mode);
+}
+
+const char *picture_refusal(const char *path)
+{
+    size_t length = strlen(path);
+    bool fits = length > 4 && strcasecmp(path + length - 4, ".png") == 0;
+    return fits || is_no_file(path) ? NULL : "a name that ends in .png is expected";
+}
+
 bool picture_write(const char *path, const unsigned char *pixels, unsigned width, unsigned height)
 {
     char target[PATH_MAX];
-    struct stat there;
-    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+    if (is_no_file(path))
         return write_directly(path, pixels, width, height);
     if (realpath(path, target)) /* a link stays one */
         path = target;
     if (snprintf(unready, sizeof unready, "%s.part", path) >= (int)sizeof unready) {
-        fprintf(stderr, "%s: the name is too long\n", path);
+        fprintf(stderr, "%s: %s: the name is too long\n", PROGRAM_NAME, path);
         return false;
     }
     signal(SIGINT, stopped);
     signal(SIGTERM, stopped);
     FILE *file = fopen(unready, "wb");
     if (!file) {
-        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        fprintf(stderr, "%s: %s: %s\n", PROGRAM_NAME, path, strerror(errno));
         return false;
     }
     bool written = write_png(file, pixels, width, height);
