@@ -25,6 +25,7 @@ static const char usage[] =
     "                        update phase parallel; tasks: by work queues (not over MPI); sequential\n"
     "  --threads T           threads of the outer loop (OMP_NUM_THREADS, or the processors)\n"
     "  --inner T             threads of the inner loop (1; the papers' figure: the same as --threads)\n"
+    "  --plot OUT.png        the clusters as a picture (not over MPI)\n"
     "  --times               a line of JSON on standard error: seconds of the phases\n"
     "  --version             the version\n";
 
@@ -74,17 +75,12 @@ static int read_variant(const char *text, enum cure_variant *variant)
 int arguments_read(int argc, char **argv, struct arguments *a)
 {
     static const struct option options[] = {
-        {"k", required_argument, NULL, 'k'},
-        {"representatives", required_argument, NULL, 'c'},
-        {"shrink", required_argument, NULL, 'a'},
-        {"outliers", required_argument, NULL, 'o'},
-        {"variant", required_argument, NULL, 'v'},
-        {"threads", required_argument, NULL, 't'},
-        {"inner", required_argument, NULL, 'i'},
-        {"times", no_argument, NULL, 'T'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},
-        {NULL, 0, NULL, 0},
+        {"k", required_argument, NULL, 'k'},       {"representatives", required_argument, NULL, 'c'},
+        {"shrink", required_argument, NULL, 'a'},  {"outliers", required_argument, NULL, 'o'},
+        {"variant", required_argument, NULL, 'v'}, {"threads", required_argument, NULL, 't'},
+        {"inner", required_argument, NULL, 'i'},   {"plot", required_argument, NULL, 'p'},
+        {"times", no_argument, NULL, 'T'},         {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},       {NULL, 0, NULL, 0},
     };
     unsigned long count = 0;
     char *end;
@@ -124,6 +120,9 @@ int arguments_read(int argc, char **argv, struct arguments *a)
         case 'v':
             if (read_variant(optarg, &a->cure.variant))
                 return 2;
+            break;
+        case 'p':
+            a->plot = optarg;
             break;
         case 'T':
             a->times = true;

@@ -11,7 +11,7 @@
 struct arguments {
     struct cure_options cure;
     bool times, k_given;
-    const char *path;
+    const char *path, *plot; /* plot: a picture of the result, or NULL */
 };
 
 /* Ranks of an MPI program but one are silent. */

@@ -1,6 +1,8 @@
 /* pcure - groups the points of a file (cure.h says how). The labels go to standard output once all are known, one
  * integer a line. */
 #include "arguments.h"
+#include "picture.h"
+#include "plot.h"
 #include "points.h"
 #include "program.h"
 
@@ -28,7 +30,7 @@ static int run(struct arguments *a, const struct points *points)
                 "\"searches\": %zu, \"outliers\": %zu}\n",
                 points->num, points->dim, a->cure.k, times.first, times.merge, times.update, times.searches,
                 times.outliers);
-    int status = !arguments_print_labels(labels, points->num);
+    int status = !arguments_print_labels(labels, points->num) || (a->plot && !plot_clusters(a->plot, points, labels));
     free(labels);
     return status;
 }
@@ -41,6 +43,10 @@ int main(int argc, char **argv)
     int wrong = arguments_read(argc, argv, &a);
     if (wrong)
         return wrong - 1;
+    if (a.plot && picture_refusal(a.plot)) {
+        fprintf(stderr, "%s: --plot %s: %s\n", PROGRAM_NAME, a.plot, picture_refusal(a.plot));
+        return 1;
+    }
     if (!points_read(a.path, &points))
         return 1;
     if (!arguments_fit(&a, points.num)) {

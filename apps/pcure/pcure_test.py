@@ -142,6 +142,25 @@ class Pcure(unittest.TestCase):
         self.assertEqual(min(Counter(kept.split()).values()), 1)
 
     @unittest.skipIf(A.quick, "--quick")
+    def test_plot(self):
+        pictures = []
+        for k, name in (5, "five.png"), (2, "two.PNG"):
+            path = self.folder / name
+            self.assertEqual(self.labels("--k", k, "--plot", path, self.noisy), self.labels("--k", k, self.noisy))
+            pictures.append(path.read_bytes())
+            self.assertEqual(pictures[-1][:8], b"\x89PNG\r\n\x1a\n")
+            self.assertEqual(struct.unpack(">II", pictures[-1][16:24]), (800, 800))
+        self.assertNotEqual(*pictures)
+        for rows in [[5.0]], [[1.0], [2.0]], [[1e150, -1e150], [-1e150, 1e150]], [[3.0, 3.0]] * 4:
+            path = self.write("odd.csv", self.text(rows))
+            self.labels("--plot", self.folder / "odd.png", path)
+        self.refused(["--plot", self.folder / "o.jpg", self.csv], "o.jpg: a name that ends in .png is expected")
+        done = self.run_it("--plot", self.folder / "none" / "o.png", self.csv)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+        self.assertIn("No such file or directory", done.stderr)
+        self.assertFalse(list(self.folder.glob("*.part")))
+
+    @unittest.skipIf(A.quick, "--quick")
     def test_scipy_single_linkage(self):
         try:
             import numpy

@@ -49,6 +49,11 @@ static int with_arguments(int argc, char **argv, struct share *share)
             fprintf(stderr, "%s: --variant tasks: expected lazy, nested or sequential\n", PROGRAM_NAME);
         return 1;
     }
+    if (a.plot) {
+        if (share->rank == 0)
+            fprintf(stderr, "%s: --plot %s: no rank holds all points; pcure draws them\n", PROGRAM_NAME, a.plot);
+        return 1;
+    }
     if (!deal(a.path, share) || !arguments_fit(&a, share->n))
         return 1;
     if (share->n > INT_MAX - 1) { /* what MPI_MINLOC can tell apart */

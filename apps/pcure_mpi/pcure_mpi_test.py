@@ -106,6 +106,7 @@ class PcureMpi(unittest.TestCase):
         if not A.quick:
             cases += [
                 (["--variant", "tasks", self.csv], ": --variant tasks: expected lazy, nested or sequential"),
+                (["--plot", "o.png", self.csv], ": --plot o.png: no rank holds all points; pcure draws them"),
                 (["--shrink", "2", self.csv], ": --shrink 2: expected a number from 0 to 1"),
                 ([], ": no file given; expected one FILE.csv or FILE.npy"),
                 ([self.write("empty.csv", "")], ": .*empty.csv: no points in it; expected at least one"),
