@@ -12,6 +12,7 @@
  * Checked: the same plate computed by one rank in plain loops (--check; each point is computed by the same
  * operations, so the result is equal bit by bit), and the sum over all points, which is printed. Output: one line
  * "heat_mpi: ... ms a step ... Mpoints/s". */
+#include "picture.h"
 #include "program.h"
 
 #include <getopt.h>
@@ -27,6 +28,7 @@ static int rank, ranks;
 static long rows = 1024, columns = 1024, block = 128;
 static int steps = 50;
 static bool check, by_tasks, comm_given;
+static const char *picture;
 
 static void fail(const char *what)
 {
@@ -159,6 +161,44 @@ static void compare(double *result, long first, long n)
         printf("heat_mpi: equal to plain loops\n");
 }
 
+enum { PLOT_SIDE = 1024 }; /* pixels at most */
+
+static unsigned char shade(double value) { return (unsigned char)(255 * (value < 0 ? 0 : value > 1 ? 1 : value)); }
+
+/* The plate as rank 0's picture, a point of each square of points: black is cold, then red, yellow, white. */
+static void plot(double *grid, long first, long n)
+{
+    long square = ((rows > columns ? rows : columns) + PLOT_SIDE - 1) / PLOT_SIDE;
+    long wide = (columns + square - 1) / square, high = (rows + square - 1) / square;
+    long from = (first + square - 1) / square, to = (first + n + square - 1) / square; /* this rank's rows of it */
+    unsigned char *mine = malloc((size_t)((to - from) * wide * 3 + 1)), *all = malloc((size_t)(high * wide * 3));
+    int *many = calloc((size_t)ranks * 2, sizeof *many), *at = many + ranks, bytes = (int)((to - from) * wide * 3);
+    int written = 1;
+    if (!mine || !all || !many)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    unsigned char *pixel = mine;
+    for (long y = from; y < to; y++)
+        for (long x = 0; x < wide; x++) {
+            double heat = row(grid, y * square - first)[x * square + 1];
+            for (int c = 0; c < 3; c++)
+                *pixel++ = shade(3 * heat - c);
+        }
+    MPI_Gather(&bytes, 1, MPI_INT, many, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int r = 0; r < ranks; r++)
+        at[r] = r ? at[r - 1] + many[r - 1] : 0;
+    MPI_Gatherv(mine, bytes, MPI_BYTE, all, many, at, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        written = picture_write(picture, all, (unsigned)wide, (unsigned)high);
+    MPI_Bcast(&written, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    free(mine);
+    free(all);
+    free(many);
+    if (!written) {
+        MPI_Finalize();
+        exit(1);
+    }
+}
+
 static long number(const char *text, const char *what, long most)
 {
     char *end, line[200];
@@ -179,20 +219,18 @@ static const char usage[] =
     "  --comm tasks|master     who sends and receives: tasks, or one thread between the steps\n"
     "                          (tasks; master where a rank has one thread, which mpirun has bound to a core)\n"
     "  --check                 compares the result with that of plain loops\n"
+    "  --plot OUT.png          the plate at the end as a picture\n"
     "  --version               the version\n";
 
 static void read_arguments(int argc, char **argv)
 {
     opterr = rank == 0; /* one line, not one of each rank */
-    static const struct option options[] = {{"rows", required_argument, NULL, 'r'},
-                                            {"columns", required_argument, NULL, 'c'},
-                                            {"block", required_argument, NULL, 'b'},
-                                            {"steps", required_argument, NULL, 's'},
-                                            {"comm", required_argument, NULL, 'm'},
-                                            {"check", no_argument, NULL, 'k'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'V'},
-                                            {0}};
+    static const struct option options[] = {
+        {"rows", required_argument, NULL, 'r'},  {"columns", required_argument, NULL, 'c'},
+        {"block", required_argument, NULL, 'b'}, {"steps", required_argument, NULL, 's'},
+        {"comm", required_argument, NULL, 'm'},  {"check", no_argument, NULL, 'k'},
+        {"plot", required_argument, NULL, 'p'},  {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},     {0}};
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (o) {
         case 'r':
@@ -209,6 +247,9 @@ static void read_arguments(int argc, char **argv)
             break;
         case 'k':
             check = true;
+            break;
+        case 'p':
+            picture = optarg;
             break;
         case 'm':
             by_tasks = strcmp(optarg, "tasks") == 0;
@@ -230,6 +271,11 @@ static void read_arguments(int argc, char **argv)
     }
     if (optind < argc)
         fail("only options are expected; --help lists them");
+    if (picture && picture_refusal(picture)) {
+        char line[200];
+        snprintf(line, sizeof line, "--plot %.80s: %s", picture, picture_refusal(picture));
+        fail(line);
+    }
     if (rows / ranks < 1)
         fail("--rows: wanted a row for each rank at least");
     if ((columns + block - 1) / block > 4096)
@@ -268,6 +314,8 @@ int main(int argc, char **argv)
         printf("heat_mpi: %d ranks of %d threads, %ld x %ld, %d steps: %.4f ms a step, %.1f Mpoints/s, sum %.12g\n",
                ranks, omp_get_max_threads(), rows, columns, steps, 1e3 * took / steps,
                1e-6 * (double)(rows * columns) * steps / took, all);
+    if (picture)
+        plot(grid[steps % 2], first, n);
     free(grid[0]);
     free(grid[1]);
     MPI_Finalize();
