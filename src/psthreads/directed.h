@@ -15,7 +15,7 @@
  *                        P takes one signal (sigtimedwait), and keeps it as a *letter*. It pokes X by a signal of the
  *                        same number that says so. The function before X's handlers takes the letter of the block
  *                        that is current there, and lets the handler run. It drops a poke that finds no letter,
- *                        and one that comes between the block's entry and the switch to T's stack.
+ *                        and one that comes while a switch is under way (run.left_uth).
  *   none of these        T is on its way. P looks again.
  * A root has such a P, too, for its storage R (home.h), where it has been sent signals. While its home may stand in R
  * itself, beside the saved root, P waits until home has gone to E.
@@ -27,13 +27,15 @@
  *   number -> 0      P, compare-and-swap, when it is in B: it sends the signal to itself again, and hears
  * No signal is lost, and each is handled once. It is pending on P, or is P's letter, or its handler has begun. P looks
  * until neither is left. One compare-and-swap takes the letter: X's, which is in B then, or P's, which is in B then. A
- * poke carries nothing, so one that comes late, twice, to a kernel thread that runs another thread by now, or that
- * stays pending on a kernel thread which blocks it, does no harm. P pokes again: X where it has seen the last poke, and
- * after 64 ms in any case; another one at once. For the kernel merges signals of one number: a real one that comes to X
- * after a poke that finds no letter would be gone with it. So X says that it has seen the poke (on_way) after it has
- * taken the letter, and P reads that before the letter. It ends: T is saved, or runs somewhere, after a bounded time; the visit or the poke finds it. While T runs
- * on without a scheduling point on a kernel thread that blocks what T does not, the signal waits for the next one. P
- * wakes: the handler sets alone.wake before P's futex looks at it, or interrupts that.
+ * poke carries nothing, so one that comes late, twice, or to a kernel thread that runs another thread by now, does no
+ * harm by itself. But the kernel merges signals of one number: a real one that comes to X while a poke is pending there
+ * is gone with it, if the poke finds no letter. So X says that it has seen the poke (on_way) after it has taken the
+ * letter, and P reads that before the letter. P pokes X again where X has seen the last poke and the letter is still
+ * there, and another kernel thread at once. A poke that was not seen for 64 ms is sent again: the program may have
+ * taken it (sigwait). It ends: T is saved, or runs somewhere, after a bounded time; the visit or the poke finds it.
+ * While T runs on without a scheduling point on a kernel thread that blocks what T does not, the signal waits for the
+ * next one. P wakes: the handler sets alone.wake before P's futex looks at it, or interrupts that. Limit: a poke that X
+ * blocks, and that P no longer needs, stays pending there.
  *
  * Below a saved context P is in the block of a thread that any vp may take out of a queue and go on with. P and that vp
  * agree which of them is in the block:
@@ -59,7 +61,8 @@
  * `lookers`. A larger team that takes the block over waits for lookers, and then writes stands_as itself.
  *
  * Limits: where there is no room below a context, or in its stack's areas, the handler runs on P's native stack, in B.
- * Real-time signals of one number may change their order where a letter is taken back. tests/models/mail.pml.
+ * Real-time signals of one number may change their order where a letter is taken back. tests/models/mail.pml; signals
+ * that merge are not in it.
  * Rejected: to wait for an answer of P's, and then to send (two kernel threads that send to each other wait for each
  * other). To send what P has taken to X as it is: X may be deaf by then, or run another thread. */
 #ifndef PS_DIRECTED_H
