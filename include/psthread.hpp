@@ -1086,7 +1086,10 @@ template <class T, class F, class... Args> struct thread_state final : state<T> 
     {
         if (thread.load(std::memory_order_relaxed))
             if (psthread_t t = thread.exchange(nullptr, std::memory_order_acquire))
-                psthread_join(t, nullptr);
+                if (psthread_join(t, nullptr) == EDEADLK) { // the thread itself
+                    thread.store(t, std::memory_order_release);
+                    check(EDEADLK, "psthreads::future"); // in the destructor this ends the program, as the standard's
+                }
     }
     // Not noexcept: psthread_exit unwinds through it.
     static void *body(void *arg)
@@ -1124,7 +1127,9 @@ template <class F, class... Args> auto async(F &&f, Args &&...args)
     return detail::launch(
         [](psthread_t *t, void *(*fn)(void *), void *arg) {
             int error = psthread_create(t, nullptr, fn, arg);
-            return error ? error : psthread_enqueue(*t, PSTHREAD_VP_ANY);
+            if (!error && (error = psthread_enqueue(*t, PSTHREAD_VP_ANY)) != 0)
+                psthread_discard(*t);
+            return error;
         },
         std::forward<F>(f), std::forward<Args>(args)...);
 }

@@ -142,7 +142,7 @@ static bool add_field(struct text *to, const struct field *f, char letter, const
                    {'N', team->n},
                    {'a', outermost ? -1 : (long)team->parent->id},
                    {'P', getpid()},
-                   {'i', ee_thread_number()}};
+                   {'i', letter == 'i' ? ee_thread_number() : 0}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (numbers[i].letter == letter) {
             add_number(to, f, numbers[i].value);

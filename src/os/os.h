@@ -75,7 +75,7 @@ int os_thread_cpu_ns(int tid, uint64_t *cpu_ns);
  * unknown. */
 bool os_thread_stack(uintptr_t *top, size_t *bytes);
 /* What a thread's stack has where its maker does not say: what the C library gives one (`ulimit -s`,
- * pthread_setattr_default_np). Where there is no limit, 64 MB as with libomp; glibc's would be 2. */
+ * pthread_setattr_default_np), 4 GB at most. Without a limit 64 MB, as with libomp; glibc's would be 2. */
 size_t os_thread_default_stack(void);
 /* The kernel no longer writes to the area for restartable sequences that the calling kernel thread has registered. */
 void os_rseq_forget(void *area, size_t bytes, unsigned signature);
@@ -100,7 +100,7 @@ void os_signal_as_sent(void *info);
 /* The same to one kernel thread of this process, from any of them. */
 #define OS_SIGNAL_BYTES 128 /* a siginfo_t */
 bool os_signal_to_thread(int tid, int number, const void *info);
-/* The same, where it brings nothing and means nothing but that. */
+/* The same with nothing but a number of the sender's (`by`), which a handler reads there. */
 void os_signal_poke(int tid, int number, unsigned by);
 unsigned os_signal_poked_by(const void *info);
 /* Takes one of these signals (bits from 0), which the calling kernel thread blocks. It is pending there or, if none is

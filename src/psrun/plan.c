@@ -409,7 +409,7 @@ static void use_kernel_threads(struct plan *p, const char *interp, bool compare)
 {
     p->entities = "pthreads";
     p->for_sanitizer = true;
-    p->mpi = NULL;
+    p->mpi = p->mpi_without_layer = NULL;
     closure_free(&p->before);
     closure_free(&p->after);
     free(p->library_path);

@@ -20,8 +20,8 @@
  * blocking_forget.
  *
  * Cost where nothing is ready: one load and a branch. Where something is: four system calls for the signal mask, and
- * one to wake a spare. Limits: what waits otherwise (a system call by the program itself, a page fault, a read of a
- * file that is not in memory, a lock) is the watchdog's to see. */
+ * one to wake a spare. Limits: what waits otherwise (a system call by the program itself, a page fault, the C library's
+ * own reads as fread's, a lock) is the watchdog's to see. */
 #ifndef PS_BLOCKING_H
 #define PS_BLOCKING_H
 

@@ -222,7 +222,7 @@ int psthread_poll(struct pollfd *fds, nfds_t n, uint64_t deadline_ns)
             err = wait_for_report(epoll, fds->fd, epoll_wanted(fds), deadline_ns);
         if (err == EPERM)
             err = wait_for_reports(epoll, fds, n, deadline_ns);
-        if (err && err != ETIMEDOUT && err != EBADF) /* EBADF: closed meanwhile, which the look tells */
+        if (err && err != ETIMEDOUT)
             return poll_by_turns(fds, n, deadline_ns);
     }
     return ready;
@@ -347,20 +347,28 @@ static ssize_t write_some(const struct transfer *t) { return move_some(t->fd, tr
 static ssize_t send_some(const struct transfer *t)
 {
     ssize_t got;
-    while (again(got = sendto(t->fd, t->bytes, t->n, t->flags | MSG_DONTWAIT, t->to, t->to_length)))
-        if (t->to && t->to->sa_family == AF_UNIX) /* the receiver's queue is full, and nothing tells when it is not */
+    /* AF_UNIX: the receiver's queue is full, and nothing tells when it is not */
+    bool waited = t->to && t->to->sa_family == AF_UNIX;
+    for (; again(got = sendto(t->fd, t->bytes, t->n, t->flags | MSG_DONTWAIT, t->to, t->to_length)); waited = true) {
+        if (waited) /* or it was said to be ready, and is not for this call */
             psthread_sleep(psthread_now() + RETRY_NS);
-        else if (!wait_for_events(t->fd, POLLOUT))
+        if (!wait_for_events(t->fd, POLLOUT))
             return -1;
+    }
     return got;
 }
 
 static ssize_t receive_some(const struct transfer *t)
 {
     ssize_t got;
-    while (again(got = recvfrom(t->fd, t->bytes, t->n, t->flags | MSG_DONTWAIT, t->from, t->from_length)))
+    for (bool waited = false;
+         again(got = recvfrom(t->fd, t->bytes, t->n, t->flags | MSG_DONTWAIT, t->from, t->from_length));
+         waited = true) {
+        if (waited) /* it was said to be ready (for its queue of errors), and is not for this call */
+            psthread_sleep(psthread_now() + RETRY_NS);
         if (!wait_for_events(t->fd, POLLIN))
             return -1;
+    }
     return got;
 }
 

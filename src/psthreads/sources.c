@@ -21,9 +21,9 @@ struct ps_work vp_take_item_locked(struct ps_queue *q, struct ps_item *item)
 
 unsigned vp_count_members(struct ps_queue *q)
 {
-    unsigned n = 0;
+    unsigned n = 0, looks = 64; /* a queue may hold a million threads, and its lock is wanted */
     ps_spin_lock(&q->lock);
-    for (struct ps_list *at = q->items.next; at != &q->items; at = at->next)
+    for (struct ps_list *at = q->items.next; at != &q->items && looks; at = at->next, looks--)
         if (ps_queue_item(at)->kind == PS_KIND_TEAM)
             n += ps_team_left(PS_CONTAINER_OF(ps_queue_item(at), struct ps_team, item));
     ps_spin_unlock(&q->lock);

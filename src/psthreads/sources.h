@@ -21,7 +21,7 @@ struct vp;
  * claimed. */
 struct ps_work vp_take_item_locked(struct ps_queue *q, struct ps_item *item);
 struct ps_work vp_take_front(struct ps_queue *q);
-/* Members, in q, that no vp has claimed. */
+/* Members that no vp has claimed, in the first entries of q. */
 unsigned vp_count_members(struct ps_queue *q);
 
 /* A thief's visit to another vp's queue: from the back, and the lock is only tried. */

@@ -102,7 +102,9 @@ void watchdog_want_spares(unsigned n)
         n--;
     if (!n)
         return;
-    ps_store_relaxed(&ps_watchdog.lacking, n);
+    uint32_t seen = ps_load_relaxed(&ps_watchdog.lacking);
+    while (seen < n && !ps_cas_acq_rel(&ps_watchdog.lacking, &seen, n))
+        ;
     watchdog_ask(WATCHDOG_SPARE);
 }
 

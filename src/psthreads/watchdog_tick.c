@@ -28,6 +28,7 @@ static void start_asked(void)
     if (asked & WATCHDOG_WORKERS)
         idle_start_wanted();
     uint32_t lacking = asked & WATCHDOG_SPARE ? ps_xchg_acq_rel(&ps_watchdog.lacking, 0) : 0;
+    lacking += asked & WATCHDOG_SPARE && lacking == 0; /* another thread's number was taken with the last ask */
     while ((lacking > 0 || (asked & WATCHDOG_SPARE && watchdog_spare_may_work(1) && vp_work_waits())) &&
            ps_load_relaxed(&ps_watchdog.spares) < ps_rt.max_spares && vp_get_spare() == 0)
         lacking -= lacking > 0;

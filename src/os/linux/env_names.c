@@ -49,12 +49,25 @@ static bool is(const char *name, const char *variable, size_t length)
     return strlen(name) == length && memcmp(name, variable, length) == 0;
 }
 
+/* What build tools and environment modules set for a package of this name. */
+static bool is_a_tools(const char *rest, size_t length)
+{
+    static const char *const names[] = {"ROOT",    "DIR",     "HOME",    "BASE", "PREFIX",  "PATH",
+                                        "LIB",     "LIBRARY", "LIBDIR",  "INC",  "INCLUDE", "INCLUDE_DIR",
+                                        "VERSION", "BIN",     "LICENSE", "DOC"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (is(names[i], rest, length))
+            return true;
+    return false;
+}
+
 void os_env_check_names(const char *prefix, const char *const *names, unsigned n)
 {
     for (char **at = environ; at && *at; at++) {
         const char *variable = *at, *end = strchr(variable, '=');
         size_t length = end ? (size_t)(end - variable) : 0;
-        if (!end || strncmp(variable, prefix, strlen(prefix)) != 0)
+        if (!end || strncmp(variable, prefix, strlen(prefix)) != 0 ||
+            is_a_tools(variable + strlen(prefix), length - strlen(prefix)))
             continue;
         unsigned nearest = 0, known = 0;
         for (unsigned i = 0; i < n && !known; i++) {

@@ -31,6 +31,7 @@
 
 #define BOUNDLESS_STACK ((size_t)1 << 30)
 #define UNLIMITED_STACK ((size_t)64 << 20)
+#define LARGEST_STACK ((size_t)4 << 30) /* thousands of them fit in the address space */
 
 _Static_assert(sizeof(pthread_t) <= sizeof(os_thread), "a handle must hold the C library's");
 
@@ -176,6 +177,8 @@ size_t os_thread_default_stack(void)
         pthread_attr_destroy(&attr);
     }
     bool bounded = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    if (bytes > LARGEST_STACK)
+        return LARGEST_STACK;
     return bounded && bytes != 0 ? bytes : bytes > UNLIMITED_STACK ? bytes : UNLIMITED_STACK;
 }
 

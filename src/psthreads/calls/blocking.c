@@ -1,9 +1,9 @@
 /* The C library's calls that wait in the kernel: a thread that is about to wait gives its vp's processor away. See
  * ../blocking.h and calls.h.
  *
- * Where something is ready behind the caller, a call that may find what it wants at once is preceded by a look: for a
- * descriptor by poll without a time-out, for a file by reading what is in memory (RWF_NOWAIT). The others wait in any
- * case. */
+ * Where something is ready behind the caller, a call that may find what it wants at once is preceded by a look. For a
+ * descriptor that is poll without a time-out; for a file two of its bytes are read that may be in memory (RWF_NOWAIT).
+ * The others wait in any case. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -72,50 +72,40 @@ typedef const struct timespec *duration;
 
 NEXT(read, ssize_t(int fd, void *to, size_t n));
 NEXT(pread64, ssize_t(int fd, void *to, size_t n, off_t at));
-static bool is_file(int fd)
+static bool is_file(int fd, struct stat *about) { return fstat(fd, about) == 0 && S_ISREG(about->st_mode); }
+
+static bool byte_is_away(int fd, off_t at)
 {
-    struct stat about;
-    return fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+    char byte;
+    struct iovec one = {&byte, 1};
+    return os_system_call(SYS_preadv2, fd, (long)&one, 1, at, 0, RWF_NOWAIT) == -EAGAIN;
 }
-/* At -1: where the file stands. */
-static ssize_t read_at(int fd, void *to, size_t n, off_t at)
+
+/* Whether what is to be read of a file is in memory: its first and its last byte tell. A file system that cannot say
+ * so is taken for one that need not wait. at -1: where the file stands. */
+static bool waits_for_disk(int fd, off_t at, size_t n, off_t end)
 {
-    return at < 0 ? CALL_NEXT(read)(fd, to, n) : CALL_NEXT(pread64)(fd, to, n, at);
+    if (os_system_call(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_DIRECT)
+        return true;
+    if (at < 0)
+        at = os_system_call(SYS_lseek, fd, 0, SEEK_CUR, 0, 0, 0);
+    if (n == 0 || at < 0 || at >= end)
+        return false;
+    off_t last = n < (size_t)(end - at) ? at + (off_t)n - 1 : end - 1;
+    return byte_is_away(fd, at) || byte_is_away(fd, last);
 }
-/* What of the file is in memory is read first, without waiting; the rest as ever, and that may wait for the disk. */
-static ssize_t read_file(struct vp *vp, int fd, char *to, size_t n, off_t at)
-{
-    struct iovec part = {to, n};
-    ssize_t got = os_system_call(SYS_preadv2, fd, (long)&part, 1, at, 0, RWF_NOWAIT);
-    if (got == 0 || got == (ssize_t)n)
-        return got;
-    size_t done = got > 0 ? (size_t)got : 0;
-    if (got < 0 && got != -EAGAIN)
-        vp = NULL; /* the file cannot say */
-    int error = errno;
-    blocking_begin(vp);
-    ssize_t rest = read_at(fd, to + done, n - done, at < 0 ? at : at + (off_t)done);
-    blocking_end(vp);
-    if (rest < 0 && done) {
-        errno = error;
-        rest = 0;
-    }
-    return (ssize_t)done + rest;
-}
+
 static PS_NOINLINE ssize_t slow_read(int fd, void *to, size_t n, off_t at)
 {
     int error = errno;
     struct vp *vp = blocking_vp();
-    if (vp && is_file(fd)) {
-        errno = error;
-        return read_file(vp, fd, to, n, at);
-    }
-    if (vp && not_ready(fd, POLLIN))
+    struct stat about;
+    if (vp && (is_file(fd, &about) ? waits_for_disk(fd, at, n, about.st_size) : not_ready(fd, POLLIN)))
         blocking_begin(vp);
     else
         vp = NULL;
     errno = error;
-    ssize_t result = read_at(fd, to, n, at);
+    ssize_t result = at < 0 ? CALL_NEXT(read)(fd, to, n) : CALL_NEXT(pread64)(fd, to, n, at);
     blocking_end(vp);
     return result;
 }
