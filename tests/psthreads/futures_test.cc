@@ -165,6 +165,28 @@ void an_async_thread_may_wait_for_what_follows()
     CHECK(waits.get() == 1);
 }
 
+void a_task_may_not_wait_for_itself()
+{
+    ps::future<int> own;
+    std::atomic<bool> made = false, over = false;
+    int error = 0;
+    own = ps::async([&] {
+        while (!made)
+            ps::this_thread::yield();
+        try {
+            own.get();
+        } catch (const std::system_error &e) {
+            error = e.code().value();
+        }
+        over = true;
+        return 7;
+    });
+    made = true;
+    while (!over)
+        ps::this_thread::yield();
+    CHECK(error == EDEADLK && own.get() == 7);
+}
+
 void several_may_wait_for_one()
 {
     for (int i = 0; i < rounds; i++) {
@@ -514,6 +536,7 @@ int main()
         results([](auto &&...parts) { return ps::async(std::forward<decltype(parts)>(parts)...); });
         results([](auto &&...parts) { return ps::spawn(std::forward<decltype(parts)>(parts)...); });
         an_async_thread_may_wait_for_what_follows();
+        a_task_may_not_wait_for_itself();
         several_may_wait_for_one();
         promises();
         a_promise_may_go_when_it_is_kept();
