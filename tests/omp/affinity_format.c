@@ -65,7 +65,7 @@ static void native_numbers(void)
 {
     enum { N = 3 };
     char number[N * N][32];
-    static volatile int told;
+    static int told;
     omp_set_max_active_levels(2);
 #pragma omp parallel num_threads(N)
     {
@@ -75,7 +75,7 @@ static void native_numbers(void)
             char *mine = number[outer * N + omp_get_thread_num()];
             CHECK(omp_capture_affinity(mine, 32, "%i") < 32);
             __atomic_add_fetch(&told, 1, __ATOMIC_SEQ_CST);
-            while (told < N * N)
+            while (__atomic_load_n(&told, __ATOMIC_SEQ_CST) < N * N)
                 usleep(100);
         }
     }
