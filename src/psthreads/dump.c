@@ -46,7 +46,7 @@ static struct {
     struct map map[MAPS_MAX];
     uintptr_t runtime_start, runtime_end; /* of the object that the table is in */
     unsigned waiting;
-    char text[512]; /* the line */
+    char text[768]; /* the line */
 } d;
 
 /* --- reading --- */
