@@ -78,7 +78,7 @@
 struct uth_tls;
 struct vp;
 
-/* A vp's that carries a thread alone, P. Written by P, but for `letter`. */
+/* A vp's that carries a thread alone, P. P writes all of it; handlers elsewhere write `letter` and `on_way`. */
 struct vp_directed {
     _Atomic uint32_t letter;
     _Atomic int poked;       /* the kernel thread that was poked last for this letter; handlers read it */

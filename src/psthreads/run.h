@@ -43,7 +43,7 @@ struct vp_run {
     struct uth_tls *tls;      /* the thread-local block it has entered; NULL: the kernel thread's own */
     _Atomic(void *) own_tp;   /* the thread pointer of the loop: the kernel thread's own, or E's (home.h) */
     int *own_errno;           /* and its errno */
-    struct uth *left_uth;     /* the stack of the switch under way; NULL: none is */
+    struct uth *left_uth;     /* of the switch under way; NULL: none is. Its handlers read it (directed.h) */
     _Atomic uint64_t ticks;   /* scheduling points passed; read by the watchdog */
     bool left_dies;
     bool is_guest;
