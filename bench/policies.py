@@ -41,29 +41,31 @@ NARROW_AFTER = 0.3  # seconds; the affinity mask is narrowed then
 PS = "src/psthreads/"
 # policy: what stands in the source, and what is in its place where the policy is off (or, behind a comma, is another)
 OFF = {
-    "serial-region predictor": [(PS + "runtime.c", "= num_vps > 1 && !ps_life.settings.passive;", "= false;")],
-    "serial-region predictor, each timed": [(PS + "serial_predictor.h", "|| c->left % PS_SERIAL_SAMPLE == 1)",
+    "serial-region predictor": [(PS + "life/runtime.c", "= num_vps > 1 && !ps_life.settings.passive;", "= false;")],
+    "serial-region predictor, each timed": [(PS + "data/serial_predictor.h", "|| c->left % PS_SERIAL_SAMPLE == 1)",
                                              "|| c->left)")],
-    "serial-region predictor, 4 tries": [(PS + "serial_predictor.h", "PS_SERIAL_TRIES 16", "PS_SERIAL_TRIES 4")],
-    "serial-region predictor, calm 512": [(PS + "serial_predictor.h", "PS_SERIAL_CALM 4096", "PS_SERIAL_CALM 512")],
-    "handoff slots": [(PS + "team_run.c", "= (uint8_t)((1u << team->unread) - 1);", "= 0;")],
-    "inner handoffs": [(PS + "team.c", "2 * n <= ps_rt.num_vps", "n == 0")],
-    "adaptive spin": [(PS + "runtime.c", "search_learns = ps_life.settings.search_ns == UINT64_MAX;",
+    "serial-region predictor, 4 tries": [(PS + "data/serial_predictor.h", "PS_SERIAL_TRIES 16", "PS_SERIAL_TRIES 4")],
+    "serial-region predictor, calm 512": [
+        (PS + "data/serial_predictor.h", "PS_SERIAL_CALM 4096", "PS_SERIAL_CALM 512")],
+    "handoff slots": [(PS + "team/team_run.c", "= (uint8_t)((1u << team->unread) - 1);", "= 0;")],
+    "inner handoffs": [(PS + "team/team.c", "2 * n <= ps_rt.num_vps", "n == 0")],
+    "adaptive spin": [(PS + "life/runtime.c", "search_learns = ps_life.settings.search_ns == UINT64_MAX;",
                        "search_learns = false;")],
-    "adaptive spin, short": [(PS + "runtime.c", "search_learns = ps_life.settings.search_ns == UINT64_MAX;",
+    "adaptive spin, short": [(PS + "life/runtime.c", "search_learns = ps_life.settings.search_ns == UINT64_MAX;",
                               "search_learns = false;"),
-                             (PS + "runtime.c", "DEFAULT_SEARCH_NS UINT64_C(1000000)",
+                             (PS + "life/runtime.c", "DEFAULT_SEARCH_NS UINT64_C(1000000)",
                               "DEFAULT_SEARCH_NS UINT64_C(20000)")],
-    "lone threads": [(PS + "lone_thread.h", "l->rounds = 2 * ps_lone_first(l);", "l->rounds = 0;")],
-    "barrier form": [(PS + "team_rounds.c", "return n <= MOST_MEMBERS &&", "return n == 0 &&")],
+    "lone threads": [(PS + "data/lone_thread.h", "l->rounds = 2 * ps_lone_first(l);", "l->rounds = 0;")],
+    "barrier form": [(PS + "team/team_rounds.c", "return n <= MOST_MEMBERS &&", "return n == 0 &&")],
     "unfenced deque": [("src/lockfree/deque.c", "return d->thefts == before &&", "return d->calm &&")],
     "batches of chunks": [("src/ort/batch.c", "if (vps == 1 || cycles == 0)", "if (vps != 0 || cycles == 0)")],
-    "spares": [(PS + "spares.c", "if (found.stuck && !helped) {", "if (found.stuck && !helped && !s) {")],
-    "root fairness": [(PS + "root_fairness.c", "ps_store_relaxed(&f->on, !on);", "ps_store_relaxed(&f->on, false);")],
-    "root spread": [(PS + "root_spread.c", "if (!(vp_run(vp)->current->flags & PS_T_ROOT) || ps_places_on())",
+    "spares": [(PS + "watchdog/spares.c", "if (found.stuck && !helped) {", "if (found.stuck && !helped && !s) {")],
+    "root fairness": [
+        (PS + "root/root_fairness.c", "ps_store_relaxed(&f->on, !on);", "ps_store_relaxed(&f->on, false);")],
+    "root spread": [(PS + "root/root_spread.c", "if (!(vp_run(vp)->current->flags & PS_T_ROOT) || ps_places_on())",
                      "if (vp)")],
-    "wake spread": [(PS + "wake_spread.c", "if (!is_worker(vp) || ps_places_on())", "if (vp)")],
-    "quota park": [(PS + "quota_park.c", "if (!s->new_limits)", "if (s)")],
+    "wake spread": [(PS + "park/wake_spread.c", "if (!is_worker(vp) || ps_places_on())", "if (vp)")],
+    "quota park": [(PS + "park/quota_park.c", "if (!s->new_limits)", "if (s)")],
 }
 
 

@@ -1,4 +1,5 @@
-# The threads library as users link it: libpsthreads.so and libpsthreads.a, made of the rooms base to psthreads.
+# The threads library as users link it: libpsthreads.so and libpsthreads.a, made of the rooms base to psthreads. The
+# shared one has identity, too: a program that links the static one has the C library's own functions.
 #
 # Both show psthread_* and nothing else. The shared one does so by its version script. The static one is a single object
 # whose hidden symbols are made local. So a private name of ours can never meet a name of the program's.
@@ -14,11 +15,7 @@ foreach(room ${ps_library_rooms})
   list(APPEND ps_library_room_targets ps_${room})
 endforeach()
 
-set(ps_library_calls)
-if(TARGET ps_calls)
-  set(ps_library_calls $<TARGET_OBJECTS:ps_calls>)
-endif()
-add_library(psthreads_shared SHARED ${ps_library_objects} ${ps_library_calls})
+add_library(psthreads_shared SHARED ${ps_library_objects} $<TARGET_OBJECTS:ps_identity>)
 # C even where every object is assembly to CMake's eyes
 set_target_properties(psthreads_shared PROPERTIES
   OUTPUT_NAME psthreads EXPORT_NAME psthreads LINKER_LANGUAGE C

@@ -5,7 +5,7 @@
  * atomics, which are standard C and need no port. So the state machines are the same, and are tested once. Waiting
  * threads still block in the scheduler. A POSIX primitive that held a waiting *thread* would hold its kernel thread,
  * and a vp with a thousand threads on it would deadlock. Calls that wait for another thread do not spin first
- * (src/psthreads/active_wait.h).
+ * (src/psthreads/thread/active_wait.h).
  *
  * Threads are not preempted, and a POSIX mutex belongs to the kernel thread that locked it. Nothing here may be held
  * across a switch of contexts, then; that is already the rule of spin.h. Waiting here holds the kernel thread, which is

@@ -3,12 +3,12 @@
  * Does: keeps the list of waits; looks at each wait when a thread polls; readies threads that can go on. Does not:
  * complete requests.
  *
- * Three kinds of threads poll. First, a vp that finds no work, while it searches (psthreads/layer.h). Such a look takes
- * nothing from threads with work, and a message that comes while a vp is idle is seen at once. Second, a kernel thread
- * of this library's, the watcher, while no vp has looked for a while (all of them are busy, or they sleep). Between
- * looks the watcher sleeps a sixteenth of the time for which nothing has come, LEAST_NS at least and MOST_NS at most.
- * So a long wait costs next to nothing, and a message is seen a sixteenth later than it could have been. Third, a
- * thread with nothing else ready behind it polls for SPIN_LOOKS turns before it waits.
+ * Three kinds of threads poll. First, a vp that finds no work, while it searches (psthreads/data/layer.h). Such a look
+ * takes nothing from threads with work, and a message that comes while a vp is idle is seen at once. Second, a kernel
+ * thread of this library's, the watcher, while no vp has looked for a while (all of them are busy, or they sleep).
+ * Between looks the watcher sleeps a sixteenth of the time for which nothing has come, LEAST_NS at least and MOST_NS
+ * at most. So a long wait costs next to nothing, and a message is seen a sixteenth later than it could have been.
+ * Third, a thread with nothing else ready behind it polls for SPIN_LOOKS turns before it waits.
  *
  * States of a wait: with its thread -> in `coming` (published) -> in `list` (a thread that polls has moved it there) ->
  * out (its thread is ready and may be gone).

@@ -14,8 +14,8 @@
  *   spawn.c     processes that a program starts
  *
  * Compiled once for each MPI, with that one's mpi.h. Knows of MPI what the standard says, and of threads
- * psthreads/layer.h and ort/layer.h; linked to neither: a program without MPI loads this library's code and nothing
- * of MPI.
+ * psthreads/data/layer.h and ort/layer.h; linked to neither: a program without MPI loads this library's code and
+ * nothing of MPI.
  *
  * How a call waits. The call starts the nonblocking form, which keeps the order of messages, and tests it at once. If
  * the request is not complete, the caller is published together with a function that tells whether the call would go on
@@ -32,7 +32,7 @@
 
 #include "atomic.h"
 #include "compiler.h"
-#include "psthreads/layer.h"
+#include "psthreads/data/layer.h"
 
 /* --- MPI's own functions --- */
 

@@ -6,7 +6,7 @@
  *            can be left so (an implicit one, one that its creator waits for, one outside of every region). The layer
  *            has to wait itself then.
  *   release  Takes back what hold returned, once for each. Any kernel thread may call it, and becomes one that the
- *            runtime knows; but not where no thread runs (psthreads/layer.h, poll_by).
+ *            runtime knows; but not where no thread runs (psthreads/data/layer.h, poll_by).
  *   in_order Whether a member that is in no explicit task runs its tasks in the order of their making. As a rule the
  *            task that was made last goes first, which is cheaper. But tasks may wait for one another outside of the
  *            program (a message's sender and its receiver). A program that works under libgomp relies on libgomp's

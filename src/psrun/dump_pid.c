@@ -1,5 +1,5 @@
-/* psrun dump PID: the state of a running program's virtual processors and user-level threads (src/psthreads/dump.c,
- * compiled in here).
+/* psrun dump PID: the state of a running program's virtual processors and user-level threads
+ * (src/psthreads/debug/dump.c, compiled in here).
  *
  * Does: find the runtime among what the process has mapped, by the tables that it exports (ps_debug_layout), and print.
  * Needs nothing of the process but that its memory may be read (the same user, and ptrace allowed): no signal, no

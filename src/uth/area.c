@@ -1,7 +1,7 @@
 /* Areas: places at the far end of a stack, for handlers of threads that stand on it below another one.
  *
  * The lowest sixteenth of a stack is divided into up to UTH_AREAS areas. A thread whose signal is to be handled while
- * another one runs above it on the same stack gets one (directed.h, in the room psthreads). The one above goes on
+ * another one runs above it on the same stack gets one (thread_signal.h, in the room psthreads). The one above goes on
  * meanwhile, and so has that much less of its stack.
  *
  * u.areas has a bit for each area that is taken: set by compare-and-swap (acquire), cleared by its owner (release).

@@ -126,7 +126,7 @@ void uth_tls_object_begins(const void *code);
     0x10000000 /* above all that the kernel gives (PID_MAX_LIMIT, 2^22), within what fits beside a futex's flags */
 void uth_tls_number_blocks(void);
 /* The block that the calling kernel thread is in; NULL: its own storage. Costs a load. Not inlined: see
- * psthreads/sched.h, ps_current. */
+ * psthreads/data/scheduler.h, ps_current. */
 struct uth_tls *uth_tls_current(void);
 /* The block that has this descriptor (a thread's pthread_self()); NULL: it is a kernel thread's. Caller: the thread has
  * not ended. */
@@ -204,7 +204,7 @@ void uth_tls_not_at_hand(struct uth_tls *tls);
 /* The same, and no thread may enter the block again as it was: uth_tls_enter_again is false. Any kernel thread. */
 void uth_tls_take_away(struct uth_tls *tls);
 /* From now on each thread's status flags of floating point are its own (cpu_float_keep_flags), and no block stays at
- * hand: members begin and end with a look at theirs (psthreads/floats.h). */
+ * hand: members begin and end with a look at theirs (psthreads/team/floats.h). */
 void uth_tls_keep_flags(void);
 /* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the
  * program's code] */

@@ -388,7 +388,7 @@ void uth_release(struct uth *u)
     ps_store_release(&u->running, 0);
 }
 
-/* --- visits: directed.h says what for --- */
+/* --- visits: thread_signal.h says what for --- */
 
 /* A vp that continues a context stores `running`, then reads `visited`. The visitor stores `visited`, makes a fence for
  * all kernel threads, and reads `running`: one sees the other. */

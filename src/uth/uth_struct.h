@@ -39,7 +39,7 @@ struct uth {
     int error;             /* errno of the thread whose context is saved here; likewise */
     void *vp;              /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
     struct uth_wait wait;
-    /* Both the upper room's. Written by what runs here; read by senders of signals (psthreads/directed.h). */
+    /* Both the upper room's. Written by what runs here; read by senders of signals (identity/thread_signal.h). */
     struct psthread *left_by; /* the thread whose context is saved here, where that does not wait */
     uint32_t calls; /* how many calls of other threads run here, or are about to; looked at on a root's stack */
     char name[32];  /* of the thread that runs here, for debuggers and reports; "": none */

@@ -1,4 +1,5 @@
-/* Waiting on a word (src/psthreads/address_wait.c): no wake-up is lost, strangers in the bucket are not disturbed.
+/* Waiting on a word (src/psthreads/thread/address_wait.c): no wake-up is lost, strangers in the bucket are not
+ * disturbed.
  *
  * LOCKERS threads use the smallest lock on a word (0 free, 1 held, 2 held and perhaps waited for; wake one on release),
  * while one stranger waits on another word that shares the bucket. A wake-up that is lost leaves somebody in block for

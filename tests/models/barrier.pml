@@ -1,5 +1,5 @@
-/* The barrier (src/psthreads/barrier.c): no thread passes early, none waits for ever, none touches it after it was
- * destroyed.
+/* The barrier (src/psthreads/object/barrier.c): no thread passes early, none waits for ever, none touches it after it
+ * was destroyed.
  *
  * MEMBERS threads go through PHASES phases, taking turns with the ids; each spins or blocks, named in a slot or
  * gathered with its vp's others (member m's is m % 2), as it happens. The first thread out of the last phase destroys

@@ -1,4 +1,4 @@
-/* Members bound to places (src/psthreads/bind.h, bind.c, with idle.c and watchdog_tick.c): what is ready in a
+/* Members bound to places (src/psthreads/ready/bind.h, bind.c, with idle.c and watchdog_tick.c): what is ready in a
  * place's queue comes to run, on a kernel thread that stands in that place.
  *
  * Vp v is at home in place v; with GUEST one more vp, a guest's, looks into every place's queue. ITEMS inserters make

@@ -1,5 +1,5 @@
-/* Blocking and readying (src/psthreads/sched.c, switch.h): a thread publishes itself while it still runs, may be
- * readied and dequeued before it has left its stack, and is never run on two vps at once.
+/* Blocking and readying (src/psthreads/loop/scheduler.c, switch.h): a thread publishes itself while it still runs, may
+ * be readied and dequeued before it has left its stack, and is never run on two vps at once.
  *
  * Each of THREADS threads publishes itself ROUNDS times and blocks; a readier takes it from there and puts it into the
  * queue of the vp that ran it last. A vp whose thread blocks takes from its own queue; one with nothing to do steals,

@@ -1,4 +1,4 @@
-/* Vps whose threads block in the kernel, and the spares that work meanwhile (src/psthreads/blocking.h, search.c).
+/* Vps whose threads block in the kernel, and the spares that work meanwhile (src/psthreads/park/blocking.h, search.c).
  *
  * Vps block once each, with work behind them, and come back when that is done. A spare works as long as no more
  * spares work than vps are blocked; then it counts itself off, looks once more, and rests. How many rest is a number

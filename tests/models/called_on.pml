@@ -1,12 +1,12 @@
 /* A thread stands below another one that it has called on its stack, in that one's block. A signal is sent to it: its
  * own kernel thread P enters its block and handles the signal, if the thread cannot come up meanwhile without P
- * (src/psthreads/directed.h, "called below another thread"; vp_come_up in src/psthreads/vp_tls.h).
+ * (src/identity/thread_signal.h, "called below another thread"; vp_come_up in src/psthreads/vp/vp_tls.h).
  *
  * The thread calls REGIONS times, on one vp. Its vp clears `below` when it comes up. That store is seen late: it waits
  * in `pending` until it is flushed, by itself or by P's fence for all kernel threads. Then the vp looks which thread
  * was in the block last. P comes to be at any time. With HOME the context comes home from another kernel thread
- * instead, where all stores and loads are seq_cst (carrier_of_next in src/psthreads/promote.c). Checked: the thread and
- * the handler are not in the block at the same time; nothing waits for ever (invalid end state).
+ * instead, where all stores and loads are seq_cst (carrier_of_next in src/psthreads/carrier/dedicated.c). Checked: the
+ * thread and the handler are not in the block at the same time; nothing waits for ever (invalid end state).
  *   BROKEN_FENCE    P makes no fence
  *   BROKEN_LOOK     P does not look at `below` again
  *   BROKEN_TAKE     P does not take the block away

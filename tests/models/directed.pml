@@ -1,4 +1,4 @@
-/* A signal to one thread (src/psthreads/directed.c, uth_visit and uth_switch): it is handled while the thread's own
+/* A signal to one thread (src/identity/thread_signal.c, uth_visit and uth_switch): it is handled while the thread's own
  * kernel thread P stands below the thread's saved context, or runs the thread; and no sender waits for ever.
  *
  * SENDERS threads send one signal each. A carrier takes the thread's context from a queue, runs it and saves it, ROUNDS

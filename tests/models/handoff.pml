@@ -1,5 +1,5 @@
-/* A vp's handoff slot (src/psthreads/handoff.h, team_run.c, idle.c): a member that is handed off is run once, by the vp
- * or by the parent that takes it back; a handoff that nobody takes back is not slept over.
+/* A vp's handoff slot (src/psthreads/data/handoff.h, team_run.c, idle.c): a member that is handed off is run once, by
+ * the vp or by the parent that takes it back; a handoff that nobody takes back is not slept over.
  *
  * The parent hands a member off for each of REGIONS regions, if the handoff slot is open, then joins: it waits, or
  * (IMPATIENT) may take the handoff back and run the member itself. Somebody else puts ITEMS things into the vp's queue,

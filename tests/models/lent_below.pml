@@ -1,5 +1,5 @@
-/* Member 0's identity is lent while its parent, a root, stands below a member (src/psthreads/team_lend.c, "A parent
- * below a member"): nothing else is in the parent's block when the assistant or the parent is, and nothing waits
+/* Member 0's identity is lent while its parent, a root, stands below a member (src/psthreads/team/team_lend.c, "A
+ * parent below a member"): nothing else is in the parent's block when the assistant or the parent is, and nothing waits
  * for ever.
  *
  * The member asks for member 0 up to ASKS times, and then its body returns. The root's vp runs what is pinned to it:

@@ -1,8 +1,8 @@
-/* Signals to one thread T (src/psthreads/directed.h): SIGNALS are sent to its own kernel thread P. T is taken by one of
- * two carriers, and is put back, moved to P, waits for good or spins, where it is until all signals are handled. The
- * carriers also run other threads, and hear nothing in between. Checked: each signal is handled once, in T's block B,
- * and nobody else is in B then. None is lost, and nothing waits for ever (invalid end state). Signals do not go to and
- * fro while T stays where it is: of what comes to a wrong kernel thread there is a bound (DROPS).
+/* Signals to one thread T (src/identity/thread_signal.h): SIGNALS are sent to its own kernel thread P. T is taken by
+ * one of two carriers, and is put back, moved to P, waits for good or spins, where it is until all signals are
+ * handled. The carriers also run other threads, and hear nothing in between. Checked: each signal is handled once, in
+ * T's block B, and nobody else is in B then. None is lost, and nothing waits for ever (invalid end state). Signals do
+ * not go to and fro while T stays where it is: of what comes to a wrong kernel thread there is a bound (DROPS).
  *
  * A signal comes to P.
  *   in B       It is handled.

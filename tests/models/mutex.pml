@@ -1,4 +1,4 @@
-/* The mutex (src/psthreads/mutex.c): its state word, its queue, and which thread may touch its memory when.
+/* The mutex (src/psthreads/object/mutex.c): its state word, its queue, and which thread may touch its memory when.
  *
  * THREADS threads lock and unlock it ROUNDS times; the last to leave, known by a count under the mutex, gives its
  * memory up. Checked: mutual exclusion; nobody sleeps for ever (invalid end state); a woken thread loses at most

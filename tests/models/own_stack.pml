@@ -1,5 +1,5 @@
 /* A member that has a kernel thread P of its own begins there in each region, on a stack U that it keeps
- * (src/psthreads/own_stack.h), whichever thread begins it.
+ * (src/psthreads/vp/own_stack.h), whichever thread begins it.
  *
  * A parent opens REGIONS regions with this member. Where it sees that the member has P, it begins the member there. Or
  * a vp claims it, does the same or runs it, goes on with the team for a while, and drops its references. In some region

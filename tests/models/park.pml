@@ -1,4 +1,4 @@
-/* Parking of virtual processors (src/psthreads/idle.h, idle.c): no wake-up is lost, and each piece of work wakes
+/* Parking of virtual processors (src/psthreads/vp/idle.h, idle.c): no wake-up is lost, and each piece of work wakes
  * a vp that can run it.
  *
  * ITEMS inserters make one piece of work ready each, in any queue. Checked: when nothing can move any more, all work

@@ -1,5 +1,5 @@
-/* A worker's vp that is sent to rest and called back (src/psthreads/quota_park.h, quota_park.c), while a parent sends
- * it a handoff.
+/* A worker's vp that is sent to rest and called back (src/psthreads/park/quota_park.h, quota_park.c), while a parent
+ * sends it a handoff.
  *
  * The limit changes CHANGES times, each time to any of two values: the vp may carry work (1) or not (0). One parent
  * posts a member by handoff. Checked, when nothing can move any more: the member was run by the vp or queued for

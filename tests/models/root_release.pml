@@ -1,4 +1,4 @@
-/* A root is released from its kernel thread, its home, and comes home again (src/psthreads/home.h).
+/* A root is released from its kernel thread, its home, and comes home again (src/psthreads/ready/home.h).
  *
  * R is the root's storage, and at first the one of home's loop. E is a storage for home's loop alone. The root opens
  * REGIONS regions, in each of which it waits WAITS times, and joins a member that home runs. The member may spin until

@@ -1,5 +1,5 @@
-/* The read-write lock (src/psthreads/rwlock.c): its state word, the count of writers that wait, and that no waiter is
- * forgotten.
+/* The read-write lock (src/psthreads/object/rwlock.c): its state word, the count of writers that wait, and that no
+ * waiter is forgotten.
  *
  * READERS and WRITERS threads take it ROUNDS times. LATE: one writer more, whose deadline comes whenever the search
  * likes. Waiting on the state is modelled by what address_wait.c promises and address_wait.pml checks. A waiter

@@ -1,4 +1,4 @@
-/* The semaphore (src/psthreads/semaphore.c): its word, and which thread may touch its memory when.
+/* The semaphore (src/psthreads/object/semaphore.c): its word, and which thread may touch its memory when.
  *
  * TAKERS threads take one each; as many posts are made, each by a thread of its own. LATE: one taker more, whose
  * deadline comes whenever the search likes; if it has got one by then it posts it again. The last to go destroys the

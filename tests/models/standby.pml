@@ -1,4 +1,4 @@
-/* Standbys (src/psthreads/standby.c): a spare that rests is called once, or ends.
+/* Standbys (src/psthreads/park/standby.c): a spare that rests is called once, or ends.
  *
  * S rests, works when it is called, and rests again. G calls twice, as the watchdog or a thread that blocks: where
  * nobody rests it goes without. Q stops the library, when G is through: it sets `stops` and tells those that rest.

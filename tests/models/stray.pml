@@ -1,5 +1,5 @@
-/* Signals for the process, and kernel threads that are nobody (src/psthreads/stray.h; come_in and directed_be_roused in
- * directed.c, ps_await_pinned in promote.c).
+/* Signals for the process, and kernel threads that are nobody (src/identity/process_signal.h; come_in and
+ * thread_signal_be_roused in thread_signal.c, ps_await_pinned in dedicated.c).
  *
  * A thread that blocks the signal sends it SIGNALS times to the process, each time when the last one has been handled.
  * A worker W searches, and carries the one member that is there, ROUNDS times; between that the member waits. The ear E

@@ -1,4 +1,4 @@
-/* The team's barrier (src/psthreads/team_barrier.c): no member passes early, none sleeps through an opening or a
+/* The team's barrier (src/psthreads/team/team_barrier.c): no member passes early, none sleeps through an opening or a
  * call, none is readied twice.
  *
  * MEMBERS members go through PHASES phases on VPS vps; member m begins on vp m % VPS. A vp runs one member at a time

@@ -1,6 +1,6 @@
 /* A thread's kernel thread P stands in the thread's block in two cases: while no region of its team is open, and while
- * the member's body has returned in this one (src/psthreads/vp_tls.c, ps_team_rests; directed.h). Nobody else is in the
- * block then, and P looks at no team that has been given back.
+ * the member's body has returned in this one (src/psthreads/vp/vp_tls.c, ps_team_rests; thread_signal.h). Nobody else
+ * is in the block then, and P looks at no team that has been given back.
  *
  * The opener opens REGIONS regions, each by a store of `left` that may lie in its store buffer, and runs the member.
  * The member begins by a look whether it has a kernel thread of its own (ps_promote_again). Where it has none it enters

@@ -1,5 +1,5 @@
-/* The barrier of rounds and its way back to the word (src/psthreads/team_rounds.c): no member passes early, none waits
- * where no other comes, and all meet a barrier the same way.
+/* The barrier of rounds and its way back to the word (src/psthreads/team/team_rounds.c): no member passes early, none
+ * waits where no other comes, and all meet a barrier the same way.
  *
  * MEMBERS members go through PHASES barriers. A store of a signal, and one of NEITHER or WORD, stays in its member's
  * buffer until something drains it, as on a processor that lets loads overtake stores; a fence for everybody drains all

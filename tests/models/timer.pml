@@ -1,5 +1,5 @@
-/* A wait that ends at a deadline at the latest (src/psthreads/timer.c, ps_block_until): exactly one ready, and the
- * timer, which stands on the waiter's stack, is not touched when it is gone.
+/* A wait that ends at a deadline at the latest (src/psthreads/thread/timer.c, ps_block_until): exactly one ready, and
+ * the timer, which stands on the waiter's stack, is not touched when it is gone.
  *
  * WAITERS threads publish themselves in one place, insert their timers and block; a readier takes READIES of them out
  * of the place; the poller takes those whose deadline has come. Deadlines are 1, 2, ...; time goes on whenever the

@@ -1,4 +1,4 @@
-/* A vp that is woken elsewhere than on its waker's processor (src/psthreads/wake_spread.h, wake_spread.c): it runs
+/* A vp that is woken elsewhere than on its waker's processor (src/psthreads/park/wake_spread.h, wake_spread.c): it runs
  * under its own mask alone.
  *
  * Two wakers wake a vp that parks SLEEPS times, each time as they like: as it is, or elsewhere. Checked: the mask is

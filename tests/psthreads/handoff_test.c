@@ -5,7 +5,7 @@
 #include "os.h"
 #include "psthread.h"
 #include "runtime.h"
-#include "sched.h"
+#include "scheduler.h"
 #include "sync_support.h"
 #include "team.h"
 #include "vp.h"

@@ -4,7 +4,7 @@
  * kept where it runs, or somebody else carries it: a root's stack on another kernel thread. */
 #include "current.h"
 #include "psthread.h"
-#include "sched.h"
+#include "scheduler.h"
 #include "sync_support.h"
 #include "team.h"
 #include "vp.h"

@@ -1,8 +1,8 @@
-/* A sender of a signal may wake a kernel thread that carries one thread alone (promote.h) when that has gone. The
+/* A sender of a signal may wake a kernel thread that carries one thread alone (dedicated.h) when that has gone. The
  * next root of the slot must not take it for a wake of the idle protocol: one searching vp too few would be counted. */
 #include "current.h"
 #include "idle.h"
-#include "promote.h"
+#include "dedicated.h"
 #include "psthread.h"
 #include "sync_support.h"
 #include "vp.h"

@@ -4,7 +4,7 @@
 #include "psthread.h"
 #include "quota_park.h"
 #include "runtime.h"
-#include "sched.h"
+#include "scheduler.h"
 #include "sync_support.h"
 #include "team.h"
 #include "team_support.h"

@@ -2,7 +2,7 @@
  * root. One vp: nobody else takes a member, and the order is that of the queue. */
 #include "current.h"
 #include "psthread.h"
-#include "sched.h"
+#include "scheduler.h"
 #include "sync_support.h"
 #include "team.h"
 #include "team_support.h"

@@ -1,9 +1,9 @@
 /* A stand-in for the scheduler, for tests of what is built on it: each thread of the library is a kernel thread.
  *
- * The stand-in keeps the letter of sched.h (one ps_ready for each ps_block, in any order) and as much of psthread.h as
- * the tests of the synchronisation half use. Nothing is shared with the product's scheduler, so a test that fails on
- * both blames the synchronisation object, one that fails on one of them blames that side; and race detectors see plain
- * kernel threads.
+ * The stand-in keeps the letter of scheduler.h (one ps_ready for each ps_block, in any order) and as much of
+ * psthread.h as the tests of the synchronisation half use. Nothing is shared with the product's scheduler, so a test
+ * that fails on both blames the synchronisation object, one that fails on one of them blames that side; and race
+ * detectors see plain kernel threads.
  *
  * ps_spin_useful says yes and no by turns, so that both halves of every hybrid wait are met whatever the machine. */
 #include "address_wait.h"
@@ -13,7 +13,7 @@
 #include "key.h"
 #include "os.h"
 #include "psthread.h"
-#include "sched.h"
+#include "scheduler.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -62,7 +62,7 @@ static void thread_drop(struct psthread *t)
     free(t);
 }
 
-/* --- sched.h --- */
+/* --- scheduler.h --- */
 
 struct psthread *ps_current(void) { return current; }
 

@@ -3,7 +3,7 @@
 #include "current.h"
 #include "psthread.h"
 #include "runtime.h"
-#include "sched.h"
+#include "scheduler.h"
 #include "sync_support.h"
 #include "team.h"
 #include "vp.h"

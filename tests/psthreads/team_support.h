@@ -2,7 +2,7 @@
 #ifndef PS_TESTS_TEAM_SUPPORT_H
 #define PS_TESTS_TEAM_SUPPORT_H
 
-#include "sched.h"
+#include "scheduler.h"
 #include "team.h"
 
 /* The whole barrier: member id arrives, and opens it or waits. */

@@ -13,7 +13,7 @@
 #include "current.h"
 #include "psthread.h"
 #include "runtime.h"
-#include "sched.h"
+#include "scheduler.h"
 #include "sources.h"
 #include "vp.h"
 

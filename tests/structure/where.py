@@ -63,7 +63,7 @@ def wrong_in(root, text):
         if len(pairs) != len(cells) - 1:
             yield f"{cells[0]}: each cell names a function and its file, as `function`, `file`"
         for name, file in pairs:
-            path = root / file
+            path = root / "src" / file
             if not path.is_file():
                 yield f"{cells[0]}: there is no file {file}"
             elif not is_defined(name, path):

@@ -27,7 +27,7 @@
 #define CPU_CARRIES_TLS 0
 #define CPU_STACK_MIN 16384
 
-/* The frame above, for debuggers (psthreads/debug_layout.c). */
+/* The frame above, for debuggers (psthreads/debug/debug_layout.c). */
 /* clang-format off */
 #define CPU_SAVED_REGISTERS \
     {"reg.x29", 0}, {"reg.pc", 8}, {"reg.x19", 16}, {"reg.x20", 24}, {"reg.x21", 32}, {"reg.x22", 40}, \

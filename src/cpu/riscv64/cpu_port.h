@@ -19,7 +19,7 @@
 #define CPU_CARRIES_TLS 0
 #define CPU_STACK_MIN 16384
 
-/* The frame above, for debuggers (psthreads/debug_layout.c). */
+/* The frame above, for debuggers (psthreads/debug/debug_layout.c). */
 /* clang-format off */
 #define CPU_SAVED_REGISTERS \
     {"reg.fp", 0}, {"reg.s1", 8}, {"reg.s2", 16}, {"reg.s3", 24}, {"reg.s4", 32}, {"reg.s5", 40}, {"reg.s6", 48}, \

@@ -30,7 +30,7 @@
 #define CPU_STACK_MIN 16384
 #define CPU_HAS_GUARDED_CALL 1
 
-/* The frame above, for debuggers (psthreads/debug_layout.c). */
+/* The frame above, for debuggers (psthreads/debug/debug_layout.c). */
 /* clang-format off */
 #define CPU_SAVED_REGISTERS \
     {"reg.rbp", 48}, {"reg.rbx", 40}, {"reg.r12", 32}, {"reg.r13", 24}, {"reg.r14", 16}, {"reg.r15", 8}, \

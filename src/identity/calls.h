@@ -1,0 +1,91 @@
+/* Functions of the C library that set or tell what the kernel keeps for a thread, answered for user-level threads. This
+ * header has what the files of this folder share.
+ *
+ * The C library applies such a call to the kernel thread that runs the caller, or whose number stands in a thread's
+ * descriptor. Here the thread is promoted first, where it sets something (dedicated.h). Then the C library's own
+ * function is called, and does the right thing. A question, and a call about another thread, goes by the number of the
+ * thread's kernel thread. The calls of a kernel thread that is in no block go straight on: one load and a jump.
+ *
+ * The dynamic linker finds these functions before the C library's: it searches a program's libraries in order, and the
+ * C library comes last. Where it does not come last, psrun preloads the runtime. Each function has the version nodes of
+ * the C library for this processor. The runtime itself asks the kernel (src/os/linux/raw.h) and calls none of this. All
+ * files are loaded, or none: the C library could do nothing with the thread numbers that the runtime writes into
+ * descriptors (uth_tls_number_blocks).
+ *
+ *   state.c      what a kernel thread has: number, scheduling, name, time; its own, and by a thread's handle; what one
+ *                begins with
+ *   signals.c    masks, waits for signals, the alternate stack
+ *   handlers.c   signals' handlers
+ *   mutexes.c    mutexes whose owner the kernel compares
+ *   blocking_calls.c  calls that wait in the kernel
+ *   loader.c     objects that begin
+ *   calls.c      the C library's functions behind these, looked up when the runtime is loaded
+ *
+ * Here are the functions of the C library that set or tell state of the calling kernel thread and that programs are
+ * known to call in regions, those that make a kernel thread, and those that wait. Others see the kernel thread that
+ * carries the caller just then. `syscall` goes by the call's number: what concerns the caller alone (state.c) is known,
+ * any other call goes straight on. */
+#ifndef PS_CALLS_H
+#define PS_CALLS_H
+
+#include <errno.h>
+#include <signal.h>
+
+#include "compiler.h"
+#include "dedicated.h"
+#include "inherited.h"
+#include "tls.h"
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the C library's headers have them by other names */
+
+/* The C library's functions behind ours, by name. They stand in a section of their own, so that all are looked up when
+ * the runtime is loaded. A look-up at the time of the call could deadlock: dlsym waits for the dynamic linker's lock,
+ * and the thread that holds it may wait for the caller. */
+struct next {
+    const char *name;
+    void *function;
+};
+#define NEXT(name, type)                                                                                      \
+    static struct next place_of_##name __attribute__((section("ps_next"), used, aligned(8))) = {#name, NULL}; \
+    typedef __typeof__(type) next_##name
+#define CALL_NEXT(name) ((next_##name *)ps_calls_next(&place_of_##name))
+void *ps_calls_next(struct next *next);
+
+/* The caller's state is the kernel thread's that runs it when this returns. */
+static inline void be_alone(void)
+{
+    if (PS_UNLIKELY(uth_tls_current() != NULL))
+        ps_promote();
+}
+
+#define VERSIONS(name, node) __asm__(".symver answer_" #name "," #name "@@" node)
+#define OLD_VERSION(name, node)                                                                                 \
+    extern __typeof__(answer_##name) old_##name __attribute__((alias("answer_" #name), visibility("default"))); \
+    __asm__(".symver old_" #name "," #name "@" node)
+
+/* After a call that sets what a region's threads begin with. */
+static inline int inherited(int result)
+{
+    ps_root_changed();
+    return result;
+}
+/* A function of the C library's with these parameters, under this version: does `before`, then what the C library does;
+ * `after` gets the result. */
+#define ANSWER_AS(before, after, version, node, type, name, parameters, arguments) \
+    NEXT(name, type parameters);                                                   \
+    PS_EXPORT type answer_##name parameters                                        \
+    {                                                                              \
+        before;                                                                    \
+        return after(CALL_NEXT(name) arguments);                                   \
+    }                                                                              \
+    version(name, node)
+
+/* A call of the caller's own state, where `own` holds. */
+#define ANSWER_IF(own, node, type, name, parameters, arguments) \
+    ANSWER_AS(if (own) be_alone(), , VERSIONS, node, type, name, parameters, arguments)
+#define ANSWER(node, type, name, parameters, arguments) ANSWER_IF(true, node, type, name, parameters, arguments)
+/* The same; it sets what a region's threads begin with. */
+#define ANSWER_INHERITED(node, type, name, parameters, arguments) \
+    ANSWER_AS(be_alone(), inherited, VERSIONS, node, type, name, parameters, arguments)
+
+#endif

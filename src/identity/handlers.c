@@ -1,0 +1,220 @@
+/* Signal handlers: a function of the library's stands before each, and asks whether it runs here (process_signal.h).
+ * See calls.h.
+ *
+ * The kernel calls `call_handler` for every signal for which the program has a handler, with the flags and the mask
+ * that the program wants. The program is shown its own actions, and the standard one below the runtime's own handler,
+ * that of stack overflows. Two flags of the kernel's action are not the program's. SA_SIGINFO is always
+ * set, for what a signal brought is passed on with it. SA_RESETHAND never is, for a signal that is passed on must not
+ * reset the action. The reset is done here.
+ *
+ * `kept` has the program's handler and these flags for each signal; it means something where the kernel's action is
+ * call_handler. Written before the kernel's action is, so that a signal that comes at once finds it. A signal that is
+ * on its way while the program sets another handler may find the new one. One lock guards changes, all signals blocked:
+ * the calls are made in handlers too. A child between vfork and exec has its own actions and this memory: what it sets
+ * is set without call_handler.
+ *
+ * siginterrupt, system, abort and posix_spawn change or keep the kernel's action inside the C library; they are right
+ * as they are. Not seen: the system call itself, handlers of the C library's own, and those set by sigset, ssignal,
+ * bsd_signal and sysv_signal. */
+#define _GNU_SOURCE
+#include "calls.h"
+
+#include "process_signal.h"
+#include "uth.h"
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SIGNALS 65
+#define OURS (SA_SIGINFO | (int)SA_RESETHAND)
+
+typedef void handler_of(int);
+typedef void informed_of(int, siginfo_t *, void *);
+struct kept {
+    _Atomic(informed_of *) handler;
+    _Atomic int flags;  /* of OURS */
+    _Atomic bool taken; /* with SA_RESETHAND: one has come */
+};
+static struct kept kept[SIGNALS];
+static _Atomic uint32_t lock;
+static _Atomic int process; /* whose memory this is */
+
+NEXT(sigaction, int(int, const struct sigaction *, struct sigaction *));
+
+/* --- changes --- */
+
+static uint64_t hold_lock(void)
+{
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
+    while (ps_xchg_acq_rel(&lock, 1))
+        os_yield();
+    return mask;
+}
+
+static void free_lock(uint64_t mask)
+{
+    ps_store_release(&lock, 0);
+    os_set_signal_mask(mask);
+}
+
+static bool in_other_memory(void) { return ps_load_relaxed(&process) != (int)getpid(); }
+
+/* --- a signal comes --- */
+
+/* The first signal takes the handler away; the next ones find the standard action when their handler returns. */
+static bool comes_once(int number)
+{
+    struct sigaction action;
+    uint64_t mask = hold_lock();
+    int flags = ps_load_relaxed(&kept[number].flags);
+    bool once = flags & (int)SA_RESETHAND;
+    bool first = !once || !ps_load_relaxed(&kept[number].taken);
+    if (once && first && CALL_NEXT(sigaction)(number, NULL, &action) == 0) {
+        ps_store_relaxed(&kept[number].taken, true);
+        action.sa_handler = SIG_DFL; /* flags and mask stay, as where the kernel does it */
+        action.sa_flags = (action.sa_flags & ~OURS) | flags;
+        CALL_NEXT(sigaction)(number, &action, NULL);
+    }
+    free_lock(mask);
+    if (!first)
+        syscall(SYS_tgkill, getpid(), os_thread_id(), number);
+    return first;
+}
+
+static void call_handler(int number, siginfo_t *info, void *frame)
+{
+    const struct kept *of = &kept[number];
+    informed_of *handler = ps_load_acquire(&of->handler);
+    struct ps_handler self;
+    os_signal_as_sent(info);
+    if (!ps_handler_begins(&self, number, info, frame))
+        return;
+    if (PS_LIKELY(!(ps_load_relaxed(&of->flags) & (int)SA_RESETHAND)) || comes_once(number))
+        handler(number, info, frame);
+    ps_handler_ends(&self);
+}
+
+/* --- the program's view --- */
+
+struct view {
+    informed_of *handler;
+    int flags;
+};
+
+static bool is_handler(const struct sigaction *action)
+{
+    return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+}
+
+static struct view view_of(int number)
+{
+    return (struct view){ps_load_relaxed(&kept[number].handler), ps_load_relaxed(&kept[number].flags)};
+}
+
+/* What the kernel is to know of the program's action. */
+static void keep(int number, struct sigaction *action)
+{
+    if (!is_handler(action) || action->sa_sigaction == call_handler)
+        return;
+    ps_store_relaxed(&kept[number].taken, false);
+    ps_store_relaxed(&kept[number].flags, action->sa_flags & OURS);
+    ps_store_release(&kept[number].handler, action->sa_sigaction);
+    action->sa_sigaction = call_handler;
+    action->sa_flags = (action->sa_flags & ~OURS) | SA_SIGINFO;
+}
+
+static void show_action(struct sigaction *action, struct view before)
+{
+    if (action->sa_sigaction != call_handler)
+        return;
+    action->sa_sigaction = before.handler;
+    action->sa_flags = (action->sa_flags & ~OURS) | before.flags;
+    if (is_handler(action) && uth_overflow_handles((uintptr_t)action->sa_sigaction))
+        *action = (struct sigaction){.sa_handler = SIG_DFL};
+}
+
+static bool is_number(int number) { return number >= 1 && number < SIGNALS; }
+
+static int change_action(int number, const struct sigaction *action, struct sigaction *old)
+{
+    struct sigaction ours, was;
+    bool other = in_other_memory();
+    uint64_t mask = other ? 0 : hold_lock();
+    struct view before = view_of(number);
+    if (action != NULL) {
+        ours = *action;
+        if (!other)
+            keep(number, &ours);
+    }
+    int result = CALL_NEXT(sigaction)(number, action != NULL ? &ours : NULL, &was);
+    if (result == 0)
+        show_action(&was, before);
+    if (!other)
+        free_lock(mask);
+    if (result == 0 && old != NULL)
+        *old = was;
+    return result;
+}
+
+PS_EXPORT int answer_sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+    return is_number(number) ? change_action(number, action, old) : CALL_NEXT(sigaction)(number, action, old);
+}
+VERSIONS(sigaction, "GLIBC_2.2.5");
+PS_EXPORT __typeof__(answer_sigaction) answer___sigaction __attribute__((alias("answer_sigaction")));
+VERSIONS(__sigaction, "GLIBC_2.2.5");
+
+/* --- functions that make an action of a handler themselves --- */
+
+/* What stands there is the program's. */
+static void wrap(int number)
+{
+    struct sigaction now;
+    if (CALL_NEXT(sigaction)(number, NULL, &now) != 0 || !is_handler(&now) || now.sa_sigaction == call_handler)
+        return;
+    keep(number, &now);
+    CALL_NEXT(sigaction)(number, &now, NULL);
+}
+
+static handler_of *change_by(handler_of *(*set)(int, handler_of *), int number, handler_of *handler)
+{
+    if (!is_number(number) || in_other_memory())
+        return set(number, handler);
+    uint64_t mask = hold_lock();
+    struct view view = view_of(number);
+    struct sigaction was = {.sa_handler = set(number, handler)};
+    wrap(number);
+    show_action(&was, view);
+    free_lock(mask);
+    return was.sa_handler;
+}
+
+#define SETS_HANDLER(name)                                               \
+    NEXT(name, handler_of *(int, handler_of *));                         \
+    PS_EXPORT handler_of *answer_##name(int number, handler_of *handler) \
+    {                                                                    \
+        return change_by(CALL_NEXT(name), number, handler);              \
+    }                                                                    \
+    VERSIONS(name, "GLIBC_2.2.5")
+SETS_HANDLER(signal);
+SETS_HANDLER(__sysv_signal);
+
+/* --- the library is loaded --- */
+
+static void begin_in_child(void)
+{
+    ps_store_relaxed(&lock, 0);
+    ps_store_relaxed(&process, (int)getpid());
+}
+
+/* Behind the one that looks the C library's functions up. Handlers that are there are the program's, which has loaded
+ * the library late. */
+__attribute__((constructor(102))) static void begin(void)
+{
+    ps_store_relaxed(&process, (int)getpid());
+    pthread_atfork(NULL, NULL, begin_in_child);
+    uint64_t mask = hold_lock();
+    for (int number = 1; number < SIGNALS; number++)
+        wrap(number);
+    free_lock(mask);
+}

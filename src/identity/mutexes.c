@@ -1,0 +1,132 @@
+/* Mutexes with an owner that the kernel compares: robust, priority-inheriting and priority-protecting ones. See
+ * calls.h.
+ *
+ * The owner of such a mutex is written into it as the number of a kernel thread, and a block has another number. A
+ * thread that comes to such a mutex is promoted, and for the call it is known by the number of its kernel thread. Other
+ * mutexes that it owns meanwhile, or takes later, are its own by the block's number: a mutex is always asked for as it
+ * was taken.
+ * The kind stands in the mutex, whether this process has made it, or another one in memory that both share.
+ * A root (home.h) takes robust mutexes by home's number wherever it is, for home's list of them. Others it takes by
+ * the number of the kernel thread where it is, and gives back by the one that it has taken them by. Limit: a mutex that
+ * a root takes at home and gives back away, or the other way round, while another thread waits for it in the kernel.
+ *
+ * Cost: an ordinary mutex costs a look at its kind, a load and a jump more. */
+#define _GNU_SOURCE
+#include "calls.h"
+
+#if defined(__GLIBC__)
+
+#include <pthread.h>
+#include <time.h>
+
+#include "blocking.h"
+#include "home.h"
+#include "os.h"
+
+/* Bits of the kind, of which static initialisers and mutexes that processes share make a part of the C library's ABI:
+ * robust, priority-inheriting, priority-protecting. */
+#define ROBUST_KIND 0x10
+#define COMPARED_KINDS (ROBUST_KIND | 0x20 | 0x40)
+
+/* May be called before the library's constructors, from malloc in dlsym: there is something behind at once. */
+#define BEHIND(name)                                  \
+    extern int behind_##name(pthread_mutex_t *mutex); \
+    __asm__(".symver behind_" #name ",__" #name "@GLIBC_2.2.5")
+BEHIND(pthread_mutex_lock);
+BEHIND(pthread_mutex_trylock);
+BEHIND(pthread_mutex_unlock);
+
+static inline bool is_compared(const pthread_mutex_t *mutex)
+{
+    return PS_UNLIKELY((mutex->__data.__kind & COMPARED_KINDS) != 0);
+}
+
+/* The number that the caller was known by; -1: it stays so. *block: the caller's, a root's also at home. */
+static PS_NOINLINE int begin_compared(const pthread_mutex_t *mutex, struct uth_tls **block)
+{
+    int error = errno, owner = mutex->__data.__owner, number = 0;
+    bool away = (*block = uth_tls_current()) != NULL;
+    if (!away && (*block = home_block_here()) == NULL)
+        return -1;
+    if ((*block)->adopted && (mutex->__data.__kind & ROBUST_KIND || owner == *(*block)->tid))
+        return -1;
+    if (away)
+        number = ps_promote() ? ps_promoted_id(*block) : os_thread_id();
+    else if (owner != 0 && ps_load_relaxed(&(*block)->own) != NULL && owner == ps_promoted_id(*block))
+        number = owner;
+    errno = error;
+    return number != 0 ? uth_tls_pose_as(*block, number) : -1;
+}
+
+static PS_NOINLINE int end_compared(struct uth_tls *block, int before, int result)
+{
+    if (before != -1)
+        uth_tls_pose_as(block, before);
+    return result;
+}
+
+#define ANSWER_MUTEX(node, name, at_first, parameters, arguments)                                                   \
+    typedef int next_##name parameters;                                                                             \
+    static struct next place_of_##name __attribute__((section("ps_next"), used, aligned(8))) = {#name, (at_first)}; \
+    PS_NOINLINE static int slow_##name parameters                                                                   \
+    {                                                                                                               \
+        next_##name *next = CALL_NEXT(name);                                                                        \
+        if (!is_compared(mutex))                                                                                    \
+            return next arguments;                                                                                  \
+        struct uth_tls *block;                                                                                      \
+        int before = begin_compared(mutex, &block);                                                                 \
+        return end_compared(block, before, next arguments);                                                         \
+    }                                                                                                               \
+    PS_EXPORT int answer_##name parameters                                                                          \
+    {                                                                                                               \
+        next_##name *next = place_of_##name.function;                                                               \
+        return PS_LIKELY(next != NULL) && !is_compared(mutex) ? next arguments : slow_##name arguments;             \
+    }                                                                                                               \
+    VERSIONS(name, node)
+
+typedef const struct timespec *time_at;
+ANSWER_MUTEX("GLIBC_2.2.5", pthread_mutex_lock, (void *)behind_pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex));
+ANSWER_MUTEX("GLIBC_2.2.5", pthread_mutex_unlock, (void *)behind_pthread_mutex_unlock, (pthread_mutex_t * mutex),
+             (mutex));
+ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_trylock, (void *)behind_pthread_mutex_trylock, (pthread_mutex_t * mutex),
+             (mutex));
+OLD_VERSION(pthread_mutex_trylock, "GLIBC_2.2.5");
+ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_timedlock, NULL, (pthread_mutex_t * mutex, time_at until), (mutex, until));
+OLD_VERSION(pthread_mutex_timedlock, "GLIBC_2.2.5");
+ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_clocklock, NULL, (pthread_mutex_t * mutex, clockid_t clock, time_at until),
+             (mutex, clock, until));
+OLD_VERSION(pthread_mutex_clocklock, "GLIBC_2.30");
+ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_setprioceiling, NULL, (pthread_mutex_t * mutex, int ceiling, int *old),
+             (mutex, ceiling, old));
+OLD_VERSION(pthread_mutex_setprioceiling, "GLIBC_2.4");
+ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_consistent, NULL, (pthread_mutex_t * mutex), (mutex));
+OLD_VERSION(pthread_mutex_consistent, "GLIBC_2.12");
+/* They give the mutex back, wait, and take it again (blocking.h). Not under GLIBC_2.2.5, where each is another
+ * function. */
+#define ANSWER_COND(node, name, parameters, arguments)                                                          \
+    NEXT(name, int parameters);                                                                                 \
+    PS_NOINLINE static int slow_##name parameters                                                               \
+    {                                                                                                           \
+        struct uth_tls *block = NULL;                                                                           \
+        int error = errno, before = is_compared(mutex) ? begin_compared(mutex, &block) : -1;                    \
+        struct vp *vp = blocking_may_matter() ? blocking_vp() : NULL;                                           \
+        blocking_begin(vp);                                                                                     \
+        errno = error;                                                                                          \
+        int result = CALL_NEXT(name) arguments;                                                                 \
+        blocking_end(vp);                                                                                       \
+        return end_compared(block, before, result);                                                             \
+    }                                                                                                           \
+    PS_EXPORT int answer_##name parameters                                                                      \
+    {                                                                                                           \
+        return blocking_may_matter() || is_compared(mutex) ? slow_##name arguments : CALL_NEXT(name) arguments; \
+    }                                                                                                           \
+    VERSIONS(name, node)
+ANSWER_COND("GLIBC_2.3.2", pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t *mutex), (cond, mutex));
+ANSWER_COND("GLIBC_2.3.2", pthread_cond_timedwait, (pthread_cond_t * cond, pthread_mutex_t *mutex, time_at until),
+            (cond, mutex, until));
+ANSWER_COND("GLIBC_2.34", pthread_cond_clockwait,
+            (pthread_cond_t * cond, pthread_mutex_t *mutex, clockid_t clock, time_at until),
+            (cond, mutex, clock, until));
+OLD_VERSION(pthread_cond_clockwait, "GLIBC_2.30");
+
+#endif

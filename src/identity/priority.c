@@ -1,0 +1,68 @@
+/* Openers that differ from the pool: see priority.h. */
+#include "priority.h"
+
+#include "atomic.h"
+#include "current.h"
+#include "dedicated.h"
+#include "life.h"
+#include "os.h"
+#include "run.h"
+#include "runtime.h"
+#include "watchdog.h"
+
+#include <unistd.h>
+
+/* The pool's. Under `lock`. */
+static struct os_scheduling pool;
+static bool known;
+static _Atomic uint32_t lock;
+
+static bool differs_from_pool(bool redefine)
+{
+    struct os_scheduling own;
+    if (!os_scheduling(&own))
+        return false;
+    while (ps_xchg_acquire(&lock, 1))
+        os_yield();
+    if (!known || redefine)
+        pool = own;
+    known = true;
+    bool differs = own.policy != pool.policy || own.nice != pool.nice || own.priority != pool.priority;
+    ps_store_release(&lock, 0);
+    return differs;
+}
+
+void priority_reset(void)
+{
+    known = false;
+    ps_store_relaxed(&lock, 0);
+}
+
+static void be_apart(struct vp *vp, bool differs)
+{
+    unsigned starts = vp_priority(vp)->opened ? vp_is(vp, VP_STARTS) : differs;
+    unsigned now = (starts ? VP_STARTS : 0) | (differs ? VP_OTHER_PRIORITY : 0);
+    vp_becomes(vp, now);
+    vp_is_no_more(vp, (VP_OTHER_PRIORITY | VP_STARTS) & ~now);
+}
+
+void priority_attach(struct vp *vp) { be_apart(vp, differs_from_pool(false)); }
+
+void priority_before_change(void)
+{
+    if (os_thread_id() == (int)getpid() || ps_vp()) /* as a child of vfork's */
+        return;
+    ps_start();
+    differs_from_pool(false);
+    watchdog_be_there();
+}
+
+/* As long as there is no kernel thread of the pool's, the only opener makes what they will have. */
+void priority_changed(void)
+{
+    struct vp *vp = ps_vp();
+    if (!vp || ps_in_vfork_child() || !vp_is_roots(vp))
+        return;
+    be_apart(vp, differs_from_pool(vp_run(vp)->current == &vp_run(vp)->root &&
+                                   ps_load_relaxed(&ps_rt.num_kernel_threads) == 0 && !life_other_roots(vp)));
+}

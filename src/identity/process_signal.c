@@ -1,0 +1,102 @@
+/* Signals that come: see process_signal.h. */
+#include "process_signal.h"
+
+#include "current.h"
+#include "home.h"
+#include "idle.h"
+#include "scheduler.h"
+#include "thread_signal.h"
+#include "tls.h"
+#include "vp_tls.h"
+
+/* The handler's kernel thread is deaf when this one returns. Another handler below it may have kept its own frame's
+ * mask; a thread's own is in both. */
+static void return_deaf(struct vp *vp, void *frame)
+{
+    uint64_t mask = os_frame_mask(frame);
+    vp_become_deaf(vp, vp_is(vp, VP_DEAF) ? vp_run(vp)->deaf_mask & mask : mask);
+    os_frame_set_mask(frame, OS_ALL_SIGNALS);
+}
+
+/* --- as which thread --- */
+
+/* To the process (tid 0), or to a kernel thread; with all signals blocked here. */
+static bool sent_on(int tid, int number, const void *info)
+{
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
+    if (tid ? os_signal_to_thread(tid, number, info) : os_signal_again(number, info))
+        return true;
+    os_set_signal_mask(mask);
+    return false;
+}
+
+/* The kernel thread is deaf from here on, and wakes. */
+static bool passed_on(struct vp *vp, int tid, int number, const void *info, void *frame)
+{
+    if (!sent_on(tid, number, info))
+        return false;
+    return_deaf(vp, frame);
+    if (tid)
+        ps_wake_alone(vp);
+    else
+        idle_wake_this(vp);
+    return true;
+}
+
+static bool comes_here(struct vp *vp, int number, void *info, void *frame)
+{
+    enum os_signal_sent sent = os_signal_sent(number, info);
+    void *tp = cpu_get_tp();
+    bool outside = tp == vp_run(vp)->own_tp;
+    if (sent == OS_SIGNAL_FAULT || !ps_tls_on())
+        return true;
+    if (sent == OS_SIGNAL_POKE)
+        return thread_signal_take(number, info);
+    if (vp_is(vp, VP_ALONE))
+        return !outside || !passed_on(vp,
+                                      vp_run(vp)->alone_for->adopted && sent == OS_SIGNAL_TO_PROCESS
+                                          ? 0
+                                          : ps_load_relaxed(&vp_run(vp)->tid),
+                                      number, info, frame);
+    if (vp_is_roots(vp)) {
+        const struct uth_tls *block = home_block(vp);
+        const struct vp *own = block ? ps_load_acquire(&block->alone) : NULL;
+        int tid = own && vp_home(vp)->empty && sent != OS_SIGNAL_TO_PROCESS ? ps_load_relaxed(&vp_run(own)->tid) : 0;
+        bool in_root = tp == (block ? block->tp : vp_run(vp)->own_tp);
+        if (in_root &&
+            ((vp_run(vp)->uth == vp_run(vp)->own_uth && !vp_switches(vp)) || !tid)) /* else: not on its stack */
+            return true;
+        if (tid)
+            return !sent_on(tid, number, info);
+    }
+    return !outside || sent == OS_SIGNAL_TO_THREAD || !passed_on(vp, 0, number, info, frame);
+}
+
+/* --- in a handler --- */
+
+bool ps_handler_begins(struct ps_handler *h, int number, void *info, void *frame)
+{
+    struct vp *vp = vp_in_own_block() ? ps_vp() : NULL;
+    *h = (struct ps_handler){.vp = vp};
+    if (!vp)
+        return os_signal_sent(number, info) != OS_SIGNAL_POKE || thread_signal_take(number, info);
+    if (!comes_here(vp, number, info, frame))
+        return false;
+    h->outer = ps_load_relaxed(&vp_run(vp)->in_handler);
+    h->outer_on = vp_run(vp)->handler_on;
+    vp_run(vp)->handler_on = vp_run(vp)->uth;
+    ps_store_seq(&vp_run(vp)->in_handler, h);
+    return true;
+}
+
+void ps_handler_ends(const struct ps_handler *h)
+{
+    struct vp *vp = h->vp;
+    if (!vp)
+        return;
+    if (vp_is(vp, VP_ALONE))
+        ps_add_seq(&ps_idle.parks, 1); /* it may have readied others: deadlock.c */
+    void *here = (void *)(uintptr_t)h;
+    if (ps_cas_seq(&vp_run(vp)->in_handler, &here, h->outer))
+        vp_run(vp)->handler_on = h->outer_on;
+}

@@ -1,0 +1,32 @@
+/* Signals: masks, waits for signals, the alternate stack. See calls.h. Signals to one thread: state.c. */
+#define _GNU_SOURCE
+#include "calls.h"
+
+#include "home.h"
+#include "uth.h"
+
+ANSWER_INHERITED("GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
+ANSWER_INHERITED("GLIBC_2.32", int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
+OLD_VERSION(pthread_sigmask, "GLIBC_2.2.5");
+
+/* The runtime's own, on which it tells of overflows, is none of the program's. */
+NEXT(sigaltstack, int(const stack_t *, stack_t *));
+PS_EXPORT int answer_sigaltstack(const stack_t *stack, stack_t *before)
+{
+    be_alone();
+    int result = CALL_NEXT(sigaltstack)(stack, before);
+    if (result == 0 && stack != NULL)
+        home_note();
+    if (result == 0 && before != NULL && uth_overflow_is_ours(before->ss_sp))
+        *before = (stack_t){.ss_flags = SS_DISABLE};
+    return result;
+}
+VERSIONS(sigaltstack, "GLIBC_2.2.5");
+
+/* Else a member that runs on the home of a root that is away would signal that root. */
+ANSWER("GLIBC_2.2.5", int, raise, (int number), (number));
+ANSWER("GLIBC_2.2.5", int, sigsuspend, (const sigset_t *set), (set));
+ANSWER("GLIBC_2.2.5", int, sigwait, (const sigset_t *set, int *number), (set, number));
+ANSWER("GLIBC_2.2.5", int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info));
+ANSWER("GLIBC_2.2.5", int, sigtimedwait, (const sigset_t *set, siginfo_t *info, const struct timespec *limit),
+       (set, info, limit));

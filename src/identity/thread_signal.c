@@ -1,0 +1,243 @@
+/* Signals that are sent to one thread: see thread_signal.h for states and orderings. */
+#include "thread_signal.h"
+
+#include <string.h>
+
+#include "current.h"
+#include "dedicated.h"
+#include "home.h"
+#include "idle.h"
+#include "inherited.h"
+#include "process_signal.h"
+#include "run.h"
+#include "runtime.h"
+#include "stand_below.h"
+#include "switch.h"
+#include "team.h"
+#include "vp_tls.h"
+
+#define TAKEN UINT32_MAX
+#define LOOK_NS INT64_C(1000000)
+#define UNSEEN_NS UINT64_C(64000000) /* a poke that was not seen for so long is sent again */
+
+/* --- where the thread is --- */
+
+static struct uth *saved(const struct uth_tls *block)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) /* called on a root's stack; a root */
+        if (uth_visit(&vp_run(ps_vp_at(id))->native, block))
+            return &vp_run(ps_vp_at(id))->native;
+    return uth_visit_any(block);
+}
+
+/* The thread, if it stands below another one. It cannot go on without vp then. NULL: it does not. */
+static struct psthread *take_from_caller(struct uth_tls *block)
+{
+    struct psthread *t = ps_load_seq(&block->below);
+    if (!t)
+        return NULL;
+    uth_tls_take_away(block);
+    return os_fence_all() && ps_load_seq(&block->below) == t ? t : NULL;
+}
+
+/* The vp that runs it, but P's; as far as can be seen. */
+static struct vp *vp_in_block(const struct uth_tls *block, const struct vp *own)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        struct uth_tls *volatile *in = &vp_run(vp)->tls;
+        if (*in == block && vp != own && ps_load_acquire(vp_attached(vp)))
+            return vp;
+    }
+    return NULL;
+}
+
+/* The home of the root whose storage this is; NULL: it is a member's. */
+static struct vp *home_of_block(const struct uth_tls *block)
+{
+    return block->adopted ? (struct vp *)(uintptr_t)block->home : NULL;
+}
+
+/* --- P, deaf --- */
+
+static uint64_t unblocked(const struct vp *vp) { return OS_ALL_SIGNALS & ~vp_run(vp)->deaf_mask; }
+
+void thread_signal_take_back(struct vp *vp)
+{
+    struct vp_thread_signal *d = vp_thread_signal(vp);
+    uint32_t number = ps_load_seq(&d->letter);
+    if (number && number != TAKEN && ps_cas_seq(&d->letter, &number, 0))
+        os_signal_to_thread(ps_load_relaxed(&vp_run(vp)->tid), (int)number, d->info);
+}
+
+/* P is in the block: what is kept is handled, and it is deaf again. */
+static void hear_there(struct vp *vp)
+{
+    thread_signal_take_back(vp);
+    vp_hear(vp);
+    vp_deafen_slowly(vp);
+}
+
+/* What is pending is handled where P hears, not here. */
+static void enter_unheard(struct vp *vp)
+{
+    vp_run(vp)->tls = NULL; /* entered anew: another vp may have been in it */
+    vp_is_no_more(vp, VP_DEAF);
+    vp_enter_tls(vp, vp_run(vp)->alone_for);
+    vp_becomes(vp, VP_DEAF);
+}
+
+static void hear_below(struct vp *vp, struct uth *u, const struct psthread *t, bool is_saved)
+{
+    ps_store_relaxed(&vp_run(vp)->stands_as, t ? t->local : NULL);
+    enter_unheard(vp);
+    if (!(is_saved ? stand_below_saved(vp, u, hear_there) : stand_below_running(vp, u, hear_there)))
+        hear_there(vp);     /* no room */
+    vp_enter_tls(vp, NULL); /* the thread may go on elsewhere from here on */
+    ps_store_relaxed(&vp_run(vp)->stands_as, NULL);
+}
+
+static bool come_in(struct vp *vp)
+{
+    struct uth_tls *block = vp_run(vp)->alone_for;
+    struct uth *u = saved(block);
+    struct vp *home = home_of_block(block);
+    const struct psthread *caller;
+    if (home && !home_storage_free(home)) {
+        if (u)
+            uth_visited(u);
+        idle_wake_this(home); /* it goes to E */
+        ps_wake_alone(home);
+        return false;
+    }
+    if (u) {
+        hear_below(vp, u, vp_left_by(u), true);
+        uth_visited(u);
+    } else if (ps_team_rests(vp, block)) {
+        enter_unheard(vp);
+        thread_signal_take_back(vp);
+        vp_hear(vp);
+    } else if ((caller = take_from_caller(block)) != NULL) {
+        hear_below(vp, caller->uth, caller, false);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void write_letter(struct vp *vp, const struct vp *to)
+{
+    struct vp_thread_signal *d = vp_thread_signal(vp);
+    int tid = ps_load_relaxed(&vp_run(to)->tid);
+    uint64_t now_ns = os_now_ns();
+    uint32_t on_way = ps_load_seq(&d->on_way);
+    uint32_t letter = ps_load_acquire(&d->letter);
+    if (!letter) {
+        int number = os_take_signal(unblocked(vp), d->info);
+        if (number <= 0)
+            return;
+        letter = (uint32_t)number;
+        ps_store_relaxed(&d->poked, 0);
+        ps_store_seq(&d->letter, letter);
+    }
+    if (letter == TAKEN || (ps_load_relaxed(&d->poked) == tid && on_way && now_ns - d->poke_ns < UNSEEN_NS))
+        return;
+    d->poke_ns = now_ns;
+    ps_store_relaxed(&d->poked, tid);
+    ps_store_seq(&d->on_way, 1);
+    os_signal_poke(tid, (int)letter, vp_run(vp)->id);
+}
+
+static void take_mask_of_root(struct vp *vp, uint64_t mask)
+{
+    if (PS_LIKELY(vp_run(vp)->deaf_mask == mask))
+        return;
+    vp_deafen_slowly(vp);
+    vp_run(vp)->deaf_mask = mask;
+}
+
+int64_t thread_signal_look(struct vp *vp)
+{
+    struct vp *home = home_of_block(vp_run(vp)->alone_for);
+    if (home && !vp_run(vp)->tls)
+        take_mask_of_root(vp, ps_load_seq(&vp_outer(home)->inner_mask));
+    if (!vp_is(vp, VP_DEAF))
+        return OS_FOREVER;
+    if (vp_run(vp)->tls)
+        thread_signal_take_back(vp);
+    if (vp_run(vp)->tls ||
+        (!ps_load_acquire(&vp_thread_signal(vp)->letter) && !(os_signals_pending() & unblocked(vp)))) {
+        vp_hear(vp);
+        return OS_FOREVER;
+    }
+    ps_dedicate(vp_run(vp)->alone_for);
+    if (come_in(vp))
+        return 0;
+    struct vp *to = vp_in_block(vp_run(vp)->alone_for, vp);
+    if (to)
+        write_letter(vp, to);
+    return LOOK_NS;
+}
+
+/* --- in a handler on another kernel thread --- */
+
+static bool take_letter(int number, void *info)
+{
+    struct vp *here = ps_vp();
+    struct uth_tls *block = uth_tls_current();
+    if (!block && here && home_block(here) && home_block(here)->tp == cpu_get_tp())
+        block = home_block(here);
+    struct vp *own = block ? ps_load_acquire(&block->alone) : NULL;
+    uint32_t letter = (uint32_t)number;
+    const struct psthread *t = here ? vp_run(here)->current : NULL;
+    if (here && (vp_switches(here) || (t && t->uth != vp_run(here)->uth)))
+        return false; /* in its block, but not yet on its stack: P pokes again */
+    if (!own || !vp_is(own, VP_ALONE) || !ps_cas_seq(&vp_thread_signal(own)->letter, &letter, TAKEN))
+        return false;
+    memcpy(info, vp_thread_signal(own)->info, OS_SIGNAL_BYTES);
+    ps_store_seq(&vp_thread_signal(own)->letter, 0);
+    ps_wake_alone(own);
+    return true;
+}
+
+bool thread_signal_take(int number, void *info)
+{
+    unsigned by = os_signal_poked_by(info);
+    bool taken = take_letter(number, info);
+    struct vp *own = by < ps_load_acquire(&ps_rt.num_slots) ? ps_vp_at(by) : NULL;
+    if (own && ps_load_relaxed(&vp_thread_signal(own)->poked) == os_thread_id())
+        ps_store_seq(&vp_thread_signal(own)->on_way, 0);
+    return taken;
+}
+
+/* --- a root --- */
+
+static _Atomic int expected; /* the number of a kernel thread that may become a root */
+
+void thread_signal_root_begins(const struct vp *vp)
+{
+    if (PS_UNLIKELY(ps_load_relaxed(&expected) == ps_load_relaxed(&vp_run(vp)->tid)))
+        ps_promoted_id(home_block(vp));
+}
+
+int ps_ready_root_for_signals(const void *tp, int tid, int number)
+{
+    if (tid)
+        ps_store_relaxed(&expected, tid);
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    int to = 0;
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        struct uth_tls *block = ps_load_acquire(vp_attached(vp)) ? home_block(vp) : NULL;
+        struct uth_tls *volatile *in = &vp_run(vp)->tls;
+        if (!block || (tp ? block->tp != tp : ps_load_relaxed(&vp_run(vp)->tid) != tid))
+            continue;
+        to = ps_promoted_id(block);
+        if (!number || !vp_home(vp)->empty || *in == block ||
+            ps_load_seq(&vp_outer(vp)->inner_mask) >> (number - 1) & 1)
+            to = 0;
+    }
+    return to;
+}

@@ -1,0 +1,454 @@
+/* Promotion: see dedicated.h for states and orderings. */
+#include "dedicated.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "adaptive_spin.h"
+#include "check.h"
+#include "current.h"
+#include "home.h"
+#include "identity.h"
+#include "idle.h"
+#include "inherited.h"
+#include "os.h"
+#include "own_stack.h"
+#include "quota_park.h"
+#include "receiver.h"
+#include "run.h"
+#include "runtime.h"
+#include "scheduler.h"
+#include "sources.h"
+#include "switch.h"
+#include "team.h"
+#include "vp_tls.h"
+#include "watchdog.h"
+
+#define SPIN_CLOCK_PERIOD 64 /* as vps that search: search.c */
+#define SPIN_POLITE_NS 20000
+#define ALONE_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
+
+static _Atomic uint32_t kernel_threads;
+static _Atomic int process; /* whose threads are promoted */
+
+void ps_promote_in_this_process(void) { ps_store_relaxed(&process, (int)getpid()); }
+bool ps_in_vfork_child(void) { return (int)getpid() != ps_load_relaxed(&process); }
+
+unsigned ps_alone_count(void) { return ps_load_acquire(&kernel_threads); }
+
+/* --- the kernel thread --- */
+
+/* For so long, or until it is woken. */
+static void sleep_alone(struct vp *vp, int64_t timeout_ns)
+{
+    ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
+    ps_store_seq(&vp_alone(vp)->sleeps, 1);
+    if (!ps_load_seq(vp_pinned(vp)))
+        os_park(&vp_alone(vp)->wake, 0, timeout_ns);
+    ps_store_seq(&vp_alone(vp)->sleeps, 0);
+    ps_xchg_seq(&vp_alone(vp)->wake, 0);
+}
+
+/* A thread, the end, or a signal that is to be looked at. */
+static bool is_called(const struct vp *vp)
+{
+    return ps_load_acquire(vp_pinned(vp)) || ps_load_acquire(&vp_alone(vp)->ends) ||
+           ps_load_acquire(&vp_alone(vp)->wake);
+}
+
+static bool spin_for(const struct vp *vp, uint64_t limit_ns)
+{
+    uint64_t start = os_now_ns();
+    for (unsigned round = 1; !is_called(vp); round++) {
+        cpu_pause();
+        if (round % SPIN_CLOCK_PERIOD)
+            continue;
+        uint64_t spun = os_now_ns() - start;
+        if (spun > limit_ns)
+            return false;
+        if (spun > SPIN_POLITE_NS)
+            os_yield();
+    }
+    return true;
+}
+
+/* It goes to another processor that it may have: the system has left it behind a thread that spins for it. */
+static void leave_processor(struct vp_alone *alone)
+{
+    uint32_t leave = ps_load_relaxed(&alone->leave);
+    struct os_cpuset mask, others;
+    if (PS_LIKELY(leave == 0))
+        return;
+    ps_store_relaxed(&alone->leave, 0);
+    if (leave > OS_MAX_CPUS || os_current_cpu() != (int)leave - 1 || os_affinity_get(&mask) != 0)
+        return;
+    others = mask;
+    others.bits[(leave - 1) / 64] &= ~(UINT64_C(1) << (leave - 1) % 64);
+    if (os_cpuset_count(&others) != 0 && os_affinity_set(&others) == 0)
+        os_affinity_set(&mask);
+}
+
+/* Until it is called. */
+static void spin_and_sleep(struct vp *vp)
+{
+    struct vp_alone *alone = vp_alone(vp);
+    uint64_t spin_ns = 0;
+    bool called = false;
+    if (ps_load_relaxed(&alone->may_spin) && alone->spin_ns != 0 &&
+        ps_load_relaxed(&ps_alone_threads) < ps_rt.num_vps) {
+        ps_add_relaxed(&ps_alone_spins, 1);
+        called = spin_for(vp, spin_ns = alone->spin_ns);
+        ps_sub_relaxed(&ps_alone_spins, 1);
+    }
+    if (called && !ps_load_relaxed(&alone->wake)) {
+        leave_processor(alone);
+        return;
+    }
+    uint64_t before = os_now_ns();
+    sleep_alone(vp, OS_FOREVER);
+    if (ps_rt.search_learns)
+        alone->spin_ns = ps_adaptive_spin_after(spin_ns, os_now_ns() - before, ps_rt.search_ns);
+}
+
+void ps_await_pinned(struct vp *vp)
+{
+    while (!ps_load_seq(vp_pinned(vp)) && !ps_load_acquire(&vp_alone(vp)->ends)) {
+        int64_t timeout_ns = PS_HAS_IDENTITY && vp_run(vp)->alone_for ? ps_identity.look(vp) : OS_FOREVER;
+        if (timeout_ns == OS_FOREVER && vp_run(vp)->alone_for)
+            spin_and_sleep(vp);
+        else if (timeout_ns != 0)
+            sleep_alone(vp, timeout_ns);
+    }
+}
+
+void ps_wait_alone(struct vp *vp, const struct psthread *self)
+{
+    const struct psthread *t;
+    do {
+        ps_await_pinned(vp);
+        t = ps_xchg_seq(vp_pinned(vp), NULL);
+        PS_ASSERT(t == self || t == PS_PINNED_REST);
+        if (t == PS_PINNED_REST)
+            quota_park_refused(vp); /* a root does not rest */
+    } while (t != self);
+    vp_tick(vp);
+}
+
+/* What has been readied for vp, on whatever stack its kernel thread stands; NULL: vp is to end. */
+static struct psthread *await_carrier(struct vp *vp)
+{
+    ps_await_pinned(vp);
+    return ps_xchg_seq(vp_pinned(vp), NULL);
+}
+
+/* The kernel looks through the thread's own. */
+static void take_robust_list(const struct vp *vp, const void *own_list)
+{
+    void *its_list = uth_tls_robust_list(vp_run(vp)->alone_for);
+    if (own_list && its_list)
+        os_set_robust_list(its_list);
+}
+
+static void *alone_main(void *arg)
+{
+    struct vp *vp = arg;
+    struct psthread *t;
+    vp_carry(vp);
+    void *native_tp = vp_run(vp)->kernel_tp = cpu_get_tp();
+    ps_store_relaxed(&vp_run(vp)->own_tp, native_tp);
+    vp_run(vp)->own_errno = &errno;
+    if (uth_adopt(&vp_run(vp)->native) != 0)
+        ps_fatal("out of memory: a kernel thread cannot start");
+    vp_run(vp)->native.vp = vp;
+    vp_run(vp)->uth = &vp_run(vp)->native;
+    ps_store_relaxed(&vp_run(vp)->tid, os_thread_id());
+    os_thread_name(NULL);
+    os_affinity_set(&vp_outer(vp)->cpus);
+    void *own_list = os_robust_list();
+    take_robust_list(vp, own_list);
+    ps_store_seq(&vp_outer(vp)->inner_mask, vp_outer(vp)->mask);
+    vp_begin_deaf(vp, vp_outer(vp)->mask); /* started with all signals blocked */
+    ps_store_release(&vp_alone(vp)->state, PS_ALONE_STARTED);
+    os_wake(&vp_alone(vp)->state, INT_MAX);
+    while ((t = await_carrier(vp)) != NULL) {
+        if (!t->uth) {
+            own_stack_begin(vp, t);
+            continue;
+        }
+        while (!uth_saved_soon(t->uth)) /* its vp is about to leave it */
+            os_yield();
+        if (PS_HAS_IDENTITY)
+            ps_identity.take_back(vp);
+        vp_run_alone(vp, t);
+    }
+    vp_enter_tls(vp, NULL);
+    if (own_list)
+        os_set_robust_list(own_list);
+    vp_carry(NULL);
+    uth_release(&vp_run(vp)->native);
+    ps_store_release(&vp_alone(vp)->state, PS_ALONE_LEFT); /* block and vp are the retirer's from here on */
+    os_wake(&vp_alone(vp)->state, INT_MAX);
+    ps_sub_seq(&kernel_threads, 1); /* last: the thread that stops the library waits for it */
+    return NULL;
+}
+
+/* For STARTS: no handler waits for the start that it has interrupted. The starter blocks all signals before others can
+ * see that it starts (uth_tls.own), until the kernel thread is there. From then on that needs no other thread. So a
+ * handler on the starter comes before others can see it, or after. */
+static void wait_while(struct vp *vp, uint32_t state)
+{
+    while (ps_load_acquire(&vp_alone(vp)->state) == state)
+        os_park(&vp_alone(vp)->state, state, OS_FOREVER);
+}
+
+static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
+{
+    os_thread thread;
+    bind_lift();
+    ps_inherit_kernel_state(vp, block);
+    int err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
+    bind_lower();
+    if (!err)
+        os_thread_detach(thread);
+    return err;
+}
+
+/* The vp of block's own kernel thread, which is started where there is none; NULL: refused. Several may ask for it
+ * at once. None is started in a signal handler, nor in a function of the program's that the runtime calls. What is
+ * below may hold locks that the C library's start needs (malloc's). */
+static struct vp *own_carrier(struct uth_tls *block)
+{
+    static _Atomic uint32_t said;
+    struct vp *vp = ps_load_acquire(&block->own);
+    const struct vp *here = ps_vp();
+    if (PS_LIKELY(vp != NULL))
+        return vp;
+    if (here && (vp_run(here)->held || ps_in_handler()))
+        return NULL;
+    vp = vp_claim_alone(block);
+    if (!vp)
+        return NULL;
+    void *other = NULL;
+    if (here && !vp_differs(here))
+        watchdog_be_there(); /* before signals are blocked: the watchdog begins with this mask */
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* see wait_while */
+    if (block->adopted)                                  /* a root may go on there, from home as well */
+        ps_store_relaxed(&ps_rt.roots_leave, true);
+    if (!ps_cas_seq(&block->own, &other, vp)) {
+        os_set_signal_mask(mask);
+        vp_alone_ended(vp);
+        return other;
+    }
+    ps_add_seq(&kernel_threads, 1);
+    bool refused = start_own_carrier(vp, block) != 0;
+    os_set_signal_mask(mask);
+    if (refused) {
+        ps_store_release(&block->own, NULL);
+        vp_alone_ended(vp);
+        ps_sub_seq(&kernel_threads, 1);
+        if (!ps_xchg_acq_rel(&said, 1))
+            ps_warn("the system refuses a thread that sets or asks for state of the kernel's a kernel thread of its "
+                    "own: what it sets holds for "
+                    "others too (said once)");
+        return NULL;
+    }
+    return vp;
+}
+
+/* The same, DEDICATED. */
+static struct vp *dedicate(struct uth_tls *block)
+{
+    void *none = NULL;
+    struct vp *vp = own_carrier(block);
+    if (!vp)
+        return NULL;
+    bool changes = ps_cas_seq(&block->alone, &none, vp);
+    uth_tls_not_at_hand(block); /* also where another thread is about to */
+    if (changes && ps_add_seq(&ps_alone_threads, 1) == 0)
+        idle_wake_all(); /* they are deaf from now on: process_signal.h */
+    return vp;
+}
+void ps_dedicate(struct uth_tls *block) { dedicate(block); }
+
+/* --- the thread's side --- */
+
+/* A handler that was left by a jump may have left its mask to the kernel thread: it was the running thread's, which
+ * leaves. */
+static void leave_own_mask(struct vp *vp)
+{
+    const struct uth_tls *tls = vp_run(vp)->tls;
+    vp_deafen(vp); /* before the thread goes on elsewhere, and changes its mask there */
+    if (vp_is_roots(vp) ? tls && tls != vp_run(vp)->own_tls : vp_run(vp)->alone_for && tls != vp_run(vp)->alone_for)
+        os_set_signal_mask(ps_load_seq(&vp_outer(vp)->inner_mask));
+}
+
+/* The running thread's context goes on alone on `to`. */
+void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
+{
+    struct uth *context = vp_run(vp)->uth;
+    int error = vp_errno(vp);
+    leave_own_mask(vp);
+    vp_alone(to)->home = context->vp;
+    vp_alone(to)->came_from = vp;
+    self->uth = context;
+    context->wait.thread = self; /* for debuggers and reports */
+    context->wait.kind = PS_WAIT_NOTHING;
+    context->vp = to;
+    ps_pin_alone(to, self);
+    if (PS_UNLIKELY(vp_run(vp)->alone_for != NULL)) {
+        vp_leave_alone(vp, context, vp_run(vp)->tls);
+    } else {
+        vp_leave_bound(vp, self);
+    }
+    context->wait.thread = NULL;
+    thread_signal_arrives(ps_vp());
+    vp_set_errno(ps_vp(), error);
+}
+
+PS_NOINLINE bool ps_promote(void)
+{
+    struct vp *vp = ps_vp(), *to;
+    struct uth_tls *block = vp ? vp_run(vp)->tls : NULL;
+    struct psthread *self = vp ? vp_run(vp)->current : NULL;
+    if (!self || !block || vp_run(vp)->held || self->flags & PS_T_NOSTACK)
+        return false;
+    if (PS_UNLIKELY(uth_tls_current() != (vp == block->home ? NULL : block)))
+        return false; /* a handler, while vp goes from one block to another */
+    if (vp_run(vp)->alone_for == block || vp == block->home)
+        return true;
+    if (ps_in_vfork_child() || ps_in_handler() || !(to = dedicate(block)))
+        return false;
+    ps_move_alone(vp, self, to);
+    return true;
+}
+
+PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
+{
+    struct vp *vp = ps_vp(), *to = self->flags & PS_T_NOSTACK ? NULL : (struct vp *)ps_load_acquire(&block->alone);
+    if (!to) {
+        vp_enter_tls(vp, block);
+        return;
+    }
+    ps_move_alone(vp, self, to);
+}
+
+/* vp's context goes on in the block `next`: the vp that the context is to be bound to. If the thread below has a kernel
+ * thread for itself, that one's vp; the kernel thread may stand in the block (thread_signal.h). Else the thread is not
+ * below any more, and a thread that gives it a kernel thread finds it so. */
+static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
+{
+    struct vp *home = vp_alone(vp)->home;
+    if (!next)
+        return home;
+    struct vp *alone = ps_load_seq(&next->alone);
+    if (!alone) {
+        ps_store_seq(&next->below, NULL);
+        alone = ps_load_seq(&next->alone);
+    }
+    if (!alone || alone == home)
+        return home;
+    vp_alone(alone)->home = home;
+    vp_alone(alone)->came_from = vp_alone(vp)->came_from;
+    return alone;
+}
+
+struct vp *ps_vp_for_others(const struct vp *vp)
+{
+    struct vp *to = vp_alone(vp)->came_from;
+    if (to && ps_load_relaxed(vp_attached(to)) && !vp_run(to)->alone_for)
+        return to;
+    return home_is_aside(ps_vp_at(0)) && ps_rt.num_vps > 1 ? ps_vp_at(1) : ps_vp_at(0);
+}
+
+void ps_go_home_slow(struct uth_tls *next)
+{
+    struct vp *vp = ps_vp();
+    if (vp_run(vp)->alone_for != vp_run(vp)->tls || vp_run(vp)->tls == next)
+        return;
+    struct psthread *self = vp_run(vp)->current;
+    struct uth *context = vp_run(vp)->uth;
+    context->left_by = next ? ps_load_relaxed(&next->below) : NULL;
+    struct vp *home = carrier_of_next(vp, next);
+    context->vp = home;
+    self->uth = context;
+    if (home)
+        ps_ready(self, PS_FRONT);
+    else
+        vp_enqueue(ps_vp_for_others(vp), &self->item, PS_FRONT);
+    vp_leave_alone(vp, context, next);
+    context->left_by = NULL; /* it may be a root's stack, on which the root has called self */
+    thread_signal_arrives(ps_vp());
+}
+
+static int number_when_started(struct vp *vp)
+{
+    if (vp)
+        wait_while(vp, PS_ALONE_STARTS);
+    return vp ? ps_load_relaxed(&vp_run(vp)->tid) : 0;
+}
+
+int ps_number_of(struct uth_tls *block) { return number_when_started(own_carrier(block)); }
+int ps_promoted_id(struct uth_tls *block) { return number_when_started(dedicate(block)); }
+
+/* What was set is there, in a handler too: that is not moved. */
+int ps_number_to_ask(struct uth_tls *block)
+{
+    if ((ps_load_seq(&block->alone) && ps_promote()) || ps_in_vfork_child())
+        return 0;
+    return ps_number_of(block);
+}
+
+int ps_number_of_caller(void)
+{
+    int number = home_number();
+    struct uth_tls *block = number == 0 ? uth_tls_current() : NULL;
+    if (block)
+        number = ps_number_to_ask(block);
+    return number != 0 ? number : os_thread_id();
+}
+
+/* By the thread that has this number, in a handler, it is for the kernel thread that carries the handler. */
+int ps_number_to_set(int number)
+{
+    unsigned slots = ps_alone_count() ? ps_load_acquire(&ps_rt.num_slots) : 0;
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        struct uth_tls *block = vp_run(vp)->alone_for;
+        if (!vp_is(vp, VP_ALONE) || ps_load_relaxed(&vp_run(vp)->tid) != number || !block)
+            continue;
+        dedicate(block);
+        if (block == uth_tls_current() && !ps_promote())
+            return os_thread_id();
+    }
+    return number;
+}
+
+void ps_retire_alone(struct uth_tls *block)
+{
+    struct vp *vp = ps_load_acquire(&block->own);
+    if (!vp)
+        return;
+    wait_while(vp, PS_ALONE_STARTS);
+    ps_store_seq(&vp_alone(vp)->ends, 1);
+    ps_wake_alone(vp);
+    wait_while(vp, PS_ALONE_STARTED);
+    if (ps_xchg_seq(&block->alone, NULL))
+        ps_sub_seq(&ps_alone_threads, 1);
+    ps_store_relaxed(&block->own, NULL);
+    own_stack_give_back(block, vp);
+    vp_alone_ended(vp);
+}
+
+void ps_alone_after_fork_in_child(void)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++)
+        if (ps_vp_at(id))
+            thread_signal_begins(vp_thread_signal(ps_vp_at(id)));
+    ps_store_relaxed(&ps_alone_threads, 0);
+    ps_store_relaxed(&ps_alone_spins, 0);
+    ps_store_relaxed(&kernel_threads, 0);
+    ps_promote_in_this_process();
+}

@@ -1,0 +1,187 @@
+/* The library's own kernel threads: workers, spares, stand-ins; and the slots of those that carry one thread alone.
+ *
+ * A worker carries a regular vp from its first wake-up (idle.c) until the library stops. A spare carries a guest vp:
+ * the watchdog starts it. A stand-in is a spare that a root starts. Spares that find nothing to do rest, and are called
+ * first (standby.h). */
+#include "life.h"
+
+#include "bind.h"
+#include "check.h"
+#include "cpu.h"
+#include "current.h"
+#include "handoff.h"
+#include "idle.h"
+#include "needs.h"
+#include "os.h"
+#include "receiver.h"
+#include "runtime.h"
+#include "standby.h"
+#include "tls.h"
+#include "upcalls.h"
+#include "uth.h"
+#include "vp.h"
+#include "vp_tls.h"
+#include "watchdog.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define WORKER_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: it only enters and leaves the loop */
+
+static void spare_ended(struct vp *vp)
+{
+    vp_is_no_more(vp, VP_SPARE);
+    ps_store_release(&vp->attached, 0);
+    if (!ps_queue_seems_empty(&vp->queue)) /* threads that last ran here: any vp's now */
+        idle_notify(NULL);
+    life_forget_worker();
+    standby_ended(); /* last: the thread that stops the library waits for it */
+}
+
+void *vp_worker_main(void *arg)
+{
+    struct vp *vp = arg;
+    os_thread_name(vp_is(vp, VP_SPARE) ? "psthreads-spare" : "psthreads-vp");
+    uth_overflow_thread_init();
+    vp_carry(vp);
+    if (uth_adopt(&vp->run.native) != 0)
+        ps_fatal("out of memory: a virtual processor cannot start");
+    vp->run.native.vp = vp;
+    vp->run.uth = &vp->run.native;
+    ps_store_relaxed(&vp->run.tid, os_thread_id());
+    vp->run.kernel_tp = cpu_get_tp();
+    ps_store_relaxed(&vp->run.own_tp, vp->run.kernel_tp);
+    vp->run.own_errno = &errno;
+    vp->run.tls = NULL;
+    ps_store_release(&vp->attached, vp_is(vp, VP_SPARE) ? PS_ATTACHED_OURS : PS_ATTACHED);
+    vp->run.place = 0; /* of the kernel thread that carried it before */
+    if (vp->worker.by_watchdog)
+        vp_begin_deaf(vp, os_signals_kept());
+    if (!ps_tls_on())
+        vp_hear(vp);
+    if (vp_is(vp, VP_SPARE))
+        ps_sub_release(&ps_watchdog.coming, 1);
+    ps_upcalls.carry(vp);
+    vp_end_deaf(vp);
+    uth_cache_leave(&vp->run.stacks);
+    uth_tls_drain(&vp->run.blocks);
+    uth_release(&vp->run.native);
+    uth_overflow_thread_fini();
+    vp_carry(NULL);
+    if (vp_is(vp, VP_SPARE))
+        spare_ended(vp);
+    else
+        ps_store_release(&vp->attached, 0);
+    return NULL;
+}
+
+uint64_t vp_mask_to_start_with(void)
+{
+    const struct vp *here = ps_vp();
+    if (!here)
+        return os_signal_mask();
+    bool inside = here->run.alone_for || (vp_is_roots(here) && here->run.current != &here->run.root);
+    return inside ? here->outer.mask : vp_heard_mask(here);
+}
+
+static int start_kernel_thread(struct vp *vp)
+{
+    vp->worker.by_watchdog = ps_vp() == NULL;
+    vp_begin_deaf(vp, vp_mask_to_start_with());
+    bind_lift();
+    int err = os_thread_start(&vp->worker.kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, true);
+    bind_lower();
+    return err;
+}
+
+int vp_start_worker(struct vp *vp)
+{
+    static _Atomic uint32_t said;
+    ps_add_seq(&ps_rt.num_kernel_threads, 1);
+    int err = start_kernel_thread(vp);
+    if (err) {
+        life_forget_worker();
+        if (!ps_xchg_acq_rel(&said, 1))
+            ps_warn("the system refuses another kernel thread (%s): going on with %u of %u", strerror(err),
+                    ps_load_relaxed(&ps_rt.num_kernel_threads) + 1, ps_rt.num_vps);
+    } else {
+        ps_store_release(&vp->worker.started, PS_WORKER_RUNS);
+    }
+    return err;
+}
+
+/* A new spare, which counts as one at work until it rests. */
+int vp_start_standby(void)
+{
+    struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
+    if (!vp)
+        return EAGAIN;
+    ps_store_relaxed(&vp->run.special, VP_SPARE | needs_bit());
+    ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
+    ps_add_seq(&ps_rt.num_kernel_threads, 1);
+    ps_add_relaxed(&ps_watchdog.coming, 1);
+    ps_add_seq(&ps_watchdog.spares, 1);
+    standby_begins();
+    int err = start_kernel_thread(vp);
+    if (err) {
+        ps_sub_relaxed(&ps_watchdog.coming, 1);
+        ps_sub_seq(&ps_watchdog.spares, 1);
+        spare_ended(vp);
+        return err;
+    }
+    os_thread_detach(vp->worker.kernel_thread);
+    return 0;
+}
+
+int vp_get_spare(void)
+{
+    int err = standby_call() ? 0 : vp_start_standby();
+    if (err)
+        return err;
+    uint32_t at_work = ps_load_relaxed(&ps_watchdog.spares);
+    ps_add_relaxed(&ps_watchdog.spares_ever, 1);
+    if (at_work > ps_load_relaxed(&ps_watchdog.spares_most))
+        ps_store_relaxed(&ps_watchdog.spares_most, at_work);
+    return 0;
+}
+
+struct vp *vp_claim_alone(struct uth_tls *block)
+{
+    struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
+    if (!vp)
+        return NULL;
+    vp->run.tls = NULL;
+    vp->run.current = NULL;
+    ps_store_relaxed(&vp->run.stands_as, NULL);
+    vp->run.place = 0;
+    thread_signal_begins(&vp->thread_signal);
+    ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
+    ps_store_relaxed(&vp->run.tid, 0); /* of the slot's last user */
+    ps_store_relaxed(&vp->alone.wake, 0);
+    ps_store_relaxed(&vp->pinned, NULL);
+    ps_store_relaxed(&vp->alone.ends, 0);
+    ps_store_relaxed(&vp->alone.sleeps, 0);
+    vp->alone.spin_ns = ps_rt.search_ns;
+    ps_store_relaxed(&vp->alone.leave, 0);
+    ps_store_relaxed(&vp->alone.may_spin, 0);
+    ps_store_relaxed(&vp->alone.state, PS_ALONE_STARTS);
+    ps_add_seq(&ps_rt.num_kernel_threads, 1);
+    vp->run.on_own = false;
+    vp->run.alone_for = block;
+    ps_store_relaxed(&vp->run.special, VP_ALONE | needs_bit());
+    return vp;
+}
+
+void vp_alone_ended(struct vp *vp)
+{
+    uth_cache_leave(&vp->run.stacks);
+    uth_tls_drain(&vp->run.blocks);
+    ps_store_relaxed(&vp->run.special, 0);
+    vp->run.alone_for = NULL;
+    vp->run.tls = NULL;
+    ps_store_relaxed(&vp->run.stands_as, NULL);
+    life_forget_worker();
+    ps_store_release(&vp->attached, 0);
+    if (!ps_queue_seems_empty(&vp->queue)) /* threads that were made here: any vp's now */
+        idle_notify(NULL);
+}

@@ -1,0 +1,40 @@
+/* What a layer over a foreign blocking interface (src/mpi) needs of threads. Its threads wait without a vp, and idle
+ * vps ask the layer whether what they wait for has come.
+ *
+ * The layer is a library of its own and finds this table by its name in the process, as `ps_layer`. The drop-in has
+ * one, and so has libpsthreads.so; each knows its own threads only. The table's layout stays; new entries go to its
+ * end, and `bytes` tells how many there are.
+ *
+ *   thread = layer->self();        NULL: no thread of this library's, or one that may not wait; then the layer waits
+ *                                  in its own way
+ *   ... publishes itself ...
+ *   layer->wait(thread, object);   until a thread calls layer->ready(thread), which may come first; meanwhile the vp
+ *                                  runs others
+ *
+ * ready may be called on any kernel thread, also on one that is none of this library's. Exactly one ready for each
+ * wait. poll_by(f): a vp that finds nothing to do calls f again and again while it searches, and others do at the same
+ * time; true: f has made something ready. f is called where no thread runs, on a stack of the library's: f may not
+ * wait. */
+#ifndef PS_LAYER_H
+#define PS_LAYER_H
+
+#include "atomic.h"
+#include "compiler.h"
+
+struct ps_layer {
+    size_t bytes;
+    void *(*self)(void);
+    void (*wait)(void *thread, const volatile void *object);
+    void (*ready)(void *thread);
+    bool (*yield)(void);      /* lets another ready thread of the caller's vp run; false: there is none */
+    bool (*has_others)(void); /* whether the caller's vp has other ready threads */
+    void (*poll_by)(bool (*poll)(void));
+    /* The calling thread goes on on a kernel thread of its own, and holds no vp, whatever it does (dedicated.h). */
+    bool (*apart)(void);
+};
+extern const struct ps_layer ps_layer;
+
+/* What a vp that searches asks (search.c); NULL: nothing. */
+extern _Atomic(bool (*)(void)) ps_layer_poll;
+
+#endif

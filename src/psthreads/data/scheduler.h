@@ -1,0 +1,103 @@
+/* The scheduler's face to the rest of this room: the current thread, the waiting primitive, spinning.
+ *
+ * Everything that waits (join, waitall, barrier, mutex, cond, monitor, work-queue, once, ee_wait ...) is built on
+ * ps_block/ps_ready and nothing else. */
+#ifndef PS_SCHEDULER_H
+#define PS_SCHEDULER_H
+
+#include "atomic.h"
+#include "compiler.h"
+
+struct ps_list;
+struct psthread;
+struct vp;
+
+/* The thread that runs on the calling kernel thread; NULL where it is none yet. Not inlined: a thread may come back
+ * from a switch on another kernel thread, so the address of a native thread-local variable must not be kept across
+ * one. */
+struct psthread *ps_current(void);
+/* The same; makes the calling kernel thread a root (starts the library at need). */
+struct psthread *ps_self(void);
+/* The current thread's `local` (what the execution entities hang on it) in one look; NULL where there is none. */
+void *ps_local(void);
+
+/* --- the waiting primitive ---
+ *
+ * A thread publishes itself (under the object's own lock, or by a compare-and-swap), then calls ps_block(). The thread
+ * that completes what it waits for takes it from where it is published, and calls ps_ready(t). There is exactly one
+ * ps_ready for each ps_block, in any order. A ps_ready that comes first makes the thread ready while it still runs. If
+ * the thread's own vp dequeues it then, ps_block returns at once. Another vp waits until the thread's context is saved
+ * (uth.running), but not where others may wait for that vp's own context (vp_switch_away). ps_ready does everything
+ * with t before the thread can run: t may be gone when it returns.
+ * Ordering: what the readier did before ps_ready happens before ps_block's return. */
+
+/* What a thread waits for, told to debuggers and reports (debug_layout.h): the kind, and the object's address. */
+enum ps_wait {
+    PS_WAIT_NOTHING,
+    PS_WAIT_JOIN,         /* the end of a thread */
+    PS_WAIT_CHILDREN,     /* the end of its children */
+    PS_WAIT_MUTEX,        /* psthread_mutex_t, psthread_monitor_t */
+    PS_WAIT_COND,         /* psthread_cond_t */
+    PS_WAIT_BARRIER,      /* psthread_barrier_t */
+    PS_WAIT_WORKQUEUE,    /* psthread_workqueue_t */
+    PS_WAIT_WORD,         /* ps_wait_on: whatever the OpenMP core waits for but the two below */
+    PS_WAIT_TEAM_BARRIER, /* ps_team */
+    PS_WAIT_TEAM_END,     /* ps_team: the parent at the end of the region */
+    PS_WAIT_SEM,          /* psthread_sem_t */
+    PS_WAIT_RWLOCK,       /* psthread_rwlock_t */
+    PS_WAIT_FD,           /* a file descriptor; its number */
+    PS_WAIT_TIME,         /* a moment: psthread_sleep */
+    PS_WAIT_OUTSIDE,      /* what a layer over a foreign interface waits for (layer.h): MPI */
+};
+
+/* The running thread (it must be the caller) waits for `object`. Aborts with one line in a no-stack thread. */
+void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *object);
+/* Makes t ready: on the queue of the vp that last ran it, at the back (PS_BACK) or the front (PS_FRONT). Never
+ * waits. */
+enum ps_end { PS_FRONT, PS_BACK };
+void ps_ready(struct psthread *t, enum ps_end end);
+/* The same where vp's pinned slot has been filled: vp wakes up for it. */
+void ps_wake_pinned(struct vp *vp);
+/* The same for n threads, in this order, at the back. Those that follow one another on one vp enter its queue
+ * together. */
+void ps_ready_many(struct psthread *const *t, unsigned n);
+
+/* Threads that wait for one thing, gathered by the vp on which each of them came: so that they are readied together,
+ * and no other thread looks at any of them. `first` is the ring of their links. All zero: none.
+ * ps_gather puts the caller, which is about to block, into one of an array of gatherings, `apart` bytes from one to the
+ * next: the one with its vp's number. Only what runs on that vp does so, hence it takes no lock. Not gathered: on a vp
+ * that has no place among the first `num`, or where it must be readied by itself.
+ * ps_ready_gathered readies all of number `id`, but for `except`, which may have been put there last; returns how many.
+ * The caller knows that all have come (acquire; each released that behind ps_gather), and that no other comes
+ * meanwhile. */
+struct ps_gathered {
+    struct ps_list *first;
+    unsigned num;
+};
+struct ps_gatherer {
+    struct psthread *self;
+    bool gathered;
+};
+struct ps_gatherer ps_gather(struct ps_gathered *gathered, size_t apart, unsigned num);
+unsigned ps_ready_gathered(struct ps_gathered *g, unsigned id, const struct psthread *except);
+/* The caller goes to the back of its vp's queue and another ready thread runs; returns false at once where there is
+ * none. */
+bool ps_yield(void);
+/* Whether the root of the caller's vp is ready, and was stuck behind a thread here before. */
+bool ps_root_wanted(void);
+
+_Atomic uint32_t *vp_root_first(const struct vp *vp); /* in place (vp.h) */
+
+/* Whether the caller, a function of the runtime's, runs in a handler of the program's: process_signal.h. */
+bool ps_in_handler(void);
+
+/* Number of spins that take about two context switches (measured once at start; balder-threads-2004 section 2);
+ * 0 in a passive configuration. */
+unsigned ps_spin_limit(void);
+/* Whether it can pay to spin for another thread: not where the current vp has other ready threads behind the caller. */
+bool ps_spin_useful(void);
+
+/* The place of a thread's array of specific values (key.c); NULL in it: none yet. Only the thread itself uses it. */
+void **ps_thread_keys_slot(struct psthread *self);
+
+#endif

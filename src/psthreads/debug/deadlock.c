@@ -1,0 +1,143 @@
+/* A report where threads wait and nothing can ever wake them.
+ *
+ * Caller: a vp that has parked and found nothing (idle_park), before it sleeps. Cost: a look at each slot's bit, at a
+ * time when the vp has nothing to do. The look ends at the first vp that is not parked. While a root runs, its vp is
+ * not parked.
+ *
+ * What is proved before a word is said. "Parked" is a vp's bit in the idle set; of one that carries a thread alone,
+ * that it sleeps (sleep_alone in dedicated.c), and no handler of the program's runs there. A handler counts in parks at
+ * its end.
+ *   1. Every attached vp has its bit set, and none searches.
+ *   2. Nothing is ready: every queue under its lock, every handoff slot, every root's slot.
+ *   3. As 1, and ps_idle.parks is what it was before 1.
+ * A bit is cleared by the thread that wakes its vp. A bit is set only by a vp that parks, and that vp first counts
+ * itself in parks. So between 1 and 3 no bit was clear, and during 2 no vp ran anything but this look. Roots are among
+ * them: a root's bit is set while it waits in the runtime and its vp found nothing.
+ *   4. The process has no kernel thread but those that carry attached vps, those that rest, the watchdog and the
+ *     poller. The watchdog readies nothing. The poller must have had nothing to wait for before 1: what it had, it may
+ *     have readied since 2.
+ * So nothing is left to ready a thread, or to make a kernel thread that would. What is not excluded: a handler of a
+ * signal that comes later, which may call next to nothing of OpenMP; a debugger. Hence the report is a report: the vps
+ * go on to sleep as they would.
+ *
+ * Where the process's initial thread has ended and no thread waits, nothing will ever happen: then the process ends
+ * (ps_end_process).
+ *
+ * If only 4 fails, a foreign kernel thread may still come: nothing is said, and this vp looks again a few times, seldom
+ * (RETRIES), since a kernel thread may just be ending. So a program that has foreign kernel threads for good gets no
+ * report; psrun dump shows what it waits for.
+ *
+ * Shared: said, by compare-and-swap. Failure: without /proc nothing is said.
+ * Rejected: the watchdog looks (it sleeps when nothing is ready, as it should); counting waiting threads (every wait
+ * would pay). */
+#include "deadlock.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "dump.h"
+#include "dump_request.h"
+#include "idle.h"
+#include "life.h"
+#include "os.h"
+#include "quota_park.h"
+#include "sources.h"
+#include "timer.h"
+#include "vp.h"
+#include "watchdog.h"
+
+#define RETRIES 4
+#define FIRST_RETRY_NS INT64_C(100000000) /* each ten times the one before */
+#define LINES_MAX 100
+
+static _Atomic uint32_t said;
+
+static void report_line(void *context, const char *line)
+{
+    unsigned *lines = context;
+    if (++*lines <= LINES_MAX)
+        ps_warn("%s", line);
+}
+
+static void count_line(void *context, const char *line) { (void)context, (void)line; }
+
+static void *exit_now(void *arg)
+{
+    (void)arg;
+    exit(0);
+}
+
+/* Threads that were made and, as yet, not enqueued: as far as can be told in a forked child. */
+static unsigned count_never_enqueued(void)
+{
+    int64_t n = 0;
+    for (unsigned i = 0; i < ps_load_acquire(&ps_rt.num_slots); i++)
+        if (ps_vp_at(i)) {
+            const struct ps_thread_counts *counts = &ps_vp_at(i)->run.counts;
+            n += (int64_t)(ps_load_relaxed(&counts->made) - ps_load_relaxed(&counts->submitted));
+        }
+    return n > 0 ? (unsigned)n : 0;
+}
+
+static void report_head(unsigned waiting)
+{
+    static const char why[] = "and no kernel thread is left that could wake one (said once)";
+    unsigned made = count_never_enqueued();
+    if (waiting == 1)
+        ps_warn("deadlock: the one thread that has begun waits, %s", why);
+    else
+        ps_warn("deadlock: all %u threads that have begun wait, %s", waiting, why);
+    if (made == 1)
+        ps_warn("1 thread was made and never enqueued");
+    else if (made)
+        ps_warn("%u threads were made and never enqueued", made);
+}
+
+void ps_end_process(void)
+{
+    os_thread t;
+    if (os_thread_start(&t, exit_now, NULL, 0, false) !=
+        0) /* one that carries nothing: handlers may call what they like */
+        exit_now(NULL);
+    os_thread_detach(t);
+}
+
+int64_t deadlock_look(struct vp *vp, unsigned looks)
+{
+    unsigned carried, again, lines = 0, poller_idles = timer_poller_idles();
+    uint64_t parks = ps_load_seq(&ps_idle.parks);
+    (void)vp;
+    if (!idle_all_parked(&carried) || ps_load_relaxed(&said) || ps_load_seq(&ps_rt.stopping) ||
+        vp_look_for_all(PS_EVERYWHERE) || !idle_all_parked(&again) || again != carried ||
+        ps_load_seq(&ps_idle.parks) != parks)
+        return -1;
+    bool main_ended = ps_load_seq(&ps_life.main_ended);
+    unsigned kernel_threads = os_count_kernel_threads() - (main_ended && os_main_thread_gone()),
+             ours = carried + quota_park_count() + watchdog_runs() + dump_request_runs() + poller_idles;
+    if (kernel_threads != ours) {
+        int64_t wait_ns = FIRST_RETRY_NS;
+        for (unsigned i = 0; i < looks; i++)
+            wait_ns *= 10;
+        return kernel_threads > ours && looks < RETRIES ? wait_ns : -1;
+    }
+    uint32_t no = 0;
+    if (!ps_cas_acq_rel(&said, &no, 1))
+        return -1;
+    const struct dump_process here = dump_this_process();
+    unsigned waiting = dump_waiting(&here, count_line, NULL);
+    if (waiting == 0) {
+        ps_store_release(&said, 0);
+        if (main_ended)
+            ps_end_process();
+        return -1;
+    }
+    report_head(waiting);
+    dump_waiting(&here, report_line, &lines);
+    if (lines > LINES_MAX)
+        ps_warn("... and %u more", lines - LINES_MAX);
+    dump_request_write();
+    return -1;
+}

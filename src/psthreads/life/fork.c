@@ -1,0 +1,230 @@
+/* The library in a forked child, which has one kernel thread and all of the parent's memory.
+ *
+ * The thread that forked goes on. All other kernel threads are not in this process, nor are the threads that they ran
+ * or that waited: what the runtime has noted about them is forgotten. Their records are not read: they stand on stacks
+ * that the C library gives to new kernel threads. The program's objects (mutexes and so on) stay as they are; those at
+ * which others waited the program makes anew. Where the thread that forked has a thread-local block, the child's kernel
+ * thread is that thread to the C library from here on. */
+#include "life.h"
+
+#include "address_wait.h"
+#include "bind.h"
+#include "current.h"
+#include "dedicated.h"
+#include "dump_request.h"
+#include "handoff.h"
+#include "home.h"
+#include "identity.h"
+#include "idle.h"
+#include "lone_root.h"
+#include "needs.h"
+#include "os.h"
+#include "quota_park.h"
+#include "runtime.h"
+#include "standby.h"
+#include "team.h"
+#include "timer.h"
+#include "tls.h"
+#include "uth.h"
+#include "vp.h"
+#include "vp_tls.h"
+#include "wake_spread.h"
+#include "watchdog.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* The thread that forked is alone: the threads that it has made, and those that wait for it, are not in this
+ * process. */
+static void lonely(struct psthread *t)
+{
+    static struct psthread nobody = {.flags = PS_T_ROOT};
+    t->created = 0;
+    ps_store_relaxed(&t->children, 0);
+    if (t->flags & (PS_T_ROOT | PS_T_MEMBER))
+        return;
+    t->parent = &nobody; /* its `children` never comes to 0 */
+    ps_store_relaxed(&t->join, PS_JOIN_DETACHED);
+}
+
+/* Nor are other threads that waited: so debuggers and reports, which count waiting threads, do not find them. */
+static void forget_who_waits(const struct uth *but)
+{
+    for (struct uth_chunk *c = &uth_registry; c != NULL; c = ps_load_acquire(&c->next))
+        for (unsigned i = 0; i < UTH_CHUNK_SLOTS; i++) {
+            struct uth *u = ps_load_relaxed(&c->slot[i]);
+            if (u != NULL && u != but)
+                u->wait.thread = NULL;
+        }
+}
+
+/* The thread that forked, in block, is the child's only kernel thread for the C library and the kernel: fork has put
+ * block's descriptor in the place of the initial thread's. So self is a root's vp from here on, block its own storage,
+ * and the context that runs is bound to it. (The storage that the kernel thread had in the parent is free memory to the
+ * C library, where that was not the initial thread.) */
+static void own_by_fork(struct vp *self, struct uth_tls *block)
+{
+    self->run.own_uth = self->run.uth;
+    self->run.own_tls = block;
+    self->home.at = self;
+    self->home.empty = NULL;
+    home_never_left(self);
+    self->run.kernel_tp = cpu_get_tp();
+    ps_store_relaxed(&self->run.own_tp, self->run.kernel_tp);
+    uth_tls_adopt(block, self, ps_load_relaxed(&self->run.tid));
+    self->run.own_errno = &errno;
+    self->run.uth->vp = self;
+    self->run.uth->left_by = NULL;
+    self->run.is_guest = self->run.id != 0;
+    ps_store_relaxed(&self->run.special, VP_UNPREPARED);
+    if (PS_HAS_IDENTITY)
+        ps_identity.reset();
+    self->outer.mask = life_mask_of_forker();
+    ps_store_seq(&self->outer.inner_mask, self->outer.mask);
+    self->priority.mask = self->outer.mask;
+    self->priority.opened = false;
+    os_affinity_get(&self->outer.cpus);
+    unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) { /* promoted on a root's stack: that vp has none to give to another root */
+        struct vp *vp = ps_vp_at(id);
+        if (vp == self || self->run.uth != &vp->run.native)
+            continue;
+        ps_store_relaxed(&vp->run.tid, 0);
+        ps_store_relaxed(&vp->attached, PS_ATTACHED_OURS);
+        vp->home.at = self;
+    }
+    ps_team_forget_block(self->run.current, block);
+}
+
+/* What others have left for vp in the parent. */
+static void forget_messages(struct vp *vp)
+{
+    ps_queue_init(&vp->queue);
+    vp->run.rechecked_at = 0; /* there is something to look at (dump_request.h) */
+    vp->waiters.root = NULL;
+    vp->waiters.uncounted = 0;
+    ps_list_init(&vp->waiters.list);
+    ps_store_relaxed(&vp->waiters.count, 0);
+    vp_is_no_more(vp, VP_DEAF);
+    ps_store_relaxed(&vp->pinned, NULL);
+    ps_store_relaxed(&vp->wake_word, 0);
+    ps_wake_spread_reset(vp);
+    ps_store_relaxed(&vp->alone.wake, 0);
+    ps_store_relaxed(&vp->alone.sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
+    ps_store_relaxed(&vp->alone.ends, 0);
+    ps_store_relaxed(&vp->worker.started, PS_WORKER_NONE);
+    ps_store_relaxed(&vp->run.counts.made, 0);
+    ps_store_relaxed(&vp->run.counts.submitted, 0);
+    ps_store_relaxed(&vp->run.counts.ended, 0);
+    vp->run.native.wait.thread = NULL;
+}
+
+/* The kernel thread that carried vp is not in this process. What it was in the middle of is unknown: its caches are
+ * left alone for good. */
+static void forget_carrier(struct vp *vp, unsigned id)
+{
+    uth_cache_init(&vp->run.stacks);
+    vp->run.blocks.num = 0;
+    vp->run.descriptors.magazine = (struct ps_magazine){0};
+    vp->run.descriptors.slab_left = 0;
+    vp->searching = false;
+    ps_store_relaxed(&vp->run.special, 0);
+    vp->run.held = false;
+    vp->run.current = NULL;
+    ps_store_relaxed(&vp->run.stands_as, NULL);
+    ps_store_relaxed(&vp->run.in_handler, NULL);
+    vp->run.tls = NULL; /* it was in the block of the thread that it carried in the parent */
+    vp->run.alone_for = NULL;
+    vp->run.is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */
+    vp->run.own_uth = &vp->run.native;
+    vp->run.own_tls = NULL;
+    vp->home.at = vp;
+    vp->home.empty = NULL;
+    vp->run.first_work = (struct ps_work){0};
+    ps_store_relaxed(&vp->attached, 0);
+    ps_store_relaxed(&vp->handoff, vp->run.is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
+}
+
+/* The library's own kernel threads, and what they kept. */
+static void forget_kernel_threads(void)
+{
+    ps_descriptors_after_fork_in_child();
+    uth_after_fork_in_child();
+    ps_wait_on_after_fork();
+    timer_after_fork_in_child();
+    ps_store_relaxed(&ps_rt.num_kernel_threads, 0);
+    ps_store_relaxed(&ps_rt.quiescing, 0);
+    ps_store_relaxed(&ps_rt.stopping, 0);
+    watchdog_reset();
+    standby_reset();
+    needs_reset();
+    dump_request_after_fork_in_child();
+    ps_alone_after_fork_in_child();
+}
+
+static void note_forked_as(struct vp *self, const struct psthread *current)
+{
+    self->forked.as = current;
+    if (current && current->flags & PS_T_MEMBER)
+        self->forked.region = PS_CONTAINER_OF(current, struct ps_member, thread)->team->region;
+}
+
+/* self, the vp of the thread that forked, goes on as a carrier like any other: nothing starves here, and the watchdog
+ * does not know of it. block: the thread-local block that the thread is in, promoted or not; NULL: none. */
+static void go_on_in_child(struct vp *self, const struct psthread *current, struct uth_tls *block)
+{
+    ps_team_after_fork_in_child(self);
+    vp_is_no_more(self, VP_ALONE | VP_SPARE | VP_ASIDE | VP_BLOCKED);
+    self->run.alone_for = NULL;
+    ps_store_relaxed(&self->run.stands_as, NULL);
+    ps_store_relaxed(&self->attached, PS_ATTACHED);
+    note_forked_as(self, current);
+    if (self->run.id != 0 && self->run.id < ps_rt.num_vps)
+        idle_never_start(self); /* a member forked on a worker: this kernel thread carries it already */
+    if (block)
+        own_by_fork(self, block);
+}
+
+void ps_after_fork_in_child(void)
+{
+    static _Atomic int done_in;
+    if (!ps_load_relaxed(&ps_life.started) || ps_xchg_acq_rel(&done_in, (int)getpid()) == (int)getpid())
+        return;
+    struct vp *self = ps_vp();
+    struct psthread *current = self ? self->run.current : NULL;
+    unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        forget_messages(vp);
+        if (vp != self)
+            forget_carrier(vp, id);
+    }
+    if (current && !(current->flags & (PS_T_ROOT | PS_T_MEMBER))) {
+        vp_count_made(self);
+        vp_count_submitted(self);
+    }
+    if (current)
+        lonely(current);
+    forget_who_waits(self ? self->run.uth : NULL);
+    ps_life.starter = current && current->flags & PS_T_ROOT ? self : NULL;
+    ps_life.forked = current && !(current->flags & PS_T_ROOT) ? self : NULL;
+    ps_store_relaxed(&ps_life.main_ended, ps_life.forked != NULL);
+    forget_kernel_threads();
+    struct uth_tls *block = ps_tls_on() ? uth_tls_after_fork_in_child(self ? self->run.kernel_tp : NULL) : NULL;
+    if (self)
+        ps_store_relaxed(&self->run.tid, os_thread_id());
+    ps_store_relaxed(&ps_rt.num_roots, self != NULL);
+    if (self && self->run.tls && self->run.tls == self->run.own_tls && self->run.tls->adopted)
+        uth_tls_adopt(self->run.tls, self, os_thread_id());
+    else if (self && self->run.tls && self->run.tls->adopted)
+        block = self->run.tls; /* of a root that was away */
+    ps_rt.forked_root = current && (current->flags & (PS_T_ROOT | PS_T_MEMBER)) != PS_T_ROOT ? current : NULL;
+    ps_rt.forked_home = self;
+    if (ps_rt.forked_root)
+        ps_store_relaxed(&ps_rt.roots_leave, true);
+    ps_queue_init(&ps_rt.global);
+    ps_bind_after_fork_in_child();
+    quota_park_restart();
+    if (self)
+        go_on_in_child(self, current, block);
+}

@@ -1,0 +1,168 @@
+/* The loop of a vp: the scheduler on one screen.
+ *
+ * The loop runs on a uth of its own and calls a thread that has not begun on that same stack. A thread that never
+ * blocks therefore costs no switch (nthlib-2004 section 2, stack handoff). Where a ready thread has a context of its
+ * own, the loop switches to that context, and the loop's stack goes back to the cache. Nothing is lost with the stack,
+ * because the loop has no state.
+ *
+ * Callers: every function runs on the kernel thread that carries the vp that is its argument. */
+#include "loop.h"
+
+#include "check.h"
+#include "dedicated.h"
+#include "os.h"
+#include "put_back.h"
+#include "quota_park.h"
+#include "race.h"
+#include "receiver.h"
+#include "search.h"
+#include "switch.h"
+#include "team.h"
+#include "team_batch.h"
+#include "visit.h"
+
+static void run_fresh(struct vp *vp, struct psthread *t);
+static bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t);
+static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t);
+
+/* In the place of the caller, whose uth is free to be used. */
+static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
+{
+    struct ps_work w = vp->run.first_work;
+    vp->run.first_work = PS_NO_WORK;
+    for (;;) {
+        if (!ps_work_some(w)) {
+            vp_leave_waiters(vp);
+            w = vp_at_hand(vp);
+            if (!ps_work_some(w))
+                w = vp_find_work(vp);
+        }
+        struct psthread *t = ps_work_thread(w);
+        if (ps_work_team(w)) {
+            ps_upcalls.run_team(ps_work_team(w), (unsigned)w.id);
+        } else if (ps_work_is_rest(w)) {
+            quota_park_run(vp);
+        } else if (!t) { /* the vp ends */
+            vp_leave(vp, self, &vp->run.native, true);
+            __builtin_unreachable();
+        } else if (t->uth) {
+            resume_or_hand_back(vp, self, t);
+        } else if (!(PS_UNLIKELY(t->flags & PS_T_SIZED) && run_elsewhere(vp, self, t))) {
+            run_fresh(vp, t);
+        }
+        vp = ps_vp(); /* what ran may have come back on another vp */
+        w = PS_NO_WORK;
+    }
+}
+
+#define IN_VAIN 16 /* tries to go on with a thread that still ran; then its vp is given time */
+
+/* Goes on with t in the place of a loop's stack. If t still runs after a while, its vp may have no stack to leave it
+ * for. Then t goes to that vp's queue, where it finds itself unless this vp comes first. So this vp gives the processor
+ * away, as both may share one, and steps aside now and then. */
+static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t)
+{
+    if (PS_LIKELY(uth_saved_soon(t->uth))) {
+        vp_resume(vp, self, t, true);
+        __builtin_unreachable();
+    }
+    vp_hand_back(vp, t, t->vp);
+    if (++vp->run.in_vain % IN_VAIN)
+        os_yield();
+    else
+        os_park(&ps_rt.stopping, 0, PS_ASIDE_NS);
+}
+
+/* The program's thread sanitizer sees a thread that begins behind its creator, and ends before the thread that waits
+ * for it goes on. A fiber takes a tenth of a millisecond to make. Threads without a stack cannot leave it in the
+ * middle, so they share one fiber for each stack; that orders those that run on one stack. */
+static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t, struct ps_call call)
+{
+    bool shared = t->flags & PS_T_NOSTACK;
+    struct uth *here = vp->run.uth;
+    void *own = NULL, **fiber = shared ? &here->piece_fiber : &own, *stack = here, *parent = t->parent;
+    san_fiber_make(fiber);
+    void *outer = san_fiber_enter(*fiber);
+    ps_race_acquire(stack);
+    ps_race_acquire(t);
+    void *result = call.fn(call.arg);
+    ps_thread_end_keys(ps_vp(), t);
+    ps_race_release(t);
+    ps_race_release(parent);
+    ps_race_release(stack);
+    san_fiber_leave(outer);
+    if (!shared)
+        san_fiber_end(fiber);
+    return result;
+}
+
+static void run_fresh(struct vp *vp, struct psthread *t)
+{
+    bool member = t->flags & PS_T_MEMBER;  /* its keys last as long as the team: see ps_team_fini */
+    bool own_tls = ps_tls_on() && !member; /* an assistant enters its member's */
+    struct ps_call call = member ? (struct ps_call){t->member_fn, t} : ps_thread_begin(t);
+    if (own_tls)
+        vp_enter_tls(vp, vp_new_tls(vp));
+    if (vp_is(vp, VP_DEAF) && !member)
+        vp_hear(vp); /* it has no block */
+    vp_begins(vp, t);
+    if (member) {
+        call.fn(call.arg); /* ends t: another vp may have t already */
+        ps_vp()->run.current = NULL;
+        return;
+    }
+    void *result = PS_UNLIKELY(uth_sanitizers != 0) ? call_with_fiber(vp, t, call) : call.fn(call.arg);
+    vp = ps_thread_end_keys(ps_vp(), t);
+    if (own_tls)
+        vp = vp_end_tls(vp);
+    vp = ps_thread_end(vp, t, result);
+    vp->run.current = NULL;
+}
+
+void vp_loop_main(void *transfer, void *self)
+{
+    struct vp *vp = transfer;
+    vp_arrived(vp, self);
+    run_loop(vp, self);
+}
+
+/* A fresh thread that wants a stack of its own size: the loop moves to such a stack and calls it there. */
+static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
+{
+    struct uth *sized = uth_get_sized(t->stack_size);
+    if (!sized || uth_start(sized, vp_loop_main, sized) != 0) {
+        if (sized)
+            uth_put(&vp->run.stacks, sized);
+        ps_warn("no memory for a stack of %zu bytes: the thread runs on one of %zu bytes", (size_t)t->stack_size,
+                self->stack_bytes);
+        run_fresh(vp, t);
+        return;
+    }
+    vp->run.first_work = ps_work_of(t);
+    sized->tls = NULL;
+    vp_leave(vp, self, sized, true);
+    __builtin_unreachable();
+}
+
+/* A thread that wants a stack of its own size. True: this stack was not for it, and it is done with. */
+static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t)
+{
+    if (self->stack_bytes >= t->stack_size)
+        return false;
+    move_to_sized(vp, self, t);
+    return true;
+}
+
+void vp_enter_loop(struct vp *vp)
+{
+    while (!vp_start_loop(vp, &vp->run.native, false)) {
+        vp_stand_aside(vp);
+        if (vp_is(vp, VP_SPARE)) {
+            ps_sub_seq(&ps_watchdog.spares, 1);
+            return;
+        }
+        if (ps_load_acquire(&ps_rt.stopping))
+            return;
+        os_park(&ps_rt.stopping, 0, PS_ASIDE_NS);
+    }
+}

@@ -1,0 +1,313 @@
+/* The waiting primitive and the yield: see scheduler.h. */
+#include "scheduler.h"
+
+#include "check.h"
+#include "current.h"
+#include "dedicated.h"
+#include "idle.h"
+#include "lone_root.h"
+#include "os.h"
+#include "psthread.h"
+#include "switch.h"
+#include "team_batch.h"
+#include "visit.h"
+#include "watchdog.h"
+
+/* The rest of ps_block, where more than the front of the vp's own queue is to be looked at. */
+static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
+{
+    struct uth_wait *wait = &self->uth->wait;
+    if (vp_is(vp, VP_ALONE)) {
+        ps_wait_alone(vp, self);
+        wait->thread = NULL;
+        return;
+    }
+    vp_leave_waiters(vp);
+    if (vp_stays_with_root(vp)) {
+        lone_root_call_stand_in();
+        ps_wait_alone(vp, self);
+        wait->thread = NULL;
+        return;
+    }
+    struct ps_work w = vp_take_own(vp);
+    if (PS_LIKELY(ps_work_thread(w) != self)) /* else: readied before it left */
+        vp_switch_away(vp, self, w, true);
+    wait->thread = NULL;
+}
+
+/* The same where t, not self, has been taken from the queue. */
+static PS_NOINLINE void block_for(struct vp *vp, struct psthread *self, struct psthread *t)
+{
+    struct uth_wait *wait = &self->uth->wait;
+    vp_switch_away(vp, self, ps_work_of(t), true);
+    wait->thread = NULL;
+}
+
+/* The thread at the front of the vp's own queue, taken; NULL: none, or another entry, or the lock is held. */
+static PS_ALWAYS_INLINE struct psthread *take_front_thread(struct ps_queue *q)
+{
+    struct psthread *t = NULL;
+    if (ps_queue_seems_empty(q) || !ps_spin_take(&q->lock))
+        return NULL;
+    struct ps_item *front = ps_queue_item(q->items.next);
+    if (PS_LIKELY(!ps_list_empty(&q->items) && front->kind == PS_KIND_THREAD)) {
+        ps_queue_remove_locked(q, front);
+        t = PS_CONTAINER_OF(front, struct psthread, item);
+    }
+    ps_spin_unlock(&q->lock);
+    return t;
+}
+
+static PS_ALWAYS_INLINE bool is_saved(const struct psthread *t)
+{
+    return PS_LIKELY(t->uth && ps_load_acquire(&t->uth->running_or_visited) == 0);
+}
+
+void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *object)
+{
+    PS_CHECK(!(self->flags & PS_T_NOSTACK), "a thread created with PSTHREAD_ATTR_NOSTACK tried to block: "
+                                            "work descriptors run as calls and may not wait");
+    struct vp *vp = ps_vp_now();
+    PS_ASSERT(vp->run.current == self &&
+              self->uth == vp->run.uth); /* else its context would be kept in another's place */
+    struct uth *from = vp->run.uth;
+    from->wait.thread = self;
+    from->wait.object = object;
+    from->wait.kind = kind;
+    struct psthread *t;
+    if (PS_UNLIKELY(vp_is(vp, VP_LONE) || vp_has_waiters(vp) || ps_load_relaxed(&vp->pinned) ||
+                    !(t = take_front_thread(&vp->queue)))) {
+        block_slowly(vp, self);
+        return;
+    }
+    if (PS_UNLIKELY(t == self)) { /* readied before it left */
+        from->wait.thread = NULL;
+        return;
+    }
+    if (PS_UNLIKELY(ps_places_on() || !is_saved(t))) {
+        block_for(vp, self, t);
+        return;
+    }
+    vp_enter_thread(vp, t);
+    vp_swap(vp, from, t->uth)->wait.thread = NULL;
+}
+
+/* The same where places have queues of their own; self is on no kernel thread's own stack. */
+static PS_NOINLINE bool yield_with_places(struct vp *vp, struct psthread *self)
+{
+    struct ps_work w = vp_take_own(vp);
+    if (!ps_work_some(w))
+        return false;
+    vp_enqueue(vp, &self->item, PS_BACK);
+    vp_give_way(vp, self, w, true);
+    return true;
+}
+
+/* The same where w, or whatever the queue's front gives, is to run; the queue's lock is held, and given up. */
+static PS_NOINLINE bool yield_slow_locked(struct vp *vp, struct psthread *self, struct ps_work w)
+{
+    struct ps_queue *q = &vp->queue;
+    while (!ps_work_some(w) && !ps_list_empty(&q->items))
+        w = vp_take_item_locked(q, ps_queue_item(q->items.next));
+    if (ps_work_some(w))
+        ps_queue_push_back_locked(q, &self->item);
+    ps_spin_unlock(&q->lock);
+    if (PS_UNLIKELY(!ps_work_some(w)))
+        return false;
+    idle_notify(NULL);
+    vp_give_way(vp, self, w, true);
+    return true;
+}
+
+/* The same on a stack that is bound to vp, as the kernel thread's own: self may not enter the queue. */
+static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
+{
+    if (vp_stays_with_root(vp))
+        return false;
+    struct ps_work w = vp_take_front(&vp->queue);
+    if (ps_places_on() && !ps_work_some(w))
+        w = ps_bind_visit(vp, PS_TAKE); /* of others' members none, where there are several roots */
+    if (!ps_work_some(w))
+        return false;
+    ps_store_seq(&vp->pinned, self);
+    watchdog_arm_for_root(); /* what runs here now may spin for the root */
+    vp_give_way(vp, self, w, true);
+    return true;
+}
+
+/* Of so many yields one looks into the global queue first: threads that poll may keep the vp's own queue full. */
+#define GLOBAL_TURNS 64
+
+/* The same where there is a global queue. */
+static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
+{
+    bool root = vp->run.uth->vp != NULL;
+    if (vp_stays_with_root(vp))
+        return false;
+    struct ps_work w = PS_NO_WORK;
+    if (++vp->run.global_turns % GLOBAL_TURNS == 0)
+        w = vp_visit(vp, PS_IN_GLOBAL, PS_TAKE, false);
+    if (!ps_work_some(w)) /* the slot is the root's own */
+        w = root ? vp_visit(vp, PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL, PS_TAKE, false)
+                 : vp_visit(vp, PS_OWN | PS_IN_GLOBAL, PS_TAKE, false);
+    if (!ps_work_some(w))
+        return false;
+    if (root) {
+        ps_store_seq(&vp->pinned, self);
+        watchdog_arm_for_root();
+    } else {
+        vp_enqueue(vp, &self->item, PS_BACK);
+    }
+    vp_give_way(vp, self, w, true);
+    return true;
+}
+
+/* The same where something comes before the vp's own queue, or it is not to be had at once. */
+static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
+{
+    struct ps_queue *q = &vp->queue;
+    if (vp_is(vp, VP_ALONE))
+        return false;
+    vp_leave_waiters(vp);
+    if (PS_UNLIKELY(vp->run.uth->vp != NULL)) {
+        struct uth *root = vp->run.uth;
+        root->left_by = self;
+        bool yields = ps_rt.has_global ? yield_with_global(vp, self) : yield_as_root(vp, self);
+        root->left_by = NULL;
+        return yields;
+    }
+    if (PS_UNLIKELY(ps_rt.has_global))
+        return yield_with_global(vp, self);
+    if (PS_UNLIKELY(vp->run.place != 0)) /* self is bound, or ran after something that was */
+        return yield_with_places(vp, self);
+    struct ps_work w = vp_take_pinned(vp);
+    if (PS_LIKELY(!ps_work_some(w)) && ps_queue_seems_empty(q))
+        return ps_places_on() && yield_with_places(vp, self);
+    ps_spin_lock(&q->lock);
+    return yield_slow_locked(vp, self, w);
+}
+
+/* The same where t was at the queue's front, and self is at its back. */
+static PS_NOINLINE bool yield_for(struct vp *vp, struct psthread *self, struct psthread *t)
+{
+    idle_notify(NULL);
+    vp_give_way(vp, self, ps_work_of(t), false);
+    return true;
+}
+
+/* The same where t is pinned no more, and self is ready: t has not been saved yet. */
+static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, struct psthread *t)
+{
+    struct uth *from = self->uth;
+    vp_give_way(vp, self, ps_work_of(t), false);
+    from->left_by = NULL;
+    return true;
+}
+
+/* The same where self's context is bound to vp, or a context that is bound to vp is ready: the two contexts exchange
+ * their places, the vp's pinned slot and its queue. Vp takes out what is pinned, or a releaser does
+ * (home.h), and no thread pins a context while another one is pinned. For the contexts that are bound to a vp are a
+ * root, and what goes on in its place while the root waits elsewhere. One call of the switch for both ways, which
+ * alternate: so the return behind it is predicted (cpu/x86_64/switch.S). */
+static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
+{
+    struct uth *from = vp->run.uth;
+    struct ps_queue *q = &vp->queue;
+    struct psthread *t = ps_load_acquire(&vp->pinned);
+    if (PS_UNLIKELY(ps_places_on() || vp_is(vp, VP_LONE) || t == PS_PINNED_REST))
+        return yield_slowly(vp, self);
+    from->left_by = self;
+    if (from->vp) {
+        if (PS_UNLIKELY(t != NULL) || !(t = take_front_thread(q)))
+            return yield_slowly(vp, self);
+        ps_store_seq(&vp->pinned, self);
+        watchdog_arm_for_root(); /* what runs here now may spin for the root */
+    } else {
+        if (PS_UNLIKELY(!t || !ps_spin_take(&q->lock)))
+            return yield_slowly(vp, self);
+        if (PS_UNLIKELY(!ps_cas_acq_rel(&vp->pinned, &t, NULL))) { /* released (home.h) */
+            ps_spin_unlock(&q->lock);
+            return yield_slowly(vp, self);
+        }
+        ps_queue_push_back_locked(q, &self->item);
+        ps_spin_unlock(&q->lock);
+        if (PS_UNLIKELY(!idle_knows()))
+            return yield_for(vp, self, t);
+    }
+    if (PS_UNLIKELY(!is_saved(t)))
+        return yield_soon_for(vp, self, t);
+    vp_enter_thread(vp, t);
+    vp_swap(vp, from, t->uth)->left_by = NULL;
+    return true;
+}
+
+/* Each way out of the fast path is a call in its place: so that this saves no registers for it. */
+static PS_ALWAYS_INLINE bool yield(void)
+{
+    struct vp *vp = ps_vp_now();
+    struct psthread *self;
+    if (!vp || !(self = vp->run.current) || self->flags & PS_T_NOSTACK)
+        return false;
+    struct uth *from = vp->run.uth;
+    struct ps_queue *q = &vp->queue;
+    if (PS_UNLIKELY(vp_has_waiters(vp) || ps_rt.has_global || vp->run.place))
+        return yield_slowly(vp, self);
+    /* Where the vp is alone_for a thread, that one's context is bound. */
+    if (PS_UNLIKELY(ps_load_relaxed(&vp->pinned) || from->vp))
+        return yield_with_root(vp, self);
+    if (ps_queue_seems_empty(q))
+        return ps_places_on() && yield_slowly(vp, self);
+    if (PS_UNLIKELY(!ps_spin_take(&q->lock)))
+        return yield_slowly(vp, self);
+    struct ps_item *front = ps_queue_item(q->items.next);
+    if (PS_UNLIKELY(ps_list_empty(&q->items) || !ps_item_plain(front)))
+        return yield_slow_locked(vp, self, PS_NO_WORK);
+    /* The front leaves, the caller comes to the back: their number stays. */
+    struct psthread *t = PS_CONTAINER_OF(front, struct psthread, item);
+    ps_list_remove(&front->link);
+    ps_list_push_back(&q->items, &self->item.link);
+    ps_spin_unlock(&q->lock);
+    if (PS_UNLIKELY(!idle_knows() || !is_saved(t)))
+        return yield_for(vp, self, t);
+    from->left_by = self;
+    vp_enter_thread(vp, t);
+    vp_swap(vp, from, t->uth);
+    return true;
+}
+
+bool ps_yield(void)
+{
+    const struct vp *vp = ps_vp_now();
+    return !(vp && PS_UNLIKELY(ps_load_relaxed(&vp->run.in_handler)) && ps_in_handler()) && yield();
+}
+
+bool ps_root_wanted(void)
+{
+    struct vp *vp = ps_vp();
+    return vp && vp_root_wanted(vp);
+}
+
+/* Yields that find nothing ready on the vp: each so many of them let other kernel threads run. A system call for each
+ * would make a thread that is alone on its vp many times slower than threads that share one. A thread that waits in
+ * such a loop for another kernel thread still comes to the call within a microsecond or two. */
+#define YIELDS_IN_VAIN 16
+
+void psthread_yield(void)
+{
+    if (PS_LIKELY(yield()))
+        return;
+    struct vp *vp = ps_vp_attach();
+    if (++vp->run.yields % YIELDS_IN_VAIN == 0) {
+        os_yield();
+    } else {
+        cpu_pause();
+    }
+}
+
+unsigned ps_spin_limit(void) { return ps_rt.block_on_idle ? 0 : ps_rt.spin_limit; }
+
+bool ps_spin_useful(void)
+{
+    struct vp *vp = ps_vp();
+    return vp && !ps_rt.block_on_idle && !ps_work_some(vp_visit(vp, PS_OWN, PS_PEEK, false));
+}

@@ -1,0 +1,325 @@
+/* The work search: see search.h.
+ *
+ * Callers: the kernel thread that carries vp. */
+#include "search.h"
+
+#include "adaptive_spin.h"
+#include "bind.h"
+#include "blocking.h"
+#include "dedicated.h"
+#include "handoff.h"
+#include "home.h"
+#include "idle.h"
+#include "layer.h"
+#include "lone_root.h"
+#include "lone_thread.h"
+#include "needs.h"
+#include "os.h"
+#include "put_back.h"
+#include "receiver.h"
+#include "runtime.h"
+#include "sources.h"
+#include "standby.h"
+#include "team.h"
+#include "tls.h"
+#include "victims.h"
+#include "visit.h"
+#include "watchdog.h"
+
+#define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
+/* Rounds between peeks into closed queues: some ten microseconds. The first look is one of them. So a search
+ * that ends sooner peeks too: a vp does not park while a closed queue has something (idle.h, [L]), and each new search
+ * comes nearer to taking it. */
+#define SEARCH_PEEK_PERIOD 512
+#define ASIDE_LOOK_NS INT64_C(1000000) /* the queues of places wake their homes by the idle set, which it is not in */
+#define STANDS_NS INT64_C(100000000)
+#define MOST_AT_ONCE 64        /* spares */
+#define SEARCH_POLITE_NS 20000 /* after that the search yields the processor to other kernel threads */
+
+/* One look at everything, from the state IDLE; on success the handoff slot is BUSY. Without `queues` only at what is
+ * for this vp alone. */
+static struct ps_work search_once(struct vp *vp, bool queues, bool peek)
+{
+    struct ps_work w = vp_visit_handoff(vp, PS_TAKE);
+    if (ps_work_some(w)) {
+        struct ps_work first = vp_take_pinned(vp); /* no other vp can run it, but any can run the member */
+        if (PS_LIKELY(!ps_work_some(first)))
+            return w;
+        vp_put_back(vp, w);
+        return first;
+    }
+    if (!ps_work_some(queues ? vp_visit(vp, PS_OWN | PS_ELSEWHERE, PS_PEEK, peek) : vp_visit_slot(vp, PS_PEEK)))
+        return w;
+    uint64_t idle = HANDOFF_IDLE;
+    if (!ps_cas_acquire(&vp->handoff, &idle, HANDOFF_BUSY))
+        return vp_visit_handoff(vp, PS_TAKE);
+    w = vp_take_own(vp);
+    if (!ps_work_some(w))
+        w = vp_steal_round(vp, peek);
+    if (!ps_work_some(w))
+        ps_store_seq(&vp->handoff, HANDOFF_IDLE);
+    return w;
+}
+
+_Atomic(bool (*)(void)) ps_layer_poll;
+
+static bool layer_polls(void)
+{
+    bool (*poll)(void) = ps_load_acquire(&ps_layer_poll);
+    return poll && poll();
+}
+
+/* Kernel threads that carry one thread each spin in the place of vps. */
+static bool spins_for_others(void)
+{
+    uint32_t spins = ps_load_relaxed(&ps_alone_spins);
+    return PS_UNLIKELY(spins != 0) && IDLE_SEARCHING(idle_word()) + spins >= ps_rt.num_vps;
+}
+
+/* Searches for vp->spin_ns; none found: no work. */
+static struct ps_work search(struct vp *vp)
+{
+    uint64_t start = 0;
+    uint32_t region = vp->thief.peeked_region;
+    unsigned peeks_at = ps_lone_first(&vp->lone_thread);
+    for (unsigned round = 1;; round++) {
+        bool queues = ps_lone_due(&vp->lone_thread, round);
+        struct ps_work w = search_once(vp, queues, round % SEARCH_PEEK_PERIOD == peeks_at);
+        if (ps_work_some(w) || ps_load_relaxed(&ps_rt.stopping))
+            return w;
+        if (PS_UNLIKELY(ps_load_relaxed(&ps_layer_poll) != NULL) && layer_polls())
+            continue;
+        cpu_pause();
+        if (round % SEARCH_CLOCK_PERIOD)
+            continue;
+        vp_deafen(vp);
+        home_settle(vp);
+        uint64_t now = os_now_ns();
+        if (!start || region != vp->thief.peeked_region) { /* where a parent runs regions alone it may soon be wanted */
+            start = now;
+            region = vp->thief.peeked_region;
+        }
+        if (now - start > vp->spin_ns || spins_for_others())
+            return w;
+        if (now - start > SEARCH_POLITE_NS)
+            os_yield();
+    }
+}
+
+void vp_offer(struct vp *vp)
+{
+    if (!vp_is(vp, VP_SPARE | VP_LONE | VP_ASIDE) &&
+        !ps_work_some(vp_visit(vp, PS_IN_SLOT | PS_IN_QUEUE, PS_PEEK, false)))
+        ps_store_release(&vp->handoff, HANDOFF_IDLE);
+}
+
+static void sleep_and_learn(struct vp *vp)
+{
+    uint64_t before = os_now_ns();
+    idle_park(vp);
+    if (ps_rt.search_learns)
+        vp->spin_ns = ps_adaptive_spin_after(vp->spin_ns, os_now_ns() - before, ps_rt.search_ns);
+}
+
+/* A spare stands in for a root that its kernel thread carries alone (lone_root.h): it is there for the root's next
+ * region, as a worker would be. */
+static struct ps_work stand_in(struct vp *vp)
+{
+    struct ps_work w = PS_NO_WORK;
+    uint32_t standing = ps_load_relaxed(&ps_watchdog.standing);
+    do
+        if (standing >= lone_root_count())
+            return w;
+    while (!ps_cas_relaxed(&ps_watchdog.standing, &standing, standing + 1));
+    bool stays = true;
+    vp_deafen(vp);
+    idle_search_begin(vp);
+    ps_store_seq(&vp->handoff, HANDOFF_IDLE);
+    while (!ps_work_some(w = search_once(vp, true, true)) && stays && !ps_load_acquire(&ps_rt.stopping))
+        stays = idle_park_for(vp, STANDS_NS);
+    ps_sub_relaxed(&ps_watchdog.standing, 1);
+    if (ps_work_some(w))
+        idle_search_end(vp);
+    else
+        vp_stand_aside(vp);
+    return w;
+}
+
+/* vp, a spare, has nothing to do: it rests. What it is to do then. */
+static enum standby_word spare_rests(struct vp *vp)
+{
+    if (!vp_is(vp, VP_DEAF)) /* as long as it rests it is nobody */
+        vp_deafen_slowly(vp);
+    vp_stand_aside(vp);
+    bind_lift();
+    vp->run.place = 0;
+    ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
+    ps_store_seq(&vp->alone.sleeps, 1);
+    enum standby_word word = standby_rest();
+    ps_store_seq(&vp->alone.sleeps, 0);
+    return word;
+}
+
+/* A spare has taken a member of team, whose members wait for one another: each of the others wants a kernel thread. */
+static void call_for_others(struct ps_team *team)
+{
+    unsigned left = ps_team_left(team), coming = ps_load_relaxed(&ps_watchdog.coming);
+    if (left > MOST_AT_ONCE)
+        left = MOST_AT_ONCE;
+    if (left > coming)
+        watchdog_want_spares(left - coming);
+}
+
+static struct ps_work take_for_spare(struct vp *vp, bool noted)
+{
+    struct ps_work w = vp_take_own(vp);
+    if (!ps_work_some(w))
+        w = vp_steal_round(vp, false);
+    struct ps_team *team = noted ? ps_work_team(w) : NULL;
+    if (team) {
+        needs_note(team, vp);
+        call_for_others(team);
+    }
+    return w;
+}
+
+/* What a spare takes: nothing, unless some thread starves, fewer spares are at work than vps are blocked, or it has a
+ * grant. Then it stands in, or rests. Of one that counts itself off and then looks how many are blocked, and a vp that
+ * counts itself among the blocked and then looks how many spares are at work (blocking.h), one sees the other
+ * (seq_cst). */
+static struct ps_work find_work_spare(struct vp *vp)
+{
+    struct ps_work w = PS_NO_WORK;
+    for (bool granted = false, counted = false;;) {
+        bool starving = granted || ps_load_relaxed(&ps_watchdog.starving);
+        if (starving || counted || watchdog_spare_may_work(0))
+            w = take_for_spare(vp, starving);
+        if (!ps_work_some(w))
+            w = stand_in(vp);
+        if (ps_work_some(w))
+            return w;
+        ps_sub_seq(&ps_watchdog.spares, 1);
+        granted = false;
+        counted = vp_work_waits() && watchdog_spare_counts_in();
+        if (counted)
+            continue;
+        enum standby_word word = spare_rests(vp);
+        if (word == STANDBY_ENDS)
+            return w;
+        granted = word == STANDBY_GRANTED;
+    }
+}
+
+#define LONE_A_RECHECK 4 /* a microsecond */
+
+/* vp has found w, which is what is run next. */
+static inline struct ps_work found(struct vp *vp, struct ps_work w)
+{
+    const struct psthread *t = ps_work_thread(w);
+    bool fresh_alone = t && !t->uth && !(t->flags & PS_T_MEMBER) && ps_queue_seems_empty(&vp->queue);
+    ps_lone_took(&vp->lone_thread, fresh_alone, fresh_alone ? cpu_cycles() : 0);
+    return w;
+}
+
+/* One look before vp counts as one that searches. */
+static inline struct ps_work look_first(struct vp *vp)
+{
+    struct ps_work w = PS_NO_WORK;
+    if (ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
+        return w;
+    if (vp_is(vp, VP_DEAF)) /* vp_at_hand has not looked */
+        w = vp_take_own(vp);
+    if (!ps_work_some(w) && ps_lone_due(&vp->lone_thread, 1))
+        w = vp_steal_round(vp, false);
+    return w;
+}
+
+/* vp has found nothing, and the orders of stealing have not been made. A root's own state in the C library stays as it
+ * is, so others make them. ps_prepare_victims calls functions of the C library, which may wait for a lock that a ready
+ * thread holds. So this vp does not count meanwhile as one that would take work. */
+static inline bool prepares_victims(struct vp *vp)
+{
+    if (PS_LIKELY(ps_victims_prepared()) || vp_is_roots(vp))
+        return false;
+    idle_search_end(vp);
+    ps_prepare_victims();
+    idle_search_begin(vp);
+    return true;
+}
+
+/* A home that is aside takes part in no search. It looks at its own for as long as it would search, and then sleeps as
+ * one that carries a thread alone (dedicated.h). */
+static PS_NOINLINE struct ps_work find_work_aside(struct vp *vp)
+{
+    struct ps_work w;
+    vp_stand_aside(vp);
+    uint64_t start = os_now_ns();
+    for (unsigned round = 1; !ps_work_some(w = vp_take_own(vp)) && home_stays_aside(vp); round++) {
+        cpu_pause();
+        if (round % SEARCH_CLOCK_PERIOD)
+            continue;
+        home_settle(vp);
+        uint64_t waited = os_now_ns() - start;
+        if (waited > SEARCH_POLITE_NS)
+            os_yield();
+        if (waited <= vp->spin_ns)
+            continue;
+        ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
+        ps_store_seq(&vp->alone.sleeps, 1);
+        if (!vp_look_at_own(vp))
+            os_park(&vp->alone.wake, 0, ps_places_on() ? ASIDE_LOOK_NS : OS_FOREVER);
+        ps_store_seq(&vp->alone.sleeps, 0);
+        ps_xchg_seq(&vp->alone.wake, 0);
+    }
+    return w;
+}
+
+struct ps_work vp_find_work(struct vp *vp)
+{
+    struct ps_work w;
+    if (vp_is(vp, VP_SPARE | VP_BLOCKED)) {
+        blocking_forget(vp);
+        if (vp_is(vp, VP_SPARE))
+            return find_work_spare(vp);
+    }
+    if (home_is_aside(vp) && ps_work_some(w = find_work_aside(vp)))
+        return w;
+    if (vp->lone_thread.since)
+        ps_lone_idle(&vp->lone_thread, cpu_cycles(), ps_rt.recheck_cycles / LONE_A_RECHECK);
+    if (!vp->searching && !vp_is(vp, VP_LONE)) {
+        w = look_first(vp);
+        if (ps_work_some(w))
+            return found(vp, w);
+        idle_search_begin(vp);
+    }
+    if (PS_LIKELY(vp->searching) &&
+        ps_load_relaxed(&vp->handoff) == HANDOFF_BUSY) /* else a message is in it, or it was never busy */
+        ps_store_seq(&vp->handoff, HANDOFF_IDLE);
+    for (;;) {
+        if (vp_is(vp, VP_LONE)) {
+            vp_stand_aside(vp);
+            return lone_root_await(vp);
+        }
+        if (home_is_aside(vp)) /* a second root has come */
+            return vp_find_work(vp);
+        vp_deafen(vp);
+        w = search(vp);
+        if (ps_work_some(w) || ps_load_acquire(&ps_rt.stopping))
+            break;
+        if (!prepares_victims(vp))
+            sleep_and_learn(vp);
+    }
+    if (ps_work_some(w))
+        w = found(vp, w);
+    idle_search_end(vp);
+    return w;
+}
+
+void vp_stand_aside(struct vp *vp)
+{
+    if (vp->searching)
+        idle_search_end(vp);
+    ps_handoff_close(vp, vp);
+    if (!ps_queue_seems_empty(&vp->queue))
+        idle_notify(NULL);
+}

@@ -1,0 +1,130 @@
+/* Switches that are not for the fast paths: see switch.h. */
+#include "switch.h"
+
+#include "check.h"
+#include "os.h"
+#include "put_back.h"
+#include "receiver.h"
+#include "team_batch.h"
+#include "upcalls.h"
+#include "visit.h"
+
+PS_NOINLINE struct uth *vp_bury_left(struct vp *vp, struct uth *left)
+{
+    struct uth *here = vp->run.uth;
+    uth_put(&vp->run.stacks, left);
+    vp_set_errno(vp, here->error);
+    return here;
+}
+
+PS_NOINLINE struct uth *vp_swap_told(struct vp *vp, struct uth *from, struct uth *to)
+{
+    if (!uth_claim(to))
+        uth_await_visitor(to);
+    if (ps_tls_on())
+        vp_enter_tls(vp, to->tls);
+    vp->run.uth = to;
+    vp = uth_switch_claimed(from, to, vp, false);
+    vp_arrived(vp, from);
+    vp_set_errno(vp, from->error);
+    return from;
+}
+
+PS_NOINLINE struct uth *vp_swap_claimed(struct vp *vp, struct uth *from, struct uth *to)
+{
+    uth_await_visitor(to);
+    if (ps_tls_on())
+        vp_enter_tls(vp, to->tls);
+    vp->run.uth = to;
+    return vp_swapped(cpu_switch(&from->ctx, &to->ctx, vp));
+}
+
+void vp_run_alone(struct vp *vp, struct psthread *t)
+{
+    t->uth->tls = vp->run.alone_for;
+    if (PS_UNLIKELY(t->uth->tls->adopted))
+        home_equip(vp);
+    vp->run.tls = NULL; /* entered anew: its own, but another vp may have been in it meanwhile */
+    vp->thread_signal.unheard = vp_is(vp, VP_DEAF); /* it hears on t's stack: thread_signal_arrives */
+    vp_is_no_more(vp, VP_DEAF);
+    vp_resume(vp, &vp->run.native, t, false);
+    vp->run.current = NULL;
+}
+
+/* As vp_leave. Its own storage first: what comes from here on is kept (thread_signal.h). */
+void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls)
+{
+    vp->run.current = NULL;
+    vp->run.left_uth = context;
+    vp->run.left_dies = false;
+    vp->run.uth = &vp->run.native;
+    context->tls = tls;
+    vp_enter_tls(vp, NULL);
+    vp = uth_switch(context, &vp->run.native, vp, false);
+    vp_arrived(vp, context);
+}
+
+bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
+{
+    struct uth *fresh = uth_get(&vp->run.stacks);
+    if (!fresh || uth_start(fresh, ps_upcalls.loop, fresh) != 0) {
+        if (fresh)
+            uth_put(&vp->run.stacks, fresh);
+        return false;
+    }
+    fresh->tls = NULL;
+    vp->run.current = NULL;
+    vp_deafen(vp);
+    vp_leave(vp, from, fresh, dying);
+    return true;
+}
+
+void vp_abandon(struct vp *vp)
+{
+    struct uth *self = vp->run.uth;
+    self->flags |= UTH_SPOILED;
+    vp->run.first_work = PS_NO_WORK;
+    while (!vp_start_loop(vp, self, true))
+        os_yield();
+    __builtin_unreachable();
+}
+
+PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w)
+{
+    struct uth *from = self->uth;
+    static _Atomic uint32_t said;
+    for (vp->run.first_work = w; !vp_start_loop(vp, from, false); vp->run.first_work = w) {
+        /* No stack to be had: what is at hand waits until a thread that already has one can run. */
+        if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
+            ps_warn("no memory for another stack of %zu KiB (%s): waiting until one is free (said once)",
+                    vp->run.stacks.stack_bytes / 1024, os_memory_limit(vp->run.stacks.stack_bytes));
+        os_yield();
+        vp_leave_waiters(vp);
+        bool has_stack = ps_work_thread(w) && ps_work_thread(w)->uth;
+        if (has_stack) /* perhaps its vp waits for self to be taken out of a queue, as this one does for it */
+            vp_put_back(vp, w);
+        struct ps_work other = vp_take_own(vp);
+        struct psthread *t = ps_work_thread(other);
+        if (has_stack)
+            w = other;
+        if (!t || !t->uth || (t != self && !uth_saved_soon(t->uth))) {
+            if (!has_stack)
+                vp_put_back(vp, other);
+            continue;
+        }
+        vp->run.first_work = PS_NO_WORK;
+        if (!has_stack)
+            vp_put_back(vp, w);
+        if (t != self)
+            vp_resume(vp, from, t, false);
+        return;
+    }
+}
+
+void vp_leave_bound(struct vp *vp, struct psthread *self)
+{
+    vp_leave_waiters(vp);
+    struct ps_work w = vp_take_own(vp);
+    vp_give_way(vp, self, w, true);
+    self->uth->left_by = NULL; /* it may be a root's stack, on which the root had called self */
+}

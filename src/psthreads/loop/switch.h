@@ -1,0 +1,197 @@
+/* The switch: a vp leaves one stack and goes on with another.
+ *
+ * Does: hands the kernel thread over to another stack, with the thread-local block and the current thread that belong
+ * to it. Does not: choose what runs (sources.h), or say where the left thread waits (scheduler.h).
+ *
+ * Callers: the kernel thread that carries vp, on the stack `from`, which is run.uth. Every switch goes through
+ * vp_leave. The left stack is in use until the switch has arrived. vp_arrived does the rest on the other side: from
+ * then on other vps may take the left context (uth.running), and a dying one goes to the cache.
+ *
+ * Contract of the three ways, from the bottom up:
+ *   vp_leave        to any stack that is ready for it: a saved context, a fresh one, the native one
+ *   vp_resume       to the context of a thread, which is saved (uth_saved_soon), and not bound to another vp; the vp's
+ *                   kernel thread goes to the thread's place first. vp_resume_here: it is known to be there
+ *   vp_switch_away  the running thread self, which stays with its context on `from`, waits or is in a queue; w is what
+ *                   goes on: anything that a loop may be given, or nothing
+ * With `dying`, no vp comes back to `from`, and the function does not return. Else the function returns when a vp has
+ * resumed `from`, perhaps another one. vp_leave and vp_resume return this vp; after vp_switch_away the caller reads its
+ * vp anew.
+ *
+ * Ordering: what ran on the left stack happens before uth.running is cleared (release, uth_switched). The clearing
+ * happens before a vp which reads it clear (acquire, uth_saved_soon) resumes the context. */
+#ifndef PS_SWITCH_H
+#define PS_SWITCH_H
+
+#include "bind.h"
+#include "current.h"
+#include "run.h"
+#include "runtime.h"
+#include "uth.h"
+#include "vp_tls.h"
+#include "work.h"
+
+/* Whether a switch brings another native thread-local block with it, in which the carried vp must be set anew. */
+#define VP_CARRY_ANEW CPU_CARRIES_TLS
+
+/* First thing on the stack `self` after a switch to it. */
+static inline void vp_arrived(struct vp *vp, struct uth *self)
+{
+    if (VP_CARRY_ANEW)
+        vp_carry(vp);
+    struct uth *left = vp_run(vp)->left_uth;
+    bool dead = vp_run(vp)->left_dies;
+    uth_switched(left, self);
+    vp_run(vp)->left_uth = NULL;
+    if (dead)
+        uth_put(&vp_run(vp)->stacks, left);
+}
+
+/* The thread pointer changes before the stack does: what is addressed by it on the other side then need not wait for it
+ * (3 ns of 17 here). No other vp is in `to`'s block. Its last carrier entered another one before it let go of `to`
+ * (uth.running), as is done here with `from`'s. And a kernel thread that has visited `to` for a signal
+ * (thread_signal.h) has entered the block, and made its own vp the current one there. So `to` is claimed first: the
+ * visitor has gone, or finds the claim and does not come in. A vp that looked before the claim which carrier the block
+ * has would take the visitor's vp for its own. */
+static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying)
+{
+    vp_run(vp)->left_uth = from;
+    vp_run(vp)->left_dies = dying;
+    from->tls = vp_run(vp)->tls;
+    if (PS_UNLIKELY(!uth_claim(to)))
+        uth_await_visitor(to);
+    if (ps_tls_on())
+        vp_enter_tls(vp, to->tls);
+    vp_run(vp)->uth = to;
+    vp = uth_switch_claimed(from, to, vp, dying);
+    vp_arrived(vp, from);
+    return vp;
+}
+
+/* The same for the fast paths: `from` stays, and to's context is saved. Nothing lives in a register across the switch,
+ * so a caller that ends with it saves none. errno stays the thread's, also where that has no thread-local block of its
+ * own. Returns `from`; the vp is to be read anew. The first two functions: where a sanitizer is told; and where `to` is
+ * claimed, but may be visited still, or its block is not entered again as it was. */
+struct uth *vp_swap_told(struct vp *vp, struct uth *from, struct uth *to);
+struct uth *vp_swap_claimed(struct vp *vp, struct uth *from, struct uth *to);
+/* The left stack, which was a dying one, goes to the cache. */
+struct uth *vp_bury_left(struct vp *vp, struct uth *left);
+static PS_ALWAYS_INLINE struct uth *vp_swapped(struct vp *vp)
+{
+    if (VP_CARRY_ANEW)
+        vp_carry(vp);
+    struct uth *left = vp_run(vp)->left_uth;
+    bool dead = vp_run(vp)->left_dies;
+    ps_store_release(&left->running, 0);
+    vp_run(vp)->left_uth = NULL;
+    if (PS_UNLIKELY(dead))
+        return vp_bury_left(vp, left);
+    struct uth *here = vp_run(vp)->uth;
+    vp_set_errno(vp, here->error);
+    return here;
+}
+static PS_ALWAYS_INLINE struct uth *vp_swap(struct vp *vp, struct uth *from, struct uth *to)
+{
+    vp_run(vp)->left_uth = from;
+    vp_run(vp)->left_dies = false;
+    from->tls = vp_run(vp)->tls;
+    from->error = vp_errno(vp);
+    if (san_any())
+        return vp_swap_told(vp, from, to);
+    if (PS_UNLIKELY(!uth_claim(to)))
+        return vp_swap_claimed(vp, from, to);
+    if (ps_tls_on() && to->tls != vp_run(vp)->tls) {
+        if (PS_UNLIKELY(!to->tls || !uth_tls_enter_again(to->tls, vp, ps_load_relaxed(&vp_run(vp)->tid))))
+            return vp_swap_claimed(vp, from, to);
+        vp_run(vp)->tls = to->tls;
+    }
+    vp_run(vp)->uth = to; /* as in vp_leave */
+    return vp_swapped(cpu_switch(&from->ctx, &to->ctx, vp));
+}
+
+/* vp is about to run t: its kernel thread goes where t belongs. */
+static inline void vp_follow(struct vp *vp, const struct psthread *t)
+{
+    if (ps_places_on())
+        vp_follow_slow(vp, t);
+}
+
+/* vp runs t from here on. */
+static inline void vp_enter_thread(struct vp *vp, struct psthread *t)
+{
+    PS_ASSERT(!t->uth->vp || t->uth->vp == vp);
+    t->vp = vp;
+    vp_run(vp)->current = t;
+    vp_tick(vp);
+}
+
+/* Continues thread t, whose context is saved, in the place of `from`. */
+static inline struct vp *vp_resume_here(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
+{
+    vp_enter_thread(vp, t);
+    return vp_leave(vp, from, t->uth, dying);
+}
+static inline struct vp *vp_resume(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
+{
+    vp_follow(vp, t);
+    return vp_resume_here(vp, from, t, dying);
+}
+
+/* The slow way of the next, where w has no stack yet, or not been saved in time. */
+void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w);
+
+/* Goes on with w in the place of self, whose uth keeps its context. When self goes on it finds its errno again, also
+ * where it has no thread-local block of its own. may_be_bound: false where vp's kernel thread is certain to be where w
+ * may run.
+ *
+ * Another vp may have taken self by now, and waits for self's context to be saved. So self waits for the context of w
+ * no longer than a switch takes. After that it leaves for a fresh stack, and the loop on that stack waits instead:
+ * no vp waits for its stack, and its wait is bounded. Without this two members could wait for each other for ever. A
+ * barrier lets both go as they are about to leave their stacks. Then each is taken by the other's vp: out of the queue
+ * of a place that both vps share, or out of a queue that a resting vp has filled. tests/models/block_ready.pml. */
+static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
+{
+    struct psthread *t = ps_work_thread(w);
+    int error = vp_errno(vp);
+    PS_ASSERT(self->uth == vp_run(vp)->uth);
+    if (PS_LIKELY(t && t->uth && uth_saved_soon(t->uth))) {
+        vp = may_be_bound ? vp_resume(vp, self->uth, t, false) : vp_resume_here(vp, self->uth, t, false);
+    } else {
+        vp_switch_to_fresh(vp, self, w);
+        vp = ps_vp();
+    }
+    vp_set_errno(vp, error);
+}
+
+/* The same where self does not wait: it is in a queue, or bound to another vp. */
+static PS_ALWAYS_INLINE void vp_give_way(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
+{
+    self->uth->left_by = self;
+    vp_switch_away(vp, self, w, may_be_bound);
+}
+
+/* For a vp that carries a thread alone. The first switches from vp's native stack to t, whose context is bound to vp.
+ * The second switches back to the native stack and returns on another vp. Before that the caller has published which vp
+ * the context belongs to. The context goes on with the block `tls`. */
+void vp_run_alone(struct vp *vp, struct psthread *t);
+void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls);
+/* The running thread leaves vp, which goes on with what else is ready; its context is bound to another vp, and
+ * published there. */
+void vp_leave_bound(struct vp *vp, struct psthread *self);
+/* t, which has no context so far, begins on the uth that vp runs: the caller calls its function next. */
+static inline void vp_begins(struct vp *vp, struct psthread *t)
+{
+    t->uth = vp_run(vp)->uth;
+    t->uth->name[0] = '\0';
+    t->vp = vp;
+    ps_store_relaxed(&t->state, PS_RUNNING);
+    vp_run(vp)->current = t;
+    vp_tick(vp);
+    vp_follow(vp, t);
+}
+/* Starts a loop on a fresh stack in the place of `from`; it begins with vp->first_work. False: no memory for a
+ * stack. */
+bool vp_start_loop(struct vp *vp, struct uth *from, bool dying);
+/* Ends what runs on the current uth for good and goes on with a fresh loop (psthread_exit). */
+PS_NORETURN void vp_abandon(struct vp *vp);
+
+#endif

@@ -1,0 +1,226 @@
+/* The idle protocol: see idle.h for its steps and why no wake-up is lost. */
+#include "idle.h"
+
+#include "bind.h"
+#include "current.h"
+#include "handoff.h"
+#include "home.h"
+#include "os.h"
+#include "runtime.h"
+#include "sources.h"
+#include "upcalls.h"
+#include "vp.h"
+#include "wake_spread.h"
+
+struct ps_idle ps_idle;
+
+static bool bit_set(unsigned id) { return ps_or_seq(&ps_idle.bits[id / 64], UINT64_C(1) << id % 64) >> id % 64 & 1; }
+/* True: the bit was there and is the caller's now. */
+static bool bit_take(unsigned id)
+{
+    uint64_t mask = UINT64_C(1) << id % 64;
+    if (!(ps_load_seq(&ps_idle.bits[id / 64]) & mask))
+        return false;
+    return ps_and_seq(&ps_idle.bits[id / 64], ~mask) & mask;
+}
+
+void idle_init(unsigned num_workers_first, unsigned num_vps)
+{
+    for (unsigned i = 0; i < IDLE_MAX / 64; i++)
+        ps_store_relaxed(&ps_idle.bits[i], 0);
+    for (unsigned id = num_workers_first; id < num_vps; id++)
+        bit_set(id);
+    uint64_t parked = num_vps > num_workers_first ? num_vps - num_workers_first : 0;
+    ps_store_seq(&ps_idle.word, parked * IDLE_ONE_PARKED);
+}
+
+void idle_never_start(struct vp *vp)
+{
+    ps_store_release(&vp->worker.started, PS_WORKER_REFUSED); /* nor joined */
+    ps_bind_home_lost();
+    if (bit_take(vp->run.id))
+        ps_sub_seq(&ps_idle.word, IDLE_ONE_PARKED);
+}
+
+bool idle_take_unstarted(struct vp *vp)
+{
+    if (ps_load_acquire(&vp->worker.started) != PS_WORKER_NONE || !bit_take(vp->run.id))
+        return false;
+    ps_sub_seq(&ps_idle.word, IDLE_ONE_PARKED);
+    return true;
+}
+
+void idle_give_unstarted(struct vp *vp)
+{
+    ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED); /* before the bit, which lets a waker take it off again */
+    bit_set(vp->run.id);
+}
+
+/* Step [L]: is there anything for this vp, or anything that some vp could take? */
+static bool look_everywhere(struct vp *vp) { return ps_load_seq(&ps_rt.stopping) || vp_look(vp); }
+
+void idle_search_begin(struct vp *vp)
+{
+    vp->searching = true;
+    ps_add_seq(&ps_idle.word, 1);
+}
+
+void idle_forget_search(struct vp *vp) { vp->searching = false; }
+
+void idle_search_end(struct vp *vp)
+{
+    vp->searching = false;
+    uint64_t before = ps_sub_seq(&ps_idle.word, 1);
+    if (PS_LIKELY(IDLE_SEARCHING(before) != 1))
+        return;
+    if (PS_UNLIKELY(IDLE_PARKED(before) != 0)) {
+        if (look_everywhere(vp))
+            idle_wake_one(vp);
+    } else {
+        watchdog_arm(); /* no vp is idle any more: if something is left, it must not starve */
+    }
+}
+
+/* The worker that the caller may start. False: the system refuses, or the library stops. The worker is never parked
+ * again, so it is not tried anew. */
+static bool start_worker(struct vp *vp)
+{
+    if (!ps_load_seq(&ps_rt.stopping)) {
+        vp->searching = true; /* counted by the caller */
+        ps_store_release(&vp->worker.started, PS_WORKER_STARTING);
+        if (vp_start_worker(vp) == 0)
+            return true;
+    }
+    ps_store_release(&vp->worker.started, PS_WORKER_REFUSED);
+    ps_bind_home_lost();
+    ps_sub_seq(&ps_idle.word, 1);
+    ps_store_relaxed(&vp->pinned, NULL); /* a request to rest */
+    struct vp *here = ps_vp();
+    ps_handoff_close(vp, here ? here : vp); /* what came must be run elsewhere */
+    return false;
+}
+
+void idle_start_wanted(void)
+{
+    for (unsigned id = 1; id < ps_rt.num_vps; id++)
+        if (ps_load_seq(&ps_vp_at(id)->worker.started) == PS_WORKER_WANTED && !start_worker(ps_vp_at(id)))
+            idle_notify(NULL); /* it has counted as one that searches */
+}
+
+static bool start_taken(struct vp *vp)
+{
+    if (PS_LIKELY(!watchdog_starts_for(ps_vp())) || ps_load_seq(&ps_rt.stopping))
+        return start_worker(vp);
+    ps_store_seq(&vp->worker.started, PS_WORKER_WANTED);
+    watchdog_ask(WATCHDOG_WORKERS);
+    return true;
+}
+
+/* The waker has taken vp's bit: counts it as searching and lets it go. False: it cannot run. */
+static bool wake_taken(struct vp *vp)
+{
+    ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
+    if (!vp->run.is_guest && vp->run.id != 0 && ps_load_acquire(&vp->worker.started) == PS_WORKER_NONE)
+        return start_taken(vp); /* its bit makes this caller the only one that can */
+    struct os_cpuset own;       /* its kernel thread's mask */
+    bool moves = ps_wake_spread_begin(vp, &own);
+    ps_store_seq(&vp->wake_word, 1);
+    os_wake(&vp->wake_word, 1);
+    if (PS_UNLIKELY(moves))
+        ps_wake_spread_end(vp, &own);
+    return true;
+}
+
+void idle_wake_one(struct vp *near)
+{
+    if (near && near->run.id < IDLE_MAX && bit_take(near->run.id) && wake_taken(near))
+        return;
+    unsigned n = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned i = 0; i < (n + 63) / 64; i++) {
+        uint64_t bits;
+        while ((bits = ps_load_seq(&ps_idle.bits[i])) != 0) {
+            unsigned id = i * 64 + (unsigned)__builtin_ctzll(bits);
+            if (bit_take(id) && wake_taken(ps_vp_at(id)))
+                return;
+        }
+    }
+    if (!idle_any()) /* those that were counted as parked cannot run */
+        watchdog_arm();
+}
+
+void idle_wake_all(void)
+{
+    unsigned n = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < n; id++)
+        if (ps_load_acquire(&ps_vp_at(id)->worker.started) == PS_WORKER_RUNS)
+            idle_wake_this(ps_vp_at(id));
+}
+
+bool idle_all_parked(unsigned *carried)
+{
+    unsigned n = ps_load_acquire(&ps_rt.num_slots);
+    *carried = 0;
+    for (unsigned id = 0; id < n; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (!vp || !ps_load_seq(&vp->attached))
+            continue;
+        ++*carried;
+        if (!(ps_load_seq(&ps_idle.bits[id / 64]) >> id % 64 & 1) &&
+            (!ps_load_seq(&vp->alone.sleeps) || ps_load_seq(&vp->run.in_handler)))
+            return false;
+    }
+    return IDLE_SEARCHING(ps_load_seq(&ps_idle.word)) == 0;
+}
+
+bool idle_wake_this(struct vp *vp) { return bit_take(vp->run.id) && wake_taken(vp); }
+
+/* Sleeps until a waker has set wake_word. */
+static void sleep_until_woken(struct vp *vp)
+{
+    int64_t timeout_ns = ps_upcalls.before_sleep(vp, 0);
+    for (unsigned looks = 1; !ps_xchg_seq(&vp->wake_word, 0); looks++) {
+        os_park(&vp->wake_word, 0, timeout_ns < 0 ? OS_FOREVER : timeout_ns);
+        if (timeout_ns >= 0)
+            timeout_ns = ps_upcalls.before_sleep(vp, looks);
+    }
+    ps_wake_spread_woken(vp);
+}
+
+/* [P] and [L]. True: vp searches again. */
+static bool park_unless_found(struct vp *vp)
+{
+    uth_cache_trim(&vp->run.stacks, 2);
+    ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED - 1); /* [P] */
+    ps_add_seq(&ps_idle.parks, 1);
+    bit_set(vp->run.id);
+    bool found = look_everywhere(vp);
+    if (!found || !bit_take(vp->run.id)) /* [L] found something and no thread is waking us: */
+        return false;
+    ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
+    return true;
+}
+
+void idle_park(struct vp *vp)
+{
+    home_settle(vp);
+    ps_wake_spread_parks(vp);
+    if (!park_unless_found(vp))
+        sleep_until_woken(vp);
+}
+
+bool idle_park_for(struct vp *vp, int64_t ns)
+{
+    if (park_unless_found(vp))
+        return true;
+    ps_upcalls.before_sleep(vp, 0);
+    uint64_t end = os_now_ns() + (uint64_t)ns;
+    while (!ps_xchg_seq(&vp->wake_word, 0)) {
+        uint64_t now = os_now_ns();
+        if (now >= end && bit_take(vp->run.id)) {
+            ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
+            return false;
+        }
+        os_park(&vp->wake_word, 0, now < end ? (int64_t)(end - now) : OS_FOREVER); /* else a wake is due */
+    }
+    return true;
+}

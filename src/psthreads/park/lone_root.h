@@ -1,0 +1,29 @@
+/* A root whose kernel thread carries nothing else (VP_LONE): the root waits in a futex on its own stack, calls no
+ * members there, and is never released. The reasons:
+ *   VP_OTHER_PRIORITY, VP_STARTS   the root, or its members, have another priority than the pool (priority.h).
+ *   VP_MASK               the root has another signal mask than its members (root_state.c): elsewhere it would run
+ *                         with theirs, and they with its own on its kernel thread.
+ *   VP_COUNTED            the program asks for what the kernel counts for the root's kernel thread (processor time).
+ * A spare stands in for such a root, so that as many kernel threads run its regions as without. */
+#ifndef PS_LONE_ROOT_H
+#define PS_LONE_ROOT_H
+
+#include "work.h"
+#include <stdbool.h>
+
+struct vp;
+
+/* What the kernel counts is asked for: of the root whose kernel thread has this thread pointer; of the caller's, also
+ * if it becomes a root later. */
+void ps_root_counted(const void *tp);
+/* The same was asked for the calling kernel thread, before it is a root's. */
+bool lone_root_expected(void);
+/* What a root's vp runs next that carries the root alone; it waits until that is pinned to it. */
+struct ps_work lone_root_await(struct vp *vp);
+/* Roots with kernel threads that carry no other thread. */
+unsigned lone_root_count(void);
+/* Such a root is about to wait: a spare is started where something is ready and no vp would come for it before the
+ * watchdog. */
+void lone_root_call_stand_in(void);
+
+#endif

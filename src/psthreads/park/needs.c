@@ -1,0 +1,112 @@
+/* What a region needed: see needs.h. */
+#include "needs.h"
+
+#include "current.h"
+#include "os.h"
+#include "parts.h"
+#include "run.h"
+#include "runtime.h"
+#include "spin.h"
+#include "standby.h"
+#include "team.h"
+
+#define SLOTS 64
+#define FIRST_WHILE_NS UINT64_C(500000000)
+#define LAST_WHILE_NS UINT64_C(64000000000)
+
+struct need {
+    _Atomic(const void *) place; /* NULL: free; read without the lock */
+    unsigned spares;
+    uint64_t while_ns, try_at_ns;
+};
+
+static struct ps_spin lock;
+static struct need needs[SLOTS];
+static _Atomic uint32_t bit; /* VP_NEEDS once some place has needed spares */
+
+unsigned needs_bit(void) { return ps_load_seq(&bit); }
+
+static struct need *slot_of(const void *place) { return &needs[((uintptr_t)place >> 4) * 0x9e3779b1u % SLOTS]; }
+
+static const void *place_in_program(const struct ps_team *team)
+{
+    return team->ops->place ? team->ops->place(ps_team_member(team, 0)) : team->ops;
+}
+
+void needs_at_fork(struct ps_team *team, unsigned n)
+{
+    const void *place = place_in_program(team);
+    struct need *need = slot_of(place);
+    unsigned spares = 0;
+    if (ps_load_relaxed(&need->place) != place)
+        return;
+    ps_spin_lock(&lock);
+    if (ps_load_relaxed(&need->place) == place) {
+        spares = need->spares < n ? need->spares : n - 1;
+        team->at_end.less = os_now_ns() >= need->try_at_ns;
+        if (team->at_end.less)
+            spares /= 2;
+    }
+    ps_spin_unlock(&lock);
+    team->granted = (uint16_t)spares;
+    team->granted_late = (uint16_t)standby_grant(spares);
+    team->at_end.granted = true;
+}
+
+void needs_note(struct ps_team *team, struct vp *vp)
+{
+    struct vp_worker *spare = vp_worker(vp);
+    if (spare->helped == team && spare->helped_in == team->region)
+        return;
+    spare->helped = team;
+    spare->helped_in = team->region;
+    ps_add_relaxed(&team->helpers, 1);
+    ps_store_relaxed(&team->at_end.helped, true);
+}
+
+/* A place that needed nothing so far. */
+static void begin_need(struct need *need, const void *place, unsigned spares)
+{
+    need->spares = spares;
+    need->while_ns = FIRST_WHILE_NS;
+    need->try_at_ns = os_now_ns() + FIRST_WHILE_NS;
+    ps_store_relaxed(&need->place, place);
+    ps_store_seq(&bit, VP_NEEDS); /* before the vps that are there: others look at it as they begin */
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++)
+        vp_becomes(ps_vp_at(id), VP_NEEDS);
+}
+
+void needs_learn(struct ps_team *team)
+{
+    const void *place = place_in_program(team);
+    struct need *need = slot_of(place);
+    unsigned helpers = ps_load_relaxed(&team->helpers);
+    if (team->granted_late)
+        standby_revoke(team->granted_late);
+    ps_spin_lock(&lock);
+    if (ps_load_relaxed(&need->place) != place) {
+        begin_need(need, place, helpers);
+    } else if (team->at_end.less) {
+        bool enough = helpers <= team->granted;
+        need->spares = enough ? team->granted : need->spares > helpers ? need->spares : helpers;
+        if (!enough && need->while_ns < LAST_WHILE_NS)
+            need->while_ns *= 2;
+        need->try_at_ns = os_now_ns() + need->while_ns;
+    } else if (helpers > need->spares) {
+        need->spares = helpers;
+    }
+    if (need->spares == 0)
+        ps_store_relaxed(&need->place, NULL);
+    ps_spin_unlock(&lock);
+    ps_store_relaxed(&team->helpers, 0);
+    team->granted = team->granted_late = 0;
+}
+
+void needs_reset(void)
+{
+    ps_spin_init(&lock);
+    ps_store_relaxed(&bit, 0);
+    for (unsigned i = 0; i < SLOTS; i++)
+        ps_store_relaxed(&needs[i].place, NULL);
+}

@@ -1,0 +1,219 @@
+/* Vps at rest: see quota_park.h. */
+#include "quota_park.h"
+
+#include "bind.h"
+#include "check.h"
+#include "handoff.h"
+#include "idle.h"
+#include "os.h"
+#include "parts.h"
+#include "run.h"
+#include "runtime.h"
+#include "sources.h"
+#include "team.h"
+#include "watchdog.h"
+#include "watchdog_sample.h"
+
+#include <limits.h>
+
+static struct ps_spin lock; /* around quota_park_allow: the watchdog's looks, and the stop of the library */
+static PS_LINE_ALIGNED _Atomic uint32_t changes;
+static _Atomic uint32_t resting;    /* kernel threads that sleep in quota_park_run; each adds and takes off itself */
+static _Atomic uint64_t due;        /* cpu_cycles: the next reminder */
+static struct quota_park_most most; /* the watchdog's own */
+static unsigned allowed;            /* under the lock: the last limit that is not quota_park_end's */
+
+static unsigned quota_at_start(void)
+{
+    unsigned n = os_cpu_quota_at_start();
+    return n ? n : UINT_MAX;
+}
+
+/* Workers from the limit on that have no kernel thread do not count as parked: no vp starts them. */
+static void begin_resting(void)
+{
+    for (unsigned id = 1; id < ps_rt.num_vps; id++) {
+        struct vp *vp = ps_vp_at(id);
+        ps_store_relaxed(vp_pinned(vp), NULL);
+        bool carried = ps_load_relaxed(vp_attached(vp)); /* by the thread that forked */
+        ps_store_relaxed(vp_rest(vp), id < allowed || carried ? PS_REST_NO : PS_REST_UNSTARTED);
+        if (!carried)
+            ps_store_relaxed(vp_handoff(vp), id < allowed ? HANDOFF_IDLE : HANDOFF_BUSY);
+    }
+    ps_store_relaxed(&ps_rt.limit, allowed);
+    idle_init(1, allowed);
+}
+
+void quota_park_init(void)
+{
+    ps_spin_init(&lock);
+    allowed = ps_rt.num_vps;
+    ps_store_relaxed(&resting, 0);
+    ps_store_relaxed(&due, cpu_cycles());
+    most = (struct quota_park_most){.quota = quota_at_start()};
+    begin_resting();
+}
+
+void quota_park_restart(void)
+{
+    ps_spin_init(&lock);
+    ps_store_relaxed(&resting, 0);
+    begin_resting();
+}
+
+/* --- the vp's side --- */
+
+/* Threads in vp's queue go to vps that do not rest, one each in turn. */
+static void empty_queue(struct vp *vp)
+{
+    struct ps_queue *q = vp_queue(vp);
+    struct ps_list threads;
+    ps_list_init(&threads);
+    ps_spin_lock(&q->lock);
+    for (struct ps_list *at = q->items.next, *next; at != &q->items; at = next) {
+        next = at->next;
+        if (ps_queue_item(at)->kind != PS_KIND_THREAD)
+            continue;
+        ps_queue_remove_locked(q, ps_queue_item(at));
+        ps_list_push_back(&threads, at);
+    }
+    ps_spin_unlock(&q->lock);
+    for (unsigned to = 0; !ps_list_empty(&threads); to++) {
+        struct ps_item *item = ps_queue_item(ps_list_pop_front(&threads));
+        vp_enqueue(ps_vp_at(to % ps_load_relaxed(&ps_rt.limit)), item, PS_BACK);
+    }
+}
+
+static bool must_rest(const struct vp *vp)
+{
+    return vp_run(vp)->id >= ps_load_seq(&ps_rt.limit) && !ps_load_seq(&ps_rt.stopping);
+}
+
+void quota_park_run(struct vp *vp)
+{
+    uint32_t seen = ps_load_seq(&changes);
+    if (must_rest(vp)) {
+        ps_store_release(vp_rest(vp), PS_RESTS);
+        ps_store_release(vp_attached(vp), 0);
+        empty_queue(vp);
+        if (!ps_queue_seems_empty(vp_queue(vp)))
+            idle_notify(NULL);
+        uth_cache_trim(&vp_run(vp)->stacks, 2);
+        ps_add_seq(&resting, 1); /* from here on it readies nothing (deadlock.h) */
+        for (; must_rest(vp); seen = ps_load_seq(&changes))
+            os_park(&changes, seen, OS_FOREVER);
+        ps_sub_seq(&resting, 1);
+        ps_store_release(vp_attached(vp), 1);
+    }
+    ps_store_release(vp_rest(vp), PS_REST_NO);
+}
+
+void quota_park_refused(struct vp *vp) { ps_store_release(vp_rest(vp), PS_REST_NO); }
+
+unsigned quota_park_count(void) { return ps_load_seq(&resting); }
+
+/* --- the other side --- */
+
+static void send_to_rest(struct vp *vp)
+{
+    if (ps_load_acquire(vp_rest(vp)) != PS_REST_NO || ps_load_acquire(&vp_worker(vp)->started) == PS_WORKER_REFUSED)
+        return;
+    if (idle_take_unstarted(vp)) {
+        ps_store_relaxed(vp_rest(vp), PS_REST_UNSTARTED);
+        ps_handoff_close(vp, vp);
+        return;
+    }
+    ps_store_release(vp_rest(vp), PS_REST_ASKED);
+    ps_store_seq(vp_pinned(vp), PS_PINNED_REST);
+    idle_wake_this(vp);
+}
+
+static void call_back(struct vp *vp)
+{
+    if (ps_load_relaxed(vp_rest(vp)) != PS_REST_UNSTARTED)
+        return; /* those that rest see the limit themselves */
+    ps_store_relaxed(vp_rest(vp), PS_REST_NO);
+    ps_store_seq(vp_handoff(vp), HANDOFF_IDLE);
+    idle_give_unstarted(vp);
+    if (ps_load_seq(vp_handoff(vp)) > HANDOFF_IDLE) /* its sender may have found no bit yet */
+        idle_wake_this(vp);
+}
+
+static void set_limit_locked(unsigned limit)
+{
+    unsigned before = ps_load_relaxed(&ps_rt.limit);
+    ps_store_seq(&ps_rt.limit, limit);
+    ps_bind_resting();
+    for (unsigned id = 1; id < ps_rt.num_vps; id++)
+        if (id < limit)
+            call_back(ps_vp_at(id));
+        else
+            send_to_rest(ps_vp_at(id));
+    ps_add_seq(&changes, 1);
+    if (limit > before)
+        os_wake(&changes, -1);
+}
+
+void quota_park_allow(unsigned limit)
+{
+    bool grown = false;
+    ps_spin_lock(&lock);
+    if (!ps_load_seq(&ps_rt.stopping)) {
+        grown = limit > allowed;
+        set_limit_locked(allowed = limit);
+    }
+    ps_spin_unlock(&lock);
+    if (grown && vp_look_for_all(PS_IN_QUEUE | PS_IN_GLOBAL))
+        idle_notify(NULL);
+}
+
+void quota_park_end(void)
+{
+    ps_spin_lock(&lock);
+    set_limit_locked(ps_rt.num_vps);
+    ps_spin_unlock(&lock);
+}
+
+/* --- what is allowed --- */
+
+/* n where it is less than the most so far, which it may become. */
+static unsigned if_fewer(unsigned n, unsigned *most_so_far)
+{
+    if (n < *most_so_far)
+        return n;
+    *most_so_far = n;
+    return UINT_MAX;
+}
+
+unsigned quota_park_decide(const struct watchdog_sample *s, struct quota_park_most *so_far)
+{
+    if (!s->new_limits)
+        return 0;
+    unsigned a = if_fewer(s->in_mask, &so_far->in_mask), b = if_fewer(s->by_quota, &so_far->quota);
+    unsigned limit = a < b ? a : b;
+    if (limit > s->num_vps)
+        limit = s->num_vps;
+    return limit ? limit : 1;
+}
+
+void quota_park_look(const struct watchdog_sample *s)
+{
+    static _Atomic uint32_t said;
+    unsigned limit = quota_park_decide(s, &most);
+    if (!limit)
+        return;
+    if (limit < ps_rt.num_vps || ps_load_relaxed(&ps_rt.limit) < ps_rt.num_vps)
+        quota_park_allow(limit); /* the same limit too: a vp that was refused, or has started since, is asked again */
+    if (limit < ps_rt.num_vps && ps_rt.verbose && !ps_xchg_acq_rel(&said, 1))
+        ps_warn("the system allows %u processors now: %u of %u virtual processors rest (said once)", limit,
+                ps_rt.num_vps - limit, ps_rt.num_vps);
+}
+
+void quota_park_remind(uint64_t now)
+{
+    if (PS_LIKELY((int64_t)(now - ps_load_relaxed(&due)) < 0))
+        return;
+    ps_store_relaxed(&due, now + ps_rt.recheck_cycles * (WATCHDOG_ALLOWED_NS / PS_RECHECK_NS));
+    if (ps_rt.num_vps > 1)
+        watchdog_glance();
+}

@@ -1,0 +1,71 @@
+/* A vp that would be woken on its waker's processor is woken on another one.
+ *
+ * The system wakes a kernel thread where it ran last. A worker that has run on the processor of a root once, and
+ * sleeps before each region, is woken there for each region to come. So the two take turns, and a region takes twice
+ * the work. Nothing mends that, because the system balances with its clock ticks (every 4 ms), and a member of a
+ * millisecond has ended by then. Kernel threads that spin between regions have this problem less.
+ *
+ * Does: the worker notes its processor before it parks. A waker on this processor takes it out of the mask of the
+ * worker's kernel thread, wakes the worker, and gives the mask back. So the system chooses among the other processors,
+ * as it does at each wake-up (an idle one, a near one). From then on the worker sleeps there, and its wake-ups are as
+ * ever. Does not: choose the processor; touch a root's kernel thread, or any where places are on (bind.h); move what
+ * runs.
+ * The other processors may be taken, and members that wait for each other are better off on one processor then. So a
+ * try is judged when the worker parks next. The try was in vain if the worker came late, or had to leave its processor
+ * since. Then such wake-ups are left as they are for 50 ms, and twice as long each time, up to 3.2 s (ps_wake_tries).
+ * It is 32 times as long as the worker came late, at least: a program of real-time priority may keep it for 50 ms. And
+ * so it is where the worker has no other processor.
+ *
+ * Callers: idle.c alone. _parks and _woken: the vp. _begin and _end: the waker that has taken the vp's bit, on any
+ * kernel thread and stack.
+ * Shared fields. From the setting of its bit to wake_word the vp is the waker's, else its own. So slept_on goes from
+ * the vp to the waker by the bit, moved and woken_at_ns come back by wake_word, and `tries` goes both ways. `moving`
+ * alone is written by the waker when the vp may run again. The waker sets it before wake_word. It clears it (release)
+ * when the mask is given back. The vp reads it (acquire) behind wake_word, and waits for it before it goes on. Hence
+ * no code of the program runs, and no kernel thread is made, under the narrow mask. Nor does the vp park again before
+ * its waker has done with it, so there is one at a time. tests/models/wake_spread.pml.
+ * Failures: the mask cannot be read or set: the vp is woken as ever. Limit: a mask that another process sets for the
+ * worker between the waker's system calls (three microseconds) is lost.
+ * Cost: a system call where a vp parks and one where it is woken (0.13 us each); 2.5 us more for a try.
+ * Rejected: the worker moves itself once it runs (where its waker goes on it does not run in time). The worker gives
+ * its mask back (it does not run where another program has its processor, and the system may not move it). A processor
+ * of its own for each worker (two processes would take the same). A yield of the waker's (any program gets the
+ * processor). sched_getcpu (the runtime answers that in the name of the thread that runs). */
+#ifndef PS_WAKE_SPREAD_H
+#define PS_WAKE_SPREAD_H
+
+#include "atomic.h"
+#include "os.h"
+#include "parts.h"
+
+struct vp;
+
+#define PS_WAKE_TRIES_LEAST_NS UINT64_C(50000000)
+#define PS_WAKE_TRIES_MOST_NS UINT64_C(3200000000)
+#define PS_WAKE_TRIES_REST 32 /* times as long as the vp came late, at least */
+
+/* A wake-up is due on the waker's processor: is it to be elsewhere? */
+static inline bool ps_wake_tries_now(const struct ps_wake_tries *t, uint64_t now_ns) { return now_ns >= t->until_ns; }
+
+/* The last try was in vain; or the vp came so late by it. */
+static inline void ps_wake_tries_in_vain(struct ps_wake_tries *t, uint64_t late_ns, uint64_t now_ns)
+{
+    uint64_t rest = t->rest_ns ? t->rest_ns * 2 : PS_WAKE_TRIES_LEAST_NS;
+    if (rest < late_ns * PS_WAKE_TRIES_REST)
+        rest = late_ns * PS_WAKE_TRIES_REST;
+    t->rest_ns = rest < PS_WAKE_TRIES_MOST_NS ? rest : PS_WAKE_TRIES_MOST_NS;
+    t->until_ns = now_ns + t->rest_ns;
+}
+static inline void ps_wake_tries_paid(struct ps_wake_tries *t) { t->rest_ns = 0; }
+
+/* vp is about to set its bit. */
+void ps_wake_spread_parks(struct vp *vp);
+/* vp is about to be woken. True: elsewhere, and ps_wake_spread_end is to give it back its mask, which is *own. */
+bool ps_wake_spread_begin(struct vp *vp, struct os_cpuset *own);
+void ps_wake_spread_end(struct vp *vp, const struct os_cpuset *own);
+/* vp has been woken. */
+void ps_wake_spread_woken(struct vp *vp);
+/* In a forked child: vp is asleep nowhere. */
+void ps_wake_spread_reset(struct vp *vp);
+
+#endif

@@ -1,0 +1,112 @@
+/* Places: members that are bound run on processors of their place only.
+ *
+ * Does: keeps a ready queue for each place, says which vps look there, moves a vp's kernel thread (sched_setaffinity)
+ * to the place of what it is about to run. Does not: decide which member has which place (the OpenMP core does). Does
+ * not concern threads that are not bound: they stand in the vps' queues as ever, and nothing here is looked at before
+ * ps_bind_places has been called.
+ *
+ * Two rules. A vp that runs a bound member first moves its kernel thread to the member's place (vp_follow): the promise
+ * does not depend on which vp takes the member. Moving a vp costs something. So a bound thread or team that is ready
+ * stands in its place's queue, and only that place's *home* vps look into this queue. A regular vp has one processor of
+ * the places, and is at home in all places that hold this processor. Processors are dealt in order: the first of each
+ * place, then the second of each, and so on; the order goes round where there are more vps. A place without a home
+ * (fewer vps than places) has no queue: its threads stand in ordinary queues, and the vp that takes one moves to the
+ * place. Guests (foreign roots while they wait, spares) look into every place's queue. Every vp does so while `open` is
+ * set. The watchdog sets it where what stands in a place's queue starves behind a home vp that is held by a thread
+ * (spares.c). The processor is shared for a while then, as it is among kernel threads.
+ *
+ * A root's kernel thread is bound while the root is a member, from fork to join. Before the kernel thread is moved its
+ * own mask is read. The mask is given back when the kernel thread runs something unbound. So the program finds its mask
+ * as it was, and kernel threads that it makes later are not narrowed. A kernel thread that the runtime starts from a
+ * bound one gets the mask of before (bind_lift).
+ *
+ * Shared fields: the table is written once, before any team is bound, and published with release. A place's queue:
+ * under its lock. vp->place, own_mask: the vp's own. A member's place: the parent, while no region is open; ordered by
+ * the fork.
+ * Protocol (vp = a vp that found nothing; ins = the thread that makes something of place p ready; dog = the watchdog):
+ *   vp   1. sets its bit                                                                                   [P]
+ *        2. reads `open`; looks at the queues of the places that it looks into (all, if open), each under
+ *           its lock                                                                                       [L]
+ *        3. nothing: sleeps. Something: takes its bit back, searches
+ *   ins  1. inserts under p's lock                                                                         [I]
+ *        2. takes the bit of a parked home of p, else of a guest, and wakes it; else, if `open`, of any
+ *           parked vp                                                                                      [W]
+ *        3. found no parked vp: arms the watchdog                                                          [A]
+ *   dog  sees p's queue not empty behind a home that holds its processor, or was refused its kernel thread: sets
+ *        `open`, then wakes any parked vp; where no vp is idle a spare is started, which looks everywhere. Clears
+ *        `open` (but for a refused home) when nothing starves.
+ * No wake-up is lost: for a home, [L] and [I] exclude each other by p's lock. If [I] came first, [L] sees the entry. If
+ * [L] came first, [P] is before [I] through the lock, and [W] finds the bit, unless another thread took it since. In
+ * that case the home is awake, and looks again before it sleeps. A home that runs something looks when that ends or
+ * passes a scheduling point. If neither happens, [A] has armed the watchdog, which comes again as long as something is
+ * ready. For the vps of other places: the watchdog sets `open`, then reads the bits; the vp sets its bit, then reads
+ * `open`. All four are sequentially consistent, so one of the two sees the other (Dekker). The system may refuse a home
+ * its kernel thread. The thread that wakes the home finds this out, and sets `open` for good before it goes on to [W]'s
+ * last part. tests/models/bind.pml checks this, and that each step is needed.
+ * Cost: not bound: a comparison where a thread is put into a queue, and where one begins to run. Bound: what the queue
+ * costs, and two or three system calls in each outermost region for the root's kernel thread.
+ * Rejected: leaving bound entries in the vps' queues and passing them over there: a vp of another place could not park
+ * while one waits. Binding the first root for good, as libgomp does: whatever kernel thread the program makes later
+ * would be narrowed to one place. OpenMP 5.2 section 10.1.3. */
+#ifndef PS_BIND_H
+#define PS_BIND_H
+
+#include "os.h"
+#include "queue.h"
+#include "scheduler.h"
+#include "work.h"
+
+struct ps_member;
+struct vp;
+
+struct ps_place {
+    PS_LINE_ALIGNED struct ps_queue queue;
+    unsigned num_homes;
+    uint16_t *homes; /* regular vps, ascending */
+    struct os_cpuset mask;
+};
+
+struct ps_places {
+    unsigned n, num_vps;
+    struct ps_place *place; /* [n] */
+    unsigned *first;        /* [num_vps + 1]: vp v is at home in the places at[first[v]] .. at[first[v + 1] - 1] */
+    unsigned *at;
+    /* not 0: every vp looks into every place's queue. STARVING: the watchdog's. FOR_GOOD: a home's kernel thread was
+     * refused. RESTING: some vps rest, which may be all homes of a place (quota_park.h). */
+    PS_LINE_ALIGNED _Atomic uint32_t open;
+};
+enum { PS_BIND_STARVING = 1, PS_BIND_FOR_GOOD = 2, PS_BIND_RESTING = 4 };
+/* Makes the table: place p has processors cpu[first[p]] .. cpu[first[p + 1] - 1]. NULL: no memory. */
+struct ps_places *ps_places_make(unsigned num_vps, unsigned n, const unsigned *first, const unsigned *cpu);
+void ps_places_free(struct ps_places *all); /* NULL: nothing */
+
+/* From now on members may be bound. Once, before any is; false: no memory. */
+bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu);
+
+/* The entry of something bound becomes ready. */
+void ps_bind_enqueue(struct ps_item *item, enum ps_end end);
+/* The queue that the entry stands in, or NULL: its place has no home, any vp's does. */
+struct ps_queue *ps_bind_queue(const struct ps_item *item);
+/* The queues of places that vp looks into, or NULL: all, as a source of work (sources.h). Takes: only vp itself. */
+struct ps_work ps_bind_visit(struct vp *vp, enum ps_visit visit);
+/* How many entries stand in the queues of the places in which vp is at home; for the watchdog. */
+unsigned ps_bind_pending(struct vp *vp);
+/* The watchdog: something starves in a place's queue, or nothing does any more. */
+void ps_bind_starving(bool starving);
+/* A worker cannot run: every vp that looks for work looks into its places' queues as well. */
+void ps_bind_home_lost(void);
+/* The limit below which vps do not rest has changed. */
+void ps_bind_resting(void);
+/* By handoff to a home vp of the member's place that has nothing to do; false: there is none. */
+bool ps_bind_hand_off(struct vp *self, struct ps_member *m, unsigned id);
+void ps_bind_after_fork_in_child(void);
+
+/* vp's kernel thread goes where t, which it is about to run, belongs. Cheap where both are unbound. */
+void vp_follow_slow(struct vp *vp, const struct psthread *t);
+/* Around the start of a kernel thread: the caller's mask is that of before it was bound. */
+void bind_lift(void);
+void bind_lower(void);
+/* Whether the calling kernel thread has the mask of the place that its thread is bound to. */
+bool bind_is_narrow(void);
+
+#endif

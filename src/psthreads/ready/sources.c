@@ -1,0 +1,265 @@
+/* Where work can be: see sources.h. */
+
+#include "dedicated.h"
+#include "home.h"
+#include "idle.h"
+#include "team.h"
+#include "visit.h"
+
+struct ps_work vp_take_item_locked(struct ps_queue *q, struct ps_item *item)
+{
+    if (PS_LIKELY(item->kind == PS_KIND_THREAD)) {
+        ps_queue_remove_locked(q, item);
+        return ps_work_of(PS_CONTAINER_OF(item, struct psthread, item));
+    }
+    struct ps_team *team = PS_CONTAINER_OF(item, struct ps_team, item);
+    unsigned id = ps_team_claim(team);
+    if (ps_team_exhausted(team))
+        ps_queue_remove_locked(q, item);
+    return id ? (struct ps_work){.what = team, .id = id} : PS_NO_WORK;
+}
+
+unsigned vp_count_members(struct ps_queue *q)
+{
+    unsigned n = 0, looks = 64; /* a queue may hold a million threads, and its lock is wanted */
+    ps_spin_lock(&q->lock);
+    for (struct ps_list *at = q->items.next; at != &q->items && looks; at = at->next, looks--)
+        if (ps_queue_item(at)->kind == PS_KIND_TEAM)
+            n += ps_team_left(PS_CONTAINER_OF(ps_queue_item(at), struct ps_team, item));
+    ps_spin_unlock(&q->lock);
+    return n;
+}
+
+struct ps_work vp_take_front(struct ps_queue *q)
+{
+    struct ps_work w = PS_NO_WORK;
+    if (ps_queue_seems_empty(q))
+        return w;
+    ps_spin_lock(&q->lock);
+    while (!ps_work_some(w) && !ps_list_empty(&q->items))
+        w = vp_take_item_locked(q, ps_queue_item(q->items.next));
+    ps_spin_unlock(&q->lock);
+    return w;
+}
+
+/* A thief takes one entry's worth for itself. Where the victim has many threads it takes up to this many more for its
+ * own queue. A visit for each thread would wear the victim's lock when threads are finer than a line's transfer. */
+#define STEAL_MAX 32
+
+/* Moves up to a half of the threads at the victim's back to the thief's queue. Other threads may insert into both
+ * queues meanwhile. True: some have moved. */
+static bool steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned most)
+{
+    struct ps_list taken;
+    unsigned n = 0;
+    ps_list_init(&taken);
+    while (n < most && !ps_list_empty(&from->items)) {
+        struct ps_item *item = ps_queue_item(from->items.prev);
+        if (item->kind != PS_KIND_THREAD)
+            break;
+        ps_queue_remove_locked(from, item);
+        ps_list_push_front(&taken, &item->link);
+        n++;
+    }
+    if (n == 0)
+        return false;
+    /* Thief's lock inside the victim's: no cycle, since it is only tried. */
+    struct ps_queue *own = &vp->queue;
+    if (!ps_spin_try_lock(&own->lock)) {
+        while (!ps_list_empty(&taken)) {
+            struct ps_item *item = ps_queue_item(ps_list_pop_front(&taken));
+            ps_queue_push_back_locked(from, item);
+        }
+        return false;
+    }
+    while (!ps_list_empty(&taken)) {
+        struct ps_item *item = ps_queue_item(ps_list_pop_front(&taken));
+        ps_queue_push_back_locked(own, item);
+    }
+    ps_spin_unlock(&own->lock);
+    return true;
+}
+
+struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q)
+{
+    struct ps_work w = PS_NO_WORK;
+    bool moved = false;
+    if (ps_queue_seems_empty(q) || !ps_spin_try_lock(&q->lock))
+        return w;
+    if (home_is_aside(vp)) { /* with the lock: what a second root has made is seen after that it is there */
+        ps_spin_unlock(&q->lock);
+        return w;
+    }
+    while (!ps_work_some(w) && !ps_list_empty(&q->items))
+        w = vp_take_item_locked(q, ps_queue_item(q->items.prev));
+    if (ps_work_thread(w)) {
+        unsigned more = ps_load_relaxed(&q->count) / 2;
+        if (more)
+            moved = steal_more_locked(vp, q, more < STEAL_MAX ? more : STEAL_MAX);
+    }
+    ps_spin_unlock(&q->lock);
+    /* An insertion as any other: a vp on its way to sleep may have looked at the thief's queue before, and at the
+     * victim's after the move. */
+    if (moved)
+        idle_notify(NULL);
+    return w;
+}
+
+/* Whether vp may take from a closed queue: not before a second peek finds the same region open. */
+static PS_NOINLINE bool peek_at(struct vp *vp, struct vp *victim)
+{
+    uint32_t region = ps_load_relaxed(&victim->serial_regions);
+    if (ps_queue_seems_empty(&victim->queue))
+        return false;
+    if (vp->thief.peeked != victim || vp->thief.peeked_region != region) {
+        vp->thief.peeked = victim;
+        vp->thief.peeked_region = region;
+        return false;
+    }
+    ps_store_relaxed(&victim->closed, PS_CLOSED_CALLED_OFF);
+    return true;
+}
+
+/* Whether vp looks into victim's queue. */
+static inline bool open_to(struct vp *vp, struct vp *victim, bool peek)
+{
+    return PS_LIKELY(ps_load_relaxed(&victim->closed) != PS_CLOSED) || vp_is(vp, VP_SPARE) ||
+           (peek && peek_at(vp, victim));
+}
+
+static PS_ALWAYS_INLINE struct ps_work visit_other(struct vp *vp, struct vp *other, enum ps_visit visit,
+                                                   bool closed_too)
+{
+    if (!other || other == vp || (visit == PS_TAKE && !open_to(vp, other, closed_too)) ||
+        (visit == PS_PEEK && !closed_too && ps_load_relaxed(&other->closed) == PS_CLOSED))
+        return PS_NO_WORK;
+    return visit == PS_TAKE ? vp_steal_from(vp, &other->queue) : vp_visit_queue(other, &other->queue, visit);
+}
+
+/* vp has robbed the regular vp at place i of its visiting order. */
+static PS_NOINLINE void count_theft(struct vp *vp, const uint16_t *victims, unsigned i)
+{
+    unsigned level = victims ? 0 : PS_STEAL_LEVELS - 1;
+    while (level < PS_STEAL_LEVELS - 1 && i >= vp->thief.victims_end[level])
+        level++;
+    vp_count_theft(vp, level);
+}
+
+static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit visit, bool closed_too)
+{
+    struct ps_work w = PS_NO_WORK;
+    unsigned regular = ps_rt.num_vps, slots = ps_load_acquire(&ps_rt.num_slots);
+    const uint16_t *victims = ps_load_acquire(&vp->thief.victims);
+    for (unsigned i = 0, n = regular - (vp->run.id < regular); i < n; i++) {
+        w = visit_other(vp, ps_vp_at(victims ? victims[i] : (vp->run.id + 1 + i) % regular), visit, closed_too);
+        if (ps_work_some(w)) {
+            if (visit == PS_TAKE)
+                count_theft(vp, victims, i);
+            return w;
+        }
+    }
+    for (unsigned id = regular; id < slots; id++) {
+        w = visit_other(vp, ps_vp_at(id), visit, closed_too);
+        if (ps_work_some(w)) {
+            if (visit == PS_TAKE)
+                vp_count_theft(vp, PS_STEAL_LEVELS);
+            return w;
+        }
+    }
+    return w;
+}
+
+struct ps_work vp_visit_others(struct vp *vp, enum ps_visit visit, bool closed_too)
+{
+    if (visit == PS_PEEK)
+        return visit_others(vp, PS_PEEK, closed_too);
+    if (visit == PS_LOOK)
+        return visit_others(vp, PS_LOOK, closed_too);
+    return visit_others(vp, PS_TAKE, closed_too);
+}
+
+struct ps_work vp_steal_round(struct vp *vp, bool closed_too)
+{
+    return vp_visit(vp, PS_ELSEWHERE, PS_TAKE, closed_too);
+}
+
+bool vp_look(struct vp *vp) { return ps_work_some(vp_visit(vp, PS_EVERYWHERE, PS_LOOK, true)); }
+
+bool vp_look_at_own(struct vp *vp)
+{
+    return ps_load_seq(&ps_rt.stopping) || ps_work_some(vp_visit(vp, PS_IN_SLOT | PS_IN_QUEUE, PS_LOOK, true));
+}
+
+bool vp_look_for_all(unsigned which)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp && ((which & PS_IN_SLOT && ps_work_some(vp_visit_slot(vp, PS_LOOK))) ||
+                   (which & PS_IN_HANDOFF && ps_work_some(vp_visit_handoff(vp, PS_LOOK))) ||
+                   (which & PS_IN_QUEUE && ps_queue_look(&vp->queue))))
+            return true;
+    }
+    return (which & PS_IN_PLACES && ps_places_on() && ps_work_some(ps_bind_visit(NULL, PS_LOOK))) ||
+           (which & PS_IN_GLOBAL && ps_rt.has_global && ps_queue_look(&ps_rt.global));
+}
+
+bool vp_work_waits(void)
+{
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (vp && !ps_queue_seems_empty(&vp->queue))
+            return true;
+    }
+    return (ps_places_on() && ps_work_some(ps_bind_visit(NULL, PS_PEEK))) ||
+           (ps_rt.has_global && !ps_queue_seems_empty(&ps_rt.global));
+}
+
+/* --- inserting --- */
+
+/* A home that stands aside sleeps by itself, and counts as no idle vp. It has said that it sleeps, then looked at the
+ * queue with its lock. */
+static inline void wake_home_aside(struct vp *target)
+{
+    if (home_is_aside(target) && ps_load_relaxed(&target->alone.sleeps))
+        ps_wake_alone(target);
+}
+
+static PS_ALWAYS_INLINE void push_ready(struct ps_queue *q, struct ps_item *item, enum ps_end end)
+{
+    ps_spin_lock(&q->lock);
+    if (end == PS_FRONT)
+        ps_queue_push_front_locked(q, item);
+    else
+        ps_queue_push_back_locked(q, item);
+    ps_spin_unlock(&q->lock);
+}
+
+void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end)
+{
+    if (PS_UNLIKELY(item->bound) && ps_places_on() && ps_bind_queue(item) != NULL) {
+        ps_bind_enqueue(item, end);
+        return;
+    }
+    push_ready(&target->queue, item, end);
+    wake_home_aside(target);
+    idle_notify(target);
+}
+
+void vp_enqueue_ring(struct vp *target, struct ps_list *first, unsigned n, enum ps_end end)
+{
+    struct ps_queue *q = &target->queue;
+    ps_spin_lock(&q->lock);
+    ps_list_push_ring_back(end == PS_FRONT ? q->items.next : &q->items, first);
+    ps_queue_count_locked(q, (int)n);
+    ps_spin_unlock(&q->lock);
+    wake_home_aside(target);
+    idle_notify(target);
+}
+
+void vp_enqueue_global(struct ps_item *item, enum ps_end end)
+{
+    push_ready(&ps_rt.global, item, end);
+    idle_notify(NULL);
+}

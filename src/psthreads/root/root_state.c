@@ -1,0 +1,67 @@
+/* What a root has, or a thread on a kernel thread of its own, is written down for threads of its regions: see
+ * inherited.h. */
+#include "current.h"
+#include "dedicated.h"
+#include "home.h"
+#include "inherited.h"
+#include "os.h"
+#include "parts.h"
+#include "run.h"
+#include "runtime.h"
+#include "scheduler.h"
+#include "team.h"
+#include "vp_tls.h"
+
+/* vp's root has this mask. Its own kernel thread takes signals with that, too (thread_signal.h). Where members have
+ * another one, home carries the root alone. */
+static void has_mask(struct vp *vp, uint64_t mask)
+{
+    const struct uth_tls *block = home_block(vp);
+    struct vp *own = block ? ps_load_acquire(&block->alone) : NULL;
+    bool differs = mask != vp_priority(vp)->mask && ps_tls_on();
+    if (ps_xchg_seq(&vp_outer(vp)->inner_mask, mask) != mask && own)
+        ps_wake_alone(own);
+    if (differs)
+        vp_becomes(vp, VP_MASK);
+    else if (vp_is(vp, VP_MASK))
+        vp_is_no_more(vp, VP_MASK);
+}
+
+void ps_root_changed(void)
+{
+    struct vp *vp = ps_vp();
+    if (!vp || ps_in_vfork_child())
+        return;
+    if (uth_tls_current()) { /* not promoted: refused, or in a signal handler */
+        if (vp_run(vp)->alone_for && vp_run(vp)->alone_for == vp_run(vp)->tls && !ps_in_handler())
+            ps_store_seq(&vp_outer(vp)->inner_mask, os_signal_mask()); /* in a handler it is that one's */
+        return;
+    }
+    if (!vp_is_roots(vp))
+        return;
+    if (!ps_is_outside(vp, vp_run(vp)->current)) {
+        if (!ps_in_handler())
+            has_mask(vp, os_signal_mask()); /* the other members' stays as it was */
+        return;
+    }
+    os_affinity_get(&vp_outer(vp)->cpus);
+    vp_outer(vp)->own_changed = true;
+    vp_run(vp)->rechecked_at = 0;
+    if (ps_in_handler()) /* that one's: the next region looks */
+        return;
+    vp_outer(vp)->mask = os_signal_mask();
+    if (!vp_priority(vp)->opened)
+        vp_priority(vp)->mask = vp_outer(vp)->mask;
+    has_mask(vp, vp_outer(vp)->mask);
+}
+
+void ps_root_look(struct vp *vp)
+{
+    if (!vp_outer(vp)->own_changed || vp_run(vp)->current != &vp_run(vp)->root)
+        return;
+    uint64_t mask = os_signal_mask();
+    vp_outer(vp)->own_changed = false;
+    vp_outer(vp)->mask = mask;
+    has_mask(vp, mask);
+    os_affinity_get(&vp_outer(vp)->cpus);
+}

@@ -1,0 +1,38 @@
+/* What a root looks at now and then as it opens an outermost region. */
+#include "dump_request.h"
+#include "home.h"
+#include "inherited.h"
+#include "parts.h"
+#include "quota_park.h"
+#include "root_fairness.h"
+#include "root_spread.h"
+#include "run.h"
+#include "runtime.h"
+#include "team.h"
+#include "tls.h"
+#include "vp_tls.h"
+
+static PS_NOINLINE void recheck_tls(struct vp *vp, struct ps_team *team, uint64_t now)
+{
+    vp_run(vp)->rechecked_at = now;
+    vp_priority(vp)->opened = true;
+    dump_request_look();
+    quota_park_remind(now);
+    ps_root_look(vp);
+    if (PS_UNLIKELY(ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps)) {
+        ps_root_spread_look(vp, now);
+        root_fairness_open(vp, team, now);
+    }
+    if (uth_tls_recheck() && !ps_tls_on())
+        ps_store_relaxed(&ps_rt.tls, true);
+    home_begin(vp);
+    home_prepare(vp);
+}
+
+uint64_t ps_recheck_tls(struct vp *vp, struct ps_team *team)
+{
+    uint64_t now = cpu_cycles();
+    if (PS_UNLIKELY(now - vp_run(vp)->rechecked_at >= ps_rt.recheck_cycles))
+        recheck_tls(vp, team, now);
+    return now;
+}

@@ -1,0 +1,488 @@
+/* The barrier of a team's members.
+ *
+ * Does: counts arrivals, lets members wait, lets all go on. Does not: know tasks, or serve others than members
+ * (barrier.c does). The core waits for a member's tasks before the member arrives; once a region has tasks, members
+ * wait in the core (ps_team_interrupt).
+ *
+ * Caller: an unfinished member of an open region, in its own name.
+ *
+ * Where there are more members than processors, each vp goes through its members one after the other in a barrier. So a
+ * member should cost a switch and nothing more. Hence a member that arrives first looks what its vp would run next. If
+ * that is a teammate, the member joins the vp's list of *waiters*, and the teammate runs at once: one section of the
+ * queue's lock, no shared line. The member is not counted yet, because the teammate has to arrive as well before the
+ * barrier can open. A member that finds no teammate behind it counts all waiters of its vp, itself included, with one
+ * subtraction. The last member of a vp spins for about as long as its teammates took; if it has none there, for some
+ * microseconds. If the barrier opens meanwhile, the vp's list becomes ready in its own queue as a whole. Otherwise the
+ * list is *published* as a batch, together with the member that blocks. The member that opens the barrier puts the
+ * batch back into its vp's queue under one lock.
+ *
+ * The word `barrier`: arrivals to come (left) | first published batch (head, its first member's number + 1) | number of
+ * the phase. One word, so that no state has to be looked at twice:
+ *   arrive   subtracts from left; the member that takes it to 0 is the opener
+ *   publish  compare-and-swap of head, which fails where the phase has moved on: then the batch is ready, and no
+ *            member waits
+ *   open     exchange by {n, none, phase + 1}: gets every batch published in the phase that ends
+ *   call     compare-and-swap of head to none: gets the batches that wait; the opener cannot get the same ones.
+ * No member sleeps through an opening: a batch enters the word in its own phase only, and the exchange that ends the
+ * phase takes it.
+ * Each batch is readied once: it leaves the word by one successful exchange or compare-and-swap.
+ * A number that comes back (A-B-A) does no harm: next_batch is written before, and read after, the successful
+ * operation.
+ *
+ * A vp's waiters (vp->waiters), guarded by its queue's lock:
+ *   empty -> uncounted: a member joins, a teammate that has not arrived runs on this vp.
+ *   uncounted -> counted: the vp's running member has arrived and found no teammate, and spins.
+ *   uncounted -> published, by leave: the vp goes on with something else (the running teammate blocks, yields ...).
+ *     vp_leave_waiters (team_batch.h) sees to that
+ *   counted -> ready (the phase has ended) or published (it blocks)
+ *   uncounted or counted -> ready, by call_back from any vp: uncounted ones are counted before the lock is let go
+ * So arrivals that are not counted belong to a vp whose running member has not arrived. Such arrivals cannot hold the
+ * barrier up, and counting them does not open it. There is one exception: the running member was called back and is
+ * counted already. Then the thread that counts the others opens the barrier.
+ * A whole team that is on one vp: the last member finds that the waiters which are not counted and itself are all n
+ * members. Then it neither subtracts nor exchanges, but stores {n, none, phase + 1}, and lets the waiters go under the
+ * lock that it holds. No other thread has anything to do with the word in that moment. Every other member is in this
+ * vp's list, none of them was published in this phase, and the region has no tasks. For a member that calls all back
+ * does so before it arrives itself; or it sets `interrupted` before the region's last member arrives, and then that
+ * last member does not come here. Where the vp's root is to go first (vp.root_first, below) the word is exchanged all
+ * the same: that opener looks for the root.
+ *
+ * Turns. Two teams may share a vp. Suppose that each member that is let go stood behind the other team's members. Then
+ * the member that has opened the barrier would come to the next one before its fellows have run, find the other team in
+ * front, and be published by itself. Publishing costs a compare-and-swap, an exchange and two locks in each barrier,
+ * and members leave the caches. So members that are let go come in front of what else is ready on the vp, for some
+ * barriers; then once behind it, and the others have their turn. A turn ends after a millisecond too, since what stands
+ * behind it must not wait for many barriers with long work between them. A turn is the vp's and not a team's, so teams
+ * inside of one another cannot hand it on to each other. A thread that has let its fellows go behind the others opens
+ * no other team's barrier before its own region has ended, and those fellows have to end that region as well.
+ *
+ * The first task of a region calls all members back, for good (ps_team_interrupt): from then on they wait in the core.
+ * The caller sets `interrupted` (seq_cst), then reads `batched` (seq_cst), looks at each vp's waiters under their lock,
+ * then takes what is published. A member reads `interrupted` when it comes (1); stores `batched` (seq_cst); reads
+ * `interrupted` again under the lock in which it joins the waiters (2). One of the two sections under the lock comes
+ * first. Where it is the caller's, (2) sees the flag, and the member waits alone. Where it is the member's, the caller
+ * finds the member. A caller that takes no lock has read `batched` as 0, before the member's store; then (2) sees the
+ * flag. A member that publishes reads `interrupted` again afterwards (3), and takes everything back where it is set.
+ * The caller's compare-and-swap comes after the publishing and takes it, or before it, and then (3) sees the flag. A
+ * call back without need is allowed.
+ *
+ * Orderings. Arrivals are acq_rel on the word, the exchange seq_cst, the phase is read acquire: what was done before
+ * any arrival is seen behind the barrier. Arrivals that are not counted yet pass through the vp that counts them.
+ * Batches: their links are written before the publishing compare-and-swap (release) and read after the taking
+ * (acquire). A member's context may still be about to be saved when it is readied; uth.running orders that, as ever
+ * (scheduler.h).
+ *
+ * The member that opens the barrier goes on at once, and a root that waited on its vp stands behind it. A program whose
+ * members spin for what the first of them does behind the barrier would stall there each time until the watchdog comes.
+ * So where that has happened (vp.root_first) the opener lets the root go first. Elsewhere it would be a switch more a
+ * barrier.
+ *
+ * A root, which stands on a kernel thread's own stack, is in no queue: it waits in waiters.root and is readied by
+ * itself. Teams whose members have a vp each, and members bound to places, do not use the lists: they spin, then block
+ * as batches of one. Members that have a vp each meet without the word as long as none comes late (team_rounds.c). The
+ * phase stays the same meanwhile, and what is said here begins when they fall back to the word.
+ *
+ * Failures: none. Cost of a member that waits: a lock, a switch. Of a vp: a subtraction of the shared word, and a look
+ * at it, and a lock to let its waiters go; of a team on one vp a lock alone. tests/models/team_barrier.pml has the
+ * protocol, and what happens where a step is missing.
+ *
+ * Rejected: a word `blocked` in each member and a count of them (five atomic operations a member, and a look at each
+ * member by the opener). Readied members at the front of the queue for as long as they come (a team that only goes
+ * through barriers would keep its vp for ever). nthlib-2004 sections 2 and 3; manycore-nested-2016 section 3.1. */
+#include "check.h"
+#include "current.h"
+#include "idle.h"
+#include "runtime.h"
+#include "scheduler.h"
+#include "sources.h"
+#include "team.h"
+#include "team_batch.h"
+#include "vp.h"
+#include "watchdog.h"
+
+#define COUNT_BITS 21 /* members: up to 2^20, their number + 1 */
+#define HEAD_SHIFT COUNT_BITS
+#define PHASE_SHIFT (2 * COUNT_BITS)
+#define COUNT_MASK ((UINT64_C(1) << COUNT_BITS) - 1)
+#define PHASE_MASK (UINT64_MAX >> PHASE_SHIFT)
+
+_Static_assert(PHASE_SHIFT == PS_BARRIER_PHASE_SHIFT, "reports read it");
+
+static inline uint32_t left_of(uint64_t word) { return (uint32_t)(word & COUNT_MASK); }
+static inline uint32_t head_of(uint64_t word) { return (uint32_t)(word >> HEAD_SHIFT & COUNT_MASK); }
+static inline uint32_t phase_of(uint64_t word) { return (uint32_t)(word >> PHASE_SHIFT); }
+static inline uint64_t with_head(uint64_t word, uint64_t head)
+{
+    return (word & ~(COUNT_MASK << HEAD_SHIFT)) | head << HEAD_SHIFT;
+}
+
+void ps_team_barrier_fork(struct ps_team *team, unsigned n)
+{
+    uint64_t phase = phase_of(ps_load_relaxed(&team->barrier));
+    ps_store_relaxed(&team->barrier, phase << PHASE_SHIFT | n);
+    ps_store_relaxed(&team->batched, 0);
+}
+
+/* --- batches --- */
+
+static struct ps_member *member_of(struct ps_list *link)
+{
+    return PS_CONTAINER_OF(link, struct ps_member, thread.item.link);
+}
+
+static uint64_t number_of(const struct ps_team *team, const struct ps_member *m)
+{
+    return (uint64_t)((const char *)m - team->members) / team->stride + 1;
+}
+
+/* m begins a batch, of which no member is looked at afterwards. turn: NULL, or the vp that the team keeps. */
+static void ready_batch(struct ps_member *m, const struct vp *turn)
+{
+    struct vp *target = m->thread.vp, *here;
+    enum ps_end end = target == turn ? PS_FRONT : PS_BACK;
+    if (m->batch == 1) {
+        ps_ready(&m->thread, end);
+        return;
+    }
+    if (PS_UNLIKELY(!ps_load_relaxed(&target->attached)) && (here = ps_vp()) != NULL)
+        target = here;
+    vp_enqueue_ring(target, &m->thread.item.link, m->batch, end);
+}
+
+/* Readies the batches from number `head` on, but for the one that is `keep` alone; true: that was among them. */
+static bool ready_batches(struct ps_team *team, uint32_t head, const struct ps_member *keep, const struct vp *turn)
+{
+    bool kept = false;
+    while (head) {
+        struct ps_member *m = ps_team_member(team, head - 1);
+        head = m->next_batch;
+        if (m == keep)
+            kept = true;
+        else
+            ready_batch(m, turn);
+    }
+    return kept;
+}
+
+/* The published batches are the caller's. */
+static uint32_t take_published(struct ps_team *team)
+{
+    uint64_t word = ps_load_seq(&team->barrier);
+    while (head_of(word) && !ps_cas_seq(&team->barrier, &word, with_head(word, 0)))
+        continue;
+    return head_of(word);
+}
+
+/* Publishes the batches from first to last, and counts `arrivals`. False: the phase is over, and the caller
+ * behind it. */
+static bool publish_waiters(struct ps_team *team, struct ps_member *first, struct ps_member *last, uint32_t phase,
+                            uint32_t arrivals, bool *opens)
+{
+    uint64_t number = number_of(team, first), word = ps_load_acquire(&team->barrier);
+    do {
+        if (phase_of(word) != phase)
+            return false;
+        last->next_batch = head_of(word);
+    } while (!ps_cas_seq(&team->barrier, &word, with_head(word - arrivals, number)));
+    *opens = arrivals && left_of(word) == arrivals;
+    return true;
+}
+
+/* --- a vp's waiters --- */
+
+/* What was in w, a copy; the list, if any, is a ring that begins with first. */
+struct taken {
+    struct ps_waiters w;
+    struct ps_list *first;
+};
+
+static struct taken take_waiters_locked(struct ps_waiters *w)
+{
+    struct taken t = {.w = *w, .first = ps_list_empty(&w->list) ? NULL : ps_list_take_ring(&w->list)};
+    w->root = NULL;
+    w->uncounted = 0;
+    ps_store_release(&w->count, 0);
+    return t;
+}
+
+/* Of a turn ("Turns"): openings, and how long it lasts at most. The clock is read at its first two openings, then at
+ * each fourth one: a reading takes 10 ns. */
+#define TURN_OPENINGS 32
+#define TURN_NS 1000000
+#define TURN_LOOK 4
+
+/* A barrier opens on vp, the caller's, with other threads in the vp's queue: whether its members go in front of
+ * them. */
+static PS_NOINLINE bool has_turn(struct vp *vp)
+{
+    struct ps_waiters *w = &vp->waiters;
+    if (w->turn_left > 0) {
+        uint32_t left = w->turn_left--;
+        if (left == TURN_OPENINGS)
+            w->turn_began = cpu_cycles();
+        else if ((left == TURN_OPENINGS - 1 || left % TURN_LOOK == 0) &&
+                 cpu_cycles() - w->turn_began > ps_rt.recheck_cycles * (TURN_NS / PS_RECHECK_NS))
+            w->turn_left = 0;
+        if (w->turn_left > 0)
+            return true;
+    }
+    w->turn_left = TURN_OPENINGS;
+    return false;
+}
+
+/* vp's waiters, which have been counted, go into its queue. The queue's lock is held, and let go here. Own: the caller
+ * runs on vp, which then need not be woken for its root. */
+static inline void ready_and_unlock(struct vp *vp, bool own, enum ps_end end)
+{
+    struct ps_waiters *w = &vp->waiters;
+    struct psthread *root = w->root;
+    uint32_t n = ps_load_relaxed(&w->count) - (root != NULL);
+    if (n) {
+        struct ps_list *items = &vp->queue.items; /* in front of the first one, or of none: at the back */
+        ps_list_push_ring_back(end == PS_FRONT ? items->next : items, ps_list_take_ring(&w->list));
+        ps_queue_count_locked(&vp->queue, (int)n);
+    }
+    w->root = NULL;
+    ps_store_release(&w->count, 0);
+    ps_spin_unlock(&vp->queue.lock);
+    if (n)
+        idle_notify(vp);
+    if (!root)
+        return;
+    if (!own) {
+        ps_ready(root, PS_BACK);
+        return;
+    }
+    ps_store_seq(&vp->pinned, root);
+    watchdog_arm_for_root();
+}
+
+/* The caller runs on vp, and its waiters have been counted. */
+static inline void ready_waiters(struct vp *vp, enum ps_end end)
+{
+    ps_spin_lock(&vp->queue.lock);
+    PS_ASSERT(vp->waiters.uncounted == 0);
+    ready_and_unlock(vp, true, end);
+}
+
+static inline void ready_if_any(struct vp *vp)
+{
+    if (vp_has_waiters(vp))
+        ready_waiters(vp, PS_BACK);
+}
+
+static inline void leave_if_any(struct vp *vp)
+{
+    if (PS_UNLIKELY(vp_has_waiters(vp)))
+        ps_team_barrier_leave(vp);
+}
+
+PS_NOINLINE void ps_team_barrier_leave(struct vp *vp)
+{
+    ps_spin_lock(&vp->queue.lock);
+    if (!vp_has_waiters(vp)) { /* they were called back */
+        ps_spin_unlock(&vp->queue.lock);
+        return;
+    }
+    struct ps_team *team = vp->waiters.team;
+    if (!vp->waiters.uncounted && ps_team_barrier_over(team, vp->waiters.phase)) {
+        ready_and_unlock(vp, true, PS_BACK);
+        return;
+    }
+    struct taken t = take_waiters_locked(&vp->waiters);
+    ps_spin_unlock(&vp->queue.lock);
+    struct ps_member *first = t.first ? member_of(t.first) : NULL, *last = first;
+    if (first)
+        first->batch = ps_load_relaxed(&t.w.count) - (t.w.root != NULL);
+    if (t.w.root) {
+        struct ps_member *root = PS_CONTAINER_OF(t.w.root, struct ps_member, thread);
+        root->batch = 1;
+        root->next_batch = first ? (uint32_t)number_of(team, first) : 0;
+        first = root;
+        last = last ? last : root;
+    }
+    bool opens;
+    if (!publish_waiters(team, first, last, t.w.phase, t.w.uncounted, &opens)) {
+        last->next_batch = 0;
+        ready_batches(team, (uint32_t)number_of(team, first), NULL, NULL);
+    } else if (PS_UNLIKELY(opens)) {
+        ps_team_barrier_release(team);
+    } else if (ps_load_seq(&team->interrupted)) {
+        ready_batches(team, take_published(team), NULL, NULL);
+    }
+}
+
+static void call_back_from(struct vp *vp, struct ps_team *team)
+{
+    struct ps_waiters *w = &vp->waiters;
+    ps_spin_lock(&vp->queue.lock);
+    if (ps_load_relaxed(&w->count) == 0 || w->team != team) {
+        ps_spin_unlock(&vp->queue.lock);
+        return;
+    }
+    bool opens = w->uncounted && left_of(ps_sub_acq_rel(&team->barrier, w->uncounted)) == w->uncounted;
+    w->uncounted = 0;
+    ready_and_unlock(vp, false, PS_BACK);
+    if (PS_UNLIKELY(opens))
+        ps_team_barrier_release(team);
+}
+
+void ps_team_barrier_call_back(struct ps_team *team)
+{
+    if (ps_load_seq(&team->batched)) {
+        unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+        for (unsigned i = 0; i < slots; i++) {
+            struct vp *vp = ps_vp_at(i);
+            if (vp)
+                call_back_from(vp, team);
+        }
+    }
+    ready_batches(team, take_published(team), NULL, NULL);
+}
+
+/* --- the barrier --- */
+
+static bool arrive_central(struct ps_team *team)
+{
+    if (PS_UNLIKELY(ps_load_acquire(&team->batched)))
+        leave_if_any(ps_vp());
+    return left_of(ps_sub_acq_rel(&team->barrier, 1)) == 1;
+}
+
+bool ps_team_barrier_release(struct ps_team *team)
+{
+    if (PS_UNLIKELY(ps_load_relaxed(&team->spread)))
+        ps_team_rounds_release(team, head_of(ps_load_relaxed(&team->barrier)) != 0);
+    uint64_t phase = (phase_of(ps_load_relaxed(&team->barrier)) + 1) & PHASE_MASK;
+    uint64_t word = ps_xchg_seq(&team->barrier, phase << PHASE_SHIFT | team->n);
+    PS_ASSERT(left_of(word) == 0);
+    struct vp *vp = ps_vp();
+    bool turn = PS_UNLIKELY(!ps_queue_seems_empty(&vp->queue)) && has_turn(vp);
+    ready_batches(team, head_of(word), NULL, turn ? vp : NULL);
+    if (vp_has_waiters(vp) && vp->waiters.team == team)
+        ready_waiters(vp, turn ? PS_FRONT : PS_BACK);
+    return vp_root_wanted(vp);
+}
+
+/* Spins for the phase to end. 1: ended, -1: the member is called away, 0: the limit was reached. */
+static int spin_for_phase(struct ps_team *team, uint32_t phase, unsigned limit)
+{
+    for (unsigned i = 0; i < limit; i++) {
+        if (ps_team_barrier_over(team, phase))
+            return 1;
+        if (ps_load_relaxed(&team->interrupted))
+            return -1;
+        if (!(i % 16) && !ps_spin_useful())
+            return 0;
+        cpu_pause();
+    }
+    return 0;
+}
+
+/* Member m, which has arrived, waits as a batch of one. True: the phase is over. */
+static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t phase)
+{
+    bool opens;
+    m->batch = 1;
+    if (!publish_waiters(team, m, m, phase, 0, &opens)) {
+        ready_if_any(ps_vp());
+        return true;
+    }
+    if (ps_load_seq(&team->interrupted) && ready_batches(team, take_published(team), m, NULL)) {
+        ready_if_any(ps_vp());
+        return ps_team_barrier_over(team, phase);
+    }
+    m->thread.uth->wait.turn = phase;
+    ps_block(&m->thread, PS_WAIT_TEAM_BARRIER, team); /* and leaves the vp's waiters */
+    /* Not over: the region has tasks. */
+    return ps_team_barrier_over(team, phase);
+}
+
+/* Times ps_spin_limit at most, where the vp has waiters: should the system take its processor meanwhile, no other
+ * can run them. */
+#define BATCH_SPINS 4
+/* The same where it has none. Such a member has the vp to itself, and all members may: a vp that goes to look for work
+ * meanwhile finds nothing, or takes another vp's member away and loses its own. */
+#define ALONE_SPINS 16
+
+static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase)
+{
+    if (ps_team_barrier_over(team, phase))
+        return true;
+    int spun = spin_for_phase(team, phase, ps_spin_limit() * (ps_load_relaxed(&team->spread) ? PS_BARRIER_SPINS : 1));
+    return spun ? spun > 0 : block_in_barrier(team, ps_team_member(team, id), phase);
+}
+
+/* Its vp's waiters, if any, are another member's fellows: they must not wait for it. */
+bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
+{
+    leave_if_any(ps_vp());
+    return await_opening(team, id, phase);
+}
+
+/* The last one of vp, which has `fellows` there, waits for other vps' members. */
+static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t fellows)
+{
+    unsigned times = fellows == 0 ? ALONE_SPINS : fellows < BATCH_SPINS ? fellows + 1 : BATCH_SPINS;
+    int spun = spin_for_phase(team, phase, ps_spin_limit() * times);
+    if (!spun)
+        return block_in_barrier(team, m, phase) ? PS_MET_RELEASED : PS_MET_CALLED;
+    ready_if_any(ps_vp());
+    return spun > 0 ? PS_MET_RELEASED : PS_MET_CALLED;
+}
+
+/* All members are here: vp's waiters, and the caller. The lock of vp's queue is held; it is let go. */
+static inline void open_here_and_unlock(struct vp *vp, struct ps_team *team, uint32_t phase)
+{
+    PS_ASSERT(ps_load_relaxed(&team->barrier) == ((uint64_t)phase << PHASE_SHIFT | team->n));
+    ps_store_release(&team->barrier, (((uint64_t)phase + 1) & PHASE_MASK) << PHASE_SHIFT | team->n);
+    bool turn = PS_UNLIKELY(!ps_list_empty(&vp->queue.items)) && has_turn(vp);
+    ready_and_unlock(vp, true, turn ? PS_FRONT : PS_BACK);
+}
+
+enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
+                                  bool counted)
+{
+    struct ps_waiters *w = &vp->waiters;
+    uint32_t arrivals = 1, fellows = 0;
+    if (vp_has_waiters(vp)) {
+        ps_spin_lock(&vp->queue.lock);
+        fellows = ps_load_relaxed(&w->count);
+        arrivals += w->uncounted;
+        w->uncounted = 0;
+        if (arrivals == team->n && !counted && PS_LIKELY(!ps_load_relaxed(&vp->root_first))) {
+            open_here_and_unlock(vp, team, phase);
+            return PS_MET_RELEASED;
+        }
+        ps_spin_unlock(&vp->queue.lock);
+    }
+    if (left_of(ps_sub_acq_rel(&team->barrier, arrivals)) == arrivals)
+        return PS_MET_LAST;
+    return await_others(team, m, phase, fellows);
+}
+
+static PS_NOINLINE enum ps_met meet_alone(struct ps_team *team, unsigned id, uint32_t phase)
+{
+    if (arrive_central(team))
+        return PS_MET_LAST;
+    return await_opening(team, id, phase) ? PS_MET_RELEASED : PS_MET_CALLED;
+}
+
+static PS_ALWAYS_INLINE enum ps_met meet_by_word(struct ps_team *team, unsigned id, uint32_t phase, bool counted)
+{
+    if (ps_load_relaxed(&team->spread) || ps_places_on() || ps_load_seq(&team->interrupted))
+        return meet_alone(team, id, phase);
+    return vp_wait_in_batch(team, ps_team_member(team, id), phase, counted);
+}
+
+static PS_NOINLINE enum ps_met meet_in_rounds(struct ps_team *team, unsigned id, uint32_t phase)
+{
+    return ps_team_rounds_meet(team, id) ? PS_MET_RELEASED : meet_by_word(team, id, phase, false);
+}
+
+enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase, bool counted)
+{
+    if (ps_load_acquire(&team->by_word) != PS_BY_WORD && !counted)
+        return meet_in_rounds(team, id, phase);
+    return meet_by_word(team, id, phase, counted);
+}

@@ -1,0 +1,323 @@
+/* Members that run as threads of their own, and what the core is told of members that have returned.
+ *
+ * Lending. A member whose body has returned may run explicit tasks. Which of them does is the core's decision (src/ort/
+ * task_queue.c); here it is told of each such member (ops->idle) and gives it back (ps_team_lend). A member that was
+ * lent is made a thread anew, which runs ops->assist: an *assistant*. Where threads have thread-local blocks, member
+ * 0's block is its parent's. Then the parent itself is called back from its wait in the join (PS_TEAM_WANTED).
+ *
+ * Telling the core. In a region without tasks no thread tells the core. Each member that returns leaves the region's
+ * number in done_in. The member that makes the first task tells the core of all these (ps_team_interrupt). From then on
+ * each member tells for itself, when its identity is free: nothing looks at its thread any more, and its thread-local
+ * block is left. The thread that takes the number out of done_in by compare-and-swap tells the core; so the core is
+ * told once.
+ *   A member that ends as a thread, and a parent that waits, store done_in and then read `interrupted`. The thread that
+ *   interrupts stores `interrupted` and then reads done_in. All four are seq_cst: one of the two sees the other.
+ *   All others store done_in and end by what they do anyway, as follows.
+ *
+ * The first task of a region. Before it one subtraction ends all members that a vp has run. The thread that makes it
+ * sets `interrupted`, gives each reference in `left` a pending one (A), touches `next` (B), both by read-modify-write,
+ * and looks for members that have returned (C). A member that returns stores done_in; then its vp drops the reference,
+ * or claims another one. The reference, dropped before (A): (C) sees done_in. After (A): the vp sees the pending
+ * reference, and keeps it for a look for tasks in the name of the last member; then it tells the core. The claim,
+ * before (B): (C) sees done_in; after (B): the vp sees `interrupted`, and counts the members that it has run so far as
+ * ended. The vp may have claimed a further member meanwhile. This member must not have to wait until the vp has looked
+ * for tasks, because a task may wait for the member. So the member becomes a thread of its own. A region without tasks
+ * thus pays for no fence and no load. Kernel threads exchange a member's word instead (src/ee/member_end.h).
+ * tests/models/team_join.pml has this protocol, and what happens where a step is missing. The model leaves out the
+ * store by which a parent that ran all members itself ends a region without tasks (run_the_rest). In the model only one
+ * claimed member at a time becomes a thread.
+ *
+ * A parent below a member: recall.h. Without blocks member 0 is free as soon as its body has returned. */
+#include "team.h"
+
+#include "check.h"
+#include "current.h"
+#include "dedicated.h"
+#include "handoff.h"
+#include "idle.h"
+#include "recall.h"
+#include "receiver.h"
+#include "runtime.h"
+#include "scheduler.h"
+#include "search.h"
+#include "sources.h"
+#include "team_member.h"
+#include "watchdog.h"
+
+/* A member whose end is counted from here on keeps a pending reference. Caller: its own reference, or a pending one,
+ * keeps `left` above 0. */
+static void add_pending(struct ps_team *team)
+{
+    uint64_t left = ps_load_seq(&team->left);
+    while (!(left & PS_TEAM_ALL_PENDING) &&
+           !ps_cas_seq(&team->left, &left, left + (left & UINT32_MAX) * PS_TEAM_PENDING))
+        continue;
+}
+
+void ps_team_refer(struct ps_team *team, unsigned refs)
+{
+    uint64_t left = ps_load_seq(&team->left), more;
+    do
+        more = refs * (left & PS_TEAM_ALL_PENDING ? PS_TEAM_PENDING + 1 : 1);
+    while (!ps_cas_seq(&team->left, &left, left + more));
+}
+
+/* The caller has run m, and the identity is free. */
+void ps_member_tell_core(struct ps_team *team, struct ps_member *m)
+{
+    if (ps_member_take_done(team, m) && team->ops->idle(m))
+        ps_team_lend(team, m->id);
+}
+
+/* The parent, in the name of member 0, runs what tasks it finds. */
+void ps_team_assist_oneself(struct ps_team *team)
+{
+    struct ps_member *m = ps_team_member(team, 0);
+    ps_member_become(ps_vp(), m, team->parent, team->parent->flags & (PS_T_ROOT | PS_T_CALLED));
+    if (PS_UNLIKELY(team->at_end.controls))
+        ps_floats_give_back(team);
+    team->ops->assist(m);
+    if (PS_UNLIKELY(team->at_end.controls))
+        ps_floats_become_plain();
+}
+
+/* Leaves the running member's block for `before`, the parent's; NULL: the kernel thread's own. */
+static void leave_for(struct ps_team *team, struct uth_tls *before)
+{
+    if (!before) {
+        ps_member_leave_tls();
+        return;
+    }
+    if (vp_is(ps_vp(), VP_ALONE)) {
+        recall_leave(team, vp_run(ps_vp())->current);
+        ps_go_home_slow(before);
+    }
+    vp_come_up(ps_vp(), team->parent, before);
+}
+
+/* Runs tasks in the name of m, whose body has returned, and whose reference is dropped, and tells the core. m may be
+ * lent and come back while the core is told. A lent member has had a stack of its own, so m is made anew each time. */
+static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
+{
+    struct uth_tls *before = vp_run(ps_vp())->tls;
+    if (!ps_member_take_done(team, m))
+        return;
+    do {
+        struct vp *vp = ps_vp();
+        if (before)
+            vp_go_below(team->parent, before);
+        ps_member_become(vp, m, team->parent, extra_flags);
+        if (ps_tls_on()) {
+            ps_member_enter_tls(vp, m, vp_run(vp)->tls);
+            vp_hear(ps_vp());
+        }
+        ps_member_call_floating(m, team->ops->assist);
+        leave_for(team, before); /* an assistant would enter the same block */
+    } while (team->ops->idle(m));
+}
+
+/* The same for the parent, before it goes on with other members. Where its identity cannot be lent it only looks, and
+ * tells the core when it waits. */
+static void last_look_of_parent(struct ps_team *team)
+{
+    struct ps_member *m = ps_team_member(team, 0);
+    if (team->recalled) {
+        ps_team_assist_oneself(team);
+        return;
+    }
+    for (bool mine = ps_member_take_done(team, m); mine; mine = team->ops->idle(m))
+        ps_team_assist_oneself(team);
+}
+
+/* The vp goes on with something else, after it has offered itself. */
+static void withdraw_offer(struct vp *vp)
+{
+    if (ps_load_relaxed(vp_handoff(vp)) != HANDOFF_BUSY)
+        ps_handoff_close(vp, vp);
+}
+
+/* What is left of `left` then. */
+static uint64_t drop_pending(struct ps_team *team, unsigned pending)
+{
+    uint64_t taken = pending * PS_TEAM_PENDING, before = ps_sub_seq(&team->left, taken);
+    PS_ASSERT((before & PS_TEAM_ALL_PENDING) >= taken);
+    return before - taken;
+}
+
+/* The member has ended that runs here, on the stack that it keeps from now on. */
+static PS_NORETURN void wait_on_own_stack(void) { own_stack_await_next(ps_vp()); }
+
+PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct ps_member *last, unsigned refs)
+{
+    struct vp *vp = ps_vp();
+    struct psthread *current = vp_run(vp)->current;
+    unsigned inherited = team->parent->flags & PS_T_ROOT;
+    withdraw_offer(vp);
+    if (last && last->id == 0)
+        last_look_of_parent(team);
+    else if (last)
+        last_look(team, last, current ? PS_T_CALLED | inherited : 0);
+    vp = ps_vp();
+    if (!current && own_stack_begins(vp)) { /* the last one keeps the stack of a loop */
+        struct psthread *parent = team->parent;
+        if (drop_pending(team, refs) == PS_TEAM_WAITING)
+            ps_ready(parent, PS_FRONT);
+        wait_on_own_stack();
+    }
+    vp_run(vp)->current = current;
+    if (!current) /* the vp's loop is next: as ps_team_run */
+        vp_offer(vp);
+    return drop_pending(team, refs);
+}
+
+/* --- members as threads --- */
+
+static void assistant_ends(struct ps_member *m);
+
+/* The end of what runs as a thread in the name of m. */
+static void *look_and_end(struct ps_member *m)
+{
+    ps_member_call_floating(m, m->team->ops->assist);
+    bool stays = own_stack_begins(ps_vp());
+    if (!stays)
+        ps_member_leave_tls();
+    assistant_ends(m);
+    if (stays)
+        wait_on_own_stack();
+    return NULL;
+}
+
+/* m counts itself out, and its assistant is `m->thread` as well. */
+static void end_as_thread(struct ps_member *m)
+{
+    add_pending(m->team);
+    ps_sub_seq(&m->team->left, 1);
+    look_and_end(m);
+}
+
+void ps_team_end_on_own_stack(struct ps_team *team, struct ps_member *m, unsigned refs)
+{
+    uint64_t left = refs ? ps_sub_seq(&team->left, refs) - refs : 0;
+    if (left & PS_TEAM_ALL_PENDING)
+        ps_team_look_and_drop_pending(team, NULL, refs);
+    end_as_thread(m);
+    __builtin_unreachable();
+}
+
+void *ps_member_late_main(void *arg)
+{
+    struct ps_member *m = arg;
+    if (ps_tls_on())
+        ps_member_enter_tls(ps_vp(), m, vp_run(ps_vp())->tls);
+    ps_member_call_floating(m, m->team->ops->body);
+    end_as_thread(m);
+    return NULL;
+}
+
+/* --- lending --- */
+
+/* The caller is member 0 in the region's body. */
+static bool is_first(const struct ps_team *team)
+{
+    const struct vp *vp = ps_vp();
+    const struct psthread *self = vp ? vp_run(vp)->current : NULL;
+    return self && self->flags & PS_T_MEMBER && self == &ps_team_member((struct ps_team *)team, 0)->thread;
+}
+
+/* Letters as at the head of this file. */
+void ps_team_interrupt(struct ps_team *team)
+{
+    bool watch = !ps_load_relaxed(&team->had_tasks) && ps_tls_on() && !san_any() && !is_first(team);
+    ps_store_relaxed(&team->had_tasks, true);
+    ps_store_seq(&team->interrupted, 1);
+    if (ps_load_relaxed(&team->by_word) != PS_BY_WORD)
+        ps_store_seq(&team->by_word, PS_BY_WORD); /* members that wait in rounds must be found in the barrier's word */
+    add_pending(team);
+    ps_add_acq_rel(&team->next, 0);
+    ps_team_barrier_call_back(team);
+    ps_store_release(&team->batched, 0); /* no member joins a vp's waiters any more */
+    for (unsigned id = 0; id < team->n; id++)
+        ps_member_tell_core(team, ps_team_member(team, id));
+    if (watch) {
+        team->at_end.watched = true;
+        recall_watch(team);
+    }
+}
+
+/* Runs as a thread: the identity of a member that has returned from its body, lent to run explicit tasks. */
+static void *assist_main(void *arg)
+{
+    struct ps_member *m = arg;
+    if (ps_tls_on())
+        ps_member_enter_tls(ps_vp(), m, vp_run(ps_vp())->tls);
+    return look_and_end(m);
+}
+
+/* The identity of m is the caller's, and `left` counts it. */
+static void start_assistant(struct ps_member *m)
+{
+    m->thread.uth = NULL;
+    m->thread.flags = PS_T_MEMBER;
+    m->thread.member_fn = assist_main;
+    ps_member_begin_thread(m, ps_vp());
+}
+
+/* The thread that runs in the name of m ends: the last thing that it does but return to its vp's loop. */
+static void assistant_ends(struct ps_member *m)
+{
+    struct ps_team *team = m->team;
+    struct psthread *parent = team->parent;
+    /* Nothing looks at its thread any more: the identity is free. */
+    if (ps_member_is_done(team, m) && team->ops->idle(m))
+        start_assistant(m);
+    else if (drop_pending(team, 1) == PS_TEAM_WAITING)
+        ps_ready(parent, PS_FRONT);
+}
+
+/* Calls the parent back: member 0 has its identity. */
+static void want_parent(struct ps_team *team)
+{
+    uint64_t left = ps_load_seq(&team->left);
+    while (!ps_cas_seq(&team->left, &left, (left & ~PS_TEAM_WAITING) | PS_TEAM_WANTED))
+        continue;
+    if (left & PS_TEAM_WAITING)
+        ps_ready(team->parent, PS_BACK);
+}
+
+void ps_team_lend(struct ps_team *team, unsigned id)
+{
+    if (id == 0 && team->recalled) {
+        want_parent(team);
+        return;
+    }
+    add_pending(team);                        /* the interrupter may not have come so far */
+    ps_add_seq(&team->left, PS_TEAM_PENDING); /* a reference of the caller's keeps it above 0; or it is the parent */
+    start_assistant(ps_team_member(team, id));
+}
+
+/* --- a parent below a member (recall.h) --- */
+
+/* As assist_main, as member 0, in the block that the parent has left. */
+void *ps_member_first_main(void *arg)
+{
+    struct ps_member *m = arg;
+    struct uth_tls *tls = m->team->parent_tls;
+    struct vp *vp = ps_vp();
+    if (PS_UNLIKELY(ps_load_seq(&tls->alone) != NULL))
+        ps_promote_again(&m->thread, tls);
+    else
+        vp_enter_tls(vp, tls);
+    vp_hear(ps_vp());
+    m->team->ops->assist(m);
+    ps_member_leave_tls();
+    recall_give_back(m->team);
+    return NULL;
+}
+
+void ps_team_call_first(struct ps_team *team)
+{
+    const struct vp *vp = ps_vp();
+    const struct psthread *self = vp ? vp_run(vp)->current : NULL;
+    if (self && self->flags & PS_T_CALLED && self->parent == team->parent)
+        recall_parent(team);
+}

@@ -1,0 +1,101 @@
+/* How a vp takes on the identity of a member, runs a function of the core's in its name, and gives the identity up: for
+ * the files of the team. See team.c for what each of them has. */
+#ifndef PS_TEAM_MEMBER_H
+#define PS_TEAM_MEMBER_H
+
+#include "current.h"
+#include "data/team.h"
+#include "dedicated.h"
+#include "floats.h"
+#include "own_stack.h"
+#include "receiver.h"
+#include "run.h"
+#include "switch.h"
+#include "vp_tls.h"
+
+static PS_ALWAYS_INLINE void ps_member_become(struct vp *vp, struct ps_member *m, const struct psthread *parent,
+                                              unsigned extra_flags)
+{
+    ps_member_set(m, parent, extra_flags);
+    m->thread.uth = vp_run(vp)->uth;
+    m->thread.vp = vp;
+    vp_run(vp)->current = &m->thread;
+    vp_tick(vp);
+    vp_follow(vp, &m->thread);
+}
+
+/* As ps_member_enter_tls, where the block is not as the member left it. May switch. */
+void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *before);
+
+/* vp has just entered the block. Nothing but the thread pointer need be written, or be looked at, when it comes again,
+ * unless the member has a kernel thread of its own. */
+static inline void ps_member_leave_at_hand(struct uth_tls *tls)
+{
+    uth_tls_keep_at_hand(tls);
+    if (PS_UNLIKELY(ps_load_seq(&tls->alone) != NULL || cpu_float_flags_kept()))
+        uth_tls_not_at_hand(tls);
+}
+
+static inline void ps_member_enter_tls(struct vp *vp, struct ps_member *m, struct uth_tls *before)
+{
+    struct uth_tls *tls = m->tls;
+    if (PS_UNLIKELY(!tls || uth_tls_stack_differs(tls, vp_run(vp)->uth->stack) || ps_load_relaxed(&tls->alone))) {
+        ps_member_enter_slowly(vp, m, before);
+        return;
+    }
+    vp_enter_tls_here(vp, tls);
+    if (vp_is(vp, VP_DEAF))
+        vp_hear(vp);
+    if (ps_floats_are_plain(m))
+        ps_member_leave_at_hand(tls);
+}
+
+/* As ps_member_call, where the program has a sanitizer. */
+void ps_member_call_traced(struct ps_member *m, struct vp *vp, void (*fn)(struct ps_member *m));
+
+/* Calls a function of the core's in the name of m, which is current. */
+static PS_ALWAYS_INLINE void ps_member_call(struct ps_member *m, void (*fn)(struct ps_member *m))
+{
+    if (san_any())
+        ps_member_call_traced(m, ps_vp(), fn);
+    else
+        fn(m);
+}
+
+/* Leaves it for the kernel thread's own storage, unless the member keeps its stack. */
+static inline void ps_member_leave_tls(void)
+{
+    if (!ps_tls_on() || own_stack_is(ps_vp()))
+        return;
+    ps_go_home(NULL);
+    vp_enter_tls(ps_vp(), NULL);
+}
+
+/* The region has tasks, and the core was not told of m, whose body has returned. True: the caller is to tell. */
+static inline bool ps_member_take_done(const struct ps_team *team, struct ps_member *m)
+{
+    uint32_t region = team->region;
+    return ps_load_seq(&team->interrupted) && ps_load_seq(&m->done_in) == region &&
+           ps_cas_acq_rel(&m->done_in, &region, 0);
+}
+
+/* The identity of m is free from here on. True: the caller is to tell the core. */
+static inline bool ps_member_is_done(struct ps_team *team, struct ps_member *m)
+{
+    ps_store_seq(&m->done_in, team->region);
+    return ps_member_take_done(team, m);
+}
+
+/* The caller has run m, and the identity is free. */
+void ps_member_tell_core(struct ps_team *team, struct ps_member *m);
+/* So many references more. Caller: has one. */
+void ps_team_refer(struct ps_team *team, unsigned refs);
+/* The body of m has returned, on the stack that m keeps from now on: its end, and that of `refs` members which have run
+ * there before it. */
+PS_NORETURN void ps_team_end_on_own_stack(struct ps_team *team, struct ps_member *m, unsigned refs);
+/* The parent, in the name of member 0, runs what tasks it finds. May switch. */
+void ps_team_assist_oneself(struct ps_team *team);
+/* The end of drop_refs (team_run.c) in a region with tasks. May switch. */
+uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct ps_member *last, unsigned refs);
+
+#endif

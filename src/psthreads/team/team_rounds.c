@@ -1,0 +1,222 @@
+/* The barrier of a team whose members have a vp each: rounds of signals, without a line that all members write.
+ *
+ * Does: members on processors of their own meet in the time that one cache line takes to move. (The central barrier's
+ * word moves two or three times.) Does not: block, count, serve tasks. A member that has to do any of these falls back
+ * to the word (team_barrier.c), and so do all others with it.
+ * Callers: an unfinished member of an open region, in its own name; the parent at the fork; the member that opens a
+ * barrier by the word.
+ *
+ * Rounds. A barrier has a number, which each member counts up for itself. Round r has the distance d = 4^r. In round r
+ * member i does two things:
+ *   1. Member i writes the signal number * 4 + r into a line of its own.
+ *   2. Member i waits until the members i - d, i - 2d and i - 3d (modulo n) have given this signal or a later one.
+ * After round r a member knows that the 4^(r+1) - 1 members before it have come. A team of up to four members has one
+ * round, in which each member looks at all others. Signals only grow, so a late member sees that the others have gone
+ * on.
+ *
+ * by_word says how members meet. All members meet in rounds, or all meet by the word:
+ *   from -> to          changed by, and when
+ *   ROUNDS -> NEITHER   a member that must not wait any longer, before it makes the fence below
+ *   NEITHER -> WORD     the same member, after the fence
+ *   NEITHER -> ROUNDS   the same member, where the system refuses the fence
+ *   any -> WORD         the member that makes the region's first task; the parent at the fork, where it has not found a
+ *                       vp for each member
+ *   WORD -> ROUNDS      the member that opens a barrier by the word; the parent at the fork
+ *
+ * The decision. A member that must not wait any longer, or that sees another value than ROUNDS, decides under
+ * rounds_lock for its barrier's number. The first line that holds is taken:
+ *   by_word is ROUNDS                                  the member waits on
+ *   word_from is set and not above the number          this barrier is met by the word
+ *   all members have given a signal of this number     this barrier is over, for every member
+ *   else                                               word_from becomes the number: this barrier is met by the word
+ * A decision stays true: signals do not go back, and word_from stays while any member may ask.
+ *
+ * Proof that no member passes by rounds where another has decided for the word. Let F be a member that passes by its
+ * rounds alone, and S one that has decided for the word. F has seen signals of this number from all members, directly
+ * or from members that had seen them, and has read ROUNDS after that. S has not seen the signal of some member X.
+ *   Case 1: S, or the member that decided before S, was impatient. That member stored NEITHER, made a fence in every
+ *     thread (os_fence_all), and looked at the signals then. If the fence came after F read by_word, all signals that F
+ *     had seen are visible to S, and X's is one of them: a contradiction. If the fence came before F read by_word, F
+ *     read NEITHER: a contradiction.
+ *   Case 2: the first task's maker, or the parent at the fork, stored WORD. This member is in its body. The member has
+ *     not given this signal, and will not give it, because it sees its own WORD first. So X is this member, and F
+ *     cannot have seen X's signal. No fence is needed.
+ * An earlier barrier that some members have passed and a late member has not: all members have given its signal, and
+ * the members that passed have seen these signals. One of those held the lock before the late member, or stored WORD;
+ * so the late member sees the signals too.
+ * WORD -> ROUNDS is safe: the member that opens a barrier by the word is the only one that does not wait in that
+ * barrier, and at the fork no member runs. So no member is in the middle of a decision. Later numbers begin above all
+ * numbers that were given (rounds_base), because one member may have given a signal of word_from and another may not.
+ *
+ * When the word is better: the members' times differ by more than the members spin, again and again, so that each
+ * barrier would need the fence. After word_least barriers in which no member blocked, the team meets by rounds again.
+ * word_least about doubles each time that the rounds are given up soon.
+ *
+ * Failures: the system refuses the fence, which happens only if a sandbox was closed after the start. Then the member
+ * waits on and yields its processor, and the next regions meet by the word.
+ * Cost: two members: one store, one line to fetch. More members: 3 lines a round, fetched at a time.
+ * Model: tests/models/team_rounds.pml has the decision, and what happens where a step is missing.
+ * Rejected: a counter whose last step opens the barrier (two moves of the line instead of one); a line for each pair.
+ * Source: D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, 1988 (dissemination, here with
+ * four ways a round). */
+#include "os.h"
+#include "runtime.h"
+#include "scheduler.h"
+#include "team.h"
+
+#define ROUND_BITS 2
+#define WAYS 4
+#define MOST_MEMBERS 64 /* three rounds */
+#define WORD_LEAST_MAX 256
+#define PAID 32 /* barriers of rounds that are worth a fence */
+#define PLAIN_LOOKS 8
+
+static _Atomic bool refused; /* a fence; relaxed: a thread that reads it late has one more refused */
+
+static inline struct ps_member *member(const struct ps_team *team, unsigned id) { return ps_team_member(team, id); }
+
+static bool has_come(const struct ps_team *team, unsigned id, uint64_t number)
+{
+    return ps_load_acquire(&member(team, id)->signal) >> ROUND_BITS >= number;
+}
+
+static bool all_have_come(const struct ps_team *team, uint64_t number)
+{
+    for (unsigned id = 0; id < team->n; id++)
+        if (!has_come(team, id, number))
+            return false;
+    return true;
+}
+
+/* --- deciding --- */
+
+/* From now on the caller sees every member that passes by rounds alone. The lock is held. */
+static void leave_rounds_locked(struct ps_team *team, uint64_t number)
+{
+    uint32_t seen = PS_BY_ROUNDS;
+    if (!ps_cas_seq(&team->by_word, &seen, PS_BY_NEITHER))
+        return; /* the first task's WORD came meanwhile */
+    seen = PS_BY_NEITHER;
+    bool made = os_fence_all();
+    if (!made)
+        ps_store_relaxed(&refused, true);
+    ps_cas_seq(&team->by_word, &seen, made ? PS_BY_WORD : PS_BY_ROUNDS);
+    unsigned least = number - team->rounds_left_at >= PAID ? 1 : 2u * team->word_least + 1;
+    team->word_least = (uint16_t)(least < WORD_LEAST_MAX ? least : WORD_LEAST_MAX);
+    team->word_runs = 0;
+    team->rounds_left_at = number;
+}
+
+enum decision { OVER, BY_WORD, WAIT_ON };
+
+static PS_NOINLINE enum decision decide(struct ps_team *team, uint64_t number, bool impatient)
+{
+    enum decision d = BY_WORD;
+    ps_spin_lock(&team->rounds_lock);
+    if (impatient && !ps_load_relaxed(&refused))
+        leave_rounds_locked(team, number);
+    if (ps_load_seq(&team->by_word) == PS_BY_ROUNDS)
+        d = WAIT_ON;
+    else if (team->word_from == 0 || number < team->word_from) {
+        if (all_have_come(team, number))
+            d = OVER;
+        else
+            team->word_from = number;
+    }
+    ps_spin_unlock(&team->rounds_lock);
+    return d;
+}
+
+/* --- the rounds --- */
+
+static inline bool has_signalled(const struct ps_team *team, unsigned id, uint64_t signal)
+{
+    return ps_load_acquire(&member(team, id)->signal) >= signal;
+}
+
+/* Waits for a signal of member id. False: it is time to decide. */
+static PS_NOINLINE bool await_signal(const struct ps_team *team, unsigned id, uint64_t signal, bool *impatient)
+{
+    const struct ps_member *m = member(team, id);
+    for (unsigned i = 0, limit = ps_spin_limit() * PS_BARRIER_SPINS;; i++) {
+        if (ps_load_acquire(&m->signal) >= signal)
+            return true;
+        if (ps_load_relaxed(&team->by_word) != PS_BY_ROUNDS)
+            return false;
+        if (i >= limit || (i % 16 == 15 && !ps_spin_useful())) {
+            *impatient = true;
+            return false;
+        }
+        if (i >= PLAIN_LOOKS)
+            cpu_pause();
+    }
+}
+
+bool ps_team_rounds_meet(struct ps_team *team, unsigned id)
+{
+    struct ps_member *self = member(team, id);
+    uint64_t last = self->rounds, base = team->rounds_base; /* its own signal is in the others' caches */
+    uint64_t number = (last > base ? last : base) + 1, signal = number << ROUND_BITS;
+    self->rounds = number;
+    unsigned n = team->n;
+    for (unsigned distance = 1; distance < n; distance *= WAYS, signal++) {
+        ps_store_release(&self->signal, signal);
+        for (unsigned back = distance; back < n && back < WAYS * distance; back += distance) {
+            unsigned other = id >= back ? id - back : id + n - back;
+            while (!has_signalled(team, other, signal)) {
+                bool impatient = false;
+                if (await_signal(team, other, signal, &impatient))
+                    break;
+                enum decision d = decide(team, number, impatient);
+                if (d != WAIT_ON)
+                    return d == OVER;
+                if (impatient && !ps_yield())
+                    os_yield();
+            }
+        }
+    }
+    /* Behind the signals' acquiring loads. */
+    return PS_LIKELY(ps_load_acquire(&team->by_word) == PS_BY_ROUNDS) || decide(team, number, false) != BY_WORD;
+}
+
+/* --- where a region or a barrier by the word begins or ends --- */
+
+static void begin_rounds(struct ps_team *team)
+{
+    if (team->word_from != 0)
+        team->rounds_base = team->word_from;
+    team->word_from = 0;
+    ps_update_relaxed(&team->by_word, PS_BY_ROUNDS);
+}
+
+static bool possible(unsigned n)
+{
+    return n <= MOST_MEMBERS && ps_spin_limit() != 0 && !ps_load_relaxed(&refused) && os_fence_all_ready();
+}
+
+void ps_team_rounds_fork(struct ps_team *team, unsigned n)
+{
+    if (team->rounds_n != n) { /* members that were not there have smaller numbers; the parent was in all regions */
+        uint64_t own = member(team, 0)->rounds;
+        team->rounds_base = own > team->rounds_base ? own : team->rounds_base;
+        team->rounds_n = n;
+    }
+    if (team->word_runs < team->word_least || !possible(n)) {
+        ps_team_rounds_none(team);
+        return;
+    }
+    begin_rounds(team);
+}
+
+void ps_team_rounds_release(struct ps_team *team, bool somebody_blocked)
+{
+    if (ps_load_relaxed(&team->by_word) != PS_BY_WORD || team->n != team->rounds_n ||
+        ps_load_relaxed(&team->interrupted))
+        return;
+    if (somebody_blocked)
+        team->word_runs = 0;
+    else if (team->word_runs < team->word_least)
+        team->word_runs++;
+    if (team->word_runs >= team->word_least && possible(team->n))
+        begin_rounds(team);
+}

@@ -1,0 +1,116 @@
+/* Parents and children: see children.h. */
+#include "children.h"
+
+#include "current.h"
+#include "race.h"
+#include "scheduler.h"
+
+/* z, a zombie whose parent is about to be freed: free if it was joined, else left to the thread that will join it. */
+static bool zombie_is_done_with(struct psthread *z)
+{
+    uintptr_t ended = PS_JOIN_ENDED;
+    return !ps_cas_acq_rel(&z->join, &ended, PS_JOIN_ORPHANED);
+}
+
+PS_NOINLINE void family_give_up_whole(struct vp *vp, struct psthread *t)
+{
+    t->next_zombie = NULL; /* what is to do stands in a list, not on the stack */
+    for (struct psthread *todo = t; todo;) {
+        t = todo;
+        todo = t->next_zombie;
+        if (t->created) { /* held: see ps_thread_end */
+            if (ps_sub_acq_rel(&t->children, PS_CHILDREN_HELD) != PS_CHILDREN_HELD)
+                continue;
+            t->created = 0;
+        }
+        /* All its children have ended, and have been seen to: no other thread puts any there. */
+        struct psthread *z = ps_load_relaxed(&t->zombies), *next;
+        ps_store_relaxed(&t->zombies, NULL);
+        for (; z; z = next) {
+            next = z->next_zombie;
+            if (!zombie_is_done_with(z))
+                continue;
+            z->next_zombie = todo;
+            todo = z;
+        }
+        if (!(t->flags & (PS_T_REUSED | PS_T_ROOT)))
+            descriptor_put(&vp_run(vp)->descriptors, t);
+    }
+}
+
+/* Zombies are swept after as many creations as the last sweep left of them, and PS_SWEEP_EACH more: at most one look
+ * for each creation. A thread that joins a zombie need not tell the parent, which may be gone by then. So that
+ * `created` does not overflow between two sweeps, there are bounds that memory hardly lets a program reach: for
+ * creations until the next one, and for children alive at once. */
+#define SWEEP_LAST_MOST (UINT32_MAX / 4)
+#define CHILDREN_MAX (UINT32_MAX / 2)
+
+void family_sweep(struct vp *vp, struct psthread *t, enum family_unjoined unjoined)
+{
+    uint32_t kept = 0;
+    struct psthread *z = ps_xchg_acq_rel(&t->zombies, NULL), *first = NULL, *last = NULL;
+    while (z) {
+        struct psthread *next = z->next_zombie;
+        if (unjoined == PS_UNJOINED_FREE || ps_load_acquire(&z->join) == PS_JOIN_JOINED ||
+            (unjoined == PS_UNJOINED_ORPHAN && zombie_is_done_with(z))) {
+            family_give_up(vp, z);
+        } else if (unjoined == PS_UNJOINED_KEEP) {
+            kept++;
+            if (last)
+                last->next_zombie = z;
+            else
+                first = z;
+            last = z;
+        }
+        z = next;
+    }
+    if (last) { /* back, all at once */
+        last->next_zombie = ps_load_relaxed(&t->zombies);
+        while (!ps_cas_release(&t->zombies, &last->next_zombie, first))
+            continue;
+    }
+    t->sweep_in = (kept < SWEEP_LAST_MOST ? kept : SWEEP_LAST_MOST) + PS_SWEEP_EACH;
+}
+
+/* Children that have ended are counted in one of t's counters in the place of both. */
+static void fold_children(struct psthread *t)
+{
+    int64_t ended = -ps_load_relaxed(&t->children);
+    if (ended <= 0)
+        return;
+    t->created -= (uint32_t)ended;
+    ps_add_acq_rel(&t->children, ended);
+}
+
+PS_NOINLINE bool family_look_after(struct vp *vp, struct psthread *parent)
+{
+    fold_children(parent);
+    family_sweep(vp, parent, PS_UNJOINED_KEEP);
+    return parent->created < CHILDREN_MAX;
+}
+
+void family_wait(struct psthread *self)
+{
+    int64_t created = (int64_t)self->created;
+    self->created = 0;
+    if (ps_add_acq_rel(&self->children, created) + created != 0)
+        ps_block(self, PS_WAIT_CHILDREN, self);
+}
+
+void family_wait_and_sweep(struct psthread *self)
+{
+    family_wait(self);
+    ps_race_acquire(self);
+    if (ps_load_relaxed(&self->zombies))
+        family_sweep(ps_vp(), self, PS_UNJOINED_FREE);
+}
+
+PS_NOINLINE void family_last_child_ended(struct vp *vp, struct psthread *p)
+{
+    if (ps_load_relaxed(&p->state) == PS_ENDED) { /* its hold is gone already: it is ours to free */
+        p->created = 0;
+        family_give_up(vp, p);
+    } else {
+        ps_ready(p, PS_FRONT);
+    }
+}

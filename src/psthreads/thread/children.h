@@ -1,0 +1,73 @@
+/* Parents and children: how they are counted, and which thread frees which descriptor.
+ *
+ * Counting children. The parent keeps `created` to itself; a child that ends subtracts 1 from `children`; waitall adds
+ * `created`. So `children` is never positive before a waitall, and afterwards reaches exactly 0 with the last child:
+ * that child (or the parent, if the sum is 0 at once) goes on. One atomic per child. A parent that ends with children
+ * alive adds created + PS_CHILDREN_HELD, and takes PS_CHILDREN_HELD back when its descriptor is to be freed. The thread
+ * that brings the sum to 0 frees the descriptor.
+ * `created` has 32 bits. So the parent now and then adds as many to `children` as have ended since, and takes them off
+ * `created` (fold_children). `children` is 0 or less then: the last child still finds no 1 there. created + children is
+ * always the number of children that have not ended. Only the parent's creations make this number grow, so a number
+ * that the parent has read is an upper bound.
+ *
+ * Zombies. A child that ends pushes itself (compare-and-swap), then counts itself down (release). The parent takes out.
+ * The parent may find (acquire) that no child is alive but those that it is ending itself, by calls on its own stack.
+ * Then every push is over and seen, and no push can begin before the parent makes another child. So the parent needs no
+ * compare-and-swap (family_alone_with). The parent looks at the count first, then at the list. The other order loses a
+ * child: the parent reads the list's first, t; a child pushes itself and counts itself down; the parent finds no child
+ * alive and stores what stands behind t.
+ *
+ * Callers: the kernel thread that carries vp. */
+#ifndef PS_CHILDREN_H
+#define PS_CHILDREN_H
+
+#include "descriptor.h"
+#include "run.h"
+
+/* t has ended and no thread will ask for it: frees it now, or leaves that to its last child. Its zombies that were
+ * joined go with it, and theirs, in any depth. */
+void family_give_up_whole(struct vp *vp, struct psthread *t);
+static PS_ALWAYS_INLINE void family_give_up(struct vp *vp, struct psthread *t)
+{
+    if (PS_UNLIKELY(t->created != 0 || ps_load_relaxed(&t->zombies) || t->flags & (PS_T_REUSED | PS_T_ROOT)))
+        family_give_up_whole(vp, t);
+    else
+        descriptor_put(&vp_run(vp)->descriptors, t);
+}
+
+/* What becomes of the zombies that were not joined: they stay zombies, are freed, or become orphans. */
+enum family_unjoined { PS_UNJOINED_KEEP, PS_UNJOINED_FREE, PS_UNJOINED_ORPHAN };
+/* Frees the zombies of t that were joined, and those that were not as told. */
+void family_sweep(struct vp *vp, struct psthread *t, enum family_unjoined unjoined);
+/* Creations of parent's have come to where it is to look after what it has made before; false: it has too many children
+ * alive. */
+bool family_look_after(struct vp *vp, struct psthread *parent);
+/* Blocks until every child of self has ended; their zombies stay. */
+void family_wait(struct psthread *self);
+/* The same; no thread will ask for them. */
+void family_wait_and_sweep(struct psthread *self);
+
+/* A child of p, the last one, has ended. */
+void family_last_child_ended(struct vp *vp, struct psthread *p);
+/* A child of p has ended. */
+static inline void family_child_ended(struct vp *vp, struct psthread *p)
+{
+    if (PS_UNLIKELY(ps_sub_acq_rel(&p->children, 1) == 1))
+        family_last_child_ended(vp, p);
+}
+
+/* Of p's children are alive no more than so many, which are in the caller's hand. Caller: p. */
+static inline bool family_alone_with(struct psthread *p, uint32_t of_ours)
+{
+    return ps_load_acquire(&p->children) + (int64_t)p->created == of_ours;
+}
+
+/* t has ended and no thread waits for it: its parent has it in a list until it is joined. */
+static inline void family_add_zombie(struct psthread *parent, struct psthread *t)
+{
+    t->next_zombie = ps_load_relaxed(&parent->zombies);
+    while (!ps_cas_release(&parent->zombies, &t->next_zombie, t))
+        continue;
+}
+
+#endif

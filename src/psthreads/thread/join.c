@@ -1,0 +1,378 @@
+/* Waiting for threads, and running as a call what has not begun: join, spawn, detach.
+ *
+ * The join word:
+ *   OPEN -> ENDED            by the thread's end (acq_rel exchange; pairs with the joiner's acquire)
+ *   OPEN -> joiner -> ENDED  a joiner waits
+ *   OPEN -> DETACHED
+ *   ENDED -> JOINED          by a joiner
+ *   ENDED -> ORPHANED        by the thread that frees the parent
+ *   ORPHANED -> JOINED       by a joiner
+ * Every step out of ENDED is a compare-and-swap. A joiner and the thread that frees the parent may both want it: one
+ * comes first, and the other sees what is left for it to do. */
+#include "address_wait.h"
+#include "create.h"
+#include "dedicated.h"
+#include "exit.h"
+#include "key.h"
+#include "timer.h"
+#include "vp_tls.h"
+
+#include <stdlib.h>
+
+int psthread_waitall(void)
+{
+    family_wait_and_sweep(ps_self());
+    return 0;
+}
+
+/* Takes t out of its parent's zombies, where it stands there first. The parent alone takes any out, and others only put
+ * some before: so what stands behind the first one stays, and the compare-and-swap cannot mistake it. */
+static bool leaves_zombies(struct psthread *parent, struct psthread *t)
+{
+    bool nobody_pushes = family_alone_with(parent, 0); /* looked at first: a push before that is seen below */
+    struct psthread *first = ps_load_acquire(&parent->zombies);
+    if (first != t)
+        return false;
+    if (PS_UNLIKELY(!nobody_pushes))
+        return ps_cas_acquire(&parent->zombies, &first, t->next_zombie);
+    ps_store_relaxed(&parent->zombies, t->next_zombie);
+    return true;
+}
+
+/* The answer about a thread that cannot be waited for by the caller: `seen` is what its join word was. */
+static int join_ended(struct psthread *t, uintptr_t seen, void **result)
+{
+    while (seen == PS_JOIN_ENDED || seen == PS_JOIN_ORPHANED) {
+        void *value = t->result;
+        bool orphan = seen == PS_JOIN_ORPHANED;
+        if (!ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED))
+            continue;
+        ps_race_acquire(t);
+        struct vp *vp = ps_vp_attach_now();
+        if (orphan || (t->parent == vp->run.current && leaves_zombies(vp->run.current, t)))
+            family_give_up(vp, t); /* else its parent frees it, which has it in its list */
+        if (result)
+            *result = value;
+        return 0;
+    }
+    return seen == PS_JOIN_JOINED ? ESRCH : EINVAL;
+}
+
+#define NOT_JOINABLE (PS_T_DETACHED | PS_T_REUSED | PS_T_MEMBER | PS_T_ROOT)
+
+/* 0: t may be joined by self, as far as can be seen. */
+static int check_joinable(const struct psthread *t, const struct psthread *self)
+{
+    if (!t || ps_load_relaxed(&t->state) == PS_FREE)
+        return ESRCH;
+    if (t == self)
+        return EDEADLK;
+    return t->flags & NOT_JOINABLE ? EINVAL : 0;
+}
+
+/* The joiner's deadline has come: it waits no longer, unless the thread has just ended. */
+static bool take_joiner(struct ps_timer *timer)
+{
+    struct psthread *t = timer->arg;
+    uintptr_t joiner = (uintptr_t)timer->thread;
+    return ps_cas_acq_rel(&t->join, &joiner, PS_JOIN_OPEN);
+}
+
+/* --- joining what no vp has taken ---
+ *
+ * The joiner runs a thread that has not begun, as a call on its own stack: no switch, no wait. The thread keeps its
+ * identity (keys, name, level, children). If it blocks, the stack blocks, and with it the joiner; but the joiner could
+ * not go on before the thread anyway. The joiner looks for the thread at either end of the queue in which it was
+ * enqueued: threads are joined in the order in which they were made, or in the reverse order. The joiner looks nowhere
+ * else: a theft may have moved the thread to another queue, whose lock is not held.
+ * The called thread begins in a thread-local block of its own all the same, but for psthread_spawn's.
+ * No call is made where the thread is to have a stack, a kernel thread or a fiber of its own. None is made where more
+ * than a share of the stack is in use (uth.h: call_floor), or where the stack was smaller than a thread's usual one. */
+
+static PS_ALWAYS_INLINE bool may_be_called(const struct psthread *self, const struct psthread *t, const struct vp *vp)
+{
+    return !(t->flags & PS_T_SIZED) && !(self->flags & PS_T_NOSTACK) && !ps_places_on() && uth_sanitizers == 0 &&
+           !vp->run.uth->name[0] && !vp_is(vp, VP_ALONE) && !vp_stays_with_root(vp) &&
+           uth_has_room(vp->run.uth, __builtin_frame_address(0)) &&
+           (!vp->run.uth->stack || vp->run.uth->stack_bytes >= ps_rt.stack_size);
+}
+
+static bool is_unbegun(const struct psthread *t)
+{
+    enum ps_state state = ps_load_relaxed(&t->state);
+    return state == PS_READY || state == PS_SPAWNED;
+}
+
+/* Takes t out of the queue, if it stands there at an end and has not begun. */
+static bool take_unbegun(struct psthread *t, struct vp *where)
+{
+    struct ps_queue *q = &where->queue;
+    if (!ps_spin_take(&q->lock))
+        return false;
+    bool here = (q->items.next == &t->item.link || q->items.prev == &t->item.link) && is_unbegun(t);
+    if (here)
+        ps_queue_remove_locked(q, &t->item);
+    ps_spin_unlock(&q->lock);
+    return here;
+}
+
+/* The thread's function, and what it returns or gives psthread_exit. An exception that leaves it does not reach the
+ * caller. */
+#if defined(CPU_HAS_GUARDED_CALL)
+static PS_ALWAYS_INLINE void *call_here(struct ps_exits *exits, const struct ps_call *call)
+{
+    struct ps_exit here;
+    ps_exit_push_on(exits, &here, NULL, (uintptr_t)cpu_guarded_call);
+    void *result = cpu_guarded_call(call->fn, call->arg, &here.guard);
+    ps_exit_pop_from(exits, &here);
+    return result;
+}
+#else
+static PS_NOINLINE void *call_here(struct ps_exits *exits, const struct ps_call *call)
+{
+    struct ps_exit here;
+    ps_exit_push_on(exits, &here, NULL, (uintptr_t)call_here);
+    if (_setjmp(here.jump) != 0)
+        return here.result;
+    PS_BE_OUTERMOST();
+    void *result = call->fn(call->arg);
+    ps_exit_pop_from(exits, &here);
+    return result;
+}
+#endif
+
+/* t's keys and its block (own_tls) end; self goes on in `before`. counted: t is among the submitted. What a
+ * destructor throws is not for the caller of t either. */
+static PS_NOINLINE struct vp *end_here(struct psthread *self, struct psthread *t, const struct psthread *parent,
+                                       bool own_tls, struct uth_tls *before, bool counted)
+{
+    PS_BE_OUTERMOST();
+    if (t->keys)
+        ps_keys_run_destructors(&t->keys);
+    struct vp *vp = ps_vp();
+    vp->run.uth->name[0] = '\0';
+    bool forked = t->parent != parent; /* this is a child that it has forked: its caller is not there */
+    if (counted || forked)
+        vp_count_ended(vp);
+    if (PS_UNLIKELY(forked)) {
+        if (own_tls)
+            vp = vp_end_tls(vp);
+        ps_wait_for_all(vp);
+        exit(0);
+    }
+    if (own_tls)
+        vp = vp_end_tls_for(vp, self, before);
+    __asm__ volatile("" ::: "memory"); /* this frame stands until then: no tail call */
+    return vp;
+}
+
+/* t's whole life, but for its end, on self's stack; the vp comes back in *vp_io. own_tls: in a block of its own, and
+ * the vp comes back in self's. */
+static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *self, struct psthread *t, bool own_tls,
+                                          bool counted)
+{
+    struct vp *vp = *vp_io;
+    struct psthread *parent = t->parent;
+    struct uth_tls *before = vp->run.tls;
+    if (own_tls) {
+        struct uth_tls *tls = vp_new_tls(vp);
+        vp_enter_tls(vp, tls);
+    }
+    struct ps_call call = ps_thread_begin(t);
+    t->uth = vp->run.uth;
+    t->vp = vp;
+    ps_store_relaxed(&t->state, PS_RUNNING);
+    vp->run.current = t;
+    vp_tick(vp);
+    void *result = call_here(vp_exits(vp), &call);
+    if (!own_tls && PS_LIKELY(!t->keys && t->parent == parent)) {
+        vp = ps_vp_now();
+        vp->run.uth->name[0] = '\0';
+        if (counted)
+            vp_count_ended(vp);
+    } else {
+        vp = end_here(self, t, parent, own_tls, before, counted);
+    }
+    self->uth = vp->run.uth;
+    self->vp = vp;
+    vp->run.current = self;
+    ps_store_relaxed(&t->state, PS_ENDED);
+    if (t->created) /* as in ps_thread_end */
+        ps_add_acq_rel(&t->children, (int64_t)t->created + PS_CHILDREN_HELD);
+    *vp_io = vp;
+    return result;
+}
+
+/* t, which self has called, is no child of its parent's any more. */
+static void called_child_ended(struct vp *vp, struct psthread *self, struct psthread *parent)
+{
+    if (parent == self && self->created)
+        self->created--;
+    else
+        family_child_ended(vp, parent);
+}
+
+/* self, which is noted as t's joiner, has taken t. */
+static PS_ALWAYS_INLINE void *run_as_call(struct vp *vp, struct psthread *self, struct psthread *t, bool own_tls)
+{
+    struct psthread *parent = t->parent;
+    void *result = call_thread(&vp, self, t, own_tls, true);
+    ps_store_relaxed(&t->join, PS_JOIN_JOINED);
+    called_child_ended(vp, self, parent);
+    family_give_up(vp, t);
+    return result;
+}
+
+/* The same, t in a block of its own: self stands below t (thread_signal.h). False: self is a root that is to stay; t
+ * is in a queue again. */
+static PS_NOINLINE bool run_as_call_in_block(struct vp *vp, struct psthread *self, struct psthread *t, void **result)
+{
+    if (vp_stays_with_root(vp)) {
+        vp_enqueue(vp, &t->item, PS_BACK);
+        return false;
+    }
+    if (vp->run.tls)
+        vp_go_below(self, vp->run.tls);
+    *result = run_as_call(vp, self, t, true);
+    return true;
+}
+
+/* --- work first ---
+ *
+ * psthread_spawn's thread runs at once, as a call on its maker's stack, where no other vp would take it. That is so
+ * where no vp looks for work or sleeps, or where this vp's queue has a thread to take already. So a recursion leaves
+ * its oldest thread, which is the largest, to be stolen, and makes calls of the others. A thread that has not been
+ * stolen is called by its joiner.
+ * Its end is that of any thread: others may have learnt of it from psthread_self and join it while it runs.
+ * A spawned thread is not counted as submitted: the thread below it on the stack is, or is a root. In a child that it
+ * forks it is counted (ps_after_fork_in_child).
+ * A spawned thread is called in its maker's or its joiner's thread-local block, which psthread.h says: a block of its
+ * own costs ten such calls. */
+
+static bool others_have_enough(struct vp *vp) { return !idle_any() || !ps_queue_seems_empty(&vp->queue); }
+
+static void run_at_once(struct vp *vp, struct psthread *self, struct psthread *t)
+{
+    t->result = call_thread(&vp, self, t, false, false);
+    uintptr_t joiner = ps_xchg_acq_rel(&t->join, PS_JOIN_ENDED);
+    if (joiner == PS_JOIN_OPEN && PS_LIKELY(family_alone_with(self, 1))) {
+        t->next_zombie = ps_load_relaxed(&self->zombies);
+        ps_store_relaxed(&self->zombies, t);
+    } else if (joiner == PS_JOIN_OPEN)
+        family_add_zombie(self, t);
+    else if (joiner == PS_JOIN_DETACHED)
+        family_give_up(vp, t);
+    else
+        ps_ready((struct psthread *)joiner, PS_FRONT); /* it frees t */
+    called_child_ended(vp, self, self);
+}
+
+int psthread_spawn(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+    struct vp *vp = ps_vp_attach_now();
+    int err = create_thread(vp, thread, attr, fn, arg, false, 0);
+    if (PS_UNLIKELY(err))
+        return err;
+    struct psthread *t = *thread;
+    if (others_have_enough(vp) && may_be_called(vp->run.current, t, vp)) {
+        run_at_once(vp, vp->run.current, t);
+    } else {
+        vp_count_made(vp);
+        submit_thread(vp, t, vp, PS_SPAWNED);
+        enqueue_fresh(vp, t, PS_FRONT);
+    }
+    return 0;
+}
+
+int psthread_tryjoin(psthread_t t, void **result)
+{
+    int err = check_joinable(t, ps_self());
+    if (err)
+        return err;
+    uintptr_t seen = ps_load_acquire(&t->join);
+    if (seen != PS_JOIN_OPEN)
+        return join_ended(t, seen, result);
+    ps_tried_in_vain();
+    return EBUSY;
+}
+
+/* self, which is noted as t's joiner, waits for its end. */
+static PS_NOINLINE int wait_for_end(struct psthread *self, struct psthread *t, void **result, uint64_t deadline_ns)
+{
+    struct ps_timer timer = {.deadline_ns = deadline_ns, .take = take_joiner, .arg = t, .thread = self};
+    if (ps_block_until(self, PS_WAIT_JOIN, t, &timer))
+        return ETIMEDOUT;
+    ps_race_acquire(t);
+    if (result)
+        *result = t->result;
+    ps_store_relaxed(&t->join, PS_JOIN_JOINED);
+    family_give_up(ps_vp(), t);
+    return 0;
+}
+
+static PS_ALWAYS_INLINE int join_thread(psthread_t t, void **result, uint64_t deadline_ns)
+{
+    struct vp *vp = ps_vp_attach_now();
+    struct psthread *self = vp->run.current;
+    int err = check_joinable(t, self);
+    if (PS_UNLIKELY(err))
+        return err;
+    uintptr_t seen = ps_load_acquire(&t->join);
+    if (seen != PS_JOIN_OPEN || !ps_cas_acq_rel(&t->join, &seen, (uintptr_t)self))
+        return join_ended(t, seen, result);
+    bool own_tls = ps_tls_on() && ps_load_relaxed(&t->state) != PS_SPAWNED;
+    if (deadline_ns != PS_NEVER || !may_be_called(self, t, vp) || !take_unbegun(t, t->vp))
+        return wait_for_end(self, t, result, deadline_ns);
+    void *returned;
+    if (!own_tls)
+        returned = run_as_call(vp, self, t, false);
+    else if (!run_as_call_in_block(vp, self, t, &returned))
+        return wait_for_end(self, t, result, deadline_ns);
+    if (result)
+        *result = returned;
+    return 0;
+}
+
+/* join_thread where t has ended, and stands first in the list of the caller, its parent, which has no child alive that
+ * would push itself. False: it is not so; nothing has changed. */
+static PS_ALWAYS_INLINE bool reap_first_zombie(struct psthread *t, void **result)
+{
+    struct vp *vp = ps_vp_now();
+    struct psthread *self = vp ? vp->run.current : NULL;
+    uintptr_t seen = PS_JOIN_ENDED;
+    if (!self || t->flags & NOT_JOINABLE || ps_load_acquire(&t->join) != seen || t->parent != self || t->created ||
+        ps_load_relaxed(&t->zombies) || ps_race_enabled() || !family_alone_with(self, 0) ||
+        ps_load_acquire(&self->zombies) != t)
+        return false;
+    struct psthread *next = t->next_zombie;
+    void *value = t->result;
+    if (!ps_cas_acq_rel(&t->join, &seen, PS_JOIN_JOINED)) /* another joiner has come first */
+        return false;
+    ps_store_relaxed(&self->zombies, next);
+    descriptor_put(&vp_run(vp)->descriptors, t);
+    if (result)
+        *result = value;
+    return true;
+}
+
+static PS_NOINLINE int join_forever(psthread_t t, void **result) { return join_thread(t, result, PS_NEVER); }
+
+int psthread_join(psthread_t t, void **result)
+{
+    bool reaped = t && ps_load_relaxed(&t->state) == PS_ENDED && reap_first_zombie(t, result);
+    return reaped ? 0 : join_forever(t, result);
+}
+
+int psthread_timedjoin(psthread_t t, void **result, uint64_t deadline_ns)
+{
+    return deadline_ns == PS_NEVER ? psthread_join(t, result) : join_thread(t, result, deadline_ns);
+}
+
+int psthread_detach(psthread_t t)
+{
+    int err = check_joinable(t, NULL);
+    if (err)
+        return err;
+    uintptr_t seen = PS_JOIN_OPEN;
+    return ps_cas_acq_rel(&t->join, &seen, PS_JOIN_DETACHED) ? 0 : join_ended(t, seen, NULL);
+}

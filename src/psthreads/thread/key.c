@@ -1,0 +1,155 @@
+/* Thread-specific values: up to PSTHREAD_KEYS_MAX keys, each with a value per thread.
+ *
+ * Callers: any thread; nothing here blocks. Foreign kernel threads become roots at their first psthread_setspecific.
+ *
+ * A thread's descriptor holds one pointer (ps_thread_keys_slot), NULL until its first value is set, so that threads
+ * without values cost nothing. The pointer leads to a table that grows in steps of TABLE_STEP keys up to the highest
+ * one used. The table is the thread's own: no lock, no atomics.
+ *
+ * A key is a slot in a global array. `generation` is odd while the key exists, and grows at each creation and deletion.
+ * A thread's value carries the generation that it was set under. So the key that takes the slot later does not see
+ * values of the deleted key, and no thread has to visit all others. (A generation returns after 2^31 reuses of one
+ * slot.)
+ *   generation  even -> odd   psthread_key_create, compare-and-swap claims the slot; the destructor is stored
+ *                             right after
+ *               odd -> even   psthread_key_delete, compare-and-swap
+ * Shared fields: generation: above; read (acquire) by all threads. destructor: written by psthread_key_create before it
+ * returns the key, so before anyone can know the key. A thread that ends reads it, and then checks the generation
+ * again: so a key that was deleted and made anew in between is not taken for the old one.
+ *
+ * Failures: EAGAIN, all keys exist; ENOMEM, a thread's table; EINVAL, no such key. Cost: getspecific, two loads and
+ * a compare more than finding the current thread. Rejected: all PSTHREAD_KEYS_MAX values in each table (2 KiB for a
+ * thread that uses one key). */
+#include "key.h"
+#include "exit.h"
+
+#include "psthread.h"
+#include "scheduler.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define TABLE_STEP 16u
+
+static struct key {
+    _Atomic uint32_t generation;
+    _Atomic(void (*)(void *)) destructor;
+} keys[PSTHREAD_KEYS_MAX];
+
+struct value {
+    void *value;
+    uint32_t generation;
+};
+struct table {
+    unsigned num;
+    struct value values[];
+};
+
+static bool exists(uint32_t generation) { return generation & 1; }
+
+int psthread_key_create(psthread_key_t *key, void (*destructor)(void *))
+{
+    for (unsigned i = 0; i < PSTHREAD_KEYS_MAX; i++) {
+        uint32_t g = ps_load_relaxed(&keys[i].generation);
+        if (exists(g) || !ps_cas_acq_rel(&keys[i].generation, &g, g + 1))
+            continue;
+        ps_store_release(&keys[i].destructor, destructor);
+        *key = i;
+        return 0;
+    }
+    return EAGAIN;
+}
+
+int psthread_key_delete(psthread_key_t key)
+{
+    if (key >= PSTHREAD_KEYS_MAX)
+        return EINVAL;
+    uint32_t g = ps_load_acquire(&keys[key].generation);
+    return exists(g) && ps_cas_acq_rel(&keys[key].generation, &g, g + 1) ? 0 : EINVAL;
+}
+
+/* Makes room for `key`; NULL: no memory, and the old table stands. */
+static struct table *grow_key_table(void **slot, psthread_key_t key)
+{
+    struct table *old = *slot;
+    unsigned before = old ? old->num : 0, num = (key / TABLE_STEP + 1) * TABLE_STEP;
+    struct table *t = realloc(old, sizeof(*t) + num * sizeof(t->values[0]));
+    if (!t)
+        return NULL;
+    for (unsigned i = before; i < num; i++)
+        t->values[i] = (struct value){NULL, 0};
+    t->num = num;
+    *slot = t;
+    return t;
+}
+
+int psthread_setspecific(psthread_key_t key, const void *value)
+{
+    if (key >= PSTHREAD_KEYS_MAX)
+        return EINVAL;
+    uint32_t g = ps_load_acquire(&keys[key].generation);
+    if (!exists(g))
+        return EINVAL;
+    void **slot = ps_thread_keys_slot(ps_self());
+    struct table *t = *slot;
+    if (!t || key >= t->num) {
+        if (!value)
+            return 0;
+        t = grow_key_table(slot, key);
+        if (!t)
+            return ENOMEM;
+    }
+    t->values[key] = (struct value){(void *)(uintptr_t)value, g};
+    return 0;
+}
+
+void *psthread_getspecific(psthread_key_t key)
+{
+    struct psthread *self = ps_current();
+    const struct table *t = self ? *ps_thread_keys_slot(self) : NULL;
+    if (!t || key >= t->num || t->values[key].generation != ps_load_acquire(&keys[key].generation))
+        return NULL;
+    return t->values[key].value;
+}
+
+/* psthread_exit in it ends the destructor alone: the thread is at its end, and may run as a call on another one's
+ * stack. */
+static PS_NOINLINE void call_destructor(void (*destructor)(void *), void *value)
+{
+    struct ps_exit here;
+    ps_exit_push(&here, NULL, (uintptr_t)call_destructor);
+    if (_setjmp(here.jump) == 0) {
+        destructor(value);
+        ps_exit_pop(&here);
+    }
+}
+
+/* Calls the destructor of the thread's value for key i, if it has both; the value becomes NULL first. */
+static bool destroy_value(void **slot, unsigned i)
+{
+    struct value *v = &((struct table *)*slot)->values[i];
+    void *value = v->value;
+    uint32_t g = v->generation;
+    if (!value)
+        return false;
+    v->value = NULL;
+    if (ps_load_acquire(&keys[i].generation) != g)
+        return false;
+    void (*destructor)(void *) = ps_load_acquire(&keys[i].destructor);
+    if (!destructor || ps_load_acquire(&keys[i].generation) != g)
+        return false;
+    call_destructor(destructor, value); /* may move the table */
+    return true;
+}
+
+void ps_keys_run_destructors(void **slot)
+{
+    bool again = *slot != NULL;
+    for (int round = 0; again && round < PSTHREAD_DESTRUCTOR_ITERATIONS; round++) {
+        again = false;
+        for (unsigned i = 0; i < ((struct table *)*slot)->num; i++)
+            again |= destroy_value(slot, i);
+    }
+    free(*slot);
+    *slot = NULL;
+}

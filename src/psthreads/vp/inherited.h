@@ -1,0 +1,32 @@
+/* What kernel threads begin with that are started for threads of regions: signal mask and processors.
+ *
+ * The mask is what the opener of the region has (inherited.c), the processors are the root's. So a root, and a thread
+ * on a kernel thread of its own (dedicated.h), write down what they have whenever it changes (root_state.c). */
+#ifndef PS_INHERITED_H
+#define PS_INHERITED_H
+
+#include "os.h"
+#include "parts.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct psthread;
+struct uth_tls;
+struct vp;
+
+/* `to`, the vp of block's kernel thread that is about to be started, gets what this one begins with. */
+void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block);
+/* The mask that members of a region begin with which `opener` opens, or has opened. */
+uint64_t ps_mask_of_members(const struct psthread *opener);
+
+/* The running thread has changed its signal mask or processors. A root passes that on, outside of regions; its next
+ * region looks again what there is, since this may be called in a signal handler, which has another mask. A
+ * promoted thread, or a root in a region, passes its mask on to members of inner regions. */
+void ps_root_changed(void);
+/* Whether t is vp's root outside of regions; in a forked child also the member that the root was at the fork, whose
+ * region is not there. */
+bool ps_is_outside(const struct vp *vp, const struct psthread *t);
+/* A root opens an outermost region. */
+void ps_root_look(struct vp *vp);
+
+#endif

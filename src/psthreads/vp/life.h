@@ -1,0 +1,59 @@
+/* The library's life, from its start to its stop: what the files share that start it (runtime.c, workers.c), make vps
+ * (vps.c), attach roots (roots.c), stop it (stop.c), and see to a forked child (fork.c). Private to these, but for
+ * the settings.
+ *
+ * start_lock guards start and stop. The lock is a pthread mutex, because any kernel thread may come. The lock is held
+ * during a fork: no thread takes it that has to start a kernel thread for others. slot_lock guards the making of slots.
+ * Its holder makes one and nothing else: no fork waits for it. What a child finds half made, it makes anew. */
+#ifndef PS_LIFE_H
+#define PS_LIFE_H
+
+#include "atomic.h"
+#include "compiler.h"
+#include "runtime.h"
+
+#include <pthread.h>
+
+struct vp;
+
+struct life {
+    pthread_mutex_t start_lock, slot_lock;
+    _Atomic uint32_t started; /* release: what start_locked has written comes before */
+    pthread_key_t root_key;   /* its destructor detaches a root */
+    struct vp *starter; /* the root that called psthread_init; NULL: another call came first, vp 0 is its root's */
+    /* In a child that no root forked: the vp of its first kernel thread. The vp may be a worker's, and is never
+     * left. */
+    struct vp *forked;
+    _Atomic uint32_t main_ended; /* the process's initial thread has: see stop.c */
+    struct ps_settings settings;
+};
+extern struct life ps_life __attribute__((visibility("hidden")));
+
+/* A slot from id `first` on that is free: 0, or a guest's; made at need. NULL: there are too many, or no memory. */
+struct vp *life_claim_slot(unsigned first, uint32_t attached);
+/* Slot id's vp; NULL: no memory. Caller: has slot_lock, or start_lock. */
+struct vp *life_make_vp(unsigned id, bool is_guest);
+/* All vps go. Caller: has start_lock; no kernel thread carries one. */
+void life_forget_vps(void);
+/* One of the library's kernel threads has ended. */
+static inline void life_forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threads, 1); }
+
+/* Does another root use the library? Spares end by themselves. */
+bool life_other_roots(const struct vp *self);
+/* In a child, in handlers of fork: what the thread that forked had as its mask, which one of these restores. */
+uint64_t life_mask_of_forker(void);
+/* The calling kernel thread, which carries no vp, becomes a root; starts the library at need. */
+struct vp *life_attach_root(void);
+/* The calling kernel thread is no root any more. wait: for the threads that it has made; else it is known that none of
+ * them runs. */
+void life_detach_root(struct vp *vp, bool wait);
+/* The destructor of root_key. */
+void life_root_ended(void *arg);
+/* The same, where the root may be the process's last. */
+void life_end_last_root(struct vp *vp);
+
+/* How long a thread sleeps that looks again and again whether others are through: twice as long each time. */
+#define LIFE_FIRST_PAUSE_NS INT64_C(20000)
+#define LIFE_LONGEST_PAUSE_NS INT64_C(1000000)
+
+#endif

@@ -1,0 +1,115 @@
+/* The library as a whole: what it was started with, its vps, its start and end. life.h says which file has what. */
+#ifndef PS_RUNTIME_H
+#define PS_RUNTIME_H
+
+#include "atomic.h"
+#include "compiler.h"
+#include "cpu.h"
+#include "idle.h"
+#include "os.h"
+#include "queue.h"
+#include "steal.h"
+
+struct ps_debug_layout;
+struct ps_places;
+struct psthread;
+struct uth;
+struct uth_tls;
+struct ps_team;
+struct vp;
+
+#define PS_MAX_VPS IDLE_MAX
+#define PS_MAX_WORKERS 2048 /* each has a list of all others (steal.c) */
+#define PS_MAX_SPARES 2000  /* unless it is said: a hand-made barrier of as many threads opens */
+
+struct ps_runtime {
+    unsigned num_vps;       /* regular ones; constant after init */
+    _Atomic uint32_t limit; /* of these, 0 .. limit-1 may carry work (quota_park.h) */
+    size_t stack_size;
+    bool predicts_serial; /* outermost regions may be kept to their parent (serial_predictor.h); constant after init */
+    unsigned spin_limit;  /* pauses worth about two context switches */
+    uint64_t recheck_cycles; /* PS_RECHECK_NS in cpu_cycles */
+    uint64_t search_ns;      /* how long an idle vp searches before it parks, at most */
+    bool search_learns;      /* adaptive_spin.h */
+    bool block_on_idle;      /* passive: never spin for another thread */
+    bool has_global;
+    bool verbose;
+    struct cpu_float floats;            /* plain ones: those of the thread that has started the library (floats.h) */
+    const bool *floats_of_opener;       /* NULL: no */
+    unsigned max_spares;                /* 0: no watchdog */
+    _Atomic(struct ps_places *) places; /* NULL: nothing is ever bound (bind.h) */
+    _Atomic bool tls;           /* threads have thread-local blocks of their own; may turn true, never false again */
+    struct ps_queue global;     /* optional queue for coarse threads */
+    _Atomic uint32_t num_roots; /* attached; the second is counted before it has made anything (home_is_aside) */
+    _Atomic bool
+        roots_leave; /* a root was released or has a kernel thread of its own, or there is a forked_root: never false
+                                  * again (home.h) */
+    const struct psthread *forked_root; /* in a child: a member or thread that has forked, which is a root there */
+    struct vp *forked_home;             /* and its home */
+    bool homes_stand_aside;             /* a layer above opens regions (home.h); constant */
+    _Atomic uint32_t num_slots;         /* vps in use or once used: the range worth visiting */
+    _Atomic uint32_t stopping;
+    _Atomic uint32_t quiescing;          /* roots that come now wait until the workers can be started again */
+    _Atomic uint32_t num_kernel_threads; /* workers alive */
+    _Atomic(struct vp *) vp[PS_MAX_VPS];
+    /* What the levels of the visiting orders are called ("l3", "group2"), for dump.c; empty: no such level, or no
+     * order. Written once, with the orders. */
+    char level_name[PS_STEAL_LEVELS][8];
+};
+extern struct ps_runtime ps_rt __attribute__((visibility("hidden")));
+
+static inline bool ps_places_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.places) != NULL); }
+
+static inline struct vp *ps_vp_at(unsigned id) { return ps_load_acquire(&ps_rt.vp[id]); }
+
+/* Thread-local blocks where objects that were loaded meanwhile want them. The calling root has loaded none if it last
+ * looked less than PS_RECHECK_NS ago: opening a file and mapping it takes longer. What another kernel thread loads
+ * meanwhile is not ordered with the region anyway. Returns what the cycle counter said. */
+uint64_t ps_recheck_tls(struct vp *vp, struct ps_team *team);
+#define PS_RECHECK_NS 4000
+bool ps_stack_size_sensible(size_t bytes);
+
+/* What the entity layer asks for before the library starts. */
+struct ps_settings {
+    unsigned num_vps;               /* 0: not said */
+    size_t stack_bytes;             /* 0: not said */
+    uint64_t search_ns;             /* UINT64_MAX: not said */
+    bool passive;                   /* idle vps park at once, waiting threads do not spin */
+    void (*root_exit)(void *local); /* a root ends: called with its local pointer */
+    void (*describe)(char *buf, size_t bytes);
+    unsigned max_spares;                        /* 0: none */
+    const struct ps_debug_layout *debug_layout; /* of what the threads are to the entity layer; NULL: nothing */
+    const char *stack_variable;                 /* the one that raises a thread's stack size */
+    const bool *floats_of_opener;               /* floats.h; NULL: no */
+};
+void ps_configure(const struct ps_settings *wanted);
+/* What the entity layer keeps for t ends, if t was a root to it. */
+void ps_end_local(struct psthread *t);
+
+/* Stops the workers and gives idle stacks back; they start again at need. Where other roots are about, which may be in
+ * regions, the caller's stacks only. Caller: a root outside of every region. */
+void ps_quiesce(void);
+/* Joins and forgets everything but the calling kernel thread: in a forked child. */
+void ps_after_fork_in_child(void);
+void ps_start(void); /* with the defaults, if the library is not started yet */
+/* In a vp's `attached`: a kernel thread carries it; OURS: one of the library's in a guest's slot. A slot is claimed as
+ * one or the other, so that no thread ever takes a spare for a root. */
+enum { PS_ATTACHED = 1, PS_ATTACHED_OURS };
+/* The whole is in vp.h. */
+_Atomic uint32_t *vp_attached(const struct vp *vp);
+
+int vp_start_worker(struct vp *vp);
+/* The mask of a kernel thread of the library's that the caller is about to start: not what a root has set inside of a
+ * region. */
+uint64_t vp_mask_to_start_with(void);
+void *vp_worker_main(void *arg);
+/* A spare begins to work: one that rests (standby.h), or a new one. Callers: the watchdog, or a root. An errno value:
+ * there is none. */
+int vp_get_spare(void);
+/* A new one, which rests until it is called. */
+int vp_start_standby(void);
+/* A guest vp for a kernel thread that will carry block's thread alone; NULL: there are too many. And back. */
+struct vp *vp_claim_alone(struct uth_tls *block);
+void vp_alone_ended(struct vp *vp);
+
+#endif

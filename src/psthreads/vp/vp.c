@@ -1,0 +1,134 @@
+/* The carried vp and the thread that runs on it.
+ *
+ * Callers: any kernel thread. */
+#include "vp.h"
+
+#include "current.h"
+#include "dedicated.h"
+#include "exit.h"
+#include "handoff.h"
+#include "idle.h"
+#include "inherited.h"
+#include "os.h"
+#include "runtime.h"
+#include "scheduler.h"
+#include "upcalls.h"
+#include "watchdog.h"
+
+/* Its name is the entity contract's (ee.h), which reads it, and run.current behind it, in place. */
+__thread struct vp *ee_here __attribute__((tls_model("initial-exec")));
+
+struct ps_runtime ps_rt;
+
+PS_NOINLINE struct vp *ps_vp(void)
+{
+    struct vp *vp = ee_here;
+    __asm__ volatile("" : "+r"(vp)); /* not folded into the caller by interprocedural passes */
+    return vp;
+}
+PS_NOINLINE void vp_carry(struct vp *vp)
+{
+    ee_here = vp;
+    __asm__ volatile("" ::: "memory");
+}
+
+PS_NOINLINE struct vp *ps_vp_attach(void)
+{
+    struct vp *vp = ps_vp();
+    return PS_LIKELY(vp != NULL) ? vp : ps_upcalls.attach();
+}
+
+/* Not in the block of a member that has been lent (team_run.c, run_body): what is there is another vp's. */
+bool vp_in_own_block(void)
+{
+    struct vp *vp = ps_vp();
+    return vp && ps_load_relaxed(&vp->run.tid) == os_thread_id();
+}
+
+void ps_wake_alone(struct vp *vp)
+{
+    if (!ps_xchg_seq(&vp->alone.wake, 1))
+        os_wake(&vp->alone.wake, 1);
+}
+
+void ps_pin_alone(struct vp *vp, struct psthread *t)
+{
+    ps_store_seq(&vp->pinned, t);
+    if (ps_load_seq(&vp->alone.sleeps))
+        ps_wake_alone(vp);
+}
+
+struct psthread *ps_current(void)
+{
+    struct vp *vp = ps_vp();
+    return vp ? vp->run.current : NULL;
+}
+struct uth *ps_current_uth(void)
+{
+    struct vp *vp = ps_vp();
+    return vp ? vp->run.uth : NULL;
+}
+/* A handler that has interrupted vp's loop is taken for this: the root, or a thread of which nothing else is known. */
+static struct psthread *in_loop(struct vp *vp) { return &vp->run.root; }
+
+struct psthread *vp_left_root(const struct vp *vp)
+{
+    const struct uth *own = vp->run.own_uth;
+    bool by_root = !vp_is(vp, VP_ALONE) && own && own->vp == vp && own->tls == vp->run.own_tls; /* not by its callee */
+    return by_root ? vp_left_by(own) : NULL;
+}
+
+/* The same's `local`. The root may be on its way, or wait, in a region; its context is saved, and stays so. */
+static PS_NOINLINE void *local_in_loop(struct vp *vp)
+{
+    if (vp == NULL)
+        return NULL;
+    void *local = ps_load_relaxed(&vp->run.stands_as);
+    const struct psthread *root = local ? NULL : vp_left_root(vp);
+    local = root ? root->local : local;
+    return local ? local : in_loop(vp)->local;
+}
+
+struct psthread *ps_self(void)
+{
+    struct vp *vp = ps_vp_attach_now();
+    return PS_LIKELY(vp->run.current != NULL) ? vp->run.current : in_loop(vp);
+}
+
+PS_NOINLINE void *ps_local(void)
+{
+    struct vp *vp = ps_vp_now();
+    struct psthread *t;
+    if (PS_LIKELY(vp != NULL && (t = vp->run.current) != NULL))
+        return t->local;
+    return local_in_loop(vp);
+}
+
+void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }
+
+_Static_assert(sizeof(struct ps_exits) <= sizeof(((struct uth *)0)->room), "what psthread_exit needs fits");
+struct ps_exits *ps_exits(void) { return vp_exits(ps_vp_attach()); }
+
+/* --- the parts of a vp, for files that do not see the whole --- */
+
+/* Whose part is written is not what the pointer says. */
+static struct vp *whole(const struct vp *vp) { return (struct vp *)(uintptr_t)vp; }
+
+struct ps_thief *vp_thief(const struct vp *vp) { return &whole(vp)->thief; }
+struct ps_root_spread *vp_root_spread(const struct vp *vp) { return &whole(vp)->spread; }
+struct ps_wake_spread *vp_wake_spread(const struct vp *vp) { return &whole(vp)->wake_spread; }
+struct vp_priority *vp_priority(const struct vp *vp) { return &whole(vp)->priority; }
+struct vp_thread_signal *vp_thread_signal(const struct vp *vp) { return &whole(vp)->thread_signal; }
+struct vp_alone *vp_alone(const struct vp *vp) { return &whole(vp)->alone; }
+struct vp_home *vp_home(const struct vp *vp) { return &whole(vp)->home; }
+struct vp_outer *vp_outer(const struct vp *vp) { return &whole(vp)->outer; }
+struct vp_forked *vp_forked(const struct vp *vp) { return &whole(vp)->forked; }
+struct vp_worker *vp_worker(const struct vp *vp) { return &whole(vp)->worker; }
+_Atomic uint32_t *vp_attached(const struct vp *vp) { return &whole(vp)->attached; }
+struct ps_queue *vp_queue(const struct vp *vp) { return &whole(vp)->queue; }
+_Atomic uint64_t *vp_handoff(const struct vp *vp) { return &whole(vp)->handoff; }
+_Atomic(struct psthread *) *vp_pinned(const struct vp *vp) { return &whole(vp)->pinned; }
+uint64_t *vp_asked_at(const struct vp *vp) { return &whole(vp)->asked_at; }
+_Atomic uint32_t *vp_rest(const struct vp *vp) { return &whole(vp)->rest; }
+_Atomic uint32_t *vp_wake_word(const struct vp *vp) { return &whole(vp)->wake_word; }
+_Atomic uint32_t *vp_root_first(const struct vp *vp) { return &whole(vp)->root_first; }

@@ -1,0 +1,165 @@
+/* Thread-local blocks of what runs on a vp: see vp_tls.h. */
+#include "vp_tls.h"
+
+#include "check.h"
+#include "current.h"
+#include "dedicated.h"
+#include "os.h"
+#include "receiver.h"
+#include "team.h"
+#include "upcalls.h"
+
+/* In a block that vp left last `ee_here` is still vp. */
+PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
+{
+    if (tls == vp_run(vp)->tls)
+        return;
+    if (!tls) {
+        vp_leave_tls_here(vp);
+        return;
+    }
+    if (PS_UNLIKELY(!uth_tls_enter_again(tls, vp, ps_load_relaxed(&vp_run(vp)->tid)))) {
+        vp_carry_at(vp, tls->tp);
+        uth_tls_enter(tls, vp, ps_load_relaxed(&vp_run(vp)->tid));
+    }
+    vp_run(vp)->tls = tls; /* behind the thread pointer: home.h */
+    vp_hear_in(vp, tls);
+}
+
+/* In a handler, on any kernel thread: its own thread pointer. What stands in its variables may be half written. */
+static void *to_own_pointer(void)
+{
+    void *before = cpu_get_tp();
+    int tid = os_thread_id();
+    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    for (unsigned id = 0; id < slots; id++) {
+        const struct vp *vp = ps_vp_at(id);
+        if (vp && ps_load_acquire(vp_attached(vp)) && ps_load_relaxed(&vp_run(vp)->tid) == tid)
+            cpu_set_tp(vp_run(vp)->kernel_tp);
+    }
+    return before;
+}
+
+void vp_prepare_tls(void) { os_library_signal_between(to_own_pointer, cpu_set_tp); }
+
+/* A signal handler on this kernel thread finds that the runtime is at work with vp. */
+static inline void hold(struct vp *vp, bool held)
+{
+    __asm__ volatile("" ::: "memory");
+    vp_run(vp)->held = held;
+    __asm__ volatile("" ::: "memory");
+}
+
+struct uth_tls *vp_try_tls(struct vp *vp)
+{
+    hold(vp, true);
+    struct uth_tls *tls = uth_tls_try_get();
+    hold(vp, false);
+    return tls;
+}
+
+struct uth_tls *vp_new_tls(struct vp *vp)
+{
+    static _Atomic uint32_t said;
+    hold(vp, true);
+    struct uth_tls *tls = uth_tls_get(&vp_run(vp)->blocks);
+    hold(vp, false);
+    if (PS_LIKELY(tls != NULL))
+        uth_tls_set_stack(tls, vp_run(vp)->uth->stack, vp_run(vp)->uth->stack_bytes);
+    else if (!ps_xchg_acq_rel(&said, 1))
+        ps_warn("no memory for a thread's own thread-local storage: it uses its kernel thread's, and regions have one "
+                "thread from now on");
+    return tls;
+}
+
+/* The block is put on the kernel thread's own thread pointer: it may start a kernel thread, and wait for its end. */
+static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
+{
+    struct uth_tls *here = vp_run(vp)->tls;
+    vp_enter_tls(vp, NULL);
+    hold(vp, true);
+    uth_tls_put(tls);
+    hold(vp, false);
+    vp_enter_tls(vp, here);
+}
+
+/* A kernel thread of the thread's own may stand in the block, with a handler (thread_signal.h). So the thread goes on
+ * there, from the kernel thread's own storage: the block that vp is in may be another vp's already. */
+PS_NOINLINE struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls)
+{
+    vp = ps_upcalls.await_first(vp, self, tls);
+    struct vp *alone = ps_load_seq(&tls->alone);
+    if (!alone || alone == vp) {
+        vp_enter_tls(vp, tls);
+        return vp;
+    }
+    vp_enter_tls(vp, NULL);
+    vp_run(vp)->current = self;
+    self->vp = vp;
+    ps_move_alone(vp, self, alone);
+    return ps_vp();
+}
+
+struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *next)
+{
+    struct uth_tls *tls = vp_run(vp)->tls;
+    if (tls) {
+        uth_tls_end(tls);
+        ps_go_home(next);
+        vp = ps_vp();
+    }
+    if (next)
+        vp = vp_come_up(vp, self, next);
+    else
+        vp_enter_tls(vp, NULL);
+    if (!tls || PS_UNLIKELY(tls->adopted)) /* the storage of a kernel thread that has forked */
+        return vp;
+    if (PS_UNLIKELY(ps_load_relaxed(&tls->own) != NULL))
+        ps_retire_alone(tls);
+    if (PS_UNLIKELY(!uth_tls_keep(&vp_run(vp)->blocks, tls)))
+        put_block(vp, tls);
+    return vp;
+}
+
+struct vp *vp_end_tls(struct vp *vp) { return vp_run(vp)->tls ? vp_end_tls_for(vp, NULL, NULL) : vp; }
+
+/* Each looker holds up a thread that gives a team back: the looker may be reading that team. */
+static _Atomic uint32_t lookers;
+
+/* vp answers as the member that keeps the block from here on. NULL: there is none. The caller is a looker. */
+static struct ps_member *stand(struct vp *vp, const struct uth_tls *block)
+{
+    const struct ps_team *team = ps_load_seq(&block->team);
+    struct ps_member *keeper = NULL;
+    for (unsigned id = 1; team && id < team->n_max && !keeper; id++)
+        if (ps_team_member(team, id)->tls == block)
+            keeper = ps_team_member(team, id);
+    if (vp)
+        ps_store_relaxed(&vp_run(vp)->stands_as, keeper);
+    return keeper;
+}
+
+bool ps_team_rests(struct vp *vp, const struct uth_tls *block)
+{
+    ps_add_seq(&lookers, 1);
+    const struct ps_member *m = stand(vp, block);
+    bool rests = m && os_fence_all() &&
+                 (ps_load_acquire(&m->team->left) == 0 || ps_load_acquire(&m->done_in) == m->team->region);
+    ps_sub_seq(&lookers, 1);
+    return rests;
+}
+
+void ps_team_stand(struct vp *vp, const struct uth_tls *block)
+{
+    ps_add_seq(&lookers, 1);
+    stand(vp, block);
+    ps_sub_seq(&lookers, 1);
+}
+
+void ps_team_await_lookers(void)
+{
+    while (ps_load_seq(&lookers) != 0)
+        os_yield();
+}
+
+void ps_team_lookers_reset(void) { ps_store_relaxed(&lookers, 0); }

@@ -1,0 +1,101 @@
+/* Thread-local blocks (uth/tls.h) and errno of what runs on a vp. */
+#ifndef PS_VP_TLS_H
+#define PS_VP_TLS_H
+
+#include "current.h"
+#include "dedicated.h"
+#include "run.h"
+#include "runtime.h"
+#include "tls.h"
+
+/* Before the first block is entered, once some kernel thread has been started. */
+void vp_prepare_tls(void);
+/* vp enters a block, or with NULL its kernel thread's own; the current vp is written anew there. */
+void vp_enter_tls(struct vp *vp, struct uth_tls *tls);
+/* The same, inlined where tls is a block that the vp has been in last. */
+static inline void vp_enter_tls_here(struct vp *vp, struct uth_tls *tls)
+{
+    if (PS_LIKELY(tls && uth_tls_enter_again(tls, vp, ps_load_relaxed(&vp_run(vp)->tid))))
+        vp_run(vp)->tls = tls;
+    else
+        vp_enter_tls(vp, tls);
+}
+/* The same for the kernel thread's own: the C library's fork may have cleared the current vp there. */
+static inline void vp_leave_tls_here(struct vp *vp)
+{
+    vp_run(vp)->tls = NULL;
+    ps_fence_compiler(); /* home.h: the label first, then which storage */
+    uth_tls_leave(ps_load_relaxed(&vp_run(vp)->own_tp));
+    vp_carry_now(vp);
+}
+/* The thread of the block `tls` calls another one on its stack, in another block, from now on: thread_signal.h. */
+static inline void vp_go_below(struct psthread *thread, struct uth_tls *tls) { ps_store_relaxed(&tls->below, thread); }
+/* The same is over, whatever block vp is in: self, the thread, goes on in its own. Returns the vp. [switches] */
+struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls);
+static PS_ALWAYS_INLINE struct vp *vp_come_up(struct vp *vp, struct psthread *self, struct uth_tls *tls)
+{
+    ps_store_relaxed(&tls->below, NULL);
+    ps_fence_compiler(); /* take_from_caller (thread_signal.c) fences for both */
+    if (PS_UNLIKELY(!uth_tls_was_in(tls, vp, ps_load_relaxed(&vp_run(vp)->tid))))
+        return vp_come_up_slowly(vp, self, tls);
+    if (vp_run(vp)->tls != tls) {
+        cpu_set_tp_soon(tls->tp);
+        vp_run(vp)->tls = tls;
+    }
+    return vp;
+}
+/* Whether vp, on the stack where it is, enters tls by the thread pointer's write alone (uth_tls_at_hand); and that. */
+static PS_ALWAYS_INLINE bool vp_tls_at_hand(const struct vp *vp, const struct uth_tls *tls)
+{
+    return uth_tls_at_hand(tls, vp, vp_run(vp)->uth->stack);
+}
+static PS_ALWAYS_INLINE void vp_enter_tls_at_hand(struct vp *vp, struct uth_tls *tls)
+{
+    cpu_set_tp_soon(tls->tp);
+    vp_run(vp)->tls = tls;
+}
+static inline bool ps_tls_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.tls)); }
+/* A block for a thread that begins on the uth that runs now; NULL where there is no memory for one: said once. */
+struct uth_tls *vp_new_tls(struct vp *vp);
+/* One for a thread that is to begin some time; NULL: none, and nothing is told. */
+struct uth_tls *vp_try_tls(struct vp *vp);
+/* Ends and gives back the block that the running thread is in. Runs the program's destructors, may switch; returns
+ * the vp. */
+struct vp *vp_end_tls(struct vp *vp);
+/* The same; self, which has called the running thread on its stack, goes on in its block `next`; NULL: none. */
+struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *next);
+
+/* `team` keeps the block between regions from now on; NULL: no team does. */
+static inline void vp_block_becomes(struct uth_tls *block, struct ps_team *team) { ps_store_seq(&block->team, team); }
+/* The block is a member's with a kernel thread of its own, by which this is called. Whether no region of the team is
+ * open, or the member's body has returned in this one (done_in). Then no other thread looks at anything in the block,
+ * nor will but on this kernel thread: a vp that begins as the member in a region that opens later, or as its assistant,
+ * sees uth_tls.alone. For `alone` was set and at_hand cleared before this. The fence makes a parent that has not been
+ * seen to open its region (`left`) see both, and a vp that claims a member comes after the parent. It makes a thread
+ * that has not been seen to take the identity (done_in) see both as well. True: vp answers as the member.
+ * False: what vp answers may be another one's, and the caller's to set. vp NULL: only looks. */
+bool ps_team_rests(struct vp *vp, const struct uth_tls *block);
+/* vp, which carries the thread of this block, answers as the member that keeps it, if there is one. */
+void ps_team_stand(struct vp *vp, const struct uth_tls *block);
+/* Waits, some microseconds at most, for those that may be looking at the team to which a block belonged. */
+void ps_team_await_lookers(void);
+/* In a forked child: no thread looks. */
+void ps_team_lookers_reset(void);
+
+/* The errno that a thread without a block of its own shares with all that run on vp: to be kept over what may
+ * switch. */
+static inline int vp_errno(const struct vp *vp) { return *vp_run(vp)->own_errno; }
+static inline void vp_set_errno(struct vp *vp, int value)
+{
+    if (PS_LIKELY(!vp_run(vp)->tls))
+        *vp_run(vp)->own_errno = value;
+}
+
+/* The running thread leaves its block, in which it may have been promoted: ps_go_home_slow. */
+static inline void ps_go_home(struct uth_tls *next)
+{
+    if (vp_is(ps_vp(), VP_ALONE))
+        ps_go_home_slow(next);
+}
+
+#endif
