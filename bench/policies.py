@@ -58,7 +58,7 @@ OFF = {
     "lone threads": [(PS + "data/lone_thread.h", "l->rounds = 2 * ps_lone_first(l);", "l->rounds = 0;")],
     "barrier form": [(PS + "team/team_rounds.c", "return n <= MOST_MEMBERS &&", "return n == 0 &&")],
     "unfenced deque": [("src/lockfree/deque.c", "return d->thefts == before &&", "return d->calm &&")],
-    "batches of chunks": [("src/ort/batch.c", "if (vps == 1 || cycles == 0)", "if (vps != 0 || cycles == 0)")],
+    "batches of chunks": [("src/ort/loop/batch.c", "if (vps == 1 || cycles == 0)", "if (vps != 0 || cycles == 0)")],
     "spares": [(PS + "watchdog/spares.c", "if (found.stuck && !helped) {", "if (found.stuck && !helped && !s) {")],
     "root fairness": [
         (PS + "root/root_fairness.c", "ps_store_relaxed(&f->on, !on);", "ps_store_relaxed(&f->on, false);")],

@@ -29,8 +29,8 @@ set(bare_flags --specs=picolibc.specs -march=rv32imafc -mabi=ilp32f -O2 -g -std=
 if(PS_WERROR)
   list(APPEND bare_flags -Werror)
 endif()
-foreach(room base os os/bare cpu cpu/riscv32 cpu/riscv64 lockfree ee ee/manycore ee/manycore/hal ort abi/user
-    abi/gomp)
+foreach(room base os os/bare cpu cpu/riscv32 cpu/riscv64 lockfree ee ee/manycore ee/manycore/hal ort/core ort/lock
+    ort/place ort/tool ort/task ort/loop ort/memory ort/region abi/user abi/gomp)
   list(APPEND bare_flags -I${bare_src}/${room})
 endforeach()
 list(APPEND bare_flags -I${CMAKE_SOURCE_DIR}/platform/include)
@@ -41,18 +41,23 @@ foreach(name malloc free calloc realloc aligned_alloc posix_memalign)
 endforeach()
 
 set(bare_runtime base/check.c lockfree/deque.c lockfree/magazine.c lockfree/spin.c)
-foreach(name thread team members_apart region_again teams target emergency_pool icv lock own_lock
-    workshare loop batch ordered doacross task task_create task_call task_run task_wait
-    task_complete task_queue task_memory task_range task_reduction taskgroup taskloop depend depend_node
-    depend_memory cancel without)
-  list(APPEND bare_runtime ort/${name}.c)
-endforeach()
+list(APPEND bare_runtime
+  ort/core/emergency_pool.c ort/core/icv.c ort/core/without.c
+  ort/lock/lock.c ort/lock/own_lock.c
+  ort/task/task.c ort/task/task_create.c ort/task/task_call.c ort/task/task_run.c ort/task/task_wait.c
+  ort/task/task_complete.c ort/task/task_queue.c ort/task/task_memory.c ort/task/task_range.c
+  ort/task/task_reduction.c ort/task/taskgroup.c ort/task/taskloop.c ort/task/depend.c ort/task/depend_node.c
+  ort/task/depend_memory.c
+  ort/loop/workshare.c ort/loop/loop.c ort/loop/batch.c ort/loop/ordered.c ort/loop/doacross.c
+  ort/region/thread.c ort/region/team.c ort/region/members_apart.c ort/region/region_again.c ort/region/teams.c
+  ort/region/target.c ort/region/cancel.c)
 foreach(name alloc cancel loop loop_ull parallel sync target task taskloop workshare)
   list(APPEND bare_runtime abi/gomp/${name}.c)
 endforeach()
 # What is read at the start, and by queries, stands in main memory: variables' values, lists of places.
-set(bare_program ee/manycore/ee.c ort/env.c ort/spelling.c ort/place.c ort/place_parse.c ort/allocator.c
-    ort/allocator_env.c os/linux/env.c os/bare/atomic.c os/bare/heap.c os/bare/os.c
+set(bare_program ee/manycore/ee.c ort/environment/env.c ort/core/spelling.c ort/place/place.c
+    ort/place/place_parse.c ort/memory/allocator.c ort/memory/allocator_env.c os/linux/env.c os/bare/atomic.c
+    os/bare/heap.c os/bare/os.c
     os/bare/string.c cpu/riscv64/switch.S cpu/riscv64/thread_pointer.c cpu/context.c)
 foreach(name allocator bare/by_chance bare/time device lock places settings task threads)
   list(APPEND bare_program abi/user/${name}.c)

@@ -14,7 +14,7 @@
  *   spawn.c     processes that a program starts
  *
  * Compiled once for each MPI, with that one's mpi.h. Knows of MPI what the standard says, and of threads
- * psthreads/data/layer.h and ort/layer.h; linked to neither: a program without MPI loads this library's code and
+ * psthreads/data/layer.h and ort/core/layer.h; linked to neither: a program without MPI loads this library's code and
  * nothing of MPI.
  *
  * How a call waits. The call starts the nonblocking form, which keeps the order of messages, and tests it at once. If

@@ -1,4 +1,5 @@
-/* TAMPI's interface: a task's completion waits for requests, the thread that ran it does not. See TAMPI.h, ort/layer.h.
+/* TAMPI's interface: a task's completion waits for requests, the thread that ran it does not. See TAMPI.h,
+ * ort/core/layer.h.
  *
  * States of a binding: made (its task is held) -> watched -> finished, a stack -> completed by the watcher:
  * MPI_Waitall, release of the task. The watcher is a thread that the OpenMP runtime knows from then on. A poller may
@@ -8,7 +9,7 @@
 #include <string.h>
 
 #include "mpi_layer.h"
-#include "ort/layer.h"
+#include "ort/core/layer.h"
 
 #include "TAMPI.h"
 

@@ -1,5 +1,5 @@
 /* A list of numbers of threads in the program's own environment: each level has its element, in regions that are alike
- * and in others between them; the team's ICVs stand behind the first use (src/ort/members_apart.c). */
+ * and in others between them; the team's ICVs stand behind the first use (src/ort/region/members_apart.c). */
 #include "check.h"
 
 const char *const manycore_environment[] = {"OMP_NUM_THREADS=3,4,2", "OMP_MAX_ACTIVE_LEVELS=3",

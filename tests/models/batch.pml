@@ -1,5 +1,5 @@
-/* Batches of a dynamic loop's chunks (src/ort/batch.h): each chunk is begun once, and no member leaves while another
- * holds one that has not begun.
+/* Batches of a dynamic loop's chunks (src/ort/core/batch.h): each chunk is begun once, and no member leaves while
+ * another holds one that has not begun.
  *
  * MEMBERS claim CHUNKS chunks, 1 to BATCH at a time, rob each other when `next` is used up, and leave. A chunk that a
  * member has in hand counts as begun; what its body does is nobody's concern here, but a member may be slow between any

@@ -1,5 +1,5 @@
-/* Members that wait in the core, and tasks that are made meanwhile (src/ort/task_queue.c): each task finds a member,
- * also where every other thread does nothing but wait for that task in the program's code.
+/* Members that wait in the core, and tasks that are made meanwhile (src/ort/task/task_queue.c): each task finds a
+ * member, also where every other thread does nothing but wait for that task in the program's code.
  *
  * Two tasks; each one's body waits until the other has begun. A member that has pushed a task tells one sleeper that
  * may run it, and then waits in its code until all tasks are done. Member 0 waits for what comes at any time (or, with

@@ -1,6 +1,6 @@
 /* The end of a team with tasks (src/psthreads/team/team_lend.c, with EXCHANGE src/ee/member_end.h;
- * src/ort/task_queue.c): tasks are made while members end and the parent waits in the join; those that are left run
- * them.
+ * src/ort/task/task_queue.c): tasks are made while members end and the parent waits in the join; those that are left
+ * run them.
  *
  * RUNNERS vps claim the members 1 .. MEMBERS and run them. A vp runs several one after the other, and drops their
  * references together. So does the parent in its join, on its own stack, and when none is left it waits. The pusher is

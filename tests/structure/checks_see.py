@@ -12,24 +12,22 @@ FORMATS = os.path.join(ROOT, "tests/structure/formats.py")
 NAMES = os.path.join(ROOT, "tests/structure/names.py")
 VARIABLES = os.path.join(ROOT, "tests/structure/variables.py")
 WHERE = os.path.join(ROOT, "tests/structure/where.py")
-LAYERS = os.path.join(ROOT, "tests/structure/layers.py")
 UNIQUE = os.path.join(ROOT, "tests/structure/unique.py")
 PROSE = os.path.join(ROOT, "tests/structure/prose.py")
 REFERENCES = os.path.join(ROOT, "tests/structure/references.py")
 SENTENCE = "A vp " + "looks and " * 40 + "sleeps."
 TABLE = "## Where is it handled?\n\n| what | begins in |\n|---|---|\n" + "| x | `f`, `a.c` |\n" * 11
 
-NM = "\nlow.c.o:\n                 U high\n0000 T low\n\ntop.c.o:\n0000 T high\n                 U low\n"
 
 # (checker, {file: text}, what it must say; '' when it must find nothing)
 CASES = [
     (INCLUDES, {"src/base/a.h": "", "src/uth/u.c": '#include "a.h"\n'}, ""),
     (INCLUDES, {"src/uth/u.h": "", "src/base/b.c": '#include "u.h"\n'}, "src/base/b.c:1: base may not see uth/u.h"),
     (INCLUDES, {"src/cpu/cpu.h": "", "src/os/o.c": '\n#include "cpu.h"\n'}, "src/os/o.c:2: os may not see cpu/cpu.h"),
-    (INCLUDES, {"src/psthreads/data/scheduler.h": "", "src/ort/t.c": '#include "scheduler.h"\n'},
+    (INCLUDES, {"src/psthreads/data/scheduler.h": "", "src/ort/core/t.c": '#include "scheduler.h"\n'},
      "ort may not see psthreads/data/scheduler.h"),
-    (INCLUDES, {"src/ee/ee.h": "", "src/ort/t.c": '#include "ee.h"\n'}, ""),
-    (INCLUDES, {"src/ort/t.c": '#include "psthread.h"\n'}, "ort may not see the public threads API"),
+    (INCLUDES, {"src/ee/ee.h": "", "src/ort/core/t.c": '#include "ee.h"\n'}, ""),
+    (INCLUDES, {"src/ort/core/t.c": '#include "psthread.h"\n'}, "ort may not see the public threads API"),
     (INCLUDES, {"src/uth/u.c": "#include <linux/futex.h>\n"}, "<linux/futex.h> is for os alone"),
     (INCLUDES, {"src/abi/gomp/g.h": "", "src/abi/kmpc/k.c": '#include "g.h"\n'}, "abi/kmpc may not see abi/gomp/g.h"),
     (INCLUDES, {"src/uth/u.c": '#include "gone.h"\n'}, 'no header "gone.h"'),
@@ -49,8 +47,9 @@ CASES = [
     (FORMATS, {"src/os/o.c": '\nps_fatal("a %5d", 1);\n'}, "src/os/o.c:2: check.c cannot write: a %5d"),
     (FORMATS, {"src/os/o.c": 'PS_CHECK(f("x)"), "a %s"\n "%.*s", 1, b);\n'}, "cannot write: %.*s"),
     (FORMATS, {"src/os/o.c": 'ps_warn("%" PRIu64, x);\n'}, "a conversion of <inttypes.h>"),
-    (NAMES, {"src/ort/t.c": 'void f(void) { puts("GOMP_x"); } /* GOMP_y */\n'}, ""),
-    (NAMES, {"src/ort/t.c": "\nvoid GOMP_parallel(void);\n"}, "src/ort/t.c:2: GOMP_parallel is an ABI's name"),
+    (NAMES, {"src/ort/core/t.c": 'void f(void) { puts("GOMP_x"); } /* GOMP_y */\n'}, ""),
+    (NAMES, {"src/ort/core/t.c": "\nvoid GOMP_parallel(void);\n"},
+     "src/ort/core/t.c:2: GOMP_parallel is an ABI's name"),
     (NAMES, {"src/psthreads/vp/t.c": "int x = omp_get_level();\n"}, "omp_get_level is an ABI's name"),
     (VARIABLES, {"src/a.c": 'x = os_env("OMP_A"); /* "KMP_C" */', "docs/environment.md": "`OMP_A`"}, ""),
     (VARIABLES, {"src/a.c": 'x = os_env("OMP_A"), y = f("KMP_B");', "docs/environment.md": "`OMP_A`"},
@@ -63,16 +62,6 @@ CASES = [
     (UNIQUE, {"src/os/linux/a.c": "int os_f(void)\n{\n}\n", "src/os/bare/a.c": "int os_f(void)\n{\n}\n"}, ""),
     (UNIQUE, {"src/os/x.h": "static inline int f(void) { return 1; }\n", "src/os/a.c": "int f(void)\n{\n}\n"}, ""),
     (UNIQUE, {}, "no functions"),
-    (LAYERS, {"layers.txt": "a: low\nb: top\nlow calls high: why\n", "nm.txt": NM}, ""),
-    (LAYERS, {"layers.txt": "# x\na: low\n    top\n", "nm.txt": NM}, ""),
-    (LAYERS, {"layers.txt": "a: low\nb: top\n", "nm.txt": NM}, "low.c (a) calls high, which stands above it, in top.c"),
-    (LAYERS, {"layers.txt": "a: top\nb: low\nany calls low: why\nlow calls high: why\n", "nm.txt": NM},
-     "low does not call high, or not from below"),
-    (LAYERS, {"layers.txt": "a: low\n", "nm.txt": NM}, "top.c stands in no layer"),
-    (LAYERS, {"layers.txt": "at most 2 files in a circle\na: low top\n", "nm.txt": NM}, ""),
-    (LAYERS, {"layers.txt": "at most 1 files in a circle\na: low top\n", "nm.txt": NM},
-     "2 files call one another, at most 1 may: low top"),
-    (LAYERS, {"layers.txt": "a: low top gone\n", "nm.txt": NM}, "there is no file gone.c"),
     (WHERE, {"src/a.c": "static int f(int x)\n{\n", "ARCHITECTURE.md": TABLE + "| y | `f`, `a.c` |\n"}, ""),
     (WHERE, {"src/a.c": "int f(int x)\n{\n g(1); }\nint h(void);",
              "ARCHITECTURE.md": TABLE + "| y | `g`, `a.c` |\n"}, "y: a.c does not define g"),

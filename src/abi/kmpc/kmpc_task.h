@@ -13,7 +13,7 @@ struct kmpc_task_head {
 };
 enum {
     KMPC_TASK_COMPILERS = 0xffff, /* the bits that are */
-    KMPC_TASK_IN_FRAME = 1 << 27, /* it runs in a frame (ort/task_frame.h) */
+    KMPC_TASK_IN_FRAME = 1 << 27, /* it runs in a frame (ort/task/task_frame.h) */
     KMPC_TASK_HAS_EVENT = 1 << 28,
     KMPC_TASK_RUNNING = 1 << 29, /* a part of it runs */
     KMPC_TASK_AGAIN = 1 << 30,   /* the next part is to follow */

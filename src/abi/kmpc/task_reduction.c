@@ -1,8 +1,8 @@
 /* LLVM entry points: task reductions.
  *
  * Unlike with the GNU compilers the runtime initialises copies and combines them. A construct's block has the core's
- * layout (ort/task_reduction.c), so that the core finds a block wherever a task looks for it. In memory each thread's
- * copies are
+ * layout (ort/task/task_reduction.c), so that the core finds a block wherever a task looks for it. In memory each
+ * thread's copies are
  *   head: thread 0's: struct common, where members share the construct
  *   for each item: a word that is not 0 once the copy is initialised, then the copy
  * A copy is initialised by the thread that first asks for it: only that thread uses it until the group has ended.
@@ -34,7 +34,8 @@ struct old_input {
     uint32_t flags;
 };
 
-/* Words of a block: see ort/task_reduction.c. ALLOCATOR is the allocator clause's; this value marks blocks of ours. */
+/* Words of a block: see ort/task/task_reduction.c. ALLOCATOR is the allocator clause's; this value marks blocks of
+ * ours. */
 enum { ITEMS, BYTES, MEMORY, ALLOCATOR, NEXT, FIRST, END, ITEM };
 #define ITEM_WORDS 3
 static const char mark;

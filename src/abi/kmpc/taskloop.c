@@ -5,8 +5,8 @@
  * there is one, constructs what a copy of bytes does not copy. It also takes the flag of the task that has the last
  * iterations (lastprivate). The pattern itself is never run.
  *
- * Where there are many tasks they stand in one descriptor (ort/task_range.h). Its data is the pattern with all that
- * belongs to it; a member runs its tasks there one after the other, and makes the private copies anew before each.
+ * Where there are many tasks they stand in one descriptor (ort/task/task_range.h). Its data is the pattern with all
+ * that belongs to it; a member runs its tasks there one after the other, and makes the private copies anew before each.
  * `dup` copies from the pattern itself there too, which lives until the construct's group is complete; without a group
  * (nogroup) such tasks are made one by one. */
 #include <string.h>

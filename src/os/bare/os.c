@@ -139,7 +139,7 @@ extern const char *const manycore_environment[];
 __attribute__((weak)) const char *const manycore_environment[] = {"OMP_PLACES=numa_domains", "OMP_PROC_BIND=close",
                                                                   "OMP_MAX_ACTIVE_LEVELS=255", NULL};
 
-/* Before the variables are read (src/ort/env.c). */
+/* Before the variables are read (src/ort/environment/env.c). */
 extern char **environ;
 __attribute__((constructor(102))) static void set_environment(void)
 {

@@ -1,5 +1,4 @@
-/* What the lower layers of this room (layers.txt) ask of the higher ones. Everything else that a lower layer calls
- * stands in its own layer or below. So these are the only places where control goes up.
+/* What lower folders of this room ask of higher ones, where a lower folder does not even see the header.
  *
  * The table is constant. runtime.c fills it in. */
 #ifndef PS_UPCALLS_H

@@ -115,7 +115,7 @@ static bool all_ended(void)
 void ps_wait_for_all(struct vp *vp)
 {
     if (sum(offsetof(struct ps_thread_counts, made)) == sum(offsetof(struct ps_thread_counts, submitted)))
-        family_wait_and_sweep(vp_run(vp)->current); /* no thread is left that was not submitted: it blocks properly */
+        children_wait_and_sweep(vp_run(vp)->current); /* no thread is left that was not submitted: it blocks properly */
     for (int64_t pause_ns = LIFE_FIRST_PAUSE_NS; !all_ended();) { /* threads whose parents did not wait for them */
         if (ps_yield()) {
             pause_ns = LIFE_FIRST_PAUSE_NS;

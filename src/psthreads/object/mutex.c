@@ -46,7 +46,7 @@
  * No thread polls in vain. A thread may take the mutex, look and free it in a loop. What it polls for may be the work
  * of another thread on the same vp, which would not run until the watchdog interrupts (20 ms). So each TURNS-th time
  * that a thread frees a mutex, or fails to get one by trylock, the other ready threads of its vp run first (as in
- * src/ort/lock.c).
+ * src/ort/lock/lock.c).
  *
  * The memory may be given up as soon as it is known that no thread holds the mutex or waits for it, as POSIX wants.
  * unlock's last access comes before it lets any thread go that could find this out.

@@ -12,7 +12,7 @@ static bool zombie_is_done_with(struct psthread *z)
     return !ps_cas_acq_rel(&z->join, &ended, PS_JOIN_ORPHANED);
 }
 
-PS_NOINLINE void family_give_up_whole(struct vp *vp, struct psthread *t)
+PS_NOINLINE void children_give_up_whole(struct vp *vp, struct psthread *t)
 {
     t->next_zombie = NULL; /* what is to do stands in a list, not on the stack */
     for (struct psthread *todo = t; todo;) {
@@ -45,7 +45,7 @@ PS_NOINLINE void family_give_up_whole(struct vp *vp, struct psthread *t)
 #define SWEEP_LAST_MOST (UINT32_MAX / 4)
 #define CHILDREN_MAX (UINT32_MAX / 2)
 
-void family_sweep(struct vp *vp, struct psthread *t, enum family_unjoined unjoined)
+void children_sweep(struct vp *vp, struct psthread *t, enum family_unjoined unjoined)
 {
     uint32_t kept = 0;
     struct psthread *z = ps_xchg_acq_rel(&t->zombies, NULL), *first = NULL, *last = NULL;
@@ -82,14 +82,14 @@ static void fold_children(struct psthread *t)
     ps_add_acq_rel(&t->children, ended);
 }
 
-PS_NOINLINE bool family_look_after(struct vp *vp, struct psthread *parent)
+PS_NOINLINE bool children_look_after(struct vp *vp, struct psthread *parent)
 {
     fold_children(parent);
-    family_sweep(vp, parent, PS_UNJOINED_KEEP);
+    children_sweep(vp, parent, PS_UNJOINED_KEEP);
     return parent->created < CHILDREN_MAX;
 }
 
-void family_wait(struct psthread *self)
+void children_wait(struct psthread *self)
 {
     int64_t created = (int64_t)self->created;
     self->created = 0;
@@ -97,15 +97,15 @@ void family_wait(struct psthread *self)
         ps_block(self, PS_WAIT_CHILDREN, self);
 }
 
-void family_wait_and_sweep(struct psthread *self)
+void children_wait_and_sweep(struct psthread *self)
 {
-    family_wait(self);
+    children_wait(self);
     ps_race_acquire(self);
     if (ps_load_relaxed(&self->zombies))
-        family_sweep(ps_vp(), self, PS_UNJOINED_FREE);
+        children_sweep(ps_vp(), self, PS_UNJOINED_FREE);
 }
 
-PS_NOINLINE void family_last_child_ended(struct vp *vp, struct psthread *p)
+PS_NOINLINE void children_last_child_ended(struct vp *vp, struct psthread *p)
 {
     if (ps_load_relaxed(&p->state) == PS_ENDED) { /* its hold is gone already: it is ours to free */
         p->created = 0;

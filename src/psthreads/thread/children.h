@@ -26,11 +26,11 @@
 
 /* t has ended and no thread will ask for it: frees it now, or leaves that to its last child. Its zombies that were
  * joined go with it, and theirs, in any depth. */
-void family_give_up_whole(struct vp *vp, struct psthread *t);
+void children_give_up_whole(struct vp *vp, struct psthread *t);
 static PS_ALWAYS_INLINE void family_give_up(struct vp *vp, struct psthread *t)
 {
     if (PS_UNLIKELY(t->created != 0 || ps_load_relaxed(&t->zombies) || t->flags & (PS_T_REUSED | PS_T_ROOT)))
-        family_give_up_whole(vp, t);
+        children_give_up_whole(vp, t);
     else
         descriptor_put(&vp_run(vp)->descriptors, t);
 }
@@ -38,22 +38,22 @@ static PS_ALWAYS_INLINE void family_give_up(struct vp *vp, struct psthread *t)
 /* What becomes of the zombies that were not joined: they stay zombies, are freed, or become orphans. */
 enum family_unjoined { PS_UNJOINED_KEEP, PS_UNJOINED_FREE, PS_UNJOINED_ORPHAN };
 /* Frees the zombies of t that were joined, and those that were not as told. */
-void family_sweep(struct vp *vp, struct psthread *t, enum family_unjoined unjoined);
+void children_sweep(struct vp *vp, struct psthread *t, enum family_unjoined unjoined);
 /* Creations of parent's have come to where it is to look after what it has made before; false: it has too many children
  * alive. */
-bool family_look_after(struct vp *vp, struct psthread *parent);
+bool children_look_after(struct vp *vp, struct psthread *parent);
 /* Blocks until every child of self has ended; their zombies stay. */
-void family_wait(struct psthread *self);
+void children_wait(struct psthread *self);
 /* The same; no thread will ask for them. */
-void family_wait_and_sweep(struct psthread *self);
+void children_wait_and_sweep(struct psthread *self);
 
 /* A child of p, the last one, has ended. */
-void family_last_child_ended(struct vp *vp, struct psthread *p);
+void children_last_child_ended(struct vp *vp, struct psthread *p);
 /* A child of p has ended. */
 static inline void family_child_ended(struct vp *vp, struct psthread *p)
 {
     if (PS_UNLIKELY(ps_sub_acq_rel(&p->children, 1) == 1))
-        family_last_child_ended(vp, p);
+        children_last_child_ended(vp, p);
 }
 
 /* Of p's children are alive no more than so many, which are in the caller's hand. Caller: p. */

@@ -62,7 +62,7 @@ static PS_ALWAYS_INLINE int create_thread(struct vp *vp, psthread_t *thread, con
     if (PS_UNLIKELY(err || !thread || !fn))
         return err ? err : EINVAL;
     struct psthread *parent = vp->run.current;
-    if (PS_UNLIKELY(parent->sweep_in-- == 0) && !family_look_after(vp, parent))
+    if (PS_UNLIKELY(parent->sweep_in-- == 0) && !children_look_after(vp, parent))
         return ENOMEM;
     struct psthread *t = flags & PS_T_REUSED ? *thread : NULL;
     if (t && (err = check_reuse(t)) != 0)

@@ -21,7 +21,7 @@
 
 int psthread_waitall(void)
 {
-    family_wait_and_sweep(ps_self());
+    children_wait_and_sweep(ps_self());
     return 0;
 }
 

@@ -153,11 +153,11 @@ struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result)
     vp_count_ended(vp);
     if (t->flags & PS_T_REUSED) {
         if (t->created) { /* they know the descriptor as their parent, and its user may use it again at once */
-            family_wait(t);
+            children_wait(t);
             vp = ps_vp();
         }
         if (ps_load_relaxed(&t->zombies))
-            family_sweep(vp, t, PS_UNJOINED_ORPHAN);
+            children_sweep(vp, t, PS_UNJOINED_ORPHAN);
         t->result = result;
         ps_store_release(&t->state, PS_ENDED);
         family_child_ended(vp, parent);
@@ -188,8 +188,8 @@ void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth)
 
 void ps_thread_end_member(struct psthread *t)
 {
-    family_wait(t);
-    family_sweep(ps_vp(), t, PS_UNJOINED_ORPHAN);
+    children_wait(t);
+    children_sweep(ps_vp(), t, PS_UNJOINED_ORPHAN);
     if (t->keys)
         ps_keys_run_destructors(&t->keys);
 }
@@ -267,6 +267,6 @@ void ps_thread_end_root(struct psthread *t, bool wait)
     if (t->keys)
         ps_keys_run_destructors(&t->keys);
     if (wait)
-        family_wait(t);
-    family_sweep(ps_vp(), t, PS_UNJOINED_ORPHAN);
+        children_wait(t);
+    children_sweep(ps_vp(), t, PS_UNJOINED_ORPHAN);
 }

@@ -12,7 +12,7 @@
 #include <limits.h>
 
 #include "ort.h"
-#include "team.h"
+#include "region.h"
 
 /* The thread limit of the caller's data environment. */
 static void set_limit(struct ort_thread *t, unsigned limit)

@@ -7,7 +7,7 @@
 #include <limits.h>
 
 #include "emergency_pool.h"
-#include "team.h"
+#include "region.h"
 
 void ort_target(void (*fn)(void *), void *data, unsigned thread_limit)
 {

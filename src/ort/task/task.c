@@ -6,8 +6,8 @@
  * Callers: the member concerned, on its own stack, with no lock held.
  * Rejected: deferred arrival at barriers (the last task of a member's subtree arrives for it): the member is awake to
  * run tasks anyway. */
+#include "region.h"
 #include "task_internal.h"
-#include "team.h"
 
 #include "race.h"
 

@@ -1,6 +1,6 @@
 /* Where a team's members stand: in its block, one behind the other. See ort_member. */
+#include "region.h"
 #include "task_internal.h"
-#include "team.h"
 
 size_t ort_members_bytes(unsigned n_max) { return sizeof(struct ort_team) + (size_t)n_max * sizeof(struct ort_thread); }
 

@@ -15,8 +15,8 @@
  *
  * Callers: entry points, as ort_parallel. `anew` of a member is its own while it runs; again_bind of a team its
  * parent's. */
+#include "region.h"
 #include "task_internal.h"
-#include "team.h"
 
 /* Its counters go on: those in the team are of the last region that took another path. */
 static PS_NOINLINE void begin_slowly(struct ort_thread *m)

@@ -15,8 +15,8 @@
 
 #include "check.h"
 #include "emergency_pool.h"
+#include "region.h"
 #include "spin.h"
-#include "team.h"
 
 static struct ort_thread *free_ones;
 static struct ps_spin lock;

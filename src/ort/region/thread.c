@@ -18,7 +18,7 @@
 #include "os.h"
 #include "own_lock.h"
 #include "race.h"
-#include "team.h"
+#include "region.h"
 
 extern const struct ps_debug_layout ort_debug_layout; /* debug_layout.c */
 

@@ -17,7 +17,7 @@
  * Cost: the parent writes about three lines of its own team; nothing is done for each member.
  * Deviation: dyn-var true caps a team at the processors that are there, whatever else runs (OpenMP 5.2, algorithm 10.1
  * leaves it open). */
-#include "team.h"
+#include "region.h"
 
 #include <limits.h>
 #include <stdlib.h>
