@@ -45,7 +45,7 @@ PS_NOINLINE void children_give_up_whole(struct vp *vp, struct psthread *t)
 #define SWEEP_LAST_MOST (UINT32_MAX / 4)
 #define CHILDREN_MAX (UINT32_MAX / 2)
 
-void children_sweep(struct vp *vp, struct psthread *t, enum family_unjoined unjoined)
+void children_sweep(struct vp *vp, struct psthread *t, enum children_unjoined unjoined)
 {
     uint32_t kept = 0;
     struct psthread *z = ps_xchg_acq_rel(&t->zombies, NULL), *first = NULL, *last = NULL;
@@ -53,7 +53,7 @@ void children_sweep(struct vp *vp, struct psthread *t, enum family_unjoined unjo
         struct psthread *next = z->next_zombie;
         if (unjoined == PS_UNJOINED_FREE || ps_load_acquire(&z->join) == PS_JOIN_JOINED ||
             (unjoined == PS_UNJOINED_ORPHAN && zombie_is_done_with(z))) {
-            family_give_up(vp, z);
+            children_give_up(vp, z);
         } else if (unjoined == PS_UNJOINED_KEEP) {
             kept++;
             if (last)
@@ -109,7 +109,7 @@ PS_NOINLINE void children_last_child_ended(struct vp *vp, struct psthread *p)
 {
     if (ps_load_relaxed(&p->state) == PS_ENDED) { /* its hold is gone already: it is ours to free */
         p->created = 0;
-        family_give_up(vp, p);
+        children_give_up(vp, p);
     } else {
         ps_ready(p, PS_FRONT);
     }

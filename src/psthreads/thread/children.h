@@ -13,7 +13,7 @@
  * Zombies. A child that ends pushes itself (compare-and-swap), then counts itself down (release). The parent takes out.
  * The parent may find (acquire) that no child is alive but those that it is ending itself, by calls on its own stack.
  * Then every push is over and seen, and no push can begin before the parent makes another child. So the parent needs no
- * compare-and-swap (family_alone_with). The parent looks at the count first, then at the list. The other order loses a
+ * compare-and-swap (children_alone_with). The parent looks at the count first, then at the list. The other order loses a
  * child: the parent reads the list's first, t; a child pushes itself and counts itself down; the parent finds no child
  * alive and stores what stands behind t.
  *
@@ -27,7 +27,7 @@
 /* t has ended and no thread will ask for it: frees it now, or leaves that to its last child. Its zombies that were
  * joined go with it, and theirs, in any depth. */
 void children_give_up_whole(struct vp *vp, struct psthread *t);
-static PS_ALWAYS_INLINE void family_give_up(struct vp *vp, struct psthread *t)
+static PS_ALWAYS_INLINE void children_give_up(struct vp *vp, struct psthread *t)
 {
     if (PS_UNLIKELY(t->created != 0 || ps_load_relaxed(&t->zombies) || t->flags & (PS_T_REUSED | PS_T_ROOT)))
         children_give_up_whole(vp, t);
@@ -36,9 +36,9 @@ static PS_ALWAYS_INLINE void family_give_up(struct vp *vp, struct psthread *t)
 }
 
 /* What becomes of the zombies that were not joined: they stay zombies, are freed, or become orphans. */
-enum family_unjoined { PS_UNJOINED_KEEP, PS_UNJOINED_FREE, PS_UNJOINED_ORPHAN };
+enum children_unjoined { PS_UNJOINED_KEEP, PS_UNJOINED_FREE, PS_UNJOINED_ORPHAN };
 /* Frees the zombies of t that were joined, and those that were not as told. */
-void children_sweep(struct vp *vp, struct psthread *t, enum family_unjoined unjoined);
+void children_sweep(struct vp *vp, struct psthread *t, enum children_unjoined unjoined);
 /* Creations of parent's have come to where it is to look after what it has made before; false: it has too many children
  * alive. */
 bool children_look_after(struct vp *vp, struct psthread *parent);
@@ -50,20 +50,20 @@ void children_wait_and_sweep(struct psthread *self);
 /* A child of p, the last one, has ended. */
 void children_last_child_ended(struct vp *vp, struct psthread *p);
 /* A child of p has ended. */
-static inline void family_child_ended(struct vp *vp, struct psthread *p)
+static inline void children_child_ended(struct vp *vp, struct psthread *p)
 {
     if (PS_UNLIKELY(ps_sub_acq_rel(&p->children, 1) == 1))
         children_last_child_ended(vp, p);
 }
 
 /* Of p's children are alive no more than so many, which are in the caller's hand. Caller: p. */
-static inline bool family_alone_with(struct psthread *p, uint32_t of_ours)
+static inline bool children_alone_with(struct psthread *p, uint32_t of_ours)
 {
     return ps_load_acquire(&p->children) + (int64_t)p->created == of_ours;
 }
 
 /* t has ended and no thread waits for it: its parent has it in a list until it is joined. */
-static inline void family_add_zombie(struct psthread *parent, struct psthread *t)
+static inline void children_add_zombie(struct psthread *parent, struct psthread *t)
 {
     t->next_zombie = ps_load_relaxed(&parent->zombies);
     while (!ps_cas_release(&parent->zombies, &t->next_zombie, t))

@@ -29,7 +29,7 @@ int psthread_waitall(void)
  * some before: so what stands behind the first one stays, and the compare-and-swap cannot mistake it. */
 static bool leaves_zombies(struct psthread *parent, struct psthread *t)
 {
-    bool nobody_pushes = family_alone_with(parent, 0); /* looked at first: a push before that is seen below */
+    bool nobody_pushes = children_alone_with(parent, 0); /* looked at first: a push before that is seen below */
     struct psthread *first = ps_load_acquire(&parent->zombies);
     if (first != t)
         return false;
@@ -50,7 +50,7 @@ static int join_ended(struct psthread *t, uintptr_t seen, void **result)
         ps_race_acquire(t);
         struct vp *vp = ps_vp_attach_now();
         if (orphan || (t->parent == vp->run.current && leaves_zombies(vp->run.current, t)))
-            family_give_up(vp, t); /* else its parent frees it, which has it in its list */
+            children_give_up(vp, t); /* else its parent frees it, which has it in its list */
         if (result)
             *result = value;
         return 0;
@@ -209,7 +209,7 @@ static void called_child_ended(struct vp *vp, struct psthread *self, struct psth
     if (parent == self && self->created)
         self->created--;
     else
-        family_child_ended(vp, parent);
+        children_child_ended(vp, parent);
 }
 
 /* self, which is noted as t's joiner, has taken t. */
@@ -219,7 +219,7 @@ static PS_ALWAYS_INLINE void *run_as_call(struct vp *vp, struct psthread *self, 
     void *result = call_thread(&vp, self, t, own_tls, true);
     ps_store_relaxed(&t->join, PS_JOIN_JOINED);
     called_child_ended(vp, self, parent);
-    family_give_up(vp, t);
+    children_give_up(vp, t);
     return result;
 }
 
@@ -255,13 +255,13 @@ static void run_at_once(struct vp *vp, struct psthread *self, struct psthread *t
 {
     t->result = call_thread(&vp, self, t, false, false);
     uintptr_t joiner = ps_xchg_acq_rel(&t->join, PS_JOIN_ENDED);
-    if (joiner == PS_JOIN_OPEN && PS_LIKELY(family_alone_with(self, 1))) {
+    if (joiner == PS_JOIN_OPEN && PS_LIKELY(children_alone_with(self, 1))) {
         t->next_zombie = ps_load_relaxed(&self->zombies);
         ps_store_relaxed(&self->zombies, t);
     } else if (joiner == PS_JOIN_OPEN)
-        family_add_zombie(self, t);
+        children_add_zombie(self, t);
     else if (joiner == PS_JOIN_DETACHED)
-        family_give_up(vp, t);
+        children_give_up(vp, t);
     else
         ps_ready((struct psthread *)joiner, PS_FRONT); /* it frees t */
     called_child_ended(vp, self, self);
@@ -306,7 +306,7 @@ static PS_NOINLINE int wait_for_end(struct psthread *self, struct psthread *t, v
     if (result)
         *result = t->result;
     ps_store_relaxed(&t->join, PS_JOIN_JOINED);
-    family_give_up(ps_vp(), t);
+    children_give_up(ps_vp(), t);
     return 0;
 }
 
@@ -341,7 +341,7 @@ static PS_ALWAYS_INLINE bool reap_first_zombie(struct psthread *t, void **result
     struct psthread *self = vp ? vp->run.current : NULL;
     uintptr_t seen = PS_JOIN_ENDED;
     if (!self || t->flags & NOT_JOINABLE || ps_load_acquire(&t->join) != seen || t->parent != self || t->created ||
-        ps_load_relaxed(&t->zombies) || ps_race_enabled() || !family_alone_with(self, 0) ||
+        ps_load_relaxed(&t->zombies) || ps_race_enabled() || !children_alone_with(self, 0) ||
         ps_load_acquire(&self->zombies) != t)
         return false;
     struct psthread *next = t->next_zombie;

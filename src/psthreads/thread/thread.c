@@ -61,7 +61,7 @@ static void never_begins(struct vp *vp, struct psthread *t)
     if (parent == vp->run.current && parent->created)
         parent->created--;
     else
-        family_child_ended(vp, parent);
+        children_child_ended(vp, parent);
 }
 
 int psthread_free(psthread_t thread)
@@ -160,22 +160,22 @@ struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result)
             children_sweep(vp, t, PS_UNJOINED_ORPHAN);
         t->result = result;
         ps_store_release(&t->state, PS_ENDED);
-        family_child_ended(vp, parent);
+        children_child_ended(vp, parent);
         return vp;
     }
     ps_store_relaxed(&t->state, PS_ENDED);
-    if (t->created) /* stays non-zero: tells family_give_up that children may be alive */
+    if (t->created) /* stays non-zero: tells children_give_up that children may be alive */
         ps_add_acq_rel(&t->children, (int64_t)t->created + PS_CHILDREN_HELD);
     t->result = result;
     uintptr_t joiner = t->flags & PS_T_DETACHED ? PS_JOIN_DETACHED : ps_xchg_acq_rel(&t->join, PS_JOIN_ENDED);
     if (joiner == PS_JOIN_DETACHED) {
-        family_give_up(vp, t);
+        children_give_up(vp, t);
     } else if (joiner == PS_JOIN_OPEN) {
-        family_add_zombie(parent, t);
+        children_add_zombie(parent, t);
     } else {
         ps_ready((struct psthread *)joiner, PS_FRONT); /* it frees t */
     }
-    family_child_ended(vp, parent);
+    children_child_ended(vp, parent);
     return vp;
 }
 
