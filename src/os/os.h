@@ -18,8 +18,11 @@ void os_unmap(void *p, size_t bytes);
  * locked. */
 int os_memory_lock(void *p, size_t bytes);
 /* Untouched pages that os_map gave are spread over the memory nodes that the process may use, or go to the node of the
- * thread that touches them first. A wish: nothing happens where the system cannot do it. */
-void os_memory_place(void *p, size_t bytes, bool interleaved);
+ * thread that touches them first. high_bandwidth: of those nodes alone, until they are full. A wish: nothing happens
+ * where the system cannot do it. */
+void os_memory_place(void *p, size_t bytes, bool interleaved, bool high_bandwidth);
+/* Whether there are memory nodes of high bandwidth (topology.h). The first call reads some files. */
+bool os_memory_high_bandwidth(void);
 
 /* A stack of at least `bytes` usable bytes (rounded up to pages) with one inaccessible guard page below it.
  * *usable gets the usable size. Returns the lowest usable byte, or NULL. Not touched: no page is resident yet. */

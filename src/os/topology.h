@@ -22,4 +22,7 @@ int topology_scan(struct topology_processor *p, unsigned n, const char *root);
 /* The processors of mask, by the tables below `root`: as os_topology_read. */
 int topology_read_below(struct os_topology *out, const struct os_cpuset *mask, const char *root);
 
+/* The memory nodes of high bandwidth: those that MEMKIND_HBW_NODES names, else by the tables below `root`. */
+void topology_high_bandwidth(struct os_cpuset *nodes, const char *root);
+
 #endif

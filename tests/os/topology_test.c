@@ -302,6 +302,62 @@ static int check_only_one(void)
     return good ? 0 : 2;
 }
 
+/* --- memory nodes of high bandwidth --- */
+
+static void assert_fast(uint64_t expected)
+{
+    struct os_cpuset nodes;
+    topology_high_bandwidth(&nodes, root);
+    assert_int_equal(nodes.bits[0], expected);
+}
+
+static void put_node(unsigned node, const char *processors, const char *bandwidth)
+{
+    put(processors, "node/node%u/cpulist", node);
+    if (bandwidth != NULL)
+        put(bandwidth, "node/node%u/access0/initiators/read_bandwidth", node);
+}
+
+/* Two packages, each with another kind of memory beside its own: faster, or slower as persistent memory is. */
+static void memory_of_two_kinds(void **state)
+{
+    (void)state;
+    assert_fast(0); /* no tables */
+    put("0-3\n", "node/has_memory");
+    put_node(0, "0-3\n", "128000\n");
+    put_node(1, "4-7\n", "120000\n");
+    put_node(2, "\n", "200000\n");
+    put_node(3, "\n", "200000\n");
+    assert_fast(0xc);
+    put_node(3, "\n", "128000\n");
+    assert_fast(0x4);
+    put("0-1,3\n", "node/has_memory");
+    assert_fast(0);
+    /* Memory of a device, which alone is near to it: 900 GB/s from there, 100 from the processors. */
+    put_node(3, "\n", "900000\n");
+    put("100000\n", "node/node3/access1/initiators/read_bandwidth");
+    put("128000\n", "node/node0/access1/initiators/read_bandwidth");
+    assert_fast(0);
+}
+
+/* Firmware that tells nothing: the user says. */
+static void memory_of_which_nothing_is_told(void **state)
+{
+    (void)state;
+    put("0-1\n", "node/has_memory");
+    put_node(0, "0-3\n", NULL);
+    put_node(1, "\n", NULL);
+    assert_fast(0);
+    setenv("MEMKIND_HBW_NODES", "1,4-5", 1);
+    assert_fast(0x32);
+    setenv("MEMKIND_HBW_NODES", "1,all", 1); /* one line, and the tables */
+    assert_fast(0);
+    put_node(0, "0-3\n", "100\n");
+    put_node(1, "\n", "101\n");
+    assert_fast(2);
+    unsetenv("MEMKIND_HBW_NODES");
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--only") == 0)
@@ -317,6 +373,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(siblings_apart, made_root_make, made_root_remove),
         cmocka_unit_test_setup_teardown(cores_of_two_kinds, made_root_make, made_root_remove),
         cmocka_unit_test_setup_teardown(nodes_in_packages, made_root_make, made_root_remove),
+        cmocka_unit_test_setup_teardown(memory_of_two_kinds, made_root_make, made_root_remove),
+        cmocka_unit_test_setup_teardown(memory_of_which_nothing_is_told, made_root_make, made_root_remove),
         cmocka_unit_test(restricted_at_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

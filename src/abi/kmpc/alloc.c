@@ -36,7 +36,7 @@ HANDLE(omp_null_allocator, ORT_ALLOCATOR_NULL);
 HANDLE(omp_default_mem_alloc, ORT_ALLOCATOR_DEFAULT);
 HANDLE(omp_large_cap_mem_alloc, 2);
 HANDLE(omp_const_mem_alloc, 3);
-HANDLE(omp_high_bw_mem_alloc, 4);
+HANDLE(omp_high_bw_mem_alloc, ORT_ALLOCATOR_HIGH_BW);
 HANDLE(omp_low_lat_mem_alloc, 5);
 HANDLE(omp_cgroup_mem_alloc, 6);
 HANDLE(omp_pteam_mem_alloc, 7);

@@ -2,13 +2,15 @@
  *
  * Does: what the traits alignment, pool_size, fallback, fb_data, pinned and partition ask for (blocked is as the system
  * has it). Takes note of sync_hint and access, which change nothing here: every allocator may be used by all threads.
- * Does not: know kinds of memory; all spaces are the system's memory (libgomp 12 refused high-bandwidth memory without
- * memkind, newer ones do not).
+ * Pages of the high-bandwidth space go to the memory nodes that have it. Does not: know other kinds of memory; the
+ * other spaces are the system's memory.
  * Callers: any thread of the program, at any time. A predefined allocator is malloc with a header.
  *
- * Pinned memory, and memory laid over the nodes, are whole pages from the system, a map for each piece. malloc's memory
- * is not locked: pieces share pages, and unlocking one would unlock its neighbours. A kernel that does not place pages
- * gives them where it likes: a partition is a wish.
+ * Pinned memory, and memory on chosen nodes, are whole pages from the system, a map for each piece. malloc's memory is
+ * not locked: pieces share pages, and unlocking one would unlock its neighbours. A kernel that does not place pages
+ * gives them where it likes: a partition is a wish. So is the high-bandwidth space. Where no node has it, or those are
+ * full, the memory is the system's, and the fallback trait is not asked, as with libgomp 13 and libmemkind. (The kernel
+ * chooses a page's node when the page is touched. To hold it to full nodes then would end the program.)
  *
  * Each piece has a header right before it, so that free knows all it needs whatever handle the program passes.
  *   struct allocator   written by ort_allocator_make, then read by all; but `used`: bytes of the pool that are given
@@ -28,7 +30,7 @@
 #include "ort.h"
 #include "os.h"
 
-enum pages { PAGES_NONE, PAGES_PINNED, PAGES_INTERLEAVED, PAGES_NEAREST };
+enum partition { PARTITION_AS_SYSTEM, PARTITION_INTERLEAVED, PARTITION_NEAREST };
 
 struct allocator {
     size_t alignment;
@@ -36,15 +38,20 @@ struct allocator {
     _Atomic uintptr_t used;
     uintptr_t fb_data;
     uint8_t fallback;
-    bool pinned;
-    enum pages partition;
+    bool pinned, high_bandwidth;
+    enum partition partition;
 };
+/* Of the predefined ones those that are more than malloc. */
+static struct allocator pinned = {
+    .alignment = 1, .pool_bytes = UINTPTR_MAX, .fallback = ORT_TRAIT_NULL_FB, .pinned = true};
+static struct allocator high_bandwidth = {
+    .alignment = 1, .pool_bytes = UINTPTR_MAX, .fallback = ORT_TRAIT_DEFAULT_FB, .high_bandwidth = true};
 
 struct header {
     void *base;                             /* what malloc gave */
     size_t bytes;                           /* of all, as the pool counts them */
-    size_t usable : sizeof(size_t) * 8 - 2; /* that the program asked for */
-    size_t pages : 2;                       /* enum pages: where base comes from */
+    size_t usable : sizeof(size_t) * 8 - 1; /* that the program asked for */
+    size_t pages : 1;                       /* or base is of its own pages */
     uintptr_t allocator;                    /* that gave it */
 };
 
@@ -86,9 +93,9 @@ static bool set_trait(struct allocator *a, const struct ort_alloctrait *trait)
         break;
     case ORT_TRAIT_PARTITION:
         value = among(value, ORT_TRAIT_ENVIRONMENT, ORT_TRAIT_INTERLEAVED, ORT_TRAIT_ENVIRONMENT, &good);
-        a->partition = value == ORT_TRAIT_INTERLEAVED ? PAGES_INTERLEAVED
-                       : value == ORT_TRAIT_NEAREST   ? PAGES_NEAREST
-                                                      : PAGES_NONE;
+        a->partition = value == ORT_TRAIT_INTERLEAVED ? PARTITION_INTERLEAVED
+                       : value == ORT_TRAIT_NEAREST   ? PARTITION_NEAREST
+                                                      : PARTITION_AS_SYSTEM;
         break;
     default:
         good = false;
@@ -106,6 +113,7 @@ uintptr_t ort_allocator_make(uintptr_t memspace, int num_traits, const struct or
     if (a == NULL)
         return ORT_ALLOCATOR_NULL;
     *a = (struct allocator){.alignment = 1, .pool_bytes = UINTPTR_MAX, .fallback = ORT_TRAIT_DEFAULT_FB};
+    a->high_bandwidth = memspace == ORT_MEMSPACE_HIGH_BW;
     bool good = true;
     for (int i = 0; i < num_traits; i++)
         good &= set_trait(a, &traits[i]);
@@ -115,13 +123,19 @@ uintptr_t ort_allocator_make(uintptr_t memspace, int num_traits, const struct or
     return ORT_ALLOCATOR_NULL;
 }
 
-/* NULL for the predefined ones. */
+/* NULL: malloc. */
 static struct allocator *allocator_of(uintptr_t handle)
 {
-    return handle > ORT_ALLOCATOR_RESERVED_MAX ? (struct allocator *)handle : NULL;
+    if (handle > ORT_ALLOCATOR_RESERVED_MAX)
+        return (struct allocator *)handle;
+    return handle == ORT_ALLOCATOR_PINNED ? &pinned : handle == ORT_ALLOCATOR_HIGH_BW ? &high_bandwidth : NULL;
 }
 
-void ort_allocator_destroy(uintptr_t allocator) { free(allocator_of(allocator)); }
+void ort_allocator_destroy(uintptr_t allocator)
+{
+    if (allocator > ORT_ALLOCATOR_RESERVED_MAX)
+        free(allocator_of(allocator));
+}
 
 uintptr_t ort_allocator_default(void) { return ort_icv(ort_self())->default_allocator; }
 
@@ -153,25 +167,26 @@ static void pool_give(struct allocator *a, size_t bytes)
         ps_sub_relaxed(&a->used, bytes);
 }
 
-/* Pieces below a page lie on one node in any case. */
-static enum pages pages_of(const struct allocator *a, uintptr_t handle, size_t bytes)
+static bool chooses_nodes(const struct allocator *a)
 {
-    if (handle == ORT_ALLOCATOR_PINNED || (a != NULL && a->pinned))
-        return PAGES_PINNED;
-    return a != NULL && a->partition != PAGES_NONE && bytes >= os_page_size() ? a->partition : PAGES_NONE;
+    return a->partition != PARTITION_AS_SYSTEM || (a->high_bandwidth && os_memory_high_bandwidth());
 }
 
-static void *take_base(enum pages pages, size_t bytes, bool zeroed)
+/* Pieces below a page lie on one node in any case. */
+static bool is_of_pages(const struct allocator *a, size_t bytes)
 {
-    if (PS_LIKELY(pages == PAGES_NONE))
-        return zeroed ? calloc(1, bytes) : malloc(bytes);
+    return a != NULL && (a->pinned || (bytes >= os_page_size() && chooses_nodes(a)));
+}
+
+static void *take_pages(const struct allocator *a, size_t bytes)
+{
     void *p = os_map(bytes);
-    if (p != NULL && pages == PAGES_PINNED && os_memory_lock(p, bytes) != 0) {
+    if (p != NULL && chooses_nodes(a)) /* before they are locked, which touches them */
+        os_memory_place(p, bytes, a->partition == PARTITION_INTERLEAVED, a->high_bandwidth);
+    if (p != NULL && a->pinned && os_memory_lock(p, bytes) != 0) {
         os_unmap(p, bytes);
         return NULL;
     }
-    if (p != NULL && pages != PAGES_PINNED)
-        os_memory_place(p, bytes, pages == PAGES_INTERLEAVED);
     return p;
 }
 
@@ -182,8 +197,8 @@ static void *take_from_allocator(size_t alignment, size_t bytes, uintptr_t handl
     size_t all = sizeof(struct header) + (alignment > sizeof(void *) ? alignment - sizeof(void *) : 0);
     if (__builtin_add_overflow(all, bytes, &all) || !pool_take(a, all))
         return NULL;
-    enum pages pages = pages_of(a, handle, all);
-    char *base = take_base(pages, all, zeroed);
+    bool pages = is_of_pages(a, all);
+    char *base = PS_UNLIKELY(pages) ? take_pages(a, all) : zeroed ? calloc(1, all) : malloc(all);
     if (base == NULL) {
         pool_give(a, all);
         return NULL;
@@ -232,7 +247,7 @@ void ort_free(void *p)
         return;
     struct header *h = (struct header *)p - 1;
     pool_give(allocator_of(h->allocator), h->bytes);
-    if (PS_UNLIKELY(h->pages != PAGES_NONE))
+    if (PS_UNLIKELY(h->pages))
         os_unmap(h->base, h->bytes);
     else
         free(h->base);

@@ -9,6 +9,7 @@
 enum {
     ORT_ALLOCATOR_NULL = 0,
     ORT_ALLOCATOR_DEFAULT = 1,
+    ORT_ALLOCATOR_HIGH_BW = 4,
     ORT_ALLOCATOR_PINNED = 200,       /* GCC's ompx_gnu_pinned_mem_alloc */
     ORT_ALLOCATOR_MANAGED,            /* ompx_gnu_managed_mem_alloc: devices', here as the default one */
     ORT_ALLOCATOR_RESERVED_MAX = 4095 /* no address; numbers that were not said yet are as the default one */

@@ -26,7 +26,7 @@ struct word {
 static const struct word allocators[] = {{"omp_default_mem_alloc", ORT_ALLOCATOR_DEFAULT},
                                          {"omp_large_cap_mem_alloc", 2},
                                          {"omp_const_mem_alloc", 3},
-                                         {"omp_high_bw_mem_alloc", 4},
+                                         {"omp_high_bw_mem_alloc", ORT_ALLOCATOR_HIGH_BW},
                                          {"omp_low_lat_mem_alloc", 5},
                                          {"omp_cgroup_mem_alloc", 6},
                                          {"omp_pteam_mem_alloc", 7},

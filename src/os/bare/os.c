@@ -29,7 +29,8 @@ void *os_map(size_t bytes)
 }
 void os_unmap(void *p, PS_UNUSED size_t bytes) { free(p); }
 int os_memory_lock(PS_UNUSED void *p, PS_UNUSED size_t bytes) { return 0; }
-void os_memory_place(PS_UNUSED void *p, PS_UNUSED size_t bytes, PS_UNUSED bool interleaved) {}
+void os_memory_place(PS_UNUSED void *p, PS_UNUSED size_t bytes, PS_UNUSED bool interleaved, PS_UNUSED bool high) {}
+bool os_memory_high_bandwidth(void) { return false; }
 
 /* --- waiting, order, time --- */
 

@@ -1,7 +1,7 @@
-/* What processors share, as the kernel's tables in /sys tell it.
+/* What processors share, and which memory is fast, as the kernel's tables in /sys tell it.
  *
- * Does: finds each processor's core, second- and third-level cache, NUMA node and package. Does not: make levels of
- * them (topology.c), or look at processors that the caller has not named.
+ * Does: finds each processor's core, second- and third-level cache, NUMA node and package; memory nodes of high
+ * bandwidth. Does not: make levels of them (topology.c), or look at processors that the caller has not named.
  * Callers: anybody, on a stack of 16 KiB or more. No shared state, no malloc.
  * Failures: what cannot be read is not known. Cost: one to four small files for each group, some ten microseconds each:
  * what the first processor of a group finds counts for all of the group.
@@ -10,13 +10,17 @@
  * A package:       /sys/devices/system/cpu/cpuN/topology/package_cpus   (core_siblings before Linux 5.3)
  * A cache:         /sys/devices/system/cpu/cpuN/cache/indexI/{level,type,shared_cpu_map}, I from 0 on
  * A NUMA node:     /sys/devices/system/node/{online,nodeN/cpumap}
+ * Bandwidth:       /sys/devices/system/node/nodeN/access1/initiators/read_bandwidth
  * Sets are words of hexadecimal digits with commas between them, the highest processors first.
  *
  * Several nodes may serve a processor (machines with two kinds of memory have two nodes for one set): its node is the
- * one that serves the fewest processors, and the first of those. */
+ * one that serves the fewest processors, and the first of those.
+ *
+ * A memory node of high bandwidth has no processors, and more bandwidth than each node that has some (Xeon Max in flat
+ * mode). The kernel tells bandwidths where the firmware does (HMAT). Where it does not (Xeon Phi), MEMKIND_HBW_NODES
+ * names the nodes, as it does for libmemkind, which libgomp and libomp load for this. That a node has no processors is
+ * no sign: persistent memory, CXL and memory of graphics processors are such nodes as well. */
 #include "topology.h"
-
-#include "compiler.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -24,6 +28,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
+#include "compiler.h"
 #include "file.h"
 
 #define MOST_CACHES 16
@@ -131,24 +137,35 @@ static void scan_node(struct reader *r, unsigned node, uint16_t *serves)
     }
 }
 
-/* "0-1,4" */
-static void scan_nodes(struct reader *r)
+/* "0-1,4"; where the list ends. */
+static const char *list_to_set(const char *list, struct os_cpuset *set)
 {
-    char list[sizeof r->text];
-    uint16_t *serves = os_map(r->n * sizeof *serves);
-    if (serves == NULL || !read_text(r, "/sys/devices/system/node/online"))
-        list[0] = '\0';
-    else
-        memcpy(list, r->text, sizeof list);
-    for (char *at = list, *end; *at >= '0' && *at <= '9'; at = end + (*end == ',')) {
-        unsigned long from = strtoul(at, &end, 10), to = from;
+    os_cpuset_zero(set);
+    while (*list >= '0' && *list <= '9') {
+        char *end;
+        unsigned long from = strtoul(list, &end, 10), to = from;
         if (*end == '-')
             to = strtoul(end + 1, &end, 10);
-        for (unsigned long node = from; node <= to && node < OS_MAX_CPUS; node++)
-            scan_node(r, (unsigned)node, serves);
+        for (unsigned long i = from; i <= to && i < OS_MAX_CPUS; i++)
+            os_cpuset_add(set, (unsigned)i);
+        list = end + (*end == ',');
     }
-    if (serves != NULL)
-        os_unmap(serves, r->n * sizeof *serves);
+    return list;
+}
+
+static void scan_nodes(struct reader *r)
+{
+    struct os_cpuset nodes;
+    uint16_t *serves = os_map(r->n * sizeof *serves);
+    if (serves == NULL)
+        return;
+    if (read_text(r, "/sys/devices/system/node/online")) {
+        list_to_set(r->text, &nodes);
+        for (unsigned node = 0; node < OS_MAX_CPUS; node++)
+            if (os_cpuset_has(&nodes, node))
+                scan_node(r, node, serves);
+    }
+    os_unmap(serves, r->n * sizeof *serves);
 }
 
 int topology_scan(struct topology_processor *p, unsigned n, const char *root)
@@ -168,4 +185,58 @@ int topology_scan(struct topology_processor *p, unsigned n, const char *root)
         for (unsigned k = 0; k < OS_NUM_SHARINGS; k++)
             known |= p[i].group[k] != TOPOLOGY_NO_GROUP;
     return known ? 0 : ENOENT;
+}
+
+/* --- memory nodes --- */
+
+#define NODE "/sys/devices/system/node/node%u/"
+
+/* MB/s from the nearest processors; 0: not told. access1 is since Linux 5.11; access0 counts devices as well. */
+static unsigned long node_bandwidth(struct reader *r, unsigned node)
+{
+    return read_text(r, NODE "access1/initiators/read_bandwidth", node) ||
+                   read_text(r, NODE "access0/initiators/read_bandwidth", node)
+               ? strtoul(r->text, NULL, 10)
+               : 0;
+}
+
+static bool node_has_processors(struct reader *r, unsigned node)
+{
+    return read_text(r, NODE "cpulist", node) && digit(r->text[0]) < 10;
+}
+
+/* Keeps in *nodes those that have no processors, and more bandwidth than each that has. */
+static void keep_high_bandwidth(struct reader *r, struct os_cpuset *nodes)
+{
+    unsigned long most = 0;
+    for (unsigned node = 0; node < OS_MAX_CPUS; node++) {
+        if (!os_cpuset_has(nodes, node) || !node_has_processors(r, node))
+            continue;
+        unsigned long bandwidth = node_bandwidth(r, node);
+        most = bandwidth > most ? bandwidth : most;
+        os_cpuset_remove(nodes, node);
+    }
+    for (unsigned node = 0; node < OS_MAX_CPUS; node++)
+        if (os_cpuset_has(nodes, node) && (most == 0 || node_bandwidth(r, node) <= most))
+            os_cpuset_remove(nodes, node);
+}
+
+void topology_high_bandwidth(struct os_cpuset *nodes, const char *root)
+{
+    const char *named = os_env("MEMKIND_HBW_NODES");
+    if (named != NULL && *list_to_set(named, nodes) == '\0')
+        return;
+    if (named != NULL)
+        ps_warn("MEMKIND_HBW_NODES=\"%s\" is no list of memory nodes (0-1,4); using the system's tables instead",
+                named);
+    os_cpuset_zero(nodes);
+    struct reader *r = os_map(sizeof *r);
+    if (r == NULL)
+        return;
+    r->root = root;
+    if (read_text(r, "/sys/devices/system/node/has_memory")) {
+        list_to_set(r->text, nodes);
+        keep_high_bandwidth(r, nodes);
+    }
+    os_unmap(r, sizeof *r);
 }

@@ -36,6 +36,7 @@
 
 #include "file.h"
 #include "raw.h"
+#include "topology.h"
 
 #define HUGE_PAGE ((size_t)2 << 20) /* the least of any supported processor's */
 
@@ -86,18 +87,41 @@ int os_memory_lock(void *p, size_t bytes)
 }
 
 /* The C library has no wrappers for these; the numbers are the kernel's <linux/mempolicy.h>. */
+#define MODE_PREFERRED 1
 #define MODE_INTERLEAVE 3
 #define MODE_LOCAL 4
+#define MODE_PREFERRED_MANY 5 /* Linux 5.15 */
 #define MEMS_ALLOWED 4ul
-#define NODES_MAX 1024u
 
-void os_memory_place(void *p, size_t bytes, bool interleaved)
+static struct os_cpuset high_bandwidth; /* nodes; written by the first caller of os_memory_high_bandwidth */
+
+static void find_high_bandwidth(void) { topology_high_bandwidth(&high_bandwidth, ""); }
+
+bool os_memory_high_bandwidth(void)
 {
-    unsigned long nodes[NODES_MAX / (8 * sizeof(unsigned long))] = {0};
-    if (!interleaved)
-        raw_call6(SYS_mbind, (long)p, (long)round_to_pages(bytes), MODE_LOCAL, 0, 0, 0);
-    else if (raw_call6(SYS_get_mempolicy, 0, (long)nodes, NODES_MAX, 0, MEMS_ALLOWED, 0) == 0)
-        raw_call6(SYS_mbind, (long)p, (long)round_to_pages(bytes), MODE_INTERLEAVE, (long)nodes, NODES_MAX, 0);
+    static os_once_flag once = OS_ONCE_INIT;
+    os_once(&once, find_high_bandwidth);
+    return os_cpuset_count(&high_bandwidth) > 0;
+}
+
+static bool bind_pages(void *p, size_t bytes, int mode, const struct os_cpuset *nodes)
+{
+    return raw_call6(SYS_mbind, (long)p, (long)round_to_pages(bytes), mode, (long)nodes, OS_MAX_CPUS, 0) == 0;
+}
+
+void os_memory_place(void *p, size_t bytes, bool interleaved, bool high)
+{
+    struct os_cpuset allowed;
+    if (high && os_memory_high_bandwidth()) {
+        if (interleaved)
+            bind_pages(p, bytes, MODE_INTERLEAVE, &high_bandwidth);
+        else if (!bind_pages(p, bytes, MODE_PREFERRED_MANY, &high_bandwidth)) /* the nearest of them */
+            bind_pages(p, bytes, MODE_PREFERRED, &high_bandwidth);            /* the first of them */
+    } else if (!interleaved) {
+        bind_pages(p, bytes, MODE_LOCAL, NULL);
+    } else if (raw_call6(SYS_get_mempolicy, 0, (long)&allowed, OS_MAX_CPUS, 0, MEMS_ALLOWED, 0) == 0) {
+        bind_pages(p, bytes, MODE_INTERLEAVE, &allowed);
+    }
 }
 
 #ifndef MADV_GUARD_INSTALL
