@@ -8,7 +8,7 @@
  * KMP_DEVICE_THREAD_LIMIT, KMP_FORCE_REDUCTION,
  * KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL,
  * KMP_HOT_TEAMS_MODE, KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE, KMP_HIDDEN_HELPER_AFFINITY,
- * LIBOMP_USE_HIDDEN_HELPER_TASK, LIBOMP_NUM_HIDDEN_HELPER_THREADS.
+ * LIBOMP_USE_HIDDEN_HELPER_TASK, LIBOMP_NUM_HIDDEN_HELPER_THREADS, KMP_USER_LEVEL_MWAIT, KMP_MWAIT_HINTS, KMP_TPAUSE.
  *
  * The KMP_ variables count where a part of the process was built for libomp: at once, if an object that is loaded
  * together with this library needs a library of libomp's names. Else they count from the first call of a libomp entry
