@@ -1,8 +1,11 @@
 /* See closure.h. */
 #include "closure.h"
 
+#include "ld_cache.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +54,15 @@ static int add_object(struct closure *c, const char *name, const char *path, con
     }
     c->object[c->num++] = o;
     return 0;
+}
+
+static void drop_last(struct closure *c)
+{
+    struct object *o = c->object[--c->num];
+    if (o->found)
+        elf_close(&o->elf);
+    free(o->name);
+    free(o);
 }
 
 /* "	libm.so.6 => /lib/libm.so.6 (0x7f..)", "	/lib/ld.so (0x7f..)", "	./libx.so (0x7f..)", "	libx.so => not found". */
@@ -145,6 +157,68 @@ static int trace(struct closure *c, const char *interp, const char *program, con
     return error;
 }
 
+/* Whether nothing but LD_LIBRARY_PATH and the cache tells the loader where libraries are. Only glibc's loader in its
+ * usual place is known to use the cache of /etc. */
+static bool is_plain_search(const char *interp)
+{
+    for (char **v = environ; *v; v++)
+        if ((strncmp(*v, "LD_", 3) == 0 && strncmp(*v, "LD_LIBRARY_PATH=", 16) != 0 &&
+             strncmp(*v, "LD_PRELOAD=", 11) != 0) ||
+            strncmp(*v, "GLIBC_TUNABLES=", 15) == 0)
+            return false;
+    return strncmp(interp, "/lib", 4) == 0 && strstr(interp, "/ld-linux") && access("/etc/ld.so.preload", F_OK) != 0;
+}
+
+static bool has_name(const struct object *o, const char *name)
+{
+    return strcmp(o->name, name) == 0 || (o->elf.soname && strcmp(o->elf.soname, name) == 0);
+}
+
+/* What an object asks for by `name`, unless it is there by that name, or as that file. false: the loader is asked. */
+static bool add_needed(struct closure *c, const struct ld_cache *cache, const char *name, const char *interp,
+                       const char *folder, const struct elf *dropin)
+{
+    char path[PATH_MAX];
+    const char *file = path;
+    for (unsigned i = 0; i < c->num; i++)
+        if (has_name(c->object[i], name))
+            return true;
+    if (strpbrk(name, "/$") || snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return false;
+    if (strcmp(strrchr(interp, '/') + 1, name) == 0)
+        file = interp;
+    else if (access(path, F_OK) != 0)
+        file = ld_cache_find(cache, name);
+    if (!file || add_object(c, name, file, dropin) != 0)
+        return false;
+    const struct elf *e = &c->object[c->num - 1]->elf, *first = &c->object[0]->elf;
+    if (!c->object[c->num - 1]->found || e->own_search || e->machine != first->machine)
+        return false;
+    for (unsigned i = 0; i + 1 < c->num; i++)
+        if (c->object[i]->elf.ino == e->ino && c->object[i]->elf.dev == e->dev) {
+            drop_last(c);
+            break;
+        }
+    return true;
+}
+
+bool closure_read(struct closure *c, const char *interp, const char *program, const char *folder,
+                  const struct elf *dropin)
+{
+    struct ld_cache cache;
+    *c = (struct closure){0};
+    if (!is_plain_search(interp) || !ld_cache_open(&cache))
+        return false;
+    bool plain = add_object(c, program, program, dropin) == 0 && c->object[0]->found && !c->object[0]->elf.own_search;
+    for (unsigned i = 0; plain && i < c->num; i++)
+        for (unsigned k = 0; plain && k < c->object[i]->elf.num_needed; k++)
+            plain = add_needed(c, &cache, c->object[i]->elf.needed[k], interp, folder, dropin);
+    ld_cache_close(&cache);
+    if (!plain)
+        closure_free(c);
+    return plain;
+}
+
 int closure_trace(struct closure *c, const char *interp, const char *program, const char *library_path,
                   const char *preload, const struct elf *dropin)
 {
@@ -176,12 +250,8 @@ unsigned closure_missing(const struct closure *c, const char **first)
 
 void closure_free(struct closure *c)
 {
-    for (unsigned i = 0; i < c->num; i++) {
-        if (c->object[i]->found)
-            elf_close(&c->object[i]->elf);
-        free(c->object[i]->name);
-        free(c->object[i]);
-    }
+    while (c->num > 0)
+        drop_last(c);
     free(c->object);
     *c = (struct closure){0};
 }

@@ -4,7 +4,12 @@
  * The dynamic loader itself is asked (--list; where that fails LD_TRACE_LOADED_OBJECTS, as ldd does): it alone knows
  * the cache, RPATH and RUNPATH, hwcaps and the environment exactly as they will be. Nothing of the program runs. Cost:
  * one fork and exec, about a millisecond, and a mapping a library. What is loaded later with dlopen is not seen.
- * Rejected: our own resolver (it would have to follow each C library's rules, and would be wrong by a version). */
+ *
+ * Most programs leave the loader no choice: no object has RPATH or RUNPATH, no variable says more, and a library is
+ * either in the drop-in's folder or one entry of the loader's cache. Their closure is read from the files alone, which
+ * takes some 0.1 ms. For all others the loader is asked: nothing else of its search is repeated here.
+ * Rejected: our own resolver for all programs. It would have to follow each C library's rules, and would be wrong by a
+ * version. Rejected: the loader's answers kept in a file. A use would have to check each folder that had a say. */
 #ifndef PSRUN_CLOSURE_H
 #define PSRUN_CLOSURE_H
 
@@ -35,6 +40,10 @@ struct closure {
  * loader to ask. dropin: to recognise our own file. 0 or an errno value; then there is nothing to free. */
 int closure_trace(struct closure *c, const char *interp, const char *program, const char *library_path,
                   const char *preload, const struct elf *dropin);
+/* The same without the loader, where LD_LIBRARY_PATH is `folder` alone (the drop-in's) and nothing is preloaded. false:
+ * the loader must be asked; then there is nothing to free. */
+bool closure_read(struct closure *c, const char *interp, const char *program, const char *folder,
+                  const struct elf *dropin);
 void closure_free(struct closure *c);
 /* How many libraries are asked for and not found (or cannot be read); *first: the first of them. */
 unsigned closure_missing(const struct closure *c, const char **first);

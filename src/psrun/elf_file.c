@@ -53,6 +53,13 @@ struct tables {
     unsigned num_needed;
 };
 
+static bool tells_how_to_search(const ElfW(Dyn) * d)
+{
+    return d->d_tag == DT_RPATH || d->d_tag == DT_RUNPATH || d->d_tag == DT_AUXILIARY || d->d_tag == DT_FILTER ||
+           d->d_tag == DT_AUDIT || d->d_tag == DT_DEPAUDIT ||
+           (d->d_tag == DT_FLAGS_1 && (d->d_un.d_val & DF_1_NODEFLIB));
+}
+
 static void read_dynamic_entry(struct tables *t, const ElfW(Dyn) * d)
 {
     const struct {
@@ -162,8 +169,10 @@ static enum elf_status read_elf_dynamic(struct elf *e, const ElfW(Phdr) * p)
     const ElfW(Dyn) *d = at_offset(e, p->p_offset, p->p_filesz, alignof(ElfW(Dyn)));
     if (!d)
         return ELF_BROKEN;
-    for (size_t i = 0; i < p->p_filesz / sizeof *d && d[i].d_tag != DT_NULL; i++)
+    for (size_t i = 0; i < p->p_filesz / sizeof *d && d[i].d_tag != DT_NULL; i++) {
         read_dynamic_entry(&t, &d[i]);
+        e->own_search |= tells_how_to_search(&d[i]);
+    }
     e->str = t.str ? at_address(e, t.str, t.str_size, 1) : NULL;
     e->str_size = e->str ? t.str_size : 0;
     if (e->str_size == 0 || e->str[e->str_size - 1] != '\0')

@@ -43,6 +43,7 @@ struct elf {
     unsigned type;      /* ET_EXEC or ET_DYN */
     const char *interp; /* NULL: none */
     bool tls;           /* has thread-local variables */
+    bool own_search;    /* tells the loader where to look for libraries, or what to load beside those of `needed` */
     const char *soname; /* NULL: none */
     unsigned num_needed;
     const char *needed[ELF_NEEDED_MAX];

@@ -367,7 +367,11 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
     int error = 0;
     if (compare)
         error = closure_trace(&p->before, interp, p->elf, path_before, cleaned, &p->dropin);
-    error = error ? error : closure_trace(&p->after, interp, p->elf, p->library_path, cleaned, &p->dropin);
+    /* What is compared and shown (doctor, --verbose) is the loader's own word. */
+    bool plain = !compare && !*cleaned && strcmp(p->library_path, p->dropin_dir) == 0 &&
+                 closure_read(&p->after, interp, p->elf, p->dropin_dir, &p->dropin);
+    if (!error && !plain)
+        error = closure_trace(&p->after, interp, p->elf, p->library_path, cleaned, &p->dropin);
     free(path_before);
     if (error) {
         free(cleaned);

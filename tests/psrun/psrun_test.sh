@@ -33,6 +33,7 @@ $cc -fopenmp -c -fPIC -o program.o "$src/program.c" || exit 1
 $cc -fopenmp -c -fPIC -o extra.o -DWANT_EXTRA "$src/program.c" || exit 1
 $cc -fopenmp -c -fPIC -o plugin.o "$src/plugin.c" || exit 1
 $cc -o plain program.o -fopenmp || exit 1
+$cc -o children "$src/children.c" -fopenmp && $cc -o children_runpath "$src/children.c" -fopenmp "$runpath" || exit 1
 $cc -o by_rpath program.o wheel/libs/libgomp.so.1 "$rpath" || exit 1
 $cc -o by_runpath program.o wheel/libs/libgomp.so.1 "$runpath" || exit 1
 $cc -o by_other_name program.o wheel/libs/libgomp-a34b.so.1 "$rpath" || exit 1
@@ -109,6 +110,16 @@ check "LD_LIBRARY_PATH that is empty" 0 '/dropin$' env LD_LIBRARY_PATH= "$psrun"
 check "standard input and output are closed" 7 - sh -c '"$1" ./plain 7 <&- >&-' sh "$psrun"
 check "standard input and error are closed" 7 '^runtime: ours$' sh -c '"$1" ./by_rpath 7 <&- 2>&-' sh "$psrun"
 check "all three are closed" 7 - sh -c '"$1" ./by_rpath 7 <&- >&- 2>&-' sh "$psrun"
+if [ -r /etc/ld.so.cache ]; then
+    check "a plain search: the loader is not asked" 0 '^children: none$' "$psrun" ./children
+    check "the same below another psrun" 0 '^children: none$' "$psrun" env A=b "$psrun" ./children
+fi
+check "RUNPATH: the loader is asked" 0 '^children: some$' "$psrun" ./children_runpath
+check "LD_LIBRARY_PATH of others: the loader is asked" 0 '^children: some$' env LD_LIBRARY_PATH=/opt/x "$psrun" \
+    ./children
+check "LD_PRELOAD of others: the loader is asked" 0 '^children: some$' env LD_PRELOAD=libm.so.6 "$psrun" ./children
+check "variables of the loader: the loader is asked" 0 '^children: some$' env LD_BIND_NOW=1 "$psrun" ./children
+check "--verbose: the loader is asked" 0 '^children: some$' "$psrun" -v ./children
 check "LD_VERBOSE" 1 '^1$' sh -c 'LD_VERBOSE=1 "$1" doctor ./plain | grep -c "entry points)"; exit 1' sh "$psrun"
 check "-n" 0 '^OMP_NUM_THREADS=3$' "$psrun" -n 3 ./plain env OMP_NUM_THREADS
 check "-n list" 0 '^OMP_NUM_THREADS=4,2$' "$psrun" -n 4,2 ./plain env OMP_NUM_THREADS
