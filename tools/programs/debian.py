@@ -18,6 +18,10 @@ def image_command(place):
             "0x1.5", "-modulate", "105,120", "out.ppm"]
 
 
+def prepare_fftw_loop(place):
+    place.compile(["gcc"], "fftw_loop.c", "-lfftw3_omp", "-lfftw3", "-lm")
+
+
 def prepare_water(place):
     gmx = [system("gmx"), "-quiet"]
     shutil.copy(WORK / "water.top", place.inputs / "topol.top")
@@ -131,6 +135,12 @@ DEBIAN = [
     Program("FFTW", "Debian", lambda place: [place.inputs / "fftw"], apt=["libfftw3-dev", "gcc"], doctor=built("fftw"),
             quick=True,
             prepare=lambda place: place.compile(["gcc"], "fftw.c", "-lfftw3_omp", "-lfftw3", "-lm")),
+    Program("FFTW inside a loop", "Debian", lambda place: [place.inputs / "fftw_loop", "8", "128", "200"],
+            apt=["libfftw3-dev", "gcc"], environment={"OMP_MAX_ACTIVE_LEVELS": "2"}, doctor=built("fftw_loop"),
+            prepare=prepare_fftw_loop),
+    Program("FFTW inside a loop of three", "Debian", lambda place: [place.inputs / "fftw_loop", "3", "512", "20"],
+            apt=["libfftw3-dev", "gcc"], environment={"OMP_MAX_ACTIVE_LEVELS": "2"}, quick=True,
+            prepare=prepare_fftw_loop),
     Program("OpenBLAS", "Debian", lambda place: [place.inputs / "openblas"], apt=["libopenblas-openmp-dev", "gcc"],
             doctor=built("openblas"),
             quick=True, prepare=lambda place: place.compile(["gcc"], "openblas.c", "-lopenblas", "-lpthread")),

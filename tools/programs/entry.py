@@ -6,6 +6,7 @@ standard output, or what `results` takes out of it; numbers are compared with `t
 A line "time SECONDS" replaces the whole process's time, so that a Python import does not hide the work."""
 
 import hashlib
+import math
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from pathlib import Path
 
 WORK = Path(__file__).resolve().parent / "work"
 SYSTEM_PYTHON = "/usr/bin/python3"
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
 
 
 class NotHere(Exception):
@@ -94,3 +96,21 @@ def file_bytes(name):
     def digest(_, folder):
         return [f"{name} {hashlib.sha256((folder / name).read_bytes()).hexdigest()}"]
     return digest
+
+
+def differs(ours, own, tolerance):
+    """None, or the first place where the results disagree."""
+    if len(ours) != len(own):
+        return f"{len(ours)} results instead of {len(own)}"
+    for a, b in zip(ours, own):
+        left, right = a.split(), b.split()
+        same = len(left) == len(right)
+        for x, y in zip(left, right):
+            if x == y:
+                continue
+            numbers = NUMBER.match(x) and NUMBER.match(y) and tolerance
+            same = same and bool(numbers) and math.isclose(float(x), float(y), rel_tol=tolerance,
+                                                           abs_tol=tolerance * 1e-3)
+        if not same:
+            return f"'{a.strip()}' instead of '{b.strip()}'"
+    return None
