@@ -83,7 +83,7 @@ static void on_signal(int number)
         kind->wait();
     handled++;
     for (int id = 0; id < N; id++)
-        if (!me || id == me - 1) /* as no thread of the program's: README, Limitations */
+        if (!me || id == me - 1) /* as no thread of the program's: docs/guarantees.md, given up */
             sent[id] = false;
     errno = before;
 }
