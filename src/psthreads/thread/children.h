@@ -13,9 +13,9 @@
  * Zombies. A child that ends pushes itself (compare-and-swap), then counts itself down (release). The parent takes out.
  * The parent may find (acquire) that no child is alive but those that it is ending itself, by calls on its own stack.
  * Then every push is over and seen, and no push can begin before the parent makes another child. So the parent needs no
- * compare-and-swap (children_alone_with). The parent looks at the count first, then at the list. The other order loses a
- * child: the parent reads the list's first, t; a child pushes itself and counts itself down; the parent finds no child
- * alive and stores what stands behind t.
+ * compare-and-swap (children_alone_with). The parent looks at the count first, then at the list. The other order loses
+ * a child: the parent reads the list's first, t; a child pushes itself and counts itself down; the parent finds no
+ * child alive and stores what stands behind t.
  *
  * Callers: the kernel thread that carries vp. */
 #ifndef PS_CHILDREN_H
