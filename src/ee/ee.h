@@ -192,7 +192,7 @@ void ee_team_join(struct ee_team *team);
  * EE_INTERRUPTED at once instead of waiting: the core itself knows better what its members wait for. Each member
  * becomes free (ops->idle) when its body has returned, on any thread; so does member 0 where it waits in the join.
  * Caller: an unfinished member of the team, once a region. [does not switch] */
-void ee_team_interrupt(struct ee_team *team);
+void ee_team_notify(struct ee_team *team);
 /* ops->assist will be called for member id, whose identity ops->idle gave to the core; then ops->idle. The join waits
  * for that. Caller: an unfinished member, a member that assists, or a thread that holds back a task of the region.
  * [does not switch] */

@@ -27,7 +27,7 @@ static inline bool member_end_return(_Atomic uint32_t *end, uint32_t region)
 }
 
 /* The region has tasks. True: the caller tells. */
-static inline bool member_end_interrupt(_Atomic uint32_t *end, uint32_t region)
+static inline bool member_end_notify(_Atomic uint32_t *end, uint32_t region)
 {
     return ps_xchg_acq_rel(end, member_end_told(region)) == member_end_returned(region);
 }

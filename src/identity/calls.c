@@ -27,13 +27,13 @@ static void *look_behind(const char *name)
 }
 
 /* First of all constructors: the others may call them, and threads may begin there, which is when blocks are made. */
-int answer_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr);
+int interposed_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr);
 __attribute__((constructor(101))) static void look_up(void)
 {
     for (struct next *next = __start_ps_next; next < __stop_ps_next; next++)
         next->function = look_behind(next->name);
     /* Not where the program finds the C library's first: a number is nothing that it could hand on to the kernel. */
-    if (dlsym(RTLD_DEFAULT, "pthread_getattr_np") == (void *)answer_pthread_getattr_np)
+    if (dlsym(RTLD_DEFAULT, "pthread_getattr_np") == (void *)interposed_pthread_getattr_np)
         uth_tls_number_blocks();
 }
 

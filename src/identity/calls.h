@@ -52,16 +52,16 @@ struct next {
 void *ps_calls_next(struct next *next);
 
 /* The caller's state is the kernel thread's that runs it when this returns. */
-static inline void be_alone(void)
+static inline void be_dedicated(void)
 {
     if (PS_UNLIKELY(uth_tls_current() != NULL))
-        ps_promote();
+        ps_dedicate_self();
 }
 
-#define VERSIONS(name, node) __asm__(".symver answer_" #name "," #name "@@" node)
-#define OLD_VERSION(name, node)                                                                                 \
-    extern __typeof__(answer_##name) old_##name __attribute__((alias("answer_" #name), visibility("default"))); \
-    __asm__(".symver old_" #name "," #name "@" node)
+#define VERSIONS(name, node) __asm__(".symver interposed_" #name "," #name "@@" node)
+#define OLD_VERSION(name, node)                                                                                     \
+    extern __typeof__(interposed_##name) old_##name __attribute__((alias("interposed_" #name), visibility("default")));
+    \ __asm__(".symver old_" #name "," #name "@" node)
 
 /* After a call that sets what a region's threads begin with. */
 static inline int inherited(int result)
@@ -71,21 +71,21 @@ static inline int inherited(int result)
 }
 /* A function of the C library's with these parameters, under this version: does `before`, then what the C library does;
  * `after` gets the result. */
-#define ANSWER_AS(before, after, version, node, type, name, parameters, arguments) \
-    NEXT(name, type parameters);                                                   \
-    PS_EXPORT type answer_##name parameters                                        \
-    {                                                                              \
-        before;                                                                    \
-        return after(CALL_NEXT(name) arguments);                                   \
-    }                                                                              \
+#define INTERPOSE_AS(before, after, version, node, type, name, parameters, arguments) \
+    NEXT(name, type parameters);                                                      \
+    PS_EXPORT type interposed_##name parameters                                       \
+    {                                                                                 \
+        before;                                                                       \
+        return after(CALL_NEXT(name) arguments);                                      \
+    }                                                                                 \
     version(name, node)
 
 /* A call of the caller's own state, where `own` holds. */
-#define ANSWER_IF(own, node, type, name, parameters, arguments) \
-    ANSWER_AS(if (own) be_alone(), , VERSIONS, node, type, name, parameters, arguments)
-#define ANSWER(node, type, name, parameters, arguments) ANSWER_IF(true, node, type, name, parameters, arguments)
+#define INTERPOSE_IF(own, node, type, name, parameters, arguments) \
+    INTERPOSE_AS(if (own) be_dedicated(), , VERSIONS, node, type, name, parameters, arguments)
+#define INTERPOSE(node, type, name, parameters, arguments) INTERPOSE_IF(true, node, type, name, parameters, arguments)
 /* The same; it sets what a region's threads begin with. */
-#define ANSWER_INHERITED(node, type, name, parameters, arguments) \
-    ANSWER_AS(be_alone(), inherited, VERSIONS, node, type, name, parameters, arguments)
+#define INTERPOSE_INHERITED(node, type, name, parameters, arguments) \
+    INTERPOSE_AS(be_dedicated(), inherited, VERSIONS, node, type, name, parameters, arguments)
 
 #endif

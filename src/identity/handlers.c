@@ -156,12 +156,12 @@ static int change_action(int number, const struct sigaction *action, struct siga
     return result;
 }
 
-PS_EXPORT int answer_sigaction(int number, const struct sigaction *action, struct sigaction *old)
+PS_EXPORT int interposed_sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
     return is_number(number) ? change_action(number, action, old) : CALL_NEXT(sigaction)(number, action, old);
 }
 VERSIONS(sigaction, "GLIBC_2.2.5");
-PS_EXPORT __typeof__(answer_sigaction) answer___sigaction __attribute__((alias("answer_sigaction")));
+PS_EXPORT __typeof__(interposed_sigaction) interposed___sigaction __attribute__((alias("interposed_sigaction")));
 VERSIONS(__sigaction, "GLIBC_2.2.5");
 
 /* --- functions that make an action of a handler themselves --- */
@@ -189,12 +189,12 @@ static handler_of *change_by(handler_of *(*set)(int, handler_of *), int number, 
     return was.sa_handler;
 }
 
-#define SETS_HANDLER(name)                                               \
-    NEXT(name, handler_of *(int, handler_of *));                         \
-    PS_EXPORT handler_of *answer_##name(int number, handler_of *handler) \
-    {                                                                    \
-        return change_by(CALL_NEXT(name), number, handler);              \
-    }                                                                    \
+#define SETS_HANDLER(name)                                                   \
+    NEXT(name, handler_of *(int, handler_of *));                             \
+    PS_EXPORT handler_of *interposed_##name(int number, handler_of *handler) \
+    {                                                                        \
+        return change_by(CALL_NEXT(name), number, handler);                  \
+    }                                                                        \
     VERSIONS(name, "GLIBC_2.2.5")
 SETS_HANDLER(signal);
 SETS_HANDLER(__sysv_signal);

@@ -9,5 +9,5 @@
  * crti.o calls none. Then that is seen to at the next region.
  * Rejected: to answer dlopen (it finds libraries by the address of its caller, and constructors run in the middle of
  * it). To put threads in the C library's lists (setxid and debuggers take every entry for a kernel thread). */
-PS_EXPORT void answer___gmon_start__(void) { uth_tls_object_begins(__builtin_return_address(0)); }
+PS_EXPORT void interposed___gmon_start__(void) { uth_tls_object_begins(__builtin_return_address(0)); }
 VERSIONS(__gmon_start__, "GLIBC_2.2.5");

@@ -51,8 +51,8 @@ static PS_NOINLINE int begin_compared(const pthread_mutex_t *mutex, struct uth_t
     if ((*block)->adopted && (mutex->__data.__kind & ROBUST_KIND || owner == *(*block)->tid))
         return -1;
     if (away)
-        number = ps_promote() ? ps_promoted_id(*block) : os_thread_id();
-    else if (owner != 0 && ps_load_relaxed(&(*block)->own) != NULL && owner == ps_promoted_id(*block))
+        number = ps_dedicate_self() ? ps_dedicated_number(*block) : os_thread_id();
+    else if (owner != 0 && ps_load_relaxed(&(*block)->own) != NULL && owner == ps_dedicated_number(*block))
         number = owner;
     errno = error;
     return number != 0 ? uth_tls_pose_as(*block, number) : -1;
@@ -65,7 +65,7 @@ static PS_NOINLINE int end_compared(struct uth_tls *block, int before, int resul
     return result;
 }
 
-#define ANSWER_MUTEX(node, name, at_first, parameters, arguments)                                                   \
+#define INTERPOSE_MUTEX(node, name, at_first, parameters, arguments)                                                \
     typedef int next_##name parameters;                                                                             \
     static struct next place_of_##name __attribute__((section("ps_next"), used, aligned(8))) = {#name, (at_first)}; \
     PS_NOINLINE static int slow_##name parameters                                                                   \
@@ -77,7 +77,7 @@ static PS_NOINLINE int end_compared(struct uth_tls *block, int before, int resul
         int before = begin_compared(mutex, &block);                                                                 \
         return end_compared(block, before, next arguments);                                                         \
     }                                                                                                               \
-    PS_EXPORT int answer_##name parameters                                                                          \
+    PS_EXPORT int interposed_##name parameters                                                                      \
     {                                                                                                               \
         next_##name *next = place_of_##name.function;                                                               \
         return PS_LIKELY(next != NULL) && !is_compared(mutex) ? next arguments : slow_##name arguments;             \
@@ -85,25 +85,26 @@ static PS_NOINLINE int end_compared(struct uth_tls *block, int before, int resul
     VERSIONS(name, node)
 
 typedef const struct timespec *time_at;
-ANSWER_MUTEX("GLIBC_2.2.5", pthread_mutex_lock, (void *)behind_pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex));
-ANSWER_MUTEX("GLIBC_2.2.5", pthread_mutex_unlock, (void *)behind_pthread_mutex_unlock, (pthread_mutex_t * mutex),
-             (mutex));
-ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_trylock, (void *)behind_pthread_mutex_trylock, (pthread_mutex_t * mutex),
-             (mutex));
+INTERPOSE_MUTEX("GLIBC_2.2.5", pthread_mutex_lock, (void *)behind_pthread_mutex_lock, (pthread_mutex_t * mutex),
+                (mutex));
+INTERPOSE_MUTEX("GLIBC_2.2.5", pthread_mutex_unlock, (void *)behind_pthread_mutex_unlock, (pthread_mutex_t * mutex),
+                (mutex));
+INTERPOSE_MUTEX("GLIBC_2.34", pthread_mutex_trylock, (void *)behind_pthread_mutex_trylock, (pthread_mutex_t * mutex),
+                (mutex));
 OLD_VERSION(pthread_mutex_trylock, "GLIBC_2.2.5");
-ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_timedlock, NULL, (pthread_mutex_t * mutex, time_at until), (mutex, until));
+INTERPOSE_MUTEX("GLIBC_2.34", pthread_mutex_timedlock, NULL, (pthread_mutex_t * mutex, time_at until), (mutex, until));
 OLD_VERSION(pthread_mutex_timedlock, "GLIBC_2.2.5");
-ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_clocklock, NULL, (pthread_mutex_t * mutex, clockid_t clock, time_at until),
-             (mutex, clock, until));
+INTERPOSE_MUTEX("GLIBC_2.34", pthread_mutex_clocklock, NULL, (pthread_mutex_t * mutex, clockid_t clock, time_at until),
+                (mutex, clock, until));
 OLD_VERSION(pthread_mutex_clocklock, "GLIBC_2.30");
-ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_setprioceiling, NULL, (pthread_mutex_t * mutex, int ceiling, int *old),
-             (mutex, ceiling, old));
+INTERPOSE_MUTEX("GLIBC_2.34", pthread_mutex_setprioceiling, NULL, (pthread_mutex_t * mutex, int ceiling, int *old),
+                (mutex, ceiling, old));
 OLD_VERSION(pthread_mutex_setprioceiling, "GLIBC_2.4");
-ANSWER_MUTEX("GLIBC_2.34", pthread_mutex_consistent, NULL, (pthread_mutex_t * mutex), (mutex));
+INTERPOSE_MUTEX("GLIBC_2.34", pthread_mutex_consistent, NULL, (pthread_mutex_t * mutex), (mutex));
 OLD_VERSION(pthread_mutex_consistent, "GLIBC_2.12");
 /* They give the mutex back, wait, and take it again (blocking.h). Not under GLIBC_2.2.5, where each is another
  * function. */
-#define ANSWER_COND(node, name, parameters, arguments)                                                          \
+#define INTERPOSE_COND(node, name, parameters, arguments)                                                       \
     NEXT(name, int parameters);                                                                                 \
     PS_NOINLINE static int slow_##name parameters                                                               \
     {                                                                                                           \
@@ -116,17 +117,17 @@ OLD_VERSION(pthread_mutex_consistent, "GLIBC_2.12");
         blocking_end(vp);                                                                                       \
         return end_compared(block, before, result);                                                             \
     }                                                                                                           \
-    PS_EXPORT int answer_##name parameters                                                                      \
+    PS_EXPORT int interposed_##name parameters                                                                  \
     {                                                                                                           \
         return blocking_may_matter() || is_compared(mutex) ? slow_##name arguments : CALL_NEXT(name) arguments; \
     }                                                                                                           \
     VERSIONS(name, node)
-ANSWER_COND("GLIBC_2.3.2", pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t *mutex), (cond, mutex));
-ANSWER_COND("GLIBC_2.3.2", pthread_cond_timedwait, (pthread_cond_t * cond, pthread_mutex_t *mutex, time_at until),
-            (cond, mutex, until));
-ANSWER_COND("GLIBC_2.34", pthread_cond_clockwait,
-            (pthread_cond_t * cond, pthread_mutex_t *mutex, clockid_t clock, time_at until),
-            (cond, mutex, clock, until));
+INTERPOSE_COND("GLIBC_2.3.2", pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t *mutex), (cond, mutex));
+INTERPOSE_COND("GLIBC_2.3.2", pthread_cond_timedwait, (pthread_cond_t * cond, pthread_mutex_t *mutex, time_at until),
+               (cond, mutex, until));
+INTERPOSE_COND("GLIBC_2.34", pthread_cond_clockwait,
+               (pthread_cond_t * cond, pthread_mutex_t *mutex, clockid_t clock, time_at until),
+               (cond, mutex, clock, until));
 OLD_VERSION(pthread_cond_clockwait, "GLIBC_2.30");
 
 #endif

@@ -38,7 +38,7 @@ void priority_reset(void)
     ps_store_relaxed(&lock, 0);
 }
 
-static void be_apart(struct vp *vp, bool differs)
+static void set_other_priority(struct vp *vp, bool differs)
 {
     unsigned starts = vp_priority(vp)->opened ? vp_is(vp, VP_STARTS) : differs;
     unsigned now = (starts ? VP_STARTS : 0) | (differs ? VP_OTHER_PRIORITY : 0);
@@ -46,7 +46,7 @@ static void be_apart(struct vp *vp, bool differs)
     vp_is_no_more(vp, (VP_OTHER_PRIORITY | VP_STARTS) & ~now);
 }
 
-void priority_attach(struct vp *vp) { be_apart(vp, differs_from_pool(false)); }
+void priority_attach(struct vp *vp) { set_other_priority(vp, differs_from_pool(false)); }
 
 void priority_before_change(void)
 {
@@ -63,6 +63,6 @@ void priority_changed(void)
     struct vp *vp = ps_vp();
     if (!vp || ps_in_vfork_child() || !vp_is_roots(vp))
         return;
-    be_apart(vp, differs_from_pool(vp_run(vp)->current == &vp_run(vp)->root &&
-                                   ps_load_relaxed(&ps_rt.num_kernel_threads) == 0 && !life_other_roots(vp)));
+    set_other_priority(vp, differs_from_pool(vp_run(vp)->current == &vp_run(vp)->root &&
+                                             ps_load_relaxed(&ps_rt.num_kernel_threads) == 0 && !life_other_roots(vp)));
 }

@@ -11,10 +11,10 @@
 
 /* The handler's kernel thread is deaf when this one returns. Another handler below it may have kept its own frame's
  * mask; a thread's own is in both. */
-static void return_deaf(struct vp *vp, void *frame)
+static void return_blocked(struct vp *vp, void *frame)
 {
     uint64_t mask = os_frame_mask(frame);
-    vp_become_deaf(vp, vp_is(vp, VP_DEAF) ? vp_run(vp)->deaf_mask & mask : mask);
+    vp_become_blocked(vp, vp_is(vp, VP_SIGNALS_BLOCKED) ? vp_run(vp)->unblocked_mask & mask : mask);
     os_frame_set_mask(frame, OS_ALL_SIGNALS);
 }
 
@@ -35,9 +35,9 @@ static bool passed_on(struct vp *vp, int tid, int number, const void *info, void
 {
     if (!sent_on(tid, number, info))
         return false;
-    return_deaf(vp, frame);
+    return_blocked(vp, frame);
     if (tid)
-        ps_wake_alone(vp);
+        ps_wake_dedicated(vp);
     else
         idle_wake_this(vp);
     return true;
@@ -52,15 +52,15 @@ static bool comes_here(struct vp *vp, int number, void *info, void *frame)
         return true;
     if (sent == OS_SIGNAL_POKE)
         return thread_signal_take(number, info);
-    if (vp_is(vp, VP_ALONE))
+    if (vp_is(vp, VP_DEDICATED))
         return !outside || !passed_on(vp,
-                                      vp_run(vp)->alone_for->adopted && sent == OS_SIGNAL_TO_PROCESS
+                                      vp_run(vp)->dedicated_to->adopted && sent == OS_SIGNAL_TO_PROCESS
                                           ? 0
                                           : ps_load_relaxed(&vp_run(vp)->tid),
                                       number, info, frame);
     if (vp_is_roots(vp)) {
         const struct uth_tls *block = home_block(vp);
-        const struct vp *own = block ? ps_load_acquire(&block->alone) : NULL;
+        const struct vp *own = block ? ps_load_acquire(&block->dedicated) : NULL;
         int tid = own && vp_home(vp)->empty && sent != OS_SIGNAL_TO_PROCESS ? ps_load_relaxed(&vp_run(own)->tid) : 0;
         bool in_root = tp == (block ? block->tp : vp_run(vp)->own_tp);
         if (in_root &&
@@ -94,7 +94,7 @@ void ps_handler_ends(const struct ps_handler *h)
     struct vp *vp = h->vp;
     if (!vp)
         return;
-    if (vp_is(vp, VP_ALONE))
+    if (vp_is(vp, VP_DEDICATED))
         ps_add_seq(&ps_idle.parks, 1); /* it may have readied others: deadlock.c */
     void *here = (void *)(uintptr_t)h;
     if (ps_cas_seq(&vp_run(vp)->in_handler, &here, h->outer))

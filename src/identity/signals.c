@@ -5,15 +5,15 @@
 #include "home.h"
 #include "uth.h"
 
-ANSWER_INHERITED("GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
-ANSWER_INHERITED("GLIBC_2.32", int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
+INTERPOSE_INHERITED("GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
+INTERPOSE_INHERITED("GLIBC_2.32", int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
 OLD_VERSION(pthread_sigmask, "GLIBC_2.2.5");
 
 /* The runtime's own, on which it tells of overflows, is none of the program's. */
 NEXT(sigaltstack, int(const stack_t *, stack_t *));
-PS_EXPORT int answer_sigaltstack(const stack_t *stack, stack_t *before)
+PS_EXPORT int interposed_sigaltstack(const stack_t *stack, stack_t *before)
 {
-    be_alone();
+    be_dedicated();
     int result = CALL_NEXT(sigaltstack)(stack, before);
     if (result == 0 && stack != NULL)
         home_note();
@@ -24,9 +24,9 @@ PS_EXPORT int answer_sigaltstack(const stack_t *stack, stack_t *before)
 VERSIONS(sigaltstack, "GLIBC_2.2.5");
 
 /* Else a member that runs on the home of a root that is away would signal that root. */
-ANSWER("GLIBC_2.2.5", int, raise, (int number), (number));
-ANSWER("GLIBC_2.2.5", int, sigsuspend, (const sigset_t *set), (set));
-ANSWER("GLIBC_2.2.5", int, sigwait, (const sigset_t *set, int *number), (set, number));
-ANSWER("GLIBC_2.2.5", int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info));
-ANSWER("GLIBC_2.2.5", int, sigtimedwait, (const sigset_t *set, siginfo_t *info, const struct timespec *limit),
-       (set, info, limit));
+INTERPOSE("GLIBC_2.2.5", int, raise, (int number), (number));
+INTERPOSE("GLIBC_2.2.5", int, sigsuspend, (const sigset_t *set), (set));
+INTERPOSE("GLIBC_2.2.5", int, sigwait, (const sigset_t *set, int *number), (set, number));
+INTERPOSE("GLIBC_2.2.5", int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info));
+INTERPOSE("GLIBC_2.2.5", int, sigtimedwait, (const sigset_t *set, siginfo_t *info, const struct timespec *limit),
+          (set, info, limit));

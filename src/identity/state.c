@@ -50,16 +50,16 @@ static int number_to_set(int number)
     if (number != 0)
         return ps_number_to_set(number);
     if ((number = home_number()) == 0)
-        be_alone();
+        be_dedicated();
     return number;
 }
 
 NEXT(gettid, pid_t(void));
-PS_EXPORT pid_t answer_gettid(void) { return ps_number_of_caller(); }
+PS_EXPORT pid_t interposed_gettid(void) { return ps_number_of_caller(); }
 VERSIONS(gettid, "GLIBC_2.30");
 /* Nice value, policy: what regions' members begin with. */
-#define ANSWER_SCHEDULES(number, node, type, name, parameters, arguments) \
-    ANSWER_AS(before_scheduling(number), scheduled, VERSIONS, node, type, name, parameters, arguments)
+#define INTERPOSE_SCHEDULES(number, node, type, name, parameters, arguments) \
+    INTERPOSE_AS(before_scheduling(number), scheduled, VERSIONS, node, type, name, parameters, arguments)
 static void before_scheduling(int number)
 {
     if (uth_tls_current() == NULL && (number == 0 || number == os_thread_id()))
@@ -79,59 +79,59 @@ static int nice_of(int number, int increment)
     return errno != 0 || setpriority(PRIO_PROCESS, (id_t)number, value) != 0 ? -1 : value;
 }
 NEXT(nice, int(int));
-PS_EXPORT int answer_nice(int increment)
+PS_EXPORT int interposed_nice(int increment)
 {
     int number = home_number();
     if (PS_UNLIKELY(number != 0))
         return nice_of(number, increment);
-    be_alone();
+    be_dedicated();
     before_scheduling(0);
     return scheduled(CALL_NEXT(nice)(increment));
 }
 VERSIONS(nice, "GLIBC_2.2.5");
 /* Of a process group or a user: the first threads of processes. */
-ANSWER_SCHEDULES(which == PRIO_PROCESS ? (int)(who = (id_t)number_to_set((int)who)) : getpid(), "GLIBC_2.2.5", int,
-                 setpriority, (__priority_which_t which, id_t who, int value), (which, who, value));
+INTERPOSE_SCHEDULES(which == PRIO_PROCESS ? (int)(who = (id_t)number_to_set((int)who)) : getpid(), "GLIBC_2.2.5", int,
+                    setpriority, (__priority_which_t which, id_t who, int value), (which, who, value));
 /* The C library asks the area that the kernel keeps up to date for home's kernel thread. */
 NEXT(sched_getcpu, int(void));
-PS_EXPORT int answer_sched_getcpu(void)
+PS_EXPORT int interposed_sched_getcpu(void)
 {
     unsigned cpu;
     if (PS_LIKELY(home_number() == 0))
         return CALL_NEXT(sched_getcpu)();
-    be_alone(); /* with home's processors */
+    be_dedicated(); /* with home's processors */
     return syscall(SYS_getcpu, &cpu, NULL, NULL) == 0 ? (int)cpu : -1;
 }
 VERSIONS(sched_getcpu, "GLIBC_2.6");
 /* A call that tells the state of kernel thread `pid`. */
-#define ANSWER_TELLS(node, name, parameters, arguments) \
-    ANSWER_AS(pid = number_to_ask(pid), , VERSIONS, node, int, name, parameters, arguments)
-ANSWER_AS(if (which == PRIO_PROCESS) who = (id_t)number_to_ask((int)who), , VERSIONS, "GLIBC_2.2.5", int, getpriority,
-          (__priority_which_t which, id_t who), (which, who));
+#define INTERPOSE_TELLS(node, name, parameters, arguments) \
+    INTERPOSE_AS(pid = number_to_ask(pid), , VERSIONS, node, int, name, parameters, arguments)
+INTERPOSE_AS(if (which == PRIO_PROCESS) who = (id_t)number_to_ask((int)who), , VERSIONS, "GLIBC_2.2.5", int,
+             getpriority, (__priority_which_t which, id_t who), (which, who));
 NEXT(sched_setaffinity, int(pid_t, size_t, const cpu_set_t *));
-PS_EXPORT int answer_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
+PS_EXPORT int interposed_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
 {
     int number = pid == 0 ? home_number() : 0;
     if (PS_UNLIKELY(number != 0) && CALL_NEXT(sched_setaffinity)(number, bytes, set) != 0)
         return -1;
     if (pid == 0)
-        be_alone(); /* it is to run there, too */
+        be_dedicated(); /* it is to run there, too */
     else
         pid = ps_number_to_set(pid);
     return inherited(CALL_NEXT(sched_setaffinity)(pid, bytes, set));
 }
 VERSIONS(sched_setaffinity, "GLIBC_2.3.4");
 /* A thread that is bound to a place is told of that, wherever it runs. */
-ANSWER_AS(if (pid != 0 || !bind_is_narrow()) pid = number_to_ask(pid), , VERSIONS, "GLIBC_2.3.4", int,
-          sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set), (pid, bytes, set));
-ANSWER_SCHEDULES(pid = number_to_set(pid), "GLIBC_2.2.5", int, sched_setscheduler,
-                 (pid_t pid, int policy, const struct sched_param *param), (pid, policy, param));
-ANSWER_TELLS("GLIBC_2.2.5", sched_getscheduler, (pid_t pid), (pid));
-ANSWER_SCHEDULES(pid = number_to_set(pid), "GLIBC_2.2.5", int, sched_setparam,
-                 (pid_t pid, const struct sched_param *param), (pid, param));
-ANSWER_TELLS("GLIBC_2.2.5", sched_getparam, (pid_t pid, struct sched_param *param), (pid, param));
-ANSWER_IF(who == RUSAGE_THREAD && be_counted(), "GLIBC_2.2.5", int, getrusage,
-          (__rusage_who_t who, struct rusage *usage), (who, usage));
+INTERPOSE_AS(if (pid != 0 || !bind_is_narrow()) pid = number_to_ask(pid), , VERSIONS, "GLIBC_2.3.4", int,
+             sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set), (pid, bytes, set));
+INTERPOSE_SCHEDULES(pid = number_to_set(pid), "GLIBC_2.2.5", int, sched_setscheduler,
+                    (pid_t pid, int policy, const struct sched_param *param), (pid, policy, param));
+INTERPOSE_TELLS("GLIBC_2.2.5", sched_getscheduler, (pid_t pid), (pid));
+INTERPOSE_SCHEDULES(pid = number_to_set(pid), "GLIBC_2.2.5", int, sched_setparam,
+                    (pid_t pid, const struct sched_param *param), (pid, param));
+INTERPOSE_TELLS("GLIBC_2.2.5", sched_getparam, (pid_t pid, struct sched_param *param), (pid, param));
+INTERPOSE_IF(who == RUSAGE_THREAD && be_counted(), "GLIBC_2.2.5", int, getrusage,
+             (__rusage_who_t who, struct rusage *usage), (who, usage));
 /* The clock's number as the kernel makes it of a thread's. */
 static clockid_t clock_of(int number) { return (clockid_t)(~(unsigned)number << 3 | 6); }
 NEXT(clock_gettime, int(clockid_t, struct timespec *));
@@ -139,7 +139,7 @@ NEXT(clock_gettime, int(clockid_t, struct timespec *));
 static PS_NOINLINE int own_clock(struct timespec *now)
 {
     if (be_counted())
-        be_alone();
+        be_dedicated();
     struct timespec before = {0, 0};
     int number = home_number();
     if (number != 0 && CALL_NEXT(clock_gettime)(clock_of(number), &before) != 0)
@@ -152,7 +152,7 @@ static PS_NOINLINE int own_clock(struct timespec *now)
     }
     return result;
 }
-PS_EXPORT int answer_clock_gettime(clockid_t clock, struct timespec *now)
+PS_EXPORT int interposed_clock_gettime(clockid_t clock, struct timespec *now)
 {
     return PS_UNLIKELY(clock == CLOCK_THREAD_CPUTIME_ID) ? own_clock(now) : CALL_NEXT(clock_gettime)(clock, now);
 }
@@ -165,10 +165,10 @@ static int number_to_signal(int number)
     return ps_number_to_set(number);
 }
 NEXT(timer_create, int(clockid_t, struct sigevent *, timer_t *));
-PS_EXPORT int answer_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
+PS_EXPORT int interposed_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
 {
     if (clock == CLOCK_THREAD_CPUTIME_ID && be_counted())
-        be_alone();
+        be_dedicated();
     if (event != NULL && event->sigev_notify == SIGEV_THREAD_ID)
         number_to_signal(event->_sigev_un._tid);
     return CALL_NEXT(timer_create)(clock, event, timer);
@@ -212,7 +212,7 @@ static int get_name(int number, char *to, size_t bytes)
 }
 
 NEXT(prctl, int(int, ...));
-PS_EXPORT int answer_prctl(int option, ...)
+PS_EXPORT int interposed_prctl(int option, ...)
 {
     va_list list;
     va_start(list, option);
@@ -260,7 +260,7 @@ static int concerns_thread(long number)
 static void reach_thread(long *named, bool asks)
 {
     if (named == NULL || (*named == 0 && !asks))
-        be_alone();
+        be_dedicated();
     else
         *named = asks ? number_to_ask((int)*named) : ps_number_to_set((int)*named);
 }
@@ -274,7 +274,7 @@ static PS_NOINLINE long told(long result)
     return -1;
 }
 
-PS_EXPORT long answer_syscall(long number, ...)
+PS_EXPORT long interposed_syscall(long number, ...)
 {
     va_list list;
     va_start(list, number);
@@ -289,7 +289,7 @@ PS_EXPORT long answer_syscall(long number, ...)
     if (how >= 0)
         reach_thread(how & FIRST ? &a : how & SECOND ? &b : NULL, how & ASKS);
     if (number == SYS_clock_gettime && a == CLOCK_THREAD_CPUTIME_ID)
-        be_alone();
+        be_dedicated();
     if ((number == SYS_tgkill || number == SYS_rt_tgsigqueueinfo) && (int)a == getpid() && c != 0)
         b = number_to_signal((int)b);
     long result = os_system_call(number, a, b, c, d, e, f);
@@ -312,9 +312,9 @@ static int kernel_thread_number(pthread_t thread, bool sets, int *error)
     if (block->adopted) /* a root's that is away: home's, which the C library knows */
         return *block->tid;
     bool own = block == uth_tls_current();
-    if (own && (sets ? !ps_promote() : ps_number_to_ask(block) == 0) && ps_in_vfork_child())
+    if (own && (sets ? !ps_dedicate_self() : ps_number_to_ask(block) == 0) && ps_in_vfork_child())
         return (int)CALL_NEXT(gettid)();
-    int number = sets ? ps_promoted_id(block) : ps_number_of(block);
+    int number = sets ? ps_dedicated_number(block) : ps_number_of(block);
     *error = number == 0 ? EAGAIN : 0;
     return number;
 }
@@ -323,27 +323,27 @@ static int error_of(long result) { return result < 0 ? errno : 0; }
 
 /* A function of a thread: by the C library where it is a kernel thread's, between `first` and `last`; else `by_number`,
  * an expression in `number`. errno stays. */
-#define ANSWER_HANDLE_WITHIN(sets, first, last, node, name, parameters, arguments, by_number) \
-    NEXT(name, int parameters);                                                               \
-    PS_EXPORT int answer_##name parameters                                                    \
-    {                                                                                         \
-        int error, number = kernel_thread_number(thread, sets, &error), before = errno;       \
-        if (PS_LIKELY(number == 0 && error == 0)) {                                           \
-            first;                                                                            \
-            error = CALL_NEXT(name) arguments;                                                \
-            last;                                                                             \
-            return error;                                                                     \
-        }                                                                                     \
-        if (error == 0)                                                                       \
-            error = (by_number);                                                              \
-        errno = before;                                                                       \
-        return error;                                                                         \
-    }                                                                                         \
+#define INTERPOSE_HANDLE_WITHIN(sets, first, last, node, name, parameters, arguments, by_number) \
+    NEXT(name, int parameters);                                                                  \
+    PS_EXPORT int interposed_##name parameters                                                   \
+    {                                                                                            \
+        int error, number = kernel_thread_number(thread, sets, &error), before = errno;          \
+        if (PS_LIKELY(number == 0 && error == 0)) {                                              \
+            first;                                                                               \
+            error = CALL_NEXT(name) arguments;                                                   \
+            last;                                                                                \
+            return error;                                                                        \
+        }                                                                                        \
+        if (error == 0)                                                                          \
+            error = (by_number);                                                                 \
+        errno = before;                                                                          \
+        return error;                                                                            \
+    }                                                                                            \
     VERSIONS(name, node)
-#define ANSWER_HANDLE_AFTER(first, node, name, parameters, arguments, by_number) \
-    ANSWER_HANDLE_WITHIN(true, first, (void)0, node, name, parameters, arguments, by_number)
-#define ANSWER_HANDLE_ASKS(node, name, parameters, arguments, by_number) \
-    ANSWER_HANDLE_WITHIN(false, (void)0, (void)0, node, name, parameters, arguments, by_number)
+#define INTERPOSE_HANDLE_AFTER(first, node, name, parameters, arguments, by_number) \
+    INTERPOSE_HANDLE_WITHIN(true, first, (void)0, node, name, parameters, arguments, by_number)
+#define INTERPOSE_HANDLE_ASKS(node, name, parameters, arguments, by_number) \
+    INTERPOSE_HANDLE_WITHIN(false, (void)0, (void)0, node, name, parameters, arguments, by_number)
 static void has_set(pthread_t thread)
 {
     if (thread == pthread_self())
@@ -356,35 +356,35 @@ static void set_by_handle(pthread_t thread)
         priority_before_change();
 }
 
-ANSWER_HANDLE_AFTER((void)0, "GLIBC_2.34", pthread_setname_np, (pthread_t thread, const char *name), (thread, name),
-                    set_name(number, name));
+INTERPOSE_HANDLE_AFTER((void)0, "GLIBC_2.34", pthread_setname_np, (pthread_t thread, const char *name), (thread, name),
+                       set_name(number, name));
 OLD_VERSION(pthread_setname_np, "GLIBC_2.12");
-ANSWER_HANDLE_ASKS("GLIBC_2.34", pthread_getname_np, (pthread_t thread, char *name, size_t bytes),
-                   (thread, name, bytes), get_name(number, name, bytes));
+INTERPOSE_HANDLE_ASKS("GLIBC_2.34", pthread_getname_np, (pthread_t thread, char *name, size_t bytes),
+                      (thread, name, bytes), get_name(number, name, bytes));
 OLD_VERSION(pthread_getname_np, "GLIBC_2.12");
-ANSWER_HANDLE_WITHIN(true, (void)0, has_set(thread), "GLIBC_2.34", pthread_setaffinity_np,
-                     (pthread_t thread, size_t bytes, const cpu_set_t *set), (thread, bytes, set),
-                     error_of(answer_sched_setaffinity(thread == pthread_self() ? 0 : number, bytes, set)));
+INTERPOSE_HANDLE_WITHIN(true, (void)0, has_set(thread), "GLIBC_2.34", pthread_setaffinity_np,
+                        (pthread_t thread, size_t bytes, const cpu_set_t *set), (thread, bytes, set),
+                        error_of(interposed_sched_setaffinity(thread == pthread_self() ? 0 : number, bytes, set)));
 OLD_VERSION(pthread_setaffinity_np, "GLIBC_2.3.4");
-ANSWER_HANDLE_ASKS("GLIBC_2.32", pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set),
-                   (thread, bytes, set),
-                   error_of(CALL_NEXT(sched_getaffinity)(thread == pthread_self() && bind_is_narrow() ? 0 : number,
-                                                         bytes, set)));
+INTERPOSE_HANDLE_ASKS("GLIBC_2.32", pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set),
+                      (thread, bytes, set),
+                      error_of(CALL_NEXT(sched_getaffinity)(thread == pthread_self() && bind_is_narrow() ? 0 : number,
+                                                            bytes, set)));
 OLD_VERSION(pthread_getaffinity_np, "GLIBC_2.3.4");
-ANSWER_HANDLE_AFTER(set_by_handle(thread), "GLIBC_2.2.5", pthread_setschedparam,
-                    (pthread_t thread, int policy, const struct sched_param *param), (thread, policy, param),
-                    error_of(CALL_NEXT(sched_setscheduler)(number, policy, param)));
+INTERPOSE_HANDLE_AFTER(set_by_handle(thread), "GLIBC_2.2.5", pthread_setschedparam,
+                       (pthread_t thread, int policy, const struct sched_param *param), (thread, policy, param),
+                       error_of(CALL_NEXT(sched_setscheduler)(number, policy, param)));
 
 static int get_scheduling(int number, int *policy, struct sched_param *param)
 {
     *policy = CALL_NEXT(sched_getscheduler)(number);
     return *policy < 0 ? errno : error_of(CALL_NEXT(sched_getparam)(number, param));
 }
-ANSWER_HANDLE_ASKS("GLIBC_2.2.5", pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *param),
-                   (thread, policy, param), get_scheduling(number, policy, param));
-ANSWER_HANDLE_AFTER(set_by_handle(thread), "GLIBC_2.34", pthread_setschedprio, (pthread_t thread, int priority),
-                    (thread, priority),
-                    error_of(CALL_NEXT(sched_setparam)(number, &(struct sched_param){.sched_priority = priority})));
+INTERPOSE_HANDLE_ASKS("GLIBC_2.2.5", pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *param),
+                      (thread, policy, param), get_scheduling(number, policy, param));
+INTERPOSE_HANDLE_AFTER(set_by_handle(thread), "GLIBC_2.34", pthread_setschedprio, (pthread_t thread, int priority),
+                       (thread, priority),
+                       error_of(CALL_NEXT(sched_setparam)(number, &(struct sched_param){.sched_priority = priority})));
 OLD_VERSION(pthread_setschedprio, "GLIBC_2.3.4");
 
 static int get_clock(int number, clockid_t *clock)
@@ -392,12 +392,12 @@ static int get_clock(int number, clockid_t *clock)
     *clock = clock_of(number);
     return 0;
 }
-ANSWER_HANDLE_AFTER(ps_root_counted((const void *)thread), "GLIBC_2.34", pthread_getcpuclockid,
-                    (pthread_t thread, clockid_t *clock), (thread, clock), get_clock(number, clock));
+INTERPOSE_HANDLE_AFTER(ps_root_counted((const void *)thread), "GLIBC_2.34", pthread_getcpuclockid,
+                       (pthread_t thread, clockid_t *clock), (thread, clock), get_clock(number, clock));
 OLD_VERSION(pthread_getcpuclockid, "GLIBC_2.2.5");
 
 NEXT(pthread_getattr_np, int(pthread_t, pthread_attr_t *));
-PS_EXPORT int answer_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
+PS_EXPORT int interposed_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 {
     struct uth_tls *block = uth_tls_of(thread);
     if (block == uth_tls_current())
@@ -443,10 +443,10 @@ static bool direct(pthread_t thread, int number, const union sigval *value, int 
     int before = errno, tid = 0;
     if (block != NULL && number == 0) /* is it there? */
         tid = block->adopted ? *block->tid : ps_number_of(block);
-    else if (block == uth_tls_current() && block != NULL && !ps_promote())
+    else if (block == uth_tls_current() && block != NULL && !ps_dedicate_self())
         tid = os_thread_id(); /* in a handler: the caller's until that ends */
     else if (block != NULL)
-        tid = ps_promoted_id(block);
+        tid = ps_dedicated_number(block);
     else if (number != 0 && thread != pthread_self())
         tid = ps_ready_root_for_signals((const void *)thread, 0, number);
     bool directs = block != NULL || tid != 0;
@@ -457,7 +457,7 @@ static bool direct(pthread_t thread, int number, const union sigval *value, int 
 }
 
 NEXT(pthread_kill, int(pthread_t, int));
-PS_EXPORT int answer_pthread_kill(pthread_t thread, int number)
+PS_EXPORT int interposed_pthread_kill(pthread_t thread, int number)
 {
     int error;
     return direct(thread, number, NULL, &error) ? error : CALL_NEXT(pthread_kill)(thread, number);
@@ -466,7 +466,7 @@ VERSIONS(pthread_kill, "GLIBC_2.34");
 OLD_VERSION(pthread_kill, "GLIBC_2.2.5");
 
 NEXT(pthread_sigqueue, int(pthread_t, int, union sigval));
-PS_EXPORT int answer_pthread_sigqueue(pthread_t thread, int number, const union sigval value)
+PS_EXPORT int interposed_pthread_sigqueue(pthread_t thread, int number, const union sigval value)
 {
     int error;
     return direct(thread, number, &value, &error) ? error : CALL_NEXT(pthread_sigqueue)(thread, number, value);
@@ -475,7 +475,7 @@ VERSIONS(pthread_sigqueue, "GLIBC_2.34");
 OLD_VERSION(pthread_sigqueue, "GLIBC_2.11");
 
 NEXT(tgkill, int(pid_t, pid_t, int));
-PS_EXPORT int answer_tgkill(pid_t process, pid_t thread, int number)
+PS_EXPORT int interposed_tgkill(pid_t process, pid_t thread, int number)
 {
     if (process == getpid() && number != 0)
         thread = number_to_signal(thread);
@@ -484,33 +484,33 @@ PS_EXPORT int answer_tgkill(pid_t process, pid_t thread, int number)
 VERSIONS(tgkill, "GLIBC_2.30");
 
 /* A file's signals to a thread. */
-#define ANSWER_FCNTL(name, node)                             \
-    NEXT(name, int(int, int, ...));                          \
-    PS_EXPORT int answer_##name(int file, int command, ...)  \
-    {                                                        \
-        va_list list;                                        \
-        va_start(list, command);                             \
-        void *argument = va_arg(list, void *);               \
-        va_end(list);                                        \
-        if (PS_UNLIKELY(command == F_SETOWN_EX)) {           \
-            const struct f_owner_ex *owner = argument;       \
-            if (owner != NULL && owner->type == F_OWNER_TID) \
-                number_to_signal(owner->pid);                \
-        }                                                    \
-        return CALL_NEXT(name)(file, command, argument);     \
-    }                                                        \
+#define INTERPOSE_FCNTL(name, node)                             \
+    NEXT(name, int(int, int, ...));                             \
+    PS_EXPORT int interposed_##name(int file, int command, ...) \
+    {                                                           \
+        va_list list;                                           \
+        va_start(list, command);                                \
+        void *argument = va_arg(list, void *);                  \
+        va_end(list);                                           \
+        if (PS_UNLIKELY(command == F_SETOWN_EX)) {              \
+            const struct f_owner_ex *owner = argument;          \
+            if (owner != NULL && owner->type == F_OWNER_TID)    \
+                number_to_signal(owner->pid);                   \
+        }                                                       \
+        return CALL_NEXT(name)(file, command, argument);        \
+    }                                                           \
     VERSIONS(name, node)
-ANSWER_FCNTL(fcntl, "GLIBC_2.2.5");
-ANSWER_FCNTL(fcntl64, "GLIBC_2.28");
+INTERPOSE_FCNTL(fcntl, "GLIBC_2.2.5");
+INTERPOSE_FCNTL(fcntl64, "GLIBC_2.28");
 
 /* --- kernel threads that begin --- */
 
 /* Kernel threads begin with what their maker's kernel thread has. The runtime's own starts do not count
  * (os_thread_is_starting). The starts are linked to the C library's default version, and this is not the default. So
  * the dynamic linker resolves them like the program's calls, and a library that stands before both sees all of them. */
-#define HIDDEN_VERSION(name, node) __asm__(".symver answer_" #name "," #name "@" node)
-ANSWER_AS(if (PS_UNLIKELY(uth_tls_current() != NULL) && !os_thread_is_starting()) ps_promote(), , HIDDEN_VERSION,
-          "GLIBC_2.34", int, pthread_create,
-          (pthread_t * thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg),
-          (thread, attr, start, arg));
+#define HIDDEN_VERSION(name, node) __asm__(".symver interposed_" #name "," #name "@" node)
+INTERPOSE_AS(if (PS_UNLIKELY(uth_tls_current() != NULL) && !os_thread_is_starting()) ps_dedicate_self(), ,
+             HIDDEN_VERSION, "GLIBC_2.34", int, pthread_create,
+             (pthread_t * thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg),
+             (thread, attr, start, arg));
 OLD_VERSION(pthread_create, "GLIBC_2.2.5");

@@ -62,7 +62,7 @@ static struct vp *home_of_block(const struct uth_tls *block)
 
 /* --- P, deaf --- */
 
-static uint64_t unblocked(const struct vp *vp) { return OS_ALL_SIGNALS & ~vp_run(vp)->deaf_mask; }
+static uint64_t unblocked(const struct vp *vp) { return OS_ALL_SIGNALS & ~vp_run(vp)->unblocked_mask; }
 
 void thread_signal_take_back(struct vp *vp)
 {
@@ -73,35 +73,35 @@ void thread_signal_take_back(struct vp *vp)
 }
 
 /* P is in the block: what is kept is handled, and it is deaf again. */
-static void hear_there(struct vp *vp)
+static void unblock_there(struct vp *vp)
 {
     thread_signal_take_back(vp);
-    vp_hear(vp);
-    vp_deafen_slowly(vp);
+    vp_unblock_signals(vp);
+    vp_block_signals_slowly(vp);
 }
 
 /* What is pending is handled where P hears, not here. */
-static void enter_unheard(struct vp *vp)
+static void enter_blocked(struct vp *vp)
 {
     vp_run(vp)->tls = NULL; /* entered anew: another vp may have been in it */
-    vp_is_no_more(vp, VP_DEAF);
-    vp_enter_tls(vp, vp_run(vp)->alone_for);
-    vp_becomes(vp, VP_DEAF);
+    vp_is_no_more(vp, VP_SIGNALS_BLOCKED);
+    vp_enter_tls(vp, vp_run(vp)->dedicated_to);
+    vp_becomes(vp, VP_SIGNALS_BLOCKED);
 }
 
-static void hear_below(struct vp *vp, struct uth *u, const struct psthread *t, bool is_saved)
+static void unblock_below(struct vp *vp, struct uth *u, const struct psthread *t, bool is_saved)
 {
     ps_store_relaxed(&vp_run(vp)->stands_as, t ? t->local : NULL);
-    enter_unheard(vp);
-    if (!(is_saved ? stand_below_saved(vp, u, hear_there) : stand_below_running(vp, u, hear_there)))
-        hear_there(vp);     /* no room */
+    enter_blocked(vp);
+    if (!(is_saved ? stand_below_saved(vp, u, unblock_there) : stand_below_running(vp, u, unblock_there)))
+        unblock_there(vp);  /* no room */
     vp_enter_tls(vp, NULL); /* the thread may go on elsewhere from here on */
     ps_store_relaxed(&vp_run(vp)->stands_as, NULL);
 }
 
 static bool come_in(struct vp *vp)
 {
-    struct uth_tls *block = vp_run(vp)->alone_for;
+    struct uth_tls *block = vp_run(vp)->dedicated_to;
     struct uth *u = saved(block);
     struct vp *home = home_of_block(block);
     const struct psthread *caller;
@@ -109,18 +109,18 @@ static bool come_in(struct vp *vp)
         if (u)
             uth_visited(u);
         idle_wake_this(home); /* it goes to E */
-        ps_wake_alone(home);
+        ps_wake_dedicated(home);
         return false;
     }
     if (u) {
-        hear_below(vp, u, vp_left_by(u), true);
+        unblock_below(vp, u, vp_left_by(u), true);
         uth_visited(u);
     } else if (ps_team_rests(vp, block)) {
-        enter_unheard(vp);
+        enter_blocked(vp);
         thread_signal_take_back(vp);
-        vp_hear(vp);
+        vp_unblock_signals(vp);
     } else if ((caller = take_from_caller(block)) != NULL) {
-        hear_below(vp, caller->uth, caller, false);
+        unblock_below(vp, caller->uth, caller, false);
     } else {
         return false;
     }
@@ -152,30 +152,30 @@ static void write_letter(struct vp *vp, const struct vp *to)
 
 static void take_mask_of_root(struct vp *vp, uint64_t mask)
 {
-    if (PS_LIKELY(vp_run(vp)->deaf_mask == mask))
+    if (PS_LIKELY(vp_run(vp)->unblocked_mask == mask))
         return;
-    vp_deafen_slowly(vp);
-    vp_run(vp)->deaf_mask = mask;
+    vp_block_signals_slowly(vp);
+    vp_run(vp)->unblocked_mask = mask;
 }
 
 int64_t thread_signal_look(struct vp *vp)
 {
-    struct vp *home = home_of_block(vp_run(vp)->alone_for);
+    struct vp *home = home_of_block(vp_run(vp)->dedicated_to);
     if (home && !vp_run(vp)->tls)
         take_mask_of_root(vp, ps_load_seq(&vp_outer(home)->inner_mask));
-    if (!vp_is(vp, VP_DEAF))
+    if (!vp_is(vp, VP_SIGNALS_BLOCKED))
         return OS_FOREVER;
     if (vp_run(vp)->tls)
         thread_signal_take_back(vp);
     if (vp_run(vp)->tls ||
         (!ps_load_acquire(&vp_thread_signal(vp)->letter) && !(os_signals_pending() & unblocked(vp)))) {
-        vp_hear(vp);
+        vp_unblock_signals(vp);
         return OS_FOREVER;
     }
-    ps_dedicate(vp_run(vp)->alone_for);
+    ps_dedicate(vp_run(vp)->dedicated_to);
     if (come_in(vp))
         return 0;
-    struct vp *to = vp_in_block(vp_run(vp)->alone_for, vp);
+    struct vp *to = vp_in_block(vp_run(vp)->dedicated_to, vp);
     if (to)
         write_letter(vp, to);
     return LOOK_NS;
@@ -189,16 +189,16 @@ static bool take_letter(int number, void *info)
     struct uth_tls *block = uth_tls_current();
     if (!block && here && home_block(here) && home_block(here)->tp == cpu_get_tp())
         block = home_block(here);
-    struct vp *own = block ? ps_load_acquire(&block->alone) : NULL;
+    struct vp *own = block ? ps_load_acquire(&block->dedicated) : NULL;
     uint32_t letter = (uint32_t)number;
     const struct psthread *t = here ? vp_run(here)->current : NULL;
     if (here && (vp_switches(here) || (t && t->uth != vp_run(here)->uth)))
         return false; /* in its block, but not yet on its stack: P pokes again */
-    if (!own || !vp_is(own, VP_ALONE) || !ps_cas_seq(&vp_thread_signal(own)->letter, &letter, TAKEN))
+    if (!own || !vp_is(own, VP_DEDICATED) || !ps_cas_seq(&vp_thread_signal(own)->letter, &letter, TAKEN))
         return false;
     memcpy(info, vp_thread_signal(own)->info, OS_SIGNAL_BYTES);
     ps_store_seq(&vp_thread_signal(own)->letter, 0);
-    ps_wake_alone(own);
+    ps_wake_dedicated(own);
     return true;
 }
 
@@ -219,7 +219,7 @@ static _Atomic int expected; /* the number of a kernel thread that may become a 
 void thread_signal_root_begins(const struct vp *vp)
 {
     if (PS_UNLIKELY(ps_load_relaxed(&expected) == ps_load_relaxed(&vp_run(vp)->tid)))
-        ps_promoted_id(home_block(vp));
+        ps_dedicated_number(home_block(vp));
 }
 
 int ps_ready_root_for_signals(const void *tp, int tid, int number)
@@ -234,7 +234,7 @@ int ps_ready_root_for_signals(const void *tp, int tid, int number)
         struct uth_tls *volatile *in = &vp_run(vp)->tls;
         if (!block || (tp ? block->tp != tp : ps_load_relaxed(&vp_run(vp)->tid) != tid))
             continue;
-        to = ps_promoted_id(block);
+        to = ps_dedicated_number(block);
         if (!number || !vp_home(vp)->empty || *in == block ||
             ps_load_seq(&vp_outer(vp)->inner_mask) >> (number - 1) & 1)
             to = 0;

@@ -35,8 +35,8 @@
  * there, and another kernel thread at once. A poke that was not seen for 64 ms is sent again: the program may have
  * taken it (sigwait). It ends: T is saved, or runs somewhere, after a bounded time; the visit or the poke finds it.
  * While T runs on without a scheduling point on a kernel thread that blocks what T does not, the signal waits for the
- * next one. P wakes: the handler sets alone.wake before P's futex looks at it, or interrupts that. Limit: a poke that X
- * blocks, and that P no longer needs, stays pending there, and a real signal that comes to X is merged with it.
+ * next one. P wakes: the handler sets dedicated.wake before P's futex looks at it, or interrupts that. Limit: a poke
+ * that X blocks, and that P no longer needs, stays pending there, and a real signal that comes to X is merged with it.
  *
  * Below a saved context P is in the block of a thread that any vp may take out of a queue and go on with. P and that vp
  * agree which of them is in the block:

@@ -60,7 +60,7 @@ int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t st
 bool os_thread_is_starting(void);
 /* A signal mask is kept; the one that was kept. One keeper at a time, before the kernel thread that asks is started. */
 void os_signals_keep(uint64_t mask);
-uint64_t os_signals_kept(void);
+uint64_t os_signals_deferred(void);
 void os_thread_join(os_thread t);
 void os_thread_detach(os_thread t);
 /* Number that the system knows the calling kernel thread by. Never cached across fork. */

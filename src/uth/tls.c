@@ -143,7 +143,7 @@ void uth_tls_adopt(struct uth_tls *tls, const void *home, int tid)
     current_block = NULL;
 }
 
-void uth_tls_for_nobody(struct uth_tls *tls, bool is) { *uth_tls_current_in(tls->tp) = is ? NULL : tls; }
+void uth_tls_for_no_thread(struct uth_tls *tls, bool is) { *uth_tls_current_in(tls->tp) = is ? NULL : tls; }
 
 struct uth_tls *uth_tls_of(uintptr_t pthread)
 {
@@ -188,10 +188,10 @@ static void write_descriptor(struct uth_tls *tls)
     tls->number = uth_blocks.numbered ? next_number(tls) : 0;
     *tls->tid = tls->number;
     *uth_tls_current_in(tls->tp) = tls;
-    ps_store_relaxed(&tls->alone, NULL);
+    ps_store_relaxed(&tls->dedicated, NULL);
     ps_store_relaxed(&tls->own, NULL);
     ps_store_relaxed(&tls->team, NULL);
-    ps_store_relaxed(&tls->at_hand, NULL);
+    ps_store_relaxed(&tls->cached, NULL);
     tls->own_stack = NULL;
     tls->float_regions = 0;
     tls->stack = tls; /* none so far */
@@ -512,7 +512,7 @@ struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
     /* The C library counts the arenas of threads that are gone as free. A thread that went on with such a cache, or
      * gave one back, would make that count wrong by one. The child loses these caches, as with kernel threads. */
     for (struct uth_tls *tls = uth_blocks.all; tls != NULL; tls = tls->next_of_all) {
-        ps_store_relaxed(&tls->alone, NULL);
+        ps_store_relaxed(&tls->dedicated, NULL);
         ps_store_relaxed(&tls->own, NULL);
         tls->own_stack = NULL; /* left alone, as all stacks of the parent's other threads */
         if (tls->tp != cpu_get_tp())

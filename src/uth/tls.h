@@ -44,9 +44,10 @@ struct uth_tls {
     /* of the last uth_tls_enter; NULL: it may have been entered, but not since it has its initial values, or since
      * uth_tls_take_away */
     UTH_ATOMIC(const void *) carrier;
-    UTH_ATOMIC(const void *) at_hand; /* see uth_tls_at_hand; cleared where `alone` is set */
-    void *stack;                      /* that uth_tls_set_stack told last */
-    UTH_ATOMIC(void *) alone; /* the upper room's: what this thread begins on, and nothing else; NULL: it has no such */
+    UTH_ATOMIC(const void *) cached; /* see uth_tls_is_cached; cleared where `dedicated` is set */
+    void *stack;                     /* that uth_tls_set_stack told last */
+    UTH_ATOMIC(void *)
+    dedicated; /* the upper room's: what this thread begins on, and nothing else; NULL: it has no such */
     /* the upper room's: the team with the member that keeps the block between regions; NULL: none (ps_team_rests) */
     UTH_ATOMIC(void *) team;
     uint64_t mask; /* the upper room's: what the member blocks that has a team, where it has not changed that */
@@ -55,7 +56,7 @@ struct uth_tls {
     int number;               /* 0: blocks are not numbered */
     const void *home;         /* with `adopted` */
     UTH_ATOMIC(void *) below; /* the upper room's: its thread, while that stands below one that it has called */
-    UTH_ATOMIC(void *) own;   /* the upper room's: what `alone` is, or would be; its number is the thread's */
+    UTH_ATOMIC(void *) own;   /* the upper room's: what `dedicated` is, or would be; its number is the thread's */
     void *own_stack;          /* the upper room's: the stack that the thread keeps (own_stack.h); NULL: none so far */
     unsigned numbers;         /* that it may still take, one behind the other */
     bool adopted;             /* uth_tls_adopt */
@@ -164,7 +165,7 @@ static inline bool uth_tls_stack_differs(const struct uth_tls *tls, const void *
  * there. It is in no list of blocks, and is neither got nor put. */
 void uth_tls_adopt(struct uth_tls *tls, const void *home, int tid);
 /* The block is, or no more, the storage of a kernel thread that runs nothing: uth_tls_current() is NULL in it. */
-void uth_tls_for_nobody(struct uth_tls *tls, bool is);
+void uth_tls_for_no_thread(struct uth_tls *tls, bool is);
 /* The calling kernel thread, with the number tid, takes the block's thread pointer. carrier: not NULL, what the caller
  * writes into a native variable of the runtime's after this. */
 void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid);
@@ -183,11 +184,11 @@ static inline bool uth_tls_enter_again(struct uth_tls *tls, const void *carrier,
     return true;
 }
 /* Whether this carrier, on this stack, may enter the block by the thread pointer's write alone. So it is where the
- * carrier was the last to enter the block, on this stack, has said so since (uth_tls_keep_at_hand), and no thread has
+ * carrier was the last to enter the block, on this stack, has said so since (uth_tls_keep_cached), and no thread has
  * taken that back. Then nothing else about the block need be looked at. */
-static inline bool uth_tls_at_hand(const struct uth_tls *tls, const void *carrier, const void *stack)
+static inline bool uth_tls_is_cached(const struct uth_tls *tls, const void *carrier, const void *stack)
 {
-    return ps_load_relaxed(&tls->at_hand) == carrier && tls->stack == stack;
+    return ps_load_relaxed(&tls->cached) == carrier && tls->stack == stack;
 }
 /* Back to the kernel thread's own thread pointer (cpu_get_tp before the first enter). */
 static inline void uth_tls_leave(void *own) { cpu_set_tp_soon(own); }
@@ -198,9 +199,9 @@ inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
  * it, or another thread takes that back. A thread with a reason against it publishes the reason (seq_cst), then takes
  * it back. The carrier makes this call, then looks for such a reason (seq_cst): one of the two sees the other. Nothing
  * is said where the block's number is its carrier's. */
-void uth_tls_keep_at_hand(struct uth_tls *tls);
+void uth_tls_keep_cached(struct uth_tls *tls);
 /* Takes it back. Any kernel thread. */
-void uth_tls_not_at_hand(struct uth_tls *tls);
+void uth_tls_drop_cached(struct uth_tls *tls);
 /* The same, and no thread may enter the block again as it was: uth_tls_enter_again is false. Any kernel thread. */
 void uth_tls_take_away(struct uth_tls *tls);
 /* From now on each thread's status flags of floating point are its own (cpu_float_keep_flags), and no block stays at

@@ -35,7 +35,7 @@ void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid)
         *uth_tls_current_in(tls->tp) = carrier == tls->home ? NULL : tls;
     else if (!uth_blocks.numbered)
         *tls->tid = tid;
-    ps_store_relaxed(&tls->at_hand, NULL);
+    ps_store_relaxed(&tls->cached, NULL);
     ps_store_relaxed(&tls->carrier, carrier);
     tls->carrier_tid = tid;
     cpu_set_tp(tls->tp);
@@ -46,26 +46,26 @@ void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid)
     }
 }
 
-void uth_tls_keep_at_hand(struct uth_tls *tls)
+void uth_tls_keep_cached(struct uth_tls *tls)
 {
     if (uth_blocks.numbered)
-        ps_store_seq(&tls->at_hand, ps_load_relaxed(&tls->carrier));
+        ps_store_seq(&tls->cached, ps_load_relaxed(&tls->carrier));
 }
 
-void uth_tls_not_at_hand(struct uth_tls *tls) { ps_store_seq(&tls->at_hand, NULL); }
+void uth_tls_drop_cached(struct uth_tls *tls) { ps_store_seq(&tls->cached, NULL); }
 
 void uth_tls_keep_flags(void)
 {
     cpu_float_keep_flags();
     ps_spin_lock(&uth_blocks.lock);
     for (struct uth_tls *tls = uth_blocks.all; tls != NULL; tls = tls->next_of_all)
-        uth_tls_not_at_hand(tls);
+        uth_tls_drop_cached(tls);
     ps_spin_unlock(&uth_blocks.lock);
 }
 
 void uth_tls_take_away(struct uth_tls *tls)
 {
-    uth_tls_not_at_hand(tls);
+    uth_tls_drop_cached(tls);
     ps_store_seq(&tls->carrier, NULL);
 }
 

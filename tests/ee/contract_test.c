@@ -249,7 +249,7 @@ static void produce(struct hand *h)
         for (unsigned i = 0; i < 200; i++) {
             ps_add_seq(&c->counter, 1);
             if (i == 0)
-                ee_team_interrupt(&c->team);
+                ee_team_notify(&c->team);
             lend(c);
         }
         while (ps_load_seq(&c->counter) != 0) /* nobody is asked any more */
@@ -287,7 +287,7 @@ static void interrupted(struct hand *h)
         for (unsigned i = 0; i < c->n; i++)
             ee_yield(); /* some may come meanwhile */
         ps_add_seq(&c->counter, 100);
-        ee_team_interrupt(&c->team);
+        ee_team_notify(&c->team);
         while (ps_load_relaxed(&c->counter) != 0)
             ee_yield();
     }

@@ -52,7 +52,7 @@ bool pending, handled, over;
 byte passes, early, odds;
 
 bool blocked[3] = {false, true, true}; /* the kernel thread's mask */
-bool deaf[3], kept[3];                 /* VP_DEAF; run.deaf_mask blocks it */
+bool deaf[3], kept[3];                 /* VP_SIGNALS_BLOCKED; run.unblocked_mask blocks it */
 bool strays[3], in[3];
 bool in_block[3];
 

@@ -7,7 +7,7 @@
  * opens the barrier by a store. Else it looks whether it is the last, spins or not, publishes itself, and its vp
  * publishes the waiters. The word (left, head, phase) is changed in atomic steps, as is what happens under a queue's
  * lock. head is the set of published members. With CALL member 0 calls for all back for good before it arrives
- * (ps_team_interrupt), and does not arrive until another member, any, has looked what for. Meanwhile it keeps its vp,
+ * (ps_team_notify), and does not arrive until another member, any, has looked what for. Meanwhile it keeps its vp,
  * or others run there (it blocks, or a spare has come: spares.h). A member that is called back waits again, and is not
  * called any more. A member that joins the waiters needs no look for a call under the lock here: the teammate that runs
  * next sees the call.

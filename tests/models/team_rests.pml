@@ -3,12 +3,12 @@
  * is in the block then, and P looks at no team that has been given back.
  *
  * The opener opens REGIONS regions, each by a store of `left` that may lie in its store buffer, and runs the member.
- * The member begins by a look whether it has a kernel thread of its own (ps_promote_again). Where it has none it enters
- * its block; else it is P's to run, and waits until P has left. When its body has returned it sets done_in, which an
- * assistant takes, and enters the block in the same way. The end of both is seen by all. `done` stands for done_in ==
- * region; so it is cleared with the store of `left`, behind that of the region's number. Before the last region a
- * larger team takes the block over, and the first team is given back. A sender starts P at any moment. P looks LOOKS
- * times.
+ * The member begins by a look whether it has a kernel thread of its own (ps_dedicate_again). Where it has none it
+ * enters its block; else it is P's to run, and waits until P has left. When its body has returned it sets done_in,
+ * which an assistant takes, and enters the block in the same way. The end of both is seen by all. `done` stands for
+ * done_in == region; so it is cleared with the store of `left`, behind that of the region's number. Before the last
+ * region a larger team takes the block over, and the first team is given back. A sender starts P at any moment. P
+ * looks LOOKS times.
  * Checked: P and the member are not in the block at once; P reads `left` of a team that is there.
  *   BROKEN_FENCE    P has no fence for all kernel threads before it reads `left`
  *   BROKEN_ALONE    P is known to the thread only after its look

@@ -24,7 +24,7 @@ struct team {
     struct uth *stack;          /* on which its body ran */
     _Atomic unsigned task;      /* enum task: to be taken */
     _Atomic bool second_begins; /* of members that wait for one another */
-    _Atomic bool interrupted;   /* ps_team_interrupt has returned: it tells the core of nobody any more */
+    _Atomic bool interrupted;   /* ps_team_notify has returned: it tells the core of nobody any more */
     _Atomic bool ran, blocked, went_on;
 };
 
@@ -172,7 +172,7 @@ static void second_returns(struct team *t, unsigned id)
         is_held(t);
         return;
     }
-    ps_team_interrupt(&t->t);
+    ps_team_notify(&t->t);
     ps_store_release(&t->second_begins, true);
     borrow(t);
 }
@@ -196,7 +196,7 @@ static void parent_returns(struct team *t, unsigned id)
         wait_for(&t->second_begins);
         is_held(t);
     } else if (id == 1) {
-        ps_team_interrupt(&t->t);
+        ps_team_notify(&t->t);
         ps_store_release(&t->second_begins, true);
         borrow(t);
     }
@@ -219,7 +219,7 @@ static void called_returns(struct team *t, unsigned id)
         is_held(t);
     } else if (id == 1) {
         wait_for(&t->second_begins); /* a parent that joins later would not run others */
-        ps_team_interrupt(&t->t);
+        ps_team_notify(&t->t);
         ps_store_release(&t->interrupted, true);
         borrow(t);
     }

@@ -1,8 +1,8 @@
 /* A sender of a signal may wake a kernel thread that carries one thread alone (dedicated.h) when that has gone. The
  * next root of the slot must not take it for a wake of the idle protocol: one searching vp too few would be counted. */
 #include "current.h"
-#include "idle.h"
 #include "dedicated.h"
+#include "idle.h"
 #include "psthread.h"
 #include "sync_support.h"
 #include "vp.h"
@@ -36,7 +36,7 @@ static void waits(void)
 static void *is_woken_late(void *arg)
 {
     waits();
-    ps_wake_alone(ps_vp());
+    ps_wake_dedicated(ps_vp());
     return arg;
 }
 

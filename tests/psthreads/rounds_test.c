@@ -50,7 +50,7 @@ static void body(struct ps_member *m)
         if (team.naps && next_random(&self->random) % (team.naps * n) == 0)
             usleep(next_random(&self->random) % 300);
         if (team.tasks && b == team.task_at && id == team.task_by)
-            ps_team_interrupt(&team.t);
+            ps_team_notify(&team.t);
         ps_store_relaxed(&self->stage, b);
         team_barrier(&team.t, id);
         for (unsigned i = 0; i < n; i++) {

@@ -211,7 +211,7 @@ static void body_that_lends(struct ps_member *m)
         return;
     for (unsigned i = 0; i < t->reps % 3; i++)
         ps_yield(); /* some have returned by then, or none */
-    ps_team_interrupt(&t->t);
+    ps_team_notify(&t->t);
     while (times < 2 * t->n) { /* each of the others is free sooner or later, so all must be lent twice on an average */
         if (lend(t))
             times++;
@@ -256,7 +256,7 @@ static void assistance_comes(void **state)
     for (int rep = 0; rep < 200 && !assisted; rep++) {
         ps_team_fork(&t->t, 2, true);
         body(&t->members[0].m);
-        ps_team_interrupt(&t->t);
+        ps_team_notify(&t->t);
         for (int i = 0; i < 2000 && !ps_load_relaxed(&t->assisted); i++) {
             lend(t);
             os_yield();

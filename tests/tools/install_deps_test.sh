@@ -24,7 +24,7 @@ exit $status
 EOF
 fake apt-cache <<'EOF'
 #!/bin/sh
-case $2 in unheard-of*) ;; *) echo "$2 | 1 | here" ;; esac
+case $2 in blocked-of*) ;; *) echo "$2 | 1 | here" ;; esac
 EOF
 # libomp-dev, libomp-19-dev and libomp-18-dev exclude one another, as in Debian
 fake apt-get <<'EOF'

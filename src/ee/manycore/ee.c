@@ -379,13 +379,13 @@ enum ee_await ee_barrier_await(struct ee_team *t, PS_UNUSED unsigned id, uint32_
 
 /* --- tasks --- */
 
-void ee_team_interrupt(struct ee_team *t)
+void ee_team_notify(struct ee_team *t)
 {
     struct team *team = team_of(t);
     hal_interrupt(team);
     for (unsigned id = 1; id < team->n; id++) {
         struct member *m = member_at(team, id);
-        if (member_end_interrupt(&m->end, team->region) && team->ops->idle((struct ee_member *)(void *)m))
+        if (member_end_notify(&m->end, team->region) && team->ops->idle((struct ee_member *)(void *)m))
             ee_team_lend(t, id);
     }
 }

@@ -227,7 +227,7 @@ void ee_team_join(struct ee_team *team)
         scheduler_team(team)->promised = 0;
     }
 }
-void ee_team_interrupt(struct ee_team *team) { ps_team_interrupt(scheduler_team(team)); }
+void ee_team_notify(struct ee_team *team) { ps_team_notify(scheduler_team(team)); }
 void ee_team_lend(struct ee_team *team, unsigned id) { ps_team_lend(scheduler_team(team), id); }
 void ee_team_call_first(struct ee_team *team) { ps_team_call_first(scheduler_team(team)); }
 

@@ -457,14 +457,14 @@ enum ee_await ee_barrier_await(struct ee_team *t, unsigned id, uint32_t phase)
     return await(worker_team(t), phase);
 }
 
-void ee_team_interrupt(struct ee_team *t)
+void ee_team_notify(struct ee_team *t)
 {
     struct team *team = worker_team(t);
     ps_store_seq(&team->interrupted, 1);
     signal_members(team);
     for (unsigned id = 0; id < team->n; id++) {
         struct member *m = worker_team_member(team, id);
-        if (member_end_interrupt(&m->end, team->region) && team->ops->idle((struct ee_member *)(void *)m))
+        if (member_end_notify(&m->end, team->region) && team->ops->idle((struct ee_member *)(void *)m))
             ee_team_lend(t, id);
     }
 }

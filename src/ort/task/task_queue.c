@@ -443,7 +443,7 @@ PS_NOINLINE bool ort_task_ask(struct ort_team *team)
 PS_NOINLINE static void first_task(struct ort_team *team)
 {
     if (ps_xchg_acq_rel(&team->tasks.used, 1) == 0)
-        ee_team_interrupt(&team->ee);
+        ee_team_notify(&team->ee);
 }
 
 /* No member has robbed thread's deque lately: then none needs to be told, unless one sleeps or is free. */

@@ -104,7 +104,7 @@ int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t st
 
 static uint64_t kept; /* see os.h */
 void os_signals_keep(uint64_t mask) { kept = mask; }
-uint64_t os_signals_kept(void) { return kept; }
+uint64_t os_signals_deferred(void) { return kept; }
 
 uint64_t os_signal_mask(void)
 {

@@ -33,29 +33,29 @@
 static _Atomic uint32_t kernel_threads;
 static _Atomic int process; /* whose threads are promoted */
 
-void ps_promote_in_this_process(void) { ps_store_relaxed(&process, (int)getpid()); }
+void ps_dedicate_in_this_process(void) { ps_store_relaxed(&process, (int)getpid()); }
 bool ps_in_vfork_child(void) { return (int)getpid() != ps_load_relaxed(&process); }
 
-unsigned ps_alone_count(void) { return ps_load_acquire(&kernel_threads); }
+unsigned ps_dedicated_count(void) { return ps_load_acquire(&kernel_threads); }
 
 /* --- the kernel thread --- */
 
 /* For so long, or until it is woken. */
-static void sleep_alone(struct vp *vp, int64_t timeout_ns)
+static void sleep_dedicated(struct vp *vp, int64_t timeout_ns)
 {
     ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
-    ps_store_seq(&vp_alone(vp)->sleeps, 1);
+    ps_store_seq(&vp_dedicated(vp)->sleeps, 1);
     if (!ps_load_seq(vp_pinned(vp)))
-        os_park(&vp_alone(vp)->wake, 0, timeout_ns);
-    ps_store_seq(&vp_alone(vp)->sleeps, 0);
-    ps_xchg_seq(&vp_alone(vp)->wake, 0);
+        os_park(&vp_dedicated(vp)->wake, 0, timeout_ns);
+    ps_store_seq(&vp_dedicated(vp)->sleeps, 0);
+    ps_xchg_seq(&vp_dedicated(vp)->wake, 0);
 }
 
 /* A thread, the end, or a signal that is to be looked at. */
 static bool is_called(const struct vp *vp)
 {
-    return ps_load_acquire(vp_pinned(vp)) || ps_load_acquire(&vp_alone(vp)->ends) ||
-           ps_load_acquire(&vp_alone(vp)->wake);
+    return ps_load_acquire(vp_pinned(vp)) || ps_load_acquire(&vp_dedicated(vp)->ends) ||
+           ps_load_acquire(&vp_dedicated(vp)->wake);
 }
 
 static bool spin_for(const struct vp *vp, uint64_t limit_ns)
@@ -75,7 +75,7 @@ static bool spin_for(const struct vp *vp, uint64_t limit_ns)
 }
 
 /* It goes to another processor that it may have: the system has left it behind a thread that spins for it. */
-static void leave_processor(struct vp_alone *alone)
+static void leave_processor(struct vp_dedicated *alone)
 {
     uint32_t leave = ps_load_relaxed(&alone->leave);
     struct os_cpuset mask, others;
@@ -93,37 +93,37 @@ static void leave_processor(struct vp_alone *alone)
 /* Until it is called. */
 static void spin_and_sleep(struct vp *vp)
 {
-    struct vp_alone *alone = vp_alone(vp);
+    struct vp_dedicated *alone = vp_dedicated(vp);
     uint64_t spin_ns = 0;
     bool called = false;
     if (ps_load_relaxed(&alone->may_spin) && alone->spin_ns != 0 &&
-        ps_load_relaxed(&ps_alone_threads) < ps_rt.num_vps) {
-        ps_add_relaxed(&ps_alone_spins, 1);
+        ps_load_relaxed(&ps_dedicated_threads) < ps_rt.num_vps) {
+        ps_add_relaxed(&ps_dedicated_spins, 1);
         called = spin_for(vp, spin_ns = alone->spin_ns);
-        ps_sub_relaxed(&ps_alone_spins, 1);
+        ps_sub_relaxed(&ps_dedicated_spins, 1);
     }
     if (called && !ps_load_relaxed(&alone->wake)) {
         leave_processor(alone);
         return;
     }
     uint64_t before = os_now_ns();
-    sleep_alone(vp, OS_FOREVER);
+    sleep_dedicated(vp, OS_FOREVER);
     if (ps_rt.search_learns)
         alone->spin_ns = ps_adaptive_spin_after(spin_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
 void ps_await_pinned(struct vp *vp)
 {
-    while (!ps_load_seq(vp_pinned(vp)) && !ps_load_acquire(&vp_alone(vp)->ends)) {
-        int64_t timeout_ns = PS_HAS_IDENTITY && vp_run(vp)->alone_for ? ps_identity.look(vp) : OS_FOREVER;
-        if (timeout_ns == OS_FOREVER && vp_run(vp)->alone_for)
+    while (!ps_load_seq(vp_pinned(vp)) && !ps_load_acquire(&vp_dedicated(vp)->ends)) {
+        int64_t timeout_ns = PS_HAS_IDENTITY && vp_run(vp)->dedicated_to ? ps_identity.look(vp) : OS_FOREVER;
+        if (timeout_ns == OS_FOREVER && vp_run(vp)->dedicated_to)
             spin_and_sleep(vp);
         else if (timeout_ns != 0)
-            sleep_alone(vp, timeout_ns);
+            sleep_dedicated(vp, timeout_ns);
     }
 }
 
-void ps_wait_alone(struct vp *vp, const struct psthread *self)
+void ps_wait_dedicated(struct vp *vp, const struct psthread *self)
 {
     const struct psthread *t;
     do {
@@ -146,12 +146,12 @@ static struct psthread *await_carrier(struct vp *vp)
 /* The kernel looks through the thread's own. */
 static void take_robust_list(const struct vp *vp, const void *own_list)
 {
-    void *its_list = uth_tls_robust_list(vp_run(vp)->alone_for);
+    void *its_list = uth_tls_robust_list(vp_run(vp)->dedicated_to);
     if (own_list && its_list)
         os_set_robust_list(its_list);
 }
 
-static void *alone_main(void *arg)
+static void *dedicated_main(void *arg)
 {
     struct vp *vp = arg;
     struct psthread *t;
@@ -169,9 +169,9 @@ static void *alone_main(void *arg)
     void *own_list = os_robust_list();
     take_robust_list(vp, own_list);
     ps_store_seq(&vp_outer(vp)->inner_mask, vp_outer(vp)->mask);
-    vp_begin_deaf(vp, vp_outer(vp)->mask); /* started with all signals blocked */
-    ps_store_release(&vp_alone(vp)->state, PS_ALONE_STARTED);
-    os_wake(&vp_alone(vp)->state, INT_MAX);
+    vp_begin_blocked(vp, vp_outer(vp)->mask); /* started with all signals blocked */
+    ps_store_release(&vp_dedicated(vp)->state, PS_DEDICATED_STARTED);
+    os_wake(&vp_dedicated(vp)->state, INT_MAX);
     while ((t = await_carrier(vp)) != NULL) {
         if (!t->uth) {
             own_stack_begin(vp, t);
@@ -181,15 +181,15 @@ static void *alone_main(void *arg)
             os_yield();
         if (PS_HAS_IDENTITY)
             ps_identity.take_back(vp);
-        vp_run_alone(vp, t);
+        vp_run_dedicated(vp, t);
     }
     vp_enter_tls(vp, NULL);
     if (own_list)
         os_set_robust_list(own_list);
     vp_carry(NULL);
     uth_release(&vp_run(vp)->native);
-    ps_store_release(&vp_alone(vp)->state, PS_ALONE_LEFT); /* block and vp are the retirer's from here on */
-    os_wake(&vp_alone(vp)->state, INT_MAX);
+    ps_store_release(&vp_dedicated(vp)->state, PS_DEDICATED_LEFT); /* block and vp are the retirer's from here on */
+    os_wake(&vp_dedicated(vp)->state, INT_MAX);
     ps_sub_seq(&kernel_threads, 1); /* last: the thread that stops the library waits for it */
     return NULL;
 }
@@ -199,8 +199,8 @@ static void *alone_main(void *arg)
  * handler on the starter comes before others can see it, or after. */
 static void wait_while(struct vp *vp, uint32_t state)
 {
-    while (ps_load_acquire(&vp_alone(vp)->state) == state)
-        os_park(&vp_alone(vp)->state, state, OS_FOREVER);
+    while (ps_load_acquire(&vp_dedicated(vp)->state) == state)
+        os_park(&vp_dedicated(vp)->state, state, OS_FOREVER);
 }
 
 static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
@@ -208,7 +208,7 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
     os_thread thread;
     bind_lift();
     ps_inherit_kernel_state(vp, block);
-    int err = os_thread_start(&thread, alone_main, vp, ALONE_STACK_BYTES, true);
+    int err = os_thread_start(&thread, dedicated_main, vp, ALONE_STACK_BYTES, true);
     bind_lower();
     if (!err)
         os_thread_detach(thread);
@@ -227,7 +227,7 @@ static struct vp *own_carrier(struct uth_tls *block)
         return vp;
     if (here && (vp_run(here)->held || ps_in_handler()))
         return NULL;
-    vp = vp_claim_alone(block);
+    vp = vp_claim_dedicated(block);
     if (!vp)
         return NULL;
     void *other = NULL;
@@ -238,7 +238,7 @@ static struct vp *own_carrier(struct uth_tls *block)
         ps_store_relaxed(&ps_rt.roots_leave, true);
     if (!ps_cas_seq(&block->own, &other, vp)) {
         os_set_signal_mask(mask);
-        vp_alone_ended(vp);
+        vp_dedicated_ended(vp);
         return other;
     }
     ps_add_seq(&kernel_threads, 1);
@@ -246,7 +246,7 @@ static struct vp *own_carrier(struct uth_tls *block)
     os_set_signal_mask(mask);
     if (refused) {
         ps_store_release(&block->own, NULL);
-        vp_alone_ended(vp);
+        vp_dedicated_ended(vp);
         ps_sub_seq(&kernel_threads, 1);
         if (!ps_xchg_acq_rel(&said, 1))
             ps_warn("the system refuses a thread that sets or asks for state of the kernel's a kernel thread of its "
@@ -264,9 +264,9 @@ static struct vp *dedicate(struct uth_tls *block)
     struct vp *vp = own_carrier(block);
     if (!vp)
         return NULL;
-    bool changes = ps_cas_seq(&block->alone, &none, vp);
-    uth_tls_not_at_hand(block); /* also where another thread is about to */
-    if (changes && ps_add_seq(&ps_alone_threads, 1) == 0)
+    bool changes = ps_cas_seq(&block->dedicated, &none, vp);
+    uth_tls_drop_cached(block); /* also where another thread is about to */
+    if (changes && ps_add_seq(&ps_dedicated_threads, 1) == 0)
         idle_wake_all(); /* they are deaf from now on: process_signal.h */
     return vp;
 }
@@ -279,26 +279,27 @@ void ps_dedicate(struct uth_tls *block) { dedicate(block); }
 static void leave_own_mask(struct vp *vp)
 {
     const struct uth_tls *tls = vp_run(vp)->tls;
-    vp_deafen(vp); /* before the thread goes on elsewhere, and changes its mask there */
-    if (vp_is_roots(vp) ? tls && tls != vp_run(vp)->own_tls : vp_run(vp)->alone_for && tls != vp_run(vp)->alone_for)
+    vp_block_signals(vp); /* before the thread goes on elsewhere, and changes its mask there */
+    if (vp_is_roots(vp) ? tls && tls != vp_run(vp)->own_tls
+                        : vp_run(vp)->dedicated_to && tls != vp_run(vp)->dedicated_to)
         os_set_signal_mask(ps_load_seq(&vp_outer(vp)->inner_mask));
 }
 
 /* The running thread's context goes on alone on `to`. */
-void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
+void ps_move_dedicated(struct vp *vp, struct psthread *self, struct vp *to)
 {
     struct uth *context = vp_run(vp)->uth;
     int error = vp_errno(vp);
     leave_own_mask(vp);
-    vp_alone(to)->home = context->vp;
-    vp_alone(to)->came_from = vp;
+    vp_dedicated(to)->home = context->vp;
+    vp_dedicated(to)->came_from = vp;
     self->uth = context;
     context->wait.thread = self; /* for debuggers and reports */
     context->wait.kind = PS_WAIT_NOTHING;
     context->vp = to;
-    ps_pin_alone(to, self);
-    if (PS_UNLIKELY(vp_run(vp)->alone_for != NULL)) {
-        vp_leave_alone(vp, context, vp_run(vp)->tls);
+    ps_pin_dedicated(to, self);
+    if (PS_UNLIKELY(vp_run(vp)->dedicated_to != NULL)) {
+        vp_leave_dedicated(vp, context, vp_run(vp)->tls);
     } else {
         vp_leave_bound(vp, self);
     }
@@ -307,7 +308,7 @@ void ps_move_alone(struct vp *vp, struct psthread *self, struct vp *to)
     vp_set_errno(ps_vp(), error);
 }
 
-PS_NOINLINE bool ps_promote(void)
+PS_NOINLINE bool ps_dedicate_self(void)
 {
     struct vp *vp = ps_vp(), *to;
     struct uth_tls *block = vp ? vp_run(vp)->tls : NULL;
@@ -316,22 +317,22 @@ PS_NOINLINE bool ps_promote(void)
         return false;
     if (PS_UNLIKELY(uth_tls_current() != (vp == block->home ? NULL : block)))
         return false; /* a handler, while vp goes from one block to another */
-    if (vp_run(vp)->alone_for == block || vp == block->home)
+    if (vp_run(vp)->dedicated_to == block || vp == block->home)
         return true;
     if (ps_in_vfork_child() || ps_in_handler() || !(to = dedicate(block)))
         return false;
-    ps_move_alone(vp, self, to);
+    ps_move_dedicated(vp, self, to);
     return true;
 }
 
-PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
+PS_NOINLINE void ps_dedicate_again(struct psthread *self, struct uth_tls *block)
 {
-    struct vp *vp = ps_vp(), *to = self->flags & PS_T_NOSTACK ? NULL : (struct vp *)ps_load_acquire(&block->alone);
+    struct vp *vp = ps_vp(), *to = self->flags & PS_T_NOSTACK ? NULL : (struct vp *)ps_load_acquire(&block->dedicated);
     if (!to) {
         vp_enter_tls(vp, block);
         return;
     }
-    ps_move_alone(vp, self, to);
+    ps_move_dedicated(vp, self, to);
 }
 
 /* vp's context goes on in the block `next`: the vp that the context is to be bound to. If the thread below has a kernel
@@ -339,25 +340,25 @@ PS_NOINLINE void ps_promote_again(struct psthread *self, struct uth_tls *block)
  * below any more, and a thread that gives it a kernel thread finds it so. */
 static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
 {
-    struct vp *home = vp_alone(vp)->home;
+    struct vp *home = vp_dedicated(vp)->home;
     if (!next)
         return home;
-    struct vp *alone = ps_load_seq(&next->alone);
+    struct vp *alone = ps_load_seq(&next->dedicated);
     if (!alone) {
         ps_store_seq(&next->below, NULL);
-        alone = ps_load_seq(&next->alone);
+        alone = ps_load_seq(&next->dedicated);
     }
     if (!alone || alone == home)
         return home;
-    vp_alone(alone)->home = home;
-    vp_alone(alone)->came_from = vp_alone(vp)->came_from;
+    vp_dedicated(alone)->home = home;
+    vp_dedicated(alone)->came_from = vp_dedicated(vp)->came_from;
     return alone;
 }
 
 struct vp *ps_vp_for_others(const struct vp *vp)
 {
-    struct vp *to = vp_alone(vp)->came_from;
-    if (to && ps_load_relaxed(vp_attached(to)) && !vp_run(to)->alone_for)
+    struct vp *to = vp_dedicated(vp)->came_from;
+    if (to && ps_load_relaxed(vp_attached(to)) && !vp_run(to)->dedicated_to)
         return to;
     return home_is_aside(ps_vp_at(0)) && ps_rt.num_vps > 1 ? ps_vp_at(1) : ps_vp_at(0);
 }
@@ -365,7 +366,7 @@ struct vp *ps_vp_for_others(const struct vp *vp)
 void ps_go_home_slow(struct uth_tls *next)
 {
     struct vp *vp = ps_vp();
-    if (vp_run(vp)->alone_for != vp_run(vp)->tls || vp_run(vp)->tls == next)
+    if (vp_run(vp)->dedicated_to != vp_run(vp)->tls || vp_run(vp)->tls == next)
         return;
     struct psthread *self = vp_run(vp)->current;
     struct uth *context = vp_run(vp)->uth;
@@ -377,7 +378,7 @@ void ps_go_home_slow(struct uth_tls *next)
         ps_ready(self, PS_FRONT);
     else
         vp_enqueue(ps_vp_for_others(vp), &self->item, PS_FRONT);
-    vp_leave_alone(vp, context, next);
+    vp_leave_dedicated(vp, context, next);
     context->left_by = NULL; /* it may be a root's stack, on which the root has called self */
     thread_signal_arrives(ps_vp());
 }
@@ -385,17 +386,17 @@ void ps_go_home_slow(struct uth_tls *next)
 static int number_when_started(struct vp *vp)
 {
     if (vp)
-        wait_while(vp, PS_ALONE_STARTS);
+        wait_while(vp, PS_DEDICATED_STARTS);
     return vp ? ps_load_relaxed(&vp_run(vp)->tid) : 0;
 }
 
 int ps_number_of(struct uth_tls *block) { return number_when_started(own_carrier(block)); }
-int ps_promoted_id(struct uth_tls *block) { return number_when_started(dedicate(block)); }
+int ps_dedicated_number(struct uth_tls *block) { return number_when_started(dedicate(block)); }
 
 /* What was set is there, in a handler too: that is not moved. */
 int ps_number_to_ask(struct uth_tls *block)
 {
-    if ((ps_load_seq(&block->alone) && ps_promote()) || ps_in_vfork_child())
+    if ((ps_load_seq(&block->dedicated) && ps_dedicate_self()) || ps_in_vfork_child())
         return 0;
     return ps_number_of(block);
 }
@@ -412,43 +413,43 @@ int ps_number_of_caller(void)
 /* By the thread that has this number, in a handler, it is for the kernel thread that carries the handler. */
 int ps_number_to_set(int number)
 {
-    unsigned slots = ps_alone_count() ? ps_load_acquire(&ps_rt.num_slots) : 0;
+    unsigned slots = ps_dedicated_count() ? ps_load_acquire(&ps_rt.num_slots) : 0;
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        struct uth_tls *block = vp_run(vp)->alone_for;
-        if (!vp_is(vp, VP_ALONE) || ps_load_relaxed(&vp_run(vp)->tid) != number || !block)
+        struct uth_tls *block = vp_run(vp)->dedicated_to;
+        if (!vp_is(vp, VP_DEDICATED) || ps_load_relaxed(&vp_run(vp)->tid) != number || !block)
             continue;
         dedicate(block);
-        if (block == uth_tls_current() && !ps_promote())
+        if (block == uth_tls_current() && !ps_dedicate_self())
             return os_thread_id();
     }
     return number;
 }
 
-void ps_retire_alone(struct uth_tls *block)
+void ps_retire_dedicated(struct uth_tls *block)
 {
     struct vp *vp = ps_load_acquire(&block->own);
     if (!vp)
         return;
-    wait_while(vp, PS_ALONE_STARTS);
-    ps_store_seq(&vp_alone(vp)->ends, 1);
-    ps_wake_alone(vp);
-    wait_while(vp, PS_ALONE_STARTED);
-    if (ps_xchg_seq(&block->alone, NULL))
-        ps_sub_seq(&ps_alone_threads, 1);
+    wait_while(vp, PS_DEDICATED_STARTS);
+    ps_store_seq(&vp_dedicated(vp)->ends, 1);
+    ps_wake_dedicated(vp);
+    wait_while(vp, PS_DEDICATED_STARTED);
+    if (ps_xchg_seq(&block->dedicated, NULL))
+        ps_sub_seq(&ps_dedicated_threads, 1);
     ps_store_relaxed(&block->own, NULL);
     own_stack_give_back(block, vp);
-    vp_alone_ended(vp);
+    vp_dedicated_ended(vp);
 }
 
-void ps_alone_after_fork_in_child(void)
+void ps_dedicated_after_fork_in_child(void)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
     for (unsigned id = 0; id < slots; id++)
         if (ps_vp_at(id))
             thread_signal_begins(vp_thread_signal(ps_vp_at(id)));
-    ps_store_relaxed(&ps_alone_threads, 0);
-    ps_store_relaxed(&ps_alone_spins, 0);
+    ps_store_relaxed(&ps_dedicated_threads, 0);
+    ps_store_relaxed(&ps_dedicated_spins, 0);
     ps_store_relaxed(&kernel_threads, 0);
-    ps_promote_in_this_process();
+    ps_dedicate_in_this_process();
 }

@@ -27,9 +27,10 @@ static const struct vp *root_of(const struct vp *here, const struct uth_tls *blo
 /* The vp of the kernel thread that block's thread has for itself; NULL: none that could have set anything. */
 static const struct vp *own_vp(const struct uth_tls *block)
 {
-    const struct vp *alone = block ? ps_load_acquire(&block->alone) : NULL;
+    const struct vp *alone = block ? ps_load_acquire(&block->dedicated) : NULL;
     /* one that only begins to be promoted, for another's sake, has set nothing yet */
-    bool begins = alone && vp_run(alone)->alone_for && ps_load_acquire(&vp_alone(alone)->state) == PS_ALONE_STARTS;
+    bool begins =
+        alone && vp_run(alone)->dedicated_to && ps_load_acquire(&vp_dedicated(alone)->state) == PS_DEDICATED_STARTS;
     return begins ? NULL : alone;
 }
 
@@ -80,7 +81,7 @@ uint64_t ps_mask_of_members(const struct psthread *opener)
 {
     const struct vp *here = ps_vp();
     if (opener == &vp_run(here)->root && vp_run(here)->current == opener && !ps_in_handler())
-        return vp_heard_mask(here);
+        return vp_unblocked_mask(here);
     for (const struct psthread *t = opener; t->flags & PS_T_MEMBER; t = t->parent) {
         const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
         const struct vp *alone = own_vp(m->tls);

@@ -34,7 +34,7 @@ void ps_keep_stack(void)
     struct vp *vp = ps_vp();
     bool is_member = vp && vp_run(vp)->tls && member_of_block(vp);
     uth_tls_may_ask(is_member ? UTH_TLS_ASKS : UTH_TLS_ASKS_MAYBE);
-    if (!is_member || vp_run(vp)->tls->own_stack || !ps_promote())
+    if (!is_member || vp_run(vp)->tls->own_stack || !ps_dedicate_self())
         return;
     vp = ps_vp();
     struct psthread *member = member_of_block(vp);
@@ -60,9 +60,9 @@ void own_stack_begin(struct vp *vp, struct psthread *t)
         return;
     }
     own->vp = vp;
-    own->tls = vp_run(vp)->alone_for;
+    own->tls = vp_run(vp)->dedicated_to;
     uth_tls_set_stack(own->tls, own->stack, own->stack_bytes);
-    vp_run(vp)->alone_for->own_stack = own;
+    vp_run(vp)->dedicated_to->own_stack = own;
     ps_store_seq(vp_pinned(vp), t); /* the loop takes it */
     ps_store_relaxed(&vp_run(vp)->stands_as, t->local);
     vp_run(vp)->tls = NULL; /* entered anew: another vp may have been in it */
@@ -86,7 +86,7 @@ void own_stack_await_next(struct vp *vp)
 {
     struct uth *own = vp_run(vp)->uth;
     vp_run(vp)->on_own = true;
-    ps_team_stand(vp, vp_run(vp)->alone_for);
+    ps_team_stand(vp, vp_run(vp)->dedicated_to);
     vp_run(vp)->current = NULL;
     for (struct psthread *t;;) {
         ps_await_pinned(vp);
@@ -97,7 +97,7 @@ void own_stack_await_next(struct vp *vp)
             break;
         call_member(vp, t);
     }
-    vp_leave_alone(vp, own, NULL);
+    vp_leave_dedicated(vp, own, NULL);
     __builtin_unreachable();
 }
 

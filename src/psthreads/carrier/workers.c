@@ -56,13 +56,13 @@ void *vp_worker_main(void *arg)
     ps_store_release(&vp->attached, vp_is(vp, VP_SPARE) ? PS_ATTACHED_OURS : PS_ATTACHED);
     vp->run.place = 0; /* of the kernel thread that carried it before */
     if (vp->worker.by_watchdog)
-        vp_begin_deaf(vp, os_signals_kept());
+        vp_begin_blocked(vp, os_signals_deferred());
     if (!ps_tls_on())
-        vp_hear(vp);
+        vp_unblock_signals(vp);
     if (vp_is(vp, VP_SPARE))
         ps_sub_release(&ps_watchdog.coming, 1);
     ps_upcalls.carry(vp);
-    vp_end_deaf(vp);
+    vp_end_blocked(vp);
     uth_cache_leave(&vp->run.stacks);
     uth_tls_drain(&vp->run.blocks);
     uth_release(&vp->run.native);
@@ -80,14 +80,14 @@ uint64_t vp_mask_to_start_with(void)
     const struct vp *here = ps_vp();
     if (!here)
         return os_signal_mask();
-    bool inside = here->run.alone_for || (vp_is_roots(here) && here->run.current != &here->run.root);
-    return inside ? here->outer.mask : vp_heard_mask(here);
+    bool inside = here->run.dedicated_to || (vp_is_roots(here) && here->run.current != &here->run.root);
+    return inside ? here->outer.mask : vp_unblocked_mask(here);
 }
 
 static int start_kernel_thread(struct vp *vp)
 {
     vp->worker.by_watchdog = ps_vp() == NULL;
-    vp_begin_deaf(vp, vp_mask_to_start_with());
+    vp_begin_blocked(vp, vp_mask_to_start_with());
     bind_lift();
     int err = os_thread_start(&vp->worker.kernel_thread, vp_worker_main, vp, WORKER_STACK_BYTES, true);
     bind_lower();
@@ -145,7 +145,7 @@ int vp_get_spare(void)
     return 0;
 }
 
-struct vp *vp_claim_alone(struct uth_tls *block)
+struct vp *vp_claim_dedicated(struct uth_tls *block)
 {
     struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
     if (!vp)
@@ -157,27 +157,27 @@ struct vp *vp_claim_alone(struct uth_tls *block)
     thread_signal_begins(&vp->thread_signal);
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
     ps_store_relaxed(&vp->run.tid, 0); /* of the slot's last user */
-    ps_store_relaxed(&vp->alone.wake, 0);
+    ps_store_relaxed(&vp->dedicated.wake, 0);
     ps_store_relaxed(&vp->pinned, NULL);
-    ps_store_relaxed(&vp->alone.ends, 0);
-    ps_store_relaxed(&vp->alone.sleeps, 0);
-    vp->alone.spin_ns = ps_rt.search_ns;
-    ps_store_relaxed(&vp->alone.leave, 0);
-    ps_store_relaxed(&vp->alone.may_spin, 0);
-    ps_store_relaxed(&vp->alone.state, PS_ALONE_STARTS);
+    ps_store_relaxed(&vp->dedicated.ends, 0);
+    ps_store_relaxed(&vp->dedicated.sleeps, 0);
+    vp->dedicated.spin_ns = ps_rt.search_ns;
+    ps_store_relaxed(&vp->dedicated.leave, 0);
+    ps_store_relaxed(&vp->dedicated.may_spin, 0);
+    ps_store_relaxed(&vp->dedicated.state, PS_DEDICATED_STARTS);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     vp->run.on_own = false;
-    vp->run.alone_for = block;
-    ps_store_relaxed(&vp->run.special, VP_ALONE | needs_bit());
+    vp->run.dedicated_to = block;
+    ps_store_relaxed(&vp->run.special, VP_DEDICATED | needs_bit());
     return vp;
 }
 
-void vp_alone_ended(struct vp *vp)
+void vp_dedicated_ended(struct vp *vp)
 {
     uth_cache_leave(&vp->run.stacks);
     uth_tls_drain(&vp->run.blocks);
     ps_store_relaxed(&vp->run.special, 0);
-    vp->run.alone_for = NULL;
+    vp->run.dedicated_to = NULL;
     vp->run.tls = NULL;
     ps_store_relaxed(&vp->run.stands_as, NULL);
     life_forget_worker();

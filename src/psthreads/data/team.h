@@ -196,8 +196,8 @@ void ps_team_bind(struct ps_team *team, int place, bool scattered);
 void ps_team_fork(struct ps_team *team, unsigned n, bool outermost);
 /* Member 0 is through: helps, waits for the others; the caller is the thread that forked again. May switch. */
 void ps_team_join(struct ps_team *team);
-/* See ee_team_interrupt. */
-void ps_team_interrupt(struct ps_team *team);
+/* See ee_team_notify. */
+void ps_team_notify(struct ps_team *team);
 /* See ee_team_lend. */
 void ps_team_lend(struct ps_team *team, unsigned id);
 /* See ee_team_call_first. [switches] */
@@ -211,7 +211,7 @@ static inline unsigned ps_team_claim(struct ps_team *team)
     /* The plain look first: fetch-and-add on an exhausted team would only wear the counter. */
     if (ps_load_relaxed(&team->next) >= team->n)
         return 0;
-    unsigned id = ps_add_acq_rel(&team->next, 1); /* with ps_team_interrupt, for members that the caller has run */
+    unsigned id = ps_add_acq_rel(&team->next, 1); /* with ps_team_notify, for members that the caller has run */
     return id < team->n ? id : 0;
 }
 /* Members that no vp has claimed. */

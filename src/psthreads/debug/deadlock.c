@@ -5,8 +5,8 @@
  * not parked.
  *
  * What is proved before a word is said. "Parked" is a vp's bit in the idle set; of one that carries a thread alone,
- * that it sleeps (sleep_alone in dedicated.c), and no handler of the program's runs there. A handler counts in parks at
- * its end.
+ * that it sleeps (sleep_dedicated in dedicated.c), and no handler of the program's runs there. A handler counts in
+ * parks at its end.
  *   1. Every attached vp has its bit set, and none searches.
  *   2. Nothing is ready: every queue under its lock, every handoff slot, every root's slot.
  *   3. As 1, and ps_idle.parks is what it was before 1.

@@ -105,13 +105,13 @@ static void forget_messages(struct vp *vp)
     vp->waiters.uncounted = 0;
     ps_list_init(&vp->waiters.list);
     ps_store_relaxed(&vp->waiters.count, 0);
-    vp_is_no_more(vp, VP_DEAF);
+    vp_is_no_more(vp, VP_SIGNALS_BLOCKED);
     ps_store_relaxed(&vp->pinned, NULL);
     ps_store_relaxed(&vp->wake_word, 0);
     ps_wake_spread_reset(vp);
-    ps_store_relaxed(&vp->alone.wake, 0);
-    ps_store_relaxed(&vp->alone.sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
-    ps_store_relaxed(&vp->alone.ends, 0);
+    ps_store_relaxed(&vp->dedicated.wake, 0);
+    ps_store_relaxed(&vp->dedicated.sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
+    ps_store_relaxed(&vp->dedicated.ends, 0);
     ps_store_relaxed(&vp->worker.started, PS_WORKER_NONE);
     ps_store_relaxed(&vp->run.counts.made, 0);
     ps_store_relaxed(&vp->run.counts.submitted, 0);
@@ -134,7 +134,7 @@ static void forget_carrier(struct vp *vp, unsigned id)
     ps_store_relaxed(&vp->run.stands_as, NULL);
     ps_store_relaxed(&vp->run.in_handler, NULL);
     vp->run.tls = NULL; /* it was in the block of the thread that it carried in the parent */
-    vp->run.alone_for = NULL;
+    vp->run.dedicated_to = NULL;
     vp->run.is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */
     vp->run.own_uth = &vp->run.native;
     vp->run.own_tls = NULL;
@@ -159,7 +159,7 @@ static void forget_kernel_threads(void)
     standby_reset();
     needs_reset();
     dump_request_after_fork_in_child();
-    ps_alone_after_fork_in_child();
+    ps_dedicated_after_fork_in_child();
 }
 
 static void note_forked_as(struct vp *self, const struct psthread *current)
@@ -174,8 +174,8 @@ static void note_forked_as(struct vp *self, const struct psthread *current)
 static void go_on_in_child(struct vp *self, const struct psthread *current, struct uth_tls *block)
 {
     ps_team_after_fork_in_child(self);
-    vp_is_no_more(self, VP_ALONE | VP_SPARE | VP_ASIDE | VP_BLOCKED);
-    self->run.alone_for = NULL;
+    vp_is_no_more(self, VP_DEDICATED | VP_SPARE | VP_ASIDE | VP_BLOCKED);
+    self->run.dedicated_to = NULL;
     ps_store_relaxed(&self->run.stands_as, NULL);
     ps_store_relaxed(&self->attached, PS_ATTACHED);
     note_forked_as(self, current);

@@ -183,7 +183,7 @@ static int start_locked(const psthread_config_t *config)
     set_constants(config, (unsigned)n, stack);
     watchdog_reset();
     standby_reset();
-    ps_promote_in_this_process();
+    ps_dedicate_in_this_process();
     check_variables();
     ps_rt.verbose = os_env_switch("PSTHREADS_VERBOSE");
     if (ps_rt.verbose)

@@ -84,7 +84,7 @@ void ps_quiesce(void)
     if (!life_other_roots(vp)) {
         stop_workers();
         restart_workers();
-        if (ps_alone_count() > 0)
+        if (ps_dedicated_count() > 0)
             watchdog_be_there(); /* before one of these starts it */
     }
     ps_store_seq(&ps_rt.quiescing, 0);
@@ -136,7 +136,7 @@ int psthread_finalize(void)
         return EPERM;
     ps_wait_for_all(vp);
     home_come_outside();
-    while (ps_load_acquire(&ps_watchdog.spares) > ps_load_acquire(&ps_watchdog.standing) || ps_alone_count() > 0)
+    while (ps_load_acquire(&ps_watchdog.spares) > ps_load_acquire(&ps_watchdog.standing) || ps_dedicated_count() > 0)
         os_yield(); /* nothing is left for them */
     if (life_other_roots(vp))
         return EBUSY;

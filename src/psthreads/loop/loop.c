@@ -33,7 +33,7 @@ static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
     for (;;) {
         if (!ps_work_some(w)) {
             vp_leave_waiters(vp);
-            w = vp_at_hand(vp);
+            w = vp_peek_own(vp);
             if (!ps_work_some(w))
                 w = vp_find_work(vp);
         }
@@ -103,8 +103,8 @@ static void run_fresh(struct vp *vp, struct psthread *t)
     struct ps_call call = member ? (struct ps_call){t->member_fn, t} : ps_thread_begin(t);
     if (own_tls)
         vp_enter_tls(vp, vp_new_tls(vp));
-    if (vp_is(vp, VP_DEAF) && !member)
-        vp_hear(vp); /* it has no block */
+    if (vp_is(vp, VP_SIGNALS_BLOCKED) && !member)
+        vp_unblock_signals(vp); /* it has no block */
     vp_begins(vp, t);
     if (member) {
         call.fn(call.arg); /* ends t: another vp may have t already */

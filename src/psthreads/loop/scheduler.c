@@ -17,15 +17,15 @@
 static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
 {
     struct uth_wait *wait = &self->uth->wait;
-    if (vp_is(vp, VP_ALONE)) {
-        ps_wait_alone(vp, self);
+    if (vp_is(vp, VP_DEDICATED)) {
+        ps_wait_dedicated(vp, self);
         wait->thread = NULL;
         return;
     }
     vp_leave_waiters(vp);
     if (vp_stays_with_root(vp)) {
         lone_root_call_stand_in();
-        ps_wait_alone(vp, self);
+        ps_wait_dedicated(vp, self);
         wait->thread = NULL;
         return;
     }
@@ -166,7 +166,7 @@ static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
 static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
 {
     struct ps_queue *q = &vp->queue;
-    if (vp_is(vp, VP_ALONE))
+    if (vp_is(vp, VP_DEDICATED))
         return false;
     vp_leave_waiters(vp);
     if (PS_UNLIKELY(vp->run.uth->vp != NULL)) {
@@ -252,7 +252,7 @@ static PS_ALWAYS_INLINE bool yield(void)
     struct ps_queue *q = &vp->queue;
     if (PS_UNLIKELY(vp_has_waiters(vp) || ps_rt.has_global || vp->run.place))
         return yield_slowly(vp, self);
-    /* Where the vp is alone_for a thread, that one's context is bound. */
+    /* Where the vp is dedicated_to a thread, that one's context is bound. */
     if (PS_UNLIKELY(ps_load_relaxed(&vp->pinned) || from->vp))
         return yield_with_root(vp, self);
     if (ps_queue_seems_empty(q))

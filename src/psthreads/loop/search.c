@@ -72,7 +72,7 @@ static bool layer_polls(void)
 /* Kernel threads that carry one thread each spin in the place of vps. */
 static bool spins_for_others(void)
 {
-    uint32_t spins = ps_load_relaxed(&ps_alone_spins);
+    uint32_t spins = ps_load_relaxed(&ps_dedicated_spins);
     return PS_UNLIKELY(spins != 0) && IDLE_SEARCHING(idle_word()) + spins >= ps_rt.num_vps;
 }
 
@@ -92,7 +92,7 @@ static struct ps_work search(struct vp *vp)
         cpu_pause();
         if (round % SEARCH_CLOCK_PERIOD)
             continue;
-        vp_deafen(vp);
+        vp_block_signals(vp);
         home_settle(vp);
         uint64_t now = os_now_ns();
         if (!start || region != vp->thief.peeked_region) { /* where a parent runs regions alone it may soon be wanted */
@@ -132,7 +132,7 @@ static struct ps_work stand_in(struct vp *vp)
             return w;
     while (!ps_cas_relaxed(&ps_watchdog.standing, &standing, standing + 1));
     bool stays = true;
-    vp_deafen(vp);
+    vp_block_signals(vp);
     idle_search_begin(vp);
     ps_store_seq(&vp->handoff, HANDOFF_IDLE);
     while (!ps_work_some(w = search_once(vp, true, true)) && stays && !ps_load_acquire(&ps_rt.stopping))
@@ -148,15 +148,15 @@ static struct ps_work stand_in(struct vp *vp)
 /* vp, a spare, has nothing to do: it rests. What it is to do then. */
 static enum standby_word spare_rests(struct vp *vp)
 {
-    if (!vp_is(vp, VP_DEAF)) /* as long as it rests it is nobody */
-        vp_deafen_slowly(vp);
+    if (!vp_is(vp, VP_SIGNALS_BLOCKED)) /* as long as it rests it is nobody */
+        vp_block_signals_slowly(vp);
     vp_stand_aside(vp);
     bind_lift();
     vp->run.place = 0;
     ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
-    ps_store_seq(&vp->alone.sleeps, 1);
+    ps_store_seq(&vp->dedicated.sleeps, 1);
     enum standby_word word = standby_rest();
-    ps_store_seq(&vp->alone.sleeps, 0);
+    ps_store_seq(&vp->dedicated.sleeps, 0);
     return word;
 }
 
@@ -227,7 +227,7 @@ static inline struct ps_work look_first(struct vp *vp)
     struct ps_work w = PS_NO_WORK;
     if (ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return w;
-    if (vp_is(vp, VP_DEAF)) /* vp_at_hand has not looked */
+    if (vp_is(vp, VP_SIGNALS_BLOCKED)) /* vp_peek_own has not looked */
         w = vp_take_own(vp);
     if (!ps_work_some(w) && ps_lone_due(&vp->lone_thread, 1))
         w = vp_steal_round(vp, false);
@@ -265,11 +265,11 @@ static PS_NOINLINE struct ps_work find_work_aside(struct vp *vp)
         if (waited <= vp->spin_ns)
             continue;
         ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
-        ps_store_seq(&vp->alone.sleeps, 1);
+        ps_store_seq(&vp->dedicated.sleeps, 1);
         if (!vp_look_at_own(vp))
-            os_park(&vp->alone.wake, 0, ps_places_on() ? ASIDE_LOOK_NS : OS_FOREVER);
-        ps_store_seq(&vp->alone.sleeps, 0);
-        ps_xchg_seq(&vp->alone.wake, 0);
+            os_park(&vp->dedicated.wake, 0, ps_places_on() ? ASIDE_LOOK_NS : OS_FOREVER);
+        ps_store_seq(&vp->dedicated.sleeps, 0);
+        ps_xchg_seq(&vp->dedicated.wake, 0);
     }
     return w;
 }
@@ -302,7 +302,7 @@ struct ps_work vp_find_work(struct vp *vp)
         }
         if (home_is_aside(vp)) /* a second root has come */
             return vp_find_work(vp);
-        vp_deafen(vp);
+        vp_block_signals(vp);
         w = search(vp);
         if (ps_work_some(w) || ps_load_acquire(&ps_rt.stopping))
             break;

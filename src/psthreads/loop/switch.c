@@ -39,20 +39,20 @@ PS_NOINLINE struct uth *vp_swap_claimed(struct vp *vp, struct uth *from, struct 
     return vp_swapped(cpu_switch(&from->ctx, &to->ctx, vp));
 }
 
-void vp_run_alone(struct vp *vp, struct psthread *t)
+void vp_run_dedicated(struct vp *vp, struct psthread *t)
 {
-    t->uth->tls = vp->run.alone_for;
+    t->uth->tls = vp->run.dedicated_to;
     if (PS_UNLIKELY(t->uth->tls->adopted))
         home_equip(vp);
     vp->run.tls = NULL; /* entered anew: its own, but another vp may have been in it meanwhile */
-    vp->thread_signal.unheard = vp_is(vp, VP_DEAF); /* it hears on t's stack: thread_signal_arrives */
-    vp_is_no_more(vp, VP_DEAF);
+    vp->thread_signal.blocked = vp_is(vp, VP_SIGNALS_BLOCKED); /* it hears on t's stack: thread_signal_arrives */
+    vp_is_no_more(vp, VP_SIGNALS_BLOCKED);
     vp_resume(vp, &vp->run.native, t, false);
     vp->run.current = NULL;
 }
 
 /* As vp_leave. Its own storage first: what comes from here on is kept (thread_signal.h). */
-void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls)
+void vp_leave_dedicated(struct vp *vp, struct uth *context, struct uth_tls *tls)
 {
     vp->run.current = NULL;
     vp->run.left_uth = context;
@@ -74,7 +74,7 @@ bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
     }
     fresh->tls = NULL;
     vp->run.current = NULL;
-    vp_deafen(vp);
+    vp_block_signals(vp);
     vp_leave(vp, from, fresh, dying);
     return true;
 }

@@ -109,10 +109,10 @@ static PS_ALWAYS_INLINE struct uth *vp_swap(struct vp *vp, struct uth *from, str
 }
 
 /* vp is about to run t: its kernel thread goes where t belongs. */
-static inline void vp_follow(struct vp *vp, const struct psthread *t)
+static inline void vp_migrate(struct vp *vp, const struct psthread *t)
 {
     if (ps_places_on())
-        vp_follow_slow(vp, t);
+        vp_migrate_slow(vp, t);
 }
 
 /* vp runs t from here on. */
@@ -132,7 +132,7 @@ static inline struct vp *vp_resume_here(struct vp *vp, struct uth *from, struct 
 }
 static inline struct vp *vp_resume(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
 {
-    vp_follow(vp, t);
+    vp_migrate(vp, t);
     return vp_resume_here(vp, from, t, dying);
 }
 
@@ -172,8 +172,8 @@ static PS_ALWAYS_INLINE void vp_give_way(struct vp *vp, struct psthread *self, s
 /* For a vp that carries a thread alone. The first switches from vp's native stack to t, whose context is bound to vp.
  * The second switches back to the native stack and returns on another vp. Before that the caller has published which vp
  * the context belongs to. The context goes on with the block `tls`. */
-void vp_run_alone(struct vp *vp, struct psthread *t);
-void vp_leave_alone(struct vp *vp, struct uth *context, struct uth_tls *tls);
+void vp_run_dedicated(struct vp *vp, struct psthread *t);
+void vp_leave_dedicated(struct vp *vp, struct uth *context, struct uth_tls *tls);
 /* The running thread leaves vp, which goes on with what else is ready; its context is bound to another vp, and
  * published there. */
 void vp_leave_bound(struct vp *vp, struct psthread *self);
@@ -186,7 +186,7 @@ static inline void vp_begins(struct vp *vp, struct psthread *t)
     ps_store_relaxed(&t->state, PS_RUNNING);
     vp_run(vp)->current = t;
     vp_tick(vp);
-    vp_follow(vp, t);
+    vp_migrate(vp, t);
 }
 /* Starts a loop on a fresh stack in the place of `from`; it begins with vp->first_work. False: no memory for a
  * stack. */

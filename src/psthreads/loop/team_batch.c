@@ -57,7 +57,7 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
     struct psthread *self = &m->thread;
     struct ps_waiters *among = &vp->waiters;
     struct ps_work w = PS_NO_WORK;
-    if (vp_is(vp, VP_ALONE)) /* what is in its queue is for others */
+    if (vp_is(vp, VP_DEDICATED)) /* what is in its queue is for others */
         return ps_team_barrier_count(vp, team, m, phase, counted);
     struct uth *from = vp->run.uth;
     struct uth_wait *wait = &from->wait;

@@ -166,7 +166,7 @@ bool idle_all_parked(unsigned *carried)
             continue;
         ++*carried;
         if (!(ps_load_seq(&ps_idle.bits[id / 64]) >> id % 64 & 1) &&
-            (!ps_load_seq(&vp->alone.sleeps) || ps_load_seq(&vp->run.in_handler)))
+            (!ps_load_seq(&vp->dedicated.sleeps) || ps_load_seq(&vp->run.in_handler)))
             return false;
     }
     return IDLE_SEARCHING(ps_load_seq(&ps_idle.word)) == 0;

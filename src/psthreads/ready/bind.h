@@ -5,15 +5,15 @@
  * not concern threads that are not bound: they stand in the vps' queues as ever, and nothing here is looked at before
  * ps_bind_places has been called.
  *
- * Two rules. A vp that runs a bound member first moves its kernel thread to the member's place (vp_follow): the promise
- * does not depend on which vp takes the member. Moving a vp costs something. So a bound thread or team that is ready
- * stands in its place's queue, and only that place's *home* vps look into this queue. A regular vp has one processor of
- * the places, and is at home in all places that hold this processor. Processors are dealt in order: the first of each
- * place, then the second of each, and so on; the order goes round where there are more vps. A place without a home
- * (fewer vps than places) has no queue: its threads stand in ordinary queues, and the vp that takes one moves to the
- * place. Guests (foreign roots while they wait, spares) look into every place's queue. Every vp does so while `open` is
- * set. The watchdog sets it where what stands in a place's queue starves behind a home vp that is held by a thread
- * (spares.c). The processor is shared for a while then, as it is among kernel threads.
+ * Two rules. A vp that runs a bound member first moves its kernel thread to the member's place (vp_migrate): the
+ * promise does not depend on which vp takes the member. Moving a vp costs something. So a bound thread or team that is
+ * ready stands in its place's queue, and only that place's *home* vps look into this queue. A regular vp has one
+ * processor of the places, and is at home in all places that hold this processor. Processors are dealt in order: the
+ * first of each place, then the second of each, and so on; the order goes round where there are more vps. A place
+ * without a home (fewer vps than places) has no queue: its threads stand in ordinary queues, and the vp that takes one
+ * moves to the place. Guests (foreign roots while they wait, spares) look into every place's queue. Every vp does so
+ * while `open` is set. The watchdog sets it where what stands in a place's queue starves behind a home vp that is held
+ * by a thread (spares.c). The processor is shared for a while then, as it is among kernel threads.
  *
  * A root's kernel thread is bound while the root is a member, from fork to join. Before the kernel thread is moved its
  * own mask is read. The mask is given back when the kernel thread runs something unbound. So the program finds its mask
@@ -102,7 +102,7 @@ bool ps_bind_hand_off(struct vp *self, struct ps_member *m, unsigned id);
 void ps_bind_after_fork_in_child(void);
 
 /* vp's kernel thread goes where t, which it is about to run, belongs. Cheap where both are unbound. */
-void vp_follow_slow(struct vp *vp, const struct psthread *t);
+void vp_migrate_slow(struct vp *vp, const struct psthread *t);
 /* Around the start of a kernel thread: the caller's mask is that of before it was bound. */
 void bind_lift(void);
 void bind_lower(void);

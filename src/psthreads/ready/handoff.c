@@ -13,7 +13,7 @@ void ps_member_begin_thread(struct ps_member *m, struct vp *vp)
     m->thread.uth = NULL;
     struct vp *own = own_stack_vp(m->tls);
     if (PS_UNLIKELY(own != NULL))
-        ps_pin_alone(own, &m->thread);
+        ps_pin_dedicated(own, &m->thread);
     else
         vp_enqueue(vp, &m->thread.item, PS_BACK);
 }

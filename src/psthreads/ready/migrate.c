@@ -28,7 +28,7 @@ static const struct os_cpuset *mask_of(const struct vp *vp, unsigned place)
     return place != 0 ? &all_places()->place[place - 1].mask : &vp_run(vp)->own_mask;
 }
 
-PS_NOINLINE void vp_follow_slow(struct vp *vp, const struct psthread *t)
+PS_NOINLINE void vp_migrate_slow(struct vp *vp, const struct psthread *t)
 {
     unsigned place = t->item.bound ? PS_CONTAINER_OF(t, struct ps_member, thread)->place : 0;
     if (place == vp_run(vp)->place)

@@ -17,14 +17,14 @@ static struct vp *pinned_to(const struct psthread *t) { return t->uth ? t->uth->
 
 void ps_wake_pinned(struct vp *vp)
 {
-    if (!idle_wake_this(vp) && ps_load_seq(&vp->alone.sleeps))
-        ps_wake_alone(vp);
+    if (!idle_wake_this(vp) && ps_load_seq(&vp->dedicated.sleeps))
+        ps_wake_dedicated(vp);
 }
 
 /* A root's home is blocked: the root may go on elsewhere at once (blocking.h). */
 static PS_NOINLINE void pinned_specially(struct vp *bound)
 {
-    if (vp_is(bound, VP_ALONE))
+    if (vp_is(bound, VP_DEDICATED))
         return;
     if (home_release(bound))
         watchdog_want_spare_for_blocked();
@@ -44,7 +44,7 @@ void ps_ready(struct psthread *t, enum ps_end end)
     }
     ps_store_seq(&bound->pinned, t);
     ps_wake_pinned(bound);
-    if (vp_is(bound, VP_ALONE | VP_BLOCKED))
+    if (vp_is(bound, VP_DEDICATED | VP_BLOCKED))
         pinned_specially(bound);
     else if (!(PS_RELEASE_ALWAYS && home_release(bound)))
         watchdog_arm_for_root();

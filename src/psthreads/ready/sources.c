@@ -222,8 +222,8 @@ bool vp_work_waits(void)
  * queue with its lock. */
 static inline void wake_home_aside(struct vp *target)
 {
-    if (home_is_aside(target) && ps_load_relaxed(&target->alone.sleeps))
-        ps_wake_alone(target);
+    if (home_is_aside(target) && ps_load_relaxed(&target->dedicated.sleeps))
+        ps_wake_dedicated(target);
 }
 
 static PS_ALWAYS_INLINE void push_ready(struct ps_queue *q, struct ps_item *item, enum ps_end end)

@@ -51,7 +51,7 @@ void home_prepare(struct vp *vp)
         return;
     home_note();
     home->errno_at = (char *)vp_run(vp)->own_errno - (char *)vp_run(vp)->kernel_tp;
-    uth_tls_for_nobody(home->empty, true);
+    uth_tls_for_no_thread(home->empty, true);
 }
 
 void home_stay(struct vp *vp) { ps_store_relaxed(&vp_home(vp)->stays, true); }
@@ -62,12 +62,12 @@ void home_end(struct vp *vp)
     struct uth_tls *block = home_block(vp);
     if (!block)
         return;
-    ps_retire_alone(block);
+    ps_retire_dedicated(block);
     vp_run(vp)->own_tls = vp_run(vp)->tls = NULL;
     ps_store_relaxed(&vp_run(vp)->own_tp, vp_run(vp)->kernel_tp);
     vp_run(vp)->own_errno = &errno;
     if (home->empty) {
-        uth_tls_for_nobody(home->empty, false);
+        uth_tls_for_no_thread(home->empty, false);
         uth_tls_put(home->empty);
         home->empty = NULL;
     }
@@ -99,11 +99,11 @@ static void equip(const struct vp_home *home)
 
 void home_equip(struct vp *vp)
 {
-    const struct vp *home = vp_run(vp)->alone_for->home;
+    const struct vp *home = vp_run(vp)->dedicated_to->home;
     struct os_cpuset cpus;
-    vp_deafen_slowly(vp);
-    vp_run(vp)->deaf_mask = ps_load_seq(&vp_outer(home)->inner_mask);
-    ps_store_seq(&vp_outer(vp)->inner_mask, vp_run(vp)->deaf_mask);
+    vp_block_signals_slowly(vp);
+    vp_run(vp)->unblocked_mask = ps_load_seq(&vp_outer(home)->inner_mask);
+    ps_store_seq(&vp_outer(vp)->inner_mask, vp_run(vp)->unblocked_mask);
     equip(vp_home(home));
     if (!ps_places_on() && os_affinity_of(ps_load_relaxed(&vp_run(home)->tid), &cpus) == 0)
         os_affinity_set(&cpus);
@@ -138,13 +138,13 @@ PS_NOINLINE void home_come(struct psthread *self)
         return;
     }
     struct vp_home *home = vp_home(to);
-    bool alone = vp_is(vp, VP_ALONE);
+    bool alone = vp_is(vp, VP_DEDICATED);
     struct pending pending;
     if (alone) {
-        ps_store_seq(&vp_outer(to)->inner_mask, vp_heard_mask(vp));
-        pack(&pending, vp_heard_mask(vp));
+        ps_store_seq(&vp_outer(to)->inner_mask, vp_unblocked_mask(vp));
+        pack(&pending, vp_unblocked_mask(vp));
     }
-    vp_deafen(vp);
+    vp_block_signals(vp);
     self->uth = stack;
     stack->wait.thread = self; /* for debuggers and reports */
     stack->wait.kind = PS_WAIT_NOTHING;
@@ -152,7 +152,7 @@ PS_NOINLINE void home_come(struct psthread *self)
     ps_store_relaxed(&home->stays, true); /* home is free, or will be soon */
     ps_ready(self, PS_FRONT);
     if (alone)
-        vp_leave_alone(vp, stack, vp_run(to)->own_tls);
+        vp_leave_dedicated(vp, stack, vp_run(to)->own_tls);
     else
         vp_leave_bound(vp, self);
     stack->wait.thread = NULL;

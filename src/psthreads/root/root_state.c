@@ -17,10 +17,10 @@
 static void has_mask(struct vp *vp, uint64_t mask)
 {
     const struct uth_tls *block = home_block(vp);
-    struct vp *own = block ? ps_load_acquire(&block->alone) : NULL;
+    struct vp *own = block ? ps_load_acquire(&block->dedicated) : NULL;
     bool differs = mask != vp_priority(vp)->mask && ps_tls_on();
     if (ps_xchg_seq(&vp_outer(vp)->inner_mask, mask) != mask && own)
-        ps_wake_alone(own);
+        ps_wake_dedicated(own);
     if (differs)
         vp_becomes(vp, VP_MASK);
     else if (vp_is(vp, VP_MASK))
@@ -33,7 +33,7 @@ void ps_root_changed(void)
     if (!vp || ps_in_vfork_child())
         return;
     if (uth_tls_current()) { /* not promoted: refused, or in a signal handler */
-        if (vp_run(vp)->alone_for && vp_run(vp)->alone_for == vp_run(vp)->tls && !ps_in_handler())
+        if (vp_run(vp)->dedicated_to && vp_run(vp)->dedicated_to == vp_run(vp)->tls && !ps_in_handler())
             ps_store_seq(&vp_outer(vp)->inner_mask, os_signal_mask()); /* in a handler it is that one's */
         return;
     }

@@ -90,7 +90,7 @@ struct vp *life_attach_root(void)
     set_root_room(&vp_run(vp)->native);
     ps_store_relaxed(&vp_run(vp)->special, (lone_root_expected() ? VP_COUNTED : 0) | needs_bit());
     home_stand_aside();
-    ps_store_relaxed(&vp_alone(vp)->ends, 0);
+    ps_store_relaxed(&vp_dedicated(vp)->ends, 0);
     vp_priority(vp)->opened = false;
     vp_priority(vp)->mask = os_signal_mask();
     vp_run(vp)->rechecked_at = 0;

@@ -45,7 +45,7 @@ PS_NOINLINE void ps_member_call_floating(struct ps_member *m, void (*fn)(struct 
     cpu_float_save_kept(&tls->floats);
     tls->float_regions += tls->float_regions < PS_FLOAT_REGIONS;
     if (cpu_float_controls_differ(&tls->floats, &ps_rt.floats))
-        uth_tls_not_at_hand(tls);
+        uth_tls_drop_cached(tls);
     if (cpu_float_kept_differ(&tls->floats, &before))
         cpu_float_set_kept(&before, &tls->floats);
 }
@@ -55,8 +55,8 @@ PS_NOINLINE void ps_member_call_floating(struct ps_member *m, void (*fn)(struct 
 static bool was_not_looked_at(const struct ps_member *m)
 {
     const struct uth_tls *tls = m->tls;
-    return ps_load_relaxed(&tls->at_hand) || (cpu_float_flags_kept() && tls->float_regions >= PS_FLOAT_REGIONS &&
-                                              !cpu_float_controls_differ(&tls->floats, &ps_rt.floats));
+    return ps_load_relaxed(&tls->cached) || (cpu_float_flags_kept() && tls->float_regions >= PS_FLOAT_REGIONS &&
+                                             !cpu_float_controls_differ(&tls->floats, &ps_rt.floats));
 }
 
 void ps_floats_left(const struct vp *vp, struct ps_team *team, uint32_t region)
@@ -69,7 +69,7 @@ void ps_floats_left(const struct vp *vp, struct ps_team *team, uint32_t region)
         if (m->thread.vp != vp || ps_load_acquire(&m->done_in) != region || !m->tls || !was_not_looked_at(m))
             continue;
         m->tls->floats = now;
-        uth_tls_not_at_hand(m->tls);
+        uth_tls_drop_cached(m->tls);
         any = true;
     }
     if (any)
@@ -79,7 +79,7 @@ void ps_floats_left(const struct vp *vp, struct ps_team *team, uint32_t region)
 PS_NOINLINE void ps_floats_changed(struct ps_member *m)
 {
     cpu_float_save(&m->tls->floats);
-    uth_tls_not_at_hand(m->tls);
+    uth_tls_drop_cached(m->tls);
     cpu_float_set(&ps_rt.floats);
 }
 
@@ -107,6 +107,6 @@ PS_NOINLINE void ps_floats_opener_changed(struct ps_team *team)
     for (unsigned id = 1; id < team->n_max; id++) {
         const struct ps_member *m = ps_team_member(team, id);
         if (m->tls)
-            uth_tls_not_at_hand(m->tls);
+            uth_tls_drop_cached(m->tls);
     }
 }

@@ -29,7 +29,7 @@
  * has had to guess. A pool's thread goes on with the flags that it has raised. One that is made for a region begins
  * with its creator's (libgomp), or with none (libomp).
  *   - The switch from plain to that: cpu_float_keep_flags (seq_cst), then all blocks are taken off hand. A vp that
- *     leaves a block at hand looks afterwards whether flags are kept (ps_member_leave_at_hand): one of the two sees the
+ *     leaves a block at hand looks afterwards whether flags are kept (ps_member_leave_cached): one of the two sees the
  *     other. Bodies that have begun before that end as plain ones. What these have left is still found: by their vp at
  *     its next look, and by the parent at its team's next fork (was_not_looked_at, ps_team.keeps_flags).
  *

@@ -84,11 +84,11 @@ static void end_identity(struct ps_member *m)
     struct vp *vp = ps_vp_attach();
     struct uth_tls *before = vp->run.tls;
     struct psthread *caller = vp->run.current;
-    struct uth_tls *outer = before == vp->run.alone_for ? before : NULL;
+    struct uth_tls *outer = before == vp->run.dedicated_to ? before : NULL;
     bool alone = false; /* its kernel thread may stand in the block, with a handler */
     if (m->tls) {
         vp_block_becomes(m->tls, NULL); /* its kernel thread is waited for before the team goes */
-        alone = ps_load_seq(&m->tls->alone) != NULL;
+        alone = ps_load_seq(&m->tls->dedicated) != NULL;
         vp_enter_tls(vp, alone ? outer : m->tls);
     }
     ps_member_set(m, caller, PS_T_CALLED | (caller->flags & PS_T_ROOT));
@@ -97,7 +97,7 @@ static void end_identity(struct ps_member *m)
     m->thread.vp = vp;
     vp->run.current = &m->thread;
     if (alone)
-        ps_promote_again(&m->thread, m->tls);
+        ps_dedicate_again(&m->thread, m->tls);
     ps_thread_end_member(&m->thread);
     if (m->tls)
         vp_end_tls(ps_vp());
@@ -131,7 +131,7 @@ bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id)
     if (to->tls) {
         vp_block_becomes(to->tls, larger);
         ps_team_await_lookers();
-        struct vp *own = ps_load_acquire(&to->tls->alone);
+        struct vp *own = ps_load_acquire(&to->tls->dedicated);
         if (own && ps_load_relaxed(&own->run.stands_as) == from) /* thread_signal.h */
             ps_store_relaxed(&own->run.stands_as, to);
     }
@@ -241,7 +241,7 @@ static PS_COLD void start_carriers(struct vp *vp, struct ps_team *team, unsigned
         if (!m->tls && (m->tls = vp_try_tls(vp)))
             ps_team_begin_block(team, m->tls, vp->run.current);
         if (m->tls)
-            ps_promoted_id(m->tls);
+            ps_dedicated_number(m->tls);
     }
 }
 
@@ -304,8 +304,8 @@ static void fork_each(struct vp *vp, struct ps_team *team, unsigned n, bool oute
         struct vp *own = own_stack_vp(m->tls);
         if (own) {
             alone++;
-            awake &= !ps_load_relaxed(&own->alone.sleeps);
-            ps_update_relaxed(&own->alone.may_spin, fits);
+            awake &= !ps_load_relaxed(&own->dedicated.sleeps);
+            ps_update_relaxed(&own->dedicated.may_spin, fits);
         } else if (team->scattered ? ps_bind_hand_off(vp, m, id) : outermost && fits && hand_off(vp, m, &slot)) {
             handed_off++;
             continue;

@@ -2,7 +2,7 @@
  *
  * Does: counts arrivals, lets members wait, lets all go on. Does not: know tasks, or serve others than members
  * (barrier.c does). The core waits for a member's tasks before the member arrives; once a region has tasks, members
- * wait in the core (ps_team_interrupt).
+ * wait in the core (ps_team_notify).
  *
  * Caller: an unfinished member of an open region, in its own name.
  *
@@ -56,7 +56,7 @@
  * inside of one another cannot hand it on to each other. A thread that has let its fellows go behind the others opens
  * no other team's barrier before its own region has ended, and those fellows have to end that region as well.
  *
- * The first task of a region calls all members back, for good (ps_team_interrupt): from then on they wait in the core.
+ * The first task of a region calls all members back, for good (ps_team_notify): from then on they wait in the core.
  * The caller sets `interrupted` (seq_cst), then reads `batched` (seq_cst), looks at each vp's waiters under their lock,
  * then takes what is published. A member reads `interrupted` when it comes (1); stores `batched` (seq_cst); reads
  * `interrupted` again under the lock in which it joins the waiters (2). One of the two sections under the lock comes

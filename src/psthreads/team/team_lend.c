@@ -6,7 +6,7 @@
  * 0's block is its parent's. Then the parent itself is called back from its wait in the join (PS_TEAM_WANTED).
  *
  * Telling the core. In a region without tasks no thread tells the core. Each member that returns leaves the region's
- * number in done_in. The member that makes the first task tells the core of all these (ps_team_interrupt). From then on
+ * number in done_in. The member that makes the first task tells the core of all these (ps_team_notify). From then on
  * each member tells for itself, when its identity is free: nothing looks at its thread any more, and its thread-local
  * block is left. The thread that takes the number out of done_in by compare-and-swap tells the core; so the core is
  * told once.
@@ -88,7 +88,7 @@ static void leave_for(struct ps_team *team, struct uth_tls *before)
         ps_member_leave_tls();
         return;
     }
-    if (vp_is(ps_vp(), VP_ALONE)) {
+    if (vp_is(ps_vp(), VP_DEDICATED)) {
         recall_leave(team, vp_run(ps_vp())->current);
         ps_go_home_slow(before);
     }
@@ -109,7 +109,7 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
         ps_member_become(vp, m, team->parent, extra_flags);
         if (ps_tls_on()) {
             ps_member_enter_tls(vp, m, vp_run(vp)->tls);
-            vp_hear(ps_vp());
+            vp_unblock_signals(ps_vp());
         }
         ps_member_call_floating(m, team->ops->assist);
         leave_for(team, before); /* an assistant would enter the same block */
@@ -225,7 +225,7 @@ static bool is_first(const struct ps_team *team)
 }
 
 /* Letters as at the head of this file. */
-void ps_team_interrupt(struct ps_team *team)
+void ps_team_notify(struct ps_team *team)
 {
     bool watch = !ps_load_relaxed(&team->had_tasks) && ps_tls_on() && !san_any() && !is_first(team);
     ps_store_relaxed(&team->had_tasks, true);
@@ -303,11 +303,11 @@ void *ps_member_first_main(void *arg)
     struct ps_member *m = arg;
     struct uth_tls *tls = m->team->parent_tls;
     struct vp *vp = ps_vp();
-    if (PS_UNLIKELY(ps_load_seq(&tls->alone) != NULL))
-        ps_promote_again(&m->thread, tls);
+    if (PS_UNLIKELY(ps_load_seq(&tls->dedicated) != NULL))
+        ps_dedicate_again(&m->thread, tls);
     else
         vp_enter_tls(vp, tls);
-    vp_hear(ps_vp());
+    vp_unblock_signals(ps_vp());
     m->team->ops->assist(m);
     ps_member_leave_tls();
     recall_give_back(m->team);

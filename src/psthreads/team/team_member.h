@@ -21,7 +21,7 @@ static PS_ALWAYS_INLINE void ps_member_become(struct vp *vp, struct ps_member *m
     m->thread.vp = vp;
     vp_run(vp)->current = &m->thread;
     vp_tick(vp);
-    vp_follow(vp, &m->thread);
+    vp_migrate(vp, &m->thread);
 }
 
 /* As ps_member_enter_tls, where the block is not as the member left it. May switch. */
@@ -29,25 +29,25 @@ void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *
 
 /* vp has just entered the block. Nothing but the thread pointer need be written, or be looked at, when it comes again,
  * unless the member has a kernel thread of its own. */
-static inline void ps_member_leave_at_hand(struct uth_tls *tls)
+static inline void ps_member_leave_cached(struct uth_tls *tls)
 {
-    uth_tls_keep_at_hand(tls);
-    if (PS_UNLIKELY(ps_load_seq(&tls->alone) != NULL || cpu_float_flags_kept()))
-        uth_tls_not_at_hand(tls);
+    uth_tls_keep_cached(tls);
+    if (PS_UNLIKELY(ps_load_seq(&tls->dedicated) != NULL || cpu_float_flags_kept()))
+        uth_tls_drop_cached(tls);
 }
 
 static inline void ps_member_enter_tls(struct vp *vp, struct ps_member *m, struct uth_tls *before)
 {
     struct uth_tls *tls = m->tls;
-    if (PS_UNLIKELY(!tls || uth_tls_stack_differs(tls, vp_run(vp)->uth->stack) || ps_load_relaxed(&tls->alone))) {
+    if (PS_UNLIKELY(!tls || uth_tls_stack_differs(tls, vp_run(vp)->uth->stack) || ps_load_relaxed(&tls->dedicated))) {
         ps_member_enter_slowly(vp, m, before);
         return;
     }
     vp_enter_tls_here(vp, tls);
-    if (vp_is(vp, VP_DEAF))
-        vp_hear(vp);
+    if (vp_is(vp, VP_SIGNALS_BLOCKED))
+        vp_unblock_signals(vp);
     if (ps_floats_are_plain(m))
-        ps_member_leave_at_hand(tls);
+        ps_member_leave_cached(tls);
 }
 
 /* As ps_member_call, where the program has a sanitizer. */

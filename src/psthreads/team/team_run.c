@@ -31,7 +31,7 @@
  * in it (thread_signal.h). */
 static struct uth_tls *vp_own_of(const struct vp *vp, struct uth_tls *before)
 {
-    return before == vp->run.alone_for ? before : NULL;
+    return before == vp->run.dedicated_to ? before : NULL;
 }
 
 /* vp may be in the block of a member that it has run before: see run_body. */
@@ -43,8 +43,8 @@ PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, stru
     if (!m->tls || own_stack_is(vp))
         return;
     uth_tls_set_stack(m->tls, vp->run.uth->stack, vp->run.uth->stack_bytes);
-    if (PS_UNLIKELY(ps_load_relaxed(&m->tls->alone) != NULL))
-        ps_promote_again(&m->thread, m->tls);
+    if (PS_UNLIKELY(ps_load_relaxed(&m->tls->dedicated) != NULL))
+        ps_dedicate_again(&m->thread, m->tls);
     else
         vp_enter_tls(vp, m->tls);
 }
@@ -89,7 +89,7 @@ static bool begin_member_slowly(struct vp *vp, struct ps_team *team, struct ps_m
     }
     ps_member_become(vp, m, team->parent, extra_flags);
     ps_member_enter_tls(vp, m, before);
-    vp_hear(ps_vp_now());
+    vp_unblock_signals(ps_vp_now());
     return true;
 }
 
@@ -120,11 +120,11 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
                                             struct run *run)
 {
     struct uth_tls *tls = m->tls;
-    if (tls && PS_LIKELY(vp_tls_at_hand(vp, tls))) {
+    if (tls && PS_LIKELY(vp_tls_is_cached(vp, tls))) {
         ps_member_become(vp, m, team->parent, extra_flags);
-        vp_enter_tls_at_hand(vp, tls);
-        if (from_loop && vp_is(vp, VP_DEAF))
-            vp_hear(vp);
+        vp_enter_tls_cached(vp, tls);
+        if (from_loop && vp_is(vp, VP_SIGNALS_BLOCKED))
+            vp_unblock_signals(vp);
         ps_member_call(m, team->ops->body);
         ps_floats_at_end(m);
     } else if (ps_tls_on()) {
@@ -136,7 +136,7 @@ static PS_ALWAYS_INLINE struct vp *run_body(struct vp *vp, struct ps_team *team,
     }
     vp = m->thread.vp; /* as ps_vp(), which would wait for the new thread pointer and touch one line more */
     PS_ASSERT(vp == ps_vp());
-    if (vp_is(vp, VP_ALONE) && vp->run.tls != before) {
+    if (vp_is(vp, VP_DEDICATED) && vp->run.tls != before) {
         if (own_stack_begins(vp) && vp->run.tls == m->tls)
             ps_team_end_on_own_stack(team, m, run->refs);
         if (!from_loop)
@@ -205,7 +205,7 @@ void ps_team_run(struct ps_team *team, unsigned id)
     do
         vp = run_body(vp, team, ps_team_member(team, id), 0, NULL, true, &run);
     while ((id = claim_more(vp, team)) != 0);
-    vp_deafen(vp);
+    vp_block_signals(vp);
     leave_block(vp);
     if (PS_UNLIKELY(cpu_float_controls_changed(&ps_rt.floats))) {
         ps_floats_left(vp, team, team->region);
@@ -297,7 +297,7 @@ static void become_parent(struct vp *vp, struct ps_team *team)
     vp->run.current = team->parent;
     team->parent->uth = vp->run.uth;
     team->parent->vp = vp;
-    vp_follow(vp, team->parent);
+    vp_migrate(vp, team->parent);
 }
 
 /* The parent, before it runs others as calls and cannot help any more. What is left of its references. */
@@ -399,7 +399,7 @@ static void handoff_was_late(struct ps_team *team)
 /* No vp has the members that are left, and the loop on the parent's vp will take them at once. */
 static bool rest_is_for_loop(const struct vp *vp, struct ps_team *team)
 {
-    return team->region < ps_load_relaxed(&uth_tls_asks) && !vp_is(vp, VP_ALONE) && !vp_stays_with_root(vp) &&
+    return team->region < ps_load_relaxed(&uth_tls_asks) && !vp_is(vp, VP_DEDICATED) && !vp_stays_with_root(vp) &&
            !team->handed_off && !ps_team_exhausted(team);
 }
 
@@ -412,7 +412,7 @@ static PS_NOINLINE void call_apart(const struct ps_team *team)
         const struct ps_member *m = ps_team_member(team, id);
         struct vp *own = own_stack_vp(m->tls);
         if (own && ps_load_relaxed(&own->pinned) == &m->thread)
-            ps_store_relaxed(&own->alone.leave, (uint32_t)cpu + 1);
+            ps_store_relaxed(&own->dedicated.leave, (uint32_t)cpu + 1);
     }
 }
 
@@ -518,7 +518,7 @@ static PS_NOINLINE void come_home(struct psthread *parent)
     if (parent->flags & PS_T_MEMBER && !ps_is_outside(ps_rt.forked_home, parent))
         return;
     home_come(parent);
-    vp_follow(ps_vp(), parent);
+    vp_migrate(ps_vp(), parent);
 }
 
 void ps_team_join(struct ps_team *team)

@@ -92,7 +92,7 @@ static bool take_joiner(struct ps_timer *timer)
 static PS_ALWAYS_INLINE bool may_be_called(const struct psthread *self, const struct psthread *t, const struct vp *vp)
 {
     return !(t->flags & PS_T_SIZED) && !(self->flags & PS_T_NOSTACK) && !ps_places_on() && uth_sanitizers == 0 &&
-           !vp->run.uth->name[0] && !vp_is(vp, VP_ALONE) && !vp_stays_with_root(vp) &&
+           !vp->run.uth->name[0] && !vp_is(vp, VP_DEDICATED) && !vp_stays_with_root(vp) &&
            uth_has_room(vp->run.uth, __builtin_frame_address(0)) &&
            (!vp->run.uth->stack || vp->run.uth->stack_bytes >= ps_rt.stack_size);
 }

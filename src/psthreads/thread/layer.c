@@ -20,4 +20,4 @@ static bool has_others(void) { return !ps_spin_useful(); }
 static void poll_by(bool (*poll)(void)) { ps_store_release(&ps_layer_poll, poll); }
 
 const struct ps_layer ps_layer PS_EXPORT = {
-    sizeof(struct ps_layer), self_for_layer, wait, ready_for_layer, ps_yield, has_others, poll_by, ps_promote};
+    sizeof(struct ps_layer), self_for_layer, wait, ready_for_layer, ps_yield, has_others, poll_by, ps_dedicate_self};

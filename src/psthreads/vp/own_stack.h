@@ -24,14 +24,14 @@
  *
  * Model: tests/models/own_stack.pml.
  *
- * The member begins as a thread (ps_team_enqueue_late) that is pinned to P: m->thread without a stack (ps_pin_alone;
- * dedicated.h has the proof that no wake-up is lost). No other thread pins something to P then. The parent does so at
- * the fork (fork_each in team.c) from the second region on; in the first one a vp does that has claimed the member, and
- * tells the team (PS_FORKS_ALONE).
+ * The member begins as a thread (ps_team_enqueue_late) that is pinned to P: m->thread without a stack
+ * (ps_pin_dedicated; dedicated.h has the proof that no wake-up is lost). No other thread pins something to P then. The
+ * parent does so at the fork (fork_each in team.c) from the second region on; in the first one a vp does that has
+ * claimed the member, and tells the team (PS_FORKS_ALONE).
  * The member has ended, and the last thing that P does for that is to count it out, or to make itself its assistant. A
  * thread with a stack that is pinned to P is one that goes on. This thread is the member, which waits for that itself,
  * in a call of the loop. Or it is a member that the first one had called on U, and that comes back from a kernel thread
- * of its own. P stands on its native stack then, where alone_main continues it.
+ * of its own. P stands on its native stack then, where dedicated_main continues it.
  *
  * A vp that has claimed such a member runs nothing of it and may go on with the next. So the vp needs a reference to
  * the team while the member may end (ps_team_refer).
@@ -67,15 +67,15 @@
 /* vp is P, on U. */
 static inline bool own_stack_is(const struct vp *vp)
 {
-    return vp_is(vp, VP_ALONE) && vp_run(vp)->alone_for->own_stack == vp_run(vp)->uth;
+    return vp_is(vp, VP_DEDICATED) && vp_run(vp)->dedicated_to->own_stack == vp_run(vp)->uth;
 }
 /* The same, FIRST. */
 static inline bool own_stack_begins(const struct vp *vp) { return own_stack_is(vp) && !vp_run(vp)->on_own; }
 /* P, if the thread whose block this is begins there; else NULL. A NULL may be old: then it moves when it enters the
- * block (ps_promote_again). */
+ * block (ps_dedicate_again). */
 static inline struct vp *own_stack_vp(const struct uth_tls *block)
 {
-    return block ? (struct vp *)ps_load_acquire(&block->alone) : NULL;
+    return block ? (struct vp *)ps_load_acquire(&block->dedicated) : NULL;
 }
 /* P, on its native stack: t begins on a stack that it keeps, which it has not had so far. Returns when P comes back
  * from there. */

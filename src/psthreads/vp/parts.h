@@ -42,9 +42,9 @@ struct vp_home {
 };
 
 /* dedicated.h. Of a kernel thread that carries one thread alone. */
-enum { PS_ALONE_STARTS, PS_ALONE_STARTED, PS_ALONE_LEFT };
+enum { PS_DEDICATED_STARTS, PS_DEDICATED_STARTED, PS_DEDICATED_LEFT };
 /* A vp's that carries one thread alone. */
-struct vp_alone {
+struct vp_dedicated {
     struct vp *home, *came_from; /* of the context that it carries; owner only */
     _Atomic uint32_t state;      /* PS_ALONE_..., the kernel thread's */
     _Atomic uint32_t ends;       /* 1: it is to end */
@@ -59,7 +59,7 @@ struct vp_forked {
     const struct psthread *as; /* what ran here at the fork */
     uint32_t region;           /* and in which region, if it was a member */
 };
-struct vp_alone *vp_alone(const struct vp *vp);
+struct vp_dedicated *vp_dedicated(const struct vp *vp);
 struct vp_forked *vp_forked(const struct vp *vp);
 
 /* priority.h. A vp's whose kernel thread is a root's; that kernel thread alone uses it. */
@@ -75,8 +75,8 @@ struct vp_thread_signal {
     _Atomic uint32_t letter;
     _Atomic int poked;       /* the kernel thread that was poked last for this letter; handlers read it */
     _Atomic uint32_t on_way; /* that has not seen it yet; P sets it, the handler there clears it */
-    bool unheard;            /* all signals are blocked until its thread is on its own stack; mask: run.deaf_mask */
-    uint64_t poke_ns;        /* when that was poked */
+    bool blocked;     /* all signals are blocked until its thread is on its own stack; mask: run.unblocked_mask */
+    uint64_t poke_ns; /* when that was poked */
     _Alignas(8) unsigned char info[OS_SIGNAL_BYTES];
 };
 struct vp_thread_signal *vp_thread_signal(const struct vp *vp);
@@ -85,7 +85,7 @@ static inline void thread_signal_begins(struct vp_thread_signal *d)
 {
     ps_store_relaxed(&d->letter, 0);
     ps_store_relaxed(&d->on_way, 0);
-    d->unheard = false;
+    d->blocked = false;
 }
 
 /* root_spread.h. A vp's whose kernel thread is a root's. The root alone uses it where nothing else is said. */

@@ -4,13 +4,13 @@
 #include "current.h"
 #include "scheduler.h"
 
-_Atomic uint32_t ps_alone_threads, ps_alone_spins;
+_Atomic uint32_t ps_dedicated_threads, ps_dedicated_spins;
 
-PS_NOINLINE void vp_deafen_slowly(struct vp *vp)
+PS_NOINLINE void vp_block_signals_slowly(struct vp *vp)
 {
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
-    if (!vp_is(vp, VP_DEAF))
-        vp_become_deaf(vp, mask);
+    if (!vp_is(vp, VP_SIGNALS_BLOCKED))
+        vp_become_blocked(vp, mask);
 }
 
 bool ps_in_handler(void)

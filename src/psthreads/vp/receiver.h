@@ -1,16 +1,17 @@
 /* Which kernel threads take signals, and when.
  *
  * A kernel thread of the library's is a thread of the program's only while its thread pointer is that of a thread's
- * block. Outside of blocks it may block all signals: it is *deaf* until it enters the next block (vp_hear). Where
- * threads begin on kernel threads of their own (DEDICATED, dedicated.h), workers are deaf whenever they are outside:
- * two system calls each time. Elsewhere they hear, and pay nothing. So is a new kernel thread from its first
+ * block. Outside of blocks it may block all signals: it is *deaf* until it enters the next block (vp_unblock_signals).
+ * Where threads begin on kernel threads of their own (DEDICATED, dedicated.h), workers are deaf whenever they are
+ * outside: two system calls each time. Elsewhere they hear, and pay nothing. So is a new kernel thread from its first
  * instruction, and one that has passed a signal on (identity/process_signal.h).
  *
- * VP_DEAF and run.deaf_mask are read and written by the vp's kernel thread alone, also in a handler. The handler may
- * come between any two instructions while the kernel thread hears, and never while it is deaf:
- *   vp_deafen  blocks first, then looks whether the handler has come in between, and has kept the mask already
- *   vp_hear    says that it hears, then unblocks
- *   vp_heard_mask  reads the kernel's mask, then looks whether the handler has come, and has kept the mask. Read the
+ * VP_SIGNALS_BLOCKED and run.unblocked_mask are read and written by the vp's kernel thread alone, also in a handler.
+ * The handler may come between any two instructions while the kernel thread hears, and never while it is deaf:
+ *   vp_block_signals  blocks first, then looks whether the handler has come in between, and has kept the mask already
+ *   vp_unblock_signals    says that it hears, then unblocks
+ *   vp_unblocked_mask  reads the kernel's mask, then looks whether the handler has come, and has kept the mask. Read
+ *   the
  *              other way round, `all signals` would pass for the mask with which the kernel thread hears */
 #ifndef PS_RECEIVER_H
 #define PS_RECEIVER_H
@@ -20,72 +21,72 @@
 #include "run.h"
 
 /* Threads that are DEDICATED; kernel threads of theirs that spin (dedicated.h). */
-extern _Atomic uint32_t ps_alone_threads, ps_alone_spins;
+extern _Atomic uint32_t ps_dedicated_threads, ps_dedicated_spins;
 
 /* The library's kernel thread that carries vp hears nothing from here on, where masks differ. */
-void vp_deafen_slowly(struct vp *vp);
-static inline bool vp_is_to_be_deaf(const struct vp *vp)
+void vp_block_signals_slowly(struct vp *vp);
+static inline bool vp_is_to_block_signals(const struct vp *vp)
 {
-    return PS_UNLIKELY(ps_load_relaxed(&ps_alone_threads) > 0) && !vp_is_roots(vp) && !vp_is(vp, VP_ALONE);
+    return PS_UNLIKELY(ps_load_relaxed(&ps_dedicated_threads) > 0) && !vp_is_roots(vp) && !vp_is(vp, VP_DEDICATED);
 }
-static inline void vp_deafen(struct vp *vp)
+static inline void vp_block_signals(struct vp *vp)
 {
-    if (vp_is_to_be_deaf(vp) && !vp_is(vp, VP_DEAF))
-        vp_deafen_slowly(vp);
+    if (vp_is_to_block_signals(vp) && !vp_is(vp, VP_SIGNALS_BLOCKED))
+        vp_block_signals_slowly(vp);
 }
 /* It hears. */
-static inline void vp_hear(struct vp *vp)
+static inline void vp_unblock_signals(struct vp *vp)
 {
-    if (!vp_is(vp, VP_DEAF))
+    if (!vp_is(vp, VP_SIGNALS_BLOCKED))
         return;
-    vp_is_no_more(vp, VP_DEAF);
-    os_set_signal_mask(vp_run(vp)->deaf_mask);
+    vp_is_no_more(vp, VP_SIGNALS_BLOCKED);
+    os_set_signal_mask(vp_run(vp)->unblocked_mask);
 }
 /* It has entered this block: a worker has the mask of the member whose block it is. */
-static inline void vp_hear_in(struct vp *vp, const struct uth_tls *tls)
+static inline void vp_unblock_signals_in(struct vp *vp, const struct uth_tls *tls)
 {
-    if (PS_UNLIKELY(tls->mask != vp_run(vp)->deaf_mask) && ps_load_relaxed(&tls->team) && !vp_is_roots(vp) &&
-        !vp_is(vp, VP_ALONE)) {
-        vp_run(vp)->deaf_mask = tls->mask;
-        vp_becomes(vp, VP_DEAF);
+    if (PS_UNLIKELY(tls->mask != vp_run(vp)->unblocked_mask) && ps_load_relaxed(&tls->team) && !vp_is_roots(vp) &&
+        !vp_is(vp, VP_DEDICATED)) {
+        vp_run(vp)->unblocked_mask = tls->mask;
+        vp_becomes(vp, VP_SIGNALS_BLOCKED);
     }
-    vp_hear(vp);
+    vp_unblock_signals(vp);
 }
 /* The mask with which vp's kernel thread, the caller's, hears: now, or when it is not deaf any more. */
-static inline uint64_t vp_heard_mask(const struct vp *vp)
+static inline uint64_t vp_unblocked_mask(const struct vp *vp)
 {
     uint64_t mask = os_signal_mask();
     ps_fence_compiler();
-    return vp_is(vp, VP_DEAF) ? vp_run(vp)->deaf_mask : mask;
+    return vp_is(vp, VP_SIGNALS_BLOCKED) ? vp_run(vp)->unblocked_mask : mask;
 }
 /* A kernel thread that begins with all signals blocked carries vp, and would hear with this mask. */
-static inline void vp_begin_deaf(struct vp *vp, uint64_t mask)
+static inline void vp_begin_blocked(struct vp *vp, uint64_t mask)
 {
-    vp_run(vp)->deaf_mask = mask;
-    vp_becomes(vp, VP_DEAF);
+    vp_run(vp)->unblocked_mask = mask;
+    vp_becomes(vp, VP_SIGNALS_BLOCKED);
 }
 /* The library's kernel thread that carried vp ends: it hears nothing any more. */
-static inline void vp_end_deaf(struct vp *vp)
+static inline void vp_end_blocked(struct vp *vp)
 {
     os_set_signal_mask(OS_ALL_SIGNALS);
-    vp_is_no_more(vp, VP_DEAF);
+    vp_is_no_more(vp, VP_SIGNALS_BLOCKED);
 }
 
 /* The mask with which vp's kernel thread is to hear; a worker's is that of the last member it ran, or what it began
  * with. */
-static inline void vp_become_deaf(struct vp *vp, uint64_t mask)
+static inline void vp_become_blocked(struct vp *vp, uint64_t mask)
 {
-    if (vp_is_roots(vp) || vp_is(vp, VP_ALONE))
-        vp_run(vp)->deaf_mask = mask;
-    vp_becomes(vp, VP_DEAF);
+    if (vp_is_roots(vp) || vp_is(vp, VP_DEDICATED))
+        vp_run(vp)->unblocked_mask = mask;
+    vp_becomes(vp, VP_SIGNALS_BLOCKED);
 }
 /* The running thread is on its own stack, perhaps on P: handlers run here from now on. */
 static inline void thread_signal_arrives(struct vp *vp)
 {
-    if (PS_LIKELY(!vp_thread_signal(vp)->unheard))
+    if (PS_LIKELY(!vp_thread_signal(vp)->blocked))
         return;
-    vp_thread_signal(vp)->unheard = false;
-    os_set_signal_mask(vp_run(vp)->deaf_mask);
+    vp_thread_signal(vp)->blocked = false;
+    os_set_signal_mask(vp_run(vp)->unblocked_mask);
 }
 
 #endif

@@ -22,8 +22,8 @@ struct vp;
  * root becomes lone as it runs at home, and not while it begins to wait: home_release looks once it has the root. */
 enum {
     VP_SPARE = 1,           /* carried by a kernel thread of the watchdog's */
-    VP_DEAF = 2,            /* its kernel thread takes no signals, its mask is deaf_mask else (process_signal.h) */
-    VP_ALONE = 4,           /* it carries the thread of the block alone_for and nothing else (dedicated.h) */
+    VP_SIGNALS_BLOCKED = 2, /* its kernel thread takes no signals, its mask is unblocked_mask else (process_signal.h) */
+    VP_DEDICATED = 4,       /* it carries the thread of the block dedicated_to and nothing else (dedicated.h) */
     VP_COUNTED = 8,         /* a root's, which it carries alone: lone_root.h */
     VP_OTHER_PRIORITY = 16, /* the same */
     VP_STARTS = 32,         /* the same, and it starts the kernel threads of its members (priority.h) */
@@ -34,7 +34,7 @@ enum {
     VP_NEEDS = 2048,        /* some place of the process needs spares: needs.h */
     VP_UNPREPARED = 512     /* of a thread that has forked, in the child: to be prepared for its release (home.h) */
 };
-#define VP_LONE (VP_ALONE | VP_COUNTED | VP_OTHER_PRIORITY | VP_STARTS | VP_MASK) /* it carries one thread alone */
+#define VP_LONE (VP_DEDICATED | VP_COUNTED | VP_OTHER_PRIORITY | VP_STARTS | VP_MASK) /* it carries one thread alone */
 
 struct vp_run {
     /* line 0: written at each switch */
@@ -57,8 +57,8 @@ struct vp_run {
     /* line 1: seldom written; threads that ready others look at it */
     PS_LINE_ALIGNED _Atomic uint32_t special; /* VP_... */
     unsigned id;
-    _Atomic int tid;           /* the system's number of its kernel thread */
-    struct uth_tls *alone_for; /* with VP_ALONE */
+    _Atomic int tid;              /* the system's number of its kernel thread */
+    struct uth_tls *dedicated_to; /* with VP_DEDICATED */
     /* What its kernel thread is to the program where it is a root's: the context of that root, native. In a forked
      * child: the context and the block of the thread that forked (own_by_fork, fork.c), which is bound to it. */
     struct uth *own_uth;
@@ -82,7 +82,7 @@ struct vp_run {
     uint64_t rechecked_at;     /* cpu_cycles at the last look for loaded objects */
     unsigned place;            /* that its kernel thread is bound to, from 1; 0: none (migrate.c) */
     struct os_cpuset own_mask; /* with place: its kernel thread's mask of before */
-    uint64_t deaf_mask;        /* with VP_DEAF */
+    uint64_t unblocked_mask;   /* with VP_SIGNALS_BLOCKED */
     struct uth native;         /* the kernel thread's own stack */
     struct psthread root;      /* its thread, where the kernel thread is a root's */
 };
@@ -99,7 +99,7 @@ static inline void vp_becomes(struct vp *vp, unsigned what) { ps_or_seq(&vp_run(
 static inline void vp_is_no_more(struct vp *vp, unsigned what) { ps_and_seq(&vp_run(vp)->special, ~what); }
 /* What vp's kernel thread starts may begin with another nice value, policy or processors than the
  * pool's: those of one thread of the program's. */
-static inline bool vp_differs(const struct vp *vp) { return vp_is(vp, VP_OTHER_PRIORITY | VP_ALONE); }
+static inline bool vp_differs(const struct vp *vp) { return vp_is(vp, VP_OTHER_PRIORITY | VP_DEDICATED); }
 
 /* The vp passes a scheduling point: it is not stuck. */
 static inline void vp_tick(struct vp *vp)
@@ -126,7 +126,7 @@ static inline void vp_count_ended(struct vp *vp)
 static inline bool vp_is_roots(const struct vp *vp)
 {
     const struct vp_run *run = vp_run(vp);
-    return !vp_is(vp, VP_SPARE | VP_ALONE) && (run->is_guest || run->id == 0);
+    return !vp_is(vp, VP_SPARE | VP_DEDICATED) && (run->is_guest || run->id == 0);
 }
 
 /* What psthread_exit needs of the stack that runs. */
@@ -137,7 +137,7 @@ static inline struct ps_exits *vp_exits(struct vp *vp) { return (struct ps_exits
 static inline bool vp_stays_with_root(const struct vp *vp)
 {
     const struct vp_run *run = vp_run(vp);
-    return vp_is(vp, VP_LONE) && ((run->uth == run->own_uth && run->own_uth->vp) || vp_is(vp, VP_ALONE));
+    return vp_is(vp, VP_LONE) && ((run->uth == run->own_uth && run->own_uth->vp) || vp_is(vp, VP_DEDICATED));
 }
 
 /* In a handler on vp's kernel thread: a switch is under way there. What is entered already does not yet run. */

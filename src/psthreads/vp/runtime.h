@@ -109,7 +109,7 @@ int vp_get_spare(void);
 /* A new one, which rests until it is called. */
 int vp_start_standby(void);
 /* A guest vp for a kernel thread that will carry block's thread alone; NULL: there are too many. And back. */
-struct vp *vp_claim_alone(struct uth_tls *block);
-void vp_alone_ended(struct vp *vp);
+struct vp *vp_claim_dedicated(struct uth_tls *block);
+void vp_dedicated_ended(struct vp *vp);
 
 #endif

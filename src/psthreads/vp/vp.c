@@ -45,17 +45,17 @@ bool vp_in_own_block(void)
     return vp && ps_load_relaxed(&vp->run.tid) == os_thread_id();
 }
 
-void ps_wake_alone(struct vp *vp)
+void ps_wake_dedicated(struct vp *vp)
 {
-    if (!ps_xchg_seq(&vp->alone.wake, 1))
-        os_wake(&vp->alone.wake, 1);
+    if (!ps_xchg_seq(&vp->dedicated.wake, 1))
+        os_wake(&vp->dedicated.wake, 1);
 }
 
-void ps_pin_alone(struct vp *vp, struct psthread *t)
+void ps_pin_dedicated(struct vp *vp, struct psthread *t)
 {
     ps_store_seq(&vp->pinned, t);
-    if (ps_load_seq(&vp->alone.sleeps))
-        ps_wake_alone(vp);
+    if (ps_load_seq(&vp->dedicated.sleeps))
+        ps_wake_dedicated(vp);
 }
 
 struct psthread *ps_current(void)
@@ -74,7 +74,8 @@ static struct psthread *in_loop(struct vp *vp) { return &vp->run.root; }
 struct psthread *vp_left_root(const struct vp *vp)
 {
     const struct uth *own = vp->run.own_uth;
-    bool by_root = !vp_is(vp, VP_ALONE) && own && own->vp == vp && own->tls == vp->run.own_tls; /* not by its callee */
+    bool by_root =
+        !vp_is(vp, VP_DEDICATED) && own && own->vp == vp && own->tls == vp->run.own_tls; /* not by its callee */
     return by_root ? vp_left_by(own) : NULL;
 }
 
@@ -119,7 +120,7 @@ struct ps_root_spread *vp_root_spread(const struct vp *vp) { return &whole(vp)->
 struct ps_wake_spread *vp_wake_spread(const struct vp *vp) { return &whole(vp)->wake_spread; }
 struct vp_priority *vp_priority(const struct vp *vp) { return &whole(vp)->priority; }
 struct vp_thread_signal *vp_thread_signal(const struct vp *vp) { return &whole(vp)->thread_signal; }
-struct vp_alone *vp_alone(const struct vp *vp) { return &whole(vp)->alone; }
+struct vp_dedicated *vp_dedicated(const struct vp *vp) { return &whole(vp)->dedicated; }
 struct vp_home *vp_home(const struct vp *vp) { return &whole(vp)->home; }
 struct vp_outer *vp_outer(const struct vp *vp) { return &whole(vp)->outer; }
 struct vp_forked *vp_forked(const struct vp *vp) { return &whole(vp)->forked; }

@@ -45,7 +45,7 @@ struct vp {
     struct vp_outer outer;
     struct vp_home home;
     struct vp_forked forked;
-    struct vp_alone alone;
+    struct vp_dedicated dedicated;
     struct vp_thread_signal thread_signal;
     struct vp_worker worker;
 

@@ -23,7 +23,7 @@ PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
         uth_tls_enter(tls, vp, ps_load_relaxed(&vp_run(vp)->tid));
     }
     vp_run(vp)->tls = tls; /* behind the thread pointer: home.h */
-    vp_hear_in(vp, tls);
+    vp_unblock_signals_in(vp, tls);
 }
 
 /* In a handler, on any kernel thread: its own thread pointer. What stands in its variables may be half written. */
@@ -88,7 +88,7 @@ static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
 PS_NOINLINE struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls)
 {
     vp = ps_upcalls.await_first(vp, self, tls);
-    struct vp *alone = ps_load_seq(&tls->alone);
+    struct vp *alone = ps_load_seq(&tls->dedicated);
     if (!alone || alone == vp) {
         vp_enter_tls(vp, tls);
         return vp;
@@ -96,7 +96,7 @@ PS_NOINLINE struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, s
     vp_enter_tls(vp, NULL);
     vp_run(vp)->current = self;
     self->vp = vp;
-    ps_move_alone(vp, self, alone);
+    ps_move_dedicated(vp, self, alone);
     return ps_vp();
 }
 
@@ -115,7 +115,7 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
     if (!tls || PS_UNLIKELY(tls->adopted)) /* the storage of a kernel thread that has forked */
         return vp;
     if (PS_UNLIKELY(ps_load_relaxed(&tls->own) != NULL))
-        ps_retire_alone(tls);
+        ps_retire_dedicated(tls);
     if (PS_UNLIKELY(!uth_tls_keep(&vp_run(vp)->blocks, tls)))
         put_block(vp, tls);
     return vp;

@@ -44,12 +44,13 @@ static PS_ALWAYS_INLINE struct vp *vp_come_up(struct vp *vp, struct psthread *se
     }
     return vp;
 }
-/* Whether vp, on the stack where it is, enters tls by the thread pointer's write alone (uth_tls_at_hand); and that. */
-static PS_ALWAYS_INLINE bool vp_tls_at_hand(const struct vp *vp, const struct uth_tls *tls)
+/* Whether vp, on the stack where it is, enters tls by the thread pointer's write alone (uth_tls_is_cached); and
+ * that. */
+static PS_ALWAYS_INLINE bool vp_tls_is_cached(const struct vp *vp, const struct uth_tls *tls)
 {
-    return uth_tls_at_hand(tls, vp, vp_run(vp)->uth->stack);
+    return uth_tls_is_cached(tls, vp, vp_run(vp)->uth->stack);
 }
-static PS_ALWAYS_INLINE void vp_enter_tls_at_hand(struct vp *vp, struct uth_tls *tls)
+static PS_ALWAYS_INLINE void vp_enter_tls_cached(struct vp *vp, struct uth_tls *tls)
 {
     cpu_set_tp_soon(tls->tp);
     vp_run(vp)->tls = tls;
@@ -70,9 +71,9 @@ static inline void vp_block_becomes(struct uth_tls *block, struct ps_team *team)
 /* The block is a member's with a kernel thread of its own, by which this is called. Whether no region of the team is
  * open, or the member's body has returned in this one (done_in). Then no other thread looks at anything in the block,
  * nor will but on this kernel thread: a vp that begins as the member in a region that opens later, or as its assistant,
- * sees uth_tls.alone. For `alone` was set and at_hand cleared before this. The fence makes a parent that has not been
- * seen to open its region (`left`) see both, and a vp that claims a member comes after the parent. It makes a thread
- * that has not been seen to take the identity (done_in) see both as well. True: vp answers as the member.
+ * sees uth_tls.dedicated. For `alone` was set and cached cleared before this. The fence makes a parent that has not
+ * been seen to open its region (`left`) see both, and a vp that claims a member comes after the parent. It makes a
+ * thread that has not been seen to take the identity (done_in) see both as well. True: vp answers as the member.
  * False: what vp answers may be another one's, and the caller's to set. vp NULL: only looks. */
 bool ps_team_rests(struct vp *vp, const struct uth_tls *block);
 /* vp, which carries the thread of this block, answers as the member that keeps it, if there is one. */
@@ -94,7 +95,7 @@ static inline void vp_set_errno(struct vp *vp, int value)
 /* The running thread leaves its block, in which it may have been promoted: ps_go_home_slow. */
 static inline void ps_go_home(struct uth_tls *next)
 {
-    if (vp_is(ps_vp(), VP_ALONE))
+    if (vp_is(ps_vp(), VP_DEDICATED))
         ps_go_home_slow(next);
 }
 
