@@ -13,7 +13,7 @@ const char *const detect_stage_names[DETECT_STAGES] = {"scale", "C1 S1",   "mean
 
 enum { FINE_SCALES = 10, FINE_PLACES = 5, FINE_SETS = 4 };
 static const double factor = 1.2, fine_least = 0.8, fine_most = 1.5;
-static const double worth_it = 2.5; /* the volume of one set of places from which on the others are looked at */
+static const double worth_it = 1.5; /* the volume of one set of places from which on the others are looked at */
 
 static int padded(int width) { return (width + KERNEL_BLOCK - 1) / KERNEL_BLOCK * KERNEL_BLOCK + 2 * KERNEL_BLOCK; }
 
@@ -42,6 +42,7 @@ bool detector_make(struct detector *d, const struct net *net, int width, int hei
 {
     *d = (struct detector){
         .net = net, .threads = threads, .levels = levels, .volume = volume, .width = width, .height = height};
+    net_mirror(&d->mirrored, net);
     d->patch = calloc((size_t)d->threads * (size_t)(levels > 1 ? threads : 1), sizeof *d->patch);
     if (!d->patch || !make_octaves(d)) {
         detector_free(d);
@@ -196,7 +197,7 @@ struct fine {
 
 /* One scale of a group's surroundings; (right, down): pixels of that scale that the places are moved by. */
 static bool search_scale(const struct detector *d, const struct face *group, int which, int right, int down,
-                         struct level *patch, struct fine *fine)
+                         const struct net *net, struct level *patch, struct fine *fine)
 {
     double scale = group->scale * (fine_least + (fine_most - fine_least) * which / (FINE_SCALES - 1));
     const int width = NET_WIDTH + (FINE_PLACES - 1) * NET_STEP, height = NET_HEIGHT + (FINE_PLACES - 1) * NET_STEP;
@@ -205,6 +206,7 @@ static bool search_scale(const struct detector *d, const struct face *group, int
     if (!patch->memory && !level_make(patch, d->net, width, height, d->width, 1))
         return false;
     struct view view = view_of(d, scale, left, top);
+    patch->net = net;
     level_run(patch, &view, 1);
     *fine = (struct fine){0};
     for (int y = 0; y < patch->rows; y++)
@@ -230,7 +232,9 @@ static bool look(const struct detector *d, const struct face *group, int sets, s
 #pragma omp parallel for schedule(dynamic, 1) num_threads(inner) if (inner > 1) reduction(&& : good)
     for (int k = 0; k < FINE_SCALES * sets; k++) {
         int set = k / FINE_SCALES, right = sets == 1 ? 0 : set % 2 * 2 - 1, down = sets == 1 ? 0 : set / 2 * 2 - 1;
-        good = search_scale(d, group, k % FINE_SCALES, right, down, &patches[omp_get_thread_num()], &found[k]) && good;
+        const struct net *net = (k % FINE_SCALES + set) % 2 ? &d->mirrored : d->net;
+        good = search_scale(d, group, k % FINE_SCALES, right, down, net, &patches[omp_get_thread_num()], &found[k]) &&
+               good;
     }
     *all = (struct fine){0};
     for (int k = 0; good && k < FINE_SCALES * sets; k++) { /* in this order, whichever thread computed them */

@@ -2,7 +2,8 @@
  * place and scale. Then comes a fine search around each group: ten scales from 0.8 to 1.5 times the group's, 5 x 5
  * places four pixels apart. The sum of the positive outputs found there, the group's volume, says whether it is a face.
  * Most groups have next to none; of the others the places two pixels between are looked at too, and the volume is the
- * mean of four sets.
+ * mean of four sets. Every second scale is looked at by the mirrored network: a face is one in the mirror too, and the
+ * mean of both varies less with its pose, light and size.
  *
  * Parallelism, with T threads: scales (then groups) are the outer level. The first scale alone is a third of the work,
  * so a second level divides each stage's rows (and a group's ten scales) in teams of T again. The result does not
@@ -35,6 +36,7 @@ struct faces {
 
 struct detector {
     const struct net *net;
+    struct net mirrored;
     int threads, levels;
     float volume; /* least of a face */
     int width, height;
@@ -47,7 +49,7 @@ struct detector {
     float *memory;
 };
 
-#define DETECT_VOLUME 5.0f
+#define DETECT_VOLUME 3.0f
 
 /* False: no memory. */
 bool detector_make(struct detector *detector, const struct net *net, int width, int height, int threads, int levels,

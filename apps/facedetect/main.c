@@ -39,7 +39,7 @@ static const char usage_text[] =
     "  --draw OUT.png   draws the faces (one image); OUT.jpg: as a JPEG\n"
     "  --threads N      of each level; the default is OpenMP's (OMP_NUM_THREADS)\n"
     "  --levels 1|2     one: scales in parallel; two: each scale's rows too. The default is 1\n"
-    "  --score S        least score of a face (default 5): lower finds more, and more that is none\n"
+    "  --score S        least score of a face (default 3): lower finds more, and more that is none\n"
     "  --rate R         a stream's frames a second; what comes too late is dropped. 0: all are looked at.\n"
     "                   The default is the stream's own, else 25\n"
     "  --weights FILE   other parameters of the network than the built-in ones\n"

@@ -46,6 +46,21 @@ void net_fold(struct net *net, const float parameters[NET_PARAMETERS])
     net->last_bias = *take(&p, 1);
 }
 
+static void mirror_rows(float *to, const float *from, int count, int width)
+{
+    for (int k = 0; k < count; k++)
+        to[k] = from[k / width * width + width - 1 - k % width];
+}
+
+void net_mirror(struct net *mirrored, const struct net *net)
+{
+    *mirrored = *net;
+    mirror_rows(mirrored->first[0], net->first[0], NET_FIRST * 25, 5);
+    mirror_rows(mirrored->single[0], net->single[0], NET_SINGLE * 9, 3);
+    mirror_rows(mirrored->pair[0][0], net->pair[0][0], NET_PAIRS * 18, 3);
+    mirror_rows(mirrored->neuron[0], net->neuron[0], NET_SECOND * NET_FIELD, NET_FIELD_WIDTH);
+}
+
 /* Adds the line's numbers to the found ones; false: what is wrong has been said. */
 static bool read_line(char *line, const char *path, unsigned number, float *found, unsigned *count)
 {

@@ -48,6 +48,9 @@ extern const unsigned char net_pairs[NET_PAIRS][2];
  * weights, its bias. */
 void net_fold(struct net *net, const float parameters[NET_PARAMETERS]);
 
+/* The network that gives for an image what `net` gives for the image's mirror image. */
+void net_mirror(struct net *mirrored, const struct net *net);
+
 /* The committed ones. */
 extern const float net_weights[NET_PARAMETERS];
 

@@ -84,6 +84,30 @@ static void fail(const char *what, int width, int height, int threads, double go
     fprintf(stderr, "%d x %d, %d threads, %s: %g, wanted %g\n", width, height, threads, what, got, wanted);
 }
 
+/* The mirrored network's output for a window is the network's for the mirrored window. */
+static void check_mirrored(void)
+{
+    float window[NET_HEIGHT * (NET_WIDTH + 32)], turned[sizeof window / sizeof *window];
+    const int stride = NET_WIDTH + 32;
+    struct net net, mirrored;
+    net_fold(&net, raw);
+    net_mirror(&mirrored, &net);
+    for (int k = 0; k < NET_HEIGHT * stride; k++)
+        window[k] = next_random();
+    for (int k = 0; k < NET_HEIGHT * stride; k++)
+        turned[k] = k % stride < NET_WIDTH ? window[k / stride * stride + NET_WIDTH - 1 - k % stride] : 0;
+    struct plane plane = {turned, NET_WIDTH, NET_HEIGHT, stride};
+    struct view view = {&plane, 0, 0, 1};
+    struct level level;
+    if (!level_make(&level, &mirrored, NET_WIDTH, NET_HEIGHT, NET_WIDTH, 1))
+        abort();
+    level_run(&level, &view, 1);
+    double wanted = reference(window, stride), got = level.out.pixels[0];
+    if (!(fabs(got - wanted) < 2e-3))
+        fail("mirrored", NET_WIDTH, NET_HEIGHT, 1, got, wanted);
+    level_free(&level);
+}
+
 static void check(int width, int height, bool twice)
 {
     struct net net;
@@ -134,6 +158,7 @@ int main(void)
         else
             for (int k = 0; k < NET_PARAMETERS; k++)
                 raw[k] = 0.5f * next_random();
+        check_mirrored();
         check(32, 36, true);
         check(33, 39, true);
         check(61, 37, false);
