@@ -59,13 +59,13 @@ static inline void be_dedicated(void)
 }
 
 #define VERSIONS(name, node) __asm__(".symver interposed_" #name "," #name "@@" node)
-#define OLD_VERSION(name, node)                                                                                    \
-    extern __typeof__(interposed_##name) old_##name __attribute__((alias("interposed_" #name), visibility("defaul" \
-                                                                                                          "t")));
-\ __asm__(".symver old_" #name "," #name "@" node)
+#define OLD_VERSION(name, node)                                             \
+    extern __typeof__(interposed_##name) old_##name                         \
+        __attribute__((alias("interposed_" #name), visibility("default"))); \
+    __asm__(".symver old_" #name "," #name "@" node)
 
-    /* After a call that sets what a region's threads begin with. */
-    static inline int inherited(int result)
+/* After a call that sets what a region's threads begin with. */
+static inline int inherited(int result)
 {
     ps_root_changed();
     return result;
