@@ -29,7 +29,8 @@ function(ps_by_hand)
 endfunction()
 
 # ps_test(ROOM NAME SOURCES files... [ROOMS rooms it links] [LABELS labels] [TIMEOUT seconds])
-# A cmocka program tests/<room>/<name>; run by ctest under the name <room>.<name>. Sanitizers multiply the time limit.
+# A cmocka program tests/<room>/<name>; run by ctest under the name <room>.<name>. Sanitizers and emulated
+# processors multiply the time limit.
 function(ps_test room name)
   if(NOT PS_TESTS)
     return()
@@ -38,7 +39,7 @@ function(ps_test room name)
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 60)
   endif()
-  if(PS_SANITIZE)
+  if(PS_SANITIZE OR CMAKE_CROSSCOMPILING) # the latter: on an emulated processor
     math(EXPR T_TIMEOUT "${T_TIMEOUT} * 4")
   endif()
   add_executable(${room}_${name} ${T_SOURCES})
