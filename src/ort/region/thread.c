@@ -25,7 +25,7 @@ extern const struct ps_debug_layout ort_debug_layout; /* debug_layout.c */
 static void root_exit(void *local)
 {
     struct ort_thread *t = local;
-    if (t->team->level != 0)
+    if (t->team->parent != NULL)
         return; /* the kernel thread ends within a region: its members may still run */
     if (ort_tool_on())
         ort_tool_root_ends(t);
