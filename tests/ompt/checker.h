@@ -8,7 +8,9 @@
 #ifndef CHECKER_H
 #define CHECKER_H
 
+#include <omp.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@ enum { BEGIN = 1, END = 2 };
 enum { IMPLICIT_BARRIER_AT_END = 9, TASKWAIT = 5, TASKGROUP = 6 };
 enum { INITIAL = 1, IMPLICIT = 2, EXPLICIT = 4, UNDEFERRED = 0x8000000 };
 enum { COMPLETE = 1, YIELD = 2, CANCEL = 3, DETACH = 4, EARLY = 5, LATE = 6, SWITCH = 7, WAIT_COMPLETE = 8 };
-enum { TEAM = (int)0x80000000 };
+enum { TEAM = (int)0x80000000, LEAGUE = 0x40000000 };
 
 /* How often each event came. */
 static atomic_int n_threads, n_threads_ended, n_regions, n_regions_ended, n_implicit, n_created, n_complete,
@@ -59,6 +61,7 @@ struct region {
     ompt_data_t *encountering;
     atomic_int begun, ended, size;
     uint64_t id;
+    int level, team; /* what the routines answer in its tasks */
 };
 enum { CREATED, RUNNING, LEFT, DONE };
 struct task {
@@ -66,6 +69,7 @@ struct task {
     int host_state; /* explicit: its thread's when the task began */
     struct region *region;
     uint64_t id;
+    int level, team, number;
 };
 
 /* The tool's own thread-local variable: of the native thread. The native thread is the OpenMP thread, or the kernel
@@ -153,16 +157,27 @@ static void on_thread_end(ompt_data_t *data)
     n_threads_ended++;
 }
 
+/* A league is no level, nor is the region of one thread that has a team's code. */
+static void check_place(int level, int team)
+{
+    EXPECT(omp_get_level() == level && omp_get_active_level() <= level && omp_get_team_num() == team);
+}
+
 static void on_parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *region, unsigned asked,
                               int flags, const void *ra)
 {
     EXPECT(region->ptr == NULL);
     EXPECT(asked > 0 && ra != NULL);
-    EXPECT(flags & TEAM);
+    EXPECT(flags & (TEAM | LEAGUE));
     EXPECT(frame->enter_frame.ptr != NULL);
     check_current(NULL, task);
+    struct task *in = task->ptr;
+    bool of_team = in->flags == INITIAL && in->region != NULL;
     struct region *r = calloc(1, sizeof *r);
     r->encountering = task;
+    r->level = in->level + !(flags & LEAGUE || of_team);
+    r->team = of_team ? in->number : in->team;
+    check_place(in->level, in->team);
     r->id = get_unique_id();
     region->ptr = r;
     push(S_REGION, 0, r);
@@ -173,7 +188,8 @@ static void on_parallel_end(ompt_data_t *region, ompt_data_t *task, int flags, c
 {
     struct region *r = region->ptr;
     EXPECT(r->encountering == task);
-    EXPECT(ra != NULL && (flags & TEAM));
+    EXPECT(ra != NULL && (flags & (TEAM | LEAGUE)));
+    check_place(((struct task *)task->ptr)->level, ((struct task *)task->ptr)->team);
     EXPECT(r->begun == r->size && r->begun > 0);
     pop(S_REGION, 0, r);
     n_regions_ended++;
@@ -187,27 +203,32 @@ static void on_implicit_task(int end, ompt_data_t *region, ompt_data_t *task, un
         EXPECT(task->ptr == NULL);
         struct task *t = calloc(1, sizeof *t);
         task->ptr = t;
-        *t = (struct task){.flags = flags, .state = RUNNING, .region = r};
+        *t = (struct task){.flags = flags, .state = RUNNING, .region = r, .number = (int)id};
         push(S_TASK, flags, t);
         check_current(region, task);
         EXPECT(get_task_info(0, &flags_traced, NULL, NULL, NULL, &number) == 2);
-        EXPECT(number == (int)(flags == INITIAL ? 0 : id));
+        EXPECT(number == (r == NULL ? 0 : (int)id));
         EXPECT(flags_traced & flags);
-        if (flags == IMPLICIT) {
+        if (r != NULL) { /* not the program's initial task */
             int size = 0;
             EXPECT(get_parallel_info(0, NULL, &size) == 2 && size == (int)n);
             EXPECT(id < n);
+            t->level = r->level;
+            t->team = r->team;
+            check_place(t->level, t->team);
             r->size = (int)n;
             r->begun++;
-            n_implicit++;
+            n_implicit += flags == IMPLICIT;
         }
     } else {
         struct task *t = task->ptr;
         EXPECT(t->state == RUNNING);
         t->state = DONE;
         pop(S_TASK, flags, t);
-        if (flags == IMPLICIT)
+        if (t->region != NULL) {
+            check_place(t->level, t->team);
             t->region->ended++;
+        }
     }
 }
 
@@ -221,8 +242,8 @@ static void on_task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_da
     EXPECT(made->ptr == NULL);
     EXPECT(flags & (EXPLICIT | 0x10));
     EXPECT(ra != NULL && frame->enter_frame.ptr != NULL);
-    struct task *t = calloc(1, sizeof *t);
-    *t = (struct task){.flags = flags, .state = CREATED};
+    struct task *t = calloc(1, sizeof *t), *in = task->ptr;
+    *t = (struct task){.flags = flags, .state = CREATED, .level = in->level, .team = in->team};
     made->ptr = t;
     if (flags & EXPLICIT)
         n_created++;

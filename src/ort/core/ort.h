@@ -355,7 +355,7 @@ struct ort_parallel {
         *loop;          /* combined work-sharing construct: every member is in it from the start; NULL: none */
     const void *caller; /* for a tool: ORT_CALLER and ORT_FRAME of the entry point */
     void *frame;
-    bool league; /* for a tool: the members are the initial threads of teams */
+    struct ort_group *group; /* NULL: the opener's; else no level: a league, or one of its teams, whose own it is */
 };
 
 /* A region's fn that serves all regions of an ABI: its data begins with the address of what the construct is. NULL:

@@ -137,7 +137,7 @@ static bool add_field(struct text *to, const struct field *f, char letter, const
         long value;
     } numbers[] = {{'t', team->contention->team_num},
                    {'T', team->contention->num_teams},
-                   {'L', team->level - ort_is_league(team)},
+                   {'L', team->level},
                    {'n', t->id},
                    {'N', team->n},
                    {'a', outermost ? -1 : (long)team->parent->id},
@@ -275,8 +275,7 @@ static void begins_as_in_libomp(struct ort_thread *m)
     while (carrier->id == 0 && carrier->team->parent != NULL)
         carrier = carrier->team->parent;
     ort_place_of(m, &place);
-    uint32_t level = m->team->level - ort_is_league(m->team);
-    uint32_t shown = m->team->n ^ level << 20 ^ (uint32_t)m->team->bind << 28 ^ place.place << 12;
+    uint32_t shown = m->team->n ^ m->team->level << 20 ^ (uint32_t)m->team->bind << 28 ^ place.place << 12;
     if (carrier->shown == shown)
         return;
     carrier->shown = shown;

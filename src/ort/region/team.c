@@ -353,10 +353,11 @@ static PS_NOINLINE struct ort_team *new_shape(struct ort_thread *t, const struct
     }
     team->within = 0; /* a child forked in the middle of this computes it again */
     ps_update(team->n, n);
-    team->contention = outer->contention;
+    bool parallel = region->group == NULL;
+    team->contention = parallel ? outer->contention : region->group;
     team->counted = counted;
-    team->level = outer->level + 1;
-    team->active_level = outer->active_level + (n > 1);
+    team->level = outer->level + parallel;
+    team->active_level = outer->active_level + (parallel && n > 1);
     team->outermost = !outer->enclosed;
     team->cancellable = ort_settings.cancellation;
     team->enclosed = outer->enclosed || n > 1;
@@ -368,7 +369,7 @@ static PS_NOINLINE struct ort_team *new_shape(struct ort_thread *t, const struct
     team->asked_bind = (int8_t)region->bind;
     team->icv_then = icv;
     bool lasting = (task->flags & ORT_TASK_IMPLICIT) && (icv->owner != task || outer->parent == NULL);
-    team->within = lasting && n == wanted && !counted && !icv->dynamic ? outer->shape : 0;
+    team->within = lasting && n == wanted && !counted && !icv->dynamic && parallel ? outer->shape : 0;
     return team;
 }
 

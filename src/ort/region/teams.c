@@ -1,9 +1,10 @@
 /* The teams construct on the host.
  *
  * The number and count stand in the contention group, which all threads below share. thread_limit holds for the time of
- * the construct. The league is a region that the program does not see. Each of its members opens a block of one. This
- * block's thread is made an initial thread with a contention group of its own, at the level and with the settings of
- * the caller, and runs a team. Where there are fewer members than teams, a member runs several, one after the other.
+ * the construct. The league is a region that the program does not see, and a tool sees at the level of the caller. Each
+ * of its members opens a block of one at this level. The block's thread is made an initial thread with a contention
+ * group of its own and the settings of the caller, and runs a team. Where there are fewer members than teams, a member
+ * runs several, one after the other.
  * The caller does nothing else meanwhile, so that its settings may be read by all. What belongs to a team is its
  * member's until it ends; the join orders all of it before what follows.
  * Within a target region teams run one after the other, each the initial thread's (ort_teams_next).
@@ -35,15 +36,13 @@ static void one_team(const struct league *l, unsigned num)
     struct ort_parallel region = *l->region;
     struct ort_thread *m = ort_self();
     region.num_threads = 1;
+    region.group = &group;
     atomic_init(&group.busy, 1);
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_league_team_begins(m, l->num_teams, num);
     ort_parallel_start(&region);
     struct ort_thread *t = ort_self();
     struct ort_team *team = t->team;
-    team->contention = &group;
-    team->level = l->outer->level;
-    team->active_level = l->outer->active_level;
     team->bind_var = l->outer->bind_var;
     team->bind_used = l->outer->bind_used;
     ort_team_reshaped(team);
@@ -80,7 +79,9 @@ void ort_league(const struct ort_parallel *teams, unsigned thread_limit)
     struct ort_parallel league = *teams;
     league.fn = run_teams;
     league.data = &l;
-    league.league = true;
+    league.group = t->team->contention;
+    if (t->hot != NULL)
+        t->hot->within = 0; /* its last region was none of these */
     ort_parallel(&league);
 }
 

@@ -84,11 +84,8 @@ struct ort_task *ort_tool_ancestor(struct ort_thread *t, int level, struct ort_t
 
 int ort_tool_task_flags(const struct ort_task *task)
 {
-    if (!(task->flags & ORT_TASK_IMPLICIT))
-        return ort_tool_task((struct ort_task *)(uintptr_t)task)->flags & ~ORT_TOOL_TASK_BELOW;
-    if (task->team->parent == NULL)
-        return ORT_TOOL_TASK_INITIAL;
-    return ORT_TOOL_TASK_IMPLICIT | (task->team->n == 1 ? ORT_TOOL_TASK_UNDEFERRED : 0);
+    int flags = ort_tool_task((struct ort_task *)(uintptr_t)task)->flags & ~ORT_TOOL_TASK_BELOW;
+    return flags == ORT_TOOL_TASK_IMPLICIT && task->team->n == 1 ? flags | ORT_TOOL_TASK_UNDEFERRED : flags;
 }
 
 int ort_tool_state(const struct ort_thread *t)

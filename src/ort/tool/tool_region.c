@@ -100,7 +100,7 @@ bool ort_tool_detach(void)
     struct ort_thread *t = ee_local();
     if (!ort_tool_attached())
         return false;
-    if (t != NULL && t->team->level == 0)
+    if (t != NULL && t->team->parent == NULL)
         ort_tool_root_ends(t);
     return ort_tool_no_more();
 }
@@ -116,7 +116,7 @@ void ort_tool_region_begins(struct ort_thread *parent, struct ort_team *team, co
     team->tool.data.value = 0;
     team->tool.caller = region->caller;
     team->tool.flags = (team->fn != NULL ? ORT_TOOL_INVOKED_BY_RUNTIME : ORT_TOOL_INVOKED_BY_PROGRAM) |
-                       (region->league ? ORT_TOOL_LEAGUE : ORT_TOOL_TEAM);
+                       (ort_is_league(team) ? ORT_TOOL_LEAGUE : ORT_TOOL_TEAM);
     ORT_RAISE(parallel_begin, &task->data, &task->frame, &team->tool.data, n, team->tool.flags, team->tool.caller);
 }
 
