@@ -191,6 +191,7 @@ struct ort_task_team {
     _Atomic uint32_t unfenced;               /* some member's deque was unfenced in this region (deque.h) */
     _Atomic uint32_t cancelled;              /* bits: cancel parallel; cancel taskgroup, of any group */
     _Atomic uint32_t loop_cancelled;         /* cancel for or sections */
+    _Atomic uint32_t turn, turn_tries;       /* under a thread sanitizer: see task_run.c */
     PS_LINE_ALIGNED struct ps_spin lock;     /* of the three lists, which are empty but in rare cases */
     bool coming;                             /* a free member was lent, and has not looked for tasks yet */
     struct ps_list sleeping;                 /* members that found no task while they wait for some */

@@ -11,13 +11,37 @@
 #include "race.h"
 #include "task_steps.h"
 
-static void race_begin(struct ort_task *t)
+/* A thread sanitizer takes the tasks that one member runs for one thread's, and reports no race between them. Short
+ * tasks would all be run by one member before another has come. So a member that has run a task leaves the next one to
+ * the others (turn: its number, from 1). If none of them takes it in TURN_TRIES yields (a millisecond), they have
+ * something else to do: nothing is left to them any more until one of them has run a task.
+ * Rejected: a fiber for each task. Tasks share their member's stack, and the sanitizer has no call by which a stack's
+ * memory is new; what two tasks write there, one after the other, would be reported. */
+#define TURN_TRIES 2000
+
+static void race_begin(struct ort_thread *thread, struct ort_task *t)
 {
     if (!ps_race_enabled())
         return;
     ps_race_acquire(t);
     if (t->node != NULL)
         ort_depend_begin(t->node);
+    struct ort_task_team *q = &thread->team->tasks;
+    if (ps_load_relaxed(&q->turn) != thread->id + 1) {
+        ps_store_relaxed(&q->turn, thread->id + 1);
+        ps_store_relaxed(&q->turn_tries, 0);
+    }
+}
+
+static void leave_turn(struct ort_thread *thread)
+{
+    struct ort_team *team = thread->team;
+    struct ort_task_team *q = &team->tasks;
+    while (team->n > 1 && ps_load_relaxed(&q->turn) == thread->id + 1 && ps_load_relaxed(&q->turn_tries) < TURN_TRIES &&
+           ort_task_any(team)) {
+        ps_add_relaxed(&q->turn_tries, 1);
+        ee_yield();
+    }
 }
 
 /* The slow path: a tool, a thread sanitizer or cancellation wants to hear of t. [switches] */
@@ -25,7 +49,7 @@ static PS_NOINLINE void run_traced(struct ort_thread *thread, struct ort_task *t
 {
     struct ort_task *below = thread->task;
     int64_t base = task_enter(thread, t);
-    race_begin(t);
+    race_begin(thread, t);
     bool tool = ort_tool_on();
     if (PS_UNLIKELY(tool))
         ort_tool_task_begins(thread, t, below);
@@ -41,6 +65,8 @@ static PS_NOINLINE void run_traced(struct ort_thread *thread, struct ort_task *t
     }
     ort_task_race_end(t);
     ort_task_end_traced(thread, t, below, base, !cancelled, tool);
+    if (ps_race_enabled())
+        leave_turn(thread);
 }
 
 PS_NOINLINE void ort_task_end_slow(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base)
