@@ -27,8 +27,8 @@ static void race_begin(struct ort_thread *thread, struct ort_task *t)
     if (t->node != NULL)
         ort_depend_begin(t->node);
     struct ort_task_team *q = &thread->team->tasks;
-    if (ps_load_relaxed(&q->turn) != thread->id + 1) {
-        ps_store_relaxed(&q->turn, thread->id + 1);
+    if (ps_load_relaxed(&q->turn) != (uint32_t)thread->id + 1) {
+        ps_store_relaxed(&q->turn, (uint32_t)thread->id + 1);
         ps_store_relaxed(&q->turn_tries, 0);
     }
 }
@@ -37,8 +37,8 @@ static void leave_turn(struct ort_thread *thread)
 {
     struct ort_team *team = thread->team;
     struct ort_task_team *q = &team->tasks;
-    while (team->n > 1 && ps_load_relaxed(&q->turn) == thread->id + 1 && ps_load_relaxed(&q->turn_tries) < TURN_TRIES &&
-           ort_task_any(team)) {
+    while (team->n > 1 && ps_load_relaxed(&q->turn) == (uint32_t)thread->id + 1 &&
+           ps_load_relaxed(&q->turn_tries) < TURN_TRIES && ort_task_any(team)) {
         ps_add_relaxed(&q->turn_tries, 1);
         ee_yield();
     }
