@@ -92,7 +92,7 @@ static void leave_for(struct ps_team *team, struct uth_tls *before)
         recall_leave(team, vp_run(ps_vp())->current);
         ps_go_home_slow(before);
     }
-    vp_come_up(ps_vp(), team->parent, before);
+    vp_resume_caller(ps_vp(), team->parent, before);
 }
 
 /* Runs tasks in the name of m, whose body has returned, and whose reference is dropped, and tells the core. m may be
@@ -105,7 +105,7 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
     do {
         struct vp *vp = ps_vp();
         if (before)
-            vp_go_below(team->parent, before);
+            vp_suspend_caller(team->parent, before);
         ps_member_become(vp, m, team->parent, extra_flags);
         if (ps_tls_on()) {
             ps_member_enter_tls(vp, m, vp_run(vp)->tls);

@@ -161,12 +161,12 @@ static inline void leave_block(struct vp *vp)
 static inline void go_below(const struct ps_team *team, struct uth_tls *before)
 {
     if (before)
-        vp_go_below(team->parent, before);
+        vp_suspend_caller(team->parent, before);
 }
 static inline struct vp *come_up(struct vp *vp, const struct ps_team *team, struct uth_tls *before)
 {
     if (before)
-        return vp_come_up(vp, team->parent, before);
+        return vp_resume_caller(vp, team->parent, before);
     leave_block(vp);
     return vp;
 }

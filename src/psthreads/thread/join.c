@@ -232,7 +232,7 @@ static PS_NOINLINE bool run_as_call_in_block(struct vp *vp, struct psthread *sel
         return false;
     }
     if (vp->run.tls)
-        vp_go_below(self, vp->run.tls);
+        vp_suspend_caller(self, vp->run.tls);
     *result = run_as_call(vp, self, t, true);
     return true;
 }

@@ -85,7 +85,7 @@ static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
 
 /* A kernel thread of the thread's own may stand in the block, with a handler (thread_signal.h). So the thread goes on
  * there, from the kernel thread's own storage: the block that vp is in may be another vp's already. */
-PS_NOINLINE struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls)
+PS_NOINLINE struct vp *vp_resume_caller_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls)
 {
     vp = ps_upcalls.await_first(vp, self, tls);
     struct vp *alone = ps_load_seq(&tls->dedicated);
@@ -109,7 +109,7 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
         vp = ps_vp();
     }
     if (next)
-        vp = vp_come_up(vp, self, next);
+        vp = vp_resume_caller(vp, self, next);
     else
         vp_enter_tls(vp, NULL);
     if (!tls || PS_UNLIKELY(tls->adopted)) /* the storage of a kernel thread that has forked */

@@ -29,15 +29,18 @@ static inline void vp_leave_tls_here(struct vp *vp)
     vp_carry_now(vp);
 }
 /* The thread of the block `tls` calls another one on its stack, in another block, from now on: thread_signal.h. */
-static inline void vp_go_below(struct psthread *thread, struct uth_tls *tls) { ps_store_relaxed(&tls->below, thread); }
+static inline void vp_suspend_caller(struct psthread *thread, struct uth_tls *tls)
+{
+    ps_store_relaxed(&tls->below, thread);
+}
 /* The same is over, whatever block vp is in: self, the thread, goes on in its own. Returns the vp. [switches] */
-struct vp *vp_come_up_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls);
-static PS_ALWAYS_INLINE struct vp *vp_come_up(struct vp *vp, struct psthread *self, struct uth_tls *tls)
+struct vp *vp_resume_caller_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls);
+static PS_ALWAYS_INLINE struct vp *vp_resume_caller(struct vp *vp, struct psthread *self, struct uth_tls *tls)
 {
     ps_store_relaxed(&tls->below, NULL);
     ps_fence_compiler(); /* take_from_caller (thread_signal.c) fences for both */
     if (PS_UNLIKELY(!uth_tls_was_in(tls, vp, ps_load_relaxed(&vp_run(vp)->tid))))
-        return vp_come_up_slowly(vp, self, tls);
+        return vp_resume_caller_slowly(vp, self, tls);
     if (vp_run(vp)->tls != tls) {
         cpu_set_tp_soon(tls->tp);
         vp_run(vp)->tls = tls;
