@@ -1,4 +1,4 @@
-/* Signals: masks, waits for signals, the alternate stack. See calls.h. Signals to one thread: state.c. */
+/* Signals: masks, waits for signals, the alternate stack. See calls.h. Signals to one thread: handles.c. */
 #define _GNU_SOURCE
 #include "calls.h"
 

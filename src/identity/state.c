@@ -1,5 +1,5 @@
-/* What a kernel thread has: number, scheduling, name, time. The caller's own state, that of a thread named by its
- * handle, signals to such a thread, by a call or a file's owner, and what one begins with. See calls.h. */
+/* What a kernel thread has: number, scheduling, name, time, of the caller or of a kernel thread that is named by its
+ * number. See calls.h. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -8,6 +8,7 @@
 #include "lone_root.h"
 #include "os.h"
 #include "priority.h"
+#include "state.h"
 #include "thread_signal.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -133,7 +134,7 @@ INTERPOSE_TELLS("GLIBC_2.2.5", sched_getparam, (pid_t pid, struct sched_param *p
 INTERPOSE_IF(who == RUSAGE_THREAD && be_counted(), "GLIBC_2.2.5", int, getrusage,
              (__rusage_who_t who, struct rusage *usage), (who, usage));
 /* The clock's number as the kernel makes it of a thread's. */
-static clockid_t clock_of(int number) { return (clockid_t)(~(unsigned)number << 3 | 6); }
+clockid_t calls_clock_of(int number) { return (clockid_t)(~(unsigned)number << 3 | 6); }
 NEXT(clock_gettime, int(clockid_t, struct timespec *));
 /* The caller's; of a root that is away, home's as well: it goes on from there. */
 static PS_NOINLINE int own_clock(struct timespec *now)
@@ -142,7 +143,7 @@ static PS_NOINLINE int own_clock(struct timespec *now)
         be_dedicated();
     struct timespec before = {0, 0};
     int number = home_number();
-    if (number != 0 && CALL_NEXT(clock_gettime)(clock_of(number), &before) != 0)
+    if (number != 0 && CALL_NEXT(clock_gettime)(calls_clock_of(number), &before) != 0)
         return -1;
     int result = CALL_NEXT(clock_gettime)(CLOCK_THREAD_CPUTIME_ID, now);
     if (result == 0 && number != 0) {
@@ -158,8 +159,7 @@ PS_EXPORT int interposed_clock_gettime(clockid_t clock, struct timespec *now)
 }
 VERSIONS(clock_gettime, "GLIBC_2.17");
 OLD_VERSION(clock_gettime, "GLIBC_2.2.5");
-/* Kernel thread `number` may be sent signals, from now on. */
-static int number_to_signal(int number)
+int calls_number_to_signal(int number)
 {
     ps_ready_root_for_signals(NULL, number, 0);
     return ps_number_to_set(number);
@@ -170,7 +170,7 @@ PS_EXPORT int interposed_timer_create(clockid_t clock, struct sigevent *event, t
     if (clock == CLOCK_THREAD_CPUTIME_ID && be_counted())
         be_dedicated();
     if (event != NULL && event->sigev_notify == SIGEV_THREAD_ID)
-        number_to_signal(event->_sigev_un._tid);
+        calls_number_to_signal(event->_sigev_un._tid);
     return CALL_NEXT(timer_create)(clock, event, timer);
 }
 VERSIONS(timer_create, "GLIBC_2.34");
@@ -190,7 +190,7 @@ static int move_name(int number, const char *mode, char name[NAME_BYTES + 1])
     return fclose(file) == 0 && moved ? 0 : EIO;
 }
 
-static int set_name(int number, const char *name)
+int calls_set_name(int number, const char *name)
 {
     char own[NAME_BYTES + 1];
     if (strlen(name) >= NAME_BYTES)
@@ -198,7 +198,7 @@ static int set_name(int number, const char *name)
     return move_name(number, "wce", strcpy(own, name));
 }
 
-static int get_name(int number, char *to, size_t bytes)
+int calls_get_name(int number, char *to, size_t bytes)
 {
     char name[NAME_BYTES + 1];
     int error = move_name(number, "rce", name);
@@ -224,7 +224,8 @@ PS_EXPORT int interposed_prctl(int option, ...)
         char name[NAME_BYTES];
         if (option == PR_SET_NAME)
             snprintf(name, sizeof name, "%s", (const char *)a); /* cut off, as the kernel does */
-        int error = option == PR_SET_NAME ? set_name(number, name) : get_name(number, (char *)a, NAME_BYTES);
+        int error =
+            option == PR_SET_NAME ? calls_set_name(number, name) : calls_get_name(number, (char *)a, NAME_BYTES);
         errno = error != 0 ? error : errno;
         return error != 0 ? -1 : 0;
     }
@@ -265,8 +266,8 @@ static void reach_thread(long *named, bool asks)
         *named = asks ? number_to_ask((int)*named) : ps_number_to_set((int)*named);
 }
 
-/* The same as the C library's syscall tells it. Not inlined: errno is looked up anew after a call that may switch. */
-static PS_NOINLINE long told(long result)
+/* Not inlined: errno is looked up anew after a call that may switch. */
+PS_NOINLINE long calls_told(long result)
 {
     if (result >= 0 || result < -MOST_ERRNO)
         return result;
@@ -291,226 +292,10 @@ PS_EXPORT long interposed_syscall(long number, ...)
     if (number == SYS_clock_gettime && a == CLOCK_THREAD_CPUTIME_ID)
         be_dedicated();
     if ((number == SYS_tgkill || number == SYS_rt_tgsigqueueinfo) && (int)a == getpid() && c != 0)
-        b = number_to_signal((int)b);
+        b = calls_number_to_signal((int)b);
     long result = os_system_call(number, a, b, c, d, e, f);
     if (number == SYS_rt_sigprocmask || number == SYS_sched_setaffinity)
         ps_root_changed();
-    return told(result);
+    return calls_told(result);
 }
 VERSIONS(syscall, "GLIBC_2.2.5");
-
-/* --- calls about a thread that is named by its handle --- */
-
-/* The number of the kernel thread that is `thread`'s own; 0: that is a kernel thread for the C library to ask about.
- * *error: it can have none. */
-static int kernel_thread_number(pthread_t thread, bool sets, int *error)
-{
-    struct uth_tls *block = uth_tls_of(thread);
-    *error = 0;
-    if (block == NULL)
-        return 0;
-    if (block->adopted) /* a root's that is away: home's, which the C library knows */
-        return *block->tid;
-    bool own = block == uth_tls_current();
-    if (own && (sets ? !ps_dedicate_self() : ps_number_to_ask(block) == 0) && ps_in_vfork_child())
-        return (int)CALL_NEXT(gettid)();
-    int number = sets ? ps_dedicated_number(block) : ps_number_of(block);
-    *error = number == 0 ? EAGAIN : 0;
-    return number;
-}
-
-static int error_of(long result) { return result < 0 ? errno : 0; }
-
-/* A function of a thread: by the C library where it is a kernel thread's, between `first` and `last`; else `by_number`,
- * an expression in `number`. errno stays. */
-#define INTERPOSE_HANDLE_WITHIN(sets, first, last, node, name, parameters, arguments, by_number) \
-    NEXT(name, int parameters);                                                                  \
-    PS_EXPORT int interposed_##name parameters                                                   \
-    {                                                                                            \
-        int error, number = kernel_thread_number(thread, sets, &error), before = errno;          \
-        if (PS_LIKELY(number == 0 && error == 0)) {                                              \
-            first;                                                                               \
-            error = CALL_NEXT(name) arguments;                                                   \
-            last;                                                                                \
-            return error;                                                                        \
-        }                                                                                        \
-        if (error == 0)                                                                          \
-            error = (by_number);                                                                 \
-        errno = before;                                                                          \
-        return error;                                                                            \
-    }                                                                                            \
-    VERSIONS(name, node)
-#define INTERPOSE_HANDLE_AFTER(first, node, name, parameters, arguments, by_number) \
-    INTERPOSE_HANDLE_WITHIN(true, first, (void)0, node, name, parameters, arguments, by_number)
-#define INTERPOSE_HANDLE_ASKS(node, name, parameters, arguments, by_number) \
-    INTERPOSE_HANDLE_WITHIN(false, (void)0, (void)0, node, name, parameters, arguments, by_number)
-static void has_set(pthread_t thread)
-{
-    if (thread == pthread_self())
-        ps_root_changed();
-}
-
-static void set_by_handle(pthread_t thread)
-{
-    if (thread == pthread_self())
-        priority_before_change();
-}
-
-INTERPOSE_HANDLE_AFTER((void)0, "GLIBC_2.34", pthread_setname_np, (pthread_t thread, const char *name), (thread, name),
-                       set_name(number, name));
-OLD_VERSION(pthread_setname_np, "GLIBC_2.12");
-INTERPOSE_HANDLE_ASKS("GLIBC_2.34", pthread_getname_np, (pthread_t thread, char *name, size_t bytes),
-                      (thread, name, bytes), get_name(number, name, bytes));
-OLD_VERSION(pthread_getname_np, "GLIBC_2.12");
-INTERPOSE_HANDLE_WITHIN(true, (void)0, has_set(thread), "GLIBC_2.34", pthread_setaffinity_np,
-                        (pthread_t thread, size_t bytes, const cpu_set_t *set), (thread, bytes, set),
-                        error_of(interposed_sched_setaffinity(thread == pthread_self() ? 0 : number, bytes, set)));
-OLD_VERSION(pthread_setaffinity_np, "GLIBC_2.3.4");
-INTERPOSE_HANDLE_ASKS("GLIBC_2.32", pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set),
-                      (thread, bytes, set),
-                      error_of(CALL_NEXT(sched_getaffinity)(thread == pthread_self() && bind_is_narrow() ? 0 : number,
-                                                            bytes, set)));
-OLD_VERSION(pthread_getaffinity_np, "GLIBC_2.3.4");
-INTERPOSE_HANDLE_AFTER(set_by_handle(thread), "GLIBC_2.2.5", pthread_setschedparam,
-                       (pthread_t thread, int policy, const struct sched_param *param), (thread, policy, param),
-                       error_of(CALL_NEXT(sched_setscheduler)(number, policy, param)));
-
-static int get_scheduling(int number, int *policy, struct sched_param *param)
-{
-    *policy = CALL_NEXT(sched_getscheduler)(number);
-    return *policy < 0 ? errno : error_of(CALL_NEXT(sched_getparam)(number, param));
-}
-INTERPOSE_HANDLE_ASKS("GLIBC_2.2.5", pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *param),
-                      (thread, policy, param), get_scheduling(number, policy, param));
-INTERPOSE_HANDLE_AFTER(set_by_handle(thread), "GLIBC_2.34", pthread_setschedprio, (pthread_t thread, int priority),
-                       (thread, priority),
-                       error_of(CALL_NEXT(sched_setparam)(number, &(struct sched_param){.sched_priority = priority})));
-OLD_VERSION(pthread_setschedprio, "GLIBC_2.3.4");
-
-static int get_clock(int number, clockid_t *clock)
-{
-    *clock = clock_of(number);
-    return 0;
-}
-INTERPOSE_HANDLE_AFTER(ps_root_counted((const void *)thread), "GLIBC_2.34", pthread_getcpuclockid,
-                       (pthread_t thread, clockid_t *clock), (thread, clock), get_clock(number, clock));
-OLD_VERSION(pthread_getcpuclockid, "GLIBC_2.2.5");
-
-NEXT(pthread_getattr_np, int(pthread_t, pthread_attr_t *));
-PS_EXPORT int interposed_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
-{
-    struct uth_tls *block = uth_tls_of(thread);
-    if (block == uth_tls_current())
-        ps_keep_stack();
-    if (block == NULL || block->adopted)
-        return CALL_NEXT(pthread_getattr_np)(thread, attr);
-    void *stack;
-    size_t bytes;
-    uth_tls_stack(block, &stack, &bytes);
-    if (stack == NULL) { /* a kernel thread's own, which the member was called on */
-        if (block != uth_tls_current())
-            return EAGAIN;
-        uth_tls_pose_as(block, (int)syscall(SYS_gettid));
-        int error = CALL_NEXT(pthread_getattr_np)(thread, attr);
-        uth_tls_pose_as(block, 0);
-        return error;
-    }
-    int error = pthread_attr_init(attr);
-    if (error == 0)
-        error = pthread_attr_setstack(attr, stack, bytes);
-    if (error == 0)
-        error = pthread_attr_setguardsize(attr, (size_t)sysconf(_SC_PAGESIZE));
-    return error;
-}
-VERSIONS(pthread_getattr_np, "GLIBC_2.32");
-OLD_VERSION(pthread_getattr_np, "GLIBC_2.2.5");
-
-/* --- signals to a thread --- */
-
-static int send(int tid, int number, const union sigval *value)
-{
-    siginfo_t info = {.si_signo = number, .si_code = SI_QUEUE, .si_pid = getpid(), .si_uid = getuid()};
-    if (value == NULL)
-        return error_of(told(os_system_call(SYS_tgkill, getpid(), tid, number, 0, 0, 0)));
-    info.si_value = *value;
-    return error_of(told(os_system_call(SYS_rt_tgsigqueueinfo, getpid(), tid, number, (long)&info, 0, 0)));
-}
-
-/* False: a kernel thread's, for the C library. */
-static bool direct(pthread_t thread, int number, const union sigval *value, int *error)
-{
-    struct uth_tls *block = uth_tls_of(thread);
-    int before = errno, tid = 0;
-    if (block != NULL && number == 0) /* is it there? */
-        tid = block->adopted ? *block->tid : ps_number_of(block);
-    else if (block == uth_tls_current() && block != NULL && !ps_dedicate_self())
-        tid = os_thread_id(); /* in a handler: the caller's until that ends */
-    else if (block != NULL)
-        tid = ps_dedicated_number(block);
-    else if (number != 0 && thread != pthread_self())
-        tid = ps_ready_root_for_signals((const void *)thread, 0, number);
-    bool directs = block != NULL || tid != 0;
-    if (directs)
-        *error = tid == 0 ? EAGAIN : send(tid, number, value);
-    errno = before;
-    return directs;
-}
-
-NEXT(pthread_kill, int(pthread_t, int));
-PS_EXPORT int interposed_pthread_kill(pthread_t thread, int number)
-{
-    int error;
-    return direct(thread, number, NULL, &error) ? error : CALL_NEXT(pthread_kill)(thread, number);
-}
-VERSIONS(pthread_kill, "GLIBC_2.34");
-OLD_VERSION(pthread_kill, "GLIBC_2.2.5");
-
-NEXT(pthread_sigqueue, int(pthread_t, int, union sigval));
-PS_EXPORT int interposed_pthread_sigqueue(pthread_t thread, int number, const union sigval value)
-{
-    int error;
-    return direct(thread, number, &value, &error) ? error : CALL_NEXT(pthread_sigqueue)(thread, number, value);
-}
-VERSIONS(pthread_sigqueue, "GLIBC_2.34");
-OLD_VERSION(pthread_sigqueue, "GLIBC_2.11");
-
-NEXT(tgkill, int(pid_t, pid_t, int));
-PS_EXPORT int interposed_tgkill(pid_t process, pid_t thread, int number)
-{
-    if (process == getpid() && number != 0)
-        thread = number_to_signal(thread);
-    return CALL_NEXT(tgkill)(process, thread, number);
-}
-VERSIONS(tgkill, "GLIBC_2.30");
-
-/* A file's signals to a thread. */
-#define INTERPOSE_FCNTL(name, node)                             \
-    NEXT(name, int(int, int, ...));                             \
-    PS_EXPORT int interposed_##name(int file, int command, ...) \
-    {                                                           \
-        va_list list;                                           \
-        va_start(list, command);                                \
-        void *argument = va_arg(list, void *);                  \
-        va_end(list);                                           \
-        if (PS_UNLIKELY(command == F_SETOWN_EX)) {              \
-            const struct f_owner_ex *owner = argument;          \
-            if (owner != NULL && owner->type == F_OWNER_TID)    \
-                number_to_signal(owner->pid);                   \
-        }                                                       \
-        return CALL_NEXT(name)(file, command, argument);        \
-    }                                                           \
-    VERSIONS(name, node)
-INTERPOSE_FCNTL(fcntl, "GLIBC_2.2.5");
-INTERPOSE_FCNTL(fcntl64, "GLIBC_2.28");
-
-/* --- kernel threads that begin --- */
-
-/* Kernel threads begin with what their maker's kernel thread has. The runtime's own starts do not count
- * (os_thread_is_starting). The starts are linked to the C library's default version, and this is not the default. So
- * the dynamic linker resolves them like the program's calls, and a library that stands before both sees all of them. */
-#define HIDDEN_VERSION(name, node) __asm__(".symver interposed_" #name "," #name "@" node)
-INTERPOSE_AS(if (PS_UNLIKELY(uth_tls_current() != NULL) && !os_thread_is_starting()) ps_dedicate_self(), ,
-             HIDDEN_VERSION, "GLIBC_2.34", int, pthread_create,
-             (pthread_t * thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg),
-             (thread, attr, start, arg));
-OLD_VERSION(pthread_create, "GLIBC_2.2.5");

@@ -92,8 +92,9 @@ int ps_number_to_ask(struct uth_tls *block);
 int ps_number_of_caller(void);
 /* The same where something is to be set for, or sent to, kernel thread `number`. [switches] */
 int ps_number_to_set(int number);
-/* What comes to block's kernel thread, which calls, is its thread's: DEDICATED. */
-void ps_dedicate(struct uth_tls *block);
+/* The block's thread is DEDICATED from now on: the vp of its dedicated kernel thread; NULL: refused. Any kernel
+ * thread. */
+struct vp *ps_dedicate(struct uth_tls *block);
 
 /* The running thread's context goes on alone on `to`. [switches] */
 void ps_move_dedicated(struct vp *vp, struct psthread *self, struct vp *to);

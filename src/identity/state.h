@@ -1,0 +1,18 @@
+/* What the files about a kernel thread's state share: state.c for the caller and for numbers, handles.c for handles. */
+#ifndef PS_STATE_H
+#define PS_STATE_H
+
+#include <stddef.h>
+#include <time.h>
+
+/* Kernel thread `number` may be sent signals, from now on. Its number where it is asked for it. */
+int calls_number_to_signal(int number);
+/* The name of kernel thread `number`, read or written. 0, or an error number. */
+int calls_set_name(int number, const char *name);
+int calls_get_name(int number, char *to, size_t bytes);
+/* The clock of what kernel thread `number` has used. */
+clockid_t calls_clock_of(int number);
+/* What a system call has answered, as the C library's syscall tells it: -1 and errno for an error. */
+long calls_told(long result);
+
+#endif

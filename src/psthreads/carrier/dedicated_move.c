@@ -1,0 +1,125 @@
+/* A thread moves to its dedicated kernel thread, and back: see dedicated.h. */
+#include "check.h"
+#include "current.h"
+#include "dedicated.h"
+#include "home.h"
+#include "os.h"
+#include "receiver.h"
+#include "run.h"
+#include "runtime.h"
+#include "scheduler.h"
+#include "sources.h"
+#include "switch.h"
+#include "team.h"
+#include "vp_tls.h"
+
+/* --- the thread's side --- */
+
+/* A handler that was left by a jump may have left its mask to the kernel thread: it was the running thread's, which
+ * leaves. */
+static void leave_own_mask(struct vp *vp)
+{
+    const struct uth_tls *tls = vp_run(vp)->tls;
+    vp_block_signals(vp); /* before the thread goes on elsewhere, and changes its mask there */
+    if (vp_is_roots(vp) ? tls && tls != vp_run(vp)->own_tls
+                        : vp_run(vp)->dedicated_to && tls != vp_run(vp)->dedicated_to)
+        os_set_signal_mask(ps_load_seq(&vp_outer(vp)->inner_mask));
+}
+
+/* The running thread's context goes on alone on `to`. */
+void ps_move_dedicated(struct vp *vp, struct psthread *self, struct vp *to)
+{
+    struct uth *context = vp_run(vp)->uth;
+    int error = vp_errno(vp);
+    leave_own_mask(vp);
+    vp_dedicated(to)->home = context->vp;
+    vp_dedicated(to)->came_from = vp;
+    self->uth = context;
+    context->wait.thread = self; /* for debuggers and reports */
+    context->wait.kind = PS_WAIT_NOTHING;
+    context->vp = to;
+    ps_pin_dedicated(to, self);
+    if (PS_UNLIKELY(vp_run(vp)->dedicated_to != NULL)) {
+        vp_leave_dedicated(vp, context, vp_run(vp)->tls);
+    } else {
+        vp_leave_bound(vp, self);
+    }
+    context->wait.thread = NULL;
+    thread_signal_arrives(ps_vp());
+    vp_set_errno(ps_vp(), error);
+}
+
+PS_NOINLINE bool ps_dedicate_self(void)
+{
+    struct vp *vp = ps_vp(), *to;
+    struct uth_tls *block = vp ? vp_run(vp)->tls : NULL;
+    struct psthread *self = vp ? vp_run(vp)->current : NULL;
+    if (!self || !block || vp_run(vp)->held || self->flags & PS_T_NOSTACK)
+        return false;
+    if (PS_UNLIKELY(uth_tls_current() != (vp == block->home ? NULL : block)))
+        return false; /* a handler, while vp goes from one block to another */
+    if (vp_run(vp)->dedicated_to == block || vp == block->home)
+        return true;
+    if (ps_in_vfork_child() || ps_in_handler() || !(to = ps_dedicate(block)))
+        return false;
+    ps_move_dedicated(vp, self, to);
+    return true;
+}
+
+PS_NOINLINE void ps_dedicate_again(struct psthread *self, struct uth_tls *block)
+{
+    struct vp *vp = ps_vp(), *to = self->flags & PS_T_NOSTACK ? NULL : (struct vp *)ps_load_acquire(&block->dedicated);
+    if (!to) {
+        vp_enter_tls(vp, block);
+        return;
+    }
+    ps_move_dedicated(vp, self, to);
+}
+
+/* vp's context goes on in the block `next`: the vp that the context is to be bound to. If the thread below has a kernel
+ * thread for itself, that one's vp; the kernel thread may stand in the block (thread_signal.h). Else the thread is not
+ * below any more, and a thread that gives it a kernel thread finds it so. */
+static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
+{
+    struct vp *home = vp_dedicated(vp)->home;
+    if (!next)
+        return home;
+    struct vp *alone = ps_load_seq(&next->dedicated);
+    if (!alone) {
+        ps_store_seq(&next->below, NULL);
+        alone = ps_load_seq(&next->dedicated);
+    }
+    if (!alone || alone == home)
+        return home;
+    vp_dedicated(alone)->home = home;
+    vp_dedicated(alone)->came_from = vp_dedicated(vp)->came_from;
+    return alone;
+}
+
+struct vp *ps_vp_for_others(const struct vp *vp)
+{
+    struct vp *to = vp_dedicated(vp)->came_from;
+    if (to && ps_load_relaxed(vp_attached(to)) && !vp_run(to)->dedicated_to)
+        return to;
+    return home_is_aside(ps_vp_at(0)) && ps_rt.num_vps > 1 ? ps_vp_at(1) : ps_vp_at(0);
+}
+
+void ps_go_home_slow(struct uth_tls *next)
+{
+    struct vp *vp = ps_vp();
+    if (vp_run(vp)->dedicated_to != vp_run(vp)->tls || vp_run(vp)->tls == next)
+        return;
+    struct psthread *self = vp_run(vp)->current;
+    struct uth *context = vp_run(vp)->uth;
+    context->left_by = next ? ps_load_relaxed(&next->below) : NULL;
+    struct vp *home = carrier_of_next(vp, next);
+    context->vp = home;
+    self->uth = context;
+    if (home)
+        ps_ready(self, PS_FRONT);
+    else
+        vp_enqueue(ps_vp_for_others(vp), &self->item, PS_FRONT);
+    vp_leave_dedicated(vp, context, next);
+    context->left_by = NULL; /* it may be a root's stack, on which the root has called self */
+    thread_signal_arrives(ps_vp());
+}
