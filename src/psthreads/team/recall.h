@@ -15,8 +15,8 @@
  *   lender  1. takes the block away (uth_tls_take_away)   2. fences for all kernel threads   3. reads `below` again;
  *           if the parent is still there: lends
  * If the lender finds the parent in 3, the parent finds in 2 that it was not the last in the block, takes the lock, and
- * sees what was lent. The fence lets the parent do with a compiler barrier (vp_resume_caller). What visits the block for
- * a signal does the same (thread_signal.h).
+ * sees what was lent. The fence lets the parent do with a compiler barrier (vp_resume_caller). What visits the block
+ * for a signal does the same (thread_signal.h).
  * Regions are watched in a table, with the lock, so that the watchdog reads no team that has ended. Limit: in a region
  * that finds no room there, of 256, member 0 is not lent.
  * tests/models/lent_below.pml.
