@@ -7,7 +7,7 @@
  * vp. Only the watchdog can send one there: it opens the places' queues to every vp, and starts a spare where no vp is
  * idle. Checked: each member runs in its place, and when nothing can move any more all have run.
  *
- * Sections under a queue's lock are one step, since they touch that queue alone; bits, `open` and wake words are
+ * Sections under a queue's lock are one step, since they touch no other queue; bits, `open` and wake words are
  * sequentially consistent in the source too. The watchdog's clock is left out: a home that holds its processor is seen
  * at any moment. Its rounds are counted: two for a member must do (in the source it comes again and again).
  *   REFUSED        the system refuses the kernel thread of vp 1, which is only known when a thread wakes it
@@ -17,7 +17,7 @@
  *   BROKEN_ARM     an inserter that finds no vp to wake does not arm the watchdog
  *   BROKEN_OPEN    the watchdog starts a spare or wakes a vp, but does not open the queues
  *   BROKEN_LOST    a refused home leaves the queues closed, and the watchdog does not take it for stuck
- *   BROKEN_FOLLOW  a vp that takes a member of another place does not move there */
+ *   BROKEN_MIGRATE a vp that takes a member of another place does not move there */
 #ifndef PLACES
 #define PLACES 2
 #endif
@@ -113,7 +113,7 @@ inline take_any(every)
 
 inline run_it()
 {
-#ifdef BROKEN_FOLLOW
+#ifdef BROKEN_MIGRATE
     if
     :: here == NOWHERE -> here = found
     :: else

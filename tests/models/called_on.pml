@@ -1,17 +1,17 @@
-/* A thread stands below another one that it has called on its stack, in that one's block. A signal is sent to it: its
- * own kernel thread P enters its block and handles the signal, if the thread cannot come up meanwhile without P
- * (src/identity/thread_signal.h, "called below another thread"; vp_come_up in src/psthreads/vp/vp_tls.h).
+/* A thread is suspended below another one that it has called on its stack, in that one's block. A signal is sent to it:
+ * its dedicated kernel thread D enters its block and handles the signal, if the thread cannot resume meanwhile without
+ * D (mail.md, "Below another thread"; vp_resume_caller in src/psthreads/vp/vp_tls.h).
  *
- * The thread calls REGIONS times, on one vp. Its vp clears `below` when it comes up. That store is seen late: it waits
- * in `pending` until it is flushed, by itself or by P's fence for all kernel threads. Then the vp looks which thread
- * was in the block last. P comes to be at any time. With HOME the context comes home from another kernel thread
- * instead, where all stores and loads are seq_cst (carrier_of_next in src/psthreads/carrier/dedicated.c). Checked: the
- * thread and the handler are not in the block at the same time; nothing waits for ever (invalid end state).
- *   BROKEN_FENCE    P makes no fence
- *   BROKEN_LOOK     P does not look at `below` again
- *   BROKEN_TAKE     P does not take the block away
+ * The thread calls REGIONS times, on one vp. Its vp clears `below` when it resumes. That store is seen late: it waits
+ * in `pending` until it is flushed, by itself or by D's fence for all kernel threads. Then the vp looks which thread
+ * was in the block last. D comes to be at any time. With HOME the context comes home from another kernel thread
+ * instead, where all stores and loads are seq_cst (carrier_of_next in src/psthreads/carrier/dedicated_move.c). Checked:
+ * the thread and the handler are not in the block at the same time; nothing waits for ever (invalid end state).
+ *   BROKEN_FENCE    D makes no fence
+ *   BROKEN_LOOK     D does not look at `below` again
+ *   BROKEN_TAKE     D does not take the block away
  *   BROKEN_ORDER    the vp looks which thread was in the block before it clears `below`
- *   BROKEN_HOME     (with HOME) the context comes home without a second look for P */
+ *   BROKEN_HOME     (with HOME) the context comes home without a second look for D */
 #ifndef REGIONS
 #define REGIONS 2
 #endif
@@ -20,7 +20,7 @@
 #define VP 1
 #define OWN 2
 
-bool below, pending, alone, pinned, over, thread_in, handler_in;
+bool below, pending, dedicated, pinned, over, thread_in, handler_in;
 byte carrier = VP;
 
 inline flush()
@@ -52,12 +52,12 @@ active proctype vp()
         below = true;
         moves = false;
 #ifdef HOME
-        moves = alone;
+        moves = dedicated;
         if
         :: !moves ->
             below = false;
 #ifndef BROKEN_HOME
-            moves = alone
+            moves = dedicated
 #endif
         :: else -> skip
         fi;
@@ -73,7 +73,7 @@ active proctype vp()
         if
         :: last == VP -> skip
         :: else ->
-            moves = alone;
+            moves = dedicated;
             carrier = (moves -> carrier : VP)
         fi;
 #endif
@@ -91,7 +91,7 @@ active proctype vp()
 active proctype own()
 {
     bool seen;
-    alone = true;
+    dedicated = true;
     do
     :: pinned -> /* runs the thread */
         enter();

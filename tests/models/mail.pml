@@ -1,61 +1,63 @@
-/* Signals to one thread T (src/identity/thread_signal.h): SIGNALS are sent to its own kernel thread P. T is taken by
- * one of two carriers, and is put back, moved to P, waits for good or spins, where it is until all signals are
- * handled. The carriers also run other threads, and hear nothing in between. Checked: each signal is handled once, in
- * T's block B, and nobody else is in B then. None is lost, and nothing waits for ever (invalid end state). Signals do
- * not go to and fro while T stays where it is: of what comes to a wrong kernel thread there is a bound (DROPS).
+/* Signals to one thread T (src/identity/thread_signal.h): SIGNALS are sent to its dedicated kernel thread D. T is taken
+ * by one of two carriers, and is put back, moved to D, waits for good or spins, where it is until all signals are
+ * handled. The carriers also run other threads, and take no signals in between. Checked: each signal is handled once,
+ * in T's block B, and no other thread is in B then. None is lost, and nothing waits for ever (invalid end state).
+ * Signals do not go to and fro while T stays where it is: of what comes to a wrong kernel thread there is a bound
+ * (DROPS).
  *
- * A signal comes to P.
+ * A signal comes to D.
  *   in B       It is handled.
- *   elsewhere  The function before the handlers makes P deaf, sends the signal to P again, and sets alone.wake. The
- *              signal is `kept`: pending on P. The handler interrupts P's futex as well.
- * P, deaf, looks until nothing is kept and no letter is out. What it finds:
- *   T saved        P comes in: visited, fence, running, as uth_visit. It takes the letter back and hears.
- *   T on P         As T begins there, P takes the letter back and hears.
- *   T on carrier x P takes one signal, which becomes its letter, and pokes x: a signal that brings nothing. x, in the
+ *   elsewhere  The function before the handlers blocks D's signals, sends the signal to D again, and sets
+ *              dedicated.wake. The signal is `deferred`: pending on D. The handler interrupts D's futex as well.
+ * D, which blocks signals, looks until nothing is deferred and no letter is out. What it finds:
+ *   T saved        D comes in: visited, fence, running, as uth_visit. It takes the letter back and takes signals.
+ *   T on D         As T begins there, D takes the letter back and takes signals.
+ *   T on carrier x D takes one signal, which becomes its letter, and pokes x: a signal that brings nothing. x, in the
  *                  function before the handlers, takes the letter of the block that is current there; else it drops the
- *                  poke. P pokes again: another carrier at once, the same one after a while.
- *   neither        T is on its way. P sleeps a millisecond. In the model it sleeps until a look would find something;
+ *                  poke. D pokes again: another carrier at once, the same one after a while.
+ *   neither        T is on its way. D sleeps a millisecond. In the model it sleeps until a look would find something;
  *                  so a look that never does is an invalid end state.
  *
- * Why it holds. A signal is in one place: pending on P, P's letter, or handled. Three steps move it, each by one
- * thread: P takes what is pending (sigtimedwait), and only if no letter is out; x takes the letter; P takes the letter
+ * Why it holds. A signal is in one place: pending on D, D's letter, or handled. Three steps move it, each by one
+ * thread: D takes what is pending (sigtimedwait), and only if no letter is out; x takes the letter; D takes the letter
  * back.
- *   As T   x takes the letter in B, where it carries T. P hears in B, while T is saved and visited, or is on P. A
- *          carrier that claims T's context sees `visited`, or P sees the claim behind its fence. A kernel
- *          thread that leaves B changes its thread pointer before it lets the context go.
- *   Once   A compare-and-swap of the letter decides between x and P. A poke alone runs nothing: it may
- *          come late, merge with another one, come in another thread's block, or stay pending on a deaf carrier for
- *          good. A signal that was sent on itself would be lost there, or run as another thread.
- *   Ends   While something is kept, or a letter is out, P is deaf, and looks. T is saved, on P or on a carrier, some
- *          time, and each of them is found. If it moves on meanwhile, P finds that at its next look. P becomes deaf in
- *          a handler: that sets alone.wake, or ends the futex's sleep; P clears alone.wake before it looks again.
- *   Hears  P hears again where nothing is kept and no letter is out. A signal in between is pending then, and comes at
- *          once.
+ *   As T   x takes the letter in B, where it carries T. D takes signals in B, while T is saved and visited, or is on D.
+ *          A carrier that claims T's context sees `visited`, or D sees the claim behind its fence. A kernel thread that
+ *          leaves B changes its thread pointer before it lets the context go.
+ *   Once   A compare-and-swap of the letter decides between x and D. A poke alone runs nothing: it may come late, merge
+ *          with another one, come in another thread's block, or stay pending for good on a carrier that blocks signals.
+ *          A signal that was sent on itself would be lost there, or run as another thread.
+ *   Ends   While something is deferred, or a letter is out, D blocks signals, and looks. T is saved, on D or on a
+ *          carrier, some time, and each of them is found. If it moves on meanwhile, D finds that at its next look. D
+ *          blocks signals in a handler: that sets dedicated.wake, or ends the futex's sleep; D clears dedicated.wake
+ *          before it looks again.
+ *   Opens  D unblocks signals where nothing is deferred and no letter is out. A signal in between is pending then, and
+ *          comes at once.
  *
- * With HOME T is a root, and carrier 0 its home. Home's loop stands in B until P, or a release, has given it a storage
- * of its own, and home has left B since (root_release.pml). Till then P gives what it has to home, which handles it in
- * that loop, or as the root; else home sends it on to P. Home's loop comes into B no more then, so P comes in itself
- * the next time. P gives when it visits T no more: there a carrier may take the letter at the same time. Home hears
- * everywhere.
- * Left out: T below a thread that it has called (called_on.pml), masks, and signals of several numbers.
+ * With HOME T is a root, and carrier 0 its home. Home's loop stands in B until D, or a release, has given it a storage
+ * of its own, and home has left B since (root_release.pml). Till then D gives what it has to home, which handles it in
+ * that loop, or as the root; else home sends it on to D. Home's loop comes into B no more then, so D comes in itself
+ * the next time. D gives when it visits T no more: there a carrier may take the letter at the same time. Home takes
+ * signals everywhere. Left out: T below a thread that it has called (called_on.pml), masks, and signals of several
+ * numbers.
  *
- *   BROKEN_WAKE     the handler on P does not set alone.wake
- *   BROKEN_CLEAR    P clears alone.wake behind its look, before it sleeps
- *   BROKEN_LOOK     P hears again while a letter is out
- *   BROKEN_BACK     P comes in, and does not take the letter back
- *   BROKEN_RUN      T begins on P, and P does not take the letter back
- *   BROKEN_POKE     P pokes once for each letter
- *   BROKEN_AGAIN    P pokes no carrier a second time
- *   BROKEN_OUT      P writes a letter while one is out
- *   BROKEN_ITSELF   P sends the carrier the signal itself
+ *   BROKEN_WAKE     the handler on D does not set dedicated.wake
+ *   BROKEN_CLEAR    D clears dedicated.wake behind its look, before it sleeps
+ *   BROKEN_LOOK     D unblocks signals while a letter is out
+ *   BROKEN_BACK     D comes in, and does not take the letter back
+ *   BROKEN_RUN      T begins on D, and D does not take the letter back
+ *   BROKEN_POKE     D pokes once for each letter
+ *   BROKEN_AGAIN    D pokes no carrier a second time
+ *   BROKEN_OUT      D writes a letter while one is out
+ *   BROKEN_ITSELF   D sends the carrier the signal itself
  *   BROKEN_WHOSE    the carrier takes the letter in whatever block it is
  *   BROKEN_CAS      (with HOME) the carrier takes the letter by a load and a store
- *   BROKEN_COPY     (with HOME) P writes what it gives to home where the letter's is, which a carrier may still copy
- *   BROKEN_FENCE    P makes no fence
- *   BROKEN_AWAIT    a carrier does not wait for P's visit to end
- *   BROKEN_LEAVE    P lets the context go before it leaves B
- *   BROKEN_STORAGE  T leaves P, which lets the context go before it leaves B
- *   BROKEN_HOME     (with HOME) P comes in without a look where home's loop stands
+ *   BROKEN_COPY     (with HOME) D writes what it gives to home where the letter's is, which a carrier may still copy
+ *   BROKEN_FENCE    D makes no fence
+ *   BROKEN_AWAIT    a carrier does not wait for D's visit to end
+ *   BROKEN_LEAVE    D lets the context go before it leaves B
+ *   BROKEN_STORAGE  T leaves D, which lets the context go before it leaves B
+ *   BROKEN_HOME     (with HOME) D comes in without a look where home's loop stands
  *   BROKEN_ON       (with HOME) home runs the handler as whatever thread it carries */
 #ifndef SIGNALS
 #define SIGNALS 2
@@ -72,30 +74,30 @@
 #define OUT 1
 #define TAKEN 2
 
-#define NOBODY 0 /* where a thread pointer is */
+#define NO_THREAD 0 /* where a thread pointer is */
 #define B 1
 #define C 2
 #define LOOP_IN_B 3 /* home's loop, which stands in the root's storage */
 
-byte x_tp[2], p_tp;
+byte x_tp[2], d_tp;
 bool parted; /* home's loop goes into a storage of its own */
 #ifdef HOME
-#define OWN_STORAGE(x) (x == 0 && !parted -> LOOP_IN_B : NOBODY)
-#define MAY_MOVE(x) (x != 0) /* at home a root needs no P */
+#define OWN_STORAGE(x) (x == 0 && !parted -> LOOP_IN_B : NO_THREAD)
+#define MAY_MOVE(x) (x != 0) /* at home a root needs no D */
 #else
-#define OWN_STORAGE(x) NOBODY
+#define OWN_STORAGE(x) NO_THREAD
 #define MAY_MOVE(x) true
 #endif
 bool x_in_B[2]; /* run.tls == B */
 
 /* T's context */
 bool running, visited, queued = true, pinned;
-bool buffered[2]; /* a carrier's store of running that nobody else sees yet */
+bool buffered[2]; /* a carrier's store of running that no other thread sees yet */
 byte moves = ROUNDS, others = OTHERS;
 
-/* P's */
-byte kept;          /* signals that are pending on P */
-bool deaf, wake, parked;
+/* D's */
+byte deferred;          /* signals that are pending on D */
+bool blocked, wake, parked;
 byte letter; /* NONE, OUT, or TAKEN: a carrier copies it */
 byte poked;         /* the carrier that was poked last, from 1; 0: none */
 bool poke[2];       /* pending on a carrier */
@@ -105,7 +107,7 @@ byte drops;         /* signals and pokes that have come to the wrong kernel thre
 
 inline in_B()
 {
-    assert((x_tp[0] == B || x_tp[0] == LOOP_IN_B) + (x_tp[1] == B) + (p_tp == B) == 1)
+    assert((x_tp[0] == B || x_tp[0] == LOOP_IN_B) + (x_tp[1] == B) + (d_tp == B) == 1)
 }
 inline flush(who) { if :: buffered[who] -> buffered[who] = false; running = true :: else fi }
 inline fence() { atomic { flush(0); flush(1) } }
@@ -116,22 +118,22 @@ inline dropped() { drops++; assert(drops < DROPS) }
 proctype sender()
 {
     do
-    :: sent < SIGNALS -> atomic { sent++; kept++ }
+    :: sent < SIGNALS -> atomic { sent++; deferred++ }
     :: else -> break
     od;
     handled == SIGNALS
 }
 
-/* A signal comes to P. */
+/* A signal comes to D. */
 active proctype kernel()
 {
 end:
     do
-    :: atomic { kept > 0 && !deaf ->
+    :: atomic { deferred > 0 && !blocked ->
            if
-           :: p_tp == B -> kept--; in_B(); handle()
+           :: d_tp == B -> deferred--; in_B(); handle()
            :: else ->
-               deaf = true; /* it is sent to P again, and ends P's sleep */
+               blocked = true; /* it is sent to D again, and ends D's sleep */
                parked = false;
 #ifndef BROKEN_WAKE
                wake = true
@@ -150,10 +152,10 @@ end:
     od
 }
 
-/* P is in B. */
+/* D is in B. */
 inline take_back()
 {
-    atomic { if :: letter == OUT -> letter = NONE; kept++ :: else fi }
+    atomic { if :: letter == OUT -> letter = NONE; deferred++ :: else fi }
 }
 inline come_in()
 {
@@ -173,25 +175,25 @@ inline come_in()
 #ifdef BROKEN_COPY
             assert(letter != TAKEN);
 #endif
-            atomic { if :: kept > 0 -> kept--; to_home++ :: else fi }
+            atomic { if :: deferred > 0 -> deferred--; to_home++ :: else fi }
         :: atomic { !running && x_tp[0] != LOOP_IN_B -> parted = true };
 #else
         :: !running ->
 #endif
-            atomic { p_tp = B; in_B() };
+            atomic { d_tp = B; in_B() };
 #ifndef BROKEN_BACK
             take_back();
 #endif
-            deaf = false;
-            kept == 0; /* the kernel delivers them, at the latest as this call ends */
+            blocked = false;
+            deferred == 0; /* the kernel delivers them, at the latest as this call ends */
             assert(letter == NONE); /* nothing is left behind */
-            deaf = true;
+            blocked = true;
             is_in = true;
 #ifdef BROKEN_LEAVE
             visited = false;
-            p_tp = NOBODY
+            d_tp = NO_THREAD
 #else
-            p_tp = NOBODY;
+            d_tp = NO_THREAD;
             visited = false
 #endif
         fi
@@ -201,9 +203,9 @@ inline come_in()
 
 #define RUNS_ON(x) (x_in_B[x])
 #ifdef BROKEN_OUT
-#define LETTER_FOR(x) (RUNS_ON(x) && kept > 0)
+#define LETTER_FOR(x) (RUNS_ON(x) && deferred > 0)
 #else
-#define LETTER_FOR(x) (RUNS_ON(x) && kept > 0 && letter == NONE)
+#define LETTER_FOR(x) (RUNS_ON(x) && deferred > 0 && letter == NONE)
 #endif
 #ifdef BROKEN_POKE
 #define POKE_DUE(x) false
@@ -215,14 +217,14 @@ inline come_in()
 
 inline write_letter(x)
 {
-    kept--;
+    deferred--;
 #ifndef BROKEN_ITSELF
     letter = OUT;
 #endif
     atomic { poke[x] = true; poked = 1 + x }
 }
 
-active proctype P()
+active proctype D()
 {
     bool is_in;
     do
@@ -230,11 +232,11 @@ active proctype P()
         pinned = false;
         (!running && !visited && !buffered[0] && !buffered[1]);
         running = true;
-        atomic { p_tp = B; in_B(); drops = 0 };
+        atomic { d_tp = B; in_B(); drops = 0 };
 #ifndef BROKEN_RUN
         take_back();
 #endif
-        deaf = false;
+        blocked = false;
         if /* T runs here */
         :: true
         :: handled == SIGNALS
@@ -242,19 +244,19 @@ active proctype P()
         queued = true;
 #ifdef BROKEN_STORAGE
         running = false;
-        p_tp = NOBODY
+        d_tp = NO_THREAD
 #else
-        p_tp = NOBODY;
+        d_tp = NO_THREAD;
         running = false
 #endif
-    :: !pinned && deaf ->
+    :: !pinned && blocked ->
         if
 #ifdef BROKEN_LOOK
-        :: kept == 0 -> deaf = false
-        :: kept > 0 ->
+        :: deferred == 0 -> blocked = false
+        :: deferred > 0 ->
 #else
-        :: kept == 0 && letter == NONE -> deaf = false
-        :: kept > 0 || letter != NONE ->
+        :: deferred == 0 && letter == NONE -> blocked = false
+        :: deferred > 0 || letter != NONE ->
 #endif
             come_in();
             if
@@ -266,10 +268,10 @@ active proctype P()
             :: else
             fi;
             /* looks again: when it finds something else */
-            (pinned || !running || (kept == 0 && letter == NONE) || LETTER_FOR(0) || LETTER_FOR(1) ||
+            (pinned || !running || (deferred == 0 && letter == NONE) || LETTER_FOR(0) || LETTER_FOR(1) ||
              POKE_DUE(0) || POKE_DUE(1))
         fi
-    :: !pinned && !deaf ->
+    :: !pinned && !blocked ->
 #ifdef BROKEN_CLEAR
         wake = false;
 #endif
@@ -319,7 +321,7 @@ inline comes()
         :: x_tp[0] == B || x_tp[0] == LOOP_IN_B ->
 #endif
             atomic { in_B(); handle() }
-        :: else -> atomic { dropped(); kept++ }
+        :: else -> atomic { dropped(); deferred++ }
         fi
 #endif
     fi

@@ -1,22 +1,22 @@
-/* A member that has a kernel thread P of its own begins there in each region, on a stack U that it keeps
+/* A member that has a dedicated kernel thread D begins there in each region, on a stack U that it keeps
  * (src/psthreads/vp/own_stack.h), whichever thread begins it.
  *
- * A parent opens REGIONS regions with this member. Where it sees that the member has P, it begins the member there. Or
+ * A parent opens REGIONS regions with this member. Where it sees that the member has D, it begins the member there. Or
  * a vp claims it, does the same or runs it, goes on with the team for a while, and drops its references. In some region
  * the member asks for the bounds of its stack, on a stack that is its own (FIRST) or is not (NEXT). Or another thread
- * dedicates P to it, at any moment. A member may wait in the middle of its body, until another thread readies it. At
- * its end it may be lent as an assistant, which begins as the member does. At the end the parent retires P and takes U.
- * `pinned` is P's slot: BEGINS, the member without a stack; GOES_ON, the member's saved context.
- * Checked: once it has asked the member runs on the same stack. No thread is pinned to P while another is. No two
- * threads run in the member's name at once. The vp does not look at a closed region. U is given back when P has left
- * it. Each region ends (invalid end state).
+ * dedicates D to it, at any moment. A member may wait in the middle of its body, until another thread readies it. At
+ * its end it may become a helper, which begins as the member does. At the end the parent retires D and takes U.
+ * `pinned` is D's slot: BEGINS, the member without a stack; GOES_ON, the member's saved context. Checked: once it has
+ * asked the member runs on the same stack. No thread is pinned to D while another is. No two threads run in the
+ * member's name at once. The vp does not look at a closed region. U is given back when D has left it. Each region ends
+ * (invalid end state).
  *   BROKEN_REFER    the vp has no reference of its own while it goes on
- *   BROKEN_LEND     the member counts itself out before it begins as its assistant
- *   BROKEN_KEEP     that the member has P is written after it has counted itself out, where it asks
- *   BROKEN_WAKE     P takes `wake` back after it has looked at `pinned`
- *   BROKEN_SLEEPS   P looks at `pinned`, then says that it sleeps
- *   BROKEN_PIN      P, which has a stack for the member now, does not pin it to itself again
- *   BROKEN_BACK     the parent gives U back before P has ended
+ *   BROKEN_HELP     the member counts itself out before it begins as its helper
+ *   BROKEN_KEEP     that the member has D is written after it has counted itself out, where it asks
+ *   BROKEN_WAKE     D takes `wake` back after it has looked at `pinned`
+ *   BROKEN_SLEEPS   D looks at `pinned`, then says that it sleeps
+ *   BROKEN_PIN      D, which has a stack for the member now, does not pin it to itself again
+ *   BROKEN_BACK     the parent gives U back before D has ended
  *   BROKEN_LOOP     the member of state FIRST ends in the frame below it, as others do */
 #ifndef REGIONS
 #define REGIONS 3
@@ -26,7 +26,7 @@
 #define BEGINS 1
 #define GOES_ON 2
 
-#define NATIVE 0 /* where P stands */
+#define NATIVE 0 /* where D stands */
 #define ON_U 1
 #define GONE 2
 
@@ -34,14 +34,14 @@ byte left;       /* of the team: references, and the member's assistant */
 bool open;       /* a region is */
 bool claim;      /* the member is to be claimed */
 bool queued;     /* the member's assistant is in a queue */
-byte pinned;     /* P's */
-bool sleeps, wake, ends; /* P's */
+byte pinned;     /* D's */
+bool sleeps, wake, ends; /* D's */
 byte stands = NATIVE;
-bool alone, own;  /* of the member's block: it has P, and U */
+bool dedicated, own;  /* of the member's block: it has D, and U */
 bool asked, runs; /* the member has asked; it runs */
 bool waits;       /* the member waits for a thread to ready it */
-bool took_over;   /* FIRST: P has gone to U with the member */
-bool lent;        /* the member was an assistant in this region */
+bool took_over;   /* FIRST: D has gone to U with the member */
+bool helped;        /* the member was a helper in this region */
 bool given_back;
 
 inline pin(what)
@@ -91,12 +91,12 @@ inline body_begins(here)
     atomic { assert(!runs && open); assert(!asked || here); runs = true }
 }
 
-/* The member is called on U, by P's loop. */
+/* The member is called on U, by D's loop. */
 inline call_on_U()
 {
     body_begins(true);
     if
-    :: true -> /* it waits: P waits below it */
+    :: true -> /* it waits: D waits below it */
         waits = true;
         await_pinned();
         atomic { assert(pinned == GOES_ON); pinned = NOTHING }
@@ -109,9 +109,9 @@ inline end_on_U()
 {
     runs = false;
     if
-    :: !lent -> /* its identity is taken for an assistant */
-        lent = true;
-#ifdef BROKEN_LEND
+    :: !helped -> /* its identity becomes a helper's */
+        helped = true;
+#ifdef BROKEN_HELP
         count_out();
         atomic { left++; assert(pinned == NOTHING); pinned = BEGINS }
 #else
@@ -120,7 +120,7 @@ inline end_on_U()
     :: true ->
 #ifdef BROKEN_KEEP
         count_out();
-        alone = true
+        dedicated = true
 #else
         count_out()
 #endif
@@ -145,7 +145,7 @@ proctype own_thread()
             if
             :: t == NOTHING -> break
             :: t == BEGINS -> /* NEXT: it gets U */
-                assert(alone && !own);
+                assert(dedicated && !own);
                 own = true;
 #ifndef BROKEN_PIN
                 pinned = t;
@@ -166,15 +166,15 @@ proctype own_thread()
     stands = GONE
 }
 
-/* The vp runs the member, or its assistant: it ends, and may be lent. */
+/* The vp runs the member, or its helper: it ends, and may become a helper. */
 inline end_here()
 {
     runs = false;
     if
-    :: !lent ->
-        lent = true;
+    :: !helped ->
+        helped = true;
         if
-        :: alone -> pin(BEGINS)
+        :: dedicated -> pin(BEGINS)
         :: else -> queued = true
         fi
     :: true -> count_out()
@@ -190,7 +190,7 @@ end:
         end_here()
     :: atomic { claim -> claim = false };
         if
-        :: alone ->
+        :: dedicated ->
 #ifndef BROKEN_REFER
             left++;
 #endif
@@ -202,14 +202,14 @@ end:
         :: else ->
             body_begins(false);
             if
-            :: !asked -> /* it asks, and is promoted */
+            :: !asked -> /* it asks, and is dedicated */
                 asked = true;
 #ifndef BROKEN_KEEP
-                alone = true;
+                dedicated = true;
 #endif
                 if
-                :: own = true; took_over = true /* with this stack it goes on on P */
-                :: runs = false; count_out() /* goes on on P, and comes home */
+                :: own = true; took_over = true /* with this stack it goes on on D */
+                :: runs = false; count_out() /* goes on on D, and comes home */
                 fi
             :: true -> end_here()
             fi
@@ -225,15 +225,15 @@ end:
     od
 }
 
-proctype dedicator() { alone = true }
+proctype dedicator() { dedicated = true }
 
 proctype parent()
 {
     byte region;
     for (region : 1 .. REGIONS) {
-        atomic { left = 1; open = true; lent = false };
+        atomic { left = 1; open = true; helped = false };
         if
-        :: alone -> pin(BEGINS)
+        :: dedicated -> pin(BEGINS)
         :: claim = true
         fi;
         atomic { left == 0 -> open = false }

@@ -1,12 +1,12 @@
 /* A root is released from its kernel thread, its home, and comes home again (src/psthreads/ready/home.h).
  *
- * R is the root's storage, and at first the one of home's loop. E is a storage for home's loop alone. The root opens
+ * R is the root's storage, and at first the one of home's loop. E is a storage for home's loop only. The root opens
  * REGIONS regions, in each of which it waits WAITS times, and joins a member that home runs. The member may spin until
- * the root has gone on. A worker X runs the root while that is away. A visitor, the root's own kernel thread, comes
- * into R below the root's saved context, for a signal. A handler on home needs no process of its own: it is home, which
- * stays a while where it is. In home's loop in R it runs as the root.
- * Stores of home's are seen late, in order: `buffer`. They are seen when home makes a read-modify-write, or publishes
- * the root by one; and at the fence for all kernel threads.
+ * the root has gone on. A worker X runs the root while that is away. A visitor, the root's dedicated kernel thread,
+ * comes into R below the root's saved context, for a signal. A handler on home needs no process of its own: it is home,
+ * which stays a while where it is. In home's loop in R it runs as the root. Stores of home's are seen late, in order:
+ * `buffer`. They are seen when home makes a read-modify-write, or publishes the root by one; and at the fence for all
+ * kernel threads.
  *
  * Checked: of home, X and the visitor one at most has its thread pointer in R. The root ends on home, bound to it, in
  * R. Its wake-ups are not lost, and no thread waits for ever (invalid end state).
@@ -25,9 +25,9 @@
  *    releaser may look at home in peace, clear uth.vp, and enqueue; in this order, for the thread that takes the root
  *    next reads uth.vp, or binds it anew. Meanwhile home may have found the slot empty, and may be parked: a refused
  *    release pins the root as a waker does, store first, then the look whether home is parked.
- * 4. The root may be readied, and even released, while home or X is still about to leave its stack. A kernel
- *    thread that leaves goes into another storage first, and then clears uth.running. The one that takes the root
- *    waits for that.
+ * 4. The root may be readied, and even released, while home or X is still about to leave its stack. A kernel thread
+ *    that leaves goes into another storage first, and then clears uth.running. The one that takes the root waits for
+ *    that.
  * 5. The visitor sets uth.visited, fences, and reads uth.running. A carrier sets running, then reads visited. One of
  *    the two sees the other. So no carrier enters R beside the visitor, and home's loop is not there by 1 and 2.
  * 6. The root that comes home binds its context before it is pinned. Home is in a block of the root's own regions at
@@ -69,7 +69,7 @@
 #define R 1
 #define E 2
 #define M 3
-#define OWN 4 /* X's own storage, P's */
+#define OWN 4 /* X's own storage, the visitor's */
 
 #define HOME 1
 #define X 2
@@ -97,7 +97,7 @@ bool queued;
 byte phase = RETURNS, waits, regions = REGIONS;
 bool waiting, joining, member, member_returned, over;
 
-/* home's stores that nobody else sees yet */
+/* home's stores that no other thread sees yet */
 #define TLS 0
 #define RUNNING 1
 chan buffer = [4] of { byte, byte };

@@ -1,18 +1,17 @@
-/* A thread's kernel thread P stands in the thread's block in two cases: while no region of its team is open, and while
- * the member's body has returned in this one (src/psthreads/vp/vp_tls.c, ps_team_rests; thread_signal.h). Nobody else
- * is in the block then, and P looks at no team that has been given back.
+/* A thread's dedicated kernel thread D stands in the thread's block in two cases: while no region of its team is open,
+ * and while the member's body has returned in this one (src/psthreads/vp/vp_tls.c, ps_team_rests; thread_signal.h). No
+ * other thread is in the block then, and D looks at no team that has been given back.
  *
  * The opener opens REGIONS regions, each by a store of `left` that may lie in its store buffer, and runs the member.
  * The member begins by a look whether it has a kernel thread of its own (ps_dedicate_again). Where it has none it
- * enters its block; else it is P's to run, and waits until P has left. When its body has returned it sets done_in,
- * which an assistant takes, and enters the block in the same way. The end of both is seen by all. `done` stands for
- * done_in == region; so it is cleared with the store of `left`, behind that of the region's number. Before the last
- * region a larger team takes the block over, and the first team is given back. A sender starts P at any moment. P
- * looks LOOKS times.
- * Checked: P and the member are not in the block at once; P reads `left` of a team that is there.
- *   BROKEN_FENCE    P has no fence for all kernel threads before it reads `left`
- *   BROKEN_ALONE    P is known to the thread only after its look
- *   BROKEN_COUNT    P counts itself among the lookers when it has read which team it is
+ * enters its block; else it is D's to run, and waits until D has left. When its body has returned it sets done_in,
+ * which a helper takes, and enters the block in the same way. The end of both is seen by all. `done` stands for done_in
+ * == region; so it is cleared with the store of `left`, behind that of the region's number. Before the last region a
+ * larger team takes the block over, and the first team is given back. A sender starts D at any moment. D looks LOOKS
+ * times. Checked: D and the member are not in the block at once; D reads `left` of a team that is there.
+ *   BROKEN_FENCE    D has no fence for all kernel threads before it reads `left`
+ *   BROKEN_KNOWN    D is known to the thread only after its look
+ *   BROKEN_COUNT    D counts itself among the lookers when it has read which team it is
  *   BROKEN_GIVE     the team is given back without a look at the lookers */
 #ifndef REGIONS
 #define REGIONS 3
@@ -25,10 +24,10 @@ byte left[2], done[2], buffered[2]; /* of the two teams; buffered: a store of 1 
 bool given_back[2];
 byte team;    /* of the block */
 byte lookers;
-bool alone;   /* the thread knows its own kernel thread */
+bool dedicated;   /* the thread knows its dedicated kernel thread */
 byte in_block;
 bool p_inside;
-bool pinned; /* the member's context, to P */
+bool pinned; /* the member's context, to D */
 
 inline be_inside()
 {
@@ -52,9 +51,9 @@ inline flush()
 
 inline begin_as_member()
 {
-    own = alone;
+    own = dedicated;
     if
-    :: own -> pinned = true; !pinned /* P has run it */
+    :: own -> pinned = true; !pinned /* D has run it */
     :: else -> be_inside()
     fi
 }
@@ -100,8 +99,8 @@ active proctype p()
 {
     byte looks, t;
     bool rests;
-#ifndef BROKEN_ALONE
-    alone = true;
+#ifndef BROKEN_KNOWN
+    dedicated = true;
 #endif
 end:
     do
@@ -129,6 +128,6 @@ end:
             p_inside = false
         :: else
         fi;
-        alone = true
+        dedicated = true
     od
 }
