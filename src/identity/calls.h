@@ -1,30 +1,27 @@
-/* Functions of the C library that set or tell what the kernel keeps for a thread, answered for user-level threads. This
- * header has what the files of this folder share.
+/* Functions of the C library that set or tell what the kernel keeps for a thread, interposed for user-level threads.
+ * This header has what the files of this folder share.
  *
  * The C library applies such a call to the kernel thread that runs the caller, or whose number stands in a thread's
- * descriptor. Here the thread is promoted first, where it sets something (dedicated.h). Then the C library's own
- * function is called, and does the right thing. A question, and a call about another thread, goes by the number of the
- * thread's kernel thread. The calls of a kernel thread that is in no block go straight on: one load and a jump.
+ * descriptor. Where the call sets something, the caller first gets a dedicated kernel thread (dedicated.h). The C
+ * library's own function does the rest. A question, and a call about another thread, goes by the number of the
+ * thread's kernel thread. Cost: the call of a kernel thread that is in no block goes straight on, by one load and a
+ * jump.
  *
- * The dynamic linker finds these functions before the C library's: it searches a program's libraries in order, and the
- * C library comes last. Where it does not come last, psrun preloads the runtime. Each function has the version nodes of
- * the C library for this processor. The runtime itself asks the kernel (src/os/linux/raw.h) and calls none of this. All
- * files are loaded, or none: the C library could do nothing with the thread numbers that the runtime writes into
- * descriptors (uth_tls_number_blocks).
+ * The dynamic linker finds these functions before the C library's, since it searches a program's libraries in order,
+ * and the C library comes last. Where the C library does not come last, psrun preloads the runtime. Each function has
+ * the C library's version nodes for this processor. The runtime itself asks the kernel (src/os/linux/raw.h). All files
+ * are loaded, or none: the thread numbers that the runtime writes into descriptors mean nothing to the C library
+ * (uth_tls_number_blocks).
  *
- *   state.c      what a kernel thread has: number, scheduling, name, time; its own, and by a thread's handle; what one
- *                begins with
- *   signals.c    masks, waits for signals, the alternate stack
- *   handlers.c   signals' handlers
- *   mutexes.c    mutexes whose owner the kernel compares
- *   blocking_calls.c  calls that wait in the kernel
- *   loader.c     objects that begin
- *   calls.c      the C library's functions behind these, looked up when the runtime is loaded
+ *   state.c            what a kernel thread has: number, scheduling, name, time; handles.c: by a thread's handle
+ *   signals.c          masks, waits for signals, the alternate stack; handlers.c: signals' handlers
+ *   mutexes.c          mutexes whose owner the kernel compares
+ *   blocking_calls.c   calls that wait in the kernel
+ *   loader.c           objects that begin
+ *   calls.c            the C library's functions behind these, looked up when the runtime is loaded
  *
- * Here are the functions of the C library that set or tell state of the calling kernel thread and that programs are
- * known to call in regions, those that make a kernel thread, and those that wait. Others see the kernel thread that
- * carries the caller just then. `syscall` goes by the call's number: what concerns the caller alone (state.c) is known,
- * any other call goes straight on. */
+ * Functions are here that set or tell state of the calling kernel thread and that programs are known to call in
+ * regions, that make a kernel thread, or that wait. Others see the kernel thread that carries the caller. */
 #ifndef PS_CALLS_H
 #define PS_CALLS_H
 

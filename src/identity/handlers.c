@@ -3,15 +3,15 @@
  *
  * The kernel calls `call_handler` for every signal for which the program has a handler, with the flags and the mask
  * that the program wants. The program is shown its own actions, and the standard one below the runtime's own handler,
- * that of stack overflows. Two flags of the kernel's action are not the program's. SA_SIGINFO is always
- * set, for what a signal brought is passed on with it. SA_RESETHAND never is, for a signal that is passed on must not
- * reset the action. The reset is done here.
+ * that of stack overflows. Two flags of the kernel's action are not the program's. SA_SIGINFO is always set, for what
+ * a signal brought is passed on with it. SA_RESETHAND never is, for a signal that is passed on must not reset the
+ * action. The reset is done here.
  *
- * `kept` has the program's handler and these flags for each signal; it means something where the kernel's action is
- * call_handler. Written before the kernel's action is, so that a signal that comes at once finds it. A signal that is
- * on its way while the program sets another handler may find the new one. One lock guards changes, all signals blocked:
- * the calls are made in handlers too. A child between vfork and exec has its own actions and this memory: what it sets
- * is set without call_handler.
+ * `installed` has the program's handler and these flags for each signal; it means something where the kernel's action
+ * is call_handler. Written before the kernel's action is, so that a signal that comes at once finds it. A signal that
+ * is on its way while the program sets another handler may find the new one. One lock guards changes, all signals
+ * blocked: the calls are made in handlers too. A child between vfork and exec has its own actions and this memory:
+ * what it sets is set without call_handler.
  *
  * siginterrupt, system, abort and posix_spawn change or keep the kernel's action inside the C library; they are right
  * as they are. Not seen: the system call itself, handlers of the C library's own, and those set by sigset, ssignal,
@@ -30,12 +30,12 @@
 
 typedef void handler_of(int);
 typedef void informed_of(int, siginfo_t *, void *);
-struct kept {
+struct installed {
     _Atomic(informed_of *) handler;
-    _Atomic int flags;  /* of OURS */
-    _Atomic bool taken; /* with SA_RESETHAND: one has come */
+    _Atomic int flags;    /* of OURS */
+    _Atomic bool used_up; /* with SA_RESETHAND: one has come */
 };
-static struct kept kept[SIGNALS];
+static struct installed installed[SIGNALS];
 static _Atomic uint32_t lock;
 static _Atomic int process; /* whose memory this is */
 
@@ -66,11 +66,11 @@ static bool comes_once(int number)
 {
     struct sigaction action;
     uint64_t mask = hold_lock();
-    int flags = ps_load_relaxed(&kept[number].flags);
+    int flags = ps_load_relaxed(&installed[number].flags);
     bool once = flags & (int)SA_RESETHAND;
-    bool first = !once || !ps_load_relaxed(&kept[number].taken);
+    bool first = !once || !ps_load_relaxed(&installed[number].used_up);
     if (once && first && CALL_NEXT(sigaction)(number, NULL, &action) == 0) {
-        ps_store_relaxed(&kept[number].taken, true);
+        ps_store_relaxed(&installed[number].used_up, true);
         action.sa_handler = SIG_DFL; /* flags and mask stay, as where the kernel does it */
         action.sa_flags = (action.sa_flags & ~OURS) | flags;
         CALL_NEXT(sigaction)(number, &action, NULL);
@@ -83,7 +83,7 @@ static bool comes_once(int number)
 
 static void call_handler(int number, siginfo_t *info, void *frame)
 {
-    const struct kept *of = &kept[number];
+    const struct installed *of = &installed[number];
     informed_of *handler = ps_load_acquire(&of->handler);
     struct ps_handler self;
     os_signal_as_sent(info);
@@ -108,7 +108,7 @@ static bool is_handler(const struct sigaction *action)
 
 static struct view view_of(int number)
 {
-    return (struct view){ps_load_relaxed(&kept[number].handler), ps_load_relaxed(&kept[number].flags)};
+    return (struct view){ps_load_relaxed(&installed[number].handler), ps_load_relaxed(&installed[number].flags)};
 }
 
 /* What the kernel is to know of the program's action. */
@@ -116,9 +116,9 @@ static void keep(int number, struct sigaction *action)
 {
     if (!is_handler(action) || action->sa_sigaction == call_handler)
         return;
-    ps_store_relaxed(&kept[number].taken, false);
-    ps_store_relaxed(&kept[number].flags, action->sa_flags & OURS);
-    ps_store_release(&kept[number].handler, action->sa_sigaction);
+    ps_store_relaxed(&installed[number].used_up, false);
+    ps_store_relaxed(&installed[number].flags, action->sa_flags & OURS);
+    ps_store_release(&installed[number].handler, action->sa_sigaction);
     action->sa_sigaction = call_handler;
     action->sa_flags = (action->sa_flags & ~OURS) | SA_SIGINFO;
 }

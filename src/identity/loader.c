@@ -7,7 +7,7 @@
  * has run: constructors come behind. The C library has initialised their thread-local variables in the threads that it
  * knows. A program that is built for gprof has a __gmon_start__ of its own, which is found first; an object without
  * crti.o calls none. Then that is seen to at the next region.
- * Rejected: to answer dlopen (it finds libraries by the address of its caller, and constructors run in the middle of
+ * Rejected: to interpose dlopen (it finds libraries by the address of its caller, and constructors run in the middle of
  * it). To put threads in the C library's lists (setxid and debuggers take every entry for a kernel thread). */
 PS_EXPORT void interposed___gmon_start__(void) { uth_tls_object_begins(__builtin_return_address(0)); }
 VERSIONS(__gmon_start__, "GLIBC_2.2.5");

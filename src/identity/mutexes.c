@@ -2,13 +2,13 @@
  * calls.h.
  *
  * The owner of such a mutex is written into it as the number of a kernel thread, and a block has another number. A
- * thread that comes to such a mutex is promoted, and for the call it is known by the number of its kernel thread. Other
- * mutexes that it owns meanwhile, or takes later, are its own by the block's number: a mutex is always asked for as it
- * was taken.
- * The kind stands in the mutex, whether this process has made it, or another one in memory that both share.
- * A root (home.h) takes robust mutexes by home's number wherever it is, for home's list of them. Others it takes by
- * the number of the kernel thread where it is, and gives back by the one that it has taken them by. Limit: a mutex that
- * a root takes at home and gives back away, or the other way round, while another thread waits for it in the kernel.
+ * thread that comes to such a mutex is dedicated, and for the call it is known by the number of its kernel thread.
+ * Other mutexes that it owns meanwhile, or takes later, are its own by the block's number: a mutex is always asked for
+ * as it was taken. The kind stands in the mutex, whether this process has made it, or another one in memory that both
+ * share. A root (home.h) takes robust mutexes by home's number wherever it is, for home's list of them. Others it
+ * takes by the number of the kernel thread where it is, and gives back by the one that it has taken them by. Limit: a
+ * mutex that a root takes at home and gives back away, or the other way round, while another thread waits for it in
+ * the kernel.
  *
  * Cost: an ordinary mutex costs a look at its kind, a load and a jump more. */
 #define _GNU_SOURCE

@@ -2,17 +2,17 @@
  *
  * A kernel thread begins with what the one that starts it has. The pool's (workers, spares, the watchdog) begin with
  * what the first of the program's threads has that uses the library, and keep that. Another root may differ: a thread
- * that is to run in the background, or in real time. Members of its outermost regions begin with what it has, as kernel
- * threads would (VP_STARTS). The root's kernel thread starts theirs before the region begins, each for one member
- * alone (dedicated.h). They stay with the members' blocks, so the members of a later region are the same kernel
- * threads. What the root sets after its first region does not change them, as with a pool of kernel threads. Members
- * of inner regions have what the pool has.
+ * that is to run in the background, or in real time. Members of its outermost regions begin with what it has, as
+ * kernel threads would (VP_STARTS). The root's kernel thread starts theirs before the region begins, a dedicated one
+ * for each member (dedicated.h). They stay with the members' blocks, so the members of a later region are the same
+ * kernel threads. What the root sets after its first region does not change them, as with a pool of kernel threads.
+ * Members of inner regions have what the pool has.
  *
- * A root that differs, since it has attached or later, carries itself alone (VP_OTHER_PRIORITY): no member runs on its
- * kernel thread. Such a root starts no kernel threads of the pool: it asks the watchdog (watchdog_ask), and does not
- * wait. Nor does a promoted thread, which may have set its own processors. So the watchdog is started before a thread
- * of the program's, other than the process's initial one, changes its own nice value or policy for the first time; and
- * before a thread is promoted. Where there is none the caller starts them.
+ * A root that differs, since it has attached or later, is dedicated to itself (VP_OTHER_PRIORITY): no member runs on
+ * its kernel thread. Such a root starts no kernel threads of the pool: it asks the watchdog (watchdog_ask), and does
+ * not wait. Nor does a dedicated thread, which may have set its own processors. So the watchdog is started before a
+ * thread of the program's, other than the process's initial one, changes its own nice value or policy for the first
+ * time; and before a thread is dedicated. Where there is none the caller starts them.
  *
  * Cost: two system calls when a root attaches; one load and a branch a region. */
 #ifndef PS_PRIORITY_H

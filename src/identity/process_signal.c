@@ -9,8 +9,8 @@
 #include "tls.h"
 #include "vp_tls.h"
 
-/* The handler's kernel thread is deaf when this one returns. Another handler below it may have kept its own frame's
- * mask; a thread's own is in both. */
+/* The handler's kernel thread blocks signals when this one returns. Another handler below it may have noted its own
+ * frame's mask; a thread's own is in both. */
 static void return_blocked(struct vp *vp, void *frame)
 {
     uint64_t mask = os_frame_mask(frame);
@@ -30,7 +30,7 @@ static bool sent_on(int tid, int number, const void *info)
     return false;
 }
 
-/* The kernel thread is deaf from here on, and wakes. */
+/* The kernel thread blocks signals from here on, by the mask that the handler's frame restores, and wakes. */
 static bool passed_on(struct vp *vp, int tid, int number, const void *info, void *frame)
 {
     if (!sent_on(tid, number, info))
@@ -43,6 +43,18 @@ static bool passed_on(struct vp *vp, int tid, int number, const void *info, void
     return true;
 }
 
+/* Where the signal's handler runs:
+ *   a fault                        here, where the fault is
+ *   a poke                         here, if there is a letter for the block that is current (thread_signal.h)
+ *   in a block, or in a root's     here, as that thread: the kernel has chosen
+ *   storage
+ *   a dedicated kernel thread,     nowhere yet: deferred for its thread (thread_signal.h), or passed on to the process
+ *   outside of its block
+ *   at a root's home, to a root    on the root's dedicated kernel thread, where it has one: sent on to that
+ *   that is elsewhere
+ *   where no thread runs, to the   nowhere yet: passed on. The kernel chooses again, among the others
+ *   process
+ */
 static bool comes_here(struct vp *vp, int number, void *info, void *frame)
 {
     enum os_signal_sent sent = os_signal_sent(number, info);

@@ -26,7 +26,7 @@
 
 /* --- number, scheduling, time, name --- */
 
-/* What the kernel counts for its kernel thread is for the caller alone from now on; a member is promoted for that. */
+/* What the kernel counts for its kernel thread is only the caller's from now on; a member is dedicated for that. */
 static bool be_counted(void)
 {
     const struct uth_tls *block = uth_tls_current();
@@ -45,7 +45,7 @@ static int number_to_ask(int number)
     return PS_UNLIKELY(block != NULL) ? ps_number_to_ask(block) : 0;
 }
 
-/* The same where something is set. For 0: that of a home; else 0, and the caller is alone. */
+/* The same where something is set. For 0: that of a home; else 0, and the caller is dedicated. */
 static int number_to_set(int number)
 {
     if (number != 0)
@@ -71,7 +71,7 @@ static int scheduled(int result)
     priority_changed();
     return result;
 }
-/* Another thread's nice value: the C library's function has the caller's alone. */
+/* Another thread's nice value: the C library's function has only the caller's. */
 static int nice_of(int number, int increment)
 {
     errno = 0;
@@ -275,6 +275,8 @@ PS_NOINLINE long calls_told(long result)
     return -1;
 }
 
+/* A call that concerns the caller, or a kernel thread by its number, is known by its own number. Any other goes
+ * straight on. */
 PS_EXPORT long interposed_syscall(long number, ...)
 {
     va_list list;

@@ -31,7 +31,8 @@ static struct uth *saved(const struct uth_tls *block)
     return uth_visit_any(block);
 }
 
-/* The thread, if it stands below another one. It cannot go on without vp then. NULL: it does not. */
+/* The thread, if it is suspended below another one that it has called. It cannot go on without vp then. NULL: it is
+ * not. */
 static struct psthread *take_from_caller(struct uth_tls *block)
 {
     struct psthread *t = ps_load_seq(&block->below);
@@ -41,7 +42,7 @@ static struct psthread *take_from_caller(struct uth_tls *block)
     return os_fence_all() && ps_load_seq(&block->below) == t ? t : NULL;
 }
 
-/* The vp that runs it, but P's; as far as can be seen. */
+/* The vp that runs it, but the dedicated one; as far as can be seen. */
 static struct vp *vp_in_block(const struct uth_tls *block, const struct vp *own)
 {
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
@@ -60,7 +61,7 @@ static struct vp *home_of_block(const struct uth_tls *block)
     return block->adopted ? (struct vp *)(uintptr_t)block->home : NULL;
 }
 
-/* --- P, deaf --- */
+/* --- on the dedicated kernel thread, which blocks signals --- */
 
 static uint64_t unblocked(const struct vp *vp) { return OS_ALL_SIGNALS & ~vp_run(vp)->unblocked_mask; }
 
@@ -72,7 +73,7 @@ void thread_signal_take_back(struct vp *vp)
         os_signal_to_thread(ps_load_relaxed(&vp_run(vp)->tid), (int)number, d->info);
 }
 
-/* P is in the block: what is kept is handled, and it is deaf again. */
+/* The dedicated kernel thread is in the block: what is deferred is handled, and signals are blocked again. */
 static void unblock_there(struct vp *vp)
 {
     thread_signal_take_back(vp);
@@ -80,7 +81,7 @@ static void unblock_there(struct vp *vp)
     vp_block_signals_slowly(vp);
 }
 
-/* What is pending is handled where P hears, not here. */
+/* What is pending is handled where signals are unblocked, not here. */
 static void enter_blocked(struct vp *vp)
 {
     vp_run(vp)->tls = NULL; /* entered anew: another vp may have been in it */
@@ -193,7 +194,7 @@ static bool take_letter(int number, void *info)
     uint32_t letter = (uint32_t)number;
     const struct psthread *t = here ? vp_run(here)->current : NULL;
     if (here && (vp_switches(here) || (t && t->uth != vp_run(here)->uth)))
-        return false; /* in its block, but not yet on its stack: P pokes again */
+        return false; /* in its block, but not yet on its stack: it is poked again */
     if (!own || !vp_is(own, VP_DEDICATED) || !ps_cas_seq(&vp_thread_signal(own)->letter, &letter, TAKEN))
         return false;
     memcpy(info, vp_thread_signal(own)->info, OS_SIGNAL_BYTES);

@@ -58,7 +58,8 @@ typedef uintptr_t os_thread;
 int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals);
 /* The caller, which stands in the C library's place, has been called by os_thread_start. */
 bool os_thread_is_starting(void);
-/* A signal mask is kept; the one that was kept. One keeper at a time, before the kernel thread that asks is started. */
+/* A signal mask is deferred; the one that was deferred. One caller at a time, before the kernel thread that asks is
+ * started. */
 void os_signals_keep(uint64_t mask);
 uint64_t os_signals_deferred(void);
 void os_thread_join(os_thread t);

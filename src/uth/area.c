@@ -1,6 +1,6 @@
 /* Areas: places at the far end of a stack, for handlers of threads that stand on it below another one.
  *
- * The lowest sixteenth of a stack is divided into up to UTH_AREAS areas. A thread whose signal is to be handled while
+ * The lowest sixteenth of a stack is cut into up to UTH_AREAS areas. A thread whose signal is to be handled while
  * another one runs above it on the same stack gets one (thread_signal.h, in the room psthreads). The one above goes on
  * meanwhile, and so has that much less of its stack.
  *

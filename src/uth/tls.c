@@ -4,46 +4,19 @@
  * Does: keep the C library's view of a thread whole while a user-level thread runs on another thread's stack and core.
  * Does not: decide which thread has a block, nor when.
  *
- * States of a block: FREE (in the list) -> fresh (initial values; its character tables not yet set) -> used -> FREE.
- * Fields of a block are its owner's; so are the few blocks that a vp keeps for its next threads (uth_tls_near).
- * The free list and the list of all blocks are under `lock`. The latter is there for objects that dlopen brings
- * into the static part of every block (uth_tls_recheck). A fork takes both locks (init_lock first, as everywhere). The
- * thread that forks may have nothing to do with user-level threads, while another one is in the middle of these lists.
+ * States of a block: FREE (in the list) -> fresh (initial values; its character tables not yet set) -> used -> FREE. A
+ * block's fields are its owner's; so are the few blocks that a vp keeps for its next threads (uth_tls_near). The free
+ * list and the list of all blocks are under `lock`. The list of all is there for objects that dlopen brings into the
+ * static part of every block (uth_tls_recheck). A fork takes both locks (init_lock first, as everywhere): the thread
+ * that forks may have nothing to do with user-level threads, while another one is in the middle of these lists.
  *
- * Used again: C++ and key destructors have run (uth_tls_end), so what is left are values. Every object's TLS segment
- * gets its initial values again, except the C library's own. That segment holds the thread's malloc cache and arena,
- * which a thread would have to give back and fetch again. Nothing else that a thread could have left there survives
- * uth_tls_end. Blocks of dlopened objects (not in the static part) are freed, as when a kernel thread's stack is used
- * again.
+ * Invariant: a block has the initial values of every loaded object when its thread begins (get_block says why). A
+ * block of an ended thread is used again with its malloc cache (renew), and given to a kernel thread that ends where
+ * memory is to go (empty).
  *
- * Renewed quickly: the dynamic linker initialises a block in some 300 instructions, under locks. So this file notes
- * what the dynamic linker has done, and does it again as long as the dynamic linker would do the same:
- * - nothing has been loaded since: `epoch` (below) is the one that was noted;
- * - nothing has been unloaded of which the thread has noticed: the vector is in the same place, of the same generation;
- * - every module that had a static place in the vector has an image in tls_images.h, and is in the same place.
- * Of the thread descriptor, values of keys are not written where none was set.
- *
- * epoch: even; odd while the thread that has found a newly loaded object looks at it (under init_lock). A block is
- * right when its thread begins, because get_block reads epoch (acquire) before, and again behind, what it writes into
- * the block:
- *   get_block  1. read epoch: even   2. write the block         3. read epoch: the same, else begin again
- *   recheck    a. make epoch odd     b. write all blocks        c. make epoch even (release)
- * A fence stands between 2 and 3, and one between a and b; with os_fence_all in b the first one is the compiler's. So
- * if 3 misses a, all that 2 has written is older than what b writes.
- *
- * Given back: only the C library can free the malloc cache of a block, at a kernel thread's end. So a kernel thread is
- * started, takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends.
- *
- * Bounds: such a malloc cache holds up to seven pieces of memory of each of 64 sizes, 230 KiB, and fills with what
- * threads free. Blocks go from thread to thread, so all caches fill up in time. One put in UTH_TLS_ONE_IN therefore
- * looks after memory (one, so that a wide team's end does not wait for hundreds of kernel threads). If some block has
- * been free for UTH_TLS_IDLE_NS, the one that has been free longest is unmade. Else the block that is put is emptied,
- * if its cache is older than UTH_TLS_CACHE_NS. The clock is read at one put in UTH_TLS_LOOK. Cost: a kernel thread's
- * life (20 us) at one put in UTH_TLS_ONE_IN at most, at most once in UTH_TLS_CACHE_NS for a block. What threads hold
- * that live on - a hot team's members - is theirs, as a kernel thread's would be.
- *
- * Rejected: copying TLS segments out and in at each switch: one address would be the variable of several threads. A
- * kernel thread's own thread pointer for the first thread that it carries: that thread may migrate. */
+ * Cost: a kernel thread's life (20 us) at one put in UTH_TLS_ONE_IN at most, at most once in UTH_TLS_CACHE_NS for a
+ * block. Rejected: copying TLS segments out and in at each switch: one address would be the variable of several
+ * threads. A kernel thread's own thread pointer for the first thread that it carries: that thread may migrate. */
 #define _GNU_SOURCE
 #include "tls_blocks.h"
 
@@ -293,7 +266,12 @@ static void initialise_by_linker(struct uth_tls *tls, uint32_t now)
     note_initialised(tls, now);
 }
 
-/* False: the dynamic linker might do something else now. */
+/* The dynamic linker initialises a block in some 300 instructions, under locks. So note_initialised notes what the
+ * dynamic linker has done, and this function does it again as long as the dynamic linker would do the same:
+ * - nothing has been loaded since: `epoch` is the one that was noted;
+ * - nothing has been unloaded of which the thread has noticed: the vector is in the same place, of the same generation;
+ * - every module that had a static place in the vector has an image in tls_images.h, and is in the same place.
+ * False: the dynamic linker might do something else now. */
 static bool initialise_quickly(struct uth_tls *tls, uint32_t now)
 {
     struct dtv_entry *dtv = *dtv_of(tls);
@@ -304,6 +282,11 @@ static bool initialise_quickly(struct uth_tls *tls, uint32_t now)
     return true;
 }
 
+/* C++ and key destructors have run (uth_tls_end), so what is left are values. Every object's TLS segment gets its
+ * initial values again, except the C library's own. That segment holds the thread's malloc cache and arena, which a
+ * thread would have to give back and fetch again. Nothing else that a thread could have left there survives
+ * uth_tls_end. Blocks of dlopened objects (not in the static part) are freed, as when a kernel thread's stack is used
+ * again. */
 static void renew(struct uth_tls *tls, uint32_t now)
 {
     if (uth_tls_any_key_used(tls))
@@ -326,7 +309,9 @@ static void *take_libc_state(void *block)
     return NULL;
 }
 
-/* The block's malloc state goes; false: no kernel thread is to be had for that, and it stays. */
+/* Only the C library can free the malloc cache of a block, at a kernel thread's end. So a kernel thread is started,
+ * takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends. False: no kernel thread
+ * is to be had for that, and it stays. */
 static bool empty(struct uth_tls *tls)
 {
     os_thread thread;
@@ -391,7 +376,13 @@ static struct uth_tls *pop_free(void)
     return tls;
 }
 
-/* One that was given back, or a new one if the system allows that within so many tries. */
+/* One that was given back, or a new one if the system allows that within so many tries.
+ *
+ * epoch is even; it is odd while the thread that has found a newly loaded object looks at it (under init_lock).
+ *   here       1. reads epoch: even   2. writes the block         3. reads epoch: the same, else begins again
+ *   recheck    a. makes epoch odd     b. writes all blocks        c. makes epoch even (release)
+ * A fence stands between 2 and 3, and one between a and b; with os_fence_all in b the first one is the compiler's. So
+ * if 3 misses a, all that 2 has written is older than what b writes. */
 static PS_ALWAYS_INLINE struct uth_tls *get_block(struct uth_tls_near *near, int tries)
 {
     uint32_t now = look(); /* so that no later look finds a segment new that this block begins with */
@@ -442,7 +433,12 @@ static void push_locked(struct uth_tls *tls)
     ps_list_push_front(&free_list, &tls->in_free);
 }
 
-/* The put in UTH_TLS_ONE_IN that gives memory back. */
+/* A malloc cache holds up to seven pieces of memory of each of 64 sizes, 230 KiB, and fills with what threads free.
+ * Blocks go from thread to thread, so all caches fill up in time. One put in UTH_TLS_ONE_IN therefore looks after
+ * memory (one, so that a wide team's end does not wait for hundreds of kernel threads). If some block has been free
+ * for UTH_TLS_IDLE_NS, the one that has been free longest is unmade. Else the block that is put is emptied, if its
+ * cache is older than UTH_TLS_CACHE_NS. The clock is read at one put in UTH_TLS_LOOK. What threads hold that live on -
+ * a hot team's members - is theirs, as a kernel thread's would be. */
 static PS_NOINLINE void put_tidily(struct uth_tls *tls)
 {
     ps_spin_lock(&uth_blocks.lock);

@@ -6,22 +6,19 @@
  * user-level thread with a block runs, the thread pointer of its kernel thread is the block's.
  *
  * Life: uth_tls_get -> (uth_tls_enter ... uth_tls_leave)* -> uth_tls_enter, uth_tls_end, uth_tls_leave -> uth_tls_put.
- * A block from uth_tls_get has initial values everywhere, as a new thread's; between enter and leave of different
- * kernel threads it keeps its values. One kernel thread at a time enters it, and that one has acquired what the last
- * one released (by the upper room's hand-over of the thread).
+ * A new block has initial values everywhere; between enter and leave of different kernel threads it keeps its values.
+ * One kernel thread at a time enters it, and has acquired what the last one released (the upper room's hand-over).
  *
  * What the caller must know:
- * - Native thread-local variables of the runtime itself are switched as well. After uth_tls_enter and uth_tls_leave the
- *   current vp (and the like) must be written anew, and no address of such a variable may be kept across them. A block
- *   that the same carrier enters again still has what was written then.
+ * - The runtime's own native thread-local variables are switched as well. After uth_tls_enter and uth_tls_leave the
+ *   current vp (and the like) must be written anew, and no address of such a variable may be kept across them.
  * - To the C library the thread has a number of its own, which no kernel thread has (uth_tls_number_blocks). So what
- *   the C library compares (owners of mutexes, of rwlocks, of streams, of the dynamic linker's lock) is right wherever
- *   the thread runs. What it hands on to the kernel would be wrong: the room that numbers blocks answers those calls in
- *   the C library's place. Where no room does, the number is the carrier's.
+ *   it compares (owners of mutexes, rwlocks, streams, the dynamic linker's lock) is right wherever the thread runs.
+ *   The room that numbers blocks interposes the calls that hand a number on to the kernel. Without such a room the
+ *   number is the carrier's.
  * - A library that dlopen brings may have its TLS segment in the static part of every thread (initial-exec; on AArch64
  *   any). Existing blocks get its initial values before its first constructor runs, where uth_tls_object_begins is
  *   called in time, else at the next uth_tls_recheck. So every region begins with a uth_tls_recheck.
- * - The C library does not list blocks: gdb's "info threads" and setxid see kernel threads alone, as they should.
  *
  * Cost. Enter again, leave: the thread pointer's write. Enter: two stores more. Get from the cache: the copy of the
  * initial values and of 1.5 KiB of the C library's descriptor. */
@@ -55,7 +52,7 @@ struct uth_tls {
     int carrier_tid;
     int number;               /* 0: blocks are not numbered */
     const void *home;         /* with `adopted` */
-    UTH_ATOMIC(void *) below; /* the upper room's: its thread, while that stands below one that it has called */
+    UTH_ATOMIC(void *) below; /* the upper room's: its thread, while that is suspended below one that it has called */
     UTH_ATOMIC(void *) own;   /* the upper room's: what `dedicated` is, or would be; its number is the thread's */
     void *own_stack;          /* the upper room's: the stack that the thread keeps (own_stack.h); NULL: none so far */
     unsigned numbers;         /* that it may still take, one behind the other */
@@ -145,6 +142,7 @@ struct uth_tls_near {
     unsigned num, puts;
     struct uth_tls *block[UTH_TLS_NEAR];
 };
+/* The C library does not list blocks: gdb's "info threads" and setxid see only kernel threads, as they should. */
 /* A block as of a thread that begins, out of `near` if there is one; NULL: no memory. near NULL: there is none. */
 struct uth_tls *uth_tls_get(struct uth_tls_near *near);
 /* The same, where nothing has begun that needs it: no second try, and uth_tls_missing stays as it was. */
@@ -204,8 +202,8 @@ void uth_tls_keep_cached(struct uth_tls *tls);
 void uth_tls_drop_cached(struct uth_tls *tls);
 /* The same, and no thread may enter the block again as it was: uth_tls_enter_again is false. Any kernel thread. */
 void uth_tls_take_away(struct uth_tls *tls);
-/* From now on each thread's status flags of floating point are its own (cpu_float_keep_flags), and no block stays at
- * hand: members begin and end with a look at theirs (psthreads/team/floats.h). */
+/* From now on each thread's status flags of floating point are its own (cpu_float_keep_flags), and no block stays
+ * cached: members begin and end with a look at theirs (psthreads/team/floats.h). */
 void uth_tls_keep_flags(void);
 /* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the
  * program's code] */

@@ -167,7 +167,7 @@ PS_NOINLINE static const char *try_inside(const struct uth_tls *tls, const void 
     error |= pthread_mutex_unlock(&mutex);
     if (error != 0)
         return "mutexes do not work";
-    if (uth_blocks.numbered) /* the room that numbers blocks answers that */
+    if (uth_blocks.numbered) /* the room that numbers blocks interposes that */
         return NULL;
     if (pthread_getattr_np(pthread_self(), &attr) != 0)
         return "pthread_getattr_np does not work";
@@ -194,7 +194,7 @@ static const char *try_block(void)
     uth_tls_end(tls);
     uth_tls_leave(own);
     if (why == NULL && !probe_is(12345))
-        why = "thread-local variables of a block are not apart";
+        why = "thread-local variables of a block are not its own";
     uth_tls_put(tls);
     return why;
 }

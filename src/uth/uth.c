@@ -3,31 +3,23 @@
  * Does not schedule and never waits, but for uth_saved_soon. The contract with its states is uth.h.
  *
  * A uth's descriptor lies at the top of its own stack: one mapping, one page touched, and an overflow, which runs away
- * downwards, cannot reach it. Stacks are a whole number of pages apart, so equal depths of all stacks would fall into
- * the same sets of the first-level cache. Therefore each top is lowered by a few lines, its colour.
+ * downwards, cannot reach it.
  *
  * The way of a stack:   system -> magazine of a vp <-> depot <-> magazine of another vp (magazine.h)
  *                          ^---------------------------'
  * There are two depots. `warm` has stacks whose pages were touched, `idle` those whose memory the system has back: all
- * pages but the topmost. A vp that is about to park calls uth_cache_trim, which makes its own stacks and the warm ones
- * idle.
- * An owner that ends, such as a root whose kernel thread goes, leaves a few stacks for those that come (`left`). Of
- * these the pages near the top stay, up to LEFT_BYTES, until a vp parks. A depot that has less than a batch gives one
- * stack at a time: owners that come together share these.
- * Bounds: two batches a vp, UTH_SHARED_MAX in both depots, those in `left`; all others are unmapped. Once stacks are
- * scarce (uth_scarce) no cache keeps any: each that is not in use stands where every vp finds it.
+ * pages but the topmost. A vp that is about to park makes its own stacks and the warm ones idle (uth_cache_trim). An
+ * owner that ends leaves a few stacks in `left` for those that come (uth_cache_leave). Bounds: two batches a vp,
+ * UTH_SHARED_MAX in both depots, those in `left`; all others are unmapped. Once stacks are scarce (uth_scarce) no
+ * cache keeps any: each that is not in use stands where every vp finds it.
  *
  * running: 1 from the switch to a uth until its context is saved again. The vp that switches to the uth writes 1
- * (relaxed: this vp owns the uth, and no other looks before it is published again). uth_switched writes 0 (release).
- * The acquire in uth_saved_soon pairs with this: what ran before the save happens before what resumes it.
- *
- * Registry: a slot is taken by compare-and-swap (release: the uth is whole) and emptied by its owner (release) before
- * the stack is unmapped. `used` counts them roughly and is where the search for a free one begins. No lock here either.
+ * (relaxed: this vp owns the uth). uth_switched writes 0 (release), and the acquire in uth_saved_soon pairs with it:
+ * what ran before the save happens before what resumes it.
  *
  * Cost: uth_get and uth_put a few loads and stores; a depot's lock each UTH_BATCH of them; fresh stacks two system
- * calls. Failure: no memory for a stack, NULL.
- * Rejected: one list of single stacks (a shared line at each put). Rejected: descriptors from malloc (a second cache
- * miss, and the program's own malloc may run on these threads).
+ * calls. Failure: no memory for a stack, NULL. Rejected: one list of single stacks (a shared line at each put).
+ * Rejected: descriptors from malloc (a second cache miss, and the program's own malloc may run on these threads).
  * Papers: psthreads-2009 section 2.3 (recycling through local queues); nthlib-2004 section 2. */
 #include "uth.h"
 
@@ -73,6 +65,8 @@ void uth_cache_init(struct uth_cache *cache) { *cache = (struct uth_cache){.stac
 
 /* --- the registry: see uth.h --- */
 
+/* A slot is taken by compare-and-swap (release: the uth is whole) and emptied by its owner (release) before the stack
+ * is unmapped. `used` counts them roughly and is where the search for a free one begins. No lock here either. */
 struct uth_chunk uth_registry;
 
 /* The chunk behind c, made at need; NULL: no memory. */
@@ -138,6 +132,8 @@ static struct uth *make_uth(size_t stack_bytes)
     unsigned char *stack = os_stack_map(stack_bytes, &usable);
     if (stack == NULL)
         return NULL;
+    /* Stacks are a whole number of pages apart, so equal depths of all stacks would fall into the same sets of the
+     * first-level cache. Therefore each top is lowered by a few lines, its colour. */
     top_bytes = (ps_add_relaxed(&next_colour, 1) % COLOURS) * COLOUR_STEP;
     struct uth *u = (struct uth *)(((uintptr_t)stack + usable - top_bytes - sizeof *u) & -(uintptr_t)PS_CACHE_LINE);
     *u = (struct uth){
@@ -255,6 +251,7 @@ static struct uth *make_smaller(size_t stack_bytes)
     return NULL;
 }
 
+/* A depot that has less than a batch gives one stack at a time: owners that come together share these. */
 PS_NOINLINE static struct uth *get_from_elsewhere(struct uth_cache *cache)
 {
     struct uth *u = ps_free_slots_take(&left);
@@ -332,6 +329,8 @@ void uth_cache_trim(struct uth_cache *cache, unsigned keep)
         share_idle(u);
 }
 
+/* An owner that ends is a root whose kernel thread goes, for one. The pages near the top of what it leaves stay, up to
+ * LEFT_BYTES, until a vp parks. */
 void uth_cache_leave(struct uth_cache *cache)
 {
     while (cache->stacks.free != NULL) {

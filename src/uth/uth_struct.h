@@ -22,7 +22,7 @@ struct uth {
     union {
         struct {
             _Atomic uint32_t running; /* 1 while some kernel thread is on this stack and its context is not saved */
-            _Atomic uint32_t visited; /* 1: the context stays saved, for a kernel thread stands below it: uth_visit */
+            _Atomic uint32_t visited; /* 1: the context stays saved, for a kernel thread runs below it: uth_visit */
         };
         _Atomic uint64_t running_or_visited; /* both in one look */
     };

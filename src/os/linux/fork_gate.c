@@ -34,7 +34,7 @@
  * waits for the thread that is joined, which the runtime has told to end. A handler that forks on that thread before
  * its end waits as below. tests/models/fork_gate.pml.
  *
- * Nobody waits longer than PATIENCE_S for either, the fork included: destructors of the program's run while a thread
+ * No thread waits longer than PATIENCE_S for either, the fork included: destructors of the program's run while a thread
  * ends, and a thread that begins asks the dynamic linker, whose lock the forking thread may have. After that time the
  * child is what it would be without the gate. A thread that forks while it makes a thread (a hook of the allocator's)
  * does not wait. The newest sanitizers take their own locks in a handler of fork. That may run before this one, and

@@ -1,6 +1,6 @@
 /* System calls without the C library: what the runtime asks of the kernel for the kernel thread that it is on.
  *
- * The drop-in answers some of the C library's functions for the program's threads (src/identity); the runtime's
+ * The drop-in interposes some of the C library's functions for the program's threads (src/identity); the runtime's
  * own calls must not come there. Returns what the kernel returns: -errno where it failed; errno is not touched. */
 #ifndef PS_OS_LINUX_RAW_H
 #define PS_OS_LINUX_RAW_H

@@ -102,9 +102,9 @@ int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t st
     return rc;
 }
 
-static uint64_t kept; /* see os.h */
-void os_signals_keep(uint64_t mask) { kept = mask; }
-uint64_t os_signals_deferred(void) { return kept; }
+static uint64_t deferred; /* see os.h */
+void os_signals_keep(uint64_t mask) { deferred = mask; }
+uint64_t os_signals_deferred(void) { return deferred; }
 
 uint64_t os_signal_mask(void)
 {

@@ -1,4 +1,4 @@
-/* Promotion: see dedicated.h for states and orderings. */
+/* The dedicated kernel thread: see dedicated.h for its states, tests/models/own_stack.md for orderings. */
 #include "dedicated.h"
 
 #include <errno.h>
@@ -28,10 +28,10 @@
 
 #define SPIN_CLOCK_PERIOD 64 /* as vps that search: search.c */
 #define SPIN_POLITE_NS 20000
-#define ALONE_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
+#define DEDICATED_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
 
 static _Atomic uint32_t kernel_threads;
-static _Atomic int process; /* whose threads are promoted */
+static _Atomic int process; /* whose threads are dedicated */
 
 void ps_dedicate_in_this_process(void) { ps_store_relaxed(&process, (int)getpid()); }
 bool ps_in_vfork_child(void) { return (int)getpid() != ps_load_relaxed(&process); }
@@ -75,13 +75,13 @@ static bool spin_for(const struct vp *vp, uint64_t limit_ns)
 }
 
 /* It goes to another processor that it may have: the system has left it behind a thread that spins for it. */
-static void leave_processor(struct vp_dedicated *alone)
+static void leave_processor(struct vp_dedicated *own)
 {
-    uint32_t leave = ps_load_relaxed(&alone->leave);
+    uint32_t leave = ps_load_relaxed(&own->leave);
     struct os_cpuset mask, others;
     if (PS_LIKELY(leave == 0))
         return;
-    ps_store_relaxed(&alone->leave, 0);
+    ps_store_relaxed(&own->leave, 0);
     if (leave > OS_MAX_CPUS || os_current_cpu() != (int)leave - 1 || os_affinity_get(&mask) != 0)
         return;
     others = mask;
@@ -93,23 +93,23 @@ static void leave_processor(struct vp_dedicated *alone)
 /* Until it is called. */
 static void spin_and_sleep(struct vp *vp)
 {
-    struct vp_dedicated *alone = vp_dedicated(vp);
+    struct vp_dedicated *own = vp_dedicated(vp);
     uint64_t spin_ns = 0;
     bool called = false;
-    if (ps_load_relaxed(&alone->may_spin) && alone->spin_ns != 0 &&
+    if (ps_load_relaxed(&own->may_spin) && own->spin_ns != 0 &&
         ps_load_relaxed(&ps_dedicated_threads) < ps_rt.num_vps) {
         ps_add_relaxed(&ps_dedicated_spins, 1);
-        called = spin_for(vp, spin_ns = alone->spin_ns);
+        called = spin_for(vp, spin_ns = own->spin_ns);
         ps_sub_relaxed(&ps_dedicated_spins, 1);
     }
-    if (called && !ps_load_relaxed(&alone->wake)) {
-        leave_processor(alone);
+    if (called && !ps_load_relaxed(&own->wake)) {
+        leave_processor(own);
         return;
     }
     uint64_t before = os_now_ns();
     sleep_dedicated(vp, OS_FOREVER);
     if (ps_rt.search_learns)
-        alone->spin_ns = ps_adaptive_spin_after(spin_ns, os_now_ns() - before, ps_rt.search_ns);
+        own->spin_ns = ps_adaptive_spin_after(spin_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
 void ps_await_pinned(struct vp *vp)
@@ -131,7 +131,7 @@ void ps_wait_dedicated(struct vp *vp, const struct psthread *self)
         t = ps_xchg_seq(vp_pinned(vp), NULL);
         PS_ASSERT(t == self || t == PS_PINNED_REST);
         if (t == PS_PINNED_REST)
-            quota_park_refused(vp); /* a root does not rest */
+            quota_park_refused(vp); /* a root does not go offline */
     } while (t != self);
     vp_tick(vp);
 }
@@ -208,15 +208,15 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
     os_thread thread;
     bind_lift();
     ps_inherit_kernel_state(vp, block);
-    int err = os_thread_start(&thread, dedicated_main, vp, ALONE_STACK_BYTES, true);
+    int err = os_thread_start(&thread, dedicated_main, vp, DEDICATED_STACK_BYTES, true);
     bind_lower();
     if (!err)
         os_thread_detach(thread);
     return err;
 }
 
-/* The vp of block's own kernel thread, which is started where there is none; NULL: refused. Several may ask for it
- * at once. None is started in a signal handler, nor in a function of the program's that the runtime calls. What is
+/* The vp of block's dedicated kernel thread, which is started where there is none; NULL: refused. Several may ask for
+ * it at once. None is started in a signal handler, nor in a function of the program's that the runtime calls. What is
  * below may hold locks that the C library's start needs (malloc's). */
 static struct vp *own_carrier(struct uth_tls *block)
 {
@@ -266,7 +266,7 @@ struct vp *ps_dedicate(struct uth_tls *block)
     bool changes = ps_cas_seq(&block->dedicated, &none, vp);
     uth_tls_drop_cached(block); /* also where another thread is about to */
     if (changes && ps_add_seq(&ps_dedicated_threads, 1) == 0)
-        idle_wake_all(); /* they are deaf from now on: process_signal.h */
+        idle_wake_all(); /* they block signals from now on: process_signal.h */
     return vp;
 }
 

@@ -26,7 +26,7 @@ static void leave_own_mask(struct vp *vp)
         os_set_signal_mask(ps_load_seq(&vp_outer(vp)->inner_mask));
 }
 
-/* The running thread's context goes on alone on `to`. */
+/* The running thread's context goes on on `to`, which is dedicated to it. */
 void ps_move_dedicated(struct vp *vp, struct psthread *self, struct vp *to)
 {
     struct uth *context = vp_run(vp)->uth;
@@ -84,16 +84,16 @@ static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
     struct vp *home = vp_dedicated(vp)->home;
     if (!next)
         return home;
-    struct vp *alone = ps_load_seq(&next->dedicated);
-    if (!alone) {
+    struct vp *own = ps_load_seq(&next->dedicated);
+    if (!own) {
         ps_store_seq(&next->below, NULL);
-        alone = ps_load_seq(&next->dedicated);
+        own = ps_load_seq(&next->dedicated);
     }
-    if (!alone || alone == home)
+    if (!own || own == home)
         return home;
-    vp_dedicated(alone)->home = home;
-    vp_dedicated(alone)->came_from = vp_dedicated(vp)->came_from;
-    return alone;
+    vp_dedicated(own)->home = home;
+    vp_dedicated(own)->came_from = vp_dedicated(vp)->came_from;
+    return own;
 }
 
 struct vp *ps_vp_for_others(const struct vp *vp)

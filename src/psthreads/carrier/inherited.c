@@ -27,14 +27,13 @@ static const struct vp *root_of(const struct vp *here, const struct uth_tls *blo
 /* The vp of the kernel thread that block's thread has for itself; NULL: none that could have set anything. */
 static const struct vp *own_vp(const struct uth_tls *block)
 {
-    const struct vp *alone = block ? ps_load_acquire(&block->dedicated) : NULL;
-    /* one that only begins to be promoted, for another's sake, has set nothing yet */
-    bool begins =
-        alone && vp_run(alone)->dedicated_to && ps_load_acquire(&vp_dedicated(alone)->state) == PS_DEDICATED_STARTS;
-    return begins ? NULL : alone;
+    const struct vp *own = block ? ps_load_acquire(&block->dedicated) : NULL;
+    /* one that only begins to be dedicated, for another's sake, has set nothing yet */
+    bool begins = own && vp_run(own)->dedicated_to && ps_load_acquire(&vp_dedicated(own)->state) == PS_DEDICATED_STARTS;
+    return begins ? NULL : own;
 }
 
-/* The vp of the promoted thread that has opened the region, or one around it. A root, where it has opened an inner
+/* The vp of the dedicated thread that has opened the region, or one around it. A root, where it has opened an inner
  * region, as the first member of another. NULL: a root has opened the outermost one. */
 static const struct vp *inner_opener(const struct vp *here, const struct uth_tls *block)
 {
@@ -43,9 +42,9 @@ static const struct vp *inner_opener(const struct vp *here, const struct uth_tls
         return block->home;
     for (; t && t->flags & PS_T_MEMBER; t = t->parent) {
         const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
-        const struct vp *alone = m->tls != block ? own_vp(m->tls) : NULL;
-        if (alone)
-            return alone;
+        const struct vp *own = m->tls != block ? own_vp(m->tls) : NULL;
+        if (own)
+            return own;
         if (t != self && m->id == 0 && (t->parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT)
             return home_of(t->parent);
     }
@@ -84,11 +83,11 @@ uint64_t ps_mask_of_members(const struct psthread *opener)
         return vp_unblocked_mask(here);
     for (const struct psthread *t = opener; t->flags & PS_T_MEMBER; t = t->parent) {
         const struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
-        const struct vp *alone = own_vp(m->tls);
+        const struct vp *own = own_vp(m->tls);
         if (vp_is_roots(t->vp) && ps_is_outside(t->vp, t)) /* in a forked child */
             return ps_load_seq(&vp_outer(t->vp)->inner_mask);
-        if (alone)
-            return ps_load_seq(&vp_outer(alone)->inner_mask);
+        if (own)
+            return ps_load_seq(&vp_outer(own)->inner_mask);
         if (m->tls)
             return m->tls->mask;
         opener = t->parent;

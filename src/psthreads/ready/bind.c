@@ -1,4 +1,4 @@
-/* Places' queues, and kernel threads that follow what they run. See bind.h. */
+/* Places' queues, and kernel threads that migrate to the place of what they run. See bind.h. */
 #include "bind.h"
 
 #include "handoff.h"

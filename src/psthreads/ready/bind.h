@@ -1,53 +1,26 @@
 /* Places: members that are bound run on processors of their place only.
  *
  * Does: keeps a ready queue for each place, says which vps look there, moves a vp's kernel thread (sched_setaffinity)
- * to the place of what it is about to run. Does not: decide which member has which place (the OpenMP core does). Does
- * not concern threads that are not bound: they stand in the vps' queues as ever, and nothing here is looked at before
- * ps_bind_places has been called.
+ * to the place of what it is about to run. Does not: decide which member has which place (the OpenMP core does).
+ * Threads that are not bound stand in the vps' queues, and nothing here is looked at before ps_bind_places has been
+ * called.
  *
  * Two rules. A vp that runs a bound member first moves its kernel thread to the member's place (vp_migrate): the
- * promise does not depend on which vp takes the member. Moving a vp costs something. So a bound thread or team that is
- * ready stands in its place's queue, and only that place's *home* vps look into this queue. A regular vp has one
- * processor of the places, and is at home in all places that hold this processor. Processors are dealt in order: the
- * first of each place, then the second of each, and so on; the order goes round where there are more vps. A place
- * without a home (fewer vps than places) has no queue: its threads stand in ordinary queues, and the vp that takes one
- * moves to the place. Guests (foreign roots while they wait, spares) look into every place's queue. Every vp does so
- * while `open` is set. The watchdog sets it where what stands in a place's queue starves behind a home vp that is held
- * by a thread (spares.c). The processor is shared for a while then, as it is among kernel threads.
+ * promise does not depend on which vp takes the member. A bound thread or team that is ready stands in its place's
+ * queue, and only that place's *home* vps look into this queue, since moving a vp costs something. A place without a
+ * home (fewer vps than places) has no queue: its threads stand in ordinary queues. Guests (foreign roots while they
+ * wait, spares) look into every place's queue. Every vp does so while `open` is set. The watchdog sets it where a
+ * place's queue starves behind a home vp that a thread holds (spares.c): the processor is shared for a while then, as
+ * among kernel threads.
  *
- * A root's kernel thread is bound while the root is a member, from fork to join. Before the kernel thread is moved its
- * own mask is read. The mask is given back when the kernel thread runs something unbound. So the program finds its mask
- * as it was, and kernel threads that it makes later are not narrowed. A kernel thread that the runtime starts from a
- * bound one gets the mask of before (bind_lift).
+ * A root's kernel thread is bound while the root is a member, from fork to join. Its own mask is read before that, and
+ * given back when it runs something unbound. A kernel thread that it starts gets that mask (bind_lift).
  *
  * Shared fields: the table is written once, before any team is bound, and published with release. A place's queue:
  * under its lock. vp->place, own_mask: the vp's own. A member's place: the parent, while no region is open; ordered by
- * the fork.
- * Protocol (vp = a vp that found nothing; ins = the thread that makes something of place p ready; dog = the watchdog):
- *   vp   1. sets its bit                                                                                   [P]
- *        2. reads `open`; looks at the queues of the places that it looks into (all, if open), each under
- *           its lock                                                                                       [L]
- *        3. nothing: sleeps. Something: takes its bit back, searches
- *   ins  1. inserts under p's lock                                                                         [I]
- *        2. takes the bit of a parked home of p, else of a guest, and wakes it; else, if `open`, of any
- *           parked vp                                                                                      [W]
- *        3. found no parked vp: arms the watchdog                                                          [A]
- *   dog  sees p's queue not empty behind a home that holds its processor, or was refused its kernel thread: sets
- *        `open`, then wakes any parked vp; where no vp is idle a spare is started, which looks everywhere. Clears
- *        `open` (but for a refused home) when nothing starves.
- * No wake-up is lost: for a home, [L] and [I] exclude each other by p's lock. If [I] came first, [L] sees the entry. If
- * [L] came first, [P] is before [I] through the lock, and [W] finds the bit, unless another thread took it since. In
- * that case the home is awake, and looks again before it sleeps. A home that runs something looks when that ends or
- * passes a scheduling point. If neither happens, [A] has armed the watchdog, which comes again as long as something is
- * ready. For the vps of other places: the watchdog sets `open`, then reads the bits; the vp sets its bit, then reads
- * `open`. All four are sequentially consistent, so one of the two sees the other (Dekker). The system may refuse a home
- * its kernel thread. The thread that wakes the home finds this out, and sets `open` for good before it goes on to [W]'s
- * last part. tests/models/bind.pml checks this, and that each step is needed.
- * Cost: not bound: a comparison where a thread is put into a queue, and where one begins to run. Bound: what the queue
- * costs, and two or three system calls in each outermost region for the root's kernel thread.
- * Rejected: leaving bound entries in the vps' queues and passing them over there: a vp of another place could not park
- * while one waits. Binding the first root for good, as libgomp does: whatever kernel thread the program makes later
- * would be narrowed to one place. OpenMP 5.2 section 10.1.3. */
+ * the fork. Cost: not bound, a comparison where a thread is put into a queue, and where one begins to run. Bound, the
+ * queue, and two or three system calls in each outermost region for the root's kernel thread. OpenMP 5.2 section
+ * 10.1.3. The protocol, and why no wake-up is lost: tests/models/bind.md; model: bind.pml. */
 #ifndef PS_BIND_H
 #define PS_BIND_H
 
@@ -72,7 +45,7 @@ struct ps_places {
     unsigned *first;        /* [num_vps + 1]: vp v is at home in the places at[first[v]] .. at[first[v + 1] - 1] */
     unsigned *at;
     /* not 0: every vp looks into every place's queue. STARVING: the watchdog's. FOR_GOOD: a home's kernel thread was
-     * refused. RESTING: some vps rest, which may be all homes of a place (quota_park.h). */
+     * refused. OFFLINE: some vps are offline, which may be all homes of a place (quota_park.h). */
     PS_LINE_ALIGNED _Atomic uint32_t open;
 };
 enum { PS_BIND_STARVING = 1, PS_BIND_FOR_GOOD = 2, PS_BIND_RESTING = 4 };
@@ -95,7 +68,7 @@ unsigned ps_bind_pending(struct vp *vp);
 void ps_bind_starving(bool starving);
 /* A worker cannot run: every vp that looks for work looks into its places' queues as well. */
 void ps_bind_home_lost(void);
-/* The limit below which vps do not rest has changed. */
+/* The limit below which vps are not offline has changed. */
 void ps_bind_resting(void);
 /* By handoff to a home vp of the member's place that has nothing to do; false: there is none. */
 bool ps_bind_hand_off(struct vp *self, struct ps_member *m, unsigned id);

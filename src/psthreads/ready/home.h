@@ -5,45 +5,22 @@
  * waiting. So such a root is *released*: any vp may go on with it, in the root's own storage, as with a member.
  *
  * Storage. Each root has a block R (vp_home.block), which adopts its kernel thread's own storage (uth_tls_adopt). The
- * root runs in R wherever it is. Home's loop, which runs between threads, has the same storage at first. Before the
- * first release it gets one of its own: run.own_tp becomes that of E (vp_home.empty), once and for good. From then on R
- * is the root's alone.
+ * root runs in R wherever it is. Home's loop runs in R at first. Before the first release it gets a storage E
+ * (vp_home.empty) of its own, once and for good (run.own_tp). From then on R is the root's only.
  *
  * States of a root's context (uth.vp says whose it is):
- *   AT HOME   uth.vp == home; ready: in home's pinned slot, which home alone takes from
+ *   AT HOME   uth.vp == home; ready: in home's pinned slot, which only home takes from
  *   AWAY      uth.vp == NULL; ready: in a queue, as any thread; it runs on any vp, home among these.
- *             Or uth.vp == P, its own kernel thread (dedicated.h). The root has needed P while away, or P took its
- *             block while a member stood above it (thread_signal.h).
- * AT HOME -> AWAY  home_release: the caller takes the root out of the pinned slot by exchange, so that nobody else has
- *                  it. If home's storage is free (below) it clears uth.vp and enqueues the root; else it pins it again.
- * AWAY -> AT HOME  home_come, by the root itself: at the end of its outermost region, and where its kernel thread ends.
- *                  It binds its context to home, pins it there, and its carrier goes on with something else.
+ *             Or uth.vp is its dedicated kernel thread's (dedicated.h, thread_signal.h).
+ * AT HOME -> AWAY  home_release; AWAY -> AT HOME  home_come, by the root itself: at the end of its outermost region,
+ * and where its kernel thread ends.
  *
- * One user of R at a time. Home's storage is free if home is in the block of a member, or in E. Home writes run.tls and
- * then reads run.own_tp, when it leaves a block (vp_leave_tls_here); it changes the thread pointer and then writes
- * run.tls, when it enters one. The releaser writes run.own_tp, fences for all kernel threads (os_fence_all), then reads
- * run.tls. So if it reads a block there, home goes to E from that block. If it reads none, home may have read the old
- * run.own_tp, and nothing is released until home goes to E from its loop (home_settle). The carrier enters R when the
- * context is saved (uth.running), as for any thread.
- *
- * Home is free when the root comes: with several roots a home runs what belongs to its own root's regions alone
- * (home_is_aside), and all of that has ended at the end of the outermost region. Threads of psthread_create run on any
- * home; a root that ends waits for that which runs on its home. Home wakes up as for any pinned thread (idle.h). Home
- * may be the vp that goes on with the root. Then it still is unpinned, and comes home in the same way.
- *
- * What the kernel keeps by kernel thread. While away the root is known by home's number: calls by number, and what is
- * told by name, go there (calls/state.c). A root that sets its mask or its alternate stack, or asks for what else the
- * kernel keeps for a thread, gets a kernel thread of its own, as a member does. Mask and alternate stack are noted as
- * the root sets them, and go with it: to that kernel thread (home_equip), and home. So do processors, which are home's.
- * Limits: what else it sets there stays behind. A signal that the root blocks stays pending at home where it has come
- * there. A clock that is asked for away goes on from home's, and back at home without what was used away. A root that
- * has asked for it is carried alone: at once where it runs at home, else from the next region on. Without blocks
- * (PSTHREADS_TLS=never, ports without them, sanitizers) a root stays at home, and waits until its holder leaves. So
- * does one that is carried alone (lone_root.h): nothing else holds its home.
- *
- * tests/models/root_release.pml. Papers: none of them moves a root.
- * Rejected: to interrupt what runs at home, and to move that (it may stand in any code, with any lock). To go home
- * before the region's end, where the kernel's state is asked for: the holder may spin for the root. */
+ * Invariant: one user of R at a time. Home's storage is free if home is in the block of a member, or in E. While away
+ * the root is known by home's number. A root that sets its mask or its alternate stack, or asks for what else the
+ * kernel keeps for a thread, gets a dedicated kernel thread. Mask, alternate stack and processors go with it and home.
+ * Limits: other state that it sets there stays behind. Without blocks (PSTHREADS_TLS=never, ports without them,
+ * sanitizers) a root stays at home, and so does a lone root (lone_root.h). Papers: none of them moves a root.
+ * Transitions, orderings, limits, rejected: tests/models/root_release.md and .pml. */
 #ifndef PS_HOME_H
 #define PS_HOME_H
 
@@ -99,7 +76,7 @@ void home_come_outside(void);
 
 /* The running thread, if it is a root, has set its alternate stack. */
 void home_note(void);
-/* P, the own kernel thread of a root that is away, is about to run the root: it gets what the root has. */
+/* The dedicated kernel thread of a root that is away is about to run the root: it gets what the root has. */
 void home_equip(struct vp *vp);
 
 /* R of the root whose kernel thread calls, at home; NULL: there is none. */

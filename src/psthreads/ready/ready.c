@@ -57,12 +57,12 @@ void ps_ready_many(struct psthread *const *t, unsigned n)
     unsigned num = 0;
     for (unsigned i = 0; i < n; i++) {
         struct vp *own = t[i]->vp;
-        bool alone = pinned_to(t[i]) || !ps_load_relaxed(&own->attached) || ps_places_on();
-        if (num && (alone || own != target)) {
+        bool by_itself = pinned_to(t[i]) || !ps_load_relaxed(&own->attached) || ps_places_on();
+        if (num && (by_itself || own != target)) {
             vp_enqueue_ring(target, first, num, PS_BACK);
             num = 0;
         }
-        if (PS_UNLIKELY(alone)) {
+        if (PS_UNLIKELY(by_itself)) {
             ps_ready(t[i], PS_BACK);
             continue;
         }

@@ -50,15 +50,15 @@ struct ps_work vp_take_front(struct ps_queue *q)
  * queues meanwhile. True: some have moved. */
 static bool steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned most)
 {
-    struct ps_list taken;
+    struct ps_list stolen;
     unsigned n = 0;
-    ps_list_init(&taken);
+    ps_list_init(&stolen);
     while (n < most && !ps_list_empty(&from->items)) {
         struct ps_item *item = ps_queue_item(from->items.prev);
         if (item->kind != PS_KIND_THREAD)
             break;
         ps_queue_remove_locked(from, item);
-        ps_list_push_front(&taken, &item->link);
+        ps_list_push_front(&stolen, &item->link);
         n++;
     }
     if (n == 0)
@@ -66,14 +66,14 @@ static bool steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned mos
     /* Thief's lock inside the victim's: no cycle, since it is only tried. */
     struct ps_queue *own = &vp->queue;
     if (!ps_spin_try_lock(&own->lock)) {
-        while (!ps_list_empty(&taken)) {
-            struct ps_item *item = ps_queue_item(ps_list_pop_front(&taken));
+        while (!ps_list_empty(&stolen)) {
+            struct ps_item *item = ps_queue_item(ps_list_pop_front(&stolen));
             ps_queue_push_back_locked(from, item);
         }
         return false;
     }
-    while (!ps_list_empty(&taken)) {
-        struct ps_item *item = ps_queue_item(ps_list_pop_front(&taken));
+    while (!ps_list_empty(&stolen)) {
+        struct ps_item *item = ps_queue_item(ps_list_pop_front(&stolen));
         ps_queue_push_back_locked(own, item);
     }
     ps_spin_unlock(&own->lock);

@@ -5,7 +5,7 @@
  *
  * A new source has to be added to the list, to vp_visit and vp_look_for_all, to what the watchdog looks at, to dump.c
  * and to the gdb script. An operation that puts work there, or moves it, must notify behind its insertion (idle_notify,
- * or idle_wake_this for what one vp alone may run). Then the parking proof holds for it. */
+ * or idle_wake_this for what only one vp may run). Then the parking proof holds for it. */
 #ifndef PS_SOURCES_H
 #define PS_SOURCES_H
 

@@ -73,12 +73,12 @@ static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
     return vp_visit(vp, PS_OWN, PS_TAKE, false);
 }
 
-/* What is at hand, which a loop takes before it searches. */
+/* What the vp has, which a loop takes before it searches. */
 static inline struct ps_work vp_peek_own(struct vp *vp)
 {
-    /* A spare asks first whether it is needed, a deaf vp what has become of what it passed on. A worker that was just
-     * started is counted as searching already. The handoff slot is open where vp_offer has found nothing at hand just
-     * now. */
+    /* A spare asks first whether it is needed, a vp that blocks signals what has become of what it passed on. A worker
+     * that was just started is counted as searching already. The handoff slot is open where vp_offer has found nothing
+     * of the vp's own just now. */
     if (vp_is(vp, VP_SPARE | VP_SIGNALS_BLOCKED | VP_LONE) || vp->searching ||
         ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return PS_NO_WORK;

@@ -109,7 +109,7 @@ void home_equip(struct vp *vp)
         os_affinity_set(&cpus);
 }
 
-/* What is pending on P, and blocked: the root takes some along. */
+/* What is pending on its dedicated kernel thread, and blocked: the root takes some along. */
 #define PENDING_MOST 4
 struct pending {
     int n, number[PENDING_MOST];
@@ -138,9 +138,9 @@ PS_NOINLINE void home_come(struct psthread *self)
         return;
     }
     struct vp_home *home = vp_home(to);
-    bool alone = vp_is(vp, VP_DEDICATED);
+    bool dedicated = vp_is(vp, VP_DEDICATED);
     struct pending pending;
-    if (alone) {
+    if (dedicated) {
         ps_store_seq(&vp_outer(to)->inner_mask, vp_unblocked_mask(vp));
         pack(&pending, vp_unblocked_mask(vp));
     }
@@ -151,13 +151,13 @@ PS_NOINLINE void home_come(struct psthread *self)
     stack->vp = to;
     ps_store_relaxed(&home->stays, true); /* home is free, or will be soon */
     ps_ready(self, PS_FRONT);
-    if (alone)
+    if (dedicated)
         vp_leave_dedicated(vp, stack, vp_run(to)->own_tls);
     else
         vp_leave_bound(vp, self);
     stack->wait.thread = NULL;
     ps_store_relaxed(&home->stays, false);
-    if (!alone)
+    if (!dedicated)
         return;
     equip(home);
     os_set_signal_mask(ps_load_seq(&vp_outer(to)->inner_mask));

@@ -1,4 +1,10 @@
-/* Roots take turns: see root_fairness.h. */
+/* Roots take turns: see root_fairness.h.
+ *
+ * Rejected (bench/NOTES.md has the numbers). Holding roots where they spin: that takes a signal of the runtime's own.
+ * Affinity, where all roots but one share a processor: the one that the library lets in is often among them. A lower
+ * priority: a thread cannot come back from there without a privilege. Shorter slices: they end with the clock's ticks.
+ * A wake-up at each region's end: the thread that is woken takes the processor from the one that holds the library's
+ * lock. Turns of a fixed length: processors idle while the owner does other work. */
 #include "root_fairness.h"
 
 #include "check.h"
@@ -28,6 +34,7 @@
 
 #define OPEN (UINT32_C(1) << 30)
 
+/* What is known is relaxed: a race loses an observation. The word orders nothing but itself. */
 static struct root_fairness known;
 static struct {
     PS_LINE_ALIGNED _Atomic uint32_t word;
@@ -55,6 +62,9 @@ static bool is_crowd(struct root_fairness *f, bool spun, uint64_t now)
     return n >= CROWD && (int64_t)(now - ps_load_relaxed(&f->rest_until)) >= 0;
 }
 
+/* Turns are in vain after VAIN_BESIDE roots that opened their region beside the owner's, or VAIN_DAWDLED owners that
+ * were late for other reasons than others' regions. Then there are none for a second, and
+ * each time for twice as long. */
 static bool in_vain(struct root_fairness *f, enum root_opening how)
 {
     bool beside = how != ROOT_AT_ONCE && count(&f->beside, how == ROOT_BESIDE, VAIN_BESIDE);
@@ -94,7 +104,7 @@ static bool try_to_take(uint32_t word, uint32_t me)
     return true;
 }
 
-/* It has had the turn for long, and others sleep. */
+/* It has had the turn for TURN, and others sleep: one of them is woken, and comes before it. */
 static bool steps_back(uint32_t me)
 {
     uint64_t now = cpu_cycles();
@@ -106,12 +116,16 @@ static bool steps_back(uint32_t me)
     return true;
 }
 
+/* Each TRIAL one of those that wait goes on out of turn, for two reasons. The program may need what it has. And if it
+ * opens its region while the owner's is open, no library shuts it out. */
 static bool goes_on_out_of_turn(void)
 {
     uint64_t now = cpu_cycles(), last = ps_load_relaxed(&turn.trial);
     return now - last >= TRIAL * ps_rt.recheck_cycles && ps_cas_relaxed(&turn.trial, &last, now);
 }
 
+/* An owner that comes back before another root has looked goes on at once. No root is woken at the region's end, where
+ * the library's own lock is still held. */
 static void await_turn(uint32_t me)
 {
     uint32_t word, met = OPEN; /* met: without a region, all the time since the last look */

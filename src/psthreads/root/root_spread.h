@@ -1,4 +1,4 @@
-/* Roots that share a processor are moved apart.
+/* Roots that share a processor are moved to different ones.
  *
  * A root runs on its own kernel thread. A parent that runs all its members itself, because no vp takes them, never
  * sleeps. Two such roots may stand on one processor while another program has the next one; the system counts that as
@@ -31,7 +31,7 @@ struct vp;
 /* now: cpu_cycles. */
 void ps_root_spread_look(struct vp *vp, uint64_t now);
 
-/* The first processor of mask after `cpu`, going round, that is neither that nor taken; -1: none. */
-int ps_root_spread_pick(const struct os_cpuset *mask, const struct os_cpuset *taken, unsigned cpu);
+/* The first processor of mask after `cpu`, going round, that is neither that nor used; -1: none. */
+int ps_root_spread_pick(const struct os_cpuset *mask, const struct os_cpuset *used, unsigned cpu);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a root has, or a thread on a kernel thread of its own, is written down for threads of its regions: see
+/* What a root has, or a thread on a dedicated kernel thread, is written down for threads of its regions: see
  * inherited.h. */
 #include "current.h"
 #include "dedicated.h"
@@ -12,8 +12,8 @@
 #include "team.h"
 #include "vp_tls.h"
 
-/* vp's root has this mask. Its own kernel thread takes signals with that, too (thread_signal.h). Where members have
- * another one, home carries the root alone. */
+/* vp's root has this mask. Its dedicated kernel thread takes signals with that, too (thread_signal.h). Where members
+ * have another one, home is dedicated to the root. */
 static void has_mask(struct vp *vp, uint64_t mask)
 {
     const struct uth_tls *block = home_block(vp);
@@ -32,7 +32,7 @@ void ps_root_changed(void)
     struct vp *vp = ps_vp();
     if (!vp || ps_in_vfork_child())
         return;
-    if (uth_tls_current()) { /* not promoted: refused, or in a signal handler */
+    if (uth_tls_current()) { /* not dedicated: refused, or in a signal handler */
         if (vp_run(vp)->dedicated_to && vp_run(vp)->dedicated_to == vp_run(vp)->tls && !ps_in_handler())
             ps_store_seq(&vp_outer(vp)->inner_mask, os_signal_mask()); /* in a handler it is that one's */
         return;

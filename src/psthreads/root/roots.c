@@ -60,7 +60,7 @@ static struct vp *claim_root_slot(void)
     return vp;
 }
 
-/* What the calling kernel thread is like outside of regions: threads that are promoted in its regions begin so. */
+/* What the calling kernel thread is like outside of regions: threads that are dedicated in its regions begin so. */
 static void note_own_state(struct vp *vp)
 {
     vp_outer(vp)->mask = os_signal_mask();

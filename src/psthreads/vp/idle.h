@@ -8,29 +8,16 @@
  *   vp  1. searches for a while (it is counted in searching)
  *       2. word: searching - 1, parked + 1 in one read-modify-write; sets its bit                    [P]
  *       3. looks at every source of work (the list in sources.h: PS_LOOK): queues under their locks, its
- *          handoff slot and its pinned slot with sequentially consistent loads                              [L]
+ *          handoff slot and its pinned slot with sequentially consistent loads                       [L]
  *       4. nothing: sleeps on wake_word. Something: takes its bit back (or finds it taken: a wake is due, the same)
- *   ins 1. inserts under the queue's lock                                                             [I]
- *       2. reads the word: if no vp searches and some vp is parked, takes a parked vp's bit, counts it as searching and
- *          wakes it [W]
+ *   ins 1. inserts under the queue's lock                                                            [I]
+ *       2. reads the word: if no vp searches and some vp is parked, takes a parked vp's bit, counts it as
+ *          searching and wakes it                                                                    [W]
  *   A vp that found something leaves searching. If it was the last searcher while others are parked, it does [L] once,
  *   and wakes one vp if there is more work. So one vp is woken at a time, and woken vps wake others.
  *
- * No wake-up is lost. The argument is for one source at a time, so the order of the list does not matter. There are two
- * kinds of sources. Queues: the vp's own, the others', the places', the global one (bind.h says which vp is woken for a
- * place's). Slots that one vp alone may take from: handoff slot, pinned slot. Take a queue q. [L] and [I] exclude each
- * other by q's lock. If [I] came first, [L] sees the item. If [L] came first, then [P] happens before [I]'s lock
- * (through q's unlock and lock), and so before [W]. Therefore [W] sees parked > 0 with the vp counted, or a later
- * value. A later value means that the vp has begun to search again (it will do [L] before it sleeps), or was woken (it
- * will search). So each insertion is seen by a vp that is not going to sleep without looking. The losing interleaving
- * that this forbids: vp looks (empty) - ins inserts - ins reads "one searches" - vp sleeps; forbidden since the vp
- * leaves searching before its last look, not after. Handoff slot and pinned slot: the writer stores into the slot, then
- * reads the bit; the vp sets the bit, then reads the slot. All four are sequentially consistent, so one of the two sees
- * the other (Dekker).
- *
- * tests/models/park.pml checks all of this, and that each step is needed.
- *
- * Cost of an insertion: one load of a line that changes only when vps go idle or are woken. */
+ * Invariant: no wake-up is lost (tests/models/park.md; the model park.pml checks that each step is needed). Cost of an
+ * insertion: one load of a line that changes only when vps go idle or are woken. */
 #ifndef PS_IDLE_H
 #define PS_IDLE_H
 
@@ -106,7 +93,7 @@ static inline bool idle_knows(void)
 /* Wakes this vp if it is parked (its handoff slot or pinned slot was filled, or the library stops); false: it was not,
  * or cannot run. */
 bool idle_wake_this(struct vp *vp);
-/* Whether each vp that a kernel thread carries sleeps, here or as one that carries a thread alone; and how many. */
+/* Whether each vp that a kernel thread carries sleeps, here or as one that is dedicated to a thread; and how many. */
 bool idle_all_parked(unsigned *carried);
 /* Each worker that sleeps looks around once more. */
 void idle_wake_all(void);

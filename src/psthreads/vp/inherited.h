@@ -1,7 +1,7 @@
 /* What kernel threads begin with that are started for threads of regions: signal mask and processors.
  *
  * The mask is what the opener of the region has (inherited.c), the processors are the root's. So a root, and a thread
- * on a kernel thread of its own (dedicated.h), write down what they have whenever it changes (root_state.c). */
+ * on a dedicated kernel thread (dedicated.h), write down what they have whenever it changes (root_state.c). */
 #ifndef PS_INHERITED_H
 #define PS_INHERITED_H
 
@@ -21,7 +21,7 @@ uint64_t ps_mask_of_members(const struct psthread *opener);
 
 /* The running thread has changed its signal mask or processors. A root passes that on, outside of regions; its next
  * region looks again what there is, since this may be called in a signal handler, which has another mask. A
- * promoted thread, or a root in a region, passes its mask on to members of inner regions. */
+ * dedicated thread, or a root in a region, passes its mask on to members of inner regions. */
 void ps_root_changed(void);
 /* Whether t is vp's root outside of regions; in a forked child also the member that the root was at the fork, whose
  * region is not there. */

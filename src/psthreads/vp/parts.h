@@ -21,10 +21,10 @@ struct vp;
 /* inherited.h. What a vp's kernel thread is like to the program. */
 struct vp_outer {
     /* A root's: signal mask and processors of its kernel thread outside of regions, which threads begin with that are
-     * promoted in its regions. One that carries a thread alone: what it begins with. */
+     * dedicated in its regions. One that is dedicated to a thread: what it begins with. */
     uint64_t mask;
     struct os_cpuset cpus;
-    _Atomic uint64_t inner_mask; /* what a root, or the thread alone, has set last, inside of regions too */
+    _Atomic uint64_t inner_mask; /* what a root, or a dedicated thread, has set last, inside of regions too */
     bool own_changed;            /* it has set its own since its last region; owner only */
 };
 struct vp_outer *vp_outer(const struct vp *vp);
@@ -41,12 +41,12 @@ struct vp_home {
     stack_t stack;         /* what the root has set last, at home or away; as vp_outer.inner_mask */
 };
 
-/* dedicated.h. Of a kernel thread that carries one thread alone. */
+/* dedicated.h. Of a dedicated kernel thread. */
 enum { PS_DEDICATED_STARTS, PS_DEDICATED_STARTED, PS_DEDICATED_LEFT };
-/* A vp's that carries one thread alone. */
+/* A vp's that is dedicated to one thread. */
 struct vp_dedicated {
     struct vp *home, *came_from; /* of the context that it carries; owner only */
-    _Atomic uint32_t state;      /* PS_ALONE_..., the kernel thread's */
+    _Atomic uint32_t state;      /* PS_DEDICATED_..., the kernel thread's */
     _Atomic uint32_t ends;       /* 1: it is to end */
     _Atomic uint32_t sleeps;     /* written by the kernel thread; read where something is pinned, and by deadlock.c */
     _Atomic uint32_t wake;       /* 1: a wake is due, of one that waits for `pinned`; taken by the vp */
@@ -62,19 +62,19 @@ struct vp_forked {
 struct vp_dedicated *vp_dedicated(const struct vp *vp);
 struct vp_forked *vp_forked(const struct vp *vp);
 
-/* priority.h. A vp's whose kernel thread is a root's; that kernel thread alone uses it. */
+/* priority.h. A vp's whose kernel thread is a root's; no other kernel thread uses it. */
 struct vp_priority {
     bool opened;   /* its root has opened a region */
     uint64_t mask; /* and had this signal mask then: its members have */
 };
 struct vp_priority *vp_priority(const struct vp *vp);
 
-/* thread_signal.h. A vp's that carries a thread alone, P. P writes all of it; handlers elsewhere write `letter` and
+/* thread_signal.h. A vp's that is dedicated to a thread. It writes all of this; handlers elsewhere write `letter` and
  * `on_way`. */
 struct vp_thread_signal {
     _Atomic uint32_t letter;
     _Atomic int poked;       /* the kernel thread that was poked last for this letter; handlers read it */
-    _Atomic uint32_t on_way; /* that has not seen it yet; P sets it, the handler there clears it */
+    _Atomic uint32_t on_way; /* that has not seen it yet; the handler there clears it */
     bool blocked;     /* all signals are blocked until its thread is on its own stack; mask: run.unblocked_mask */
     uint64_t poke_ns; /* when that was poked */
     _Alignas(8) unsigned char info[OS_SIGNAL_BYTES];

@@ -1,18 +1,17 @@
 /* Which kernel threads take signals, and when.
  *
  * A kernel thread of the library's is a thread of the program's only while its thread pointer is that of a thread's
- * block. Outside of blocks it may block all signals: it is *deaf* until it enters the next block (vp_unblock_signals).
- * Where threads begin on kernel threads of their own (DEDICATED, dedicated.h), workers are deaf whenever they are
- * outside: two system calls each time. Elsewhere they hear, and pay nothing. So is a new kernel thread from its first
- * instruction, and one that has passed a signal on (identity/process_signal.h).
+ * block. Outside of blocks it may block all signals (VP_SIGNALS_BLOCKED) until it enters the next block
+ * (vp_unblock_signals). Where threads are DEDICATED (dedicated.h), workers block signals whenever they are outside:
+ * two system calls each time. Elsewhere they leave signals unblocked, and pay nothing. A new kernel thread blocks
+ * signals from its first instruction, and so does one that has passed a signal on (identity/process_signal.h).
  *
- * VP_SIGNALS_BLOCKED and run.unblocked_mask are read and written by the vp's kernel thread alone, also in a handler.
- * The handler may come between any two instructions while the kernel thread hears, and never while it is deaf:
- *   vp_block_signals  blocks first, then looks whether the handler has come in between, and has kept the mask already
- *   vp_unblock_signals    says that it hears, then unblocks
- *   vp_unblocked_mask  reads the kernel's mask, then looks whether the handler has come, and has kept the mask. Read
- *   the
- *              other way round, `all signals` would pass for the mask with which the kernel thread hears */
+ * VP_SIGNALS_BLOCKED and run.unblocked_mask are read and written only by the vp's kernel thread, also in a handler.
+ * The handler may come between any two instructions while signals are unblocked, and never while they are blocked:
+ *   vp_block_signals    blocks first, then looks whether the handler has come in between, and has noted the mask
+ *   vp_unblock_signals  clears VP_SIGNALS_BLOCKED, then unblocks
+ *   vp_unblocked_mask   reads the kernel's mask, then looks whether the handler has come, and has noted the mask. Read
+ *                       the other way round, `all signals` would pass for the unblocked mask */
 #ifndef PS_RECEIVER_H
 #define PS_RECEIVER_H
 
@@ -23,7 +22,7 @@
 /* Threads that are DEDICATED; kernel threads of theirs that spin (dedicated.h). */
 extern _Atomic uint32_t ps_dedicated_threads, ps_dedicated_spins;
 
-/* The library's kernel thread that carries vp hears nothing from here on, where masks differ. */
+/* The library's kernel thread that carries vp takes no signals from here on, where masks differ. */
 void vp_block_signals_slowly(struct vp *vp);
 static inline bool vp_is_to_block_signals(const struct vp *vp)
 {
@@ -34,7 +33,7 @@ static inline void vp_block_signals(struct vp *vp)
     if (vp_is_to_block_signals(vp) && !vp_is(vp, VP_SIGNALS_BLOCKED))
         vp_block_signals_slowly(vp);
 }
-/* It hears. */
+/* It takes signals. */
 static inline void vp_unblock_signals(struct vp *vp)
 {
     if (!vp_is(vp, VP_SIGNALS_BLOCKED))
@@ -52,35 +51,35 @@ static inline void vp_unblock_signals_in(struct vp *vp, const struct uth_tls *tl
     }
     vp_unblock_signals(vp);
 }
-/* The mask with which vp's kernel thread, the caller's, hears: now, or when it is not deaf any more. */
+/* The mask with which vp's kernel thread, the caller's, takes signals: now, or when it has unblocked them. */
 static inline uint64_t vp_unblocked_mask(const struct vp *vp)
 {
     uint64_t mask = os_signal_mask();
     ps_fence_compiler();
     return vp_is(vp, VP_SIGNALS_BLOCKED) ? vp_run(vp)->unblocked_mask : mask;
 }
-/* A kernel thread that begins with all signals blocked carries vp, and would hear with this mask. */
+/* A kernel thread that begins with all signals blocked carries vp, and would take signals with this mask. */
 static inline void vp_begin_blocked(struct vp *vp, uint64_t mask)
 {
     vp_run(vp)->unblocked_mask = mask;
     vp_becomes(vp, VP_SIGNALS_BLOCKED);
 }
-/* The library's kernel thread that carried vp ends: it hears nothing any more. */
+/* The library's kernel thread that carried vp ends: it takes no signals any more. */
 static inline void vp_end_blocked(struct vp *vp)
 {
     os_set_signal_mask(OS_ALL_SIGNALS);
     vp_is_no_more(vp, VP_SIGNALS_BLOCKED);
 }
 
-/* The mask with which vp's kernel thread is to hear; a worker's is that of the last member it ran, or what it began
- * with. */
+/* The mask with which vp's kernel thread is to take signals; a worker's is that of the last member it ran, or what it
+ * began with. */
 static inline void vp_become_blocked(struct vp *vp, uint64_t mask)
 {
     if (vp_is_roots(vp) || vp_is(vp, VP_DEDICATED))
         vp_run(vp)->unblocked_mask = mask;
     vp_becomes(vp, VP_SIGNALS_BLOCKED);
 }
-/* The running thread is on its own stack, perhaps on P: handlers run here from now on. */
+/* The running thread is on its own stack, perhaps on a dedicated kernel thread: handlers run here from now on. */
 static inline void thread_signal_arrives(struct vp *vp)
 {
     if (PS_LIKELY(!vp_thread_signal(vp)->blocked))

@@ -24,17 +24,18 @@ enum {
     VP_SPARE = 1,           /* carried by a kernel thread of the watchdog's */
     VP_SIGNALS_BLOCKED = 2, /* its kernel thread takes no signals, its mask is unblocked_mask else (process_signal.h) */
     VP_DEDICATED = 4,       /* it carries the thread of the block dedicated_to and nothing else (dedicated.h) */
-    VP_COUNTED = 8,         /* a root's, which it carries alone: lone_root.h */
+    VP_COUNTED = 8,         /* dedicated to its root: lone_root.h */
     VP_OTHER_PRIORITY = 16, /* the same */
     VP_STARTS = 32,         /* the same, and it starts the kernel threads of its members (priority.h) */
     VP_MASK = 64,           /* the same */
-    VP_ASIDE = 128,         /* a home, of one root of several: it runs what is of that root's regions alone (home.h) */
+    VP_ASIDE = 128,         /* a home, of one root of several: it runs only what is of that root's regions (home.h) */
     VP_TO_BE_COUNTED = 256, /* COUNTED from its root's next region on */
     VP_BLOCKED = 1024,      /* its thread blocks in the kernel, with work behind it: blocking.h */
     VP_NEEDS = 2048,        /* some place of the process needs spares: needs.h */
     VP_UNPREPARED = 512     /* of a thread that has forked, in the child: to be prepared for its release (home.h) */
 };
-#define VP_LONE (VP_DEDICATED | VP_COUNTED | VP_OTHER_PRIORITY | VP_STARTS | VP_MASK) /* it carries one thread alone */
+#define VP_LONE \
+    (VP_DEDICATED | VP_COUNTED | VP_OTHER_PRIORITY | VP_STARTS | VP_MASK) /* it is dedicated to one thread */
 
 struct vp_run {
     /* line 0: written at each switch */
@@ -63,7 +64,7 @@ struct vp_run {
      * child: the context and the block of the thread that forked (own_by_fork, fork.c), which is bound to it. */
     struct uth *own_uth;
     /* `local` (thread.h) of the thread in whose name the kernel thread answers while `current` is NULL: the thread that
-     * it carries alone, or that a handler runs as; NULL: that of `root`. For handlers: thread_signal.h,
+     * it is dedicated to, or that a handler runs as; NULL: that of `root`. For handlers: thread_signal.h,
      * process_signal.h */
     _Atomic(void *) stands_as;
     /* The block that stands for the kernel thread's own storage: a root's R (home.h), or that of the thread that
@@ -132,7 +133,7 @@ static inline bool vp_is_roots(const struct vp *vp)
 /* What psthread_exit needs of the stack that runs. */
 static inline struct ps_exits *vp_exits(struct vp *vp) { return (struct ps_exits *)(void *)vp_run(vp)->uth->room; }
 
-/* The thread on the root's stack is not to be left for others, nor that which is carried alone. A root that home itself
+/* The thread on the root's stack is not to be left for others, nor a dedicated one. A root that home itself
  * has taken after a release is not bound to it: it waits as if it were elsewhere. */
 static inline bool vp_stays_with_root(const struct vp *vp)
 {

@@ -42,7 +42,7 @@ struct ps_runtime {
     struct ps_queue global;     /* optional queue for coarse threads */
     _Atomic uint32_t num_roots; /* attached; the second is counted before it has made anything (home_is_aside) */
     _Atomic bool
-        roots_leave; /* a root was released or has a kernel thread of its own, or there is a forked_root: never false
+        roots_leave; /* a root was released or has a dedicated kernel thread, or there is a forked_root: never false
                                   * again (home.h) */
     const struct psthread *forked_root; /* in a child: a member or thread that has forked, which is a root there */
     struct vp *forked_home;             /* and its home */
@@ -103,12 +103,12 @@ int vp_start_worker(struct vp *vp);
  * region. */
 uint64_t vp_mask_to_start_with(void);
 void *vp_worker_main(void *arg);
-/* A spare begins to work: one that rests (standby.h), or a new one. Callers: the watchdog, or a root. An errno value:
+/* A spare begins to work: one that sleeps (standby.h), or a new one. Callers: the watchdog, or a root. An errno value:
  * there is none. */
 int vp_get_spare(void);
-/* A new one, which rests until it is called. */
+/* A new one, which sleeps until it is called. */
 int vp_start_standby(void);
-/* A guest vp for a kernel thread that will carry block's thread alone; NULL: there are too many. And back. */
+/* A guest vp for a kernel thread that will be dedicated to block's thread; NULL: there are too many. And back. */
 struct vp *vp_claim_dedicated(struct uth_tls *block);
 void vp_dedicated_ended(struct vp *vp);
 

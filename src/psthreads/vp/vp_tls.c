@@ -88,15 +88,15 @@ static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
 PS_NOINLINE struct vp *vp_resume_caller_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls)
 {
     vp = ps_upcalls.await_first(vp, self, tls);
-    struct vp *alone = ps_load_seq(&tls->dedicated);
-    if (!alone || alone == vp) {
+    struct vp *own = ps_load_seq(&tls->dedicated);
+    if (!own || own == vp) {
         vp_enter_tls(vp, tls);
         return vp;
     }
     vp_enter_tls(vp, NULL);
     vp_run(vp)->current = self;
     self->vp = vp;
-    ps_move_dedicated(vp, self, alone);
+    ps_move_dedicated(vp, self, own);
     return ps_vp();
 }
 

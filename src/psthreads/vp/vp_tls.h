@@ -71,10 +71,10 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
 
 /* `team` keeps the block between regions from now on; NULL: no team does. */
 static inline void vp_block_becomes(struct uth_tls *block, struct ps_team *team) { ps_store_seq(&block->team, team); }
-/* The block is a member's with a kernel thread of its own, by which this is called. Whether no region of the team is
+/* The block is a member's with a dedicated kernel thread, by which this is called. Whether no region of the team is
  * open, or the member's body has returned in this one (done_in). Then no other thread looks at anything in the block,
  * nor will but on this kernel thread: a vp that begins as the member in a region that opens later, or as its assistant,
- * sees uth_tls.dedicated. For `alone` was set and cached cleared before this. The fence makes a parent that has not
+ * sees uth_tls.dedicated. For `dedicated` was set and cached cleared before this. The fence makes a parent that has not
  * been seen to open its region (`left`) see both, and a vp that claims a member comes after the parent. It makes a
  * thread that has not been seen to take the identity (done_in) see both as well. True: vp answers as the member.
  * False: what vp answers may be another one's, and the caller's to set. vp NULL: only looks. */
@@ -95,7 +95,7 @@ static inline void vp_set_errno(struct vp *vp, int value)
         *vp_run(vp)->own_errno = value;
 }
 
-/* The running thread leaves its block, in which it may have been promoted: ps_go_home_slow. */
+/* The running thread leaves its block, in which it may have been dedicated: ps_go_home_slow. */
 static inline void ps_go_home(struct uth_tls *next)
 {
     if (vp_is(ps_vp(), VP_DEDICATED))
