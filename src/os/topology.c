@@ -9,7 +9,7 @@
  * ENOMEM: *out is empty (n == 0). Cost: a handful of small files for each group; processors x kinds.
  *
  * Machines differ in what contains what. A NUMA node may be part of a package or of a third-level cache; a core may
- * have no third-level cache while its neighbour has one. So no order of kinds is taken for granted:
+ * have no third-level cache while its neighbour has one. So no order of kinds is presumed:
  *   - a processor without a group of a kind takes its group of the kind before (alone, if it has none either);
  *   - kinds are ordered by their number of groups, most first;
  *   - a kind is kept if each of its groups is a union of groups of the last kept, and is not the same set of groups
@@ -21,11 +21,7 @@
  * program's process, and go, on a kernel thread that the program does not know. A collector of garbage that looks at
  * the objects' data meanwhile (libgc) reads memory that is gone. hwloc's environment alone could keep the plugins out,
  * and the environment is the program's. Rejected too: to load it in each program before `main`, which takes
- * milliseconds. The groups are the only thing that was asked of it. Of hwloc's own
- * collection of machines (tests/hwloc/linux, 42 of them) 35 give the same levels and order here. Three
- * others are made-up tables that contradict themselves or have holes. Two have control groups and offline processors of
- * old kernels. One is a mainframe with books, in another order. One has modules of two cores, which count as cores with
- * two threads here, as in libgomp. Of machines whose tables are sound, tests/os/topology_peer_test.c makes up some. */
+ * milliseconds. The groups are the only thing that was asked of it. */
 #include "topology.h"
 
 #include <errno.h>
@@ -117,7 +113,12 @@ static void sort_partitions(struct partition part[OS_NUM_SHARINGS])
         }
 }
 
-/* Keeps the chain of levels out of all partitions. */
+/* Keeps the chain of levels out of all partitions.
+ *
+ * Of hwloc's own collection of machines (tests/hwloc/linux, 42 of them) 35 give the same levels and order here. Three
+ * others are made-up tables that contradict themselves or have holes. Two have control groups and offline processors of
+ * old kernels. One is a mainframe with books, in another order. One has modules of two cores, which count as cores with
+ * two threads here, as in libgomp. Of machines whose tables are sound, tests/os/topology_peer_test.c makes up some. */
 static void keep_chain(struct os_topology *t, struct scratch *s)
 {
     unsigned groups_before = t->n;

@@ -1,7 +1,7 @@
 /* Forks, and a kernel thread of the runtime's that begins, ends and is joined (src/os/linux/fork_gate.c).
  *
  * M makes the kernel thread T, and joins it. F forks meanwhile, FORKS times; so does a signal handler of M's, where M
- * has not blocked all signals. Nobody's patience ends here.
+ * has not blocked all signals. No thread's patience ends here.
  * Checked: at a fork no thread of the runtime's is in the allocator, from T's making to its storage's end. No process
  * waits for ever (invalid end state).
  *   BROKEN_CAS     a thread that enters looks whether the gate is closed, and adds its parties later
@@ -12,9 +12,9 @@
  *   BROKEN_JOINER  a handler may come while its thread joins
  *   BROKEN_OWN     the same, and a fork does not wait for its own thread's party
  *   BROKEN_ENDER   a handler may come while its thread ends
- *   BROKEN_JOINED  the same before that, while the thread is joined (the limit in fork_gate.c)
+ *   BROKEN_JOINED  the same before that, while the thread is joined (the limit in fork_gate.md)
  *   BROKEN_LAST    the last party that leaves does not wake the fork
- *   BROKEN_OPEN    a fork wakes nobody at its end */
+ *   BROKEN_OPEN    a fork wakes no thread at its end */
 
 #ifndef FORKS
 #define FORKS 2

@@ -2,46 +2,21 @@
  *
  * The C library's malloc looks after forks: its locks are free in the child. The allocator of AddressSanitizer and
  * LeakSanitizer does so since LLVM 18. With an older one a fork that comes while another kernel thread is in the
- * allocator leaves a lock taken in the child for ever. The child's next kernel thread, or its next malloc, waits for
- * that lock. A program answers for its own threads' calls of malloc. It cannot answer for the runtime's kernel threads,
- * which begin and end when the runtime wants it (a spare, a late worker). Under such a sanitizer they are in the
- * allocator at four times only:
+ * allocator leaves a lock held in the child for ever: the child's next kernel thread, or its next malloc, waits for
+ * it. A program is responsible for its own threads' calls of malloc, but not for the runtime's kernel threads, which
+ * begin and end when the runtime wants it. Under such a sanitizer they are in the allocator at four times only:
  * - their maker calls pthread_create (the thread's storage, what the sanitizer notes of it);
  * - the thread begins (the sanitizer asks the C library where its stack is, which allocates);
  * - the thread ends (the sanitizer gives back its cache; the C library frees the storage);
  * - another thread joins it (as before).
- * A fork waits until no kernel thread is there, and none goes there while it forks. Without such a sanitizer nothing of
- * this is done: os_thread_start tests one address.
+ * A fork waits until no kernel thread is there, and none goes there while it forks. Without such a sanitizer nothing
+ * of this is done: os_thread_start tests one address.
  *
- * Begins. `gate` counts parties: the maker and the new thread, from fork_gate_making on. Each leaves when it has done.
- * CLOSED: a fork is under way, or waits for the parties to leave; makers wait until it is open. One fork at a time: the
- * handlers of the loaded objects' lock (objects.c) stand around these.
- *   fork:  gate |= CLOSED; sleep while gate != CLOSED      maker:  CLOSED ? sleep : gate += 2 parties (one CAS)
- *          fork; gate &= ~CLOSED; wake all                 leaves: gate -= 1 party; last and CLOSED: wake all
- * No wake-up is lost: each sleeps on the value that it has read, and each change that lets a sleeper go on is followed
- * by a wake. All changes of `gate` are in one order. A maker's CAS comes before CLOSED, and then the fork sees its
- * parties; or after CLOSED, and then the CAS fails and the maker sees it. A party leaves with release, the fork reads
- * with acquire: so the memory that the fork copies has the allocator's locks as the party left them.
- *
- * Ends. A thread that ends cannot say that it has ended; the kernel can. `ending` is a robust mutex: a thread that ends
- * takes it and ends with it. The next thread that ends, or a fork, gets the mutex when the kernel thread is gone. The
- * storage of a thread that is joined is freed by its joiner. The joiner is a party from before its wait on. What it
- * waits for needs `ending` alone, and a fork takes that last.
- *
- * Handlers. A signal handler may fork, and would wait for the party that its own thread is; another thread's fork would
- * wait for that party as well, and the handler's fork for that one. So a party has all signals blocked, from before it
- * enters until it has left: a maker, a thread that begins, a joiner. So has a thread that ends. A signal to a joiner
- * waits for the thread that is joined, which the runtime has told to end. A handler that forks on that thread before
- * its end waits as below. tests/models/fork_gate.pml.
- *
- * No thread waits longer than PATIENCE_S for either, the fork included: destructors of the program's run while a thread
- * ends, and a thread that begins asks the dynamic linker, whose lock the forking thread may have. After that time the
- * child is what it would be without the gate. A thread that forks while it makes a thread (a hook of the allocator's)
- * does not wait. The newest sanitizers take their own locks in a handler of fork. That may run before this one, and
- * then a fork would wait for a thread that waits for the fork: so the gate is not used there.
- *
- * Rejected: taking the allocator's locks in a handler (they are private); waiting in the maker until the thread has
- * begun (a maker that has the dynamic linker's lock would wait for ever). */
+ * `gate` counts parties (a maker, a thread that begins, a joiner), and has CLOSED while a fork is under way. `ending`
+ * is a robust mutex that a thread takes as it ends. A party, and a thread that ends, has all signals blocked, since a
+ * handler may fork. No thread waits longer than PATIENCE_S, the fork included; after that the child is what it would
+ * be without the gate. The protocol, why it is right, and what was rejected: tests/models/fork_gate.md; model:
+ * fork_gate.pml. */
 #include "fork_gate.h"
 
 #include <errno.h>

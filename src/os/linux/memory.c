@@ -15,9 +15,6 @@
  * costs two mappings, so there are some 30,000 stacks. The first such stack tries whether a mark works (an emulator may
  * say so and do nothing). Once a mark is refused, stacks have guards of the old kind. The first PLAIN_STACKS stacks
  * have the old kind anyway: gdb's gcore (13) leaves out a whole mapping with a page that it cannot read.
- * Rejected for old kernels: gaps instead of guards (the next map of any code may fill the gap, and an overflow then
- * writes into it). Write-protection by userfaultfd (it is lost at fork, and sandboxes refuse it). A mark in the stack
- * that is checked when a thread switches (an overflow has destroyed a neighbour by then).
  *
  * A stack is reserved without swap accounting (MAP_NORESERVE): thousands of them are mostly never touched.
  * Rejected: MAP_GROWSDOWN (its guard moves, and a neighbour map can take the room); MAP_STACK alone means nothing on
@@ -190,6 +187,9 @@ enum { MARKS_UNKNOWN, MARKS_WORK, MARKS_DO_NOT };
 static _Atomic uint32_t marks; /* relaxed: a thread that does not know yet finds out for itself */
 
 /* Makes the first page of a readable map inaccessible; false: marks do not work here, or this map cannot have any. */
+/* Rejected for old kernels: gaps instead of guards (the next map of any code may fill the gap, and an overflow then
+ * writes into it). Write-protection by userfaultfd (it is lost at fork, and sandboxes refuse it). A mark in the stack
+ * that is checked when a thread switches (an overflow has destroyed a neighbour by then). */
 static bool mark_guard(char *base)
 {
     char byte;
