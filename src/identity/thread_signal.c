@@ -100,6 +100,8 @@ static void unblock_below(struct vp *vp, struct uth *u, const struct psthread *t
     ps_store_relaxed(&vp_run(vp)->stands_as, NULL);
 }
 
+/* The dedicated kernel thread takes signals in the thread's block, if it may be there now. False: the thread runs
+ * elsewhere, or is on its way, or home stands in the root's storage. */
 static bool come_in(struct vp *vp)
 {
     struct uth_tls *block = vp_run(vp)->dedicated_to;
@@ -109,18 +111,18 @@ static bool come_in(struct vp *vp)
     if (home && !home_storage_free(home)) {
         if (u)
             uth_visited(u);
-        idle_wake_this(home); /* it goes to E */
+        idle_wake_this(home); /* home's loop may stand in the storage, beside the saved root: it goes to E */
         ps_wake_dedicated(home);
         return false;
     }
-    if (u) {
+    if (u) { /* saved: on its stack, below the context */
         unblock_below(vp, u, vp_left_by(u), true);
         uth_visited(u);
-    } else if (ps_team_rests(vp, block)) {
+    } else if (ps_team_rests(vp, block)) { /* no region is open, or its body has returned: on our own stack */
         enter_blocked(vp);
         thread_signal_take_back(vp);
         vp_unblock_signals(vp);
-    } else if ((caller = take_from_caller(block)) != NULL) {
+    } else if ((caller = take_from_caller(block)) != NULL) { /* it has called another one: in an area of that stack */
         unblock_below(vp, caller->uth, caller, false);
     } else {
         return false;
@@ -128,12 +130,15 @@ static bool come_in(struct vp *vp)
     return true;
 }
 
+/* The thread runs on `to`. One signal becomes the letter, if there is none, and `to` is poked by a signal of the same
+ * number. It is poked again where it has seen the last poke and the letter is still there. So it is where it has not
+ * seen it for UNSEEN_NS: the program may have taken the poke (sigwait). */
 static void write_letter(struct vp *vp, const struct vp *to)
 {
     struct vp_thread_signal *d = vp_thread_signal(vp);
     int tid = ps_load_relaxed(&vp_run(to)->tid);
     uint64_t now_ns = os_now_ns();
-    uint32_t on_way = ps_load_seq(&d->on_way);
+    uint32_t on_way = ps_load_seq(&d->on_way); /* before the letter: `to` takes that first, then says so */
     uint32_t letter = ps_load_acquire(&d->letter);
     if (!letter) {
         int number = os_take_signal(unblocked(vp), d->info);
