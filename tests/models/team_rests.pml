@@ -9,6 +9,12 @@
  * == region; so it is cleared with the store of `left`, behind that of the region's number. Before the last region a
  * larger team takes the block over, and the first team is given back. A sender starts D at any moment. D looks LOOKS
  * times. Checked: D and the member are not in the block at once; D reads `left` of a team that is there.
+ *
+ * Why it holds. A vp that begins as the member in a region that opens later, or as its helper, sees uth_tls.dedicated:
+ * D has set `dedicated` and cleared `cached` before it looks. D's fence makes a parent that has not been seen to open
+ * its region (`left`) see both, and a vp that claims a member comes after the parent. The fence makes a thread that has
+ * not been seen to take the identity (done_in) see both as well.
+ *
  *   BROKEN_FENCE    D has no fence for all kernel threads before it reads `left`
  *   BROKEN_KNOWN    D is known to the thread only after its look
  *   BROKEN_COUNT    D counts itself among the lookers when it has read which team it is

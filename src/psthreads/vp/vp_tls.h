@@ -71,13 +71,10 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
 
 /* `team` keeps the block between regions from now on; NULL: no team does. */
 static inline void vp_block_becomes(struct uth_tls *block, struct ps_team *team) { ps_store_seq(&block->team, team); }
-/* The block is a member's with a dedicated kernel thread, by which this is called. Whether no region of the team is
- * open, or the member's body has returned in this one (done_in). Then no other thread looks at anything in the block,
- * nor will but on this kernel thread: a vp that begins as the member in a region that opens later, or as its assistant,
- * sees uth_tls.dedicated. For `dedicated` was set and cached cleared before this. The fence makes a parent that has not
- * been seen to open its region (`left`) see both, and a vp that claims a member comes after the parent. It makes a
- * thread that has not been seen to take the identity (done_in) see both as well. True: vp answers as the member.
- * False: what vp answers may be another one's, and the caller's to set. vp NULL: only looks. */
+/* The block is a member's with a dedicated kernel thread, which calls. True: no region of the team is open, or the
+ * member's body has returned in this one (done_in). Then no other kernel thread is in the block, nor will be
+ * (tests/models/team_rests.pml), and vp answers as the member. False: what vp answers may be another one's, and the
+ * caller's to set. vp NULL: only looks. */
 bool ps_team_rests(struct vp *vp, const struct uth_tls *block);
 /* vp, which carries the thread of this block, answers as the member that keeps it, if there is one. */
 void ps_team_stand(struct vp *vp, const struct uth_tls *block);
