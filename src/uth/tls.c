@@ -7,7 +7,7 @@
  * States of a block: FREE (in the list) -> fresh (initial values; its character tables not yet set) -> used -> FREE. A
  * block's fields are its owner's; so are the few blocks that a vp keeps for its next threads (uth_tls_near). The free
  * list and the list of all blocks are under `lock`. The list of all is there for objects that dlopen brings into the
- * static part of every block (uth_tls_recheck). A fork takes both locks (init_lock first, as everywhere): the thread
+ * static part of every block (uth_tls_look_again). A fork takes both locks (init_lock first, as everywhere): the thread
  * that forks may have nothing to do with user-level threads, while another one is in the middle of these lists.
  *
  * Invariant: a block has the initial values of every loaded object when its thread begins (get_block says why). A
@@ -349,7 +349,7 @@ static uint32_t look(void)
         uint32_t now = ps_load_acquire(&uth_blocks.epoch);
         if (PS_LIKELY(now % 2 == 0 && uth_tls_objects_same(ps_load_relaxed(&uth_tls_watch.seen))))
             return now;
-        uth_tls_recheck();
+        uth_tls_look_again();
         now = ps_load_acquire(&uth_blocks.epoch);
         if (now % 2 == 0) /* else another one is about to look at what has come behind this look */
             return now;
@@ -380,7 +380,7 @@ static struct uth_tls *pop_free(void)
  *
  * epoch is even; it is odd while the thread that has found a newly loaded object looks at it (under init_lock).
  *   here       1. reads epoch: even   2. writes the block         3. reads epoch: the same, else begins again
- *   recheck    a. makes epoch odd     b. writes all blocks        c. makes epoch even (release)
+ *   look again a. makes epoch odd     b. writes all blocks        c. makes epoch even (release)
  * A fence stands between 2 and 3, and one between a and b; with os_fence_all in b the first one is the compiler's. So
  * if 3 misses a, all that 2 has written is older than what b writes. */
 static PS_ALWAYS_INLINE struct uth_tls *get_block(struct uth_tls_near *near, int tries)

@@ -18,7 +18,7 @@
  *   number is the carrier's.
  * - A library that dlopen brings may have its TLS segment in the static part of every thread (initial-exec; on AArch64
  *   any). Existing blocks get its initial values before its first constructor runs, where uth_tls_object_begins is
- *   called in time, else at the next uth_tls_recheck. So every region begins with a uth_tls_recheck.
+ *   called in time, else at the next uth_tls_look_again. So every region begins with a uth_tls_look_again.
  *
  * Cost. Enter again, leave: the thread pointer's write. Enter: two stores more. Get from the cache: the copy of the
  * initial values and of 1.5 KiB of the C library's descriptor. */
@@ -87,11 +87,11 @@ bool uth_tls_enabled(void);
 /* Looks again where objects were loaded since the last look. Existing blocks get the initial values of segments in the
  * static part. Stacks hold code where an object asks for that (also without blocks). Nothing loaded: some tens of ns.
  * Returns uth_tls_enabled(). */
-bool uth_tls_recheck(void);
+bool uth_tls_look_again(void);
 
 #ifndef __cplusplus
 /* Words of the dynamic linker's of which one counts what it loads (tls_objects.c), and what that said when
- * uth_tls_recheck looked last. Written under a lock. */
+ * uth_tls_look_again looked last. Written under a lock. */
 #define UTH_TLS_WATCHED_MOST 8
 typedef _Atomic unsigned long long uth_tls_count; /* as the dynamic linker's */
 struct uth_tls_watch {
@@ -109,13 +109,13 @@ static inline bool uth_tls_watched_are(unsigned long long loaded)
         same &= ps_load_relaxed(ps_load_relaxed(&uth_tls_watch.word[i])) == loaded;
     return same;
 }
-/* Nothing was loaded since the last uth_tls_recheck that found something, for certain. A few loads. */
+/* Nothing was loaded since the last uth_tls_look_again that found something, for certain. A few loads. */
 static inline bool uth_tls_nothing_loaded(void) { return uth_tls_watched_are(ps_load_acquire(&uth_tls_watch.seen)); }
 #endif
 
 /* `code` is an address in an object that the calling kernel thread is loading: relocated, none of its code has run. As
- * uth_tls_recheck, and its segment gets initial values whatever was seen of it before. The dynamic linker's lock is the
- * caller's; nothing where uth_tls_init has not been called. */
+ * uth_tls_look_again, and its segment gets initial values whatever was seen of it before. The dynamic linker's lock is
+ * the caller's; nothing where uth_tls_init has not been called. */
 void uth_tls_object_begins(const void *code);
 
 /* From now on each block that is made has a number of its own, from UTH_TLS_FIRST_NUMBER on, in the place of its

@@ -99,13 +99,13 @@ static void look_at_objects(unsigned long long loaded, const void *beginning)
         initialise_new_segments(ps_load_relaxed(&uth_tls_watch.seen) != 0, beginning, loaded);
         ps_spin_unlock(&uth_blocks.lock);
     }
-    uth_stacks_recheck();
+    uth_stacks_look_again();
     look_for_askers();
     ps_store_release(&uth_tls_watch.seen, loaded);
     ps_store_release(&uth_blocks.epoch, ps_load_relaxed(&uth_blocks.epoch) + 1);
 }
 
-bool uth_tls_recheck(void)
+bool uth_tls_look_again(void)
 {
     bool on = ps_load_acquire(&uth_blocks.status) == UTH_BLOCKS_ON; /* else it is the stacks alone */
     if (PS_LIKELY(ps_load_acquire(&uth_blocks.epoch) % 2 == 0)) {

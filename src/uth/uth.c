@@ -148,7 +148,7 @@ static struct uth *make_uth(size_t stack_bytes)
         ps_add_relaxed(&mapped, 1);
     enlist(u);
     ps_fence_seq();
-    if (PS_UNLIKELY(os_stacks_hold_code() != code)) /* else uth_stacks_recheck sees it in the registry */
+    if (PS_UNLIKELY(os_stacks_hold_code() != code)) /* else uth_stacks_look_again sees it in the registry */
         os_stack_protect(u->stack, u->stack_bytes);
     return u;
 }
@@ -176,7 +176,7 @@ static void unmake_uth(struct uth *u)
 }
 
 /* os_stacks_look stores first; a stack is in the registry before its maker looks whether that has happened. */
-void uth_stacks_recheck(void)
+void uth_stacks_look_again(void)
 {
     if (PS_LIKELY(!os_stacks_look()))
         return;

@@ -54,7 +54,7 @@ void uth_visited(struct uth *u);
 /* The same for whichever registered one it is; NULL: none. [no stack is unmapped meanwhile] */
 struct uth *uth_visit_any(const struct uth_tls *tls);
 /* Objects have been loaded: stacks hold code from now on where one of them asks for it. One caller at a time. */
-void uth_stacks_recheck(void);
+void uth_stacks_look_again(void);
 
 void uth_cache_init(struct uth_cache *cache);
 /* Gives everything back to the system. */

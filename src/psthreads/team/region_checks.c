@@ -23,7 +23,7 @@ static PS_NOINLINE void recheck_tls(struct vp *vp, struct ps_team *team, uint64_
         ps_root_spread_look(vp, now);
         root_fairness_open(vp, team, now);
     }
-    if (uth_tls_recheck() && !ps_tls_on())
+    if (uth_tls_look_again() && !ps_tls_on())
         ps_store_relaxed(&ps_rt.tls, true);
     home_begin(vp);
     home_prepare(vp);
