@@ -131,7 +131,7 @@ void ps_wait_dedicated(struct vp *vp, const struct psthread *self)
         t = ps_xchg_seq(vp_pinned(vp), NULL);
         PS_ASSERT(t == self || t == PS_PINNED_REST);
         if (t == PS_PINNED_REST)
-            quota_park_refused(vp); /* a root does not go offline */
+            quota_park_refused(vp); /* a root does not rest */
     } while (t != self);
     vp_tick(vp);
 }

@@ -1,8 +1,8 @@
 /* The library's own kernel threads: workers, spares, stand-ins; and the slots of dedicated ones.
  *
  * A worker carries a regular vp from its first wake-up (idle.c) until the library stops. A spare carries a guest vp:
- * the watchdog starts it. A stand-in is a spare that a root starts. Spares that find nothing to do sleep, and are
- * called first (standby.h). */
+ * the watchdog starts it. A stand-in is a spare that a root starts. Spares that find nothing to do stand by, and
+ * are called first (standby.h). */
 #include "life.h"
 
 #include "bind.h"
@@ -110,7 +110,7 @@ int vp_start_worker(struct vp *vp)
     return err;
 }
 
-/* A new spare, which counts as one at work until it sleeps. */
+/* A new spare, which counts as one at work until it stands by. */
 int vp_start_standby(void)
 {
     struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);

@@ -1,4 +1,4 @@
-/* Roots that share a processor are moved to different ones: see root_spread.h. */
+/* Roots that share a processor are moved apart: see root_spread.h. */
 #include "root_spread.h"
 
 #include "run.h"
@@ -11,22 +11,22 @@
 #define MEETINGS 3
 #define ROOTS_MAX 64 /* more of them are never walked over: there is hardly a processor without one */
 
-int ps_root_spread_pick(const struct os_cpuset *mask, const struct os_cpuset *used, unsigned cpu)
+int ps_root_spread_pick(const struct os_cpuset *mask, const struct os_cpuset *taken, unsigned cpu)
 {
     for (unsigned i = 1; i < OS_MAX_CPUS; i++) {
         unsigned other = (cpu + i) % OS_MAX_CPUS;
-        if (os_cpuset_has(mask, other) && !os_cpuset_has(used, other))
+        if (os_cpuset_has(mask, other) && !os_cpuset_has(taken, other))
             return (int)other;
     }
     return -1;
 }
 
 /* Where other roots were lately. True: on the caller's processor, too. */
-static bool meet_others(struct vp *vp, uint64_t now, unsigned cpu, struct os_cpuset *used)
+static bool meet_others(struct vp *vp, uint64_t now, unsigned cpu, struct os_cpuset *taken)
 {
     bool met = false;
     unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    os_cpuset_zero(used);
+    os_cpuset_zero(taken);
     for (unsigned id = 0; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
         struct vp *other = ps_vp_at(id);
         if (!other || other == vp || !ps_load_relaxed(vp_attached(other)))
@@ -35,18 +35,18 @@ static bool meet_others(struct vp *vp, uint64_t now, unsigned cpu, struct os_cpu
         unsigned there = ps_load_relaxed(&vp_root_spread(other)->cpu);
         if (ago >= (int64_t)(LATELY * ps_rt.recheck_cycles) || there >= OS_MAX_CPUS)
             continue;
-        os_cpuset_add(used, there);
+        os_cpuset_add(taken, there);
         met |= there == cpu;
     }
     return met;
 }
 
-static void move_away(struct vp *vp, unsigned cpu, const struct os_cpuset *used)
+static void move_away(struct vp *vp, unsigned cpu, const struct os_cpuset *taken)
 {
     struct os_cpuset mask, target;
     if (os_affinity_get(&mask) != 0)
         return;
-    int to = ps_root_spread_pick(&mask, used, cpu);
+    int to = ps_root_spread_pick(&mask, taken, cpu);
     if (to < 0)
         return;
     os_cpuset_zero(&target);
@@ -70,8 +70,8 @@ void ps_root_spread_look(struct vp *vp, uint64_t now)
         ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps + ROOTS_MAX)
         return;
     vp_root_spread(vp)->look_at = now + LOOK * ps_rt.recheck_cycles;
-    struct os_cpuset used;
-    if (!meet_others(vp, now, (unsigned)cpu, &used)) {
+    struct os_cpuset taken;
+    if (!meet_others(vp, now, (unsigned)cpu, &taken)) {
         vp_root_spread(vp)->meetings = 0;
         return;
     }
@@ -82,5 +82,5 @@ void ps_root_spread_look(struct vp *vp, uint64_t now)
         return;
     vp_root_spread(vp)->meetings = 0;
     vp_root_spread(vp)->look_at = now + REST * ps_rt.recheck_cycles;
-    move_away(vp, (unsigned)cpu, &used);
+    move_away(vp, (unsigned)cpu, &taken);
 }
