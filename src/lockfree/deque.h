@@ -8,73 +8,12 @@
  * kernel thread to another, with a release/acquire between them. ps_deque_steal_if, ps_deque_seems_empty: any thread,
  * the owner too.
  *
- * States. Items stand at the indices top <= i < bottom of an endless array, of which the buffer holds slot i modulo its
- * capacity (a power of two). No buffer until the first push, so an unused deque costs two cache lines.
- *   push   writes slot bottom, then bottom + 1
- *   pop    claims index bottom - 1 by lowering bottom; if that was the last item, by moving top over it, as a thief
- *          would
- *   steal  claims index top by moving top over it
- * Both indices are 64 bits and never wrap; top only grows.
- *
- * Fenced and unfenced. A pop needs a fence between its store to bottom and its load of top. So does a push after which
- * the owner looks for sleepers. Nearly always there is neither thief nor sleeper. So an owner that was not robbed for a
- * while makes its deque *unfenced*: from then on a compiler barrier stands in place of the fence. A thief, or a member
- * that is about to sleep, first makes the deque fenced again. The word `watch` is a state and a number of turns:
- *   FENCED     Pops have the fence. Zeroed memory has this state.
- *              -> UNFENCED, in ps_deque_unfence_owner: turn + 1, then a fence.
- *   UNFENCED   Pops have no fence, and no thread may steal.
- *              -> ANNOUNCED, by a thief in ps_deque_fence: compare-and-swap.
- *   ANNOUNCED  Pops have the fence again, but a pop without it may still be under way.
- *              -> FENCED of the same turn, by compare-and-swap: by the owner at its next operation, behind a fence;
- *              or by a thief that has made every kernel thread of the process pass a fence (os_fence_all).
- * A thief reads the word before top and after bottom, and steals only where both say FENCED of the same turn.
- * tests/models/deque_unfenced.pml has this part, with the store to bottom that is late.
- *
- * Shared fields                        written by                          read by
- *   top (compare-and-swap only)        thieves, and the owner's last pop   all
- *   bottom                             owner                               all
- *   buffer, its slots                  owner                               all
- *   watch                              all (states above)                  all
- *   top_seen, calm, own_tops, thefts   owner                               owner
- *
- * Ordering.
- *   bottom: the owner's release stores pair with the thief's load in steal. A thief that sees an index sees the item in
- *     its slot, and a buffer that holds it. The owner's other stores to bottom are release as well, so this holds for
- *     whichever of them the thief reads.
- *   buffer: the release store in growth pairs with the acquire load in steal. A thief that still reads the old buffer
- *     reads the same items: what was copied is never written there again.
- *   top: the thieves' compare-and-swap pairs with the owner's acquire load in push, before a slot is written anew. A
- *     thief that read that slot has either moved top before that, or will fail.
- *   pop's store to bottom and load of top have a fence between them (fenced). steal's load of top and load of bottom,
- *     and the compare-and-swaps, are sequentially consistent. This order forbids one case: one item is left, and the
- *     item before it has just been stolen. pop lowers bottom but reads the old top, so it takes the item without a
- *     compare-and-swap. A thief reads the new top but the old bottom, and takes the item as well. In the one order of
- *     these accesses, the owner's load of top comes before the first theft's compare-and-swap, and that comes before
- *     the thief's load of top. So pop's store comes before the thief's load of bottom, which sees it.
- *   watch, against an unfenced owner. The owner's push and pop store bottom, then read the word (compiler barrier
- *     between); a pop then reads top. os_fence_all is a fence in the middle of whatever the owner does. If that fence
- *     comes before the read of the word, the owner sees ANNOUNCED and fences. If it comes after, the store to bottom
- *     came before it; the thief reads bottom behind os_fence_all, and so sees that store. A thief that reads FENCED
- *     sees it too: the owner or another thief wrote FENCED (release, acquire).
- *   watch, against an owner that becomes unfenced. A thief has read top, bottom and FENCED, and is late with its
- *     compare-and-swap. The owner's pops without a fence come behind the fence of ps_deque_unfence_owner, and that
- *     fence comes behind the thief's second look. So these pops read a top no older than the thief's, and take that
- *     item by compare-and-swap only. Without the second look the owner could have become unfenced before the thief read
- *     top. A pop could then read the top from before another theft while its own store to bottom is still on its way,
- *     and both would have the item. The number of turns shows that the owner was unfenced in between: a thief that was
- *     late with its os_fence_all fails in its compare-and-swap. The word has the bits of a pointer. With 32 bits the
- *     number comes back after 2^30 turns, each of PS_DEQUE_CALM pushes or more; no thief is that late.
- *   Deviation from the 2013 paper, which has relaxed accesses and two fences: sequentially consistent accesses give the
- *     same guarantee. Sequentially consistent accesses need no fence in steal on x86-64, cost acquire loads and release
- *     stores on AArch64, and the thread sanitizer understands them.
- *
- * Retired buffers: a thief may hold an old buffer for as long as it likes, so they stay until ps_deque_fini. All of
- * them together are smaller than the one in use.
- * Rejected: epochs or hazard pointers (each steal would cost more, to save that little memory); links embedded in the
- * items (the thief that lost reads an item that may be stolen and freed).
- *
- * Rejected: thieves that ask the owner and wait for it to hand something over (a deque with a private end): an owner in
- * a long body does not answer.
+ * Items stand at the indices top <= i < bottom of an endless array, of which the buffer holds item i modulo its
+ * capacity (a power of two). A push writes there, then bottom + 1. A pop claims index bottom - 1 by lowering bottom; if
+ * that was the last item, by moving top over it, as a thief would. A steal claims index top by moving top over it.
+ * Invariants: both indices are 64 bits and never wrap; top only grows. While no thread has robbed it for a while the
+ * deque is *unfenced*: its owner pays no fence, and a thief first makes it fenced again. States of the word `watch`,
+ * orderings and rejected ways: tests/models/deque_unfenced.md.
  *
  * Failures: os_fence_all refused: the thief waits for the owner's next operation, yielding. push answers false where it
  * has to grow and no memory is to be had; nothing has changed then. pop and steal cannot fail.
@@ -107,13 +46,16 @@ enum { PS_DEQUE_FENCED = 0, PS_DEQUE_UNFENCED = 1, PS_DEQUE_ANNOUNCED = 2, PS_DE
 #define PS_DEQUE_WINDOW() ((void)0)
 #endif
 
+/* A thief may hold an old buffer for as long as it likes, so retired ones stay until ps_deque_fini. All of them
+ * together are smaller than the one in use. */
 struct ps_deque_buffer {
     int64_t mask; /* capacity - 1 */
     struct ps_deque_buffer *older;
     _Atomic(void *) slot[];
 };
 
-/* Zeroed memory is its initial state. */
+/* Zeroed memory is its initial state: no buffer until the first push, so an unused deque costs two cache lines. Thieves
+ * and the owner's last pop move top, by compare-and-swap only; all threads write watch; the owner writes the rest. */
 struct ps_deque {
     PS_LINE_ALIGNED _Atomic int64_t top; /* thieves' line */
     /* The owner's line: thieves read bottom and buffer only when they come to steal. */

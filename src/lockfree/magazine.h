@@ -10,9 +10,6 @@
  *   magazine   a list of at most two batches, the piece used last first
  *   depot      `batches`, each exactly a batch; and `loose`, fewer than a batch, which came one by one
  *
- *   ps_magazine_push   onto the list. Where that is full then, ps_magazine_spill gives its older half to the depot.
- *   ps_magazine_pop    from the list. Where that is empty, ps_magazine_refill takes a batch of the depot, or what is
- *                      loose there. The client makes a new piece where both are empty.
  * So an owner uses the depot's lock once for a batch of pieces that flow through its magazine.
  *
  * Callers: a magazine's owner alone, on any stack; the depot's functions any thread. Shared: the depot, under its lock;
@@ -47,7 +44,8 @@ struct ps_depot {
 
 /* --- a magazine's owner --- */
 
-/* m is not empty. */
+/* From the list. Where that is empty, ps_magazine_refill comes first; where the depot is empty as well, the client makes
+ * a new piece. */
 static PS_ALWAYS_INLINE struct ps_piece *ps_magazine_pop(struct ps_magazine *m)
 {
     struct ps_piece *piece = m->free;
@@ -56,7 +54,7 @@ static PS_ALWAYS_INLINE struct ps_piece *ps_magazine_pop(struct ps_magazine *m)
     return piece;
 }
 
-/* m is empty. False: so is the depot. */
+/* m is empty: takes a batch of the depot, or what is loose there. False: there is none. */
 bool ps_magazine_refill(struct ps_magazine *m, struct ps_depot *depot, unsigned batch);
 /* True: m is full. Then ps_magazine_spill comes before the next push; by a call of the client's own, for the sake of
  * few arguments where this is inline. */
@@ -66,7 +64,7 @@ static PS_ALWAYS_INLINE bool ps_magazine_push(struct ps_magazine *m, struct ps_p
     m->free = piece;
     return PS_UNLIKELY(++m->n == 2 * batch);
 }
-/* m is full: the batch that was used last stays. */
+/* m is full: the batch that was used last stays, the older half goes to the depot. */
 void ps_magazine_spill(struct ps_magazine *m, struct ps_depot *depot, unsigned batch);
 
 /* All pieces go to the depot. */

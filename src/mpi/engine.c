@@ -1,28 +1,20 @@
-/* Waiting and polling: see mpi_layer.h.
+/* Waiting and polling.
  *
  * Does: keeps the list of waits; looks at each wait when a thread polls; readies threads that can go on. Does not:
  * complete requests.
  *
- * Three kinds of threads poll. First, a vp that finds no work, while it searches (psthreads/data/layer.h). Such a look
- * takes nothing from threads with work, and a message that comes while a vp is idle is seen at once. Second, a kernel
- * thread of this library's, the watcher, while no vp has looked for a while (all of them are busy, or they sleep).
- * Between looks the watcher sleeps a sixteenth of the time for which nothing has come, LEAST_NS at least and MOST_NS
- * at most. So a long wait costs next to nothing, and a message is seen a sixteenth later than it could have been.
- * Third, a thread with nothing else ready behind it polls for SPIN_LOOKS turns before it waits.
+ * How a call waits. The call starts the nonblocking form, which keeps the order of messages, and tests it at once. If
+ * the request is not complete, the caller is published together with a function that tells whether the call would go on
+ * now, and waits. The thread that polls finds the caller and readies it. The caller then completes the request by MPI's
+ * own blocking call, which no longer blocks. So status, errors, error handlers, persistent and generalized requests are
+ * MPI's own affair, on the thread that made the call. Rejected: MPI_Testsome over all requests. That call completes
+ * requests, and calls an error handler, on the thread that happens to poll; MPICH takes MPI_COMM_WORLD's handler there,
+ * whatever the communicator's is.
  *
+ * Three kinds of threads poll: a vp that finds no work, the watcher (watch_mpi), and a thread with nothing else ready
+ * behind it, for SPIN_LOOKS turns before it waits.
  * States of a wait: with its thread -> in `coming` (published) -> in `list` (a thread that polls has moved it there) ->
  * out (its thread is ready and may be gone).
- *   coming    a stack; push by compare-and-swap (release), all taken by exchange (acquire)
- *   list      guarded by polling
- *   polling   1: a thread polls; taken by exchange (acquire), given by a store (release). A thread that finds it taken
- *             does not poll
- *   waiting   how many there are in both; added to before the push, taken off before the thread is readied
- *   looks     how often a thread has polled; only a hint
- * No wait is forgotten: the watcher sleeps without a limit only while `waiting` is 0, which it looks at under
- * watcher_lock. The thread that adds the first wait takes that lock after it has pushed, and wakes the watcher.
- *
- * A nonblocking reduction may run a function of the program's on the thread that looks, which may stand where no thread
- * runs. Such a function must not use OpenMP.
  *
  * Errors: a look that fails counts as a yes: the thread then meets the error in its own call.
  * After fork: the child has no watcher and no thread waits in it. At exit and in MPI_Finalize polling is taken for
@@ -43,9 +35,12 @@
 #define MOST_NS INT64_C(1000000)
 #define WATCHER_STACK_BYTES ((size_t)1 << 20) /* MPI's own code runs on it */
 
-static _Atomic(struct mpi_wait *) coming;
-static struct mpi_wait *list, **list_end = &list;
-static _Atomic uint32_t polling, waiting, looks, found_some;
+static _Atomic(struct mpi_wait *) coming; /* a stack: push by compare-and-swap (release), all by exchange (acquire) */
+static struct mpi_wait *list, **list_end = &list; /* guarded by polling */
+static _Atomic uint32_t polling; /* 1: a thread polls: by exchange (acquire), ended by a store (release) */
+static _Atomic uint32_t waiting; /* waits in both: added to before the push, taken off before the thread is readied */
+static _Atomic uint32_t looks;   /* how often a thread has polled; only a hint */
+static _Atomic uint32_t found_some;
 static _Atomic uint32_t stopped; /* polling is taken for good */
 
 /* --- the runtimes in this process --- */
@@ -132,6 +127,10 @@ static void take_coming(void)
         list_end = &(*list_end)->next;
 }
 
+/* A vp that finds no work polls while it searches (psthreads/data/layer.h). Such a look takes nothing from threads with
+ * work, and a message that comes while a vp is idle is seen at once.
+ * A nonblocking reduction may run a function of the program's on the thread that looks, which may stand where no thread
+ * runs. Such a function must not use OpenMP. A thread that finds another one polling does not poll. */
 static bool poll_all(void)
 {
     if (ps_load_relaxed(&waiting) == 0 || ps_load_relaxed(&polling) || ps_xchg_acq_rel(&polling, 1))
@@ -182,7 +181,10 @@ static bool watcher_sleeps;
 static pthread_mutex_t watcher_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t watcher_wanted = PTHREAD_COND_INITIALIZER;
 
-/* Sleeps while no thread waits; else for the time, or until a task's requests are complete. True: none waited. */
+/* No wait is forgotten: the watcher sleeps without a limit only while `waiting` is 0, which it looks at under
+ * watcher_lock. The thread that adds the first wait takes that lock after it has pushed, and wakes the watcher.
+ *
+ * Sleeps while no thread waits; else for the time, or until a task's requests are complete. True: none waited. */
 static bool pause_watching(int64_t pause_ns)
 {
     struct timespec until;
@@ -205,6 +207,9 @@ static bool pause_watching(int64_t pause_ns)
     return rested;
 }
 
+/* A kernel thread of this library's, which polls while no vp has looked for a while (all of them are busy, or they
+ * sleep). Between looks it sleeps a sixteenth of the time for which nothing has come, LEAST_NS at least and MOST_NS at
+ * most. So a long wait costs next to nothing, and a message is seen a sixteenth later than it could have been. */
 static void *watch_mpi(void *arg)
 {
     int64_t quiet_ns = 0;

@@ -8,22 +8,14 @@
  *   message_calls.h, collective_calls.h   parts of calls.c and collective.c, once for each type of counts
  *   fortran.c   Open MPI's Fortran calls (MPICH's call the C ones)
  *   fortran08.c   the calls of the module mpi_f08 that go to PMPI past all of these
- *   fortran_waits.c, fortran_apart.c   of both, the calls that wait for requests, and those that go apart
+ *   fortran_waits.c, fortran_apart.c   of both, the calls that wait for requests, and those without a nonblocking form
  *   tasks.c     TAMPI's interface
  *   tools.c     profilers and others that stand before MPI
  *   spawn.c     processes that a program starts
  *
  * Compiled once for each MPI, with that one's mpi.h. Knows of MPI what the standard says, and of threads
  * psthreads/data/layer.h and ort/core/layer.h; linked to neither: a program without MPI loads this library's code and
- * nothing of MPI.
- *
- * How a call waits. The call starts the nonblocking form, which keeps the order of messages, and tests it at once. If
- * the request is not complete, the caller is published together with a function that tells whether the call would go on
- * now, and waits. The thread that polls finds the caller and readies it. The caller then completes the request by MPI's
- * own blocking call, which no longer blocks. So status, errors, error handlers, persistent and generalized requests are
- * MPI's own affair, on the thread that made the call. Rejected: MPI_Testsome over all requests. That call completes
- * requests, and calls an error handler, on the thread that happens to poll; MPICH takes MPI_COMM_WORLD's handler there,
- * whatever the communicator's is. */
+ * nothing of MPI. How a call waits: engine.c. */
 #ifndef PS_MPI_LAYER_H
 #define PS_MPI_LAYER_H
 
