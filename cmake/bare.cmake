@@ -45,12 +45,13 @@ list(APPEND bare_runtime
   ort/core/emergency_pool.c ort/core/icv.c ort/core/without.c
   ort/lock/lock.c ort/lock/own_lock.c
   ort/task/task.c ort/task/task_create.c ort/task/task_call.c ort/task/task_run.c ort/task/task_wait.c
-  ort/task/task_complete.c ort/task/task_queue.c ort/task/task_memory.c ort/task/task_range.c
+  ort/task/task_complete.c ort/task/task_queue.c ort/task/task_sleep.c ort/task/task_memory.c
+  ort/task/task_range.c
   ort/task/task_reduction.c ort/task/taskgroup.c ort/task/taskloop.c ort/task/depend.c ort/task/depend_node.c
   ort/task/depend_memory.c
   ort/loop/workshare.c ort/loop/loop.c ort/loop/batch.c ort/loop/ordered.c ort/loop/doacross.c
-  ort/region/thread.c ort/region/team.c ort/region/members_apart.c ort/region/region_again.c ort/region/teams.c
-  ort/region/target.c ort/region/cancel.c)
+  ort/region/thread.c ort/region/team.c ort/region/team_block.c ort/region/members_apart.c
+  ort/region/region_again.c ort/region/teams.c ort/region/target.c ort/region/cancel.c)
 foreach(name alloc cancel loop loop_ull parallel sync target task taskloop workshare)
   list(APPEND bare_runtime abi/gomp/${name}.c)
 endforeach()

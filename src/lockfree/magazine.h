@@ -44,8 +44,8 @@ struct ps_depot {
 
 /* --- a magazine's owner --- */
 
-/* From the list. Where that is empty, ps_magazine_refill comes first; where the depot is empty as well, the client makes
- * a new piece. */
+/* From the list. Where that is empty, ps_magazine_refill comes first; where the depot is empty as well, the client
+ * makes a new piece. */
 static PS_ALWAYS_INLINE struct ps_piece *ps_magazine_pop(struct ps_magazine *m)
 {
     struct ps_piece *piece = m->free;

@@ -1,4 +1,4 @@
-/* Members that wait in the core, and tasks that are made meanwhile (src/ort/task/task_queue.c): each task finds a
+/* Members that wait in the core, and tasks that are made meanwhile (src/ort/task/task_sleep.c): each task finds a
  * member, also where every other thread does nothing but wait for that task in the program's code.
  *
  * Two tasks; each one's body waits until the other has begun. A member that has pushed a task tells one sleeper that

@@ -6,6 +6,12 @@
 
 /* A zeroed block for n_max members with its constant fields set; NULL: no memory. */
 struct ort_team *ort_team_alloc(unsigned n_max);
+/* A block for the region of *n members that t opens, in t->hot; *n becomes less where there is no memory. */
+struct ort_team *ort_team_block(struct ort_thread *t, unsigned *n);
+/* A region gets fewer members than it wants: says so once. */
+void ort_team_shrunk(unsigned wanted, unsigned got, const char *why);
+/* How the entities run members (team.c). */
+extern const struct ee_team_ops ort_team_ops;
 /* A team of one, an initial thread's, in a contention group of its own. Its ICVs are not set. Aborts where there is no
  * memory for `what`. */
 struct ort_team *ort_team_initial(const char *what);

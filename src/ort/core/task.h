@@ -1,12 +1,7 @@
 /* Explicit tasks: what the rest of the core must know of them.
  *
  * Does: the task descriptor, each member's deque, completion counts, and the hooks by which regions and barriers take
- * part.
- * Does not: know an ABI; decide how a team forks.
- * Modules: task.c (hooks of regions and barriers), task_create.c (make, queue), task_call.c (tasks that run at once),
- * task_run.c (run), task_wait.c (wait), task_complete.c (events, completion), task_queue.c (find work, sleep, wake).
- * Beside these: task_range.c (many tasks of a taskloop), task_memory.c (descriptors), depend.c, taskgroup.c,
- * taskloop.c, task_reduction.c, cancel.c.
+ * part. Does not: know an ABI; decide how a team forks. src/ort/task/README.md says which file does what.
  * Callers: a member of a team on its own behalf, unless a function says otherwise.
  *
  * Life of a task: made (ort_task_create) -> [waits for its predecessors] -> queued -> run by one member -> body done ->
@@ -14,36 +9,13 @@
  * own stack, so all tasks are tied to the member that runs them. An undeferred task goes from made to run at once, in
  * its creator.
  *
- * Counts. A task counts two things. The first is its children that are not complete: taskwait waits for them. The
- * second is its children whose subtree is not complete. Until this number is zero the descriptor lives, and the
- * implicit task does not arrive at a barrier. Both counts are packed in one number: ORT_COUNT_LIVE for each child's
- * subtree and ORT_COUNT_INCOMPLETE for each child. That number is split in two. Only the member that runs the task
- * touches `own`, without atomics. Every other member adds to `others` atomically. Where a child is made and finished by
- * its parent's member, which is the rule, there is no atomic at all. When the body is done and something is left, `own`
- * is poured into `others` (ORT_TASK_MERGED). From then on the member that brings `others` to zero completes the
- * subtree. Before that, `others` only falls from zero, so it is never zero after a subtraction. So no member completes
- * a task too early.
- *
- * Shared fields            written by                                   read by
- *   fn, data, team .. node the creator, before the task is published    the member that runs or finishes it
- *   parent, depth          the creator                                  thieves, speculatively (relaxed; task_queue.c)
- *   owner                  the member that runs it, before the body     members that finish a child
- *                          (before that, an entry point's own: the maker)
- *   count.own              the owner                                    the owner
- *   count.others           any thread (read-modify-write)               the owner (acquire)
- *   event                  the owner and the fulfilling thread (rmw)
- *   depends                the owner                                    the owner
- *   flags                  the creator; then the owner                  the member that runs or finishes it
- *
- * ORT_TASK_SPECIAL stands for all that most tasks do not have. A function that gives the task something of the kind
- * sets the flag. Without the flag the task ends on the fast path (task_run.c), which asks for nothing else. A free
- * descriptor's node, depends, event and priority are zero, and data points behind it: a function that changes one of
- * these puts it back.
- *
+ * Invariants: a task is complete once (struct ort_count). Its descriptor lives until all below it are complete.
+ * Descriptors, the implicit ones too, are never given back to the system (task_memory.c), so a thief may look at one
+ * that is gone. A free descriptor's node, depends, event and priority are zero, and data points behind it: a function
+ * that changes one of these puts it back.
  * Ordering: finishing a child is a release on count.others (acq_rel, so that the member that completes the subtree has
  * seen all of it); taskwait's load is its acquire.
- * Memory: descriptors, the implicit ones too, are never given back to the system (task_memory.c), so a thief may look
- * at one that is gone. OpenMP 5.2 sections 12.5 to 12.9; DESIGN section 4, "Tasks". */
+ * OpenMP 5.2 sections 12.5 to 12.9. */
 #ifndef PS_ORT_TASK_H
 #define PS_ORT_TASK_H
 
@@ -68,9 +40,17 @@ struct ort_taskgroup;
 #define ORT_COUNT_INCOMPLETE INT64_C(1)
 #define ORT_COUNT_LIVE (INT64_C(1) << 32)
 
+/* A task counts two things. The first is its children that are not complete: taskwait waits for them. The second is its
+ * children whose subtree is not complete. Until this number is zero the descriptor lives, and the implicit task does
+ * not arrive at a barrier. Both counts are packed in one number: ORT_COUNT_LIVE for each child's subtree and
+ * ORT_COUNT_INCOMPLETE for each child. That number is split in two. Where a child is made and finished by its parent's
+ * member, which is the rule, there is no atomic at all.
+ * When the body is done and something is left, `own` is poured into `others` (ORT_TASK_MERGED). From then on the member
+ * that brings `others` to zero completes the subtree. Before that, `others` only falls from zero, so it is never zero
+ * after a subtraction. So no member completes a task too early. */
 struct ort_count {
-    int64_t own;
-    _Atomic int64_t others;
+    int64_t own;            /* of the member that runs the task: no other touches it */
+    _Atomic int64_t others; /* of every other member: read-modify-write; the owner acquires it */
 };
 
 enum ort_task_flags {
@@ -87,8 +67,10 @@ enum ort_task_flags {
     ORT_TASK_COPIED = 1 << 9,  /* its data has been constructed: it must run even where cancelled */
     ORT_TASK_IN_GROUP =
         1 << 10, /* counted by its group: a child, not a further descendant, of the task that opened it */
-    ORT_TASK_SPECIAL =
-        1 << 11, /* event, a table of dependences, ICVs of its own, poured count, far data, priority or group */
+    /* All that most tasks do not have: event, a table of dependences, ICVs of its own, poured count, far data, priority
+     * or group. A function that gives the task something of the kind sets the flag. Without the flag the task ends on
+     * the fast path (task_run.c), which asks for nothing else. */
+    ORT_TASK_SPECIAL = 1 << 11,
     ORT_TASK_FAR_DATA = 1 << 12, /* its data is a malloc block of its own */
     ORT_TASK_INCLUDES = 1 << 13, /* outside of every region: its children run at once */
     ORT_TASK_OWN_ICV = 1 << 14,  /* it has changed an ICV */
@@ -99,8 +81,11 @@ enum ort_task_flags {
 #define ORT_EVENT_FULFILLED 2u
 #define ORT_EVENT_HOLD 4u /* one of those that ort_task_hold has taken; the rest of the word counts them */
 
+/* event: the owner and the fulfilling thread (read-modify-write). flags: the creator, then the owner. owner, before the
+ * task runs, is an entry point's own: the maker. */
 struct ort_task {
-    /* Written by the creator. */
+    /* Written by the creator before the task is published, read by the member that runs or finishes it. Thieves read
+     * parent and depth speculatively (relaxed; task_queue.h). */
 #if !ORT_MEMBERS_APART
     PS_LINE_ALIGNED void (*fn)(void *);
     void *data;
@@ -115,7 +100,8 @@ struct ort_task {
     _Atomic uint32_t depth; /* 0: implicit */
     uint16_t flags;
     uint16_t size_class; /* of its memory */
-    /* While it runs. */
+    /* While it runs. owner: the member that runs it, before the body; read by members that finish a child. The owner
+     * alone has depends. */
     PS_LINE_ALIGNED struct ort_thread *owner;
     struct ort_depend_table *depends; /* of its children; NULL: none yet */
     struct ort_count count;

@@ -3,45 +3,21 @@
  * Does: holds the tool's callbacks; a word of tool data for each thread, region and task; and the frames between which
  * a task is outside of the program's code. Raises the events that OpenMP 5.2 chapter 19 defines. Does not: find or
  * start a tool, or know the interface's C names (src/abi/ompt does). The callbacks and the numbers of kinds are the
- * specification's, so nothing is translated on the way.
+ * specification's (tool_events.h), so nothing is translated on the way.
  *
  * Callers: entry points and the core's modules, on the stack of the OpenMP thread concerned, with no lock held but
  * where it is said. Callbacks run on that stack, too; they may call the inquiry functions, not OpenMP constructs.
  *
- * How it costs nothing without a tool. ort_tool_on() is the one word that is looked at, in a branch that is not taken;
- * what follows it stands out of line. The word is true until the first OpenMP thread exists, so that the first call of
- * all is seen as well. What stands behind the branch asks for the thread first, and so the tool has been looked for by
- * then. Without a tool every event is NULL. An entry point that begins and ends a wait calls a traced function in the
- * place of the core's own (ort_tool_barrier for ort_barrier). The traced function raises the events around it, so the
- * core's own function has no hook. ORT_TOOL_CALL keeps the caller's address and frame for events that the core raises.
- * Tasks' tool data lies behind their descriptor, which is longer only with a tool (ort_tool_task_bytes). A tool is
- * found before the first team or task is made or never; at its end its callbacks are taken away, and nothing else
- * changes.
- *
- * What the specification calls a native thread is here the OpenMP thread, as its user sees it in threadprivate data. A
- * native thread is a root, or a member other than 0 of a team block, from the member's first region until the block is
- * freed. Member 0 is its parent's thread. So thread data follows the member wherever it runs; the kernel thread below
- * may change in every wait and has no data here. A tool's own thread-local variables are the member's as well
- * (src/uth/tls.h). Where they cannot be (ee_private_storage: under a sanitizer, with kernel-thread entities), tools
- * would find another member's, or none made by a thread_begin. There the native thread is the carrier. Its thread_begin
- * comes before its first event, its thread_end never, but for a root's. Rejected elsewhere: the virtual processor as
- * native thread. Events of one task would come from several threads, and begin/end pairs would not match on any of
- * them.
- *
- * Fields                       written by                          read by
- *   ort_tool_wanted            the maker of the first root         all threads, relaxed: a late reader finds nothing
- *   ort_tool_events            the tool, at any time               all threads, relaxed: one may come after its removal
- *   ort_tool_thread            the thread itself                   the thread (its tool); `begun`: the end of a block
- *   ort_tool_team              the parent, before the fork         members
- *   ort_tool_task.data         the tool
- *   ort_tool_task.frame, below the member that runs the task       members of regions inside of it, which it waits for
- * Ordering: what a creator's tool writes into a task's data is published with the task, a region's with the fork.
- * Failures: none. */
+ * Invariants: a tool is found before the first team or task is made, or never. At its end its callbacks are taken away,
+ * and nothing else changes. Ordering: what a creator's tool writes into a task's data is published with the task, a
+ * region's with the fork.
+ * Cost without a tool: one word is read, in a branch that is not taken (ort_tool_on). Failures: none. */
 #ifndef PS_ORT_TOOL_H
 #define PS_ORT_TOOL_H
 
 #include "atomic.h"
 #include "compiler.h"
+#include "tool_events.h"
 
 struct ort_thread;
 struct ort_team;
@@ -49,20 +25,6 @@ struct ort_task;
 struct ort_depend;
 struct ort_depend_list;
 struct ort_nest_lock;
-
-union ort_tool_data {
-    uint64_t value;
-    void *ptr;
-};
-
-/* Where a task left the runtime for the program's code (exit), and where it has come back (enter). */
-struct ort_tool_frame {
-    union ort_tool_data exit, enter;
-    int exit_flags, enter_flags;
-};
-#define ORT_FRAME_RUNTIME_POINTER 0x20 /* of the runtime; a frame pointer */
-#define ORT_FRAME_PROGRAM_POINTER 0x21 /* of the program */
-#define ORT_FRAME_RUNTIME_CFA 0x10     /* of the runtime; a canonical frame address */
 
 struct ort_tool_chunk {
     uint64_t start, iterations;
@@ -72,6 +34,8 @@ struct ort_tool_chunk {
 #define ORT_TOOLS 1
 #endif
 #if ORT_TOOLS
+/* The tool writes data; the member that runs the task frame and below, which members of regions inside of it read: it
+ * waits for them. */
 struct ort_tool_task {
     union ort_tool_data data;
     struct ort_tool_frame frame;
@@ -81,6 +45,16 @@ struct ort_tool_task {
     struct ort_tool_chunk chunk; /* of a taskloop; no iterations: none */
 };
 
+/* What the specification calls a native thread is here the OpenMP thread, as its user sees it in threadprivate data. A
+ * native thread is a root, or a member other than 0 of a team block, from the member's first region until the block is
+ * freed. Member 0 is its parent's thread. So thread data follows the member wherever it runs; the kernel thread below
+ * may change in every wait and has no data here. A tool's own thread-local variables are the member's as well
+ * (src/uth/tls.h). Where they cannot be (ee_private_storage: under a sanitizer, with kernel-thread entities), tools
+ * would find another member's, or none made by a thread_begin. There the native thread is the carrier. Its thread_begin
+ * comes before its first event, its thread_end never, but for a root's.
+ * Rejected elsewhere: the virtual processor as native thread. Events of one task would come from several threads, and
+ * begin/end pairs would not match on any of them.
+ * The thread itself writes and reads it (its tool); the end of a block reads `begun`. */
 struct ort_tool_thread {
     union ort_tool_data *data;   /* while begun; goes with a member from block to block: the tool keeps the address */
     const void *caller;          /* of the entry point that the thread is in */
@@ -93,6 +67,7 @@ struct ort_tool_thread {
     struct ort_tool_chunk chunk; /* of the taskloop's task that it makes next */
 };
 
+/* Written by the parent before the fork, read by members. */
 struct ort_tool_team {
     union ort_tool_data data;
     const void *caller;
@@ -108,139 +83,6 @@ struct ort_tool_team {
 };
 #endif
 
-struct ort_tool_dependence {
-    union ort_tool_data variable;
-    int type;
-};
-
-/* The specification's numbers. */
-enum { ORT_SCOPE_BEGIN = 1, ORT_SCOPE_END = 2, ORT_SCOPE_BEGINEND = 3 };
-enum { ORT_TOOL_INITIAL_THREAD = 1, ORT_TOOL_WORKER_THREAD = 2 };
-enum ort_sync_kind {
-    ORT_SYNC_BARRIER = 1,
-    ORT_SYNC_BARRIER_EXPLICIT = 3,
-    ORT_SYNC_BARRIER_IMPLEMENTATION = 4,
-    ORT_SYNC_TASKWAIT = 5,
-    ORT_SYNC_TASKGROUP = 6,
-    ORT_SYNC_REDUCTION = 7,
-    ORT_SYNC_BARRIER_WORKSHARE = 8,
-    ORT_SYNC_BARRIER_PARALLEL = 9,
-    ORT_SYNC_BARRIER_TEAMS = 10,
-};
-enum ort_mutex_kind {
-    ORT_MUTEX_LOCK = 1,
-    ORT_MUTEX_TEST_LOCK = 2,
-    ORT_MUTEX_NEST_LOCK = 3,
-    ORT_MUTEX_TEST_NEST_LOCK = 4,
-    ORT_MUTEX_CRITICAL = 5,
-    ORT_MUTEX_ATOMIC = 6,
-    ORT_MUTEX_ORDERED = 7,
-};
-#define ORT_MUTEX_IMPL 2 /* the one that there is: spins, then blocks */
-enum ort_work_kind {
-    ORT_WORK_LOOP = 1,
-    ORT_WORK_SECTIONS = 2,
-    ORT_WORK_SINGLE_EXECUTOR = 3,
-    ORT_WORK_SINGLE_OTHER = 4,
-    ORT_WORK_DISTRIBUTE = 6,
-    ORT_WORK_TASKLOOP = 7,
-    ORT_WORK_SCOPE = 8,
-    ORT_WORK_LOOP_STATIC = 10,
-    ORT_WORK_LOOP_DYNAMIC = 11,
-    ORT_WORK_LOOP_GUIDED = 12,
-    ORT_WORK_LOOP_OTHER = 13,
-};
-enum { ORT_CHUNK_LOOP = 3, ORT_CHUNK_SECTION = 2, ORT_CHUNK_TASKLOOP = 4, ORT_CHUNK_DISTRIBUTE = 5 };
-enum {
-    ORT_TOOL_TASK_INITIAL = 0x1,
-    ORT_TOOL_TASK_IMPLICIT = 0x2,
-    ORT_TOOL_TASK_EXPLICIT = 0x4,
-    ORT_TOOL_TASK_TASKWAIT = 0x10,
-    ORT_TOOL_TASK_BELOW =
-        0x1ff00, /* bits that the specification does not use: what the thread did when the task began (tool.state) */
-    ORT_TOOL_TASK_BELOW_UNIT = 0x100,
-    ORT_TOOL_TASK_UNDEFERRED = 0x8000000,
-    ORT_TOOL_TASK_UNTIED = 0x10000000,
-    ORT_TOOL_TASK_FINAL = 0x20000000,
-    ORT_TOOL_TASK_MERGEABLE = 0x40000000,
-};
-enum {
-    ORT_SWITCH_COMPLETE = 1,
-    ORT_SWITCH_YIELD = 2,
-    ORT_SWITCH_CANCEL = 3,
-    ORT_SWITCH_DETACH = 4,
-    ORT_SWITCH_EARLY_FULFILL = 5,
-    ORT_SWITCH_LATE_FULFILL = 6,
-    ORT_SWITCH_SWITCH = 7,
-    ORT_SWITCH_TASKWAIT_COMPLETE = 8
-};
-enum {
-    ORT_STATE_WORK_SERIAL = 0x000,
-    ORT_STATE_WORK_PARALLEL = 0x001,
-    ORT_STATE_WORK_REDUCTION = 0x002,
-    ORT_STATE_WAIT_BARRIER_PARALLEL = 0x011,
-    ORT_STATE_WAIT_BARRIER_WORKSHARE = 0x012,
-    ORT_STATE_WAIT_BARRIER_EXPLICIT = 0x014,
-    ORT_STATE_WAIT_BARRIER_IMPLEMENTATION = 0x015,
-    ORT_STATE_WAIT_BARRIER_TEAMS = 0x016,
-    ORT_STATE_WAIT_TASKWAIT = 0x020,
-    ORT_STATE_WAIT_TASKGROUP = 0x021,
-    ORT_STATE_WAIT_LOCK = 0x041,
-    ORT_STATE_WAIT_CRITICAL = 0x042,
-    ORT_STATE_WAIT_ATOMIC = 0x043,
-    ORT_STATE_WAIT_ORDERED = 0x044,
-    ORT_STATE_OVERHEAD = 0x101,
-    ORT_STATE_UNDEFINED = 0x102,
-};
-enum {
-    ORT_TOOL_INVOKED_BY_PROGRAM = 0x1,
-    ORT_TOOL_INVOKED_BY_RUNTIME = 0x2,
-    ORT_TOOL_LEAGUE = 0x40000000,
-    ORT_TOOL_TEAM = (int)0x80000000
-};
-enum { ORT_TOOL_WARNING = 1, ORT_TOOL_FATAL = 2 };
-enum { ORT_CANCEL_ACTIVATED = 0x10, ORT_CANCEL_DETECTED = 0x20, ORT_CANCEL_DISCARDED = 0x40 };
-
-/* The callbacks, in the order of the specification's numbers (1: thread_begin); NULL: not wanted. */
-typedef union ort_tool_data *ort_tool_ptr;
-#define ORT_TOOL_EVENTS(E)                                                                                             \
-    E(1, void, thread_begin, (int kind, ort_tool_ptr thread))                                                          \
-    E(2, void, thread_end, (ort_tool_ptr thread))                                                                      \
-    E(3, void, parallel_begin,                                                                                         \
-      (ort_tool_ptr task, const struct ort_tool_frame *, ort_tool_ptr region, unsigned n, int flags, const void *ra))  \
-    E(4, void, parallel_end, (ort_tool_ptr region, ort_tool_ptr task, int flags, const void *ra))                      \
-    E(5, void, task_create,                                                                                            \
-      (ort_tool_ptr task, const struct ort_tool_frame *, ort_tool_ptr made, int flags, int depends, const void *ra))   \
-    E(6, void, task_schedule, (ort_tool_ptr before, int status, ort_tool_ptr next))                                    \
-    E(7, void, implicit_task, (int scope, ort_tool_ptr region, ort_tool_ptr task, unsigned n, unsigned id, int flags)) \
-    E(11, int, control_tool, (uint64_t command, uint64_t modifier, void *argument, const void *ra))                    \
-    E(16, void, sync_region_wait, (int kind, int scope, ort_tool_ptr region, ort_tool_ptr task, const void *ra))       \
-    E(17, void, mutex_released, (int kind, uint64_t wait_id, const void *ra))                                          \
-    E(18, void, dependences, (ort_tool_ptr task, const struct ort_tool_dependence *list, int n))                       \
-    E(19, void, task_dependence, (ort_tool_ptr first, ort_tool_ptr second))                                            \
-    E(20, void, work, (int kind, int scope, ort_tool_ptr region, ort_tool_ptr task, uint64_t n, const void *ra))       \
-    E(21, void, masked, (int scope, ort_tool_ptr region, ort_tool_ptr task, const void *ra))                           \
-    E(23, void, sync_region, (int kind, int scope, ort_tool_ptr region, ort_tool_ptr task, const void *ra))            \
-    E(24, void, lock_init, (int kind, unsigned hint, unsigned impl, uint64_t wait_id, const void *ra))                 \
-    E(25, void, lock_destroy, (int kind, uint64_t wait_id, const void *ra))                                            \
-    E(26, void, mutex_acquire, (int kind, unsigned hint, unsigned impl, uint64_t wait_id, const void *ra))             \
-    E(27, void, mutex_acquired, (int kind, uint64_t wait_id, const void *ra))                                          \
-    E(28, void, nest_lock, (int scope, uint64_t wait_id, const void *ra))                                              \
-    E(29, void, flush, (ort_tool_ptr thread, const void *ra))                                                          \
-    E(30, void, cancel, (ort_tool_ptr task, int flags, const void *ra))                                                \
-    E(31, void, reduction, (int kind, int scope, ort_tool_ptr region, ort_tool_ptr task, const void *ra))              \
-    E(32, void, dispatch, (ort_tool_ptr region, ort_tool_ptr task, int kind, union ort_tool_data what))                \
-    E(37, void, error, (int severity, const char *message, size_t length, const void *ra))
-
-struct ort_tool_events {
-#define ORT_TOOL_FIELD(number, type, name, parameters) type(*_Atomic name) parameters;
-    ORT_TOOL_EVENTS(ORT_TOOL_FIELD)
-#undef ORT_TOOL_FIELD
-};
-/* Hidden in the declaration: else its address is loaded first. */
-#define ORT_HIDDEN __attribute__((visibility("hidden")))
-extern ORT_HIDDEN struct ort_tool_events ort_tool_events;
-
 /* Raises an event if the tool wants it. */
 #define ORT_RAISE(name, ...)                                         \
     do {                                                             \
@@ -253,8 +95,16 @@ extern ORT_HIDDEN struct ort_tool_events ort_tool_events;
 /* Where the carrier is the native thread: its thread_begin, if it has not been. */
 void ort_tool_native_begins(void);
 
-/* Not an atomic object, since compilers do not compare those in place: two instructions in every entry point would be
- * four. The byte changes once; a reader that is early or late takes the slow path, and finds nothing there. */
+/* How a tool costs nothing where there is none. ort_tool_on() is the one word that is looked at, in a branch that is
+ * not taken; what follows it stands out of line. The word is true until the first OpenMP thread exists, so that the
+ * first call of all is seen as well. What stands behind the branch asks for the thread first, and so the tool has been
+ * looked for by then. Without a tool every event is NULL. An entry point that begins and ends a wait calls a traced
+ * function in the place of the core's own (ort_tool_barrier for ort_barrier). The traced function raises the events
+ * around it, so the core's own function has no hook. ORT_TOOL_CALL keeps the caller's address and frame for events that
+ * the core raises.
+ * Not an atomic object, since compilers do not compare those in place: two instructions in every entry point would be
+ * four. The maker of the first root changes the byte, once; a reader that is early or late takes the slow path, and
+ * finds nothing there. */
 extern ORT_HIDDEN bool ort_tool_wanted;
 /* A tool is there, or no thread has looked for one yet. ORT_TOOLS=0: the target has no tools; what stands behind the
  * branch is not even linked. */
@@ -285,7 +135,7 @@ extern ORT_HIDDEN _Atomic uint16_t ort_implicit_flags;
 /* A tool or the program's thread sanitizer wants to hear of every task and every lock: both paths then lead to the
  * traced functions, which ask which of the two it is. */
 static inline bool ort_traced(void) { return ORT_TOOLS && (ort_tasks_traced() & ORT_TASKS_TRACED) != 0; }
-/* 0, or what a task's descriptor has behind it. */
+/* 0, or what a task's descriptor has behind it: it is longer only with a tool. */
 extern ORT_HIDDEN size_t ort_tool_task_bytes;
 /* Looks for a tool and starts it; set when this library is loaded, called once, before the first root is made. NULL:
  * none is looked for. */

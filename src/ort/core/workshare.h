@@ -11,15 +11,6 @@
  *   READY -- last member leaves --> FREE of s + ORT_WS_RING
  * A member that is ahead of the ring waits for the last step (ee_wait on phase).
  *
- * Shared fields            written by                         read by
- *   phase                  see above                          all
- *   left                   every member that leaves (add)     the last one, which sets it to 0
- *   desc, mem, reductions  the first member, in SETUP         all, while READY
- *   next                   all: fetch-and-add or CAS          all
- *   holders, moves, last   see batch.h                        see batch.h
- *   reach, share, quantum, batched   as desc                  as desc
- *   turn, turn_event       the member whose turn it is        all
- *
  * Ordering: READY is a release, its reader's load the acquire: desc is seen. Leaving is acq_rel: the last one has seen
  * that all are done with the slot before its release of FREE lets it be used anew. `next` is relaxed: the iterations
  * are ordered by nothing else. `turn`: release by the member that passes it, acquire by the member that waits for it:
@@ -63,22 +54,25 @@ enum { ORT_PLAIN_NOT, ORT_PLAIN_DYNAMIC, ORT_PLAIN_GUIDED, ORT_PLAIN_BATCHES };
 
 struct ort_doacross;
 
+/* The first member writes desc, mem, reductions and what the batches and the loop take from desc, in SETUP; all read
+ * these while READY. holders, moves, last: tests/models/batch.md. */
 struct ort_workshare {
     PS_LINE_ALIGNED _Atomic uint32_t phase;
     struct ort_loop_desc desc; /* sections: n alone */
     void *mem;                 /* memory for the construct that the compiler asked for (`mem` of GOMP_loop_start) */
     uintptr_t *reductions;     /* what the first member registered */
     struct ort_doacross *doacross;
-    uint64_t reach;   /* plain dynamic: from a chunk's first value to the one behind its last */
-    uint64_t share;   /* batches: iterations that one of theirs has, of those left, at most */
-    uint64_t quantum; /* batches: shorter than so many cycles, the next is larger */
-    uint64_t batched; /* batches: iterations before the last chunk */
-    PS_LINE_ALIGNED _Atomic uint64_t next;
-    _Atomic uint64_t holders; /* batches: members that may hold chunks */
+    uint64_t reach;                        /* plain dynamic: from a chunk's first value to the one behind its last */
+    uint64_t share;                        /* batches: iterations that one of theirs has, of those left, at most */
+    uint64_t quantum;                      /* batches: shorter than so many cycles, the next is larger */
+    uint64_t batched;                      /* batches: iterations before the last chunk */
+    PS_LINE_ALIGNED _Atomic uint64_t next; /* all members: fetch-and-add or compare-and-swap */
+    _Atomic uint64_t holders;              /* batches: members that may hold chunks */
     _Atomic uint32_t moves, last;
-    _Atomic uint32_t left;
-    PS_LINE_ALIGNED _Atomic uint64_t turn; /* ordered: first iteration of the chunk whose turn it is */
-    _Atomic uint32_t turn_event[8];        /* counts turns; waiters of a small team spread over them by their chunk */
+    _Atomic uint32_t left; /* every member that leaves adds; the last one sets it to 0 */
+    PS_LINE_ALIGNED _Atomic uint64_t
+        turn;                       /* ordered: first iteration of the chunk whose turn it is; its member writes */
+    _Atomic uint32_t turn_event[8]; /* counts turns; waiters of a small team spread over them by their chunk */
 };
 
 /* A member's place in the loop or sections that it is in. */

@@ -1,4 +1,5 @@
-/* Batches of a dynamic loop's chunks: claiming, robbing, the last chunk. Protocol and orderings: batch.h. */
+/* Batches of a dynamic loop's chunks: claiming, robbing, the last chunk. Protocol and orderings:
+ * tests/models/batch.md. */
 #include "batch.h"
 
 #include "cpu.h"
@@ -102,8 +103,14 @@ void ort_batch_reset(struct ort_team *team)
 
 /* --- claiming --- */
 
-/* How many chunks the next claim is for. Towards the loop's end fewer, but not so few that a robbery would cost less
- * than the claims. */
+/* How many chunks the next claim is for.
+ *
+ * A claim moves the line of `next` to the claimer's processor, 50 to 100 ns; a chunk may be much shorter. So a member
+ * claims batches. The first batch is one chunk. As long as no other member claims, batches stay at one chunk
+ * (ort_loop_next: the line stays where it is). Else a batch has twice as many chunks as the last one where the last one
+ * was short: less than a few such moves of every vp (CLAIM_NS). A batch has half as many where the last one took more
+ * than twice that time. Bodies of microseconds are claimed one by one. Towards the loop's end a batch is at most an
+ * equal share of half of what is left, but not so small that a robbery would cost less than the claims. */
 static unsigned next_shift(struct ort_batch *own, const struct ort_workshare *ws)
 {
     uint64_t now = cpu_cycles(), takes = now - own->since;
@@ -242,6 +249,8 @@ bool ort_batch_used_up(struct ort_thread *t, struct ort_batch *own, uint64_t *lo
         *hi = *lo + own->stride;
         return true;
     }
+    /* The last chunk is the last thing that its member runs: compiled code copies lastprivate variables from that
+     * member, as the chunk left them. */
     own->state = DONE;
     if (ps_load_relaxed(&ws->last) != 0 || ps_xchg_acquire(&ws->last, 1) != 0)
         return false;

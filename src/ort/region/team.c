@@ -1,4 +1,4 @@
-/* Team blocks and regions. Storage and states: ort.h.
+/* Regions. Storage and states: team_block.h.
  *
  * A region in steps:
  *   1. ort_parallel_start: how many members (size), the parent's hot block or a larger one, how many the entities grant
@@ -88,49 +88,8 @@ static const void *place(struct ee_member *first)
     return team->fn == ort_common_fn ? *(const void *const *)team->data : (const void *)(uintptr_t)team->fn;
 }
 
-static const struct ee_team_ops ops = {
+const struct ee_team_ops ort_team_ops = {
     .body = body, .assist = assist_with_tasks, .idle = idle, .any = any, .place = place};
-
-struct ort_team *ort_team_alloc(unsigned n_max)
-{
-    size_t bytes = ort_members_bytes(n_max);
-    void *p;
-    if (posix_memalign(&p, PS_CACHE_LINE, bytes) != 0 && (n_max > 1 || (p = ort_emergency_pool_take(bytes, 0)) == NULL))
-        return NULL;
-    memset(p, 0, bytes);
-    struct ort_team *team = p;
-    team->n_max = n_max;
-    ort_ws_reset(team, 0);
-    if (PS_UNLIKELY(!ort_task_team_init(team))) {
-        if (!ort_emergency_pool_give(team))
-            free(team);
-        return NULL;
-    }
-    return team;
-}
-
-static void member_free(struct ort_thread *t)
-{
-    if (t->hot != NULL)
-        ort_team_free(t->hot);
-    if (t->team->parent == NULL && t->task != NULL)
-        ort_icv_drop(t->task->icv, t->task);
-    ort_task_thread_fini(t);
-    ort_member_bare(t);
-}
-
-void ort_team_free(struct ort_team *team)
-{
-    if (PS_UNLIKELY(ort_tool_on()))
-        ort_tool_team_ends(team);
-    ort_members_visit(team, member_free);
-    if (team->ee_ready)
-        ee_team_fini(&team->ee);
-    ort_task_team_fini(team);
-    ort_ws_fini(team);
-    if (PS_LIKELY(!ort_emergency_pool_give(team)))
-        free(team);
-}
 
 static PS_NOINLINE void watched_member_begins(struct ort_thread *m)
 {
@@ -190,67 +149,6 @@ unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads)
     return n < left ? n : left;
 }
 
-static PS_COLD void shrunk(unsigned wanted, unsigned got, const char *why)
-{
-    static _Atomic bool said;
-    if (!ps_xchg_acq_rel(&said, true))
-        ps_warn("a parallel region of %u threads gets %u: %s", wanted, got, why);
-}
-
-#define BLOCK_TRIES 1000 /* of a thread that has no block at all */
-
-/* The members of t's block go on as those of the larger one that takes its place. */
-static void succeed(struct ort_team *larger, struct ort_team *team)
-{
-    if (!team->ee_ready)
-        return;
-    ort_members_entities(larger, &ops);
-    larger->ee_ready = true;
-    ort_members_succeed(larger, team);
-}
-
-/* A block for the region of *n members that t opens, in t->hot; *n becomes less where there is no memory. */
-static struct ort_team *block(struct ort_thread *t, unsigned *n)
-{
-    struct ort_team *team = t->hot;
-    if (team != NULL && team->n_max >= *n)
-        return team;
-    unsigned wanted = *n, most = team != NULL ? team->n_max : 0;
-    struct ort_team *larger = NULL;
-    if (ORT_MEMBERS_APART && team != NULL && team->ee_ready) { /* where memory is short: not both mappings at once */
-        ee_team_fini(&team->ee);
-        team->ee_ready = false;
-    }
-    while (*n > most && (larger = ort_team_alloc(*n)) == NULL)
-        *n /= 2;
-    if (PS_UNLIKELY(larger != NULL && wanted > *n && most < *n / 2)) {
-        /* There is hardly more memory than this: half of it is left to other threads, which may be about to ask for a
-         * region of one. */
-        ort_team_free(larger);
-        *n /= 2;
-        larger = ort_team_alloc(*n);
-    }
-    for (int i = 0; PS_UNLIKELY(larger == NULL && team == NULL) && i < BLOCK_TRIES; i++) {
-        ee_yield(); /* the thread that has taken all of it just now gives half back */
-        larger = ort_team_alloc(*n = 1);
-    }
-    if (larger != NULL) {
-        larger->parent = t;
-        t->hot = larger;
-        if (team != NULL) {
-            succeed(larger, team);
-            ort_team_free(team);
-        }
-        team = larger;
-    } else {
-        PS_CHECK(team != NULL, "no memory for a parallel region of one thread");
-        *n = most;
-    }
-    if (PS_UNLIKELY(*n < wanted))
-        shrunk(wanted, *n, "no memory");
-    return team;
-}
-
 /* The ICVs of the implicit tasks: the parent's, with two exceptions. Lists go on with their next element. A policy that
  * the construct itself gives counts (as with libgomp: the specification leaves bind-var alone). */
 static struct ort_icv *inherit(struct ort_team *team, const struct ort_team *outer, struct ort_icv *icv)
@@ -293,12 +191,12 @@ static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, int8_t bi
     unsigned wanted = *n;
     if (PS_UNLIKELY(*n > ORT_THREADS_MAX)) {
         *n = ORT_THREADS_MAX;
-        shrunk(wanted, *n, "that is the most there can be");
+        ort_team_shrunk(wanted, *n, "that is the most there can be");
     }
-    struct ort_team *team = block(t, n);
+    struct ort_team *team = ort_team_block(t, n);
     if (*n > 1) {
         if (!team->ee_ready) {
-            ort_members_entities(team, &ops);
+            ort_members_entities(team, &ort_team_ops);
             team->ee_ready = true;
         }
         *n = reserve_members(team, bind, *n);

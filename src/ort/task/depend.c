@@ -5,40 +5,11 @@
  * Callers: insert and wait, the member that runs the parent; complete, the thread that completes a task (thread NULL:
  * one outside of the team).
  *
- * Two things. The *table* belongs to the parent. Only the parent's member touches it, so it needs no lock. For each
- * address it knows three things. `out` is the last writer. `last` is the set of tasks since then that may run together:
- * readers, or members of an inoutset. `before` is the set before that one, which the present set waits for. A *node*
- * stands for a task with dependences. The node counts the predecessors that it still misses, and lists its successors.
- * The list has a lock of its own. The parent's member holds the lock for some instructions to add a successor, the
- * task's finisher to take them all. No lock covers more than one node, and a finished task touches no table: entries
- * that name finished nodes are dropped when the table has to grow.
+ * Two things. The *table* belongs to the parent. Only the parent's member touches it, so it needs no lock. A *node*
+ * stands for a task with dependences (depend_node.h: states, owners, orderings). The node counts the predecessors that
+ * it still misses, and lists its successors under a lock of its own. No lock covers more than one node, and a finished
+ * task touches no table: entries that name finished nodes are dropped when the table has to grow.
  *
- * What a new task T waits for, at an address:
- *   out, inout, mutexinoutset   the tasks in `last`, or else in `before`, or else `out`; then T is `out` and the sets
- *                               are empty
- *   in, inoutset                where `last` is of another kind, it becomes `before`; then the tasks in `before`, or
- *                               else `out`; T joins `last`
- *   omp_all_memory              as out at every address of the table; and T becomes `all`, which is the first `out` of
- *                               every address that comes to the table later
- * mutexinoutset: tasks of such a set exclude each other and their order is free; taking them in the order of creation
- * is one such order.
- *
- * States of a node: linking (missing has LINKING more, so that no task makes it ready before its parent has gone
- * through the list) -> waiting (missing > 0) -> ready -> finished. While a node is linking its predecessors are counted
- * in `linked`. The subtraction that ends the state takes LINKING off and puts the predecessors on. No other thread
- * knows a node without predecessors, so it needs no subtraction. Lifetime: refs counts the task (or the waiter) and, as
- * one, all places in the table, which the parent counts in `held`.
- *
- * Shared fields    written by                                read by
- *   missing        the parent (once), finishers (subtract)   the thread that brings it to zero, the waiter
- *   finished       the finisher, under the lock              the parent; without the lock only to drop entries
- *   successors     the parent and the finisher, under the lock
- *   refs           parent and finisher (read-modify-write); the parent by a store while it is linking
- *   held, linked   the parent                                the parent
- * Ordering: missing is decreased seq_cst (with `sleepers`, task_queue.c), which also orders a predecessor before its
- * successor. A finisher that reads 1 is the last (the read acquires from the subtraction before, a finisher's or the
- * parent's). No other thread will write `missing`, or read it, since no thread asks a task whether it is satisfied. So
- * this finisher subtracts nothing.
  * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a node from the member's magazine, where
  * the member that gave up the node last has put it; batches go from member to member (magazine.h). A lock for each
  * predecessor that has not ended, and one at the task's end. Two read-modify-writes for the node's life, and one for
@@ -60,17 +31,18 @@ struct node_set {
 };
 
 struct entry {
-    void *address;             /* NULL: the place is free */
-    enum ort_depend_kind kind; /* of `last` */
-    struct ort_depend_node *out;
-    struct node_set last, before;
+    void *address;               /* NULL: the place is free */
+    enum ort_depend_kind kind;   /* of `last` */
+    struct ort_depend_node *out; /* the last writer */
+    struct node_set last;        /* tasks since then that may run together: readers, or members of an inoutset */
+    struct node_set before;      /* the set before that one, which the present set waits for */
 };
 
 struct ort_depend_table {
     struct ps_magazine *nodes; /* of the parent's member */
     struct entry *entries;
     unsigned n, mask;
-    struct ort_depend_node *all;
+    struct ort_depend_node *all; /* the last task with omp_all_memory: the first `out` of every address that comes */
 };
 
 static void *allocate_depend_block(size_t bytes)
@@ -309,6 +281,14 @@ void ort_depend_table_free(struct ort_depend_table *table)
 
 /* --- the rules --- */
 
+/* What a new task T waits for, at an address:
+ *   out, inout, mutexinoutset   the tasks in `last`, or else in `before`, or else `out`; then T is `out` and the sets
+ *                               are empty
+ *   in, inoutset                where `last` is of another kind, it becomes `before`; then the tasks in `before`, or
+ *                               else `out`; T joins `last`
+ *   omp_all_memory              as out at every address of the table; and T becomes `all`
+ * mutexinoutset: tasks of such a set exclude each other and their order is free; taking them in the order of creation
+ * is one such order. */
 static bool joins_set(enum ort_depend_kind kind) { return kind == ORT_DEPEND_IN || kind == ORT_DEPEND_INOUTSET; }
 
 /* The predecessors that a dependence of this kind has at e. */

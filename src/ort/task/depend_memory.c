@@ -1,7 +1,7 @@
 /* The memory of dependences' nodes.
  *
  * Does: takes nodes from the system in batches; they pass from member to member through a depot (magazine.h). Does not:
- * know what a node stands for (depend.c). Callers: the member whose magazine it is.
+ * know what a node stands for (depend_node.h). Callers: the member whose magazine it is.
  *
  * Failures: no memory, nor in the emergency pool: aborts with one line. */
 #include <stdlib.h>

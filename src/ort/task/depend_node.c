@@ -1,4 +1,4 @@
-/* Nodes of tasks with dependences: their completion and their end. States, owners and orderings: depend.c.
+/* Nodes of tasks with dependences: their completion and their end. States, owners and orderings: depend_node.h.
  *
  * Callers: ort_depend_complete, the thread that completes a task (thread NULL: one outside of the team); release,
  * a member of the team; ort_depend_successors, a tool's caller. */

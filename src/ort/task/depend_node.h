@@ -1,5 +1,21 @@
-/* The node of a task with dependences: states, owners and orderings are in depend.c. Seen by depend*.c and
- * task_queue.c only. */
+/* The node of a task with dependences. Seen by depend*.c, task_queue.c and task_sleep.c only.
+ *
+ * States: linking (missing has LINKING more, so that no task makes it ready before its parent has gone through the
+ * list) -> waiting (missing > 0) -> ready -> finished. While a node is linking its predecessors are counted in
+ * `linked`. The subtraction that ends the state takes LINKING off and puts the predecessors on. No other thread knows
+ * a node without predecessors, so it needs no subtraction. Lifetime: refs counts the task (or the waiter) and, as one,
+ * all places in the table, which the parent counts in `held`.
+ *
+ * Shared fields    written by                                read by
+ *   missing        the parent (once), finishers (subtract)   the thread that brings it to zero, the waiter
+ *   finished       the finisher, under the lock              the parent; without the lock only to drop entries
+ *   successors     the parent and the finisher, under the lock, which each holds for some instructions
+ *   refs           parent and finisher (read-modify-write); the parent by a store while it is linking
+ *   held, linked   the parent                                the parent
+ * Ordering: missing is decreased seq_cst (with `sleepers`, task_sleep.c), which also orders a predecessor before its
+ * successor. A finisher that reads 1 is the last (the read acquires from the subtraction before, a finisher's or the
+ * parent's). No other thread will write `missing`, or read it, since no thread asks a task whether it is satisfied. So
+ * this finisher subtracts nothing. */
 #ifndef ORT_DEPEND_NODE_H
 #define ORT_DEPEND_NODE_H
 

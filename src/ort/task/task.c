@@ -174,7 +174,7 @@ void ort_task_barrier(struct ort_thread *thread)
  * The member that cancels the region sets `cancelled` and wakes all members that wait here. The arrivals counted so far
  * no longer matter: all members go to the end of the region, where the count is cleared. A member arrives when the
  * tasks below its implicit task are complete.
- * Ordering: barrier_arrived acq_rel, barrier_phase seq_cst (store; with `sleepers`, see task_queue.c), read with
+ * Ordering: barrier_arrived acq_rel, barrier_phase seq_cst (store; with `sleepers`, see task_sleep.c), read with
  * acquire or stronger. */
 bool ort_task_barrier_cancel(struct ort_thread *thread)
 {

@@ -35,7 +35,7 @@ void ort_task_cache_drain(struct ort_task_cache *cache);
 void ort_task_frames_drain(struct ort_task_member *m);
 void ort_task_memory_after_fork_in_child(void);
 
-/* --- task_queue.c --- */
+/* --- task_queue.c, task_sleep.c --- */
 
 /* What a member waits for. Only its owner reads it, but for the fields under the team's lock while it sleeps. */
 enum ort_wait_kind {

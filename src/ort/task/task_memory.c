@@ -10,7 +10,7 @@
  * these (magazine.h).
  *
  * Type stability: blocks are carved out of slabs that are never given back, so that thieves may read parent and depth
- * of a task that is gone (task_queue.c). A thief that is kept from running in the middle of its walk may find that the
+ * of a task that is gone (task_queue.h). A thief that is kept from running in the middle of its walk may find that the
  * task is another team's by now, and walk on there. So implicit tasks are blocks of their own too, and outlive the
  * team's block. Blocks of implicit tasks stand in lists by their number (a power of two). Data that does not fit into
  * the largest size lives in a block of its own. Where the C library has no memory a block comes from the emergency pool

@@ -12,14 +12,7 @@
  *   rest   what the member goes on with, pushed last; popped again when it is through with its own
  *   own    at most SOME, less towards the end, that the member has to itself; they go back into the rest as soon as a
  *          thief has taken something
- * A thief takes the oldest item: the half, as long as there is one. The rest is taken at the loop's end only. So behind
- * a long task only the few tasks in `own` wait, at most until it ends: then the member sees whether the half was taken
- * meanwhile. An item that is popped and is neither half nor rest was made by one of the loop's tasks, and runs at once.
- *
- * Parents. Rest and halves are children of the range that they come from, as the loop's tasks are (of the member's
- * own). So nothing is counted for a task that leaves nothing behind, and the construct's taskgroup sees one child.
- * Without a group (nogroup) the creator's taskwait waits for its children, and not for their children. There a range is
- * over only when its children are.
+ * A thief takes the oldest item: the half, as long as there is one. The rest is taken at the loop's end only.
  *
  * Shared: no thread writes a range that stands in a deque; the member that takes it owns it (ordered by the deque).
  * Failures: as of ort_task_create. Cost of a task: a call; of SOME: a push and a pop.
@@ -39,7 +32,8 @@ struct range {
     alignas(16) char data[]; /* what the program's function gets; the bounds come first */
 };
 
-/* Chunks that a member has to itself, at most. */
+/* Chunks that a member has to itself, at most. Only these wait behind a long task, at most until it ends: then the
+ * member sees whether the half was taken meanwhile. */
 #define SOME 16
 
 /* Takes off c what is behind its first n chunks. */
@@ -73,7 +67,9 @@ static void construct_chunk(void *to, void *from)
     memcpy(r->data, origin->data, r->size);
 }
 
-/* A child of the current task that stands for these chunks. */
+/* A child of the current task that stands for these chunks. Rest and halves are children of the range that they come
+ * from, as the loop's tasks are (of the member's own). So nothing is counted for a task that leaves nothing behind, and
+ * the construct's taskgroup sees one child. */
 static struct ort_task *make_range(struct ort_thread *thread, const struct range *head, const struct ort_chunks *chunks,
                                    const void *data)
 {
@@ -95,7 +91,8 @@ static void discard(struct ort_thread *thread, struct ort_task *t)
 
 static struct ort_chunks *chunks_of(struct ort_task *t) { return &((struct range *)t->data)->chunks; }
 
-/* Pops a child of self's that is a range; what stands above it runs. NULL: there is none any more. [switches] */
+/* Pops a child of self's that is a range. An item that is neither half nor rest was made by one of the loop's tasks,
+ * and runs at once. NULL: there is none any more. [switches] */
 static inline struct ort_task *pop_range(struct ort_thread *thread, const struct ort_task *self)
 {
     struct ps_deque *d = &ort_tasks(thread)->deque;
@@ -173,6 +170,8 @@ static void run_range(void *data)
     }
     if (spare != NULL)
         discard(thread, spare);
+    /* Without a group the creator's taskwait waits for its children, and not for their children: this range is over
+     * only when its children are. */
     if (mine->nogroup)
         ort_taskwait(thread);
 }

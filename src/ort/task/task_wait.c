@@ -1,7 +1,7 @@
 /* Waiting for tasks: members that wait, or that were lent, run what is ready meanwhile.
  *
  * Does: the loops that find a task, run it, and sleep where there is none. Does not: know where tasks stand, or which
- * member may run which one (task_queue.c, also for the protocol of sleeping), or what running a task is (task_run.c).
+ * member may run which one (task_queue.h), how it sleeps (task_sleep.c), or what running a task is (task_run.c).
  * Callers: a member on its own behalf, on its own stack, with no lock held. Ordering: none of its own. */
 #include "cpu.h"
 #include "race.h"

@@ -1,0 +1,294 @@
+/* Members that sleep where there is no task for them, members that have returned, and the wake-up
+ * for a task.
+ *
+ * Does: puts members that wait to sleep and wakes them, keeps members whose body has returned (*helpers*) and calls
+ * them for tasks. Does not: queue tasks or find them (task_queue.c), know how a helper comes to run (ee.h).
+ * Callers: members of the team; the wake functions and ort_task_enqueue_from_outside also threads outside that have
+ * pinned the team.
+ *
+ * Invariants: a task that is ready is in a queue before `takers` is read; a member is counted in `takers` before its
+ * second look. So either the maker sees the member, or the member the task. One sleeper or helper is told of a task; a
+ * sleeper that goes on without the task it was told of tells the next one. Protocol: tests/models/task_sleep.md, with
+ * its model task_sleep.pml; team_join.pml for helpers.
+ *
+ * Shared: tasks.lock guards sleeping, helpers, coming and the list fields of ort_wait; sleepers and takers are written
+ * under it and read without. ort_wait.word and told: the waker, under the lock, word last (release); the sleeper reads
+ * word (acquire), or takes the lock. Failures: none. */
+#include "task_queue.h"
+
+#include <limits.h>
+
+/* --- sleeping --- */
+
+/* Before the last look in the name of thread, which is in a list: what others push from here on is told (`tell`). */
+static void fence_others(const struct ort_thread *thread)
+{
+    struct ort_team *team = thread->team;
+    ps_fence_seq();
+    for (unsigned i = 0; team->n > 1 && i < team->n; i++) {
+        struct ort_task_member *its = ort_tasks_or_none(ort_member(team, i));
+        if (!ort_absent(its) && PS_UNLIKELY(!ps_deque_is_fenced(&its->deque)) && ort_member(team, i) != thread)
+            ps_deque_fence(&its->deque);
+    }
+}
+
+bool ort_wait_is_over(struct ort_team *team, const struct ort_wait *w)
+{
+    switch (w->kind) {
+    case ORT_WAIT_CHILDREN:
+        return (uint32_t)ort_count_total(&((struct ort_task *)w->object)->count) == 0;
+    case ORT_WAIT_SUBTREE:
+        return ort_count_total(&((struct ort_task *)w->object)->count) == 0;
+    case ORT_WAIT_GROUP:
+        return ort_count_total(&((struct ort_taskgroup *)w->object)->count) == 0;
+    case ORT_WAIT_NODE:
+        return ort_depend_node_is_ready(w->object);
+    case ORT_WAIT_EVENT:
+        return ps_load_seq(&((struct ort_task *)w->object)->event) & ORT_EVENT_FULFILLED;
+    case ORT_WAIT_BARRIER:
+        return ee_barrier_phase(&team->ee) != w->phase;
+    case ORT_WAIT_BARRIER_CANCEL:
+        return ps_load_seq(&team->tasks.barrier_phase) != w->phase ||
+               (ps_load_seq(&team->tasks.cancelled) & ORT_CANCELLED_REGION);
+    }
+    return true;
+}
+
+static void leave_sleeping_locked(struct ort_team *team, struct ort_wait *w)
+{
+    ps_list_remove(&w->link);
+    ps_sub_relaxed(&team->tasks.sleepers, 1);
+    ps_sub_relaxed(&team->tasks.takers, 1);
+}
+
+/* For task t; NULL: its wish is fulfilled. */
+static void wake_locked(struct ort_team *team, struct ort_wait *w, struct ort_task *t)
+{
+    leave_sleeping_locked(team, w);
+    w->told = t;
+    /* The sleeper's stack is its own again once it reads 1: only the address is used after that. */
+    _Atomic uint32_t *word = &w->word;
+    ps_store_release(word, 1);
+    ee_wake(word, 1);
+}
+
+/* Wakes one that may run t. False: there is none. */
+static bool wake_for_task_locked(struct ort_team *team, struct ort_task *t)
+{
+    for (struct ps_list *at = team->tasks.sleeping.next; at != &team->tasks.sleeping; at = at->next) {
+        struct ort_wait *w = PS_CONTAINER_OF(at, struct ort_wait, link);
+        if (!w->within || task_is_descendant(t, w->within)) {
+            wake_locked(team, w, t);
+            return true;
+        }
+    }
+    return false;
+}
+
+PS_NOINLINE static void wake_satisfied(struct ort_team *team, const void *object)
+{
+    ps_spin_lock(&team->tasks.lock);
+    struct ps_list *next;
+    for (struct ps_list *at = team->tasks.sleeping.next; at != &team->tasks.sleeping; at = next) {
+        next = at->next;
+        struct ort_wait *w = PS_CONTAINER_OF(at, struct ort_wait, link);
+        if (w->object == object && ort_wait_is_over(team, w))
+            wake_locked(team, w, NULL);
+    }
+    ps_spin_unlock(&team->tasks.lock);
+}
+
+void ort_task_wake_object(struct ort_team *team, const void *object)
+{
+    if (PS_UNLIKELY(ps_load_seq(&team->tasks.sleepers) != 0))
+        wake_satisfied(team, object);
+}
+
+void ort_task_wake_barrier(struct ort_team *team)
+{
+    /* The phase is the entities' word, of which only an acquire order is known. */
+    ps_fence_seq();
+    ort_task_wake_object(team, NULL);
+}
+
+static void leave_free_locked(struct ort_team *team, struct ort_thread *m)
+{
+    ps_list_remove(ort_free_link(m));
+    ps_sub_relaxed(&team->tasks.takers, 1);
+    if (m->id != 0) /* that one may have to wait for its carrier */
+        team->tasks.coming = ort_tasks(m)->comes = true;
+}
+
+/* A free member that is to be lent; NULL: there is none, or one is coming. */
+static struct ort_thread *take_free_locked(struct ort_team *team)
+{
+    struct ort_task_team *q = &team->tasks;
+    if (q->coming || ps_list_empty(&q->free))
+        return NULL;
+    struct ort_thread *m = ort_of_free_link(q->free.next);
+    leave_free_locked(team, m);
+    return m;
+}
+
+/* A sleeper or a free member is told of t. */
+PS_NOINLINE void ort_task_tell_taker(struct ort_team *team, struct ort_task *t)
+{
+    struct ort_thread *lent = NULL;
+    ps_spin_lock(&team->tasks.lock);
+    if (!wake_for_task_locked(team, t))
+        lent = take_free_locked(team);
+    ps_spin_unlock(&team->tasks.lock);
+    if (lent != NULL)
+        ee_team_lend(&team->ee, lent->id);
+}
+
+/* Some task stands where ort_task_find would take it. */
+static bool stands(struct ort_thread *thread, struct ort_task *within)
+{
+    struct ort_team *team = thread->team;
+    for (unsigned i = 0; i < team->n; i++) {
+        struct ort_thread *other = ort_member(team, i);
+        struct ort_task_member *its = ort_tasks_or_none(other);
+        struct ort_task *t = ort_absent(its) ? NULL : ps_deque_peek(&its->deque);
+        if (t && (other == thread ? ps_deque_bottom_owner(&its->deque) > its->base
+                                  : !within || task_is_descendant(t, within)))
+            return true;
+    }
+    return false;
+}
+
+/* A task that the member may run; NULL: there was none. Each turn another member has taken one. */
+static struct ort_task *look_surely(struct ort_thread *thread, struct ort_task *within)
+{
+    struct ort_task *t;
+    do
+        t = ort_task_find(thread, within);
+    while (!t && stands(thread, within));
+    return t;
+}
+
+/* False: t, of which the caller was told, has been taken. */
+static bool may_stand(struct ort_team *team, const struct ort_task *t)
+{
+    bool may = ps_load_seq(&team->tasks.priority_count) != 0;
+    for (unsigned i = 0; i < team->n && !may; i++) {
+        struct ort_task_member *its = ort_tasks_or_none(ort_member(team, i));
+        may = !ort_absent(its) && ps_deque_may_hold(&its->deque, t);
+    }
+    return may;
+}
+
+static void end_sleep(struct ort_team *team, struct ort_wait *w)
+{
+    if (ps_load_acquire(&w->word) == 0) {
+        ps_spin_lock(&team->tasks.lock);
+        if (ps_load_relaxed(&w->word) == 0)
+            leave_sleeping_locked(team, w);
+        ps_spin_unlock(&team->tasks.lock);
+    }
+}
+
+/* The caller is no sleeper any more; t: what it has found. The task that it goes on with. */
+static struct ort_task *leave_sleep(struct ort_thread *thread, struct ort_wait *w, struct ort_task *t)
+{
+    struct ort_team *team = thread->team;
+    end_sleep(team, w);
+    struct ort_task *told = w->told;
+    if (told == NULL)
+        return t;
+    if (t == NULL && !ort_wait_is_over(team, w))
+        t = look_surely(thread, w->within);
+    if (t != told && (t != NULL || ort_wait_is_over(team, w)) && may_stand(team, told))
+        ort_task_tell_taker(team, told); /* if it is gone that member looks in vain */
+    return t;
+}
+
+struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *w)
+{
+    struct ort_team *team = thread->team;
+    ps_store_relaxed(&w->word, 0);
+    w->told = NULL;
+    ps_spin_lock(&team->tasks.lock);
+    ps_list_push_back(&team->tasks.sleeping, &w->link);
+    ps_add_seq(&team->tasks.sleepers, 1);
+    ps_add_seq(&team->tasks.takers, 1);
+    ps_spin_unlock(&team->tasks.lock);
+    struct ort_task *t = NULL;
+    bool stays = !ort_wait_is_over(team, w);
+    if (stays) {
+        fence_others(thread);
+        t = look_surely(thread, w->within);
+        stays = t == NULL;
+    }
+    while (stays && ps_load_acquire(&w->word) == 0)
+        ee_wait(&w->word, 0);
+    return leave_sleep(thread, w, t);
+}
+
+/* --- free members --- */
+
+static bool is_coming(struct ort_team *team)
+{
+    ps_spin_lock(&team->tasks.lock);
+    bool coming = team->tasks.coming;
+    ps_spin_unlock(&team->tasks.lock);
+    return coming;
+}
+
+bool ort_task_idle(struct ort_thread *thread)
+{
+    struct ort_team *team = thread->team;
+    struct ort_task_team *q = &team->tasks;
+    struct ps_list *link = ort_free_link(thread);
+    ps_spin_lock(&q->lock);
+    if (thread->id == 0)
+        ps_list_push_back(&q->free, link);
+    else
+        ps_list_push_front(&q->free, link); /* what was used last is lent first */
+    ps_add_seq(&q->takers, 1);
+    ps_spin_unlock(&q->lock);
+    fence_others(thread);
+    if (is_coming(team) || !ort_task_any(team))
+        return false;
+    ps_spin_lock(&q->lock);
+    bool again = ps_list_linked(link) && !q->coming;
+    if (again)
+        leave_free_locked(team, thread);
+    ps_spin_unlock(&q->lock);
+    return again;
+}
+
+PS_NOINLINE bool ort_task_ask(struct ort_team *team)
+{
+    if (ps_load_seq(&team->tasks.takers) == 0)
+        return false;
+    ps_spin_lock(&team->tasks.lock);
+    struct ort_thread *lent = take_free_locked(team);
+    bool comes = lent != NULL || team->tasks.coming;
+    ps_spin_unlock(&team->tasks.lock);
+    if (lent != NULL)
+        ee_team_lend(&team->ee, lent->id);
+    return comes;
+}
+
+/* --- tasks from outside --- */
+
+/* By a thread outside of the team. Until t can be taken it keeps the region open. So a member is lent before that, and
+ * looks when the lock is free again. */
+PS_NOINLINE void ort_task_enqueue_from_outside(struct ort_team *team, struct ort_task *t)
+{
+    struct ort_task_team *q = &team->tasks;
+    ps_spin_lock(&q->lock);
+    bool slept = false;
+    for (struct ps_list *at = q->sleeping.next; at != &q->sleeping && !slept; at = at->next) {
+        struct ort_wait *w = PS_CONTAINER_OF(at, struct ort_wait, link);
+        slept = !w->within || task_is_descendant(t, w->within);
+    }
+    struct ort_thread *lent = slept ? NULL : take_free_locked(team);
+    if (lent != NULL)
+        ee_team_lend(&team->ee, lent->id);
+    ort_task_priority_insert_locked(team, t);
+    if (slept)
+        wake_for_task_locked(team, t);
+    ps_spin_unlock(&q->lock);
+}
