@@ -116,7 +116,7 @@ struct ee_team_ops {
      * returns when it finds none. ee_local() is what m had when its body returned. [may switch] */
     void (*assist)(struct ee_member *m);
     /* The identity of m is free: its body has returned, no thread runs tasks in its name, and nothing is kept in its
-     * thread. The core keeps it from here on, and gives it back by ee_team_lend. True: it is the caller's again, since
+     * thread. The core keeps it from here on, and gives it back by ee_team_help. True: it is the caller's again, since
      * there is a task: assist. Only in a region that was interrupted. [does not switch] */
     bool (*idle)(struct ee_member *m);
     /* Some task of the region is ready. Async-signal-safe. NULL: it cannot be told. */
@@ -196,7 +196,7 @@ void ee_team_notify(struct ee_team *team);
 /* ops->assist will be called for member id, whose identity ops->idle gave to the core; then ops->idle. The join waits
  * for that. Caller: an unfinished member, a member that assists, or a thread that holds back a task of the region.
  * [does not switch] */
-void ee_team_lend(struct ee_team *team, unsigned id);
+void ee_team_help(struct ee_team *team, unsigned id);
 /* The caller, a member of the team, waits until a task has run that it may not run itself, while no free member may run
  * it. Member 0 is made free, where its entity waits for the caller's stack. [switches] */
 void ee_team_call_first(struct ee_team *team);

@@ -75,7 +75,7 @@ static void lend(struct crew *c)
     while (free != 0 && !ps_cas_seq(&c->free, &free, free & (free - 1)))
         continue;
     if (free != 0)
-        ee_team_lend(&c->team, (unsigned)__builtin_ctz(free));
+        ee_team_help(&c->team, (unsigned)__builtin_ctz(free));
 }
 
 static const struct ee_team_ops ops = {.body = body, .assist = assist, .idle = idle};

@@ -18,14 +18,14 @@
 static _Atomic bool begun, holds, joining, done;
 static _Atomic uint32_t held = NOBODY; /* the member that was lent first, and is on its way until it is let go */
 
-void __real_ee_team_lend(struct ee_team *team, unsigned id);
-void __wrap_ee_team_lend(struct ee_team *team, unsigned id);
-void __wrap_ee_team_lend(struct ee_team *team, unsigned id)
+void __real_ee_team_help(struct ee_team *team, unsigned id);
+void __wrap_ee_team_help(struct ee_team *team, unsigned id);
+void __wrap_ee_team_help(struct ee_team *team, unsigned id)
 {
     if (ps_xchg_acq_rel(&holds, false))
         ps_store_release(&held, id);
     else
-        __real_ee_team_lend(team, id);
+        __real_ee_team_help(team, id);
 }
 
 void __real_ee_team_join(struct ee_team *team);
@@ -80,7 +80,7 @@ static void body(void *data)
     }
     ort_task_create(t, &(struct ort_task_args){.fn = keeps_its_member, .align = 1});
     ort_task_create(t, &(struct ort_task_args){.fn = says_so, .align = 1});
-    __real_ee_team_lend(&t->team->ee, ps_load_acquire(&held));
+    __real_ee_team_help(&t->team->ee, ps_load_acquire(&held));
     ort_task_create(t, &(struct ort_task_args){.fn = waits_for_it, .align = 1, .flags = ORT_TASK_UNDEFERRED});
 }
 

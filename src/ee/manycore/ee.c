@@ -386,11 +386,11 @@ void ee_team_notify(struct ee_team *t)
     for (unsigned id = 1; id < team->n; id++) {
         struct member *m = member_at(team, id);
         if (member_end_notify(&m->end, team->region) && team->ops->idle((struct ee_member *)(void *)m))
-            ee_team_lend(t, id);
+            ee_team_help(t, id);
     }
 }
 
-void ee_team_lend(struct ee_team *t, unsigned id)
+void ee_team_help(struct ee_team *t, unsigned id)
 {
     struct team *team = team_of(t);
     if (id == 0) {

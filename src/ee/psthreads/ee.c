@@ -228,7 +228,7 @@ void ee_team_join(struct ee_team *team)
     }
 }
 void ee_team_notify(struct ee_team *team) { ps_team_notify(scheduler_team(team)); }
-void ee_team_lend(struct ee_team *team, unsigned id) { ps_team_lend(scheduler_team(team), id); }
+void ee_team_help(struct ee_team *team, unsigned id) { ps_team_lend(scheduler_team(team), id); }
 void ee_team_call_first(struct ee_team *team) { ps_team_call_first(scheduler_team(team)); }
 
 /* --- barrier --- */

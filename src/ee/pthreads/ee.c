@@ -465,11 +465,11 @@ void ee_team_notify(struct ee_team *t)
     for (unsigned id = 0; id < team->n; id++) {
         struct member *m = worker_team_member(team, id);
         if (member_end_notify(&m->end, team->region) && team->ops->idle((struct ee_member *)(void *)m))
-            ee_team_lend(t, id);
+            ee_team_help(t, id);
     }
 }
 
-void ee_team_lend(struct ee_team *t, unsigned id)
+void ee_team_help(struct ee_team *t, unsigned id)
 {
     struct team *team = worker_team(t);
     if (id != 0) {

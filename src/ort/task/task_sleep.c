@@ -139,7 +139,7 @@ PS_NOINLINE void ort_task_tell_taker(struct ort_team *team, struct ort_task *t)
         lent = take_free_locked(team);
     ps_spin_unlock(&team->tasks.lock);
     if (lent != NULL)
-        ee_team_lend(&team->ee, lent->id);
+        ee_team_help(&team->ee, lent->id);
 }
 
 /* Some task stands where ort_task_find would take it. */
@@ -267,7 +267,7 @@ PS_NOINLINE bool ort_task_ask(struct ort_team *team)
     bool comes = lent != NULL || team->tasks.coming;
     ps_spin_unlock(&team->tasks.lock);
     if (lent != NULL)
-        ee_team_lend(&team->ee, lent->id);
+        ee_team_help(&team->ee, lent->id);
     return comes;
 }
 
@@ -286,7 +286,7 @@ PS_NOINLINE void ort_task_enqueue_from_outside(struct ort_team *team, struct ort
     }
     struct ort_thread *lent = slept ? NULL : take_free_locked(team);
     if (lent != NULL)
-        ee_team_lend(&team->ee, lent->id);
+        ee_team_help(&team->ee, lent->id);
     ort_task_priority_insert_locked(team, t);
     if (slept)
         wake_for_task_locked(team, t);

@@ -198,7 +198,7 @@ void ps_team_fork(struct ps_team *team, unsigned n, bool outermost);
 void ps_team_join(struct ps_team *team);
 /* See ee_team_notify. */
 void ps_team_notify(struct ps_team *team);
-/* See ee_team_lend. */
+/* See ee_team_help. */
 void ps_team_lend(struct ps_team *team, unsigned id);
 /* See ee_team_call_first. [switches] */
 void ps_team_call_first(struct ps_team *team);
