@@ -115,9 +115,9 @@ struct ee_team_ops {
     /* The identity of m is the caller's, and m's body has returned: runs explicit tasks of the team in the name of m;
      * returns when it finds none. ee_local() is what m had when its body returned. [may switch] */
     void (*assist)(struct ee_member *m);
-    /* The identity of m is free: its body has returned, no thread runs tasks in its name, and nothing is kept in its
-     * thread. The core keeps it from here on, and gives it back by ee_team_help. True: it is the caller's again, since
-     * there is a task: assist. Only in a region that was interrupted. [does not switch] */
+    /* m is a helper: its body has returned, no thread runs tasks in its name, and nothing is kept in its thread. The
+     * core has its identity from here on, and gives it back by ee_team_help. True: it is the caller's again, since
+     * there is a task: assist. Only in a region that was notified of tasks. [does not switch] */
     bool (*idle)(struct ee_member *m);
     /* Some task of the region is ready. Async-signal-safe. NULL: it cannot be told. */
     bool (*any)(struct ee_member *m);
@@ -189,16 +189,16 @@ void ee_team_fork(struct ee_team *team, unsigned n, bool outermost);
 void ee_team_join(struct ee_team *team);
 
 /* The region has tasks. Members that wait in the barrier come back. Until the region ends ee_barrier_await answers
- * EE_INTERRUPTED at once instead of waiting: the core itself knows better what its members wait for. Each member
- * becomes free (ops->idle) when its body has returned, on any thread; so does member 0 where it waits in the join.
+ * EE_NOTIFIED at once instead of waiting: the core itself knows better what its members wait for. Each member
+ * becomes a helper (ops->idle) when its body has returned, on any thread; so does member 0 where it waits in the join.
  * Caller: an unfinished member of the team, once a region. [does not switch] */
 void ee_team_notify(struct ee_team *team);
 /* ops->assist will be called for member id, whose identity ops->idle gave to the core; then ops->idle. The join waits
  * for that. Caller: an unfinished member, a member that assists, or a thread that holds back a task of the region.
  * [does not switch] */
 void ee_team_help(struct ee_team *team, unsigned id);
-/* The caller, a member of the team, waits until a task has run that it may not run itself, while no free member may run
- * it. Member 0 is made free, where its entity waits for the caller's stack. [switches] */
+/* The caller, a member of the team, waits until a task has run that it may not run itself, while no helper may run
+ * it. Member 0 becomes a helper, where its entity waits for the caller's stack. [switches] */
 void ee_team_call_first(struct ee_team *team);
 
 /* --- barrier: of the team's members, counting other work as well --- */
@@ -207,10 +207,10 @@ void ee_team_call_first(struct ee_team *team);
  * src/ort/task).
  *   switch (ee_barrier_meet(team, id, phase, counted)) {
  *   case EE_LAST: ee_barrier_release(team); break;
- *   case EE_INTERRUPTED: do run_tasks(); while (ee_barrier_await(team, id, phase) == EE_INTERRUPTED); break;
+ *   case EE_NOTIFIED: do run_tasks(); while (ee_barrier_await(team, id, phase) == EE_NOTIFIED); break;
  *   case EE_RELEASED: break; }
  */
-enum ee_await { EE_RELEASED, EE_INTERRUPTED, EE_LAST };
+enum ee_await { EE_RELEASED, EE_NOTIFIED, EE_LAST };
 
 /* The number of the phase that the next arrival belongs to: read by a member before it arrives. Where no member is told
  * that it was the last, the number may stay the same from barrier to barrier. */
@@ -222,7 +222,7 @@ bool ee_barrier_release(struct ee_team *team);
  * counted: one member has to be told that it is the last; else all may be let go without. The same for all members in a
  * barrier. [switches] */
 enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase, bool counted);
-/* Member id waits until `phase` is over, or until the region is interrupted (EE_INTERRUPTED). Spins only where each
+/* Member id waits until `phase` is over, or until the region is notified (EE_NOTIFIED). Spins only where each
  * member runs on a carrier of its own, and not for long; else blocks. [switches] */
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase);
 

@@ -4,8 +4,8 @@
  * whether it has; the thread that makes the first task does not know whether the member has returned. Both exchange the
  * member's `end`, and the second one tells:
  *   anything older  the member has not returned, and no thread has asked
- *   RETURNED        written by the member; the thread that interrupts finds it, and tells
- *   TOLD            written by the thread that interrupts; the member finds it, and tells
+ *   RETURNED        written by the member; the thread that notifies finds it, and tells
+ *   TOLD            written by the thread that notifies; the member finds it, and tells
  * Each value has the region's number, because a member may not have begun yet. Numbers of regions are odd.
  * Ordering: the exchanges are acq_rel, so what the member did happens before what is done in its name.
  * Callers: the entities, which say in their own heads how a region ends (src/ee/pthreads, src/ee/manycore). User-level

@@ -34,8 +34,8 @@ struct crew {
     unsigned n;
     void (*job)(struct hand *);
     void (*help)(struct hand *);
-    _Atomic uint32_t free; /* bits: members that were given to us, and may be lent */
-    bool interrupts;
+    _Atomic uint32_t helpers; /* bits: helpers, whose identity was given to us */
+    bool notifies;
     _Atomic unsigned counter;
     _Atomic uint32_t word;
     _Atomic unsigned stage[MEMBERS];
@@ -58,21 +58,21 @@ static void assist(struct ee_member *m)
         h->crew->help(h);
 }
 
-/* As the core: the member is free, then a look for work. */
+/* As the core: the member is a helper, then a look for work. */
 static bool idle(struct ee_member *m)
 {
     struct hand *h = (struct hand *)m;
     struct crew *c = h->crew;
     uint32_t bit = 1u << h->id;
-    PS_CHECK(c->interrupts, "member %u is free in a region without tasks", h->id);
-    PS_CHECK((ps_or_seq(&c->free, bit) & bit) == 0, "member %u was free already", h->id);
-    return ps_load_seq(&c->counter) != 0 && (ps_and_seq(&c->free, ~bit) & bit) != 0;
+    PS_CHECK(c->notifies, "member %u is a helper in a region without tasks", h->id);
+    PS_CHECK((ps_or_seq(&c->helpers, bit) & bit) == 0, "member %u was a helper already", h->id);
+    return ps_load_seq(&c->counter) != 0 && (ps_and_seq(&c->helpers, ~bit) & bit) != 0;
 }
 
 static void lend(struct crew *c)
 {
-    uint32_t free = ps_load_seq(&c->free);
-    while (free != 0 && !ps_cas_seq(&c->free, &free, free & (free - 1)))
+    uint32_t free = ps_load_seq(&c->helpers);
+    while (free != 0 && !ps_cas_seq(&c->helpers, &free, free & (free - 1)))
         continue;
     if (free != 0)
         ee_team_help(&c->team, (unsigned)__builtin_ctz(free));
@@ -108,7 +108,7 @@ static void region(struct crew *c, unsigned n, void (*job)(struct hand *), bool 
         ran[i] = ps_load_relaxed(&c->hands[i].ran);
     c->job = job;
     c->n = n;
-    ps_store_relaxed(&c->free, 0);
+    ps_store_relaxed(&c->helpers, 0);
     PS_CHECK(ee_team_reserve(&c->team, n) == n, "fewer than %u members", n);
     ee_team_fork(&c->team, n, outermost);
     body(&c->hands[0].member);
@@ -176,14 +176,14 @@ static void pass(struct hand *h, uint32_t phase, bool counted, void (*meanwhile)
     enum ee_await met = ee_barrier_meet(&c->team, h->id, phase, counted);
     if (met == EE_LAST)
         ee_barrier_release(&c->team);
-    while (met == EE_INTERRUPTED) {
+    while (met == EE_NOTIFIED) {
         if (meanwhile)
             meanwhile(h);
         met = ee_barrier_await(&c->team, h->id, phase);
     }
 }
 
-/* The whole barrier, in a region that is not interrupted. */
+/* The whole barrier, in a region that is not notified. */
 static void whole_barrier(struct hand *h) { pass(h, ee_barrier_phase(&h->crew->team), false, NULL); }
 
 /* The parent waits for the others by the barrier alone: they must run without its join. */
@@ -233,7 +233,7 @@ static void test_barrier_in_steps(void **state)
 }
 
 /* Work appears while others are in their bodies, have ended or wait in the join: all that nobody in a body does is done
- * by members that are lent, or find it where they become free. */
+ * by helpers that are called, or find it where they become helpers. */
 static void work_off(struct hand *h)
 {
     unsigned left = ps_load_relaxed(&h->crew->counter);
@@ -262,7 +262,7 @@ static void test_assist(void **state)
     (void)state;
     struct crew *c = crew_new();
     c->help = work_off;
-    c->interrupts = true;
+    c->notifies = true;
     for (unsigned round = 0; round < 100; round++) {
         ps_store_relaxed(&c->word, round % 7);
         region(c, 7, produce, round % 3 != 0);
@@ -279,7 +279,7 @@ static void work_off_and_yield(struct hand *h)
 
 /* A member that waits in the barrier comes back and does the work, for which member 0 only waits; one that comes later
  * does not wait. */
-static void interrupted(struct hand *h)
+static void notified(struct hand *h)
 {
     struct crew *c = h->crew;
     uint32_t phase = ee_barrier_phase(&c->team);
@@ -294,13 +294,13 @@ static void interrupted(struct hand *h)
     pass(h, phase, c->n % 2 == 1, work_off_and_yield);
 }
 
-static void test_interrupt(void **state)
+static void test_notify(void **state)
 {
     (void)state;
     struct crew *c = crew_new();
-    c->interrupts = true;
+    c->notifies = true;
     for (unsigned round = 0; round < 100; round++)
-        region(c, 2 + round % 6, interrupted, true);
+        region(c, 2 + round % 6, notified, true);
     crew_free(c);
 }
 
@@ -436,7 +436,7 @@ int main(void)
         cmocka_unit_test_setup(test_barrier, setup),
         cmocka_unit_test_setup(test_barrier_in_steps, setup),
         cmocka_unit_test_setup(test_assist, setup),
-        cmocka_unit_test_setup(test_interrupt, setup),
+        cmocka_unit_test_setup(test_notify, setup),
         cmocka_unit_test_setup(test_wait, setup),
         cmocka_unit_test_setup(test_tokens, setup),
         cmocka_unit_test_setup(test_roots, setup),

@@ -1,6 +1,6 @@
-/* A member that sleeps is woken for a task, and the task's maker tells nobody else. Before the member runs again its
+/* A member that sleeps is woken for a task, and the task's maker tells no other. Before the member runs again its
  * wait is over: it goes on in the program's code and waits there for the task, as the maker does. The members that
- * sleep in a barrier, or are free, must hear of the task all the same. */
+ * sleep in a barrier, or are helpers, must be told of the task all the same. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -118,7 +118,7 @@ static void to_a_sleeper(void **state)
     is_passed_on();
 }
 
-static void to_a_free_member(void **state)
+static void to_a_helper(void **state)
 {
     (void)state;
     in_barrier = false;
@@ -128,6 +128,6 @@ static void to_a_free_member(void **state)
 int main(void)
 {
     setenv("PSTHREADS_NUM_VPS", "2", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(to_a_sleeper), cmocka_unit_test(to_a_free_member)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(to_a_sleeper), cmocka_unit_test(to_a_helper)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* A task that yields for one which it may not run itself asks for help. No member was told of that one when it was
- * made: a member had been lent for another task just before, and was on its way. */
+ * made: a helper had been called for another task just before, and was on its way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,10 +13,10 @@
 #include "task.h"
 
 #define MEMBERS 4
-#define NOBODY UINT32_MAX
+#define NO_MEMBER UINT32_MAX
 
 static _Atomic bool begun, holds, joining, done;
-static _Atomic uint32_t held = NOBODY; /* the member that was lent first, and is on its way until it is let go */
+static _Atomic uint32_t held = NO_MEMBER; /* the helper that was called first, and is on its way until it is let go */
 
 void __real_ee_team_help(struct ee_team *team, unsigned id);
 void __wrap_ee_team_help(struct ee_team *team, unsigned id);
@@ -42,7 +42,7 @@ static void says_so(void *data)
     ps_store_release(&done, true);
 }
 
-/* The member that was lent for this one cannot run the other one. */
+/* The helper that was called for this one cannot run the other one. */
 static void keeps_its_member(void *data)
 {
     (void)data;
@@ -71,9 +71,9 @@ static void body(void *data)
     ps_store_release(&begun, true);
     while (!ps_load_acquire(&joining))
         usleep(1000);
-    /* Until members are free: then one is lent for a task, and held. */
+    /* Until members are helpers: then one is called for a task, and held. */
     ps_store_release(&holds, true);
-    while (ps_load_acquire(&held) == NOBODY) {
+    while (ps_load_acquire(&held) == NO_MEMBER) {
         ort_task_create(t, &(struct ort_task_args){.fn = nothing, .align = 1});
         ort_taskwait(t);
         ee_yield();

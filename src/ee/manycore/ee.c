@@ -7,30 +7,15 @@
  * States of a core: idle -> taken (at a fork) -> runs its member's body -> done, still taken -> [assists] -> idle (at
  * the join). The forking core is member 0; it was taken already.
  *
- * Free members. A member's word `end` decides which thread tells the core of the member (member_end.h). The member
+ * Helpers. A member's word `end` decides which thread tells the core of the member (member_end.h). The member
  * counts regions itself, in its own cluster's memory: it is in each region of its mapping. The parent tells of member 0
  * where it waits, when it has learnt of tasks.
  *
- * The fast path (ee_team_run_again) keeps to this. The parent has counted the region before it sends the first order,
- * and a member counts it when the order has come, so that both use the same number. What a region's first task can
- * meet:
- *   a member whose order is under way, or that has prepared in its dock: it has not exchanged `end` in this region. At
- *      its end it finds TOLD.
- *   a member that has exchanged: the thread that makes the task tells in the member's name, and may lend it. The
- *      request to assist comes behind the order in the same dock, or in the same queue of words; the core has read the
- *      order's words by then.
- *   a parent that waits, and does not know: member 0 is not free, so none lends it. The parent looks at `interrupted`
- *      when all have arrived; its writer wrote it before it arrived. Then the parent waits for the members that assist:
- *      each is counted by a member that has not arrived, or by a member that is counted.
- *   members in a barrier: the way's own signal, before the one that made the task arrives (hal/synchroniser.h).
- * Only then (pool_tidy) the core and the entities forget free members, and the next region begins. A signal that comes
- * later is found in the next region, as one of a team around would be: `interrupted` is 0 there.
- *
  * Shared fields            written by                                     read by
  *   pool_root_cores        the cluster's members of that team             the same
- *   member.end             the member's core; the core that interrupts    the same
+ *   member.end             the member's core; the core that notifies      the same
  *   team up to `id_of`     the parent, no region open                     members, behind the order
- *   assistants, wanted, interrupted: members; see pool.h
+ *   assistants, wanted, notified: members; see pool.h
  * Ordering: memory is sequentially consistent, a core has one access at a time; the atomics keep the compiler to it. */
 #include "hal.h"
 
@@ -111,7 +96,7 @@ bool ee_is_near(const void *p, int near)
 
 /* --- members --- */
 
-/* In the name of m, which is the caller's, until it is free. */
+/* In the name of m, which is the caller's, until it is a helper again. */
 static void assist_until_free(struct team *team, struct member *m)
 {
     member_end_assist(team->ops, (struct ee_member *)(void *)m);
@@ -127,7 +112,7 @@ void pool_assist(struct team *team, bool *mine)
 {
     if (!*mine && ps_load_acquire(&team->wanted) == 0)
         return;
-    ps_store_relaxed(&team->wanted, 0); /* before it is free again */
+    ps_store_relaxed(&team->wanted, 0); /* before it is a helper again */
     *mine = false;
     assist_until_free(team, member_at(team, 0));
 }
@@ -263,7 +248,7 @@ static inline void open_team(struct team *team, unsigned n)
     team->parent = pool_self.member;
     reset(&team->left, n - 1);
     reset(&team->arrivals_left, n);
-    reset(&team->interrupted, 0);
+    reset(&team->notified, 0);
     reset(&team->wanted, 0);
     reset(&team->phase, 0);
     team->region += 2;
@@ -353,7 +338,7 @@ void pool_tidy(struct team *team)
 {
     while (ps_load_acquire(&team->assistants) != 0)
         cpu_pause();
-    reset(&team->interrupted, 0);
+    reset(&team->notified, 0);
     reset(&team->wanted, 0);
     reset(&team->phase, 0);
     reset(&team->arrivals_left, team->n);
@@ -379,10 +364,24 @@ enum ee_await ee_barrier_await(struct ee_team *t, PS_UNUSED unsigned id, uint32_
 
 /* --- tasks --- */
 
+/* The fast path (ee_team_run_again) keeps to this. The parent has counted the region before it sends the first order,
+ * and a member counts it when the order has come, so that both use the same number. What a region's first task can
+ * meet:
+ *   a member whose order is under way, or that has prepared in its dock: it has not exchanged `end` in this region. At
+ *      its end it finds TOLD.
+ *   a member that has exchanged: the thread that makes the task tells in the member's name, and may call it as a
+ *      helper. The request to assist comes behind the order in the same dock, or in the same queue of words; the core
+ *      has read the order's words by then.
+ *   a parent that waits, and does not know: member 0 is no helper, so none calls it. The parent looks at `notified`
+ *      when all have arrived; its writer wrote it before it arrived. Then the parent waits for the members that assist:
+ *      each is counted by a member that has not arrived, or by a member that is counted.
+ *   members in a barrier: the way's own signal, before the one that made the task arrives (hal/synchroniser.h).
+ * Only then (pool_tidy) the core and the entities forget helpers, and the next region begins. A signal that comes later
+ * is found in the next region, as one of a team around would be: `notified` is 0 there. */
 void ee_team_notify(struct ee_team *t)
 {
     struct team *team = team_of(t);
-    hal_interrupt(team);
+    hal_notify(team);
     for (unsigned id = 1; id < team->n; id++) {
         struct member *m = member_at(team, id);
         if (member_end_notify(&m->end, team->region) && team->ops->idle((struct ee_member *)(void *)m))

@@ -24,7 +24,7 @@ struct order hal_dock(void);
 /* Docked: has been ordered to run a member of the team, with another mapping than the last time or the first time
  * since others of the root's teams. */
 void hal_told(struct team *team);
-/* Any caller: `core`, which has a free member, is to assist; no other such order is under way to it. */
+/* Any caller: `core`, which has a helper, is to assist; no other such order is under way to it. */
 void hal_order_assist(unsigned core, struct member *m);
 /* Member but the first: is done. Parent: waits until all are. */
 void hal_arrive(struct member *m);
@@ -34,9 +34,9 @@ enum ee_await hal_barrier_meet(struct team *team, struct member *m, uint32_t pha
 enum ee_await hal_barrier_await(struct team *team, struct member *m, uint32_t phase);
 void hal_barrier_release(struct team *team, struct member *m);
 uint32_t hal_barrier_phase(struct team *team, struct member *m);
-/* hal_interrupt, by a member: from now on the region has tasks. hal_sees_tasks, by a member that waits: whether the
+/* hal_notify, by a member: from now on the region has tasks. hal_sees_tasks, by a member that waits: whether the
  * region has tasks, as far as can be told without a look at remote memory. */
 bool hal_sees_tasks(struct team *team);
-void hal_interrupt(struct team *team);
+void hal_notify(struct team *team);
 
 #endif

@@ -72,8 +72,8 @@ struct team {
     /* (shared) written by members */
     _Atomic uint32_t left;          /* software join: members but the first that are not done */
     _Atomic uint32_t assistants;    /* members that assist after they were done */
-    _Atomic uint32_t wanted;        /* member 0 was lent to the parent, which waits in the join */
-    _Atomic uint32_t interrupted;   /* the region has tasks */
+    _Atomic uint32_t wanted;        /* member 0 is called as a helper: the parent, which waits in the join */
+    _Atomic uint32_t notified;      /* the region has tasks */
     _Atomic uint32_t arrivals_left; /* software barrier */
     _Atomic uint32_t phase;
 };
@@ -207,7 +207,7 @@ static PS_ALWAYS_INLINE struct expected pool_expect(struct self *self)
     return e;
 }
 
-/* A member that has been told: assists until it is free. */
+/* A member that has been told: assists until it is a helper again. */
 void pool_assist_told(struct member *m);
 /* For a member but the first, after its body has returned: all but its arrival. As member_end_return. */
 static PS_ALWAYS_INLINE void pool_member_end(struct member *m, uint32_t region)
@@ -223,7 +223,7 @@ static PS_ALWAYS_INLINE void pool_run_expected(const struct expected *e, void (*
 }
 static PS_ALWAYS_INLINE void pool_ran_expected(const struct expected *e) { e->m->region = e->region; }
 /* Parent, where it waits in the join and knows of tasks: assists where member 0 is its own (*mine; at first) or was
- * lent. */
+ * called as a helper. */
 void pool_assist(struct team *team, bool *mine);
 
 /* Which cores are idle: mapping.c, or hal/paper.c; ee_team_reserve (ee.h) is theirs, too. First core, before others

@@ -5,13 +5,13 @@
  * when the pool is empty. An inner region gives it back at the join; the team block of an outermost region keeps it for
  * its next region. A kernel thread is its own carrier; entities never move.
  *
- * A worker sleeps on its `order` word: NONE -> MEMBER or ASSIST (by the team's parent, or by the thread that lends the
- * member) -> NONE (by the worker, acquire). The worker counts itself out of `left` when it is through. From then on the
- * parent may give it another order, even before the worker looks again: the word keeps the order.
+ * A worker sleeps on its `order` word: NONE -> MEMBER or ASSIST (by the team's parent, or by the thread that calls
+ * the helper) -> NONE (by the worker, acquire). The worker counts itself out of `left` when it is through. From then on
+ * the parent may give it another order, even before the worker looks again: the word keeps the order.
  *
- * Free members. A member's `end` decides which thread tells the core of the member (member_end.h). A member exchanges
+ * Helpers. A member's `end` decides which thread tells the core of the member (member_end.h). A member exchanges
  * `end` before it counts itself out. The parent ends likewise where it waits in the join. So no member looks at
- * `interrupted` in a region without tasks.
+ * `notified` in a region without tasks.
  *
  * Orderings. fork -> member: the order's release store, the worker's acquire exchange. member -> join: `left` counted
  * down acq_rel, read acquire. Sleeping anywhere: the sleeper announces itself (sleepers + 1, seq_cst) and then looks at
@@ -64,14 +64,14 @@ struct team {
     uint32_t parent_place;
     uint32_t born_in; /* fork_generation when its workers were taken */
     /* workers that have not ended, | PARENT_ASLEEP. The thread that brings it to PARENT_ASLEEP wakes the parent, by
-     * address only: the block may be gone by then. The thread that lends member 0 sets PARENT_WANTED, and takes
-     * PARENT_ASLEEP off. */
+     * address only: the block may be gone by then. The thread that calls member 0 as a helper sets PARENT_WANTED, and
+     * takes PARENT_ASLEEP off. */
     PS_LINE_ALIGNED _Atomic uint32_t left;
     PS_LINE_ALIGNED _Atomic uint32_t arrivals_left;
     _Atomic uint32_t phase;
-    _Atomic uint32_t signal;      /* futex word of the barrier: changes with each opening and interruption */
-    _Atomic uint32_t sleepers;    /* members that may be parked on signal */
-    _Atomic uint32_t interrupted; /* no member is to wait in the barrier any more; 0 at the fork */
+    _Atomic uint32_t flag;     /* futex word of the barrier: changes with each opening and notification */
+    _Atomic uint32_t sleepers; /* members that may be parked on flag */
+    _Atomic uint32_t notified; /* no member is to wait in the barrier any more; 0 at the fork */
 };
 #define PARENT_ASLEEP 0x80000000u
 #define PARENT_WANTED 0x40000000u
@@ -177,7 +177,7 @@ void ee_team_bind(PS_UNUSED struct ee_team *team, PS_UNUSED int place, PS_UNUSED
 
 /* --- workers --- */
 
-/* In the name of m, which is the caller's, until it is free. */
+/* In the name of m, which is the caller's, until it is a helper again. */
 static void assist_as(struct team *team, struct member *m)
 {
     member_end_assist(team->ops, (struct ee_member *)(void *)m);
@@ -338,7 +338,7 @@ void ee_team_fork(struct ee_team *t, unsigned n, bool outermost)
     team->parent_local = entity.local;
     ps_store_relaxed(&team->left, n - 1);
     ps_store_relaxed(&team->arrivals_left, n);
-    ps_store_relaxed(&team->interrupted, 0);
+    ps_store_relaxed(&team->notified, 0);
     for (unsigned id = 1; id < n; id++) {
         struct member *m = worker_team_member(team, id);
         m->worker->team = team;
@@ -371,7 +371,7 @@ static uint32_t begin_to_sleep(struct team *team)
     return left;
 }
 
-/* Waits for the workers, and assists as often as member 0 is lent. */
+/* Waits for the workers, and assists as often as member 0 is called. */
 static void wait_for_workers(struct team *team)
 {
     struct member *self = worker_team_member(team, 0);
@@ -409,11 +409,11 @@ void ee_team_join(struct ee_team *t)
 uint32_t ee_barrier_phase(struct ee_team *t) { return ps_load_relaxed(&worker_team(t)->phase); }
 static bool arrive_in_barrier(struct team *team) { return ps_sub_acq_rel(&team->arrivals_left, 1) == 1; }
 
-static void signal_members(struct team *team)
+static void raise_flag(struct team *team)
 {
-    ps_add_seq(&team->signal, 1);
+    ps_add_seq(&team->flag, 1);
     if (ps_load_seq(&team->sleepers) != 0)
-        os_wake(&team->signal, INT32_MAX);
+        os_wake(&team->flag, INT32_MAX);
 }
 
 bool ee_barrier_release(struct ee_team *t)
@@ -421,7 +421,7 @@ bool ee_barrier_release(struct ee_team *t)
     struct team *team = worker_team(t);
     ps_store_relaxed(&team->arrivals_left, team->n);
     ps_store_seq(&team->phase, ps_load_relaxed(&team->phase) + 1);
-    signal_members(team);
+    raise_flag(team);
     return false;
 }
 
@@ -430,16 +430,16 @@ static enum ee_await await(struct team *team, uint32_t phase)
     for (unsigned i = 0, limit = spin_limit();; i++) {
         if (ps_load_acquire(&team->phase) != phase)
             return EE_RELEASED;
-        if (ps_load_seq(&team->interrupted))
-            return EE_INTERRUPTED;
+        if (ps_load_seq(&team->notified))
+            return EE_NOTIFIED;
         if (i < limit) {
             cpu_pause();
             continue;
         }
-        uint32_t signal = ps_load_seq(&team->signal);
+        uint32_t flag = ps_load_seq(&team->flag);
         ps_add_seq(&team->sleepers, 1);
-        if (ps_load_seq(&team->phase) == phase && !ps_load_seq(&team->interrupted))
-            os_park(&team->signal, signal, OS_FOREVER);
+        if (ps_load_seq(&team->phase) == phase && !ps_load_seq(&team->notified))
+            os_park(&team->flag, flag, OS_FOREVER);
         ps_sub_seq(&team->sleepers, 1);
     }
 }
@@ -460,8 +460,8 @@ enum ee_await ee_barrier_await(struct ee_team *t, unsigned id, uint32_t phase)
 void ee_team_notify(struct ee_team *t)
 {
     struct team *team = worker_team(t);
-    ps_store_seq(&team->interrupted, 1);
-    signal_members(team);
+    ps_store_seq(&team->notified, 1);
+    raise_flag(team);
     for (unsigned id = 0; id < team->n; id++) {
         struct member *m = worker_team_member(team, id);
         if (member_end_notify(&m->end, team->region) && team->ops->idle((struct ee_member *)(void *)m))

@@ -43,7 +43,7 @@ static PS_ALWAYS_INLINE bool ort_taskwait_is_over(struct ort_thread *t)
 {
     struct ort_task *self = t->task;
     struct ort_count *c = &self->count;
-    return PS_LIKELY(!(self->flags & ORT_TASK_HEARD)) && PS_LIKELY((uint32_t)(c->own + ps_load_seq(&c->others)) == 0);
+    return PS_LIKELY(!(self->flags & ORT_TASK_TRACED)) && PS_LIKELY((uint32_t)(c->own + ps_load_seq(&c->others)) == 0);
 }
 
 static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->task->icv; }

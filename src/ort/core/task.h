@@ -63,7 +63,7 @@ enum ort_task_flags {
     ORT_TASK_MERGED = 1 << 5, /* count.own has been poured into count.others */
     ORT_TASK_IMPLICIT = 1 << 7,
     ORT_TASK_ORDERED = 1 << 6, /* it has a node */
-    ORT_TASK_HEARD = 1 << 8,   /* a tool or the program's thread sanitizer hears of it (ort_traced) */
+    ORT_TASK_TRACED = 1 << 8,  /* a tool or the program's thread sanitizer hears of it (ort_traced) */
     ORT_TASK_COPIED = 1 << 9,  /* its data has been constructed: it must run even where cancelled */
     ORT_TASK_IN_GROUP =
         1 << 10, /* counted by its group: a child, not a further descendant, of the task that opened it */
@@ -156,13 +156,14 @@ struct ort_task_member {
     struct ort_task_implicit *implicit; /* from ort_task_team_init on; on the line of base, which are each region's */
 #endif
     uint32_t seed; /* where the next search for a victim begins */
-    bool comes; /* it was lent, and the team's `coming` is for it; written under the lock by the lender, then its own */
+    bool
+        comes; /* a helper: called, and the team's `coming` is for it; the caller writes it under the lock, then itself */
     struct ort_task_cache cache;
     /* Descriptors of tasks that run at once (task_frame.h): the first, the last, and the next to be used,
      * NULL: none is made yet. */
     struct ort_task *frames, *last_frame, *frame;
     struct ps_magazine nodes; /* of tasks with dependences that are over (depend.c) */
-    struct ps_list free;      /* in the team's list of that name, under its lock */
+    struct ps_list helper;    /* in the team's `helpers`, under its lock */
 };
 
 #define ORT_CANCELLED_REGION 1u
@@ -170,7 +171,7 @@ struct ort_task_member {
 
 /* In each ort_team. Zeroed memory is its initial state. */
 struct ort_task_team {
-    PS_LINE_ALIGNED _Atomic uint32_t takers; /* members in `sleeping` and `free`; read after every push */
+    PS_LINE_ALIGNED _Atomic uint32_t takers; /* members in `sleeping` and `helpers`; read after every push */
     _Atomic uint32_t sleepers;               /* members in `sleeping` */
     _Atomic uint32_t priority_count;         /* tasks in `priority` */
     _Atomic uint32_t used;                   /* a deferred task has been made in this region */
@@ -179,9 +180,9 @@ struct ort_task_team {
     _Atomic uint32_t loop_cancelled;         /* cancel for or sections */
     _Atomic uint32_t turn, turn_tries;       /* under a thread sanitizer: see task_run.c */
     PS_LINE_ALIGNED struct ps_spin lock;     /* of the three lists, which are empty but in rare cases */
-    bool coming;                             /* a free member was lent, and has not looked for tasks yet */
+    bool coming;                             /* a helper was called, and has not looked for tasks yet */
     struct ps_list sleeping;                 /* members that found no task while they wait for some */
-    struct ps_list free;                     /* members whose bodies have returned, and that find no task */
+    struct ps_list helpers;                  /* members whose bodies have returned, and that find no task */
     struct ps_list priority;                 /* ready tasks with a priority, or readied from outside; by priority */
     _Atomic uint32_t pins;                   /* threads outside of the team that finish one of its tasks just now */
     _Atomic uint32_t barrier_arrived;        /* cancellable barrier */

@@ -201,11 +201,11 @@ static inline struct ort_task_implicit *ort_implicit(struct ort_thread *t)
 {
     return (struct ort_task_implicit *)(void *)PS_CONTAINER_OF(t, struct ort_apart, thread)->implicit;
 }
-/* The thread's link in its team's list of free members, and back. */
-static inline struct ps_list *ort_free_link(struct ort_thread *t) { return &ort_tasks(t)->free; }
-static inline struct ort_thread *ort_of_free_link(struct ps_list *link)
+/* The thread's link in its team's list of helpers, and back. */
+static inline struct ps_list *ort_helper_link(struct ort_thread *t) { return &ort_tasks(t)->helper; }
+static inline struct ort_thread *ort_of_helper_link(struct ps_list *link)
 {
-    return PS_CONTAINER_OF(link, struct ort_task_member, free)->thread;
+    return PS_CONTAINER_OF(link, struct ort_task_member, helper)->thread;
 }
 #else
 static inline struct ort_task_member *ort_tasks_or_none(struct ort_thread *t) { return &t->tasks; }
@@ -215,10 +215,10 @@ static inline struct ort_batch *ort_batch(struct ort_thread *t) { return &t->bat
 static inline const struct ort_loop *ort_loop_or_none(const struct ort_thread *t) { return &t->loop; }
 static inline struct ort_batch *ort_batch_or_none(struct ort_thread *t) { return &t->batch; }
 static inline struct ort_task_implicit *ort_implicit(struct ort_thread *t) { return t->tasks.implicit; }
-static inline struct ps_list *ort_free_link(struct ort_thread *t) { return &t->tasks.free; }
-static inline struct ort_thread *ort_of_free_link(struct ps_list *link)
+static inline struct ps_list *ort_helper_link(struct ort_thread *t) { return &t->tasks.helper; }
+static inline struct ort_thread *ort_of_helper_link(struct ps_list *link)
 {
-    return PS_CONTAINER_OF(link, struct ort_thread, tasks.free);
+    return PS_CONTAINER_OF(link, struct ort_thread, tasks.helper);
 }
 static inline void ort_member_bare(struct ort_thread *t)
 {

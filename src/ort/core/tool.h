@@ -130,7 +130,7 @@ static inline unsigned ort_tasks_traced(void)
     return ort_tasks_wanted;
 #endif
 }
-/* What an implicit task begins with: ORT_TASK_IMPLICIT, and ORT_TASK_HEARD where ORT_TASKS_TRACED is set. Likewise. */
+/* What an implicit task begins with: ORT_TASK_IMPLICIT, and ORT_TASK_TRACED where ORT_TASKS_TRACED is set. Likewise. */
 extern ORT_HIDDEN _Atomic uint16_t ort_implicit_flags;
 /* A tool or the program's thread sanitizer wants to hear of every task and every lock: both paths then lead to the
  * traced functions, which ask which of the two it is. */

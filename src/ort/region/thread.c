@@ -102,7 +102,7 @@ static void start_tool(void)
     __atomic_store_n(&ort_tasks_wanted, tasks, __ATOMIC_RELAXED);
     bool traced = tasks & ORT_TASKS_TRACED;
     ps_store_relaxed(&ort_lock_fast, traced ? ORT_LOCK_NEVER : ORT_LOCK_FREE);
-    ps_store_relaxed(&ort_implicit_flags, (uint16_t)(ORT_TASK_IMPLICIT | (traced ? ORT_TASK_HEARD : 0)));
+    ps_store_relaxed(&ort_implicit_flags, (uint16_t)(ORT_TASK_IMPLICIT | (traced ? ORT_TASK_TRACED : 0)));
 }
 
 /* The first root starts the tool, which may call OpenMP routines meanwhile: then it becomes a root there and then. */

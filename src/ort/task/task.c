@@ -19,7 +19,7 @@ bool ort_task_team_init(struct ort_team *team)
         return false;
     ps_spin_init(&team->tasks.lock);
     ps_list_init(&team->tasks.sleeping);
-    ps_list_init(&team->tasks.free);
+    ps_list_init(&team->tasks.helpers);
     ps_list_init(&team->tasks.priority);
     return true;
 }
@@ -93,7 +93,7 @@ void ort_task_team_end(struct ort_team *team)
     ps_store_relaxed(&q->cancelled, 0);
     ps_store_relaxed(&q->loop_cancelled, 0);
     ps_store_relaxed(&q->barrier_arrived, 0);
-    while (ps_list_pop_front(&q->free) != NULL) /* no other member is in the team any more */
+    while (ps_list_pop_front(&q->helpers) != NULL) /* no other member is in the team any more */
         continue;
     ps_store_relaxed(&q->takers, 0);
     q->coming = false;
@@ -111,14 +111,14 @@ void ort_task_after_fork_in_child(struct ort_thread *t)
         }
         ps_spin_init(&q->lock);
         ps_list_init(&q->sleeping);
-        ps_list_init(&q->free);
+        ps_list_init(&q->helpers);
         q->coming = false;
         ps_store_relaxed(&q->sleepers, 0);
         ps_store_relaxed(&q->takers, 0);
         ps_store_relaxed(&q->pins, 0);
         for (unsigned i = 0; i < t->team->n; i++) {
             struct ort_task_member *own = ort_tasks(ort_member(t->team, i));
-            own->free.next = NULL;
+            own->helper.next = NULL;
             own->comes = false;
         }
     }
@@ -139,7 +139,7 @@ static PS_NOINLINE void end_barrier(struct ort_thread *thread, uint32_t phase, e
     }
     /* With tasks about, members wait in the sleepers' list; then await only orders what the others did before what
      * follows. */
-    while (met == EE_INTERRUPTED) {
+    while (met == EE_NOTIFIED) {
         if (ps_load_relaxed(&team->tasks.used))
             ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_BARRIER, .phase = phase});
         met = ee_barrier_await(&team->ee, thread->id, phase);

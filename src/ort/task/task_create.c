@@ -103,7 +103,7 @@ static PS_ALWAYS_INLINE void adopt_child(struct ort_thread *thread, struct ort_t
 static inline void adopt_with_args(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     struct ort_task *parent = thread->task;
-    unsigned inherited = parent->flags & (ORT_TASK_FINAL | ORT_TASK_INCLUDES | ORT_TASK_HEARD);
+    unsigned inherited = parent->flags & (ORT_TASK_FINAL | ORT_TASK_INCLUDES | ORT_TASK_TRACED);
     adopt_child(thread, parent, t, args->fn, t->flags | args->flags | inherited);
     ort_icv_share(parent->icv);
     t->owner = NULL;

@@ -64,7 +64,7 @@ bool ort_wait_is_over(struct ort_team *team, const struct ort_wait *wait);
 struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *wait);
 /* Some task of the team is ready, and no member runs it yet. */
 bool ort_task_any(struct ort_team *team);
-/* A free member, if any, shall look for tasks. The caller is a member. False: none is free. */
+/* A helper, if any, shall look for tasks. The caller is a member. False: there is none. */
 bool ort_task_ask(struct ort_team *team);
 /* One task that the member may run now, taken; NULL: none found. */
 struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within);

@@ -117,19 +117,15 @@ bool ort_task_any(struct ort_team *team)
 
 /* --- making ready --- */
 
-/* Rejected: a limit of 64 incomplete tasks for each member, above which the creator first runs a ready one (sparse LU
- * on one processor: 5.2 ms instead of 6.3, bench/NOTES.md). A program may hold a lock while it makes tasks that take
- * this lock; it would then wait for itself. libgomp has such a limit, but for ready tasks only. */
-
 /* The first task of a region: members that wait in the barrier shall wait here instead, and those that have returned
- * are free. */
+ * are helpers. */
 PS_NOINLINE static void first_task(struct ort_team *team)
 {
     if (ps_xchg_acq_rel(&team->tasks.used, 1) == 0)
         ee_team_notify(&team->ee);
 }
 
-/* No member has robbed thread's deque lately: then none needs to be told, unless one sleeps or is free. */
+/* No member has robbed thread's deque lately: then none needs to be told, unless one sleeps or is a helper. */
 static void become_unfenced(struct ort_thread *thread, struct ort_team *team)
 {
     struct ps_deque *d = &ort_tasks(thread)->deque;
@@ -165,6 +161,9 @@ PS_NOINLINE void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_ta
         become_unfenced(thread, team);
 }
 
+/* Rejected: a limit of 64 incomplete tasks for each member, above which the creator first runs a ready one (sparse LU
+ * on one processor: 5.2 ms instead of 6.3, bench/NOTES.md). A program may hold a lock while it makes tasks that take
+ * this lock; it would then wait for itself. libgomp has such a limit, but for ready tasks only. */
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_team *team = t->team;

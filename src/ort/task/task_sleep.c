@@ -111,35 +111,35 @@ void ort_task_wake_barrier(struct ort_team *team)
     ort_task_wake_object(team, NULL);
 }
 
-static void leave_free_locked(struct ort_team *team, struct ort_thread *m)
+static void leave_helpers_locked(struct ort_team *team, struct ort_thread *m)
 {
-    ps_list_remove(ort_free_link(m));
+    ps_list_remove(ort_helper_link(m));
     ps_sub_relaxed(&team->tasks.takers, 1);
     if (m->id != 0) /* that one may have to wait for its carrier */
         team->tasks.coming = ort_tasks(m)->comes = true;
 }
 
-/* A free member that is to be lent; NULL: there is none, or one is coming. */
-static struct ort_thread *take_free_locked(struct ort_team *team)
+/* A helper that is to be called; NULL: there is none, or one is coming. */
+static struct ort_thread *take_helper_locked(struct ort_team *team)
 {
     struct ort_task_team *q = &team->tasks;
-    if (q->coming || ps_list_empty(&q->free))
+    if (q->coming || ps_list_empty(&q->helpers))
         return NULL;
-    struct ort_thread *m = ort_of_free_link(q->free.next);
-    leave_free_locked(team, m);
+    struct ort_thread *m = ort_of_helper_link(q->helpers.next);
+    leave_helpers_locked(team, m);
     return m;
 }
 
-/* A sleeper or a free member is told of t. */
+/* A sleeper or a helper is told of t. */
 PS_NOINLINE void ort_task_tell_taker(struct ort_team *team, struct ort_task *t)
 {
-    struct ort_thread *lent = NULL;
+    struct ort_thread *helper = NULL;
     ps_spin_lock(&team->tasks.lock);
     if (!wake_for_task_locked(team, t))
-        lent = take_free_locked(team);
+        helper = take_helper_locked(team);
     ps_spin_unlock(&team->tasks.lock);
-    if (lent != NULL)
-        ee_team_help(&team->ee, lent->id);
+    if (helper != NULL)
+        ee_team_help(&team->ee, helper->id);
 }
 
 /* Some task stands where ort_task_find would take it. */
@@ -225,7 +225,7 @@ struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *w)
     return leave_sleep(thread, w, t);
 }
 
-/* --- free members --- */
+/* --- helpers --- */
 
 static bool is_coming(struct ort_team *team)
 {
@@ -239,12 +239,12 @@ bool ort_task_idle(struct ort_thread *thread)
 {
     struct ort_team *team = thread->team;
     struct ort_task_team *q = &team->tasks;
-    struct ps_list *link = ort_free_link(thread);
+    struct ps_list *link = ort_helper_link(thread);
     ps_spin_lock(&q->lock);
     if (thread->id == 0)
-        ps_list_push_back(&q->free, link);
+        ps_list_push_back(&q->helpers, link);
     else
-        ps_list_push_front(&q->free, link); /* what was used last is lent first */
+        ps_list_push_front(&q->helpers, link); /* what was used last is called first */
     ps_add_seq(&q->takers, 1);
     ps_spin_unlock(&q->lock);
     fence_others(thread);
@@ -253,7 +253,7 @@ bool ort_task_idle(struct ort_thread *thread)
     ps_spin_lock(&q->lock);
     bool again = ps_list_linked(link) && !q->coming;
     if (again)
-        leave_free_locked(team, thread);
+        leave_helpers_locked(team, thread);
     ps_spin_unlock(&q->lock);
     return again;
 }
@@ -263,18 +263,18 @@ PS_NOINLINE bool ort_task_ask(struct ort_team *team)
     if (ps_load_seq(&team->tasks.takers) == 0)
         return false;
     ps_spin_lock(&team->tasks.lock);
-    struct ort_thread *lent = take_free_locked(team);
-    bool comes = lent != NULL || team->tasks.coming;
+    struct ort_thread *helper = take_helper_locked(team);
+    bool comes = helper != NULL || team->tasks.coming;
     ps_spin_unlock(&team->tasks.lock);
-    if (lent != NULL)
-        ee_team_help(&team->ee, lent->id);
+    if (helper != NULL)
+        ee_team_help(&team->ee, helper->id);
     return comes;
 }
 
 /* --- tasks from outside --- */
 
-/* By a thread outside of the team. Until t can be taken it keeps the region open. So a member is lent before that, and
- * looks when the lock is free again. */
+/* By a thread outside of the team. Until t can be taken it keeps the region open. So a helper is called before that,
+ * and looks when the lock is free again. */
 PS_NOINLINE void ort_task_enqueue_from_outside(struct ort_team *team, struct ort_task *t)
 {
     struct ort_task_team *q = &team->tasks;
@@ -284,9 +284,9 @@ PS_NOINLINE void ort_task_enqueue_from_outside(struct ort_team *team, struct ort
         struct ort_wait *w = PS_CONTAINER_OF(at, struct ort_wait, link);
         slept = !w->within || task_is_descendant(t, w->within);
     }
-    struct ort_thread *lent = slept ? NULL : take_free_locked(team);
-    if (lent != NULL)
-        ee_team_help(&team->ee, lent->id);
+    struct ort_thread *helper = slept ? NULL : take_helper_locked(team);
+    if (helper != NULL)
+        ee_team_help(&team->ee, helper->id);
     ort_task_priority_insert_locked(team, t);
     if (slept)
         wake_for_task_locked(team, t);

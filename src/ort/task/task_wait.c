@@ -1,4 +1,4 @@
-/* Waiting for tasks: members that wait, or that were lent, run what is ready meanwhile.
+/* Waiting for tasks: members that wait, and helpers, run what is ready meanwhile.
  *
  * Does: the loops that find a task, run it, and sleep where there is none. Does not: know where tasks stand, or which
  * member may run which one (task_queue.h), how it sleeps (task_sleep.c), or what running a task is (task_run.c).
@@ -42,7 +42,7 @@ void ort_task_assist(struct ort_thread *thread)
     }
     bool first = true;
     for (struct ort_task *t; (t = ort_task_find(thread, NULL)) != NULL; first = false) {
-        if (first && ort_task_any(team)) /* pushed while this one was coming: nobody was told */
+        if (first && ort_task_any(team)) /* pushed while this one was coming: no helper was told */
             ort_task_ask(team);
         ort_task_run(thread, t);
     }

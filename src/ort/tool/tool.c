@@ -7,7 +7,7 @@
 struct ort_tool_events ort_tool_events;
 bool ort_tool_wanted = true;
 unsigned char ort_tasks_wanted = ORT_TASKS_TRACED;
-_Atomic uint16_t ort_implicit_flags = ORT_TASK_IMPLICIT | ORT_TASK_HEARD;
+_Atomic uint16_t ort_implicit_flags = ORT_TASK_IMPLICIT | ORT_TASK_TRACED;
 _Atomic uint32_t ort_lock_fast = ORT_LOCK_NEVER;
 size_t ort_tool_task_bytes;
 void (*ort_tool_start)(void);

@@ -5,7 +5,7 @@
  * ending has no such region any more: its members' threads end without the event. When the program ends inside of a
  * region, the threads of that region are still at work, and end without the event as well. The tool's finalizer is
  * called in any case.
- * Without a tool, members that are done return, and may be lent to run tasks of others (ee_team_ops.assist). With a
+ * Without a tool, members that are done return, and may help with tasks of others (ee_team_ops.assist). With a
  * tool, the end of a region is a barrier. So a member's implicit task ends on the member's own stack, after the last
  * explicit task that the member runs. */
 #include "check.h"

@@ -39,7 +39,7 @@ static inline void send_again(uint32_t cores, uint32_t what, uint32_t fn, uint32
     mc_hws_send(SLOT_ORDER, data);
 }
 
-/* The region was opened with tasks about, or member 0 has heard of some. */
+/* The region was opened with tasks about, or member 0 has been told of some. */
 static PS_NOINLINE void end_with_tasks(struct team *team)
 {
     hal_gather(team);
@@ -81,9 +81,9 @@ static PS_NOINLINE void run_root_by_hws(struct team *team, void (*fn)(void *), v
     } while (++span != end);
     if (PS_UNLIKELY(!run_share(team, fn, data)))
         return;
-    uint32_t interrupted = pool_load(&team->interrupted);
+    uint32_t notified = pool_load(&team->notified);
     struct self *self = POOL_OWN(pool_self); /* while that cannot be used yet */
-    if (PS_UNLIKELY(interrupted != 0)) {
+    if (PS_UNLIKELY(notified != 0)) {
         pool_end_with_tasks(team);
         return;
     }
@@ -106,10 +106,10 @@ static PS_NOINLINE void run_near_by_hws(struct team *team, void (*fn)(void *), v
     send_again(cores, what, f, d);
     if (PS_UNLIKELY(!run_share(team, fn, data)))
         return;
-    uint32_t interrupted = pool_load(&team->interrupted);
+    uint32_t notified = pool_load(&team->notified);
     _Atomic uint32_t *idle = team->idle;
     cores = team->near;
-    if (PS_UNLIKELY(interrupted != 0)) {
+    if (PS_UNLIKELY(notified != 0)) {
         pool_end_with_tasks(team);
         return;
     }

@@ -5,10 +5,10 @@
 #include "cpu.h"
 #include "hal.h"
 
-/* EE_INTERRUPTED: others have yet to come. */
+/* EE_NOTIFIED: others have yet to come. */
 static inline enum ee_await software_arrive(struct team *team)
 {
-    return ps_sub_acq_rel(&team->arrivals_left, 1) == 1 ? EE_LAST : EE_INTERRUPTED;
+    return ps_sub_acq_rel(&team->arrivals_left, 1) == 1 ? EE_LAST : EE_NOTIFIED;
 }
 static inline void software_release(struct team *team, struct member *m)
 {
@@ -23,9 +23,9 @@ static inline enum ee_await software_await(struct team *team, struct member *m, 
             m->phase = phase + 1;
             return EE_RELEASED;
         }
-        if (ps_load_acquire(&team->interrupted)) {
+        if (ps_load_acquire(&team->notified)) {
             pool_saw_tasks(); /* from here on the phase is to be read where the last one changes it */
-            return EE_INTERRUPTED;
+            return EE_NOTIFIED;
         }
         for (unsigned i = 0; i < 4; i++)
             cpu_pause();

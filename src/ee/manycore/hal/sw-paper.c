@@ -8,7 +8,7 @@
  * Tasks: the thread that makes a region's first task says so to each member in a word beside its RFLAGS. A barrier is
  * counted in memory from then on, as the OpenMP core wants it. The master decides for all: when all have come it looks
  * for tasks, which were made before this barrier then. The master says in `released` whether it ends the barrier by
- * flags. A slave that hears of tasks while it waits looks there: a thread that was released before it may have made
+ * flags. A slave that is told of tasks while it waits looks there: a thread that was released before it may have made
  * them. */
 #include "paper.h"
 #include "software.h"
@@ -108,7 +108,7 @@ static bool flag_shows_tasks(struct team *team)
         tasks[core] = 0;
         pool_saw_tasks();
     }
-    return PS_UNLIKELY(pool_self.sees_tasks) && ps_load_seq(&team->interrupted);
+    return PS_UNLIKELY(pool_self.sees_tasks) && ps_load_seq(&team->notified);
 }
 bool hal_sees_tasks(struct team *team) { return flag_shows_tasks(team); }
 
@@ -170,9 +170,9 @@ uint32_t hal_barrier_phase(struct team *team, struct member *m)
     return PS_LIKELY(m != NULL && !pool_self.sees_tasks) ? m->phase : ps_load_acquire(&team->phase);
 }
 
-void hal_interrupt(struct team *team)
+void hal_notify(struct team *team)
 {
-    ps_store_seq(&team->interrupted, 1);
+    ps_store_seq(&team->notified, 1);
     pool_saw_tasks();
     if (team->descriptor != NULL)
         for (unsigned id = 0; id < team->n; id++)

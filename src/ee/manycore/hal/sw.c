@@ -211,7 +211,7 @@ static PS_ALWAYS_INLINE bool run_region(struct team *team, uint32_t last, void (
     pool_phase("GATHER");
     hal_gather(team);
     pool_end_first(team, POOL_OWN(pool_self));
-    if (PS_LIKELY(pool_load(&team->interrupted) == 0))
+    if (PS_LIKELY(pool_load(&team->notified) == 0))
         return true;
     pool_end_with_tasks(team);
     return false;
@@ -363,7 +363,7 @@ void hal_order_assist(unsigned core, struct member *m)
     ps_store_release(&d->assist, (uintptr_t)m);
 }
 
-bool hal_sees_tasks(struct team *team) { return ps_load_seq(&team->interrupted); }
+bool hal_sees_tasks(struct team *team) { return ps_load_seq(&team->notified); }
 
 void hal_gather(struct team *team)
 {
@@ -389,4 +389,4 @@ enum ee_await hal_barrier_await(struct team *team, struct member *m, uint32_t ph
 }
 void hal_barrier_release(struct team *team, struct member *m) { software_release(team, m); }
 uint32_t hal_barrier_phase(struct team *team, PS_UNUSED struct member *m) { return ps_load_acquire(&team->phase); }
-void hal_interrupt(struct team *team) { ps_store_seq(&team->interrupted, 1); }
+void hal_notify(struct team *team) { ps_store_seq(&team->notified, 1); }

@@ -89,7 +89,7 @@ static bool slot_shows_tasks(struct team *team)
         mc_hws_wait(SLOT_TASKS);
         pool_saw_tasks();
     }
-    return PS_UNLIKELY(pool_self.sees_tasks) && ps_load_seq(&team->interrupted);
+    return PS_UNLIKELY(pool_self.sees_tasks) && ps_load_seq(&team->notified);
 }
 bool hal_sees_tasks(struct team *team) { return slot_shows_tasks(team); }
 
@@ -156,7 +156,7 @@ enum ee_await hal_barrier_meet(struct team *team, struct member *m, uint32_t pha
                 open_gate(team, m, gate, mask);
             return EE_RELEASED;
         }
-        if (PS_UNLIKELY(pool_self.sees_tasks) && ps_load_seq(&team->interrupted))
+        if (PS_UNLIKELY(pool_self.sees_tasks) && ps_load_seq(&team->notified))
             return software_arrive(team);
         came = mc_hws_wait_any(mask);
     }
@@ -188,9 +188,9 @@ uint32_t hal_barrier_phase(struct team *team, struct member *m)
     return PS_LIKELY(m != NULL && !pool_self.sees_tasks) ? m->phase : ps_load_acquire(&team->phase);
 }
 
-void hal_interrupt(struct team *team)
+void hal_notify(struct team *team)
 {
-    ps_store_seq(&team->interrupted, 1);
+    ps_store_seq(&team->notified, 1);
     pool_saw_tasks();
     for (unsigned s = 0; s < team->num_spans; s++)
         mc_hws_multicast(team->spans[s].clusters, team->spans[s].cores, SLOT_TASKS);
