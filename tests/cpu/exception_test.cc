@@ -119,7 +119,7 @@ static void test_uncaught(void **)
 {
     pid_t child = fork();
     if (child == 0) {
-        // Terminate is called with the exception at hand: the unwinder saw the end of the stack, and nobody to catch.
+        // Terminate is called with the exception in flight: the unwinder saw the end of the stack, and no handler.
         std::set_terminate([] { _exit(std::current_exception() ? 33 : 34); });
         cpu_context_init(&one, stacks[0], stack_bytes, throws, nullptr);
         cpu_switch(&main_context, &one, nullptr);

@@ -232,8 +232,8 @@ static void test_barrier_in_steps(void **state)
     crew_free(c);
 }
 
-/* Work appears while others are in their bodies, have ended or wait in the join: all that nobody in a body does is done
- * by helpers that are called, or find it where they become helpers. */
+/* Work appears while others are in their bodies, have ended or wait in the join: all that no thread in a body does is
+ * done by helpers that are called, or find it where they become helpers. */
 static void work_off(struct hand *h)
 {
     unsigned left = ps_load_relaxed(&h->crew->counter);
@@ -252,7 +252,7 @@ static void produce(struct hand *h)
                 ee_team_notify(&c->team);
             lend(c);
         }
-        while (ps_load_seq(&c->counter) != 0) /* nobody is asked any more */
+        while (ps_load_seq(&c->counter) != 0) /* no thread is asked any more */
             ee_yield();
     }
 }
@@ -330,7 +330,7 @@ static void test_wait(void **state)
     crew_free(c);
 }
 
-/* One wake for each token: nobody may sleep beside a token for ever. */
+/* One wake for each token: no thread may sleep beside a token for ever. */
 static void take_tokens(struct hand *h)
 {
     struct crew *c = h->crew;

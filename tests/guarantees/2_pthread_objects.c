@@ -19,7 +19,7 @@ int main(void)
     }
     CHECK(count == N * 1000);
 
-    /* The last member first: nobody gets far in the order in which they are begun. */
+    /* The last member first: no thread gets far in the order in which they are begun. */
     turn = N - 1;
 #pragma omp parallel num_threads(N)
     for (int i = 0; i < 3; i++) {

@@ -1,5 +1,5 @@
 /* A forked child whose process number is its parent's, each in a pid namespace of its own: regions in both. Skipped
- * where the system lets nobody make a namespace. */
+ * where the system does not let a user make a namespace. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <sched.h>

@@ -1,4 +1,4 @@
-/* fork while another kernel thread is inside the dynamic linker, whose lock is nobody's in the child: what opens
+/* fork while another kernel thread is inside the dynamic linker, whose lock has no owner in the child: what opens
  * regions but loads nothing works there. A call-back of dl_iterate_phdr that takes its time stands for a dlopen that is
  * in the middle. */
 #define _GNU_SOURCE

@@ -1,7 +1,7 @@
 /* A thread of the program's ends after its regions, in which it went on elsewhere because others held its kernel
  * thread. It returns, exits, or is cancelled: after the regions, in one of them while it does not allow that, or
  * where it blocks in a call. Its clean-up handlers and the destructors of its keys run once, in it, and may open
- * regions. Its joiner gets its result, and nobody else ends. [KIND] */
+ * regions. Its joiner gets its result, and no other thread ends. [KIND] */
 #define _GNU_SOURCE
 #include "away.h"
 #include "kinds.h"
@@ -76,11 +76,11 @@ static void *pauses(void)
 }
 static void *reads(void)
 {
-    int nobody[2];
+    int unwritten[2];
     char c;
-    CHECK(pipe(nobody) == 0);
+    CHECK(pipe(unwritten) == 0);
     is_out = true;
-    (void)!read(nobody[0], &c, 1);
+    (void)!read(unwritten[0], &c, 1);
     CHECK(!"it reads nothing");
     return NULL;
 }
@@ -90,7 +90,7 @@ static void *waits_for_a_post(void)
     CHECK(sem_init(&none, 0, 0) == 0);
     is_out = true;
     sem_wait(&none);
-    CHECK(!"nobody posts");
+    CHECK(!"no thread posts");
     return NULL;
 }
 static void *computes(void)

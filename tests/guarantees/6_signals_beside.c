@@ -21,7 +21,7 @@ int main(void)
 #pragma omp parallel num_threads(MEMBERS)
         {
             raise(SIGUSR1);
-            while (atomic_load(&handled) < MEMBERS) /* nobody leaves its processor before all have had theirs */
+            while (atomic_load(&handled) < MEMBERS) /* no thread leaves its processor before all have had theirs */
                 continue;
         }
         CHECK(atomic_load(&handled) == MEMBERS);

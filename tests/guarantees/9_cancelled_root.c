@@ -1,6 +1,6 @@
 /* A thread of the program's that is cancelled while it is a region's first member ends when it allows it, after the
- * region, and nobody else does: the other members pass cancellation points meanwhile. Its clean-up handlers run once,
- * in it. */
+ * region, and no other thread does: the other members pass cancellation points meanwhile. Its clean-up handlers run
+ * once, in it. */
 #define _GNU_SOURCE
 #include "waits.h"
 #include <pthread.h>

@@ -2,7 +2,7 @@
  * sooner; never with EINTR where no handler of the program's has run. A transfer that waits for room or for bytes is
  * whole, unless such a handler has cut it short. So it is while the region's first thread waits for a lock, gets it,
  * and wants to go on where the member's call blocks. What a call did to its thread's signal mask while it waited is
- * nobody else's mask. [KIND] */
+ * no other thread's mask. [KIND] */
 #define _GNU_SOURCE
 #include "contend.h"
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The dynamic linker's lock is one thread's: constructors and destructors of libraries that members load and unload,
- * and the callbacks of dl_iterate_phdr, run one at a time, and nobody gets a library whose constructor is still at
+ * and the callbacks of dl_iterate_phdr, run one at a time, and no thread gets a library whose constructor is still at
  * work. 9_loader computing|blocked|runtime LIBRARY LIBRARY LIBRARY LIBRARY [loaded|KIND] */
 #define _GNU_SOURCE
 #include "contend.h"

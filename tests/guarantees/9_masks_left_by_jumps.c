@@ -129,7 +129,7 @@ static void faults_on_openers_alternate_stack(void)
     faults_on_alternate_stack();
 }
 
-/* One after the other; nobody asks for its mask. */
+/* One after the other; no thread asks for its mask. */
 static void other_member_faults(void)
 {
 #pragma omp parallel num_threads(N)

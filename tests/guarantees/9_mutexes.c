@@ -1,6 +1,6 @@
 /* Every kind of mutex excludes, whatever its owner does inside: it computes on, blocks in the kernel, or waits in
- * the runtime. Its owner, and nobody else, may take it again (recursive), is told so (error-checking), and may give it
- * back. 9_mutexes computing|blocked|runtime [loaded|KIND] */
+ * the runtime. Its owner, and no other thread, may take it again (recursive), is told so (error-checking), and may give
+ * it back. 9_mutexes computing|blocked|runtime [loaded|KIND] */
 #define _GNU_SOURCE
 #include "contend.h"
 #include <errno.h>
@@ -88,7 +88,7 @@ static void visit(void)
     CHECK(count == before + 1);
     give();
     if (kind->c11 < 0 && kind->type != PTHREAD_MUTEX_NORMAL && kind->type != PTHREAD_MUTEX_ADAPTIVE_NP)
-        CHECK(pthread_mutex_unlock(&mutex) == EPERM); /* another's, or nobody's */
+        CHECK(pthread_mutex_unlock(&mutex) == EPERM); /* another's, or no thread's */
 }
 
 static enum contend_hold hold;

@@ -1,5 +1,5 @@
-/* A kernel thread that a member starts begins with what the member has: its name, which is the process's where nobody
- * has set another, its signal mask and nice value, and nothing of another member's. [KIND] */
+/* A kernel thread that a member starts begins with what the member has: its name, which is the process's where no
+ * thread has set another, its signal mask and nice value, and nothing of another member's. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"

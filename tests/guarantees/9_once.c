@@ -1,4 +1,4 @@
-/* What is to be done once is done once, and nobody goes on before it is done, whatever it does: it computes on,
+/* What is to be done once is done once, and no thread goes on before it is done, whatever it does: it computes on,
  * blocks in the kernel, or waits in the runtime: pthread_once, call_once, and one inside the other. 9_once
  * computing|blocked|runtime [loaded|KIND] */
 #define _GNU_SOURCE

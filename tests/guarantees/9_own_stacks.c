@@ -31,7 +31,7 @@ static int num_known; /* under `looking` */
 static __thread struct known *me;
 static _Atomic int marks;
 static sem_t stopped, resumed;
-static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* nobody ends meanwhile */
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* no thread ends meanwhile */
 static pthread_key_t at_end;
 static _Atomic int world_runs = 1;
 static int width;

@@ -1,4 +1,4 @@
-/* A member's signal mask is its own: it stays over every wait, nobody else gets it, and after the region the
+/* A member's signal mask is its own: it stays over every wait, no other thread gets it, and after the region the
  * program's thread has its own. What is pending for a thread stays that thread's; sigwait, sigsuspend and timers find
  * the thread that they were meant for. [KIND] */
 #define _GNU_SOURCE

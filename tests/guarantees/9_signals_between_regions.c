@@ -1,6 +1,6 @@
 /* A signal sent to a member while no region is open reaches that member: its handler runs as the member, at once, and
  * not only when the next region opens. By the thread that opens the regions, or by another one meanwhile; to members
- * that nobody has sent anything before, and again in later regions. [KIND] */
+ * that no thread has sent anything before, and again in later regions. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Signals to the region's first thread, the program's own, from members: the handler runs as that thread, with its
- * storage, wherever it waits, and nobody else's place is taken; once some have come, on its stack, too. By its handle,
- * by its number; and all threads stopped together with it, as collectors of garbage do. [KIND] */
+ * storage, wherever it waits, and no other thread's place is taken; once some have come, on its stack, too. By its
+ * handle, by its number; and all threads stopped together with it, as collectors of garbage do. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"

@@ -1,6 +1,6 @@
 /* The first signal to a region's first thread comes as that thread begins to wait, and its kernel thread looks for
  * others: the handler runs as that thread and on its stack all the same. Each try is a thread of the program's own,
- * which nobody has sent anything before. */
+ * which no thread has sent anything before. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <omp.h>

@@ -1,4 +1,4 @@
-/* A function's static object is made once, by one thread, and nobody sees it before it is made, however long its
+/* A function's static object is made once, by one thread, and no thread sees it before it is made, however long its
  * constructor takes; one whose constructor throws is tried again by the next. Built with libstdc++ and, where it is
  * there, with libc++, whose guard asks the kernel for the thread's number. std::call_once, std::recursive_mutex,
  * std::shared_mutex and std::timed_mutex beside them. 9_statics computing|blocked|runtime [loaded|KIND] */

@@ -1,9 +1,9 @@
 /* A collector of garbage stops all threads of nested regions, those that wait for an inner region among them: each
  * says in its handler where its stack ends, and waits there for another signal. The handler runs as the thread that the
  * signal was sent to, with its storage and mask. What stands between there and the bottom of that thread's stack has
- * all that the thread has. Nobody runs meanwhile. The collector is a member of an inner region, one of the outer one,
- * or a thread of the program's own. In "openers" only those that wait for inner regions are stopped, and the members of
- * these go on. In "first_..." the program's own thread is one of them. [KIND] */
+ * all that the thread has. No thread runs meanwhile. The collector is a member of an inner region, one of the outer
+ * one, or a thread of the program's own. In "openers" only those that wait for inner regions are stopped, and the
+ * members of these go on. In "first_..." the program's own thread is one of them. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "stop_world.h"

@@ -1,6 +1,6 @@
 /* A collector of garbage stops all threads and lets them go on: each other member gets a signal, says in its handler
- * that it has come, and waits there for another signal. Nobody runs meanwhile, whatever everybody did: compute, wait in
- * the runtime, block. Twice: by sigsuspend, and by a flag; and where a kernel thread of the program's own stops the
+ * that it has come, and waits there for another signal. No thread runs meanwhile, whatever everybody did: compute, wait
+ * in the runtime, block. Twice: by sigsuspend, and by a flag; and where a kernel thread of the program's own stops the
  * members of a region. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"

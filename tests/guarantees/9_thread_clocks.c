@@ -141,7 +141,7 @@ static void timers(void)
         if (id % 2) {
             work(40, by_clock); /* the system looks at such timers at its ticks */
             CHECK(write(channel[1], &c, 1) == 1);
-            while (!rung[id]) /* hangs where it rings for nobody */
+            while (!rung[id]) /* hangs where it rings for no thread */
                 work(1, by_clock);
         } else
             while (read(channel[0], &c, 1) != 1)

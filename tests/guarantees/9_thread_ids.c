@@ -1,4 +1,4 @@
-/* A member's kernel thread number is its own from the region's beginning to its end: nobody else has it, no wait
+/* A member's kernel thread number is its own from the region's beginning to its end: no other thread has it, no wait
  * changes it, signals, timers and /proc know the member by it. The first member's is the process's. */
 #define _GNU_SOURCE
 #include "waits.h"
@@ -39,7 +39,7 @@ int main(void)
     action.sa_sigaction = on_signal;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
     CHECK(sigaction(SIGRTMIN + 5, &action, NULL) == 0);
-    for (int region = 0; region < 20; region++) { /* members that were nobody's before */
+    for (int region = 0; region < 20; region++) { /* members that have run in no region before */
 #pragma omp parallel num_threads(N)
         waits_compute_us(1);
     }

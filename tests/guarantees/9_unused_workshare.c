@@ -1,4 +1,4 @@
-/* A combined parallel loop whose compiler divides the iterations itself, so that nobody enters or leaves the
+/* A combined parallel loop whose compiler divides the iterations itself, so that no thread enters or leaves the
  * work-share that the region's beginning prepared, takes nothing from the regions and loops after it. Built at -O0, -O2
  * and -O3: what is combined depends on that. */
 #include "check.h"

@@ -64,7 +64,7 @@ static void make_trips(int rounds)
     away_end(&away);
 }
 
-/* Members hold kernel threads, and first threads go on elsewhere: nobody sends anything. */
+/* Members hold kernel threads, and first threads go on elsewhere: no thread sends anything. */
 static void none_is_sent(void)
 {
     handle();

@@ -34,7 +34,7 @@ static void after_a_region(void)
         CHECK(set_same());
 #pragma omp parallel num_threads(N)
     wait_in_all_ways();
-    usleep(20000); /* nobody has anything to do */
+    usleep(20000); /* no thread has anything to do */
     CHECK(set_same());
 }
 

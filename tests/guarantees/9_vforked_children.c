@@ -1,4 +1,4 @@
-/* A child between vfork and exec is a process of its own in its parent's memory: what it sets is its own, and nobody
+/* A child between vfork and exec is a process of its own in its parent's memory: what it sets is its own, and no thread
  * else's. The parent goes on as it was: a member, a promoted one, the program's thread before a region. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"

@@ -46,7 +46,7 @@ static inline void compute_ms(double ms)
             continue;
 }
 
-/* The gate has to be open when nobody else can get inside: `came` says that the owner has entered. */
+/* The gate has to be open when no other thread can get inside: `came` says that the owner has entered. */
 static inline void contend_came(void) { __atomic_store_n(&contend.owner_came, 1, __ATOMIC_RELEASE); }
 
 static inline void contend_hold(void)

@@ -161,7 +161,7 @@ static const struct entry {
     {"__kmpc_omp_get_target_async_handle_ptr", "i", 1},
     {"__kmpc_get_default_allocator", "i", 1},
 };
-/* What compiled code passes where it does not know its number, and what nobody has. */
+/* What compiled code passes where it does not know its number, and a number that no thread has. */
 static const int32_t gtids[] = {-1, -2, -5, 4711, INT32_MAX};
 static const int32_t schedules[] = {0, 31, 32, 48, 63, 64, 127, 77777, -1, INT32_MIN};
 

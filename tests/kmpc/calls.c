@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     long n = argc > 1 ? atol(argv[1]) : 1;
     for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++) {
 #pragma omp parallel num_threads(2)
-        for (int turn = 0; turn < 2; turn++) { /* one after the other: nobody waits for a lock */
+        for (int turn = 0; turn < 2; turn++) { /* one after the other: no thread waits for a lock */
             if (turn == omp_get_thread_num())
                 kinds[k](n);
 #pragma omp barrier

@@ -9,7 +9,7 @@ enum { TEAMS = 3 };
 
 static int here;
 
-/* Nobody comes back before all teams are there: the test ends only where they run at once. */
+/* No thread comes back before all teams are there: the test ends only where they run at once. */
 static void meet(void)
 {
     int now;

@@ -107,7 +107,7 @@ static void row(int i)
     CHECK(right);
 }
 
-/* Numbers for the levels below; those of a region that is none are nobody else's. */
+/* Numbers for the levels below; those of a region that is none are no other region's. */
 static void lists(void)
 {
     const int32_t list[] = {2, 3, 1};

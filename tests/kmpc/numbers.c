@@ -1,5 +1,5 @@
-/* A thread's number (gtid) is its own as long as it lives, the same in every region that it is member 0 of, and nobody
- * else's at the same time. */
+/* A thread's number (gtid) is its own as long as it lives, the same in every region that it is member 0 of, and no
+ * thread else's at the same time. */
 #include <omp.h>
 #include <pthread.h>
 

@@ -112,7 +112,7 @@ static void run(unsigned burst, unsigned pops_of_8, bool windows)
     while ((rest = ps_deque_pop(&d)) != NULL)
         take(rest);
     ps_deque_fence_owner(&d);
-    assert_true(ps_deque_seems_empty(&d)); /* nobody pushes any more: for good */
+    assert_true(ps_deque_seems_empty(&d)); /* no thread pushes any more: for good */
     ps_store_release(&all_pushed, 1);
     for (int i = 0; i < THIEVES; i++)
         os_thread_join(t[i]);
@@ -154,8 +154,8 @@ static void thieves_take_nearly_all(void **state)
     run(40, 1, false);
 }
 
-/* An owner that is not at work with the deque answers nobody: the first thief makes the fence, those after it find the
- * deque fenced. */
+/* An owner that is not at work with the deque answers no thief: the first thief makes the fence, those after it find
+ * the deque fenced. */
 static void unfenced_owner_away(void **state)
 {
     (void)state;
@@ -176,7 +176,7 @@ static void unfenced_owner_away(void **state)
     assert_int_equal(ps_load_relaxed(&fences), before + 1);
     ps_deque_unfence_owner(&d);
     assert_ptr_equal(ps_deque_pop(&d), &some[2]);
-    assert_null(ps_deque_steal_if(&d, NULL, NULL)); /* nothing there: nobody is troubled */
+    assert_null(ps_deque_steal_if(&d, NULL, NULL)); /* nothing there: no thread is troubled */
     assert_true(ps_deque_is_unfenced_owner(&d));
     ps_deque_fini(&d);
 }

@@ -24,7 +24,7 @@ static int done(void **state)
 
 static void *item(uintptr_t number) { return (void *)(number + 1); }
 
-/* Items in it: nobody else is here. */
+/* Items in it: no other thread is here. */
 static int64_t count(struct ps_deque *deque) { return ps_load_relaxed(&deque->bottom) - ps_load_relaxed(&deque->top); }
 
 static void unused_has_no_buffer(void **state)

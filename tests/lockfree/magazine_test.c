@@ -140,8 +140,8 @@ static void *own(void *arg)
             if (m.free == NULL && !ps_magazine_refill(&m, &depot, BATCH))
                 continue;
             struct ps_piece *piece = ps_magazine_pop(&m);
-            uint32_t nobody = 0;
-            PS_CHECK(ps_cas_relaxed(&owner[piece - pieces], &nobody, number), "a piece was given out twice");
+            uint32_t none = 0;
+            PS_CHECK(ps_cas_relaxed(&owner[piece - pieces], &none, number), "a piece was given out twice");
             held[held_n++] = piece;
         } else if (held_n > 0) {
             struct ps_piece *piece = held[--held_n];

@@ -2,7 +2,7 @@
  * another holds one that has not begun.
  *
  * MEMBERS claim CHUNKS chunks, 1 to BATCH at a time, rob each other when `next` is used up, and leave. A chunk that a
- * member has in hand counts as begun; what its body does is nobody's concern here, but a member may be slow between any
+ * member has in hand counts as begun; what its body does is no concern here, but a member may be slow between any
  * two steps. Left out: the loop's last chunk, members in other loops, the sequence's end (it is a number that never
  * comes back). Of the sequence only that it changes is modelled: a thief's compare-and-swap compares the batch's
  * number. HELD: claiming is over; two of three members hold what they have not begun of HELD chunks and of the rest.

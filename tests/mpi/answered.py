@@ -2,7 +2,7 @@
 """answered.py LAYER MPI - whether every call of MPI that may wait is answered by the layer, in C and in Fortran.
 
 LAYER: libpsthreads-mpi-MPI.so; MPI: openmpi or mpich. The calls are those that this MPI's libraries have, also those
-with large counts (MPI_Recv_c). Those that wait for nobody are named below, without that ending. A new one that is in
+with large counts (MPI_Recv_c). Those that wait for no process are named below, without that ending. A new one that is in
 neither list is an offence."""
 
 import re
@@ -12,7 +12,7 @@ import sys
 LIBRARIES = {"openmpi": ["libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_usempif08.so.40"],
              "mpich": ["libmpich.so.12", "libmpichfort.so.12"]}
 
-# Calls that wait for nobody: local ones, those that only start something, and MPI 4's sessions.
+# Calls that wait for no process: local ones, those that only start something, and MPI 4's sessions.
 LOCAL = [
     "I(?!nit|ntercomm)[a-z]+(_.*)?", "R(get|put|accumulate|get_accumulate)", ".*_init", "Start(all)?",
     "(T|Session|Info|Group|Type)_.*", ".*_(c2f|f2c|f082f|f2f08|c2f08|f082c)", "F(_|08_)?STATUS.*",

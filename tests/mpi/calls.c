@@ -31,7 +31,7 @@ static void messages(MPI_Comm c, int t)
         }
     }
     MPI_Barrier(c); /* or a third rank's next message would be received from any source */
-    /* to oneself: ready send, nothing at all, nobody */
+    /* to oneself: ready send, nothing at all, no process */
     MPI_Request r;
     MPI_Irecv(&in, 1, MPI_INT, me, 5, c, &r);
     CHECK(MPI_Rsend(&out, 1, MPI_INT, me, 5, c) == MPI_SUCCESS);

@@ -158,7 +158,7 @@ static void nothing(MPI_Comm c)
     OK(MPI_Alltoall(NULL, 0, MPI_INT, NULL, 0, MPI_INT, c));
     OK(MPI_Allgatherv(NULL, 0, MPI_INT, NULL, none, none, MPI_INT, c));
     OK(MPI_Alltoallv(&right, none, none, MPI_INT, &left, none, none, MPI_INT, c));
-    /* matched with nobody */
+    /* matched with no process */
     OK(MPI_Mprobe(MPI_PROC_NULL, 0, c, &m, &s));
     CHECK(m == MPI_MESSAGE_NO_PROC && s.MPI_SOURCE == MPI_PROC_NULL);
     OK(MPI_Mrecv(NULL, 0, MPI_INT, &m, &s));

@@ -1,5 +1,5 @@
 ! What MPI promises at the edges, in Fortran: mpif.h (-DUSE_MPIF_H), the module mpi, or mpi_f08 (-DUSE_F08). Errors,
-! messages that are too long, wildcards, nothing at all, nobody, MPI_IN_PLACE, a derived type, persistent requests,
+! messages that are too long, wildcards, nothing at all, no process, MPI_IN_PLACE, a derived type, persistent requests,
 ! groups that talk to one another. By several threads at once, each on a communicator of its own; two ranks or more. Run
 ! plainly, by MPI alone, it must pass too.
 #ifdef USE_F08
@@ -139,7 +139,7 @@ contains
     end if
     call mpi_barrier(c, ierror)
 
-    ! nothing, and nobody
+    ! nothing, and no process
     call mpi_irecv(in, 0, MPI_INTEGER, left, 4, c, r, ierror)
     call mpi_ssend(in, 0, MPI_INTEGER, right, 4, c, ierror)
     call mpi_wait(r, s, ierror)
@@ -199,7 +199,7 @@ contains
       call mpi_reduce(number, number, 1, MPI_INTEGER, MPI_SUM, 0, c, ierror)
     end if
 #ifdef USE_F08
-    ! an error that nobody wants
+    ! an unwanted error
     call MPI_Irecv(in, 1, MPI_INTEGER, rank, 8, c, r)
     call MPI_Iprobe(rank, 8, c, flag, s)
     call MPI_Send(right, 1, MPI_INTEGER, rank, 8, c)

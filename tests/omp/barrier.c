@@ -1,4 +1,4 @@
-/* barrier: nobody is ahead of the slowest, with more threads than processors, at two levels. */
+/* barrier: no thread is ahead of the slowest, with more threads than processors, at two levels. */
 #include "check.h"
 
 #define ROUNDS 300

@@ -1,4 +1,4 @@
-/* A lock held over a barrier of an inner region, while the holders' siblings wait for it: nobody may starve. */
+/* A lock held over a barrier of an inner region, while the holders' siblings wait for it: no thread may starve. */
 #include "check.h"
 
 int main(void)

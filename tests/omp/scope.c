@@ -50,7 +50,7 @@ static void reductions(int n)
     CHECK(mine == -1);
 }
 
-/* With nowait nobody waits: the first member leaves before the last one has come. */
+/* With nowait no thread waits: the first member leaves before the last one has come. */
 static void nowait(int n)
 {
     int left = 0;

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "need_env.h"
 
-#ifdef __clang__ /* runs the body of an undeferred task itself, and asks nobody */
+#ifdef __clang__ /* runs the body of an undeferred task itself, and does not ask the runtime */
 #define DROPPED 10
 #else
 #define DROPPED 0

@@ -48,7 +48,7 @@ static void levels(void)
     }
 }
 
-/* A change in a task concerns that task and what it makes, nobody else. */
+/* A change in a task concerns that task and what it makes, no other task. */
 static void scope(void)
 {
     omp_set_num_threads(3);

@@ -1,5 +1,5 @@
 /* A thread that tests a lock again and again, or has freed one, does not keep from its processor the thread that it
- * waits for or has woken. One vp: the order is that of its queue, and nobody else takes a member. */
+ * waits for or has woken. One vp: the order is that of its queue, and no other thread takes a member. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -193,7 +193,7 @@ static void more_rights_less_trust(void **state)
     setenv(NAME, "x", 1);
     assert_string_equal(os_env_trusted(NAME), "x");
     if (geteuid() != 0)
-        skip(); /* nobody else can make a program another user's */
+        skip(); /* no other user can make a program another user's */
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     copy_of_this_program(fd);

@@ -73,7 +73,7 @@ static void *receive(void *arg)
     return arg;
 }
 
-/* From another kernel thread than the process's first one, which may send the kernel's own codes to nobody else. */
+/* From another kernel thread than the process's first one, which may send the kernel's own codes to no other. */
 static void *send_on(void *arg)
 {
     siginfo_t info;

@@ -134,7 +134,7 @@ static void open_or_await(unsigned id, void *arg)
     CHECK(psthread_cond_destroy(&g->cond) == EBUSY);
     g->open = true;
     psthread_cond_broadcast(&g->cond);
-    CHECK(psthread_cond_destroy(&g->cond) == 0); /* all were woken: nobody may touch it any more */
+    CHECK(psthread_cond_destroy(&g->cond) == 0); /* all were woken: no thread may touch it any more */
     memset(&g->cond, 0xff, sizeof g->cond);
     psthread_mutex_unlock(&g->mutex);
 }

@@ -67,7 +67,7 @@ int main(void)
         slept |= psthread_sleep(psthread_now() + 30000000);
         struct pollfd at = {.fd = ends[0], .events = POLLIN};
         polled |= psthread_poll(&at, 1, psthread_now() + 30000000);
-        if (strstr(what_was_said(), "deadlock")) /* said once, and then nobody looks and writes */
+        if (strstr(what_was_said(), "deadlock")) /* said once, and then no thread looks and writes */
             break;
         char c;
         writes_to = ends[1];

@@ -1,5 +1,5 @@
-/* A region's members by handoff: what becomes of handoffs that nobody reads, and of a handoff that comes together with
- * a root; which inner regions make some. Kernel threads that are late are made by holding them: where one starts
+/* A region's members by handoff: what becomes of handoffs that no thread reads, and of a handoff that comes together
+ * with a root; which inner regions make some. Kernel threads that are late are made by holding them: where one starts
  * (os_thread_start), or where it wakes up (os_park). */
 #include "current.h"
 #include "os.h"
@@ -95,7 +95,7 @@ static bool region(struct team *t)
     return handed_off;
 }
 
-/* --- handoffs that nobody reads --- */
+/* --- handoffs that no thread reads --- */
 
 /* On a vp of its own: until the parent is out of patience, and has found its handoff read if there was some. */
 static void sees_where(struct team *t)

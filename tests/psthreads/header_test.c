@@ -530,7 +530,7 @@ static void deadlines_that_have_passed(void **state)
     assert_int_equal(psthread_rwlock_timedrdlock(&lock, 0), ETIMEDOUT);
     assert_int_equal(psthread_rwlock_unlock(&lock), 0);
     assert_int_equal(psthread_sleep(0), 0);
-    assert_int_equal(steps, 0); /* nobody else has run: none of them has waited */
+    assert_int_equal(steps, 0); /* no other thread has run: none of them has waited */
     assert_int_equal(psthread_cond_timedwait(&cond, &mutex, 0), ETIMEDOUT);
     assert_int_equal(psthread_mutex_trylock(&mutex), EBUSY); /* held again */
     assert_int_equal(psthread_mutex_timedlock(&mutex, psthread_now() + MS), HELD_BY_CALLER);
@@ -1279,7 +1279,7 @@ static void *accepts(void *arg)
     close(fd);
     return NULL;
 }
-/* A local socket whose queue is full tells nobody when it is not. */
+/* A local socket whose queue is full tells no thread when it is not. */
 static void who_connects_waits_for_room(void **state)
 {
     (void)state;
@@ -1344,7 +1344,7 @@ static void calls_give_the_systems_results(void **state)
     assert_int_equal(listen(listens, 1), 0);
     steps = 0;
     psthread_t t = go(connects, &address);
-    int fd = psthread_accept4(listens, NULL, NULL, SOCK_CLOEXEC); /* blocks: nobody has connected yet */
+    int fd = psthread_accept4(listens, NULL, NULL, SOCK_CLOEXEC); /* blocks: no thread has connected yet */
     assert_true(fd >= 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC);
     let_run();
     assert_int_equal(steps, 0);

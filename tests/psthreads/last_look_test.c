@@ -24,7 +24,7 @@ struct team {
     struct uth *stack;          /* on which its body ran */
     _Atomic unsigned task;      /* enum task: to be taken */
     _Atomic bool second_begins; /* of members that wait for one another */
-    _Atomic bool interrupted;   /* ps_team_notify has returned: it tells the core of nobody any more */
+    _Atomic bool interrupted;   /* ps_team_notify has returned: it tells the core of no thread any more */
     _Atomic bool ran, blocked, went_on;
 };
 

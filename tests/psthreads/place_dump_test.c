@@ -44,7 +44,7 @@ static void dump_this_process(void)
     const struct dump_process self = {.pid = getpid(), .layout = (uintptr_t)&ps_debug_layout};
     text[0] = '\0';
     int err = dump_state(&self, add_line, NULL);
-    if (err == EPERM || err == ENOSYS) /* the system lets nobody read a process's memory in this way */
+    if (err == EPERM || err == ENOSYS) /* the system lets no process read a process's memory in this way */
         skip();
     assert_int_equal(err, 0);
     assert_non_null(strstr(text, "vp 0 (regular"));

@@ -296,7 +296,7 @@ static void counters_add_up(void **state)
     }
 }
 
-/* Children that have ended stand in their parent's list until it is looked through, those that nobody has joined for
+/* Children that have ended stand in their parent's list until it is looked through, those that no thread has joined for
  * certain: whichever way they were pushed there, beside others that end meanwhile. */
 static void zombies_are_not_lost(void **state)
 {
@@ -607,7 +607,8 @@ static void spawned_threads_are_threads(void **state)
     }
 }
 
-/* Where nobody else would take it: with one vp at once, on the caller's stack, and its descriptor is the next one's. */
+/* Where no other thread would take it: with one vp at once, on the caller's stack, and its descriptor is the next
+ * one's. */
 static void a_spawned_thread_may_run_at_once(void **state)
 {
     (void)state;

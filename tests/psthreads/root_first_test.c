@@ -1,5 +1,5 @@
 /* What goes on first behind a team's barrier on a vp: the opener, or, where its vp's root was once stuck there, the
- * root. One vp: nobody else takes a member, and the order is that of the queue. */
+ * root. One vp: no other thread takes a member, and the order is that of the queue. */
 #include "current.h"
 #include "psthread.h"
 #include "scheduler.h"

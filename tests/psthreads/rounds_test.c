@@ -55,12 +55,12 @@ static void body(struct ps_member *m)
         team_barrier(&team.t, id);
         for (unsigned i = 0; i < n; i++) {
             uint32_t stage = ps_load_relaxed(&team.member[i].stage);
-            CHECK(stage == b || stage == b + 1); /* nobody is behind, nobody two barriers before */
+            CHECK(stage == b || stage == b + 1); /* no thread is behind, no thread two barriers before */
         }
         if (id == 0)
             ps_add_relaxed(ps_load_relaxed(&team.t.by_word) == PS_BY_ROUNDS ? &team.in_rounds : &team.by_word, 1);
     }
-    team_barrier(&team.t, id); /* nobody looks at stages any more */
+    team_barrier(&team.t, id); /* no thread looks at stages any more */
     ps_store_relaxed(&self->stage, 0);
 }
 static void assist(struct ps_member *m) { (void)m; }

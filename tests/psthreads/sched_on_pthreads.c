@@ -66,7 +66,7 @@ static void thread_drop(struct psthread *t)
 
 struct psthread *ps_current(void) { return current; }
 
-/* Nobody carries a vp here. */
+/* No thread carries a vp here. */
 __thread struct vp *ee_here;
 struct vp *ps_vp(void) { return NULL; }
 

@@ -61,7 +61,7 @@ static void it_ends_with_the_library(void **state)
             make_and_join();
         CHECK(psthread_finalize() == 0);
         assert_int_equal(ps_load_relaxed(&ps_watchdog.spares), 0);
-        assert_int_equal(watchdog_runs(), 0); /* a spare that ends asks for it where nobody searches any more */
+        assert_int_equal(watchdog_runs(), 0); /* a spare that ends asks for it where no thread searches any more */
     }
 }
 

@@ -12,7 +12,7 @@ static inline void team_barrier(struct ps_team *team, unsigned id)
     enum ps_met met = ps_team_barrier_meet(team, id, phase, false);
     if (met == PS_MET_LAST && ps_team_barrier_release(team))
         ps_yield();
-    while (met == PS_MET_CALLED && !ps_team_barrier_await(team, id, phase)) /* the region has tasks: nobody blocks */
+    while (met == PS_MET_CALLED && !ps_team_barrier_await(team, id, phase)) /* the region has tasks: no thread blocks */
         ps_yield();
 }
 

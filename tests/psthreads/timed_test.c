@@ -81,7 +81,7 @@ static void test_mutex(void **state)
     assert_int_equal(psthread_mutex_destroy(&mutex), 0);
 }
 
-/* Lockers with and without a deadline, mixed: exclusion holds, nobody is forgotten. */
+/* Lockers with and without a deadline, mixed: exclusion holds, no thread is forgotten. */
 struct mixed {
     unsigned long inside, got;
     _Atomic unsigned long late;

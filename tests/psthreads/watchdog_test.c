@@ -14,7 +14,7 @@ static void with_vps(unsigned n)
     CHECK(psthread_init(&config) == 0);
 }
 
-/* A hand-made barrier: everybody spins, nobody yields. */
+/* A hand-made barrier: everybody spins, no thread yields. */
 static _Atomic unsigned arrived;
 static void *spins_for_all(void *arg)
 {

@@ -84,7 +84,7 @@ static void a_called_thread_and_threads_take_turns(void **state)
         join(t, n);
         assert_int_equal(num_turns, (int)n * TURNS);
         for (int i = 2; i < 2 * TURNS; i++)
-            assert_int_not_equal(order[i], order[i - 1]); /* nobody has two turns in a row, while two want them */
+            assert_int_not_equal(order[i], order[i - 1]); /* no thread has two turns in a row, while two want them */
         done();
     }
 }

@@ -351,7 +351,7 @@ class Program:
         if group:
             code += ["#pragma omp taskgroup", "{", *self.indent(lines), "}"]
         else:
-            # descendants that nobody waited for are waited for by the group
+            # descendants that no thread waited for are waited for by the group
             code += ["#pragma omp taskgroup", "{", *self.indent(lines), "#pragma omp taskwait", "}"]
         code += [f'CHECK("tasks", x, {hex(value & MASK)}u);']
         self.define(self.name("tasks"), code, value, cost + 10, True)
@@ -519,7 +519,7 @@ class Program:
                       "    }",
                       "}"]
         else:
-            # The event is stored when the construct is over, and nobody needs the task to have run.
+            # The event is stored when the construct is over, and no thread needs the task to have run.
             lines += ["#pragma omp taskgroup", "{", f"    for (int t = 0; t < {many}; t++) {{",
                       "        omp_event_handle_t own;",
                       f"#pragma omp task detach(own) shared(x) firstprivate(t){clauses}",

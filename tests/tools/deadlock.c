@@ -1,4 +1,4 @@
-/* A program that can never go on: in each of two inner teams of three, number 1 waits for a lock that nobody unsets,
+/* A program that can never go on: in each of two inner teams of three, number 1 waits for a lock that no thread unsets,
  * and the others for number 1. Prints "ready" and does not end. */
 #include <omp.h>
 #include <stdio.h>

@@ -74,7 +74,7 @@ def late(program, dropin, work):
     output, errors = process.communicate()
     expect(output == "done\n" and process.returncode == 0, "late.c does not end well", output + errors)
     expect("deadlock" not in errors, "a deadlock is reported where there is none", errors)
-    expect(not os.path.exists(os.path.join(work, "late")), "a dump was written that nobody asked for")
+    expect(not os.path.exists(os.path.join(work, "late")), "a dump was written that was not asked for")
 
 
 def request(program, dropin, work):

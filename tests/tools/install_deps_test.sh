@@ -71,7 +71,7 @@ check "all groups" "libomp-19-dev clang-19" "gcc debootstrap qemu-user" "libomp-
 # a conflict that the groups do not know of: what is left is installed nevertheless
 sed "s/libomp-dev|libomp-\*-dev/libomp-dev/" "$script" >"$work/unaware" && chmod +x "$work/unaware"
 script=$work/unaware
-check "a conflict that nobody knew of" "libomp-19-dev" "gdb valgrind" "" check
+check "an unknown conflict" "libomp-19-dev" "gdb valgrind" "" check
 grep -q "cannot install 'libomp-dev'" out || { echo "FAIL the conflict is not said"; failed=$((failed + 1)); }
 echo "$checks checks, $failed failed"
 [ $failed -eq 0 ]

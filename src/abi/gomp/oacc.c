@@ -160,7 +160,7 @@ PS_EXPORT void acc_map_data(void *host, void *device)
     exit(EXIT_FAILURE);
 }
 
-/* --- nothing to do: data is where it is, queues are empty, and nobody is ever called --- */
+/* --- nothing to do: data is where it is, queues are empty, and no function is ever called --- */
 
 #define FORTRAN(name) NOTHING(acc_##name##_32_h_) NOTHING(acc_##name##_64_h_) NOTHING(acc_##name##_array_h_)
 #define MOVE(name) NOTHING(acc_##name) FORTRAN(name)

@@ -1,8 +1,8 @@
 /* LLVM entry points: ordered(n) with depend(source) and depend(sink), doacross(source:) and doacross(sink:).
  *
  * Here the nest is apart from the loop that hands its iterations out: the core's doacross_nest.h. Compiled code names
- * an iteration by the values of its variables; these functions number it. In a team of one nobody waits: the calls do
- * nothing.
+ * an iteration by the values of its variables; these functions number it. In a team of one no thread waits: the calls
+ * do nothing.
  * Failures: no memory: aborts with one line. A position outside of the nest is no dependence (OpenMP 5.2 section
  * 15.9.6). */
 #include "doacross_nest.h"

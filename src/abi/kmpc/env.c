@@ -225,7 +225,7 @@ static bool is_libomps(const char *file)
     return false;
 }
 
-enum owner { NOBODY, LIBGOMP, LIBOMP };
+enum owner { NEITHER, LIBGOMP, LIBOMP };
 struct owners {
     enum owner first; /* of the first object that needs a runtime */
     bool some_libomps;
@@ -234,8 +234,8 @@ struct owners {
 static void look_at_loaded_object(const char *file, void *arg)
 {
     struct owners *found = arg;
-    enum owner of = is_libomps(file) ? LIBOMP : strncmp(file, "libgomp", 7) == 0 ? LIBGOMP : NOBODY;
-    if (found->first == NOBODY)
+    enum owner of = is_libomps(file) ? LIBOMP : strncmp(file, "libgomp", 7) == 0 ? LIBGOMP : NEITHER;
+    if (found->first == NEITHER)
         found->first = of;
     found->some_libomps |= of == LIBOMP;
 }
@@ -244,9 +244,9 @@ static void look_at_loaded_object(const char *file, void *arg)
 __attribute__((constructor(101))) static void see_first(void)
 {
     Dl_info of;
-    struct owners found = {.first = NOBODY};
+    struct owners found = {.first = NEITHER};
     os_needed_visit(look_at_loaded_object, &found);
-    if (found.first == NOBODY && dladdr(&kmpc_settings, &of) && of.dli_fname != NULL) {
+    if (found.first == NEITHER && dladdr(&kmpc_settings, &of) && of.dli_fname != NULL) {
         const char *slash = strrchr(of.dli_fname, '/');
         found.some_libomps = is_libomps(slash != NULL ? slash + 1 : of.dli_fname);
         found.first = found.some_libomps ? LIBOMP : LIBGOMP;

@@ -37,7 +37,7 @@ static inline int64_t task_enter(struct ort_thread *thread, struct ort_task *t)
     return base;
 }
 
-/* Runs t, whose body's end is its own end as a rule, and which nobody traces. [switches] */
+/* Runs t, whose body's end is its own end as a rule, and which no listener traces. [switches] */
 static inline void run_untraced(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_task *below = thread->task;

@@ -127,7 +127,7 @@ static void allocators(void)
     static const omp_alloctrait_t traits[] = {
         {omp_atk_pinned, omp_atv_true}, {omp_atk_partition, omp_atv_interleaved}, {omp_atk_partition, omp_atv_nearest}};
     const char *refused =
-        getenv("REFUSE"); /* of mlock, mbind, mmap nobody may notice anything; of malloc a program may */
+        getenv("REFUSE"); /* of mlock, mbind, mmap no program may notice anything; of malloc a program may */
     int must = refused != NULL && refused[0] == 'm' && refused[1] != 'a';
     for (int i = 0; i < 3; i++) {
         omp_allocator_handle_t a = omp_init_allocator(omp_default_mem_space, 1, &traits[i]);
