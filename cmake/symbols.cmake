@@ -1,6 +1,6 @@
 # What is made of src/abi/symbols.txt, the list of the drop-ins' symbols: PS_SYMBOLS_DIR/exports.map (the version
-# script), versions.inc (src/abi/kmpc/versions.S) and answered.inc (src/psrun/plan.c). Files that stay the same are not
-# written again.
+# script), versions.inc (src/abi/kmpc/versions.S) and interposed.inc (src/psrun/plan.c). Files that stay the same are
+# not written again.
 set(PS_SYMBOLS_DIR ${CMAKE_BINARY_DIR}/symbols)
 set(list ${CMAKE_SOURCE_DIR}/src/abi/symbols.txt)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
@@ -8,7 +8,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
 set(made "made of src/abi/symbols.txt by cmake/symbols.cmake")
 set(map "/* ${made} */\n")
 set(versions "/* ${made} */\n")
-set(answered "/* ${made} */\n")
+set(interposed "/* ${made} */\n")
 set(end "")
 set(first TRUE)
 file(STRINGS ${list} lines)
@@ -27,7 +27,7 @@ foreach(line IN LISTS lines)
     if(CMAKE_MATCH_3 STREQUAL jump)
       string(APPEND versions "    versioned ${CMAKE_MATCH_1}\n")
     elseif(CMAKE_MATCH_3 STREQUAL asked)
-      string(APPEND answered "\"${CMAKE_MATCH_1}\",\n")
+      string(APPEND interposed "\"${CMAKE_MATCH_1}\",\n")
     endif()
   else()
     message(FATAL_ERROR "src/abi/symbols.txt: neither a node nor a symbol: ${line}")
@@ -37,4 +37,4 @@ string(APPEND map "${end}")
 
 file(CONFIGURE OUTPUT ${PS_SYMBOLS_DIR}/exports.map CONTENT "${map}" @ONLY)
 file(CONFIGURE OUTPUT ${PS_SYMBOLS_DIR}/versions.inc CONTENT "${versions}" @ONLY)
-file(CONFIGURE OUTPUT ${PS_SYMBOLS_DIR}/answered.inc CONTENT "${answered}" @ONLY)
+file(CONFIGURE OUTPUT ${PS_SYMBOLS_DIR}/interposed.inc CONTENT "${interposed}" @ONLY)

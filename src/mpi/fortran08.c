@@ -1,5 +1,5 @@
 /* The calls of the module mpi_f08 that go to PMPI directly, past all libraries before MPI: with MPICH those without a
- * buffer, with Open MPI those with a LOGICAL. They are answered by the names that the compiler gives to the module's
+ * buffer, with Open MPI those with a LOGICAL. They are interposed by the names that the compiler gives to the module's
  * specific procedures. The calls that wait are in fortran_waits.c, those without a nonblocking form in
  * fortran_apart.c. */
 #include "fortran.h"

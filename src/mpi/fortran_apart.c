@@ -1,7 +1,7 @@
 /* Fortran's calls without a nonblocking form: the caller goes to a kernel thread of its own first, as in apart.c.
  *
  * Open MPI's are all here, by their names for mpif.h and `use mpi`, which `use mpi_f08` calls too. MPICH's mpif.h and
- * `use mpi` call C's, and apart.c answers. What the module mpi_f08 has itself goes to PMPI; it is answered by the
+ * `use mpi` call C's, and apart.c answers. What the module mpi_f08 has itself goes to PMPI; it is interposed by the
  * name that the compiler gives to a specific procedure of the module. */
 #include "fortran.h"
 

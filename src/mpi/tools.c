@@ -4,8 +4,8 @@
  *
  * psrun preloads this library behind the tools. So a program's calls go to a tool. Here the tool's own calls of
  * PMPI_... are led to this library's MPI_... of the same name: the entries of the tool's global offset table are
- * written anew. An object is a tool if it defines one of the names MPI_X that are answered here, and refers to PMPI_X.
- * MPI's own libraries do not: each defines PMPI_X itself, or does not define MPI_X.
+ * written anew. An object is a tool if it defines one of the names MPI_X that are interposed here, and refers to
+ * PMPI_X. MPI's own libraries do not: each defines PMPI_X itself, or does not define MPI_X.
  *
  * Called once, before main, when all objects that the program is linked to are there and relocated. Not seen: a tool
  * that is loaded later, and one that looks PMPI_X up by dlsym. Its calls go to MPI as they are.

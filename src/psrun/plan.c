@@ -380,10 +380,10 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
     bool any = closure_has_runtime(&p->after);
     p->preload = p->script || !any || closure_foreign(&p->after, 0) < p->after.num;
     /* What programs call where they need the runtime's answers (marked in src/abi/symbols.txt). */
-    static const char *const answered[] = {
-#include "answered.inc"
+    static const char *const interposed[] = {
+#include "interposed.inc"
         NULL};
-    p->yields = !p->preload && closure_misses(&p->after, answered);
+    p->yields = !p->preload && closure_misses(&p->after, interposed);
     p->preload = p->preload || p->yields;
     if (!p->script && !p->library && !any && !closure_wants_any(&p->after, loads_later) &&
         !closure_wants_any(&p->after, starts_others)) {

@@ -51,7 +51,7 @@ struct plan {
     struct closure before; /* as it would be without us (only if asked for) */
     struct closure after;  /* as it will be */
     bool preload;
-    bool yields; /* preloaded for what is answered in the C library's place alone */
+    bool yields; /* preloaded for what is interposed before the C library alone */
     /* Why nothing of it can be replaced, where there is no OpenMP in it either: it runs as it is;
      * NULL: it is not so. */
     const char *alone;

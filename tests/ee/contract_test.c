@@ -69,7 +69,7 @@ static bool idle(struct ee_member *m)
     return ps_load_seq(&c->counter) != 0 && (ps_and_seq(&c->helpers, ~bit) & bit) != 0;
 }
 
-static void lend(struct crew *c)
+static void call_helper(struct crew *c)
 {
     uint32_t free = ps_load_seq(&c->helpers);
     while (free != 0 && !ps_cas_seq(&c->helpers, &free, free & (free - 1)))
@@ -250,7 +250,7 @@ static void produce(struct hand *h)
             ps_add_seq(&c->counter, 1);
             if (i == 0)
                 ee_team_notify(&c->team);
-            lend(c);
+            call_helper(c);
         }
         while (ps_load_seq(&c->counter) != 0) /* no thread is asked any more */
             ee_yield();

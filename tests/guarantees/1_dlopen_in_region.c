@@ -72,7 +72,7 @@ static void one_each(void)
     }
 }
 
-static void by_promoted_members(void)
+static void by_dedicated_members(void)
 {
     struct library l;
 #pragma omp parallel num_threads(N)
@@ -175,7 +175,7 @@ static void by_another_thread(void)
 
 static const struct kind_of kinds[] = {
     {"one_each", one_each},
-    {"by_promoted_members", by_promoted_members},
+    {"by_dedicated_members", by_dedicated_members},
     {"by_all_at_once", by_all_at_once},
     {"in_inner_regions", in_inner_regions},
     {"again", again},

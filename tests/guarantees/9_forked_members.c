@@ -184,7 +184,7 @@ static void in_members(void (*then)(int id))
 
 static void each(void) { in_members(check_child); }
 
-static void promoted(void)
+static void dedicated(void)
 {
 #pragma omp parallel num_threads(N)
     {
@@ -294,7 +294,7 @@ static void be_sent_signals(int id)
 static void regions_that_signal(void) { in_members(be_sent_signals); }
 
 /* The same, where the members have got kernel threads of their own before. */
-static void regions_of_promoted(void)
+static void regions_of_dedicated(void)
 {
     omp_set_max_active_levels(4);
     for (int round = 0; round < 2; round++) {
@@ -401,13 +401,13 @@ static void regions_after_a_change(void) { in_members(set_and_open); }
 
 static const struct kind_of kinds[] = {
     {"each", each},
-    {"promoted", promoted},
+    {"dedicated", dedicated},
     {"nested", nested},
     {"twice", twice},
     {"with_threads", with_threads},
     {"regions", regions},
     {"regions_that_signal", regions_that_signal},
-    {"regions_of_promoted", regions_of_promoted},
+    {"regions_of_dedicated", regions_of_dedicated},
     {"regions_that_spin", regions_that_spin},
     {"regions_beside_a_thread", regions_beside_a_thread},
     {"regions_that_fork", regions_that_fork},

@@ -106,7 +106,7 @@ static void alarms_of_the_first(void)
         CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
         for (int i = 0; i < 10; i++)
             wait_in_all_ways();
-        if (omp_get_thread_num() == 0) /* waits by hand: only its own thread can hear of it */
+        if (omp_get_thread_num() == 0) /* waits by hand: only its own thread can take it */
             for (int seen = handled; handled < seen + 3;)
                 waits_compute_us(100);
 #pragma omp barrier

@@ -1,5 +1,5 @@
 /* A child between vfork and exec is a process of its own in its parent's memory: what it sets is its own, and no thread
- * else's. The parent goes on as it was: a member, a promoted one, the program's thread before a region. [KIND] */
+ * else's. The parent goes on as it was: a member, a dedicated one, the program's thread before a region. [KIND] */
 #define _GNU_SOURCE
 #include "kinds.h"
 #include "waits.h"
@@ -60,23 +60,23 @@ static void start_and_wait(int what)
     CHECK(ended == child && WIFEXITED(status) && WEXITSTATUS(status) == CODE);
 }
 
-static void members(bool promoted)
+static void members(bool dedicated)
 {
     int nice_value = getpriority(PRIO_PROCESS, 0);
 #pragma omp parallel num_threads(N)
     {
-        long number = promoted ? syscall(SYS_gettid) : 0;
+        long number = dedicated ? syscall(SYS_gettid) : 0;
         for (int i = 0; i < 5; i++) {
             start_and_wait((i * 7 + omp_get_thread_num() * 5) % ALL);
             wait_in_all_ways();
         }
         CHECK(nothing_is_blocked() && getpriority(PRIO_PROCESS, 0) == nice_value);
-        CHECK(!promoted || syscall(SYS_gettid) == number);
+        CHECK(!dedicated || syscall(SYS_gettid) == number);
     }
     CHECK(nothing_is_blocked() && getpriority(PRIO_PROCESS, 0) == nice_value);
 }
 static void of_members(void) { members(false); }
-static void of_promoted_members(void) { members(true); }
+static void of_dedicated_members(void) { members(true); }
 
 static void before_a_region(void)
 {
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 {
     static const struct kind_of kinds[] = {
         {"of_members", of_members},
-        {"of_promoted_members", of_promoted_members},
+        {"of_dedicated_members", of_dedicated_members},
         {"before_a_region", before_a_region},
     };
     RUN_KINDS(kinds, argc > 1 ? argv[1] : NULL);

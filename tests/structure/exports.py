@@ -5,7 +5,7 @@ lists, and needs only the C library.
 Every exported symbol must stand in the map, under the version it is exported with. Every symbol that the map names in
 full must be exported. Those of the version nodes that match NODES need not: whole interfaces that are not there yet
 (counted and printed; none missing is an offence too). With HEADER the exported set must be the functions that the
-header declares, the table for debuggers, and what is answered in the C library's place. Also: no search path of its
+header declares, the table for debuggers, and what is interposed before the C library. Also: no search path of its
 own, no executable stack, no text relocations, NEEDED only libc and the dynamic linker."""
 
 import argparse

@@ -56,8 +56,8 @@ static PS_NOIPA int32_t DISPATCH_NAME(next_chunk)(struct ort_thread *t, PS_UNUSE
     uint64_t lo, hi;
     if (ws == NULL && d != &t->loop.own)
         return 0;
-    if (t->loop.alone) {
-        if (PS_UNLIKELY(!ort_claim_alone(&t->loop, &t->batch, d, &lo)))
+    if (t->loop.uncontended) {
+        if (PS_UNLIKELY(!ort_claim_uncontended(&t->loop, &t->batch, d, &lo)))
             return DISPATCH_NAME(used_up)(t, gtid, last, lower, upper, stride);
         return DISPATCH_NAME(give_chunk)(lo, lo + t->batch.stride, d->step, false, last, lower, upper, stride);
     }

@@ -146,7 +146,7 @@ static PS_NOINLINE void taskloop_of_many(struct ort_thread *t, struct ort_tasklo
     ort_taskloop(t, loop);
 }
 
-/* A task that a tool hears of is one by itself. */
+/* A task that a tool is told of is one by itself. */
 static bool may_be_many(const struct pattern *p, bool nogroup)
 {
     return !PS_UNLIKELY(ort_tool_on()) && kmpc_task_bytes(p->head) <= MANY_BYTES && p->head->task.routine != NULL &&

@@ -1,5 +1,5 @@
-/* sched_yield of the C library, answered for the program's OpenMP threads: the caller's virtual processor runs another
- * ready thread.
+/* sched_yield of the C library, interposed for the program's OpenMP threads: the caller's virtual processor runs
+ * another ready thread.
  *
  * Programs and libraries wait for one another's flags with sched_yield between two looks (OpenBLAS's teams do). With
  * more threads than processors, both may be on the same virtual processor, and the thread that sets the flag then

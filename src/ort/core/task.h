@@ -63,7 +63,7 @@ enum ort_task_flags {
     ORT_TASK_MERGED = 1 << 5, /* count.own has been poured into count.others */
     ORT_TASK_IMPLICIT = 1 << 7,
     ORT_TASK_ORDERED = 1 << 6, /* it has a node */
-    ORT_TASK_TRACED = 1 << 8,  /* a tool or the program's thread sanitizer hears of it (ort_traced) */
+    ORT_TASK_TRACED = 1 << 8,  /* a tool or the program's thread sanitizer is told of it (ort_traced) */
     ORT_TASK_COPIED = 1 << 9,  /* its data has been constructed: it must run even where cancelled */
     ORT_TASK_IN_GROUP =
         1 << 10, /* counted by its group: a child, not a further descendant, of the task that opened it */
@@ -156,8 +156,7 @@ struct ort_task_member {
     struct ort_task_implicit *implicit; /* from ort_task_team_init on; on the line of base, which are each region's */
 #endif
     uint32_t seed; /* where the next search for a victim begins */
-    bool
-        comes; /* a helper: called, and the team's `coming` is for it; the caller writes it under the lock, then itself */
+    bool comes;    /* it was called as a helper: `coming` is for it; the caller writes it under the lock */
     struct ort_task_cache cache;
     /* Descriptors of tasks that run at once (task_frame.h): the first, the last, and the next to be used,
      * NULL: none is made yet. */

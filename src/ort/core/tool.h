@@ -132,7 +132,7 @@ static inline unsigned ort_tasks_traced(void)
 }
 /* What an implicit task begins with: ORT_TASK_IMPLICIT, and ORT_TASK_TRACED where ORT_TASKS_TRACED is set. Likewise. */
 extern ORT_HIDDEN _Atomic uint16_t ort_implicit_flags;
-/* A tool or the program's thread sanitizer wants to hear of every task and every lock: both paths then lead to the
+/* A tool or the program's thread sanitizer wants to be told of every task and every lock: both paths then lead to the
  * traced functions, which ask which of the two it is. */
 static inline bool ort_traced(void) { return ORT_TOOLS && (ort_tasks_traced() & ORT_TASKS_TRACED) != 0; }
 /* 0, or what a task's descriptor has behind it: it is longer only with a tool. */

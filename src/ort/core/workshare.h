@@ -79,7 +79,7 @@ struct ort_workshare {
 struct ort_loop {
     struct ort_workshare *ws; /* NULL: a static loop without a slot */
     bool has_chunk;           /* on the line of ws: each region's begin writes both */
-    bool alone;               /* in a loop by batches only: no other has claimed between the member's last two claims */
+    bool uncontended;         /* in a loop by batches only: no other has claimed between the member's last two claims */
     const struct ort_loop_desc *desc; /* the slot's or `own` */
     struct ort_loop_desc own;
     uint64_t trip;   /* static: number of the next chunk of this member */

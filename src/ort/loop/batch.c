@@ -237,7 +237,7 @@ bool ort_batch_used_up(struct ort_thread *t, struct ort_batch *own, uint64_t *lo
 {
     struct ort_workshare *ws = ort_loop(t)->ws;
     const struct ort_loop_desc *d = &ws->desc;
-    ort_loop(t)->alone = false;
+    ort_loop(t)->uncontended = false;
     if (own->state == DONE)
         return false;
     own->state = ROBS;
@@ -279,7 +279,7 @@ bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo,
     }
     if (own->state != CLAIMS || !claim(t, ws, shift, lo))
         return ort_batch_used_up(t, own, lo, hi);
-    ort_loop(t)->alone = first && own->seen == 0;
+    ort_loop(t)->uncontended = first && own->seen == 0;
     *hi = *lo + own->stride;
     return true;
 }

@@ -139,7 +139,7 @@ static PS_NOINLINE bool next_otherwise(struct ort_thread *t, uint64_t *lo, uint6
 {
     const struct ort_loop_desc *d = ort_loop(t)->desc;
     if (d->plain == ORT_PLAIN_BATCHES)
-        return ort_loop(t)->alone ? ort_next_alone(t, d, lo, hi) : ort_batch_next(t, ort_batch(t), lo, hi);
+        return ort_loop(t)->uncontended ? ort_next_uncontended(t, d, lo, hi) : ort_batch_next(t, ort_batch(t), lo, hi);
     return d->plain == ORT_PLAIN_GUIDED ? ort_next_plain_guided(ort_loop(t)->ws, d, t->team->n, lo, hi)
                                         : next_chunk(t, lo, hi);
 }
@@ -196,7 +196,7 @@ void ort_loop_leave_slot(struct ort_thread *t)
     loop->has_chunk = false;
     if (loop->desc->plain == ORT_PLAIN_BATCHES) {
         ort_batch_drop(ort_batch(t));
-        loop->alone = false;
+        loop->uncontended = false;
     }
     ort_ws_leave(t);
 }

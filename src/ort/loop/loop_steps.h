@@ -1,7 +1,7 @@
 /* How a member claims a chunk of a loop that is `plain` (workshare.h): what loop.c and entry points have in place.
  *
- * Callers: a member in the loop; [ort_next_alone switches]. A chunk is its first value and the one behind its last;
- * false: none is left. Cost of a chunk: one read-modify-write. Orderings: workshare.h, batch.h. */
+ * Callers: a member in the loop; [ort_next_uncontended switches]. A chunk is its first value and the one behind its
+ * last; false: none is left. Cost of a chunk: one read-modify-write. Orderings: workshare.h, batch.h. */
 #ifndef PS_ORT_LOOP_STEPS_H
 #define PS_ORT_LOOP_STEPS_H
 
@@ -51,13 +51,13 @@ static PS_ALWAYS_INLINE bool ort_next_plain_guided(struct ort_workshare *ws, con
 
 /* The claim of a loop by batches, had no other member claimed since its last one (loop.alone). False: what it got
  * is not before the loop's last chunk; ort_batch_used_up is next. */
-static PS_ALWAYS_INLINE bool ort_claim_alone(struct ort_loop *loop, struct ort_batch *own,
-                                             const struct ort_loop_desc *d, uint64_t *lo)
+static PS_ALWAYS_INLINE bool ort_claim_uncontended(struct ort_loop *loop, struct ort_batch *own,
+                                                   const struct ort_loop_desc *d, uint64_t *lo)
 {
     struct ort_workshare *ws = loop->ws;
     uint64_t chunk = d->chunk, at = ps_add_acquire(&ws->next, chunk);
     if (PS_UNLIKELY(at != own->seen + chunk))
-        loop->alone = false;
+        loop->uncontended = false;
     own->seen = at;
     if (PS_UNLIKELY(at >= ws->batched))
         return false;
@@ -65,11 +65,11 @@ static PS_ALWAYS_INLINE bool ort_claim_alone(struct ort_loop *loop, struct ort_b
     return true;
 }
 
-static PS_ALWAYS_INLINE bool ort_next_alone(struct ort_thread *t, const struct ort_loop_desc *d, uint64_t *lo,
-                                            uint64_t *hi)
+static PS_ALWAYS_INLINE bool ort_next_uncontended(struct ort_thread *t, const struct ort_loop_desc *d, uint64_t *lo,
+                                                  uint64_t *hi)
 {
     struct ort_batch *own = ort_batch(t);
-    if (!ort_claim_alone(ort_loop(t), own, d, lo))
+    if (!ort_claim_uncontended(ort_loop(t), own, d, lo))
         return ort_batch_used_up(t, own, lo, hi);
     *hi = *lo + own->stride;
     return true;

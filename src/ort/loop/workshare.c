@@ -65,7 +65,7 @@ bool ort_ws_enter(struct ort_thread *t)
     loop->desc = &ws->desc;
     loop->trip = 0;
     loop->has_chunk = false;
-    loop->alone = false;
+    loop->uncontended = false;
     for (;;) {
         uint32_t seen = ps_load_acquire(&ws->phase);
         if (seen == phase(s, READY))
@@ -155,7 +155,7 @@ void ort_ws_begin_in(struct ort_thread *t)
     loop->desc = &loop->ws->desc;
     loop->trip = 0;
     loop->has_chunk = false;
-    loop->alone = false;
+    loop->uncontended = false;
 }
 
 void ort_ws_extra(struct ort_thread *t, const struct ort_loop_extra *extra, bool first)

@@ -62,7 +62,7 @@ static bool read_proc_bind(void)
     return true;
 }
 
-/* Keeps what the mask allows of each place; false: nothing is left. libomp's users hear of each processor. */
+/* Keeps what the mask allows of each place; false: nothing is left. libomp's users are told of each processor. */
 static bool cut_to_mask(struct ort_places *list)
 {
     struct os_cpuset mask, set;

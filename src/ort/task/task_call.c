@@ -77,7 +77,7 @@ void ort_task_frames_drain(struct ort_task_member *m)
 
 /* --- calls --- */
 
-/* No listener wants to hear of the call; discarded: but it is cancelled. */
+/* No listener is to be told of the call; discarded: but it is cancelled. */
 static PS_ALWAYS_INLINE bool may_call(struct ort_thread *thread, bool *discarded)
 {
     unsigned traced = ort_tasks_traced();

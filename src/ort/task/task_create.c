@@ -3,7 +3,7 @@
  * The fast path (takes_fast_path, publish_task) makes a task without clauses, or with dependences alone, and pushes it.
  * The slow path (ort_task_create, ort_task_submit) makes every other one. Both make it a child by adopt_child. A
  * function of the fast path goes to the slow path before it has changed anything.
- * Where a tool, a thread sanitizer or cancellation is to hear of tasks (ort_tasks_traced), every task takes the slow
+ * Where a tool, a thread sanitizer or cancellation is to be told of tasks (ort_tasks_traced), every task takes the slow
  * path. So the fast path asks for none of the three.
  * Callers: a member on its own behalf, on its own stack, with no lock held. States and fields: task.h.
  *

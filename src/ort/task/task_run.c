@@ -3,7 +3,7 @@
  * The fast path (run_untraced in task_steps.h) serves tasks that have nothing special and that are not traced. The slow
  * path (run_traced, ort_task_end_run) serves all others. Both enter a task by task_enter. Waiting for tasks:
  * task_wait.c.
- * Where a tool, a thread sanitizer or cancellation is to hear of tasks (ort_tasks_traced), every task takes the slow
+ * Where a tool, a thread sanitizer or cancellation is to be told of tasks (ort_tasks_traced), every task takes the slow
  * path. So the fast path asks for none of the three. ORT_TASK_SPECIAL says which other tasks end on the slow path.
  * Callers: a member on its own behalf, on its own stack, with no lock held. States and fields: task.h.
  * Ordering: none of its own; the counts' is in task.h.
@@ -44,7 +44,7 @@ static void leave_turn(struct ort_thread *thread)
     }
 }
 
-/* The slow path: a tool, a thread sanitizer or cancellation wants to hear of t. [switches] */
+/* The slow path: a tool, a thread sanitizer or cancellation is to be told of t. [switches] */
 static PS_NOINLINE void run_traced(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_task *below = thread->task;

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""answered.py LAYER MPI - whether every call of MPI that may wait is answered by the layer, in C and in Fortran.
+"""interposed.py LAYER MPI - whether every call of MPI that may wait is interposed by the layer, in C and in Fortran.
 
 LAYER: libpsthreads-mpi-MPI.so; MPI: openmpi or mpich. The calls are those that this MPI's libraries have, also those
-with large counts (MPI_Recv_c). Those that wait for no process are named below, without that ending. A new one that is in
-neither list is an offence."""
+with large counts (MPI_Recv_c). Those that wait for no process are named below, without that ending. A new one that is
+in neither list is an offence."""
 
 import re
 import subprocess
@@ -73,7 +73,7 @@ def main():
         if f"mpi_{lower}_" in defined and f"mpi_{lower}_" not in ours and not (mpi == "mpich" and
                                                                                f"MPI_{name}" in called):
             wrong.append(f"mpi_{lower}_ may wait, and goes to {mpi} as it is")
-        # the module mpi_f08: it goes to PMPI, or calls what is answered
+        # the module mpi_f08: it goes to PMPI, or calls what is interposed
         past = f"PMPI_{name}" in called if mpi == "mpich" else f"pmpi_{lower}_" in called
         if f"mpi_{lower}_f08_" in defined and past and f"mpi_{lower}_f08_" not in ours:
             wrong.append(f"mpi_{lower}_f08_ may wait, and goes to {mpi} as it is")
