@@ -1,31 +1,16 @@
 /* A report where threads wait and nothing can ever wake them.
  *
- * Caller: a vp that has parked and found nothing (idle_park), before it sleeps. Cost: a look at each slot's bit, at a
+ * Caller: a vp that has parked and found nothing (idle_park), before it sleeps. Cost: a look at each vp's bit, at a
  * time when the vp has nothing to do. The look ends at the first vp that is not parked. While a root runs, its vp is
  * not parked.
  *
- * What is proved before a word is said. "Parked" is a vp's bit in the idle set; of one that carries a thread alone,
- * that it sleeps (sleep_dedicated in dedicated.c), and no handler of the program's runs there. A handler counts in
- * parks at its end.
- *   1. Every attached vp has its bit set, and none searches.
- *   2. Nothing is ready: every queue under its lock, every handoff slot, every root's slot.
- *   3. As 1, and ps_idle.parks is what it was before 1.
- * A bit is cleared by the thread that wakes its vp. A bit is set only by a vp that parks, and that vp first counts
- * itself in parks. So between 1 and 3 no bit was clear, and during 2 no vp ran anything but this look. Roots are among
- * them: a root's bit is set while it waits in the runtime and its vp found nothing.
- *   4. The process has no kernel thread but those that carry attached vps, those that rest, the watchdog and the
- *     poller. The watchdog readies nothing. The poller must have had nothing to wait for before 1: what it had, it may
- *     have readied since 2.
- * So nothing is left to ready a thread, or to make a kernel thread that would. What is not excluded: a handler of a
- * signal that comes later, which may call next to nothing of OpenMP; a debugger. Hence the report is a report: the vps
- * go on to sleep as they would.
+ * Invariant: a report is made only where nothing is left to ready a thread, or to make a kernel thread that would.
+ * deadlock_look proves that in four steps. What is not excluded: a handler of a signal that comes later, which may call
+ * next to nothing of OpenMP; a debugger. Hence the vps go on to sleep after the report as they would without it.
  *
- * Where the process's initial thread has ended and no thread waits, nothing will ever happen: then the process ends
+ * A program that has foreign kernel threads for good gets no report; psrun dump shows what it waits for. Where the
+ * process's initial thread has ended and no thread waits, nothing will ever happen: then the process ends
  * (ps_end_process).
- *
- * If only 4 fails, a foreign kernel thread may still come: nothing is said, and this vp looks again a few times, seldom
- * (RETRIES), since a kernel thread may just be ending. So a program that has foreign kernel threads for good gets no
- * report; psrun dump shows what it waits for.
  *
  * Shared: said, by compare-and-swap. Failure: without /proc nothing is said.
  * Rejected: the watchdog looks (it sleeps when nothing is ready, as it should); counting waiting threads (every wait
@@ -105,6 +90,20 @@ void ps_end_process(void)
     os_thread_detach(t);
 }
 
+/* "Parked" is a vp's bit in the idle set. Of a vp with a dedicated thread it also says that the vp sleeps
+ * (sleep_dedicated in dedicated.c), and that no handler of the program's runs there: a handler counts in parks at its
+ * end.
+ *   1. Every attached vp has its bit set, and none searches.
+ *   2. Nothing is ready: every queue under its lock, every handoff slot, every root's slot.
+ *   3. As 1, and ps_idle.parks is what it was before 1.
+ *   4. The process has no kernel thread but those that carry attached vps, those of offline vps, the watchdog and the
+ *      poller. The watchdog readies nothing. The poller must have had nothing to wait for before 1: what it had, it may
+ *      have readied since 2.
+ * A bit is cleared by the thread that wakes its vp. A bit is set only by a vp that parks, and that vp first counts
+ * itself in parks. So between 1 and 3 no bit was clear, and during 2 no vp ran anything but this look. Roots are among
+ * them: a root's bit is set while it waits in the runtime and its vp found nothing.
+ * If only 4 fails, a foreign kernel thread may still come: nothing is said, and this vp looks again a few times, seldom
+ * (RETRIES), since a kernel thread may just be ending. */
 int64_t deadlock_look(struct vp *vp, unsigned looks)
 {
     unsigned carried, again, lines = 0, poller_idles = timer_poller_idles();

@@ -3,7 +3,8 @@
  * hybrid).
  *
  * Callers: init, destroy - any thread; wait - a thread that may block, with an id below the count that no other uses in
- * this phase. An id may go to another thread of the same set in the next phase.
+ * this phase. An id may go to another thread of the same set in the next phase. A thread that has left a barrier may
+ * destroy it at once, as with POSIX.
  *
  * There is no shared queue. A thread that is going to block writes itself into the slot of its id, a line that no other
  * thread writes to meanwhile. Where there are more members than vps, the thread is gathered with those that come on the
@@ -11,41 +12,7 @@
  * threads together, and walks over the slots for those that are not gathered. One shared read-modify-write per thread
  * and phase remains: the arrival.
  *
- * A phase, for a member:
- *   may spin (every member can have a vp of its own, and this vp has nothing else to do):
- *       arrive; look at `phase` for about two switches; still the same: waiter = self, look once more, block
- *   else:
- *       is gathered, or waiter = self; arrive; block (no second look: the arrival publishes it)
- *   the last to arrive: arrived = 0; phase + 1; takes the gathered threads, but for itself; if some are missing then,
- *       takes the thread in every slot; readies all
- *
- * Each slot has all of this twice, for odd and for even phases, because phases overlap. A member may be waiting in the
- * next phase, under any id, while others still leave this one and while the last to arrive is still on its walk. Phases
- * cannot overlap further: the last to arrive, and every member that still leaves, must arrive again before the next
- * phase can end.
- *
- * waiter   NULL -> self   by the member (store)
- *          self -> NULL by the last to arrive (compare-and-swap), which must then ready it; or by the member that saw
- *                         the phase over on its second look (compare-and-swap). Only one of them succeeds; a member
- *                         that fails was or will be readied, and blocks to take that. With more members than vps no
- *                         member looks a second time, and the last to arrive just stores.
- *
- * No wake-up is lost. With the second look: the member stores `waiter`, then loads `phase`; the last one stores
- * `phase`, then loads `waiter`. All four are seq_cst, so one of the two sees the other. Without the second look: the
- * member writes `waiter` before its arrival (release), or is gathered before it, and the last to arrive has acquired
- * all arrivals. tests/models/barrier.pml checks all three.
- * Ordering: arrivals are acquire and release, so what all members did before happens before the new phase is stored
- * (release). That store happens before any return: through `phase` (acquire) or ps_ready.
- *
- * gathered by the phase's parity, in the slot with the vp's number: filled by what runs on that vp, before its arrival;
- *          taken by the last to arrive, which comes to the next phase behind that. So no thread fills what is being
- *          taken: the same slot is filled in the phase behind the next.
- * inside   1 while the member may still look at the barrier though the phase is over: set before its arrival (spinning)
- *          or before it ends the phase, cleared (release) as its last access. destroy reads it (acquire) and waits for
- *          0. The wait is bounded, because such a member runs and does not block. So a thread that has left a barrier
- *          may destroy it at once, as with POSIX. The word has a line of its own, which the walk of the last to arrive
- *          does not take from the member.
- * came     checked build: number of the phase the id came to last, plus one; finds an id that comes twice.
+ * Phases, orderings, and why no wake-up is lost: tests/models/barrier.md.
  *
  * Failures: ENOMEM at init. Cost: one fetch-and-add. A member that spins stores twice more, to a line of its own. A
  * member that blocks costs one switch. The last to arrive takes each vp's queue's lock once for the gathered threads.

@@ -5,58 +5,21 @@
  * Callers: any thread, on any stack; lock may block, so not while a spin lock is held. destroy never waits;
  * unlock and trylock never wait for the mutex.
  *
- * The state word. Every change is a compare-and-swap or another read-modify-write, because the bits have different
- * writers. A plain store in unlock would wipe out a WAITERS or HANDOFF that another thread has set since unlock looked.
- *   LOCKED   a thread holds the mutex. Set by the thread that takes it (acquire), cleared by unlock (release). Under
- *            HANDOFF it is not cleared: the mutex goes from owner to owner.
- *   WAITERS  the queue is not empty. Set (with LOCKED seen in the same compare-and-swap) and cleared under `lock` only;
- *            so under `lock`, and at no other time, it says exactly whether the queue is empty.
- *   WOKEN    one thread was taken off the queue by unlock and has not come to its attempt yet. While it is set, unlock
- *            takes no other thread off: one wake for one release, not one for each waiter. Set by unlock in the step
- *            that clears LOCKED; cleared by the woken thread, in the step by which it gets the lock or goes back to the
- *            queue.
- *   HANDOFF  the woken thread at the head of the queue has lost LOSSES_MAX times. Set by that thread when it queues
- *            again; then unlock gives the lock to the head without clearing LOCKED, so that no thread can barge, and
- *            clears HANDOFF.
- *
- *   TIMED    a thread waits until a moment (timedlock), not in the queue but on the word's address (address_wait.c): so
- *            a late thread leaves no trace in the mutex. Set with LOCKED seen in the same step; cleared by the unlock
- *            that clears LOCKED, which wakes all of them.
- *
- *   lock     free                 -> LOCKED
- *            taken                spins; then, under `lock`: LOCKED -> LOCKED|WAITERS, pushes itself (woken: to the
- *                                 front, WOKEN cleared), blocks. Woken: starts again, carrying WOKEN. Given the lock:
- *                                 returns.
- *   unlock   LOCKED               -> 0
- *            WAITERS, no WOKEN    -> LOCKED cleared, WOKEN set; takes the head off, readies it
- *            WAITERS, WOKEN       -> LOCKED cleared (the woken thread is on its way, and will take or queue)
- *            HANDOFF              -> LOCKED kept, HANDOFF cleared; takes the head off, gives it the lock, readies it
- *
- * No wake-up is lost. A thread that goes to sleep has set WAITERS while LOCKED was set, in one step. So the unlock that
- * clears LOCKED sees WAITERS: it wakes the head, or WOKEN is set. Two kinds of threads clear WOKEN. One then holds the
- * lock, and its unlock sees WAITERS. The other saw LOCKED set in the same step, and the holder's unlock will see
- * WAITERS without WOKEN. tests/models/mutex.pml checks it. Only one thread at a time is between "unlock saw WAITERS"
- * and its ps_ready: WOKEN, or LOCKED under HANDOFF, keeps others out.
- *
  * No convoy: a lock that is released is free at once. A running thread may take it before the woken one comes
  * (barging). So a lock that is taken often does not cost a switch each time. Starvation is bounded: a woken thread
- * queues at the front, and after LOSSES_MAX attempts the lock is handed to it. It then goes to the front of its vp's
- * queue, because from then on all others wait for it.
- *
- * No thread polls in vain. A thread may take the mutex, look and free it in a loop. What it polls for may be the work
- * of another thread on the same vp, which would not run until the watchdog interrupts (20 ms). So each TURNS-th time
- * that a thread frees a mutex, or fails to get one by trylock, the other ready threads of its vp run first (as in
- * src/ort/lock/lock.c).
+ * queues at the front, and after LOSSES_MAX attempts the lock is transferred to it. No thread polls in vain:
+ * count_turn.
  *
  * The memory may be given up as soon as it is known that no thread holds the mutex or waits for it, as POSIX wants.
  * unlock's last access comes before it lets any thread go that could find this out.
  *
- * Shared fields: queue: under `lock`. owner: written by the holder, read by anyone (relaxed: a thread can only ever see
- * its own address there if it wrote it itself). Reports name the holder by it (dump.c); the checked build also compares
- * it. It says nothing while LOCKED is clear: unlock does not clear it, but in the checked build. NULL: a kernel thread
- * that was no thread of the library yet, and is not made one for a lock.
+ * Shared fields: state: the bits below; tests/models/mutex.md has their transitions, and why no wake-up is lost. queue:
+ * under `lock`. owner: written by the holder, read by anyone (relaxed: a thread can only ever see its own address there
+ * if it wrote it itself). Reports name the holder by it (dump.c); the checked build also compares it. It says nothing
+ * while LOCKED is clear: unlock does not clear it, but in the checked build. NULL: a kernel thread that was no thread
+ * of the library yet, and is not made one for a lock.
  * Cost: uncontended, one compare-and-swap each way. Rejected: MCS and ticket locks (a convoy as soon as a waiter's
- * vp is taken away); a mutex on ps_wait_on (no way to hand over, so no bound on starvation). */
+ * vp is taken away); a mutex on ps_wait_on (no way to transfer it, so no bound on starvation). */
 #include "mutex.h"
 
 #include "active_wait.h"
@@ -68,11 +31,12 @@
 #include <errno.h>
 #include <limits.h>
 
-#define LOCKED PS_MUTEX_LOCKED
-#define WAITERS 2u
-#define WOKEN 4u
-#define HANDOFF 8u
-#define TIMED 16u
+/* Bits of state. Each changes by read-modify-write alone, since they have different writers. */
+#define LOCKED PS_MUTEX_LOCKED /* a thread holds it */
+#define WAITERS 2u             /* the queue is not empty; exact under `lock` */
+#define WOKEN 4u               /* unlock has woken a thread that has not come to its attempt yet: it wakes no other */
+#define TRANSFER 8u            /* the head of the queue has lost too often: unlock gives it the lock */
+#define TIMED 16u              /* threads wait on the word's address: a late one leaves no trace in the mutex */
 
 #define LOSSES_MAX 4
 #define TURNS 64
@@ -128,7 +92,7 @@ static bool queue_up_for_mutex(struct ps_mutex *m, struct ps_waiter *me, uint32_
     ps_spin_lock(&m->lock);
     uint32_t s = ps_load_relaxed(&m->state), next;
     do
-        next = s & LOCKED ? s | WAITERS | (starved ? HANDOFF : 0) : s | LOCKED;
+        next = s & LOCKED ? s | WAITERS | (starved ? TRANSFER : 0) : s | LOCKED;
     while (!ps_cas_acquire(&m->state, &s, next & ~woken));
     bool queued = s & LOCKED;
     if (queued && woken)
@@ -173,7 +137,7 @@ static struct ps_waiter *take_head(struct ps_mutex *m, uint32_t done)
 
 static PS_NOINLINE int unlock_slow(struct ps_mutex *m, uint32_t s)
 {
-    while (!(s & HANDOFF)) {
+    while (!(s & TRANSFER)) {
         if (!(s & LOCKED))
             return EPERM;
         bool wake = (s & (WAITERS | WOKEN)) == WAITERS;
@@ -185,7 +149,7 @@ static PS_NOINLINE int unlock_slow(struct ps_mutex *m, uint32_t s)
             return 0;
         }
     }
-    struct ps_waiter *w = take_head(m, HANDOFF);
+    struct ps_waiter *w = take_head(m, TRANSFER);
     w->given = true;
     ps_ready(w->thread, PS_FRONT);
     return 0;
@@ -199,6 +163,9 @@ int psthread_mutex_init(psthread_mutex_t *mutex)
 
 int psthread_mutex_destroy(psthread_mutex_t *mutex) { return ps_load_acquire(&mutex_inside(mutex)->state) ? EBUSY : 0; }
 
+/* A thread may take the mutex, look and free it in a loop. What it polls for may be the work of another thread on the
+ * same vp, which would not run until the watchdog comes (20 ms). So each TURNS-th time that a thread frees a mutex, or
+ * fails to get one by trylock, the other ready threads of its vp run first (as in src/ort/lock/lock.c). */
 static inline void count_turn(void)
 {
     if (PS_UNLIKELY(++turns % TURNS == 0))

@@ -4,30 +4,14 @@
  *
  * Callers: add: any thread; it does not block. wait: a thread that may block; from inside a piece of this queue's work
  * EDEADLK (the piece would wait for itself). destroy: a thread that knows that no other one uses the queue any more.
- *
- * Each piece of work is an entry in a list of the queue *and* one detached psthread in the ready queues, its runner;
- * the two are not tied together. A runner takes the oldest entry there is when it comes to run; if none is left,
- * because waiting threads have helped, it ends at once. Work that may block (stack != 0) and work that may not stand in
- * lists of their own. The first list has runners with a stack and is left to them. A piece that ends by psthread_exit,
- * or waits for a lock of the waiting thread's, must be a thread of its own. The second list has no-stack runners
- * (nthlib-2004 section 2: work descriptors), and waiting threads run its work as calls. Such a piece may not block; one
- * that does aborts with a line in a runner, but passes unnoticed where a waiting thread happens to run it.
- * A piece that calls psthread_exit ends there, in a runner and in a waiting thread alike: the call stops at run_one
- * (exit.h).
- *
- *   entry    free -> queued (add) -> taken (by a runner or a waiting thread, under `lock`) -> has run, free
- *   pending  + 1 by add, - 1 when an entry has run (acquire and release: a thread that sees 0 sees what all work did)
- *   waiters  pushed under `lock` after a look at pending under it; taken under `lock` by the thread that has brought
- *            pending to 0. That subtraction comes before its lock: so either the waiter's look sees 0, or it is found
- *            in the list.
- *   refs     one for the creator, one for each runner that has not ended, one for each thread inside wait. The thread
- *            that drops the last one frees the memory; so destroy need not wait for runners that will find nothing to
- *            do.
- *
  * wait returns when pending was seen to be 0: everything added before, and what that added, has run. Work that other
  * threads go on adding can hold it up.
  *
- * Shared fields: lists, free entries and waiters are changed under `lock`.
+ * Each piece of work is an entry in a list of the queue *and* one detached psthread in the ready queues, its runner;
+ * the two are not tied together. A runner takes the oldest entry there is when it comes to run; if none is left,
+ * because waiting threads have helped, it ends at once. A piece that calls psthread_exit ends there, in a runner and in
+ * a waiting thread alike: the call stops at run_one (exit.h).
+ *
  * Failures: ENOMEM in init and add (nothing was added then). Cost of a piece: creating a thread that does not block,
  * and two short locks. Rejected: a runner per vp that stays (it would hold a stack and stand in no queue, invisible to
  * stealing). Rejected: one list for both kinds (a no-stack runner could meet work that blocks). */
@@ -41,6 +25,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Free -> queued (add) -> taken, by a runner or a waiting thread, under `lock` -> has run, free. */
 struct entry {
     struct entry *next;
     void (*fn)(void *);
@@ -52,11 +37,21 @@ struct list {
 };
 
 struct psthread_workqueue {
-    struct ps_spin lock;
-    struct list todo[2]; /* [0] may not block, [1] has a stack */
+    struct ps_spin lock; /* of the lists, free entries and waiters */
+    /* [1]: work that may block (stack != 0). Runners with a stack run it, and no waiting thread does: a piece that ends
+     * by psthread_exit, or waits for a lock of the waiting thread's, must be a thread of its own.
+     * [0]: work that may not. Runners without a stack run it (nthlib-2004 section 2: work descriptors), and waiting
+     * threads run it as calls. Such a piece that blocks aborts with a line in a runner, but passes unnoticed where a
+     * waiting thread happens to run it. */
+    struct list todo[2];
     struct entry *free;
+    /* Pushed under `lock` after a look at pending under it; taken under `lock` by the thread that has brought pending
+     * to 0. That subtraction comes before its lock: so either the waiter's look sees 0, or it is found in the list. */
     struct ps_waitq waiters;
+    /* + 1 by add, - 1 when an entry has run (acquire and release: a thread that sees 0 sees what all work did). */
     PS_LINE_ALIGNED _Atomic size_t pending;
+    /* One for the creator, one for each runner that has not ended, one for each thread inside wait. The thread that
+     * drops the last one frees the memory; so destroy need not wait for runners that will find nothing to do. */
     _Atomic size_t refs;
 };
 

@@ -174,7 +174,12 @@ void quota_park_end(void)
     ps_spin_unlock(&lock);
 }
 
-/* --- what is allowed --- */
+/* --- what is allowed ---
+ *
+ * The quota counts where it is smaller than the largest seen so far. So does the mask of the watchdog, which no place
+ * binds. A number of vps that the user chose to be larger than the machine stays. The watchdog looks every
+ * WATCHDOG_ALLOWED_NS while it watches. Where nothing makes it watch, a root that opens an outermost region that long
+ * after the last reminder wakes it for one look. An idle process is not looked at. */
 
 /* n where it is less than the most so far, which it may become. */
 static unsigned if_fewer(unsigned n, unsigned *most_so_far)

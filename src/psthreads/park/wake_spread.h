@@ -9,28 +9,16 @@
  * worker's kernel thread, wakes the worker, and gives the mask back. So the system chooses among the other processors,
  * as it does at each wake-up (an idle one, a near one). From then on the worker sleeps there, and its wake-ups are as
  * ever. Does not: choose the processor; touch a root's kernel thread, or any where places are on (bind.h); move what
- * runs.
- * The other processors may be taken, and members that wait for each other are better off on one processor then. So a
- * try is judged when the worker parks next. The try was in vain if the worker came late, or had to leave its processor
- * since. Then such wake-ups are left as they are for 50 ms, and twice as long each time, up to 3.2 s (ps_wake_tries).
- * It is 32 times as long as the worker came late, at least: a program of real-time priority may keep it for 50 ms. And
- * so it is where the worker has no other processor.
+ * runs. ps_wake_tries says how often it is tried.
  *
  * Callers: idle.c alone. _parks and _woken: the vp. _begin and _end: the waker that has taken the vp's bit, on any
- * kernel thread and stack.
- * Shared fields. From the setting of its bit to wake_word the vp is the waker's, else its own. So slept_on goes from
- * the vp to the waker by the bit, moved and woken_at_ns come back by wake_word, and `tries` goes both ways. `moving`
- * alone is written by the waker when the vp may run again. The waker sets it before wake_word. It clears it (release)
- * when the mask is given back. The vp reads it (acquire) behind wake_word, and waits for it before it goes on. Hence
- * no code of the program runs, and no kernel thread is made, under the narrow mask. Nor does the vp park again before
- * its waker has done with it, so there is one at a time. tests/models/wake_spread.pml.
+ * kernel thread and stack. Which of the two has the fields when: tests/models/wake_spread.md.
  * Failures: the mask cannot be read or set: the vp is woken as ever. Limit: a mask that another process sets for the
  * worker between the waker's system calls (three microseconds) is lost.
  * Cost: a system call where a vp parks and one where it is woken (0.13 us each); 2.5 us more for a try.
- * Rejected: the worker moves itself once it runs (where its waker goes on it does not run in time). The worker gives
- * its mask back (it does not run where another program has its processor, and the system may not move it). A processor
- * of its own for each worker (two processes would take the same). A yield of the waker's (any program gets the
- * processor). sched_getcpu (the runtime answers that in the name of the thread that runs). */
+ * Rejected: the worker moves itself, or gives its mask back (it does not run in time where its waker goes on, or where
+ * another program has its processor). A processor of its own for each worker (two processes would take the same). A
+ * yield of the waker's (any program gets the processor). sched_getcpu (the runtime interposes it). */
 #ifndef PS_WAKE_SPREAD_H
 #define PS_WAKE_SPREAD_H
 
@@ -40,6 +28,11 @@
 
 struct vp;
 
+/* The other processors may be busy, and members that wait for each other are better off on one processor then. So a try
+ * is judged when the worker parks next. The try was in vain if the worker came late, or had to leave its processor
+ * since; or if the worker has no other processor. Then such wake-ups are left as they are for 50 ms, and twice as long
+ * each time, up to 3.2 s. The pause is 32 times as long as the worker came late, at least: a program of real-time
+ * priority may keep it for 50 ms. */
 #define PS_WAKE_TRIES_LEAST_NS UINT64_C(50000000)
 #define PS_WAKE_TRIES_MOST_NS UINT64_C(3200000000)
 #define PS_WAKE_TRIES_REST 32 /* times as long as the vp came late, at least */

@@ -1,4 +1,19 @@
-/* Floating-point controls of members: see floats.h. */
+/* Floating-point controls of members: see floats.h.
+ *
+ * Why each member has its own rounding and traps: a vp has plain ones wherever a body begins whose block is cached.
+ *   - Such bodies begin in three loops: a vp's (ps_team_run), a parent's, and that of handoffs that a parent takes
+ *     back. Each begins with plain ones: by ps_floats_become_plain, or ps_floats_at_join.
+ *   - A body of a cached block ends with plain ones, by ps_floats_at_end. Another one ends with what the vp had before,
+ *     by ps_member_call_floating. Between two bodies the runtime runs, which changes none, and tasks: in the name of a
+ *     member by ps_member_call_floating. The parent's own tasks run with the parent's; then come plain ones. Where a
+ *     context leaves its kernel thread, the switch keeps its controls (cpu_switch).
+ * A body of a cached block then begins right, for its block and its team say that plain ones are its own. Another one
+ * loads what its block or its team says, and each end of a body has written that, or found it right.
+ *
+ * From plain to kept flags: cpu_float_keep_flags (seq_cst), then all blocks are put back. A vp that leaves a block
+ * cached looks afterwards whether flags are kept (ps_member_leave_cached): one of the two sees the other. Bodies that
+ * have begun before that end as plain ones. What these have left is still found: by their vp at its next look, and by
+ * the parent at its team's next fork (was_not_looked_at, ps_team.keeps_flags). */
 #include "floats.h"
 
 #include "current.h"
@@ -51,7 +66,7 @@ PS_NOINLINE void ps_member_call_floating(struct ps_member *m, void (*fn)(struct 
 }
 
 /* m, whose body has returned in a region that vp knows, began it with plain controls, and what it has left was not
- * looked at. Its block may have been taken off hand since, for flags are kept from now on. */
+ * looked at. Its block may have been put back since, for flags are kept from now on. */
 static bool was_not_looked_at(const struct ps_member *m)
 {
     const struct uth_tls *tls = m->tls;

@@ -11,8 +11,8 @@
  *    handoff slot's compare-and-swap (release) and its taking (acquire). For this a claim needs no order: a vp that
  *    claims has come that way, or is the parent's, or has claimed before.
  *  - member -> join: `left` is counted down with release (seq_cst), the parent reads 0 with acquire.
- *  - done_in -> the thread that makes the first task: through (A) or (B) of team_lend.c, which acquire what the
- *    subtraction or the claim (acq_rel) released.
+ *  - done_in -> the thread that makes the first task: through (A) or (B) of tests/models/team_join.md, which acquire
+ *    what the subtraction or the claim (acq_rel) released.
  *
  * Cost: fork: one lock and unlock of the parent's own queue, or one compare-and-swap per idle vp (an outermost region,
  * or an inner one after a region with barriers).

@@ -2,93 +2,25 @@
  *
  * Does: counts arrivals, lets members wait, lets all go on. Does not: know tasks, or serve others than members
  * (barrier.c does). The core waits for a member's tasks before the member arrives; once a region has tasks, members
- * wait in the core (ps_team_notify).
+ * wait in the core (ps_team_notify). Caller: an unfinished member of an open region, in its own name.
  *
- * Caller: an unfinished member of an open region, in its own name.
+ * Where there are more members than processors, a vp's members join its list of *waiters* one after the other, and the
+ * next one runs at once: one section of the queue's lock, no shared line. The vp's last member counts all of them with
+ * one subtraction of the word `barrier`, then spins. If the barrier opens meanwhile, the list becomes ready as a whole.
+ * Otherwise the list is *published* as a batch, together with the member that blocks, and the member
+ * that opens the barrier readies it. Teams whose members have a vp each, and members bound to places, do not use the
+ * lists: they spin, then block as batches of one. Members that have a vp each meet without the word as long as none
+ * comes late (team_rounds.c).
  *
- * Where there are more members than processors, each vp goes through its members one after the other in a barrier. So a
- * member should cost a switch and nothing more. Hence a member that arrives first looks what its vp would run next. If
- * that is a teammate, the member joins the vp's list of *waiters*, and the teammate runs at once: one section of the
- * queue's lock, no shared line. The member is not counted yet, because the teammate has to arrive as well before the
- * barrier can open. A member that finds no teammate behind it counts all waiters of its vp, itself included, with one
- * subtraction. The last member of a vp spins for about as long as its teammates took; if it has none there, for some
- * microseconds. If the barrier opens meanwhile, the vp's list becomes ready in its own queue as a whole. Otherwise the
- * list is *published* as a batch, together with the member that blocks. The member that opens the barrier puts the
- * batch back into its vp's queue under one lock.
- *
- * The word `barrier`: arrivals to come (left) | first published batch (head, its first member's number + 1) | number of
- * the phase. One word, so that no state has to be looked at twice:
- *   arrive   subtracts from left; the member that takes it to 0 is the opener
- *   publish  compare-and-swap of head, which fails where the phase has moved on: then the batch is ready, and no
- *            member waits
- *   open     exchange by {n, none, phase + 1}: gets every batch published in the phase that ends
- *   call     compare-and-swap of head to none: gets the batches that wait; the opener cannot get the same ones.
- * No member sleeps through an opening: a batch enters the word in its own phase only, and the exchange that ends the
- * phase takes it.
- * Each batch is readied once: it leaves the word by one successful exchange or compare-and-swap.
- * A number that comes back (A-B-A) does no harm: next_batch is written before, and read after, the successful
- * operation.
- *
- * A vp's waiters (vp->waiters), guarded by its queue's lock:
- *   empty -> uncounted: a member joins, a teammate that has not arrived runs on this vp.
- *   uncounted -> counted: the vp's running member has arrived and found no teammate, and spins.
- *   uncounted -> published, by leave: the vp goes on with something else (the running teammate blocks, yields ...).
- *     vp_leave_waiters (team_batch.h) sees to that
- *   counted -> ready (the phase has ended) or published (it blocks)
- *   uncounted or counted -> ready, by call_back from any vp: uncounted ones are counted before the lock is let go
- * So arrivals that are not counted belong to a vp whose running member has not arrived. Such arrivals cannot hold the
- * barrier up, and counting them does not open it. There is one exception: the running member was called back and is
- * counted already. Then the thread that counts the others opens the barrier.
- * A whole team that is on one vp: the last member finds that the waiters which are not counted and itself are all n
- * members. Then it neither subtracts nor exchanges, but stores {n, none, phase + 1}, and lets the waiters go under the
- * lock that it holds. No other thread has anything to do with the word in that moment. Every other member is in this
- * vp's list, none of them was published in this phase, and the region has no tasks. For a member that calls all back
- * does so before it arrives itself; or it sets `interrupted` before the region's last member arrives, and then that
- * last member does not come here. Where the vp's root is to go first (vp.root_first, below) the word is exchanged all
- * the same: that opener looks for the root.
- *
- * Turns. Two teams may share a vp. Suppose that each member that is let go stood behind the other team's members. Then
- * the member that has opened the barrier would come to the next one before its fellows have run, find the other team in
- * front, and be published by itself. Publishing costs a compare-and-swap, an exchange and two locks in each barrier,
- * and members leave the caches. So members that are let go come in front of what else is ready on the vp, for some
- * barriers; then once behind it, and the others have their turn. A turn ends after a millisecond too, since what stands
- * behind it must not wait for many barriers with long work between them. A turn is the vp's and not a team's, so teams
- * inside of one another cannot hand it on to each other. A thread that has let its fellows go behind the others opens
- * no other team's barrier before its own region has ended, and those fellows have to end that region as well.
- *
- * The first task of a region calls all members back, for good (ps_team_notify): from then on they wait in the core.
- * The caller sets `interrupted` (seq_cst), then reads `batched` (seq_cst), looks at each vp's waiters under their lock,
- * then takes what is published. A member reads `interrupted` when it comes (1); stores `batched` (seq_cst); reads
- * `interrupted` again under the lock in which it joins the waiters (2). One of the two sections under the lock comes
- * first. Where it is the caller's, (2) sees the flag, and the member waits alone. Where it is the member's, the caller
- * finds the member. A caller that takes no lock has read `batched` as 0, before the member's store; then (2) sees the
- * flag. A member that publishes reads `interrupted` again afterwards (3), and takes everything back where it is set.
- * The caller's compare-and-swap comes after the publishing and takes it, or before it, and then (3) sees the flag. A
- * call back without need is allowed.
- *
- * Orderings. Arrivals are acq_rel on the word, the exchange seq_cst, the phase is read acquire: what was done before
- * any arrival is seen behind the barrier. Arrivals that are not counted yet pass through the vp that counts them.
- * Batches: their links are written before the publishing compare-and-swap (release) and read after the taking
- * (acquire). A member's context may still be about to be saved when it is readied; uth.running orders that, as ever
- * (scheduler.h).
- *
- * The member that opens the barrier goes on at once, and a root that waited on its vp stands behind it. A program whose
- * members spin for what the first of them does behind the barrier would stall there each time until the watchdog comes.
- * So where that has happened (vp.root_first) the opener lets the root go first. Elsewhere it would be a switch more a
- * barrier.
- *
- * A root, which stands on a kernel thread's own stack, is in no queue: it waits in waiters.root and is readied by
- * itself. Teams whose members have a vp each, and members bound to places, do not use the lists: they spin, then block
- * as batches of one. Members that have a vp each meet without the word as long as none comes late (team_rounds.c). The
- * phase stays the same meanwhile, and what is said here begins when they fall back to the word.
+ * Invariants: a batch enters the word in its own phase only, and leaves it once. Arrivals that are not counted belong
+ * to a vp whose running member has not arrived. The word's states, orderings, turns, and why each step is right:
+ * tests/models/team_barrier.md.
  *
  * Failures: none. Cost of a member that waits: a lock, a switch. Of a vp: a subtraction of the shared word, and a look
- * at it, and a lock to let its waiters go; of a team on one vp a lock alone. tests/models/team_barrier.pml has the
- * protocol, and what happens where a step is missing.
- *
- * Rejected: a word `blocked` in each member and a count of them (five atomic operations a member, and a look at each
- * member by the opener). Readied members at the front of the queue for as long as they come (a team that only goes
- * through barriers would keep its vp for ever). nthlib-2004 sections 2 and 3; manycore-nested-2016 section 3.1. */
+ * at it, and a lock to let its waiters go; of a team on one vp a lock alone.
+ * Rejected: a word `blocked` in each member and a count of them (five atomic operations a member). Readied members at
+ * the front of the queue for as long as they come (a team that only goes through barriers would keep its vp for ever).
+ * nthlib-2004 sections 2 and 3; manycore-nested-2016 section 3.1. */
 #include "check.h"
 #include "current.h"
 #include "idle.h"

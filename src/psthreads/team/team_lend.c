@@ -1,33 +1,18 @@
 /* Members that run as threads of their own, and what the core is told of members that have returned.
  *
- * Lending. A member whose body has returned may run explicit tasks. Which of them does is the core's decision (src/ort/
- * task_queue.c); here it is told of each such member (ops->idle) and gives it back (ps_team_lend). A member that was
- * lent is made a thread anew, which runs ops->assist: an *assistant*. Where threads have thread-local blocks, member
- * 0's block is its parent's. Then the parent itself is called back from its wait in the join (PS_TEAM_WANTED).
+ * Helping. A member whose body has returned may run explicit tasks. Which of them does is the core's decision (src/ort/
+ * task/task_queue.c); here it is told of each such member (ops->idle) and gives it back (ps_team_lend). Such a *helper*
+ * is made a thread anew, which runs ops->assist: an *assistant*. Where threads have thread-local blocks, member 0's
+ * block is its parent's. Then the parent itself is called back from its wait in the join (PS_TEAM_WANTED).
  *
  * Telling the core. In a region without tasks no thread tells the core. Each member that returns leaves the region's
  * number in done_in. The member that makes the first task tells the core of all these (ps_team_notify). From then on
  * each member tells for itself, when its identity is free: nothing looks at its thread any more, and its thread-local
  * block is left. The thread that takes the number out of done_in by compare-and-swap tells the core; so the core is
  * told once.
- *   A member that ends as a thread, and a parent that waits, store done_in and then read `interrupted`. The thread that
- *   interrupts stores `interrupted` and then reads done_in. All four are seq_cst: one of the two sees the other.
- *   All others store done_in and end by what they do anyway, as follows.
  *
- * The first task of a region. Before it one subtraction ends all members that a vp has run. The thread that makes it
- * sets `interrupted`, gives each reference in `left` a pending one (A), touches `next` (B), both by read-modify-write,
- * and looks for members that have returned (C). A member that returns stores done_in; then its vp drops the reference,
- * or claims another one. The reference, dropped before (A): (C) sees done_in. After (A): the vp sees the pending
- * reference, and keeps it for a look for tasks in the name of the last member; then it tells the core. The claim,
- * before (B): (C) sees done_in; after (B): the vp sees `interrupted`, and counts the members that it has run so far as
- * ended. The vp may have claimed a further member meanwhile. This member must not have to wait until the vp has looked
- * for tasks, because a task may wait for the member. So the member becomes a thread of its own. A region without tasks
- * thus pays for no fence and no load. Kernel threads exchange a member's word instead (src/ee/member_end.h).
- * tests/models/team_join.pml has this protocol, and what happens where a step is missing. The model leaves out the
- * store by which a parent that ran all members itself ends a region without tasks (run_the_rest). In the model only one
- * claimed member at a time becomes a thread.
- *
- * A parent below a member: recall.h. Without blocks member 0 is free as soon as its body has returned. */
+ * Cost: a region without tasks pays for no fence and no load. Why no member is missed: tests/models/team_join.md. A
+ * parent suspended below a member: recall.h. Without blocks member 0 is free as soon as its body has returned. */
 #include "team.h"
 
 #include "check.h"
@@ -224,7 +209,7 @@ static bool is_first(const struct ps_team *team)
     return self && self->flags & PS_T_MEMBER && self == &ps_team_member((struct ps_team *)team, 0)->thread;
 }
 
-/* Letters as at the head of this file. */
+/* Letters as in tests/models/team_join.md. */
 void ps_team_notify(struct ps_team *team)
 {
     bool watch = !ps_load_relaxed(&team->had_tasks) && ps_tls_on() && !san_any() && !is_first(team);

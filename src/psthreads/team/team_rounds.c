@@ -1,4 +1,4 @@
-/* The barrier of a team whose members have a vp each: rounds of signals, without a line that all members write.
+/* The barrier of a team whose members have a vp each: rounds of flags, without a line that all members write.
  *
  * Does: members on processors of their own meet in the time that one cache line takes to move. (The central barrier's
  * word moves two or three times.) Does not: block, count, serve tasks. A member that has to do any of these falls back
@@ -6,56 +6,17 @@
  * Callers: an unfinished member of an open region, in its own name; the parent at the fork; the member that opens a
  * barrier by the word.
  *
- * Rounds. A barrier has a number, which each member counts up for itself. Round r has the distance d = 4^r. In round r
- * member i does two things:
- *   1. Member i writes the signal number * 4 + r into a line of its own.
- *   2. Member i waits until the members i - d, i - 2d and i - 3d (modulo n) have given this signal or a later one.
- * After round r a member knows that the 4^(r+1) - 1 members before it have come. A team of up to four members has one
- * round, in which each member looks at all others. Signals only grow, so a late member sees that the others have gone
- * on.
+ * A barrier has a number, which each member counts up for itself. Round r has the distance d = 4^r. In it member i sets
+ * its flag, in a line of its own, to number * 4 + r; then it waits until the members i - d, i - 2d and i - 3d (modulo
+ * n) have set this flag or a later one. After round r a member knows that the 4^(r+1) - 1 members before it have come.
+ * Flags only grow, so a late member sees that the others have gone on.
  *
- * by_word says how members meet. All members meet in rounds, or all meet by the word:
- *   from -> to          changed by, and when
- *   ROUNDS -> NEITHER   a member that must not wait any longer, before it makes the fence below
- *   NEITHER -> WORD     the same member, after the fence
- *   NEITHER -> ROUNDS   the same member, where the system refuses the fence
- *   any -> WORD         the member that makes the region's first task; the parent at the fork, where it has not found a
- *                       vp for each member
- *   WORD -> ROUNDS      the member that opens a barrier by the word; the parent at the fork
- *
- * The decision. A member that must not wait any longer, or that sees another value than ROUNDS, decides under
- * rounds_lock for its barrier's number. The first line that holds is taken:
- *   by_word is ROUNDS                                  the member waits on
- *   word_from is set and not above the number          this barrier is met by the word
- *   all members have given a signal of this number     this barrier is over, for every member
- *   else                                               word_from becomes the number: this barrier is met by the word
- * A decision stays true: signals do not go back, and word_from stays while any member may ask.
- *
- * Proof that no member passes by rounds where another has decided for the word. Let F be a member that passes by its
- * rounds alone, and S one that has decided for the word. F has seen signals of this number from all members, directly
- * or from members that had seen them, and has read ROUNDS after that. S has not seen the signal of some member X.
- *   Case 1: S, or the member that decided before S, was impatient. That member stored NEITHER, made a fence in every
- *     thread (os_fence_all), and looked at the signals then. If the fence came after F read by_word, all signals that F
- *     had seen are visible to S, and X's is one of them: a contradiction. If the fence came before F read by_word, F
- *     read NEITHER: a contradiction.
- *   Case 2: the first task's maker, or the parent at the fork, stored WORD. This member is in its body. The member has
- *     not given this signal, and will not give it, because it sees its own WORD first. So X is this member, and F
- *     cannot have seen X's signal. No fence is needed.
- * An earlier barrier that some members have passed and a late member has not: all members have given its signal, and
- * the members that passed have seen these signals. One of those held the lock before the late member, or stored WORD;
- * so the late member sees the signals too.
- * WORD -> ROUNDS is safe: the member that opens a barrier by the word is the only one that does not wait in that
- * barrier, and at the fork no member runs. So no member is in the middle of a decision. Later numbers begin above all
- * numbers that were given (rounds_base), because one member may have given a signal of word_from and another may not.
- *
- * When the word is better: the members' times differ by more than the members spin, again and again, so that each
- * barrier would need the fence. After word_least barriers in which no member blocked, the team meets by rounds again.
- * word_least about doubles each time that the rounds are given up soon.
+ * Invariant: all members meet in rounds, or all meet by the word, as by_word says. Its states, how a barrier is
+ * decided, and why no member passes by rounds where another has decided for the word: tests/models/team_rounds.md.
  *
  * Failures: the system refuses the fence, which happens only if a sandbox was closed after the start. Then the member
  * waits on and yields its processor, and the next regions meet by the word.
  * Cost: two members: one store, one line to fetch. More members: 3 lines a round, fetched at a time.
- * Model: tests/models/team_rounds.pml has the decision, and what happens where a step is missing.
  * Rejected: a counter whose last step opens the barrier (two moves of the line instead of one); a line for each pair.
  * Source: D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, 1988 (dissemination, here with
  * four ways a round). */

@@ -1,26 +1,12 @@
 /* Waiting on a word: the threads that wait on any address stand in one of a fixed number of buckets, by a hash of the
- * address.
+ * address. Basis of ee_wait and ee_wake, and of psthread_once.
  *
  * Callers: threads of the library and foreign kernel threads (which become roots when they have to block), on any
  * stack, holding no spin lock. The word is the caller's, wherever it lies; only its address and its value are used, and
- * ps_wake_on uses the address alone.
+ * ps_wake_on uses only the address.
  *
  * Shared fields of a bucket: `queue`, under `lock`. `waiting` (number of waiters in `queue`, or about to be) is written
- * under `lock`, and read by ps_wake_on without it.
- *
- * Protocol (w waits, k changes the word and wakes):
- *   w 1. lock                                    k 1. changes *word (any order, by any means)
- *     2. waiting + 1            (seq_cst)          2. fence          (seq_cst)
- *     3. looks at *word         (seq_cst)          3. reads waiting; 0: done
- *        differs: waiting - 1, unlock, return      4. lock, takes matching waiters, unlock
- *     4. pushes itself, unlock                     5. ps_ready for each
- *     5. ps_block
- * No wake-up is lost: suppose w 3 reads the old value and k 3 reads 0, the losing interleaving. Then w 3 precedes k 1
- * in the word's modification order, and so it precedes k 2 in the order of all seq_cst operations. k 3 precedes w 2, so
- * k 2 precedes w 2. But w 2 precedes w 3: a circle. If k 3 reads more than 0, k 4 comes after w 4 by the lock, or
- * before w 1. In the second case w 3 sees the change, which k's unlock publishes. tests/models/address_wait.pml checks
- * this, and what breaks without step 2 of k or 3 of w. A change that reaches w 3 is read with acquire (seq_cst is); a
- * wake-up is ordered by ps_ready.
+ * under `lock`, and read by ps_wake_on without it. No wake-up is lost: tests/models/address_wait.md.
  *
  * Unlike a kernel's futex there is no spurious return from blocking; callers loop all the same, because a woken thread
  * runs later and the word may have changed back.
@@ -29,8 +15,7 @@
  * bucket). Cost of a wait that blocks: one lock and one switch. A bucket shared by two addresses makes wake walk over
  * the strangers.
  * Rejected: a bucket per address, made on demand: that is an allocation in a call that may not fail. Parking in the
- * waiter's own object: an omp_lock_t has four bytes in GCC's ABI, all of them the program's.
- * Basis of ee_wait and ee_wake, and of psthread_once. */
+ * waiter's own object: an omp_lock_t has four bytes in GCC's ABI, all of them the program's. */
 #include "address_wait.h"
 
 #include "active_wait.h"
