@@ -41,7 +41,7 @@ void timer_after_fork_in_child(void);
 /* The poller's file descriptor for epoll_ctl, where it runs or can be started; else -1. `data` of what is added: the
  * descriptor waited for. */
 int timer_epoll(void);
-/* io.c: something happened to a file descriptor. Called by the poller. */
+/* poll.c: something happened to a file descriptor. Called by the poller. */
 void ps_io_event(int fd, uint32_t events);
 void ps_io_after_fork_in_child(void);
 /* Threads that wait for a file descriptor. */

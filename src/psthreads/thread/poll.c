@@ -1,0 +1,220 @@
+/* Waiting for file descriptors without a vp: psthread_poll. The calls that read, write, accept and connect stand on top
+ * of it (io.c).
+ *
+ * The poller (timer.c) has each descriptor that a thread waits for in its epoll set, one-shot: an event disarms it. A
+ * waiter stands in a bucket by the descriptor's number. The bucket's lock guards its list, and orders what epoll is
+ * told. epoll is always told what all waiters for the descriptor want together:
+ *   waiter   lock; push; arm (add or modify); unlock; block
+ *   event    lock; take the waiters that it concerns; arm again for those that stay; unlock; ready
+ *   late     lock; take out; unlock (it stays armed: the event finds no waiter, and nothing is armed again)
+ * No event is lost: epoll reports what is so when it is armed, not only what changes. An event may belong to another
+ * file: one that was closed under this number while a copy keeps it open. So a woken thread looks at the descriptor,
+ * and waits again if it is not ready.
+ *
+ * Several descriptors at once have an epoll set of their own, which is one descriptor, ready when one of them is. The
+ * set is made for one wait: so it has only files that stood under their numbers when the wait began. Rejected: an entry
+ * for each descriptor in its bucket, which needs a word by which one of several events claims the thread.
+ *
+ * A descriptor that epoll does not take (a regular file: EPERM) is ready for poll, or never. A descriptor that is
+ * closed while a thread waits for it does not wake that thread, as with epoll. Where epoll refuses (no memory, no
+ * descriptor for a set, a chain of sets too long) the thread looks and yields in turns. Cost of a wait: five system
+ * calls, one of them the poller's; for n descriptors n + 2 more. */
+#define _GNU_SOURCE
+#include "address_wait.h"
+#include "os.h"
+#include "psthread.h"
+#include "spin.h"
+#include "timer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define BUCKETS 64u
+
+struct waits {
+    struct waits *next;
+    struct psthread *thread;
+    int fd;
+    uint32_t wanted, got; /* EPOLL..., which are POLL... by value */
+    struct ps_timer timer;
+};
+_Static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLPRI == POLLPRI && EPOLLERR == POLLERR &&
+                   EPOLLHUP == POLLHUP,
+               "poll's bits are epoll's");
+#define ALWAYS (EPOLLERR | EPOLLHUP)
+#define EVENTS (EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDNORM | EPOLLRDBAND | EPOLLWRNORM | EPOLLWRBAND | EPOLLRDHUP)
+
+static struct bucket {
+    PS_LINE_ALIGNED struct ps_spin lock;
+    struct waits *first;
+} buckets[BUCKETS];
+static _Atomic uint32_t waiting;
+
+static struct bucket *descriptor_bucket(int fd) { return &buckets[(unsigned)fd % BUCKETS]; }
+
+unsigned ps_io_waiting(void) { return ps_load_acquire(&waiting); }
+
+void ps_io_after_fork_in_child(void)
+{
+    for (unsigned i = 0; i < BUCKETS; i++)
+        buckets[i] = (struct bucket){0};
+    ps_store_relaxed(&waiting, 0);
+}
+
+/* Tells epoll what the descriptor's waiters want; nothing where there is none. 0 or an errno value. */
+static int arm_locked(struct bucket *b, int epoll, int fd)
+{
+    struct epoll_event event = {.events = EPOLLONESHOT, .data = {.u64 = (unsigned)fd}};
+    for (const struct waits *w = b->first; w; w = w->next)
+        if (w->fd == fd)
+            event.events |= w->wanted;
+    if (event.events == EPOLLONESHOT)
+        return 0;
+    if (epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event) == 0)
+        return 0;
+    return errno != ENOENT || epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0 ? errno : 0;
+}
+
+static bool take_out_locked(struct bucket *b, struct waits *wanted)
+{
+    for (struct waits **link = &b->first; *link; link = &(*link)->next)
+        if (*link == wanted) {
+            *link = wanted->next;
+            ps_sub_release(&waiting, 1);
+            return true;
+        }
+    return false;
+}
+
+static bool take_late_io_waiter(struct ps_timer *timer)
+{
+    struct waits *w = timer->arg;
+    struct bucket *b = descriptor_bucket(w->fd);
+    ps_spin_lock(&b->lock);
+    bool here = take_out_locked(b, w);
+    ps_spin_unlock(&b->lock);
+    return here;
+}
+
+void ps_io_event(int fd, uint32_t events)
+{
+    struct bucket *b = descriptor_bucket(fd);
+    struct waits *taken = NULL, **link = &b->first;
+    uint32_t readied = 0;
+    ps_spin_lock(&b->lock);
+    while (*link) {
+        struct waits *w = *link;
+        uint32_t got = events & (w->wanted | ALWAYS);
+        if (w->fd != fd || !got) {
+            link = &w->next;
+            continue;
+        }
+        *link = w->next;
+        w->got = got;
+        w->next = taken;
+        taken = w;
+    }
+    arm_locked(b, timer_epoll(), fd);
+    ps_spin_unlock(&b->lock);
+    while (taken) {
+        struct waits *w = taken;
+        taken = w->next; /* w is gone once its thread runs */
+        ps_ready(w->thread, PS_BACK);
+        readied++;
+    }
+    ps_sub_release(&waiting, readied); /* deadlock.c: not before they are ready */
+}
+
+/* What is so now; nobody waits. */
+static int look_at_descriptors(struct pollfd *fds, nfds_t n)
+{
+    int ready;
+    do
+        ready = poll(fds, n, 0);
+    while (ready < 0 && errno == EINTR);
+    return ready;
+}
+
+/* Without a poller. */
+static int poll_by_turns(struct pollfd *fds, nfds_t n, uint64_t deadline_ns)
+{
+    int ready;
+    while ((ready = look_at_descriptors(fds, n)) == 0 && os_now_ns() < deadline_ns)
+        psthread_yield();
+    return ready;
+}
+
+static uint32_t epoll_wanted(const struct pollfd *fd) { return ((uint32_t)fd->events & EVENTS) | ALWAYS; }
+
+/* Until epoll tells of the descriptor. ETIMEDOUT, or what epoll refuses it with. */
+static int wait_for_report(int epoll, int fd, uint32_t wanted, uint64_t deadline_ns)
+{
+    struct psthread *self = ps_self();
+    struct bucket *b = descriptor_bucket(fd);
+    struct waits me = {.thread = self,
+                       .fd = fd,
+                       .wanted = wanted,
+                       .timer = {.deadline_ns = deadline_ns, .take = take_late_io_waiter, .arg = &me}};
+    ps_spin_lock(&b->lock);
+    me.next = b->first;
+    b->first = &me;
+    ps_add_relaxed(&waiting, 1);
+    int err = arm_locked(b, epoll, fd);
+    if (err)
+        take_out_locked(b, &me);
+    ps_spin_unlock(&b->lock);
+    if (err)
+        return err;
+    bool late = ps_block_until(self, PS_WAIT_FD, (const void *)(uintptr_t)(unsigned)fd, &me.timer);
+    return late ? ETIMEDOUT : 0;
+}
+
+/* fds[i] into the set; one that stands there already wants both. */
+static int add_to_set(int set, const struct pollfd *fds, nfds_t i)
+{
+    struct epoll_event event = {.events = epoll_wanted(&fds[i])};
+    if (fds[i].fd < 0 || epoll_ctl(set, EPOLL_CTL_ADD, fds[i].fd, &event) == 0 || errno == EPERM)
+        return 0;
+    if (errno != EEXIST)
+        return errno;
+    for (nfds_t k = 0; k < i; k++)
+        if (fds[k].fd == fds[i].fd)
+            event.events |= epoll_wanted(&fds[k]);
+    return epoll_ctl(set, EPOLL_CTL_MOD, fds[i].fd, &event) != 0 ? errno : 0;
+}
+
+/* The same for several. */
+static int wait_for_reports(int epoll, const struct pollfd *fds, nfds_t n, uint64_t deadline_ns)
+{
+    int set = epoll_create1(EPOLL_CLOEXEC), err = set < 0 ? errno : 0;
+    for (nfds_t i = 0; i < n && !err; i++)
+        err = add_to_set(set, fds, i);
+    if (!err)
+        err = wait_for_report(epoll, set, EPOLLIN, deadline_ns);
+    if (set >= 0)
+        close(set);
+    return err;
+}
+
+int psthread_poll(struct pollfd *fds, nfds_t n, uint64_t deadline_ns)
+{
+    int ready;
+    while ((ready = look_at_descriptors(fds, n)) == 0) {
+        int epoll, err = EPERM;
+        if (deadline_ns != PS_NEVER && os_now_ns() >= deadline_ns) {
+            ps_tried_in_vain();
+            break;
+        }
+        if ((epoll = timer_epoll()) < 0)
+            return poll_by_turns(fds, n, deadline_ns);
+        if (n == 1 && fds->fd >= 0)
+            err = wait_for_report(epoll, fds->fd, epoll_wanted(fds), deadline_ns);
+        if (err == EPERM)
+            err = wait_for_reports(epoll, fds, n, deadline_ns);
+        if (err && err != ETIMEDOUT)
+            return poll_by_turns(fds, n, deadline_ns);
+    }
+    return ready;
+}
