@@ -7,7 +7,7 @@
  * Where there are more members than processors, a vp's members join its list of *waiters* one after the other, and the
  * next one runs at once: one section of the queue's lock, no shared line. The vp's last member counts all of them with
  * one subtraction of the word `barrier`, then spins. If the barrier opens meanwhile, the list becomes ready as a whole.
- * Otherwise the list is *published* as a batch, together with the member that blocks, and the member
+ * Otherwise the list is *published* as a batch, together with the member that blocks (team_batches.h), and the member
  * that opens the barrier readies it. Teams whose members have a vp each, and members bound to places, do not use the
  * lists: they spin, then block as batches of one. Members that have a vp each meet without the word as long as none
  * comes late (team_rounds.c).
@@ -29,95 +29,15 @@
 #include "sources.h"
 #include "team.h"
 #include "team_batch.h"
+#include "team_batches.h"
 #include "vp.h"
 #include "watchdog.h"
-
-#define COUNT_BITS 21 /* members: up to 2^20, their number + 1 */
-#define HEAD_SHIFT COUNT_BITS
-#define PHASE_SHIFT (2 * COUNT_BITS)
-#define COUNT_MASK ((UINT64_C(1) << COUNT_BITS) - 1)
-#define PHASE_MASK (UINT64_MAX >> PHASE_SHIFT)
-
-_Static_assert(PHASE_SHIFT == PS_BARRIER_PHASE_SHIFT, "reports read it");
-
-static inline uint32_t left_of(uint64_t word) { return (uint32_t)(word & COUNT_MASK); }
-static inline uint32_t head_of(uint64_t word) { return (uint32_t)(word >> HEAD_SHIFT & COUNT_MASK); }
-static inline uint32_t phase_of(uint64_t word) { return (uint32_t)(word >> PHASE_SHIFT); }
-static inline uint64_t with_head(uint64_t word, uint64_t head)
-{
-    return (word & ~(COUNT_MASK << HEAD_SHIFT)) | head << HEAD_SHIFT;
-}
 
 void ps_team_barrier_fork(struct ps_team *team, unsigned n)
 {
     uint64_t phase = phase_of(ps_load_relaxed(&team->barrier));
     ps_store_relaxed(&team->barrier, phase << PHASE_SHIFT | n);
     ps_store_relaxed(&team->batched, 0);
-}
-
-/* --- batches --- */
-
-static struct ps_member *member_of(struct ps_list *link)
-{
-    return PS_CONTAINER_OF(link, struct ps_member, thread.item.link);
-}
-
-static uint64_t number_of(const struct ps_team *team, const struct ps_member *m)
-{
-    return (uint64_t)((const char *)m - team->members) / team->stride + 1;
-}
-
-/* m begins a batch, of which no member is looked at afterwards. turn: NULL, or the vp that the team keeps. */
-static void ready_batch(struct ps_member *m, const struct vp *turn)
-{
-    struct vp *target = m->thread.vp, *here;
-    enum ps_end end = target == turn ? PS_FRONT : PS_BACK;
-    if (m->batch == 1) {
-        ps_ready(&m->thread, end);
-        return;
-    }
-    if (PS_UNLIKELY(!ps_load_relaxed(&target->attached)) && (here = ps_vp()) != NULL)
-        target = here;
-    vp_enqueue_ring(target, &m->thread.item.link, m->batch, end);
-}
-
-/* Readies the batches from number `head` on, but for the one that is `keep` alone; true: that was among them. */
-static bool ready_batches(struct ps_team *team, uint32_t head, const struct ps_member *keep, const struct vp *turn)
-{
-    bool kept = false;
-    while (head) {
-        struct ps_member *m = ps_team_member(team, head - 1);
-        head = m->next_batch;
-        if (m == keep)
-            kept = true;
-        else
-            ready_batch(m, turn);
-    }
-    return kept;
-}
-
-/* The published batches are the caller's. */
-static uint32_t take_published(struct ps_team *team)
-{
-    uint64_t word = ps_load_seq(&team->barrier);
-    while (head_of(word) && !ps_cas_seq(&team->barrier, &word, with_head(word, 0)))
-        continue;
-    return head_of(word);
-}
-
-/* Publishes the batches from first to last, and counts `arrivals`. False: the phase is over, and the caller
- * behind it. */
-static bool publish_waiters(struct ps_team *team, struct ps_member *first, struct ps_member *last, uint32_t phase,
-                            uint32_t arrivals, bool *opens)
-{
-    uint64_t number = number_of(team, first), word = ps_load_acquire(&team->barrier);
-    do {
-        if (phase_of(word) != phase)
-            return false;
-        last->next_batch = head_of(word);
-    } while (!ps_cas_seq(&team->barrier, &word, with_head(word - arrivals, number)));
-    *opens = arrivals && left_of(word) == arrivals;
-    return true;
 }
 
 /* --- a vp's waiters --- */

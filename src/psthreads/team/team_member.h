@@ -95,7 +95,7 @@ void ps_team_refer(struct ps_team *team, unsigned refs);
 PS_NORETURN void ps_team_end_on_own_stack(struct ps_team *team, struct ps_member *m, unsigned refs);
 /* The parent, in the name of member 0, runs what tasks it finds. May switch. */
 void ps_team_assist_oneself(struct ps_team *team);
-/* The end of drop_refs (team_run.c) in a region with tasks. May switch. */
+/* The end of drop_refs (run_member.h) in a region with tasks. May switch. */
 uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct ps_member *last, unsigned refs);
 
 #endif

@@ -1,0 +1,107 @@
+/* One member runs, as a call on the stack of a vp that has claimed it, or of the parent in the join. */
+#ifndef PS_RUN_MEMBER_H
+#define PS_RUN_MEMBER_H
+
+#include "check.h"
+#include "current.h"
+#include "dedicated.h"
+#include "floats.h"
+#include "inherited.h"
+#include "own_stack.h"
+#include "recall.h"
+#include "receiver.h"
+#include "scheduler.h"
+#include "switch.h"
+#include "team.h"
+#include "team_member.h"
+#include "vp.h"
+
+/* What a vp has run of a team, and not counted out yet. */
+struct run {
+    unsigned refs;
+    struct ps_member *last; /* NULL: no member's body has returned */
+};
+
+/* m, whose block is not cached, begins on vp, and its body is called. False: it begins elsewhere. May switch. */
+bool ps_member_run_body_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m, unsigned extra_flags,
+                               struct uth_tls *before, struct run *run);
+
+/* Runs m's body in its block, and stays in it: the next member's is entered from there, since changing the thread
+ * pointer takes as long as much else here. Returns the vp. From then on the block may be lent with m's identity, and
+ * entered by another vp. So until vp has entered another one (come_up: `before`, what it was in at first) nothing of
+ * its thread-local storage is looked at: not the current vp, no malloc. */
+static PS_ALWAYS_INLINE struct vp *ps_member_run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
+                                                      unsigned extra_flags, struct uth_tls *before, bool from_loop,
+                                                      struct run *run)
+{
+    struct uth_tls *tls = m->tls;
+    if (tls && PS_LIKELY(vp_tls_is_cached(vp, tls))) {
+        ps_member_become(vp, m, team->parent, extra_flags);
+        vp_enter_tls_cached(vp, tls);
+        if (from_loop && vp_is(vp, VP_SIGNALS_BLOCKED))
+            vp_unblock_signals(vp);
+        ps_member_call(m, team->ops->body);
+        ps_floats_at_end(m);
+    } else if (ps_tls_on()) {
+        if (!ps_member_run_body_slowly(vp, team, m, extra_flags, before, run))
+            return vp;
+    } else {
+        ps_member_become(vp, m, team->parent, extra_flags);
+        ps_member_call(m, team->ops->body);
+    }
+    vp = m->thread.vp; /* as ps_vp(), which would wait for the new thread pointer and touch one line more */
+    PS_ASSERT(vp == ps_vp());
+    if (vp_is(vp, VP_DEDICATED) && vp->run.tls != before) {
+        if (own_stack_begins(vp) && vp->run.tls == m->tls)
+            ps_team_end_on_own_stack(team, m, run->refs);
+        if (!from_loop)
+            recall_leave(team, &m->thread);
+        ps_go_home_slow(before);
+        vp = ps_vp_now();
+    }
+    ps_store_release(&m->done_in, team->region); /* fenced by what follows: a claim, or `left` */
+    run->refs++;
+    run->last = m;
+    return vp;
+}
+
+static inline void leave_block(struct vp *vp)
+{
+    if (vp->run.tls)
+        vp_leave_tls_here(vp);
+}
+
+/* The parent is about to run members as calls, in their blocks, and stands below them; and it goes on. The second may
+ * switch, and returns the vp. */
+static inline void go_below(const struct ps_team *team, struct uth_tls *before)
+{
+    if (before)
+        vp_suspend_caller(team->parent, before);
+}
+static inline struct vp *come_up(struct vp *vp, const struct ps_team *team, struct uth_tls *before)
+{
+    if (before)
+        return vp_resume_caller(vp, team->parent, before);
+    leave_block(vp);
+    return vp;
+}
+
+/* Drops the references of members that have returned; in the name of the last of them, if any, tasks are looked for.
+ * What is left of `left`: if 0 or PS_TEAM_WAITING the team may be gone. May switch. */
+static inline uint64_t drop_refs(struct ps_team *team, struct ps_member *last, unsigned refs)
+{
+    uint64_t before = ps_sub_seq(&team->left, refs), left = before - refs;
+    PS_ASSERT((uint32_t)before >= refs);
+    return PS_UNLIKELY(left & PS_TEAM_ALL_PENDING) ? ps_team_look_and_drop_pending(team, last, refs) : left;
+}
+
+/* The caller is the thread that forked again. */
+static inline void ps_team_become_parent(struct vp *vp, struct ps_team *team)
+{
+    vp->run.current = team->parent;
+    team->parent->uth = vp->run.uth;
+    team->parent->vp = vp;
+    vp_migrate(vp, team->parent);
+}
+
+#endif
