@@ -1,14 +1,14 @@
 /* Vps whose threads block in the kernel, and the spares that work meanwhile (src/psthreads/park/blocking.h, search.c).
  *
  * Vps block once each, with work behind them, and come back when that is done. A spare works as long as no more
- * spares work than vps are blocked; then it counts itself off, looks once more, and rests. How many rest is a number
- * here (standby.pml has the list). The watchdog starts the second spare where one was asked for and none rested. All
- * work is there before a vp blocks: what comes later is the watchdog's to see, and left out. Checked: no vp stays
- * blocked (invalid end state otherwise).
+ * spares work than vps are blocked; then it counts itself off, looks once more, and stands by. How many stand by is a
+ * number here (standby.pml has the list). The watchdog starts the second spare where one was asked for and none stood
+ * by. All work is there before a vp blocks: what comes later is the watchdog's to see, and left out. Checked: no vp
+ * stays blocked (invalid end state otherwise).
  *
- *   BROKEN_RECHECK  a spare rests without the second look
+ *   BROKEN_AGAIN    a spare stands by without the second look
  *   BROKEN_COUNT    a vp looks how many spares work, and then counts itself among the blocked
- *   BROKEN_ASK      where no spare rests, none is asked for */
+ *   BROKEN_ASK      where no spare stands by, none is asked for */
 
 #ifndef VPS
 #define VPS 1
@@ -17,7 +17,7 @@
 
 byte blocked, work = ITEMS, done;
 byte spares = 1;  /* at work; one is, and about to be through */
-byte resting;     /* and told by nobody so far */
+byte standing_by;     /* and told by no thread so far */
 byte told = 1;    /* told, and not gone on yet */
 byte unborn = 1;
 bool asked;
@@ -29,10 +29,10 @@ inline call_for_blocked(mine)
     if
     :: spares + 1 <= blocked + mine ->
        atomic {
-           none = resting == 0;
+           none = standing_by == 0;
            if
            :: none
-           :: else -> resting--; spares++; told++
+           :: else -> standing_by--; spares++; told++
            fi
        }
 #ifndef BROKEN_ASK
@@ -78,13 +78,13 @@ again:
        :: some -> done++; goto again
        :: else -> spares--
        fi;
-#ifndef BROKEN_RECHECK
+#ifndef BROKEN_AGAIN
        if
        :: spares + 1 <= blocked && work > 0 -> spares++; goto again
        :: else
        fi;
 #endif
-       resting++
+       standing_by++
     od
 }
 
@@ -98,8 +98,8 @@ end:
            if
            :: spares + 1 <= blocked && work > 0 ->
               if
-              :: resting > 0 -> resting--; spares++; told++
-              :: resting == 0 && unborn > 0 -> unborn--; spares++; told++
+              :: standing_by > 0 -> standing_by--; spares++; told++
+              :: standing_by == 0 && unborn > 0 -> unborn--; spares++; told++
               :: else
               fi
            :: else

@@ -5,11 +5,11 @@
  * LOSSES_MAX + 1 times before it has the lock; no access after the memory was given up; the word is 0 in the end.
  *
  * Each compare-and-swap loop of the source is one atomic step here: it retries until it succeeds on what it saw.
- *   BROKEN_STORE    unlock stores instead of exchanging: wipes out a WAITERS set in between
- *   BROKEN_WOKEN    a woken thread that queues again does not clear WOKEN
- *   BROKEN_LOOK     a thread that goes to the queue sets WAITERS without having seen LOCKED in the same step
- *   BROKEN_HANDOFF  no waiter asks for the lock to be handed over
- *   BROKEN_LAST     unlock readies the thread it wakes before it lets go of the queue */
+ *   BROKEN_STORE     unlock stores instead of exchanging: wipes out a WAITERS set in between
+ *   BROKEN_WOKEN     a woken thread that queues again does not clear WOKEN
+ *   BROKEN_LOOK      a thread that goes to the queue sets WAITERS without having seen LOCKED in the same step
+ *   BROKEN_TRANSFER  no waiter asks for the lock to be transferred
+ *   BROKEN_LAST      unlock readies the thread it wakes before it lets go of the queue */
 #ifndef THREADS
 #define THREADS 3
 #endif
@@ -22,7 +22,7 @@
 #define LOCKED 1
 #define WAITERS 2
 #define WOKEN 4
-#define HANDOFF 8
+#define TRANSFER 8
 
 byte state;
 bool queue_locked;
@@ -105,9 +105,9 @@ inline lock(me)
             if
             :: state & LOCKED ->
                 state = state | WAITERS;
-#ifndef BROKEN_HANDOFF
+#ifndef BROKEN_TRANSFER
                 if
-                :: losses >= LOSSES_MAX -> state = state | HANDOFF
+                :: losses >= LOSSES_MAX -> state = state | TRANSFER
                 :: else
                 fi;
 #endif
@@ -140,8 +140,8 @@ inline unlock()
     atomic {
         touch();
         if
-        :: seen & HANDOFF -> act = HANDOFF
-        :: !(seen & HANDOFF) && (seen & (WAITERS | WOKEN)) == WAITERS ->
+        :: seen & TRANSFER -> act = TRANSFER
+        :: !(seen & TRANSFER) && (seen & (WAITERS | WOKEN)) == WAITERS ->
             state = (seen & ~LOCKED) | WOKEN; act = WAITERS
         :: else -> state = seen & ~LOCKED
         fi
@@ -150,16 +150,16 @@ inline unlock()
     atomic {
         touch();
         if
-        :: state & HANDOFF -> act = HANDOFF
-        :: !(state & HANDOFF) && (state & (WAITERS | WOKEN)) == WAITERS ->
+        :: state & TRANSFER -> act = TRANSFER
+        :: !(state & TRANSFER) && (state & (WAITERS | WOKEN)) == WAITERS ->
             state = (state & ~LOCKED) | WOKEN; act = WAITERS
         :: else -> state = state & ~LOCKED
         fi
     }
 #endif
     if
-    :: act == HANDOFF ->
-        take_head(HANDOFF);
+    :: act == TRANSFER ->
+        take_head(TRANSFER);
         assert(head != NOBODY);
         given[head] = true;
 #ifndef BROKEN_LAST

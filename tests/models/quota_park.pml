@@ -1,16 +1,16 @@
-/* A worker's vp that is sent to rest and called back (src/psthreads/park/quota_park.h, quota_park.c), while a parent
+/* A worker's vp that is sent offline and called back (src/psthreads/park/quota_park.h, quota_park.c), while a parent
  * sends it a handoff.
  *
  * The limit changes CHANGES times, each time to any of two values: the vp may carry work (1) or not (0). One parent
  * posts a member by handoff. Checked, when nothing can move any more: the member was run by the vp or queued for
- * others. No request to rest lies unread. The vp does not rest where the limit allows it to run. A vp without a kernel
- * thread counts as parked, with an open handoff slot, exactly where it may run.
+ * others. No request to go offline lies unread. The vp is not offline where the limit allows it to run. A vp without a
+ * kernel thread counts as parked, with an open handoff slot, exactly where it may run.
  *
  * Sequentially consistent, as the operations on limit, changes, pinned slot and bit are in the source. The vp's search
  * is one look at its slot and its handoff slot; other work, and that a look misses a vp which is just getting up (the
  * next look asks it again), are left out.
  *   RUNS           the vp has a kernel thread from the beginning
- *   BROKEN_SEEN    a vp that is about to rest reads `changes` behind the limit
+ *   BROKEN_SEEN    a vp that is about to go offline reads `changes` behind the limit
  *   BROKEN_ASK     the bit is looked at before the request is in the slot
  *   BROKEN_HANDOFF    the handoff slot of one without a kernel thread is shut without a look at what is in it
  *   BROKEN_LATE    its handoff slot is opened again without a look into it behind that
@@ -21,7 +21,7 @@
 #define BUSY 0
 #define IDLE 1
 #define LETTER 2
-mtype = { NO, ASKED, RESTS, UNSTARTED };
+mtype = { ONLINE, ASKED, OFFLINE, UNSTARTED };
 
 #ifdef RUNS
 bool started = true, idle_bit = false;
@@ -30,7 +30,7 @@ bool started = false, idle_bit = true;
 #endif
 bool wake_word, pinned;
 byte handoff = IDLE, limit = 1, changes, ran, queued, posted;
-mtype rest = NO;
+mtype state = ONLINE;
 
 /* Which process has taken the idle_bit. */
 inline wake()
@@ -60,18 +60,18 @@ inline rest_here()
 {
 #ifdef BROKEN_SEEN
     if
-    :: limit == 0 -> seen = changes; rest = RESTS
+    :: limit == 0 -> seen = changes; state = OFFLINE
     :: else
     fi;
 #else
     seen = changes;
     if
-    :: limit == 0 -> rest = RESTS
+    :: limit == 0 -> state = OFFLINE
     :: else
     fi;
 #endif
     do
-    :: rest == RESTS ->
+    :: state == OFFLINE ->
 end_at_rest:
         changes != seen; /* the system's wait on a word */
         seen = changes;
@@ -81,7 +81,7 @@ end_at_rest:
         fi
     :: else -> break
     od;
-    rest = NO
+    state = ONLINE
 }
 
 active proctype vp()
@@ -116,7 +116,7 @@ active proctype watchdog()
         if
         :: limit = 1;
             if
-            :: rest == UNSTARTED -> rest = NO; handoff = IDLE; idle_bit = true;
+            :: state == UNSTARTED -> state = ONLINE; handoff = IDLE; idle_bit = true;
 #ifndef BROKEN_LATE
                 if
                 :: handoff == LETTER ->
@@ -133,7 +133,7 @@ active proctype watchdog()
         :: limit = 0;
             got = false;
             if
-            :: rest == NO ->
+            :: state == ONLINE ->
                 if
 #ifdef BROKEN_BIT
                 :: atomic { !started && idle_bit -> got = true }
@@ -144,7 +144,7 @@ active proctype watchdog()
                 fi;
                 if
                 :: got ->
-                    rest = UNSTARTED;
+                    state = UNSTARTED;
                     atomic {
 #ifndef BROKEN_HANDOFF
                         if
@@ -155,7 +155,7 @@ active proctype watchdog()
                         handoff = BUSY
                     }
                 :: else ->
-                    rest = ASKED;
+                    state = ASKED;
 #ifdef BROKEN_ASK
                     atomic { got = idle_bit; idle_bit = false };
                     pinned = true;
@@ -195,6 +195,6 @@ active proctype judge()
     timeout;
     assert(handoff != LETTER && ran + queued == posted);
     assert(!pinned);
-    assert(!(rest == RESTS && limit == 1));
+    assert(!(state == OFFLINE && limit == 1));
     assert(started || (idle_bit == (limit == 1) && (handoff == IDLE) == (limit == 1)))
 }

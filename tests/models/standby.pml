@@ -1,19 +1,19 @@
-/* Standbys (src/psthreads/park/standby.c): a spare that rests is called once, or ends.
+/* Standbys (src/psthreads/park/standby.c): a spare that stands by is called once, or ends.
  *
- * S rests, works when it is called, and rests again. G calls twice, as the watchdog or a thread that blocks: where
- * nobody rests it goes without. Q stops the library, when G is through: it sets `stops` and tells those that rest.
- * Checked: S is called as often as it was told so, and ends (invalid end state otherwise).
+ * S stands by, works when it is called, and stands by again. G calls twice, as the watchdog or a thread that blocks:
+ * where none stands by it goes without. Q stops the library, when G is through: it sets `stops` and tells those that
+ * stand by. Checked: S is called as often as it was told so, and ends (invalid end state otherwise).
  *
  *   BROKEN_LIST   S enters the list, and looks whether it is to end, without the lock
  *   BROKEN_PARK   S sleeps without comparing its word
- *   BROKEN_STOP   Q tells those that rest before it sets `stops`
- *   BROKEN_WORD   S stores RESTS when it is in the list already, and the lock is free */
+ *   BROKEN_STOP   Q tells those that stand by before it sets `stops`
+ *   BROKEN_WORD   S stores STANDS_BY when it is in the list already, and the lock is free */
 
 bool lock, stops, in_list, given_all;
 byte word;   /* the spare's */
 bool asleep; /* in the futex */
 byte told, called;
-#define RESTS 0
+#define STANDS_BY 0
 #define CALLED 1
 #define ENDS 2
 
@@ -42,41 +42,41 @@ inline tell(what)
 
 active proctype S()
 {
-    bool rests;
+    bool stands;
     do
     ::
 #ifdef BROKEN_LIST
-       rests = !stops;
+       stands = !stops;
        if
-       :: rests -> word = RESTS; in_list = true
+       :: stands -> word = STANDS_BY; in_list = true
        :: else
        fi;
 #else
        acquire(lock);
-       rests = !stops;
+       stands = !stops;
        if
-       :: rests ->
+       :: stands ->
 #ifndef BROKEN_WORD
-          word = RESTS;
+          word = STANDS_BY;
 #endif
           in_list = true
        :: else
        fi;
        release(lock);
 #ifdef BROKEN_WORD
-       word = RESTS;
+       word = STANDS_BY;
 #endif
 #endif
        if
-       :: !rests -> break
+       :: !stands -> break
        :: else
        fi;
        do
-       :: word != RESTS -> break
+       :: word != STANDS_BY -> break
 #ifdef BROKEN_PARK
-       :: word == RESTS -> asleep = true; !asleep
+       :: word == STANDS_BY -> asleep = true; !asleep
 #else
-       :: atomic { word == RESTS -> asleep = true }; !asleep
+       :: atomic { word == STANDS_BY -> asleep = true }; !asleep
 #endif
        od;
        if

@@ -19,7 +19,7 @@
  *   BROKEN_OWN       the opener forgets its own vp's waiters
  *   BROKEN_SPIN      a member whose spin ends forgets its vp's waiters
  *   BROKEN_HERE      the last member of all opens by a store, though members of other vps may be published
- *   BROKEN_RECHECK   a vp that publishes does not look for a call afterwards (CALL)
+ *   BROKEN_AGAIN     a vp that publishes does not look for a call afterwards (CALL)
  *   BROKEN_COUNT     a member that calls waiters back does not count them (CALL) */
 #ifndef MEMBERS
 #define MEMBERS 4
@@ -109,7 +109,7 @@ inline leave(v)
 #endif
             fi
         }
-#ifndef BROKEN_RECHECK
+#ifndef BROKEN_AGAIN
         if
         :: mine && interrupted -> take_published()
         :: else
@@ -303,7 +303,7 @@ block:
             goto passed
         :: else
         fi;
-#ifndef BROKEN_RECHECK
+#ifndef BROKEN_AGAIN
         if
         :: interrupted && !back ->
             atomic {

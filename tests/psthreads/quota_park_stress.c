@@ -1,5 +1,5 @@
-/* Vps above the limit rest, what stood with them is run by others, and they come back; also while the limit changes as
- * fast as it can. */
+/* Vps above the limit are offline, what stood with them is run by others, and they come back; also while the limit
+ * changes as fast as it can. */
 #include "os.h"
 #include "psthread.h"
 #include "quota_park.h"
@@ -51,12 +51,12 @@ static void all_vps_run(void)
     psthread_waitall();
 }
 
-static unsigned rests(unsigned limit)
+static unsigned count_offline(unsigned limit)
 {
     unsigned n = 0;
     for (unsigned id = limit; id < VPS; id++) {
-        uint32_t state = ps_load_acquire(&ps_vp_at(id)->rest);
-        n += state == PS_RESTS || state == PS_REST_UNSTARTED;
+        uint32_t state = ps_load_acquire(&ps_vp_at(id)->offline);
+        n += state == PS_OFFLINE || state == PS_OFFLINE_UNSTARTED;
     }
     return n;
 }
@@ -68,7 +68,7 @@ static void narrow(unsigned limit)
         quota_park_allow(limit);
         if (!ps_yield())
             os_yield();
-    } while (rests(limit) < VPS - limit);
+    } while (count_offline(limit) < VPS - limit);
 }
 
 static _Atomic unsigned ran, wrong;
@@ -95,7 +95,7 @@ static void others_take_what_stands_with_them(void **state)
         for (limit_now = VPS - 1; limit_now >= 1; limit_now--) {
             narrow(limit_now);
             while (first == 0 && quota_park_count() != VPS - limit_now)
-                os_yield(); /* a vp at rest gives away what stands with it, and then sleeps */
+                os_yield(); /* a vp that goes offline gives away what stands with it, and then sleeps */
             ps_store_relaxed(&ran, 0);
             ps_store_relaxed(&wrong, 0);
             for (unsigned i = 0; i < 40; i++)
@@ -190,7 +190,7 @@ static void teams_while_it_changes(void **state)
     CHECK(psthread_finalize() == 0);
 }
 
-/* The library stops and starts again, and a child is forked, while vps rest. */
+/* The library stops and starts again, and a child is forked, while vps are offline. */
 static void stops_while_they_rest(void **state)
 {
     (void)state;

@@ -155,7 +155,7 @@ class Runtime:
         for i, vp in self.vps():
             ready(f"queue of vp {i}", vp + at["vp.queue"])
             pinned = pointer(vp + at["vp.pinned"])
-            if pinned and pinned != at.get("pinned.rest"):
+            if pinned and pinned != at.get("pinned.offline"):
                 uth = pointer(pinned + at["psthread.uth"])
                 found[pinned] = Thread(pinned, f"ready, bound to vp {i}", saved=pointer(uth + at["uth.ctx"]))
         if u8(at["&ps_rt"] + at["ps_runtime.has_global"]):

@@ -129,9 +129,9 @@ void ps_wait_dedicated(struct vp *vp, const struct psthread *self)
     do {
         ps_await_pinned(vp);
         t = ps_xchg_seq(vp_pinned(vp), NULL);
-        PS_ASSERT(t == self || t == PS_PINNED_REST);
-        if (t == PS_PINNED_REST)
-            quota_park_refused(vp); /* a root does not rest */
+        PS_ASSERT(t == self || t == PS_PINNED_OFFLINE);
+        if (t == PS_PINNED_OFFLINE)
+            quota_park_refused(vp); /* a root does not go offline */
     } while (t != self);
     vp_tick(vp);
 }

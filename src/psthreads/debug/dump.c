@@ -231,8 +231,8 @@ static void say_vp(unsigned i, uintptr_t vp, uint64_t ticks)
     char who[120] = "", thefts[32 * (PS_STEAL_LEVELS + 1)];
     list_thefts(vp, thefts, sizeof thefts);
     if (!word_in(vp, "vp.attached")) {
-        if (word_in(vp, "vp.rest") == PS_RESTS)
-            say("vp %u (%s, LWP %u): rests, above what the system allows; %u ready", i, kind, tid, ready);
+        if (word_in(vp, "vp.offline") == PS_OFFLINE)
+            say("vp %u (%s, LWP %u): offline, above what the system allows; %u ready", i, kind, tid, ready);
         else if (thefts[0] || ready)
             say("vp %u (%s): no kernel thread; %u ready", i, kind, ready);
     } else if (current) {
@@ -244,7 +244,7 @@ static void say_vp(unsigned i, uintptr_t vp, uint64_t ticks)
         say("vp %u (%s, LWP %u): %s; %u ready%s", i, kind, tid, parked ? "sleeps" : "looks for work", ready,
             handoff > 1 ? "; a member waits in its handoff slot" : "");
     }
-    if (pointer_in(vp, "vp.pinned") && word_in(vp, "vp.rest") == PS_REST_NO)
+    if (pointer_in(vp, "vp.pinned") && word_in(vp, "vp.offline") == PS_ONLINE)
         say("  its root is ready");
     if (thefts[0])
         say("  steals by distance: %s", thefts);

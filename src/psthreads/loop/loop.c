@@ -40,7 +40,7 @@ static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
         struct psthread *t = ps_work_thread(w);
         if (ps_work_team(w)) {
             ps_upcalls.run_team(ps_work_team(w), (unsigned)w.id);
-        } else if (ps_work_is_rest(w)) {
+        } else if (ps_work_is_offline(w)) {
             quota_park_run(vp);
         } else if (!t) { /* the vp ends */
             vp_leave(vp, self, &vp->run.native, true);

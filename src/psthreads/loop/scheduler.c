@@ -214,7 +214,7 @@ static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
     struct uth *from = vp->run.uth;
     struct ps_queue *q = &vp->queue;
     struct psthread *t = ps_load_acquire(&vp->pinned);
-    if (PS_UNLIKELY(ps_places_on() || vp_is(vp, VP_LONE) || t == PS_PINNED_REST))
+    if (PS_UNLIKELY(ps_places_on() || vp_is(vp, VP_LONE) || t == PS_PINNED_OFFLINE))
         return yield_slowly(vp, self);
     from->left_by = self;
     if (from->vp) {

@@ -145,10 +145,10 @@ static struct ps_work stand_in(struct vp *vp)
     return w;
 }
 
-/* vp, a spare, has nothing to do: it rests. What it is to do then. */
+/* vp, a spare, has nothing to do: it stands by. What it is to do then. */
 static enum standby_word spare_rests(struct vp *vp)
 {
-    if (!vp_is(vp, VP_SIGNALS_BLOCKED)) /* as long as it rests it is nobody */
+    if (!vp_is(vp, VP_SIGNALS_BLOCKED)) /* as long as it stands by it carries no thread */
         vp_block_signals_slowly(vp);
     vp_stand_aside(vp);
     bind_lift();
@@ -184,8 +184,8 @@ static struct ps_work take_for_spare(struct vp *vp, bool noted)
 }
 
 /* What a spare takes: nothing, unless some thread starves, fewer spares are at work than vps are blocked, or it has a
- * grant. Then it stands in, or rests. Of one that counts itself off and then looks how many are blocked, and a vp that
- * counts itself among the blocked and then looks how many spares are at work (blocking.h), one sees the other
+ * grant. Then it stands in, or stands by. Of one that counts itself off and then looks how many are blocked, and a vp
+ * that counts itself among the blocked and then looks how many spares are at work (blocking.h), one sees the other
  * (seq_cst). */
 static struct ps_work find_work_spare(struct vp *vp)
 {

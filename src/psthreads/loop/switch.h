@@ -147,7 +147,8 @@ void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w);
  * no longer than a switch takes. After that it leaves for a fresh stack, and the loop on that stack waits instead:
  * no vp waits for its stack, and its wait is bounded. Without this two members could wait for each other for ever. A
  * barrier lets both go as they are about to leave their stacks. Then each is taken by the other's vp: out of the queue
- * of a place that both vps share, or out of a queue that a resting vp has filled. tests/models/block_ready.pml. */
+ * of a place that both vps share, or out of a queue that a vp has filled and gone offline.
+ * tests/models/block_ready.pml. */
 static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
 {
     struct psthread *t = ps_work_thread(w);

@@ -27,7 +27,7 @@ static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team 
 {
     struct psthread *pinned = ps_load_acquire(&vp->pinned);
     if (PS_UNLIKELY(pinned != NULL))
-        return pinned != PS_PINNED_REST && is_teammate(pinned, team) ? vp_take_pinned(vp) : PS_NO_WORK;
+        return pinned != PS_PINNED_OFFLINE && is_teammate(pinned, team) ? vp_take_pinned(vp) : PS_NO_WORK;
     struct ps_queue *q = &vp->queue;
     if (ps_list_empty(&q->items))
         return PS_NO_WORK;

@@ -3,7 +3,7 @@
  * User-level threads are not preempted: while one sleeps, or waits for a file, its vp runs nothing else. The watchdog
  * would start a spare for what is ready behind it, after some milliseconds. The C library's calls that wait are
  * answered by the runtime (calls/blocking.c): where one is about to wait, and something is ready that no vp comes for,
- * a spare that rests is called at once (standby.h). The thread itself stays on its vp, and goes on there. So it is
+ * a spare that stands by is called at once (standby.h). The thread itself stays on its vp, and goes on there. So it is
  * somebody in the kernel all the time, and its signals and its state are as ever. Kernel threads do the same by
  * themselves, which is why users of libgomp may let members wait.
  *

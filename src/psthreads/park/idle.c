@@ -94,7 +94,7 @@ static bool start_worker(struct vp *vp)
     ps_store_release(&vp->worker.started, PS_WORKER_REFUSED);
     ps_bind_home_lost();
     ps_sub_seq(&ps_idle.word, 1);
-    ps_store_relaxed(&vp->pinned, NULL); /* a request to rest */
+    ps_store_relaxed(&vp->pinned, NULL); /* a request to go offline */
     struct vp *here = ps_vp();
     ps_handoff_close(vp, here ? here : vp); /* what came must be run elsewhere */
     return false;

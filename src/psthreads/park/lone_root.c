@@ -17,7 +17,7 @@ struct ps_work lone_root_await(struct vp *vp)
 {
     ps_await_pinned(vp);
     struct psthread *t = ps_xchg_seq(vp_pinned(vp), NULL);
-    return t == PS_PINNED_REST ? (struct ps_work){.what = t, .id = PS_WORK_REST} : ps_work_of(t);
+    return t == PS_PINNED_OFFLINE ? (struct ps_work){.what = t, .id = PS_WORK_OFFLINE} : ps_work_of(t);
 }
 
 unsigned lone_root_count(void)

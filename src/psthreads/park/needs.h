@@ -3,7 +3,7 @@
  * Where members of a region wait for one another by means that the runtime does not see (a loop over a flag, a system
  * call), the watchdog starts spares after some milliseconds (spares.h). The next region of the same place in the
  * program would stall in the same way. So the place keeps how many spares ran members, and its next region begins with
- * as many: those that rest are called at the fork (standby.h), each with a grant to take what is ready.
+ * as many: those that stand by are called at the fork (standby.h), each with a grant to take what is ready.
  *
  * The number is given up slowly: at most once in a while a region begins with half of it. If the watchdog has to help
  * again the number is as it was, and the while twice as long; else the half stays, and in the end nothing.

@@ -17,7 +17,7 @@ void vp_put_back(struct vp *vp, struct ps_work w)
 {
     if (ps_work_team(w))
         ps_team_enqueue_late(ps_work_team(w), (unsigned)w.id, vp);
-    else if (ps_work_is_rest(w))
+    else if (ps_work_is_offline(w))
         quota_park_refused(vp);
     else if (ps_work_some(w))
         vp_hand_back(vp, ps_work_thread(w), vp);

@@ -1,4 +1,4 @@
-/* Vps at rest: see quota_park.h. */
+/* Vps that are offline: see quota_park.h. */
 #include "quota_park.h"
 
 #include "bind.h"
@@ -18,7 +18,7 @@
 
 static struct ps_spin lock; /* around quota_park_allow: the watchdog's looks, and the stop of the library */
 static PS_LINE_ALIGNED _Atomic uint32_t changes;
-static _Atomic uint32_t resting;    /* kernel threads that sleep in quota_park_run; each adds and takes off itself */
+static _Atomic uint32_t sleeping;   /* kernel threads that sleep in quota_park_run; each adds and takes off itself */
 static _Atomic uint64_t due;        /* cpu_cycles: the next reminder */
 static struct quota_park_most most; /* the watchdog's own */
 static unsigned allowed;            /* under the lock: the last limit that is not quota_park_end's */
@@ -30,13 +30,13 @@ static unsigned quota_at_start(void)
 }
 
 /* Workers from the limit on that have no kernel thread do not count as parked: no vp starts them. */
-static void begin_resting(void)
+static void begin_offline(void)
 {
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
         ps_store_relaxed(vp_pinned(vp), NULL);
         bool carried = ps_load_relaxed(vp_attached(vp)); /* by the thread that forked */
-        ps_store_relaxed(vp_rest(vp), id < allowed || carried ? PS_REST_NO : PS_REST_UNSTARTED);
+        ps_store_relaxed(vp_offline(vp), id < allowed || carried ? PS_ONLINE : PS_OFFLINE_UNSTARTED);
         if (!carried)
             ps_store_relaxed(vp_handoff(vp), id < allowed ? HANDOFF_IDLE : HANDOFF_BUSY);
     }
@@ -48,22 +48,22 @@ void quota_park_init(void)
 {
     ps_spin_init(&lock);
     allowed = ps_rt.num_vps;
-    ps_store_relaxed(&resting, 0);
+    ps_store_relaxed(&sleeping, 0);
     ps_store_relaxed(&due, cpu_cycles());
     most = (struct quota_park_most){.quota = quota_at_start()};
-    begin_resting();
+    begin_offline();
 }
 
 void quota_park_restart(void)
 {
     ps_spin_init(&lock);
-    ps_store_relaxed(&resting, 0);
-    begin_resting();
+    ps_store_relaxed(&sleeping, 0);
+    begin_offline();
 }
 
 /* --- the vp's side --- */
 
-/* Threads in vp's queue go to vps that do not rest, one each in turn. */
+/* Threads in vp's queue go to vps that are online, one each in turn. */
 static void empty_queue(struct vp *vp)
 {
     struct ps_queue *q = vp_queue(vp);
@@ -84,7 +84,7 @@ static void empty_queue(struct vp *vp)
     }
 }
 
-static bool must_rest(const struct vp *vp)
+static bool must_be_offline(const struct vp *vp)
 {
     return vp_run(vp)->id >= ps_load_seq(&ps_rt.limit) && !ps_load_seq(&ps_rt.stopping);
 }
@@ -92,47 +92,47 @@ static bool must_rest(const struct vp *vp)
 void quota_park_run(struct vp *vp)
 {
     uint32_t seen = ps_load_seq(&changes);
-    if (must_rest(vp)) {
-        ps_store_release(vp_rest(vp), PS_RESTS);
+    if (must_be_offline(vp)) {
+        ps_store_release(vp_offline(vp), PS_OFFLINE);
         ps_store_release(vp_attached(vp), 0);
         empty_queue(vp);
         if (!ps_queue_seems_empty(vp_queue(vp)))
             idle_notify(NULL);
         uth_cache_trim(&vp_run(vp)->stacks, 2);
-        ps_add_seq(&resting, 1); /* from here on it readies nothing (deadlock.h) */
-        for (; must_rest(vp); seen = ps_load_seq(&changes))
+        ps_add_seq(&sleeping, 1); /* from here on it readies nothing (deadlock.h) */
+        for (; must_be_offline(vp); seen = ps_load_seq(&changes))
             os_park(&changes, seen, OS_FOREVER);
-        ps_sub_seq(&resting, 1);
+        ps_sub_seq(&sleeping, 1);
         ps_store_release(vp_attached(vp), 1);
     }
-    ps_store_release(vp_rest(vp), PS_REST_NO);
+    ps_store_release(vp_offline(vp), PS_ONLINE);
 }
 
-void quota_park_refused(struct vp *vp) { ps_store_release(vp_rest(vp), PS_REST_NO); }
+void quota_park_refused(struct vp *vp) { ps_store_release(vp_offline(vp), PS_ONLINE); }
 
-unsigned quota_park_count(void) { return ps_load_seq(&resting); }
+unsigned quota_park_count(void) { return ps_load_seq(&sleeping); }
 
 /* --- the other side --- */
 
-static void send_to_rest(struct vp *vp)
+static void send_offline(struct vp *vp)
 {
-    if (ps_load_acquire(vp_rest(vp)) != PS_REST_NO || ps_load_acquire(&vp_worker(vp)->started) == PS_WORKER_REFUSED)
+    if (ps_load_acquire(vp_offline(vp)) != PS_ONLINE || ps_load_acquire(&vp_worker(vp)->started) == PS_WORKER_REFUSED)
         return;
     if (idle_take_unstarted(vp)) {
-        ps_store_relaxed(vp_rest(vp), PS_REST_UNSTARTED);
+        ps_store_relaxed(vp_offline(vp), PS_OFFLINE_UNSTARTED);
         ps_handoff_close(vp, vp);
         return;
     }
-    ps_store_release(vp_rest(vp), PS_REST_ASKED);
-    ps_store_seq(vp_pinned(vp), PS_PINNED_REST);
+    ps_store_release(vp_offline(vp), PS_OFFLINE_ASKED);
+    ps_store_seq(vp_pinned(vp), PS_PINNED_OFFLINE);
     idle_wake_this(vp);
 }
 
-static void call_back(struct vp *vp)
+static void bring_online(struct vp *vp)
 {
-    if (ps_load_relaxed(vp_rest(vp)) != PS_REST_UNSTARTED)
-        return; /* those that rest see the limit themselves */
-    ps_store_relaxed(vp_rest(vp), PS_REST_NO);
+    if (ps_load_relaxed(vp_offline(vp)) != PS_OFFLINE_UNSTARTED)
+        return; /* those that sleep see the limit themselves */
+    ps_store_relaxed(vp_offline(vp), PS_ONLINE);
     ps_store_seq(vp_handoff(vp), HANDOFF_IDLE);
     idle_give_unstarted(vp);
     if (ps_load_seq(vp_handoff(vp)) > HANDOFF_IDLE) /* its sender may have found no bit yet */
@@ -143,12 +143,12 @@ static void set_limit_locked(unsigned limit)
 {
     unsigned before = ps_load_relaxed(&ps_rt.limit);
     ps_store_seq(&ps_rt.limit, limit);
-    ps_bind_resting();
+    ps_bind_offline();
     for (unsigned id = 1; id < ps_rt.num_vps; id++)
         if (id < limit)
-            call_back(ps_vp_at(id));
+            bring_online(ps_vp_at(id));
         else
-            send_to_rest(ps_vp_at(id));
+            send_offline(ps_vp_at(id));
     ps_add_seq(&changes, 1);
     if (limit > before)
         os_wake(&changes, -1);
@@ -179,7 +179,7 @@ void quota_park_end(void)
  * The quota counts where it is smaller than the largest seen so far. So does the mask of the watchdog, which no place
  * binds. A number of vps that the user chose to be larger than the machine stays. The watchdog looks every
  * WATCHDOG_ALLOWED_NS while it watches. Where nothing makes it watch, a root that opens an outermost region that long
- * after the last reminder wakes it for one look. An idle process is not looked at. */
+ * after the last reminder wakes it for one look. A process that does nothing is not looked at. */
 
 /* n where it is less than the most so far, which it may become. */
 static unsigned if_fewer(unsigned n, unsigned *most_so_far)
@@ -210,7 +210,7 @@ void quota_park_look(const struct watchdog_sample *s)
     if (limit < ps_rt.num_vps || ps_load_relaxed(&ps_rt.limit) < ps_rt.num_vps)
         quota_park_allow(limit); /* the same limit too: a vp that was refused, or has started since, is asked again */
     if (limit < ps_rt.num_vps && ps_rt.verbose && !ps_xchg_acq_rel(&said, 1))
-        ps_warn("the system allows %u processors now: %u of %u virtual processors rest (said once)", limit,
+        ps_warn("the system allows %u processors now: %u of %u virtual processors are offline (said once)", limit,
                 ps_rt.num_vps - limit, ps_rt.num_vps);
 }
 

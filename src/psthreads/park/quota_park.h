@@ -29,9 +29,9 @@
 struct vp;
 struct watchdog_sample;
 
-enum ps_rest { PS_REST_NO, PS_REST_ASKED, PS_RESTS, PS_REST_UNSTARTED }; /* vp_rest */
+enum ps_offline { PS_ONLINE, PS_OFFLINE_ASKED, PS_OFFLINE, PS_OFFLINE_UNSTARTED }; /* vp_offline */
 
-/* quota_park_init sets up what the library starts with, no vp resting (the idle set too). quota_park_init is called at
+/* quota_park_init sets up what the library starts with, no vp offline (the idle set too). quota_park_init is called at
  * the start, when workers are to start anew, and in a forked child, where the limit stays. */
 void quota_park_init(void);
 void quota_park_restart(void);
@@ -50,11 +50,11 @@ unsigned quota_park_decide(const struct watchdog_sample *s, struct quota_park_mo
 void quota_park_look(const struct watchdog_sample *s);
 /* A root that opens a region, at `now` in cpu_cycles: is a look due? */
 void quota_park_remind(uint64_t now);
-/* vp has taken its request to rest, and its loop carries it out. */
+/* vp has taken its request to go offline, and its loop carries it out. */
 void quota_park_run(struct vp *vp);
 /* quota_park_run is not possible: there is no stack for it. */
 void quota_park_refused(struct vp *vp);
-/* Kernel threads that rest; for deadlock.c. */
+/* Kernel threads of vps that are offline; for deadlock.c. */
 unsigned quota_park_count(void);
 
 #endif

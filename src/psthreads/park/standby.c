@@ -8,7 +8,7 @@
 #include "spin.h"
 #include "watchdog.h"
 
-#define MOST 128 /* that rest, beyond those for roots */
+#define MOST 128 /* that stand by, beyond those for roots */
 #define HALVED_NS UINT64_C(1000000000)
 
 /* On its own stack. */
@@ -19,11 +19,11 @@ struct standby {
 
 static struct {
     struct ps_spin lock;
-    struct ps_list rest;
+    struct ps_list list;
     unsigned num, roots, grants;
     bool stops;
 } pool;
-static _Atomic uint32_t alive, idle; /* kernel threads of spares; those that rest */
+static _Atomic uint32_t alive, idle; /* kernel threads of spares; those that stand by */
 static _Atomic uint32_t peak;        /* so many were at work at once, since it was halved */
 static uint64_t halved_at_ns;        /* the watchdog's */
 
@@ -45,7 +45,7 @@ enum standby_word standby_rest(void)
     } else if (!pool.stops && pool.num < pool.roots + ps_load_relaxed(&peak)) {
         word = STANDBY_RESTS;
         ps_store_relaxed(&self.word, word);
-        ps_list_push_front(&pool.rest, &self.link);
+        ps_list_push_front(&pool.list, &self.link);
         pool.num++;
         ps_add_seq(&idle, 1);
     }
@@ -59,11 +59,11 @@ enum standby_word standby_rest(void)
     return (enum standby_word)word;
 }
 
-/* One that rests is told so; false: there is none. */
+/* One that stands by is told so; false: there is none. */
 static bool tell_one(enum standby_word word)
 {
     ps_spin_lock(&pool.lock);
-    struct ps_list *link = ps_list_empty(&pool.rest) ? NULL : ps_list_pop_front(&pool.rest);
+    struct ps_list *link = ps_list_empty(&pool.list) ? NULL : ps_list_pop_front(&pool.list);
     if (link) {
         pool.num--;
         ps_sub_seq(&idle, 1);
@@ -109,13 +109,13 @@ unsigned standby_keep(unsigned n, uint64_t now_ns)
         ps_store_relaxed(&peak, ps_load_relaxed(&peak) / 2);
         note_peak(ps_load_relaxed(&ps_watchdog.spares));
     }
-    uint32_t most = n + ps_load_relaxed(&peak), rest = ps_load_relaxed(&idle);
+    uint32_t most = n + ps_load_relaxed(&peak), standing = ps_load_relaxed(&idle);
     ps_spin_lock(&pool.lock);
     pool.roots = n;
     ps_spin_unlock(&pool.lock);
-    for (; rest > most && tell_one(STANDBY_ENDS); rest--)
+    for (; standing > most && tell_one(STANDBY_ENDS); standing--)
         ;
-    uint32_t ready = rest + ps_load_relaxed(&ps_watchdog.spares);
+    uint32_t ready = standing + ps_load_relaxed(&ps_watchdog.spares);
     return ready < n ? n - ready : 0;
 }
 
@@ -144,7 +144,7 @@ void standby_reset(void)
 {
     memset(&pool, 0, sizeof pool);
     ps_spin_init(&pool.lock);
-    ps_list_init(&pool.rest);
+    ps_list_init(&pool.list);
     ps_store_relaxed(&alive, 0);
     ps_store_relaxed(&idle, 0);
     ps_store_relaxed(&peak, 0);

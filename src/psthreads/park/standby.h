@@ -1,21 +1,21 @@
-/* Standbys: spares that have nothing to do, and rest with their vps until they are called.
+/* Standbys: spares that have nothing to do, and stand by with their vps until they are called.
  *
  * A spare (watchdog.h) is wanted at once, and again and again: by members that block (blocking.h), by regions that
  * needed kernel threads before (needs.h), by roots that are released (home.h). A new kernel thread takes some fifty
  * microseconds, and may not be had: the system starts no more, or a thread of the program's that does not run holds a
- * lock that a start needs (malloc's, the dynamic linker's). So a spare that finds nothing to do rests, and keeps its
- * vp. As many may rest as there are roots, and as were at work at once lately; others end. The number of the latter is
- * halved each second, while the watchdog looks. One for each root is started before it is needed.
+ * lock that a start needs (malloc's, the dynamic linker's). So a spare that finds nothing to do stands by, and keeps
+ * its vp. As many may stand by as there are roots, and as were at work at once lately; others end. The number of the
+ * latter is halved each second, while the watchdog looks. One for each root is started before it is needed.
  *
- * A spare: AT WORK -> RESTS -> AT WORK, or ENDS; AT WORK -> ENDS. `lock` guards the list of those that rest, their
- * number, the grants that none has yet, and `stops`. Each has a word of its own, and stores RESTS there under the lock,
- * as it enters the list. The thread that takes it out of the list stores what it is to do (release) and wakes it. No
- * wake-up is lost: a spare is in the list before the lock is free, one thread takes it out, and the futex compares the
- * word. `stops` is set under the lock: a spare that looks later ends, and one that rests is in the list and is told.
- * Its word is in its frame, and may be gone when it is woken: a futex wake does not need the memory.
+ * A spare: AT WORK -> STANDS_BY -> AT WORK, or ENDS; AT WORK -> ENDS. `lock` guards the list of those that stand by,
+ * their number, the grants that none has yet, and `stops`. Each has a word of its own, and stores STANDS_BY there under
+ * the lock, as it enters the list. The thread that takes it out of the list stores what it is to do (release) and wakes
+ * it. No wake-up is lost: a spare is in the list before the lock is free, one thread takes it out, and the futex
+ * compares the word. `stops` is set under the lock: a spare that looks later ends, and one that stands by is in the
+ * list and is told. Its word is in its frame, and may be gone when it is woken: a futex wake does not need the memory.
  * tests/models/standby.pml.
  *
- * A spare that rests counts no more in ps_watchdog.spares, and has all signals blocked. A forked child has none. */
+ * A spare that stands by counts no more in ps_watchdog.spares, and has all signals blocked. A forked child has none. */
 #ifndef PS_STANDBY_H
 #define PS_STANDBY_H
 
@@ -24,22 +24,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The caller, a spare's kernel thread, rests, until it is called, or granted one piece of work; or it is to end. */
+/* The caller, a spare's kernel thread, stands by, until it is called, or granted one piece of work; or it is to end. */
 enum standby_word { STANDBY_RESTS, STANDBY_CALLED, STANDBY_GRANTED, STANDBY_ENDS };
 enum standby_word standby_rest(void);
-/* One that rests goes on, and counts as a spare at work again; false: there is none. Any kernel thread. */
+/* One that stands by goes on, and counts as a spare at work again; false: there is none. Any kernel thread. */
 bool standby_call(void);
 
-/* n spares are granted a piece of work each: those that rest, and then those that come to rest. How many did not rest;
- * these grants are taken back, as far as they are left, by standby_revoke. Any kernel thread. */
+/* n spares are granted a piece of work each: those that stand by, and then those that come to stand by. How many did
+ * not stand by; these grants are taken back, as far as they are left, by standby_revoke. Any kernel thread. */
 unsigned standby_grant(unsigned n);
 void standby_revoke(unsigned n);
 
-/* As many may rest as n roots want, and as were at work lately; returns how many are lacking of n. Caller: the
+/* As many may stand by as n roots want, and as were at work lately; returns how many are lacking of n. Caller: the
  * watchdog, in each of its ticks. */
 unsigned standby_keep(unsigned n, uint64_t now_ns);
 
-/* Those that rest. */
+/* Those that stand by. */
 unsigned standby_idle(void);
 /* A spare's kernel thread is about to begin; it was refused, or has ended. */
 void standby_begins(void);

@@ -107,21 +107,21 @@ bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu)
     struct ps_places *all = ps_places_make(ps_rt.num_vps, n, first, cpu), *none = NULL;
     if (all != NULL && !ps_cas_seq(&ps_rt.places, &none, all))
         ps_places_free(all);
-    ps_bind_resting();
+    ps_bind_offline();
     return places() != NULL;
 }
 
 /* The table is published before the limit is read here. A thread that changes the limit stores it before it reads the
  * table. One sees the other. */
-void ps_bind_resting(void)
+void ps_bind_offline(void)
 {
     struct ps_places *all = ps_load_seq(&ps_rt.places);
     if (all == NULL)
         return;
     if (ps_load_seq(&ps_rt.limit) < ps_rt.num_vps)
-        ps_or_seq(&all->open, PS_BIND_RESTING);
+        ps_or_seq(&all->open, PS_BIND_OFFLINE);
     else
-        ps_and_seq(&all->open, ~(uint32_t)PS_BIND_RESTING);
+        ps_and_seq(&all->open, ~(uint32_t)PS_BIND_OFFLINE);
 }
 
 void ps_bind_after_fork_in_child(void)

@@ -45,10 +45,10 @@ struct ps_places {
     unsigned *first;        /* [num_vps + 1]: vp v is at home in the places at[first[v]] .. at[first[v + 1] - 1] */
     unsigned *at;
     /* not 0: every vp looks into every place's queue. STARVING: the watchdog's. FOR_GOOD: a home's kernel thread was
-     * refused. RESTING: some vps rest, which may be all homes of a place (quota_park.h). */
+     * refused. OFFLINE: some vps are offline, which may be all homes of a place (quota_park.h). */
     PS_LINE_ALIGNED _Atomic uint32_t open;
 };
-enum { PS_BIND_STARVING = 1, PS_BIND_FOR_GOOD = 2, PS_BIND_RESTING = 4 };
+enum { PS_BIND_STARVING = 1, PS_BIND_FOR_GOOD = 2, PS_BIND_OFFLINE = 4 };
 /* Makes the table: place p has processors cpu[first[p]] .. cpu[first[p + 1] - 1]. NULL: no memory. */
 struct ps_places *ps_places_make(unsigned num_vps, unsigned n, const unsigned *first, const unsigned *cpu);
 void ps_places_free(struct ps_places *all); /* NULL: nothing */
@@ -68,8 +68,8 @@ unsigned ps_bind_pending(struct vp *vp);
 void ps_bind_starving(bool starving);
 /* A worker cannot run: every vp that looks for work looks into its places' queues as well. */
 void ps_bind_home_lost(void);
-/* The limit below which vps do not rest has changed. */
-void ps_bind_resting(void);
+/* The limit below which vps are online has changed. */
+void ps_bind_offline(void);
 /* By handoff to a home vp of the member's place that has nothing to do; false: there is none. */
 bool ps_bind_hand_off(struct vp *self, struct ps_member *m, unsigned id);
 void ps_bind_after_fork_in_child(void);

@@ -71,7 +71,7 @@ static void pin_again(struct vp *vp, struct psthread *t)
 bool home_release(struct vp *vp)
 {
     struct psthread *t = ps_load_relaxed(vp_pinned(vp));
-    if (!t || t == PS_PINNED_REST || !vp_home(vp)->empty || ps_load_relaxed(&vp_home(vp)->stays) ||
+    if (!t || t == PS_PINNED_OFFLINE || !vp_home(vp)->empty || ps_load_relaxed(&vp_home(vp)->stays) ||
         vp_is(vp, VP_LONE) || !ps_cas_seq(vp_pinned(vp), &t, NULL))
         return false;
     struct uth *stack = vp_run(vp)->own_uth;

@@ -23,7 +23,7 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit_slot(struct vp *vp, enum ps_visi
     if (PS_LIKELY(!t) || visit == PS_PEEK)
         return ps_work_of(t);
     t = ps_xchg_acq_rel(&vp->pinned, NULL);
-    return (struct ps_work){.what = t, .id = t == PS_PINNED_REST ? PS_WORK_REST : 0};
+    return (struct ps_work){.what = t, .id = t == PS_PINNED_OFFLINE ? PS_WORK_OFFLINE : 0};
 }
 
 static PS_ALWAYS_INLINE struct ps_work vp_visit_handoff(struct vp *vp, enum ps_visit visit)

@@ -136,7 +136,7 @@ struct vp_home *vp_home(const struct vp *vp);
 /* What only vp may run and that is ready. */
 _Atomic(struct psthread *) *vp_pinned(const struct vp *vp);
 /* PS_REST_... (quota_park.h) */
-_Atomic uint32_t *vp_rest(const struct vp *vp);
+_Atomic uint32_t *vp_offline(const struct vp *vp);
 /* root_fairness.h. Its root alone uses it: when that asked, and has opened no region since; 0: it has. */
 uint64_t *vp_asked_at(const struct vp *vp);
 

@@ -103,10 +103,10 @@ int vp_start_worker(struct vp *vp);
  * region. */
 uint64_t vp_mask_to_start_with(void);
 void *vp_worker_main(void *arg);
-/* A spare begins to work: one that rests (standby.h), or a new one. Callers: the watchdog, or a root. An errno value:
- * there is none. */
+/* A spare begins to work: one that stands by (standby.h), or a new one. Callers: the watchdog, or a root. An errno
+ * value: there is none. */
 int vp_get_spare(void);
-/* A new one, which rests until it is called. */
+/* A new one, which stands by until it is called. */
 int vp_start_standby(void);
 /* A guest vp for a kernel thread that will be dedicated to block's thread; NULL: there are too many. And back. */
 struct vp *vp_claim_dedicated(struct uth_tls *block);

@@ -130,6 +130,6 @@ struct ps_queue *vp_queue(const struct vp *vp) { return &whole(vp)->queue; }
 _Atomic uint64_t *vp_handoff(const struct vp *vp) { return &whole(vp)->handoff; }
 _Atomic(struct psthread *) *vp_pinned(const struct vp *vp) { return &whole(vp)->pinned; }
 uint64_t *vp_asked_at(const struct vp *vp) { return &whole(vp)->asked_at; }
-_Atomic uint32_t *vp_rest(const struct vp *vp) { return &whole(vp)->rest; }
+_Atomic uint32_t *vp_offline(const struct vp *vp) { return &whole(vp)->offline; }
 _Atomic uint32_t *vp_wake_word(const struct vp *vp) { return &whole(vp)->wake_word; }
 _Atomic uint32_t *vp_root_first(const struct vp *vp) { return &whole(vp)->root_first; }

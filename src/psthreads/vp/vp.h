@@ -55,11 +55,11 @@ struct vp {
     /* Others write these to reach the vp. They stand here and not with their owners' parts, because the vp looks at all
      * of them at each scheduling point or before it sleeps: so it reads one line. */
     PS_LINE_ALIGNED _Atomic uint64_t handoff; /* handoff.h */
-    /* What only this vp may run and that is ready: a context (its uth is adopted), or PS_PINNED_REST; NULL: nothing.
+    /* What only this vp may run and that is ready: a context (its uth is adopted), or PS_PINNED_OFFLINE; NULL: nothing.
      * Written by the thread that readies it, taken by the vp. */
     _Atomic(struct psthread *) pinned;
     _Atomic uint32_t wake_word; /* idle.h. 1: a wake is due; taken by the vp */
-    _Atomic uint32_t rest;      /* quota_park.h */
+    _Atomic uint32_t offline;   /* quota_park.h */
     /* 1: its root was stuck behind a thread here; the watchdog sets it for good, threads that wake others here read
      * it */
     _Atomic uint32_t root_first;

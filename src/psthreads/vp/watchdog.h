@@ -4,10 +4,10 @@
  * User-level threads are not preempted. A thread that passes no scheduling point keeps its vp, and if no vp is free to
  * steal, the threads in its queue wait for ever. The watchdog is a kernel thread of its own. The watchdog sees such
  * threads and starts a *spare*: a guest vp with a kernel thread of its own. The spare steals like any other vp, and
- * rests as soon as nothing starves or nothing is left.
+ * stands by as soon as nothing starves or nothing is left.
  *
  * States: disarmed -> armed by an insertion that finds no idle vp -> looks every tick until nothing has been pending
- * for a while -> disarmed. Disarmed it sleeps without time-out: a process at rest is not woken.
+ * for a while -> disarmed. Disarmed it sleeps without time-out: a process that does nothing is not woken.
  * No starvation is overlooked. The watchdog disarms (seq_cst), then looks at every queue under its lock, and arms
  * itself again if something is there. An insertion that comes after that look reads `armed` after the lock that the
  * look released (the same argument as in idle.h). The same after a single look at what the system allows
@@ -19,7 +19,7 @@
  * That a root became ready is published as its vp's `pinned` (seq_cst) before `armed` is read (seq_cst). The watchdog
  * disarms, then looks at every `pinned` (seq_cst both): one of them sees the other.
  *
- * Cost for the rest: one store per thread or member that is run (vp.ticks); one load per insertion while all vps are
+ * Cost otherwise: one store per thread or member that is run (vp.ticks); one load per insertion while all vps are
  * busy. */
 #ifndef PS_WATCHDOG_H
 #define PS_WATCHDOG_H
@@ -46,7 +46,7 @@ struct ps_watchdog {
     _Atomic uint32_t coming;   /* of these: started or called, and not run since; each takes itself off */
     _Atomic uint32_t standing; /* of these: stand in for a lone root, and have found nothing to do (search.c) */
     _Atomic uint32_t blocked;  /* vps whose threads block in the kernel, with work behind them: blocking.h */
-    _Atomic uint32_t lacking;  /* spares that are wanted where none rests; anyone sets, the watchdog takes */
+    _Atomic uint32_t lacking;  /* spares that are wanted where none stands by; anyone sets, the watchdog takes */
     _Atomic uint32_t asked;    /* WATCHDOG_...: of it, soon; anyone sets, the watchdog takes, and naps on it */
     _Atomic uint32_t spares_ever, spares_most; /* for reports and tests */
     _Atomic uint32_t released;                 /* the same; roots that were released (home.h) */
@@ -80,8 +80,8 @@ static inline void watchdog_arm_for_root(void)
 bool watchdog_starts_for(const struct vp *here);
 /* The watchdog starts the workers that are WANTED, or spares, in its next tick or sooner. */
 void watchdog_ask(uint32_t what);
-/* Spares are wanted at once: those that rest are called, and the watchdog starts the others. And the same where fewer
- * are at work than vps are blocked (blocking.h). Any kernel thread. */
+/* Spares are wanted at once: those that stand by are called, and the watchdog starts the others. And the same where
+ * fewer are at work than vps are blocked (blocking.h). Any kernel thread. */
 void watchdog_want_spare(void);
 void watchdog_want_spares(unsigned n);
 void watchdog_want_spare_for_blocked(void);

@@ -172,7 +172,7 @@ void spares_decide(struct watchdog_sample *s, struct spares_action *a)
     if (found.stuck && !helped) {
         count_stall(s->now_ns);
         a->starving = true;
-        a->spares = next_burst(s, found.members); /* a spare that finds nothing rests at once */
+        a->spares = next_burst(s, found.members); /* a spare that finds nothing stands by at once */
     }
 }
 

@@ -28,7 +28,7 @@ struct spares_action {
     struct vp **root_holders; /* their roots are released */
     unsigned num_root_holders;
     bool open_places; /* every vp may look into the queues of places */
-    bool calm;        /* nothing has starved for a while: spares rest, places are their homes' again */
+    bool calm;        /* nothing has starved for a while: spares stand by, places are their homes' again */
     bool starving;    /* something starves: spares may stay */
     bool idle;        /* some vp may take a root that is released */
     unsigned spares;  /* so many are started */

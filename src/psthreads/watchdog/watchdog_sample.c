@@ -43,7 +43,7 @@ static void see(struct vp *vp, struct watchdog_seen *at)
     uint32_t attached = ps_load_acquire(vp_attached(vp));
     at->attached = attached != 0;
     at->roots = attached == PS_ATTACHED && vp_is_roots(vp); /* a slot's owner may change while it is not attached so */
-    at->root_ready = ps_load_seq(vp_pinned(vp)) && at->roots; /* a worker's pinned slot has its request to rest */
+    at->root_ready = ps_load_seq(vp_pinned(vp)) && at->roots; /* a worker's pinned slot has its request to go offline */
 }
 
 static void sample_limits(struct watchdog_sample *s)
