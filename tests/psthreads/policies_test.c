@@ -208,7 +208,7 @@ static bool roots_open(unsigned n, enum root_opening how)
 /* What has been found out before is forgotten. */
 static void roots_begin(void)
 {
-    ps_rt.recheck_cycles = 1;
+    ps_rt.per_region_cycles = 1;
     roots = (struct root_fairness){0};
 }
 

@@ -55,7 +55,7 @@ static bool met_here(struct vp *self, struct vp *other, uint64_t now)
     self->spread.meetings = 2;
     ps_root_spread_look(self, now);
     bool decided =
-        self->spread.look_at - now > 1000 * ps_rt.recheck_cycles; /* else the system has moved it before the look */
+        self->spread.look_at - now > 1000 * ps_rt.per_region_cycles; /* else the system has moved it before the look */
     return decided && ps_load_relaxed(&self->spread.cpu) != cpu;
 }
 
@@ -71,7 +71,7 @@ static void a_move_leaves_the_mask(void **state)
     assert_int_equal(os_affinity_get(&before), 0);
     unsigned moves = 0;
     for (unsigned i = 1; i <= 50; i++)
-        moves += met_here(self, other, i * 100000 * ps_rt.recheck_cycles); /* later than any rest */
+        moves += met_here(self, other, i * 100000 * ps_rt.per_region_cycles); /* later than any rest */
     assert_int_equal(os_affinity_get(&after), 0);
     pthread_barrier_wait(&meeting);
     assert_int_equal(pthread_join(root, NULL), 0);

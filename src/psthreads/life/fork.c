@@ -100,7 +100,7 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
 static void forget_messages(struct vp *vp)
 {
     ps_queue_init(&vp->queue);
-    vp->run.rechecked_at = 0; /* there is something to look at (dump_request.h) */
+    vp->run.per_region_at = 0; /* there is something to look at (dump_request.h) */
     vp->waiters.root = NULL;
     vp->waiters.uncounted = 0;
     ps_list_init(&vp->waiters.list);

@@ -56,7 +56,7 @@ static unsigned measure_spin_limit(void)
     for (int i = 0; i < PAUSES; i++)
         cpu_pause();
     uint64_t cycles = cpu_cycles() - c0, ns = os_now_ns() - t0;
-    ps_rt.recheck_cycles = cycles * PS_RECHECK_NS / (ns ? ns : 1);
+    ps_rt.per_region_cycles = cycles * PS_PER_REGION_NS / (ns ? ns : 1);
     uint64_t limit = TARGET_NS * PAUSES / (ns ? ns : 1);
     return limit < 4 ? 4 : limit > 400 ? 400 : (unsigned)limit;
 }

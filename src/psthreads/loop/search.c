@@ -210,7 +210,7 @@ static struct ps_work find_work_spare(struct vp *vp)
     }
 }
 
-#define LONE_A_RECHECK 4 /* a microsecond */
+#define LONE_A_PERIOD 4 /* a microsecond */
 
 /* vp has found w, which is what is run next. */
 static inline struct ps_work found(struct vp *vp, struct ps_work w)
@@ -285,7 +285,7 @@ struct ps_work vp_find_work(struct vp *vp)
     if (home_is_aside(vp) && ps_work_some(w = find_work_aside(vp)))
         return w;
     if (vp->lone_thread.since)
-        ps_lone_idle(&vp->lone_thread, cpu_cycles(), ps_rt.recheck_cycles / LONE_A_RECHECK);
+        ps_lone_idle(&vp->lone_thread, cpu_cycles(), ps_rt.per_region_cycles / LONE_A_PERIOD);
     if (!vp->searching && !vp_is(vp, VP_LONE)) {
         w = look_first(vp);
         if (ps_work_some(w))

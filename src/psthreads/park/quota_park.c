@@ -218,7 +218,7 @@ void quota_park_remind(uint64_t now)
 {
     if (PS_LIKELY((int64_t)(now - ps_load_relaxed(&due)) < 0))
         return;
-    ps_store_relaxed(&due, now + ps_rt.recheck_cycles * (WATCHDOG_ALLOWED_NS / PS_RECHECK_NS));
+    ps_store_relaxed(&due, now + ps_rt.per_region_cycles * (WATCHDOG_ALLOWED_NS / PS_PER_REGION_NS));
     if (ps_rt.num_vps > 1)
         watchdog_glance();
 }

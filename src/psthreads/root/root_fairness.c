@@ -18,7 +18,7 @@
 
 #include <errno.h>
 
-/* Times of ps_rt.recheck_cycles, 4 us each. */
+/* Times of ps_rt.per_region_cycles, 4 us each. */
 #define LATE 25     /* OpenBLAS's way from the question to the region takes a tenth of it */
 #define TURN 5000   /* a root that has gone on for so long lets another one come before it */
 #define TRIAL 50000 /* so often one goes on out of turn */
@@ -78,7 +78,7 @@ void root_fairness_judge(struct root_fairness *f, enum root_opening how, uint64_
         return;
     if (on) {
         uint64_t rest = ps_load_relaxed(&f->rest);
-        rest = rest ? 2 * rest : REST * ps_rt.recheck_cycles;
+        rest = rest ? 2 * rest : REST * ps_rt.per_region_cycles;
         ps_store_relaxed(&f->rest, rest);
         ps_store_relaxed(&f->rest_until, now + rest);
     }
@@ -109,7 +109,7 @@ static bool steps_back(uint32_t me)
 {
     uint64_t now = cpu_cycles();
     if (ps_load_relaxed(&turn.last) != me || ps_load_relaxed(&turn.waiting) <= 1 ||
-        now - ps_load_relaxed(&turn.since) < TURN * ps_rt.recheck_cycles)
+        now - ps_load_relaxed(&turn.since) < TURN * ps_rt.per_region_cycles)
         return false;
     ps_store_relaxed(&turn.since, now);
     os_wake(&turn.word, 1);
@@ -121,7 +121,7 @@ static bool steps_back(uint32_t me)
 static bool goes_on_out_of_turn(void)
 {
     uint64_t now = cpu_cycles(), last = ps_load_relaxed(&turn.trial);
-    return now - last >= TRIAL * ps_rt.recheck_cycles && ps_cas_relaxed(&turn.trial, &last, now);
+    return now - last >= TRIAL * ps_rt.per_region_cycles && ps_cas_relaxed(&turn.trial, &last, now);
 }
 
 /* An owner that comes back before another root has looked goes on at once. No root is woken at the region's end, where
@@ -148,7 +148,7 @@ void root_fairness_take(void)
         ps_add_relaxed(&turn.waiting, 1);
         await_turn(turn_of(vp));
         ps_sub_relaxed(&turn.waiting, 1);
-        vp_run(vp)->rechecked_at = 0; /* its next region calls root_fairness_open */
+        vp_run(vp)->per_region_at = 0; /* its next region calls root_fairness_open */
     }
     *vp_asked_at(vp) = cpu_cycles();
 }
@@ -177,7 +177,7 @@ void root_fairness_open(struct vp *vp, struct ps_team *team, uint64_t now)
     if (asked) {
         bool on = ps_load_relaxed(&known.on);
         *vp_asked_at(vp) = 0;
-        root_fairness_judge(&known, how_it_opens(me, word, now - asked >= LATE * ps_rt.recheck_cycles), now);
+        root_fairness_judge(&known, how_it_opens(me, word, now - asked >= LATE * ps_rt.per_region_cycles), now);
         if (!on && ps_load_relaxed(&known.on))
             begin_turns(now);
     }

@@ -4,7 +4,7 @@
 #include "run.h"
 #include "runtime.h"
 
-/* Times of ps_rt.recheck_cycles, 4 us each. */
+/* Times of ps_rt.per_region_cycles, 4 us each. */
 #define LOOK 500    /* between two looks */
 #define REST 5000   /* after a move */
 #define LATELY 5000 /* a root that opened a region within this is active */
@@ -33,7 +33,7 @@ static bool meet_others(struct vp *vp, uint64_t now, unsigned cpu, struct os_cpu
             continue;
         int64_t ago = (int64_t)(now - ps_load_relaxed(&vp_root_spread(other)->seen_at));
         unsigned there = ps_load_relaxed(&vp_root_spread(other)->cpu);
-        if (ago >= (int64_t)(LATELY * ps_rt.recheck_cycles) || there >= OS_MAX_CPUS)
+        if (ago >= (int64_t)(LATELY * ps_rt.per_region_cycles) || there >= OS_MAX_CPUS)
             continue;
         os_cpuset_add(taken, there);
         met |= there == cpu;
@@ -69,7 +69,7 @@ void ps_root_spread_look(struct vp *vp, uint64_t now)
     if ((int64_t)(now - vp_root_spread(vp)->look_at) < 0 ||
         ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps + ROOTS_MAX)
         return;
-    vp_root_spread(vp)->look_at = now + LOOK * ps_rt.recheck_cycles;
+    vp_root_spread(vp)->look_at = now + LOOK * ps_rt.per_region_cycles;
     struct os_cpuset taken;
     if (!meet_others(vp, now, (unsigned)cpu, &taken)) {
         vp_root_spread(vp)->meetings = 0;
@@ -81,6 +81,6 @@ void ps_root_spread_look(struct vp *vp, uint64_t now)
     if (vp_root_spread(vp)->meetings < MEETINGS)
         return;
     vp_root_spread(vp)->meetings = 0;
-    vp_root_spread(vp)->look_at = now + REST * ps_rt.recheck_cycles;
+    vp_root_spread(vp)->look_at = now + REST * ps_rt.per_region_cycles;
     move_away(vp, (unsigned)cpu, &taken);
 }

@@ -12,8 +12,8 @@
  * mask (it is set to one processor and back, which moves the kernel thread); move what is bound to a place; do anything
  * if all processors have such roots.
  *
- * Caller: ps_recheck_tls, on the root's own kernel thread, once in PS_RECHECK_NS (4 us) at most, and only after the
- * first guest was made.
+ * Caller: ps_per_region_work, on the root's own kernel thread, once in PS_PER_REGION_NS (4 us) at most, and only after
+ * the first guest was made.
  * Shared fields of a vp: cpu, seen_at. The vp's own root writes, other roots read, all relaxed. A stale value costs a
  * needless move, at most one in 20 ms. Its own: look_at, waits, meetings.
  * Failures: if the mask cannot be read or set, the root stays where it is. Limit: a mask that another thread sets for

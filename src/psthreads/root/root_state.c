@@ -46,7 +46,7 @@ void ps_root_changed(void)
     }
     os_affinity_get(&vp_outer(vp)->cpus);
     vp_outer(vp)->own_changed = true;
-    vp_run(vp)->rechecked_at = 0;
+    vp_run(vp)->per_region_at = 0;
     if (ps_in_handler()) /* that one's: the next region looks */
         return;
     vp_outer(vp)->mask = os_signal_mask();

@@ -93,7 +93,7 @@ struct vp *life_attach_root(void)
     ps_store_relaxed(&vp_dedicated(vp)->ends, 0);
     vp_priority(vp)->opened = false;
     vp_priority(vp)->mask = os_signal_mask();
-    vp_run(vp)->rechecked_at = 0;
+    vp_run(vp)->per_region_at = 0;
     if (PS_HAS_IDENTITY)
         ps_identity.attach(vp);
     note_own_state(vp);

@@ -61,7 +61,7 @@ static void fork_each(struct vp *vp, struct ps_team *team, unsigned n, bool oute
 PS_NOINLINE void ps_team_fork_each(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
     if (outermost)
-        ps_recheck_tls(vp, team);
+        ps_per_region_work(vp, team);
     if (PS_UNLIKELY(ps_load_relaxed(&vp->closed)))
         ps_store_relaxed(&vp->closed, PS_CLOSED_NOT);
     if (team->scattered || !(ps_load_relaxed(&team->forks) & PS_FORKS_BOUND)) {

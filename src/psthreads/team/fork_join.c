@@ -67,12 +67,12 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
     return next;
 }
 
-/* Whether a region calls ps_recheck_tls though it reads no clock otherwise. A region does so if something may have been
- * loaded, or there are several roots (root_spread.h). It also does if the root has changed what it has of its kernel
- * thread. What is left is for the watchdog (quota_park.h), where there are several vps. */
-static inline bool recheck_needed(const struct vp *vp)
+/* Whether a region calls ps_per_region_work though it reads no clock otherwise. A region does so if something may have
+ * been loaded, or there are several roots (root_spread.h). It also does if the root has changed what it has of its
+ * kernel thread. What is left is for the watchdog (quota_park.h), where there are several vps. */
+static inline bool needs_per_region_work(const struct vp *vp)
 {
-    return PS_UNLIKELY(vp->run.rechecked_at == 0 || !uth_tls_nothing_loaded() ||
+    return PS_UNLIKELY(vp->run.per_region_at == 0 || !uth_tls_nothing_loaded() ||
                        ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps);
 }
 
@@ -87,8 +87,8 @@ static PS_NOINLINE bool is_serial(struct vp *vp, struct ps_team *team, unsigned 
         serial = ps_serial_begin(&team->serial, n, closed == PS_CLOSED_CALLED_OFF);
         timed = ps_serial_timed(&team->serial);
     }
-    if (!serial || timed || recheck_needed(vp)) {
-        uint64_t now = ps_recheck_tls(vp, team);
+    if (!serial || timed || needs_per_region_work(vp)) {
+        uint64_t now = ps_per_region_work(vp, team);
         team->at_end.timed = timed;
         team->serial.began = now;
     }
@@ -178,8 +178,8 @@ static PS_ALWAYS_INLINE bool is_offered(struct vp *vp, struct ps_team *team, uns
         offered = inner_wants_vps(team, n);
     if (outermost && PS_LIKELY(ps_rt.predicts_serial))
         offered = !is_serial(vp, team, n);
-    else if (outermost && (ps_rt.num_vps > 1 || recheck_needed(vp)))
-        ps_recheck_tls(vp, team);
+    else if (outermost && (ps_rt.num_vps > 1 || needs_per_region_work(vp)))
+        ps_per_region_work(vp, team);
     if (offered && PS_UNLIKELY(team->unoffered > 0)) {
         team->unoffered--;
         offered = false;
@@ -302,13 +302,13 @@ static PS_NOINLINE void leave_rest_to_others(struct vp *vp, struct ps_team *team
         ps_team_enqueue_late(team, id, to);
 }
 
-#define SERIAL_A_RECHECK 4 /* members that take a microsecond each and more take too long for that */
+#define SERIAL_A_PERIOD 4 /* members that take a microsecond each and more take too long for that */
 
 static PS_NOINLINE void time_serial(struct ps_team *team)
 {
     uint64_t cycles = cpu_cycles() - team->serial.began;
     team->at_end.timed = false;
-    ps_serial_end(&team->serial, cycles, team->n * (ps_rt.recheck_cycles / SERIAL_A_RECHECK));
+    ps_serial_end(&team->serial, cycles, team->n * (ps_rt.per_region_cycles / SERIAL_A_PERIOD));
 }
 
 static inline void join(struct vp *vp, struct ps_team *team)

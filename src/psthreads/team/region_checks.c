@@ -12,9 +12,9 @@
 #include "tls.h"
 #include "vp_tls.h"
 
-static PS_NOINLINE void recheck_tls(struct vp *vp, struct ps_team *team, uint64_t now)
+static PS_NOINLINE void per_region_work(struct vp *vp, struct ps_team *team, uint64_t now)
 {
-    vp_run(vp)->rechecked_at = now;
+    vp_run(vp)->per_region_at = now;
     vp_priority(vp)->opened = true;
     dump_request_look();
     quota_park_remind(now);
@@ -29,10 +29,10 @@ static PS_NOINLINE void recheck_tls(struct vp *vp, struct ps_team *team, uint64_
     home_prepare(vp);
 }
 
-uint64_t ps_recheck_tls(struct vp *vp, struct ps_team *team)
+uint64_t ps_per_region_work(struct vp *vp, struct ps_team *team)
 {
     uint64_t now = cpu_cycles();
-    if (PS_UNLIKELY(now - vp_run(vp)->rechecked_at >= ps_rt.recheck_cycles))
-        recheck_tls(vp, team, now);
+    if (PS_UNLIKELY(now - vp_run(vp)->per_region_at >= ps_rt.per_region_cycles))
+        per_region_work(vp, team, now);
     return now;
 }

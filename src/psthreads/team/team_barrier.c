@@ -73,7 +73,7 @@ static PS_NOINLINE bool has_turn(struct vp *vp)
         if (left == TURN_OPENINGS)
             w->turn_began = cpu_cycles();
         else if ((left == TURN_OPENINGS - 1 || left % TURN_LOOK == 0) &&
-                 cpu_cycles() - w->turn_began > ps_rt.recheck_cycles * (TURN_NS / PS_RECHECK_NS))
+                 cpu_cycles() - w->turn_began > ps_rt.per_region_cycles * (TURN_NS / PS_PER_REGION_NS))
             w->turn_left = 0;
         if (w->turn_left > 0)
             return true;

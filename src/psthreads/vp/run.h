@@ -80,7 +80,7 @@ struct vp_run {
     struct uth_tls_near blocks; /* for the threads that begin here next */
     struct ps_descriptors descriptors;
     struct ps_thread_counts counts;
-    uint64_t rechecked_at;     /* cpu_cycles at the last look for loaded objects */
+    uint64_t per_region_at;    /* cpu_cycles at the last look for loaded objects */
     unsigned place;            /* that its kernel thread is bound to, from 1; 0: none (migrate.c) */
     struct os_cpuset own_mask; /* with place: its kernel thread's mask of before */
     uint64_t unblocked_mask;   /* with VP_SIGNALS_BLOCKED */

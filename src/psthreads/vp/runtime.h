@@ -28,10 +28,10 @@ struct ps_runtime {
     size_t stack_size;
     bool predicts_serial; /* outermost regions may be kept to their parent (serial_predictor.h); constant after init */
     unsigned spin_limit;  /* pauses worth about two context switches */
-    uint64_t recheck_cycles; /* PS_RECHECK_NS in cpu_cycles */
-    uint64_t search_ns;      /* how long an idle vp searches before it parks, at most */
-    bool search_learns;      /* adaptive_spin.h */
-    bool block_on_idle;      /* passive: never spin for another thread */
+    uint64_t per_region_cycles; /* PS_PER_REGION_NS in cpu_cycles */
+    uint64_t search_ns;         /* how long an idle vp searches before it parks, at most */
+    bool search_learns;         /* adaptive_spin.h */
+    bool block_on_idle;         /* passive: never spin for another thread */
     bool has_global;
     bool verbose;
     struct cpu_float floats;            /* plain ones: those of the thread that has started the library (floats.h) */
@@ -63,10 +63,10 @@ static inline bool ps_places_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_r
 static inline struct vp *ps_vp_at(unsigned id) { return ps_load_acquire(&ps_rt.vp[id]); }
 
 /* Thread-local blocks where objects that were loaded meanwhile want them. The calling root has loaded none if it last
- * looked less than PS_RECHECK_NS ago: opening a file and mapping it takes longer. What another kernel thread loads
+ * looked less than PS_PER_REGION_NS ago: opening a file and mapping it takes longer. What another kernel thread loads
  * meanwhile is not ordered with the region anyway. Returns what the cycle counter said. */
-uint64_t ps_recheck_tls(struct vp *vp, struct ps_team *team);
-#define PS_RECHECK_NS 4000
+uint64_t ps_per_region_work(struct vp *vp, struct ps_team *team);
+#define PS_PER_REGION_NS 4000
 bool ps_stack_size_sensible(size_t bytes);
 
 /* What the entity layer asks for before the library starts. */
