@@ -24,7 +24,7 @@
 
 static struct uth *saved(const struct uth_tls *block)
 {
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    unsigned slots = ps_load_acquire(&ps_rt.table_size);
     for (unsigned id = 0; id < slots; id++) /* called on a root's stack; a root */
         if (uth_visit(&vp_run(ps_vp_at(id))->native, block))
             return &vp_run(ps_vp_at(id))->native;
@@ -45,7 +45,7 @@ static struct psthread *take_from_caller(struct uth_tls *block)
 /* The vp that runs it, but the dedicated one; as far as can be seen. */
 static struct vp *vp_in_block(const struct uth_tls *block, const struct vp *own)
 {
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    unsigned slots = ps_load_acquire(&ps_rt.table_size);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
         struct uth_tls *volatile *in = &vp_run(vp)->tls;
@@ -212,7 +212,7 @@ bool thread_signal_take(int number, void *info)
 {
     unsigned by = os_signal_poked_by(info);
     bool taken = take_letter(number, info);
-    struct vp *own = by < ps_load_acquire(&ps_rt.num_slots) ? ps_vp_at(by) : NULL;
+    struct vp *own = by < ps_load_acquire(&ps_rt.table_size) ? ps_vp_at(by) : NULL;
     if (own && ps_load_relaxed(&vp_thread_signal(own)->poked) == os_thread_id())
         ps_store_seq(&vp_thread_signal(own)->on_way, 0);
     return taken;
@@ -232,7 +232,7 @@ int ps_ready_root_for_signals(const void *tp, int tid, int number)
 {
     if (tid)
         ps_store_relaxed(&expected, tid);
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    unsigned slots = ps_load_acquire(&ps_rt.table_size);
     int to = 0;
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);

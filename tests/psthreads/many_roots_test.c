@@ -1,4 +1,4 @@
-/* More kernel threads use the library at once than it once had slots for (4096): each is a thread of its own. */
+/* More kernel threads use the library at once than its table once had room for (4096): each is a thread of its own. */
 #include "idle.h"
 #include "sync_support.h"
 

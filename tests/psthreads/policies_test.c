@@ -15,18 +15,18 @@
 #include <cmocka.h>
 
 #define MS UINT64_C(1000000)
-#define VPS 4   /* regular ones */
-#define SLOTS 8 /* roots in the others */
+#define VPS 4     /* regular ones */
+#define ALL_VPS 8 /* roots in the others */
 
-static struct vp vp[SLOTS];
-static struct watchdog_seen seen[SLOTS];
+static struct vp vp[ALL_VPS];
+static struct watchdog_seen seen[ALL_VPS];
 static uint64_t now = 1000 * MS;
 
 /* Each sample begins like this: all vps are attached, none uses its processor, nothing is ready. */
 static struct watchdog_sample sample_after(uint64_t ns)
 {
     now += ns;
-    for (unsigned id = 0; id < SLOTS; id++) {
+    for (unsigned id = 0; id < ALL_VPS; id++) {
         seen[id].vp = &vp[id];
         seen[id].tid = (int)id + 1;
         seen[id].attached = true;
@@ -36,7 +36,7 @@ static struct watchdog_sample sample_after(uint64_t ns)
         seen[id].counted = true;
         seen[id].members = 0;
     }
-    return (struct watchdog_sample){.now_ns = now, .num_vps = VPS, .slots = SLOTS, .most_spares = 1000, .seen = seen};
+    return (struct watchdog_sample){.now_ns = now, .num_vps = VPS, .vps = ALL_VPS, .most_spares = 1000, .seen = seen};
 }
 
 /* --- spares --- */

@@ -348,7 +348,7 @@ static void *foreign(void *arg)
     return NULL;
 }
 
-/* Kernel threads that come and go use the library at once; their slots are recycled. */
+/* Kernel threads that come and go use the library at once; their vps are recycled. */
 static void foreign_threads(void **state)
 {
     (void)state;

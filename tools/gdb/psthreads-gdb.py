@@ -90,7 +90,7 @@ class Runtime:
 
     def vps(self):
         base = self.at["&ps_rt"]
-        for i in range(u32(base + self.at["ps_runtime.num_slots"])):
+        for i in range(u32(base + self.at["ps_runtime.table_size"])):
             vp = pointer(base + self.at["ps_runtime.vp"] + 8 * i)
             if vp:
                 yield i, vp

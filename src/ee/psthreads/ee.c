@@ -122,7 +122,7 @@ bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id)
 static _Atomic size_t promised;
 static _Atomic bool limited; /* a limit was seen */
 
-static size_t loops(void) { return ps_load_relaxed(&ps_rt.num_slots) + 1; }
+static size_t loops(void) { return ps_load_relaxed(&ps_rt.table_size) + 1; }
 
 /* n - 1 more promised stacks, or as many of them as exist; returns how many that is. */
 static size_t promise(size_t wanted)

@@ -302,7 +302,7 @@ int ps_number_of_caller(void)
 /* By the thread that has this number, in a handler, it is for the kernel thread that carries the handler. */
 int ps_number_to_set(int number)
 {
-    unsigned slots = ps_dedicated_count() ? ps_load_acquire(&ps_rt.num_slots) : 0;
+    unsigned slots = ps_dedicated_count() ? ps_load_acquire(&ps_rt.table_size) : 0;
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
         struct uth_tls *block = vp_run(vp)->dedicated_to;
@@ -333,7 +333,7 @@ void ps_retire_dedicated(struct uth_tls *block)
 
 void ps_dedicated_after_fork_in_child(void)
 {
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    unsigned slots = ps_load_acquire(&ps_rt.table_size);
     for (unsigned id = 0; id < slots; id++)
         if (ps_vp_at(id))
             thread_signal_begins(vp_thread_signal(ps_vp_at(id)));

@@ -24,7 +24,7 @@
 extern const struct ps_debug_layout ps_debug_layout;
 const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field = {
     PS_DEBUG_ADDRESS(ps_rt), PS_DEBUG_ADDRESS(ps_idle), PS_DEBUG_ADDRESS(ps_watchdog), PS_DEBUG_ADDRESS(uth_registry),
-    M(ps_runtime, num_vps), M(ps_runtime, num_slots), M(ps_runtime, vp), M(ps_runtime, has_global),
+    M(ps_runtime, num_vps), M(ps_runtime, table_size), M(ps_runtime, vp), M(ps_runtime, has_global),
     M(ps_runtime, global), M(ps_runtime, places), M(ps_places, n), M(ps_places, place), M(ps_places, open),
     M(ps_place, queue), M(ps_place, num_homes), M(ps_place, homes), PS_DEBUG_SIZE(ps_place),
     M(ps_runtime, tls), M(ps_idle, word), M(ps_idle, bits), M(ps_watchdog, spares), M(ps_watchdog, starving),

@@ -166,7 +166,7 @@ static uintptr_t vp_at(unsigned i)
 static unsigned for_each_stack(void (*each)(uintptr_t uth, uintptr_t pinned))
 {
     unsigned stacks = 0, steps = 0, slots = (unsigned)dump_field("uth_chunk.slots");
-    for (unsigned i = 0, n = word_in(dump_field("&ps_rt"), "ps_runtime.num_slots"); i < n && i < MOST; i++)
+    for (unsigned i = 0, n = word_in(dump_field("&ps_rt"), "ps_runtime.table_size"); i < n && i < MOST; i++)
         if (vp_at(i) && word_in(vp_at(i), "vp.attached"))
             each(vp_at(i) + dump_field("vp.native"), pointer_in(vp_at(i), "vp.pinned"));
     for (uintptr_t chunk = dump_field("&uth_registry"); chunk && steps++ < MOST;
@@ -306,9 +306,9 @@ int dump_state(const struct dump_process *process, dump_line_fn *line, void *con
     int err = begin_dump(process, line, context);
     if (err)
         return err;
-    unsigned slots = word_in(dump_field("&ps_rt"), "ps_runtime.num_slots");
-    slots = slots < 4096 ? slots : 4096;
-    for (unsigned i = 0; i < slots; i++)
+    unsigned all = word_in(dump_field("&ps_rt"), "ps_runtime.table_size");
+    all = all < 4096 ? all : 4096;
+    for (unsigned i = 0; i < all; i++)
         ticks[i] = vp_at(i) ? dump_number(vp_at(i) + dump_field("vp.ticks"), 8) : 0;
     usleep(20000);
     uint64_t idle = dump_number(dump_field("&ps_idle") + dump_field("ps_idle.word"), 8);
@@ -318,13 +318,13 @@ int dump_state(const struct dump_process *process, dump_line_fn *line, void *con
     bool shares_tls = !byte_in(dump_field("&ps_rt"), "ps_runtime.tls");
     if (!dump_target_is_there())
         return ESRCH;
-    say("psthreads: process %d: %u virtual processors, %u slots in use; %u search for work, %u sleep or were never "
+    say("psthreads: process %d: %u virtual processors, %u vps in all; %u search for work, %u sleep or were never "
         "needed; %u spares%s",
-        process->pid, vps, slots, (unsigned)(uint32_t)idle, (unsigned)(idle >> 32), spares,
+        process->pid, vps, all, (unsigned)(uint32_t)idle, (unsigned)(idle >> 32), spares,
         starves ? ", something starves" : "");
     if (shares_tls)
         say("threads share their kernel threads' thread-local storage");
-    for (unsigned i = 0; i < slots; i++)
+    for (unsigned i = 0; i < all; i++)
         if (vp_at(i))
             say_vp(i, vp_at(i), ticks[i]);
     if (byte_in(dump_field("&ps_rt"), "ps_runtime.has_global"))

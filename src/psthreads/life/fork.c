@@ -84,8 +84,8 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     self->priority.mask = self->outer.mask;
     self->priority.opened = false;
     os_affinity_get(&self->outer.cpus);
-    unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id++) { /* promoted on a root's stack: that vp has none to give to another root */
+    unsigned vps = ps_load_relaxed(&ps_rt.table_size);
+    for (unsigned id = 0; id < vps; id++) { /* promoted on a root's stack: that vp has none to give to another root */
         struct vp *vp = ps_vp_at(id);
         if (vp == self || self->run.uth != &vp->run.native)
             continue;
@@ -192,8 +192,8 @@ void ps_after_fork_in_child(void)
         return;
     struct vp *self = ps_vp();
     struct psthread *current = self ? self->run.current : NULL;
-    unsigned slots = ps_load_relaxed(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id++) {
+    unsigned vps = ps_load_relaxed(&ps_rt.table_size);
+    for (unsigned id = 0; id < vps; id++) {
         struct vp *vp = ps_vp_at(id);
         forget_messages(vp);
         if (vp != self)

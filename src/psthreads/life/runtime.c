@@ -1,4 +1,4 @@
-/* Starting the library: configuration, vps and their slots; the handlers of fork.
+/* Starting the library: configuration, vps and their table; the handlers of fork.
  *
  * The library starts at the first call that needs it. Workers start when they are first woken (idle.c): a program that
  * uses two threads on a large machine has one worker. */
@@ -195,7 +195,7 @@ static int start_locked(const psthread_config_t *config)
     err = make_vps((unsigned)n);
     if (err)
         return err;
-    ps_store_release(&ps_rt.num_slots, (uint32_t)n);
+    ps_store_release(&ps_rt.table_size, (uint32_t)n);
     quota_park_init();
     /* The user's own order holds from the first steal; the machine's is read by a vp that has nothing else to do. */
     if (victims_are_given())

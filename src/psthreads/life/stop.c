@@ -31,8 +31,8 @@
 /* `stopping` is set. */
 static void wake_stand_ins(void)
 {
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = ps_rt.num_vps; id < slots; id++)
+    unsigned vps = ps_load_acquire(&ps_rt.table_size);
+    for (unsigned id = ps_rt.num_vps; id < vps; id++)
         if (ps_load_acquire(vp_attached(ps_vp_at(id))) == PS_ATTACHED_OURS)
             idle_wake_this(ps_vp_at(id));
 }
@@ -98,8 +98,8 @@ void ps_quiesce(void)
 static uint64_t sum(size_t counter)
 {
     uint64_t n = 0;
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned i = 0; i < slots; i++)
+    unsigned vps = ps_load_acquire(&ps_rt.table_size);
+    for (unsigned i = 0; i < vps; i++)
         n += ps_load_acquire((_Atomic uint64_t *)(void *)((char *)&vp_run(ps_vp_at(i))->counts + counter));
     return n;
 }

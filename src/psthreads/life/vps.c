@@ -1,4 +1,5 @@
-/* The vps' slots: made at need, claimed by kernel threads, given up when the library stops. See vp.h. */
+/* The table of vps. Its entries are made at need, claimed by kernel threads, given up when the library stops. See
+ * vp.h. */
 #include "handoff.h"
 #include "life.h"
 #include "os.h"
@@ -32,8 +33,8 @@ struct vp *life_make_vp(unsigned id, bool is_guest)
 
 struct vp *life_claim_slot(unsigned first, uint32_t attached)
 {
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = first; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
+    unsigned vps = ps_load_acquire(&ps_rt.table_size);
+    for (unsigned id = first; id < vps; id = id ? id + 1 : ps_rt.num_vps) {
         struct vp *vp = ps_vp_at(id);
         uint32_t no = 0;
         if (!ps_load_relaxed(&vp->attached) && ps_cas_seq(&vp->attached, &no, attached))
@@ -42,11 +43,11 @@ struct vp *life_claim_slot(unsigned first, uint32_t attached)
     /* A handler that waits here for senders of signals would hold the lock (a collector that stops threads). */
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
     pthread_mutex_lock(&ps_life.slot_lock);
-    slots = ps_load_relaxed(&ps_rt.num_slots);
-    struct vp *vp = slots < PS_MAX_VPS ? life_make_vp(slots, true) : NULL;
+    vps = ps_load_relaxed(&ps_rt.table_size);
+    struct vp *vp = vps < PS_MAX_VPS ? life_make_vp(vps, true) : NULL;
     if (vp) {
         ps_store_relaxed(&vp->attached, attached);
-        ps_store_release(&ps_rt.num_slots, slots + 1);
+        ps_store_release(&ps_rt.table_size, vps + 1);
     }
     pthread_mutex_unlock(&ps_life.slot_lock);
     os_set_signal_mask(mask);
@@ -73,8 +74,8 @@ bool life_other_roots(const struct vp *self)
 {
     if (ps_life.forked && ps_life.forked != self)
         return true;
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
+    unsigned vps = ps_load_acquire(&ps_rt.table_size);
+    for (unsigned id = 0; id < vps; id = id ? id + 1 : ps_rt.num_vps) {
         struct vp *vp = ps_vp_at(id);
         if (vp != self && ps_load_seq(&vp->attached) == PS_ATTACHED)
             return true;

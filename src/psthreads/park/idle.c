@@ -135,7 +135,7 @@ void idle_wake_one(struct vp *near)
 {
     if (near && near->run.id < IDLE_MAX && bit_take(near->run.id) && wake_taken(near))
         return;
-    unsigned n = ps_load_acquire(&ps_rt.num_slots);
+    unsigned n = ps_load_acquire(&ps_rt.table_size);
     for (unsigned i = 0; i < (n + 63) / 64; i++) {
         uint64_t bits;
         while ((bits = ps_load_seq(&ps_idle.bits[i])) != 0) {
@@ -150,7 +150,7 @@ void idle_wake_one(struct vp *near)
 
 void idle_wake_all(void)
 {
-    unsigned n = ps_load_acquire(&ps_rt.num_slots);
+    unsigned n = ps_load_acquire(&ps_rt.table_size);
     for (unsigned id = 0; id < n; id++)
         if (ps_load_acquire(&ps_vp_at(id)->worker.started) == PS_WORKER_RUNS)
             idle_wake_this(ps_vp_at(id));
@@ -158,7 +158,7 @@ void idle_wake_all(void)
 
 bool idle_all_parked(unsigned *carried)
 {
-    unsigned n = ps_load_acquire(&ps_rt.num_slots);
+    unsigned n = ps_load_acquire(&ps_rt.table_size);
     *carried = 0;
     for (unsigned id = 0; id < n; id++) {
         struct vp *vp = ps_vp_at(id);

@@ -22,8 +22,8 @@ struct ps_work lone_root_await(struct vp *vp)
 
 unsigned lone_root_count(void)
 {
-    unsigned n = 0, slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id++) {
+    unsigned n = 0, vps = ps_load_acquire(&ps_rt.table_size);
+    for (unsigned id = 0; id < vps; id++) {
         struct vp *vp = ps_vp_at(id);
         n += vp_is(vp, VP_LONE) && ps_load_acquire(vp_attached(vp)) == PS_ATTACHED && vp_is_roots(vp);
     }
@@ -60,10 +60,10 @@ static void count_root(struct vp *vp)
 
 void ps_root_counted(const void *tp)
 {
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    unsigned vps = ps_load_acquire(&ps_rt.table_size);
     if (tp == cpu_get_tp())
         counted = true;
-    for (unsigned id = 0; id < slots; id++) {
+    for (unsigned id = 0; id < vps; id++) {
         struct vp *vp = ps_vp_at(id);
         if (ps_load_acquire(vp_attached(vp)) && vp_is_roots(vp) && ps_tls_on() && others_can() &&
             !vp_is(vp, VP_COUNTED) && vp_run(vp)->kernel_tp == tp)

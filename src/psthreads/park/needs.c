@@ -72,8 +72,8 @@ static void begin_need(struct need *need, const void *place, unsigned spares)
     need->try_at_ns = os_now_ns() + FIRST_WHILE_NS;
     ps_store_relaxed(&need->place, place);
     ps_store_seq(&bit, VP_NEEDS); /* before the vps that are there: others look at it as they begin */
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id++)
+    unsigned vps = ps_load_acquire(&ps_rt.table_size);
+    for (unsigned id = 0; id < vps; id++)
         vp_becomes(ps_vp_at(id), VP_NEEDS);
 }
 

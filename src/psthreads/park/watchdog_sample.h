@@ -41,14 +41,14 @@ struct watchdog_seen {
 
 struct watchdog_sample {
     uint64_t now_ns;
-    unsigned num_vps, slots; /* regular vps; all slots that were ever used */
+    unsigned num_vps, vps; /* regular vps; all entries of the vp table */
     unsigned pending, roots_ready;
     unsigned spares, most_spares, coming; /* spares: alive, allowed, started but not run yet */
     bool idle;                            /* some vp is */
     /* What the system allows. new_limits: read in this tick. by_quota: UINT_MAX without a limit. */
     bool new_limits;
     unsigned in_mask, by_quota;
-    struct watchdog_seen *seen; /* [slots] */
+    struct watchdog_seen *seen; /* [vps] */
 };
 
 void watchdog_sample_take(struct watchdog_sample *s);

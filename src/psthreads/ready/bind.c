@@ -155,7 +155,7 @@ static void wake_for(const struct ps_place *place)
     for (unsigned i = 0; i < place->num_homes; i++)
         if (idle_wake_this(ps_vp_at(place->homes[i])))
             return;
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    unsigned slots = ps_load_acquire(&ps_rt.table_size);
     for (unsigned id = ps_rt.num_vps; id < slots; id++) {
         struct vp *guest = ps_vp_at(id);
         if (guest != NULL && idle_wake_this(guest))

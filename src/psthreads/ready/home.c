@@ -40,7 +40,7 @@ void home_stand_aside(void)
     ps_fence_seq();
     if (PS_LIKELY(ps_load_seq(&ps_rt.num_roots) < 2) || !ps_rt.homes_stand_aside)
         return;
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    unsigned slots = ps_load_acquire(&ps_rt.table_size);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
         if (ps_load_seq(vp_attached(vp)) != PS_ATTACHED || !vp_is_roots(vp))

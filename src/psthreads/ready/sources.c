@@ -148,7 +148,7 @@ static PS_NOINLINE void count_theft(struct vp *vp, const uint16_t *victims, unsi
 static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit visit, bool closed_too)
 {
     struct ps_work w = PS_NO_WORK;
-    unsigned regular = ps_rt.num_vps, slots = ps_load_acquire(&ps_rt.num_slots);
+    unsigned regular = ps_rt.num_vps, slots = ps_load_acquire(&ps_rt.table_size);
     const uint16_t *victims = ps_load_acquire(&vp->thief.victims);
     for (unsigned i = 0, n = regular - (vp->run.id < regular); i < n; i++) {
         w = visit_other(vp, ps_vp_at(victims ? victims[i] : (vp->run.id + 1 + i) % regular), visit, closed_too);
@@ -192,7 +192,7 @@ bool vp_look_at_own(struct vp *vp)
 
 bool vp_look_for_all(unsigned which)
 {
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    unsigned slots = ps_load_acquire(&ps_rt.table_size);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
         if (vp && ((which & PS_IN_SLOT && ps_work_some(vp_visit_slot(vp, PS_LOOK))) ||
@@ -206,7 +206,7 @@ bool vp_look_for_all(unsigned which)
 
 bool vp_work_waits(void)
 {
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    unsigned slots = ps_load_acquire(&ps_rt.table_size);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
         if (vp && !ps_queue_seems_empty(&vp->queue))

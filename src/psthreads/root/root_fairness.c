@@ -141,7 +141,7 @@ static void await_turn(uint32_t me)
 void root_fairness_take(void)
 {
     struct vp *vp = ps_vp();
-    if (PS_LIKELY(ps_load_relaxed(&ps_rt.num_slots) <= ps_rt.num_vps) || !vp ||
+    if (PS_LIKELY(ps_load_relaxed(&ps_rt.table_size) <= ps_rt.num_vps) || !vp ||
         vp_run(vp)->current != &vp_run(vp)->root || PS_TSAN || ps_race_enabled())
         return;
     if (PS_UNLIKELY(ps_load_relaxed(&known.on))) {

@@ -25,7 +25,7 @@ int ps_root_spread_pick(const struct os_cpuset *mask, const struct os_cpuset *ta
 static bool meet_others(struct vp *vp, uint64_t now, unsigned cpu, struct os_cpuset *taken)
 {
     bool met = false;
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    unsigned slots = ps_load_acquire(&ps_rt.table_size);
     os_cpuset_zero(taken);
     for (unsigned id = 0; id < slots; id = id ? id + 1 : ps_rt.num_vps) {
         struct vp *other = ps_vp_at(id);
@@ -67,7 +67,7 @@ void ps_root_spread_look(struct vp *vp, uint64_t now)
     ps_store_relaxed(&vp_root_spread(vp)->cpu, (unsigned)cpu);
     ps_store_relaxed(&vp_root_spread(vp)->seen_at, now);
     if ((int64_t)(now - vp_root_spread(vp)->look_at) < 0 ||
-        ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps + ROOTS_MAX)
+        ps_load_relaxed(&ps_rt.table_size) > ps_rt.num_vps + ROOTS_MAX)
         return;
     vp_root_spread(vp)->look_at = now + LOOK * ps_rt.per_region_cycles;
     struct os_cpuset taken;

@@ -49,7 +49,7 @@ static struct vp *claim_root_slot(void)
     ps_add_seq(&ps_rt.num_roots, 1);
     struct vp *vp = life_claim_slot(0, PS_ATTACHED);
     if (PS_UNLIKELY(!vp)) {
-        PS_CHECK(ps_load_relaxed(&ps_rt.num_slots) < PS_MAX_VPS, "more than %u kernel threads use the library at once",
+        PS_CHECK(ps_load_relaxed(&ps_rt.table_size) < PS_MAX_VPS, "more than %u kernel threads use the library at once",
                  PS_MAX_VPS);
         ps_fatal("out of memory: a kernel thread cannot join the library");
     }

@@ -14,8 +14,8 @@
 /* m, which is not bound, goes to a vp of those from *slot on that is idle. */
 static bool hand_off(struct vp *self, struct ps_member *m, unsigned *slot)
 {
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    while (*slot < slots && m->id < PS_HANDOFF_MAX_ID) {
+    unsigned vps = ps_load_acquire(&ps_rt.table_size);
+    while (*slot < vps && m->id < PS_HANDOFF_MAX_ID) {
         struct vp *vp = ps_vp_at((*slot)++);
         uint64_t idle = HANDOFF_IDLE;
         if (!vp || vp == self || home_is_aside(vp) || !ps_cas_seq(&vp->handoff, &idle, ps_handoff(m->team, m->id)))

@@ -50,10 +50,10 @@
 /* Offers members to idle vps, in the order of their numbers; returns the first number that was not taken. */
 static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned n)
 {
-    unsigned next = 1, slots = ps_load_acquire(&ps_rt.num_slots);
+    unsigned next = 1, vps = ps_load_acquire(&ps_rt.table_size);
     if (n > PS_HANDOFF_MAX_ID)
         return next;
-    for (unsigned i = 0; i < slots && next < n; i++) {
+    for (unsigned i = 0; i < vps && next < n; i++) {
         struct vp *vp = ps_vp_at(i);
         if (!vp || vp == self || (!team->handed_off && ps_load_relaxed(&vp->handoff) != HANDOFF_IDLE) ||
             home_is_aside(vp))
@@ -73,7 +73,7 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
 static inline bool needs_per_region_work(const struct vp *vp)
 {
     return PS_UNLIKELY(vp->run.per_region_at == 0 || !uth_tls_nothing_loaded() ||
-                       ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps);
+                       ps_load_relaxed(&ps_rt.table_size) > ps_rt.num_vps);
 }
 
 /* Whether the parent runs an outermost region of n members, which begins now, alone; tells the thieves. Where the

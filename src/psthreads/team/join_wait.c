@@ -30,9 +30,9 @@ static inline unsigned take_handoff(struct vp *other, const struct ps_team *team
 static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *all)
 {
     unsigned taken = 0;
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    unsigned vps = ps_load_acquire(&ps_rt.table_size);
     ps_update(team->parent_tls, vp->run.tls);
-    for (unsigned i = 0; i < slots; i++) {
+    for (unsigned i = 0; i < vps; i++) {
         unsigned id = take_handoff(ps_vp_at(i), team);
         if (id == 0)
             continue;
@@ -67,8 +67,8 @@ static bool spin_for_members(struct ps_team *team, unsigned limit)
 
 static void requeue_handoffs(struct vp *vp, struct ps_team *team)
 {
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned i = 0; i < slots; i++) {
+    unsigned vps = ps_load_acquire(&ps_rt.table_size);
+    for (unsigned i = 0; i < vps; i++) {
         unsigned id = take_handoff(ps_vp_at(i), team);
         if (id != 0)
             ps_team_enqueue_late(team, id, vp);

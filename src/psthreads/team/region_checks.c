@@ -19,7 +19,7 @@ static PS_NOINLINE void per_region_work(struct vp *vp, struct ps_team *team, uin
     dump_request_look();
     quota_park_remind(now);
     ps_root_look(vp);
-    if (PS_UNLIKELY(ps_load_relaxed(&ps_rt.num_slots) > ps_rt.num_vps)) {
+    if (PS_UNLIKELY(ps_load_relaxed(&ps_rt.table_size) > ps_rt.num_vps)) {
         ps_root_spread_look(vp, now);
         root_fairness_open(vp, team, now);
     }

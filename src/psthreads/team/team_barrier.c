@@ -182,8 +182,8 @@ static void call_back_from(struct vp *vp, struct ps_team *team)
 void ps_team_barrier_call_back(struct ps_team *team)
 {
     if (ps_load_seq(&team->batched)) {
-        unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-        for (unsigned i = 0; i < slots; i++) {
+        unsigned vps = ps_load_acquire(&ps_rt.table_size);
+        for (unsigned i = 0; i < vps; i++) {
             struct vp *vp = ps_vp_at(i);
             if (vp)
                 call_back_from(vp, team);

@@ -47,7 +47,7 @@ struct ps_runtime {
     const struct psthread *forked_root; /* in a child: a member or thread that has forked, which is a root there */
     struct vp *forked_home;             /* and its home */
     bool homes_stand_aside;             /* a layer above opens regions (home.h); constant */
-    _Atomic uint32_t num_slots;         /* vps in use or once used: the range worth visiting */
+    _Atomic uint32_t table_size;        /* vps in use or once used: the range worth visiting */
     _Atomic uint32_t stopping;
     _Atomic uint32_t quiescing;          /* roots that come now wait until the workers can be started again */
     _Atomic uint32_t num_kernel_threads; /* workers alive */

@@ -31,7 +31,7 @@ static void *to_own_pointer(void)
 {
     void *before = cpu_get_tp();
     int tid = os_thread_id();
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
+    unsigned slots = ps_load_acquire(&ps_rt.table_size);
     for (unsigned id = 0; id < slots; id++) {
         const struct vp *vp = ps_vp_at(id);
         if (vp && ps_load_acquire(vp_attached(vp)) && ps_load_relaxed(&vp_run(vp)->tid) == tid)

@@ -142,7 +142,7 @@ static unsigned next_burst(const struct watchdog_sample *s, unsigned members)
 {
     unsigned n = burst > members ? burst : members, room = s->most_spares > s->spares ? s->most_spares - s->spares : 0;
     burst = burst < BURST_MAX ? burst * 2 : BURST_MAX;
-    for (unsigned id = 0; id < s->slots; id++)
+    for (unsigned id = 0; id < s->vps; id++)
         held[id].since_ns = 0;
     n = n < BURST_MAX ? n : BURST_MAX;
     return n < room ? n : room;
@@ -153,7 +153,7 @@ void spares_decide(struct watchdog_sample *s, struct spares_action *a)
     struct stalls found = {0};
     *a = (struct spares_action){.root_holders = root_holders};
     pace.looks_again = false;
-    for (unsigned id = 0; id < s->slots; id++)
+    for (unsigned id = 0; id < s->vps; id++)
         if (s->seen[id].vp)
             look_for_stall(&s->seen[id], &held[id], s->now_ns, &found, a);
     calm_looks = found.stuck || found.roots_stuck || found.others ? 0 : calm_looks + 1;

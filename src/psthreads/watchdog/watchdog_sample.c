@@ -65,7 +65,7 @@ void watchdog_sample_take(struct watchdog_sample *s)
     *s = (struct watchdog_sample){
         .now_ns = os_now_ns(),
         .num_vps = ps_rt.num_vps,
-        .slots = ps_load_acquire(&ps_rt.num_slots),
+        .vps = ps_load_acquire(&ps_rt.table_size),
         .spares = ps_load_relaxed(&ps_watchdog.spares),
         .most_spares = ps_rt.max_spares,
         .coming = ps_load_acquire(&ps_watchdog.coming),
@@ -73,7 +73,7 @@ void watchdog_sample_take(struct watchdog_sample *s)
         .seen = seen,
     };
     sample_limits(s);
-    for (unsigned id = 0; id < s->slots; id++) {
+    for (unsigned id = 0; id < s->vps; id++) {
         see(ps_vp_at(id), &seen[id]);
         s->pending += seen[id].ready;
         s->roots_ready += seen[id].root_ready;
@@ -82,8 +82,8 @@ void watchdog_sample_take(struct watchdog_sample *s)
 
 bool watchdog_root_ready(void)
 {
-    unsigned slots = ps_load_acquire(&ps_rt.num_slots);
-    for (unsigned id = 0; id < slots; id++) {
+    unsigned vps = ps_load_acquire(&ps_rt.table_size);
+    for (unsigned id = 0; id < vps; id++) {
         struct vp *vp = ps_vp_at(id);
         if (vp && ps_load_seq(vp_pinned(vp)) && vp_is_roots(vp))
             return true;
