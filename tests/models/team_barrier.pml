@@ -38,7 +38,7 @@ byte head;              /* published: a bit for each member */
 byte ready[VPS];        /* in the vp's queue: a bit for each member */
 byte waiters[VPS];      /* of the vp: likewise */
 byte uncounted[VPS];
-bool interrupted;
+bool notified;
 byte w_phase[VPS];
 byte running[VPS];      /* the member that runs there + 1; 0: nobody */
 byte vp_of[MEMBERS];
@@ -111,7 +111,7 @@ inline leave(v)
         }
 #ifndef BROKEN_AGAIN
         if
-        :: mine && interrupted -> take_published()
+        :: mine && notified -> take_published()
         :: else
         fi
 #endif
@@ -135,7 +135,7 @@ inline ready_waiters(v)
 /* Member 0 makes the first task. */
 inline call()
 {
-    interrupted = true;
+    notified = true;
     for (i : 0 .. VPS - 1) {
         atomic { /* under the lock */
 #ifndef BROKEN_COUNT
@@ -201,14 +201,14 @@ proctype member(byte me)
 #endif
         came[p]++;
         if
-        :: interrupted -> served = served | (1 << me)
+        :: notified -> served = served | (1 << me)
         :: else
         fi;
         back = false;
         joined = false;
         atomic { /* under the lock */
             if
-            :: ready[v] && !interrupted ->
+            :: ready[v] && !notified ->
                 if
                 :: !waiters[v] -> w_phase[v] = p
                 :: else -> assert(w_phase[v] == p)
@@ -269,7 +269,7 @@ proctype member(byte me)
                 ready_waiters(v);
 #endif
                 goto passed
-            :: interrupted -> ready_waiters(v); goto again
+            :: notified -> ready_waiters(v); goto again
             :: true
             fi;
             goto block
@@ -305,7 +305,7 @@ block:
         fi;
 #ifndef BROKEN_AGAIN
         if
-        :: interrupted && !back ->
+        :: notified && !back ->
             atomic {
                 set = head;
                 head = 0;

@@ -53,7 +53,7 @@ byte low = MEMBERS + 2;     /* `left`: members whose reference is there, parent 
 #endif
 byte pending;                 /* `left`: those that end in two steps, and have not taken the second; assistants */
 bool waiting;               /* `left`: PS_TEAM_WAITING */
-bool interrupted;           /* the region has tasks */
+bool notified;           /* the region has tasks */
 byte identity[MEMBERS + 1]; /* DONE: the body has returned, the core does not know; LISTED: in its list */
 bool wanted;                /* `left`: the parent is called back to assist */
 bool begun;                 /* the last member is in its body */
@@ -166,7 +166,7 @@ inline list(id)
 inline take_identity(id)
 {
     atomic {
-        again = interrupted && identity[id] == DONE;
+        again = notified && identity[id] == DONE;
         if
         :: again -> identity[id] = FREE
         :: else
@@ -257,7 +257,7 @@ inline run_members()
     do
     :: true ->
         if
-        :: interrupted && refs > 0 && next <= MEMBERS -> drop_refs()
+        :: notified && refs > 0 && next <= MEMBERS -> drop_refs()
         :: else
         fi;
         claim();
@@ -267,7 +267,7 @@ inline run_members()
         fi;
         if
 #ifndef BROKEN_RUN
-        :: interrupted && refs > 0 ->
+        :: notified && refs > 0 ->
 #else
         :: false ->
 #endif
@@ -285,7 +285,7 @@ inline run_members()
             atomic {
                 last = id; id = 0; stored = true; refs++;
 #ifdef BROKEN_FIRST
-                saw = interrupted;
+                saw = notified;
 #endif
                 if
                 :: flush()
@@ -407,7 +407,7 @@ inline lend(id)
 
 inline interrupt()
 {
-    interrupted = true;
+    notified = true;
 #ifndef EXCHANGE
     add_pending();
 #endif

@@ -1,18 +1,18 @@
 /* The barrier of rounds and its way back to the word (src/psthreads/team/team_rounds.c): no member passes early, none
  * waits where no other comes, and all meet a barrier the same way.
  *
- * MEMBERS members go through PHASES barriers. A store of a signal, and one of NEITHER or WORD, stays in its member's
+ * MEMBERS members go through PHASES barriers. A store of a flag, and one of NEITHER or WORD, stays in its member's
  * buffer until something drains it, as on a processor that lets loads overtake stores; a fence for everybody drains all
  * buffers. Any member that waits may become impatient. With TASKS member 0 makes the region's first task before it
- * arrives at some barrier. With few members all look at all; a signal is a barrier's number (one round). A member that
+ * arrives at some barrier. With few members all look at all; a flag is a barrier's number (one round). A member that
  * meets by the word counts there; the opener goes back to rounds, or does not. Left out: blocking, and being called
  * away to run tasks; a member that is counted by the word just waits for it.
  *   BROKEN_FENCE     an impatient member makes no fence
- *   BROKEN_BEHIND    a member that has all signals does not look behind them whether the others decide
- *   BROKEN_LOCK      the decider looks at the signals without holding the lock until it has written its decision
+ *   BROKEN_BEHIND    a member that has all flags does not look behind them whether the others decide
+ *   BROKEN_LOCK      the decider looks at the flags without holding the lock until it has written its decision
  *   BROKEN_SCAN      the decider does not look whether the barrier is over: by the word
  *   BROKEN_BASE      numbers behind a barrier by the word go on from each member's own
- *   BROKEN_TASKS     the maker of the first task gives its signal afterwards all the same (TASKS) */
+ *   BROKEN_TASKS     the maker of the first task sets its flag afterwards all the same (TASKS) */
 #ifndef MEMBERS
 #define MEMBERS 2
 #endif
@@ -25,8 +25,8 @@
 #define WORD 2
 #define NOTHING 255
 
-byte signal[MEMBERS];           /* in memory */
-byte pending[MEMBERS];          /* in the member's buffer: NOTHING, or a signal */
+byte flag[MEMBERS];           /* in memory */
+byte pending[MEMBERS];          /* in the member's buffer: NOTHING, or a flag */
 byte how = ROUNDS;              /* by_word, in memory */
 byte pending_how[MEMBERS];      /* likewise */
 byte word_from, base;
@@ -35,11 +35,11 @@ byte came[PHASES];
 byte way[PHASES];               /* how it was met: 0 not yet, 1 rounds, 2 word */
 bool locked;
 
-/* Stores leave a buffer in their order: a member has at most one signal and one `how` in it, and none of its steps puts
+/* Stores leave a buffer in their order: a member has at most one flag and one `how` in it, and none of its steps puts
  * the second in before the first. */
 #define DRAIN(m) \
     if \
-    :: pending[m] != NOTHING -> signal[m] = pending[m]; pending[m] = NOTHING \
+    :: pending[m] != NOTHING -> flag[m] = pending[m]; pending[m] = NOTHING \
     :: else \
     fi; \
     if \
@@ -48,13 +48,13 @@ bool locked;
     fi
 #define DRAIN_ONE(m) \
     if \
-    :: pending[m] != NOTHING -> signal[m] = pending[m]; pending[m] = NOTHING \
+    :: pending[m] != NOTHING -> flag[m] = pending[m]; pending[m] = NOTHING \
     :: else -> how = pending_how[m]; pending_how[m] = NOTHING \
     fi
 #define PENDING(m) (pending[m] != NOTHING || pending_how[m] != NOTHING)
 
 #define SEEN_HOW(m) (pending_how[m] != NOTHING -> pending_how[m] : how)
-#define SEEN(m, k) ((k) == (m) && pending[m] != NOTHING -> pending[m] : signal[k])
+#define SEEN(m, k) ((k) == (m) && pending[m] != NOTHING -> pending[m] : flag[k])
 
 /* The memory system: some buffer drains when it likes. */
 proctype memory()

@@ -59,9 +59,9 @@ struct ps_member {
     uint32_t batch, next_batch;
     uint32_t place;  /* with thread.item.bound: its place's number, from 1 (bind.h); written while no region is open */
     uint64_t rounds; /* number of the last barrier that it met in rounds; its own */
-    /* (shared) the last signal that it gave in a barrier of rounds (team_rounds.c); written by the member, polled by
+    /* (shared) the last flag that it set in a barrier of rounds (team_rounds.c); written by the member, polled by
      * others. Last, and with a line of its own. */
-    PS_LINE_ALIGNED _Atomic uint64_t signal;
+    PS_LINE_ALIGNED _Atomic uint64_t flag;
 };
 
 /* The word `left`: in its lower half a reference for each member whose end has not been counted. In a region with tasks
@@ -105,7 +105,10 @@ struct ps_team {
     _Atomic uint32_t next;
     uint32_t place; /* with item.bound: all members' place, from 1; parent only */
     struct {
-        bool watched;        /* its first region with tasks is open: recall.h. By the interrupter; then as `controls` */
+        bool
+            /* its first region with tasks is open: recall.h. By the member that makes the first task; then as
+             * `controls` */
+            watched;
         bool controls;       /* the parent had others than plain ones in its join: floats.h. Parent only */
         bool turn;           /* it is to be given back: root_fairness.h. Parent only */
         bool timed;          /* serial.began is set: the region is timed. Parent only */
@@ -113,7 +116,7 @@ struct ps_team {
         _Atomic bool helped; /* spares have taken members. By spares; then as `controls` */
         bool unused;
     } at_end;                 /* what the join has to see to, once all have ended */
-    _Atomic bool had_tasks;   /* (shared) some region of this block was interrupted: see join */
+    _Atomic bool had_tasks;   /* (shared) some region of this block had tasks: see join */
     _Atomic uint32_t by_word; /* (shared) how members meet in the barrier: PS_BY_... */
     uint64_t rounds_base;     /* barriers of rounds begin behind this number; see team_rounds.c */
     /* The block that the parent has left while it runs members as calls; NULL: its kernel thread's own. Parent only */
@@ -130,7 +133,7 @@ struct ps_team {
     struct ps_queue *home; /* the queue that the entry stands in; parent only */
     uint32_t region;       /* number of the region, never 0; counts up with each fork */
     _Atomic uint32_t
-        interrupted; /* (shared) 1: no member waits in ps_team_barrier_await any more in this region; 0 at the fork */
+        notified; /* (shared) 1: no member waits in ps_team_barrier_await any more in this region; 0 at the fork */
     /* (shared: handed-off members may look while the parent writes) every member has a vp of its own: it can pay to
      * spin */
     _Atomic bool spread;
@@ -278,7 +281,7 @@ static inline void ps_team_rounds_none(struct ps_team *team) { ps_update_relaxed
 /* The opener of a barrier by the word, before it opens it. */
 void ps_team_rounds_release(struct ps_team *team, bool somebody_blocked);
 #define PS_BARRIER_SPINS 64 /* times ps_spin_limit, where every member has a vp of its own */
-/* All members that wait in it come back. Caller: has set `interrupted` (seq_cst). */
+/* All members that wait in it come back. Caller: has set `notified` (seq_cst). */
 void ps_team_barrier_call_back(struct ps_team *team);
 /* Member m of vp, the caller's, arrives and found no teammate there to run: counts the vp's waiters and itself, and
  * waits. May switch. */

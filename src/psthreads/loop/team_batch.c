@@ -68,7 +68,7 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
         ps_store_seq(&team->batched, 1);
     ps_spin_lock(&vp->queue.lock);
     uint32_t count = ps_load_relaxed(&among->count);
-    if (PS_LIKELY(!ps_load_seq(&team->interrupted)))
+    if (PS_LIKELY(!ps_load_seq(&team->notified)))
         w = take_teammate_locked(vp, team);
     if (PS_UNLIKELY(!ps_work_some(w))) {
         ps_spin_unlock(&vp->queue.lock);

@@ -144,7 +144,7 @@ static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread 
     team->region = team->region + 1 ? team->region + 1 : 1;
     ps_store_relaxed(&team->left, n);
     ps_team_barrier_fork(team, n);
-    ps_store_relaxed(&team->interrupted, 0);
+    ps_store_relaxed(&team->notified, 0);
     ps_update_relaxed(&team->next, n);
     ps_floats_at_fork(team);
     if (san_any())
@@ -267,7 +267,7 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
     ps_update(team->parent_tls, before);
     go_below(team, before);
     for (;;) {
-        if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted))) {
+        if (PS_UNLIKELY(ps_load_relaxed(&team->notified))) {
             come_up(vp, team, before);
             run.refs = help_first(team, run.last, run.refs);
             vp = ps_vp();
@@ -275,14 +275,14 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
         }
         if ((id = ps_team_claim(team)) == 0)
             break;
-        if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)) && claimed_late(vp, team, id, run.refs))
+        if (PS_UNLIKELY(ps_load_relaxed(&team->notified)) && claimed_late(vp, team, id, run.refs))
             continue;
         vp = ps_member_run_body(vp, team, ps_team_member(team, id), PS_T_CALLED | inherited, before, false, &run);
     }
     vp = come_up(vp, team, before);
     ps_team_become_parent(vp, team);
     unpublish(team);
-    if (run.refs == team->n && !ps_load_relaxed(&team->interrupted)) {
+    if (run.refs == team->n && !ps_load_relaxed(&team->notified)) {
         ps_store_relaxed(&team->left,
                          0); /* no other was in the region: one that is, or adds an assistant, has a reference */
         return true;

@@ -58,7 +58,7 @@ static bool spin_for_members(struct ps_team *team, unsigned limit)
     for (unsigned i = 0; i < limit; i++) {
         if (ps_load_acquire(&team->left) == 0)
             return true;
-        if (!(i % 16) && (!ps_spin_useful() || ps_load_relaxed(&team->interrupted))) /* tasks to be run meanwhile */
+        if (!(i % 16) && (!ps_spin_useful() || ps_load_relaxed(&team->notified))) /* tasks to be run meanwhile */
             return false;
         cpu_pause();
     }

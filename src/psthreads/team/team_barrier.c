@@ -159,7 +159,7 @@ PS_NOINLINE void ps_team_barrier_leave(struct vp *vp)
         ready_batches(team, (uint32_t)number_of(team, first), NULL, NULL);
     } else if (PS_UNLIKELY(opens)) {
         ps_team_barrier_release(team);
-    } else if (ps_load_seq(&team->interrupted)) {
+    } else if (ps_load_seq(&team->notified)) {
         ready_batches(team, take_published(team), NULL, NULL);
     }
 }
@@ -222,7 +222,7 @@ static int spin_for_phase(struct ps_team *team, uint32_t phase, unsigned limit)
     for (unsigned i = 0; i < limit; i++) {
         if (ps_team_barrier_over(team, phase))
             return 1;
-        if (ps_load_relaxed(&team->interrupted))
+        if (ps_load_relaxed(&team->notified))
             return -1;
         if (!(i % 16) && !ps_spin_useful())
             return 0;
@@ -240,7 +240,7 @@ static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t
         ready_if_any(ps_vp());
         return true;
     }
-    if (ps_load_seq(&team->interrupted) && ready_batches(team, take_published(team), m, NULL)) {
+    if (ps_load_seq(&team->notified) && ready_batches(team, take_published(team), m, NULL)) {
         ready_if_any(ps_vp());
         return ps_team_barrier_over(team, phase);
     }
@@ -322,7 +322,7 @@ static PS_NOINLINE enum ps_met meet_alone(struct ps_team *team, unsigned id, uin
 
 static PS_ALWAYS_INLINE enum ps_met meet_by_word(struct ps_team *team, unsigned id, uint32_t phase, bool counted)
 {
-    if (ps_load_relaxed(&team->spread) || ps_places_on() || ps_load_seq(&team->interrupted))
+    if (ps_load_relaxed(&team->spread) || ps_places_on() || ps_load_seq(&team->notified))
         return meet_alone(team, id, phase);
     return vp_wait_in_batch(team, ps_team_member(team, id), phase, counted);
 }

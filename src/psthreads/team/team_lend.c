@@ -214,7 +214,7 @@ void ps_team_notify(struct ps_team *team)
 {
     bool watch = !ps_load_relaxed(&team->had_tasks) && ps_tls_on() && !san_any() && !is_first(team);
     ps_store_relaxed(&team->had_tasks, true);
-    ps_store_seq(&team->interrupted, 1);
+    ps_store_seq(&team->notified, 1);
     if (ps_load_relaxed(&team->by_word) != PS_BY_WORD)
         ps_store_seq(&team->by_word, PS_BY_WORD); /* members that wait in rounds must be found in the barrier's word */
     add_pending(team);
@@ -275,7 +275,7 @@ void ps_team_lend(struct ps_team *team, unsigned id)
         want_parent(team);
         return;
     }
-    add_pending(team);                        /* the interrupter may not have come so far */
+    add_pending(team);                        /* the notifier may not have come so far */
     ps_add_seq(&team->left, PS_TEAM_PENDING); /* a reference of the caller's keeps it above 0; or it is the parent */
     start_assistant(ps_team_member(team, id));
 }

@@ -75,7 +75,7 @@ static inline void ps_member_leave_tls(void)
 static inline bool ps_member_take_done(const struct ps_team *team, struct ps_member *m)
 {
     uint32_t region = team->region;
-    return ps_load_seq(&team->interrupted) && ps_load_seq(&m->done_in) == region &&
+    return ps_load_seq(&team->notified) && ps_load_seq(&m->done_in) == region &&
            ps_cas_acq_rel(&m->done_in, &region, 0);
 }
 

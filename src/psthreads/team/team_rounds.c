@@ -38,7 +38,7 @@ static inline struct ps_member *member(const struct ps_team *team, unsigned id) 
 
 static bool has_come(const struct ps_team *team, unsigned id, uint64_t number)
 {
-    return ps_load_acquire(&member(team, id)->signal) >> ROUND_BITS >= number;
+    return ps_load_acquire(&member(team, id)->flag) >> ROUND_BITS >= number;
 }
 
 static bool all_have_come(const struct ps_team *team, uint64_t number)
@@ -90,17 +90,17 @@ static PS_NOINLINE enum decision decide(struct ps_team *team, uint64_t number, b
 
 /* --- the rounds --- */
 
-static inline bool has_signalled(const struct ps_team *team, unsigned id, uint64_t signal)
+static inline bool has_set(const struct ps_team *team, unsigned id, uint64_t flag)
 {
-    return ps_load_acquire(&member(team, id)->signal) >= signal;
+    return ps_load_acquire(&member(team, id)->flag) >= flag;
 }
 
-/* Waits for a signal of member id. False: it is time to decide. */
-static PS_NOINLINE bool await_signal(const struct ps_team *team, unsigned id, uint64_t signal, bool *impatient)
+/* Waits for a flag of member id. False: it is time to decide. */
+static PS_NOINLINE bool await_flag(const struct ps_team *team, unsigned id, uint64_t flag, bool *impatient)
 {
     const struct ps_member *m = member(team, id);
     for (unsigned i = 0, limit = ps_spin_limit() * PS_BARRIER_SPINS;; i++) {
-        if (ps_load_acquire(&m->signal) >= signal)
+        if (ps_load_acquire(&m->flag) >= flag)
             return true;
         if (ps_load_relaxed(&team->by_word) != PS_BY_ROUNDS)
             return false;
@@ -116,17 +116,17 @@ static PS_NOINLINE bool await_signal(const struct ps_team *team, unsigned id, ui
 bool ps_team_rounds_meet(struct ps_team *team, unsigned id)
 {
     struct ps_member *self = member(team, id);
-    uint64_t last = self->rounds, base = team->rounds_base; /* its own signal is in the others' caches */
-    uint64_t number = (last > base ? last : base) + 1, signal = number << ROUND_BITS;
+    uint64_t last = self->rounds, base = team->rounds_base; /* its own flag is in the others' caches */
+    uint64_t number = (last > base ? last : base) + 1, flag = number << ROUND_BITS;
     self->rounds = number;
     unsigned n = team->n;
-    for (unsigned distance = 1; distance < n; distance *= WAYS, signal++) {
-        ps_store_release(&self->signal, signal);
+    for (unsigned distance = 1; distance < n; distance *= WAYS, flag++) {
+        ps_store_release(&self->flag, flag);
         for (unsigned back = distance; back < n && back < WAYS * distance; back += distance) {
             unsigned other = id >= back ? id - back : id + n - back;
-            while (!has_signalled(team, other, signal)) {
+            while (!has_set(team, other, flag)) {
                 bool impatient = false;
-                if (await_signal(team, other, signal, &impatient))
+                if (await_flag(team, other, flag, &impatient))
                     break;
                 enum decision d = decide(team, number, impatient);
                 if (d != WAIT_ON)
@@ -136,7 +136,7 @@ bool ps_team_rounds_meet(struct ps_team *team, unsigned id)
             }
         }
     }
-    /* Behind the signals' acquiring loads. */
+    /* Behind the flags' acquiring loads. */
     return PS_LIKELY(ps_load_acquire(&team->by_word) == PS_BY_ROUNDS) || decide(team, number, false) != BY_WORD;
 }
 
@@ -171,8 +171,7 @@ void ps_team_rounds_fork(struct ps_team *team, unsigned n)
 
 void ps_team_rounds_release(struct ps_team *team, bool somebody_blocked)
 {
-    if (ps_load_relaxed(&team->by_word) != PS_BY_WORD || team->n != team->rounds_n ||
-        ps_load_relaxed(&team->interrupted))
+    if (ps_load_relaxed(&team->by_word) != PS_BY_WORD || team->n != team->rounds_n || ps_load_relaxed(&team->notified))
         return;
     if (somebody_blocked)
         team->word_runs = 0;

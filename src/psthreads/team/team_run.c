@@ -94,10 +94,10 @@ PS_NOINLINE bool ps_member_run_body_slowly(struct vp *vp, struct ps_team *team, 
  * to. */
 static unsigned claim_more(struct vp *vp, struct ps_team *team)
 {
-    if (PS_UNLIKELY(ps_load_relaxed(&team->interrupted)))
+    if (PS_UNLIKELY(ps_load_relaxed(&team->notified)))
         return 0;
     unsigned id = ps_team_claim(team);
-    if (id == 0 || PS_LIKELY(!ps_load_relaxed(&team->interrupted)))
+    if (id == 0 || PS_LIKELY(!ps_load_relaxed(&team->notified)))
         return id;
     ps_team_enqueue_late(team, id, vp);
     return 0;
