@@ -11,7 +11,7 @@
 #include "process_signal.h"
 #include "run.h"
 #include "runtime.h"
-#include "stand_below.h"
+#include "suspended_stack.h"
 #include "switch.h"
 #include "team.h"
 #include "vp_tls.h"
@@ -94,7 +94,8 @@ static void unblock_below(struct vp *vp, struct uth *u, const struct psthread *t
 {
     ps_store_relaxed(&vp_run(vp)->stands_as, t ? t->local : NULL);
     enter_blocked(vp);
-    if (!(is_saved ? stand_below_saved(vp, u, unblock_there) : stand_below_running(vp, u, unblock_there)))
+    if (!(is_saved ? suspended_stack_run_saved(vp, u, unblock_there)
+                   : suspended_stack_run_called(vp, u, unblock_there)))
         unblock_there(vp);  /* no room */
     vp_enter_tls(vp, NULL); /* the thread may go on elsewhere from here on */
     ps_store_relaxed(&vp_run(vp)->stands_as, NULL);

@@ -1,4 +1,4 @@
-/* The end of a team with tasks (src/psthreads/team/team_lend.c, with EXCHANGE src/ee/member_end.h;
+/* The end of a team with tasks (src/psthreads/team/team_help.c, with EXCHANGE src/ee/member_end.h;
  * src/ort/task/task_queue.c): tasks are made while members end and the parent waits in the join; those that are left
  * run them.
  *
@@ -11,23 +11,23 @@
  * ends must.
  *
  * Identities. A member that has returned is DONE; the entities know this, the core does not. When the region has tasks
- * the identity goes into the core's list, LISTED. The asker takes it out of the list and lends it: to an assistant,
- * which one carrier starts, or, for member 0 with TLS, to the parent, which runs tasks as a member only where it waits.
- * `coming`: an identity that was lent has not looked for tasks yet. The store of DONE behind a body is late: others see
- * it at any time up to the next read-modify-write.
+ * the identity goes into the core's list, LISTED. The asker takes it out of the list and makes it a helper.
+ * It goes to an assistant, which one carrier starts, or, for member 0 with TLS, to the parent, which runs tasks as a
+ * member only where it waits. `coming`: a helper has not looked for tasks yet. The store of DONE behind a body is late:
+ * others see it at any time up to the next read-modify-write.
  * EXCHANGE: each member has a thread of its own, and so does each assistant. A member exchanges its word for DONE, and
  * the one that makes the first task exchanges it for TOLD: the second of the two tells the core. A member's reference
  * is dropped behind all that it does. The parent runs no members, and member 0 is the parent.
  * Left out: the barrier, handoff, the order of the queue, members that sleep in the core.
  *   BROKEN_AGAIN   an identity that enters the list does not look for tasks behind that
- *   BROKEN_COMING  an identity that was lent looks without taking `coming` back
+ *   BROKEN_COMING  a helper looks without taking `coming` back
  *   BROKEN_FIRST   a vp asks whether there are tasks before it drops its reference, not by what that finds
  *   BROKEN_RUN     a vp asks whether there are tasks before it claims the next member, not behind the claim as well
  *   BROKEN_BACK    it looks for tasks before it runs the one that it has claimed
  *   BROKEN_SCAN    the maker of the first task does not look for members that have returned
  *   BROKEN_PARENT  the parent does not ask whether there are tasks after it has said that it is DONE
  *   BROKEN_WANTED  the parent blocks although it was wanted since it entered the list
- *   BROKEN_READY   the lender of member 0 readies the parent also where it does not block yet
+ *   BROKEN_READY   the asker for member 0 readies the parent also where it does not block yet
  *   BROKEN_STORE   (EXCHANGE) a member does not look what was in its word
  *   BROKEN_TOLD    (EXCHANGE) the maker of the first task leaves no TOLD */
 #ifndef MEMBERS
@@ -57,7 +57,7 @@ bool notified;           /* the region has tasks */
 byte identity[MEMBERS + 1]; /* DONE: the body has returned, the core does not know; LISTED: in its list */
 bool wanted;                /* `left`: the parent is called back to assist */
 bool begun;                 /* the last member is in its body */
-bool coming;                /* one that was lent has not looked yet; under the lock */
+bool coming;                /* a helper has not looked yet; under the lock */
 bool comes[MEMBERS + 1];    /* whose that is, by identity; member 0 may have to wait, and nothing waits for it */
 byte started[MEMBERS + 1];  /* assistants on their way, by identity */
 byte token;                 /* ps_ready of the parent that it has not consumed */
@@ -382,7 +382,7 @@ inline start(id)
 }
 
 /* The identity is the caller's, whose own reference keeps `left` above 0; or the caller is the parent. */
-inline lend(id)
+inline help(id)
 {
 #if defined(TLS) || defined(EXCHANGE)
     if
@@ -431,7 +431,7 @@ inline interrupt()
         :: again ->
             list(i);
             if
-            :: again -> lend(i)
+            :: again -> help(i)
             :: else
             fi
         :: else
@@ -460,7 +460,7 @@ inline ask()
         od
     };
     if
-    :: asked -> lend(i)
+    :: asked -> help(i)
     :: else
     fi;
     atomic { i = 0; asked = false }
@@ -532,7 +532,7 @@ proctype parent()
         :: else
         fi;
         if
-        :: again -> lend(id)
+        :: again -> help(id)
         :: else
         fi
     :: else
@@ -574,7 +574,7 @@ proctype parent()
         :: off
         :: else ->
             atomic { token > 0 -> token-- };
-            all = waiting && low == 0 && pending == 0 /* else the lender has taken `waiting` off */
+            all = waiting && low == 0 && pending == 0 /* else the asker has taken `waiting` off */
         fi;
         if
         :: off -> atomic { off = false; again = true }

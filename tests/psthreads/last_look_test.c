@@ -1,4 +1,4 @@
-/* A member that looks for tasks a last time, and whose identity was lent in between: to an assistant, which had a stack
+/* A member that looks for tasks a last time, and whose identity helped in between: as an assistant, which had a stack
  * of its own. A member that has returned from its body is held there, while it tells the core that it is free, until
  * the assistant has come and gone; then it gets its identity back, and finds a task that blocks. Its context must be
  * kept where it runs, or somebody else carries it: a root's stack on another kernel thread. */
@@ -83,7 +83,7 @@ static void assist(struct ps_member *m)
     CHECK(vp->run.current == &m->thread && m->thread.vp == vp && m->thread.uth == vp->run.uth);
     switch (ps_xchg_acq_rel(&t->task, NO_TASK)) {
     case QUICK:
-        CHECK(m == &t->member[t->held].m && vp != hold.vp); /* or it was not lent */
+        CHECK(m == &t->member[t->held].m && vp != hold.vp); /* or it did not help */
         ps_store_release(&t->ran, true);
         break;
     case BLOCKS:
@@ -96,14 +96,14 @@ static void assist(struct ps_member *m)
     }
 }
 
-/* In a member's body. The held one is lent and comes back, then it goes on and blocks, is seen to have left its stack,
+/* In a member's body. The held one helps and comes back, then it goes on and blocks, is seen to have left its stack,
  * and is readied. */
 static void borrow(struct team *t)
 {
     struct ps_member *m = &t->member[t->held].m;
     wait_for(&hold.there);
     ps_store_release(&t->task, QUICK);
-    ps_team_lend(&t->t, t->held);
+    ps_team_help(&t->t, t->held);
     while (!ps_load_acquire(&t->ran) || !ps_load_acquire(&hold.came_back))
         if (!ps_yield())
             usleep(1000);
@@ -205,7 +205,7 @@ static void parent_returns(struct team *t, unsigned id)
 static void by_the_parent(void **state)
 {
     (void)state;
-    try("never", 3, 0, parent_returns); /* else the identity of member 0 is not lent */
+    try("never", 3, 0, parent_returns); /* else the identity of member 0 does not help */
 }
 
 /* --- a member that the parent has run as a call --- */
@@ -228,7 +228,7 @@ static void called_returns(struct team *t, unsigned id)
 static void by_the_parent_for_another(void **state)
 {
     (void)state;
-    try("always", 4, 2, called_returns); /* else the identity of member 0 would be lent first */
+    try("always", 4, 2, called_returns); /* else the identity of member 0 would help first */
 }
 
 int main(void)

@@ -21,7 +21,7 @@ struct team {
     unsigned n;
     unsigned barriers, inner_n, inner_depth, reps;
     _Atomic long total, assisted;
-    _Atomic uint32_t free;      /* bits: members that may be lent */
+    _Atomic uint32_t free;      /* bits: members that may help */
     _Atomic uint32_t called;    /* bits: members that the parent ran in its join */
     _Atomic uint32_t *phase_of; /* [n] */
 };
@@ -187,33 +187,33 @@ static void roots_side_by_side(void **state)
     CHECK(psthread_finalize() == 0);
 }
 
-/* A free member, 0 the parent in its join, is lent. False: none is free. */
-static bool lend(struct team *t)
+/* A free member, 0 the parent in its join, becomes a helper. False: none is free. */
+static bool help(struct team *t)
 {
     uint32_t free = ps_load_acquire(&t->free);
     while (free != 0 && !ps_cas_acq_rel(&t->free, &free, free & (free - 1)))
         continue;
     if (free == 0)
         return false;
-    ps_team_lend(&t->t, (unsigned)__builtin_ctz(free));
+    ps_team_help(&t->t, (unsigned)__builtin_ctz(free));
     return true;
 }
 
 /* Members of a region that is interrupted become free, whenever they return: each exactly once, and again behind each
- * time that they were lent. The join waits for them. */
-static void body_that_lends(struct ps_member *m)
+ * time that they helped. The join waits for them. */
+static void body_that_asks(struct ps_member *m)
 {
     struct team *t = (struct team *)(void *)m->team;
-    unsigned id = m->id, lender = t->reps % t->n, times = 0;
+    unsigned id = m->id, asker = t->reps % t->n, times = 0;
     if (m->thread.flags & PS_T_CALLED)
         ps_or_acq_rel(&t->called, 1u << id);
-    if (id != lender)
+    if (id != asker)
         return;
     for (unsigned i = 0; i < t->reps % 3; i++)
         ps_yield(); /* some have returned by then, or none */
     ps_team_notify(&t->t);
-    while (times < 2 * t->n) { /* each of the others is free sooner or later, so all must be lent twice on an average */
-        if (lend(t))
+    while (times < 2 * t->n) { /* each of the others is free sooner or later, so all must help twice on an average */
+        if (help(t))
             times++;
         else if (!ps_yield())
             os_yield();
@@ -224,17 +224,17 @@ static void body_that_lends(struct ps_member *m)
 static void the_free_are_lent(void **state)
 {
     (void)state;
-    static const struct ps_team_ops lends = {body_that_lends, assist, idle, NULL, NULL};
+    static const struct ps_team_ops asks = {body_that_asks, assist, idle, NULL, NULL};
     for (unsigned vps = 1; vps <= 4; vps++) {
         psthread_config_t config = {.num_vps = vps, .max_spares = PSTHREAD_NO_SPARES};
         CHECK(psthread_init(&config) == 0);
         struct team *t = team_new(7);
-        t->t.ops = &lends;
+        t->t.ops = &asks;
         for (t->reps = 0; t->reps < REPS / 4; t->reps++) {
             ps_store_relaxed(&t->free, 0);
             ps_store_relaxed(&t->called, 1); /* nor is the parent free where it has not waited */
             ps_team_fork(&t->t, 7, t->reps % 5 != 0);
-            body_that_lends(&t->members[0].m);
+            body_that_asks(&t->members[0].m);
             ps_team_join(&t->t);
             /* a member that the parent has run as the region's last is not */
             assert_int_equal(ps_load_relaxed(&t->free) | ps_load_relaxed(&t->called), 0x7f);
@@ -245,7 +245,7 @@ static void the_free_are_lent(void **state)
     }
 }
 
-/* A member that lends others while they have left or wait gets help, and the join waits for the helpers. */
+/* A member that asks others to help while they have left or wait gets help, and the join waits for the helpers. */
 static void assistance_comes(void **state)
 {
     (void)state;
@@ -258,7 +258,7 @@ static void assistance_comes(void **state)
         body(&t->members[0].m);
         ps_team_notify(&t->t);
         for (int i = 0; i < 2000 && !ps_load_relaxed(&t->assisted); i++) {
-            lend(t);
+            help(t);
             os_yield();
         }
         ps_team_join(&t->t);

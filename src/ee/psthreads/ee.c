@@ -228,14 +228,15 @@ void ee_team_join(struct ee_team *team)
     }
 }
 void ee_team_notify(struct ee_team *team) { ps_team_notify(scheduler_team(team)); }
-void ee_team_help(struct ee_team *team, unsigned id) { ps_team_lend(scheduler_team(team), id); }
+void ee_team_help(struct ee_team *team, unsigned id) { ps_team_help(scheduler_team(team), id); }
 void ee_team_call_first(struct ee_team *team) { ps_team_call_first(scheduler_team(team)); }
 
 /* --- barrier --- */
 
 uint32_t ee_barrier_phase(struct ee_team *team) { return ps_team_barrier_phase(scheduler_team(team)); }
 bool ee_barrier_release(struct ee_team *team) { return ps_team_barrier_release(scheduler_team(team)); }
-_Static_assert((int)PS_MET_RELEASED == EE_RELEASED && (int)PS_MET_CALLED == EE_NOTIFIED && (int)PS_MET_LAST == EE_LAST,
+_Static_assert((int)PS_MET_RELEASED == EE_RELEASED && (int)PS_MET_CALLED == EE_INTERRUPTED &&
+                   (int)PS_MET_LAST == EE_LAST,
                "ps_met is ee_await by another name");
 enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase, bool counted)
 {
@@ -243,7 +244,7 @@ enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase,
 }
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase)
 {
-    return ps_team_barrier_await(scheduler_team(team), id, phase) ? EE_RELEASED : EE_NOTIFIED;
+    return ps_team_barrier_await(scheduler_team(team), id, phase) ? EE_RELEASED : EE_INTERRUPTED;
 }
 
 /* --- waiting on a word --- */

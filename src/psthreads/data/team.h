@@ -70,8 +70,8 @@ struct ps_member {
  * sees by the word of before whether it has one. */
 #define PS_TEAM_PENDING (UINT64_C(1) << 32)
 #define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent blocks for it */
-#define PS_TEAM_WANTED (UINT64_C(1) << 62)  /* member 0 was lent, whose identity is the parent's */
-#define PS_TEAM_LENT_BELOW ((uintptr_t)1)   /* in lent_below */
+#define PS_TEAM_WANTED (UINT64_C(1) << 62)  /* member 0 is to help, whose identity is the parent's */
+#define PS_TEAM_FIRST_HELPER ((uintptr_t)1) /* in first_helper */
 #define PS_TEAM_ALL_PENDING (PS_TEAM_WANTED - PS_TEAM_PENDING)
 #define PS_UNREAD_MOST 6
 /* How members begin, other than by claims of any vp. */
@@ -121,11 +121,11 @@ struct ps_team {
     uint64_t rounds_base;     /* barriers of rounds begin behind this number; see team_rounds.c */
     /* The block that the parent has left while it runs members as calls; NULL: its kernel thread's own. Parent only */
     struct uth_tls *parent_tls;
-    /* (shared) member 0's identity is lent while the parent is below a member: recall.h. 0: not; PS_TEAM_LENT_BELOW;
-     * else the parent, which waits until it is given back */
-    _Atomic uintptr_t lent_below;
+    /* (shared) member 0 has a helper while the parent is suspended below a member: recall.h. 0: not;
+     * PS_TEAM_FIRST_HELPER; else the parent, which waits until it is given back */
+    _Atomic uintptr_t first_helper;
     /* What needs.h keeps: spares that have taken members of the open region (shared); those that it was opened with,
-     * and of these those that did not rest then; parent only */
+     * and of these those that did not stand by then; parent only */
     _Atomic uint32_t helpers;
     uint16_t granted, granted_late;
     /* line 2: (shared) references | pending ones * PS_TEAM_PENDING | PS_TEAM_WANTED | PS_TEAM_WAITING */
@@ -140,7 +140,7 @@ struct ps_team {
     bool handed_off; /* some member was offered by handoff */
     bool awake;      /* no member's own kernel thread slept at the fork; parent only */
     /* member 0 has its parent's thread-local block, so only the parent runs tasks as member 0, while it waits in the
-     * join. Written by the parent at the join's begin, read by the thread that lends member 0 afterwards */
+     * join. Written by the parent at the join's begin, read by the thread that makes member 0 a helper afterwards */
     bool recalled;
     /* stacks that its open region may need; the entity layer's, parent only: that reads `left` last as well */
     uint32_t promised;
@@ -202,7 +202,7 @@ void ps_team_join(struct ps_team *team);
 /* See ee_team_notify. */
 void ps_team_notify(struct ps_team *team);
 /* See ee_team_help. */
-void ps_team_lend(struct ps_team *team, unsigned id);
+void ps_team_help(struct ps_team *team, unsigned id);
 /* See ee_team_call_first. [switches] */
 void ps_team_call_first(struct ps_team *team);
 /* What member 0 calls as an assistant, in the block that its parent has left (recall.c). */

@@ -29,7 +29,7 @@ struct ps_upcalls {
     void *(*watch)(void *);
     /* What a member that becomes a thread calls (handoff.c). */
     void *(*late_member)(void *member);
-    /* A thread comes up into its block, in which others have been meanwhile: recall_await (recall.h). */
+    /* A thread resumes in its block, in which others have been meanwhile: recall_await (recall.h). */
     struct vp *(*await_first)(struct vp *vp, struct psthread *self, struct uth_tls *tls);
     /* A vp's loop has claimed member id of a team (loop.c). */
     void (*run_team)(struct ps_team *team, unsigned id);

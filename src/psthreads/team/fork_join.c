@@ -265,13 +265,13 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
     struct run run = {1, ps_team_member(team, 0)};
     struct uth_tls *before = vp->run.tls;
     ps_update(team->parent_tls, before);
-    go_below(team, before);
+    suspend_parent(team, before);
     for (;;) {
         if (PS_UNLIKELY(ps_load_relaxed(&team->notified))) {
-            come_up(vp, team, before);
+            resume_parent(vp, team, before);
             run.refs = help_first(team, run.last, run.refs);
             vp = ps_vp();
-            go_below(team, before);
+            suspend_parent(team, before);
         }
         if ((id = ps_team_claim(team)) == 0)
             break;
@@ -279,7 +279,7 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
             continue;
         vp = ps_member_run_body(vp, team, ps_team_member(team, id), PS_T_CALLED | inherited, before, false, &run);
     }
-    vp = come_up(vp, team, before);
+    vp = resume_parent(vp, team, before);
     ps_team_become_parent(vp, team);
     unpublish(team);
     if (run.refs == team->n && !ps_load_relaxed(&team->notified)) {

@@ -1,7 +1,7 @@
 /* The parent waits for members that run elsewhere: see fork_join.h.
  *
  * It spins for a while, takes back the members that were handed off to vps which do not look, and blocks at last. Where
- * it is wanted as member 0 meanwhile it runs tasks (team_lend.c). */
+ * it is wanted as member 0 meanwhile it runs tasks (team_help.c). */
 #include "fork_join.h"
 
 #include "current.h"
@@ -38,9 +38,9 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
             continue;
         struct run run = {0};
         struct uth_tls *before = vp->run.tls;
-        go_below(team, before);
+        suspend_parent(team, before);
         vp = ps_member_run_body(vp, team, ps_team_member(team, id), PS_T_CALLED, before, false, &run);
-        come_up(vp, team, before);
+        resume_parent(vp, team, before);
         taken++;
         *all = drop_refs(team, run.last, run.refs) == 0;
         vp = ps_vp();
@@ -86,7 +86,7 @@ static uint64_t begin_to_wait(struct ps_team *team)
     return left;
 }
 
-/* Blocks until all members have ended, and comes back to assist as often as member 0 is lent to it. */
+/* Blocks until all members have ended, and comes back to assist as often as member 0 is to help. */
 static void wait_and_assist(struct ps_team *team)
 {
     struct ps_member *m = ps_team_member(team, 0);
@@ -102,7 +102,7 @@ static void wait_and_assist(struct ps_team *team)
         if (mine)
             continue;
         ps_block(team->parent, PS_WAIT_TEAM_END, team);
-        if (ps_load_acquire(&team->left) == PS_TEAM_WAITING) /* else ps_team_lend has taken that off */
+        if (ps_load_acquire(&team->left) == PS_TEAM_WAITING) /* else ps_team_help has cleared that */
             break;
     }
     ps_store_relaxed(&team->left, 0);

@@ -1,4 +1,4 @@
-/* Parents below members come back for tasks: see recall.h. */
+/* Parents suspended below members are recalled for tasks: see recall.h. */
 #include "recall.h"
 
 #include "current.h"
@@ -56,11 +56,11 @@ void recall_reset(void)
         watched[i].team = NULL;
 }
 
-/* A task waits that member 0 alone may run, and nothing keeps it from being lent. With the lock. */
+/* A task waits that only member 0 may run, and nothing keeps it from getting a helper. With the lock. */
 static bool is_wanted(const struct ps_team *team)
 {
     const struct uth_tls *tls = team->parent_tls;
-    return team->recalled && ps_load_seq(&team->notified) && ps_load_acquire(&team->lent_below) == 0 && tls &&
+    return team->recalled && ps_load_seq(&team->notified) && ps_load_acquire(&team->first_helper) == 0 && tls &&
            ps_load_seq(&tls->below) == team->parent && team->ops->any && team->ops->any(ps_team_member(team, 0));
 }
 
@@ -74,7 +74,7 @@ static void begin_first(struct ps_team *team, struct ps_member *first)
     vp_enqueue(from, &first->thread.item, PS_FRONT);
 }
 
-static void lend_locked(struct ps_team *team)
+static void help_locked(struct ps_team *team)
 {
     struct uth_tls *tls = team->parent_tls;
     struct ps_member *first = ps_team_member(team, 0);
@@ -83,8 +83,8 @@ static void lend_locked(struct ps_team *team)
     uth_tls_take_away(tls);
     if (!os_fence_all() || ps_load_seq(&tls->below) != team->parent)
         return;
-    ps_store_seq(&tls->below, NULL); /* before the assistant looks what carries it alone (thread_signal.h) */
-    ps_store_release(&team->lent_below, PS_TEAM_LENT_BELOW);
+    ps_store_seq(&tls->below, NULL); /* before the assistant looks which vp is dedicated to it (thread_signal.h) */
+    ps_store_release(&team->first_helper, PS_TEAM_FIRST_HELPER);
     begin_first(team, first);
 }
 
@@ -93,7 +93,7 @@ void recall_parent(struct ps_team *team)
     ps_spin_lock(&lock);
     for (unsigned i = 0; i < WATCHED_MOST; i++)
         if (watched[i].team == team && is_wanted(team))
-            lend_locked(team);
+            help_locked(team);
     ps_spin_unlock(&lock);
 }
 
@@ -109,7 +109,7 @@ void recall_look(uint64_t now_ns)
             watched[i].since_ns = now_ns;
         } else if (now_ns - watched[i].since_ns >= (uint64_t)WATCHDOG_STALL_NS) {
             watched[i].since_ns = 0;
-            lend_locked(watched[i].team);
+            help_locked(watched[i].team);
         }
     }
     ps_spin_unlock(&lock);
@@ -118,20 +118,20 @@ void recall_look(uint64_t now_ns)
 void recall_give_back(struct ps_team *team)
 {
     ps_spin_lock(&lock);
-    uintptr_t lent = ps_load_relaxed(&team->lent_below);
-    if (lent == PS_TEAM_LENT_BELOW)
-        ps_store_seq(&team->parent_tls->below, team->parent); /* it stands below the member again */
-    ps_store_release(&team->lent_below, 0);
+    uintptr_t helper = ps_load_relaxed(&team->first_helper);
+    if (helper == PS_TEAM_FIRST_HELPER)
+        ps_store_seq(&team->parent_tls->below, team->parent); /* it is suspended below the member again */
+    ps_store_release(&team->first_helper, 0);
     ps_spin_unlock(&lock);
-    if (lent != PS_TEAM_LENT_BELOW)
-        ps_ready((struct psthread *)lent, PS_FRONT);
+    if (helper != PS_TEAM_FIRST_HELPER)
+        ps_ready((struct psthread *)helper, PS_FRONT);
 }
 
-/* The region of self's whose member 0 is lent. With the lock. */
-static struct ps_team *lent_of(const struct psthread *self)
+/* The region of self's whose member 0 has a helper. With the lock. */
+static struct ps_team *helped_of(const struct psthread *self)
 {
     for (unsigned i = 0; i < WATCHED_MOST; i++)
-        if (watched[i].team && watched[i].team->parent == self && ps_load_relaxed(&watched[i].team->lent_below))
+        if (watched[i].team && watched[i].team->parent == self && ps_load_relaxed(&watched[i].team->first_helper))
             return watched[i].team;
     return NULL;
 }
@@ -143,9 +143,9 @@ void recall_leave(struct ps_team *team, struct psthread *m)
     ps_spin_lock(&lock);
     if (team->parent_tls)
         ps_store_seq(&team->parent_tls->below, NULL);
-    bool waits = ps_load_relaxed(&team->lent_below) != 0;
+    bool waits = ps_load_relaxed(&team->first_helper) != 0;
     if (waits)
-        ps_store_release(&team->lent_below, (uintptr_t)m);
+        ps_store_release(&team->first_helper, (uintptr_t)m);
     ps_spin_unlock(&lock);
     if (waits)
         ps_block(m, PS_WAIT_TEAM_END, team);
@@ -157,9 +157,9 @@ struct vp *recall_await(struct vp *vp, struct psthread *self, struct uth_tls *tl
         return vp;
     ps_spin_lock(&lock);
     ps_store_seq(&tls->below, NULL); /* the assistant may have said otherwise meanwhile */
-    struct ps_team *team = lent_of(self);
+    struct ps_team *team = helped_of(self);
     if (team)
-        ps_store_release(&team->lent_below, (uintptr_t)self);
+        ps_store_release(&team->first_helper, (uintptr_t)self);
     ps_spin_unlock(&lock);
     if (!team)
         return vp;

@@ -1,25 +1,26 @@
-/* A parent that stands below a member of its region comes back for a task.
+/* A parent that is suspended below a member of its region is recalled for a task.
  *
- * A parent runs members that no vp took as calls on its stack, in their blocks, and stands below them meanwhile. In a
- * block's first region with tasks, a task may then be ready that member 0 alone may run, which is the parent. The
- * member above the parent may wait for that task, and spin. So member 0 is *lent*: an assistant begins as member 0, on
- * a stack of its own, in the block that the parent has left (parent_tls). The member above the parent goes on.
+ * A parent runs members that no vp took as calls on its stack, in their blocks, and is suspended below them meanwhile.
+ * In a block's first region with tasks, a task may then be ready that member 0 alone may run, which is the parent. The
+ * member above the parent may wait for that task, and spin. So member 0 gets a *helper*: an assistant begins as member
+ * 0, on a stack of its own, in the block that the parent has left (parent_tls). The member above the parent goes on.
  *
- * Does: finds such regions, lends member 0 there, and keeps the parent from its block meanwhile. Does not: anything in
- * later regions of the block, whose parents call no members, nor where member 0 itself makes the first task.
+ * Does: finds such regions, starts such a helper there, and keeps the parent from its block meanwhile. Does not:
+ * anything in later regions of the block, whose parents call no members, nor where member 0 itself makes the first
+ * task.
  *
- * team.lent_below: 0 -> PS_TEAM_LENT_BELOW (recall_parent) -> 0 (recall_give_back, by the assistant at its end), or
+ * team.first_helper: 0 -> PS_TEAM_FIRST_HELPER (recall_parent) -> 0 (recall_give_back, by the assistant at its end), or
  * -> the parent's thread, which waits (recall_await) -> 0, and the parent is readied. All changes are made with `lock`.
  * One user of the block at a time:
  *   parent  1. clears uth_tls.below   2. reads which vp was the last in the block; if another one: recall_await
- *   lender  1. takes the block away (uth_tls_take_away)   2. fences for all kernel threads   3. reads `below` again;
- *           if the parent is still there: lends
- * If the lender finds the parent in 3, the parent finds in 2 that it was not the last in the block, takes the lock, and
- * sees what was lent. The fence lets the parent do with a compiler barrier (vp_resume_caller). What visits the block
- * for a signal does the same (thread_signal.h).
+ *   recall  1. takes the block away (uth_tls_take_away)   2. fences for all kernel threads   3. reads `below` again;
+ *           if the parent is still there: the helper begins
+ * If the recall finds the parent in 3, the parent finds in 2 that it was not the last in the block, takes the lock, and
+ * sees the helper. The fence lets the parent do with a compiler barrier (vp_resume_caller). What visits the block for a
+ * signal does the same (thread_signal.h).
  * Regions are watched in a table, with the lock, so that the watchdog reads no team that has ended. Limit: in a region
- * that finds no room there, of 256, member 0 is not lent.
- * tests/models/lent_below.pml.
+ * that finds no room there, of 256, member 0 gets no helper.
+ * tests/models/first_helper.pml.
  *
  * Cost: while such a region is open, a look of the watchdog's each 5 ms; nothing later. Not with sanitizers. */
 #ifndef PS_RECALL_H
@@ -39,16 +40,16 @@ void recall_unwatch(struct ps_team *team);
 bool recall_wanted(void);
 /* The watchdog's look. */
 void recall_look(uint64_t now_ns);
-/* Member 0 of team is lent, if a task waits for it and its parent stands below a member. Caller: a member of the
- * region, or the watchdog, which has the lock. */
+/* Member 0 of team gets a helper, if a task waits for it and its parent is suspended below a member. Caller: a member
+ * of the region, or the watchdog, which has the lock. */
 void recall_parent(struct ps_team *team);
 /* The assistant has left the block. */
 void recall_give_back(struct ps_team *team);
 /* Self is about to enter its block again, and is not the last that was in it. It waits while member 0 of a region of
- * its is lent. Vp is in another block, or in none. The vp. [switches] */
+ * its has a helper. Vp is in another block, or in none. The vp. [switches] */
 struct vp *recall_await(struct vp *vp, struct psthread *self, struct uth_tls *tls);
 /* The running member m of team is about to leave the parent's stack to the parent, which goes on in its block. It waits
- * as above; from then on member 0 is not lent. [switches] */
+ * as above; from then on member 0 gets no helper. [switches] */
 void recall_leave(struct ps_team *team, struct psthread *m);
 /* In a forked child: nothing is watched. */
 void recall_reset(void);

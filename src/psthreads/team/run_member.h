@@ -27,9 +27,9 @@ bool ps_member_run_body_slowly(struct vp *vp, struct ps_team *team, struct ps_me
                                struct uth_tls *before, struct run *run);
 
 /* Runs m's body in its block, and stays in it: the next member's is entered from there, since changing the thread
- * pointer takes as long as much else here. Returns the vp. From then on the block may be lent with m's identity, and
- * entered by another vp. So until vp has entered another one (come_up: `before`, what it was in at first) nothing of
- * its thread-local storage is looked at: not the current vp, no malloc. */
+ * pointer takes as long as much else here. Returns the vp. From then on the block may go to a helper with m's identity,
+ * and entered by another vp. So until vp has entered another one (resume_parent: `before`, what it was in at first)
+ * nothing of its thread-local storage is looked at: not the current vp, no malloc. */
 static PS_ALWAYS_INLINE struct vp *ps_member_run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                                       unsigned extra_flags, struct uth_tls *before, bool from_loop,
                                                       struct run *run)
@@ -71,14 +71,14 @@ static inline void leave_block(struct vp *vp)
         vp_leave_tls_here(vp);
 }
 
-/* The parent is about to run members as calls, in their blocks, and stands below them; and it goes on. The second may
+/* The parent is about to run members as calls, in their blocks, suspended below them; and it goes on. The second may
  * switch, and returns the vp. */
-static inline void go_below(const struct ps_team *team, struct uth_tls *before)
+static inline void suspend_parent(const struct ps_team *team, struct uth_tls *before)
 {
     if (before)
         vp_suspend_caller(team->parent, before);
 }
-static inline struct vp *come_up(struct vp *vp, const struct ps_team *team, struct uth_tls *before)
+static inline struct vp *resume_parent(struct vp *vp, const struct ps_team *team, struct uth_tls *before)
 {
     if (before)
         return vp_resume_caller(vp, team->parent, before);

@@ -3,7 +3,7 @@
  *   fork_join.c     a region from its fork to its join, on the parent
  *   fork_each.c     the fork where members are bound, or dedicated; join_wait.c: the parent waits
  *   team_run.c      a vp runs members; run_member.h: one member, as a call
- *   team_lend.c     members that run as threads; the first task of a region; helpers
+ *   team_help.c     members that run as threads; the first task of a region; helpers
  *   team_member.h   how a vp takes on a member's identity
  *   team_barrier.c  the barrier; team_batch.c, team_batches.h, team_rounds.c: its forms
  *

@@ -90,7 +90,7 @@ static PS_NOINLINE enum decision decide(struct ps_team *team, uint64_t number, b
 
 /* --- the rounds --- */
 
-static inline bool has_set(const struct ps_team *team, unsigned id, uint64_t flag)
+static inline bool has_flag(const struct ps_team *team, unsigned id, uint64_t flag)
 {
     return ps_load_acquire(&member(team, id)->flag) >= flag;
 }
@@ -124,7 +124,7 @@ bool ps_team_rounds_meet(struct ps_team *team, unsigned id)
         ps_store_release(&self->flag, flag);
         for (unsigned back = distance; back < n && back < WAYS * distance; back += distance) {
             unsigned other = id >= back ? id - back : id + n - back;
-            while (!has_set(team, other, flag)) {
+            while (!has_flag(team, other, flag)) {
                 bool impatient = false;
                 if (await_flag(team, other, flag, &impatient))
                     break;

@@ -223,8 +223,8 @@ static PS_ALWAYS_INLINE void *run_as_call(struct vp *vp, struct psthread *self, 
     return result;
 }
 
-/* The same, t in a block of its own: self stands below t (thread_signal.h). False: self is a root that is to stay; t
- * is in a queue again. */
+/* The same, t in a block of its own: self is suspended below t (thread_signal.h). False: self is a root that is to
+ * stay; t is in a queue again. */
 static PS_NOINLINE bool run_as_call_in_block(struct vp *vp, struct psthread *self, struct psthread *t, void **result)
 {
     if (vp_stays_with_root(vp)) {

@@ -38,7 +38,7 @@ PS_NOINLINE struct vp *ps_vp_attach(void)
     return PS_LIKELY(vp != NULL) ? vp : ps_upcalls.attach();
 }
 
-/* Not in the block of a member that has been lent (ps_member_run_body): what is there is another vp's. */
+/* Not in the block of a member that is a helper now (ps_member_run_body): what is there is another vp's. */
 bool vp_in_own_block(void)
 {
     struct vp *vp = ps_vp();

@@ -1,6 +1,5 @@
-/* Member 0's identity is lent while its parent, a root, stands below a member (src/psthreads/team/team_lend.c, "A
- * parent below a member"): nothing else is in the parent's block when the assistant or the parent is, and nothing waits
- * for ever.
+/* Member 0 has a helper while its parent, a root, is suspended below a member (src/psthreads/team/recall.h): nothing
+ * else is in the parent's block when the assistant or the parent is, and nothing waits for ever.
  *
  * The member asks for member 0 up to ASKS times, and then its body returns. The root's vp runs what is pinned to it:
  * the assistant, or the root's own context when that has come home. The assistant may block once in the middle, and is
@@ -8,11 +7,11 @@
  * its own from the start. With INNER the parent is a member of an outer team: any vp runs it, and the assistant.
  * Checked: the block has one user at a time; one thing at a time is pinned to the root's vp; nothing sleeps for ever
  * (invalid end state).
- *   BROKEN_WAIT     the member goes home without a look at lent_below
- *   BROKEN_SWAP     the member stores itself into lent_below, whatever is there
+ *   BROKEN_WAIT     the member goes home without a look at first_helper
+ *   BROKEN_SWAP     the member stores itself into first_helper, whatever is there
  *   BROKEN_READY    the assistant stores 0, and readies no member
  *   BROKEN_EARLY    the assistant gives the identity back before it has left the block
- *   BROKEN_TWICE    the member asks while the identity is lent */
+ *   BROKEN_TWICE    the member asks while there is a helper */
 #ifndef ASKS
 #define ASKS 2
 #endif
@@ -26,7 +25,7 @@
 #define BLOCKED 2 /* the assistant, which has been readied */
 #define ROOT 3
 
-byte lent_below = NOBODY, pinned = NOTHING, in_block;
+byte first_helper = NOBODY, pinned = NOTHING, in_block;
 bool member_ready, blocks, home, ended;
 
 inline pin(what)
@@ -44,12 +43,12 @@ active proctype member()
     :: asked < ASKS ->
         asked++;
 #ifdef BROKEN_TWICE
-        lent_below = LENT;
+        first_helper = LENT;
         pin(ASSISTANT)
 #else
         if
-        :: lent_below == NOBODY ->
-            lent_below = LENT;
+        :: first_helper == NOBODY ->
+            first_helper = LENT;
             pin(ASSISTANT)
         :: else -> skip
         fi
@@ -58,16 +57,16 @@ active proctype member()
     od;
 #ifndef BROKEN_WAIT
     if
-    :: lent_below == NOBODY -> skip
+    :: first_helper == NOBODY -> skip
     :: else ->
 #ifdef BROKEN_SWAP
-        lent_below = AWAITED;
+        first_helper = AWAITED;
         member_ready
 #else
         bool swapped = false;
         atomic {
             if
-            :: lent_below == LENT -> lent_below = AWAITED; swapped = true
+            :: first_helper == LENT -> first_helper = AWAITED; swapped = true
             :: else -> skip
             fi
         }
@@ -88,10 +87,10 @@ active proctype member()
 inline give_back()
 {
 #ifdef BROKEN_READY
-    lent_below = NOBODY
+    first_helper = NOBODY
 #else
     byte was;
-    atomic { was = lent_below; lent_below = NOBODY }
+    atomic { was = first_helper; first_helper = NOBODY }
     if
     :: was == AWAITED -> member_ready = true
     :: else -> skip

@@ -1,5 +1,5 @@
-/* Visits below saved contexts: see stand_below.h. */
-#include "stand_below.h"
+/* Calls on suspended threads' stacks: see suspended_stack.h. */
+#include "suspended_stack.h"
 
 #include "run.h"
 
@@ -13,14 +13,14 @@
 #define CPU_SAVED_SP(context) ((void)(context), (uintptr_t)0)
 #endif
 
-struct below {
+struct visit {
     struct uth uth, *from;
     void (*meanwhile)(struct vp *vp);
 };
 
-static void stay_below(void *transfer, void *arg)
+static void stay_on_stack(void *transfer, void *arg)
 {
-    struct below *below = arg;
+    struct visit *below = arg;
     uth_switched(below->from, &below->uth);
     below->meanwhile(transfer);
     uth_switch(&below->uth, below->from, transfer, true);
@@ -30,9 +30,9 @@ static void stay_below(void *transfer, void *arg)
 static bool visit_at(struct vp *vp, uintptr_t start, uintptr_t end, void (*meanwhile)(struct vp *vp))
 {
     struct uth *from = vp_run(vp)->uth;
-    struct below below = {.uth = {.flags = UTH_ADOPTED}, .from = from, .meanwhile = meanwhile};
+    struct visit below = {.uth = {.flags = UTH_ADOPTED}, .from = from, .meanwhile = meanwhile};
     if (!HAS_ROOM || end < start + CPU_STACK_MIN ||
-        cpu_context_init(&below.uth.ctx, (void *)start, end - start, stay_below, &below) != 0)
+        cpu_context_init(&below.uth.ctx, (void *)start, end - start, stay_on_stack, &below) != 0)
         return false;
     vp_run(vp)->uth = &below.uth;
     uth_switch(from, &below.uth, vp, false);
@@ -41,13 +41,13 @@ static bool visit_at(struct vp *vp, uintptr_t start, uintptr_t end, void (*meanw
     return true;
 }
 
-bool stand_below_saved(struct vp *vp, struct uth *u, void (*meanwhile)(struct vp *vp))
+bool suspended_stack_run_saved(struct vp *vp, struct uth *u, void (*meanwhile)(struct vp *vp))
 {
     uintptr_t end = (CPU_SAVED_SP(&u->ctx) - SPARE_BYTES) & -(uintptr_t)PS_CACHE_LINE;
     return visit_at(vp, u->stack ? (uintptr_t)u->stack : end - UNKNOWN_BYTES, end, meanwhile);
 }
 
-bool stand_below_running(struct vp *vp, struct uth *u, void (*meanwhile)(struct vp *vp))
+bool suspended_stack_run_called(struct vp *vp, struct uth *u, void (*meanwhile)(struct vp *vp))
 {
     struct uth_area area;
     if (!uth_area_take(u, &area))

@@ -1,11 +1,11 @@
-/* A kernel thread stands on a thread's stack for a while, so that handlers run there: below the thread's saved context,
+/* A kernel thread runs on a suspended thread's stack for a while, so that handlers run there: below the saved context,
  * or in an area at the far end where the thread has called another one (thread_signal.h).
  *
  * Callers: the kernel thread that carries vp, on its stack run.uth; all signals are blocked, and are again when the
  * call returns. meanwhile(vp) runs there. False: there is no room, and nothing was done. Port ucontext does not tell
  * where a saved context ends, so there is never room. */
-#ifndef PS_STAND_BELOW_H
-#define PS_STAND_BELOW_H
+#ifndef PS_SUSPENDED_STACK_H
+#define PS_SUSPENDED_STACK_H
 
 #include <stdbool.h>
 
@@ -13,8 +13,8 @@ struct uth;
 struct vp;
 
 /* Below u's context, which is visited (uth_visit). */
-bool stand_below_saved(struct vp *vp, struct uth *u, void (*meanwhile)(struct vp *vp));
+bool suspended_stack_run_saved(struct vp *vp, struct uth *u, void (*meanwhile)(struct vp *vp));
 /* In an area of u's stack, above which something goes on. */
-bool stand_below_running(struct vp *vp, struct uth *u, void (*meanwhile)(struct vp *vp));
+bool suspended_stack_run_called(struct vp *vp, struct uth *u, void (*meanwhile)(struct vp *vp));
 
 #endif

@@ -1,7 +1,7 @@
 /* Members that run as threads of their own, and what the core is told of members that have returned.
  *
  * Helping. A member whose body has returned may run explicit tasks. Which of them does is the core's decision (src/ort/
- * task/task_queue.c); here it is told of each such member (ops->idle) and gives it back (ps_team_lend). Such a *helper*
+ * task/task_queue.c); here it is told of each such member (ops->idle) and gives it back (ps_team_help). Such a *helper*
  * is made a thread anew, which runs ops->assist: an *assistant*. Where threads have thread-local blocks, member 0's
  * block is its parent's. Then the parent itself is called back from its wait in the join (PS_TEAM_WANTED).
  *
@@ -51,7 +51,7 @@ void ps_team_refer(struct ps_team *team, unsigned refs)
 void ps_member_tell_core(struct ps_team *team, struct ps_member *m)
 {
     if (ps_member_take_done(team, m) && team->ops->idle(m))
-        ps_team_lend(team, m->id);
+        ps_team_help(team, m->id);
 }
 
 /* The parent, in the name of member 0, runs what tasks it finds. */
@@ -80,8 +80,8 @@ static void leave_for(struct ps_team *team, struct uth_tls *before)
     vp_resume_caller(ps_vp(), team->parent, before);
 }
 
-/* Runs tasks in the name of m, whose body has returned, and whose reference is dropped, and tells the core. m may be
- * lent and come back while the core is told. A lent member has had a stack of its own, so m is made anew each time. */
+/* Runs tasks in the name of m, whose body has returned, and whose reference is dropped, and tells the core. m may
+ * help and come back while the core is told. A helper has had a stack of its own, so m is made anew each time. */
 static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
 {
     struct uth_tls *before = vp_run(ps_vp())->tls;
@@ -101,8 +101,8 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
     } while (team->ops->idle(m));
 }
 
-/* The same for the parent, before it goes on with other members. Where its identity cannot be lent it only looks, and
- * tells the core when it waits. */
+/* The same for the parent, before it goes on with other members. Where its identity cannot help elsewhere it only
+ * looks, and tells the core when it waits. */
 static void last_look_of_parent(struct ps_team *team)
 {
     struct ps_member *m = ps_team_member(team, 0);
@@ -199,7 +199,7 @@ void *ps_member_late_main(void *arg)
     return NULL;
 }
 
-/* --- lending --- */
+/* --- helping --- */
 
 /* The caller is member 0 in the region's body. */
 static bool is_first(const struct ps_team *team)
@@ -229,7 +229,7 @@ void ps_team_notify(struct ps_team *team)
     }
 }
 
-/* Runs as a thread: the identity of a member that has returned from its body, lent to run explicit tasks. */
+/* Runs as a thread: the identity of a member that has returned from its body, as a helper that runs explicit tasks. */
 static void *assist_main(void *arg)
 {
     struct ps_member *m = arg;
@@ -269,7 +269,7 @@ static void want_parent(struct ps_team *team)
         ps_ready(team->parent, PS_BACK);
 }
 
-void ps_team_lend(struct ps_team *team, unsigned id)
+void ps_team_help(struct ps_team *team, unsigned id)
 {
     if (id == 0 && team->recalled) {
         want_parent(team);
