@@ -2,7 +2,7 @@
  * disturbed.
  *
  * LOCKERS threads use the smallest lock on a word (0 free, 1 held, 2 held and perhaps waited for; wake one on release),
- * while one stranger waits on another word that shares the bucket. A wake-up that is lost leaves somebody in block for
+ * while one stranger waits on another word that shares the bucket. A wake-up that is lost leaves a thread in block for
  * ever: an invalid end state.
  *
  * The words are sequentially consistent here. What the fence in ps_wake_on forbids, the load of `waiting` overtaking
@@ -18,7 +18,7 @@
 #define ROUNDS 1
 #endif
 #define WAITERS (LOCKERS + 1)
-#define NOBODY 255
+#define NO_THREAD 255
 
 byte word[2];        /* [0] the lock's, [1] the stranger's */
 bool bucket_locked;
@@ -68,7 +68,7 @@ inline change_and_wake(w, value)
     :: old != 2 || found == 0
     :: else ->
         lock_bucket();
-        taken = NOBODY;
+        taken = NO_THREAD;
         if
 #ifdef BROKEN_STRANGER
         :: queue?[_,_] -> queue?taken,_; waiting--
@@ -79,7 +79,7 @@ inline change_and_wake(w, value)
         fi;
         unlock_bucket();
         if
-        :: taken != NOBODY -> ready(taken)
+        :: taken != NO_THREAD -> ready(taken)
         :: else
         fi
     fi

@@ -18,7 +18,7 @@
 #ifndef PHASES
 #define PHASES 2
 #endif
-#define NOBODY 255
+#define NO_THREAD 255
 
 byte arrived, phase;
 byte who[2 * MEMBERS];
@@ -66,22 +66,22 @@ inline open_barrier()
     for (i : 0 .. MEMBERS - 1) {
         atomic { touch(); w = who[SLOT(i, p)] };
         if
-        :: w != NOBODY ->
+        :: w != NO_THREAD ->
             atomic {
                 touch();
                 if
-                :: who[SLOT(i, p)] == w -> who[SLOT(i, p)] = NOBODY
-                :: else -> w = NOBODY
+                :: who[SLOT(i, p)] == w -> who[SLOT(i, p)] = NO_THREAD
+                :: else -> w = NO_THREAD
                 fi
             };
             if
-            :: w != NOBODY -> ready(w)
+            :: w != NO_THREAD -> ready(w)
             :: else
             fi
         :: else
         fi
     }
-    w = NOBODY;
+    w = NO_THREAD;
     i = 0
 }
 
@@ -109,7 +109,7 @@ inline await_phase()
         :: over -> atomic {
                touch();
                if
-               :: who[SLOT(id, p)] == me -> who[SLOT(id, p)] = NOBODY
+               :: who[SLOT(id, p)] == me -> who[SLOT(id, p)] = NO_THREAD
                :: else -> over = false
                fi
            }
@@ -126,7 +126,7 @@ inline await_phase()
 
 proctype member(byte me)
 {
-    byte p, id, i, v, w = NOBODY, turn, n;
+    byte p, id, i, v, w = NO_THREAD, turn, n;
     bool spins, over, last;
     for (turn : 0 .. PHASES - 1) {
         id = (me + turn) % MEMBERS;
@@ -144,7 +144,7 @@ proctype member(byte me)
         if
         :: last ->
             atomic { touch(); inside[SLOT(id, p)] = true };
-            atomic { touch(); who[SLOT(id, p)] = NOBODY };
+            atomic { touch(); who[SLOT(id, p)] = NO_THREAD };
             open_barrier();
             atomic { touch(); inside[SLOT(id, p)] = false };
             serial[turn]++;
@@ -171,7 +171,7 @@ proctype member(byte me)
 init {
     byte k;
     atomic {
-        for (k : 0 .. 2 * MEMBERS - 1) { who[k] = NOBODY }
+        for (k : 0 .. 2 * MEMBERS - 1) { who[k] = NO_THREAD }
         for (k : 0 .. MEMBERS - 1) { run member(k) }
     }
 }

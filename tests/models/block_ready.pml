@@ -19,7 +19,7 @@
 #ifndef ROUNDS
 #define ROUNDS 1
 #endif
-#define NOBODY 255
+#define NO_THREAD 255
 #ifdef SHARED
 #define QUEUE(vp) 0
 #else
@@ -75,7 +75,7 @@ inline leave(t)
 
 inline take_own()
 {
-    w = NOBODY;
+    w = NO_THREAD;
     atomic { if :: len(queue[QUEUE(me)]) > 0 -> queue[QUEUE(me)]?w :: else fi }
 }
 inline steal()
@@ -96,33 +96,33 @@ inline steal()
 
 proctype vp(byte me)
 {
-    byte cur = NOBODY, w, more;
+    byte cur = NO_THREAD, w, more;
     do
-    :: cur == NOBODY && ended == THREADS -> break
-    :: cur == NOBODY && ended < THREADS && len(queue[0]) + len(queue[1]) > 0 ->
+    :: cur == NO_THREAD && ended == THREADS -> break
+    :: cur == NO_THREAD && ended < THREADS && len(queue[0]) + len(queue[1]) > 0 ->
         take_own();
         if
-        :: w == NOBODY -> steal()
+        :: w == NO_THREAD -> steal()
         :: else
         fi;
         if
-        :: w != NOBODY -> await_saved(w); resume(w)
+        :: w != NO_THREAD -> await_saved(w); resume(w)
         :: else
         fi
-    :: cur != NOBODY && rounds[cur] == ROUNDS -> atomic { on[cur]--; ended++; cur = NOBODY }
-    :: cur != NOBODY && rounds[cur] < ROUNDS ->
+    :: cur != NO_THREAD && rounds[cur] == ROUNDS -> atomic { on[cur]--; ended++; cur = NO_THREAD }
+    :: cur != NO_THREAD && rounds[cur] < ROUNDS ->
         rounds[cur]++;
         published[cur] = true;
         /* from here on the thread may be readied */
         take_own();
         if
         :: w == cur
-        :: w == NOBODY -> leave(cur); cur = NOBODY
+        :: w == NO_THREAD -> leave(cur); cur = NO_THREAD
 #ifdef BROKEN_CROSS
         :: else -> await_saved(w); leave(cur); resume(w)
 #else
-        :: w != NOBODY && w != cur && MAY_RESUME(w) -> leave(cur); resume(w)
-        :: w != NOBODY && w != cur && running[w] -> leave(cur); cur = NOBODY; await_saved(w); resume(w)
+        :: w != NO_THREAD && w != cur && MAY_RESUME(w) -> leave(cur); resume(w)
+        :: w != NO_THREAD && w != cur && running[w] -> leave(cur); cur = NO_THREAD; await_saved(w); resume(w)
 #endif
         fi
     od

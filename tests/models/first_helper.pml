@@ -3,10 +3,10 @@
  *
  * The member asks for member 0 up to ASKS times, and then its body returns. The root's vp runs what is pinned to it:
  * the assistant, or the root's own context when that has come home. The assistant may block once in the middle, and is
- * pinned again by the thread that readies it. The promotion of the member is left out: it stands on a kernel thread of
- * its own from the start. With INNER the parent is a member of an outer team: any vp runs it, and the assistant.
- * Checked: the block has one user at a time; one thing at a time is pinned to the root's vp; nothing sleeps for ever
- * (invalid end state).
+ * pinned again by the thread that readies it. That the member becomes dedicated is left out: it stands on a kernel
+ * thread of its own from the start. With INNER the parent is a member of an outer team: any vp runs it, and the
+ * assistant. Checked: the block has one user at a time; one thing at a time is pinned to the root's vp; nothing sleeps
+ * for ever (invalid end state).
  *   BROKEN_WAIT     the member goes home without a look at first_helper
  *   BROKEN_SWAP     the member stores itself into first_helper, whatever is there
  *   BROKEN_READY    the assistant stores 0, and readies no member
@@ -16,8 +16,8 @@
 #define ASKS 2
 #endif
 
-#define NOBODY 0
-#define LENT 1
+#define NO_THREAD 0
+#define HELPER 1
 #define AWAITED 2
 
 #define NOTHING 0
@@ -25,7 +25,7 @@
 #define BLOCKED 2 /* the assistant, which has been readied */
 #define ROOT 3
 
-byte first_helper = NOBODY, pinned = NOTHING, in_block;
+byte first_helper = NO_THREAD, pinned = NOTHING, in_block;
 bool member_ready, blocks, home, ended;
 
 inline pin(what)
@@ -43,12 +43,12 @@ active proctype member()
     :: asked < ASKS ->
         asked++;
 #ifdef BROKEN_TWICE
-        first_helper = LENT;
+        first_helper = HELPER;
         pin(ASSISTANT)
 #else
         if
-        :: first_helper == NOBODY ->
-            first_helper = LENT;
+        :: first_helper == NO_THREAD ->
+            first_helper = HELPER;
             pin(ASSISTANT)
         :: else -> skip
         fi
@@ -57,7 +57,7 @@ active proctype member()
     od;
 #ifndef BROKEN_WAIT
     if
-    :: first_helper == NOBODY -> skip
+    :: first_helper == NO_THREAD -> skip
     :: else ->
 #ifdef BROKEN_SWAP
         first_helper = AWAITED;
@@ -66,7 +66,7 @@ active proctype member()
         bool swapped = false;
         atomic {
             if
-            :: first_helper == LENT -> first_helper = AWAITED; swapped = true
+            :: first_helper == HELPER -> first_helper = AWAITED; swapped = true
             :: else -> skip
             fi
         }
@@ -87,10 +87,10 @@ active proctype member()
 inline give_back()
 {
 #ifdef BROKEN_READY
-    first_helper = NOBODY
+    first_helper = NO_THREAD
 #else
     byte was;
-    atomic { was = first_helper; first_helper = NOBODY }
+    atomic { was = first_helper; first_helper = NO_THREAD }
     if
     :: was == AWAITED -> member_ready = true
     :: else -> skip

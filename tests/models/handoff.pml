@@ -1,9 +1,9 @@
 /* A vp's handoff slot (src/psthreads/data/handoff.h, fork_join.c, idle.c): a member that is handed off is run once, by
- * the vp or by the parent that takes it back; a handoff that nobody takes back is not slept over.
+ * the vp or by the parent that takes it back; a handoff that the parent does not take back is not slept over.
  *
  * The parent hands a member off for each of REGIONS regions, if the handoff slot is open, then joins: it waits, or
- * (IMPATIENT) may take the handoff back and run the member itself. Somebody else puts ITEMS things into the vp's queue,
- * which the vp may take only with its handoff slot closed.
+ * (IMPATIENT) may take the handoff back and run the member itself. Another thread puts ITEMS things into the vp's
+ * queue, which the vp may take only with its handoff slot closed.
  *   BROKEN_LOOK    the vp does not look at its handoff slot again after it has said that it parks
  *   BROKEN_OPEN    the vp takes from its queue with the handoff slot open
  *   BROKEN_TAKE    the vp takes its handoff by load and store

@@ -1,7 +1,7 @@
 /* The mutex (src/psthreads/object/mutex.c): its state word, its queue, and which thread may touch its memory when.
  *
  * THREADS threads lock and unlock it ROUNDS times; the last to leave, known by a count under the mutex, gives its
- * memory up. Checked: mutual exclusion; nobody sleeps for ever (invalid end state); a woken thread loses at most
+ * memory up. Checked: mutual exclusion; no thread sleeps for ever (invalid end state); a woken thread loses at most
  * LOSSES_MAX + 1 times before it has the lock; no access after the memory was given up; the word is 0 in the end.
  *
  * Each compare-and-swap loop of the source is one atomic step here: it retries until it succeeds on what it saw.
@@ -17,7 +17,7 @@
 #define ROUNDS 2
 #endif
 #define LOSSES_MAX 1
-#define NOBODY 255
+#define NO_THREAD 255
 
 #define LOCKED 1
 #define WAITERS 2
@@ -57,7 +57,7 @@ inline push(me)
 inline take_head(done)
 {
     lock_queue();
-    head = NOBODY;
+    head = NO_THREAD;
     if
     :: len(queue) > 0 -> queue?head
     :: else
@@ -72,7 +72,7 @@ inline take_head(done)
         state = state & ~bits
     }
 #ifdef BROKEN_LAST
-    assert(head != NOBODY);
+    assert(head != NO_THREAD);
     ready(head);
 #endif
     unlock_queue()
@@ -160,14 +160,14 @@ inline unlock()
     if
     :: act == TRANSFER ->
         take_head(TRANSFER);
-        assert(head != NOBODY);
+        assert(head != NO_THREAD);
         given[head] = true;
 #ifndef BROKEN_LAST
         ready(head)
 #endif
     :: act == WAITERS ->
         take_head(0);
-        assert(head != NOBODY);
+        assert(head != NO_THREAD);
 #ifndef BROKEN_LAST
         ready(head)
 #endif

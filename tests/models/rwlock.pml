@@ -4,7 +4,7 @@
  * READERS and WRITERS threads take it ROUNDS times. LATE: one writer more, whose deadline comes whenever the search
  * likes. Waiting on the state is modelled by what address_wait.c promises and address_wait.pml checks. A waiter
  * registers in one step with a look at the word. A wake-up behind a change finds every waiter that registered before
- * it. Checked: many readers or one writer; nobody sleeps for ever (invalid end state); in the end the state and the
+ * it. Checked: many readers or one writer; no thread sleeps for ever (invalid end state); in the end the state and the
  * count are 0.
  *
  * A look at `writers` is a step of its own, and a compare-and-swap may come long after the look at what it compares

@@ -22,7 +22,7 @@
 #else
 #define WAITERS TAKERS
 #endif
-#define NOBODY 255
+#define NO_THREAD 255
 
 short value;
 byte waiters;
@@ -66,7 +66,7 @@ inline post()
         }
     :: else
     fi;
-    whom = NOBODY
+    whom = NO_THREAD
 }
 
 proctype poster()

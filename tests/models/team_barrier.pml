@@ -40,7 +40,7 @@ byte waiters[VPS];      /* of the vp: likewise */
 byte uncounted[VPS];
 bool notified;
 byte w_phase[VPS];
-byte running[VPS];      /* the member that runs there + 1; 0: nobody */
+byte running[VPS];      /* the member that runs there + 1; 0: none */
 byte vp_of[MEMBERS];
 byte came[PHASES];
 byte served;            /* a bit for each member that has looked for what the call was for */
@@ -332,7 +332,7 @@ block:
         goto sleep;
 passed:
         assert(came[p] == MEMBERS);
-        assert(!waiters[v] || w_phase[v] != p); /* nobody of this phase is left to the next */
+        assert(!waiters[v] || w_phase[v] != p); /* no member of this phase is left to the next */
         p++
     :: else -> break
     od;

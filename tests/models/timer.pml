@@ -25,7 +25,7 @@
 #ifndef ROUNDS
 #define ROUNDS 1
 #endif
-#define NOBODY 255
+#define NO_THREAD 255
 #define NEVER 100
 
 bool locked;                        /* the lock of all timers */
@@ -51,7 +51,7 @@ inline earliest(e)
         :: else -> break
         od;
         if
-        :: e == WAITERS -> e = NOBODY
+        :: e == WAITERS -> e = NO_THREAD
         :: else -> assert(there[e])
         fi
     }
@@ -110,7 +110,7 @@ proctype readier()
     do
     :: readies > 0 ->
         atomic {
-            whom = NOBODY;
+            whom = NO_THREAD;
             if
             :: published[0] -> whom = 0
             :: WAITERS > 1 && published[WAITERS - 1] -> whom = WAITERS - 1
@@ -118,12 +118,12 @@ proctype readier()
             fi;
             readies--;
             if
-            :: whom != NOBODY -> published[whom] = false; was_readied[whom] = true
+            :: whom != NO_THREAD -> published[whom] = false; was_readied[whom] = true
             :: else
             fi
         }
         if
-        :: whom != NOBODY -> ready(whom)
+        :: whom != NO_THREAD -> ready(whom)
         :: else
         fi
     :: else -> break
@@ -144,7 +144,7 @@ end:
         :: true ->
             earliest(e);
             if
-            :: e == NOBODY || DEADLINE(e) > seen_now -> break
+            :: e == NO_THREAD || DEADLINE(e) > seen_now -> break
             :: else
             fi;
             linked[e] = false;
@@ -163,7 +163,7 @@ end:
         od;
 #ifndef BROKEN_REST
         if
-        :: e != NOBODY -> clock = DEADLINE(e)
+        :: e != NO_THREAD -> clock = DEADLINE(e)
         :: else
         fi;
 #endif

@@ -10,10 +10,11 @@
 struct vp;
 
 struct ps_identity {
-    /* P, in its loop: signals that are kept are handled where that can be. How long P may sleep, in ns; 0: it is to
-     * look again. */
+    /* A dedicated vp, in its loop: deferred signals are handled where that can be. How long it may sleep, in ns; 0: it
+     * is to look again. */
     int64_t (*look)(struct vp *vp);
-    /* P's thread is about to run on P: a signal that no other kernel thread has taken is handled there. */
+    /* A dedicated vp's thread is about to run on it: a signal that no other kernel thread has taken is handled
+     * there. */
     void (*take_back)(struct vp *vp);
     /* vp's root is about to open its first region. */
     void (*root_begins)(const struct vp *vp);

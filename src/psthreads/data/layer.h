@@ -29,7 +29,7 @@ struct ps_layer {
     bool (*yield)(void);      /* lets another ready thread of the caller's vp run; false: there is none */
     bool (*has_others)(void); /* whether the caller's vp has other ready threads */
     void (*poll_by)(bool (*poll)(void));
-    /* The calling thread goes on on a kernel thread of its own, and holds no vp, whatever it does (dedicated.h). */
+    /* The calling thread becomes dedicated, and holds no vp, whatever it does (dedicated.h). */
     bool (*apart)(void);
 };
 extern const struct ps_layer ps_layer;

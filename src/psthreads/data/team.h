@@ -76,8 +76,8 @@ struct ps_member {
 #define PS_UNREAD_MOST 6
 /* How members begin, other than by claims of any vp. */
 enum {
-    PS_FORKS_BOUND = 1, /* they are bound (bind.h) */
-    PS_FORKS_ALONE = 2, /* some on kernel threads of their own */
+    PS_FORKS_BOUND = 1,     /* they are bound (bind.h) */
+    PS_FORKS_DEDICATED = 2, /* some on kernel threads of their own */
 };
 
 #define PS_BARRIER_PHASE_SHIFT 42 /* in the word `barrier` */
@@ -90,7 +90,7 @@ struct ps_team {
     struct ps_item item;
     uint8_t unread;        /* how often handoffs were not read in time, at most PS_UNREAD_MOST; parent only */
     uint8_t unoffered;     /* offered regions still to come that are published only, without handoffs; parent only */
-    _Atomic uint8_t forks; /* PS_FORKS_...; by the parent, and ALONE by a vp that has claimed such a member */
+    _Atomic uint8_t forks; /* PS_FORKS_...; by the parent, and DEDICATED by a vp that has claimed such a member */
     /* a region of so many members was found to have room for their stacks; the entity layer's, parent only */
     uint8_t roomy;
     bool scattered;   /* members have places of their own: each is queued by itself, none is claimed */

@@ -34,16 +34,16 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* The thread that forked is alone: the threads that it has made, and those that wait for it, are not in this
+/* The thread that forked is the only one: the threads that it has made, and those that wait for it, are not in this
  * process. */
 static void lonely(struct psthread *t)
 {
-    static struct psthread nobody = {.flags = PS_T_ROOT};
+    static struct psthread no_parent = {.flags = PS_T_ROOT};
     t->created = 0;
     ps_store_relaxed(&t->children, 0);
     if (t->flags & (PS_T_ROOT | PS_T_MEMBER))
         return;
-    t->parent = &nobody; /* its `children` never comes to 0 */
+    t->parent = &no_parent; /* its `children` never comes to 0 */
     ps_store_relaxed(&t->join, PS_JOIN_DETACHED);
 }
 
@@ -85,7 +85,7 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     self->priority.opened = false;
     os_affinity_get(&self->outer.cpus);
     unsigned vps = ps_load_relaxed(&ps_rt.table_size);
-    for (unsigned id = 0; id < vps; id++) { /* promoted on a root's stack: that vp has none to give to another root */
+    for (unsigned id = 0; id < vps; id++) { /* dedicated, on a root's stack: that vp has none to give to another root */
         struct vp *vp = ps_vp_at(id);
         if (vp == self || self->run.uth != &vp->run.native)
             continue;
@@ -120,7 +120,7 @@ static void forget_messages(struct vp *vp)
 }
 
 /* The kernel thread that carried vp is not in this process. What it was in the middle of is unknown: its caches are
- * left alone for good. */
+ * left as it is, for good. */
 static void forget_carrier(struct vp *vp, unsigned id)
 {
     uth_cache_init(&vp->run.stacks);
@@ -145,7 +145,7 @@ static void forget_carrier(struct vp *vp, unsigned id)
     ps_store_relaxed(&vp->handoff, vp->run.is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
 }
 
-/* The library's own kernel threads, and what they kept. */
+/* The library's own kernel threads, and what they had. */
 static void forget_kernel_threads(void)
 {
     ps_descriptors_after_fork_in_child();
@@ -170,7 +170,7 @@ static void note_forked_as(struct vp *self, const struct psthread *current)
 }
 
 /* self, the vp of the thread that forked, goes on as a carrier like any other: nothing starves here, and the watchdog
- * does not know of it. block: the thread-local block that the thread is in, promoted or not; NULL: none. */
+ * does not know of it. block: the thread-local block that the thread is in, dedicated or not; NULL: none. */
 static void go_on_in_child(struct vp *self, const struct psthread *current, struct uth_tls *block)
 {
     ps_team_after_fork_in_child(self);

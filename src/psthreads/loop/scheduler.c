@@ -69,7 +69,7 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
                                             "work descriptors run as calls and may not wait");
     struct vp *vp = ps_vp_now();
     PS_ASSERT(vp->run.current == self &&
-              self->uth == vp->run.uth); /* else its context would be kept in another's place */
+              self->uth == vp->run.uth); /* else its context would be saved in another's place */
     struct uth *from = vp->run.uth;
     from->wait.thread = self;
     from->wait.object = object;

@@ -121,7 +121,7 @@ static void sleep_and_learn(struct vp *vp)
         vp->spin_ns = ps_adaptive_spin_after(vp->spin_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
-/* A spare stands in for a root that its kernel thread carries alone (lone_root.h): it is there for the root's next
+/* A spare stands in for a root that its kernel thread is dedicated to (lone_root.h): it is there for the root's next
  * region, as a worker would be. */
 static struct ps_work stand_in(struct vp *vp)
 {
@@ -248,7 +248,7 @@ static inline bool prepares_victims(struct vp *vp)
 }
 
 /* A home that is aside takes part in no search. It looks at its own for as long as it would search, and then sleeps as
- * one that carries a thread alone (dedicated.h). */
+ * one that is dedicated to a thread (dedicated.h). */
 static PS_NOINLINE struct ps_work find_work_aside(struct vp *vp)
 {
     struct ps_work w;

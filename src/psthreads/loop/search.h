@@ -1,4 +1,4 @@
-/* The work search of a vp that has nothing at hand: searching, then parking. */
+/* The work search of a vp that has nothing to run: searching, then parking. */
 #ifndef PS_SEARCH_H
 #define PS_SEARCH_H
 
@@ -6,10 +6,10 @@
 
 struct vp;
 
-/* Waits for work, where nothing is at hand; none only when the vp is to end. */
+/* Waits for work, where there is nothing to run; none only when the vp is to end. */
 struct ps_work vp_find_work(struct vp *vp);
 
-/* The vp's loop is about to look for work and has none at hand: a handoff may come from now on. Before a member is
+/* The vp's loop is about to look for work and has none yet: a handoff may come from now on. Before a member is
  * counted out, so that the parent's next region finds the handoff slot open. */
 void vp_offer(struct vp *vp);
 

@@ -45,13 +45,14 @@ void vp_run_dedicated(struct vp *vp, struct psthread *t)
     if (PS_UNLIKELY(t->uth->tls->adopted))
         home_equip(vp);
     vp->run.tls = NULL; /* entered anew: its own, but another vp may have been in it meanwhile */
-    vp->thread_signal.blocked = vp_is(vp, VP_SIGNALS_BLOCKED); /* it hears on t's stack: thread_signal_arrives */
+    vp->thread_signal.blocked =
+        vp_is(vp, VP_SIGNALS_BLOCKED); /* it takes signals on t's stack: thread_signal_arrives */
     vp_is_no_more(vp, VP_SIGNALS_BLOCKED);
     vp_resume(vp, &vp->run.native, t, false);
     vp->run.current = NULL;
 }
 
-/* As vp_leave. Its own storage first: what comes from here on is kept (thread_signal.h). */
+/* As vp_leave. Its own storage first: what comes from here on is deferred (thread_signal.h). */
 void vp_leave_dedicated(struct vp *vp, struct uth *context, struct uth_tls *tls)
 {
     vp->run.current = NULL;
@@ -94,7 +95,7 @@ PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct
     struct uth *from = self->uth;
     static _Atomic uint32_t said;
     for (vp->run.first_work = w; !vp_start_loop(vp, from, false); vp->run.first_work = w) {
-        /* No stack to be had: what is at hand waits until a thread that already has one can run. */
+        /* No stack to be had: what was to begin waits until a thread that already has one can run. */
         if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
             ps_warn("no memory for another stack of %zu KiB (%s): waiting until one is free (said once)",
                     vp->run.stacks.stack_bytes / 1024, os_memory_limit(vp->run.stacks.stack_bytes));

@@ -170,7 +170,7 @@ static PS_ALWAYS_INLINE void vp_give_way(struct vp *vp, struct psthread *self, s
     vp_switch_away(vp, self, w, may_be_bound);
 }
 
-/* For a vp that carries a thread alone. The first switches from vp's native stack to t, whose context is bound to vp.
+/* For a vp that is dedicated to a thread. The first switches from vp's native stack to t, whose context is bound to vp.
  * The second switches back to the native stack and returns on another vp. Before that the caller has published which vp
  * the context belongs to. The context goes on with the block `tls`. */
 void vp_run_dedicated(struct vp *vp, struct psthread *t);

@@ -11,7 +11,7 @@
  * thread. */
 void vp_put_back(struct vp *vp, struct ps_work w);
 /* vp has taken t, but t's context is not saved yet: t goes to the queue of `to`. A thread that is bound to vp was
- * pinned there, and is pinned again. Example: a root's own stack comes back from a promoted member's kernel thread,
+ * pinned there, and is pinned again. Example: a root's own stack comes back from a dedicated member's kernel thread,
  * which may not have left it yet (dedicated.h). */
 void vp_hand_back(struct vp *vp, struct psthread *t, struct vp *to);
 

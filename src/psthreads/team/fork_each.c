@@ -30,14 +30,14 @@ static bool hand_off(struct vp *self, struct ps_member *m, unsigned *slot)
  * a thread, into the place's queue, or vp's. */
 static void fork_each(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
-    unsigned handed_off = 0, alone = 0, slot = 0;
+    unsigned handed_off = 0, dedicated = 0, slot = 0;
     bool awake = true, fits = n <= ps_rt.num_vps;
     ps_team_rounds_fork(team, n);
     for (unsigned id = 1; id < n; id++) {
         struct ps_member *m = ps_team_member(team, id);
         struct vp *own = own_stack_vp(m->tls);
         if (own) {
-            alone++;
+            dedicated++;
             awake &= !ps_load_relaxed(&own->dedicated.sleeps);
             ps_update_relaxed(&own->dedicated.may_spin, fits);
         } else if (team->scattered ? ps_bind_hand_off(vp, m, id) : outermost && fits && hand_off(vp, m, &slot)) {
@@ -46,13 +46,13 @@ static void fork_each(struct vp *vp, struct ps_team *team, unsigned n, bool oute
         }
         ps_team_enqueue_late(team, id, vp);
     }
-    bool spread = handed_off + alone == n - 1 && fits;
+    bool spread = handed_off + dedicated == n - 1 && fits;
     ps_store_relaxed(&team->spread, spread);
     if (!spread)
         ps_team_rounds_none(team);
     team->handed_off = handed_off > 0;
-    team->awake = awake && alone && spread;
-    if (!alone)
+    team->awake = awake && dedicated && spread;
+    if (!dedicated)
         ps_store_relaxed(&team->forks, ps_load_relaxed(&team->forks) & PS_FORKS_BOUND);
 }
 

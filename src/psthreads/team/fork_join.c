@@ -19,7 +19,7 @@
  * and unlock.
  *
  * Rejected: one ready thread per member (n insertions; the members' lines are touched by the parent twice);
- * counting the end of each member alone (one more atomic each). */
+ * counting the end of each member by itself (one more atomic each). */
 #include "team.h"
 
 #include "bind.h"
@@ -107,7 +107,8 @@ static PS_COLD void make_fibers(struct ps_team *team, unsigned n)
         san_fiber_make(&ps_team_member(team, id)->fiber);
 }
 
-/* The opener is apart: each member gets a kernel thread of its own, started by the opener's (priority.h). */
+/* The opener is of different priority: each member gets a kernel thread of its own, started by the opener's
+ * (priority.h). */
 static PS_COLD void start_carriers(struct vp *vp, struct ps_team *team, unsigned n)
 {
     for (unsigned id = 1; id < n && ps_tls_on(); id++) {

@@ -126,7 +126,7 @@ static bool rest_is_for_loop(const struct vp *vp, struct ps_team *team)
 
 /* Members' own kernel threads that spun at the fork, and have not seen their members so far, do not run. Perhaps they
  * wait for this processor. */
-static PS_NOINLINE void call_apart(const struct ps_team *team)
+static PS_NOINLINE void call_dedicated(const struct ps_team *team)
 {
     int cpu = ps_places_on() ? -1 : os_current_cpu();
     for (unsigned id = 1; id < team->n && cpu >= 0; id++) {
@@ -159,7 +159,7 @@ void ps_team_wait_for_members(struct ps_team *team, bool room)
             return;
     }
     if (team->awake)
-        call_apart(team);
+        call_dedicated(team);
     if (ps_load_relaxed(&team->spread) && spin_for_members(team, limit * JOIN_LONG_SPINS))
         return;
     wait_and_assist(team);

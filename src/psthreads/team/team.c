@@ -59,18 +59,18 @@ static void end_identity(struct ps_member *m)
     struct uth_tls *before = vp->run.tls;
     struct psthread *caller = vp->run.current;
     struct uth_tls *outer = before == vp->run.dedicated_to ? before : NULL;
-    bool alone = false; /* its kernel thread may stand in the block, with a handler */
+    bool dedicated = false; /* its kernel thread may stand in the block, with a handler */
     if (m->tls) {
         vp_block_becomes(m->tls, NULL); /* its kernel thread is waited for before the team goes */
-        alone = ps_load_seq(&m->tls->dedicated) != NULL;
-        vp_enter_tls(vp, alone ? outer : m->tls);
+        dedicated = ps_load_seq(&m->tls->dedicated) != NULL;
+        vp_enter_tls(vp, dedicated ? outer : m->tls);
     }
     ps_member_set(m, caller, PS_T_CALLED | (caller->flags & PS_T_ROOT));
     m->thread.local = NULL;
     m->thread.uth = vp->run.uth;
     m->thread.vp = vp;
     vp->run.current = &m->thread;
-    if (alone)
+    if (dedicated)
         ps_dedicate_again(&m->thread, m->tls);
     ps_thread_end_member(&m->thread);
     if (m->tls)

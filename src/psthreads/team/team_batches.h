@@ -40,7 +40,7 @@ static inline uint64_t number_of(const struct ps_team *team, const struct ps_mem
     return (uint64_t)((const char *)m - team->members) / team->stride + 1;
 }
 
-/* m begins a batch, of which no member is looked at afterwards. turn: NULL, or the vp that the team keeps. */
+/* m begins a batch, of which no member is looked at afterwards. turn: NULL, or the vp whose turn is the team's. */
 static inline void ready_batch(struct ps_member *m, const struct vp *turn)
 {
     struct vp *target = m->thread.vp, *here;
@@ -54,20 +54,20 @@ static inline void ready_batch(struct ps_member *m, const struct vp *turn)
     vp_enqueue_ring(target, &m->thread.item.link, m->batch, end);
 }
 
-/* Readies the batches from number `head` on, but for the one that is `keep` alone; true: that was among them. */
+/* Readies the batches from number `head` on, but for the one that has `keep` only; true: that was among them. */
 static inline bool ready_batches(struct ps_team *team, uint32_t head, const struct ps_member *keep,
                                  const struct vp *turn)
 {
-    bool kept = false;
+    bool found = false;
     while (head) {
         struct ps_member *m = ps_team_member(team, head - 1);
         head = m->next_batch;
         if (m == keep)
-            kept = true;
+            found = true;
         else
             ready_batch(m, turn);
     }
-    return kept;
+    return found;
 }
 
 /* The published batches are the caller's. */

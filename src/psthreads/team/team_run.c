@@ -19,8 +19,8 @@
 #include "team_member.h"
 #include "vp.h"
 
-/* `before`, where it is the block of the thread that vp carries alone; else NULL: a handler of that thread's may stand
- * in it (thread_signal.h). */
+/* `before`, where it is the block of the thread that vp is dedicated to; else NULL: a handler of that thread's may
+ * stand in it (thread_signal.h). */
 static struct uth_tls *vp_own_of(const struct vp *vp, struct uth_tls *before)
 {
     return before == vp->run.dedicated_to ? before : NULL;
@@ -61,7 +61,7 @@ static void begin_on_own_stack(struct vp *vp, struct ps_team *team, struct ps_me
     vp_enter_tls(vp, vp_own_of(vp, before));
     ps_team_refer(team, team->n);
     run->refs += team->n;
-    ps_store_relaxed(&team->forks, ps_load_relaxed(&team->forks) | PS_FORKS_ALONE);
+    ps_store_relaxed(&team->forks, ps_load_relaxed(&team->forks) | PS_FORKS_DEDICATED);
     ps_team_enqueue_late(team, m->id, vp);
 }
 

@@ -18,8 +18,8 @@ bool ps_anybody_waits_on(_Atomic uint32_t *word);
 /* In a forked child, before anything waits: the threads that waited do not exist here. */
 void ps_wait_on_after_fork(void);
 
-/* The same until deadline_ns (of os_now_ns; PS_NEVER) at most, without looking first: false where that came, and nobody
- * woke the caller. */
+/* The same until deadline_ns (of os_now_ns; PS_NEVER) at most, without looking first: false where that came, and no
+ * thread woke the caller. */
 bool ps_wait_on_until(_Atomic uint32_t *word, uint32_t expected, enum ps_wait kind, uint64_t deadline_ns);
 /* A call has tried and not got what it wanted, nor waited: now and then it lets another ready thread run. So a thread
  * that polls does not keep the thread that it polls for from running on the same vp, as with the mutex. */

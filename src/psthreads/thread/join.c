@@ -29,11 +29,11 @@ int psthread_waitall(void)
  * some before: so what stands behind the first one stays, and the compare-and-swap cannot mistake it. */
 static bool leaves_zombies(struct psthread *parent, struct psthread *t)
 {
-    bool nobody_pushes = children_alone_with(parent, 0); /* looked at first: a push before that is seen below */
+    bool none_pushes = children_alone_with(parent, 0); /* looked at first: a push before that is seen below */
     struct psthread *first = ps_load_acquire(&parent->zombies);
     if (first != t)
         return false;
-    if (PS_UNLIKELY(!nobody_pushes))
+    if (PS_UNLIKELY(!none_pushes))
         return ps_cas_acquire(&parent->zombies, &first, t->next_zombie);
     ps_store_relaxed(&parent->zombies, t->next_zombie);
     return true;

@@ -127,7 +127,7 @@ void ps_io_event(int fd, uint32_t events)
     ps_sub_release(&waiting, readied); /* deadlock.c: not before they are ready */
 }
 
-/* What is so now; nobody waits. */
+/* What is so now, without a wait. */
 static int look_at_descriptors(struct pollfd *fds, nfds_t n)
 {
     int ready;

@@ -227,11 +227,11 @@ uint64_t psthread_now(void) { return os_now_ns(); }
 
 int psthread_sleep(uint64_t deadline_ns)
 {
-    _Atomic uint32_t nobody_wakes = 0;
+    _Atomic uint32_t never_woken = 0;
     if (os_now_ns() >= deadline_ns)
         ps_tried_in_vain();
     while (os_now_ns() < deadline_ns)
-        ps_wait_on_until(&nobody_wakes, 0, PS_WAIT_TIME, deadline_ns);
+        ps_wait_on_until(&never_woken, 0, PS_WAIT_TIME, deadline_ns);
     return 0;
 }
 
