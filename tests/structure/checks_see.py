@@ -17,6 +17,8 @@ PROSE = os.path.join(ROOT, "tests/structure/prose.py")
 REFERENCES = os.path.join(ROOT, "tests/structure/references.py")
 SENTENCE = "A vp " + "looks and " * 40 + "sleeps."
 TABLE = "## Where is it handled?\n\n| what | begins in |\n|---|---|\n" + "| x | `f`, `a.c` |\n" * 11
+ROW = "| y | `f`, `a.c` |\n"
+WALK = "| 1 | `f`, `a.c` | x |\n| 2 | `h`, `a.c` | y |\n" + TABLE
 
 
 # (checker, {file: text}, what it must say; '' when it must find nothing)
@@ -74,6 +76,13 @@ CASES = [
              "ARCHITECTURE.md": TABLE + "| y | `f`, `a.c` | `h`, `a.c` |\n"}, "y: f does not lead to h"),
     (WHERE, {"src/a.c": "int f(int x)\n{\n}\nint h(int x)\n{\n}\n",
              "ARCHITECTURE.md": TABLE + "| y * | `f`, `a.c` | `h`, `a.c` |\n"}, ""),
+    (WHERE, {"src/a.c": "int f(int x)\n{\n    h(x);\n}\nint h(int x)\n{\n}\n",
+             "ARCHITECTURE.md": WALK + ROW}, ""),
+    (WHERE, {"src/a.c": "int f(int x)\n{\n}\nint h(int x)\n{\n}\n",
+             "ARCHITECTURE.md": WALK + ROW},
+     "f, step 2: no earlier step leads to h"),
+    (WHERE, {"src/a.c": "int f(int x)\n{\n}\n", "ARCHITECTURE.md": "| 1 | `g`, `a.c` | x |\n" + TABLE + ROW},
+     "g, step 1: a.c does not define g"),
     (PROSE, {"src/a.c": "/* A vp sleeps. */", "README.md": "A thread waits.\n"}, ""),
     (PROSE, {"src/a.c": 'char *s = "/* who */"; /* ' + SENTENCE + " */"}, "83 words in a sentence"),
     (PROSE, {"src/a.c": "/* Whoever wakes it counts. */"}, "'Whoever': name the thread"),
