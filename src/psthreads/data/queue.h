@@ -3,8 +3,10 @@
  * The owner takes from the front, thieves take from the back and only try the lock. Any thread may insert at either
  * end. count is read without the lock to pass empty queues over; it is written under it.
  *
- * Cost: insertion and removal are one exchange and a few stores. Rejected: Chase-Lev (see ARCHITECTURE.md, Ready
- * queues). */
+ * Cost: insertion and removal are one exchange and a few stores.
+ * Rejected: a Chase-Lev deque. Other vps cannot insert at its back, where outer-level threads are dealt cyclically.
+ * Nothing can be removed from its middle, as a team is whose parent has claimed the rest itself. Its owner's pop
+ * needs a fence, which the lock's exchange already is. */
 #ifndef PS_QUEUE_H
 #define PS_QUEUE_H
 
