@@ -2,7 +2,7 @@
  *
  * A test that links ps_fault has these functions replaced at link time (--wrap) in everything that it is linked from;
  * the product has no hook and no cost. Calls inside one source file, and from shared libraries, are not replaced. See
- * HACKING.md, "Fault injection". */
+ * docs/testing.md, "Fault injection". */
 #ifndef PS_FAULT_H
 #define PS_FAULT_H
 
