@@ -15,6 +15,7 @@ WHERE = os.path.join(ROOT, "tests/structure/where.py")
 UNIQUE = os.path.join(ROOT, "tests/structure/unique.py")
 PROSE = os.path.join(ROOT, "tests/structure/prose.py")
 REFERENCES = os.path.join(ROOT, "tests/structure/references.py")
+WORDS = os.path.join(ROOT, "tests/structure/words.py")
 SENTENCE = "A vp " + "looks and " * 40 + "sleeps."
 TABLE = "## Where is it handled?\n\n| what | begins in |\n|---|---|\n" + "| x | `f`, `a.c` |\n" * 11
 ROW = "| y | `f`, `a.c` |\n"
@@ -88,6 +89,9 @@ CASES = [
     (PROSE, {"src/a.c": "/* Whoever wakes it counts. */"}, "'Whoever': name the thread"),
     (PROSE, {"bench/NOTES.md": "- Tried.\n\n" + SENTENCE + "\n"}, "bench/NOTES.md:3"),
     (PROSE, {"tests/models/a.pml": "/* a thread that waits for who */"}, "'who': name the thread"),
+    (WORDS, {"src/a.c": "/* It is cached, as thread_signal.h says. */"}, ""),
+    (WORDS, {"src/a.c": "\nint vp_deafen;"}, "src/a.c:2: 'deafen': signals blocked"),
+    (WORDS, {"HACKING.md": "Nobody waits.\n"}, "HACKING.md:1: 'Nobody'"),
     (REFERENCES, {"src/ort/a.c": "int ort_f(void); /* as ort_f does in a.c */",
                   "HACKING.md": "`ort_f`, `a.c`, [x](#y)\n# Y\n"}, ""),
     (REFERENCES, {"src/ort/a.c": "/* as ort_f does */", "README.md": ""}, "src/ort/a.c:1: there is no ort_f"),
