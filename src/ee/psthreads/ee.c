@@ -235,8 +235,7 @@ void ee_team_call_first(struct ee_team *team) { ps_team_call_first(scheduler_tea
 
 uint32_t ee_barrier_phase(struct ee_team *team) { return ps_team_barrier_phase(scheduler_team(team)); }
 bool ee_barrier_release(struct ee_team *team) { return ps_team_barrier_release(scheduler_team(team)); }
-_Static_assert((int)PS_MET_RELEASED == EE_RELEASED && (int)PS_MET_CALLED == EE_INTERRUPTED &&
-                   (int)PS_MET_LAST == EE_LAST,
+_Static_assert((int)PS_MET_RELEASED == EE_RELEASED && (int)PS_MET_CALLED == EE_NOTIFIED && (int)PS_MET_LAST == EE_LAST,
                "ps_met is ee_await by another name");
 enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase, bool counted)
 {
@@ -244,7 +243,7 @@ enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase,
 }
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase)
 {
-    return ps_team_barrier_await(scheduler_team(team), id, phase) ? EE_RELEASED : EE_INTERRUPTED;
+    return ps_team_barrier_await(scheduler_team(team), id, phase) ? EE_RELEASED : EE_NOTIFIED;
 }
 
 /* --- waiting on a word --- */
