@@ -44,17 +44,17 @@ void *vp_worker_main(void *arg)
     os_thread_name(vp_is(vp, VP_SPARE) ? "psthreads-spare" : "psthreads-vp");
     uth_overflow_thread_init();
     vp_carry(vp);
-    if (uth_adopt(&vp->run.native) != 0)
+    if (uth_adopt(&vp_run(vp)->native) != 0)
         ps_fatal("out of memory: a virtual processor cannot start");
-    vp->run.native.vp = vp;
-    vp->run.uth = &vp->run.native;
-    ps_store_relaxed(&vp->run.tid, os_thread_id());
-    vp->run.kernel_tp = cpu_get_tp();
-    ps_store_relaxed(&vp->run.own_tp, vp->run.kernel_tp);
-    vp->run.own_errno = &errno;
-    vp->run.tls = NULL;
+    vp_run(vp)->native.vp = vp;
+    vp_run(vp)->uth = &vp_run(vp)->native;
+    ps_store_relaxed(&vp_run(vp)->tid, os_thread_id());
+    vp_run(vp)->kernel_tp = cpu_get_tp();
+    ps_store_relaxed(&vp_run(vp)->own_tp, vp_run(vp)->kernel_tp);
+    vp_run(vp)->own_errno = &errno;
+    vp_run(vp)->tls = NULL;
     ps_store_release(&vp->attached, vp_is(vp, VP_SPARE) ? PS_ATTACHED_OURS : PS_ATTACHED);
-    vp->run.place = 0; /* of the kernel thread that carried it before */
+    vp_run(vp)->place = 0; /* of the kernel thread that carried it before */
     if (vp->worker.by_watchdog)
         vp_begin_blocked(vp, os_signals_deferred());
     if (!ps_tls_on())
@@ -63,9 +63,9 @@ void *vp_worker_main(void *arg)
         ps_sub_release(&ps_watchdog.coming, 1);
     ps_upcalls.carry(vp);
     vp_end_blocked(vp);
-    uth_cache_leave(&vp->run.stacks);
-    uth_tls_drain(&vp->run.blocks);
-    uth_release(&vp->run.native);
+    uth_cache_leave(&vp_run(vp)->stacks);
+    uth_tls_drain(&vp_run(vp)->blocks);
+    uth_release(&vp_run(vp)->native);
     uth_overflow_thread_fini();
     vp_carry(NULL);
     if (vp_is(vp, VP_SPARE))
@@ -80,7 +80,7 @@ uint64_t vp_mask_to_start_with(void)
     const struct vp *here = ps_vp();
     if (!here)
         return os_signal_mask();
-    bool inside = here->run.dedicated_to || (vp_is_roots(here) && here->run.current != &here->run.root);
+    bool inside = vp_run(here)->dedicated_to || (vp_is_roots(here) && vp_run(here)->current != &vp_run(here)->root);
     return inside ? here->outer.mask : vp_unblocked_mask(here);
 }
 
@@ -116,7 +116,7 @@ int vp_start_standby(void)
     struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
     if (!vp)
         return EAGAIN;
-    ps_store_relaxed(&vp->run.special, VP_SPARE | needs_bit());
+    ps_store_relaxed(&vp_run(vp)->special, VP_SPARE | needs_bit());
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
     ps_add_relaxed(&ps_watchdog.coming, 1);
@@ -150,13 +150,13 @@ struct vp *vp_claim_dedicated(struct uth_tls *block)
     struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
     if (!vp)
         return NULL;
-    vp->run.tls = NULL;
-    vp->run.current = NULL;
-    ps_store_relaxed(&vp->run.stands_as, NULL);
-    vp->run.place = 0;
+    vp_run(vp)->tls = NULL;
+    vp_run(vp)->current = NULL;
+    ps_store_relaxed(&vp_run(vp)->stands_as, NULL);
+    vp_run(vp)->place = 0;
     thread_signal_begins(&vp->thread_signal);
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
-    ps_store_relaxed(&vp->run.tid, 0); /* of the slot's last user */
+    ps_store_relaxed(&vp_run(vp)->tid, 0); /* of the slot's last user */
     ps_store_relaxed(&vp->dedicated.wake, 0);
     ps_store_relaxed(&vp->pinned, NULL);
     ps_store_relaxed(&vp->dedicated.ends, 0);
@@ -166,20 +166,20 @@ struct vp *vp_claim_dedicated(struct uth_tls *block)
     ps_store_relaxed(&vp->dedicated.may_spin, 0);
     ps_store_relaxed(&vp->dedicated.state, PS_DEDICATED_STARTS);
     ps_add_seq(&ps_rt.num_kernel_threads, 1);
-    vp->run.on_own = false;
-    vp->run.dedicated_to = block;
-    ps_store_relaxed(&vp->run.special, VP_DEDICATED | needs_bit());
+    vp_run(vp)->on_own = false;
+    vp_run(vp)->dedicated_to = block;
+    ps_store_relaxed(&vp_run(vp)->special, VP_DEDICATED | needs_bit());
     return vp;
 }
 
 void vp_dedicated_ended(struct vp *vp)
 {
-    uth_cache_leave(&vp->run.stacks);
-    uth_tls_drain(&vp->run.blocks);
-    ps_store_relaxed(&vp->run.special, 0);
-    vp->run.dedicated_to = NULL;
-    vp->run.tls = NULL;
-    ps_store_relaxed(&vp->run.stands_as, NULL);
+    uth_cache_leave(&vp_run(vp)->stacks);
+    uth_tls_drain(&vp_run(vp)->blocks);
+    ps_store_relaxed(&vp_run(vp)->special, 0);
+    vp_run(vp)->dedicated_to = NULL;
+    vp_run(vp)->tls = NULL;
+    ps_store_relaxed(&vp_run(vp)->stands_as, NULL);
     life_forget_worker();
     ps_store_release(&vp->attached, 0);
     if (!ps_queue_seems_empty(&vp->queue)) /* threads that were made here: any vp's now */

@@ -61,7 +61,7 @@ static unsigned count_never_enqueued(void)
     int64_t n = 0;
     for (unsigned i = 0; i < ps_load_acquire(&ps_rt.table_size); i++)
         if (ps_vp_at(i)) {
-            const struct ps_thread_counts *counts = &ps_vp_at(i)->run.counts;
+            const struct ps_thread_counts *counts = &vp_run(ps_vp_at(i))->counts;
             n += (int64_t)(ps_load_relaxed(&counts->made) - ps_load_relaxed(&counts->submitted));
         }
     return n > 0 ? (unsigned)n : 0;

@@ -64,19 +64,19 @@ static void forget_who_waits(const struct uth *but)
  * C library, where that was not the initial thread.) */
 static void own_by_fork(struct vp *self, struct uth_tls *block)
 {
-    self->run.own_uth = self->run.uth;
-    self->run.own_tls = block;
+    vp_run(self)->own_uth = vp_run(self)->uth;
+    vp_run(self)->own_tls = block;
     self->home.at = self;
     self->home.empty = NULL;
     home_never_left(self);
-    self->run.kernel_tp = cpu_get_tp();
-    ps_store_relaxed(&self->run.own_tp, self->run.kernel_tp);
-    uth_tls_adopt(block, self, ps_load_relaxed(&self->run.tid));
-    self->run.own_errno = &errno;
-    self->run.uth->vp = self;
-    self->run.uth->left_by = NULL;
-    self->run.is_guest = self->run.id != 0;
-    ps_store_relaxed(&self->run.special, VP_UNPREPARED);
+    vp_run(self)->kernel_tp = cpu_get_tp();
+    ps_store_relaxed(&vp_run(self)->own_tp, vp_run(self)->kernel_tp);
+    uth_tls_adopt(block, self, ps_load_relaxed(&vp_run(self)->tid));
+    vp_run(self)->own_errno = &errno;
+    vp_run(self)->uth->vp = self;
+    vp_run(self)->uth->left_by = NULL;
+    vp_run(self)->is_guest = vp_run(self)->id != 0;
+    ps_store_relaxed(&vp_run(self)->special, VP_UNPREPARED);
     if (PS_HAS_IDENTITY)
         ps_identity.reset();
     self->outer.mask = life_mask_of_forker();
@@ -87,20 +87,20 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     unsigned vps = ps_load_relaxed(&ps_rt.table_size);
     for (unsigned id = 0; id < vps; id++) { /* dedicated, on a root's stack: that vp has none to give to another root */
         struct vp *vp = ps_vp_at(id);
-        if (vp == self || self->run.uth != &vp->run.native)
+        if (vp == self || vp_run(self)->uth != &vp_run(vp)->native)
             continue;
-        ps_store_relaxed(&vp->run.tid, 0);
+        ps_store_relaxed(&vp_run(vp)->tid, 0);
         ps_store_relaxed(&vp->attached, PS_ATTACHED_OURS);
         vp->home.at = self;
     }
-    ps_team_forget_block(self->run.current, block);
+    ps_team_forget_block(vp_run(self)->current, block);
 }
 
 /* What others have left for vp in the parent. */
 static void forget_messages(struct vp *vp)
 {
     ps_queue_init(&vp->queue);
-    vp->run.per_region_at = 0; /* there is something to look at (dump_request.h) */
+    vp_run(vp)->per_region_at = 0; /* there is something to look at (dump_request.h) */
     vp->waiters.root = NULL;
     vp->waiters.uncounted = 0;
     ps_list_init(&vp->waiters.list);
@@ -113,36 +113,36 @@ static void forget_messages(struct vp *vp)
     ps_store_relaxed(&vp->dedicated.sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
     ps_store_relaxed(&vp->dedicated.ends, 0);
     ps_store_relaxed(&vp->worker.started, PS_WORKER_NONE);
-    ps_store_relaxed(&vp->run.counts.made, 0);
-    ps_store_relaxed(&vp->run.counts.submitted, 0);
-    ps_store_relaxed(&vp->run.counts.ended, 0);
-    vp->run.native.wait.thread = NULL;
+    ps_store_relaxed(&vp_run(vp)->counts.made, 0);
+    ps_store_relaxed(&vp_run(vp)->counts.submitted, 0);
+    ps_store_relaxed(&vp_run(vp)->counts.ended, 0);
+    vp_run(vp)->native.wait.thread = NULL;
 }
 
 /* The kernel thread that carried vp is not in this process. What it was in the middle of is unknown: its caches are
  * left as it is, for good. */
 static void forget_carrier(struct vp *vp, unsigned id)
 {
-    uth_cache_init(&vp->run.stacks);
-    vp->run.blocks.num = 0;
-    vp->run.descriptors.magazine = (struct ps_magazine){0};
-    vp->run.descriptors.slab_left = 0;
+    uth_cache_init(&vp_run(vp)->stacks);
+    vp_run(vp)->blocks.num = 0;
+    vp_run(vp)->descriptors.magazine = (struct ps_magazine){0};
+    vp_run(vp)->descriptors.slab_left = 0;
     vp->searching = false;
-    ps_store_relaxed(&vp->run.special, 0);
-    vp->run.held = false;
-    vp->run.current = NULL;
-    ps_store_relaxed(&vp->run.stands_as, NULL);
-    ps_store_relaxed(&vp->run.in_handler, NULL);
-    vp->run.tls = NULL; /* it was in the block of the thread that it carried in the parent */
-    vp->run.dedicated_to = NULL;
-    vp->run.is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */
-    vp->run.own_uth = &vp->run.native;
-    vp->run.own_tls = NULL;
+    ps_store_relaxed(&vp_run(vp)->special, 0);
+    vp_run(vp)->held = false;
+    vp_run(vp)->current = NULL;
+    ps_store_relaxed(&vp_run(vp)->stands_as, NULL);
+    ps_store_relaxed(&vp_run(vp)->in_handler, NULL);
+    vp_run(vp)->tls = NULL; /* it was in the block of the thread that it carried in the parent */
+    vp_run(vp)->dedicated_to = NULL;
+    vp_run(vp)->is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */
+    vp_run(vp)->own_uth = &vp_run(vp)->native;
+    vp_run(vp)->own_tls = NULL;
     vp->home.at = vp;
     vp->home.empty = NULL;
-    vp->run.first_work = (struct ps_work){0};
+    vp_run(vp)->first_work = (struct ps_work){0};
     ps_store_relaxed(&vp->attached, 0);
-    ps_store_relaxed(&vp->handoff, vp->run.is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
+    ps_store_relaxed(&vp->handoff, vp_run(vp)->is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
 }
 
 /* The library's own kernel threads, and what they had. */
@@ -175,11 +175,11 @@ static void go_on_in_child(struct vp *self, const struct psthread *current, stru
 {
     ps_team_after_fork_in_child(self);
     vp_is_no_more(self, VP_DEDICATED | VP_SPARE | VP_ASIDE | VP_BLOCKED);
-    self->run.dedicated_to = NULL;
-    ps_store_relaxed(&self->run.stands_as, NULL);
+    vp_run(self)->dedicated_to = NULL;
+    ps_store_relaxed(&vp_run(self)->stands_as, NULL);
     ps_store_relaxed(&self->attached, PS_ATTACHED);
     note_forked_as(self, current);
-    if (self->run.id != 0 && self->run.id < ps_rt.num_vps)
+    if (vp_run(self)->id != 0 && vp_run(self)->id < ps_rt.num_vps)
         idle_never_start(self); /* a member forked on a worker: this kernel thread carries it already */
     if (block)
         own_by_fork(self, block);
@@ -191,7 +191,7 @@ void ps_after_fork_in_child(void)
     if (!ps_load_relaxed(&ps_life.started) || ps_xchg_acq_rel(&done_in, (int)getpid()) == (int)getpid())
         return;
     struct vp *self = ps_vp();
-    struct psthread *current = self ? self->run.current : NULL;
+    struct psthread *current = self ? vp_run(self)->current : NULL;
     unsigned vps = ps_load_relaxed(&ps_rt.table_size);
     for (unsigned id = 0; id < vps; id++) {
         struct vp *vp = ps_vp_at(id);
@@ -205,19 +205,19 @@ void ps_after_fork_in_child(void)
     }
     if (current)
         lonely(current);
-    forget_who_waits(self ? self->run.uth : NULL);
+    forget_who_waits(self ? vp_run(self)->uth : NULL);
     ps_life.starter = current && current->flags & PS_T_ROOT ? self : NULL;
     ps_life.forked = current && !(current->flags & PS_T_ROOT) ? self : NULL;
     ps_store_relaxed(&ps_life.main_ended, ps_life.forked != NULL);
     forget_kernel_threads();
-    struct uth_tls *block = ps_tls_on() ? uth_tls_after_fork_in_child(self ? self->run.kernel_tp : NULL) : NULL;
+    struct uth_tls *block = ps_tls_on() ? uth_tls_after_fork_in_child(self ? vp_run(self)->kernel_tp : NULL) : NULL;
     if (self)
-        ps_store_relaxed(&self->run.tid, os_thread_id());
+        ps_store_relaxed(&vp_run(self)->tid, os_thread_id());
     ps_store_relaxed(&ps_rt.num_roots, self != NULL);
-    if (self && self->run.tls && self->run.tls == self->run.own_tls && self->run.tls->adopted)
-        uth_tls_adopt(self->run.tls, self, os_thread_id());
-    else if (self && self->run.tls && self->run.tls->adopted)
-        block = self->run.tls; /* of a root that was away */
+    if (self && vp_run(self)->tls && vp_run(self)->tls == vp_run(self)->own_tls && vp_run(self)->tls->adopted)
+        uth_tls_adopt(vp_run(self)->tls, self, os_thread_id());
+    else if (self && vp_run(self)->tls && vp_run(self)->tls->adopted)
+        block = vp_run(self)->tls; /* of a root that was away */
     ps_rt.forked_root = current && (current->flags & (PS_T_ROOT | PS_T_MEMBER)) != PS_T_ROOT ? current : NULL;
     ps_rt.forked_home = self;
     if (ps_rt.forked_root)

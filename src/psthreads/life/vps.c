@@ -17,13 +17,13 @@ struct vp *life_make_vp(unsigned id, bool is_guest)
     if (!vp)
         return NULL;
     san_root_made(vp, sizeof *vp);
-    vp->run.id = id;
-    vp->run.is_guest = is_guest;
-    vp->run.own_uth = &vp->run.native;
+    vp_run(vp)->id = id;
+    vp_run(vp)->is_guest = is_guest;
+    vp_run(vp)->own_uth = &vp_run(vp)->native;
     vp->home.at = vp;
     ps_queue_init(&vp->queue);
     ps_list_init(&vp->waiters.list);
-    uth_cache_init(&vp->run.stacks);
+    uth_cache_init(&vp_run(vp)->stacks);
     ps_store_relaxed(&vp->handoff, is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
     vp->deal = id % ps_rt.num_vps;
     vp->spin_ns = ps_rt.search_ns;

@@ -28,8 +28,8 @@ static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread
 /* In the place of the caller, whose uth is free to be used. */
 static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
 {
-    struct ps_work w = vp->run.first_work;
-    vp->run.first_work = PS_NO_WORK;
+    struct ps_work w = vp_run(vp)->first_work;
+    vp_run(vp)->first_work = PS_NO_WORK;
     for (;;) {
         if (!ps_work_some(w)) {
             vp_leave_waiters(vp);
@@ -43,7 +43,7 @@ static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
         } else if (ps_work_is_offline(w)) {
             quota_park_run(vp);
         } else if (!t) { /* the vp ends */
-            vp_leave(vp, self, &vp->run.native, true);
+            vp_leave(vp, self, &vp_run(vp)->native, true);
             __builtin_unreachable();
         } else if (t->uth) {
             resume_or_hand_back(vp, self, t);
@@ -67,7 +67,7 @@ static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread
         __builtin_unreachable();
     }
     vp_hand_back(vp, t, t->vp);
-    if (++vp->run.in_vain % IN_VAIN)
+    if (++vp_run(vp)->in_vain % IN_VAIN)
         os_yield();
     else
         os_park(&ps_rt.stopping, 0, PS_ASIDE_NS);
@@ -79,7 +79,7 @@ static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread
 static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t, struct ps_call call)
 {
     bool shared = t->flags & PS_T_NOSTACK;
-    struct uth *here = vp->run.uth;
+    struct uth *here = vp_run(vp)->uth;
     void *own = NULL, **fiber = shared ? &here->piece_fiber : &own, *stack = here, *parent = t->parent;
     san_fiber_make(fiber);
     void *outer = san_fiber_enter(*fiber);
@@ -108,7 +108,7 @@ static void run_fresh(struct vp *vp, struct psthread *t)
     vp_begins(vp, t);
     if (member) {
         call.fn(call.arg); /* ends t: another vp may have t already */
-        ps_vp()->run.current = NULL;
+        vp_run(ps_vp())->current = NULL;
         return;
     }
     void *result = PS_UNLIKELY(uth_sanitizers != 0) ? call_with_fiber(vp, t, call) : call.fn(call.arg);
@@ -116,7 +116,7 @@ static void run_fresh(struct vp *vp, struct psthread *t)
     if (own_tls)
         vp = vp_end_tls(vp);
     vp = ps_thread_end(vp, t, result);
-    vp->run.current = NULL;
+    vp_run(vp)->current = NULL;
 }
 
 void vp_loop_main(void *transfer, void *self)
@@ -132,13 +132,13 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
     struct uth *sized = uth_get_sized(t->stack_size);
     if (!sized || uth_start(sized, vp_loop_main, sized) != 0) {
         if (sized)
-            uth_put(&vp->run.stacks, sized);
+            uth_put(&vp_run(vp)->stacks, sized);
         ps_warn("no memory for a stack of %zu bytes: the thread runs on one of %zu bytes", (size_t)t->stack_size,
                 self->stack_bytes);
         run_fresh(vp, t);
         return;
     }
-    vp->run.first_work = ps_work_of(t);
+    vp_run(vp)->first_work = ps_work_of(t);
     sized->tls = NULL;
     vp_leave(vp, self, sized, true);
     __builtin_unreachable();
@@ -155,7 +155,7 @@ static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct ps
 
 void vp_enter_loop(struct vp *vp)
 {
-    while (!vp_start_loop(vp, &vp->run.native, false)) {
+    while (!vp_start_loop(vp, &vp_run(vp)->native, false)) {
         vp_stand_aside(vp);
         if (vp_is(vp, VP_SPARE)) {
             ps_sub_seq(&ps_watchdog.spares, 1);

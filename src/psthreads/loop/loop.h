@@ -10,7 +10,7 @@
 struct uth;
 struct vp;
 
-/* Runs the loop until the library stops; the caller stands on vp->run.native. */
+/* Runs the loop until the library stops; the caller stands on vp_run(vp)->native. */
 void vp_enter_loop(struct vp *vp);
 /* The first function on a fresh stack `self`, for uth_start. transfer: the vp. */
 void vp_loop_main(void *transfer, void *self);

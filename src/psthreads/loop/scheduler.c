@@ -68,9 +68,9 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
     PS_CHECK(!(self->flags & PS_T_NOSTACK), "a thread created with PSTHREAD_ATTR_NOSTACK tried to block: "
                                             "work descriptors run as calls and may not wait");
     struct vp *vp = ps_vp_now();
-    PS_ASSERT(vp->run.current == self &&
-              self->uth == vp->run.uth); /* else its context would be saved in another's place */
-    struct uth *from = vp->run.uth;
+    PS_ASSERT(vp_run(vp)->current == self &&
+              self->uth == vp_run(vp)->uth); /* else its context would be saved in another's place */
+    struct uth *from = vp_run(vp)->uth;
     from->wait.thread = self;
     from->wait.object = object;
     from->wait.kind = kind;
@@ -141,11 +141,11 @@ static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
 /* The same where there is a global queue. */
 static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
 {
-    bool root = vp->run.uth->vp != NULL;
+    bool root = vp_run(vp)->uth->vp != NULL;
     if (vp_stays_with_root(vp))
         return false;
     struct ps_work w = PS_NO_WORK;
-    if (++vp->run.global_turns % GLOBAL_TURNS == 0)
+    if (++vp_run(vp)->global_turns % GLOBAL_TURNS == 0)
         w = vp_visit(vp, PS_IN_GLOBAL, PS_TAKE, false);
     if (!ps_work_some(w)) /* the slot is the root's own */
         w = root ? vp_visit(vp, PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL, PS_TAKE, false)
@@ -169,8 +169,8 @@ static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
     if (vp_is(vp, VP_DEDICATED))
         return false;
     vp_leave_waiters(vp);
-    if (PS_UNLIKELY(vp->run.uth->vp != NULL)) {
-        struct uth *root = vp->run.uth;
+    if (PS_UNLIKELY(vp_run(vp)->uth->vp != NULL)) {
+        struct uth *root = vp_run(vp)->uth;
         root->left_by = self;
         bool yields = ps_rt.has_global ? yield_with_global(vp, self) : yield_as_root(vp, self);
         root->left_by = NULL;
@@ -178,7 +178,7 @@ static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
     }
     if (PS_UNLIKELY(ps_rt.has_global))
         return yield_with_global(vp, self);
-    if (PS_UNLIKELY(vp->run.place != 0)) /* self is bound, or ran after something that was */
+    if (PS_UNLIKELY(vp_run(vp)->place != 0)) /* self is bound, or ran after something that was */
         return yield_with_places(vp, self);
     struct ps_work w = vp_take_pinned(vp);
     if (PS_LIKELY(!ps_work_some(w)) && ps_queue_seems_empty(q))
@@ -211,7 +211,7 @@ static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, str
  * alternate: so the return behind it is predicted (cpu/x86_64/switch.S). */
 static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
 {
-    struct uth *from = vp->run.uth;
+    struct uth *from = vp_run(vp)->uth;
     struct ps_queue *q = &vp->queue;
     struct psthread *t = ps_load_acquire(&vp->pinned);
     if (PS_UNLIKELY(ps_places_on() || vp_is(vp, VP_LONE) || t == PS_PINNED_OFFLINE))
@@ -246,11 +246,11 @@ static PS_ALWAYS_INLINE bool yield(void)
 {
     struct vp *vp = ps_vp_now();
     struct psthread *self;
-    if (!vp || !(self = vp->run.current) || self->flags & PS_T_NOSTACK)
+    if (!vp || !(self = vp_run(vp)->current) || self->flags & PS_T_NOSTACK)
         return false;
-    struct uth *from = vp->run.uth;
+    struct uth *from = vp_run(vp)->uth;
     struct ps_queue *q = &vp->queue;
-    if (PS_UNLIKELY(vp_has_waiters(vp) || ps_rt.has_global || vp->run.place))
+    if (PS_UNLIKELY(vp_has_waiters(vp) || ps_rt.has_global || vp_run(vp)->place))
         return yield_slowly(vp, self);
     /* Where the vp is dedicated_to a thread, that one's context is bound. */
     if (PS_UNLIKELY(ps_load_relaxed(&vp->pinned) || from->vp))
@@ -278,7 +278,7 @@ static PS_ALWAYS_INLINE bool yield(void)
 bool ps_yield(void)
 {
     const struct vp *vp = ps_vp_now();
-    return !(vp && PS_UNLIKELY(ps_load_relaxed(&vp->run.in_handler)) && ps_in_handler()) && yield();
+    return !(vp && PS_UNLIKELY(ps_load_relaxed(&vp_run(vp)->in_handler)) && ps_in_handler()) && yield();
 }
 
 bool ps_root_wanted(void)
@@ -297,7 +297,7 @@ void psthread_yield(void)
     if (PS_LIKELY(yield()))
         return;
     struct vp *vp = ps_vp_attach();
-    if (++vp->run.yields % YIELDS_IN_VAIN == 0) {
+    if (++vp_run(vp)->yields % YIELDS_IN_VAIN == 0) {
         os_yield();
     } else {
         cpu_pause();

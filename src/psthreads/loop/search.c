@@ -152,7 +152,7 @@ static enum standby_word spare_rests(struct vp *vp)
         vp_block_signals_slowly(vp);
     vp_stand_aside(vp);
     bind_lift();
-    vp->run.place = 0;
+    vp_run(vp)->place = 0;
     ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
     ps_store_seq(&vp->dedicated.sleeps, 1);
     enum standby_word word = standby_rest();

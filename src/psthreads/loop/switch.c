@@ -11,8 +11,8 @@
 
 PS_NOINLINE struct uth *vp_bury_left(struct vp *vp, struct uth *left)
 {
-    struct uth *here = vp->run.uth;
-    uth_put(&vp->run.stacks, left);
+    struct uth *here = vp_run(vp)->uth;
+    uth_put(&vp_run(vp)->stacks, left);
     vp_set_errno(vp, here->error);
     return here;
 }
@@ -23,7 +23,7 @@ PS_NOINLINE struct uth *vp_swap_told(struct vp *vp, struct uth *from, struct uth
         uth_await_visitor(to);
     if (ps_tls_on())
         vp_enter_tls(vp, to->tls);
-    vp->run.uth = to;
+    vp_run(vp)->uth = to;
     vp = uth_switch_claimed(from, to, vp, false);
     vp_arrived(vp, from);
     vp_set_errno(vp, from->error);
@@ -35,46 +35,46 @@ PS_NOINLINE struct uth *vp_swap_claimed(struct vp *vp, struct uth *from, struct 
     uth_await_visitor(to);
     if (ps_tls_on())
         vp_enter_tls(vp, to->tls);
-    vp->run.uth = to;
+    vp_run(vp)->uth = to;
     return vp_swapped(cpu_switch(&from->ctx, &to->ctx, vp));
 }
 
 void vp_run_dedicated(struct vp *vp, struct psthread *t)
 {
-    t->uth->tls = vp->run.dedicated_to;
+    t->uth->tls = vp_run(vp)->dedicated_to;
     if (PS_UNLIKELY(t->uth->tls->adopted))
         home_equip(vp);
-    vp->run.tls = NULL; /* entered anew: its own, but another vp may have been in it meanwhile */
+    vp_run(vp)->tls = NULL; /* entered anew: its own, but another vp may have been in it meanwhile */
     vp->thread_signal.blocked =
         vp_is(vp, VP_SIGNALS_BLOCKED); /* it takes signals on t's stack: thread_signal_arrives */
     vp_is_no_more(vp, VP_SIGNALS_BLOCKED);
-    vp_resume(vp, &vp->run.native, t, false);
-    vp->run.current = NULL;
+    vp_resume(vp, &vp_run(vp)->native, t, false);
+    vp_run(vp)->current = NULL;
 }
 
 /* As vp_leave. Its own storage first: what comes from here on is deferred (thread_signal.h). */
 void vp_leave_dedicated(struct vp *vp, struct uth *context, struct uth_tls *tls)
 {
-    vp->run.current = NULL;
-    vp->run.left_uth = context;
-    vp->run.left_dies = false;
-    vp->run.uth = &vp->run.native;
+    vp_run(vp)->current = NULL;
+    vp_run(vp)->left_uth = context;
+    vp_run(vp)->left_dies = false;
+    vp_run(vp)->uth = &vp_run(vp)->native;
     context->tls = tls;
     vp_enter_tls(vp, NULL);
-    vp = uth_switch(context, &vp->run.native, vp, false);
+    vp = uth_switch(context, &vp_run(vp)->native, vp, false);
     vp_arrived(vp, context);
 }
 
 bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
 {
-    struct uth *fresh = uth_get(&vp->run.stacks);
+    struct uth *fresh = uth_get(&vp_run(vp)->stacks);
     if (!fresh || uth_start(fresh, ps_upcalls.loop, fresh) != 0) {
         if (fresh)
-            uth_put(&vp->run.stacks, fresh);
+            uth_put(&vp_run(vp)->stacks, fresh);
         return false;
     }
     fresh->tls = NULL;
-    vp->run.current = NULL;
+    vp_run(vp)->current = NULL;
     vp_block_signals(vp);
     vp_leave(vp, from, fresh, dying);
     return true;
@@ -82,9 +82,9 @@ bool vp_start_loop(struct vp *vp, struct uth *from, bool dying)
 
 void vp_abandon(struct vp *vp)
 {
-    struct uth *self = vp->run.uth;
+    struct uth *self = vp_run(vp)->uth;
     self->flags |= UTH_SPOILED;
-    vp->run.first_work = PS_NO_WORK;
+    vp_run(vp)->first_work = PS_NO_WORK;
     while (!vp_start_loop(vp, self, true))
         os_yield();
     __builtin_unreachable();
@@ -94,11 +94,11 @@ PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct
 {
     struct uth *from = self->uth;
     static _Atomic uint32_t said;
-    for (vp->run.first_work = w; !vp_start_loop(vp, from, false); vp->run.first_work = w) {
+    for (vp_run(vp)->first_work = w; !vp_start_loop(vp, from, false); vp_run(vp)->first_work = w) {
         /* No stack to be had: what was to begin waits until a thread that already has one can run. */
         if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
             ps_warn("no memory for another stack of %zu KiB (%s): waiting until one is free (said once)",
-                    vp->run.stacks.stack_bytes / 1024, os_memory_limit(vp->run.stacks.stack_bytes));
+                    vp_run(vp)->stacks.stack_bytes / 1024, os_memory_limit(vp_run(vp)->stacks.stack_bytes));
         os_yield();
         vp_leave_waiters(vp);
         bool has_stack = ps_work_thread(w) && ps_work_thread(w)->uth;
@@ -113,7 +113,7 @@ PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct
                 vp_put_back(vp, other);
             continue;
         }
-        vp->run.first_work = PS_NO_WORK;
+        vp_run(vp)->first_work = PS_NO_WORK;
         if (!has_stack)
             vp_put_back(vp, w);
         if (t != self)

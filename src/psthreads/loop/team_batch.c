@@ -46,7 +46,7 @@ static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team 
 static enum ps_met wait_otherwise(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
                                   bool counted)
 {
-    vp->run.uth->wait.thread = NULL;
+    vp_run(vp)->uth->wait.thread = NULL;
     return ps_team_barrier_count(vp, team, m, phase, counted);
 }
 
@@ -59,7 +59,7 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
     struct ps_work w = PS_NO_WORK;
     if (vp_is(vp, VP_DEDICATED)) /* what is in its queue is for others */
         return ps_team_barrier_count(vp, team, m, phase, counted);
-    struct uth *from = vp->run.uth;
+    struct uth *from = vp_run(vp)->uth;
     struct uth_wait *wait = &from->wait;
     wait->thread = self; /* while no thread can ready it */
     if (vp_stays_with_root(vp))

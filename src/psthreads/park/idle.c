@@ -38,13 +38,13 @@ void idle_never_start(struct vp *vp)
 {
     ps_store_release(&vp->worker.started, PS_WORKER_REFUSED); /* nor joined */
     ps_bind_home_lost();
-    if (bit_take(vp->run.id))
+    if (bit_take(vp_run(vp)->id))
         ps_sub_seq(&ps_idle.word, IDLE_ONE_PARKED);
 }
 
 bool idle_take_unstarted(struct vp *vp)
 {
-    if (ps_load_acquire(&vp->worker.started) != PS_WORKER_NONE || !bit_take(vp->run.id))
+    if (ps_load_acquire(&vp->worker.started) != PS_WORKER_NONE || !bit_take(vp_run(vp)->id))
         return false;
     ps_sub_seq(&ps_idle.word, IDLE_ONE_PARKED);
     return true;
@@ -53,7 +53,7 @@ bool idle_take_unstarted(struct vp *vp)
 void idle_give_unstarted(struct vp *vp)
 {
     ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED); /* before the bit, which lets a waker take it off again */
-    bit_set(vp->run.id);
+    bit_set(vp_run(vp)->id);
 }
 
 /* Step [L]: is there anything for this vp, or anything that some vp could take? */
@@ -120,7 +120,7 @@ static bool start_taken(struct vp *vp)
 static bool wake_taken(struct vp *vp)
 {
     ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
-    if (!vp->run.is_guest && vp->run.id != 0 && ps_load_acquire(&vp->worker.started) == PS_WORKER_NONE)
+    if (!vp_run(vp)->is_guest && vp_run(vp)->id != 0 && ps_load_acquire(&vp->worker.started) == PS_WORKER_NONE)
         return start_taken(vp); /* its bit makes this caller the only one that can */
     struct os_cpuset own;       /* its kernel thread's mask */
     bool moves = ps_wake_spread_begin(vp, &own);
@@ -133,7 +133,7 @@ static bool wake_taken(struct vp *vp)
 
 void idle_wake_one(struct vp *near)
 {
-    if (near && near->run.id < IDLE_MAX && bit_take(near->run.id) && wake_taken(near))
+    if (near && vp_run(near)->id < IDLE_MAX && bit_take(vp_run(near)->id) && wake_taken(near))
         return;
     unsigned n = ps_load_acquire(&ps_rt.table_size);
     for (unsigned i = 0; i < (n + 63) / 64; i++) {
@@ -166,13 +166,13 @@ bool idle_all_parked(unsigned *carried)
             continue;
         ++*carried;
         if (!(ps_load_seq(&ps_idle.bits[id / 64]) >> id % 64 & 1) &&
-            (!ps_load_seq(&vp->dedicated.sleeps) || ps_load_seq(&vp->run.in_handler)))
+            (!ps_load_seq(&vp->dedicated.sleeps) || ps_load_seq(&vp_run(vp)->in_handler)))
             return false;
     }
     return IDLE_SEARCHING(ps_load_seq(&ps_idle.word)) == 0;
 }
 
-bool idle_wake_this(struct vp *vp) { return bit_take(vp->run.id) && wake_taken(vp); }
+bool idle_wake_this(struct vp *vp) { return bit_take(vp_run(vp)->id) && wake_taken(vp); }
 
 /* Sleeps until a waker has set wake_word. */
 static void sleep_until_woken(struct vp *vp)
@@ -189,12 +189,12 @@ static void sleep_until_woken(struct vp *vp)
 /* [P] and [L]. True: vp searches again. */
 static bool park_unless_found(struct vp *vp)
 {
-    uth_cache_trim(&vp->run.stacks, 2);
+    uth_cache_trim(&vp_run(vp)->stacks, 2);
     ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED - 1); /* [P] */
     ps_add_seq(&ps_idle.parks, 1);
-    bit_set(vp->run.id);
+    bit_set(vp_run(vp)->id);
     bool found = look_everywhere(vp);
-    if (!found || !bit_take(vp->run.id)) /* [L] found something and no thread is waking us: */
+    if (!found || !bit_take(vp_run(vp)->id)) /* [L] found something and no thread is waking us: */
         return false;
     ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
     return true;
@@ -216,7 +216,7 @@ bool idle_park_for(struct vp *vp, int64_t ns)
     uint64_t end = os_now_ns() + (uint64_t)ns;
     while (!ps_xchg_seq(&vp->wake_word, 0)) {
         uint64_t now = os_now_ns();
-        if (now >= end && bit_take(vp->run.id)) {
+        if (now >= end && bit_take(vp_run(vp)->id)) {
             ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
             return false;
         }

@@ -195,7 +195,8 @@ static PS_NOINLINE struct ps_work take_own_front(struct vp *vp, struct ps_queue 
     if (ps_queue_seems_empty(q))
         return w;
     ps_spin_lock(&q->lock);
-    while (!ps_work_some(w) && !ps_list_empty(&q->items) && root_of_item(ps_queue_item(q->items.next)) == &vp->run.root)
+    while (!ps_work_some(w) && !ps_list_empty(&q->items) &&
+           root_of_item(ps_queue_item(q->items.next)) == &vp_run(vp)->root)
         w = vp_take_item_locked(q, ps_queue_item(q->items.next));
     ps_spin_unlock(&q->lock);
     return w;
@@ -205,8 +206,8 @@ struct ps_work ps_bind_visit(struct vp *vp, enum ps_visit visit)
 {
     struct ps_places *all = places();
     struct ps_work w = PS_NO_WORK;
-    bool every = vp == NULL || vp->run.id >= all->num_vps || ps_load_seq(&all->open);
-    unsigned i = every ? 0 : all->first[vp->run.id], end = every ? all->n : all->first[vp->run.id + 1];
+    bool every = vp == NULL || vp_run(vp)->id >= all->num_vps || ps_load_seq(&all->open);
+    unsigned i = every ? 0 : all->first[vp_run(vp)->id], end = every ? all->n : all->first[vp_run(vp)->id + 1];
     for (; i < end && !ps_work_some(w); i++) {
         struct ps_queue *q = &all->place[every ? i : all->at[i]].queue;
         if (visit == PS_TAKE)
@@ -221,8 +222,8 @@ unsigned ps_bind_pending(struct vp *vp)
 {
     struct ps_places *all = places();
     unsigned sum = 0;
-    if (vp->run.id < all->num_vps)
-        for (unsigned i = all->first[vp->run.id]; i < all->first[vp->run.id + 1]; i++)
+    if (vp_run(vp)->id < all->num_vps)
+        for (unsigned i = all->first[vp_run(vp)->id]; i < all->first[vp_run(vp)->id + 1]; i++)
             sum += ps_load_relaxed(&all->place[all->at[i]].queue.count);
     return sum;
 }

@@ -83,10 +83,10 @@ void ps_ready_many(struct psthread *const *t, unsigned n)
 struct ps_gatherer ps_gather(struct ps_gathered *gathered, size_t apart, unsigned num)
 {
     struct vp *vp = ps_vp_now();
-    struct psthread *self = vp ? vp->run.current : NULL;
-    if (PS_UNLIKELY(!self || vp->run.id >= num || pinned_to(self) || ps_places_on()))
+    struct psthread *self = vp ? vp_run(vp)->current : NULL;
+    if (PS_UNLIKELY(!self || vp_run(vp)->id >= num || pinned_to(self) || ps_places_on()))
         return (struct ps_gatherer){.self = self ? self : ps_self()};
-    struct ps_gathered *g = (struct ps_gathered *)(void *)((char *)gathered + vp->run.id * apart);
+    struct ps_gathered *g = (struct ps_gathered *)(void *)((char *)gathered + vp_run(vp)->id * apart);
     struct ps_list *link = &self->item.link, *first = g->first;
     if (g->num++ == 0) {
         g->first = link->prev = link;

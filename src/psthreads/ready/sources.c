@@ -150,8 +150,8 @@ static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit
     struct ps_work w = PS_NO_WORK;
     unsigned regular = ps_rt.num_vps, slots = ps_load_acquire(&ps_rt.table_size);
     const uint16_t *victims = ps_load_acquire(&vp->thief.victims);
-    for (unsigned i = 0, n = regular - (vp->run.id < regular); i < n; i++) {
-        w = visit_other(vp, ps_vp_at(victims ? victims[i] : (vp->run.id + 1 + i) % regular), visit, closed_too);
+    for (unsigned i = 0, n = regular - (vp_run(vp)->id < regular); i < n; i++) {
+        w = visit_other(vp, ps_vp_at(victims ? victims[i] : (vp_run(vp)->id + 1 + i) % regular), visit, closed_too);
         if (ps_work_some(w)) {
             if (visit == PS_TAKE)
                 count_theft(vp, victims, i);

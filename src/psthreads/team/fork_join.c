@@ -72,7 +72,7 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
  * kernel thread. What is left is for the watchdog (quota_park.h), where there are several vps. */
 static inline bool needs_per_region_work(const struct vp *vp)
 {
-    return PS_UNLIKELY(vp->run.per_region_at == 0 || !uth_tls_nothing_loaded() ||
+    return PS_UNLIKELY(vp_run(vp)->per_region_at == 0 || !uth_tls_nothing_loaded() ||
                        ps_load_relaxed(&ps_rt.table_size) > ps_rt.num_vps);
 }
 
@@ -114,7 +114,7 @@ static PS_COLD void start_carriers(struct vp *vp, struct ps_team *team, unsigned
     for (unsigned id = 1; id < n && ps_tls_on(); id++) {
         struct ps_member *m = ps_team_member(team, id);
         if (!m->tls && (m->tls = vp_try_tls(vp)))
-            ps_team_begin_block(team, m->tls, vp->run.current);
+            ps_team_begin_block(team, m->tls, vp_run(vp)->current);
         if (m->tls)
             ps_dedicated_number(m->tls);
     }
@@ -212,7 +212,7 @@ static PS_ALWAYS_INLINE void fork_unbound(struct vp *vp, struct ps_team *team, u
 void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
 {
     struct vp *vp = ps_vp();
-    struct psthread *parent = vp->run.current;
+    struct psthread *parent = vp_run(vp)->current;
     PS_ASSERT(n >= 2 && n <= team->n_max && ps_load_relaxed(&team->left) == 0);
     reset_region(team, parent, n);
     bool specially = vp_is(vp, VP_STARTS | VP_TO_BE_COUNTED | VP_UNPREPARED | VP_NEEDS);
@@ -264,7 +264,7 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
 {
     unsigned id, inherited = team->parent->flags & PS_T_ROOT;
     struct run run = {1, ps_team_member(team, 0)};
-    struct uth_tls *before = vp->run.tls;
+    struct uth_tls *before = vp_run(vp)->tls;
     ps_update(team->parent_tls, before);
     suspend_parent(team, before);
     for (;;) {
@@ -318,7 +318,7 @@ static inline void join(struct vp *vp, struct ps_team *team)
     /* Where members leave tasks to each other the parent stays free to run some: no other can in its name. Where
      * they may ask for their stacks' bounds they are not on its stack (own_stack.h). */
     bool tls = ps_tls_on();
-    bool room = !vp_stays_with_root(vp) && uth_has_room(vp->run.uth, __builtin_frame_address(0)) &&
+    bool room = !vp_stays_with_root(vp) && uth_has_room(vp_run(vp)->uth, __builtin_frame_address(0)) &&
                 !(tls && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));
     team->recalled = tls;
     if (!tls)

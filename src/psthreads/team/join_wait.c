@@ -31,13 +31,13 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
 {
     unsigned taken = 0;
     unsigned vps = ps_load_acquire(&ps_rt.table_size);
-    ps_update(team->parent_tls, vp->run.tls);
+    ps_update(team->parent_tls, vp_run(vp)->tls);
     for (unsigned i = 0; i < vps; i++) {
         unsigned id = take_handoff(ps_vp_at(i), team);
         if (id == 0)
             continue;
         struct run run = {0};
-        struct uth_tls *before = vp->run.tls;
+        struct uth_tls *before = vp_run(vp)->tls;
         suspend_parent(team, before);
         vp = ps_member_run_body(vp, team, ps_team_member(team, id), PS_T_CALLED, before, false, &run);
         resume_parent(vp, team, before);

@@ -51,8 +51,8 @@ static PS_ALWAYS_INLINE struct vp *ps_member_run_body(struct vp *vp, struct ps_t
     }
     vp = m->thread.vp; /* as ps_vp(), which would wait for the new thread pointer and touch one line more */
     PS_ASSERT(vp == ps_vp());
-    if (vp_is(vp, VP_DEDICATED) && vp->run.tls != before) {
-        if (own_stack_begins(vp) && vp->run.tls == m->tls)
+    if (vp_is(vp, VP_DEDICATED) && vp_run(vp)->tls != before) {
+        if (own_stack_begins(vp) && vp_run(vp)->tls == m->tls)
             ps_team_end_on_own_stack(team, m, run->refs);
         if (!from_loop)
             recall_leave(team, &m->thread);
@@ -67,7 +67,7 @@ static PS_ALWAYS_INLINE struct vp *ps_member_run_body(struct vp *vp, struct ps_t
 
 static inline void leave_block(struct vp *vp)
 {
-    if (vp->run.tls)
+    if (vp_run(vp)->tls)
         vp_leave_tls_here(vp);
 }
 
@@ -98,8 +98,8 @@ static inline uint64_t drop_refs(struct ps_team *team, struct ps_member *last, u
 /* The caller is the thread that forked again. */
 static inline void ps_team_become_parent(struct vp *vp, struct ps_team *team)
 {
-    vp->run.current = team->parent;
-    team->parent->uth = vp->run.uth;
+    vp_run(vp)->current = team->parent;
+    team->parent->uth = vp_run(vp)->uth;
     team->parent->vp = vp;
     vp_migrate(vp, team->parent);
 }

@@ -35,7 +35,7 @@ void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *mem
         m->id = id;
     }
     struct vp *vp = ps_vp_attach();
-    if (vp->run.current != &vp->run.root)
+    if (vp_run(vp)->current != &vp_run(vp)->root)
         return;
     home_prepare(vp);
     if (home_block(vp) && PS_HAS_IDENTITY)
@@ -56,9 +56,9 @@ void ps_team_begin_block(struct ps_team *team, struct uth_tls *block, const stru
 static void end_identity(struct ps_member *m)
 {
     struct vp *vp = ps_vp_attach();
-    struct uth_tls *before = vp->run.tls;
-    struct psthread *caller = vp->run.current;
-    struct uth_tls *outer = before == vp->run.dedicated_to ? before : NULL;
+    struct uth_tls *before = vp_run(vp)->tls;
+    struct psthread *caller = vp_run(vp)->current;
+    struct uth_tls *outer = before == vp_run(vp)->dedicated_to ? before : NULL;
     bool dedicated = false; /* its kernel thread may stand in the block, with a handler */
     if (m->tls) {
         vp_block_becomes(m->tls, NULL); /* its kernel thread is waited for before the team goes */
@@ -67,9 +67,9 @@ static void end_identity(struct ps_member *m)
     }
     ps_member_set(m, caller, PS_T_CALLED | (caller->flags & PS_T_ROOT));
     m->thread.local = NULL;
-    m->thread.uth = vp->run.uth;
+    m->thread.uth = vp_run(vp)->uth;
     m->thread.vp = vp;
-    vp->run.current = &m->thread;
+    vp_run(vp)->current = &m->thread;
     if (dedicated)
         ps_dedicate_again(&m->thread, m->tls);
     ps_thread_end_member(&m->thread);
@@ -77,9 +77,9 @@ static void end_identity(struct ps_member *m)
         vp_end_tls(ps_vp());
     ps_end_local(&m->thread);
     vp = ps_vp();
-    caller->uth = vp->run.uth;
+    caller->uth = vp_run(vp)->uth;
     caller->vp = vp;
-    vp->run.current = caller;
+    vp_run(vp)->current = caller;
     vp_enter_tls(vp, before);
     m->tls = NULL;
 }
@@ -106,8 +106,8 @@ bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id)
         vp_block_becomes(to->tls, larger);
         ps_team_await_lookers();
         struct vp *own = ps_load_acquire(&to->tls->dedicated);
-        if (own && ps_load_relaxed(&own->run.stands_as) == from) /* thread_signal.h */
-            ps_store_relaxed(&own->run.stands_as, to);
+        if (own && ps_load_relaxed(&vp_run(own)->stands_as) == from) /* thread_signal.h */
+            ps_store_relaxed(&vp_run(own)->stands_as, to);
     }
     to->fiber = from->fiber;
     to->thread.keys = from->thread.keys;
@@ -126,7 +126,7 @@ unsigned ps_team_take_tls(struct ps_team *team, unsigned n)
             continue;
         if (!(m->tls = vp_try_tls(ps_vp_attach())))
             return id;
-        ps_team_begin_block(team, m->tls, ps_vp()->run.current);
+        ps_team_begin_block(team, m->tls, vp_run(ps_vp())->current);
     }
     return n;
 }
@@ -153,7 +153,7 @@ void ps_team_after_fork_in_child(struct vp *self)
 {
     bool may_end = true; /* the caller comes to this team's join, if it goes on */
     ps_team_lookers_reset();
-    for (struct psthread *t = self->run.current; t && (t->flags & PS_T_MEMBER); t = t->parent) {
+    for (struct psthread *t = vp_run(self)->current; t && (t->flags & PS_T_MEMBER); t = t->parent) {
         struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
         struct ps_team *team = m->team;
         may_end = may_end && m->id == 0 && ps_load_relaxed(&team->next) == 1;

@@ -23,7 +23,7 @@
  * stand in it (thread_signal.h). */
 static struct uth_tls *vp_own_of(const struct vp *vp, struct uth_tls *before)
 {
-    return before == vp->run.dedicated_to ? before : NULL;
+    return before == vp_run(vp)->dedicated_to ? before : NULL;
 }
 
 /* vp may be in the block of a member that it has run before: see run_body. */
@@ -34,7 +34,7 @@ PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, stru
         ps_team_begin_block(m->team, m->tls, m->team->parent);
     if (!m->tls || own_stack_is(vp))
         return;
-    uth_tls_set_stack(m->tls, vp->run.uth->stack, vp->run.uth->stack_bytes);
+    uth_tls_set_stack(m->tls, vp_run(vp)->uth->stack, vp_run(vp)->uth->stack_bytes);
     if (PS_UNLIKELY(ps_load_relaxed(&m->tls->dedicated) != NULL))
         ps_dedicate_again(&m->thread, m->tls);
     else
@@ -45,7 +45,7 @@ PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, stru
  * the other no race. */
 PS_NOINLINE void ps_member_call_traced(struct ps_member *m, struct vp *vp, void (*fn)(struct ps_member *m))
 {
-    struct uth *stack = vp->run.uth;
+    struct uth *stack = vp_run(vp)->uth;
     void *outer = san_fiber_enter(m->fiber);
     ps_race_acquire(stack);
     fn(m);
@@ -121,7 +121,7 @@ void ps_team_run(struct ps_team *team, unsigned id)
         ps_floats_left(vp, team, team->region);
         cpu_float_set(&ps_rt.floats);
     }
-    vp->run.current = NULL;
+    vp_run(vp)->current = NULL;
     vp_offer(vp);
     if (drop_refs(team, run.last, run.refs) == PS_TEAM_WAITING)
         ps_ready(parent, PS_FRONT);

@@ -61,7 +61,7 @@ static PS_ALWAYS_INLINE int create_thread(struct vp *vp, psthread_t *thread, con
     int err = check_attr(attr);
     if (PS_UNLIKELY(err || !thread || !fn))
         return err ? err : EINVAL;
-    struct psthread *parent = vp->run.current;
+    struct psthread *parent = vp_run(vp)->current;
     if (PS_UNLIKELY(parent->sweep_in-- == 0) && !children_look_after(vp, parent))
         return ENOMEM;
     struct psthread *t = flags & PS_T_REUSED ? *thread : NULL;

@@ -49,7 +49,7 @@ static int join_ended(struct psthread *t, uintptr_t seen, void **result)
             continue;
         ps_race_acquire(t);
         struct vp *vp = ps_vp_attach_now();
-        if (orphan || (t->parent == vp->run.current && leaves_zombies(vp->run.current, t)))
+        if (orphan || (t->parent == vp_run(vp)->current && leaves_zombies(vp_run(vp)->current, t)))
             children_give_up(vp, t); /* else its parent frees it, which has it in its list */
         if (result)
             *result = value;
@@ -92,9 +92,9 @@ static bool take_joiner(struct ps_timer *timer)
 static PS_ALWAYS_INLINE bool may_be_called(const struct psthread *self, const struct psthread *t, const struct vp *vp)
 {
     return !(t->flags & PS_T_SIZED) && !(self->flags & PS_T_NOSTACK) && !ps_places_on() && uth_sanitizers == 0 &&
-           !vp->run.uth->name[0] && !vp_is(vp, VP_DEDICATED) && !vp_stays_with_root(vp) &&
-           uth_has_room(vp->run.uth, __builtin_frame_address(0)) &&
-           (!vp->run.uth->stack || vp->run.uth->stack_bytes >= ps_rt.stack_size);
+           !vp_run(vp)->uth->name[0] && !vp_is(vp, VP_DEDICATED) && !vp_stays_with_root(vp) &&
+           uth_has_room(vp_run(vp)->uth, __builtin_frame_address(0)) &&
+           (!vp_run(vp)->uth->stack || vp_run(vp)->uth->stack_bytes >= ps_rt.stack_size);
 }
 
 static bool is_unbegun(const struct psthread *t)
@@ -150,7 +150,7 @@ static PS_NOINLINE struct vp *end_here(struct psthread *self, struct psthread *t
     if (t->keys)
         ps_keys_run_destructors(&t->keys);
     struct vp *vp = ps_vp();
-    vp->run.uth->name[0] = '\0';
+    vp_run(vp)->uth->name[0] = '\0';
     bool forked = t->parent != parent; /* this is a child that it has forked: its caller is not there */
     if (counted || forked)
         vp_count_ended(vp);
@@ -173,29 +173,29 @@ static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *se
 {
     struct vp *vp = *vp_io;
     struct psthread *parent = t->parent;
-    struct uth_tls *before = vp->run.tls;
+    struct uth_tls *before = vp_run(vp)->tls;
     if (own_tls) {
         struct uth_tls *tls = vp_new_tls(vp);
         vp_enter_tls(vp, tls);
     }
     struct ps_call call = ps_thread_begin(t);
-    t->uth = vp->run.uth;
+    t->uth = vp_run(vp)->uth;
     t->vp = vp;
     ps_store_relaxed(&t->state, PS_RUNNING);
-    vp->run.current = t;
+    vp_run(vp)->current = t;
     vp_tick(vp);
     void *result = call_here(vp_exits(vp), &call);
     if (!own_tls && PS_LIKELY(!t->keys && t->parent == parent)) {
         vp = ps_vp_now();
-        vp->run.uth->name[0] = '\0';
+        vp_run(vp)->uth->name[0] = '\0';
         if (counted)
             vp_count_ended(vp);
     } else {
         vp = end_here(self, t, parent, own_tls, before, counted);
     }
-    self->uth = vp->run.uth;
+    self->uth = vp_run(vp)->uth;
     self->vp = vp;
-    vp->run.current = self;
+    vp_run(vp)->current = self;
     ps_store_relaxed(&t->state, PS_ENDED);
     if (t->created) /* as in ps_thread_end */
         ps_add_acq_rel(&t->children, (int64_t)t->created + PS_CHILDREN_HELD);
@@ -231,8 +231,8 @@ static PS_NOINLINE bool run_as_call_in_block(struct vp *vp, struct psthread *sel
         vp_enqueue(vp, &t->item, PS_BACK);
         return false;
     }
-    if (vp->run.tls)
-        vp_suspend_caller(self, vp->run.tls);
+    if (vp_run(vp)->tls)
+        vp_suspend_caller(self, vp_run(vp)->tls);
     *result = run_as_call(vp, self, t, true);
     return true;
 }
@@ -274,8 +274,8 @@ int psthread_spawn(psthread_t *thread, const psthread_attr_t *attr, void *(*fn)(
     if (PS_UNLIKELY(err))
         return err;
     struct psthread *t = *thread;
-    if (others_have_enough(vp) && may_be_called(vp->run.current, t, vp)) {
-        run_at_once(vp, vp->run.current, t);
+    if (others_have_enough(vp) && may_be_called(vp_run(vp)->current, t, vp)) {
+        run_at_once(vp, vp_run(vp)->current, t);
     } else {
         vp_count_made(vp);
         submit_thread(vp, t, vp, PS_SPAWNED);
@@ -313,7 +313,7 @@ static PS_NOINLINE int wait_for_end(struct psthread *self, struct psthread *t, v
 static PS_ALWAYS_INLINE int join_thread(psthread_t t, void **result, uint64_t deadline_ns)
 {
     struct vp *vp = ps_vp_attach_now();
-    struct psthread *self = vp->run.current;
+    struct psthread *self = vp_run(vp)->current;
     int err = check_joinable(t, self);
     if (PS_UNLIKELY(err))
         return err;
@@ -338,7 +338,7 @@ static PS_ALWAYS_INLINE int join_thread(psthread_t t, void **result, uint64_t de
 static PS_ALWAYS_INLINE bool reap_first_zombie(struct psthread *t, void **result)
 {
     struct vp *vp = ps_vp_now();
-    struct psthread *self = vp ? vp->run.current : NULL;
+    struct psthread *self = vp ? vp_run(vp)->current : NULL;
     uintptr_t seen = PS_JOIN_ENDED;
     if (!self || t->flags & NOT_JOINABLE || ps_load_acquire(&t->join) != seen || t->parent != self || t->created ||
         ps_load_relaxed(&t->zombies) || ps_race_enabled() || !children_alone_with(self, 0) ||

@@ -57,8 +57,8 @@ int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*
 static void never_begins(struct vp *vp, struct psthread *t)
 {
     struct psthread *parent = t->parent;
-    ps_store_relaxed(&vp->run.counts.made, ps_load_relaxed(&vp->run.counts.made) - 1);
-    if (parent == vp->run.current && parent->created)
+    ps_store_relaxed(&vp_run(vp)->counts.made, ps_load_relaxed(&vp_run(vp)->counts.made) - 1);
+    if (parent == vp_run(vp)->current && parent->created)
         parent->created--;
     else
         children_child_ended(vp, parent);
@@ -198,21 +198,21 @@ void ps_thread_end_member(struct psthread *t)
 static void end_on_this_stack(void *result)
 {
     struct vp *vp = ps_vp();
-    struct psthread *t = vp->run.current;
+    struct psthread *t = vp_run(vp)->current;
     vp = ps_thread_end_keys(vp, t);
     ps_race_release(t);
     ps_race_release(t->parent);
     if (ps_tls_on())
         vp = vp_end_tls(vp);
     vp = ps_thread_end(vp, t, result);
-    vp->run.current = NULL;
+    vp_run(vp)->current = NULL;
     vp_abandon(vp);
 }
 
 void psthread_exit(void *result)
 {
     struct vp *vp = ps_vp();
-    struct psthread *t = vp ? vp->run.current : NULL;
+    struct psthread *t = vp ? vp_run(vp)->current : NULL;
     bool foreign = !t || t->flags & PS_T_ROOT;
     if (foreign && !(t && ps_exits()->innermost))
         pthread_exit(result);
@@ -253,7 +253,7 @@ int psthread_getname(char *name, size_t bytes)
 
 psthread_t psthread_self(void) { return ps_self(); }
 unsigned psthread_level(void) { return ps_self()->level; }
-unsigned psthread_vp_self(void) { return ps_vp_attach()->run.id; }
+unsigned psthread_vp_self(void) { return vp_run(ps_vp_attach())->id; }
 
 void ps_end_local(struct psthread *t)
 {

@@ -42,7 +42,7 @@ PS_NOINLINE struct vp *ps_vp_attach(void)
 bool vp_in_own_block(void)
 {
     struct vp *vp = ps_vp();
-    return vp && ps_load_relaxed(&vp->run.tid) == os_thread_id();
+    return vp && ps_load_relaxed(&vp_run(vp)->tid) == os_thread_id();
 }
 
 void ps_wake_dedicated(struct vp *vp)
@@ -61,21 +61,21 @@ void ps_pin_dedicated(struct vp *vp, struct psthread *t)
 struct psthread *ps_current(void)
 {
     struct vp *vp = ps_vp();
-    return vp ? vp->run.current : NULL;
+    return vp ? vp_run(vp)->current : NULL;
 }
 struct uth *ps_current_uth(void)
 {
     struct vp *vp = ps_vp();
-    return vp ? vp->run.uth : NULL;
+    return vp ? vp_run(vp)->uth : NULL;
 }
 /* A handler that has interrupted vp's loop is taken for this: the root, or a thread of which nothing else is known. */
-static struct psthread *in_loop(struct vp *vp) { return &vp->run.root; }
+static struct psthread *in_loop(struct vp *vp) { return &vp_run(vp)->root; }
 
 struct psthread *vp_left_root(const struct vp *vp)
 {
-    const struct uth *own = vp->run.own_uth;
+    const struct uth *own = vp_run(vp)->own_uth;
     bool by_root =
-        !vp_is(vp, VP_DEDICATED) && own && own->vp == vp && own->tls == vp->run.own_tls; /* not by its callee */
+        !vp_is(vp, VP_DEDICATED) && own && own->vp == vp && own->tls == vp_run(vp)->own_tls; /* not by its callee */
     return by_root ? vp_left_by(own) : NULL;
 }
 
@@ -84,7 +84,7 @@ static PS_NOINLINE void *local_in_loop(struct vp *vp)
 {
     if (vp == NULL)
         return NULL;
-    void *local = ps_load_relaxed(&vp->run.stands_as);
+    void *local = ps_load_relaxed(&vp_run(vp)->stands_as);
     const struct psthread *root = local ? NULL : vp_left_root(vp);
     local = root ? root->local : local;
     return local ? local : in_loop(vp)->local;
@@ -93,14 +93,14 @@ static PS_NOINLINE void *local_in_loop(struct vp *vp)
 struct psthread *ps_self(void)
 {
     struct vp *vp = ps_vp_attach_now();
-    return PS_LIKELY(vp->run.current != NULL) ? vp->run.current : in_loop(vp);
+    return PS_LIKELY(vp_run(vp)->current != NULL) ? vp_run(vp)->current : in_loop(vp);
 }
 
 PS_NOINLINE void *ps_local(void)
 {
     struct vp *vp = ps_vp_now();
     struct psthread *t;
-    if (PS_LIKELY(vp != NULL && (t = vp->run.current) != NULL))
+    if (PS_LIKELY(vp != NULL && (t = vp_run(vp)->current) != NULL))
         return t->local;
     return local_in_loop(vp);
 }
