@@ -159,10 +159,10 @@ PS_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *messag
 
 /* --- requests --- */
 
-/* A thread that waits for requests of the program's tests them itself, in turn with the other threads of its vp, in two
- * cases:
- *   From the first file on that is opened with MPICH. Its requests for files go on in MPI_Test and MPI_Wait alone;
- *   asked whether they are complete, they never are.
+/* A thread that waits for the program's requests calls MPI_Test itself, by turns with the other threads of its vp, in
+ * two cases:
+ *   From the first file on that is opened with MPICH. It completes a file's requests in MPI_Test and MPI_Wait alone;
+ *   MPI_Request_get_status never tells that they are complete.
  *   From the first generalized request on. The poller would call the program's function for it once more. */
 static _Atomic bool in_turns;
 

@@ -50,10 +50,10 @@ const char *os_memory_limit(size_t bytes);
 
 /* --- kernel threads --- */
 
-/* Starts a detached-on-exit kernel thread, all signals blocked in it while start() begins when block_signals is set.
- * EAGAIN where the system refuses one. The handle is for os_thread_join; every started thread must be joined or
- * detached. stack_bytes 0 means the system's default. Under a sanitizer no fork comes while the thread begins or ends
- * (fork_gate.c), once os_objects_init has been called. */
+/* Starts a kernel thread. With block_signals, start() begins with all signals blocked. EAGAIN where the system refuses
+ * one. The handle is for os_thread_join; every started thread must be joined or detached. stack_bytes 0 means the
+ * system's default. Under a sanitizer no fork comes while the thread begins or ends (fork_gate.c), once
+ * os_objects_init has been called. */
 typedef uintptr_t os_thread;
 int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals);
 /* The caller, which stands in the C library's place, has been called by os_thread_start. */

@@ -155,9 +155,9 @@ void uth_tls_objects_watch(unsigned long long loaded)
         watch_first(loaded);
 }
 
-/* The C library's own objects: their names are part of its ABI. All others count alike. This decides nothing where
- * blocks can be made, for there each thread has one. Where they cannot, a program that needs them gets regions of one
- * member (uth_tls_missing). */
+/* Variables of the C library's own objects, whose names are part of its ABI, do not count as the program's. It matters
+ * only where blocks cannot be made: there a program with thread-local variables gets regions of one member
+ * (uth_tls_missing). */
 static bool is_of_c_library(const char *path)
 {
     static const char *const names[] = {"libc.so.", "ld-linux",  "ld64.so",   "libpthread.so.",

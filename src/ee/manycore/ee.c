@@ -7,12 +7,12 @@
  * States of a core: idle -> taken (at a fork) -> runs its member's body -> done, still taken -> [assists] -> idle (at
  * the join). The forking core is member 0; it was taken already.
  *
- * Helpers. A member's word `end` decides which thread tells the core of the member (member_end.h). The member
+ * Helpers. A member's word `end` decides which thread tells the OpenMP core of the member (member_end.h). The member
  * counts regions itself, in its own cluster's memory: it is in each region of its mapping. The parent tells of member 0
  * where it waits, when it has learnt of tasks.
  *
  * Shared fields            written by                                     read by
- *   pool_root_cores        the cluster's members of that team             the same
+ *   pool_root_cores        the root team's members in the cluster         the same
  *   member.end             the member's core; the core that notifies      the same
  *   team up to `id_of`     the parent, no region open                     members, behind the order
  *   assistants, wanted, notified: members; see pool.h

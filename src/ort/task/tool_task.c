@@ -1,7 +1,7 @@
 /* Tools: the events of explicit tasks and taskloop. See tool.h. Those of waits: tool_wait.c.
  *
- * A task runs as a call on the stack of the task that its member left for it (task.h), so schedule events nest: left
- * for t, and back. */
+ * A member that runs a task has left another one for it, and goes back to that one when the task ends (task.h). So
+ * schedule events nest. */
 #include <stdlib.h>
 
 #include "task_steps.h"

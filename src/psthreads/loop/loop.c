@@ -33,7 +33,7 @@ static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
     for (;;) {
         if (!ps_work_some(w)) {
             vp_leave_waiters(vp);
-            w = vp_peek_own(vp);
+            w = vp_take_next(vp);
             if (!ps_work_some(w))
                 w = vp_find_work(vp);
         }

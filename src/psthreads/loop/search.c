@@ -227,7 +227,7 @@ static inline struct ps_work look_first(struct vp *vp)
     struct ps_work w = PS_NO_WORK;
     if (ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return w;
-    if (vp_is(vp, VP_SIGNALS_BLOCKED)) /* vp_peek_own has not looked */
+    if (vp_is(vp, VP_SIGNALS_BLOCKED)) /* vp_take_next has not looked */
         w = vp_take_own(vp);
     if (!ps_work_some(w) && ps_lone_due(&vp->lone_thread, 1))
         w = vp_steal_round(vp, false);

@@ -3,9 +3,10 @@
  * Does: hands the kernel thread over to another stack, with the thread-local block and the current thread that belong
  * to it. Does not: choose what runs (sources.h), or say where the left thread waits (scheduler.h).
  *
- * Callers: the kernel thread that carries vp, on the stack `from`, which is run.uth. Every switch goes through
- * vp_leave. The left stack is in use until the switch has arrived. vp_arrived does the rest on the other side: from
- * then on other vps may take the left context (uth.running), and a dying one goes to the cache.
+ * Callers: the kernel thread that carries vp, on the stack `from`, which is run.uth. A switch goes through
+ * vp_leave, or on fast paths through vp_swap; dedicated and suspended stacks call uth_switch themselves. The left
+ * stack is in use until the switch has arrived. vp_arrived does the rest on the other side: from then on other vps may
+ * take the left context (uth.running), and a dying one goes to the cache.
  *
  * Contract of the three ways, from the bottom up:
  *   vp_leave        to any stack that is ready for it: a saved context, a fresh one, the native one

@@ -2,10 +2,10 @@
  *
  * User-level threads are not preempted: while one sleeps, or waits for a file, its vp runs nothing else. The watchdog
  * would start a spare for what is ready behind it, after some milliseconds. The C library's calls that wait are
- * answered by the runtime (calls/blocking.c): where one is about to wait, and something is ready that no vp comes for,
- * a spare that stands by is called at once (standby.h). The thread itself stays on its vp, and goes on there. So it is
- * somebody in the kernel all the time, and its signals and its state are as ever. Kernel threads do the same by
- * themselves, which is why users of libgomp may let members wait.
+ * answered by the runtime (identity/blocking_calls.c): where one is about to wait, and something is ready that no vp
+ * comes for, a spare that stands by is called at once (standby.h). The thread itself stays on its vp, and goes on
+ * there. So it is somebody in the kernel all the time, and its signals and its state are as ever. Kernel threads do
+ * the same by themselves, which is why users of libgomp may let members wait.
  *
  * States of a vp: not blocked -> blocking_begin: VP_BLOCKED, counted in ps_watchdog.blocked -> blocking_end: neither.
  * At most as many spares work as vps are blocked. When a vp comes back its spare has a member, which it runs to the

@@ -5,7 +5,7 @@
  * policies of a tick decide on the same state, and a test can hand them any state (tests/psthreads/policies_test.c).
  *
  * A sample is read without locks while vps run: its numbers may be some instructions old, and each of another age. An
- * action therefore makes sure of what must not be wrong, by a compare-and-swap or in the interrupted kernel thread.
+ * action therefore makes sure of what must not be wrong, by a compare-and-swap.
  * Loads are relaxed, with one exception: `pinned` and, before it, `armed` are sequentially consistent (watchdog.h).
  *
  * Cost: some loads for each vp. What takes a system call is read at a policy's first question, once a tick

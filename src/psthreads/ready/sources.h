@@ -28,7 +28,8 @@ unsigned vp_count_members(struct ps_queue *q);
 /* A thief's visit to another vp's queue: from the back, and the lock is only tried. */
 struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q);
 
-/* Every source of work for a vp, in the order in which it looks there. */
+/* Every source of work for a vp, in the order in which vp_visit looks there. After a thread a vp looks at PS_OWN alone;
+ * in a search, as search_once has it. */
 enum ps_source {
     PS_IN_SLOT = 1,    /* what is pinned to it: only it may run that */
     PS_IN_HANDOFF = 2, /* its handoff slot */

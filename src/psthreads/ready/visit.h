@@ -74,7 +74,7 @@ static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
 }
 
 /* What the vp has, which a loop takes before it searches. */
-static inline struct ps_work vp_peek_own(struct vp *vp)
+static inline struct ps_work vp_take_next(struct vp *vp)
 {
     /* A spare asks first whether it is needed, a vp that blocks signals what has become of what it passed on. A worker
      * that was just started is counted as searching already. The handoff slot is open where vp_offer has found nothing

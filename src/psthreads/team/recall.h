@@ -15,9 +15,9 @@
  *   parent  1. clears uth_tls.below   2. reads which vp was the last in the block; if another one: recall_await
  *   recall  1. takes the block away (uth_tls_take_away)   2. fences for all kernel threads   3. reads `below` again;
  *           if the parent is still there: the helper begins
- * If the recall finds the parent in 3, the parent finds in 2 that it was not the last in the block, takes the lock, and
- * sees the helper. The fence lets the parent do with a compiler barrier (vp_resume_caller). What visits the block for a
- * signal does the same (thread_signal.h).
+ * If step 3 finds the parent still suspended, the parent's own step 2 finds another vp in the block. Then the parent
+ * takes the lock, and sees the helper. The fence lets the parent do with a compiler barrier (vp_resume_caller). What
+ * visits the block for a signal does the same (thread_signal.h).
  * Regions are watched in a table, with the lock, so that the watchdog reads no team that has ended. Limit: in a region
  * that finds no room there, of 256, member 0 gets no helper.
  * tests/models/first_helper.pml.

@@ -26,7 +26,7 @@ static struct uth_tls *vp_own_of(const struct vp *vp, struct uth_tls *before)
     return before == vp_run(vp)->dedicated_to ? before : NULL;
 }
 
-/* vp may be in the block of a member that it has run before: see run_body. */
+/* vp may be in the block of a member that it has run before: see ps_member_run_body. */
 PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *before)
 {
     vp_enter_tls(vp, vp_own_of(vp, before));

@@ -7,7 +7,7 @@
  *
  * Lock order: this lock, then that of the place where the waiter is published (take), then a queue's (ps_ready). A
  * waiter takes this lock before its ps_block and once more after it, each time without another lock in hand. So after
- * the second time its timer is neither in the heap nor in a take.
+ * the second time its timer is neither in the heap, nor in a call of its `take` (timer.h).
  *
  * Exactly one ps_ready: take and the readier exclude one another by the place's lock or word. tests/models/timer.pml
  * checks this. */
