@@ -101,6 +101,7 @@ CASES = [
     (REFERENCES, {"README.md": "See [there](#gone).\n"}, "README.md has no heading #gone"),
     (REFERENCES, {"README.md": "See `f` in `a.c`.\n", "src/os/a.c": "int g;"}, "README.md: a.c has no f"),
     (REFERENCES, {"HACKING.md": "See `take_it`.\n"}, "HACKING.md: there is no take_it"),
+    (REFERENCES, {"HACKING.md": "```c\ntake_it(1);\n```\n"}, "HACKING.md: there is no take_it"),
     (REFERENCES, {"README.md": "A task takes 98 `task`.\n", "bench/counts.txt": "# x\ntask  99.0\n"}, ""),
     (REFERENCES, {"README.md": "A task takes 98 `task`.\n", "bench/counts.txt": "# x\ntask  199.0\n"},
      "README.md: 98 task: bench/counts.txt has 199"),

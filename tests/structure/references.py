@@ -19,6 +19,7 @@ CODE = C_LIKE + (".py", ".cmake", ".in", ".map", ".ld", ".sh", ".inc", ".txt", "
 ROOMS = r"(?:ps|vp|ort|uth|os|cpu|ee|idle|psthread)_[a-z0-9_]*[a-z0-9]|(?:PS|ORT|UTH|OS|CPU|EE)_[A-Z0-9_]*[A-Z0-9]"
 PREFIXED = re.compile(rf"(?<![\w%$.-])(?:{ROOMS})\b(?![*\w]|\.\.\.|-[A-Za-z])")
 NAME = re.compile(r"`([A-Za-z]\w*_\w*[A-Za-z0-9])(?:\(\))?`")
+CALLED = re.compile(r"\b([a-z]\w*_\w+)\(")  # in a piece of code
 FILE = re.compile(r"(?<![\w./<>-])((?:\w+/)*\w+\.(?:c|h|cc|S|py|pml|cmake))\b(?![-/]|\.\w)")
 PAIR = re.compile(r"`([A-Za-z_]\w*)`,? (?:in |\()?`((?:\w+/)*\w+\.(?:c|h|cc|S|py))`")
 INCLUDE = re.compile(r"""include\s*[<"']([\w./-]+)[>"']""")
@@ -111,7 +112,8 @@ def of_document(tree, path):
         if count in tree.counts and abs(float(number) / tree.counts[count] - 1) > NEARLY:
             yield f"{number} {count}: bench/counts.txt has {tree.counts[count]:.0f}"
     if name in OWN_WORDS:
-        for word in sorted(set(NAME.findall(flat)) - tree.words):
+        called = CALLED.findall(" ".join(re.findall(r"^ *```.*?^ *```", text, re.S | re.M)))
+        for word in sorted((set(NAME.findall(flat)) | set(called)) - tree.words):
             if not PLACEHOLDER.search(word):
                 yield f"there is no {word}"
 
