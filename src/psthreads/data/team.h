@@ -283,10 +283,6 @@ void ps_team_rounds_release(struct ps_team *team, bool somebody_blocked);
 #define PS_BARRIER_SPINS 64 /* times ps_spin_limit, where every member has a vp of its own */
 /* All members that wait in it come back. Caller: has set `notified` (seq_cst). */
 void ps_team_barrier_call_back(struct ps_team *team);
-/* Member m of vp, the caller's, arrives and found no teammate there to run: counts the vp's waiters and itself, and
- * waits. May switch. */
-enum ps_met ps_team_barrier_count(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
-                                  bool counted);
 /* vp goes on with what is none of its waiters' team: they are counted and published. */
 void ps_team_barrier_leave(struct vp *vp);
 

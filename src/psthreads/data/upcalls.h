@@ -33,7 +33,7 @@ struct ps_upcalls {
     struct vp *(*await_first)(struct vp *vp, struct psthread *self, struct uth_tls *tls);
     /* A vp's loop has claimed member id of a team (loop.c). */
     void (*run_team)(struct ps_team *team, unsigned id);
-    /* vp goes on with what is none of its waiters' team (team_batch.h): they are counted in the barrier. */
+    /* vp goes on with what is none of its waiters' team (waiters.h): they are counted in the barrier. */
     void (*leave_waiters)(struct vp *vp);
 };
 extern const struct ps_upcalls ps_upcalls __attribute__((visibility("hidden")));

@@ -18,8 +18,8 @@
 #include "search.h"
 #include "switch.h"
 #include "team.h"
-#include "team_batch.h"
 #include "visit.h"
+#include "waiters.h"
 
 static void run_fresh(struct vp *vp, struct psthread *t);
 static bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t);

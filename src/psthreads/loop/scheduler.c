@@ -9,8 +9,8 @@
 #include "os.h"
 #include "psthread.h"
 #include "switch.h"
-#include "team_batch.h"
 #include "visit.h"
+#include "waiters.h"
 #include "watchdog.h"
 
 /* The rest of ps_block, where more than the front of the vp's own queue is to be looked at. */

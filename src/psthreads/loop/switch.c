@@ -5,9 +5,9 @@
 #include "os.h"
 #include "put_back.h"
 #include "receiver.h"
-#include "team_batch.h"
 #include "upcalls.h"
 #include "visit.h"
+#include "waiters.h"
 
 PS_NOINLINE struct uth *vp_bury_left(struct vp *vp, struct uth *left)
 {

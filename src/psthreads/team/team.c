@@ -5,7 +5,7 @@
  *   team_run.c      a vp runs members; run_member.h: one member, as a call
  *   team_help.c     members that run as threads; the first task of a region; helpers
  *   team_member.h   how a vp takes on a member's identity
- *   team_barrier.c  the barrier; team_batch.c, team_batches.h, team_rounds.c: its forms
+ *   team_barrier.c  the barrier; team_batches.h, team_rounds.c: its forms
  *
  * Callers: the parent, outside of a region. */
 #include "check.h"

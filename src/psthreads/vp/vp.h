@@ -14,7 +14,7 @@
  *   without its parts    current.h (which one is it?), sources.h (work is put there), idle.h (it is woken), scheduler.h
  *                        (its threads wait), loop.h, search.h, put_back.h
  *   with what runs       switch.h, vp_tls.h
- *   with all             visit.h (work is taken), create.h (threads are made), team_batch.h */
+ *   with all             visit.h (work is taken), create.h (threads are made), waiters.h */
 #ifndef PS_VP_H
 #define PS_VP_H
 
