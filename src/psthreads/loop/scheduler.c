@@ -58,11 +58,6 @@ static PS_ALWAYS_INLINE struct psthread *take_front_thread(struct ps_queue *q)
     return t;
 }
 
-static PS_ALWAYS_INLINE bool is_saved(const struct psthread *t)
-{
-    return PS_LIKELY(t->uth && ps_load_acquire(&t->uth->running_or_visited) == 0);
-}
-
 void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *object)
 {
     PS_CHECK(!(self->flags & PS_T_NOSTACK), "a thread created with PSTHREAD_ATTR_NOSTACK tried to block: "
@@ -84,7 +79,7 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
         from->wait.thread = NULL;
         return;
     }
-    if (PS_UNLIKELY(ps_places_on() || !is_saved(t))) {
+    if (PS_UNLIKELY(ps_places_on() || !vp_may_swap_to(t))) {
         block_for(vp, self, t);
         return;
     }
@@ -234,7 +229,7 @@ static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
         if (PS_UNLIKELY(!idle_knows()))
             return yield_for(vp, self, t);
     }
-    if (PS_UNLIKELY(!is_saved(t)))
+    if (PS_UNLIKELY(!vp_may_swap_to(t)))
         return yield_soon_for(vp, self, t);
     vp_enter_thread(vp, t);
     vp_swap(vp, from, t->uth)->left_by = NULL;
@@ -267,7 +262,7 @@ static PS_ALWAYS_INLINE bool yield(void)
     ps_list_remove(&front->link);
     ps_list_push_back(&q->items, &self->item.link);
     ps_spin_unlock(&q->lock);
-    if (PS_UNLIKELY(!idle_knows() || !is_saved(t)))
+    if (PS_UNLIKELY(!idle_knows() || !vp_may_swap_to(t)))
         return yield_for(vp, self, t);
     from->left_by = self;
     vp_enter_thread(vp, t);

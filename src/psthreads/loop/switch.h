@@ -90,6 +90,11 @@ static PS_ALWAYS_INLINE struct uth *vp_swapped(struct vp *vp)
     vp_set_errno(vp, here->error);
     return here;
 }
+/* Whether t's context is saved now. */
+static PS_ALWAYS_INLINE bool vp_may_swap_to(const struct psthread *t)
+{
+    return PS_LIKELY(t->uth && ps_load_acquire(&t->uth->running_or_visited) == 0);
+}
 static PS_ALWAYS_INLINE struct uth *vp_swap(struct vp *vp, struct uth *from, struct uth *to)
 {
     vp_run(vp)->left_uth = from;

@@ -399,7 +399,13 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
     wait->kind = PS_WAIT_TEAM_BARRIER;
     wait->turn = phase;
     ps_spin_unlock(&vp->queue.lock);
-    vp_switch_away(vp, self, w, false);
+    struct psthread *t = ps_work_thread(w);
+    if (PS_LIKELY(t && vp_may_swap_to(t))) {
+        vp_enter_thread(vp, t);
+        vp_swap(vp, from, t->uth);
+    } else {
+        vp_switch_away(vp, self, w, false);
+    }
     wait->thread = NULL;
     return ps_team_barrier_over(team, phase) ? PS_MET_RELEASED : PS_MET_CALLED;
 }
