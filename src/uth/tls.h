@@ -168,18 +168,11 @@ void uth_tls_for_no_thread(struct uth_tls *tls, bool is);
  * writes into a native variable of the runtime's after this. */
 void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid);
 #ifndef __cplusplus
+/* The block was last entered by the same carrier: all that is in it is right as it is, and the thread pointer's write
+ * (cpu_set_tp_soon) enters it. False: uth_tls_enter does. */
 static inline bool uth_tls_was_in(const struct uth_tls *tls, const void *carrier, int tid)
 {
     return ps_load_relaxed(&tls->carrier) == carrier && tls->carrier_tid == tid;
-}
-/* The same where the block was last entered by the same carrier: all that is in it is right as it is, nothing need
- * be written anew. False: call uth_tls_enter. */
-static inline bool uth_tls_enter_again(struct uth_tls *tls, const void *carrier, int tid)
-{
-    if (!uth_tls_was_in(tls, carrier, tid))
-        return false;
-    cpu_set_tp_soon(tls->tp);
-    return true;
 }
 /* Whether this carrier, on this stack, may enter the block by the thread pointer's write alone. So it is where the
  * carrier was the last to enter the block, on this stack, has said so since (uth_tls_keep_cached), and no thread has
@@ -200,7 +193,7 @@ inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
 void uth_tls_keep_cached(struct uth_tls *tls);
 /* Takes it back. Any kernel thread. */
 void uth_tls_drop_cached(struct uth_tls *tls);
-/* The same, and no thread may enter the block again as it was: uth_tls_enter_again is false. Any kernel thread. */
+/* The same, and no thread may enter the block again as it was: uth_tls_was_in is false. Any kernel thread. */
 void uth_tls_take_away(struct uth_tls *tls);
 /* From now on each thread's status flags of floating point are its own (cpu_float_keep_flags), and no block stays
  * cached: members begin and end with a look at theirs (psthreads/team/floats.h). */

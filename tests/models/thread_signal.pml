@@ -10,7 +10,7 @@
  * one that runs the thread is the current vp in the thread's block. Every signal is handled. No process sleeps for ever
  * (invalid end state).
  *
- * The block (uth_tls_enter_again and vp_enter_tls): `entered` is the one that entered it last, and `current` the vp
+ * The block (vp_enter_tls_again and vp_enter_tls): `entered` is the one that entered it last, and `current` the vp
  * that is written there. The one that was the last to enter it enters again without a look at `current`.
  *
  * The carrier's store of `running` may lie in its store buffer when it reads `visited`; the visitor's fence for all

@@ -106,8 +106,9 @@ static PS_ALWAYS_INLINE struct uth *vp_swap(struct vp *vp, struct uth *from, str
     if (PS_UNLIKELY(!uth_claim(to)))
         return vp_swap_claimed(vp, from, to);
     if (ps_tls_on() && to->tls != vp_run(vp)->tls) {
-        if (PS_UNLIKELY(!to->tls || !uth_tls_enter_again(to->tls, vp, ps_load_relaxed(&vp_run(vp)->tid))))
+        if (PS_UNLIKELY(!to->tls || !uth_tls_was_in(to->tls, vp, ps_load_relaxed(&vp_run(vp)->tid))))
             return vp_swap_claimed(vp, from, to);
+        cpu_set_tp_soon(to->tls->tp); /* vp_enter_tls_again would hold a register more: two instructions */
         vp_run(vp)->tls = to->tls;
     }
     vp_run(vp)->uth = to; /* as in vp_leave */

@@ -43,7 +43,8 @@ static inline void ps_member_enter_tls(struct vp *vp, struct ps_member *m, struc
         ps_member_enter_slowly(vp, m, before);
         return;
     }
-    vp_enter_tls_here(vp, tls);
+    if (PS_UNLIKELY(!vp_enter_tls_again(vp, tls)))
+        vp_enter_tls(vp, tls);
     if (vp_is(vp, VP_SIGNALS_BLOCKED))
         vp_unblock_signals(vp);
     if (ps_floats_are_plain(m))

@@ -18,11 +18,11 @@ PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
         vp_leave_tls_here(vp);
         return;
     }
-    if (PS_UNLIKELY(!uth_tls_enter_again(tls, vp, ps_load_relaxed(&vp_run(vp)->tid)))) {
+    if (PS_UNLIKELY(!vp_enter_tls_again(vp, tls))) {
         vp_carry_at(vp, tls->tp);
         uth_tls_enter(tls, vp, ps_load_relaxed(&vp_run(vp)->tid));
+        vp_run(vp)->tls = tls; /* behind the thread pointer: home.h */
     }
-    vp_run(vp)->tls = tls; /* behind the thread pointer: home.h */
     vp_unblock_signals_in(vp, tls);
 }
 

@@ -12,13 +12,25 @@
 void vp_prepare_tls(void);
 /* vp enters a block, or with NULL its kernel thread's own; the current vp is written anew there. */
 void vp_enter_tls(struct vp *vp, struct uth_tls *tls);
-/* The same, inlined where tls is a block that the vp has been in last. */
-static inline void vp_enter_tls_here(struct vp *vp, struct uth_tls *tls)
+/* Its inlined cases. The thread pointer's write is all that it takes. The caller knows that by one of the next two, or
+ * as vp_resume_caller. */
+static PS_ALWAYS_INLINE void vp_enter_tls_cached(struct vp *vp, struct uth_tls *tls)
 {
-    if (PS_LIKELY(tls && uth_tls_enter_again(tls, vp, ps_load_relaxed(&vp_run(vp)->tid))))
-        vp_run(vp)->tls = tls;
-    else
-        vp_enter_tls(vp, tls);
+    cpu_set_tp_soon(tls->tp);
+    vp_run(vp)->tls = tls; /* behind the thread pointer: home.h */
+}
+/* On the stack where vp is (uth_tls_is_cached). */
+static PS_ALWAYS_INLINE bool vp_tls_is_cached(const struct vp *vp, const struct uth_tls *tls)
+{
+    return uth_tls_is_cached(tls, vp, vp_run(vp)->uth->stack);
+}
+/* No other vp has been in tls since this one: tls is entered. False: it is not. */
+static PS_ALWAYS_INLINE bool vp_enter_tls_again(struct vp *vp, struct uth_tls *tls)
+{
+    if (!uth_tls_was_in(tls, vp, ps_load_relaxed(&vp_run(vp)->tid)))
+        return false;
+    vp_enter_tls_cached(vp, tls);
+    return true;
 }
 /* The same for the kernel thread's own: the C library's fork may have cleared the current vp there. */
 static inline void vp_leave_tls_here(struct vp *vp)
@@ -41,22 +53,9 @@ static PS_ALWAYS_INLINE struct vp *vp_resume_caller(struct vp *vp, struct psthre
     ps_fence_compiler(); /* take_from_caller (thread_signal.c) fences for both */
     if (PS_UNLIKELY(!uth_tls_was_in(tls, vp, ps_load_relaxed(&vp_run(vp)->tid))))
         return vp_resume_caller_slowly(vp, self, tls);
-    if (vp_run(vp)->tls != tls) {
-        cpu_set_tp_soon(tls->tp);
-        vp_run(vp)->tls = tls;
-    }
+    if (vp_run(vp)->tls != tls)
+        vp_enter_tls_cached(vp, tls);
     return vp;
-}
-/* Whether vp, on the stack where it is, enters tls by the thread pointer's write alone (uth_tls_is_cached); and
- * that. */
-static PS_ALWAYS_INLINE bool vp_tls_is_cached(const struct vp *vp, const struct uth_tls *tls)
-{
-    return uth_tls_is_cached(tls, vp, vp_run(vp)->uth->stack);
-}
-static PS_ALWAYS_INLINE void vp_enter_tls_cached(struct vp *vp, struct uth_tls *tls)
-{
-    cpu_set_tp_soon(tls->tp);
-    vp_run(vp)->tls = tls;
 }
 static inline bool ps_tls_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.tls)); }
 /* A block for a thread that begins on the uth that runs now; NULL where there is no memory for one: said once. */
