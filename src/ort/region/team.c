@@ -311,7 +311,7 @@ static PS_ALWAYS_INLINE void describe_region(struct ort_team *team, const struct
  * called once a region. */
 static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region)
 {
-    struct ort_thread *t = ort_self();
+    struct ort_thread *t = ort_self_inline();
     bool alike, again = false;
     struct ort_team *team = team_for(t, region, &alike);
     unsigned n = team->n;
