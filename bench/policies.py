@@ -47,8 +47,8 @@ OFF = {
     "serial-region predictor, 4 tries": [(PS + "data/serial_predictor.h", "PS_SERIAL_TRIES 16", "PS_SERIAL_TRIES 4")],
     "serial-region predictor, calm 512": [
         (PS + "data/serial_predictor.h", "PS_SERIAL_CALM 4096", "PS_SERIAL_CALM 512")],
-    "handoff slots": [(PS + "team/join_wait.c", "= (uint8_t)((1u << team->unread) - 1);", "= 0;")],
-    "inner handoffs": [(PS + "team/fork_join.c", "2 * n <= ps_rt.num_vps", "n == 0")],
+    "handoff slots": [(PS + "team/team_join.c", "= (uint8_t)((1u << team->unread) - 1);", "= 0;")],
+    "inner handoffs": [(PS + "team/team_fork.c", "2 * n <= ps_rt.num_vps", "n == 0")],
     "adaptive spin": [(PS + "life/runtime.c", "search_learns = ps_life.settings.search_ns == UINT64_MAX;",
                        "search_learns = false;")],
     "adaptive spin, short": [(PS + "life/runtime.c", "search_learns = ps_life.settings.search_ns == UINT64_MAX;",

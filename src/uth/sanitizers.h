@@ -6,7 +6,7 @@
  * Address sanitizer: start_switch before the switch (with the bounds of the stack to come), finish_switch after it. A
  * stack that is used anew is unpoisoned if frames that never returned were left on it. An ended thread leaves such
  * frames (UTH_SPOILED); so does the loop in a build of ours with the sanitizer.
- * Thread sanitizer: a fiber for each context, and one for each member of a team (psthreads/team/fork_join.c): members
+ * Thread sanitizer: a fiber for each context, and one for each member of a team (psthreads/team/team_fork.c): members
  * that run on one stack one after the other are different threads. So the fiber to come back to is the one that was
  * current when the context was left.
  *   In a build of ours with thread sanitizer a switch synchronises the context that is left with the one that is

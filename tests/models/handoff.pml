@@ -1,4 +1,4 @@
-/* A vp's handoff slot (src/psthreads/data/handoff.h, fork_join.c, idle.c): a member that is handed off is run once, by
+/* A vp's handoff slot (src/psthreads/data/handoff.h, team_fork.c, idle.c): a member that is handed off is run once, by
  * the vp or by the parent that takes it back; a handoff that the parent does not take back is not slept over.
  *
  * The parent hands a member off for each of REGIONS regions, if the handoff slot is open, then joins: it waits, or

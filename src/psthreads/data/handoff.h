@@ -1,7 +1,7 @@
 /* A vp's handoff slot: HANDOFF_BUSY, HANDOFF_IDLE, or a message, which is a team and the number of one of its members.
  *
  * The vp sets HANDOFF_IDLE when it has nothing to do, and takes it back by compare-and-swap. A parent that opens a
- * region replaces HANDOFF_IDLE by its message, and may take the message back (fork_join.c: of which regions). The model
+ * region replaces HANDOFF_IDLE by its message, and may take the message back (team_join.c: of which regions). The model
  * is tests/models/handoff.pml. */
 #ifndef PS_HANDOFF_H
 #define PS_HANDOFF_H

@@ -153,7 +153,7 @@ struct ps_team {
     uint32_t rounds_n;       /* members of the last region that met in rounds; parent only */
     uint64_t rounds_left_at; /* number of the barrier in which a member was impatient last */
     uint64_t word_from;      /* number of the first barrier that is not one of rounds any more; 0: none */
-    uint32_t barriers_seen;  /* of barriers_met (fork_join.c), at the last fork of an inner region; parent only */
+    uint32_t barriers_seen;  /* of barriers_met (team_fork.c), at the last fork of an inner region; parent only */
     uint16_t word_runs;      /* barriers opened since in which no member blocked */
     uint16_t word_least;     /* so many make it one of rounds again */
     /* the parent's at the last fork, read by members, and at the last join (floats.h); parent only */
@@ -264,7 +264,7 @@ static inline bool ps_team_barrier_over(struct ps_team *team, uint32_t phase)
     return (uint32_t)(ps_load_acquire(&team->barrier) >> PS_BARRIER_PHASE_SHIFT) != phase;
 }
 bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase); /* true: released */
-/* For fork_join.c: the next region's members are to arrive; no region is open. */
+/* For team_fork.c: the next region's members are to arrive; no region is open. */
 void ps_team_barrier_fork(struct ps_team *team, unsigned n);
 /* The barrier of a team whose members have a vp each (team_rounds.c). States of by_word: */
 enum {

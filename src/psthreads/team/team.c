@@ -1,7 +1,7 @@
 /* Teams: their blocks and members' identities. See data/team.h for states and lifetime.
  *
- *   fork_join.c     a region from its fork to its join, on the parent
- *   fork_each.c     the fork where members are bound, or dedicated; join_wait.c: the parent waits
+ *   team_fork.c     a region begins, on the parent
+ *   team_join.c     the parent runs what is left, waits, and the region ends
  *   team_run.c      a vp runs members; run_member.h: one member, as a call
  *   team_help.c     members that run as threads; the first task of a region; helpers
  *   team_member.h   how a vp takes on a member's identity

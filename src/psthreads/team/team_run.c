@@ -1,7 +1,7 @@
 /* A vp runs members that it has claimed, or taken from its handoff slot.
  *
  * A vp runs a member on its present stack, and goes on with the next member that it can claim. The vp counts all of
- * these members out of `left` together. Orderings and cost: fork_join.c. */
+ * these members out of `left` together. Orderings and cost: team_fork.c, team_join.c. */
 #include "team.h"
 
 #include "current.h"

@@ -1,0 +1,276 @@
+/* The fork of a region, on the parent: member 0. data/team.h has the states and lifetime.
+ *
+ * The members go to idle vps by handoff, or the team's entry goes into the parent's queue. Members that are bound to
+ * places, or dedicated, go each by itself. Caller: the parent, which may open a region. The join: team_join.c.
+ *
+ * Ordering, fork -> member: what the parent wrote before the fork is seen by a member, through the queue's lock or the
+ * handoff slot's compare-and-swap (release) and its taking (acquire). For this a claim needs no order: a vp that claims
+ * has come that way, or is the parent's, or has claimed before.
+ *
+ * Cost: one lock and unlock of the parent's own queue, or one compare-and-swap per idle vp (an outermost region, or an
+ * inner one after a region with barriers).
+ *
+ * Rejected: one ready thread per member (n insertions; the members' lines are touched by the parent twice). */
+#include "team.h"
+
+#include "bind.h"
+#include "current.h"
+#include "floats.h"
+#include "handoff.h"
+#include "home.h"
+#include "idle.h"
+#include "needs.h"
+#include "own_stack.h"
+#include "runtime.h"
+#include "sources.h"
+#include "team_member.h"
+#include "tls.h"
+#include "vp.h"
+
+/* Offers members to idle vps, in the order of their numbers; returns the first number that was not taken. */
+static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned n)
+{
+    unsigned next = 1, vps = ps_load_acquire(&ps_rt.table_size);
+    if (n > PS_HANDOFF_MAX_ID)
+        return next;
+    for (unsigned i = 0; i < vps && next < n; i++) {
+        struct vp *vp = ps_vp_at(i);
+        if (!vp || vp == self || (!team->handed_off && ps_load_relaxed(&vp->handoff) != HANDOFF_IDLE) ||
+            home_is_aside(vp))
+            continue; /* vps that idled at the last region's start likely do so again: no look, the line moves once */
+        uint64_t idle = HANDOFF_IDLE;
+        if (!ps_cas_seq(&vp->handoff, &idle, ps_handoff(team, next)))
+            continue;
+        next++;
+        idle_wake_this(vp);
+    }
+    return next;
+}
+
+/* Whether a region calls ps_per_region_work though it reads no clock otherwise. A region does so if something may have
+ * been loaded, or there are several roots (root_spread.h). It also does if the root has changed what it has of its
+ * kernel thread. What is left is for the watchdog (quota_park.h), where there are several vps. */
+static inline bool needs_per_region_work(const struct vp *vp)
+{
+    return PS_UNLIKELY(vp_run(vp)->per_region_at == 0 || !uth_tls_nothing_loaded() ||
+                       ps_load_relaxed(&ps_rt.table_size) > ps_rt.num_vps);
+}
+
+/* Whether the parent runs an outermost region of n members, which begins now, alone; tells the thieves. Where the
+ * parent does so and the region is not timed, the clock is read only if there may be something to do. A reading takes
+ * as long as a member, since the thread pointer's write waits for it. */
+static PS_NOINLINE bool is_serial(struct vp *vp, struct ps_team *team, unsigned n)
+{
+    uint32_t closed = ps_load_relaxed(&vp->closed);
+    bool serial = false, timed = false;
+    if (n <= PS_SERIAL_MOST_MEMBERS && !vp_stays_with_root(vp)) { /* such a parent runs no members */
+        serial = ps_serial_begin(&team->serial, n, closed == PS_CLOSED_CALLED_OFF);
+        timed = ps_serial_timed(&team->serial);
+    }
+    if (!serial || timed || needs_per_region_work(vp)) {
+        uint64_t now = ps_per_region_work(vp, team);
+        team->at_end.timed = timed;
+        team->serial.began = now;
+    }
+    if (serial)
+        ps_store_relaxed(&vp->serial_regions, ps_load_relaxed(&vp->serial_regions) + 1);
+    if (closed != (serial ? PS_CLOSED : PS_CLOSED_NOT))
+        ps_store_relaxed(&vp->closed, serial ? PS_CLOSED : PS_CLOSED_NOT);
+    return serial;
+}
+
+/* Here, since a fiber is ordered behind what its maker has done: made where a member begins, it would hide that the
+ * parent races with it. */
+static PS_COLD void make_fibers(struct ps_team *team, unsigned n)
+{
+    for (unsigned id = 1; id < n; id++)
+        san_fiber_make(&ps_team_member(team, id)->fiber);
+}
+
+/* The opener is of different priority: each member gets a kernel thread of its own, started by the opener's
+ * (priority.h). */
+static PS_COLD void start_carriers(struct vp *vp, struct ps_team *team, unsigned n)
+{
+    for (unsigned id = 1; id < n && ps_tls_on(); id++) {
+        struct ps_member *m = ps_team_member(team, id);
+        if (!m->tls && (m->tls = vp_try_tls(vp)))
+            ps_team_begin_block(team, m->tls, vp_run(vp)->current);
+        if (m->tls)
+            ps_dedicated_number(m->tls);
+    }
+}
+
+static PS_COLD void begin_specially(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
+{
+    if (vp_is(vp, VP_STARTS) && outermost)
+        start_carriers(vp, team, n);
+    if (vp_is(vp, VP_TO_BE_COUNTED) && outermost) {
+        vp_becomes(vp, VP_COUNTED);
+        vp_is_no_more(vp, VP_TO_BE_COUNTED);
+    }
+    if (vp_is(vp, VP_UNPREPARED)) {
+        home_prepare(vp);
+        if (vp->home.empty)
+            vp_is_no_more(vp, VP_UNPREPARED);
+    }
+}
+
+/* What members read and count in the region. Nothing to claim while the handoffs go out: a vp that gets some must not
+ * claim a number that is handed off next. */
+static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread *parent, unsigned n)
+{
+    ps_update(team->parent, parent);
+    ps_update(team->n, n);
+    team->home = NULL;
+    team->region = team->region + 1 ? team->region + 1 : 1;
+    ps_store_relaxed(&team->left, n);
+    ps_team_barrier_fork(team, n);
+    ps_store_relaxed(&team->notified, 0);
+    ps_update_relaxed(&team->next, n);
+    ps_floats_at_fork(team);
+    if (san_any())
+        make_fibers(team, n);
+}
+
+/* Counts up with each barrier that the team meets, by the word or by rounds. */
+static inline uint32_t barriers_met(const struct ps_team *team)
+{
+    return ps_team_barrier_phase(team) + (uint32_t)ps_team_member(team, 0)->rounds;
+}
+
+/* Members of an inner region that meet in barriers want a vp each from the start. Where vps take them from a queue, two
+ * begin on one vp, and one of these is taken away at the next barrier, again and again. Members that meet in no barrier
+ * are better left in the queue: the parent runs short ones sooner than others come. So the team's last region tells.
+ * It must be possible, too: n - 1 vps search. A team of more members than half the vps is not asked. Its fellow teams
+ * cannot all have such vps, and then members are better off together: a vp that is idle for a moment would draw them
+ * apart. */
+static PS_NOINLINE bool inner_wants_vps(struct ps_team *team, unsigned n)
+{
+    uint32_t met = barriers_met(team), seen = team->barriers_seen;
+    team->barriers_seen = met;
+    return PS_UNLIKELY(met != seen) && IDLE_SEARCHING(idle_word()) >= n - 1;
+}
+
+/* Members go to idle vps by handoff. */
+static PS_ALWAYS_INLINE bool is_offered(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
+{
+    bool offered = outermost;
+    if (!outermost && PS_UNLIKELY(2 * n <= ps_rt.num_vps))
+        offered = inner_wants_vps(team, n);
+    if (outermost && PS_LIKELY(ps_rt.predicts_serial))
+        offered = !is_serial(vp, team, n);
+    else if (outermost && (ps_rt.num_vps > 1 || needs_per_region_work(vp)))
+        ps_per_region_work(vp, team);
+    if (offered && PS_UNLIKELY(team->unoffered > 0)) {
+        team->unoffered--;
+        offered = false;
+    }
+    return offered;
+}
+
+/* The members may be taken by any vp. */
+static PS_ALWAYS_INLINE void fork_unbound(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
+{
+    unsigned next = 1;
+    if (is_offered(vp, team, n, outermost)) {
+        if (n <= ps_rt.num_vps)
+            ps_team_rounds_fork(team, n);
+        else /* vps of roots may take them all; the last region may have been one of rounds, with fewer members */
+            ps_team_rounds_none(team);
+        next = hand_off_members(vp, team, n);
+    }
+    ps_store_relaxed(&team->spread, next == n);
+    team->handed_off = next > 1;
+    if (next < n) {
+        ps_team_rounds_none(team);
+        ps_store_relaxed(&team->next, next);
+        team->home = &vp->queue;
+        vp_enqueue(vp, &team->item, PS_FRONT);
+    }
+}
+
+/* --- members that are bound, or dedicated --- */
+
+/* m, which is not bound, goes to a vp of those from *slot on that is idle. */
+static bool hand_off_one(struct vp *self, struct ps_member *m, unsigned *slot)
+{
+    unsigned vps = ps_load_acquire(&ps_rt.table_size);
+    while (*slot < vps && m->id < PS_HANDOFF_MAX_ID) {
+        struct vp *vp = ps_vp_at((*slot)++);
+        uint64_t idle = HANDOFF_IDLE;
+        if (!vp || vp == self || home_is_aside(vp) || !ps_cas_seq(&vp->handoff, &idle, ps_handoff(m->team, m->id)))
+            continue;
+        idle_wake_this(vp);
+        return true;
+    }
+    return false;
+}
+
+/* Members 1 .. n-1, each by itself: on its own kernel thread; by handoff to a vp, of its place where it has one; or as
+ * a thread, into the place's queue, or vp's. */
+static void fork_each(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
+{
+    unsigned handed_off = 0, dedicated = 0, slot = 0;
+    bool awake = true, fits = n <= ps_rt.num_vps;
+    ps_team_rounds_fork(team, n);
+    for (unsigned id = 1; id < n; id++) {
+        struct ps_member *m = ps_team_member(team, id);
+        struct vp *own = own_stack_vp(m->tls);
+        if (own) {
+            dedicated++;
+            awake &= !ps_load_relaxed(&own->dedicated.sleeps);
+            ps_update_relaxed(&own->dedicated.may_spin, fits);
+        } else if (team->scattered ? ps_bind_hand_off(vp, m, id) : outermost && fits && hand_off_one(vp, m, &slot)) {
+            handed_off++;
+            continue;
+        }
+        ps_team_enqueue_late(team, id, vp);
+    }
+    bool spread = handed_off + dedicated == n - 1 && fits;
+    ps_store_relaxed(&team->spread, spread);
+    if (!spread)
+        ps_team_rounds_none(team);
+    team->handed_off = handed_off > 0;
+    team->awake = awake && dedicated && spread;
+    if (!dedicated)
+        ps_store_relaxed(&team->forks, ps_load_relaxed(&team->forks) & PS_FORKS_BOUND);
+}
+
+/* Members of a team that are bound, or have kernel threads of their own. Where all have the same place the entry goes
+ * into that one's queue. */
+static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
+{
+    if (outermost)
+        ps_per_region_work(vp, team);
+    if (PS_UNLIKELY(ps_load_relaxed(&vp->closed)))
+        ps_store_relaxed(&vp->closed, PS_CLOSED_NOT);
+    if (team->scattered || !(ps_load_relaxed(&team->forks) & PS_FORKS_BOUND)) {
+        fork_each(vp, team, n, outermost);
+        return;
+    }
+    ps_store_relaxed(&team->spread, false);
+    ps_team_rounds_none(team);
+    team->handed_off = false;
+    struct ps_queue *places = ps_bind_queue(&team->item);
+    ps_store_relaxed(&team->next, 1);
+    team->home = places ? places : &vp->queue;
+    vp_enqueue(vp, &team->item, PS_FRONT);
+}
+
+void ps_team_fork(struct ps_team *team, unsigned n, bool outermost)
+{
+    struct vp *vp = ps_vp();
+    struct psthread *parent = vp_run(vp)->current;
+    PS_ASSERT(n >= 2 && n <= team->n_max && ps_load_relaxed(&team->left) == 0);
+    reset_region(team, parent, n);
+    bool specially = vp_is(vp, VP_STARTS | VP_TO_BE_COUNTED | VP_UNPREPARED | VP_NEEDS);
+    if (specially)
+        begin_specially(vp, team, n, outermost);
+    if (PS_UNLIKELY(ps_load_relaxed(&team->forks)))
+        fork_bound(vp, team, n, outermost);
+    else
+        fork_unbound(vp, team, n, outermost);
+    if (specially && vp_is(vp, VP_NEEDS))
+        needs_at_fork(team, n);
+    ps_member_become(vp, ps_team_member(team, 0), parent, parent->flags & (PS_T_ROOT | PS_T_CALLED));
+}
