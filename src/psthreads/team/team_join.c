@@ -274,30 +274,14 @@ static PS_NOINLINE void time_serial(struct ps_team *team)
     ps_serial_end(&team->serial, cycles, team->n * (ps_rt.per_region_cycles / SERIAL_A_PERIOD));
 }
 
-static inline void join(struct vp *vp, struct ps_team *team)
+/* The parent is deep in its stack, or may be wanted: the others find fresh stacks, while it waits. */
+static PS_NOINLINE void join_without_calls(struct ps_team *team)
 {
-    struct ps_member *self = ps_team_member(team, 0);
-    /* Where members leave tasks to each other the parent stays free to run some: no other can in its name. Where
-     * they may ask for their stacks' bounds they are not on its stack (own_stack.h). */
-    bool tls = ps_tls_on();
-    bool room = !vp_stays_with_root(vp) && uth_has_room(vp_run(vp)->uth, __builtin_frame_address(0)) &&
-                !(tls && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));
-    team->recalled = tls;
-    if (!tls)
-        ps_store_release(&self->done_in, team->region); /* else it is not free before it waits */
-    else
-        ps_floats_at_join(team);
-    if (PS_LIKELY(room)) {
-        if (!run_the_rest(vp, team))
-            wait_for_members(team, room);
-        return;
-    }
-    /* The parent is deep in its stack, or may be wanted: the others find fresh stacks, while it waits. */
     ps_team_become_parent(ps_vp(), team);
     if (!team->home) /* in a forked child members may be left: ps_team_after_fork_in_child */
         leave_rest_to_others(ps_vp(), team);
     if (drop_refs(team, NULL, 1) != 0)
-        wait_for_members(team, room);
+        wait_for_members(team, false);
     unpublish(team);
 }
 
@@ -347,7 +331,20 @@ void ps_team_join(struct ps_team *team)
     struct vp *vp = ps_vp();
     int error = vp_errno(vp); /* members that are run as calls may share it, and have the processor's state */
     cpu_float_save(&team->joined);
-    join(vp, team);
+    /* Where members leave tasks to each other the parent stays free to run some: no other can in its name. Where
+     * they may ask for their stacks' bounds they are not on its stack (own_stack.h). */
+    bool tls = ps_tls_on();
+    bool room = !vp_stays_with_root(vp) && uth_has_room(vp_run(vp)->uth, __builtin_frame_address(0)) &&
+                !(tls && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));
+    team->recalled = tls;
+    if (!tls)
+        ps_store_release(&ps_team_member(team, 0)->done_in, team->region); /* else it is not free before it waits */
+    else
+        ps_floats_at_join(team);
+    if (PS_UNLIKELY(!room))
+        join_without_calls(team);
+    else if (!run_the_rest(vp, team))
+        wait_for_members(team, true);
     if (PS_UNLIKELY(cpu_float_changed(&team->joined)))
         take_floats_back(team);
     if (PS_UNLIKELY(ps_team_has_to_see_to(team)))
