@@ -1,4 +1,5 @@
-/* The word of a team's barrier, and the batches of members that are published in it: for team_barrier.c alone.
+/* The word of a team's barrier, the batches of members that are published in it, and a vp's list of waiters: for
+ * team_barrier.c alone.
  *
  * The word: arrivals to come (left), the first published batch (head, its first member's number + 1), the number of the
  * phase. One word, so that no state has to be looked at twice. A batch is a ring of one vp's members that wait; its
@@ -6,11 +7,16 @@
 #ifndef PS_TEAM_BATCHES_H
 #define PS_TEAM_BATCHES_H
 
+#include "check.h"
+#include "cpu.h"
 #include "current.h"
+#include "idle.h"
+#include "runtime.h"
 #include "scheduler.h"
 #include "sources.h"
 #include "team.h"
 #include "vp.h"
+#include "watchdog.h"
 
 #define COUNT_BITS 21 /* members: up to 2^20, their number + 1 */
 #define HEAD_SHIFT COUNT_BITS
@@ -92,6 +98,83 @@ static inline bool publish_waiters(struct ps_team *team, struct ps_member *first
     } while (!ps_cas_seq(&team->barrier, &word, with_head(word - arrivals, number)));
     *opens = arrivals && left_of(word) == arrivals;
     return true;
+}
+
+/* --- a vp's waiters --- */
+
+/* What was in w, a copy; the list, if any, is a ring that begins with first. */
+struct taken {
+    struct ps_waiters w;
+    struct ps_list *first;
+};
+
+static struct taken take_waiters_locked(struct ps_waiters *w)
+{
+    struct taken t = {.w = *w, .first = ps_list_empty(&w->list) ? NULL : ps_list_take_ring(&w->list)};
+    w->root = NULL;
+    w->uncounted = 0;
+    ps_store_release(&w->count, 0);
+    return t;
+}
+
+/* Of a turn ("Turns"): openings, and how long it lasts at most. The clock is read at its first two openings, then at
+ * each fourth one: a reading takes 10 ns. */
+#define TURN_OPENINGS 32
+#define TURN_NS 1000000
+#define TURN_LOOK 4
+
+/* A barrier opens on vp, the caller's, with other threads in the vp's queue: whether its members go in front of
+ * them. */
+static PS_NOINLINE bool has_turn(struct vp *vp)
+{
+    struct ps_waiters *w = &vp->waiters;
+    if (w->turn_left > 0) {
+        uint32_t left = w->turn_left--;
+        if (left == TURN_OPENINGS)
+            w->turn_began = cpu_cycles();
+        else if ((left == TURN_OPENINGS - 1 || left % TURN_LOOK == 0) &&
+                 cpu_cycles() - w->turn_began > ps_rt.per_region_cycles * (TURN_NS / PS_PER_REGION_NS))
+            w->turn_left = 0;
+        if (w->turn_left > 0)
+            return true;
+    }
+    w->turn_left = TURN_OPENINGS;
+    return false;
+}
+
+/* vp's waiters, which have been counted, go into its queue. The queue's lock is held, and let go here. Own: the caller
+ * runs on vp, which then need not be woken for its root. */
+static inline void ready_and_unlock(struct vp *vp, bool own, enum ps_end end)
+{
+    struct ps_waiters *w = &vp->waiters;
+    struct psthread *root = w->root;
+    uint32_t n = ps_load_relaxed(&w->count) - (root != NULL);
+    if (n) {
+        struct ps_list *items = &vp->queue.items; /* in front of the first one, or of none: at the back */
+        ps_list_push_ring_back(end == PS_FRONT ? items->next : items, ps_list_take_ring(&w->list));
+        ps_queue_count_locked(&vp->queue, (int)n);
+    }
+    w->root = NULL;
+    ps_store_release(&w->count, 0);
+    ps_spin_unlock(&vp->queue.lock);
+    if (n)
+        idle_notify(vp);
+    if (!root)
+        return;
+    if (!own) {
+        ps_ready(root, PS_BACK);
+        return;
+    }
+    ps_store_seq(&vp->pinned, root);
+    watchdog_arm_for_root();
+}
+
+/* The caller runs on vp, and its waiters have been counted. */
+static inline void ready_waiters(struct vp *vp, enum ps_end end)
+{
+    ps_spin_lock(&vp->queue.lock);
+    PS_ASSERT(vp->waiters.uncounted == 0);
+    ready_and_unlock(vp, true, end);
 }
 
 #endif
