@@ -70,7 +70,9 @@ static int add_loader_line(struct closure *c, char *line, const struct elf *drop
 {
     line += strspn(line, " \t");
     line[strcspn(line, "\n")] = '\0';
-    char *address = strstr(line, " (0x");
+    char *address = NULL; /* the last of these: a folder may be called so */
+    for (char *at = line; (at = strstr(at, " (0x")) != NULL; at++)
+        address = at;
     if (address)
         *address = '\0';
     char *arrow = strstr(line, " => ");

@@ -224,7 +224,7 @@ static enum elf_status read_elf_file(struct elf *e)
 enum elf_status elf_open(struct elf *e, const char *path)
 {
     memset(e, 0, sizeof *e);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe: not waited for */
     struct stat st;
     if (fd < 0)
         return ELF_UNREADABLE;

@@ -121,7 +121,7 @@ static char *find_program(struct plan *p, const char *name)
 {
     if (strchr(name, '/')) {
         if (access(name, F_OK) != 0) {
-            fail(p, EXIT_NOT_FOUND, "%s: %s", name, strerror(errno));
+            fail(p, errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN, "%s: %s", name, strerror(errno));
             return NULL;
         }
         return print("%s", name);
@@ -173,8 +173,8 @@ static int look_at_elf(struct plan *p, struct elf *e, bool allow_library)
         if (s == ELF_OK)
             break;
         if (s == ELF_UNREADABLE)
-            return fail(p, access(p->elf, F_OK) == 0 ? EXIT_CANNOT_RUN : EXIT_NOT_FOUND, "%s: %s", p->elf,
-                        access(p->elf, R_OK) == 0 ? "is not a file that can be run" : strerror(errno));
+            return fail(p, access(p->elf, F_OK) == 0 || errno != ENOENT ? EXIT_CANNOT_RUN : EXIT_NOT_FOUND, "%s: %s",
+                        p->elf, access(p->elf, R_OK) == 0 ? "is not a file that can be run" : strerror(errno));
         if (s == ELF_FOREIGN)
             return fail(p, EXIT_CANNOT_RUN, "%s is a program for ELF machine %u; this psrun can run its own kind only",
                         p->elf, e->machine);
@@ -223,6 +223,11 @@ static int check_executable(struct plan *p)
 static int check_privileges(struct plan *p)
 {
     struct stat st;
+    if (getuid() != geteuid() || getgid() != getegid())
+        return fail(p, EXIT_CANNOT_RUN,
+                    "%s would run with the rights of two users or groups, as psrun does: the loader "
+                    "then ignores which library is asked for",
+                    p->elf);
     if (stat(p->elf, &st) != 0 || p->library)
         return 0;
     bool user = (st.st_mode & S_ISUID) && st.st_uid != getuid();

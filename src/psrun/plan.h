@@ -26,6 +26,8 @@
 
 #include "closure.h"
 
+#include <limits.h>
+
 enum {
     EXIT_USAGE = 125,      /* psrun itself cannot do its work */
     EXIT_CANNOT_RUN = 126, /* the program is there, but cannot run on our runtime */
@@ -61,7 +63,7 @@ struct plan {
     unsigned num_lacks;
     struct lack lack[PLAN_LACKS_MAX];
     int status; /* 0, or what psrun exits with, and why */
-    char why[512];
+    char why[PATH_MAX + 512];
 };
 
 /* p is all zero but for the options. entities: "psthreads" or "pthreads"; NULL: psthreads where the program allows.

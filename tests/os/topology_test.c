@@ -352,6 +352,11 @@ static void memory_of_which_nothing_is_told(void **state)
     assert_fast(0x32);
     setenv("MEMKIND_HBW_NODES", "1,all", 1); /* one line, and the tables */
     assert_fast(0);
+    const char *const no_ranges[] = {"0-", "5-3", "99999", "1,18446744073709551616"};
+    for (size_t i = 0; i < sizeof no_ranges / sizeof *no_ranges; i++) {
+        setenv("MEMKIND_HBW_NODES", no_ranges[i], 1);
+        assert_fast(0);
+    }
     put_node(0, "0-3\n", "100\n");
     put_node(1, "\n", "101\n");
     assert_fast(2);

@@ -114,6 +114,13 @@ if [ -r /etc/ld.so.cache ]; then
     check "a plain search: the loader is not asked" 0 '^children: none$' "$psrun" ./children
     check "the same below another psrun" 0 '^children: none$' "$psrun" env A=b "$psrun" ./children
 fi
+mkdir -p 'a (0x) folder/wheel/libs' && cp by_rpath 'a (0x) folder/' && cp wheel/libs/* 'a (0x) folder/wheel/libs/' || \
+    exit 1
+check "a folder with what ends the loader's lines" 0 '^runtime: ours$' "$psrun" './a (0x) folder/by_rpath'
+mkfifo pipe && chmod +x pipe && printf '#!./pipe\n' >by_pipe && chmod +x by_pipe || exit 1
+check "a script whose interpreter is a pipe" 126 'pipe' timeout 10 "$psrun" ./by_pipe
+long=$(printf 'd/%.0s' $(seq 300))
+check "a long name, and what is wrong with it" 127 'No such file or directory$' "$psrun" "./$long"
 check "RUNPATH: the loader is asked" 0 '^children: some$' "$psrun" ./children_runpath
 check "LD_LIBRARY_PATH of others: the loader is asked" 0 '^children: some$' env LD_LIBRARY_PATH=/opt/x "$psrun" \
     ./children
@@ -252,6 +259,9 @@ fi
 if [ "$(id -u)" = 0 ]; then # another user's program, for whom root is another user
     cp plain of_another && chown 65534 of_another && chmod u+s of_another
     check "doctor: set-user-id" 1 "another user's rights" "$psrun" doctor ./of_another
+    if command -v setpriv >/dev/null; then
+        check "psrun with the rights of two users" 126 'two users' setpriv --ruid 65534 "$psrun" ./plain
+    fi
 fi
 if command -v python3 >/dev/null; then # as a virtual environment has it
     mkdir -p venv/bin && ln -s "$(command -v python3)" venv/bin/python

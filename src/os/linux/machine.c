@@ -137,15 +137,17 @@ static void scan_node(struct reader *r, unsigned node, uint16_t *serves)
     }
 }
 
-/* "0-1,4"; where the list ends. */
+/* "0-1,4"; where the list ends, or what is no range begins. */
 static const char *list_to_set(const char *list, struct os_cpuset *set)
 {
     os_cpuset_zero(set);
     while (*list >= '0' && *list <= '9') {
         char *end;
         unsigned long from = strtoul(list, &end, 10), to = from;
-        if (*end == '-')
+        if (*end == '-' && digit(end[1]) < 10)
             to = strtoul(end + 1, &end, 10);
+        if (to < from || to >= OS_MAX_CPUS)
+            return list;
         for (unsigned long i = from; i <= to && i < OS_MAX_CPUS; i++)
             os_cpuset_add(set, (unsigned)i);
         list = end + (*end == ',');
