@@ -2,8 +2,8 @@
  *
  * The implementation is chosen when the runtime is linked: src/ee/psthreads (entities are user-level threads),
  * src/ee/pthreads (entities are kernel threads), src/ee/manycore (a fixed thread on each core, without a system). The
- * core (src/ort) sees this header only. Another implementation defines every function below but those marked "Such
- * entities alone", and on x86-64 the variable ee_here.
+ * core (src/ort) sees this header only. Another implementation defines every function below but those marked "For
+ * such entities alone" (entities with memory by clusters: manycore), and on x86-64 the variable ee_here.
  *
  * Words. An *entity* carries one OpenMP thread. A *root* is the entity of a kernel thread that the runtime did not make
  * (the program's initial thread, any pthread that calls an OpenMP routine). A *member* is the entity of a thread in a
@@ -144,10 +144,11 @@ bool ee_is_near(const void *p, int near);
 /* For such entities alone. ee_team_fork of as many members as in the team's last region, where only fn and data are
  * different. fn and data may be sent with the order to start, so that members need not look at the team. */
 void ee_team_again(struct ee_team *team, void (*fn)(void *), void *data);
-/* The shortest path, for a region that differs from the last one, which has been joined, in fn and data alone.
- * ee_team_lasts, after that join: whether there is such a path for this team. ee_team_run_again is then the whole
- * region from ee_team_reserve to the join. The call runs ops->again for member 0 as well, and ops->ended if there were
- * tasks. If the team cannot have its carriers now, it calls ops->otherwise and does nothing else. [switches] */
+/* For such entities alone. The shortest path, for a region that differs from the last one, which has been joined, in
+ * fn and data alone. ee_team_lasts, after that join: whether there is such a path for this team. ee_team_run_again is
+ * then the whole region from ee_team_reserve to the join. The call runs ops->again for member 0 as well, and
+ * ops->ended if there were tasks. If the team cannot have its carriers now, it calls ops->otherwise and does nothing
+ * else. [switches] */
 bool ee_team_lasts(struct ee_team *team);
 void ee_team_run_again(struct ee_team *team, void (*fn)(void *), void *data);
 

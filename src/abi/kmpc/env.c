@@ -1,11 +1,11 @@
 /* The KMP_ variables: libomp's own, beside OpenMP's (which the core reads).
  *
  * Honoured: KMP_STACKSIZE, KMP_BLOCKTIME, KMP_LIBRARY, KMP_WARNINGS, KMP_SETTINGS, KMP_DETERMINISTIC_REDUCTION,
- * KMP_ENABLE_TASK_THROTTLING, KMP_TEAMS_THREAD_LIMIT; KMP_AFFINITY and KMP_HW_SUBSET: affinity_env.c, affinity.c. As
- * with libomp, KMP_STACKSIZE and KMP_LIBRARY are stronger than OMP_STACKSIZE and OMP_WAIT_POLICY. Of
- * KMP_TEAMS_THREAD_LIMIT and OMP_TEAMS_THREAD_LIMIT the lower one holds.
- * Not looked at, since nothing here depends on them, or no program is known to: KMP_ALL_THREADS,
- * KMP_DEVICE_THREAD_LIMIT, KMP_FORCE_REDUCTION,
+ * KMP_ENABLE_TASK_THROTTLING, KMP_TEAMS_THREAD_LIMIT, KMP_PLACE_THREADS, KMP_DISP_NUM_BUFFERS (told, without effect);
+ * KMP_AFFINITY and KMP_HW_SUBSET: affinity_env.c, affinity.c. As with libomp, KMP_STACKSIZE and KMP_LIBRARY are
+ * stronger than OMP_STACKSIZE and OMP_WAIT_POLICY. KMP_TEAMS_THREAD_LIMIT is for all teams of a league together: a
+ * team has its share, or its own limit where that is lower. Not looked at, since nothing here depends on them, or no
+ * program is known to: KMP_ALL_THREADS, KMP_DEVICE_THREAD_LIMIT, KMP_FORCE_REDUCTION,
  * KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL,
  * KMP_HOT_TEAMS_MODE, KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE, KMP_HIDDEN_HELPER_AFFINITY,
  * LIBOMP_USE_HIDDEN_HELPER_TASK, LIBOMP_NUM_HIDDEN_HELPER_THREADS, KMP_USER_LEVEL_MWAIT, KMP_MWAIT_HINTS, KMP_TPAUSE.

@@ -12,8 +12,8 @@
  * tests/models/batch.md; the model is batch.pml beside it.
  *
  * Cost: a chunk of a batch is one addition on the member's own line. A claim is one addition on the line of `next`, and
- * a reading of the cycle counter. A robbery costs four atomic operations and three lines. The end of a loop without
- * batches costs two loads more, and an exchange for its last chunk. Failures: none.
+ * a reading of the cycle counter. A robbery costs four atomic operations and three lines. The end of a loop in which
+ * no member holds a batch costs a member four loads, and an exchange while the last chunk is not taken. Failures: none.
  * OpenMP 5.2 section 11.5.3 and its nonmonotonic modifier. */
 #ifndef PS_ORT_BATCH_H
 #define PS_ORT_BATCH_H

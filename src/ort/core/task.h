@@ -43,11 +43,11 @@ struct ort_taskgroup;
 /* A task counts two things. The first is its children that are not complete: taskwait waits for them. The second is its
  * children whose subtree is not complete. Until this number is zero the descriptor lives, and the implicit task does
  * not arrive at a barrier. Both counts are packed in one number: ORT_COUNT_LIVE for each child's subtree and
- * ORT_COUNT_INCOMPLETE for each child. That number is split in two. Where a child is made and finished by its parent's
- * member, which is the rule, there is no atomic at all.
- * When the body is done and something is left, `own` is poured into `others` (ORT_TASK_MERGED). From then on the member
- * that brings `others` to zero completes the subtree. Before that, `others` only falls from zero, so it is never zero
- * after a subtraction. So no member completes a task too early. */
+ * ORT_COUNT_INCOMPLETE for each child. That number is the sum of `own`, which the task's member alone changes, and
+ * `others`, which all other members change. Where a child is made and finished by its parent's member, which is the
+ * rule, there is no atomic at all. When the body is done and something is left, `own` is poured into `others`
+ * (ORT_TASK_MERGED). From then on the member that brings `others` to zero completes the subtree. Before that, `others`
+ * only falls from zero, so it is never zero after a subtraction. So no member completes a task too early. */
 struct ort_count {
     int64_t own;            /* of the member that runs the task: no other touches it */
     _Atomic int64_t others; /* of every other member: read-modify-write; the owner acquires it */

@@ -4,7 +4,8 @@
  * has it). Takes note of sync_hint and access, which change nothing here: every allocator may be used by all threads.
  * Pages of the high-bandwidth space go to the memory nodes that have it. Does not: know other kinds of memory; the
  * other spaces are the system's memory.
- * Callers: any thread of the program, at any time. A predefined allocator is malloc with a header.
+ * Callers: any thread of the program, at any time. A predefined allocator is malloc with a header, but for pinned
+ * memory and the high-bandwidth space.
  *
  * Pinned memory, and memory on chosen nodes, are whole pages from the system, a map for each piece. malloc's memory is
  * not locked: pieces share pages, and unlocking one would unlock its neighbours. A kernel that does not place pages

@@ -2,9 +2,9 @@
  *
  * The number and count stand in the contention group, which all threads below share. thread_limit holds for the time of
  * the construct. The league is a region that the program does not see, and a tool sees at the level of the caller. Each
- * of its members opens a block of one at this level. The block's thread is made an initial thread with a contention
- * group of its own and the settings of the caller, and runs a team. Where there are fewer members than teams, a member
- * runs several, one after the other.
+ * of its members opens, for each of its teams, a region of one thread at this level. That thread is made an initial
+ * thread with a contention group of its own and the settings of the caller, and runs a team. Where there are fewer
+ * members than teams, a member runs several, one after the other.
  * The caller does nothing else meanwhile, so that its settings may be read by all. What belongs to a team is its
  * member's until it ends; the join orders all of it before what follows.
  * Within a target region teams run one after the other, each the initial thread's (ort_teams_next).

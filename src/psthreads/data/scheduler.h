@@ -63,12 +63,12 @@ void ps_wake_pinned(struct vp *vp);
 void ps_ready_many(struct psthread *const *t, unsigned n);
 
 /* Threads that wait for one thing, gathered by the vp on which each of them came: so that they are readied together,
- * and no other thread looks at any of them. `first` is the ring of their links. All zero: none.
+ * and no other thread looks at any of them. `first` is the ring of their links; num 0: none.
  * ps_gather puts the caller, which is about to block, into one of an array of gatherings, `apart` bytes from one to the
  * next: the one with its vp's number. Only what runs on that vp does so, hence it takes no lock. Not gathered: on a vp
  * that has no place among the first `num`, or where it must be readied by itself.
  * ps_ready_gathered readies all of number `id`, but for `except`, which may have been put there last; returns how many.
- * The caller knows that all have come (acquire; each released that behind ps_gather), and that no other comes
+ * The caller knows that all have come (acquire; each released its arrival after ps_gather), and that no other comes
  * meanwhile. */
 struct ps_gathered {
     struct ps_list *first;

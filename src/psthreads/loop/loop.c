@@ -58,8 +58,9 @@ static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
 #define IN_VAIN 16 /* tries to go on with a thread that still ran; then its vp is given time */
 
 /* Goes on with t in the place of a loop's stack. If t still runs after a while, its vp may have no stack to leave it
- * for. Then t goes to that vp's queue, where it finds itself unless this vp comes first. So this vp gives the processor
- * away, as both may share one, and steps aside now and then. */
+ * for. Then t goes to that vp's queue. There vp_switch_to_fresh, which waits for a stack in t's name, finds t and goes
+ * on with it, unless this vp takes t first. So this vp gives the processor away, as both may share one, and steps
+ * aside now and then. */
 static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t)
 {
     if (PS_LIKELY(uth_saved_soon(t->uth))) {

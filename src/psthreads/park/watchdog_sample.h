@@ -1,12 +1,14 @@
 /* What the watchdog sees in one tick.
  *
- * The watchdog takes one sample a tick. Each of its policies (spares.h, quota_park.h) is a function
- * from the sample, and from what the policy remembers, to an action; the action is carried out afterwards. So all
- * policies of a tick decide on the same state, and a test can hand them any state (tests/psthreads/policies_test.c).
+ * The watchdog takes one sample a tick. Each of its policies (spares.h, quota_park.h; not recall.h and standby.h,
+ * which take no sample) is a function from the sample, and from what the policy remembers, to an action; the action is
+ * carried out afterwards. So all policies of a tick decide on the same state, and a test can hand them any state
+ * (tests/psthreads/policies_test.c).
  *
  * A sample is read without locks while vps run: its numbers may be some instructions old, and each of another age. An
  * action therefore makes sure of what must not be wrong, by a compare-and-swap.
- * Loads are relaxed, with one exception: `pinned` and, before it, `armed` are sequentially consistent (watchdog.h).
+ * Loads are relaxed, or acquire where what a number leads to is looked at. `pinned` alone is seq_cst: it is read after
+ * `armed` was cleared (watchdog.h).
  *
  * Cost: some loads for each vp. What takes a system call is read at a policy's first question, once a tick
  * (watchdog_usage); what the system allows is read every WATCHDOG_ALLOWED_NS.

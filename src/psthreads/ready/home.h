@@ -84,9 +84,10 @@ struct uth_tls *home_block_here(void);
 /* The caller is a root that is away, not in a child of vfork's: the number of its home's kernel thread; else 0. */
 int home_number(void);
 
-/* Homes stand aside with several roots: what stands in a home's own queue, and what is pinned to it, is all that it
- * runs. A root that comes is counted, has its slot, and then looks at all roots' slots if it is not the only one; so of
- * two that come at once one sees the other. It has made nothing before. Called by the root. */
+/* Homes stand aside with several roots: what stands in a home's own queue, what is pinned to it, and its own root's
+ * entries in places' queues is all that it runs. A root that comes is counted, has its slot, and then looks at all
+ * roots' slots if it is not the only one; so of two that come at once one sees the other. It has made nothing before.
+ * Called by the root. */
 void home_stand_aside(void);
 /* Whether vp, which stands aside, still is one of several. Caller: vp. */
 bool home_stays_aside(struct vp *vp);

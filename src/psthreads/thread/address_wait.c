@@ -1,5 +1,5 @@
 /* Waiting on a word: the threads that wait on any address stand in one of a fixed number of buckets, by a hash of the
- * address. Basis of ee_wait and ee_wake, and of psthread_once.
+ * address. Basis of ee_wait and ee_wake, of once, sleep, semaphores, read-write locks, and mutexes with a limit.
  *
  * Callers: threads of the library and foreign kernel threads (which become roots when they have to block), on any
  * stack, holding no spin lock. The word is the caller's, wherever it lies; only its address and its value are used, and

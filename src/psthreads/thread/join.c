@@ -3,12 +3,15 @@
  * The join word:
  *   OPEN -> ENDED            by the thread's end (acq_rel exchange; pairs with the joiner's acquire)
  *   OPEN -> joiner -> ENDED  a joiner waits
+ *   joiner -> OPEN           its deadline came
+ *   joiner -> JOINED         it has called the thread itself
  *   OPEN -> DETACHED
  *   ENDED -> JOINED          by a joiner
  *   ENDED -> ORPHANED        by the thread that frees the parent
  *   ORPHANED -> JOINED       by a joiner
- * Every step out of ENDED is a compare-and-swap. A joiner and the thread that frees the parent may both want it: one
- * comes first, and the other sees what is left for it to do. */
+ * Every step out of ENDED is a compare-and-swap, but that of a joiner which waited: the end has left the thread to it.
+ * A joiner and the thread that frees the parent may both want it: one comes first, and the other sees what is left for
+ * it to do. */
 #include "address_wait.h"
 #include "create.h"
 #include "dedicated.h"
@@ -86,8 +89,10 @@ static bool take_joiner(struct ps_timer *timer)
  * enqueued: threads are joined in the order in which they were made, or in the reverse order. The joiner looks nowhere
  * else: a theft may have moved the thread to another queue, whose lock is not held.
  * The called thread begins in a thread-local block of its own all the same, but for psthread_spawn's.
- * No call is made where the thread is to have a stack, a kernel thread or a fiber of its own. None is made where more
- * than a share of the stack is in use (uth.h: call_floor), or where the stack was smaller than a thread's usual one. */
+ * No call is made where the thread is to have a stack or a fiber of its own; where there are
+ * places. None is made where the joiner has no stack, is dedicated, has a limit, or stands on a stack that is named or
+ * stays with its root. None is made where more than a share of the stack is in use (uth.h: call_floor), or where the
+ * stack was smaller than a thread's usual one. */
 
 static PS_ALWAYS_INLINE bool may_be_called(const struct psthread *self, const struct psthread *t, const struct vp *vp)
 {
