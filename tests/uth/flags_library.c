@@ -1,4 +1,4 @@
-/* A library that reads status flags of floating point, with and without OpenMP constructs (tls_test.c). */
+/* A library that reads status flags of floating point, with and without OpenMP constructs (tls_libraries.c). */
 #include <fenv.h>
 int flags(void);
 int flags(void) { return fetestexcept(FE_ALL_EXCEPT); }

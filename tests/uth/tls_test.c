@@ -1,49 +1,17 @@
 /* Thread-local blocks: what a program can see of a thread's own storage is right inside one, on whatever kernel
  * thread. */
 #define _GNU_SOURCE
-#include "cpu.h"
-#include "os.h"
-#include "tls.h"
-#include "tls_blocks.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tls_support.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
-#include <errno.h>
 #include <locale.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-static __thread int number = 41;
-static __thread char text[100] = "initial";
-static __thread int zero[1000];
-
-/* What happens inside a block is in functions that are not inlined: nothing of the thread pointer is kept. */
-typedef void inside_fn(void *arg);
 static void *own_tp;
-static unsigned wrong;
-
-PS_NOINLINE static void run_in(struct uth_tls *tls, inside_fn *fn, void *arg)
-{
-    void *own = cpu_get_tp();
-    uth_tls_enter(tls, tls, os_thread_id());
-    fn(arg);
-    uth_tls_leave(own);
-}
-
-static void end(void *tls) { uth_tls_end(tls); }
+unsigned wrong;
 
 /* In use or not. */
 static unsigned count_blocks(void)
@@ -68,14 +36,6 @@ static int tear_down(void **state)
     return cpu_get_tp() == own_tp ? 0 : -1;
 }
 
-#define EXPECT(cond)                                                                  \
-    do {                                                                              \
-        if (!(cond)) {                                                                \
-            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #cond); \
-            wrong++;                                                                  \
-        }                                                                             \
-    } while (0)
-
 /* --- variables --- */
 
 static void expect_initial(void *arg)
@@ -87,14 +47,6 @@ static void expect_initial(void *arg)
         EXPECT(zero[i] == 0);
     EXPECT(errno == 0);
     EXPECT(isalpha('x') && !isalpha('1') && toupper('x') == 'X');
-}
-
-static void set_all(void *arg)
-{
-    number = (int)(uintptr_t)arg;
-    snprintf(text, sizeof text, "%d", number);
-    zero[500] = number;
-    errno = number;
 }
 
 static void expect_all(void *arg)
@@ -303,57 +255,6 @@ static void test_end(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* --- a library that comes later --- */
-
-static int *(*late_variable)(void);
-
-static void use_late(void *arg)
-{
-    EXPECT(*late_variable() == 17); /* also where the library's block is made on first use */
-    *late_variable() = (int)(uintptr_t)arg;
-}
-static void expect_late(void *arg) { EXPECT(*late_variable() == (int)(uintptr_t)arg); }
-
-static void with_library(const char *path)
-{
-    struct uth_tls *a = uth_tls_get(NULL), *b = uth_tls_get(NULL);
-    run_in(a, set_all, (void *)1); /* in use before the library is there */
-    void *library = dlopen(path, RTLD_NOW);
-    assert_non_null(library);
-    *(void **)&late_variable = dlsym(library, "late_variable");
-    assert_non_null(late_variable);
-    assert_true(uth_tls_look_again());
-    for (int again = 0; again < 3; again++) {
-        run_in(a, use_late, (void *)100);
-        run_in(b, use_late, (void *)200);
-        run_in(a, expect_late, (void *)100);
-        run_in(b, expect_late, (void *)200);
-        assert_int_equal(*late_variable(), 17);
-        run_in(a, end, a);
-        run_in(b, end, b);
-        uth_tls_put(b);
-        uth_tls_put(a);
-        a = uth_tls_get(NULL);
-        b = uth_tls_get(NULL);
-    }
-    uth_tls_put(a);
-    uth_tls_put(b);
-    dlclose(library);
-    assert_int_equal(wrong, 0);
-}
-
-static void test_library_that_comes_later(void **state)
-{
-    (void)state;
-    with_library(LATE_LIBRARY);
-}
-
-static void test_initial_exec_library(void **state)
-{
-    (void)state;
-    with_library(LATE_LIBRARY_INITIAL_EXEC);
-}
-
 /* --- memory --- */
 
 static void allocate(void *arg)
@@ -548,82 +449,6 @@ static void test_many(void **state)
         pthread_join(thread[i], NULL);
     uth_tls_trim();
     assert_int_equal(ps_load_relaxed(&mistakes), 0);
-}
-
-/* --- a library that comes and goes while blocks are taken --- */
-
-static _Atomic(uintptr_t) open_variable; /* late_variable, while the library is open */
-static _Atomic unsigned users, uses, stop;
-
-static void expect_library(void *variable)
-{
-    int *late = ((int *(*)(void))(uintptr_t)variable)();
-    if (*late != 17 || number != 41)
-        ps_add_relaxed(&mistakes, 1);
-    *late = 18;
-    number = 18;
-}
-
-static void *use_open_library(void *arg)
-{
-    while (!ps_load_relaxed(&stop)) {
-        ps_add_seq(&users, 1);
-        uintptr_t variable = ps_load_seq(&open_variable);
-        if (variable != 0) {
-            struct uth_tls *tls = uth_tls_get(NULL);
-            run_in(tls, expect_library, (void *)variable);
-            run_in(tls, end, tls);
-            uth_tls_put(tls);
-            ps_add_relaxed(&uses, 1);
-        }
-        ps_sub_seq(&users, 1);
-    }
-    return arg;
-}
-
-static void test_library_comes_and_goes(void **state)
-{
-    (void)state;
-    static const char *const paths[] = {LATE_LIBRARY, LATE_LIBRARY_INITIAL_EXEC};
-    pthread_t thread[2];
-    for (uintptr_t i = 0; i < 2; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, use_open_library, thread), 0);
-    for (unsigned i = 0; i < 60; i++) {
-        void *library = dlopen(paths[i % 2], RTLD_NOW);
-        assert_non_null(library);
-        unsigned before = ps_load_relaxed(&uses);
-        ps_store_seq(&open_variable, (uintptr_t)dlsym(library, "late_variable"));
-        while (ps_load_relaxed(&uses) - before < 4)
-            usleep(1000);
-        ps_store_seq(&open_variable, 0);
-        while (ps_load_seq(&users) != 0)
-            usleep(100);
-        dlclose(library);
-    }
-    ps_store_relaxed(&stop, 1);
-    for (unsigned i = 0; i < 2; i++)
-        pthread_join(thread[i], NULL);
-    uth_tls_trim();
-    assert_int_equal(ps_load_relaxed(&mistakes), 0);
-}
-
-/* Flags are kept once an object reads them that has OpenMP constructs. */
-static void test_flags_are_read(void **state)
-{
-    (void)state;
-    static const char *const paths[] = {FLAGS_LIBRARY, FLAGS_LIBRARY_OPENMP};
-#if defined(CPU_HAS_FLOAT_STATE)
-    for (unsigned i = 0; i < 2; i++) {
-        void *library = dlopen(paths[i], RTLD_LAZY);
-        assert_non_null(library);
-        assert_true(uth_tls_look_again());
-        assert_int_equal(cpu_float_flags_kept(), i);
-        dlclose(library);
-    }
-#else
-    (void)paths;
-    skip();
-#endif
 }
 
 int main(void)
