@@ -19,15 +19,11 @@
  * which the labels are. Messages: three collective ones and two clusters' worth a step, two more a search. */
 #include <omp.h>
 
-#include "cluster.h"
-#include "cure_mpi.h"
+#include "mpi_cure.h"
 
 enum {
-    CHUNK = 10,  /* of both loops' static schedule (the paper's) */
-    BLOCK = 256, /* entries that share a minimum */
     TILE = 512,  /* points that go round at once while first neighbours are looked for */
     BATCH = 64,  /* lost entries of each rank that are searched for together */
-    FEW = 4096,  /* entries that are not worth a team */
     NUMBERS = 4, /* of a packed cluster before its points: index, num, size, radius */
 };
 
@@ -35,40 +31,6 @@ struct best { /* MPI_DOUBLE_INT */
     double d2;
     int index;
 };
-
-struct mpi_cure {
-    const struct share *s;
-    const struct cure_options *options;
-    struct entry *entry; /* own ones, all arrays but the last */
-    bool *valid;
-    struct near *near;
-    struct near *block_near;
-    bool *block_changed;
-    bool *stale;           /* CURE_LAZY: near is only a lower bound of the distance, of no one in particular */
-    uint32_t *merged_into; /* rank 0: of all n */
-    double *packed;        /* a cluster on its way */
-    size_t packed_room, num_clusters, searches;
-    size_t num_points; /* of those clusters, in all ranks: without removed ones */
-};
-
-static void *room_for(size_t n, size_t bytes, const char *what)
-{
-    void *room = calloc(n ? n : 1, bytes);
-    if (!room)
-        no_memory(what, n * bytes);
-    return room;
-}
-
-static int owner_of(const struct mpi_cure *c, size_t i) { return (int)(i % (size_t)c->s->ranks); }
-static size_t local(const struct mpi_cure *c, size_t i) { return i / (size_t)c->s->ranks; }
-static size_t global(const struct mpi_cure *c, size_t l) { return l * (size_t)c->s->ranks + (size_t)c->s->rank; }
-
-/* Own entries with an index below i. */
-static size_t below(const struct mpi_cure *c, size_t i)
-{
-    size_t ranks = (size_t)c->s->ranks, rank = (size_t)c->s->rank;
-    return i > rank ? (i - rank + ranks - 1) / ranks : 0;
-}
 
 /* --- clusters on their way */
 
@@ -108,8 +70,7 @@ static struct entry unpack(const struct mpi_cure *c, double *from)
                           .radius = from[3]};
 }
 
-/* Entry i's representatives in all ranks, from its owner's. */
-static struct entry show(struct mpi_cure *c, size_t i)
+struct entry show(struct mpi_cure *c, size_t i)
 {
     int root = owner_of(c, i);
     uint32_t num = c->s->rank == root ? c->entry[local(c, i)].num : 0;
@@ -123,12 +84,6 @@ static struct entry show(struct mpi_cure *c, size_t i)
 }
 
 /* --- searches */
-
-static void set_near(struct mpi_cure *c, size_t l, struct near near)
-{
-    c->near[l] = near;
-    __atomic_store_n(&c->block_changed[l / BLOCK], true, __ATOMIC_RELAXED);
-}
 
 /* The nearest of this rank's entries below i to a cluster that stands in entry i. */
 static struct near nearest_own(const struct mpi_cure *c, size_t i, const struct entry *e, unsigned threads)
@@ -167,9 +122,7 @@ static void search(struct mpi_cure *c, size_t i, const struct entry *e)
     }
 }
 
-/* The lost entries of all ranks (own ones: lost[0 .. num - 1], local numbers) look for their neighbours, a batch at a
- * time: each rank's next ones go to all, all look among their own. */
-static void search_all(struct mpi_cure *c, const size_t *lost, size_t num)
+void search_all(struct mpi_cure *c, const size_t *lost, size_t num)
 {
     int ranks = c->s->ranks;
     int *sizes = room_for(2 * (size_t)ranks, sizeof *sizes, "a batch"), *at = sizes + ranks;
@@ -403,147 +356,6 @@ static void update(struct mpi_cure *c, size_t low, size_t high)
     search_all(c, lost, num);
     free(lost);
     free(is_lost);
-}
-
-/* --- outliers */
-
-/* Removes clusters that are smaller than `least`, unless fewer than k would remain in all ranks. A rank does not know
- * which others' are removed: so every entry looks for its neighbour again, CURE_LAZY's when that matters. */
-static void remove_small(struct mpi_cure *c, size_t least)
-{
-    uint64_t kept[2] = {0, 0}; /* clusters, points */
-
-    for (size_t l = 0; l < c->s->own; l++) {
-        if (c->valid[l] && c->entry[l].size >= least) {
-            kept[0]++;
-            kept[1] += c->entry[l].size;
-        }
-    }
-    MPI_Allreduce(MPI_IN_PLACE, kept, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-    if (kept[0] < c->options->k)
-        return;
-    c->num_clusters = kept[0];
-    c->num_points = kept[1];
-    bool lazy = c->options->variant == CURE_LAZY;
-    size_t num = 0, *lost = room_for(c->s->own, sizeof *lost, "lost neighbours");
-    for (size_t l = 0; l < c->s->own; l++) {
-        if (!c->valid[l])
-            continue;
-        if (c->entry[l].size < least) {
-            c->valid[l] = c->stale[l] = false;
-            set_near(c, l, (struct near){INFINITY, UINT32_MAX});
-        } else if (lazy) {
-            c->near[l].index = UINT32_MAX;
-            c->stale[l] = true;
-        } else {
-            lost[num++] = l;
-        }
-    }
-    if (!lazy)
-        search_all(c, lost, num);
-    free(lost);
-}
-
-/* What every rank has of a kind, in rank 0's hand: how many of each rank, and where they begin. */
-struct parts {
-    int *many, *at, all;
-};
-
-static struct parts make_parts(const struct mpi_cure *c)
-{
-    int *many = room_for(2 * (size_t)c->s->ranks, sizeof *many, "ranks");
-    return (struct parts){many, many + c->s->ranks, 0};
-}
-
-static void place_parts(const struct mpi_cure *c, struct parts *p)
-{
-    for (int r = 0; r < c->s->ranks; r++) {
-        p->at[r] = p->all;
-        p->all += p->many[r];
-    }
-}
-
-/* The entries that remain, in all ranks, from the least on. */
-static uint32_t *remaining_entries(const struct mpi_cure *c)
-{
-    struct parts p = make_parts(c);
-    int own = 0;
-    uint32_t *mine = room_for(c->s->own, sizeof *mine, "clusters"), *all = NULL;
-
-    for (size_t l = 0; l < c->s->own; l++)
-        if (c->valid[l])
-            mine[own++] = (uint32_t)global(c, l);
-    MPI_Allgather(&own, 1, MPI_INT, p.many, 1, MPI_INT, MPI_COMM_WORLD);
-    place_parts(c, &p);
-    all = room_for((size_t)p.all, sizeof *all, "clusters");
-    MPI_Allgatherv(mine, own, MPI_UINT32_T, all, p.many, p.at, MPI_UINT32_T, MPI_COMM_WORLD);
-    free(mine);
-    free(p.many);
-    return all;
-}
-
-/* Rank 0: the points of removed clusters, one rank's after the other. */
-static uint32_t *removed_points(const struct mpi_cure *c, const uint32_t *remaining, struct parts *p)
-{
-    size_t n = c->s->n, ranks = (size_t)c->s->ranks, num = 0;
-    bool *remains = room_for(n, sizeof *remains, "outliers");
-    uint32_t *removed = room_for(n - c->num_points, sizeof *removed, "outliers");
-
-    for (size_t k = 0; k < c->num_clusters; k++)
-        remains[remaining[k]] = true;
-    for (size_t r = 0; r < ranks; r++) {
-        p->many[r] = 0;
-        for (size_t i = r; i < n; i += ranks) {
-            if (!remains[cluster_root(c->merged_into, i)]) {
-                removed[num++] = (uint32_t)i;
-                p->many[r]++;
-            }
-        }
-    }
-    place_parts(c, p);
-    free(remains);
-    return removed;
-}
-
-/* The points of removed clusters join those with the closest representatives. Rank 0 tells each rank which of its
- * points these are; the clusters that remain go round. */
-static void assign_removed(struct mpi_cure *c)
-{
-    const struct share *s = c->s;
-    struct parts p = make_parts(c);
-    uint32_t *remaining = remaining_entries(c), *removed = NULL;
-    int own;
-
-    if (s->rank == 0)
-        removed = removed_points(c, remaining, &p);
-    MPI_Scatter(p.many, 1, MPI_INT, &own, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    uint32_t *point = room_for((size_t)own, sizeof *point, "outliers"); /* then: the entry that it joins */
-    struct near *found = room_for((size_t)own, sizeof *found, "outliers");
-    MPI_Scatterv(removed, p.many, p.at, MPI_UINT32_T, point, own, MPI_UINT32_T, 0, MPI_COMM_WORLD);
-    for (int q = 0; q < own; q++)
-        found[q] = (struct near){INFINITY, UINT32_MAX};
-    for (size_t k = 0; k < c->num_clusters; k++) {
-        struct entry e = show(c, remaining[k]);
-#pragma omp parallel for schedule(static, CHUNK) num_threads(c->options->outer) if (own > FEW)
-        for (int q = 0; q < own; q++) {
-            double *x = s->points + local(c, point[q]) * s->dim;
-            struct entry alone = {.centre = x, .scattered = x, .points = x, .num = 1, .size = 1};
-            struct near near = {entry_distance2(&alone, &e, s->dim, found[q].d2), remaining[k]};
-            found[q] = nearer(found[q], near);
-        }
-    }
-    for (int q = 0; q < own; q++)
-        point[q] = found[q].index;
-    uint32_t *joins = room_for((size_t)p.all, sizeof *joins, "outliers");
-    MPI_Gatherv(point, own, MPI_UINT32_T, joins, p.many, p.at, MPI_UINT32_T, 0, MPI_COMM_WORLD);
-    for (int q = 0; s->rank == 0 && q < p.all; q++)
-        c->merged_into[removed[q]] = joins[q];
-    free(joins);
-    free(found);
-    free(point);
-    free(removed);
-    free(remaining);
-    free(p.many);
 }
 
 static void merge_all(struct mpi_cure *c, struct cure_times *times)
