@@ -1,23 +1,7 @@
 /* The end of a team with tasks (src/psthreads/team/team_help.c, with EXCHANGE src/ee/member_end.h;
  * src/ort/task/task_queue.c): tasks are made while members end and the parent waits in the join; those that are left
  * run them.
- *
- * RUNNERS vps claim the members 1 .. MEMBERS and run them. A vp runs several one after the other, and drops their
- * references together. So does the parent in its join, on its own stack, and when none is left it waits. The pusher is
- * one more member: it makes TASKS tasks, the region's first among them, and after each one asks for help. Then it does
- * nothing but wait for the task (it cannot run it itself), as a program's thread that spins. Nothing asks again. So
- * each task must find a member by its one request. SPINS: the body of the last member waits for the tasks as well.
- * NEEDS: a task waits until that member has begun. AWAY: the parent is still in its body and does not help; so what
- * ends must.
- *
- * Identities. A member that has returned is DONE; the entities know this, the core does not. When the region has tasks
- * the identity goes into the core's list, LISTED. The asker takes it out of the list and makes it a helper.
- * It goes to an assistant, which one carrier starts, or, for member 0 with TLS, to the parent, which runs tasks as a
- * member only where it waits. `coming`: a helper has not looked for tasks yet. The store of DONE behind a body is late:
- * others see it at any time up to the next read-modify-write.
- * EXCHANGE: each member has a thread of its own, and so does each assistant. A member exchanges its word for DONE, and
- * the one that makes the first task exchanges it for TOLD: the second of the two tells the core. A member's reference
- * is dropped behind all that it does. The parent runs no members, and member 0 is the parent.
+ * What the members, the pusher and the identities of the model are, and its options: team_join.md.
  * Left out: the barrier, handoff, the order of the queue, members that sleep in the core.
  *   BROKEN_AGAIN   an identity that enters the list does not look for tasks behind that
  *   BROKEN_COMING  a helper looks without taking `coming` back
