@@ -162,8 +162,8 @@ PS_NOINLINE void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_ta
 }
 
 /* Rejected: a limit of 64 incomplete tasks for each member, above which the creator first runs a ready one (sparse LU
- * on one processor: 5.2 ms instead of 6.3, bench/NOTES.md). A program may hold a lock while it makes tasks that take
- * this lock; it would then wait for itself. libgomp has such a limit, but for ready tasks only. */
+ * on one processor: 5.2 ms instead of 6.3, bench/notes/tasks.md). A program may hold a lock while it makes tasks that
+ * take this lock; it would then wait for itself. libgomp has such a limit, but for ready tasks only. */
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_team *team = t->team;

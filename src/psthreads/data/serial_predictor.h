@@ -22,7 +22,7 @@
  * where a region is timed two readings of the cycle counter, and 25 more.
  * Rejected: a limit on the time alone (what help is worth depends on how far apart the processors are). An end of ALONE
  * at the first slow region (there is an interrupt every millisecond). Claims from both ends, so that members stay where
- * they ran last (no gain, bench/NOTES.md). */
+ * they ran last (no gain, bench/notes/regions.md). */
 #ifndef PS_SERIAL_PREDICTOR_H
 #define PS_SERIAL_PREDICTOR_H
 

@@ -1,10 +1,10 @@
 /* Roots take turns: see root_fairness.h.
  *
- * Rejected (bench/NOTES.md has the numbers). Holding roots where they spin: that takes a signal of the runtime's own.
- * Affinity, where all roots but one share a processor: the one that the library lets in is often among them. A lower
- * priority: a thread cannot come back from there without a privilege. Shorter slices: they end with the clock's ticks.
- * A wake-up at each region's end: the thread that is woken takes the processor from the one that holds the library's
- * lock. Turns of a fixed length: processors idle while the owner does other work. */
+ * Rejected (bench/notes/regions.md has the numbers). Holding roots where they spin: that takes a signal of the
+ * runtime's own. Affinity, where all roots but one share a processor: the one that the library lets in is often among
+ * them. A lower priority: a thread cannot come back from there without a privilege. Shorter slices: they end with the
+ * clock's ticks. A wake-up at each region's end: the thread that is woken takes the processor from the one that holds
+ * the library's lock. Turns of a fixed length: processors idle while the owner does other work. */
 #include "root_fairness.h"
 
 #include "check.h"
