@@ -2,6 +2,7 @@
 """checks_see.py ROOT - the checkers find what they are there for: each is shown a small tree with one offence in it."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -9,6 +10,7 @@ import tempfile
 ROOT = sys.argv[1]
 INCLUDES = os.path.join(ROOT, "tools/check-includes")
 FORMATS = os.path.join(ROOT, "tests/structure/formats.py")
+LINES = os.path.join(ROOT, "tests/structure/lines.py")
 NAMES = os.path.join(ROOT, "tests/structure/names.py")
 VARIABLES = os.path.join(ROOT, "tests/structure/variables.py")
 WHERE = os.path.join(ROOT, "tests/structure/where.py")
@@ -50,6 +52,11 @@ CASES = [
     (FORMATS, {"src/os/o.c": '\nps_fatal("a %5d", 1);\n'}, "src/os/o.c:2: check.c cannot write: a %5d"),
     (FORMATS, {"src/os/o.c": 'PS_CHECK(f("x)"), "a %s"\n "%.*s", 1, b);\n'}, "cannot write: %.*s"),
     (FORMATS, {"src/os/o.c": 'ps_warn("%" PRIu64, x);\n'}, "a conversion of <inttypes.h>"),
+    (LINES, {"src/os/o.c": "\n" + "x" * 121}, "src/os/o.c:2: 121 columns"),
+    (LINES, {"src/os/o.c": "\n" * 601}, "src/os/o.c: 601 lines"),
+    (LINES, {"docs/d.md": "\n" * 600, "src/x.txt": "\n" * 601, "src/os/CMakeLists.txt": "#\n" * 700},
+     "700 lines; at most 600\n"),
+    (LINES, {"docs/d.md": "\n" * 600, "src/x.txt": "\n" * 601}, "0 files with too many lines"),
     (NAMES, {"src/ort/core/t.c": 'void f(void) { puts("GOMP_x"); } /* GOMP_y */\n'}, ""),
     (NAMES, {"src/ort/core/t.c": "\nvoid GOMP_parallel(void);\n"},
      "src/ort/core/t.c:2: GOMP_parallel is an ABI's name"),
@@ -112,11 +119,16 @@ CASES = [
 def main():
     wrong = 0
     for checker, tree, message in CASES:
+        if checker == LINES and not shutil.which("git"):
+            continue
         with tempfile.TemporaryDirectory() as folder:
             for path, text in tree.items():
                 os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)
                 with open(os.path.join(folder, path), "w", encoding="utf-8") as f:
                     f.write(text)
+            if checker == LINES:  # of tracked files
+                for command in ["init", "-q"], ["add", "-A"]:
+                    subprocess.run(["git", *command], cwd=folder, check=True)
             done = subprocess.run([checker, folder], stdout=subprocess.PIPE, encoding="utf-8")
             if done.returncode != (1 if message else 0) or message not in done.stdout:
                 wrong += 1
