@@ -220,8 +220,8 @@ uint32_t ee_barrier_phase(struct ee_team *team);
  * the caller's carrier first; ee_yield as soon as it may switch. */
 bool ee_barrier_release(struct ee_team *team);
 /* Member id arrives, and waits as ee_barrier_await; EE_LAST: it was the last, and ee_barrier_release is the caller's.
- * counted: one member has to be told that it is the last; else all may be let go without. The same for all members in a
- * barrier. [switches] */
+ * counted: one member has to be told that it is the last; else the barrier may open without telling any member. The
+ * same for all members in a barrier. [switches] */
 enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase, bool counted);
 /* Member id waits until `phase` is over, or until the region is notified (EE_NOTIFIED). Spins only where each
  * member runs on a carrier of its own, and not for long; else blocks. [switches] */

@@ -11,8 +11,8 @@
  * that forks may have nothing to do with user-level threads, while another one is in the middle of these lists.
  *
  * Invariant: a block has the initial values of every loaded object when its thread begins (get_block says why). A
- * block of an ended thread is used again with its malloc cache (renew), and given to a kernel thread that ends where
- * memory is to go (empty).
+ * block of an ended thread is used again with its malloc cache (renew). Where memory is to go, a kernel thread takes
+ * over that cache and ends (empty).
  *
  * Cost: a kernel thread's life (20 us) at one put in UTH_TLS_ONE_IN at most, at most once in UTH_TLS_CACHE_NS for a
  * block. Rejected: copying TLS segments out and in at each switch: one address would be the variable of several

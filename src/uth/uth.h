@@ -12,7 +12,8 @@
  *
  * A uth may be touched by the kernel thread that runs on it, or, while it does not run, by its one owner. `running` is
  * the hand-over: the switching side clears it (release) once the context is saved (uth_switched, called on the other
- * side). A vp that wants to switch to the uth waits until it reads 0 (acquire). */
+ * side). A vp that wants to switch to the uth looks until it reads 0 (acquire), for no longer than a switch takes;
+ * then it does something else (uth_saved_soon). */
 #ifndef PS_UTH_H
 #define PS_UTH_H
 

@@ -6,7 +6,7 @@
  * process, or with noduplicates one for each group. Their order:
  *   compact, logical     by package, core, thread; permute p: the p innermost of these first, innermost of all foremost
  *   scatter, physical    as compact with 2 - permute: by thread, core, package
- *   balanced             as compact, and of more members than places neighbours share one
+ *   balanced             as compact; with more members than places neighbouring members share one
  *   explicit             as listed, each processor with its group
  *   none, disabled       no places
  * offset: the place of the initial thread. Members take places in the list's order from there on ("close"); more
@@ -15,8 +15,8 @@
  * within the enclosing one; with a colon, within the one mentioned before. The variable narrows the set of processors
  * that the process was given, before they are counted.
  *
- * Both variables are read when the library is loaded. Programs set KMP_HW_SUBSET themselves before their first OpenMP
- * call, so it may also be read that late (the core's hook).
+ * KMP_AFFINITY is read when the library is loaded. KMP_HW_SUBSET is read when processors are first counted (the core's
+ * hook), since programs set it themselves before their first OpenMP call.
  * Callers: the loader (kmpc_affinity_env_read); the core, once (restrict_processors, make_places).
  * Failures: what cannot be read: one line, and the variable counts for nothing. No memory: likewise.
  * Refused with one line: attributes of cores (:intel_atom). norespect gives no processors beyond those of the process,

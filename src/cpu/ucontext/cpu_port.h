@@ -2,7 +2,8 @@
  *
  * Differs from the contract: floating-point status flags come back as they were when the context was left, because
  * swapcontext saves them. The signal mask, which it saves too, is put right (context.c).
- * Cost: three system calls for signal masks a switch; it is the column to compare with, not to run with. */
+ * Cost: two system calls for signal masks a switch (glibc on x86-64). It is there to compare other ports with, not to
+ * run programs with. */
 #ifndef PS_CPU_PORT_H
 #define PS_CPU_PORT_H
 

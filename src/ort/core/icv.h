@@ -1,9 +1,9 @@
 /* Internal control variables: those of a data environment (ort_icv) and those of the process (ort_settings).
  *
  * An ort_icv is shared by all tasks that have the same values. A task inherits its creator's pointer. A region's
- * implicit tasks inherit the parent's, or the team's own copy where the region shifts a list. A task that changes a
- * value first makes a copy of its own (ort_icv_write). The task may change that copy in place as long as no other task
- * has inherited it (`shared`).
+ * implicit tasks inherit the parent's, or the team's own copy, where OMP_NUM_THREADS is a list and the region takes
+ * its next number off. A task that changes a value first makes a copy of its own (ort_icv_write). The task may change
+ * that copy in place as long as no other task has inherited it (`shared`).
  *
  * Fields: written by the task that owns the copy, while no other task sees it; read by the tasks that inherit it.
  * No atomics: inheritance is ordered by the fork, or by the publication of the task.

@@ -32,9 +32,9 @@
 #define PAUSES 8
 
 /* Entities are not preempted. An entity that polls, taking a lock and freeing it in a loop, keeps its carrier. The
- * entity that it polls for, and the one that was woken for the lock, would not run there until the watchdog comes (20
- * ms). So each TURNS-th time that a lock is freed on a kernel thread the others of the carrier run first. Counted by
- * kernel thread, not by lock: the lock's word changes where it is free or taken only.
+ * entity that it polls for, and the one that was woken for the lock, would not run there until the watchdog comes
+ * (some milliseconds). So each TURNS-th time that a lock is freed on a kernel thread the others of the carrier run
+ * first. Counted by kernel thread, not by lock: the lock's word changes where it is free or taken only.
  * Rejected: a count, in the word, of the entities that were faster than the woken one, and to give way after some of
  * them. Most entities that a poller keeps from running do not wait for the lock. */
 #define TURNS 64

@@ -13,9 +13,9 @@
  *   refs           parent and finisher (read-modify-write); the parent by a store while it is linking
  *   held, linked   the parent                                the parent
  * Ordering: missing is decreased seq_cst (with `sleepers`, task_sleep.c), which also orders a predecessor before its
- * successor. A finisher that reads 1 is the last (the read acquires from the subtraction before, a finisher's or the
- * parent's). No other thread will write `missing`, or read it, since no thread asks a task whether it is satisfied. So
- * this finisher subtracts nothing. */
+ * successor. A finisher that reads 1 in a task's node is the last (the read acquires from the subtraction before, a
+ * finisher's or the parent's). No other thread writes or reads `missing` from then on, so it subtracts nothing. A
+ * waiter reads its own node, so there the last one subtracts too. */
 #ifndef ORT_DEPEND_NODE_H
 #define ORT_DEPEND_NODE_H
 

@@ -9,8 +9,8 @@
  *
  * N is asked of the launcher. The launcher is the first ancestor without the variable: a shell or another program
  * between the launcher and the rank has it. So what stands above the launcher (a shell that may use all processors,
- * where taskset has left some to the launcher) does not count. A launcher whose environment cannot be read belongs to
- * another user (Slurm's), and passes no rank's variables on. Where N is less than m, the launcher has bound itself, and
+ * where taskset has left some to the launcher) does not count. A launcher whose environment cannot be read (Slurm's,
+ * another user's) counts as one without the variable. Where N is less than m, the launcher has bound itself, and
  * N is m.
  *
  * Read once, at the first need; constant afterwards. Failure: what cannot be read or makes no sense means that the

@@ -48,7 +48,7 @@ static struct ps_work search_once(struct vp *vp, bool queues, bool peek)
         vp_put_back(vp, w);
         return first;
     }
-    if (!ps_work_some(queues ? vp_visit(vp, PS_OWN | PS_ELSEWHERE, PS_PEEK, peek) : vp_visit_slot(vp, PS_PEEK)))
+    if (!ps_work_some(queues ? vp_visit(vp, PS_OWN | PS_ELSEWHERE, PS_PEEK, peek) : vp_visit_pinned(vp, PS_PEEK)))
         return w;
     uint64_t idle = HANDOFF_IDLE;
     if (!ps_cas_acquire(&vp->handoff, &idle, HANDOFF_BUSY))
@@ -109,7 +109,7 @@ static struct ps_work search(struct vp *vp)
 void vp_offer(struct vp *vp)
 {
     if (!vp_is(vp, VP_SPARE | VP_LONE | VP_ASIDE) &&
-        !ps_work_some(vp_visit(vp, PS_IN_SLOT | PS_IN_QUEUE, PS_PEEK, false)))
+        !ps_work_some(vp_visit(vp, PS_IN_PINNED | PS_IN_QUEUE, PS_PEEK, false)))
         ps_store_release(&vp->handoff, HANDOFF_IDLE);
 }
 

@@ -84,10 +84,10 @@ struct uth_tls *home_block_here(void);
 /* The caller is a root that is away, not in a child of vfork's: the number of its home's kernel thread; else 0. */
 int home_number(void);
 
-/* Homes stand aside with several roots: what stands in a home's own queue, what is pinned to it, and its own root's
- * entries in places' queues is all that it runs. A root that comes is counted, has its slot, and then looks at all
- * roots' slots if it is not the only one; so of two that come at once one sees the other. It has made nothing before.
- * Called by the root. */
+/* With several roots each home stands aside: it runs only what is in its own queue, what is pinned to it, and its own
+ * root's entries in places' queues. A new root is counted and gets its vp in the table. If it is not the only one, it
+ * then marks the vps of all roots as aside; so of two that come at once one sees the other. It has made no thread and
+ * opened no region before. Only under a layer that opens regions (homes_stand_aside). Caller: the new root. */
 void home_stand_aside(void);
 /* Whether vp, which stands aside, still is one of several. Caller: vp. */
 bool home_stays_aside(struct vp *vp);

@@ -187,7 +187,7 @@ bool vp_look(struct vp *vp) { return ps_work_some(vp_visit(vp, PS_EVERYWHERE, PS
 
 bool vp_look_at_own(struct vp *vp)
 {
-    return ps_load_seq(&ps_rt.stopping) || ps_work_some(vp_visit(vp, PS_IN_SLOT | PS_IN_QUEUE, PS_LOOK, true));
+    return ps_load_seq(&ps_rt.stopping) || ps_work_some(vp_visit(vp, PS_IN_PINNED | PS_IN_QUEUE, PS_LOOK, true));
 }
 
 bool vp_look_for_all(unsigned which)
@@ -195,7 +195,7 @@ bool vp_look_for_all(unsigned which)
     unsigned slots = ps_load_acquire(&ps_rt.table_size);
     for (unsigned id = 0; id < slots; id++) {
         struct vp *vp = ps_vp_at(id);
-        if (vp && ((which & PS_IN_SLOT && ps_work_some(vp_visit_slot(vp, PS_LOOK))) ||
+        if (vp && ((which & PS_IN_PINNED && ps_work_some(vp_visit_pinned(vp, PS_LOOK))) ||
                    (which & PS_IN_HANDOFF && ps_work_some(vp_visit_handoff(vp, PS_LOOK))) ||
                    (which & PS_IN_QUEUE && ps_queue_look(&vp->queue))))
             return true;

@@ -31,7 +31,7 @@ struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q);
 /* Every source of work for a vp, in the order in which vp_visit looks there. After a thread a vp looks at PS_OWN alone;
  * in a search, as search_once has it. */
 enum ps_source {
-    PS_IN_SLOT = 1,    /* what is pinned to it: only it may run that */
+    PS_IN_PINNED = 1,  /* what is pinned to it: only it may run that */
     PS_IN_HANDOFF = 2, /* its handoff slot */
     PS_IN_QUEUE = 4,   /* its queue, from the front */
     PS_IN_PLACES = 8,  /* the queues of the places that it looks into (bind.h), from the front */
@@ -39,7 +39,7 @@ enum ps_source {
                         * (psthreads-2009 figure 2), then the guests' */
     PS_IN_GLOBAL = 32, /* the global queue */
 };
-#define PS_OWN (PS_IN_SLOT | PS_IN_QUEUE | PS_IN_PLACES) /* in its own reach */
+#define PS_OWN (PS_IN_PINNED | PS_IN_QUEUE | PS_IN_PLACES) /* in its own reach */
 #define PS_ELSEWHERE (PS_IN_OTHERS | PS_IN_GLOBAL)
 #define PS_EVERYWHERE (PS_OWN | PS_IN_HANDOFF | PS_ELSEWHERE)
 

@@ -15,7 +15,7 @@
 
 static inline struct ps_work vp_found(struct vp *vp, bool some) { return (struct ps_work){.what = some ? vp : NULL}; }
 
-static PS_ALWAYS_INLINE struct ps_work vp_visit_slot(struct vp *vp, enum ps_visit visit)
+static PS_ALWAYS_INLINE struct ps_work vp_visit_pinned(struct vp *vp, enum ps_visit visit)
 {
     if (visit == PS_LOOK)
         return vp_found(vp, ps_load_seq(&vp->pinned));
@@ -50,8 +50,8 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit_queue(struct vp *vp, struct ps_q
 static PS_ALWAYS_INLINE struct ps_work vp_visit(struct vp *vp, unsigned which, enum ps_visit visit, bool closed_too)
 {
     struct ps_work w = PS_NO_WORK;
-    if (which & PS_IN_SLOT)
-        w = vp_visit_slot(vp, visit);
+    if (which & PS_IN_PINNED)
+        w = vp_visit_pinned(vp, visit);
     if (which & PS_IN_HANDOFF && !ps_work_some(w))
         w = vp_visit_handoff(vp, visit);
     if (which & PS_IN_QUEUE && PS_LIKELY(!ps_work_some(w)))
@@ -65,7 +65,7 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit(struct vp *vp, unsigned which, e
     return w;
 }
 
-static inline struct ps_work vp_take_pinned(struct vp *vp) { return vp_visit_slot(vp, PS_TAKE); }
+static inline struct ps_work vp_take_pinned(struct vp *vp) { return vp_visit_pinned(vp, PS_TAKE); }
 static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
 {
     if (vp_is(vp, VP_LONE))
