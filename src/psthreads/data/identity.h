@@ -5,6 +5,7 @@
 #ifndef PS_IDENTITY_H
 #define PS_IDENTITY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct vp;
