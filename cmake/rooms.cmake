@@ -10,6 +10,15 @@ function(ps_room name)
   endforeach()
 endfunction()
 
+# ps_folders(SOURCES INCLUDES folders...): the C files of these folders of a room, and the folders themselves.
+macro(ps_folders sources includes)
+  foreach(folder ${ARGN})
+    file(GLOB files CONFIGURE_DEPENDS ${folder}/*.c)
+    list(APPEND ${sources} ${files})
+    list(APPEND ${includes} ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+  endforeach()
+endmacro()
+
 # ps_watched_test(NAME SECONDS COMMAND...): add_test under tests/run-with-watch, which shows every thread's state before
 # it kills a test that hangs. ctest's own limit is only there for the watcher itself. Exit status 77: skipped.
 function(ps_watched_test name seconds)
