@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "calls.h"
 
+#include "layer.h"
+
 /* The first function of each object (_init, of the C library's crti.o) calls __gmon_start__ where there is one, for the
  * sake of gprof. The dynamic linker has relocated the object by then, and all that it loads with it; none of their code
  * has run: constructors come behind. The C library has initialised their thread-local variables in the threads that it
@@ -9,5 +11,12 @@
  * crti.o calls none. Then that is seen to at the next region.
  * Rejected: to interpose dlopen (it finds libraries by the address of its caller, and constructors run in the middle of
  * it). To put threads in the C library's lists (setxid and debuggers take every entry for a kernel thread). */
-PS_EXPORT void interposed___gmon_start__(void) { uth_tls_object_begins(__builtin_return_address(0)); }
+PS_EXPORT void interposed___gmon_start__(void)
+{
+    const void *code = __builtin_return_address(0);
+    uth_tls_object_begins(code);
+    void (*told)(const void *) = ps_load_acquire(&ps_layer_object);
+    if (told)
+        told(code);
+}
 VERSIONS(__gmon_start__, "GLIBC_2.2.5");

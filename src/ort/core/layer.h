@@ -1,5 +1,5 @@
-/* What a layer over a foreign interface (src/mpi) needs of tasks: that a task is complete only when something outside
- * of the program has come, too.
+/* What layers over foreign interfaces need of the core. src/mpi: that a task is complete only when something outside of
+ * the program has come, too. src/pools: regions for the jobs of other libraries.
  *
  * Found in the process as `ort_layer`, in a drop-in. The table's layout stays; new entries go to its end.
  *   hold     The calling task does not complete before one release more. NULL: the caller is in no explicit task that
@@ -10,7 +10,10 @@
  *   in_order Whether a member that is in no explicit task runs its tasks in the order of their making. As a rule the
  *            task that was made last goes first, which is cheaper. But tasks may wait for one another outside of the
  *            program (a message's sender and its receiver). A program that works under libgomp relies on libgomp's
- *            order then: with two threads, two receivers would wait for senders that no thread is left to run. */
+ *            order then: with two threads, two receivers would wait for senders that no thread is left to run.
+ *   run      Runs job(data, id) for each id below n, and returns when all have returned. A region of n members: jobs may
+ *            wait for one another, as often and as long as they like. The program's limits on regions (levels, threads,
+ *            dyn-var) do not count. From any thread, in any region; n > 0. [switches] */
 #ifndef PS_ORT_LAYER_H
 #define PS_ORT_LAYER_H
 
@@ -22,6 +25,8 @@ struct ort_layer {
     void *(*hold)(void);
     void (*release)(void *task);
     void (*in_order)(bool yes);
+    void (*run)(unsigned n, void (*job)(void *data, unsigned id), void *data);
+    unsigned (*num_vps)(void); /* starts the runtime */
 };
 extern const struct ort_layer ort_layer;
 

@@ -1,7 +1,10 @@
 /* See layer.h. */
 #include "layer.h"
 
+#include <limits.h>
+
 #include "ort.h"
+#include "region.h"
 #include "task.h"
 
 /* Whose creator goes on only when they are complete, or that have no place of their own. */
@@ -19,5 +22,38 @@ static void *hold_running_task(void)
 
 static void set_tasks_in_order(bool yes) { ps_store_relaxed(&ort_tasks_in_order, yes); }
 
+struct jobs {
+    unsigned n;
+    void (*job)(void *data, unsigned id);
+    void *data;
+};
+
+static void run_jobs_of_member(void *data)
+{
+    const struct jobs *jobs = data;
+    const struct ort_thread *self = ort_self();
+    for (unsigned id = self->id; id < jobs->n; id += self->team->n)
+        jobs->job(jobs->data, id);
+}
+
+/* The region's size is not the program's choice, so the ICVs that restrict it are other ones meanwhile. They count as
+ * the opening task's own, on which no later region relies (team.c, "Alike"). */
+static void run_jobs(unsigned n, void (*job)(void *data, unsigned id), void *data)
+{
+    struct jobs jobs = {n, job, data};
+    struct ort_task *task = ort_self()->task;
+    struct ort_icv *icv = task->icv, wide;
+    ort_icv_copy(&wide, icv);
+    wide.owner = task;
+    wide.older = NULL;
+    wide.dynamic = false;
+    wide.max_active_levels = UINT_MAX;
+    wide.thread_limit = UINT_MAX;
+    task->icv = &wide;
+    ort_parallel(&(struct ort_parallel){
+        .fn = run_jobs_of_member, .data = &jobs, .num_threads = n, .bind = ORT_BIND_UNSET, .caller = ORT_CALLER});
+    task->icv = icv;
+}
+
 const struct ort_layer ort_layer PS_EXPORT = {sizeof(struct ort_layer), hold_running_task, ort_task_release,
-                                              set_tasks_in_order};
+                                              set_tasks_in_order,       run_jobs,          ee_num_vps};

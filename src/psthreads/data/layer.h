@@ -1,5 +1,5 @@
-/* What a layer over a foreign blocking interface (src/mpi) needs of threads. Its threads wait without a vp, and idle
- * vps ask the layer whether what they wait for has come.
+/* What layers over foreign interfaces need of threads. src/mpi: its threads wait without a vp, and idle vps ask the
+ * layer whether what they wait for has come. src/pools: the last entry.
  *
  * The layer is a library of its own and finds this table by its name in the process, as `ps_layer`. The drop-in has
  * one, and so has libpsthreads.so; each knows its own threads only. The table's layout stays; new entries go to its
@@ -31,10 +31,15 @@ struct ps_layer {
     void (*poll_by)(bool (*poll)(void));
     /* The calling thread becomes dedicated, and holds no vp, whatever it does (dedicated.h). */
     bool (*apart)(void);
+    /* fn(p) is called for each shared object that begins later: p is in its code, no constructor of it has run, and the
+     * dynamic linker's lock is held (identity/loader.c). One fn. */
+    void (*objects_by)(void (*fn)(const void *code));
 };
 extern const struct ps_layer ps_layer;
 
 /* What a vp that searches asks (search.c); NULL: nothing. */
 extern _Atomic(bool (*)(void)) ps_layer_poll;
+/* Who is told of objects that begin; NULL: nobody. */
+extern _Atomic(void (*)(const void *code)) ps_layer_object;
 
 #endif

@@ -19,5 +19,9 @@ static bool has_others(void) { return !ps_spin_useful(); }
 
 static void poll_by(bool (*poll)(void)) { ps_store_release(&ps_layer_poll, poll); }
 
+_Atomic(void (*)(const void *code)) ps_layer_object;
+static void objects_by(void (*fn)(const void *code)) { ps_store_release(&ps_layer_object, fn); }
+
 const struct ps_layer ps_layer PS_EXPORT = {
-    sizeof(struct ps_layer), self_for_layer, wait, ready_for_layer, ps_yield, has_others, poll_by, ps_dedicate_self};
+    sizeof(struct ps_layer), self_for_layer, wait, ready_for_layer, ps_yield, has_others, poll_by,
+    ps_dedicate_self,        objects_by};
