@@ -12,38 +12,50 @@
 #ifndef PS_POOLS_H
 #define PS_POOLS_H
 
-#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "atomic.h"
 #include "compiler.h"
+#include "object.h"
 #include "ort/core/layer.h"
 #include "psthreads/data/layer.h"
 
 enum pools_kind { POOLS_OPENBLAS, POOLS_FFTW };
 
-/* A library with an interface for callers' threads. Never freed; `gone` when it was unloaded. */
+/* A library with an interface for callers' threads. Never freed, and never unloaded. */
 struct pools_library {
     struct pools_library *next;
     enum pools_kind kind;
-    ElfW(Addr) base;         /* where it is loaded */
-    const char *path;        /* its file, or the program's */
-    const char *left;        /* why it is not ours, in words for its user; NULL: its jobs come to us */
-    unsigned bound;          /* OpenBLAS: as many threads as the program or its user allows; 0: not known yet */
-    _Atomic(unsigned) width; /* OpenBLAS: what its calls use now */
-    _Atomic(bool) gone;
+    ElfW(Addr) base;                  /* where it is loaded */
+    char *path;                       /* its file */
+    _Atomic(const char *) left;       /* why its jobs do not come to us, in words for its user; NULL: they do */
+    _Atomic(unsigned) bound;          /* OpenBLAS: threads that the program or its user allows; 0: not known yet */
+    _Atomic(unsigned) width;          /* OpenBLAS: threads that its calls use now; 0: as many as that */
+    _Atomic(unsigned long) num_calls; /* parallel calls that came to us */
 };
 
 /* The libraries found so far, newest first. */
 extern _Atomic(struct pools_library *) pools_libraries;
 
-/* The runtime, and how many virtual processors it has; NULL: there is none in the process. */
+/* The runtime; NULL: there is none in the process. */
 extern const struct ort_layer *pools_core;
-unsigned pools_num_vps(void);
 
-bool pools_wants(enum pools_kind kind); /* PSTHREADS_POOLS */
-bool pools_verbose(void);               /* PSTHREADS_VERBOSE */
+/* The object has such a library's interface: a new entry for the list, whether the library's jobs come to us or not.
+ * NULL: it has not, or there is no memory. The dynamic linker's lock may be held. */
+struct pools_library *openblas_begins(const struct object *o);
+struct pools_library *fftw_begins(const struct object *o);
+
+/* Calls of all OpenBLAS libraries use as many threads from now on, or their bound where that is less. At least 1. */
+void openblas_set_width(unsigned width);
+void openblas_after_fork(void); /* in the child: as wide as allowed, no job runs */
+
+/* A parallel call of an OpenBLAS begins, on the calling thread (width.c). */
+void pools_width_at_call(void);
+/* In a forked child: no thread of ours is there. */
+void pools_width_after_fork(void);
+/* For a library's jobs that do not wait for one another: how many may run at once now. */
+unsigned pools_width_now(void);
 
 /* Writes a line for each pool of the process to the file: fields separated by tabs, see census.c. Any thread, no locks
  * held; opens nothing. 0, or an errno value. */

@@ -11,7 +11,8 @@
  *            task that was made last goes first, which is cheaper. But tasks may wait for one another outside of the
  *            program (a message's sender and its receiver). A program that works under libgomp relies on libgomp's
  *            order then: with two threads, two receivers would wait for senders that no thread is left to run.
- *   run      Runs job(data, id) for each id below n, and returns when all have returned. A region of n members: jobs may
+ *   run      Runs job(data, id) for each id below n, and returns when all have returned. A region of n members: jobs
+ *   may
  *            wait for one another, as often and as long as they like. The program's limits on regions (levels, threads,
  *            dyn-var) do not count. From any thread, in any region; n > 0. [switches] */
 #ifndef PS_ORT_LAYER_H

@@ -1,0 +1,51 @@
+/* FFTW's threads (3.3.9 and later): fftw_threads_set_callback, in each precision. See pools.h.
+ *
+ * FFTW gives a loop's parts to a function; the number of parts is the plan's (fftw_plan_with_nthreads), and no part waits
+ * for another. So they are a region's members, which are calls where no virtual processor is idle. */
+#include "pools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef void *(*fftw_part)(char *data);
+typedef void (*fftw_loop)(fftw_part part, char *data, size_t bytes, int parts, void *own);
+
+struct parts {
+    fftw_part part;
+    char *data;
+    size_t bytes;
+};
+
+static void run_part(void *data, unsigned id)
+{
+    const struct parts *loop = data;
+    loop->part(loop->data + id * loop->bytes);
+}
+
+static void run_parts(fftw_part part, char *data, size_t bytes, int parts, void *own)
+{
+    struct parts loop = {part, data, bytes};
+    struct pools_library *library = own;
+    ps_add_relaxed(&library->num_calls, 1);
+    pools_width_at_call();
+    if (parts > 1 && pools_width_now() > 1)
+        pools_core->run((unsigned)parts, run_part, &loop);
+    else
+        for (int i = 0; i < parts; i++)
+            run_part(&loop, (unsigned)i);
+}
+
+struct pools_library *fftw_begins(const struct object *o)
+{
+    struct pools_library *library = NULL;
+    /* fftw_, fftwf_, fftwl_ and fftwq_ are libraries of their own as a rule, but may be one object. */
+    for (ElfW(Sym) *s = NULL; (s = object_symbol(o, "_threads_set_callback", s));) {
+        if (strncmp(object_name(o, s), "fftw", 4) != 0 || (!library && !(library = calloc(1, sizeof *library))))
+            continue;
+        library->kind = POOLS_FFTW;
+        void (*set)(fftw_loop, void *) = (void (*)(fftw_loop, void *))object_address(o, s);
+        if (pools_core)
+            set(run_parts, library);
+    }
+    return library;
+}

@@ -1,0 +1,106 @@
+/* See object.h. */
+#include "object.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* The dynamic linker has made addresses of what the file has as offsets, but not on every processor. */
+static const void *table_at(ElfW(Addr) base, ElfW(Addr) value)
+{
+    return (const void *)(value < base ? base + value : value); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/* GNU's hash table has no count of symbols: the last one of the last chain is the last symbol. */
+static size_t count_hashed(const uint32_t *gnu_hash)
+{
+    uint32_t buckets = gnu_hash[0], first = gnu_hash[1], words = gnu_hash[2], last = 0;
+    const uint32_t *bucket = gnu_hash + 4 + (size_t)words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+    const uint32_t *chain = bucket + buckets;
+    for (uint32_t i = 0; i < buckets; i++)
+        last = bucket[i] > last ? bucket[i] : last;
+    if (last < first)
+        return first;
+    while (!(chain[last - first] & 1))
+        last++;
+    return (size_t)last + 1;
+}
+
+bool object_read(struct object *o, const struct dl_phdr_info *info)
+{
+    *o = (struct object){.base = info->dlpi_addr,
+                         .path = info->dlpi_name,
+                         .segments = info->dlpi_phdr,
+                         .num_segments = info->dlpi_phnum};
+    const ElfW(Dyn) *d = NULL;
+    for (unsigned i = 0; i < o->num_segments; i++)
+        if (o->segments[i].p_type == PT_DYNAMIC)
+            d = (const ElfW(Dyn) *)(o->base + o->segments[i].p_vaddr); /* NOLINT(performance-no-int-to-ptr) */
+    for (; d && d->d_tag != DT_NULL; d++) {
+        switch (d->d_tag) {
+        case DT_SYMTAB:
+            o->symbols = (ElfW(Sym) *)(uintptr_t)table_at(o->base, d->d_un.d_ptr);
+            break;
+        case DT_STRTAB:
+            o->names = table_at(o->base, d->d_un.d_ptr);
+            break;
+        case DT_STRSZ:
+            o->names_bytes = d->d_un.d_val;
+            break;
+        case DT_HASH:
+            o->num_symbols = ((const uint32_t *)table_at(o->base, d->d_un.d_ptr))[1];
+            break;
+        case DT_GNU_HASH:
+            if (o->num_symbols == 0)
+                o->num_symbols = count_hashed(table_at(o->base, d->d_un.d_ptr));
+            break;
+        default:
+            break;
+        }
+    }
+    return o->symbols && o->names && o->num_symbols > 1;
+}
+
+ElfW(Sym) * object_symbol(const struct object *o, const char *part, const ElfW(Sym) * last)
+{
+    if (!last && !memmem(o->names, o->names_bytes, part, strlen(part)))
+        return NULL;
+    for (ElfW(Sym) *s = o->symbols + (last ? last - o->symbols : 0) + 1; s < o->symbols + o->num_symbols; s++)
+        if (s->st_shndx != SHN_UNDEF && s->st_name < o->names_bytes && strstr(object_name(o, s), part))
+            return s;
+    return NULL;
+}
+
+void *object_find(const struct object *o, const char *name)
+{
+    for (const ElfW(Sym) *s = NULL; (s = object_symbol(o, name, s));)
+        if (strcmp(object_name(o, s), name) == 0)
+            return object_address(o, s);
+    return NULL;
+}
+
+/* A segment's protection as the dynamic linker has set it. -1: the address is in none. */
+static int protection_of(const struct object *o, ElfW(Addr) address)
+{
+    for (unsigned i = 0; i < o->num_segments; i++) {
+        const ElfW(Phdr) *p = &o->segments[i];
+        if (p->p_type == PT_LOAD && address - o->base - p->p_vaddr < p->p_memsz)
+            return (p->p_flags & PF_R ? PROT_READ : 0) | (p->p_flags & PF_W ? PROT_WRITE : 0) |
+                   (p->p_flags & PF_X ? PROT_EXEC : 0);
+    }
+    return -1;
+}
+
+bool object_replace(const struct object *o, ElfW(Sym) * s, void *fn)
+{
+    ElfW(Addr) address = (ElfW(Addr)) & s->st_value, page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
+    void *begin = (void *)(address & ~(page - 1)); /* NOLINT(performance-no-int-to-ptr) */
+    int prot = protection_of(o, address);          /* aligned: in one page */
+    if (prot < 0 || (!(prot & PROT_WRITE) && mprotect(begin, page, prot | PROT_WRITE) != 0))
+        return false;
+    __atomic_store_n(&s->st_value, (ElfW(Addr))fn - o->base, __ATOMIC_RELEASE);
+    if (!(prot & PROT_WRITE))
+        mprotect(begin, page, prot);
+    return true;
+}

@@ -1,0 +1,39 @@
+/* A loaded object's symbols, read where the dynamic linker has them. The caller sees to it that the object stays
+ * loaded (the dynamic linker's lock, or a list that it is taken from). */
+#ifndef PS_POOLS_OBJECT_H
+#define PS_POOLS_OBJECT_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct object {
+    ElfW(Addr) base;
+    const char *path;
+    const ElfW(Phdr) * segments;
+    unsigned num_segments;
+    ElfW(Sym) * symbols; /* the first is none; in memory that is as a rule not writable */
+    size_t num_symbols;
+    const char *names;
+    size_t names_bytes;
+};
+
+/* As dl_iterate_phdr tells of it. False: it has no symbols. */
+bool object_read(struct object *o, const struct dl_phdr_info *info);
+
+/* The next symbol behind `last` (NULL: from the first on) that the object defines, and whose name has `part` in it;
+ * NULL: no more. */
+ElfW(Sym) * object_symbol(const struct object *o, const char *part, const ElfW(Sym) * last);
+static inline const char *object_name(const struct object *o, const ElfW(Sym) * s) { return o->names + s->st_name; }
+static inline void *object_address(const struct object *o, const ElfW(Sym) * s)
+{
+    return (void *)(o->base + s->st_value); /* NOLINT(performance-no-int-to-ptr) */
+}
+/* What the object defines by exactly this name; NULL: nothing. */
+void *object_find(const struct object *o, const char *name);
+
+/* Whoever looks this symbol up from now on, by the dynamic linker or dlsym, finds fn. What was bound to it before stays.
+ * False: the memory cannot be written. */
+bool object_replace(const struct object *o, ElfW(Sym) * s, void *fn);
+
+#endif

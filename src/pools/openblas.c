@@ -1,0 +1,287 @@
+/* OpenBLAS with threads of its own (0.3.28 and later): openblas_set_threads_callback_function. See pools.h.
+ *
+ * OpenBLAS gives the jobs of a call to a function. The jobs of one call wait for one another (sched_yield), so each is a
+ * member of one region. The function tells each job a number, under which the library has a buffer for one job at a
+ * time (blas_thread_buffer). Calls of several threads come at once, and LU factorisations use the library's own kernel
+ * threads beside, which have the numbers from 0 on. So a job gets a number above theirs, that no other job has.
+ *
+ * How many jobs a call has is decided before we are asked, by the library's number of threads. Thus that number is what
+ * is changed (width.c): the variable blas_cpu_number, since the function for it starts kernel threads anew after a fork.
+ * It is also what the program reads and sets. So the functions that do this are replaced in the library's table of
+ * symbols: what the program sets is the bound, and the bound is what it reads. What was bound to the library's own
+ * functions before (a program that is linked to it with -z now) reads the width, and sets the bound. */
+#include "pools.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void (*openblas_job)(int number, void *data, int extra);
+typedef void (*openblas_jobs)(int wait, openblas_job job, int num, size_t bytes, void *data, int extra);
+
+#define COPIES 8     /* of OpenBLAS in one process */
+#define NUMBERS 1024 /* the greatest MAX_THREADS that we know of is 512 */
+
+struct openblas {
+    struct pools_library library;
+    void (*set)(int);
+    int (*get)(void);
+    char *(*config)(void);
+    void (*take)(openblas_jobs);
+    _Atomic(int) *cpu_number; /* blas_cpu_number; NULL: not to be seen, and the width is not ours */
+    pthread_mutex_t lock;     /* of what follows, and of the library's number of threads */
+    pthread_cond_t freed;
+    unsigned most;        /* the greatest number of threads that was ever set */
+    unsigned num_numbers; /* 0: not known yet */
+    unsigned char is_used[NUMBERS];
+};
+
+static struct openblas *copies[COPIES];
+static _Atomic(unsigned) num_copies;
+
+/* --- numbers of jobs --- */
+
+/* The library's limit, from "... MAX_THREADS=64". 0: it does not say. */
+static unsigned read_limit(const struct openblas *b)
+{
+    const char *config = b->config ? b->config() : NULL, *at = config ? strstr(config, "MAX_THREADS=") : NULL;
+    unsigned long limit = at ? strtoul(at + strlen("MAX_THREADS="), NULL, 10) : 0;
+    return limit > NUMBERS ? NUMBERS : (unsigned)limit;
+}
+
+/* The constructor of the library has run: its number of threads is what its user wants. Caller holds the lock. */
+static void learn_bound(struct openblas *b)
+{
+    if (ps_load_relaxed(&b->library.bound) != 0)
+        return;
+    int n = b->get();
+    b->most = n > 1 ? (unsigned)n : 1;
+    b->num_numbers = read_limit(b);
+    ps_store_relaxed(&b->library.bound, b->most);
+}
+
+/* n numbers that no other job has; false: there never are so many. Waits for other calls to end. */
+static bool take_numbers(struct openblas *b, unsigned n, int *number)
+{
+    pthread_mutex_lock(&b->lock);
+    learn_bound(b);
+    unsigned first = b->most > 0 ? b->most - 1 : 0;
+    while (first + n <= b->num_numbers) {
+        unsigned got = 0;
+        for (unsigned i = first; i < b->num_numbers && got < n; i++)
+            if (!b->is_used[i])
+                number[got++] = (int)i;
+        if (got == n)
+            break;
+        pthread_cond_wait(&b->freed, &b->lock);
+    }
+    bool taken = first + n <= b->num_numbers;
+    for (unsigned i = 0; taken && i < n; i++)
+        b->is_used[number[i]] = 1;
+    pthread_mutex_unlock(&b->lock);
+    return taken;
+}
+
+static void give_numbers(struct openblas *b, unsigned n, const int *number)
+{
+    pthread_mutex_lock(&b->lock);
+    for (unsigned i = 0; i < n; i++)
+        b->is_used[number[i]] = 0;
+    pthread_cond_broadcast(&b->freed);
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* --- a call --- */
+
+struct call {
+    openblas_job job;
+    char *data;
+    size_t bytes;
+    int extra;
+    const int *number;
+};
+
+static void run_job(void *data, unsigned id)
+{
+    const struct call *call = data;
+    call->job(call->number[id], call->data + id * call->bytes, call->extra);
+}
+
+static void run_call(struct openblas *b, openblas_job job, int num, size_t bytes, void *data, int extra)
+{
+    unsigned n = num > 0 ? (unsigned)num : 0;
+    int number[NUMBERS];
+    struct call call = {job, data, bytes, extra, number};
+    ps_add_relaxed(&b->library.num_calls, 1);
+    bool taken = take_numbers(b, n, number);
+    if (!taken) { /* this once with numbers that an LU may have as well, and never again */
+        ps_store_relaxed(&b->library.left, "it was built for hardly more threads than there are processors");
+        b->take(NULL);
+        for (unsigned i = 0; i < n; i++)
+            number[i] = (int)i;
+    }
+    pools_width_at_call();
+    if (n > 1)
+        pools_core->run(n, run_job, &call);
+    else if (n == 1)
+        run_job(&call, 0);
+    if (taken)
+        give_numbers(b, n, number);
+}
+
+/* --- the number of threads --- */
+
+static void set_width_of(struct openblas *b, unsigned width)
+{
+    unsigned bound = ps_load_relaxed(&b->library.bound), before = ps_load_relaxed(&b->library.width);
+    if (bound == 0 || !b->cpu_number)
+        return;
+    int now = ps_load_relaxed(b->cpu_number);
+    if (before != 0 && now > 0 && (unsigned)now != before) /* set past our functions */
+        ps_store_relaxed(&b->library.bound, bound = (unsigned)now);
+    width = width < bound ? width : bound;
+    if ((unsigned)now != width)
+        ps_store_relaxed(b->cpu_number, (int)width);
+    ps_store_relaxed(&b->library.width, width);
+}
+
+void openblas_set_width(unsigned width)
+{
+    for (unsigned i = 0; i < ps_load_acquire(&num_copies); i++) {
+        pthread_mutex_lock(&copies[i]->lock);
+        if (!ps_load_relaxed(&copies[i]->library.left))
+            set_width_of(copies[i], width);
+        pthread_mutex_unlock(&copies[i]->lock);
+    }
+}
+
+void openblas_after_fork(void)
+{
+    for (unsigned i = 0; i < ps_load_acquire(&num_copies); i++) {
+        struct openblas *b = copies[i];
+        pthread_mutex_init(&b->lock, NULL);
+        pthread_cond_init(&b->freed, NULL);
+        memset(b->is_used, 0, sizeof b->is_used);
+        set_width_of(b, UINT_MAX);
+    }
+}
+
+/* Returns what was set before. */
+static int set_bound(struct openblas *b, int n)
+{
+    pthread_mutex_lock(&b->lock);
+    learn_bound(b);
+    int before = (int)ps_load_relaxed(&b->library.bound);
+    b->set(n); /* starts kernel threads of its own, where there are too few */
+    unsigned bound = (unsigned)b->get();
+    b->most = bound > b->most ? bound : b->most;
+    ps_store_relaxed(&b->library.bound, bound);
+    ps_store_relaxed(&b->library.width, bound);
+    set_width_of(b, pools_width_now());
+    pthread_mutex_unlock(&b->lock);
+    return before;
+}
+
+static int bound_of(const struct openblas *b)
+{
+    unsigned bound = ps_load_relaxed(&b->library.bound);
+    return bound != 0 ? (int)bound : b->get();
+}
+
+/* The library's functions tell nothing of who calls: a set of ours for each copy. */
+#define COPY(i)                                                                                    \
+    static void jobs_##i(int wait, openblas_job job, int num, size_t bytes, void *data, int extra) \
+    {                                                                                              \
+        (void)wait;                                                                                \
+        run_call(copies[i], job, num, bytes, data, extra);                                         \
+    }                                                                                              \
+    static int get_##i(void) { return bound_of(copies[i]); }                                       \
+    static void set_##i(int n) { set_bound(copies[i], n); }                                        \
+    static void set_fortran_##i(const int *n) { set_bound(copies[i], *n); }                        \
+    static int set_local_##i(int n) { return set_bound(copies[i], n); }
+COPY(0)
+COPY(1)
+COPY(2)
+COPY(3)
+COPY(4)
+COPY(5)
+COPY(6)
+COPY(7)
+#define FUNCTIONS(i)                                                                               \
+    {                                                                                              \
+        jobs_##i, (void *)get_##i, (void *)set_##i, (void *)set_fortran_##i, (void *)set_local_##i \
+    }
+static const struct {
+    openblas_jobs jobs;
+    void *get, *set, *set_fortran, *set_local;
+} functions[COPIES] = {FUNCTIONS(0), FUNCTIONS(1), FUNCTIONS(2), FUNCTIONS(3),
+                       FUNCTIONS(4), FUNCTIONS(5), FUNCTIONS(6), FUNCTIONS(7)};
+
+/* --- a library begins --- */
+
+/* What stands behind the function's name. C: "", "64_", "_64"; Fortran's: "_", "_64_", "__64". */
+static bool is_c(const char *suffix)
+{
+    return *suffix == '\0' || strcmp(suffix, "64_") == 0 || strcmp(suffix, "_64") == 0;
+}
+
+static void *find_c(const struct object *o, const char *part)
+{
+    for (ElfW(Sym) *s = NULL; (s = object_symbol(o, part, s));)
+        if (is_c(strstr(object_name(o, s), part) + strlen(part)))
+            return object_address(o, s);
+    return NULL;
+}
+
+static void replace_all(const struct object *o, unsigned i)
+{
+    static const char *const parts[] = {"openblas_get_num_threads", "openblas_set_num_threads", "goto_set_num_threads"};
+    for (unsigned k = 0; k < sizeof parts / sizeof *parts; k++) {
+        for (ElfW(Sym) *s = NULL; (s = object_symbol(o, parts[k], s));) {
+            const char *suffix = strstr(object_name(o, s), parts[k]) + strlen(parts[k]);
+            void *fn = NULL;
+            if (is_c(suffix))
+                fn = k == 0 ? functions[i].get : functions[i].set;
+            else if (strncmp(suffix, "_local", 6) == 0)
+                fn = functions[i].set_local;
+            else if (*suffix == '_' && k != 0)
+                fn = functions[i].set_fortran;
+            if (fn)
+                object_replace(o, s, fn);
+        }
+    }
+}
+
+struct pools_library *openblas_begins(const struct object *o)
+{
+    void (*take)(openblas_jobs) = (void (*)(openblas_jobs))find_c(o, "openblas_set_threads_callback_function");
+    int (*parallel)(void) = (int (*)(void))find_c(o, "openblas_get_parallel");
+    struct openblas *b = take ? calloc(1, sizeof *b) : NULL;
+    if (!b)
+        return NULL;
+    b->library.kind = POOLS_OPENBLAS;
+    b->take = take;
+    b->get = (int (*)(void))find_c(o, "openblas_get_num_threads");
+    b->set = (void (*)(int))find_c(o, "goto_set_num_threads"); /* the others call this one */
+    b->config = (char *(*)(void))find_c(o, "openblas_get_config");
+    b->cpu_number = object_find(o, "blas_cpu_number");
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->freed, NULL);
+    unsigned i = ps_load_relaxed(&num_copies);
+    if (!pools_core)
+        b->library.left = "the runtime is not there";
+    else if (parallel && parallel() != 1)
+        b->library.left = parallel() == 2 ? "it uses OpenMP" : "it has no threads";
+    else if (!b->get || !b->set || !b->config)
+        b->library.left = "it does not tell its number of threads";
+    else if (i == COPIES)
+        b->library.left = "there are more copies of OpenBLAS than we can serve";
+    if (b->library.left)
+        return &b->library;
+    copies[i] = b;
+    ps_store_release(&num_copies, i + 1);
+    replace_all(o, i);
+    take(functions[i].jobs);
+    return &b->library;
+}

@@ -1,0 +1,155 @@
+/* How wide a library's call may be. The decision: width_policy.h.
+ *
+ * States: WIDE, every call comes to us; samples are taken by the calls themselves, at most one a millisecond. NARROW:
+ * calls may never reach us, so a kernel thread of ours takes a sample every few milliseconds until the state is WIDE
+ * again; then it sleeps. It is started when the state first becomes NARROW, so a program that never needs it has none.
+ *
+ * The state is changed under one lock, which a call only tries: another thread that has it takes a sample. No wake-up is
+ * lost: whoever makes the state NARROW signals under the lock under which the sampler looks before it sleeps. After a
+ * fork the child is WIDE and has no sampler. */
+#include "pools.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "width_policy.h"
+
+enum {
+    CALL_SAMPLE_US = 1000,
+    TICK_US = 2000,
+    CONTENDED_TICK_US = 10000,
+    CALLER_US = 5000, /* a thread that has called in this time is one of the callers */
+    CALLERS = 64,
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t narrowed = PTHREAD_COND_INITIALIZER;
+static struct width_policy policy; /* processors 0: there was no call yet */
+static bool has_sampler;
+static uint64_t last_us, last_cpu_us, last_preempted;
+static _Atomic(unsigned) width_now = UINT_MAX;
+static _Atomic(uint64_t) called_at_us[CALLERS]; /* by a hash of the caller */
+
+unsigned pools_width_now(void) { return ps_load_relaxed(&width_now); }
+
+static uint64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* Threads that have called lately; two with the same hash count as one. */
+static unsigned count_callers(uint64_t now)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < CALLERS; i++) {
+        uint64_t at = ps_load_relaxed(&called_at_us[i]);
+        n += at != 0 && now - at < CALLER_US;
+    }
+    return n;
+}
+
+static void note_caller(uint64_t now)
+{
+    uint64_t self = (uint64_t)pthread_self();
+    ps_store_relaxed(&called_at_us[(self * 0x9e3779b97f4a7c15U) >> 58], now);
+}
+
+static uint64_t microseconds(struct timeval t) { return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec; }
+
+/* Caller holds the lock. */
+static void take_sample(uint64_t now)
+{
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    uint64_t cpu = microseconds(used.ru_utime) + microseconds(used.ru_stime), preempted = (uint64_t)used.ru_nivcsw;
+    struct width_sample s = {.at_us = now,
+                             .wall_us = now > last_us ? now - last_us : 1,
+                             .cpu_us = cpu > last_cpu_us ? cpu - last_cpu_us : 0,
+                             .preempted = preempted - last_preempted,
+                             .callers = count_callers(now)};
+    last_us = now;
+    last_cpu_us = cpu;
+    last_preempted = preempted;
+    unsigned before = policy.width, width = width_policy_step(&policy, &s);
+    if (width == before)
+        return;
+    width = width < policy.processors ? width : UINT_MAX;
+    ps_store_relaxed(&width_now, width);
+    openblas_set_width(width);
+}
+
+static void *sampler(void *unused)
+{
+    (void)unused;
+    pthread_setname_np(pthread_self(), "psthreads-pools");
+    /* When it wakes it takes no processor from a thread that computes, whose preemption it would count. */
+    syscall(SYS_sched_setscheduler, 0, SCHED_BATCH, &(struct sched_param){0});
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        bool is_contended = width_policy_contended(&policy);
+        while (pools_width_now() == UINT_MAX)
+            pthread_cond_wait(&narrowed, &lock);
+        pthread_mutex_unlock(&lock);
+        nanosleep(&(struct timespec){.tv_nsec = (is_contended ? CONTENDED_TICK_US : TICK_US) * 1000}, NULL);
+        pthread_mutex_lock(&lock);
+        take_sample(now_us());
+    }
+    return NULL;
+}
+
+/* Without it the state stays NARROW: then it is WIDE at once. Caller holds the lock. */
+static void start_sampler(void)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    pthread_attr_t attr;
+    sigfillset(&all);
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    has_sampler = pthread_create(&thread, &attr, sampler, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    if (!has_sampler) {
+        policy.width = policy.processors;
+        ps_store_relaxed(&width_now, UINT_MAX);
+        openblas_set_width(UINT_MAX);
+    }
+}
+
+void pools_width_at_call(void)
+{
+    uint64_t now = now_us();
+    note_caller(now);
+    if (pthread_mutex_trylock(&lock) != 0)
+        return;
+    if (policy.processors == 0)
+        width_policy_init(&policy, pools_core->num_vps());
+    if (now - last_us >= CALL_SAMPLE_US || count_callers(now) > 1) {
+        take_sample(now);
+        if (pools_width_now() != UINT_MAX) {
+            if (!has_sampler)
+                start_sampler();
+            pthread_cond_signal(&narrowed);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void pools_width_after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    pthread_cond_init(&narrowed, NULL);
+    has_sampler = false;
+    policy.processors = 0;
+    last_us = last_cpu_us = last_preempted = 0;
+    ps_store_relaxed(&width_now, UINT_MAX);
+}

@@ -1,0 +1,93 @@
+/* How wide a library's parallel calls may be: decided from samples, without a clock or the library (width.c has those).
+ *
+ * As long as the program's threads fill the processors, a call runs in its caller alone: no lock, no waiting for one
+ * another. Where processors are free, calls are wide. In between they share the processors.
+ *
+ * Two things tell that a wide call is too wide, and both do at once:
+ *   - several threads call: the processors are divided among them;
+ *   - the process's threads are preempted: more threads are ready than there are processors, in this process or in
+ *     others. Measured (Linux 6.1, 2 processors): 0.00 to 0.09 a millisecond of processor time where none competes, also
+ *     with jobs that wait for one another; 0.3 and more where one does.
+ * In a narrow state no call may reach us. Then the processor time that the process uses tells how many threads compute.
+ * It becomes wider when they leave processors free for `patience` samples without a break. A state that was too wide
+ * again soon makes the patience longer. */
+#ifndef PS_POOLS_WIDTH_POLICY_H
+#define PS_POOLS_WIDTH_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    WIDTH_PATIENCE_MIN = 3, /* samples */
+    WIDTH_PATIENCE_MAX = 64,
+    WIDTH_SOON_US = 50000,     /* narrow again within this time: it was too wide */
+    WIDTH_MEMORY_US = 16000,   /* of processor time, over which preemptions are counted */
+    WIDTH_CONTENDED_US = 8000, /* of processor time a preemption: fewer is contention */
+};
+
+struct width_policy {
+    unsigned processors; /* at least 1 */
+    unsigned width;      /* 1 .. processors */
+    uint64_t cpu_us;     /* older time counts half */
+    uint64_t preempted;
+    unsigned calm, patience;
+    uint64_t widened_at_us;
+};
+
+struct width_sample {
+    uint64_t at_us;     /* when it ends */
+    uint64_t wall_us;   /* how long it was; at least 1 */
+    uint64_t cpu_us;    /* processor time that the process's threads used in it */
+    uint64_t preempted; /* how often one of them was taken from a processor */
+    unsigned callers;   /* threads that made a parallel call lately */
+};
+
+static inline void width_policy_init(struct width_policy *p, unsigned processors)
+{
+    *p = (struct width_policy){.processors = processors, .width = processors, .patience = WIDTH_PATIENCE_MIN};
+}
+
+static inline bool width_policy_contended(const struct width_policy *p)
+{
+    return p->preempted >= 2 && p->preempted * WIDTH_CONTENDED_US > p->cpu_us;
+}
+
+static inline void width_policy_narrow(struct width_policy *p, unsigned width, uint64_t now_us)
+{
+    bool soon = now_us - p->widened_at_us < WIDTH_SOON_US && p->widened_at_us != 0;
+    unsigned longer = 2 * p->patience < WIDTH_PATIENCE_MAX ? 2 * p->patience : WIDTH_PATIENCE_MAX;
+    p->patience = soon ? longer : WIDTH_PATIENCE_MIN;
+    p->calm = 0;
+    p->width = width;
+}
+
+/* The width from now on. */
+static inline unsigned width_policy_step(struct width_policy *p, const struct width_sample *s)
+{
+    p->cpu_us += s->cpu_us;
+    p->preempted += s->preempted;
+    while (p->cpu_us > 2 * (uint64_t)WIDTH_MEMORY_US) {
+        p->cpu_us /= 2;
+        p->preempted /= 2;
+    }
+    bool contended = width_policy_contended(p);
+    unsigned share = s->callers > 1 ? p->processors / s->callers : p->processors;
+    unsigned most = contended || share == 0 ? 1 : share;
+    if (p->width > most) {
+        width_policy_narrow(p, most, s->at_us);
+        return p->width;
+    }
+    /* Threads that compute: a thread counts from a quarter of a processor on. */
+    uint64_t computing = (s->cpu_us / p->width + s->wall_us * 3 / 4) / s->wall_us;
+    if (computing > 1 && p->processors / computing < most)
+        most = (unsigned)(p->processors / computing);
+    p->calm = most > p->width ? p->calm + 1 : 0;
+    if (p->calm >= p->patience) {
+        p->width = most;
+        p->widened_at_us = s->at_us;
+        p->calm = 0;
+    }
+    return p->width;
+}
+
+#endif
