@@ -31,7 +31,7 @@ def of_sources(root):
             mentioned.update(re.findall(rf"\b{PREFIX}[A-Z_]*[A-Z]\b", text))
             code = COMMENT.sub("", text)
             read.update(QUOTED.findall(code), READ.findall(code))
-            if path.name in ("ranks.c", "plan.c"):
+            if path.name in ("ranks.c", "preload.c"):
                 read.update(LAUNCHERS.findall(code))
     return read - NO_VARIABLES, mentioned
 

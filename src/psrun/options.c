@@ -1,0 +1,132 @@
+/* psrun's options, and the variables that say the same. See psrun.h. */
+#include "psrun.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "psrun [options] program [arguments...]   run a program on the psthreads OpenMP runtime\n"
+    "psrun [options] doctor program           tell what would be replaced, what not, and why\n"
+    "psrun dump PID                           print what the threads of a running program do and wait for\n"
+    "\n"
+    "  -n, --threads N    threads of a parallel region, or a list, a number a level: 4,4 (OMP_NUM_THREADS)\n"
+    "      --ee KIND      what carries OpenMP threads: psthreads (user-level threads; the default) or\n"
+    "                     pthreads (kernel threads, the baseline, and what a program with an address or\n"
+    "                     thread sanitizer and thread-local variables gets); also PSTHREADS_EE\n"
+    "      --mpi WHAT     auto (the default): threads that wait in Open MPI or MPICH hold no virtual processor;\n"
+    "                     off: MPI's calls stay as they are; also PSTHREADS_MPI\n"
+    "      --dropin DIR   take the runtime from this folder\n"
+    "  -v, --verbose      say what is done; the runtime says what it finds (PSTHREADS_VERBOSE)\n"
+    "  -V, --version      print the version\n"
+    "  -h, --help         print this\n"
+    "\n"
+    "Exit status: the program's; 125 psrun was used wrongly or finds no runtime; 126 the program cannot run on\n"
+    "our runtime; 127 no such program, or it needs a library that is not there or OpenMP entry points that\n"
+    "we do not have.\n";
+
+/* "4" or "4,2": numbers from 1, separated by commas. */
+static bool is_thread_list(const char *text)
+{
+    for (;;) {
+        char *end;
+        errno = 0;
+        long n = strtol(text, &end, 10);
+        if (end == text || *text < '0' || *text > '9' || errno || n < 1 || n > 1 << 20)
+            return false;
+        if (*end == '\0')
+            return true;
+        if (*end != ',')
+            return false;
+        text = end + 1;
+    }
+}
+
+static bool is_entities(const char *text) { return strcmp(text, "psthreads") == 0 || strcmp(text, "pthreads") == 0; }
+
+const char *setting(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static int read_options(int argc, char **argv, struct wishes *w)
+{
+    enum { OPT_EE = 256, OPT_DROPIN, OPT_MPI };
+    static const struct option options[] = {
+        {"threads", required_argument, NULL, 'n'},
+        {"ee", required_argument, NULL, OPT_EE},
+        {"dropin", required_argument, NULL, OPT_DROPIN},
+        {"mpi", required_argument, NULL, OPT_MPI},
+        {"verbose", no_argument, NULL, 'v'},
+        {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    for (int c; (c = getopt_long(argc, argv, "+n:vVh", options, NULL)) != -1;) {
+        switch (c) {
+        case 'n':
+            w->threads = optarg;
+            break;
+        case OPT_EE:
+            w->entities = optarg;
+            break;
+        case OPT_DROPIN:
+            w->dropin_dir = optarg;
+            break;
+        case OPT_MPI:
+            w->mpi = optarg;
+            w->mpi_from_environment = false;
+            break;
+        case 'v':
+            w->verbose = true;
+            break;
+        case 'V':
+            printf("psrun (psthreads) %s\n", PS_VERSION);
+            return 0;
+        case 'h':
+            fputs(usage, stdout);
+            return 0;
+        default:
+            fprintf(stderr, "psrun: try psrun --help\n");
+            return EXIT_USAGE;
+        }
+    }
+    return GO_ON;
+}
+
+/* A mistake in a variable is said, and the default used; one on the command line ends psrun. */
+static int check_wishes(struct wishes *w)
+{
+    if (w->threads && !is_thread_list(w->threads)) {
+        fprintf(stderr, "psrun: -n %s: wanted a number of threads from 1, or a list such as 4,2\n", w->threads);
+        return EXIT_USAGE;
+    }
+    if (w->entities && !is_entities(w->entities)) {
+        fprintf(stderr, "psrun: --ee %s: there are psthreads and pthreads\n", w->entities);
+        return EXIT_USAGE;
+    }
+    if (w->mpi && strcmp(w->mpi, "auto") != 0 && strcmp(w->mpi, "off") != 0) {
+        fprintf(stderr, "psrun: %s%s: there are auto and off%s\n",
+                w->mpi_from_environment ? "PSTHREADS_MPI=" : "--mpi ", w->mpi,
+                w->mpi_from_environment ? "; auto is used" : "");
+        if (!w->mpi_from_environment)
+            return EXIT_USAGE;
+        w->mpi = NULL;
+    }
+    return GO_ON;
+}
+
+int read_wishes(int argc, char **argv, struct wishes *w)
+{
+    *w = (struct wishes){.entities = setting("PSTHREADS_EE"), .mpi = setting("PSTHREADS_MPI")};
+    w->mpi_from_environment = w->mpi != NULL;
+    if (w->entities && !is_entities(w->entities)) {
+        fprintf(stderr, "psrun: PSTHREADS_EE=%s: there are psthreads and pthreads; psthreads is used\n", w->entities);
+        w->entities = NULL;
+    }
+    int status = read_options(argc, argv, w);
+    return status == GO_ON ? check_wishes(w) : status;
+}

@@ -1,0 +1,124 @@
+/* What stands in the loader's variables: the drop-in, the layer over MPI, and what stood there before. See
+ * plan_parts.h. */
+#include "plan_parts.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* "dir:old", where old loses what an outer psrun put there: entries that end in ours. A folder without a name is the
+ * current one to the loader, and so it stays. */
+char *plan_put_first(const char *first, const char *old, const char *separators, bool files)
+{
+    char *value = plan_text("%s", first);
+    for (const char *at = old && *old ? old : NULL; at;) {
+        size_t n = strcspn(at, separators);
+        const char *leaf = files ? "/" DROPIN_LINK : "";
+        char *entry = n > 0 || files ? plan_text("%.*s", (int)n, at) : plan_text(".");
+        char *a = plan_text("lib/dropin%s", leaf), *b = plan_text("lib/dropin-pthreads%s", leaf);
+        char *c = plan_text("psthreads/dropin%s", leaf), *d = plan_text("psthreads/dropin-pthreads%s", leaf);
+        const char *const ends[] = {
+            a, b, c, d, first, files ? "/libpsthreads-mpi-openmpi.so" : "", files ? "/libpsthreads-mpi-mpich.so" : ""};
+        bool drop = !*entry;
+        for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++) {
+            size_t m = strlen(ends[i]);
+            drop = drop || (m > 0 && n >= m && strcmp(entry + n - m, ends[i]) == 0);
+        }
+        if (!drop) {
+            char *longer = *value ? plan_text("%s:%s", value, entry) : plan_text("%s", entry);
+            free(value);
+            value = longer;
+        }
+        free(entry);
+        free(a), free(b), free(c), free(d);
+        at = at[n] ? at + n + 1 : NULL;
+    }
+    return value;
+}
+
+/* --- MPI --- */
+
+static bool is_linked_to(const struct closure *c, const char *name)
+{
+    for (unsigned i = 1; i < c->num; i++)
+        if (strcmp(c->object[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The MPI that the program uses, or the processes that it starts. Told by the libraries that it is linked to, by the
+ * launcher that it is, or by the launcher that has started it; NULL: none. */
+static const char *which_mpi(const struct plan *p)
+{
+    char real[PATH_MAX];
+    const struct closure *c = &p->after;
+    if (is_linked_to(c, "libmpi.so.40"))
+        return "openmpi";
+    if (is_linked_to(c, "libmpich.so.12") || is_linked_to(c, "libmpi.so.12"))
+        return "mpich";
+    if (is_linked_to(c, "libopen-rte.so.40"))
+        return "openmpi";
+    const char *name = realpath(p->elf, real) ? strrchr(real, '/') + 1 : "";
+    if (strcmp(name, "mpiexec.hydra") == 0 || strcmp(name, "hydra_pmi_proxy") == 0)
+        return "mpich";
+    if (getenv("OMPI_COMM_WORLD_SIZE"))
+        return "openmpi";
+    return getenv("MPI_LOCALNRANKS") && getenv("PMI_SIZE") ? "mpich" : NULL;
+}
+
+/* Whether the object stands between the program and MPI, as profilers do: it defines MPI's functions, and none by its
+ * name for such objects (PMPI_Recv). */
+static bool is_mpi_tool(const struct elf *e)
+{
+    bool any = false;
+    for (size_t i = e->end_wanted; i < e->num_sym; i++) {
+        const char *name = elf_sym_given(e, i) ? elf_sym_name(e, i) : "";
+        if (strncmp(name, "PMPI_", 5) == 0)
+            return false;
+        any = any || (strncmp(name, "MPI_", 4) == 0 && name[4] >= 'A' && name[4] <= 'Z' && name[5] >= 'a');
+    }
+    return any;
+}
+
+/* The program's libraries that do, each followed by ':'. What is preloaded stands before them. So they are preloaded
+ * themselves, before the layer. */
+static char *mpi_tools(const struct closure *c)
+{
+    char *value = plan_text("%s", "");
+    for (unsigned i = 1; i < c->num; i++) {
+        const struct object *o = c->object[i];
+        if (!o->found || strstr(o->name, "libpsthreads-mpi-") || strpbrk(o->elf.path, ": ;") || !is_mpi_tool(&o->elf))
+            continue;
+        char *longer = plan_text("%s%s:", value, o->elf.path);
+        free(value);
+        value = longer;
+    }
+    return value;
+}
+
+/* Puts the layer last in what is preloaded: behind tools that stand before MPI, too (src/mpi/tools.c). The layer is
+ * found beside the drop-ins. */
+void plan_preload_mpi(struct plan *p, const char *cleaned)
+{
+    const char *mpi = which_mpi(p);
+    if (!mpi || p->no_mpi || strcmp(p->entities, "psthreads") != 0)
+        return;
+    char *dir = plan_text("%s/../mpi", p->dropin_dir), *real = realpath(dir, NULL);
+    char *file = real ? plan_text("%s/libpsthreads-mpi-%s.so", real, mpi) : NULL;
+    if (file && access(file, R_OK) == 0) {
+        const char *others = p->preload_value ? p->preload_value : cleaned;
+        char *tools = mpi_tools(&p->after);
+        char *value = plan_text("%s%s%s%s", others, *others ? ":" : "", tools, file);
+        free(tools);
+        free(p->preload_value);
+        p->preload_value = value;
+        p->mpi = mpi;
+    } else {
+        p->mpi_without_layer = mpi;
+    }
+    free(dir);
+    free(real);
+    free(file);
+}

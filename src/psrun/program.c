@@ -1,0 +1,144 @@
+/* The program: its file, as execvp finds it; what the system runs for it; what speaks against that. See
+ * plan_parts.h. */
+#include "plan_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define SCRIPT_NESTED 5 /* "#!" of "#!" of ...; the kernel gives up behind 5 too */
+#define SCRIPT_READ 256 /* bytes of a file that the kernel looks at */
+
+/* As execvp would find it. */
+char *plan_find_program(struct plan *p, const char *name)
+{
+    if (strchr(name, '/')) {
+        if (access(name, F_OK) != 0) {
+            plan_fail(p, errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN, "%s: %s", name, strerror(errno));
+            return NULL;
+        }
+        return plan_text("%s", name);
+    }
+    const char *path = getenv("PATH");
+    path = path ? path : "/usr/local/bin:/usr/bin:/bin";
+    for (const char *end; *name; path = end + 1) {
+        end = strchrnul(path, ':');
+        char *file = end == path ? plan_text("./%s", name) : plan_text("%.*s/%s", (int)(end - path), path, name);
+        struct stat st;
+        if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0)
+            return file;
+        free(file);
+        if (!*end)
+            break;
+    }
+    plan_fail(p, EXIT_NOT_FOUND, "%s: no such program in PATH", name);
+    return NULL;
+}
+
+/* The interpreter that a "#!" line names, as the system reads the line; NULL: it has none. A name ends at a blank or at
+ * the line's end (a carriage return is part of it), within what the system reads of a file. Text without such a name,
+ * or an empty file, is the shell's, as execvp and all shells have it. This rule holds only for the file that was to be
+ * run: the system takes no such file for an interpreter. */
+static char *interpreter_of_script(const char *file, bool to_be_run)
+{
+    char line[SCRIPT_READ + 1];
+    FILE *f = fopen(file, "re");
+    size_t n = f ? fread(line, 1, SCRIPT_READ, f) : 0;
+    if (f)
+        fclose(f);
+    line[n] = '\0';
+    if (n >= 2 && memcmp(line, "#!", 2) == 0) {
+        const char *name = line + 2 + strspn(line + 2, " \t");
+        size_t length = strcspn(name, " \t\n");
+        if (length > 0 && name + length < line + SCRIPT_READ)
+            return plan_text("%.*s", (int)length, name);
+        if (*name == '\0' && n < SCRIPT_READ)
+            return NULL; /* the file ends here: the system refuses it */
+    }
+    return to_be_run && (n == 0 || (line[0] != '\177' && !memchr(line, '\0', n))) ? plan_text("/bin/sh") : NULL;
+}
+
+int plan_look_at_elf(struct plan *p, struct elf *e, bool allow_library)
+{
+    p->elf = plan_text("%s", p->file);
+    for (int depth = 0;; depth++) {
+        enum elf_status s = elf_open(e, p->elf);
+        if (s == ELF_OK)
+            break;
+        if (s == ELF_UNREADABLE)
+            return plan_fail(p, access(p->elf, F_OK) == 0 || errno != ENOENT ? EXIT_CANNOT_RUN : EXIT_NOT_FOUND,
+                             "%s: %s", p->elf,
+                             access(p->elf, R_OK) == 0 ? "is not a file that can be run" : strerror(errno));
+        if (s == ELF_FOREIGN)
+            return plan_fail(p, EXIT_CANNOT_RUN,
+                             "%s is a program for ELF machine %u; this psrun can run its own kind only", p->elf,
+                             e->machine);
+        char *next = s == ELF_NOT ? interpreter_of_script(p->elf, depth == 0) : NULL;
+        if (next && depth == SCRIPT_NESTED) {
+            free(next);
+            return plan_fail(p, EXIT_CANNOT_RUN, "%s: scripts that run one another, more than %d deep", p->file, depth);
+        }
+        if (!next)
+            return plan_fail(p, EXIT_CANNOT_RUN, "%s is %s", p->elf,
+                             s == ELF_NOT ? "neither an ELF program nor a script" : "a broken ELF file");
+        free(p->elf);
+        p->elf = next;
+        p->script = true;
+    }
+    /* a library has its own name or needs something; a program has a loader, or is static */
+    p->library = !e->interp && e->type == ET_DYN && (e->soname || e->num_needed > 0);
+    if (p->library && !allow_library)
+        return plan_fail(p, EXIT_CANNOT_RUN, "%s is a shared library, not a program", p->elf);
+    bool inside = elf_contains(e, "GOMP_parallel") || elf_contains(e, "__kmpc_fork_call");
+    if (!p->library && !e->interp) {
+        if (inside)
+            return plan_fail(p, EXIT_CANNOT_RUN,
+                             "%s is linked statically and has an OpenMP runtime inside: it cannot be replaced", p->elf);
+        p->alone = "it is linked statically";
+        return 0;
+    }
+    if (elf_defines(e, "GOMP_parallel", NULL) || (!p->library && inside))
+        return plan_fail(p, EXIT_CANNOT_RUN, "%s has an OpenMP runtime linked into itself: it cannot be replaced",
+                         p->elf);
+    if (e->interp && strstr(e->interp, "ld-musl")) {
+        for (unsigned i = 0; i < e->num_needed; i++)
+            if (strncmp(e->needed[i], "libgomp", 7) == 0 || strncmp(e->needed[i], "libomp", 6) == 0)
+                return plan_fail(p, EXIT_CANNOT_RUN, "%s is linked to musl; the runtime needs the GNU C library",
+                                 p->elf);
+        p->alone = "it is linked to musl, not the GNU C library";
+    }
+    return 0;
+}
+
+/* A library asked about needs no such right. */
+int plan_check_executable(struct plan *p)
+{
+    return !p->library && access(p->file, X_OK) != 0 ? plan_fail(p, EXIT_CANNOT_RUN, "%s: %s", p->file, strerror(errno))
+                                                     : 0;
+}
+
+/* For such programs the loader drops LD_LIBRARY_PATH, and LD_PRELOAD of names with a slash. */
+int plan_check_privileges(struct plan *p)
+{
+    struct stat st;
+    if (getuid() != geteuid() || getgid() != getegid())
+        return plan_fail(p, EXIT_CANNOT_RUN,
+                         "%s would run with the rights of two users or groups, as psrun does: the loader "
+                         "then ignores which library is asked for",
+                         p->elf);
+    if (stat(p->elf, &st) != 0 || p->library)
+        return 0;
+    bool user = (st.st_mode & S_ISUID) && st.st_uid != getuid();
+    bool group = (st.st_mode & S_ISGID) && st.st_gid != getgid();
+    bool capable = getuid() != 0 && getxattr(p->elf, "security.capability", NULL, 0) > 0;
+    if (user || group || capable)
+        return plan_fail(p, EXIT_CANNOT_RUN, "%s runs with %s: the loader then ignores who asks for another library",
+                         p->elf,
+                         user    ? "another user's rights (set-user-id)"
+                         : group ? "another group's rights (set-group-id)"
+                                 : "capabilities");
+    return 0;
+}
