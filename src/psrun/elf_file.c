@@ -317,6 +317,16 @@ bool elf_defines(const struct elf *e, const char *name, const char *version)
     return false;
 }
 
+size_t elf_find(const struct elf *e, const char *part)
+{
+    if (!e->str || !memmem(e->str, e->str_size, part, strlen(part)))
+        return e->num_sym;
+    for (size_t i = 0; i < e->num_sym; i++)
+        if (elf_sym_given(e, i) && strstr(elf_sym_name(e, i), part))
+            return i;
+    return e->num_sym;
+}
+
 bool elf_wants_any(const struct elf *e, const char *const names[])
 {
     for (size_t i = 0; i < e->end_wanted; i++) {

@@ -71,6 +71,8 @@ bool elf_sym_given(const struct elf *e, size_t i);
 /* Does e define `name`, in this version (NULL: any)? Follows the loader's rule: an unversioned definition serves
  * any. */
 bool elf_defines(const struct elf *e, const char *name, const char *version);
+/* The first symbol that e gives to others and that has this part in its name; e->num_sym: there is none. */
+size_t elf_find(const struct elf *e, const char *part);
 /* Does e leave one of the names (NULL-terminated) undefined? */
 bool elf_wants_any(const struct elf *e, const char *const names[]);
 /* Does e define the version node `version`? */

@@ -1,6 +1,7 @@
 /* psrun: runs an unmodified OpenMP program on our runtime. Sets the loader's variables (plan.h says which, and why),
  * then becomes the program: exit status and signals are the program's own. */
 #include "psrun.h"
+#include "thread_pools.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,6 +31,10 @@ static void report_plan(const struct plan *p)
     if (p->mpi)
         fprintf(stderr, "psrun: MPI: %s; threads that wait in it hold no virtual processor (--mpi=off: they do)\n",
                 strcmp(p->mpi, "openmpi") == 0 ? "Open MPI" : "MPICH");
+    const struct object *open = p->pools ? thread_pools_first_open(&p->after) : NULL;
+    if (open)
+        fprintf(stderr, "psrun: %s lets others run its parallel jobs: they run on our runtime (--pools=none: not)\n",
+                open->name);
     if (p->preload_value)
         fprintf(stderr, "psrun: LD_PRELOAD=%s\n", p->preload_value);
 }
@@ -50,13 +55,15 @@ static void report_no_layer(const struct plan *p)
             p->file, open ? "Open MPI" : "MPICH", open ? "libopenmpi-dev" : "libmpich-dev");
 }
 
-/* `entities`: what was asked for, for what the program starts; NULL: each psrun decides. */
-static void set_environment(const struct plan *p, const char *entities, const char *threads, bool verbose)
+/* PSTHREADS_EE: what was asked for, for what the program starts; not set: each psrun decides. */
+static void set_environment(const struct plan *p, const struct wishes *w)
 {
     if (setenv("LD_LIBRARY_PATH", p->library_path, 1) ||
-        (entities ? setenv("PSTHREADS_EE", entities, 1) : unsetenv("PSTHREADS_EE")) ||
+        (w->entities ? setenv("PSTHREADS_EE", w->entities, 1) : unsetenv("PSTHREADS_EE")) ||
         (p->preload_value && setenv("LD_PRELOAD", p->preload_value, 1)) ||
-        (threads && setenv("OMP_NUM_THREADS", threads, 1)) || (verbose && setenv("PSTHREADS_VERBOSE", "1", 1))) {
+        (w->pools && setenv("PSTHREADS_POOLS", w->pools, 1)) ||
+        (w->threads && setenv("OMP_NUM_THREADS", w->threads, 1)) ||
+        (w->verbose && setenv("PSTHREADS_VERBOSE", "1", 1))) {
         fprintf(stderr, "psrun: cannot set the environment: %s\n", strerror(errno));
         exit(EXIT_USAGE);
     }
@@ -99,6 +106,7 @@ int main(int argc, char **argv)
     }
     static struct plan plan;
     plan.no_mpi = w.mpi && strcmp(w.mpi, "off") == 0;
+    plan.no_pools = w.pools && strcmp(w.pools, "none") == 0;
     plan_make(&plan, argv[optind], w.entities, w.dropin_dir, examine || w.verbose, examine);
     if (examine)
         return doctor(&plan);
@@ -115,6 +123,6 @@ int main(int argc, char **argv)
         report_no_layer(&plan);
     if (w.verbose)
         report_plan(&plan);
-    set_environment(&plan, w.entities, w.threads, w.verbose);
+    set_environment(&plan, &w);
     return become_program(&plan, argv + optind);
 }

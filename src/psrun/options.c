@@ -18,6 +18,8 @@ static const char usage[] =
     "                     thread sanitizer and thread-local variables gets); also PSTHREADS_EE\n"
     "      --mpi WHAT     auto (the default): threads that wait in Open MPI or MPICH hold no virtual processor;\n"
     "                     off: MPI's calls stay as they are; also PSTHREADS_MPI\n"
+    "      --pools WHAT   whose thread pools run on the same virtual processors: a list of openblas, fftw and\n"
+    "                     tbb (the default: all three), or none; also PSTHREADS_POOLS\n"
     "      --dropin DIR   take the runtime from this folder\n"
     "  -v, --verbose      say what is done; the runtime says what it finds (PSTHREADS_VERBOSE)\n"
     "  -V, --version      print the version\n"
@@ -46,6 +48,22 @@ static bool is_thread_list(const char *text)
 
 static bool is_entities(const char *text) { return strcmp(text, "psthreads") == 0 || strcmp(text, "pthreads") == 0; }
 
+/* "none", or "openblas,tbb". */
+static bool is_pool_list(const char *text)
+{
+    static const char *const names[] = {"openblas", "fftw", "tbb"};
+    bool known = strcmp(text, "none") == 0;
+    for (size_t n; !known; text += n + 1) {
+        n = strcspn(text, ",");
+        for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+            known |= strlen(names[i]) == n && memcmp(text, names[i], n) == 0;
+        if (!known || !text[n])
+            break;
+        known = false;
+    }
+    return known;
+}
+
 const char *setting(const char *name)
 {
     const char *value = getenv(name);
@@ -54,12 +72,13 @@ const char *setting(const char *name)
 
 static int read_options(int argc, char **argv, struct wishes *w)
 {
-    enum { OPT_EE = 256, OPT_DROPIN, OPT_MPI };
+    enum { OPT_EE = 256, OPT_DROPIN, OPT_MPI, OPT_POOLS };
     static const struct option options[] = {
         {"threads", required_argument, NULL, 'n'},
         {"ee", required_argument, NULL, OPT_EE},
         {"dropin", required_argument, NULL, OPT_DROPIN},
         {"mpi", required_argument, NULL, OPT_MPI},
+        {"pools", required_argument, NULL, OPT_POOLS},
         {"verbose", no_argument, NULL, 'v'},
         {"version", no_argument, NULL, 'V'},
         {"help", no_argument, NULL, 'h'},
@@ -80,6 +99,10 @@ static int read_options(int argc, char **argv, struct wishes *w)
             w->mpi = optarg;
             w->mpi_from_environment = false;
             break;
+        case OPT_POOLS:
+            w->pools = optarg;
+            w->pools_from_environment = false;
+            break;
         case 'v':
             w->verbose = true;
             break;
@@ -97,7 +120,8 @@ static int read_options(int argc, char **argv, struct wishes *w)
     return GO_ON;
 }
 
-/* A mistake in a variable is said, and the default used; one on the command line ends psrun. */
+/* A mistake in a variable is said (in PSTHREADS_POOLS: by src/pools), and the default used; one on the command line
+ * ends psrun. */
 static int check_wishes(struct wishes *w)
 {
     if (w->threads && !is_thread_list(w->threads)) {
@@ -116,12 +140,18 @@ static int check_wishes(struct wishes *w)
             return EXIT_USAGE;
         w->mpi = NULL;
     }
+    if (w->pools && !w->pools_from_environment && !is_pool_list(w->pools)) {
+        fprintf(stderr, "psrun: --pools %s: there are none, or a list of openblas, fftw and tbb\n", w->pools);
+        return EXIT_USAGE;
+    }
     return GO_ON;
 }
 
 int read_wishes(int argc, char **argv, struct wishes *w)
 {
-    *w = (struct wishes){.entities = setting("PSTHREADS_EE"), .mpi = setting("PSTHREADS_MPI")};
+    *w = (struct wishes){
+        .entities = setting("PSTHREADS_EE"), .mpi = setting("PSTHREADS_MPI"), .pools = setting("PSTHREADS_POOLS")};
+    w->pools_from_environment = w->pools != NULL;
     w->mpi_from_environment = w->mpi != NULL;
     if (w->entities && !is_entities(w->entities)) {
         fprintf(stderr, "psrun: PSTHREADS_EE=%s: there are psthreads and pthreads; psthreads is used\n", w->entities);

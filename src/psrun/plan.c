@@ -1,5 +1,6 @@
 /* See plan.h. */
 #include "plan_parts.h"
+#include "thread_pools.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -57,22 +58,30 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
         return plan_fail(p, EXIT_CANNOT_RUN, "cannot ask the loader %s about %s: %s", interp, p->elf, strerror(error));
     }
     bool any = closure_has_runtime(&p->after);
-    p->preload = p->script || !any || closure_foreign(&p->after, 0) < p->after.num;
+    plan_find_pools(p);
+    bool jobs = p->pools && thread_pools_first_open(&p->after), later = p->script || !any;
+    p->preload = later || jobs || closure_foreign(&p->after, 0) < p->after.num;
     /* What programs call where they need the runtime's answers (marked in src/abi/symbols.txt). */
     static const char *const interposed[] = {
 #include "interposed.inc"
         NULL};
     p->yields = !p->preload && closure_misses(&p->after, interposed);
     p->preload = p->preload || p->yields;
-    if (!p->script && !p->library && !any && !closure_wants_any(&p->after, loads_later) &&
+    if (!p->script && !p->library && !any && !jobs && !closure_wants_any(&p->after, loads_later) &&
         !closure_wants_any(&p->after, starts_others)) {
         p->alone = "it has no OpenMP runtime, and can neither load one later nor start another program";
         p->preload = false;
+    }
+    if (p->alone || (!later && !jobs)) {
+        free(p->pools);
+        p->pools = NULL;
     }
     if (p->preload) {
         char *link = plan_text("%s/" DROPIN_LINK, p->dropin_dir);
         p->preload_value = plan_put_first(link, cleaned, ": ", true);
         free(link);
+        if (p->pools)
+            plan_preload_pools(p);
         if (any && !p->yields) { /* what is loaded now depends on ours being there first */
             closure_free(&p->after);
             error = closure_trace(&p->after, interp, p->elf, p->library_path, p->preload_value, &p->dropin);
@@ -98,6 +107,7 @@ static void use_kernel_threads(struct plan *p, const char *interp, bool compare)
     closure_free(&p->after);
     free(p->library_path);
     free(p->preload_value);
+    free(p->pools);
     free(p->dropin_dir);
     p->preload_value = NULL;
     elf_close(&p->dropin);
@@ -112,6 +122,9 @@ static int plan_alone(struct plan *p)
     p->library_path = plan_put_first(p->dropin_dir, getenv("LD_LIBRARY_PATH"), ":;", false);
     p->preload_value = plan_put_first(link, getenv("LD_PRELOAD"), ": ", true);
     free(link);
+    plan_find_pools(p);
+    if (p->pools)
+        plan_preload_pools(p);
     return 0;
 }
 

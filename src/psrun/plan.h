@@ -15,6 +15,9 @@
  * The layer over MPI (src/mpi) is preloaded where the program is linked to Open MPI or MPICH, is a launcher of theirs,
  * or may load MPI later and was started by a launcher. The layer does nothing in a program without MPI, and loads
  * nothing.
+ * The library that takes other libraries' thread pools (src/pools) is preloaded behind the runtime: where libraries may
+ * come later, and where one that the program is linked to lets its caller run its parallel jobs. Then the runtime is
+ * preloaded too, also in a program without OpenMP.
  * Where names suffice LD_PRELOAD is not set: it would go into every program that the program starts.
  * A program without OpenMP runs as it is (static, of another C library, or without any runtime that it could load);
  * what it starts gets ours. Neither LD_LIBRARY_PATH nor LD_PRELOAD helps against RTLD_DEEPBIND, a runtime linked in
@@ -44,6 +47,8 @@ struct plan {
     const char *mpi;               /* "openmpi" or "mpich": the task-aware layer for it is preloaded; NULL: none */
     bool no_mpi;                   /* (option) none is wanted */
     const char *mpi_without_layer; /* the same, where the layer is not there; NULL: it is, or there is no MPI */
+    bool no_pools;                 /* (option) other libraries' thread pools stay as they are */
+    char *pools;                   /* the library that takes them (src/pools); NULL: it is not preloaded */
     /* pthreads was chosen since user-level threads would share thread-local storage (closure_shares_tls) */
     bool for_sanitizer;
     char *file; /* what will be executed */

@@ -28,6 +28,10 @@ int plan_check_privileges(struct plan *p);
 
 /* "first:old", where old loses what an outer psrun put there. */
 char *plan_put_first(const char *first, const char *old, const char *separators, bool files);
+/* Sets p->pools to the library's file where it is there and wanted. */
+void plan_find_pools(struct plan *p);
+/* Puts it behind the drop-in, which is the first in p->preload_value. */
+void plan_preload_pools(struct plan *p);
 /* Adds the layer over MPI to p->preload_value. cleaned: what is preloaded where that is NULL. */
 void plan_preload_mpi(struct plan *p, const char *cleaned);
 

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define POOLS_FILE "libpsthreads-pools.so"
+
 /* "dir:old", where old loses what an outer psrun put there: entries that end in ours. A folder without a name is the
  * current one to the loader, and so it stays. */
 char *plan_put_first(const char *first, const char *old, const char *separators, bool files)
@@ -19,8 +21,14 @@ char *plan_put_first(const char *first, const char *old, const char *separators,
         char *entry = n > 0 || files ? plan_text("%.*s", (int)n, at) : plan_text(".");
         char *a = plan_text("lib/dropin%s", leaf), *b = plan_text("lib/dropin-pthreads%s", leaf);
         char *c = plan_text("psthreads/dropin%s", leaf), *d = plan_text("psthreads/dropin-pthreads%s", leaf);
-        const char *const ends[] = {
-            a, b, c, d, first, files ? "/libpsthreads-mpi-openmpi.so" : "", files ? "/libpsthreads-mpi-mpich.so" : ""};
+        const char *const ends[] = {a,
+                                    b,
+                                    c,
+                                    d,
+                                    first,
+                                    files ? "/" POOLS_FILE : "",
+                                    files ? "/libpsthreads-mpi-openmpi.so" : "",
+                                    files ? "/libpsthreads-mpi-mpich.so" : ""};
         bool drop = !*entry;
         for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++) {
             size_t m = strlen(ends[i]);
@@ -36,6 +44,34 @@ char *plan_put_first(const char *first, const char *old, const char *separators,
         at = at[n] ? at + n + 1 : NULL;
     }
     return value;
+}
+
+/* A layer's file, which is found beside the drop-ins; NULL: it is not there. */
+static char *layer_file(const struct plan *p, const char *folder, const char *name)
+{
+    char *dir = plan_text("%s/../%s", p->dropin_dir, folder), *real = realpath(dir, NULL);
+    char *file = real ? plan_text("%s/%s", real, name) : NULL;
+    free(dir);
+    free(real);
+    if (file && access(file, R_OK) == 0)
+        return file;
+    free(file);
+    return NULL;
+}
+
+/* --- other libraries' thread pools --- */
+
+void plan_find_pools(struct plan *p)
+{
+    p->pools = p->no_pools || strcmp(p->entities, "psthreads") != 0 ? NULL : layer_file(p, "pools", POOLS_FILE);
+}
+
+void plan_preload_pools(struct plan *p)
+{
+    size_t n = strcspn(p->preload_value, ":");
+    char *value = plan_text("%.*s:%s%s", (int)n, p->preload_value, p->pools, p->preload_value + n);
+    free(p->preload_value);
+    p->preload_value = value;
 }
 
 /* --- MPI --- */
@@ -98,16 +134,14 @@ static char *mpi_tools(const struct closure *c)
     return value;
 }
 
-/* Puts the layer last in what is preloaded: behind tools that stand before MPI, too (src/mpi/tools.c). The layer is
- * found beside the drop-ins. */
+/* Puts the layer last in what is preloaded: behind tools that stand before MPI, too (src/mpi/tools.c). */
 void plan_preload_mpi(struct plan *p, const char *cleaned)
 {
     const char *mpi = which_mpi(p);
     if (!mpi || p->no_mpi || strcmp(p->entities, "psthreads") != 0)
         return;
-    char *dir = plan_text("%s/../mpi", p->dropin_dir), *real = realpath(dir, NULL);
-    char *file = real ? plan_text("%s/libpsthreads-mpi-%s.so", real, mpi) : NULL;
-    if (file && access(file, R_OK) == 0) {
+    char *name = plan_text("libpsthreads-mpi-%s.so", mpi), *file = layer_file(p, "mpi", name);
+    if (file) {
         const char *others = p->preload_value ? p->preload_value : cleaned;
         char *tools = mpi_tools(&p->after);
         char *value = plan_text("%s%s%s%s", others, *others ? ":" : "", tools, file);
@@ -118,7 +152,6 @@ void plan_preload_mpi(struct plan *p, const char *cleaned)
     } else {
         p->mpi_without_layer = mpi;
     }
-    free(dir);
-    free(real);
+    free(name);
     free(file);
 }

@@ -6,8 +6,8 @@
 
 /* What the command line and the environment ask for; NULL: nothing. */
 struct wishes {
-    const char *threads, *dropin_dir, *entities, *mpi;
-    bool mpi_from_environment, verbose;
+    const char *threads, *dropin_dir, *entities, *mpi, *pools;
+    bool mpi_from_environment, pools_from_environment, verbose;
 };
 
 enum { GO_ON = -1 }; /* else the exit status */

@@ -12,7 +12,7 @@ psrun=$work/bin/psrun
 cd "$work" || exit 1
 # a psrun built with AddressSanitizer takes offence at LD_PRELOAD otherwise
 export ASAN_OPTIONS=verify_asan_link_order=0
-unset LD_PRELOAD LD_LIBRARY_PATH OMP_NUM_THREADS PSTHREADS_EE PSTHREADS_VERBOSE
+unset LD_PRELOAD LD_LIBRARY_PATH OMP_NUM_THREADS PSTHREADS_EE PSTHREADS_POOLS PSTHREADS_VERBOSE
 
 runtime() { # FILE SONAME NAME MAP [FLAGS]
     out=$1 soname=$2 name=$3 map=$4
@@ -149,6 +149,44 @@ check "--verbose names what is replaced" 0 'replaces libgomp-a34b.so.1' "$psrun"
 check "--verbose reaches the runtime" 0 '^PSTHREADS_VERBOSE=1$' "$psrun" -v ./plain env PSTHREADS_VERBOSE
 check "--version" 0 '^psrun (psthreads) [0-9]' "$psrun" --version
 check "--help" 0 'Exit status' "$psrun" --help
+
+# The library that takes other libraries' thread pools: beside the runtime, where a pool may come later or is there.
+mkdir lib/pools && echo 'int psthreads_pools_fake;' >pools.c
+$cc -shared -fPIC -o lib/pools/libpsthreads-pools.so pools.c || exit 1
+pool() { # FILE FUNCTION: a library that lets its caller run its parallel jobs, and a program linked to it
+    echo "void $2(void) {} int main(void) { return 3; }" >pool.c
+    $cc -shared -fPIC -o "lib$1.so" pool.c -Wl,-soname,"lib$1.so" && \
+        $cc -o "uses_$1" serial.c -Wl,--no-as-needed "lib$1.so" -Wl,-rpath,'$ORIGIN' || exit 1
+}
+pool openblas64_ scipy_openblas_set_threads_callback_function64_
+pool fftw3f_threads fftwf_threads_set_callback
+pool old_openblas openblas_set_num_threads
+$cc -o uses_both program.o -fopenmp -Wl,--no-as-needed libopenblas64_.so -Wl,-rpath,'$ORIGIN' || exit 1
+both='^LD_PRELOAD=.*/dropin/libgomp.so.1:.*/lib/pools/libpsthreads-pools.so$'
+check "pools: what may be loaded later" 0 "$both" "$psrun" env
+check "pools: others stay behind" 0 '/libgomp.so.1:.*/libpsthreads-pools.so:libm.so.6$' env LD_PRELOAD=libm.so.6 \
+    "$psrun" env
+check "pools: below another psrun once" 0 "$both" "$psrun" "$psrun" env
+check "pools: not for names" 0 '^LD_PRELOAD=(not set)$' "$psrun" ./plain env LD_PRELOAD
+check "pools: with OpenMP" 0 "$both" "$psrun" ./uses_both env LD_PRELOAD
+check "pools: without OpenMP" 3 "psrun: LD_PRELOAD=.*libgomp.so.1:.*libpsthreads-pools.so$" "$psrun" -v \
+    ./uses_openblas64_
+check "pools: which library" 3 'psrun: libfftw3f_threads.so lets others run its parallel jobs' "$psrun" -v \
+    ./uses_fftw3f_threads
+check "pools: no library with such an interface" 3 'runs as it is' "$psrun" -v ./uses_old_openblas
+check "pools: started by a static program" 3 "psrun: LD_PRELOAD=.*libgomp.so.1:.*libpsthreads-pools.so$" "$psrun" -v \
+    ./static
+check "pools: user-level threads only" 0 '^LD_PRELOAD=[^:]*/libgomp.so.1$' "$psrun" --ee pthreads env
+check "--pools none" 0 '^LD_PRELOAD=[^:]*/libgomp.so.1$' "$psrun" --pools none env
+check "--pools none, with a library" 3 'runs as it is' "$psrun" -v --pools none ./uses_openblas64_
+check "PSTHREADS_POOLS=none" 0 '^LD_PRELOAD=[^:]*/libgomp.so.1$' env PSTHREADS_POOLS=none "$psrun" env
+check "--pools before PSTHREADS_POOLS" 0 "$both" env PSTHREADS_POOLS=none "$psrun" --pools tbb env
+check "--pools LIST" 0 '^PSTHREADS_POOLS=fftw,openblas$' "$psrun" --pools fftw,openblas env
+check "PSTHREADS_POOLS is read by the library" 0 '^PSTHREADS_POOLS=mkl$' env PSTHREADS_POOLS=mkl "$psrun" env
+for list in mkl openblas, openblasx none,tbb ,; do
+    check "--pools $list" 125 "^psrun: --pools $list: there are none, or a list of" "$psrun" --pools "$list" env
+done
+check "--pools without a word" 125 '^psrun: --pools : there are none, or a list of' "$psrun" --pools '' env
 
 check "no program given" 125 'no program given' "$psrun"
 check "unknown option" 125 'try psrun --help' "$psrun" --nothing ./plain
