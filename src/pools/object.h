@@ -32,7 +32,7 @@ static inline void *object_address(const struct object *o, const ElfW(Sym) * s)
 /* What the object defines by exactly this name; NULL: nothing. */
 void *object_find(const struct object *o, const char *name);
 
-/* Whoever looks this symbol up from now on, by the dynamic linker or dlsym, finds fn. What was bound to it before stays.
+/* The dynamic linker and dlsym find fn for this symbol from now on. What was bound to it before stays.
  * False: the memory cannot be written. */
 bool object_replace(const struct object *o, ElfW(Sym) * s, void *fn);
 

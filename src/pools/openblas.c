@@ -58,6 +58,8 @@ static void learn_bound(struct openblas *b)
     int n = b->get();
     b->most = n > 1 ? (unsigned)n : 1;
     b->num_numbers = read_limit(b);
+    if (b->cpu_number && ps_load_relaxed(b->cpu_number) != n) /* another library's variable stands before it */
+        b->cpu_number = NULL;
     ps_store_relaxed(&b->library.bound, b->most);
 }
 
@@ -135,7 +137,7 @@ static void run_call(struct openblas *b, openblas_job job, int num, size_t bytes
 static void set_width_of(struct openblas *b, unsigned width)
 {
     unsigned bound = ps_load_relaxed(&b->library.bound), before = ps_load_relaxed(&b->library.width);
-    if (bound == 0 || !b->cpu_number)
+    if (bound == 0 || !b->cpu_number || ps_load_relaxed(&b->library.left))
         return;
     int now = ps_load_relaxed(b->cpu_number);
     if (before != 0 && now > 0 && (unsigned)now != before) /* set past our functions */
@@ -150,8 +152,7 @@ void openblas_set_width(unsigned width)
 {
     for (unsigned i = 0; i < ps_load_acquire(&num_copies); i++) {
         pthread_mutex_lock(&copies[i]->lock);
-        if (!ps_load_relaxed(&copies[i]->library.left))
-            set_width_of(copies[i], width);
+        set_width_of(copies[i], width);
         pthread_mutex_unlock(&copies[i]->lock);
     }
 }
@@ -183,6 +184,16 @@ static int set_bound(struct openblas *b, int n)
     return before;
 }
 
+/* The program has a function of its own, or wants the library's own threads. */
+static void give_back(struct openblas *b, openblas_jobs program)
+{
+    pthread_mutex_lock(&b->lock);
+    set_width_of(b, UINT_MAX);
+    ps_store_relaxed(&b->library.left, "the program gives it threads");
+    pthread_mutex_unlock(&b->lock);
+    b->take(program);
+}
+
 static int bound_of(const struct openblas *b)
 {
     unsigned bound = ps_load_relaxed(&b->library.bound);
@@ -199,6 +210,7 @@ static int bound_of(const struct openblas *b)
     static int get_##i(void) { return bound_of(copies[i]); }                                       \
     static void set_##i(int n) { set_bound(copies[i], n); }                                        \
     static void set_fortran_##i(const int *n) { set_bound(copies[i], *n); }                        \
+    static void take_##i(openblas_jobs program) { give_back(copies[i], program); }                 \
     static int set_local_##i(int n) { return set_bound(copies[i], n); }
 COPY(0)
 COPY(1)
@@ -208,13 +220,13 @@ COPY(4)
 COPY(5)
 COPY(6)
 COPY(7)
-#define FUNCTIONS(i)                                                                               \
-    {                                                                                              \
-        jobs_##i, (void *)get_##i, (void *)set_##i, (void *)set_fortran_##i, (void *)set_local_##i \
+#define FUNCTIONS(i)                                                                                                 \
+    {                                                                                                                \
+        jobs_##i, (void *)get_##i, (void *)set_##i, (void *)set_fortran_##i, (void *)set_local_##i, (void *)take_##i \
     }
 static const struct {
     openblas_jobs jobs;
-    void *get, *set, *set_fortran, *set_local;
+    void *get, *set, *set_fortran, *set_local, *take;
 } functions[COPIES] = {FUNCTIONS(0), FUNCTIONS(1), FUNCTIONS(2), FUNCTIONS(3),
                        FUNCTIONS(4), FUNCTIONS(5), FUNCTIONS(6), FUNCTIONS(7)};
 
@@ -236,16 +248,17 @@ static void *find_c(const struct object *o, const char *part)
 
 static void replace_all(const struct object *o, unsigned i)
 {
-    static const char *const parts[] = {"openblas_get_num_threads", "openblas_set_num_threads", "goto_set_num_threads"};
+    static const char *const parts[] = {"openblas_get_num_threads", "openblas_set_threads_callback_function",
+                                        "openblas_set_num_threads", "goto_set_num_threads"};
     for (unsigned k = 0; k < sizeof parts / sizeof *parts; k++) {
         for (ElfW(Sym) *s = NULL; (s = object_symbol(o, parts[k], s));) {
             const char *suffix = strstr(object_name(o, s), parts[k]) + strlen(parts[k]);
             void *fn = NULL;
             if (is_c(suffix))
-                fn = k == 0 ? functions[i].get : functions[i].set;
+                fn = k == 0 ? functions[i].get : k == 1 ? functions[i].take : functions[i].set;
             else if (strncmp(suffix, "_local", 6) == 0)
                 fn = functions[i].set_local;
-            else if (*suffix == '_' && k != 0)
+            else if (*suffix == '_' && k > 1)
                 fn = functions[i].set_fortran;
             if (fn)
                 object_replace(o, s, fn);

@@ -5,7 +5,7 @@
  * again; then it sleeps. It is started when the state first becomes NARROW, so a program that never needs it has none.
  *
  * The state is changed under one lock, which a call only tries: another thread that has it takes a sample. No wake-up is
- * lost: whoever makes the state NARROW signals under the lock under which the sampler looks before it sleeps. After a
+ * lost: the state becomes NARROW, and the sampler is signalled, under the lock under which it looks before it sleeps. After a
  * fork the child is WIDE and has no sampler. */
 #include "pools.h"
 
@@ -64,6 +64,16 @@ static void note_caller(uint64_t now)
 
 static uint64_t microseconds(struct timeval t) { return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec; }
 
+static bool is_narrow(void) { return policy.width < policy.processors; }
+
+/* Wide is as wide as the program allows, but where a single processor is there for all jobs. */
+static void set_width(void)
+{
+    unsigned width = is_narrow() || policy.width == 1 ? policy.width : UINT_MAX;
+    ps_store_relaxed(&width_now, width);
+    openblas_set_width(width);
+}
+
 /* Caller holds the lock. */
 static void take_sample(uint64_t now)
 {
@@ -79,11 +89,8 @@ static void take_sample(uint64_t now)
     last_cpu_us = cpu;
     last_preempted = preempted;
     unsigned before = policy.width, width = width_policy_step(&policy, &s);
-    if (width == before)
-        return;
-    width = width < policy.processors ? width : UINT_MAX;
-    ps_store_relaxed(&width_now, width);
-    openblas_set_width(width);
+    if (width != before)
+        set_width();
 }
 
 static void *sampler(void *unused)
@@ -95,7 +102,7 @@ static void *sampler(void *unused)
     pthread_mutex_lock(&lock);
     for (;;) {
         bool is_contended = width_policy_contended(&policy);
-        while (pools_width_now() == UINT_MAX)
+        while (!is_narrow())
             pthread_cond_wait(&narrowed, &lock);
         pthread_mutex_unlock(&lock);
         nanosleep(&(struct timespec){.tv_nsec = (is_contended ? CONTENDED_TICK_US : TICK_US) * 1000}, NULL);
@@ -120,8 +127,7 @@ static void start_sampler(void)
     pthread_attr_destroy(&attr);
     if (!has_sampler) {
         policy.width = policy.processors;
-        ps_store_relaxed(&width_now, UINT_MAX);
-        openblas_set_width(UINT_MAX);
+        set_width();
     }
 }
 
@@ -131,11 +137,13 @@ void pools_width_at_call(void)
     note_caller(now);
     if (pthread_mutex_trylock(&lock) != 0)
         return;
-    if (policy.processors == 0)
+    if (policy.processors == 0) {
         width_policy_init(&policy, pools_core->num_vps());
+        set_width();
+    }
     if (now - last_us >= CALL_SAMPLE_US || count_callers(now) > 1) {
         take_sample(now);
-        if (pools_width_now() != UINT_MAX) {
+        if (is_narrow()) {
             if (!has_sampler)
                 start_sampler();
             pthread_cond_signal(&narrowed);

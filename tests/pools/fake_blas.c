@@ -1,0 +1,100 @@
+/* A library with OpenBLAS's interface for callers' threads, and its habits: the jobs of a product wait for one another,
+ * one product runs at a time, a job's number is that of a buffer, and the numbers below its own kernel threads' are
+ * theirs. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <pthread.h>
+
+#include "../check.h"
+#include "fake_blas.h"
+
+enum { MAX_THREADS = 64, ROUNDS = 3 };
+
+int blas_cpu_number;
+static int most; /* its own kernel threads would be 0 .. most - 2 */
+static openblas_jobs callback;
+static int told_in_time;
+static atomic_int is_used[MAX_THREADS];
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+__attribute__((constructor)) static void start(void)
+{
+    const char *text = getenv("OPENBLAS_NUM_THREADS");
+    blas_cpu_number = most = text ? atoi(text) : 4;
+    told_in_time = callback != NULL;
+}
+
+void NAME(openblas_set_threads_callback_function)(openblas_jobs f) { callback = f; }
+int NAME(openblas_get_parallel)(void) { return PARALLEL; }
+char *NAME(openblas_get_config)(void)
+{
+    static char text[] = "OpenBLAS 0.3.99 NO_AFFINITY Fake MAX_THREADS=64";
+    return text;
+}
+int NAME(openblas_get_num_threads)(void) { return blas_cpu_number; }
+void NAME(goto_set_num_threads)(int n)
+{
+    blas_cpu_number = n < 1 ? most : n;
+    most = n > most ? n : most;
+}
+void NAME(openblas_set_num_threads)(int n) { NAME(goto_set_num_threads)(n); }
+void NAME(openblas_set_num_threads_)(const int *n) { NAME(goto_set_num_threads)(*n); }
+
+struct job {
+    atomic_int *arrived;
+    int n, *result;
+};
+
+static void run(int number, void *data, int extra)
+{
+    const struct job *job = data;
+    CHECK(extra == 0 && number >= most - 1 && number < MAX_THREADS);
+    CHECK(atomic_fetch_add(&is_used[number], 1) == 0);
+    for (int round = 1; round <= ROUNDS; round++) {
+        atomic_fetch_add(job->arrived, 1);
+        while (atomic_load(job->arrived) < round * job->n)
+            sched_yield();
+    }
+    atomic_fetch_sub(&is_used[number], 1);
+    *job->result = job->n;
+}
+
+int NAME(fake_product)(void)
+{
+    int n = *(volatile int *)&blas_cpu_number;
+    if (n == 1)
+        return 1;
+    if (!callback)
+        return 0;
+    pthread_mutex_lock(&one_at_a_time);
+    atomic_int arrived = 0;
+    int result[MAX_THREADS] = {0};
+    struct job job[MAX_THREADS];
+    for (int i = 0; i < n; i++)
+        job[i] = (struct job){&arrived, n, &result[i]};
+    callback(1, run, n, sizeof job[0], job, 0);
+    pthread_mutex_unlock(&one_at_a_time);
+    for (int i = 0; i < n; i++)
+        CHECK(result[i] == n);
+    return n;
+}
+
+/* As a product, but several at once, as OpenBLAS's products with a vector are. */
+int NAME(fake_vector)(void)
+{
+    int n = *(volatile int *)&blas_cpu_number;
+    if (n == 1 || !callback)
+        return n == 1;
+    atomic_int arrived = 0;
+    int result[MAX_THREADS] = {0};
+    struct job job[MAX_THREADS];
+    for (int i = 0; i < n; i++)
+        job[i] = (struct job){&arrived, n, &result[i]};
+    callback(1, run, n, sizeof job[0], job, 0);
+    return result[n - 1];
+}
+
+int NAME(fake_told_in_time)(void) { return told_in_time; }

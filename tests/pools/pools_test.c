@@ -1,0 +1,179 @@
+/* Libraries with OpenBLAS's interface under psrun: their jobs are members of regions, from every kind of thread. Arguments:
+ * what is expected (ours, or none), and a folder with further copies of the library. */
+#include <dlfcn.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+
+#include "../check.h"
+#include "fake_blas.h"
+
+enum { CALLS = 200, THREADS = 6 };
+
+static bool ours;
+static const char *folder;
+
+/* Widths change beside, so a call has any number of jobs up to the bound. */
+static void check_width(int n, int bound) { CHECK(ours ? n >= 1 && n <= bound : n == 0 || n == 1); }
+
+static void call_often(int (*product)(void), int bound)
+{
+    for (int i = 0; i < CALLS; i++)
+        check_width(product(), bound);
+}
+
+static void *in_a_thread(void *product)
+{
+    call_often((int (*)(void))product, 4);
+    return NULL;
+}
+
+static void from_threads(int (*product)(void))
+{
+    pthread_t thread[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&thread[i], NULL, in_a_thread, (void *)product) == 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_join(thread[i], NULL) == 0);
+}
+
+static void in_regions(void)
+{
+    omp_set_max_active_levels(1); /* no more than the program's own: the library's jobs are to run all the same */
+#pragma omp parallel num_threads(8)
+    {
+        call_often(fake_product, 4);
+        call_often(fake_vector, 4);
+#pragma omp barrier
+        CHECK(omp_get_num_threads() == 8 && omp_get_level() == 1);
+    }
+    int sum = 0;
+#pragma omp parallel for num_threads(4) reduction(+ : sum)
+    for (int i = 0; i < 64; i++)
+        sum += fake_product() >= (ours ? 1 : 0);
+    CHECK(sum == 64);
+}
+
+/* What the program sets is the bound, and is what it reads, however wide calls are now. */
+static void numbers(void)
+{
+    CHECK(openblas_get_num_threads() == 4);
+    int (*get)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "openblas_get_num_threads");
+    void (*set)(int) = (void (*)(int))dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
+    void (*set_fortran)(const int *) = (void (*)(const int *))dlsym(RTLD_DEFAULT, "openblas_set_num_threads_");
+    from_threads(fake_product);
+    CHECK(get() == 4);
+    set(2);
+    CHECK(get() == 2);
+    call_often(fake_product, 2);
+    set(1);
+    CHECK(fake_product() == 1 && get() == 1);
+    set_fortran(&(int){6}); /* more than ever */
+    CHECK(get() == 6);
+    call_often(fake_product, 6);
+    openblas_set_num_threads(4); /* bound by the dynamic linker */
+    CHECK(get() == 4 && openblas_get_num_threads() == 4);
+    call_often(fake_vector, 4);
+}
+
+/* Several callers at once: calls become narrow, for which nobody has to wait. */
+static void callers_share(void)
+{
+    atomic_bool narrow = !ours;
+#pragma omp parallel num_threads(8)
+    while (!atomic_load(&narrow))
+        if (fake_product() == 1)
+            atomic_store(&narrow, true);
+    CHECK(openblas_get_num_threads() == 4);
+}
+
+static void in_a_forked_child(void)
+{
+    for (int i = 0; i < 20; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            CHECK(openblas_get_num_threads() == 4);
+            check_width(fake_product(), 4);
+            from_threads(fake_vector);
+            _exit(0);
+        }
+        int status = -1;
+        CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+        check_width(fake_product(), 4);
+    }
+}
+
+/* Copies with prefixes and suffixes, opened late, and closed. */
+static void further_copies(void)
+{
+    static const char *const copies[][2] = {{"libfake_scipy.so", "scipy_%s64_"}, {"libfake_copy.so", "%s"}};
+    for (unsigned i = 0; i < 2; i++) {
+        char name[512];
+        snprintf(name, sizeof name, "%s/%s", folder, copies[i][0]);
+        void *copy = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+        if (!copy)
+            fprintf(stderr, "%s\n", dlerror());
+        CHECK(copy);
+#define FIND(function) (snprintf(name, sizeof name, copies[i][1], function), dlsym(copy, name)) /* NOLINT */
+        int (*product)(void) = (int (*)(void))FIND("fake_product"),
+            (*get)(void) = (int (*)(void))FIND("openblas_get_num_threads"),
+            (*told)(void) = (int (*)(void))FIND("fake_told_in_time");
+        void (*set)(int) = (void (*)(int))FIND("openblas_set_num_threads");
+        CHECK(told() == ours && get() == 4);
+        call_often(product, 4);
+        from_threads(product);
+        CHECK(get() == 4);
+        set(3);
+        CHECK(get() == 3 && openblas_get_num_threads() == 4);
+        call_often(product, 3);
+        CHECK(dlclose(copy) == 0);
+    }
+    for (int i = 0; i < 20; i++) { /* one that uses OpenMP is left alone */
+        char name[512];
+        snprintf(name, sizeof name, "%s/libfake_openmp.so", folder);
+        void *copy = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+        CHECK(copy);
+        CHECK(((int (*)(void))dlsym(copy, "fake_product"))() == 0);
+        CHECK(dlclose(copy) == 0);
+    }
+}
+
+static atomic_int own_calls;
+static void own_jobs(int wait, openblas_job job, int num, size_t bytes, void *data, int extra)
+{
+    (void)wait;
+    atomic_fetch_add(&own_calls, 1);
+#pragma omp parallel num_threads(num)
+    job(16 + omp_get_thread_num(), (char *)data + (size_t)omp_get_thread_num() * bytes, extra);
+}
+
+/* The program's own function wins. */
+static void own_function(void)
+{
+    omp_set_max_active_levels(2);
+    openblas_set_threads_callback_function(own_jobs);
+    openblas_set_num_threads(4);
+    for (int i = 0; i < CALLS; i++)
+        fake_product();
+    CHECK(atomic_load(&own_calls) > 0);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3);
+    ours = strcmp(argv[1], "ours") == 0;
+    folder = argv[2];
+    call_often(fake_product, 4);
+    from_threads(fake_vector);
+    in_regions();
+    further_copies();
+    callers_share();
+    if (ours) {
+        numbers();
+        in_a_forked_child();
+    }
+    own_function();
+    return 0;
+}
