@@ -1,7 +1,7 @@
 /* FFTW's threads (3.3.9 and later): fftw_threads_set_callback, in each precision. See pools.h.
  *
- * FFTW gives a loop's parts to a function; the number of parts is the plan's (fftw_plan_with_nthreads), and no part waits
- * for another. So they are a region's members, which are calls where no virtual processor is idle. */
+ * FFTW gives a loop's parts to a function; the number of parts is the plan's (fftw_plan_with_nthreads), and no part
+ * waits for another. So they are a region's members, which are calls where no virtual processor is idle. */
 #include "pools.h"
 
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /* OpenBLAS with threads of its own (0.3.28 and later): openblas_set_threads_callback_function. See pools.h.
  *
- * OpenBLAS gives the jobs of a call to a function. The jobs of one call wait for one another (sched_yield), so each is a
- * member of one region. The function tells each job a number, under which the library has a buffer for one job at a
+ * OpenBLAS gives the jobs of a call to a function. The jobs of one call wait for one another (sched_yield), so each is
+ * a member of one region. The function tells each job a number, under which the library has a buffer for one job at a
  * time (blas_thread_buffer). Calls of several threads come at once, and LU factorisations use the library's own kernel
  * threads beside, which have the numbers from 0 on. So a job gets a number above theirs, that no other job has.
  *
  * How many jobs a call has is decided before we are asked, by the library's number of threads. Thus that number is what
- * is changed (width.c): the variable blas_cpu_number, since the function for it starts kernel threads anew after a fork.
- * It is also what the program reads and sets. So the functions that do this are replaced in the library's table of
- * symbols: what the program sets is the bound, and the bound is what it reads. What was bound to the library's own
+ * is changed (width.c): the variable blas_cpu_number, since the function for it starts kernel threads anew after a
+ * fork. It is also what the program reads and sets. So the functions that do this are replaced in the library's table
+ * of symbols: what the program sets is the bound, and the bound is what it reads. What was bound to the library's own
  * functions before (a program that is linked to it with -z now) reads the width, and sets the bound. */
 #include "pools.h"
 
@@ -34,6 +34,8 @@ struct openblas {
     pthread_cond_t freed;
     unsigned most;        /* the greatest number of threads that was ever set */
     unsigned num_numbers; /* 0: not known yet */
+    unsigned num_used;
+    bool is_growing; /* it gets more kernel threads, whose numbers jobs may have: no job begins */
     unsigned char is_used[NUMBERS];
 };
 
@@ -68,19 +70,19 @@ static bool take_numbers(struct openblas *b, unsigned n, int *number)
 {
     pthread_mutex_lock(&b->lock);
     learn_bound(b);
-    unsigned first = b->most > 0 ? b->most - 1 : 0;
-    while (first + n <= b->num_numbers) {
+    while (b->most - 1 + n <= b->num_numbers) {
         unsigned got = 0;
-        for (unsigned i = first; i < b->num_numbers && got < n; i++)
+        for (unsigned i = b->most - 1; i < b->num_numbers && got < n; i++)
             if (!b->is_used[i])
                 number[got++] = (int)i;
-        if (got == n)
+        if (got == n && !b->is_growing)
             break;
         pthread_cond_wait(&b->freed, &b->lock);
     }
-    bool taken = first + n <= b->num_numbers;
+    bool taken = b->most - 1 + n <= b->num_numbers;
     for (unsigned i = 0; taken && i < n; i++)
         b->is_used[number[i]] = 1;
+    b->num_used += taken ? n : 0;
     pthread_mutex_unlock(&b->lock);
     return taken;
 }
@@ -90,6 +92,7 @@ static void give_numbers(struct openblas *b, unsigned n, const int *number)
     pthread_mutex_lock(&b->lock);
     for (unsigned i = 0; i < n; i++)
         b->is_used[number[i]] = 0;
+    b->num_used -= n;
     pthread_cond_broadcast(&b->freed);
     pthread_mutex_unlock(&b->lock);
 }
@@ -164,6 +167,8 @@ void openblas_after_fork(void)
         pthread_mutex_init(&b->lock, NULL);
         pthread_cond_init(&b->freed, NULL);
         memset(b->is_used, 0, sizeof b->is_used);
+        b->num_used = 0;
+        b->is_growing = false;
         set_width_of(b, UINT_MAX);
     }
 }
@@ -174,9 +179,15 @@ static int set_bound(struct openblas *b, int n)
     pthread_mutex_lock(&b->lock);
     learn_bound(b);
     int before = (int)ps_load_relaxed(&b->library.bound);
+    while (n > (int)b->most && b->num_used > 0) {
+        b->is_growing = true;
+        pthread_cond_wait(&b->freed, &b->lock);
+    }
     b->set(n); /* starts kernel threads of its own, where there are too few */
     unsigned bound = (unsigned)b->get();
     b->most = bound > b->most ? bound : b->most;
+    b->is_growing = false;
+    pthread_cond_broadcast(&b->freed);
     ps_store_relaxed(&b->library.bound, bound);
     ps_store_relaxed(&b->library.width, bound);
     set_width_of(b, pools_width_now());

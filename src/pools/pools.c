@@ -25,7 +25,7 @@ static bool has_variable(const char *name)
 }
 
 /* PSTHREADS_POOLS: "none", or a list of names. */
-static void read_wishes(void)
+static void read_choice(void)
 {
     static const char *const names[] = {"openblas", "fftw", "tbb"};
     const char *text = getenv("PSTHREADS_POOLS");
@@ -112,7 +112,7 @@ static void pools_after_fork(void)
 static __attribute__((constructor)) void pools_begin(void)
 {
     verbose = has_variable("PSTHREADS_VERBOSE");
-    read_wishes();
+    read_choice();
     const struct ort_layer *core = dlsym(RTLD_DEFAULT, "ort_layer");
     const struct ps_layer *threads = dlsym(RTLD_DEFAULT, "ps_layer");
     if (!core || core->bytes < sizeof *core || !threads || threads->bytes < sizeof *threads || wanted == 0)

@@ -4,9 +4,9 @@
  * calls may never reach us, so a kernel thread of ours takes a sample every few milliseconds until the state is WIDE
  * again; then it sleeps. It is started when the state first becomes NARROW, so a program that never needs it has none.
  *
- * The state is changed under one lock, which a call only tries: another thread that has it takes a sample. No wake-up is
- * lost: the state becomes NARROW, and the sampler is signalled, under the lock under which it looks before it sleeps. After a
- * fork the child is WIDE and has no sampler. */
+ * The state is changed under one lock, which a call only tries: another thread that has it takes a sample. No wake-up
+ * is lost: the state becomes NARROW, and the sampler is signalled, under the lock under which it looks before it
+ * sleeps. After a fork the child is WIDE and has no sampler. */
 #include "pools.h"
 
 #include <limits.h>

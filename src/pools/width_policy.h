@@ -6,8 +6,8 @@
  * Two things tell that a wide call is too wide, and both do at once:
  *   - several threads call: the processors are divided among them;
  *   - the process's threads are preempted: more threads are ready than there are processors, in this process or in
- *     others. Measured (Linux 6.1, 2 processors): 0.00 to 0.09 a millisecond of processor time where none competes, also
- *     with jobs that wait for one another; 0.3 and more where one does.
+ *     others. Measured (Linux 6.1, 2 processors): 0.00 to 0.09 a millisecond of processor time where none competes,
+ *     also with jobs that wait for one another; 0.3 and more where one does.
  * In a narrow state no call may reach us. Then the processor time that the process uses tells how many threads compute.
  * It becomes wider when they leave processors free for `patience` samples without a break. A state that was too wide
  * again soon makes the patience longer. */

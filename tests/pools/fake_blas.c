@@ -20,8 +20,17 @@ static int told_in_time;
 static atomic_int is_used[MAX_THREADS];
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
+/* A forked child has none of the jobs that ran. */
+static void forget_jobs(void)
+{
+    pthread_mutex_init(&one_at_a_time, NULL);
+    for (int i = 0; i < MAX_THREADS; i++)
+        atomic_store(&is_used[i], 0);
+}
+
 __attribute__((constructor)) static void start(void)
 {
+    pthread_atfork(NULL, NULL, forget_jobs);
     const char *text = getenv("OPENBLAS_NUM_THREADS");
     blas_cpu_number = most = text ? atoi(text) : 4;
     told_in_time = callback != NULL;

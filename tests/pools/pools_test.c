@@ -1,5 +1,5 @@
-/* Libraries with OpenBLAS's interface under psrun: their jobs are members of regions, from every kind of thread. Arguments:
- * what is expected (ours, or none), and a folder with further copies of the library. */
+/* Libraries with OpenBLAS's interface under psrun: their jobs are members of regions, from every kind of thread.
+ * Arguments: what is expected (ours, or none), and a folder with further copies of the library. */
 #include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>
