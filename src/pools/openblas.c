@@ -196,7 +196,7 @@ static int set_bound(struct openblas *b, int n)
 }
 
 /* The program has a function of its own, or wants the library's own threads. */
-static void give_back(struct openblas *b, openblas_jobs program)
+static void hand_back(struct openblas *b, openblas_jobs program)
 {
     pthread_mutex_lock(&b->lock);
     set_width_of(b, UINT_MAX);
@@ -221,7 +221,7 @@ static int bound_of(const struct openblas *b)
     static int get_##i(void) { return bound_of(copies[i]); }                                       \
     static void set_##i(int n) { set_bound(copies[i], n); }                                        \
     static void set_fortran_##i(const int *n) { set_bound(copies[i], *n); }                        \
-    static void take_##i(openblas_jobs program) { give_back(copies[i], program); }                 \
+    static void take_##i(openblas_jobs program) { hand_back(copies[i], program); }                 \
     static int set_local_##i(int n) { return set_bound(copies[i], n); }
 COPY(0)
 COPY(1)
