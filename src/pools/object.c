@@ -55,6 +55,18 @@ bool object_read(struct object *o, const struct dl_phdr_info *info)
             if (o->num_symbols == 0)
                 o->num_symbols = count_hashed(table_at(o->base, d->d_un.d_ptr));
             break;
+        case DT_JMPREL:
+            o->relocations[0] = table_at(o->base, d->d_un.d_ptr);
+            break;
+        case DT_PLTRELSZ:
+            o->num_relocations[0] = d->d_un.d_val / sizeof(ElfW(Rela));
+            break;
+        case DT_RELA:
+            o->relocations[1] = table_at(o->base, d->d_un.d_ptr);
+            break;
+        case DT_RELASZ:
+            o->num_relocations[1] = d->d_un.d_val / sizeof(ElfW(Rela));
+            break;
         default:
             break;
         }
@@ -62,9 +74,14 @@ bool object_read(struct object *o, const struct dl_phdr_info *info)
     return o->symbols && o->names && o->num_symbols > 1;
 }
 
+bool object_mentions(const struct object *o, const char *part)
+{
+    return memmem(o->names, o->names_bytes, part, strlen(part)) != NULL;
+}
+
 ElfW(Sym) * object_symbol(const struct object *o, const char *part, const ElfW(Sym) * last)
 {
-    if (!last && !memmem(o->names, o->names_bytes, part, strlen(part)))
+    if (!last && !object_mentions(o, part))
         return NULL;
     for (ElfW(Sym) *s = o->symbols + (last ? last - o->symbols : 0) + 1; s < o->symbols + o->num_symbols; s++)
         if (s->st_shndx != SHN_UNDEF && s->st_name < o->names_bytes && strstr(object_name(o, s), part))
@@ -80,9 +97,15 @@ void *object_find(const struct object *o, const char *name)
     return NULL;
 }
 
-/* A segment's protection as the dynamic linker has set it. -1: the address is in none. */
+/* A segment's protection as the dynamic linker has set it; it makes a part of one read-only (RELRO). -1: the address is in
+ * none. */
 static int protection_of(const struct object *o, ElfW(Addr) address)
 {
+    for (unsigned i = 0; i < o->num_segments; i++) {
+        const ElfW(Phdr) *p = &o->segments[i];
+        if (p->p_type == PT_GNU_RELRO && address - o->base - p->p_vaddr < p->p_memsz)
+            return PROT_READ;
+    }
     for (unsigned i = 0; i < o->num_segments; i++) {
         const ElfW(Phdr) *p = &o->segments[i];
         if (p->p_type == PT_LOAD && address - o->base - p->p_vaddr < p->p_memsz)
@@ -92,15 +115,36 @@ static int protection_of(const struct object *o, ElfW(Addr) address)
     return -1;
 }
 
-bool object_replace(const struct object *o, ElfW(Sym) * s, void *fn)
+/* The word is in one page. */
+static bool write_word(const struct object *o, ElfW(Addr) * word, ElfW(Addr) value)
 {
-    ElfW(Addr) address = (ElfW(Addr)) & s->st_value, page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
-    void *begin = (void *)(address & ~(page - 1)); /* NOLINT(performance-no-int-to-ptr) */
-    int prot = protection_of(o, address);          /* aligned: in one page */
+    ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
+    void *begin = (void *)((ElfW(Addr))word & ~(page - 1)); /* NOLINT(performance-no-int-to-ptr) */
+    int prot = protection_of(o, (ElfW(Addr))word);
     if (prot < 0 || (!(prot & PROT_WRITE) && mprotect(begin, page, prot | PROT_WRITE) != 0))
         return false;
-    __atomic_store_n(&s->st_value, (ElfW(Addr))fn - o->base, __ATOMIC_RELEASE);
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
     if (!(prot & PROT_WRITE))
         mprotect(begin, page, prot);
     return true;
+}
+
+bool object_replace(const struct object *o, ElfW(Sym) * s, void *fn)
+{
+    return write_word(o, &s->st_value, (ElfW(Addr))fn - o->base);
+}
+
+bool object_rebind(const struct object *o, const char *name, void *fn)
+{
+    bool any = false;
+    for (unsigned k = 0; k < 2; k++) {
+        for (size_t i = 0; i < o->num_relocations[k]; i++) {
+            const ElfW(Rela) *r = &o->relocations[k][i];
+            size_t symbol = ELF64_R_SYM(r->r_info);
+            if (symbol != 0 && symbol < o->num_symbols && r->r_addend == 0 &&
+                strcmp(object_name(o, &o->symbols[symbol]), name) == 0)
+                any = write_word(o, (ElfW(Addr) *)(o->base + r->r_offset), (ElfW(Addr))fn) || any; /* NOLINT */
+        }
+    }
+    return any;
 }

@@ -16,11 +16,15 @@ struct object {
     size_t num_symbols;
     const char *names;
     size_t names_bytes;
+    const ElfW(Rela) * relocations[2]; /* those of functions, and all others */
+    size_t num_relocations[2];
 };
 
 /* As dl_iterate_phdr tells of it. False: it has no symbols. */
 bool object_read(struct object *o, const struct dl_phdr_info *info);
 
+/* Some symbol's name, defined or not, has `part` in it. */
+bool object_mentions(const struct object *o, const char *part);
 /* The next symbol behind `last` (NULL: from the first on) that the object defines, and whose name has `part` in it;
  * NULL: no more. */
 ElfW(Sym) * object_symbol(const struct object *o, const char *part, const ElfW(Sym) * last);
@@ -35,5 +39,9 @@ void *object_find(const struct object *o, const char *name);
 /* The dynamic linker and dlsym find fn for this symbol from now on. What was bound to it before stays.
  * False: the memory cannot be written. */
 bool object_replace(const struct object *o, ElfW(Sym) * s, void *fn);
+
+/* The object's own calls of `name`, which another object defines, go to fn from now on. False: it has none, or the memory
+ * cannot be written. */
+bool object_rebind(const struct object *o, const char *name, void *fn);
 
 #endif

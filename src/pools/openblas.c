@@ -1,4 +1,4 @@
-/* OpenBLAS with threads of its own (0.3.28 and later): openblas_set_threads_callback_function. See pools.h.
+/* OpenBLAS. With threads of its own (0.3.28 and later): openblas_set_threads_callback_function. See pools.h.
  *
  * OpenBLAS gives the jobs of a call to a function. The jobs of one call wait for one another (sched_yield), so each is
  * a member of one region. The function tells each job a number, under which the library has a buffer for one job at a
@@ -12,6 +12,7 @@
  * functions before (a program that is linked to it with -z now) reads the width, and sets the bound. */
 #include "pools.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -277,35 +278,80 @@ static void replace_all(const struct object *o, unsigned i)
     }
 }
 
-struct pools_library *openblas_begins(const struct object *o)
+/* --- its OpenMP flavour --- */
+
+static int (*omp_max)(void);
+static int (*omp_in_region)(void);
+
+/* What that flavour asks at each call: how many threads its region is to have. In a region it does not use the answer. */
+static int max_threads(void)
 {
-    void (*take)(openblas_jobs) = (void (*)(openblas_jobs))find_c(o, "openblas_set_threads_callback_function");
-    int (*parallel)(void) = (int (*)(void))find_c(o, "openblas_get_parallel");
-    struct openblas *b = take ? calloc(1, sizeof *b) : NULL;
-    if (!b)
-        return NULL;
-    b->library.kind = POOLS_OPENBLAS;
-    b->take = take;
+    int n = omp_max();
+    if (omp_in_region())
+        return n;
+    pools_width_at_call();
+    unsigned width = pools_width_now();
+    return (unsigned)n < width ? n : (int)width;
+}
+
+/* Its regions are ours anyway, by the OpenMP runtime. So there are no jobs to take: how wide the regions are is what it is
+ * told, and what it tells is what the program has set. Debian has it as two objects: libblas.so.3 asks for the number. */
+static bool narrow_openmp(const struct object *o)
+{
+    omp_max = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+    omp_in_region = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_in_parallel");
+    if (!omp_max || !omp_in_region || !object_rebind(o, "omp_get_max_threads", (void *)max_threads))
+        return false;
+    static const char part[] = "openblas_get_num_threads";
+    for (ElfW(Sym) *s = NULL; (s = object_symbol(o, part, s));)
+        if (is_c(strstr(object_name(o, s), part) + strlen(part)))
+            object_replace(o, s, (void *)omp_max);
+    return true;
+}
+
+/* Registers b, or says why not. */
+static const char *take_jobs(const struct object *o, struct openblas *b)
+{
+    unsigned i = ps_load_relaxed(&num_copies);
+    b->take = (void (*)(openblas_jobs))find_c(o, "openblas_set_threads_callback_function");
     b->get = (int (*)(void))find_c(o, "openblas_get_num_threads");
     b->set = (void (*)(int))find_c(o, "goto_set_num_threads"); /* the others call this one */
     b->config = (char *(*)(void))find_c(o, "openblas_get_config");
     b->cpu_number = object_find(o, "blas_cpu_number");
+    if (!b->take)
+        return "its version (before 0.3.28) has threads of its own only; take its OpenMP flavour, or set "
+               "OPENBLAS_NUM_THREADS=1";
+    if (!b->get || !b->set || !b->config)
+        return "it does not tell its number of threads";
+    if (i == COPIES)
+        return "there are more copies of OpenBLAS than we can serve";
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->freed, NULL);
-    unsigned i = ps_load_relaxed(&num_copies);
-    if (!pools_core)
-        b->library.left = "the runtime is not there";
-    else if (parallel && parallel() != 1)
-        b->library.left = parallel() == 2 ? "it uses OpenMP" : "it has no threads";
-    else if (!b->get || !b->set || !b->config)
-        b->library.left = "it does not tell its number of threads";
-    else if (i == COPIES)
-        b->library.left = "there are more copies of OpenBLAS than we can serve";
-    if (b->library.left)
-        return &b->library;
     copies[i] = b;
     ps_store_release(&num_copies, i + 1);
     replace_all(o, i);
-    take(functions[i].jobs);
+    b->take(functions[i].jobs);
+    return NULL;
+}
+
+struct pools_library *openblas_begins(const struct object *o)
+{
+    enum { NO_THREADS, OWN_THREADS, OPENMP };
+    int (*parallel)(void) = (int (*)(void))find_c(o, "openblas_get_parallel");
+    if (!parallel && pools_core && object_mentions(o, "blas_cpu_number"))
+        narrow_openmp(o);
+    struct openblas *b = parallel ? calloc(1, sizeof *b) : NULL;
+    if (!b)
+        return NULL;
+    int kind = parallel();
+    b->library.kind = POOLS_OPENBLAS;
+    if (!pools_core)
+        b->library.left = "the runtime is not there";
+    else if (kind == NO_THREADS)
+        b->library.left = "it has no threads";
+    else if (kind == OPENMP)
+        b->library.left = narrow_openmp(o) ? NULL : "its calls of OpenMP cannot be changed";
+    else
+        b->library.left = take_jobs(o, b);
     return &b->library;
 }

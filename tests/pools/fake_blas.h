@@ -15,9 +15,6 @@ typedef void (*openblas_jobs)(int wait, openblas_job job, int num, size_t bytes,
 #define PASTE_(a, b, c) a##b##c
 #define PASTE(a, b, c) PASTE_(a, b, c)
 #define NAME(x) PASTE(PREFIX, x, SUFFIX)
-#ifndef PARALLEL
-#define PARALLEL 1 /* threads of its own */
-#endif
 
 void NAME(openblas_set_threads_callback_function)(openblas_jobs f);
 int NAME(openblas_get_parallel)(void);

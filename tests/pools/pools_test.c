@@ -130,14 +130,43 @@ static void further_copies(void)
         call_often(product, 3);
         CHECK(dlclose(copy) == 0);
     }
-    for (int i = 0; i < 20; i++) { /* one that uses OpenMP is left alone */
-        char name[512];
-        snprintf(name, sizeof name, "%s/libfake_openmp.so", folder);
-        void *copy = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-        CHECK(copy);
-        CHECK(((int (*)(void))dlsym(copy, "fake_product"))() == 0);
-        CHECK(dlclose(copy) == 0);
+}
+
+static int (*openmp_product)(void);
+static atomic_bool openmp_narrow;
+static void *until_narrow(void *unused)
+{
+    while (!atomic_load(&openmp_narrow)) {
+        int n = openmp_product();
+        CHECK(n >= 1 && n <= omp_get_max_threads());
+        if (n == 1)
+            atomic_store(&openmp_narrow, true);
     }
+    return unused;
+}
+
+/* One whose threads are OpenMP's: in a region it has one; several callers share. */
+static void openmp_flavour(void)
+{
+    char name[512];
+    snprintf(name, sizeof name, "%s/libfake_openmp.so", folder);
+    void *copy = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    CHECK(copy);
+    openmp_product = (int (*)(void))dlsym(copy, "fake_product");
+    int (*get)(void) = (int (*)(void))dlsym(copy, "openblas_get_num_threads");
+    omp_set_num_threads(4);
+    CHECK(openmp_product() >= 1);
+#pragma omp parallel num_threads(4)
+    CHECK(openmp_product() == 1);
+    if (ours) {
+        pthread_t thread[THREADS];
+        for (int i = 0; i < THREADS; i++)
+            CHECK(pthread_create(&thread[i], NULL, until_narrow, NULL) == 0);
+        for (int i = 0; i < THREADS; i++)
+            CHECK(pthread_join(thread[i], NULL) == 0);
+    }
+    CHECK(get() == 4 && omp_get_max_threads() == 4);
+    CHECK(dlclose(copy) == 0);
 }
 
 static atomic_int own_calls;
@@ -169,6 +198,7 @@ int main(int argc, char **argv)
     from_threads(fake_vector);
     in_regions();
     further_copies();
+    openmp_flavour();
     callers_share();
     if (ours) {
         numbers();
