@@ -138,6 +138,7 @@ static void run_call(struct openblas *b, openblas_job job, int num, size_t bytes
 
 /* --- the number of threads --- */
 
+/* Caller holds the lock. */
 static void set_width_of(struct openblas *b, unsigned width)
 {
     unsigned bound = ps_load_relaxed(&b->library.bound), before = ps_load_relaxed(&b->library.width);

@@ -23,7 +23,7 @@
 enum {
     CALL_SAMPLE_US = 1000,
     TICK_US = 2000,
-    CONTENDED_TICK_US = 10000,
+    LATE_US = 500,    /* later than this the sampler had to wait for a processor */
     CALLER_US = 5000, /* a thread that has called in this time is one of the callers */
     CALLERS = 64,
 };
@@ -75,7 +75,7 @@ static void set_width(void)
 }
 
 /* Caller holds the lock. */
-static void take_sample(uint64_t now)
+static void take_sample(uint64_t now, bool idle)
 {
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
@@ -84,7 +84,8 @@ static void take_sample(uint64_t now)
                              .wall_us = now > last_us ? now - last_us : 1,
                              .cpu_us = cpu > last_cpu_us ? cpu - last_cpu_us : 0,
                              .preempted = preempted - last_preempted,
-                             .callers = count_callers(now)};
+                             .callers = count_callers(now),
+                             .idle = idle};
     last_us = now;
     last_cpu_us = cpu;
     last_preempted = preempted;
@@ -93,21 +94,23 @@ static void take_sample(uint64_t now)
         set_width();
 }
 
+/* A batch thread preempts none when it wakes (SCHED_BATCH). So it is late where no processor is idle, and the threads that
+ * compute are not disturbed. */
 static void *sampler(void *unused)
 {
     (void)unused;
     pthread_setname_np(pthread_self(), "psthreads-pools");
-    /* When it wakes it takes no processor from a thread that computes, whose preemption it would count. */
     syscall(SYS_sched_setscheduler, 0, SCHED_BATCH, &(struct sched_param){0});
     pthread_mutex_lock(&lock);
     for (;;) {
-        bool is_contended = width_policy_contended(&policy);
         while (!is_narrow())
             pthread_cond_wait(&narrowed, &lock);
         pthread_mutex_unlock(&lock);
-        nanosleep(&(struct timespec){.tv_nsec = (is_contended ? CONTENDED_TICK_US : TICK_US) * 1000}, NULL);
+        uint64_t due = now_us() + TICK_US;
+        nanosleep(&(struct timespec){.tv_nsec = TICK_US * 1000}, NULL);
+        uint64_t now = now_us();
         pthread_mutex_lock(&lock);
-        take_sample(now_us());
+        take_sample(now, now - due < LATE_US);
     }
     return NULL;
 }
@@ -142,7 +145,7 @@ void pools_width_at_call(void)
         set_width();
     }
     if (now - last_us >= CALL_SAMPLE_US || count_callers(now) > 1) {
-        take_sample(now);
+        take_sample(now, false);
         if (is_narrow()) {
             if (!has_sampler)
                 start_sampler();

@@ -6,11 +6,14 @@
  * Two things tell that a wide call is too wide, and both do at once:
  *   - several threads call: the processors are divided among them;
  *   - the process's threads are preempted: more threads are ready than there are processors, in this process or in
- *     others. Measured (Linux 6.1, 2 processors): 0.00 to 0.09 a millisecond of processor time where none competes,
- *     also with jobs that wait for one another; 0.3 and more where one does.
- * In a narrow state no call may reach us. Then the processor time that the process uses tells how many threads compute.
- * It becomes wider when they leave processors free for `patience` samples without a break. A state that was too wide
- * again soon makes the patience longer. */
+ *     others. Measured (Linux 6.1, 2 processors): 0.00 to 0.09 a millisecond of processor time where none competes, also
+ *     with jobs that wait for one another; 0.3 and more where one does.
+ * In a narrow state no call may reach us. Then two things together tell that a processor is free:
+ *   - a thread that preempts no other was run as soon as it was ready: a processor was idle;
+ *   - the process uses less processor time than there are processors. The kernel counts the time of a running thread at
+ *     its tick (4 ms), so this is an average, and tells how many threads compute.
+ * The width grows when a processor was free for `patience` samples without a break. A width that was too large again at
+ * once makes the patience longer. */
 #ifndef PS_POOLS_WIDTH_POLICY_H
 #define PS_POOLS_WIDTH_POLICY_H
 
@@ -31,6 +34,7 @@ struct width_policy {
     uint64_t cpu_us;     /* older time counts half */
     uint64_t preempted;
     unsigned calm, patience;
+    uint64_t used_us, passed_us; /* processor time a job's width, and wall time; older ones count half */
     uint64_t widened_at_us;
 };
 
@@ -40,6 +44,7 @@ struct width_sample {
     uint64_t cpu_us;    /* processor time that the process's threads used in it */
     uint64_t preempted; /* how often one of them was taken from a processor */
     unsigned callers;   /* threads that made a parallel call lately */
+    bool idle;          /* a processor had nothing else to do when the sample was due */
 };
 
 static inline void width_policy_init(struct width_policy *p, unsigned processors)
@@ -70,20 +75,27 @@ static inline unsigned width_policy_step(struct width_policy *p, const struct wi
         p->cpu_us /= 2;
         p->preempted /= 2;
     }
-    bool contended = width_policy_contended(p);
+    bool contended = p->width > 1 && width_policy_contended(p);
     unsigned share = s->callers > 1 ? p->processors / s->callers : p->processors;
     unsigned most = contended || share == 0 ? 1 : share;
     if (p->width > most) {
         width_policy_narrow(p, most, s->at_us);
         return p->width;
     }
-    /* Threads that compute: a thread counts from a quarter of a processor on. */
-    uint64_t computing = (s->cpu_us / p->width + s->wall_us * 3 / 4) / s->wall_us;
-    if (computing > 1 && p->processors / computing < most)
-        most = (unsigned)(p->processors / computing);
-    p->calm = most > p->width ? p->calm + 1 : 0;
+    p->used_us += s->cpu_us / p->width;
+    p->passed_us += s->wall_us;
+    while (p->passed_us > WIDTH_MEMORY_US) {
+        p->used_us /= 2;
+        p->passed_us /= 2;
+    }
+    /* A thread counts as one that computes from half a processor on. */
+    uint64_t computing = (p->used_us + p->passed_us / 2) / p->passed_us;
+    if (computing > 1)
+        most = p->processors / computing < most ? (unsigned)(p->processors / computing) : most;
+    p->calm = s->idle && most > p->width ? p->calm + 1 : 0;
     if (p->calm >= p->patience) {
         p->width = most;
+        p->cpu_us = p->preempted = 0;
         p->widened_at_us = s->at_us;
         p->calm = 0;
     }
