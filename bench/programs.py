@@ -62,28 +62,6 @@ def read_arguments():
     return parser.parse_args()
 
 
-def go_before_others():
-    """The system shares processors between sessions first, and in a session by nice values."""
-    try:
-        os.setsid()
-    except PermissionError:
-        pass  # it is a session's first process already
-    Path("/proc/self/autogroup").write_text("-20")
-    os.nice(-20)
-
-
-@contextlib.contextmanager
-def computing(num):
-    """So many processes that do nothing but compute."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(num)]
-    try:
-        yield
-    finally:
-        for one in busy:
-            one.kill()
-            one.wait()
-
-
 def run_once(program, place, peer, environment):
     """(seconds, results); NotHere says what went wrong."""
     with tempfile.TemporaryDirectory(prefix="programs-") as folder:
@@ -136,7 +114,7 @@ def main():
     a = read_arguments()
     machine = harness.machine_line()
     if a.before_others:
-        go_before_others()
+        harness.go_before_others()
         machine += ", before all other programs"
     held = harness.Peers(a.build)
     gnu = held.list[0]
@@ -153,7 +131,7 @@ def main():
         try:
             place = Place(inputs, a.build / "programs" / "venv", None)
             program.prepare(place)
-            with computing(a.beside):
+            with harness.computing(a.beside):
                 times = measure(program, place, held.list, a.rounds)
             print(line_of(program, times), flush=True)
         except NotHere as why:
