@@ -22,6 +22,9 @@ endmacro()
 # ps_watched_test(NAME SECONDS COMMAND...): add_test under tests/run-with-watch, which shows every thread's state before
 # it kills a test that hangs. ctest's own limit is only there for the watcher itself. Exit status 77: skipped.
 function(ps_watched_test name seconds)
+  if(PS_SHAKE) # each of its steps may be a wait
+    math(EXPR seconds "3 * ${seconds}")
+  endif()
   add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/run-with-watch ${seconds} ${ARGN})
   math(EXPR limit "3 * ${seconds} + 90") # a busy machine gets three times as long
   set_tests_properties(${name} PROPERTIES TIMEOUT ${limit} SKIP_RETURN_CODE 77)
