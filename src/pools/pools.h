@@ -5,6 +5,7 @@
  *   openblas.c, fftw.c   the two interfaces: jobs are run as the members of a region
  *   width.c     how wide a library's call may be, by what the program's threads do; width_policy.h decides
  *   census.c    every pool of the process, ours or not, for psrun doctor and Python
+ *   known.c     which kinds of pools are known, and what is said of each; psrun doctor reads files by it
  *
  * A library of its own, preloaded by psrun or opened by Python's psthreads.enable(). It finds the runtime as `ps_layer`
  * and `ort_layer` in the process (psthreads/data/layer.h, ort/core/layer.h) and is linked to none; without one it only

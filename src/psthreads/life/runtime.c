@@ -143,7 +143,8 @@ static void check_variables(void)
     static const char *const names[] = {"PSTHREADS_NUM_VPS",         "PSTHREADS_STACKSIZE",      "PSTHREADS_TLS",
                                         "PSTHREADS_VERBOSE",         "PSTHREADS_DUMP",           "PSTHREADS_MPI",
                                         "PSTHREADS_MPI_COLLECTIVES", "PSTHREADS_MPI_TASK_ORDER", "PSTHREADS_EE",
-                                        "PSTHREADS_POOLS",           "PSTHREADS_PEERS",          "PSTHREADS_TASKQC_CC"};
+                                        "PSTHREADS_POOLS",           "PSTHREADS_CENSUS",         "PSTHREADS_PEERS",
+                                        "PSTHREADS_TASKQC_CC"};
     static bool done;
     if (!done)
         os_env_check_names("PSTHREADS_", names, sizeof names / sizeof names[0]);
