@@ -9,7 +9,8 @@
 
 static const char usage[] =
     "psrun [options] program [arguments...]   run a program on the psthreads OpenMP runtime\n"
-    "psrun [options] doctor program           tell what would be replaced, what not, and why\n"
+    "psrun [options] doctor program [...]     list its thread pools: what is replaced, what not, and why\n"
+    "                                         (psrun doctor --help)\n"
     "psrun dump PID                           print what the threads of a running program do and wait for\n"
     "\n"
     "  -n, --threads N    threads of a parallel region, or a list, a number a level: 4,4 (OMP_NUM_THREADS)\n"
@@ -147,7 +148,7 @@ static int check_wishes(struct wishes *w)
     return GO_ON;
 }
 
-int read_wishes(int argc, char **argv, struct wishes *w)
+int wishes_read(int argc, char **argv, struct wishes *w)
 {
     *w = (struct wishes){
         .entities = setting("PSTHREADS_EE"), .mpi = setting("PSTHREADS_MPI"), .pools = setting("PSTHREADS_POOLS")};

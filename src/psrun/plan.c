@@ -1,6 +1,6 @@
 /* See plan.h. */
+#include "file_pools.h"
 #include "plan_parts.h"
-#include "thread_pools.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
     }
     bool any = closure_has_runtime(&p->after);
     plan_find_pools(p);
-    bool jobs = p->pools && thread_pools_first_open(&p->after), later = p->script || !any;
+    bool jobs = p->pools && file_pools_first_open(&p->after), later = p->script || !any;
     p->preload = later || jobs || closure_foreign(&p->after, 0) < p->after.num;
     /* What programs call where they need the runtime's answers (marked in src/abi/symbols.txt). */
     static const char *const interposed[] = {
@@ -69,7 +69,7 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
     p->preload = p->preload || p->yields;
     if (!p->script && !p->library && !any && !jobs && !closure_wants_any(&p->after, loads_later) &&
         !closure_wants_any(&p->after, starts_others)) {
-        p->alone = "it has no OpenMP runtime, and can neither load one later nor start another program";
+        p->alone = "it can neither load a library later nor start another program";
         p->preload = false;
     }
     if (p->alone || (!later && !jobs)) {

@@ -49,6 +49,7 @@ struct plan {
     const char *mpi_without_layer; /* the same, where the layer is not there; NULL: it is, or there is no MPI */
     bool no_pools;                 /* (option) other libraries' thread pools stay as they are */
     char *pools;                   /* the library that takes them (src/pools); NULL: it is not preloaded */
+    bool only_counts;              /* (doctor) that library is preloaded for its census alone, and takes no pool */
     /* pthreads was chosen since user-level threads would share thread-local storage (closure_shares_tls) */
     bool for_sanitizer;
     char *file; /* what will be executed */

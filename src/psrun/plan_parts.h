@@ -32,6 +32,8 @@ char *plan_put_first(const char *first, const char *old, const char *separators,
 void plan_find_pools(struct plan *p);
 /* Puts it behind the drop-in, which is the first in p->preload_value. */
 void plan_preload_pools(struct plan *p);
+/* (doctor) Adds the library where the plan does without it, for its census. False: it cannot be had. */
+bool plan_add_census(struct plan *p);
 /* Adds the layer over MPI to p->preload_value. cleaned: what is preloaded where that is NULL. */
 void plan_preload_mpi(struct plan *p, const char *cleaned);
 

@@ -74,6 +74,31 @@ void plan_preload_pools(struct plan *p)
     p->preload_value = value;
 }
 
+/* AddressSanitizer's runtime ends a program in which another library is preloaded before it. */
+static bool has_address_sanitizer(const struct closure *c)
+{
+    for (unsigned i = 1; i < c->num; i++)
+        if (c->object[i]->found && elf_defines(&c->object[i]->elf, "__asan_init", NULL))
+            return true;
+    return false;
+}
+
+bool plan_add_census(struct plan *p)
+{
+    if (p->pools)
+        return true;
+    p->pools = has_address_sanitizer(&p->after) ? NULL : layer_file(p, "pools", POOLS_FILE);
+    if (!p->pools)
+        return false;
+    p->only_counts = true;
+    const char *others = p->preload_value ? p->preload_value : getenv("LD_PRELOAD");
+    if (p->preload)
+        plan_preload_pools(p);
+    else
+        p->preload_value = plan_text("%s%s%s", p->pools, others && *others ? ":" : "", others ? others : "");
+    return true;
+}
+
 /* --- MPI --- */
 
 static bool is_linked_to(const struct closure *c, const char *name)

@@ -14,18 +14,25 @@ enum { GO_ON = -1 }; /* else the exit status */
 
 /* Reads the options up to the program's name (getopt's optind), and the variables. GO_ON, or the exit status: all is
  * said then. */
-int read_wishes(int argc, char **argv, struct wishes *w);
+int wishes_read(int argc, char **argv, struct wishes *w);
 
 /* A variable that is set to nothing counts as not set. */
 const char *setting(const char *name);
 
-/* Tells what a program would load, what of it is replaced, how, and what stands in the way. Returns the exit status: 0
- * it runs on our runtime, 1 it does not. p may have failed: then it says why. */
-int doctor(const struct plan *p);
+/* start.c: a plan becomes a program. */
+void start_options(struct plan *p, const struct wishes *w);           /* of the plan, before it is made */
+void start_report(const struct plan *p, const struct wishes *w);      /* what has to be said, and what --verbose says */
+void start_environment(const struct plan *p, const struct wishes *w); /* of this process */
+int start_program(const struct plan *p, char **argv); /* returns only an exit status: it cannot be run */
+
+/* psrun doctor: its options and program stand from optind on. Returns the exit status: 0, the program runs on our
+ * runtime, or there is nothing to replace; 1, it does not run; EXIT_USAGE. */
+int doctor(int argc, char **argv, const struct wishes *w);
 
 /* The part of a path after the last slash. */
 const char *base_name(const char *path);
 
-int dump_pid(const char *number); /* dump_pid.c */
+int read_pid(const char *number); /* dump_pid.c; 0: it is no number of a process */
+int dump_pid(const char *number);
 
 #endif

@@ -173,12 +173,12 @@ check "pools: without OpenMP" 3 "psrun: LD_PRELOAD=.*libgomp.so.1:.*libpsthreads
     ./uses_openblas64_
 check "pools: which library" 3 'psrun: libfftw3f_threads.so lets others run its parallel jobs' "$psrun" -v \
     ./uses_fftw3f_threads
-check "pools: no library with such an interface" 3 'runs as it is' "$psrun" -v ./uses_old_openblas
+check "pools: no library with such an interface" 3 'nothing to replace' "$psrun" -v ./uses_old_openblas
 check "pools: started by a static program" 3 "psrun: LD_PRELOAD=.*libgomp.so.1:.*libpsthreads-pools.so$" "$psrun" -v \
     ./static
 check "pools: user-level threads only" 0 '^LD_PRELOAD=[^:]*/libgomp.so.1$' "$psrun" --ee pthreads env
 check "--pools none" 0 '^LD_PRELOAD=[^:]*/libgomp.so.1$' "$psrun" --pools none env
-check "--pools none, with a library" 3 'runs as it is' "$psrun" -v --pools none ./uses_openblas64_
+check "--pools none, with a library" 3 'nothing to replace' "$psrun" -v --pools none ./uses_openblas64_
 check "PSTHREADS_POOLS=none" 0 '^LD_PRELOAD=[^:]*/libgomp.so.1$' env PSTHREADS_POOLS=none "$psrun" env
 check "--pools before PSTHREADS_POOLS" 0 "$both" env PSTHREADS_POOLS=none "$psrun" --pools tbb env
 check "--pools LIST" 0 '^PSTHREADS_POOLS=fftw,openblas$' "$psrun" --pools fftw,openblas env
@@ -209,9 +209,9 @@ check "neither ELF nor script" 126 'neither an ELF program nor a script' "$psrun
 check "a script without a first line" 8 '^runtime: ours$' "$psrun" ./bare 8
 check "broken ELF" 126 'broken' "$psrun" ./broken
 check "static" 3 - "$psrun" ./static
-check "static, -v" 3 'static runs as it is: it is linked statically' "$psrun" -v ./static
+check "static, -v" 3 'static: nothing to replace (no OpenMP): it is linked statically' "$psrun" -v ./static
 check "no runtime, ever" 3 - "$psrun" ./serial
-check "no runtime, ever, -v" 3 'serial runs as it is: it has no OpenMP runtime' "$psrun" -v ./serial
+check "no runtime, ever, -v" 3 'serial: nothing to replace (no OpenMP): it can neither load' "$psrun" -v ./serial
 check "a shell" 4 - "$psrun" sh -c 'exit 4'
 $cc -static -o static_starter -x c - <<'EOF'
 #include <unistd.h>
@@ -231,7 +231,7 @@ check "doctor: RPATH" 0 'yes, by name (LD_PRELOAD' "$psrun" doctor ./by_rpath
 check "doctor: renamed" 0 'yes, by interposition' "$psrun" doctor ./by_other_name
 check "doctor: who needs it" 0 'needed by *by_other_name' "$psrun" doctor ./by_other_name
 check "doctor: missing" 1 'missing *GOMP_never_heard_of@GOMP_9.9, wanted by wants_extra' "$psrun" doctor ./wants_extra
-check "doctor: static" 0 'verdict *yes: it runs as it is (it is linked statically)' "$psrun" doctor ./static
+check "doctor: static" 0 'verdict *nothing to replace (no OpenMP): it is linked statically' "$psrun" doctor ./static
 # a link elsewhere to a program that finds its runtime and its libraries by $ORIGIN: psrun and doctor look from the
 # file, as the loader does
 mkdir -p elsewhere/bin && ln -s ../../by_other_name elsewhere/bin/linked && ln -s linked elsewhere/bin/twice
@@ -286,12 +286,12 @@ check "doctor: interpreter that is not there" 1 'verdict *no: /no/such/interpret
 check "doctor: script" 0 'a script, run by /bin/sh' "$psrun" doctor ./script
 check "doctor: no first line" 0 'a script, run by /bin/sh' "$psrun" doctor ./bare
 check "doctor: neither ELF nor script" 1 'neither an ELF program nor a script' "$psrun" doctor ./binary
-check "doctor: an empty file" 0 'verdict *yes' "$psrun" doctor ./empty
+check "doctor: an empty file" 0 'verdict *yes: what it loads or starts later' "$psrun" doctor ./empty
 printf '\177ELF\001\001\001\000\000\000\000\000\000\000\000\000\002\000\003\000%060d' 0 >of_32_bits && chmod +x \
     of_32_bits
 check "doctor: 32 bits" 1 'is a program for ELF machine 3;' "$psrun" doctor ./of_32_bits
 if command -v musl-gcc >/dev/null; then
-    musl-gcc -o of_musl serial.c && check "doctor: musl" 0 'yes: it runs as it is (it is linked to musl' "$psrun" \
+    musl-gcc -o of_musl serial.c && check "doctor: musl" 0 "nothing to replace.*: it is linked to musl" "$psrun" \
         doctor ./of_musl && check "musl" 3 - "$psrun" ./of_musl
 fi
 if [ "$(id -u)" = 0 ]; then # another user's program, for whom root is another user

@@ -1,0 +1,79 @@
+/* psrun doctor, a run: the program and what it starts tell of their pools when they end (PSTHREADS_CENSUS,
+ * src/pools/census.c). */
+#include "doctor.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plan_parts.h"
+
+/* A file for what is told; NULL: there is none, which is said. */
+static char *census_file(void)
+{
+    const char *folder = setting("TMPDIR");
+    char *name = plan_text("%s/psrun-doctor-XXXXXX", folder ? folder : "/tmp");
+    int fd = mkstemp(name);
+    if (fd >= 0) {
+        close(fd);
+        return name;
+    }
+    fprintf(stderr, "psrun: doctor: no file can be made in %s: %s\n", folder ? folder : "/tmp", strerror(errno));
+    free(name);
+    return NULL;
+}
+
+/* A terminal's interrupt ends the program; its pools are told then as well. */
+static void ignore_interrupts(struct sigaction before[2])
+{
+    const struct sigaction ignored = {.sa_handler = SIG_IGN};
+    sigaction(SIGINT, &ignored, &before[0]);
+    sigaction(SIGQUIT, &ignored, &before[1]);
+}
+
+static void restore_interrupts(const struct sigaction before[2])
+{
+    sigaction(SIGINT, &before[0], NULL);
+    sigaction(SIGQUIT, &before[1], NULL);
+}
+
+int doctor_run(struct plan *p, const struct wishes *w, char **argv, struct report *r, int *ended)
+{
+    char *name = census_file();
+    if (!name)
+        return 0;
+    if (!plan_add_census(p))
+        fprintf(stderr, "psrun: doctor: the pools of %s cannot be counted: %s\n", p->file,
+                "it has a sanitizer, or libpsthreads-pools.so is not beside the runtime");
+    start_report(p, w);
+    fflush(NULL);
+    /* Where they are ignored, a child's status cannot be asked for. */
+    struct sigaction of_children, told = {.sa_handler = SIG_DFL}, interrupts[2];
+    sigaction(SIGCHLD, &told, &of_children);
+    ignore_interrupts(interrupts);
+    pid_t pid = fork();
+    if (pid == 0) {
+        restore_interrupts(interrupts);
+        sigaction(SIGCHLD, &of_children, NULL);
+        start_environment(p, w);
+        if (setenv("PSTHREADS_CENSUS", name, 1) != 0)
+            _exit(EXIT_USAGE);
+        _exit(start_program(p, argv));
+    }
+    if (pid < 0)
+        fprintf(stderr, "psrun: doctor: %s cannot be started: %s\n", p->file, strerror(errno));
+    while (pid > 0 && waitpid(pid, ended, 0) < 0 && errno == EINTR)
+        ;
+    restore_interrupts(interrupts);
+    FILE *census = fopen(name, "re");
+    if (census) {
+        report_read_census(r, census);
+        fclose(census);
+    }
+    unlink(name);
+    free(name);
+    return pid > 0 ? pid : 0;
+}

@@ -1,0 +1,52 @@
+/* See maps.h. */
+#include "maps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Opens a mapped file of number `inode`, whose name is the process's own (another mount namespace) or ours (another
+ * root folder). NULL: neither, or no ELF file. */
+static struct elf *open_mapped(int pid, const char *name, unsigned long inode)
+{
+    char theirs[4500];
+    snprintf(theirs, sizeof theirs, "/proc/%d/root%s", pid, name);
+    const char *const names[] = {theirs, name};
+    struct elf *e = malloc(sizeof *e);
+    for (unsigned i = 0; e && i < 2; i++) {
+        if (elf_open(e, names[i]) != ELF_OK)
+            continue;
+        char *path = e->ino == inode ? strdup(name) : NULL;
+        if (path) {
+            free(e->path);
+            e->path = path;
+            return e;
+        }
+        elf_close(e);
+    }
+    free(e);
+    return NULL;
+}
+
+/* What has ended, and is still to be waited for, has no maps. */
+bool maps_each(int pid, bool (*visit)(void *arg, struct elf *e, uintptr_t start), void *arg)
+{
+    char path[64], line[4400];
+    bool any = false, more = true;
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    FILE *maps = fopen(path, "re");
+    while (maps && more && fgets(line, sizeof line, maps)) {
+        unsigned long start, offset, inode;
+        int name = 0;
+        any = true;
+        line[strcspn(line, "\n")] = '\0';
+        if (sscanf(line, "%lx-%*x %*s %lx %*s %lu %n", &start, &offset, &inode, &name) < 3 || offset != 0 || !name ||
+            line[name] != '/')
+            continue;
+        struct elf *e = open_mapped(pid, line + name, inode);
+        more = !e || visit(arg, e, start);
+    }
+    if (maps)
+        fclose(maps);
+    return any;
+}
