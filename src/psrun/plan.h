@@ -17,7 +17,8 @@
  * nothing.
  * The library that takes other libraries' thread pools (src/pools) is preloaded behind the runtime: where libraries may
  * come later, and where one that the program is linked to lets its caller run its parallel jobs. Then the runtime is
- * preloaded too, also in a program without OpenMP.
+ * preloaded too, also in a program without OpenMP. A program that has its runtime by name loads such libraries at the
+ * start as a rule; for others the pools are asked for (--pools).
  * Where names suffice LD_PRELOAD is not set: it would go into every program that the program starts.
  * A program without OpenMP runs as it is (static, of another C library, or without any runtime that it could load);
  * what it starts gets ours. Neither LD_LIBRARY_PATH nor LD_PRELOAD helps against RTLD_DEEPBIND, a runtime linked in
@@ -47,6 +48,7 @@ struct plan {
     const char *mpi;               /* "openmpi" or "mpich": the task-aware layer for it is preloaded; NULL: none */
     bool no_mpi;                   /* (option) none is wanted */
     const char *mpi_without_layer; /* the same, where the layer is not there; NULL: it is, or there is no MPI */
+    bool asks_pools;               /* (option) some are asked for, so they may come later whatever the program is */
     bool no_pools;                 /* (option) other libraries' thread pools stay as they are */
     char *pools;                   /* the library that takes them (src/pools); NULL: it is not preloaded */
     bool only_counts;              /* (doctor) that library is preloaded for its census alone, and takes no pool */

@@ -13,6 +13,7 @@ void start_options(struct plan *p, const struct wishes *w)
 {
     p->no_mpi = w->mpi && strcmp(w->mpi, "off") == 0;
     p->no_pools = w->pools && strcmp(w->pools, "none") == 0;
+    p->asks_pools = w->pools && !p->no_pools;
 }
 
 static void report_plan(const struct plan *p)

@@ -168,6 +168,7 @@ check "pools: others stay behind" 0 '/libgomp.so.1:.*/libpsthreads-pools.so:libm
     "$psrun" env
 check "pools: below another psrun once" 0 "$both" "$psrun" "$psrun" env
 check "pools: not for names" 0 '^LD_PRELOAD=(not set)$' "$psrun" ./plain env LD_PRELOAD
+check "pools: for names, when asked for" 0 "$both" "$psrun" --pools fftw ./plain env LD_PRELOAD
 check "pools: with OpenMP" 0 "$both" "$psrun" ./uses_both env LD_PRELOAD
 check "pools: without OpenMP" 3 "psrun: LD_PRELOAD=.*libgomp.so.1:.*libpsthreads-pools.so$" "$psrun" -v \
     ./uses_openblas64_
