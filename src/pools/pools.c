@@ -109,10 +109,10 @@ static void pools_after_fork(void)
     pools_width_after_fork();
 }
 
-static __attribute__((constructor)) void pools_begin(void)
+PS_EXPORT void psthreads_pools_begin(void)
 {
-    verbose = has_variable("PSTHREADS_VERBOSE");
-    read_choice();
+    if (pools_core)
+        return;
     const struct ort_layer *core = dlsym(RTLD_DEFAULT, "ort_layer");
     const struct ps_layer *threads = dlsym(RTLD_DEFAULT, "ps_layer");
     if (!core || core->bytes < sizeof *core || !threads || threads->bytes < sizeof *threads || wanted == 0)
@@ -121,4 +121,11 @@ static __attribute__((constructor)) void pools_begin(void)
     threads->objects_by(object_begins);
     dl_iterate_phdr(look_at_each, NULL);
     pthread_atfork(NULL, NULL, pools_after_fork);
+}
+
+static __attribute__((constructor)) void pools_loaded(void)
+{
+    verbose = has_variable("PSTHREADS_VERBOSE");
+    read_choice();
+    psthreads_pools_begin();
 }

@@ -58,6 +58,11 @@ void pools_width_after_fork(void);
 /* For a library's jobs that do not wait for one another: how many may run at once now. */
 unsigned pools_width_now(void);
 
+/* Takes the pools that are there and those that come. Called when this library is loaded, and again by what has loaded
+ * the runtime after it: Python's psthreads.enable() behind psthreads.info(). Without a runtime, or where it was found
+ * before: nothing. */
+void psthreads_pools_begin(void);
+
 /* Writes a line for each pool of the process to the file: fields separated by tabs, see census.c. Any thread, no locks
  * held; opens nothing. 0, or an errno value. */
 int psthreads_pools_census(int fd);
