@@ -15,7 +15,7 @@ READ = re.compile(r'\b(?:os_env|getenv)\("([A-Z_]+)"\)')
 LAUNCHERS = re.compile(r'"((?:OMPI|MPI|PMI|SLURM)_[A-Z_]*[A-Z])"')
 NAMED = re.compile(r"`([A-Z][A-Z0-9_]*_[A-Z0-9_]*|PATH)`")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
-FOLDERS = ("src", "tools/taskqc")
+FOLDERS = ("src", "tools/taskqc", "python")
 NO_VARIABLES = {"OMP_INITIAL_DEVICE"}  # a constant's name, in a message
 PATTERNS = {"OMP_X", "OMP_X_ALL", "OMP_X_DEV"}  # the page's words for a family of names
 
@@ -25,7 +25,7 @@ def of_sources(root):
     read, mentioned = set(), set()
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
-            if path.suffix not in (".c", ".h", ".cc"):
+            if path.suffix not in (".c", ".h", ".cc", ".py"):
                 continue
             text = path.read_text()
             mentioned.update(re.findall(rf"\b{PREFIX}[A-Z_]*[A-Z]\b", text))

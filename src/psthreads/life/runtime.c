@@ -140,10 +140,19 @@ static void set_constants(const psthread_config_t *config, unsigned num_vps, siz
 /* All that some part of the project reads. */
 static void check_variables(void)
 {
-    static const char *const names[] = {"PSTHREADS_NUM_VPS",         "PSTHREADS_STACKSIZE",      "PSTHREADS_TLS",
-                                        "PSTHREADS_VERBOSE",         "PSTHREADS_DUMP",           "PSTHREADS_MPI",
-                                        "PSTHREADS_MPI_COLLECTIVES", "PSTHREADS_MPI_TASK_ORDER", "PSTHREADS_EE",
-                                        "PSTHREADS_POOLS",           "PSTHREADS_CENSUS",         "PSTHREADS_PEERS",
+    static const char *const names[] = {"PSTHREADS_NUM_VPS",
+                                        "PSTHREADS_STACKSIZE",
+                                        "PSTHREADS_TLS",
+                                        "PSTHREADS_VERBOSE",
+                                        "PSTHREADS_DUMP",
+                                        "PSTHREADS_MPI",
+                                        "PSTHREADS_MPI_COLLECTIVES",
+                                        "PSTHREADS_MPI_TASK_ORDER",
+                                        "PSTHREADS_EE",
+                                        "PSTHREADS_HOME",
+                                        "PSTHREADS_POOLS",
+                                        "PSTHREADS_CENSUS",
+                                        "PSTHREADS_PEERS",
                                         "PSTHREADS_TASKQC_CC"};
     static bool done;
     if (!done)
