@@ -45,6 +45,8 @@ help-developers: help
 ## make clean        take away what was built; results of make demo stay
 ## make help-developers  what else there is
 
+### make python       PyPI's wheels with the Python package and without it (the network; four minutes, WHEELS="..."
+###                   some of the jobs)
 ### make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
 ### make fuzz         random values of every environment variable, CASES=5000 of them
 ### make random       random OpenMP programs that check themselves, SEEDS=1-1000 of them (tests/random)
@@ -198,6 +200,12 @@ manycore-apps:
 	@$(CONFIGURE_ANEW)
 	$(MAKE) all
 	bench/manycore/apps.py --build $(BUILD) $(if $(FULL),,--quick) $(if $(KEEP),--keep) $(addprefix --peer ,$(PEERS))
+
+.PHONY: python
+python:
+	tools/install-deps build python
+	$(MAKE) product
+	python3 tests/python/wheels.py . $(BUILD) $(WHEELS)
 
 mpi:
 	tools/install-deps build mpi

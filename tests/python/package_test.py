@@ -165,7 +165,8 @@ class Enable(Case):
     def test_forked_child(self):
         self.assertEqual(self.code("psthreads.enable(); here = computes().members(3); child = os.fork()\n"
                                    "if child == 0: os._exit(computes().members(5))\n"
-                                   "print(json.dumps([here, os.waitpid(child, 0)[1] >> 8]))"), [3, 5])
+                                   "print(json.dumps([here, os.waitpid(child, 0)[1] >> 8]))",
+                                   PYTHONWARNINGS="ignore"), [3, 5])
 
     def test_threads_of_python(self):
         self.assertEqual(self.code("from concurrent.futures import ThreadPoolExecutor\npsthreads.enable()\n"
