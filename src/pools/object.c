@@ -97,8 +97,8 @@ void *object_find(const struct object *o, const char *name)
     return NULL;
 }
 
-/* A segment's protection as the dynamic linker has set it; it makes a part of one read-only (RELRO). -1: the address is in
- * none. */
+/* A segment's protection as the dynamic linker has set it; it makes a part of one read-only (RELRO). -1: the address
+ * is in none. */
 static int protection_of(const struct object *o, ElfW(Addr) address)
 {
     for (unsigned i = 0; i < o->num_segments; i++) {

@@ -40,8 +40,8 @@ void *object_find(const struct object *o, const char *name);
  * False: the memory cannot be written. */
 bool object_replace(const struct object *o, ElfW(Sym) * s, void *fn);
 
-/* The object's own calls of `name`, which another object defines, go to fn from now on. False: it has none, or the memory
- * cannot be written. */
+/* The object's own calls of `name`, which another object defines, go to fn from now on. False: it has none, or the
+ * memory cannot be written. */
 bool object_rebind(const struct object *o, const char *name, void *fn);
 
 #endif

@@ -284,7 +284,8 @@ static void replace_all(const struct object *o, unsigned i)
 static int (*omp_max)(void);
 static int (*omp_in_region)(void);
 
-/* What that flavour asks at each call: how many threads its region is to have. In a region it does not use the answer. */
+/* What that flavour asks at each call: how many threads its region is to have. In a region it does not use the
+ * answer. */
 static int max_threads(void)
 {
     int n = omp_max();
@@ -295,8 +296,9 @@ static int max_threads(void)
     return (unsigned)n < width ? n : (int)width;
 }
 
-/* Its regions are ours anyway, by the OpenMP runtime. So there are no jobs to take: how wide the regions are is what it is
- * told, and what it tells is what the program has set. Debian has it as two objects: libblas.so.3 asks for the number. */
+/* Its regions are ours anyway, by the OpenMP runtime. So there are no jobs to take: how wide the regions are is what
+ * it is told, and what it tells is what the program has set. Debian has it as two objects: libblas.so.3 asks for the
+ * number. */
 static bool narrow_openmp(const struct object *o)
 {
     omp_max = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_max_threads");

@@ -94,8 +94,8 @@ static void take_sample(uint64_t now, bool idle)
         set_width();
 }
 
-/* A batch thread preempts none when it wakes (SCHED_BATCH). So it is late where no processor is idle, and the threads that
- * compute are not disturbed. */
+/* A batch thread preempts none when it wakes (SCHED_BATCH). So it is late where no processor is idle, and the threads
+ * that compute are not disturbed. */
 static void *sampler(void *unused)
 {
     (void)unused;

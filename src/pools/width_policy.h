@@ -6,8 +6,8 @@
  * Two things tell that a wide call is too wide, and both do at once:
  *   - several threads call: the processors are divided among them;
  *   - the process's threads are preempted: more threads are ready than there are processors, in this process or in
- *     others. Measured (Linux 6.1, 2 processors): 0.00 to 0.09 a millisecond of processor time where none competes, also
- *     with jobs that wait for one another; 0.3 and more where one does.
+ *     others. Measured (Linux 6.1, 2 processors): 0.00 to 0.09 a millisecond of processor time where none competes,
+ *     also with jobs that wait for one another; 0.3 and more where one does.
  * In a narrow state no call may reach us. Then two things together tell that a processor is free:
  *   - a thread that preempts no other was run as soon as it was ready: a processor was idle;
  *   - the process uses less processor time than there are processors. The kernel counts the time of a running thread at

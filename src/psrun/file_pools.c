@@ -25,6 +25,17 @@ const struct object *file_pools_first_open(const struct closure *c)
     return NULL;
 }
 
+bool file_pools_follow_load(const struct closure *c)
+{
+    static const char *const asked[] = {"omp_get_max_threads", NULL};
+    for (unsigned i = 0; i < c->num; i++) {
+        const struct elf *e = &c->object[i]->elf;
+        if (c->object[i]->found && elf_find(e, "blas_cpu_number") < e->num_sym && elf_wants_any(e, asked))
+            return true;
+    }
+    return false;
+}
+
 static bool file_defines(const void *elf, const char *name, bool part)
 {
     const struct elf *e = elf;

@@ -8,6 +8,9 @@
 /* The first object that lets its caller run its parallel jobs (OpenBLAS from 0.3.28 on, FFTW from 3.3.9 on), as
  * src/pools asks of it; NULL: there is none. */
 const struct object *file_pools_first_open(const struct closure *c);
+/* OpenBLAS's OpenMP flavour is there: the library that takes pools tells it how many threads it may have
+ * (src/pools). */
+bool file_pools_follow_load(const struct closure *c);
 
 /* What holds for all of them: psthreads is there; OpenMP's entry points are found in it; it takes jobs of libraries. */
 struct file_pools_facts {

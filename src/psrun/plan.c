@@ -59,7 +59,8 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
     }
     bool any = closure_has_runtime(&p->after);
     plan_find_pools(p);
-    bool jobs = p->pools && file_pools_first_open(&p->after), later = p->script || !any || (p->pools && p->asks_pools);
+    bool jobs = p->pools && (file_pools_first_open(&p->after) || file_pools_follow_load(&p->after)),
+         later = p->script || !any || (p->pools && p->asks_pools);
     p->preload = later || jobs || closure_foreign(&p->after, 0) < p->after.num;
     /* What programs call where they need the runtime's answers (marked in src/abi/symbols.txt). */
     static const char *const interposed[] = {

@@ -1,5 +1,5 @@
-/* FFTW's threads under psrun: plans of several threads give what plans of one give, alone, in a region, in threads, in a
- * child; and the jobs come to the runtime. Built without FFTW's headers. Argument: ours or none. */
+/* FFTW's threads under psrun: plans of several threads give what plans of one give, alone, in a region, in threads, in
+ * a child; and the jobs come to the runtime. Built without FFTW's headers. Argument: ours or none. */
 #include <complex.h>
 #include <dlfcn.h>
 #include <math.h>

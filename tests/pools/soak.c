@@ -1,6 +1,6 @@
 /* Everything at once for some seconds: threads that call a library with OpenBLAS's interface and set its number of
- * threads, regions, children that are forked, copies that are opened and closed. Arguments: seconds, and the folder with
- * the copies. */
+ * threads, regions, children that are forked, copies that are opened and closed. Arguments: seconds, and the folder
+ * with the copies. */
 #include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>
