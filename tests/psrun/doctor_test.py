@@ -57,6 +57,7 @@ class Bench:
             (work / file).parent.mkdir(parents=True, exist_ok=True)
             self.compile(file, source / "pools_fake.c", "-shared", "-fPIC", *flags)
         self.compile("user", source / "pools_user.c", "-ldl")
+        self.compile("user_by_name", source / "pools_user.c", "-fopenmp", "-Wl,--no-as-needed", "-lgomp", "-ldl")
         (work / "openmp.c").write_text("int main(void)\n{\n    int n = 0;\n#pragma omp parallel reduction(+ : n)\n"
                                        "    n++;\n    return n == 0;\n}\n")
         self.compile("openmp", work / "openmp.c", "-fopenmp")
@@ -145,11 +146,14 @@ def check_kinds(check, bench):
     report, _ = bench.report("--run", "./linked")
     check("linked to a library that can be had", [pool["ours"] for pool in report["processes"][0]["pools"]] ==
           ["yes", "yes"], report)
-    for options, env in ((("--pools", "none"), None), ((), {"PSTHREADS_POOLS": "none"})):
-        report, _ = bench.report("./user", "0", bench.libraries[0], options=options, env=env)
-        pools = pools_by_file(report["processes"][0])
-        pool = pools["libscipy_openblas64_-1a.so"]
-        check("left out", pool["ours"] == "could be" and "psrun --pools openblas" in pool["advice"], report)
+    # What psrun itself would not take doctor does not take either.
+    for program, options, env in (("./user", ("--pools", "none"), None), ("./user", (), {"PSTHREADS_POOLS": "none"}),
+                                  ("./user_by_name", (), None), ("./user_by_name", ("--pools", "openblas"), None)):
+        report, _ = bench.report(program, "0", bench.libraries[0], options=options, env=env)
+        pool = pools_by_file(report["processes"][0])["libscipy_openblas64_-1a.so"]
+        asked = options[1:] == ("openblas",)
+        check(f"{program}, {options or env or 'nothing asked'}", pool["ours"] == ("yes" if asked else "could be") and
+              (asked or "psrun --pools openblas" in pool["advice"]), pool)
     report, _ = bench.report("--run", "./serial")
     check("nothing to replace",
           report["verdict"] == "nothing to replace" and report["processes"][0]["pools"] == [], report)
