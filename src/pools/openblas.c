@@ -213,7 +213,7 @@ static int bound_of(const struct openblas *b)
     return bound != 0 ? (int)bound : b->get();
 }
 
-/* The library's functions tell nothing of who calls: a set of ours for each copy. */
+/* The library's functions do not tell which copy calls: each copy has a set of ours. */
 #define COPY(i)                                                                                    \
     static void jobs_##i(int wait, openblas_job job, int num, size_t bytes, void *data, int extra) \
     {                                                                                              \

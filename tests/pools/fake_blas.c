@@ -1,6 +1,6 @@
-/* A library with OpenBLAS's interface for callers' threads, and its habits: the jobs of a product wait for one another,
- * one product runs at a time, a job's number is that of a buffer, and the numbers below its own kernel threads' are
- * theirs. */
+/* A library with OpenBLAS's interface for callers' threads, and its habits. The jobs of a product wait for one another.
+ * One product runs at a time. A job's number is that of a buffer. The lowest numbers are those of its own kernel
+ * threads. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>

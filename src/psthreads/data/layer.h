@@ -39,7 +39,7 @@ extern const struct ps_layer ps_layer;
 
 /* What a vp that searches asks (search.c); NULL: nothing. */
 extern _Atomic(bool (*)(void)) ps_layer_poll;
-/* Who is told of objects that begin; NULL: no layer is. */
+/* The layer's function that is told of objects that begin; NULL: none. */
 extern _Atomic(void (*)(const void *code)) ps_layer_object;
 
 #endif
