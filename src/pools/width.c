@@ -23,7 +23,7 @@
 enum {
     CALL_SAMPLE_US = 1000,
     TICK_US = 2000,
-    LATE_US = 500,    /* later than this the sampler had to wait for a processor */
+    LATE_US = 300,    /* later than this the sampler had to wait for a processor */
     CALLER_US = 5000, /* a thread that has called in this time is one of the callers */
     CALLERS = 64,
 };

@@ -6,12 +6,14 @@
  * Two things tell that a wide call is too wide, and both do at once:
  *   - several threads call: the processors are divided among them;
  *   - the process's threads are preempted: more threads are ready than there are processors, in this process or in
- *     others. Measured (Linux 6.1, 2 processors): 0.00 to 0.09 a millisecond of processor time where none competes,
- *     also with jobs that wait for one another; 0.3 and more where one does.
+ *     others. Measured (Linux 6.18, 2 processors): 0.00 to 0.09 a millisecond of processor time where none competes,
+ *     also with jobs that wait for one another; 0.25 and more where others want each processor. One busy process
+ *     beside does not reach the limit, and calls are faster wide then.
  * In a narrow state no call may reach us. Then two things together tell that a processor is free:
  *   - a thread that preempts no other was run as soon as it was ready: a processor was idle;
  *   - the process uses less processor time than there are processors. The kernel counts the time of a running thread at
- *     its tick (4 ms), so this is an average, and tells how many threads compute.
+ *     its tick (4 ms), so this is an average, and tells how many threads compute. A thread that gets a part of a
+ *     processor only is taken for one that others keep from it.
  * The width grows when a processor was free for `patience` samples without a break. A width that was too large again at
  * once makes the patience longer. */
 #ifndef PS_POOLS_WIDTH_POLICY_H
@@ -23,9 +25,12 @@
 enum {
     WIDTH_PATIENCE_MIN = 3, /* samples */
     WIDTH_PATIENCE_MAX = 64,
-    WIDTH_SOON_US = 50000,     /* narrow again within this time: it was too wide */
-    WIDTH_MEMORY_US = 16000,   /* of processor time, over which preemptions are counted */
-    WIDTH_CONTENDED_US = 8000, /* of processor time a preemption: fewer is contention */
+    WIDTH_SOON_US = 5000,            /* narrow again within this time: it was too wide */
+    WIDTH_CONTENDED_SOON_US = 50000, /* the same, where preemptions tell: they come slowly */
+    WIDTH_MEMORY_US = 16000,         /* of processor time, over which preemptions are counted */
+    WIDTH_RESTS = 2,                 /* percent of a processor: no thread computes */
+    WIDTH_COMPUTES = 60,             /* one has a processor to itself */
+    WIDTH_CONTENDED_US = 5000,       /* of processor time a preemption: fewer is contention */
 };
 
 struct width_policy {
@@ -54,12 +59,13 @@ static inline void width_policy_init(struct width_policy *p, unsigned processors
 
 static inline bool width_policy_contended(const struct width_policy *p)
 {
-    return p->preempted >= 2 && p->preempted * WIDTH_CONTENDED_US > p->cpu_us;
+    return p->preempted >= 3 && p->preempted * WIDTH_CONTENDED_US > p->cpu_us;
 }
 
-static inline void width_policy_narrow(struct width_policy *p, unsigned width, uint64_t now_us)
+static inline void width_policy_narrow(struct width_policy *p, unsigned width, uint64_t now_us, bool contended)
 {
-    bool soon = now_us - p->widened_at_us < WIDTH_SOON_US && p->widened_at_us != 0;
+    uint64_t limit = contended ? WIDTH_CONTENDED_SOON_US : WIDTH_SOON_US;
+    bool soon = now_us - p->widened_at_us < limit && p->widened_at_us != 0;
     unsigned longer = 2 * p->patience < WIDTH_PATIENCE_MAX ? 2 * p->patience : WIDTH_PATIENCE_MAX;
     p->patience = soon ? longer : WIDTH_PATIENCE_MIN;
     p->calm = 0;
@@ -79,7 +85,7 @@ static inline unsigned width_policy_step(struct width_policy *p, const struct wi
     unsigned share = s->callers > 1 ? p->processors / s->callers : p->processors;
     unsigned most = contended || share == 0 ? 1 : share;
     if (p->width > most) {
-        width_policy_narrow(p, most, s->at_us);
+        width_policy_narrow(p, most, s->at_us, contended);
         return p->width;
     }
     p->used_us += s->cpu_us / p->width;
@@ -92,7 +98,10 @@ static inline unsigned width_policy_step(struct width_policy *p, const struct wi
     uint64_t computing = (p->used_us + p->passed_us / 2) / p->passed_us;
     if (computing > 1)
         most = p->processors / computing < most ? (unsigned)(p->processors / computing) : most;
-    p->calm = s->idle && most > p->width ? p->calm + 1 : 0;
+    /* A thread that computes and does not get a processor to itself waits for one, whatever the sampler saw. */
+    uint64_t used = p->used_us * 100 / p->passed_us;
+    bool starved = used > WIDTH_RESTS && used < WIDTH_COMPUTES;
+    p->calm = s->idle && !starved && most > p->width ? p->calm + 1 : 0;
     if (p->calm >= p->patience) {
         p->width = most;
         p->cpu_us = p->preempted = 0;

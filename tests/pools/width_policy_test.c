@@ -63,6 +63,20 @@ static void preempted_threads_make_it_narrow_at_once(void **state)
         assert_int_equal(sample(5, 1, 0), 1);
 }
 
+/* A thread that gets a fifth of a processor waits for one; a program that does nothing does not. */
+static void a_starved_program_stays_narrow(void **state)
+{
+    (void)state;
+    begin_wide(2);
+    sample(20, 0, 4);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(sample(2, 0, 0), 1);
+    unsigned ticks = 0;
+    while (sample(0, 0, 0) == 1)
+        ticks++;
+    assert_true(ticks < 100);
+}
+
 /* The kernel counts a running thread's time at its tick: every second sample has none. */
 static void ticks_do_not_matter(void **state)
 {
@@ -121,7 +135,7 @@ static void a_mistake_makes_it_patient(void **state)
     assert_int_equal(last, WIDTH_PATIENCE_MAX);
     while (sample(10, 0, 0) == 1)
         continue;
-    now += WIDTH_SOON_US; /* wide for long: no mistake */
+    now += WIDTH_CONTENDED_SOON_US; /* wide for long: no mistake */
     sample(20, 0, 4);
     assert_int_equal(policy.patience, WIDTH_PATIENCE_MIN);
 }
@@ -135,6 +149,7 @@ int main(void)
         cmocka_unit_test(it_widens_when_processors_are_free),
         cmocka_unit_test(it_widens_in_steps),
         cmocka_unit_test(ticks_do_not_matter),
+        cmocka_unit_test(a_starved_program_stays_narrow),
         cmocka_unit_test(a_mistake_makes_it_patient),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
