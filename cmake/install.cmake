@@ -20,7 +20,22 @@ if(Python3_FOUND)
     ${PROJECT_VERSION} ${man_folder}
     DEPENDS ${CMAKE_SOURCE_DIR}/include/psthread.h ${CMAKE_SOURCE_DIR}/tools/make-man
     COMMENT "Making manual pages" VERBATIM)
-  add_custom_target(man ALL DEPENDS ${man_folder}/man7/psthreads.7)
+  set(pages ${man_folder}/man7/psthreads.7)
+  # Commands, made from what they say of themselves (--help) and docs/man
+  find_program(PS_HELP2MAN help2man)
+  foreach(command psrun psthreads-taskqc)
+    if(TARGET ${command} AND PS_HELP2MAN AND NOT CMAKE_CROSSCOMPILING)
+      set(page ${man_folder}/man1/${command}.1)
+      add_custom_command(OUTPUT ${page}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${man_folder}/man1
+        COMMAND ${PS_HELP2MAN} --no-info --version-string=${PROJECT_VERSION}
+        --include=${CMAKE_SOURCE_DIR}/docs/man/${command}.h2m --output=${page} $<TARGET_FILE:${command}>
+        DEPENDS ${command} ${CMAKE_SOURCE_DIR}/docs/man/${command}.h2m ${man_folder}/man7/psthreads.7
+        COMMENT "Making ${command}(1)" VERBATIM)
+      list(APPEND pages ${page})
+    endif()
+  endforeach()
+  add_custom_target(man ALL DEPENDS ${pages})
   install(DIRECTORY ${man_folder}/ DESTINATION ${CMAKE_INSTALL_MANDIR})
 endif()
 

@@ -8,10 +8,12 @@
 #include <string.h>
 
 static const char usage[] =
-    "psrun [options] program [arguments...]   run a program on the psthreads OpenMP runtime\n"
-    "psrun [options] doctor program [...]     list its thread pools: what is replaced, what not, and why\n"
-    "                                         (psrun doctor --help)\n"
-    "psrun dump PID                           print what the threads of a running program do and wait for\n"
+    "Usage: psrun [options] program [arguments...]\n"
+    "  or:  psrun [options] doctor program [arguments...]\n"
+    "  or:  psrun dump PID\n"
+    "\n"
+    "Runs a program on the psthreads OpenMP runtime. doctor lists the program's thread pools: what is replaced, what\n"
+    "not, and why (psrun doctor --help). dump prints what the threads of a running program do and wait for.\n"
     "\n"
     "  -n, --threads N    threads of a parallel region, or a list, a number a level: 4,4 (OMP_NUM_THREADS)\n"
     "      --ee KIND      what carries OpenMP threads: psthreads (user-level threads; the default) or\n"

@@ -14,8 +14,8 @@ namespace taskqc
 {
 
 static const char USAGE[] =
-    R"(usage: psthreads-taskqc [--openmp] [--cc=COMPILER] OPTIONS-OF-THE-COMPILER... FILE...
-       psthreads-taskqc [--openmp] --translate [-o OUT.c] [-I... -D...] FILE.c
+    R"(Usage: psthreads-taskqc [--openmp] [--cc=COMPILER] OPTIONS-OF-THE-COMPILER... FILE...
+  or:  psthreads-taskqc [--openmp] --translate [-o OUT.c] [-I... -D...] FILE.c
 
 Compiles C with `#pragma omp parallel taskq`, `taskq` and `task` (also `#pragma intel omp`): by libpsthreads, or by
 OpenMP tasks.
