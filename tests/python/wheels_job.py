@@ -3,6 +3,7 @@
 JSON: names, and numbers or texts. A job that would hang under libgomp (regions in a forked child) stands in ONLY_OURS,
 and compares a child's results with its parent's."""
 
+import atexit
 import json
 import multiprocessing
 import os
@@ -61,7 +62,7 @@ def grid(backend, jobs):
     from sklearn.pipeline import make_pipeline
     x, y = table(800)
     search = GridSearchCV(make_pipeline(PCA(random_state=1), HistGradientBoostingRegressor(random_state=1)),
-                          {"pca__n_components": [4, 8, 12], "histgradientboostingregressor__max_iter": [5, 10]}, cv=3)
+                          {"pca__n_components": [4, 8, 12], "histgradientboostingregressor__max_iter": [5, 10]}, cv=2)
     with joblib.parallel_config(backend=backend, n_jobs=jobs):
         search.fit(x, y)
     return {"best": search.best_score_, "scores": [float(s) for s in search.cv_results_["mean_test_score"]]}
@@ -286,5 +287,13 @@ def threadpoolctl_limits():
     return found
 
 
+def stop_trackers():
+    """The helper processes of multiprocessing and of loky end by themselves, but a while behind this one."""
+    for name, module in list(sys.modules.items()):
+        if name.endswith(".resource_tracker") and hasattr(module, "_resource_tracker"):
+            module._resource_tracker._stop()
+
+
 if __name__ == "__main__":
+    atexit.register(stop_trackers)  # the first one registered runs last
     print(json.dumps({name: name in ONLY_OURS for name in JOBS} if sys.argv[1] == "--list" else JOBS[sys.argv[1]]()))
