@@ -23,7 +23,7 @@ The options are psrun's: -n 4, --verbose ... (`python -m psthreads --psrun-help`
 To run a script that is called doctor, info or jupyter, write ./doctor.
 """
 SHOW = "import sys; from psthreads._info import show; show(sys.argv[1:])"
-WITH_VALUE = ("-n", "--threads", "--ee", "--mpi", "--pools", "--dropin", "--pid")
+WITH_VALUE = ("-n", "--threads", "--ee", "--mpi", "--pools", "--dropin", "--pid", "-o", "--output")
 
 
 def split_options(args: list[str]) -> tuple[list[str], list[str]]:

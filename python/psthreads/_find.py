@@ -33,7 +33,8 @@ def _complete(home: Path) -> Optional[Runtime]:
 def _homes() -> Iterator[tuple[str, Path]]:
     """What is tried, in order, and how to name it."""
     yield "the package", PACKAGE / "_runtime"
-    yield "the source tree", PACKAGE.parents[1] / "build"
+    if (PACKAGE.parents[1] / "CMakeLists.txt").exists():
+        yield "the source tree", PACKAGE.parents[1] / "build"
     on_path = shutil.which("psrun")
     if on_path:
         yield "PATH", Path(on_path).resolve().parents[1]
@@ -54,5 +55,5 @@ def runtime() -> Runtime:
         if found:
             return found
         tried.append(f"{name} ({home})")
-    raise RuntimeError(f"no psthreads runtime in {', '.join(tried)}: build it (`make` in the source tree), or set "
-                       "PSTHREADS_HOME to the folder that has bin/psrun")
+    raise RuntimeError(f"no runtime in {', '.join(tried)}, nor a psrun on PATH: build it (`make` in the source tree), "
+                       "or set PSTHREADS_HOME to the folder that has bin/psrun")
