@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """package_test.py SOURCE BUILD VERSION - the Python package: psrun as it starts it, enable(), info() and limit(). Each
 case is a process of its own. BUILD/tests/python has a library that opens regions, linked to a runtime whose regions
-have one member: more members mean that ours has been found before it."""
+have one member: more members mean that ours has been found before it. BUILD/tests/pools has a stand-in for NumPy's
+OpenBLAS: a product of it tells how many jobs it had, and 0 where no pool of ours has taken them."""
 
 import json
 import os
@@ -14,7 +15,7 @@ from pathlib import Path
 
 SOURCE, BUILD, VERSION = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 LIBRARIES = BUILD / "tests/python"
-COMPUTES, BLAS = LIBRARIES / "libcomputes.so", LIBRARIES / "libscipy_openblas64_-0123abcd.so"
+COMPUTES, BLAS = LIBRARIES / "libcomputes.so", BUILD / "tests/pools/libfake_scipy.so"
 HEAD = f"""
 import ctypes, json, os, sys, psthreads
 def computes():
@@ -26,7 +27,8 @@ def blas():
 
 def python(*args, package=SOURCE / "python", home=str(BUILD), **environment):
     """The finished process of this interpreter, with the package."""
-    variables = {**os.environ, "PYTHONPATH": str(package), "PSTHREADS_HOME": home, **environment}
+    variables = {**os.environ, "PYTHONPATH": str(package), "PSTHREADS_HOME": home, "OPENBLAS_NUM_THREADS": "4",
+                 **environment}
     return subprocess.run([sys.executable, *args], env=variables, capture_output=True, text=True)
 
 
@@ -159,8 +161,22 @@ class Enable(Case):
                       self.code("computes()\ntry: psthreads.enable()\n"
                                 "except RuntimeError as error: print(json.dumps(str(error)))"))
 
+    PRODUCT = "blas().scipy_fake_product64_()"
+
+    def test_openblas(self):
+        self.assertEqual(self.code(f"print({self.PRODUCT})"), 0)
+        self.assertGreater(self.code(f"psthreads.enable(); print({self.PRODUCT})"), 0)
+
+    def test_openblas_before(self):
+        self.assertGreater(self.code(f"blas(); psthreads.enable(); print({self.PRODUCT})"), 0)
+
     def test_after_info(self):
-        self.assertEqual(self.code("psthreads.info(); psthreads.enable(); print(computes().members(3))"), 3)
+        """The library that counts was loaded before the runtime."""
+        self.assertEqual(self.code("psthreads.info(); psthreads.enable(); "
+                                   f"print(json.dumps([computes().members(3), {self.PRODUCT} > 0]))"), [3, True])
+
+    def test_no_pools(self):
+        self.assertEqual(self.code(f"psthreads.enable(); print({self.PRODUCT})", PSTHREADS_POOLS="none"), 0)
 
     def test_forked_child(self):
         self.assertEqual(self.code("psthreads.enable(); here = computes().members(3); child = os.fork()\n"
@@ -219,10 +235,10 @@ class Info(Case):
         return found[0]
 
     def test_openblas(self):
-        for text in ("blas()", "psthreads.enable(); blas()"):
+        for text, ours in (("blas()", "could be"), ("psthreads.enable(); blas()", "yes")):
             entry = self.entry(text, BLAS.name)
             self.assertEqual([entry[name] for name in ("user_api", "internal_api", "num_threads", "ours")],
-                             ["blas", "openblas", 4, "no"])
+                             ["blas", "openblas", 4, ours])
             self.assertTrue(entry["advice"])
 
     def test_runtime(self):
