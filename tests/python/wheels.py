@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""wheels.py SOURCE BUILD [JOB...] - PyPI's wheels under psrun: the jobs of wheels_job.py with and without it have the
-same results, and those of wheels_ours.py find the runtime. Makes BUILD/python/venv the first time, by pip (the
-network). Each job has a process of its own under tests/run-with-watch, which shows where one that hangs stands."""
+"""wheels.py SOURCE BUILD [JOB...] - PyPI's wheels: the jobs of wheels_job.py have the same results under psrun, with
+psthreads.enable() and without either; those of wheels_ours.py find the runtime. Makes BUILD/python/venv the first time,
+by pip (the network). Each job has a process of its own under tests/run-with-watch, which shows where one that hangs
+stands."""
 
 import json
 import math
@@ -32,11 +33,11 @@ def make_venv():
     stamp.write_text("\n".join(WHEELS))
 
 
-def run(script, job, *before):
+def run(script, *arguments, under=()):
     """(the results, or None, and what was said beside)."""
     environment = {**os.environ, "PYTHONPATH": str(SOURCE / "python"), "PSTHREADS_HOME": str(BUILD),
                    "JUPYTER_PATH": "", "JUPYTER_DATA_DIR": str(FOLDER / "jupyter")}
-    done = subprocess.run([SOURCE / "tests/run-with-watch", str(SECONDS), *before, PYTHON, script, job],
+    done = subprocess.run([SOURCE / "tests/run-with-watch", str(SECONDS), *under, PYTHON, script, *arguments],
                           capture_output=True, text=True, cwd=FOLDER, env=environment)
     lines = done.stdout.splitlines()
     try:
@@ -65,15 +66,22 @@ def names_of(script):
 
 def judge(script, job, only_ours):
     """What is wrong, or None."""
-    ours, said = run(script, job, BUILD / "bin/psrun") if script.stem == "wheels_job" else run(script, job)
-    if ours is None:
-        return f"no results\n{said}"
-    if only_ours:
-        return None if all(ours.values()) else f"wrong: {ours}\n{said}"
-    own, said = run(script, job)
-    if own is None:
-        return f"no results without psrun\n{said}"
-    return None if same(own, ours, TOLERANCE.get(job, 1e-8)) else f"with psrun {ours}\n    without {own}"
+    if script.stem == "wheels_ours":
+        ways = {"": run(script, job)}
+    else:
+        ways = {"under psrun": run(script, job, under=[BUILD / "bin/psrun"]),
+                "with enable()": run(script, job, "enable")}
+    own, own_said = (None, "") if only_ours else run(script, job)
+    for way, (found, said) in ways.items():
+        if found is None:
+            return f"no results {way}\n{said}"
+        if only_ours and not all(found.values()):
+            return f"{way} {found}\n{said}"
+        if not only_ours and own is None:
+            return f"no results of the wheels' own\n{own_said}"
+        if not only_ours and not same(own, found, TOLERANCE.get(job, 1e-8)):
+            return f"{way} {found}\n    their own {own}"
+    return None
 
 
 def main():

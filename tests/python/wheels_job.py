@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""wheels_job.py NAME - one job over PyPI's wheels, started by wheels.py under psrun and without. Prints its results as
-JSON: names, and numbers or texts. A job that would hang under libgomp (regions in a forked child) stands in ONLY_OURS,
-and compares a child's results with its parent's."""
+"""wheels_job.py NAME [enable] - one job over PyPI's wheels, started by wheels.py under psrun and without. With "enable"
+it calls psthreads.enable() first. Prints its results as JSON: names, and numbers or texts. A job that would hang under
+libgomp (regions in a forked child) stands in ONLY_OURS, and compares a child's results with its parent's."""
 
 import atexit
 import json
@@ -9,6 +9,8 @@ import multiprocessing
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import psthreads
 
 JOBS = {}
 ONLY_OURS = set()
@@ -296,4 +298,6 @@ def stop_trackers():
 
 if __name__ == "__main__":
     atexit.register(stop_trackers)  # the first one registered runs last
+    if sys.argv[2:] == ["enable"]:
+        psthreads.enable()
     print(json.dumps({name: name in ONLY_OURS for name in JOBS} if sys.argv[1] == "--list" else JOBS[sys.argv[1]]()))
