@@ -209,6 +209,13 @@ blas()
         self.assertEqual(self.numbers("with psthreads.limit(2):\n    with psthreads.limit(8): print(numbers())"),
                          [2, 2])
 
+    def test_several_threads(self):
+        """The block that ends first is not the one that began last."""
+        self.assertEqual(self.numbers("blocks = psthreads.limit(1), psthreads.limit(2)\nfound = []\n"
+                                      "for block in blocks: block.__enter__()\n"
+                                      "for block in blocks:\n    block.__exit__(None, None, None)\n"
+                                      "    found.append(numbers()[1])\nprint(json.dumps(found))"), [2, 4])
+
     def test_decorator(self):
         self.assertEqual(self.numbers("@psthreads.limit(1)\ndef f(): return numbers()\n"
                                       "print(json.dumps([f(), numbers(), f()]))"), [[1, 1], [3, 4], [1, 1]])
