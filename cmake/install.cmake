@@ -73,6 +73,10 @@ endif()
 
 if(TARGET psrun)
   install(TARGETS psrun RUNTIME DESTINATION bin)
+  set(completion ${CMAKE_SOURCE_DIR}/src/psrun/completion) # to where each shell looks by itself
+  install(FILES ${completion}/psrun.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME psrun)
+  install(FILES ${completion}/_psrun DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${completion}/psrun.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 foreach(folder dropin dropin-pthreads)
   install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/${folder} DESTINATION ${PS_DROPIN_DIR} OPTIONAL USE_SOURCE_PERMISSIONS

@@ -1,0 +1,65 @@
+# Completion of psrun for fish.
+
+# Prints the words behind the options of $argv[2..], one a line; $argv[1] has the options that take a value. Fails where
+# no such word is complete yet.
+function __psrun_behind
+    set -l with_value (string split ' ' -- $argv[1])
+    set -l words $argv[2..]
+    while set -q words[1]
+        if test "$words[1]" = --
+            set -e words[1]
+            break
+        end
+        string match -q -- '-*' $words[1]; or break
+        contains -- $words[1] $with_value; and set -e words[1]
+        set -e words[1]
+    end
+    set -q words[1]; and printf "%s\n" $words
+end
+
+# The program and its arguments, or doctor or dump and theirs.
+function __psrun_rest
+    set -l words (commandline -opc)
+    __psrun_behind '-n --threads --ee --mpi --pools --dropin' $words[2..]
+end
+
+# Whether the words go on behind psrun's command $argv[1], whose own options take a value where $argv[2] has them.
+function __psrun_in
+    set -l rest (__psrun_rest); or return
+    test "$rest[1]" = $argv[1]; and not __psrun_behind "$argv[2]" $rest[2..] >/dev/null
+end
+
+# Completes the program's own arguments.
+function __psrun_program
+    set -l rest (__psrun_rest); or return
+    test "$rest[1]" = dump; and return
+    test "$rest[1]" = doctor; and set rest (__psrun_behind '-o --output --pid' $rest[2..])
+    set -q rest[1]; and complete -C (string join ' ' -- (string escape -- $rest) (commandline -ct))
+end
+
+set -l first 'not __psrun_rest >/dev/null'
+set -l doctor '__psrun_in doctor "-o --output --pid"'
+
+complete -c psrun -f
+complete -c psrun -n $first -a '(__fish_complete_command)'
+complete -c psrun -n $first -a doctor -d 'List the thread pools of a program'
+complete -c psrun -n $first -a dump -d 'Print what the threads of a program do'
+complete -c psrun -n $first -s n -l threads -x -d 'Threads of a region, or a list, a number a level'
+complete -c psrun -n $first -l ee -x -a 'psthreads pthreads' -d 'What carries OpenMP threads'
+complete -c psrun -n $first -l mpi -x -a 'auto off' -d 'Threads that wait in MPI hold no virtual processor'
+complete -c psrun -n $first -l pools -x -a '(__fish_append , openblas fftw tbb none)' -d 'Whose thread pools run on it'
+complete -c psrun -n $first -l dropin -x -a '(__fish_complete_directories)' -d 'Take the runtime from this folder'
+complete -c psrun -n $first -s v -l verbose -d 'Say what is done'
+complete -c psrun -n $first -s V -l version -d 'Print the version'
+complete -c psrun -n $first -s h -l help -d 'Print what there is'
+
+complete -c psrun -n $doctor -l run -d 'Run the program, which has no arguments'
+complete -c psrun -n $doctor -l static -d 'Do not run it'
+complete -c psrun -n $doctor -l pid -x -a '(__fish_complete_pids)' -d 'Look at this process'
+complete -c psrun -n $doctor -l json -d 'JSON instead of a table'
+complete -c psrun -n $doctor -s o -l output -r -F -d 'Write the report to this file'
+complete -c psrun -n $doctor -s h -l help -d 'Print what there is'
+complete -c psrun -n $doctor -a '(__fish_complete_command)'
+
+complete -c psrun -n '__psrun_in dump ""' -a '(__fish_complete_pids)'
+complete -c psrun -a '(__psrun_program)'
