@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 MOST = 40
-ROOMS = ["src", "include", "bench", "platform", "apps", "tools", "tests", "examples", "python"]
+ROOMS = ["src", "include", "bench", "platform", "apps", "tools", "tests", "examples", "python", "packaging"]
 C_LIKE = ["*.[chS]", "*.cc", "*.hpp", "*.pml"]
 SCRIPTS = ["*.py", "*.cmake", "CMakeLists.txt"]
 PATHS = [f"{room}/**/{name}" for room in ROOMS for name in [*C_LIKE, *SCRIPTS, "*.md"]]

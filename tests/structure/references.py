@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import prose  # noqa: E402
 
 FOLDERS = ("src", "include", "tests", "bench", "apps", "platform", "tools", "examples", "cmake", "docs", "python",
-           ".ci")
+           "packaging", ".ci")
 C_LIKE = (".c", ".h", ".cc", ".hpp", ".S", ".pml")
 CODE = C_LIKE + (".py", ".cmake", ".in", ".map", ".ld", ".sh", ".inc", ".txt", ".f90", ".F90", "")
 ROOMS = r"(?:ps|vp|ort|uth|os|cpu|ee|idle|psthread)_[a-z0-9_]*[a-z0-9]|(?:PS|ORT|UTH|OS|CPU|EE)_[A-Z0-9_]*[A-Z0-9]"
