@@ -2,7 +2,7 @@
 # before anything else installs. What stands in folders that are named after us is uninstall.cmake.in's to find.
 get_filename_component(above_docs "${CMAKE_INSTALL_DOCDIR}" DIRECTORY)
 set(install_folders bin lib ${CMAKE_INSTALL_INCLUDEDIR} ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_LIBDIR}/cmake
-  ${above_docs} ${CMAKE_INSTALL_MANDIR}/man3 ${CMAKE_INSTALL_MANDIR}/man7
+  ${above_docs} ${CMAKE_INSTALL_MANDIR}/man1 ${CMAKE_INSTALL_MANDIR}/man3 ${CMAKE_INSTALL_MANDIR}/man7
   ${CMAKE_INSTALL_DATADIR}/bash-completion/completions ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
   ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 # What is kept of each place (DESTDIR and prefix): installed/KEY.folders here, installed/KEY.files by install.cmake.
