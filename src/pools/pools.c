@@ -14,7 +14,7 @@
 _Atomic(struct pools_library *) pools_libraries;
 const struct ort_layer *pools_core;
 
-enum { WANT_OPENBLAS = 1, WANT_FFTW = 2, WANT_TBB = 4, WANT_ALL = 7 };
+enum { WANT_OPENBLAS = 1, WANT_FFTW = 2, WANT_ALL = 3 };
 static unsigned wanted = WANT_ALL;
 static bool verbose;
 
@@ -27,7 +27,7 @@ static bool has_variable(const char *name)
 /* PSTHREADS_POOLS: "none", or a list of names. */
 static void read_choice(void)
 {
-    static const char *const names[] = {"openblas", "fftw", "tbb"};
+    static const char *const names[] = {"openblas", "fftw"};
     const char *text = getenv("PSTHREADS_POOLS");
     if (!text || !*text)
         return;
@@ -35,12 +35,11 @@ static void read_choice(void)
     for (const char *at = strcmp(text, "none") == 0 ? NULL : text; at;) {
         size_t length = strcspn(at, ",");
         unsigned i = 0;
-        while (i < 3 && (strlen(names[i]) != length || strncmp(at, names[i], length) != 0))
+        while (i < 2 && (strlen(names[i]) != length || strncmp(at, names[i], length) != 0))
             i++;
-        if (i == 3) {
+        if (i == 2) {
             fprintf(stderr,
-                    "psthreads: PSTHREADS_POOLS=%s: there are none, and a list of openblas, fftw and tbb; all are "
-                    "used\n",
+                    "psthreads: PSTHREADS_POOLS=%s: there are none, and a list of openblas and fftw; both are used\n",
                     text);
             return;
         }

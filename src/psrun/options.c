@@ -21,8 +21,8 @@ static const char usage[] =
     "                     thread sanitizer and thread-local variables gets); also PSTHREADS_EE\n"
     "      --mpi WHAT     auto (the default): threads that wait in Open MPI or MPICH hold no virtual processor;\n"
     "                     off: MPI's calls stay as they are; also PSTHREADS_MPI\n"
-    "      --pools WHAT   whose thread pools run on the same virtual processors: a list of openblas, fftw and\n"
-    "                     tbb (the default: all three), or none; also PSTHREADS_POOLS\n"
+    "      --pools WHAT   whose thread pools run on the same virtual processors: a list of openblas and fftw\n"
+    "                     (the default: both), or none; also PSTHREADS_POOLS\n"
     "      --dropin DIR   take the runtime from this folder\n"
     "  -v, --verbose      say what is done; the runtime says what it finds (PSTHREADS_VERBOSE)\n"
     "  -V, --version      print the version\n"
@@ -51,10 +51,10 @@ static bool is_thread_list(const char *text)
 
 static bool is_entities(const char *text) { return strcmp(text, "psthreads") == 0 || strcmp(text, "pthreads") == 0; }
 
-/* "none", or "openblas,tbb". */
+/* "none", or "openblas,fftw". */
 static bool is_pool_list(const char *text)
 {
-    static const char *const names[] = {"openblas", "fftw", "tbb"};
+    static const char *const names[] = {"openblas", "fftw"};
     bool known = strcmp(text, "none") == 0;
     for (size_t n; !known; text += n + 1) {
         n = strcspn(text, ",");
@@ -144,7 +144,7 @@ static int check_wishes(struct wishes *w)
         w->mpi = NULL;
     }
     if (w->pools && !w->pools_from_environment && !is_pool_list(w->pools)) {
-        fprintf(stderr, "psrun: --pools %s: there are none, or a list of openblas, fftw and tbb\n", w->pools);
+        fprintf(stderr, "psrun: --pools %s: there are none, or a list of openblas and fftw\n", w->pools);
         return EXIT_USAGE;
     }
     return GO_ON;

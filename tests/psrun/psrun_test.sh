@@ -181,10 +181,10 @@ check "pools: user-level threads only" 0 '^LD_PRELOAD=[^:]*/libgomp.so.1$' "$psr
 check "--pools none" 0 '^LD_PRELOAD=[^:]*/libgomp.so.1$' "$psrun" --pools none env
 check "--pools none, with a library" 3 'nothing to replace' "$psrun" -v --pools none ./uses_openblas64_
 check "PSTHREADS_POOLS=none" 0 '^LD_PRELOAD=[^:]*/libgomp.so.1$' env PSTHREADS_POOLS=none "$psrun" env
-check "--pools before PSTHREADS_POOLS" 0 "$both" env PSTHREADS_POOLS=none "$psrun" --pools tbb env
+check "--pools before PSTHREADS_POOLS" 0 "$both" env PSTHREADS_POOLS=none "$psrun" --pools fftw env
 check "--pools LIST" 0 '^PSTHREADS_POOLS=fftw,openblas$' "$psrun" --pools fftw,openblas env
 check "PSTHREADS_POOLS is read by the library" 0 '^PSTHREADS_POOLS=mkl$' env PSTHREADS_POOLS=mkl "$psrun" env
-for list in mkl openblas, openblasx none,tbb ,; do
+for list in mkl tbb openblas, openblasx none,fftw ,; do
     check "--pools $list" 125 "^psrun: --pools $list: there are none, or a list of" "$psrun" --pools "$list" env
 done
 check "--pools without a word" 125 '^psrun: --pools : there are none, or a list of' "$psrun" --pools '' env
