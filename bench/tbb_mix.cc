@@ -1,7 +1,7 @@
 // OpenMP regions and oneTBB's loops in one process. tbb_mix JOB [HELD]
 //
-// Prints the time by the wall clock and the processor time, in ms. HELD: a client of Intel's thread composability manager
-// (libtcm) holds a permit of so many threads until the end, and oneTBB gets what is left. This wants TCM_ENABLE=1, and
+// Prints the time by the wall clock and the processor time, in ms. HELD: a client of Intel's thread composability
+// manager (libtcm) holds a permit of so many threads until the end; oneTBB gets what is left. Wants TCM_ENABLE=1, and
 // libtcm.so.1 where the dynamic linker looks. tbb_mix.py compares; bench/notes/onetbb.md has the results.
 #include <tbb/parallel_for.h>
 
