@@ -38,9 +38,8 @@ static void read_choice(void)
         while (i < 2 && (strlen(names[i]) != length || strncmp(at, names[i], length) != 0))
             i++;
         if (i == 2) {
-            fprintf(stderr,
-                    "psthreads: PSTHREADS_POOLS=%s: there are none, and a list of openblas and fftw; both are used\n",
-                    text);
+            fprintf(stderr, "psthreads: PSTHREADS_POOLS=%s: \"%.*s\" is not openblas or fftw; both are used\n", text,
+                    (int)length, at);
             return;
         }
         found |= 1U << i;
