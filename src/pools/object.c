@@ -97,13 +97,14 @@ void *object_find(const struct object *o, const char *name)
     return NULL;
 }
 
-/* A segment's protection as the dynamic linker has set it; it makes a part of one read-only (RELRO). -1: the address
- * is in none. */
-static int protection_of(const struct object *o, ElfW(Addr) address)
+/* A segment's protection as the dynamic linker has set it; it makes a part of one read-only (RELRO), up to the last
+ * page that is in it as a whole. -1: the address is in no segment. */
+static int protection_of(const struct object *o, ElfW(Addr) address, ElfW(Addr) page)
 {
     for (unsigned i = 0; i < o->num_segments; i++) {
         const ElfW(Phdr) *p = &o->segments[i];
-        if (p->p_type == PT_GNU_RELRO && address - o->base - p->p_vaddr < p->p_memsz)
+        ElfW(Addr) begin = o->base + p->p_vaddr, end = (begin + p->p_memsz) & ~(page - 1);
+        if (p->p_type == PT_GNU_RELRO && address >= begin && address < end)
             return PROT_READ;
     }
     for (unsigned i = 0; i < o->num_segments; i++) {
@@ -120,7 +121,7 @@ static bool write_word(const struct object *o, ElfW(Addr) * word, ElfW(Addr) val
 {
     ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
     void *begin = (void *)((ElfW(Addr))word & ~(page - 1)); /* NOLINT(performance-no-int-to-ptr) */
-    int prot = protection_of(o, (ElfW(Addr))word);
+    int prot = protection_of(o, (ElfW(Addr))word, page);
     if (prot < 0 || (!(prot & PROT_WRITE) && mprotect(begin, page, prot | PROT_WRITE) != 0))
         return false;
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
