@@ -66,12 +66,11 @@ static uint64_t microseconds(struct timeval t) { return (uint64_t)t.tv_sec * 100
 
 static bool is_narrow(void) { return policy.width < policy.processors; }
 
-/* Wide is as wide as the program allows, but where a single processor is there for all jobs. */
+/* No call has more jobs than there are processors, even where the program allows more: jobs wait for one another. */
 static void set_width(void)
 {
-    unsigned width = is_narrow() || policy.width == 1 ? policy.width : UINT_MAX;
-    ps_store_relaxed(&width_now, width);
-    openblas_set_width(width);
+    ps_store_relaxed(&width_now, policy.width);
+    openblas_set_width(policy.width);
 }
 
 /* Caller holds the lock. */
