@@ -30,8 +30,9 @@ struct openblas {
     int (*get)(void);
     char *(*config)(void);
     void (*take)(openblas_jobs);
-    _Atomic(int) *cpu_number; /* blas_cpu_number; NULL: not to be seen, and the width is not ours */
-    pthread_mutex_t lock;     /* of what follows, and of the library's number of threads */
+    int (*exec)(long num, void *jobs); /* exec_blas, which calls us, or uses the library's own threads */
+    _Atomic(int) *cpu_number;          /* blas_cpu_number; NULL: not to be seen, and the width is not ours */
+    pthread_mutex_t lock;              /* of what follows, and of the library's number of threads */
     pthread_cond_t freed;
     unsigned most;        /* the greatest number of threads that was ever set */
     unsigned num_numbers; /* 0: not known yet */
@@ -53,11 +54,15 @@ static unsigned read_limit(const struct openblas *b)
     return limit > NUMBERS ? NUMBERS : (unsigned)limit;
 }
 
-/* The constructor of the library has run: its number of threads is what its user wants. Caller holds the lock. */
+/* The constructor of the library has run: its number of threads is what its user wants. A program that is bound to the
+ * library's own function may have set more since. Caller holds the lock. */
 static void learn_bound(struct openblas *b)
 {
-    if (ps_load_relaxed(&b->library.bound) != 0)
+    if (ps_load_relaxed(&b->library.bound) != 0) {
+        int now = b->cpu_number ? ps_load_relaxed(b->cpu_number) : 0;
+        b->most = now > (int)b->most ? (unsigned)now : b->most;
         return;
+    }
     int n = b->get();
     b->most = n > 1 ? (unsigned)n : 1;
     b->num_numbers = read_limit(b);
@@ -100,6 +105,31 @@ static void give_numbers(struct openblas *b, unsigned n, const int *number)
 
 /* --- a call --- */
 
+/* Caller holds the lock. */
+static void set_width_of(struct openblas *b, unsigned width)
+{
+    unsigned bound = ps_load_relaxed(&b->library.bound), before = ps_load_relaxed(&b->library.width);
+    if (bound == 0 || !b->cpu_number || ps_load_relaxed(&b->library.left))
+        return;
+    int now = ps_load_relaxed(b->cpu_number);
+    if (before != 0 && now > 0 && (unsigned)now != before) /* set past our functions */
+        ps_store_relaxed(&b->library.bound, bound = (unsigned)now);
+    width = width < bound ? width : bound;
+    if ((unsigned)now != width)
+        ps_store_relaxed(b->cpu_number, (int)width);
+    ps_store_relaxed(&b->library.width, width);
+}
+
+/* Its jobs come to us no more, but to the program's function, or where that is NULL to the library's own threads. */
+static void leave(struct openblas *b, const char *why, openblas_jobs program)
+{
+    pthread_mutex_lock(&b->lock);
+    set_width_of(b, UINT_MAX);
+    ps_store_relaxed(&b->library.left, why);
+    pthread_mutex_unlock(&b->lock);
+    b->take(program);
+}
+
 struct call {
     openblas_job job;
     char *data;
@@ -120,38 +150,20 @@ static void run_call(struct openblas *b, openblas_job job, int num, size_t bytes
     int number[NUMBERS];
     struct call call = {job, data, bytes, extra, number};
     ps_add_relaxed(&b->library.num_calls, 1);
-    bool taken = take_numbers(b, n, number);
-    if (!taken) { /* this once with numbers that an LU may have as well, and never again */
-        ps_store_relaxed(&b->library.left, "it was built for hardly more threads than there are processors");
-        b->take(NULL);
-        for (unsigned i = 0; i < n; i++)
-            number[i] = (int)i;
+    if (!take_numbers(b, n, number)) {
+        leave(b, "it was built for hardly more threads than there are processors", NULL);
+        b->exec(num, data);
+        return;
     }
     pools_width_at_call();
     if (n > 1)
         pools_core->run(n, run_job, &call);
     else if (n == 1)
         run_job(&call, 0);
-    if (taken)
-        give_numbers(b, n, number);
+    give_numbers(b, n, number);
 }
 
 /* --- the number of threads --- */
-
-/* Caller holds the lock. */
-static void set_width_of(struct openblas *b, unsigned width)
-{
-    unsigned bound = ps_load_relaxed(&b->library.bound), before = ps_load_relaxed(&b->library.width);
-    if (bound == 0 || !b->cpu_number || ps_load_relaxed(&b->library.left))
-        return;
-    int now = ps_load_relaxed(b->cpu_number);
-    if (before != 0 && now > 0 && (unsigned)now != before) /* set past our functions */
-        ps_store_relaxed(&b->library.bound, bound = (unsigned)now);
-    width = width < bound ? width : bound;
-    if ((unsigned)now != width)
-        ps_store_relaxed(b->cpu_number, (int)width);
-    ps_store_relaxed(&b->library.width, width);
-}
 
 void openblas_set_width(unsigned width)
 {
@@ -197,16 +209,6 @@ static int set_bound(struct openblas *b, int n)
     return before;
 }
 
-/* The program has a function of its own, or wants the library's own threads. */
-static void hand_back(struct openblas *b, openblas_jobs program)
-{
-    pthread_mutex_lock(&b->lock);
-    set_width_of(b, UINT_MAX);
-    ps_store_relaxed(&b->library.left, "the program gives it threads");
-    pthread_mutex_unlock(&b->lock);
-    b->take(program);
-}
-
 static int bound_of(const struct openblas *b)
 {
     unsigned bound = ps_load_relaxed(&b->library.bound);
@@ -214,16 +216,16 @@ static int bound_of(const struct openblas *b)
 }
 
 /* The library's functions do not tell which copy calls: each copy has a set of ours. */
-#define COPY(i)                                                                                    \
-    static void jobs_##i(int wait, openblas_job job, int num, size_t bytes, void *data, int extra) \
-    {                                                                                              \
-        (void)wait;                                                                                \
-        run_call(copies[i], job, num, bytes, data, extra);                                         \
-    }                                                                                              \
-    static int get_##i(void) { return bound_of(copies[i]); }                                       \
-    static void set_##i(int n) { set_bound(copies[i], n); }                                        \
-    static void set_fortran_##i(const int *n) { set_bound(copies[i], *n); }                        \
-    static void take_##i(openblas_jobs program) { hand_back(copies[i], program); }                 \
+#define COPY(i)                                                                                                \
+    static void jobs_##i(int wait, openblas_job job, int num, size_t bytes, void *data, int extra)             \
+    {                                                                                                          \
+        (void)wait;                                                                                            \
+        run_call(copies[i], job, num, bytes, data, extra);                                                     \
+    }                                                                                                          \
+    static int get_##i(void) { return bound_of(copies[i]); }                                                   \
+    static void set_##i(int n) { set_bound(copies[i], n); }                                                    \
+    static void set_fortran_##i(const int *n) { set_bound(copies[i], *n); }                                    \
+    static void take_##i(openblas_jobs program) { leave(copies[i], "the program gives it threads", program); } \
     static int set_local_##i(int n) { return set_bound(copies[i], n); }
 COPY(0)
 COPY(1)
@@ -320,12 +322,13 @@ static const char *take_jobs(const struct object *o, struct openblas *b)
     b->get = (int (*)(void))find_c(o, "openblas_get_num_threads");
     b->set = (void (*)(int))find_c(o, "goto_set_num_threads"); /* the others call this one */
     b->config = (char *(*)(void))find_c(o, "openblas_get_config");
+    b->exec = (int (*)(long, void *))object_find(o, "exec_blas");
     b->cpu_number = object_find(o, "blas_cpu_number");
     if (!b->take)
         return "its version (before 0.3.28) has threads of its own only; take its OpenMP flavour, or set "
                "OPENBLAS_NUM_THREADS=1";
-    if (!b->get || !b->set || !b->config)
-        return "it does not tell its number of threads";
+    if (!b->get || !b->set || !b->config || !b->exec)
+        return "it does not show the functions that are needed for it";
     if (i == COPIES)
         return "there are more copies of OpenBLAS than we can serve";
     pthread_mutex_init(&b->lock, NULL);

@@ -16,6 +16,7 @@ typedef void (*openblas_jobs)(int wait, openblas_job job, int num, size_t bytes,
 #define PASTE(a, b, c) PASTE_(a, b, c)
 #define NAME(x) PASTE(PREFIX, x, SUFFIX)
 
+int exec_blas(long n, void *jobs);
 void NAME(openblas_set_threads_callback_function)(openblas_jobs f);
 int NAME(openblas_get_parallel)(void);
 char *NAME(openblas_get_config)(void);

@@ -105,6 +105,33 @@ static void in_a_forked_child(void)
     }
 }
 
+static void *many_jobs(void *product)
+{
+    for (int i = 0; i < CALLS; i++)
+        ((int (*)(void))product)();
+    return NULL;
+}
+
+/* As many threads as the library was built for: its own threads have all numbers, and the jobs go to them, also those
+ * of calls that have come to us. In a child, where the first calls are wide. */
+static void numbers_run_out(int (*product)(void), void (*set)(int), int (*get)(void))
+{
+    pthread_t thread[THREADS];
+    pid_t child = fork();
+    if (child != 0) {
+        int status = -1;
+        CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+        return;
+    }
+    set(64);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&thread[i], NULL, many_jobs, (void *)product) == 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_join(thread[i], NULL) == 0);
+    CHECK(get() == 64);
+    _exit(0);
+}
+
 /* Copies with prefixes and suffixes, opened late, and closed. */
 static void further_copies(void)
 {
@@ -128,6 +155,8 @@ static void further_copies(void)
         set(3);
         CHECK(get() == 3 && openblas_get_num_threads() == 4);
         call_often(product, 3);
+        if (ours && i == 1)
+            numbers_run_out((int (*)(void))FIND("fake_vector"), set, get);
         CHECK(dlclose(copy) == 0);
     }
 }
