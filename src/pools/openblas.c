@@ -286,6 +286,12 @@ static void replace_all(const struct object *o, unsigned i)
 static int (*omp_max)(void);
 static int (*omp_in_region)(void);
 
+void openblas_find_openmp(void)
+{
+    omp_max = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+    omp_in_region = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_in_parallel");
+}
+
 /* What that flavour asks at each call: how many threads its region is to have. In a region it does not use the
  * answer. */
 static int max_threads(void)
@@ -303,8 +309,6 @@ static int max_threads(void)
  * number. */
 static bool narrow_openmp(const struct object *o)
 {
-    omp_max = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_max_threads");
-    omp_in_region = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_in_parallel");
     if (!omp_max || !omp_in_region || !object_rebind(o, "omp_get_max_threads", (void *)max_threads))
         return false;
     static const char part[] = "openblas_get_num_threads";

@@ -56,7 +56,7 @@ static bool is_known(ElfW(Addr) base)
     return false;
 }
 
-/* The dynamic linker's lock keeps others out. */
+/* In dl_iterate_phdr, which holds a lock that dlopen and dlsym take behind another one: neither is called here. */
 static void look_into(const struct dl_phdr_info *info)
 {
     struct object o;
@@ -71,11 +71,18 @@ static void look_into(const struct dl_phdr_info *info)
     l->path = strdup(o.path);
     l->next = ps_load_relaxed(&pools_libraries);
     ps_store_release(&pools_libraries, l);
-    dlopen(o.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     if (verbose)
         fprintf(stderr, "psthreads: %s: %s%s\n", *o.path ? o.path : "the program",
                 l->left ? "its thread pool is left alone: " : "its parallel calls are regions of ours",
                 l->left ? l->left : "");
+}
+
+/* The libraries that were found behind `last` stay loaded. */
+static void keep_loaded(const struct pools_library *last)
+{
+    for (struct pools_library *l = ps_load_acquire(&pools_libraries); l && l != last; l = l->next)
+        if (l->path)
+            dlopen(l->path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 static int look_at_each(struct dl_phdr_info *info, size_t bytes, void *unused)
@@ -99,7 +106,13 @@ static int look_at_code(struct dl_phdr_info *info, size_t bytes, void *code)
     return 0;
 }
 
-static void object_begins(const void *code) { dl_iterate_phdr(look_at_code, (void *)(uintptr_t)code); }
+/* dlopen holds its lock: no other object begins or ends meanwhile. */
+static void object_begins(const void *code)
+{
+    const struct pools_library *last = ps_load_acquire(&pools_libraries);
+    dl_iterate_phdr(look_at_code, (void *)(uintptr_t)code);
+    keep_loaded(last);
+}
 
 static void pools_after_fork(void)
 {
@@ -115,9 +128,11 @@ PS_EXPORT void psthreads_pools_begin(void)
     const struct ps_layer *threads = dlsym(RTLD_DEFAULT, "ps_layer");
     if (!core || core->bytes < sizeof *core || !threads || threads->bytes < sizeof *threads || wanted == 0)
         return;
+    openblas_find_openmp();
     pools_core = core;
     threads->objects_by(object_begins);
     dl_iterate_phdr(look_at_each, NULL);
+    keep_loaded(NULL);
     pthread_atfork(NULL, NULL, pools_after_fork);
 }
 
