@@ -12,9 +12,9 @@
  *            program (a message's sender and its receiver). A program that works under libgomp relies on libgomp's
  *            order then: with two threads, two receivers would wait for senders that no thread is left to run.
  *   run      Runs job(data, id) for each id below n, and returns when all have returned. A region of n members: jobs
- *   may
- *            wait for one another, as often and as long as they like. The program's limits on regions (levels, threads,
- *            dyn-var) do not count. From any thread, in any region; n > 0. [switches] */
+ *            may wait for one another, as often and as long as they like. The program's limits on regions (levels,
+ *            threads, dyn-var) do not count. From any thread, in any region; n > 0. [switches]
+ *   num_vps  How many virtual processors there are. Starts the runtime where it has not begun. */
 #ifndef PS_ORT_LAYER_H
 #define PS_ORT_LAYER_H
 
