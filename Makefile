@@ -42,6 +42,7 @@ help-developers: help
 ## make manycore     the virtual manycore: install what is missing, build, run the examples (three minutes)
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5)
 ## make reference    the reference of psthread.h as HTML, in build/reference/html (by Doxygen)
+## make packages     Debian packages of the last commit, in build/packages (three minutes; packaging/deb/README.md)
 ## make clean        take away what was built; results of make demo stay
 ## make help-developers  what else there is
 
@@ -206,6 +207,11 @@ python:
 	tools/install-deps build python
 	$(MAKE) product
 	python3 tests/python/wheels.py . $(BUILD) $(WHEELS)
+
+.PHONY: packages
+packages:
+	tools/install-deps build packages
+	packaging/deb/build $(BUILD)/packages
 
 mpi:
 	tools/install-deps build mpi
