@@ -48,6 +48,7 @@ help-developers: help
 
 ### make python       PyPI's wheels with the Python package and without it (the network; four minutes, WHEELS="..."
 ###                   some of the jobs)
+### make packages-check     those packages in a Debian of their own (root, the network; two minutes; SUITE=bookworm)
 ### make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
 ### make fuzz         random values of every environment variable, CASES=5000 of them
 ### make random       random OpenMP programs that check themselves, SEEDS=1-1000 of them (tests/random)
@@ -208,10 +209,13 @@ python:
 	$(MAKE) product
 	python3 tests/python/wheels.py . $(BUILD) $(WHEELS)
 
-.PHONY: packages
+.PHONY: packages packages-check
 packages:
 	tools/install-deps build packages
 	packaging/deb/build $(BUILD)/packages
+
+packages-check: packages
+	packaging/deb/test $(if $(SUITE),--suite $(SUITE)) $(BUILD)/packages
 
 mpi:
 	tools/install-deps build mpi
