@@ -37,12 +37,17 @@ struct openblas {
     unsigned most;        /* the greatest number of threads that was ever set */
     unsigned num_numbers; /* 0: not known yet */
     unsigned num_used;
-    bool is_growing; /* it gets more kernel threads, whose numbers jobs may have: no job begins */
+    unsigned
+        holds; /* while there are any no job begins: the library gets more kernel threads, whose numbers jobs may have, or forks */
+    unsigned long calls_at_fork; /* library.num_calls, when the process last forked */
+    unsigned copy;               /* its index in copies */
     unsigned char is_used[NUMBERS];
 };
 
 static struct openblas *copies[COPIES];
 static _Atomic(unsigned) num_copies;
+
+static void watch_forks(const struct openblas *b);
 
 /* --- numbers of jobs --- */
 
@@ -69,6 +74,16 @@ static void learn_bound(struct openblas *b)
     if (b->cpu_number && ps_load_relaxed(b->cpu_number) != n) /* another library's variable stands before it */
         b->cpu_number = NULL;
     ps_store_relaxed(&b->library.bound, b->most);
+    watch_forks(b);
+}
+
+/* Until jobs have ended. A thread that is cancelled goes on: it holds the lock. */
+static void wait_for_jobs(struct openblas *b)
+{
+    int state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    pthread_cond_wait(&b->freed, &b->lock);
+    pthread_setcancelstate(state, &state);
 }
 
 /* n numbers that no other job has; false: there never are so many. Waits for other calls to end. */
@@ -81,9 +96,9 @@ static bool take_numbers(struct openblas *b, unsigned n, int *number)
         for (unsigned i = b->most - 1; i < b->num_numbers && got < n; i++)
             if (!b->is_used[i])
                 number[got++] = (int)i;
-        if (got == n && !b->is_growing)
+        if (got == n && b->holds == 0)
             break;
-        pthread_cond_wait(&b->freed, &b->lock);
+        wait_for_jobs(b);
     }
     bool taken = b->most - 1 + n <= b->num_numbers;
     for (unsigned i = 0; taken && i < n; i++)
@@ -174,33 +189,20 @@ void openblas_set_width(unsigned width)
     }
 }
 
-void openblas_after_fork(void)
-{
-    for (unsigned i = 0; i < ps_load_acquire(&num_copies); i++) {
-        struct openblas *b = copies[i];
-        pthread_mutex_init(&b->lock, NULL);
-        pthread_cond_init(&b->freed, NULL);
-        memset(b->is_used, 0, sizeof b->is_used);
-        b->num_used = 0;
-        b->is_growing = false;
-        set_width_of(b, UINT_MAX);
-    }
-}
-
 /* Returns what was set before. */
 static int set_bound(struct openblas *b, int n)
 {
     pthread_mutex_lock(&b->lock);
     learn_bound(b);
     int before = (int)ps_load_relaxed(&b->library.bound);
-    while (n > (int)b->most && b->num_used > 0) {
-        b->is_growing = true;
-        pthread_cond_wait(&b->freed, &b->lock);
-    }
+    bool hold = n > (int)b->most;
+    b->holds += hold;
+    while (hold && b->num_used > 0)
+        wait_for_jobs(b);
     b->set(n); /* starts kernel threads of its own, where there are too few */
     unsigned bound = (unsigned)b->get();
     b->most = bound > b->most ? bound : b->most;
-    b->is_growing = false;
+    b->holds -= hold;
     pthread_cond_broadcast(&b->freed);
     ps_store_relaxed(&b->library.bound, bound);
     ps_store_relaxed(&b->library.width, bound);
@@ -215,6 +217,47 @@ static int bound_of(const struct openblas *b)
     return bound != 0 ? (int)bound : b->get();
 }
 
+/* --- forks --- */
+/*
+ * Before a fork OpenBLAS ends its kernel threads, and frees the buffers of all jobs. The next call begins anew; of several
+ * such calls at once, one frees buffers that another's jobs already use, but those with the lowest numbers. So
+ *   - no job runs while the process forks. Handlers for this are registered at the first call: behind the library's own,
+ *     so that ours comes first;
+ *   - the parent begins anew before any job runs, where the library was in use since the last fork;
+ *   - in a child the library has its own threads again, as without us: to begin there would start them in every child.
+ */
+
+static void before_fork(struct openblas *b)
+{
+    pthread_mutex_lock(&b->lock);
+    b->holds++;
+    while (b->num_used > 0)
+        wait_for_jobs(b);
+    pthread_mutex_unlock(&b->lock);
+}
+
+static void after_fork_in_parent(struct openblas *b)
+{
+    pthread_mutex_lock(&b->lock);
+    unsigned long calls = ps_load_relaxed(&b->library.num_calls);
+    if (calls != b->calls_at_fork && !ps_load_relaxed(&b->library.left))
+        b->set(b->get());
+    b->calls_at_fork = calls;
+    b->holds--;
+    pthread_cond_broadcast(&b->freed);
+    pthread_mutex_unlock(&b->lock);
+}
+
+static void after_fork_in_child(struct openblas *b)
+{
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->freed, NULL);
+    memset(b->is_used, 0, sizeof b->is_used);
+    b->num_used = 0;
+    b->holds = 0;
+    leave(b, "in a forked child it has threads of its own", NULL);
+}
+
 /* The library's functions do not tell which copy calls: each copy has a set of ours. */
 #define COPY(i)                                                                                                \
     static void jobs_##i(int wait, openblas_job job, int num, size_t bytes, void *data, int extra)             \
@@ -226,6 +269,9 @@ static int bound_of(const struct openblas *b)
     static void set_##i(int n) { set_bound(copies[i], n); }                                                    \
     static void set_fortran_##i(const int *n) { set_bound(copies[i], *n); }                                    \
     static void take_##i(openblas_jobs program) { leave(copies[i], "the program gives it threads", program); } \
+    static void before_fork_##i(void) { before_fork(copies[i]); }                                              \
+    static void after_fork_in_parent_##i(void) { after_fork_in_parent(copies[i]); }                            \
+    static void after_fork_in_child_##i(void) { after_fork_in_child(copies[i]); }                              \
     static int set_local_##i(int n) { return set_bound(copies[i], n); }
 COPY(0)
 COPY(1)
@@ -235,15 +281,23 @@ COPY(4)
 COPY(5)
 COPY(6)
 COPY(7)
-#define FUNCTIONS(i)                                                                                                 \
-    {                                                                                                                \
-        jobs_##i, (void *)get_##i, (void *)set_##i, (void *)set_fortran_##i, (void *)set_local_##i, (void *)take_##i \
+#define FUNCTIONS(i)                                                                                                  \
+    {                                                                                                                 \
+        jobs_##i, (void *)get_##i, (void *)set_##i, (void *)set_fortran_##i, (void *)set_local_##i, (void *)take_##i, \
+            before_fork_##i, after_fork_in_parent_##i, after_fork_in_child_##i                                        \
     }
 static const struct {
     openblas_jobs jobs;
     void *get, *set, *set_fortran, *set_local, *take;
+    void (*before_fork)(void), (*after_fork_in_parent)(void), (*after_fork_in_child)(void);
 } functions[COPIES] = {FUNCTIONS(0), FUNCTIONS(1), FUNCTIONS(2), FUNCTIONS(3),
                        FUNCTIONS(4), FUNCTIONS(5), FUNCTIONS(6), FUNCTIONS(7)};
+
+static void watch_forks(const struct openblas *b)
+{
+    pthread_atfork(functions[b->copy].before_fork, functions[b->copy].after_fork_in_parent,
+                   functions[b->copy].after_fork_in_child);
+}
 
 /* --- a library begins --- */
 
@@ -273,8 +327,8 @@ static void replace_all(const struct object *o, unsigned i)
                 fn = k == 0 ? functions[i].get : k == 1 ? functions[i].take : functions[i].set;
             else if (strncmp(suffix, "_local", 6) == 0)
                 fn = functions[i].set_local;
-            else if (*suffix == '_' && k > 1)
-                fn = functions[i].set_fortran;
+            else if (*suffix == '_' && k != 1)
+                fn = k == 0 ? functions[i].get : functions[i].set_fortran;
             if (fn)
                 object_replace(o, s, fn);
         }
@@ -311,10 +365,8 @@ static bool narrow_openmp(const struct object *o)
 {
     if (!omp_max || !omp_in_region || !object_rebind(o, "omp_get_max_threads", (void *)max_threads))
         return false;
-    static const char part[] = "openblas_get_num_threads";
-    for (ElfW(Sym) *s = NULL; (s = object_symbol(o, part, s));)
-        if (is_c(strstr(object_name(o, s), part) + strlen(part)))
-            object_replace(o, s, (void *)omp_max);
+    for (ElfW(Sym) *s = NULL; (s = object_symbol(o, "openblas_get_num_threads", s));) /* C's and Fortran's */
+        object_replace(o, s, (void *)omp_max);
     return true;
 }
 
@@ -337,6 +389,7 @@ static const char *take_jobs(const struct object *o, struct openblas *b)
         return "there are more copies of OpenBLAS than we can serve";
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->freed, NULL);
+    b->copy = i;
     copies[i] = b;
     ps_store_release(&num_copies, i + 1);
     replace_all(o, i);

@@ -114,12 +114,6 @@ static void object_begins(const void *code)
     keep_loaded(last);
 }
 
-static void pools_after_fork(void)
-{
-    openblas_after_fork();
-    pools_width_after_fork();
-}
-
 PS_EXPORT void psthreads_pools_begin(void)
 {
     if (pools_core)
@@ -133,7 +127,7 @@ PS_EXPORT void psthreads_pools_begin(void)
     threads->objects_by(object_begins);
     dl_iterate_phdr(look_at_each, NULL);
     keep_loaded(NULL);
-    pthread_atfork(NULL, NULL, pools_after_fork);
+    pthread_atfork(NULL, NULL, pools_width_after_fork);
 }
 
 static __attribute__((constructor)) void pools_loaded(void)

@@ -50,7 +50,6 @@ struct pools_library *fftw_begins(const struct object *o);
 void openblas_find_openmp(void); /* the runtime's functions; before the first library begins, with no lock held */
 /* Calls of all OpenBLAS libraries use as many threads from now on, or their bound where that is less. At least 1. */
 void openblas_set_width(unsigned width);
-void openblas_after_fork(void); /* in the child: as wide as allowed, no job runs */
 
 /* A parallel call of an OpenBLAS begins, on the calling thread (width.c). */
 void pools_width_at_call(void);

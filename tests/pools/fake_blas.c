@@ -20,17 +20,19 @@ static int told_in_time;
 static atomic_int is_used[MAX_THREADS];
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-/* A forked child has none of the jobs that ran. */
-static void forget_jobs(void)
+/* Before a fork the buffers of all jobs are freed: none may run. */
+static void free_buffers(void)
 {
-    pthread_mutex_init(&one_at_a_time, NULL);
     for (int i = 0; i < MAX_THREADS; i++)
-        atomic_store(&is_used[i], 0);
+        CHECK(atomic_load(&is_used[i]) == 0);
 }
+
+/* A product that waits for another one is not in the child. */
+static void forget_products(void) { pthread_mutex_init(&one_at_a_time, NULL); }
 
 __attribute__((constructor)) static void start(void)
 {
-    pthread_atfork(NULL, NULL, forget_jobs);
+    pthread_atfork(free_buffers, NULL, forget_products);
     const char *text = getenv("OPENBLAS_NUM_THREADS");
     blas_cpu_number = most = text ? atoi(text) : 4;
     told_in_time = callback != NULL;

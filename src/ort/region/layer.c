@@ -55,5 +55,12 @@ static void run_jobs(unsigned n, void (*job)(void *data, unsigned id), void *dat
     task->icv = icv;
 }
 
+/* The core starts first: it configures the entities. */
+static unsigned num_vps(void)
+{
+    ort_self();
+    return ee_num_vps();
+}
+
 const struct ort_layer ort_layer PS_EXPORT = {sizeof(struct ort_layer), hold_running_task, ort_task_release,
-                                              set_tasks_in_order,       run_jobs,          ee_num_vps};
+                                              set_tasks_in_order,       run_jobs,          num_vps};
