@@ -37,8 +37,8 @@ struct openblas {
     unsigned most;        /* the greatest number of threads that was ever set */
     unsigned num_numbers; /* 0: not known yet */
     unsigned num_used;
-    unsigned
-        holds; /* while there are any no job begins: the library gets more kernel threads, whose numbers jobs may have, or forks */
+    /* While there are any no job begins: the library forks, or gets kernel threads, whose numbers jobs may have. */
+    unsigned holds;
     unsigned long calls_at_fork; /* library.num_calls, when the process last forked */
     unsigned copy;               /* its index in copies */
     unsigned char is_used[NUMBERS];
@@ -219,15 +219,16 @@ static int bound_of(const struct openblas *b)
 
 /* --- forks --- */
 /*
- * Before a fork OpenBLAS ends its kernel threads, and frees the buffers of all jobs. The next call begins anew; of several
- * such calls at once, one frees buffers that another's jobs already use, but those with the lowest numbers. So
- *   - no job runs while the process forks. Handlers for this are registered at the first call: behind the library's own,
+ * Before a fork OpenBLAS ends its kernel threads, and frees the buffers of all jobs. The next call begins anew; of
+ * several such calls at once, one frees buffers that another's jobs already use, but those with the lowest numbers. So
+ *   - no job runs while the process forks. Handlers for this are registered at the first call: behind the library's
+ *   own,
  *     so that ours comes first;
  *   - the parent begins anew before any job runs, where the library was in use since the last fork;
  *   - in a child the library has its own threads again, as without us: to begin there would start them in every child.
  */
 
-static void before_fork(struct openblas *b)
+static void hold_jobs(struct openblas *b)
 {
     pthread_mutex_lock(&b->lock);
     b->holds++;
@@ -236,7 +237,7 @@ static void before_fork(struct openblas *b)
     pthread_mutex_unlock(&b->lock);
 }
 
-static void after_fork_in_parent(struct openblas *b)
+static void begin_anew(struct openblas *b)
 {
     pthread_mutex_lock(&b->lock);
     unsigned long calls = ps_load_relaxed(&b->library.num_calls);
@@ -248,7 +249,7 @@ static void after_fork_in_parent(struct openblas *b)
     pthread_mutex_unlock(&b->lock);
 }
 
-static void after_fork_in_child(struct openblas *b)
+static void begin_as_child(struct openblas *b)
 {
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->freed, NULL);
@@ -269,9 +270,9 @@ static void after_fork_in_child(struct openblas *b)
     static void set_##i(int n) { set_bound(copies[i], n); }                                                    \
     static void set_fortran_##i(const int *n) { set_bound(copies[i], *n); }                                    \
     static void take_##i(openblas_jobs program) { leave(copies[i], "the program gives it threads", program); } \
-    static void before_fork_##i(void) { before_fork(copies[i]); }                                              \
-    static void after_fork_in_parent_##i(void) { after_fork_in_parent(copies[i]); }                            \
-    static void after_fork_in_child_##i(void) { after_fork_in_child(copies[i]); }                              \
+    static void before_fork_##i(void) { hold_jobs(copies[i]); }                                                \
+    static void after_fork_in_parent_##i(void) { begin_anew(copies[i]); }                                      \
+    static void after_fork_in_child_##i(void) { begin_as_child(copies[i]); }                                   \
     static int set_local_##i(int n) { return set_bound(copies[i], n); }
 COPY(0)
 COPY(1)

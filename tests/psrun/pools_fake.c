@@ -17,6 +17,7 @@ int scipy_openblas_get_num_threads64_(void) { return threads; }
 int scipy_openblas_get_num_threads_64_(void) { return -1; } /* Fortran's is not asked */
 void scipy_openblas_set_num_threads64_(int n) { threads = n; }
 void scipy_goto_set_num_threads64_(int n) { threads = n; }
+int exec_blas(long num, void *jobs) { return num != 0 && jobs; }
 #ifdef CALLBACK
 void scipy_openblas_set_threads_callback_function64_(void *callback) { blas_callback = callback; }
 #endif

@@ -65,7 +65,7 @@ _psrun()
         -n | --threads) ;;
         --ee) _psrun_list "psthreads pthreads" "$cur" ;;
         --mpi) _psrun_list "auto off" "$cur" ;;
-        --pools) _psrun_list "openblas fftw tbb none" "$cur" ;;
+        --pools) _psrun_list "openblas fftw none" "$cur" ;;
         --dropin) _filedir -d ;;
         *)
             if [[ $cur == -* ]]; then
