@@ -42,12 +42,14 @@ help-developers: help
 ## make manycore     the virtual manycore: install what is missing, build, run the examples (three minutes)
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5)
 ## make reference    the reference of psthread.h as HTML, in build/reference/html (by Doxygen)
+## make wheel        the Python package with psrun and the runtime in it, in build/wheel (pip install)
 ## make packages     Debian packages of the last commit, in build/packages (three minutes; packaging/deb/README.md)
 ## make clean        take away what was built; results of make demo stay
 ## make help-developers  what else there is
 
 ### make python       PyPI's wheels with the Python package and without it (the network; four minutes, WHEELS="..."
 ###                   some of the jobs)
+### make wheel-check   that wheel in a virtual environment: installed, used, taken away (PyPI for its tools)
 ### make packages-check     those packages in a Debian of their own (root, the network; two minutes; SUITE=bookworm)
 ### make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
 ### make fuzz         random values of every environment variable, CASES=5000 of them
@@ -210,6 +212,15 @@ python:
 	python3 tests/python/wheels.py . $(BUILD) $(WHEELS)
 
 .PHONY: packages packages-check
+.PHONY: wheel wheel-check
+wheel: product
+	packaging/wheel/build $(BUILD) $(BUILD)/wheel
+
+wheel-check: wheel
+	@$(CONFIGURE_ANEW)
+	$(CMAKE) --build $(BUILD) -j $(JOBS) --target python_computes fake_scipy
+	packaging/wheel/test $(BUILD)/wheel/psthreads-*.whl $(BUILD)
+
 packages:
 	tools/install-deps build packages
 	packaging/deb/build $(BUILD)/packages

@@ -55,6 +55,11 @@ def doctor(options: list[str], args: list[str]) -> NoReturn:
     become(*options, "doctor", *more, *(python_command(program) if program else []))
 
 
+def psrun() -> NoReturn:
+    """The command psrun that a wheel installs."""
+    become(str(runtime().psrun), *sys.argv[1:])
+
+
 def main(args: list[str]) -> None:
     options, rest = split_options(args)
     if not args or options[:1] in (["-h"], ["--help"]):

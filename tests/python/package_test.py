@@ -14,6 +14,10 @@ import unittest
 from pathlib import Path
 
 SOURCE, BUILD, VERSION = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+# Another package than the source tree's, and its runtime: an installed wheel's (packaging/wheel/test).
+PACKAGE, HOME = Path(os.environ.get("PACKAGE", SOURCE / "python")), os.environ.get("RUNTIME", str(BUILD))
+LIBGOMP = next(path.resolve().name for place in ("lib", "lib/psthreads")
+               for path in [Path(HOME) / place / "dropin/libgomp.so.1"] if path.exists())
 LIBRARIES = BUILD / "tests/python"
 COMPUTES, BLAS = LIBRARIES / "libcomputes.so", BUILD / "tests/pools/libfake_scipy.so"
 HEAD = f"""
@@ -25,7 +29,7 @@ def blas():
 """
 
 
-def python(*args, package=SOURCE / "python", home=str(BUILD), **environment):
+def python(*args, package=PACKAGE, home=HOME, **environment):
     """The finished process of this interpreter, with the package."""
     variables = {**os.environ, "PYTHONPATH": str(package), "PSTHREADS_HOME": home, "OPENBLAS_NUM_THREADS": "4",
                  **environment}
@@ -249,7 +253,7 @@ class Info(Case):
             self.assertTrue(entry["advice"])
 
     def test_runtime(self):
-        entry = self.entry("psthreads.enable(); computes()", "libgomp-psthreads.so")
+        entry = self.entry("psthreads.enable(); computes()", LIBGOMP)
         self.assertEqual((entry["user_api"], entry["internal_api"], entry["ours"]), ("openmp", "openmp", "yes"))
 
     def test_copy(self):
