@@ -39,8 +39,7 @@ struct openblas {
     unsigned num_used;
     /* While there are any no job begins: the library forks, or gets kernel threads, whose numbers jobs may have. */
     unsigned holds;
-    unsigned long calls_at_fork; /* library.num_calls, when the process last forked */
-    unsigned copy;               /* its index in copies */
+    unsigned copy; /* its index in copies */
     unsigned char is_used[NUMBERS];
 };
 
@@ -221,11 +220,10 @@ static int bound_of(const struct openblas *b)
 /*
  * Before a fork OpenBLAS ends its kernel threads, and frees the buffers of all jobs. The next call begins anew; of
  * several such calls at once, one frees buffers that another's jobs already use, but those with the lowest numbers. So
- *   - no job runs while the process forks. Handlers for this are registered at the first call: behind the library's
- *   own,
- *     so that ours comes first;
- *   - the parent begins anew before any job runs, where the library was in use since the last fork;
- *   - in a child the library has its own threads again, as without us: to begin there would start them in every child.
+ *   - no job runs while the process forks. The handlers for it are registered at the first call, which is after the
+ *     library's own: so ours comes first;
+ *   - the parent begins anew before any job runs, once the library has had a parallel call;
+ *   - in a child the library has its own threads again, as without us: to begin there would start them in each child.
  */
 
 static void hold_jobs(struct openblas *b)
@@ -240,10 +238,8 @@ static void hold_jobs(struct openblas *b)
 static void begin_anew(struct openblas *b)
 {
     pthread_mutex_lock(&b->lock);
-    unsigned long calls = ps_load_relaxed(&b->library.num_calls);
-    if (calls != b->calls_at_fork && !ps_load_relaxed(&b->library.left))
+    if (ps_load_relaxed(&b->library.num_calls) != 0 && !ps_load_relaxed(&b->library.left))
         b->set(b->get());
-    b->calls_at_fork = calls;
     b->holds--;
     pthread_cond_broadcast(&b->freed);
     pthread_mutex_unlock(&b->lock);
