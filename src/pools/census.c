@@ -19,7 +19,8 @@
  *
  * Where PSTHREADS_CENSUS names a file each process appends its lines there when it ends, in one write. Before each
  * line stand the process's number and a tab. The first line of a process has two fields behind that: "process", and its
- * command line. A process that ends by _exit or by a signal writes nothing.
+ * command line. A process that ends by _exit or by a signal writes nothing. PSTHREADS_CENSUS_AT=idle: the lines are
+ * written when the process has rested for a second, if that comes before its end.
  *
  * No library is opened and no pool is started for this: what would do so is not asked. */
 #include "pools.h"
@@ -28,9 +29,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "known.h"
@@ -415,16 +419,11 @@ PS_EXPORT int psthreads_pools_census(int fd) { return write_census(fd, 0); }
 /* --- PSTHREADS_CENSUS --- */
 
 static char *file_at_end;
-
-static __attribute__((constructor)) void read_census_file(void)
-{
-    const char *name = getenv("PSTHREADS_CENSUS");
-    file_at_end = name && *name ? strdup(name) : NULL;
-}
+static _Atomic(uint32_t) has_told;
 
 static __attribute__((destructor)) void append_census(void)
 {
-    if (!file_at_end)
+    if (!file_at_end || ps_xchg_acq_rel(&has_told, 1))
         return;
     int fd = open(file_at_end, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     int error = fd < 0 ? errno : write_census(fd, (long)getpid());
@@ -433,4 +432,41 @@ static __attribute__((destructor)) void append_census(void)
                 strerror(error));
     if (fd >= 0)
         close(fd);
+}
+
+static uint64_t used_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+/* PSTHREADS_CENSUS_AT=idle: when the process has used hardly any processor time for a second. */
+static void *tell_at_rest(void *unused)
+{
+    enum { LOOKS = 10, LOOK_NS = 100000000, REST_NS = LOOK_NS / 20 };
+    uint64_t before = used_ns();
+    for (unsigned resting = 0; resting < LOOKS;) {
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+        uint64_t now = used_ns();
+        resting = now - before < REST_NS ? resting + 1 : 0;
+        before = now;
+    }
+    append_census();
+    return unused;
+}
+
+static __attribute__((constructor)) void read_census_file(void)
+{
+    const char *name = getenv("PSTHREADS_CENSUS"), *at = getenv("PSTHREADS_CENSUS_AT");
+    file_at_end = name && *name ? strdup(name) : NULL;
+    sigset_t all, mask;
+    pthread_t thread;
+    if (!file_at_end || !at || strcmp(at, "idle") != 0)
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
+    if (pthread_create(&thread, NULL, tell_at_rest, NULL) == 0)
+        pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }

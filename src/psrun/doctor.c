@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -12,7 +13,7 @@
 #include "plan_parts.h"
 
 static const char usage[] =
-    "psrun [options] doctor [--json] [-o FILE] [--run] program [arguments...]\n"
+    "psrun [options] doctor [--json] [-o FILE] [--run|--until-idle] program [arguments...]\n"
     "psrun [options] doctor [--json] [-o FILE] --static program-or-library\n"
     "psrun doctor [--json] [-o FILE] --pid N\n"
     "\n"
@@ -21,6 +22,7 @@ static const char usage[] =
     "library, is not run: its files tell what it loads when it starts, and not what it loads later.\n"
     "\n"
     "      --run          run the program, which has no arguments\n"
+    "      --until-idle   run it until it has rested for a second, and then end it (SIGTERM): servers, notebooks\n"
     "      --static       do not run it, whatever follows\n"
     "      --pid N        look at process N, which goes on undisturbed\n"
     "      --json         JSON instead of a table\n"
@@ -31,16 +33,17 @@ static const char usage[] =
     "wrongly. The exit status of a program that was run stands in the report.\n";
 
 struct wanted {
-    bool json, run, files;
+    bool json, run, until_idle, files;
     const char *pid, *output;
 };
 
 static int read_doctor_options(int argc, char **argv, struct wanted *w)
 {
-    enum { OPT_JSON = 256, OPT_RUN, OPT_STATIC, OPT_PID };
+    enum { OPT_JSON = 256, OPT_RUN, OPT_UNTIL_IDLE, OPT_STATIC, OPT_PID };
     static const struct option options[] = {
         {"json", no_argument, NULL, OPT_JSON},
         {"run", no_argument, NULL, OPT_RUN},
+        {"until-idle", no_argument, NULL, OPT_UNTIL_IDLE},
         {"static", no_argument, NULL, OPT_STATIC},
         {"pid", required_argument, NULL, OPT_PID},
         {"output", required_argument, NULL, 'o'},
@@ -54,6 +57,9 @@ static int read_doctor_options(int argc, char **argv, struct wanted *w)
             break;
         case OPT_RUN:
             w->run = true;
+            break;
+        case OPT_UNTIL_IDLE:
+            w->until_idle = true;
             break;
         case OPT_STATIC:
             w->files = true;
@@ -147,20 +153,22 @@ static int examine_files(const struct plan *p, bool json, FILE *out)
     return p->status ? 1 : 0;
 }
 
-static int examine_run(struct plan *p, const struct wishes *w, char **argv, bool json, FILE *out)
+static int examine_run(struct plan *p, const struct wishes *w, char **argv, const struct wanted *wanted, FILE *out)
 {
     struct report r = {0};
     int ended = 0;
-    int pid = doctor_run(p, w, argv, &r, &ended);
+    int pid = doctor_run(p, w, argv, wanted->until_idle, &r, &ended);
     if (!pid)
         return EXIT_USAGE;
-    if (json) {
+    if (wanted->json) {
         print_json(p, "run", &ended, &r, out);
         return 0;
     }
     doctor_print_program(p, out);
     doctor_print_verdict(p, out);
-    if (WIFSIGNALED(ended))
+    if (wanted->until_idle && WIFSIGNALED(ended) && WTERMSIG(ended) == SIGTERM)
+        fprintf(out, "ended          at rest, by doctor\n");
+    else if (WIFSIGNALED(ended))
         fprintf(out, "ended          by signal %d (%s)\n", WTERMSIG(ended), strsignal(WTERMSIG(ended)));
     else
         fprintf(out, "ended          with exit status %d\n", WEXITSTATUS(ended));
@@ -253,13 +261,13 @@ int doctor(int argc, char **argv, const struct wishes *w)
         fprintf(stderr, "psrun: doctor --pid %s: wanted a process's number\n", wanted.pid);
         return EXIT_USAGE;
     }
-    if (wanted.run + wanted.files + (pid != 0) > 1)
-        return say_wrong_use("--run, --static and --pid exclude one another");
+    if (wanted.run + wanted.until_idle + wanted.files + (pid != 0) > 1)
+        return say_wrong_use("--run, --until-idle, --static and --pid exclude one another");
     if (pid && optind < argc)
         return say_wrong_use("--pid takes no program");
     if (!pid && optind >= argc)
         return say_wrong_use("no program given");
-    bool run = wanted.run || (optind + 1 < argc && !wanted.files);
+    bool run = wanted.run || wanted.until_idle || (optind + 1 < argc && !wanted.files);
     FILE *out = open_output(wanted.output);
     if (!out)
         return EXIT_USAGE;
@@ -268,7 +276,7 @@ int doctor(int argc, char **argv, const struct wishes *w)
     static struct plan plan;
     start_options(&plan, w);
     plan_make(&plan, argv[optind], w->entities, w->dropin_dir, true, !run);
-    status = run && !plan.status ? examine_run(&plan, w, argv + optind, wanted.json, out)
+    status = run && !plan.status ? examine_run(&plan, w, argv + optind, &wanted, out)
                                  : examine_files(&plan, wanted.json, out);
     return close_output(out, wanted.output, status);
 }

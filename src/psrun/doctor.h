@@ -18,8 +18,8 @@ void doctor_print_files(const struct plan *p, const struct report *others, FILE 
 /* The pools in the files, as process 0. */
 void doctor_read_files(const struct plan *p, struct report *r, bool with_openmp);
 
-/* Runs the program to its end, and reads what its processes have told. Returns its number, and how it ended (as waitpid
- * says); 0: it was not started, which is said. */
-int doctor_run(struct plan *p, const struct wishes *w, char **argv, struct report *r, int *ended);
+/* Runs the program to its end, or until it has rested for a second, which then is its end. Reads what its processes
+ * have told. Returns its number, and how it ended (as waitpid says); 0: it was not started, which is said. */
+int doctor_run(struct plan *p, const struct wishes *w, char **argv, bool until_idle, struct report *r, int *ended);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "plan_parts.h"
@@ -40,7 +41,36 @@ static void restore_interrupts(const struct sigaction before[2])
     sigaction(SIGQUIT, &before[1], NULL);
 }
 
-int doctor_run(struct plan *p, const struct wishes *w, char **argv, struct report *r, int *ended)
+static bool has_told(const char *name, pid_t pid)
+{
+    long number = 0;
+    bool found = false;
+    FILE *census = fopen(name, "re");
+    while (census && !found && fscanf(census, "%ld%*[^\n]", &number) == 1)
+        found = number == pid;
+    if (census)
+        fclose(census);
+    return found;
+}
+
+/* Until the program has ended; or has told of its pools, being at rest: then it is asked to end. */
+static void await_end(pid_t pid, const char *name, bool until_idle, int *ended)
+{
+    pid_t got;
+    while ((got = waitpid(pid, ended, until_idle ? WNOHANG : 0)) <= 0) {
+        if (got < 0 && errno != EINTR)
+            return;
+        if (got == 0) {
+            nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+            if (has_told(name, pid)) {
+                kill(pid, SIGTERM);
+                until_idle = false;
+            }
+        }
+    }
+}
+
+int doctor_run(struct plan *p, const struct wishes *w, char **argv, bool until_idle, struct report *r, int *ended)
 {
     char *name = census_file();
     if (!name)
@@ -59,14 +89,14 @@ int doctor_run(struct plan *p, const struct wishes *w, char **argv, struct repor
         restore_interrupts(interrupts);
         sigaction(SIGCHLD, &of_children, NULL);
         start_environment(p, w);
-        if (setenv("PSTHREADS_CENSUS", name, 1) != 0)
+        if (setenv("PSTHREADS_CENSUS", name, 1) != 0 || (until_idle && setenv("PSTHREADS_CENSUS_AT", "idle", 1) != 0))
             _exit(EXIT_USAGE);
         _exit(start_program(p, argv));
     }
     if (pid < 0)
         fprintf(stderr, "psrun: doctor: %s cannot be started: %s\n", p->file, strerror(errno));
-    while (pid > 0 && waitpid(pid, ended, 0) < 0 && errno == EINTR)
-        ;
+    if (pid > 0)
+        await_end(pid, name, until_idle, ended);
     restore_interrupts(interrupts);
     FILE *census = fopen(name, "re");
     if (census) {

@@ -29,7 +29,7 @@ def of_bash(text):
 
 def of_zsh(text):
     def names(part):
-        found = re.findall(r"^ +'(?:\([^)]*\))?(?:(--[a-z]+)[=\[]|'\{(-\w)\+?,(--[a-z]+)=?\})", part, re.M)
+        found = re.findall(r"^ +'(?:\([^)]*\))?(?:(--[a-z-]+)[=\[]|'\{(-\w)\+?,(--[a-z-]+)=?\})", part, re.M)
         return {name for line in found for name in line if name}
 
     before, doctor, after = re.split(r"^ +doctor\)$|;;", text, maxsplit=2, flags=re.M)
@@ -38,7 +38,7 @@ def of_zsh(text):
 
 def of_fish(text):
     def names(where):
-        found = re.findall(rf"^complete -c psrun -n \${where} (?:-s (\w) )?-l (\w+)", text, re.M)
+        found = re.findall(rf"^complete -c psrun -n \${where} (?:-s (\w) )?-l ([a-z-]+)", text, re.M)
         return {name for short, long in found for name in (short and f"-{short}", f"--{long}") if name}
 
     return names("first"), names("doctor")
@@ -59,7 +59,7 @@ def check_values(texts):
 
 def ask(shell, long_options, command):
     """The shell's own answer to `psrun --` or `psrun doctor --` has the long options."""
-    found = set(re.findall(r"--[a-z]+", output(*command)))
+    found = set(re.findall(r"--[a-z-]+", output(*command)))
     compare(f"{shell} offers", found, {name for name in long_options if name.startswith("--")})
 
 

@@ -121,6 +121,11 @@ def check_ends(check, bench):
     report, done = bench.report("./user", "kill")
     check("killed: the signal", (report["exit_status"], report["signal"]) == (None, signal.SIGKILL), report)
     check("killed: nothing is told", done.returncode == 0 and report["processes"] == [], report)
+    report, _ = bench.report("--until-idle", "./user", "rest", bench.libraries[0])
+    check("--until-idle: ended by doctor", report["signal"] == signal.SIGTERM, report)
+    check("--until-idle: told before", [len(process["pools"]) for process in report["processes"]] == [2], report)
+    report, _ = bench.report("--until-idle", "./user", "3", bench.libraries[0])
+    check("--until-idle: has ended before", (report["exit_status"], len(report["processes"])) == (3, 1), report)
     for what, program in (("_exit", "./user"), ("0", "./static")):
         done = bench.run("doctor", program, what)
         check(f"{program} {what}: not seen", "not seen       process" in done.stdout, done)

@@ -1,5 +1,5 @@
 /* pools_user WHAT LIBRARY...: loads the libraries, says "ready" and does WHAT: a number, its exit status; "kill";
- * "_exit"; "wait", until its input ends; "fork", with two children that end as it does. */
+ * "_exit"; "rest", for ever; "wait", until its input ends; "fork", with two children that end as it does. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +23,8 @@ int main(int argc, char **argv)
         raise(SIGKILL);
     if (strcmp(what, "_exit") == 0)
         _exit(6);
+    while (strcmp(what, "rest") == 0)
+        pause();
     if (strcmp(what, "wait") == 0)
         return getchar() == EOF ? 0 : 1;
     if (strcmp(what, "fork") == 0) {

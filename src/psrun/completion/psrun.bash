@@ -39,7 +39,7 @@ _psrun_doctor()
         --pid) _pids ;;
         *)
             if [[ $cur == -* ]]; then
-                _psrun_list "--run --static --pid --json -o --output -h --help" "$cur"
+                _psrun_list "--run --until-idle --static --pid --json -o --output -h --help" "$cur"
             else
                 _command_offset "$cword"
             fi

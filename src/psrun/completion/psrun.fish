@@ -54,6 +54,7 @@ complete -c psrun -n $first -s V -l version -d 'Print the version'
 complete -c psrun -n $first -s h -l help -d 'Print what there is'
 
 complete -c psrun -n $doctor -l run -d 'Run the program, which has no arguments'
+complete -c psrun -n $doctor -l until-idle -d 'Run it until it rests, and end it'
 complete -c psrun -n $doctor -l static -d 'Do not run it'
 complete -c psrun -n $doctor -l pid -x -a '(__fish_complete_pids)' -d 'Look at this process'
 complete -c psrun -n $doctor -l json -d 'JSON instead of a table'

@@ -152,6 +152,7 @@ static void check_variables(void)
                                         "PSTHREADS_HOME",
                                         "PSTHREADS_POOLS",
                                         "PSTHREADS_CENSUS",
+                                        "PSTHREADS_CENSUS_AT",
                                         "PSTHREADS_PEERS",
                                         "PSTHREADS_TASKQC_CC"};
     static bool done;
