@@ -49,6 +49,7 @@ help-developers: help
 
 ### make python       PyPI's wheels with the Python package and without it (the network; four minutes, WHEELS="..."
 ###                   some of the jobs)
+### make release      the archive of the last commit with notes and checksums; PREVIOUS=folder: abidiff to that build
 ### make wheel-check   that wheel in a virtual environment: installed, used, taken away (PyPI for its tools)
 ### make packages-check     those packages in a Debian of their own (root, the network; two minutes; SUITE=bookworm)
 ### make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
@@ -212,7 +213,10 @@ python:
 	python3 tests/python/wheels.py . $(BUILD) $(WHEELS)
 
 .PHONY: packages packages-check
-.PHONY: wheel wheel-check
+.PHONY: release wheel wheel-check
+release: product
+	packaging/release $(BUILD)/release $(PREVIOUS)
+
 wheel: product
 	packaging/wheel/build $(BUILD) $(BUILD)/wheel
 
