@@ -134,18 +134,28 @@ static void numbers_run_out(int (*product)(void), void (*set)(int), int (*get)(v
     _exit(0);
 }
 
+/* A function of a copy, whose names have a prefix and a suffix. */
+static void *find(void *copy, const char *prefix, const char *function, const char *suffix)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s%s%s", prefix, function, suffix);
+    return dlsym(copy, name);
+}
+
 /* Copies with prefixes and suffixes, opened late, and closed. */
 static void further_copies(void)
 {
-    static const char *const copies[][2] = {{"libfake_scipy.so", "scipy_%s64_"}, {"libfake_copy.so", "%s"}};
+    static const struct {
+        const char *file, *prefix, *suffix;
+    } copies[] = {{"libfake_scipy.so", "scipy_", "64_"}, {"libfake_copy.so", "", ""}};
     for (unsigned i = 0; i < 2; i++) {
         char name[512];
-        snprintf(name, sizeof name, "%s/%s", folder, copies[i][0]);
+        snprintf(name, sizeof name, "%s/%s", folder, copies[i].file);
         void *copy = dlopen(name, RTLD_NOW | RTLD_LOCAL);
         if (!copy)
             fprintf(stderr, "%s\n", dlerror());
         CHECK(copy);
-#define FIND(function) (snprintf(name, sizeof name, copies[i][1], function), dlsym(copy, name)) /* NOLINT */
+#define FIND(function) find(copy, copies[i].prefix, function, copies[i].suffix)
         int (*product)(void) = (int (*)(void))FIND("fake_product"),
             (*get)(void) = (int (*)(void))FIND("openblas_get_num_threads"),
             (*told)(void) = (int (*)(void))FIND("fake_told_in_time");
