@@ -1,9 +1,10 @@
-/* OpenBLAS. With threads of its own (0.3.28 and later): openblas_set_threads_callback_function. See pools.h.
+/* OpenBLAS with threads of its own (0.3.28 and later), and its OpenMP flavour (at the end). See pools.h.
  *
- * OpenBLAS gives the jobs of a call to a function. The jobs of one call wait for one another (sched_yield), so each is
- * a member of one region. The function tells each job a number, under which the library has a buffer for one job at a
- * time (blas_thread_buffer). Calls of several threads come at once, and LU factorisations use the library's own kernel
- * threads beside, which have the numbers from 0 on. So a job gets a number above theirs, that no other job has.
+ * By openblas_set_threads_callback_function OpenBLAS gives the jobs of a call to a function. The jobs of one call wait
+ * for one another (sched_yield), so each is a member of one region. The function tells each job a number, under which
+ * the library has a buffer for one job at a time (blas_thread_buffer). Calls of several threads come at once, and LU
+ * factorisations use the library's own kernel threads beside, which have the numbers from 0 on. So a job gets a number
+ * above theirs, that no other job has.
  *
  * How many jobs a call has is decided before we are asked, by the library's number of threads. Thus that number is what
  * is changed (width.c): the variable blas_cpu_number, since the function for it starts kernel threads anew after a

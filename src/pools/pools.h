@@ -24,7 +24,9 @@
 
 enum pools_kind { POOLS_OPENBLAS, POOLS_FFTW };
 
-/* A library with an interface for callers' threads. Never freed, and never unloaded. */
+/* A library with an interface for callers' threads. Never freed, and never unloaded. The shared words are read by any
+ * thread, and publish nothing else: relaxed. `bound`, `width` and `left` are written under the library's lock
+ * (openblas.c), or before it is in the list; `num_calls` by the threads that call. */
 struct pools_library {
     struct pools_library *next;
     enum pools_kind kind;
@@ -36,7 +38,7 @@ struct pools_library {
     _Atomic(unsigned long) num_calls; /* parallel calls that came to us */
 };
 
-/* The libraries found so far, newest first. */
+/* The libraries found so far, newest first. Written under the dynamic linker's lock; a release publishes the entry. */
 extern _Atomic(struct pools_library *) pools_libraries;
 
 /* The runtime; NULL: there is none in the process. */

@@ -33,8 +33,10 @@ static pthread_cond_t narrowed = PTHREAD_COND_INITIALIZER;
 static struct width_policy policy; /* processors 0: there was no call yet */
 static bool has_sampler;
 static uint64_t last_us, last_cpu_us, last_preempted;
-static _Atomic(unsigned) width_now = UINT_MAX;  /* before the first call: as wide as the library likes */
-static _Atomic(uint64_t) called_at_us[CALLERS]; /* by a hash of the caller */
+/* Both are read by any thread, and publish nothing else: relaxed. Written by the holder of the lock; before the first
+ * call a call is as wide as the library likes. */
+static _Atomic(unsigned) width_now = UINT_MAX;
+static _Atomic(uint64_t) called_at_us[CALLERS]; /* by a hash of the caller, which writes it; too old counts as never */
 
 unsigned pools_width_now(void) { return ps_load_relaxed(&width_now); }
 

@@ -7,8 +7,8 @@
  *   - several threads call: the processors are divided among them;
  *   - the process's threads are preempted: more threads are ready than there are processors, in this process or in
  *     others. Measured (Linux 6.18, 2 processors): 0.00 to 0.09 a millisecond of processor time where none competes,
- *     also with jobs that wait for one another; 0.25 and more where others want each processor. One busy process
- *     beside does not reach the limit, and calls are faster wide then.
+ *     also with jobs that wait for one another; 0.23 and more where one or more other processes
+ *     compute.
  * In a narrow state no call may reach us. Then two things together tell that a processor is free:
  *   - a thread that preempts no other was run as soon as it was ready: a processor was idle;
  *   - the process uses less processor time than there are processors. The kernel counts the time of a running thread at
