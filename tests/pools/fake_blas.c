@@ -104,27 +104,7 @@ int exec_blas(long n, void *data)
     return 0;
 }
 
-int NAME(fake_product)(void)
-{
-    int n = *(volatile int *)&blas_cpu_number;
-    if (n == 1)
-        return 1;
-    if (!callback)
-        return 0;
-    pthread_mutex_lock(&one_at_a_time);
-    atomic_int arrived = 0;
-    int result[MAX_THREADS] = {0};
-    struct job job[MAX_THREADS];
-    for (int i = 0; i < n; i++)
-        job[i] = (struct job){&arrived, n, result, &result[i]};
-    exec_blas(n, job);
-    pthread_mutex_unlock(&one_at_a_time);
-    for (int i = 0; i < n; i++)
-        CHECK(result[i] == n);
-    return n;
-}
-
-/* As a product, but several at once, as OpenBLAS's products with a vector are. */
+/* Several at once, as OpenBLAS's products with a vector are. */
 int NAME(fake_vector)(void)
 {
     int n = *(volatile int *)&blas_cpu_number;
@@ -136,7 +116,20 @@ int NAME(fake_vector)(void)
     for (int i = 0; i < n; i++)
         job[i] = (struct job){&arrived, n, result, &result[i]};
     exec_blas(n, job);
-    return result[n - 1];
+    for (int i = 0; i < n; i++)
+        CHECK(result[i] == n);
+    return n;
+}
+
+/* One at a time. */
+int NAME(fake_product)(void)
+{
+    if (*(volatile int *)&blas_cpu_number == 1)
+        return 1;
+    pthread_mutex_lock(&one_at_a_time);
+    int n = NAME(fake_vector)();
+    pthread_mutex_unlock(&one_at_a_time);
+    return n;
 }
 
 int NAME(fake_told_in_time)(void) { return told_in_time; }
