@@ -40,8 +40,9 @@ from harness import OURS, Peer, say
 AS_IT_IS, ONE, LIMITS = "as it is", "one", "limits"
 OTHERS = (AS_IT_IS, ONE, LIMITS)
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
-WHEELS = ["numpy==2.4.6", "scipy==1.17.1", "scikit-learn==1.9.1", "joblib==1.6.0", "threadpoolctl==3.8.0",
-          "pyfftw==0.15.1", "numba==0.68.1"]
+NAMES = ["numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "pyfftw", "numba"]
+PINS = {pin.partition("==")[0]: pin for pin in (harness.ROOT / "tests/python/wheels.txt").read_text().split()}
+WHEELS = [PINS[name] for name in NAMES]
 JOB = Path(__file__).resolve().parent / "python_job.py"
 PROCESSORS = len(os.sched_getaffinity(0))
 USUAL, UNEVEN = 1.15, 0.75  # goals: how many times the best other way ours may take
@@ -104,8 +105,7 @@ def install_wheels(venv):
 
 
 def versions(python):
-    names = [wheel.partition("==")[0] for wheel in WHEELS]
-    code = f"from importlib.metadata import version; print(', '.join(n + ' ' + version(n) for n in {names}))"
+    code = f"from importlib.metadata import version; print(', '.join(n + ' ' + version(n) for n in {NAMES}))"
     out = subprocess.run([python, "-c", code], capture_output=True, text=True)
     if out.returncode:
         raise SystemExit(f"python_jobs: {python}: {out.stderr.strip().splitlines()[-1]}; want {' '.join(WHEELS)}")

@@ -14,9 +14,7 @@ import venv
 from pathlib import Path
 
 # What was tried together. numba wants a NumPy that is not too new.
-WHEELS = ["numpy==2.4.6", "scipy==1.17.1", "scikit-learn==1.9.1", "threadpoolctl==3.8.0", "joblib==1.6.0",
-          "pyfftw==0.15.1", "numba==0.68.1", "tbb==2023.0.0", "lightgbm==4.7.0", "xgboost-cpu==3.2.0",
-          "faiss-cpu==1.15.1", "ipykernel==7.4.0", "jupyter_client==8.10.0"]
+WHEELS = (Path(__file__).resolve().parent / "wheels.txt").read_text().split()
 SECONDS = 120
 TOLERANCE = {"xgboost": 1e-4, "faiss": 1e-4}  # sums of floats, in an order that depends on the threads
 SOURCE, BUILD = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
