@@ -27,6 +27,7 @@
 #include "display.h"
 #include "emergency_pool.h"
 #include "place.h"
+#include "probe.h"
 #include "race.h"
 #include "task_internal.h"
 
@@ -322,6 +323,7 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
         team->plain = plain;
     }
     t->open = team;
+    PS_PROBE2(region__begin, region->fn, n);
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_region_begins(t, team, region);
     if (ps_race_enabled()) {
@@ -368,6 +370,7 @@ static PS_ALWAYS_INLINE void end_region(struct ort_team *team)
     if (PS_UNLIKELY(team->counted))
         ps_sub_relaxed(&team->contention->busy, team->n - 1);
     ort_region_lasts(team);
+    PS_PROBE1(region__end, team->n);
     parent->open = NULL;
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_region_ends(parent, team);

@@ -58,10 +58,13 @@ static PS_NOINLINE void run_traced(struct ort_thread *thread, struct ort_task *t
     if (PS_UNLIKELY(cancelled)) {
         if (tool)
             ort_tool_task_discarded(t);
-    } else if (PS_UNLIKELY(tool)) {
-        ort_tool_run(t->fn, t->data);
     } else {
-        t->fn(t->data);
+        PS_PROBE1(task__begin, t->fn);
+        if (PS_UNLIKELY(tool))
+            ort_tool_run(t->fn, t->data);
+        else
+            t->fn(t->data);
+        PS_PROBE1(task__end, t);
     }
     ort_task_race_end(t);
     ort_task_end_traced(thread, t, below, base, !cancelled, tool);

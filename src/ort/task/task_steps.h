@@ -3,6 +3,7 @@
 #ifndef PS_ORT_TASK_STEPS_H
 #define PS_ORT_TASK_STEPS_H
 
+#include "probe.h"
 #include "task_frame.h"
 #include "task_internal.h"
 
@@ -42,7 +43,9 @@ static inline void run_untraced(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_task *below = thread->task;
     int64_t base = task_enter(thread, t);
+    PS_PROBE1(task__begin, t->fn);
     t->fn(t->data);
+    PS_PROBE1(task__end, t);
     if (PS_UNLIKELY(ort_task_flags_of(t) & (ORT_TASK_SPECIAL | ORT_TASK_ORDERED)) ||
         PS_UNLIKELY(t->count.own + ps_load_acquire(&t->count.others) != 0) ||
         PS_UNLIKELY(ps_load_relaxed(&t->parent) != below)) {
@@ -59,7 +62,9 @@ static inline void run_untraced(struct ort_thread *thread, struct ort_task *t)
 static PS_ALWAYS_INLINE void call_in_frame(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
 {
     struct ort_task *t = ort_frame_enter(thread, flags);
+    PS_PROBE1(task__begin, fn);
     fn(data);
+    PS_PROBE1(task__end, t);
     /* What is wanted again is read from t: else it is kept over the body, each word in a register to be saved. */
     __asm__("" : "+r"(t));
     if (!ort_frame_is_over(t)) {

@@ -21,6 +21,7 @@
 #include "uth.h"
 #include "vp.h"
 #include "vp_tls.h"
+#include "watch.h"
 #include "watchdog.h"
 
 #include <errno.h>
@@ -59,8 +60,10 @@ void *vp_worker_main(void *arg)
         vp_begin_blocked(vp, os_signals_deferred());
     if (!ps_tls_on())
         vp_unblock_signals(vp);
-    if (vp_is(vp, VP_SPARE))
+    if (vp_is(vp, VP_SPARE)) {
         ps_sub_release(&ps_watchdog.coming, 1);
+        PS_WATCHED(spare__begin, PS_WATCH_SPARE_BEGIN, vp_run(vp)->id, 0);
+    }
     ps_upcalls.carry(vp);
     vp_end_blocked(vp);
     uth_cache_leave(&vp_run(vp)->stacks);

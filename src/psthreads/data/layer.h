@@ -1,5 +1,5 @@
 /* What layers over foreign interfaces need of threads. src/mpi: its threads wait without a vp, and idle vps ask the
- * layer whether what they wait for has come. src/pools: the last entry.
+ * layer whether what they wait for has come. src/pools: `objects_by`. src/trace: `vp` and `watch_by`.
  *
  * The layer is a library of its own and finds this table by its name in the process, as `ps_layer`. The drop-in has
  * one, and so has libpsthreads.so; each knows its own threads only. The table's layout stays; new entries go to its
@@ -20,6 +20,7 @@
 
 #include "atomic.h"
 #include "compiler.h"
+#include "watch.h"
 
 struct ps_layer {
     size_t bytes;
@@ -34,7 +35,11 @@ struct ps_layer {
     /* fn(p) is called for each shared object that begins later: p is in its code, no constructor of it has run, and the
      * dynamic linker's lock is held (identity/loader.c). One fn. */
     void (*objects_by)(void (*fn)(const void *code));
+    unsigned (*vp)(void); /* the number of the vp that the calling kernel thread carries; PS_LAYER_NO_VP: none */
+    /* fn is told what the scheduler does (watch.h); NULL: none is. One fn. Calls may still come for a while. */
+    void (*watch_by)(ps_watch_fn fn);
 };
+#define PS_LAYER_NO_VP (~0U)
 extern const struct ps_layer ps_layer;
 
 /* What a vp that searches asks (search.c); NULL: nothing. */

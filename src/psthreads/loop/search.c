@@ -24,6 +24,7 @@
 #include "tls.h"
 #include "victims.h"
 #include "visit.h"
+#include "watch.h"
 #include "watchdog.h"
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
@@ -155,7 +156,10 @@ static enum standby_word spare_rests(struct vp *vp)
     vp_run(vp)->place = 0;
     ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
     ps_store_seq(&vp->dedicated.sleeps, 1);
+    PS_WATCHED(spare__end, PS_WATCH_SPARE_END, vp_run(vp)->id, 0);
     enum standby_word word = standby_rest();
+    if (word != STANDBY_ENDS)
+        PS_WATCHED(spare__begin, PS_WATCH_SPARE_BEGIN, vp_run(vp)->id, 0);
     ps_store_seq(&vp->dedicated.sleeps, 0);
     return word;
 }

@@ -11,6 +11,7 @@
 #include "upcalls.h"
 #include "vp.h"
 #include "wake_spread.h"
+#include "watch.h"
 
 struct ps_idle ps_idle;
 
@@ -204,8 +205,11 @@ void idle_park(struct vp *vp)
 {
     home_settle(vp);
     ps_wake_spread_parks(vp);
-    if (!park_unless_found(vp))
-        sleep_until_woken(vp);
+    if (park_unless_found(vp))
+        return;
+    PS_WATCHED(park, PS_WATCH_PARK, vp_run(vp)->id, 0);
+    sleep_until_woken(vp);
+    PS_WATCHED(unpark, PS_WATCH_UNPARK, vp_run(vp)->id, 0);
 }
 
 bool idle_park_for(struct vp *vp, int64_t ns)

@@ -8,6 +8,7 @@
 #include "scheduler.h"
 #include "sources.h"
 #include "vp_tls.h"
+#include "watch.h"
 
 bool home_storage_free(struct vp *vp)
 {
@@ -81,6 +82,7 @@ bool home_release(struct vp *vp)
     }
     stack->vp = NULL;
     ps_store_relaxed(&ps_rt.roots_leave, true);
+    PS_WATCHED(root__leaves, PS_WATCH_ROOT_LEAVES, vp_run(vp)->id, 0);
     vp_enqueue(vp, &t->item, PS_FRONT);
     return true;
 }

@@ -5,6 +5,7 @@
 #include "idle.h"
 #include "team.h"
 #include "visit.h"
+#include "watch.h"
 
 struct ps_work vp_take_item_locked(struct ps_queue *q, struct ps_item *item)
 {
@@ -136,13 +137,19 @@ static PS_ALWAYS_INLINE struct ps_work visit_other(struct vp *vp, struct vp *oth
     return visit == PS_TAKE ? vp_steal_from(vp, &other->queue) : vp_visit_queue(other, &other->queue, visit);
 }
 
-/* vp has robbed the regular vp at place i of its visiting order. */
-static PS_NOINLINE void count_theft(struct vp *vp, const uint16_t *victims, unsigned i)
+static PS_NOINLINE void count_theft(struct vp *vp, unsigned level, unsigned victim)
+{
+    vp_count_theft(vp, level);
+    PS_WATCHED(steal, PS_WATCH_STEAL, vp_run(vp)->id, (uint64_t)level << 32 | victim);
+}
+
+/* How far the regular vp at place i of vp's visiting order is. */
+static unsigned steal_level(struct vp *vp, const uint16_t *victims, unsigned i)
 {
     unsigned level = victims ? 0 : PS_STEAL_LEVELS - 1;
     while (level < PS_STEAL_LEVELS - 1 && i >= vp->thief.victims_end[level])
         level++;
-    vp_count_theft(vp, level);
+    return level;
 }
 
 static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit visit, bool closed_too)
@@ -151,10 +158,11 @@ static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit
     unsigned regular = ps_rt.num_vps, slots = ps_load_acquire(&ps_rt.table_size);
     const uint16_t *victims = ps_load_acquire(&vp->thief.victims);
     for (unsigned i = 0, n = regular - (vp_run(vp)->id < regular); i < n; i++) {
-        w = visit_other(vp, ps_vp_at(victims ? victims[i] : (vp_run(vp)->id + 1 + i) % regular), visit, closed_too);
+        unsigned id = victims ? victims[i] : (vp_run(vp)->id + 1 + i) % regular;
+        w = visit_other(vp, ps_vp_at(id), visit, closed_too);
         if (ps_work_some(w)) {
             if (visit == PS_TAKE)
-                count_theft(vp, victims, i);
+                count_theft(vp, steal_level(vp, victims, i), id);
             return w;
         }
     }
@@ -162,7 +170,7 @@ static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit
         w = visit_other(vp, ps_vp_at(id), visit, closed_too);
         if (ps_work_some(w)) {
             if (visit == PS_TAKE)
-                vp_count_theft(vp, PS_STEAL_LEVELS);
+                count_theft(vp, PS_STEAL_LEVELS, id);
             return w;
         }
     }

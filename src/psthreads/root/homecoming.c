@@ -15,6 +15,7 @@
 #include "team.h"
 #include "upcalls.h"
 #include "vp_tls.h"
+#include "watch.h"
 
 #include <errno.h>
 
@@ -157,6 +158,7 @@ PS_NOINLINE void home_come(struct psthread *self)
         vp_leave_bound(vp, self);
     stack->wait.thread = NULL;
     ps_store_relaxed(&home->stays, false);
+    PS_WATCHED(root__home, PS_WATCH_ROOT_HOME, vp_run(to)->id, 0);
     if (!dedicated)
         return;
     equip(home);

@@ -6,6 +6,7 @@
 #include "home.h"
 #include "runtime.h"
 #include "scheduler.h"
+#include "watch.h"
 #include "watchdog.h"
 
 #include <errno.h>
@@ -101,6 +102,7 @@ static void look_for_stall(struct watchdog_seen *at, struct held *before, uint64
 {
     bool root = at->root_ready && at->attached;
     if (stands_still(at, before, now_ns) && (!at->attached || really_stuck(at, before))) {
+        PS_WATCHED(stall, PS_WATCH_STALL, vp_run(at->vp)->id, now_ns - before->since_ns);
         found->stuck += at->ready != 0;
         found->members += at->ready ? watchdog_members(at) : 0;
         found->bound += at->bound != 0;
