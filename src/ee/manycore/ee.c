@@ -194,9 +194,8 @@ void mc_main_others(void)
 }
 
 /* Before main: all cores but the caller's are idle. */
-__attribute__((constructor(101))) static void pool_init(void)
+__attribute__((constructor(102))) static void pool_init(void)
 {
-    board_memory_init();
     for (unsigned c = 0; c < board_clusters(); c++) {
         *(unsigned *)board_global(&pool_clusters, c) = board_clusters();
         *(unsigned *)board_global(&pool_cores, c) = board_cores();

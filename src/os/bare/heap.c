@@ -173,7 +173,8 @@ static struct arena *arena_make(char *first, size_t bytes)
     return a;
 }
 
-void board_memory_init(void)
+/* Also in programs without a region: before other constructors, which may allocate. */
+__attribute__((constructor(101))) static void board_memory_init(void)
 {
     char *first;
     size_t bytes;

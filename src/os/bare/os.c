@@ -142,7 +142,7 @@ __attribute__((weak)) const char *const manycore_environment[] = {"OMP_PLACES=nu
 
 /* Before the variables are read (src/ort/environment/env.c). */
 extern char **environ;
-__attribute__((constructor(102))) static void set_environment(void)
+__attribute__((constructor(103))) static void set_environment(void)
 {
     environ = (char **)(uintptr_t)manycore_environment;
 }
