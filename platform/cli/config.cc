@@ -137,6 +137,12 @@ unsigned Config::mesh_width() const
     return w;
 }
 
+void Config::each(const std::function<void(const std::string &name, uint64_t value)> &f) const
+{
+    for (const Row &r : rows)
+        f(std::string(r.section) + "." + r.name, this->*r.value);
+}
+
 std::string Config::table()
 {
     std::ostringstream out;

@@ -1,6 +1,7 @@
 // The platform's parameters: each with its default, range and meaning in one place (MC_PARAMETERS).
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -58,6 +59,7 @@ struct Config {
     unsigned all_cores() const { return unsigned(platform_clusters * platform_cores); }
     unsigned mesh_width() const;
     static std::string table(); // every parameter, Markdown
+    void each(const std::function<void(const std::string &name, uint64_t value)> &f) const;
 
   private:
     std::map<std::string, std::string> origins_; // where a file set a parameter: "path:line: "

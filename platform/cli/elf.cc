@@ -73,14 +73,17 @@ void Elf::read_symbols()
             continue;
         for (uint32_t at = 0; at + sizeof(Elf32_Sym) <= s.sh_size; at += sizeof(Elf32_Sym)) {
             auto y = get<Elf32_Sym>(file_, s.sh_offset + at);
+            const char *n = reinterpret_cast<const char *>(file_.data()) + names.sh_offset + y.st_name;
+            std::string name(n, y.st_name < names.sh_size ? strnlen(n, names.sh_size - y.st_name) : 0);
+            if (name == "__stack_size")
+                stack_size_ = y.st_value;
+            if (name == "__tcdm0_end")
+                data_end_ = y.st_value;
             unsigned type = ELF32_ST_TYPE(y.st_info);
-            if ((type != STT_FUNC && type != STT_NOTYPE) || y.st_shndx == SHN_UNDEF || y.st_shndx >= h.e_shnum ||
-                y.st_name >= names.sh_size)
+            if ((type != STT_FUNC && type != STT_NOTYPE) || y.st_shndx == SHN_UNDEF || y.st_shndx >= h.e_shnum)
                 continue;
             if (!(section(y.st_shndx).sh_flags & SHF_EXECINSTR))
                 continue;
-            const char *n = reinterpret_cast<const char *>(file_.data()) + names.sh_offset + y.st_name;
-            std::string name(n, strnlen(n, names.sh_size - y.st_name));
             if (name.empty() || name[0] == '$' || name.starts_with(".L"))
                 continue;
             symbols_.push_back({y.st_value, y.st_size, name});
@@ -94,8 +97,20 @@ void Elf::read_symbols()
         symbols_.end());
 }
 
+// The stacks stand at the top of each TCDM (platform/board/crt0.S).
+void Elf::check_stacks(const Config &config) const
+{
+    uint64_t data = data_end_ - map::kCluster, stacks = uint64_t(stack_size_) * config.platform_cores;
+    if (data_end_ && data + stacks > config.tcdm_size)
+        throw ElfError(text("%s: %llu bytes of data and %llu stacks of %u bytes do not fit into a TCDM of %llu bytes "
+                            "(tcdm.size)",
+                            path_.c_str(), (unsigned long long)data, (unsigned long long)config.platform_cores,
+                            stack_size_, (unsigned long long)config.tcdm_size));
+}
+
 void Elf::load(Machine &m) const
 {
+    check_stacks(m.config);
     for (const Segment &s : segments_) {
         // what is linked for the alias is one copy; crt0 gives it to every cluster
         uint8_t *p = m.at(s.load, s.memory, 0), *run = m.at(s.address, s.memory, 0);
@@ -142,7 +157,7 @@ std::string Elf::line(uint32_t pc) const
                     dwarf_lineaddr(a, &low);
                     dwarf_lineaddr(b, &high);
                     dwarf_lineendsequence(a, &end);
-                    if (end || pc < low || pc >= high)
+                    if (end || !low || pc < low || pc >= high) // at 0: of code that the linker has discarded
                         continue;
                     const char *name = dwarf_linesrc(a, nullptr, nullptr);
                     dwarf_lineno(a, &number);

@@ -9,6 +9,7 @@ namespace mc
 {
 
 class Machine;
+struct Config;
 
 struct ElfError : std::runtime_error {
     using runtime_error::runtime_error;
@@ -40,8 +41,10 @@ class Elf
     std::vector<Segment> segments_;
     std::vector<Symbol> symbols_; // by address
     uint32_t entry_ = 0;
+    uint32_t stack_size_ = 0, data_end_ = 0; // of a core; of what stands in cluster 0's TCDM. 0: the board has none
     void read_symbols();
     std::string line(uint32_t pc) const;
+    void check_stacks(const Config &config) const;
 };
 
 } // namespace mc

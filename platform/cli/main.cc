@@ -9,6 +9,7 @@
 #include "trace/stats.h"
 #include "trace/watch.h"
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <ctime>
 #include <optional>
 
@@ -19,6 +20,7 @@ namespace
 
 constexpr int kFaulted = 70; // the exit status of a program that did what it must not (sysexits: EX_SOFTWARE)
 constexpr int kUsage = 64;
+constexpr int kInterrupted = 128 + SIGINT;
 
 struct Options {
     std::vector<std::string> files, settings, program;
@@ -40,9 +42,28 @@ void tell(const Machine &m, const Elf &elf, const Fault &f)
     fprintf(stderr, "manycore: cycle %llu: %s\n", (unsigned long long)m.now - 1, f.text.c_str());
     for (const Core &c : m.cores) {
         uint32_t pc = m.pc(c);
-        fprintf(stderr, "  core %u.%u at 0x%08x in %s waits for %s\n", c.cluster, c.local, pc, elf.place(pc).c_str(),
-                m.waits_for(c).c_str());
+        std::string what = m.waits_for(c);
+        fprintf(stderr, "  core %u.%u at 0x%08x in %s%s%s\n", c.cluster, c.local, pc, elf.place(pc).c_str(),
+                what.empty() ? "" : " waits for ", what.c_str());
     }
+}
+
+Machine *running;
+void (*second_interrupt)(int);
+
+// The first Ctrl-C ends the run as run.limit does: each core says where it is. The second one ends this process.
+void interrupt(int number)
+{
+    running->last.store(0, std::memory_order_relaxed);
+    std::signal(number, second_interrupt);
+}
+
+void watch_interrupts(Machine &m)
+{
+    running = &m;
+    second_interrupt = std::signal(SIGINT, interrupt);
+    if (second_interrupt == SIG_IGN) // as a shell wants it for what runs in the background
+        std::signal(SIGINT, SIG_IGN);
 }
 
 int run(const Options &o)
@@ -72,6 +93,8 @@ int run(const Options &o)
     if (o.gdb >= 0 && (!o.trace.empty() || !o.profile.empty()))
         throw ConfigError("--gdb goes with neither --trace nor --profile");
     Output trace(o.trace), profile(o.profile), json(o.stats_json);
+    if (o.gdb < 0)
+        watch_interrupts(m);
     std::unique_ptr<Watch> watch;
     if (trace.file() || profile.file())
         watch = std::make_unique<Watch>(m, elf, trace.file(), profile.file());
@@ -101,7 +124,7 @@ int run(const Options &o)
         tell(m, elf, f);
         if (gdb)
             gdb->faulted(f.core);
-        code = kFaulted;
+        code = m.last.load(std::memory_order_relaxed) ? kFaulted : kInterrupted;
     }
     double seconds = processor() - begin;
     if (watch)
@@ -109,7 +132,7 @@ int run(const Options &o)
     if (o.stats)
         print_stats(m, seconds, stderr);
     if (json.file())
-        print_json(m, json.file());
+        print_json(m, o.program, json.file());
     for (Output *out : {&trace, &profile, &json})
         out->keep();
     return code;
@@ -159,11 +182,10 @@ int start(int argc, char **argv)
         return run(o);
     } catch (const ConfigError &e) {
         fprintf(stderr, "manycore: %s\n", e.what());
-        return kUsage;
     } catch (const ElfError &e) {
         fprintf(stderr, "manycore: %s\n", e.what());
-        return kFaulted;
     }
+    return kUsage;
 }
 
 } // namespace

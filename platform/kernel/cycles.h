@@ -23,7 +23,6 @@ struct Cycles {
     Translator::State &outside;
     Wheel &wheel;
     const unsigned clusters, per;
-    const uint64_t limit;
     // The cores of each cluster, twice: in a cycle whose first core is not 0, those before it come behind the others.
     // And all clusters twice, for the same reason.
     std::vector<Core *> rows;
@@ -33,7 +32,6 @@ struct Cycles {
     Cycles(Machine &machine, Translator &translator)
         : m(machine), native(translator), outside(translator.state), wheel(machine.wheel),
           clusters(unsigned(machine.config.platform_clusters)), per(unsigned(machine.config.platform_cores)),
-          limit(machine.config.run_limit ? machine.config.run_limit : ~uint64_t(0)),
           rows(size_t(clusters) * 2 * kRow, translator.last()), list(clusters + 2)
     {
         for (Core &c : m.cores)
@@ -109,10 +107,8 @@ struct Cycles {
         if (MC_UNLIKELY(now >= m.now + Wheel::kSlots))
             m.deadlock();
         m.now = now;
-        if (MC_UNLIKELY(now > limit)) {
-            m.now = limit + 1;
+        if (MC_UNLIKELY(now > m.last.load(std::memory_order_relaxed)))
             m.too_long();
-        }
         wheel.clear_mark(now);
         const Turn turn(now);
         messages_last = false;

@@ -140,7 +140,7 @@ struct LockStep {
     {
         unsigned clusters = unsigned(m.config.platform_clusters), per = unsigned(m.config.platform_cores);
         for (;; m.now++) {
-            if (m.config.run_limit && m.now > m.config.run_limit)
+            if (m.now > m.last.load(std::memory_order_relaxed))
                 m.too_long();
             const Turn turn(m.now);
             if (turn.messages_first())

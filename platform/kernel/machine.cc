@@ -20,8 +20,9 @@ uint8_t *pages(size_t bytes)
 } // namespace
 
 Machine::Machine(const Config &given)
-    : config(given), cores(config.all_cores()), l2(pages(config.l2_size), [](uint8_t *) {}),
-      main(pages(config.memory_size), [](uint8_t *) {}), wheel(unsigned(config.platform_clusters + 3) / 4), noc(config)
+    : config(given), last(given.run_limit ? given.run_limit : ~uint64_t(0)), cores(config.all_cores()),
+      l2(pages(config.l2_size), [](uint8_t *) {}), main(pages(config.memory_size), [](uint8_t *) {}),
+      wheel(unsigned(config.platform_clusters + 3) / 4), noc(config)
 {
     unsigned clusters = unsigned(config.platform_clusters), per = unsigned(config.platform_cores);
     line_shift = unsigned(std::countr_zero(config.icache_line));
@@ -186,6 +187,9 @@ void Machine::deadlock()
 
 void Machine::too_long()
 {
+    if (!last.load(std::memory_order_relaxed))
+        throw Fault{nullptr, "interrupted"};
+    now = config.run_limit + 1;
     throw Fault{nullptr, text("stopped after %llu cycles (run.limit)", (unsigned long long)config.run_limit)};
 }
 
@@ -209,7 +213,7 @@ std::string Machine::waits_for(const Core &c) const
     case Wait::dma_queue:
         return "room in the DMA queue";
     default:
-        return "nothing";
+        return "";
     }
 }
 

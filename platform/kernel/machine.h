@@ -12,6 +12,7 @@
 #include "kernel/wheel.h"
 #include "memory/map.h"
 #include "noc/noc.h"
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -74,6 +75,7 @@ class Machine
     Machine(const Machine &) = delete;
 
     const Config config;
+    std::atomic<uint64_t> last; // the last cycle (run.limit); 0: an interrupt ends the run
     std::vector<Core> cores;
     std::vector<std::unique_ptr<uint8_t[]>> tcdm;
     std::unique_ptr<uint8_t[], void (*)(uint8_t *)> l2, main;

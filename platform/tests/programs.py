@@ -4,6 +4,7 @@ is told in one line."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -75,6 +76,44 @@ def interrupted(manycore, elf, folder):
           -signal.SIGTERM if left == {"t.json": "before"} else 0)
 
 
+def ends_by_key(manycore, kernel, elf):
+    """The interrupt key ends a program that does not end by itself, and tells where each core is."""
+    p = subprocess.Popen([manycore, "--cores", "2", "--kernel", kernel, "--stats", elf], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE)
+    status = pathlib.Path(f"/proc/{p.pid}/status")
+    while not re.search(r"^SigCgt:\s*[0-9a-f]*[2367abef]$", status.read_text(), re.MULTILINE) and p.poll() is None:
+        time.sleep(0.01)  # until it has a handler for signal 2
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=100)
+    told = subprocess.CompletedProcess([], p.returncode, out, err)
+    check(f"{kernel}: interrupted", told, 130, err=": interrupted\n")
+    check(f"{kernel}: interrupted core", told, 130, err="  core 0.0 at 0x200")
+    check(f"{kernel}: statistics of an interrupted program", told, 130, err="NoC: ")
+
+
+def told_in_json(manycore, elf, folder):
+    """--stats-json names the program, with its arguments, and every parameter."""
+    out = folder / "s.json"
+    p = subprocess.run([manycore, "--stats-json", out, "--set", "noc.hop=3", elf, 'a "quoted" one'],
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+    told = json.loads(out.read_text())
+    right = told["program"] == [str(elf), 'a "quoted" one'] and told["parameters"]["noc.hop"] == 3
+    check(f"--stats-json: {told['program']}", p, 0 if right and told["parameters"]["platform.cores"] == 16 else -1)
+
+
+def discarded(manycore, mcc, folder):
+    """The line of a function that stands before those of a file of which the linker has discarded some."""
+    (folder / "first.c").write_text("int called(int);\nint main(void)\n{\n    *(volatile int *)4 = called(1);\n}\n")
+    elf = folder / "discarded.elf"
+    subprocess.run([mcc, HERE / "lines.c", folder / "first.c", "-o", elf], check=True)
+    p = subprocess.run([manycore, elf], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+    check("a line beside discarded code", p, 70, err="(first.c:4)")
+    elf2 = folder / "discarded2.elf"
+    subprocess.run([mcc, folder / "first.c", HERE / "lines.c", "-o", elf2], check=True)
+    p = subprocess.run([manycore, elf2], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+    check("a line before discarded code", p, 70, err="(first.c:4)")
+
+
 FAULTS = [
     "load of 4 bytes at 0x00000010, where there is no memory",
     "store of 4 bytes at 0x7ffffff0, where there is no memory",
@@ -107,7 +146,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         elf = {}
-        for source in [*EXAMPLES.glob("*.c"), HERE / "faults.c"]:
+        (folder / "endless.c").write_text("int main(void) { for (volatile int x = 0;; x++) ; }")
+        for source in [*EXAMPLES.glob("*.c"), HERE / "faults.c", folder / "endless.c"]:
             elf[source.stem] = folder / (source.stem + ".elf")
             subprocess.run([mcc, source, "-o", elf[source.stem]], check=True)
         for k in (("--hot", "8"), ("--hot", "1"), ("--kernel", "threaded"), ("--kernel", "lock-step")):
@@ -137,11 +177,11 @@ def main():
         broken = folder / "broken.elf"
         for size in (0, 3, 40, 60, 400, 6000):
             broken.write_bytes(whole[:size])
-            check(f"{size} bytes of a program", run(broken), 70, err="is truncated" if size >= 52 else "is no ELF file",
+            check(f"{size} bytes of a program", run(broken), 64, err="is truncated" if size >= 52 else "is no ELF file",
                   lines=1)
-        check("foreign", run("/bin/true"), 70, err="is no 32-bit little-endian ELF file", lines=1)
-        check("nothing there", run(folder / "none"), 70, err="cannot be opened", lines=1)
-        check("a folder", run(folder), 70, err="cannot be opened: Is a directory", lines=1)
+        check("foreign", run("/bin/true"), 64, err="is no 32-bit little-endian ELF file", lines=1)
+        check("nothing there", run(folder / "none"), 64, err="cannot be opened", lines=1)
+        check("a folder", run(folder), 64, err="cannot be opened: Is a directory", lines=1)
         # configurations
         toml = folder / "c.toml"
         for text, line in (("[noc]\nlatency = 20\n", None),
@@ -173,6 +213,12 @@ def main():
         check("no program", run(), 64, err="no program given", lines=1)
         check("unknown option", run("--nonsense", elf["lock"]), 64, err="--nonsense", lines=1)
         check("limit", run("--set", "run.limit=1000", elf["lock"]), 70, err="stopped after 1000 cycles")
+        for k in ("run-ahead", "lock-step"):
+            ends_by_key(manycore, k, elf["endless"])
+        check("stacks", run("--set", "tcdm.size=32768", elf["lock"]), 64, lines=1,
+              err="16 stacks of 4096 bytes do not fit into a TCDM of 32768 bytes (tcdm.size)")
+        told_in_json(manycore, elf["lock"], folder)
+        discarded(manycore, mcc, folder)
         check("regions", run("--trace", folder / "t.json", elf["events"]), 0)
         events = json.loads((folder / "t.json").read_text())["traceEvents"]
         regions = {(e["ph"], e["tid"]) for e in events if e.get("name") == "work"}

@@ -68,12 +68,36 @@ void print_stats(const Machine &m, double seconds, FILE *to)
             seconds > 0 ? double(sum.instructions) / seconds / 1e6 : 0.0);
 }
 
-void print_json(const Machine &m, FILE *to)
+// As JSON has it.
+static void print_text(const std::string &s, FILE *to)
 {
-    fprintf(to,
-            "{\"cycles\": %llu, \"flits\": %llu, \"packets\": %llu, \"noc_waited\": %llu, \"port_conflicts\": %llu,\n "
-            "\"histogram\": [",
-            (ull)m.now - 1, (ull)m.noc.sent_flits, (ull)m.noc.sent_packets, (ull)m.noc.waited, (ull)m.port_conflicts);
+    fputc('"', to);
+    for (unsigned char c : s)
+        if (c == '"' || c == '\\' || c < ' ')
+            fprintf(to, "\\u%04x", c);
+        else
+            fputc(c, to);
+    fputc('"', to);
+}
+
+void print_json(const Machine &m, const std::vector<std::string> &program, FILE *to)
+{
+    fputs("{\"program\": [", to);
+    for (size_t i = 0; i < program.size(); i++) {
+        fputs(i ? ", " : "", to);
+        print_text(program[i], to);
+    }
+    fputs("],\n \"parameters\": {", to);
+    const char *comma = "";
+    m.config.each([&](const std::string &name, uint64_t value) {
+        fprintf(to, "%s\"%s\": %llu", comma, name.c_str(), (ull)value);
+        comma = ", ";
+    });
+    fprintf(
+        to,
+        "},\n \"cycles\": %llu, \"flits\": %llu, \"packets\": %llu, \"noc_waited\": %llu, \"port_conflicts\": %llu,\n "
+        "\"histogram\": [",
+        (ull)m.now - 1, (ull)m.noc.sent_flits, (ull)m.noc.sent_packets, (ull)m.noc.waited, (ull)m.port_conflicts);
     for (int i = 0; i < 16; i++)
         fprintf(to, "%s%llu", i ? ", " : "", (ull)m.histogram[i]);
     fprintf(to, "],\n \"clusters\": [");
