@@ -127,7 +127,7 @@ struct recording_sums {
 _Static_assert(sizeof(struct recording_sums) % 64 == 0, "lines");
 
 struct recording_track {
-    _Atomic uint64_t written;  /* events ever; with sums alone the number that there would be */
+    _Atomic uint64_t written;  /* events ever */
     _Atomic uint64_t capacity; /* see above; grows until `written` reaches it where nothing is left to grow by */
     _Atomic uint64_t last;     /* ticks of the last change of state: since then the vp is in `state`, at `code` */
     _Atomic uint32_t state, code;
@@ -166,7 +166,6 @@ struct recording {
     _Atomic uint64_t ended_ticks;      /* 0: the program has not ended, or not by its end (killed, _exit, exec) */
     _Atomic uint64_t mpi_init_ns;      /* CLOCK_MONOTONIC at the end of MPI_Init: joins ranks; 0: none */
     _Atomic uint64_t segments_refused; /* the disk was full, or the limit reached */
-    _Atomic uint64_t events_lost;      /* besides those that were overwritten: no segment to be had at all */
     uint64_t limit_bytes;              /* of all events */
     uint64_t segment_events, max_segments;
     /* Offsets: of struct recording_code [REC_MAX_CODES], of the texts (each ends with 0; 0: ""), of uint64_t
