@@ -290,6 +290,21 @@ static void task_begins(struct track *k, const ompt_data_t *before, ompt_data_t 
     be(k, f, REC_USEFUL, REC_ID_CODE(f->id));
 }
 
+/* The last event was its beginning: one event has both. Most tasks are so. */
+static bool ran_undisturbed(struct track *k, const struct frame *f, uint64_t now, int status)
+{
+    struct recording_event *e = k->next;
+    if (e == NULL)
+        return false;
+    e--;
+    if (e->id != f->id || e->kind != REC_TASK_BEGIN || now - e->time > UINT32_MAX)
+        return false;
+    e->number = (uint32_t)(now - e->time);
+    e->sub = (uint8_t)status;
+    e->kind = REC_TASK_RUN;
+    return true;
+}
+
 static void task_ends(struct track *k, ompt_data_t *before, int status, const ompt_data_t *next)
 {
     struct frame *f = frame_of(before), *below = frame_of(next);
@@ -300,7 +315,8 @@ static void task_ends(struct track *k, ompt_data_t *before, int status, const om
     add(&sums->tasks, 1);
     add(&sums->task_ticks, f->own);
     add(&k->shared->task_sizes[63 - __builtin_clzll(f->own | 1)], 1);
-    put(k, now, REC_TASK_END, (unsigned)status, 0, 0, f->id, id_of_frame(below));
+    if (!ran_undisturbed(k, f, now, status))
+        put(k, now, REC_TASK_END, (unsigned)status, 0, 0, f->id, id_of_frame(below));
     __atomic_store_n(&before->value, f->id | IS_ID, __ATOMIC_RELEASE);
     give_frame(k, f);
     be_in(k, below);

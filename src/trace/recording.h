@@ -11,8 +11,8 @@
  * the last `capacity` events at most are there, and written - capacity have gone. Without a segment none is there.
  *
  * Ordering: a writer fills an event, then adds one to `written` (release). A reader takes `written` (acquire) before
- * and after, and leaves out what may have been overwritten meanwhile. The kind of a track's last event may still change
- * from REC_WAIT_BEGIN to REC_LOCK_HELD. Offsets of tracks, and segments, are stored last (release).
+ * and after, and leaves out what may have been overwritten meanwhile. A track's last event may still change: from
+ * REC_TASK_BEGIN to REC_TASK_RUN, from REC_WAIT_BEGIN to REC_LOCK_HELD. Offsets of tracks, and segments, are stored last (release).
  * Time is in ticks: see struct recording_clock. Within a track it never falls. */
 #ifndef PS_RECORDING_H
 #define PS_RECORDING_H
@@ -32,15 +32,17 @@ enum recording_kind {
     REC_TASK_CREATE,  /* id: task, other: the task that makes it, number: ompt_task_flag_t */
     REC_TASK_BEGIN,   /* id: task, other: the task that is left for it */
     REC_TASK_END,     /* id: task, other: the task that goes on, sub: ompt_task_status_t */
-    REC_DEPENDENCE,   /* id: the task that comes first, other: the one that waits for it */
-    REC_WAIT_BEGIN,   /* id: task, other: the lock, or the code in the place of an id's, sub: recording_wait */
-    REC_WAIT_END,     /* the same; perhaps in another track than the beginning. Of a lock: it is held from here on */
-    REC_LOCK_HELD,    /* the same, of a lock for which nobody had to wait */
-    REC_LOCK_FREE,    /* the same */
-    REC_WORK_BEGIN,   /* id: task, other: code in the place of an id's, sub: ompt_work_t, number: iterations (2^32-1:
+    REC_TASK_RUN,   /* REC_TASK_BEGIN, and the same task's REC_TASK_END `number` ticks later, with nothing of this track
+                       * between; sub: of the end */
+    REC_DEPENDENCE, /* id: the task that comes first, other: the one that waits for it */
+    REC_WAIT_BEGIN, /* id: task, other: the lock, or the code in the place of an id's, sub: recording_wait */
+    REC_WAIT_END,   /* the same; perhaps in another track than the beginning. Of a lock: it is held from here on */
+    REC_LOCK_HELD,  /* the same, of a lock for which nobody had to wait */
+    REC_LOCK_FREE,  /* the same */
+    REC_WORK_BEGIN, /* id: task, other: code in the place of an id's, sub: ompt_work_t, number: iterations (2^32-1:
                        * as many, or more) */
-    REC_WORK_END,     /* the same */
-    REC_CANCEL,       /* id: task, number: ompt_cancel_flag_t */
+    REC_WORK_END,   /* the same */
+    REC_CANCEL,     /* id: task, number: ompt_cancel_flag_t */
     /* The scheduler's (psthreads/data/watch.h). */
     REC_PARK,
     REC_UNPARK,
