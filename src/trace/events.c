@@ -76,7 +76,7 @@ static inline struct frame *take_frame(struct track *k)
     return f;
 }
 
-static PS_NOINLINE void give_all(struct track *k)
+static PS_NOINLINE void give_back_frames(struct track *k)
 {
     struct frame *first = k->free, *last = first;
     while (last->next != NULL)
@@ -94,7 +94,7 @@ static inline void give_frame(struct track *k, struct frame *f)
     f->next = k->free;
     k->free = f;
     if (PS_UNLIKELY(++k->num_free == KEPT))
-        give_all(k);
+        give_back_frames(k);
 }
 
 static inline uint64_t new_id(struct track *k, unsigned code)
@@ -145,12 +145,12 @@ static void parallel_begin(ompt_data_t *task, const ompt_frame_t *unused, ompt_d
         return;
     if (PS_UNLIKELY(recorder_own->recording->num_vps == 0))
         file_num_vps();
-    uint64_t now = advance(k);
+    uint64_t now = track_until_now(k);
     unsigned code = code_of(k, caller);
     *region =
         (struct region){.id = new_id(k, code), .member = (struct frame *)(void *)region, .begin = now, .parent = f};
-    put(k, now, REC_REGION_BEGIN, 0, 0, n, region->id, id_of_frame(f));
-    be(k, NULL, REC_IN_RUNTIME, code);
+    track_put(k, now, REC_REGION_BEGIN, 0, 0, n, region->id, id_of_frame(f));
+    track_is(k, NULL, REC_IN_RUNTIME, code);
 }
 
 static void parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *caller)
@@ -163,21 +163,21 @@ static void parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, co
     parallel->ptr = NULL;
     if (k == NULL || region == NULL)
         return;
-    uint64_t now = advance(k), members = ps_load_relaxed(&region->members);
+    uint64_t now = track_until_now(k), members = ps_load_relaxed(&region->members);
     struct recording_sums *sums = &k->shared->sums[REC_ID_CODE(region->id)];
-    add(&sums->regions, 1);
-    add(&sums->threads, members);
-    add(&sums->wall, now - region->begin);
-    add(&sums->useful, ps_load_relaxed(&region->useful));
-    add(&sums->longest, ps_load_relaxed(&region->longest) * members);
+    track_add(&sums->regions, 1);
+    track_add(&sums->threads, members);
+    track_add(&sums->wall, now - region->begin);
+    track_add(&sums->useful, ps_load_relaxed(&region->useful));
+    track_add(&sums->longest, ps_load_relaxed(&region->longest) * members);
     bool inner = f != NULL && f->member->region != NULL;
     if (inner)
-        add(&sums->inner, 1);
+        track_add(&sums->inner, 1);
     if (members == 1)
-        add(&sums->serialized, 1);
-    put(k, now, REC_REGION_END, 0, 0, members, region->id, id_of_frame(f));
+        track_add(&sums->serialized, 1);
+    track_put(k, now, REC_REGION_END, 0, 0, members, region->id, id_of_frame(f));
     give_frame(k, (struct frame *)(void *)region);
-    be_in(k, f);
+    track_runs(k, f);
     if (now > ps_load_relaxed(&recorder_own->next_look))
         file_look(now);
 }
@@ -189,14 +189,14 @@ static void member_begins(struct track *k, struct region *region, ompt_data_t *t
     task->ptr = f;
     if (f == NULL)
         return;
-    uint64_t now = advance(k);
+    uint64_t now = track_until_now(k);
     uint64_t id = new_id(k, region != NULL ? REC_ID_CODE(region->id) : 0);
     begin_frame(f, id, NULL, region, region != NULL ? REC_USEFUL : REC_SERIAL);
     if (region != NULL) {
         ps_store_relaxed(&region->members, n);
-        put(k, now, REC_MEMBER_BEGIN, team, 0, number, id, region->id);
+        track_put(k, now, REC_MEMBER_BEGIN, team, 0, number, id, region->id);
     }
-    be_in(k, f);
+    track_runs(k, f);
 }
 
 static void member_ends(struct track *k, ompt_data_t *task, bool first)
@@ -205,11 +205,11 @@ static void member_ends(struct track *k, ompt_data_t *task, bool first)
     task->value = 0;
     if (f == NULL)
         return;
-    uint64_t now = advance(k);
+    uint64_t now = track_until_now(k);
     struct region *region = f->region;
     unsigned code = 0;
     if (region != NULL) {
-        put(k, now, REC_MEMBER_END, 0, 0, 0, f->id, region->id);
+        track_put(k, now, REC_MEMBER_END, 0, 0, 0, f->id, region->id);
         ps_add_relaxed(&region->useful, f->total);
         uint64_t longest = ps_load_relaxed(&region->longest);
         while (longest < f->total && !ps_cas_relaxed(&region->longest, &longest, f->total))
@@ -219,7 +219,7 @@ static void member_ends(struct track *k, ompt_data_t *task, bool first)
             region->parent->member->total += f->total;
     }
     give_frame(k, f);
-    be(k, NULL, REC_IN_RUNTIME, code);
+    track_is(k, NULL, REC_IN_RUNTIME, code);
 }
 
 static void implicit_task(int scope, ompt_data_t *parallel, ompt_data_t *task, unsigned n, unsigned number, int flags)
@@ -239,20 +239,20 @@ static void implicit_task(int scope, ompt_data_t *parallel, ompt_data_t *task, u
 static void wait_begins(struct track *k, struct frame *f, unsigned state, unsigned wait, uint64_t number,
                         uint64_t other)
 {
-    uint64_t now = advance(k);
-    put(k, now, REC_WAIT_BEGIN, wait, 0, number, id_of_frame(f), other);
+    uint64_t now = track_until_now(k);
+    track_put(k, now, REC_WAIT_BEGIN, wait, 0, number, id_of_frame(f), other);
     if (f != NULL)
         f->state = (uint16_t)state;
-    be(k, f, state, f != NULL ? REC_ID_CODE(f->id) : 0);
+    track_is(k, f, state, f != NULL ? REC_ID_CODE(f->id) : 0);
 }
 
 static void wait_ends(struct track *k, struct frame *f, unsigned wait, uint64_t number, uint64_t other)
 {
-    uint64_t now = advance(k);
-    put(k, now, REC_WAIT_END, wait, 0, number, id_of_frame(f), other);
+    uint64_t now = track_until_now(k);
+    track_put(k, now, REC_WAIT_END, wait, 0, number, id_of_frame(f), other);
     if (f != NULL)
         f->state = f->work;
-    be_in(k, f);
+    track_runs(k, f);
 }
 
 static void task_create(ompt_data_t *task, const ompt_frame_t *unused, ompt_data_t *made, int flags, int depends,
@@ -273,9 +273,9 @@ static void task_create(ompt_data_t *task, const ompt_frame_t *unused, ompt_data
         wait_begins(k, f, REC_TASKS, REC_WAIT_DEPENDENCE, 0, REC_ID(code, 0));
         return;
     }
-    add(&k->shared->sums[code].created, 1);
+    track_add(&k->shared->sums[code].created, 1);
     if (recorder_keeps_events)
-        put(k, advance(k), REC_TASK_CREATE, 0, 0, (uint32_t)flags, id, id_of_frame(f));
+        track_put(k, track_until_now(k), REC_TASK_CREATE, 0, 0, (uint32_t)flags, id, id_of_frame(f));
 }
 
 static void task_begins(struct track *k, const ompt_data_t *before, ompt_data_t *next)
@@ -283,11 +283,11 @@ static void task_begins(struct track *k, const ompt_data_t *before, ompt_data_t 
     struct frame *below = frame_of(before), *f = take_frame(k);
     if (f == NULL)
         return;
-    uint64_t now = advance(k);
+    uint64_t now = track_until_now(k);
     begin_frame(f, next->value & ~IS_ID, below != NULL ? below->member : NULL, NULL, REC_USEFUL);
     next->ptr = f;
-    put(k, now, REC_TASK_BEGIN, 0, 0, 0, f->id, id_of_frame(below));
-    be(k, f, REC_USEFUL, REC_ID_CODE(f->id));
+    track_put(k, now, REC_TASK_BEGIN, 0, 0, 0, f->id, id_of_frame(below));
+    track_is(k, f, REC_USEFUL, REC_ID_CODE(f->id));
 }
 
 /* The last event was its beginning: one event has both. Most tasks are so. */
@@ -310,16 +310,16 @@ static void task_ends(struct track *k, ompt_data_t *before, int status, const om
     struct frame *f = frame_of(before), *below = frame_of(next);
     if (f == NULL)
         return;
-    uint64_t now = advance(k);
+    uint64_t now = track_until_now(k);
     struct recording_sums *sums = &k->shared->sums[REC_ID_CODE(f->id)];
-    add(&sums->tasks, 1);
-    add(&sums->task_ticks, f->own);
-    add(&k->shared->task_sizes[63 - __builtin_clzll(f->own | 1)], 1);
+    track_add(&sums->tasks, 1);
+    track_add(&sums->task_ticks, f->own);
+    track_add(&k->shared->task_sizes[63 - __builtin_clzll(f->own | 1)], 1);
     if (!ran_undisturbed(k, f, now, status))
-        put(k, now, REC_TASK_END, (unsigned)status, 0, 0, f->id, id_of_frame(below));
+        track_put(k, now, REC_TASK_END, (unsigned)status, 0, 0, f->id, id_of_frame(below));
     __atomic_store_n(&before->value, f->id | IS_ID, __ATOMIC_RELEASE);
     give_frame(k, f);
-    be_in(k, below);
+    track_runs(k, below);
 }
 
 static void task_schedule(ompt_data_t *before, int status, ompt_data_t *next)
@@ -339,7 +339,7 @@ static void task_dependence(ompt_data_t *first, ompt_data_t *second)
 {
     struct track *k = recorder_here();
     if (k != NULL && recorder_keeps_events)
-        put(k, advance(k), REC_DEPENDENCE, 0, 0, 0, id_of_task(first), id_of_task(second));
+        track_put(k, track_until_now(k), REC_DEPENDENCE, 0, 0, 0, id_of_task(first), id_of_task(second));
 }
 
 /* --- waits --- */
@@ -412,19 +412,19 @@ static bool was_free(struct track *k, const struct frame *f, uint64_t lock)
 
 static void lock_is_held(struct track *k, struct frame *f, uint64_t lock, const void *caller, unsigned wait, bool test)
 {
-    uint64_t now = advance(k);
+    uint64_t now = track_until_now(k);
     unsigned code = code_of(k, caller);
     uint64_t waited = f != NULL && !test ? now - f->wait_since : 0;
     struct recording_sums *sums = &k->shared->sums[code];
-    add(&sums->locks, 1);
+    track_add(&sums->locks, 1);
     if (waited > short_wait) {
-        add(&sums->lock_waits, 1);
-        add(&sums->lock_ticks, waited);
+        track_add(&sums->lock_waits, 1);
+        track_add(&sums->lock_ticks, waited);
     }
     if (test)
-        put(k, now, REC_LOCK_HELD, wait, 0, code, id_of_frame(f), lock);
+        track_put(k, now, REC_LOCK_HELD, wait, 0, code, id_of_frame(f), lock);
     else if (waited > short_wait || !was_free(k, f, lock))
-        put(k, now, REC_WAIT_END, wait, 0, code, id_of_frame(f), lock);
+        track_put(k, now, REC_WAIT_END, wait, 0, code, id_of_frame(f), lock);
     if (f != NULL) {
         f->state = f->work;
         f->held[f->next_held].lock = lock;
@@ -432,7 +432,7 @@ static void lock_is_held(struct track *k, struct frame *f, uint64_t lock, const 
         f->held[f->next_held].code = code;
         f->next_held = (uint16_t)((f->next_held + 1) % HELD);
     }
-    be_in(k, f);
+    track_runs(k, f);
 }
 
 static void mutex_acquired(int kind, uint64_t lock, const void *caller)
@@ -457,17 +457,17 @@ static void mutex_released(int kind, uint64_t lock, const void *caller)
     struct frame *f = k != NULL ? events_current() : NULL;
     if (f == NULL)
         return;
-    uint64_t now = advance(k);
+    uint64_t now = track_until_now(k);
     unsigned code = 0;
     for (unsigned i = 0; i < HELD; i++)
         if (f->held[i].lock == lock) {
             code = f->held[i].code;
-            add(&k->shared->sums[code].lock_held, now - f->held[i].since);
+            track_add(&k->shared->sums[code].lock_held, now - f->held[i].since);
             f->held[i].lock = 0;
         }
     (void)caller;
-    put(k, now, REC_LOCK_FREE, kind_of_lock(kind), 0, code, f->id, lock);
-    be_in(k, f);
+    track_put(k, now, REC_LOCK_FREE, kind_of_lock(kind), 0, code, f->id, lock);
+    track_runs(k, f);
 }
 
 /* --- the rest --- */
@@ -481,13 +481,13 @@ static void work(int kind, int scope, ompt_data_t *parallel, ompt_data_t *task, 
     unsigned code = code_of(k, caller);
     struct frame *f = frame_of(task);
     if (scope == ORT_SCOPE_BEGIN) {
-        add(&k->shared->sums[code].loops, 1);
-        add(&k->shared->sums[code].iterations, count);
+        track_add(&k->shared->sums[code].loops, 1);
+        track_add(&k->shared->sums[code].iterations, count);
     }
     if (!recorder_keeps_events)
         return;
-    put(k, advance(k), scope == ORT_SCOPE_BEGIN ? REC_WORK_BEGIN : REC_WORK_END, (unsigned)kind, 0,
-        count < UINT32_MAX ? count : UINT32_MAX, id_of_frame(f), REC_ID(code, 0));
+    track_put(k, track_until_now(k), scope == ORT_SCOPE_BEGIN ? REC_WORK_BEGIN : REC_WORK_END, (unsigned)kind, 0,
+              count < UINT32_MAX ? count : UINT32_MAX, id_of_frame(f), REC_ID(code, 0));
 }
 
 static void cancel(ompt_data_t *task, int flags, const void *caller)
@@ -495,10 +495,10 @@ static void cancel(ompt_data_t *task, int flags, const void *caller)
     (void)caller;
     struct track *k = recorder_here();
     if (k != NULL && recorder_keeps_events)
-        put(k, advance(k), REC_CANCEL, 0, 0, (uint32_t)flags, id_of_task(task), 0);
+        track_put(k, track_until_now(k), REC_CANCEL, 0, 0, (uint32_t)flags, id_of_task(task), 0);
 }
 
-/* Where OpenMP threads are kernel threads, they have the tracks; a thread's track goes to the next one after its end. */
+/* Where OpenMP threads are kernel threads, they have the tracks. After a thread's end its track is the next one's. */
 static void thread_begin(int kind, ompt_data_t *thread)
 {
     (void)kind;

@@ -66,7 +66,7 @@ bool file_settings(const char *runtime)
 /* --- growing --- */
 
 /* Bytes at the file's end, allocated and mapped; NULL: there are none to be had. */
-static void *grow(int fd, _Atomic uint64_t *file_bytes, uint64_t bytes, uint64_t *offset)
+static void *lengthen(int fd, _Atomic uint64_t *file_bytes, uint64_t bytes, uint64_t *offset)
 {
     struct rlimit limit;
     bytes = pages(bytes);
@@ -84,12 +84,12 @@ static void *grow(int fd, _Atomic uint64_t *file_bytes, uint64_t bytes, uint64_t
     return at;
 }
 
-static void *grow_recording(struct recording *r, uint64_t bytes, uint64_t *offset)
+static void *lengthen_recording(struct recording *r, uint64_t bytes, uint64_t *offset)
 {
     struct stat st;
     int fd = (int)syscall(SYS_openat, AT_FDCWD, file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     void *at =
-        fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == file.inode ? grow(fd, &r->file_bytes, bytes, offset) : NULL;
+        fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == file.inode ? lengthen(fd, &r->file_bytes, bytes, offset) : NULL;
     if (fd >= 0)
         syscall(SYS_close, fd);
     return at;
@@ -193,7 +193,7 @@ static bool begin_locked(void)
     uint64_t offset;
     struct recording *r =
         fstat(fd, &st) == 0
-            ? grow(fd, &bytes, head.segments_at + head.max_segments * sizeof(struct recording_segment), &offset)
+            ? lengthen(fd, &bytes, head.segments_at + head.max_segments * sizeof(struct recording_segment), &offset)
             : NULL;
     int error = errno;
     close(fd);
@@ -229,7 +229,7 @@ static struct track *open_locked(unsigned number)
     struct recording *r = recorder_own->recording;
     struct track *k = file_private(sizeof *k + r->max_segments * sizeof k->segment[0]);
     uint64_t offset;
-    struct recording_track *shared = k != NULL ? grow_recording(r, sizeof *shared, &offset) : NULL;
+    struct recording_track *shared = k != NULL ? lengthen_recording(r, sizeof *shared, &offset) : NULL;
     if (shared == NULL)
         return NULL;
     k->shared = shared;
@@ -237,7 +237,7 @@ static struct track *open_locked(unsigned number)
     k->last = recorder_ticks();
     k->full = r->max_segments == 0;
     ps_store_relaxed(&shared->tid, (uint32_t)syscall(SYS_gettid));
-    be(k, NULL, REC_IN_RUNTIME, 0);
+    track_is(k, NULL, REC_IN_RUNTIME, 0);
     ps_store_release((_Atomic uint64_t *)(void *)((char *)r + r->tracks_at) + number, offset);
     ps_store_release(&recorder_own->tracks[number], k);
     return k;
@@ -272,7 +272,7 @@ void file_num_vps(void)
     ps_sub_relaxed(&recorder_own->spare_segments, sure);
 }
 
-/* Half of all segments are the vps' in equal parts, the other half whoever's needs one. */
+/* Half of all segments are the vps' in equal parts, the other half go to tracks that need one. */
 static bool may_have_segment(const struct recording *r, const struct track *k)
 {
     if (k->number < r->num_vps && k->num_segments < r->max_segments / (2 * r->num_vps))
@@ -289,7 +289,7 @@ static struct recording_event *new_segment(struct track *k)
     uint64_t at = ps_add_relaxed(&recorder_own->num_segments, 1);
     if (at >= r->max_segments)
         return NULL;
-    void *events = grow_recording(r, r->segment_events * sizeof(struct recording_event), &offset);
+    void *events = lengthen_recording(r, r->segment_events * sizeof(struct recording_event), &offset);
     if (events == NULL)
         return NULL;
     struct recording_segment *s = (struct recording_segment *)(void *)((char *)r + r->segments_at) + at;

@@ -10,7 +10,8 @@
  * own for them. It takes nothing of the C library on an event's path, and keeps errno. Its system calls go past what
  * the runtime interposes (the C library's read and its like).
  *
- * Threads: a track is written by the kernel thread that carries its vp, so nothing there is locked or read-modify-write.
+ * Threads: a track is written by the kernel thread that carries its vp. So nothing there is locked, and no addition is
+ * a read-modify-write.
  * A task that runs has a frame, to which its tool data points; the frame goes with the task from vp to vp. A task that
  * does not run has its id there. Frames and regions are never unmapped: a stale pointer finds wrong numbers at worst.
  *
@@ -171,10 +172,10 @@ void watched_event(enum ps_watched what, unsigned vp, uint64_t value);
 
 /* --- the path of an event --- */
 
-static inline void add(_Atomic uint64_t *sum, uint64_t n) { ps_store_relaxed(sum, ps_load_relaxed(sum) + n); }
+static inline void track_add(_Atomic uint64_t *sum, uint64_t n) { ps_store_relaxed(sum, ps_load_relaxed(sum) + n); }
 
-static inline void put(struct track *k, uint64_t time, unsigned kind, unsigned sub, unsigned vp, uint64_t number,
-                       uint64_t id, uint64_t other)
+static inline void track_put(struct track *k, uint64_t time, unsigned kind, unsigned sub, unsigned vp, uint64_t number,
+                             uint64_t id, uint64_t other)
 {
     struct recording_event *e = k->next;
     if (PS_UNLIKELY(e == k->end) && (e = file_more_room(k)) == NULL)
@@ -191,14 +192,14 @@ static inline void put(struct track *k, uint64_t time, unsigned kind, unsigned s
 }
 
 /* The time goes to what the vp was in until now. Returns now, or the last time where clocks differ. */
-static inline uint64_t advance(struct track *k)
+static inline uint64_t track_until_now(struct track *k)
 {
     uint64_t now = recorder_ticks(), ticks = now - k->last;
     if (PS_UNLIKELY((int64_t)ticks < 0))
         return k->last;
     k->last = now;
     ps_store_relaxed(&k->shared->last, now);
-    add(&k->sums->state[k->state], ticks);
+    track_add(&k->sums->state[k->state], ticks);
     if (k->state == REC_USEFUL && k->frame != NULL) {
         k->frame->own += ticks;
         k->frame->member->total += ticks;
@@ -207,7 +208,7 @@ static inline uint64_t advance(struct track *k)
 }
 
 /* From now on the vp is in `state`, in a frame or at a code. */
-static inline void be(struct track *k, struct frame *f, unsigned state, unsigned code)
+static inline void track_is(struct track *k, struct frame *f, unsigned state, unsigned code)
 {
     k->frame = f;
     k->state = state;
@@ -216,12 +217,12 @@ static inline void be(struct track *k, struct frame *f, unsigned state, unsigned
     ps_store_relaxed(&k->shared->code, code);
 }
 
-static inline void be_in(struct track *k, struct frame *f)
+static inline void track_runs(struct track *k, struct frame *f)
 {
     if (f != NULL)
-        be(k, f, f->state, REC_ID_CODE(f->id));
+        track_is(k, f, f->state, REC_ID_CODE(f->id));
     else
-        be(k, NULL, REC_IN_RUNTIME, 0);
+        track_is(k, NULL, REC_IN_RUNTIME, 0);
 }
 
 #endif

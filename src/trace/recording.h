@@ -12,7 +12,8 @@
  *
  * Ordering: a writer fills an event, then adds one to `written` (release). A reader takes `written` (acquire) before
  * and after, and leaves out what may have been overwritten meanwhile. A track's last event may still change: from
- * REC_TASK_BEGIN to REC_TASK_RUN, from REC_WAIT_BEGIN to REC_LOCK_HELD. Offsets of tracks, and segments, are stored last (release).
+ * REC_TASK_BEGIN to REC_TASK_RUN, from REC_WAIT_BEGIN to REC_LOCK_HELD. Offsets of tracks, and segments, are stored
+ * last (release).
  * Time is in ticks: see struct recording_clock. Within a track it never falls. */
 #ifndef PS_RECORDING_H
 #define PS_RECORDING_H
@@ -35,10 +36,12 @@ enum recording_kind {
     REC_TASK_RUN,   /* REC_TASK_BEGIN, and the same task's REC_TASK_END `number` ticks later, with nothing of this track
                        * between; sub: of the end */
     REC_DEPENDENCE, /* id: the task that comes first, other: the one that waits for it */
-    REC_WAIT_BEGIN, /* id: task, other: the lock, or the code in the place of an id's, sub: recording_wait */
+    REC_WAIT_BEGIN, /* id: task, sub: recording_wait, other: the code in the place of an id's; of a lock
+                       * (REC_WAIT_LOCK to REC_WAIT_ORDERED): the lock, number: the code; REC_WAIT_OUTSIDE: other: the
+                       * thread */
     REC_WAIT_END,   /* the same; perhaps in another track than the beginning. Of a lock: it is held from here on */
-    REC_LOCK_HELD,  /* the same, of a lock for which nobody had to wait */
-    REC_LOCK_FREE,  /* the same */
+    REC_LOCK_HELD,  /* the same, of a lock that was free, or a wait of a microsecond at most */
+    REC_LOCK_FREE,  /* the same; number: the code that took it */
     REC_WORK_BEGIN, /* id: task, other: code in the place of an id's, sub: ompt_work_t, number: iterations (2^32-1:
                        * as many, or more) */
     REC_WORK_END,   /* the same */

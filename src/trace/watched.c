@@ -4,7 +4,7 @@
 #include "recorder.h"
 
 /* On a kernel thread without a vp. While another one writes there, the event is left out. */
-static void put_elsewhere(enum recording_kind kind, unsigned vp, uint64_t id)
+static void note_elsewhere(enum recording_kind kind, unsigned vp, uint64_t id)
 {
     if (ps_xchg_acquire(&recorder_own->elsewhere_lock, 1) != 0)
         return;
@@ -12,50 +12,50 @@ static void put_elsewhere(enum recording_kind kind, unsigned vp, uint64_t id)
     if (k == NULL)
         k = file_open_track(ELSEWHERE);
     if (k != NULL && recorder_keeps_events)
-        put(k, advance(k), kind, 0, vp, 0, id, 0);
+        track_put(k, track_until_now(k), kind, 0, vp, 0, id, 0);
     ps_store_release(&recorder_own->elsewhere_lock, 0);
 }
 
 static void note(struct track *k, enum recording_kind kind, unsigned vp, uint64_t value)
 {
     if (k == NULL)
-        put_elsewhere(kind, vp, value);
+        note_elsewhere(kind, vp, value);
     else if (recorder_keeps_events)
-        put(k, advance(k), kind, 0, vp, 0, value, 0);
+        track_put(k, track_until_now(k), kind, 0, vp, 0, value, 0);
 }
 
 static void rests(struct track *k, enum recording_kind kind, _Atomic uint64_t *times)
 {
-    uint64_t now = advance(k);
-    add(times, 1);
-    put(k, now, kind, 0, 0, 0, 0, 0);
-    be(k, NULL, REC_PARKED, 0);
+    uint64_t now = track_until_now(k);
+    track_add(times, 1);
+    track_put(k, now, kind, 0, 0, 0, 0, 0);
+    track_is(k, NULL, REC_PARKED, 0);
 }
 
 static void goes_on(struct track *k, enum recording_kind kind)
 {
-    uint64_t now = advance(k);
-    put(k, now, kind, 0, 0, 0, 0, 0);
-    be(k, NULL, REC_IN_RUNTIME, 0);
+    uint64_t now = track_until_now(k);
+    track_put(k, now, kind, 0, 0, 0, 0, 0);
+    track_is(k, NULL, REC_IN_RUNTIME, 0);
 }
 
 static void steals(struct track *k, uint64_t value)
 {
     unsigned level = (unsigned)(value >> 32);
     level = level < REC_DISTANCES ? level : REC_DISTANCES - 1;
-    add(&k->shared->steals[level], 1);
+    track_add(&k->shared->steals[level], 1);
     if (recorder_keeps_events)
-        put(k, advance(k), REC_STEAL, level, (unsigned)value, 0, 0, 0);
+        track_put(k, track_until_now(k), REC_STEAL, level, (unsigned)value, 0, 0, 0);
 }
 
 static void waits_outside(struct track *k, bool begins, uint64_t thread)
 {
     struct frame *f = events_current();
-    uint64_t now = advance(k);
-    put(k, now, begins ? REC_WAIT_BEGIN : REC_WAIT_END, REC_WAIT_OUTSIDE, 0, 0, f != NULL ? f->id : 0, thread);
+    uint64_t now = track_until_now(k);
+    track_put(k, now, begins ? REC_WAIT_BEGIN : REC_WAIT_END, REC_WAIT_OUTSIDE, 0, 0, f != NULL ? f->id : 0, thread);
     if (f != NULL)
         f->state = begins ? REC_OUTSIDE : f->work;
-    be(k, f, begins ? REC_OUTSIDE : f != NULL ? f->work : REC_IN_RUNTIME, f != NULL ? REC_ID_CODE(f->id) : 0);
+    track_is(k, f, begins ? REC_OUTSIDE : f != NULL ? f->work : REC_IN_RUNTIME, f != NULL ? REC_ID_CODE(f->id) : 0);
 }
 
 void watched_event(enum ps_watched what, unsigned vp, uint64_t value)
