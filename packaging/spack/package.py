@@ -39,6 +39,7 @@ class Psthreads(CMakePackage):
         "include/psthread.h",
         "lib/psthreads/dropin/libgomp-psthreads.so",
         "lib/psthreads/pools/libpsthreads-pools.so",
+        "lib/psthreads/trace/libpsthreads-trace.so",
     ]
 
     def url_for_version(self, version):

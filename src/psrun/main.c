@@ -1,6 +1,9 @@
 /* psrun: runs an unmodified OpenMP program on our runtime. Sets the loader's variables (plan.h says which, and why),
- * then becomes the program: exit status and signals are the program's own. */
+ * then becomes the program: exit status and signals are the program's own. With --trace or
+ * --stats it stays as the program's parent (trace.h). */
 #include "psrun.h"
+
+#include "trace.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -35,6 +38,20 @@ int main(int argc, char **argv)
         }
         return dump_pid(argv[optind + 1]);
     }
+    if (is_command(argc, argv, "stats")) {
+        if (argc - optind != 2) {
+            fprintf(stderr, "psrun: stats: wanted a process's number\n");
+            return EXIT_USAGE;
+        }
+        return stats_of_pid(argv[optind + 1]);
+    }
+    if (is_command(argc, argv, "report")) {
+        if (argc - optind < 2) {
+            fprintf(stderr, "psrun: report: wanted a trace, and -o with the page's file\n");
+            return EXIT_USAGE;
+        }
+        return report_page(argv + optind + 1);
+    }
     if (optind >= argc) {
         fprintf(stderr, "psrun: no program given; try psrun --help\n");
         return EXIT_USAGE;
@@ -46,6 +63,11 @@ int main(int argc, char **argv)
         return plan.status;
     }
     start_report(&plan, &w);
+    struct trace trace;
+    trace_make(&trace, &plan, &w);
     start_environment(&plan, &w);
-    return start_program(&plan, argv + optind);
+    if (!trace.on)
+        return start_program(&plan, argv + optind);
+    trace_environment(&trace);
+    return trace_run(&trace, &plan, argv + optind);
 }

@@ -1,5 +1,5 @@
 /* psrun's options, and the variables that say the same. See psrun.h. */
-#include "psrun.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -11,9 +11,12 @@ static const char usage[] =
     "Usage: psrun [options] program [arguments...]\n"
     "  or:  psrun [options] doctor program [arguments...]\n"
     "  or:  psrun dump PID\n"
+    "  or:  psrun stats PID\n"
+    "  or:  psrun report TRACE... -o PAGE.html\n"
     "\n"
     "Runs a program on the psthreads OpenMP runtime. doctor lists the program's thread pools: what is replaced, what\n"
-    "not, and why (psrun doctor --help). dump prints what the threads of a running program do and wait for.\n"
+    "not, and why (psrun doctor --help). dump prints what the threads of a running program do and wait for. stats\n"
+    "prints the profile of a program that runs under psrun --stats. report makes a page of traces.\n"
     "\n"
     "  -n, --threads N    threads of a parallel region, or a list, a number a level: 4,4 (OMP_NUM_THREADS)\n"
     "      --ee KIND      what carries OpenMP threads: psthreads (user-level threads; the default) or\n"
@@ -23,6 +26,12 @@ static const char usage[] =
     "                     off: MPI's calls stay as they are; also PSTHREADS_MPI\n"
     "      --pools WHAT   whose thread pools run on the same virtual processors: a list of openblas and fftw\n"
     "                     (the default: both), or none; also PSTHREADS_POOLS\n"
+    "      --trace FILE   write a timeline of the run to this file, for ui.perfetto.dev; also PSTHREADS_TRACE\n"
+    "      --stats[=FILE] print a profile of the run when it ends, or write it to this file as JSON; also\n"
+    "                     PSTHREADS_STATS\n"
+    "      --trace-limit SIZE\n"
+    "                     keep so many bytes of events (64M, 1G; the default is 256M): older ones go; also\n"
+    "                     PSTHREADS_TRACE_LIMIT\n"
     "      --dropin DIR   take the runtime from this folder\n"
     "  -v, --verbose      say what is done; the runtime says what it finds (PSTHREADS_VERBOSE)\n"
     "  -V, --version      print the version\n"
@@ -75,13 +84,16 @@ const char *setting(const char *name)
 
 static int read_options(int argc, char **argv, struct wishes *w)
 {
-    enum { OPT_EE = 256, OPT_DROPIN, OPT_MPI, OPT_POOLS };
+    enum { OPT_EE = 256, OPT_DROPIN, OPT_MPI, OPT_POOLS, OPT_TRACE, OPT_STATS, OPT_LIMIT };
     static const struct option options[] = {
         {"threads", required_argument, NULL, 'n'},
         {"ee", required_argument, NULL, OPT_EE},
         {"dropin", required_argument, NULL, OPT_DROPIN},
         {"mpi", required_argument, NULL, OPT_MPI},
         {"pools", required_argument, NULL, OPT_POOLS},
+        {"trace", required_argument, NULL, OPT_TRACE},
+        {"stats", optional_argument, NULL, OPT_STATS},
+        {"trace-limit", required_argument, NULL, OPT_LIMIT},
         {"verbose", no_argument, NULL, 'v'},
         {"version", no_argument, NULL, 'V'},
         {"help", no_argument, NULL, 'h'},
@@ -105,6 +117,16 @@ static int read_options(int argc, char **argv, struct wishes *w)
         case OPT_POOLS:
             w->pools = optarg;
             w->pools_from_environment = false;
+            break;
+        case OPT_TRACE:
+            w->trace = optarg;
+            break;
+        case OPT_STATS:
+            w->stats = optarg ? optarg : "";
+            break;
+        case OPT_LIMIT:
+            w->trace_limit = optarg;
+            w->limit_from_environment = false;
             break;
         case 'v':
             w->verbose = true;
@@ -147,13 +169,41 @@ static int check_wishes(struct wishes *w)
         fprintf(stderr, "psrun: --pools %s: there are none, or a list of openblas and fftw\n", w->pools);
         return EXIT_USAGE;
     }
+    uint64_t bytes;
+    if (!w->trace && w->limit_from_environment)
+        w->trace_limit = NULL; /* also what another psrun tells the recorder */
+    if (w->trace_limit && !trace_size(w->trace_limit, &bytes)) {
+        fprintf(stderr, "psrun: %s%s: wanted a size such as 64M%s\n",
+                w->limit_from_environment ? "PSTHREADS_TRACE_LIMIT=" : "--trace-limit ", w->trace_limit,
+                w->limit_from_environment ? "; 256M is used" : "");
+        if (!w->limit_from_environment)
+            return EXIT_USAGE;
+        w->trace_limit = NULL;
+    }
+    if (w->trace && !*w->trace) {
+        fprintf(stderr, "psrun: --trace: wanted a file's name\n");
+        return EXIT_USAGE;
+    }
     return GO_ON;
+}
+
+/* PSTHREADS_STATS: "on" or 1 is the screen; "off" or 0 is nothing; else a file. */
+static const char *stats_setting(void)
+{
+    const char *value = setting("PSTHREADS_STATS");
+    if (!value || strcmp(value, "off") == 0 || strcmp(value, "0") == 0)
+        return NULL;
+    return strcmp(value, "on") == 0 || strcmp(value, "1") == 0 ? "" : value;
 }
 
 int wishes_read(int argc, char **argv, struct wishes *w)
 {
     *w = (struct wishes){
         .entities = setting("PSTHREADS_EE"), .mpi = setting("PSTHREADS_MPI"), .pools = setting("PSTHREADS_POOLS")};
+    w->trace = setting("PSTHREADS_TRACE");
+    w->stats = stats_setting();
+    w->trace_limit = setting("PSTHREADS_TRACE_LIMIT");
+    w->limit_from_environment = w->trace_limit != NULL;
     w->pools_from_environment = w->pools != NULL;
     w->mpi_from_environment = w->mpi != NULL;
     if (w->entities && !is_entities(w->entities)) {

@@ -28,6 +28,8 @@ int plan_check_privileges(struct plan *p);
 
 /* "first:old", where old loses what an outer psrun put there. */
 char *plan_put_first(const char *first, const char *old, const char *separators, bool files);
+/* A layer's file, which is found beside the drop-ins; NULL: it is not there. */
+char *plan_layer_file(const struct plan *p, const char *folder, const char *name);
 /* Sets p->pools to the library's file where it is there and wanted. */
 void plan_find_pools(struct plan *p);
 /* Puts it behind the drop-in, which is the first in p->preload_value. */

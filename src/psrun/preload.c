@@ -46,8 +46,7 @@ char *plan_put_first(const char *first, const char *old, const char *separators,
     return value;
 }
 
-/* A layer's file, which is found beside the drop-ins; NULL: it is not there. */
-static char *layer_file(const struct plan *p, const char *folder, const char *name)
+char *plan_layer_file(const struct plan *p, const char *folder, const char *name)
 {
     char *dir = plan_text("%s/../%s", p->dropin_dir, folder), *real = realpath(dir, NULL);
     char *file = real ? plan_text("%s/%s", real, name) : NULL;
@@ -63,7 +62,7 @@ static char *layer_file(const struct plan *p, const char *folder, const char *na
 
 void plan_find_pools(struct plan *p)
 {
-    p->pools = p->no_pools || strcmp(p->entities, "psthreads") != 0 ? NULL : layer_file(p, "pools", POOLS_FILE);
+    p->pools = p->no_pools || strcmp(p->entities, "psthreads") != 0 ? NULL : plan_layer_file(p, "pools", POOLS_FILE);
 }
 
 void plan_preload_pools(struct plan *p)
@@ -87,7 +86,7 @@ bool plan_add_census(struct plan *p)
 {
     if (p->pools)
         return true;
-    p->pools = has_address_sanitizer(&p->after) ? NULL : layer_file(p, "pools", POOLS_FILE);
+    p->pools = has_address_sanitizer(&p->after) ? NULL : plan_layer_file(p, "pools", POOLS_FILE);
     if (!p->pools)
         return false;
     p->only_counts = true;
@@ -165,7 +164,7 @@ void plan_preload_mpi(struct plan *p, const char *cleaned)
     const char *mpi = which_mpi(p);
     if (!mpi || p->no_mpi || strcmp(p->entities, "psthreads") != 0)
         return;
-    char *name = plan_text("libpsthreads-mpi-%s.so", mpi), *file = layer_file(p, "mpi", name);
+    char *name = plan_text("libpsthreads-mpi-%s.so", mpi), *file = plan_layer_file(p, "mpi", name);
     if (file) {
         const char *others = p->preload_value ? p->preload_value : cleaned;
         char *tools = mpi_tools(&p->after);

@@ -7,7 +7,9 @@
 /* What the command line and the environment ask for; NULL: nothing. */
 struct wishes {
     const char *threads, *dropin_dir, *entities, *mpi, *pools;
-    bool mpi_from_environment, pools_from_environment, verbose;
+    const char *trace, *trace_limit;
+    const char *stats; /* a file's name, or "": the screen */
+    bool mpi_from_environment, pools_from_environment, limit_from_environment, verbose;
 };
 
 enum { GO_ON = -1 }; /* else the exit status */

@@ -51,12 +51,13 @@ _psrun()
 {
     local cur prev words cword split options valued at
     _init_completion -s || return # sets the first five
-    _psrun_skip '-n|--threads|--ee|--mpi|--pools|--dropin' "${words[@]:1:cword}"
+    _psrun_skip '-n|--threads|--ee|--mpi|--pools|--trace|--trace-limit|--dropin' "${words[@]:1:cword}"
     at=$((1 + options))
     if [ "$at" -lt "$cword" ] && [ -z "$valued" ]; then
         case ${words[at]} in
             doctor) _psrun_doctor $((at + 1)) ;;
-            dump) _pids ;;
+            dump | stats) _pids ;;
+            report) _filedir ;;
             *) _command_offset "$at" ;;
         esac
         return
@@ -66,13 +67,16 @@ _psrun()
         --ee) _psrun_list "psthreads pthreads" "$cur" ;;
         --mpi) _psrun_list "auto off" "$cur" ;;
         --pools) _psrun_list "openblas fftw none" "$cur" ;;
+        --trace) _filedir ;;
+        --trace-limit) ;;
         --dropin) _filedir -d ;;
         *)
             if [[ $cur == -* ]]; then
-                _psrun_list "-n --threads --ee --mpi --pools --dropin -v --verbose -V --version -h --help" "$cur"
+                _psrun_list "-n --threads --ee --mpi --pools --trace --stats --trace-limit --dropin -v --verbose -V \
+--version -h --help" "$cur"
             else
                 _command_offset "$cword"
-                mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "doctor dump" -- "$cur")
+                mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "doctor dump stats report" -- "$cur")
             fi
             ;;
     esac

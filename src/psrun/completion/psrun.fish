@@ -20,7 +20,7 @@ end
 # The program and its arguments, or doctor or dump and theirs.
 function __psrun_rest
     set -l words (commandline -opc)
-    __psrun_behind '-n --threads --ee --mpi --pools --dropin' $words[2..]
+    __psrun_behind '-n --threads --ee --mpi --pools --trace --trace-limit --dropin' $words[2..]
 end
 
 # Whether the words go on behind psrun's command $argv[1], whose own options take a value where $argv[2] has them.
@@ -32,7 +32,7 @@ end
 # Completes the program's own arguments.
 function __psrun_program
     set -l rest (__psrun_rest); or return
-    test "$rest[1]" = dump; and return
+    contains -- "$rest[1]" dump stats report; and return
     test "$rest[1]" = doctor; and set rest (__psrun_behind '-o --output --pid' $rest[2..])
     set -q rest[1]; and complete -C (string join ' ' -- (string escape -- $rest) (commandline -ct))
 end
@@ -44,10 +44,15 @@ complete -c psrun -f
 complete -c psrun -n $first -a '(__fish_complete_command)'
 complete -c psrun -n $first -a doctor -d 'List the thread pools of a program'
 complete -c psrun -n $first -a dump -d 'Print what the threads of a program do'
+complete -c psrun -n $first -a stats -d 'Print the profile of a program that runs'
+complete -c psrun -n $first -a report -d 'Make a page of traces'
 complete -c psrun -n $first -s n -l threads -x -d 'Threads of a region, or a list, a number a level'
 complete -c psrun -n $first -l ee -x -a 'psthreads pthreads' -d 'What carries OpenMP threads'
 complete -c psrun -n $first -l mpi -x -a 'auto off' -d 'Threads that wait in MPI hold no virtual processor'
 complete -c psrun -n $first -l pools -x -a '(__fish_append , openblas fftw none)' -d 'Whose thread pools run on it'
+complete -c psrun -n $first -l trace -r -F -d 'Write a timeline of the run'
+complete -c psrun -n $first -l stats -d 'Print a profile of the run'
+complete -c psrun -n $first -l trace-limit -x -d 'Keep so many bytes of events'
 complete -c psrun -n $first -l dropin -x -a '(__fish_complete_directories)' -d 'Take the runtime from this folder'
 complete -c psrun -n $first -s v -l verbose -d 'Say what is done'
 complete -c psrun -n $first -s V -l version -d 'Print the version'
@@ -63,4 +68,6 @@ complete -c psrun -n $doctor -s h -l help -d 'Print what there is'
 complete -c psrun -n $doctor -a '(__fish_complete_command)'
 
 complete -c psrun -n '__psrun_in dump ""' -a '(__fish_complete_pids)'
+complete -c psrun -n '__psrun_in stats ""' -a '(__fish_complete_pids)'
+complete -c psrun -n '__psrun_in report ""' -F
 complete -c psrun -a '(__psrun_program)'

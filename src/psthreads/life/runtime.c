@@ -153,6 +153,10 @@ static void check_variables(void)
                                         "PSTHREADS_POOLS",
                                         "PSTHREADS_CENSUS",
                                         "PSTHREADS_CENSUS_AT",
+                                        "PSTHREADS_TRACE",
+                                        "PSTHREADS_STATS",
+                                        "PSTHREADS_TRACE_LIMIT",
+                                        "PSTHREADS_RECORDING",
                                         "PSTHREADS_PEERS",
                                         "PSTHREADS_TASKQC_CC"};
     static bool done;

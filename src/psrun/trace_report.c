@@ -1,0 +1,284 @@
+/* Recordings become a timeline and a profile by psthreads-report, a program that stands beside the recorder. See
+ * trace.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plan_parts.h"
+#include "trace.h"
+#include "trace/recording.h"
+
+extern char **environ;
+
+struct found {
+    char *path;
+    int pid;
+    unsigned number;       /* of the process's recordings: from its second program on */
+    uint64_t events, lost; /* events that are there; those that have gone */
+};
+
+/* psthreads-report's file; NULL: it is not built here, which is said. psrun's own place tells the folder. */
+static char *report_file(void)
+{
+    struct plan p = {.entities = "psthreads"};
+    char *file = plan_open_dropin(&p, NULL) ? NULL : plan_layer_file(&p, "trace", "psthreads-report");
+    if (!file)
+        fprintf(stderr, "psrun: psthreads-report is not built here (it wants libprotobuf-c-dev, protobuf-c-compiler "
+                        "and libdw-dev)\n");
+    return file;
+}
+
+/* Runs it, its output on psrun's standard error; true: it succeeded. It says itself what is wrong. */
+static bool run_report(const char *file, char **arguments, char **environment)
+{
+    pid_t pid;
+    int ended = 0;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    int error = posix_spawn(&pid, file, &actions, NULL, arguments, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error) {
+        fprintf(stderr, "psrun: %s cannot be run: %s\n", file, strerror(error));
+        return false;
+    }
+    while (waitpid(pid, &ended, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED(ended) && WEXITSTATUS(ended) == 0;
+}
+
+/* False: it is no recording (of this version). */
+static bool count_events(struct found *f)
+{
+    struct stat st;
+    int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    bool there = fd >= 0 && fstat(fd, &st) == 0 && (size_t)st.st_size >= sizeof(struct recording);
+    size_t bytes = there ? (size_t)st.st_size : 0;
+    const char *at = there ? mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (fd >= 0)
+        close(fd);
+    if (at == MAP_FAILED)
+        return false;
+    const struct recording *r = (const void *)at;
+    bool known = r->magic == RECORDING_MAGIC && r->version == RECORDING_VERSION && r->tracks_at < bytes &&
+                 r->num_tracks <= (bytes - r->tracks_at) / sizeof(uint64_t);
+    for (unsigned i = 0; known && i < r->num_tracks; i++) {
+        uint64_t offset = ((const uint64_t *)(const void *)(at + r->tracks_at))[i];
+        if (offset == 0 || offset > bytes - sizeof(struct recording_track))
+            continue;
+        const struct recording_track *k = (const void *)(at + offset);
+        uint64_t written = k->written, capacity = k->capacity;
+        f->events += written < capacity ? written : capacity;
+        f->lost += written < capacity ? 0 : written - capacity;
+    }
+    munmap((void *)(uintptr_t)at, bytes);
+    return known;
+}
+
+static int by_process; /* the one that comes first */
+static int compare_found(const void *one, const void *two)
+{
+    const struct found *a = one, *b = two;
+    if ((a->pid == by_process) != (b->pid == by_process))
+        return a->pid == by_process ? -1 : 1;
+    if (a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* All recordings of this run, the program's own first. */
+static struct found *find_recordings(const struct trace *t, int first, size_t *num)
+{
+    glob_t g;
+    char *escaped = plan_text("%s", "");
+    for (const char *at = t->prefix; *at; at++) { /* a name may have what glob takes for a pattern */
+        char *longer = plan_text("%s%s%c", escaped, strchr("*?[]\\", *at) ? "\\" : "", *at);
+        free(escaped);
+        escaped = longer;
+    }
+    char *pattern = plan_text("%s.*.recording", escaped);
+    int error = glob(pattern, 0, NULL, &g);
+    free(pattern);
+    free(escaped);
+    struct found *found = calloc(error ? 1 : g.gl_pathc, sizeof *found);
+    *num = 0;
+    for (size_t i = 0; found && !error && i < g.gl_pathc; i++) {
+        struct found *f = &found[*num];
+        if (sscanf(g.gl_pathv[i] + strlen(t->prefix), ".%d.%u.recording", &f->pid, &f->number) != 2)
+            continue;
+        f->path = plan_text("%s", g.gl_pathv[i]);
+        *num += 1;
+    }
+    if (!error)
+        globfree(&g);
+    by_process = first;
+    if (found)
+        qsort(found, *num, sizeof *found, compare_found);
+    return found;
+}
+
+/* "12 345" */
+static char *grouped(uint64_t n)
+{
+    char *text = n < 1000 ? plan_text("%u", (unsigned)n) : NULL;
+    if (!text) {
+        char *front = grouped(n / 1000);
+        text = plan_text("%s %03u", front, (unsigned)(n % 1000));
+        free(front);
+    }
+    return text;
+}
+
+/* The timeline of the first recording goes to the file that was asked for; others have their process in the name. */
+static char *timeline_name(const char *out, const struct found *f, bool first)
+{
+    size_t n = trace_stem(out);
+    if (first)
+        return plan_text("%s", out);
+    return f->number ? plan_text("%.*s-%d.%u%s", (int)n, out, f->pid, f->number, out + n)
+                     : plan_text("%.*s-%d%s", (int)n, out, f->pid, out + n);
+}
+
+static bool make_timeline(const struct trace *t, const char *report, const struct found *f, bool first)
+{
+    char *name = timeline_name(t->out, f, first);
+    char pftrace[] = "pftrace", o[] = "-o";
+    char *arguments[] = {(char *)(uintptr_t)report, pftrace, f->path, o, name, NULL};
+    bool made = run_report(report, arguments, t->environment);
+    if (made) {
+        char *events = grouped(f->events), *lost = grouped(f->lost);
+        fprintf(stderr, "psrun: trace of %s events in %s; open it in ui.perfetto.dev\n", events, name);
+        if (f->lost)
+            fprintf(stderr, "psrun: %s older events are not in it (--trace-limit SIZE keeps more)\n", lost);
+        free(events);
+        free(lost);
+    } else {
+        fprintf(stderr, "psrun: the recording stays in %s\n", f->path);
+    }
+    free(name);
+    return made;
+}
+
+static bool make_profile(const struct trace *t, const char *report, const struct found *found, size_t num)
+{
+    char stats[] = "stats", json[] = "--json";
+    char **arguments = calloc(num + 5, sizeof *arguments);
+    size_t n = 0;
+    if (!arguments)
+        return false;
+    arguments[n++] = (char *)(uintptr_t)report;
+    arguments[n++] = stats;
+    if (t->json) {
+        arguments[n++] = json;
+        arguments[n++] = t->json;
+    }
+    for (size_t i = 0; i < num; i++)
+        arguments[n++] = found[i].path;
+    bool made = run_report(report, arguments, t->environment);
+    free(arguments);
+    if (made && t->json)
+        fprintf(stderr, "psrun: profile in %s\n", t->json);
+    return made;
+}
+
+/* Nothing has been written under these names. */
+void trace_give_up(const struct trace *t)
+{
+    if (t->out)
+        unlink(t->out);
+    if (t->json)
+        unlink(t->json);
+}
+
+void trace_report(const struct trace *t, int first)
+{
+    size_t num = 0;
+    struct found *found = find_recordings(t, first, &num);
+    if (num == 0) {
+        fprintf(stderr, "psrun: no %s: the program opened no parallel region, or has a tool of its own (OMPT)\n",
+                t->out ? "trace" : "profile");
+        trace_give_up(t);
+    }
+    char *report = num ? report_file() : NULL;
+    bool timeline = false, profile = !t->json && !t->screen;
+    if (report && !profile)
+        profile = make_profile(t, report, found, num);
+    for (size_t i = 0; i < num; i++) {
+        bool made = report && (!t->out || (count_events(&found[i]) && make_timeline(t, report, &found[i], i == 0)));
+        timeline = timeline || (i == 0 && made);
+        if (made && profile)
+            unlink(found[i].path);
+        free(found[i].path);
+    }
+    if (num && t->out && !timeline)
+        unlink(t->out);
+    if (num && t->json && !profile)
+        unlink(t->json);
+    free(report);
+    free(found);
+}
+
+/* --- psrun stats PID, psrun report --- */
+
+/* The recording that the process has mapped; NULL: none. */
+static char *recording_of(int pid)
+{
+    char path[64], line[4400], *found = NULL;
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    FILE *maps = fopen(path, "re");
+    while (maps && !found && fgets(line, sizeof line, maps)) {
+        line[strcspn(line, "\n")] = '\0';
+        char *name = strchr(line, '/');
+        size_t n = name ? strlen(name) : 0;
+        if (n > sizeof ".recording" && strcmp(name + n - sizeof ".recording" + 1, ".recording") == 0)
+            found = plan_text("%s", name);
+    }
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+int stats_of_pid(const char *number)
+{
+    int pid = read_pid(number);
+    if (!pid) {
+        fprintf(stderr, "psrun: stats %s: wanted a process's number\n", number);
+        return EXIT_USAGE;
+    }
+    char *recording = recording_of(pid), *report = recording ? report_file() : NULL;
+    if (!recording)
+        fprintf(stderr,
+                "psrun: stats %d: no such process, or it may not be looked at, or it does not record: start it with "
+                "psrun --stats\n",
+                pid);
+    if (!report)
+        return 1;
+    execl(report, report, "stats", "--live", recording, (char *)NULL);
+    fprintf(stderr, "psrun: %s cannot be run: %s\n", report, strerror(errno));
+    return 1;
+}
+
+int report_page(char **arguments)
+{
+    char *report = report_file(), page[] = "page";
+    size_t num = 0;
+    while (arguments[num])
+        num++;
+    char **all = calloc(num + 3, sizeof *all);
+    if (!report || !all)
+        return EXIT_USAGE;
+    all[0] = report;
+    all[1] = page;
+    memcpy(all + 2, arguments, num * sizeof *arguments);
+    execv(report, all);
+    fprintf(stderr, "psrun: %s cannot be run: %s\n", report, strerror(errno));
+    return EXIT_USAGE;
+}
