@@ -6,16 +6,29 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "TAMPI.h"
 
 /* --- beginning and end --- */
 
+/* When MPI_Init ended, by CLOCK_MONOTONIC: about the same instant in all ranks, by which their recordings are joined
+ * (src/trace). 0: it has not. */
+PS_EXPORT uint64_t psthreads_mpi_init_ns;
+
+static void init_has_ended(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    psthreads_mpi_init_ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 PS_EXPORT int MPI_Init(int *argc, char ***argv)
 {
     mpi_mode_now(); /* finds MPI's own functions */
     int error = MPI_OWN(MPI_Init)(argc, argv);
+    init_has_ended();
     mpi_mode_now();
     return error;
 }
@@ -25,6 +38,7 @@ PS_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
     mpi_mode_now();
     bool tasks = required == MPI_TASK_MULTIPLE;
     int error = MPI_OWN(MPI_Init_thread)(argc, argv, tasks ? MPI_THREAD_MULTIPLE : required, provided);
+    init_has_ended();
     if (mpi_mode_now() == MPI_AWARE && tasks && !error)
         *provided = MPI_TASK_MULTIPLE;
     return error;
