@@ -154,6 +154,9 @@ bool ort_tool_attached(void);
 void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame);
 void ort_tool_leave(struct ort_thread *t);
 void ort_tool_caller(struct ort_thread *t, const void *caller);
+/* What a tool is told of a construct's place: the caller's address. Where a call is the last thing that a function
+ * does, compilers jump. The caller is the runtime itself then, and the place is in the construct's body, fn. */
+const void *ort_tool_place(const void *caller, void (*fn)(void *));
 const void *ort_tool_caller_of(const struct ort_thread *t);
 /* Of a taskloop: the iterations of the task that t makes next. */
 void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iterations);

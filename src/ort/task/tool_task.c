@@ -56,7 +56,7 @@ void ort_tool_task_created(struct ort_thread *thread, struct ort_task *t, const 
     if (t->flags & ORT_TASK_MERGEABLE)
         task->flags |= ORT_TOOL_TASK_MERGEABLE;
     ORT_RAISE(task_create, &parent->data, &parent->frame, &task->data, task->flags, args->depend != NULL,
-              thread->tool.caller);
+              ort_tool_place(thread->tool.caller, args->fn));
     if (args->depend != NULL)
         ort_tool_tell_dependences(&task->data, args->depend);
     if (!(task->flags & ORT_TOOL_TASK_UNDEFERRED))

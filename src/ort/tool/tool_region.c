@@ -114,7 +114,7 @@ void ort_tool_region_begins(struct ort_thread *parent, struct ort_team *team, co
     ort_tool_decide_carriers();
     ort_tool_enter(parent, region->caller, region->frame);
     team->tool.data.value = 0;
-    team->tool.caller = region->caller;
+    team->tool.caller = ort_tool_place(region->caller, region->fn);
     team->tool.flags = (team->fn != NULL ? ORT_TOOL_INVOKED_BY_RUNTIME : ORT_TOOL_INVOKED_BY_PROGRAM) |
                        (ort_is_league(team) ? ORT_TOOL_LEAGUE : ORT_TOOL_TEAM);
     ORT_RAISE(parallel_begin, &task->data, &task->frame, &team->tool.data, n, team->tool.flags, team->tool.caller);
