@@ -55,6 +55,7 @@ static char *reserve(const char *what, const char *wanted)
     if (leaf > name + 1)
         folder = plan_text("%.*s", (int)(leaf - name - 1), name);
     char *real = realpath(folder ? folder : leaf > name ? "/" : ".", NULL);
+    struct stat st;
     int fd = -1, error = real ? 0 : errno;
     for (unsigned n = 1; real && n < MOST; n++) {
         free(file);
@@ -62,6 +63,8 @@ static char *reserve(const char *what, const char *wanted)
                       : plan_text("%s/%.*s-%u%s", real, (int)trace_stem(leaf), leaf, n, leaf + trace_stem(leaf));
         fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         error = errno;
+        if (error == EEXIST && stat(file, &st) == 0 && S_ISDIR(st.st_mode))
+            error = EISDIR;
         if (fd >= 0 || error != EEXIST)
             break;
     }

@@ -175,6 +175,8 @@ static void parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, co
         track_add(&sums->inner, 1);
     if (members == 1)
         track_add(&sums->serialized, 1);
+    if (inner && members == 1)
+        recorder_own->recording->nested_off = recorder_active_levels != NULL && recorder_active_levels() == 1;
     track_put(k, now, REC_REGION_END, 0, 0, members, region->id, id_of_frame(f));
     give_frame(k, (struct frame *)(void *)region);
     track_runs(k, f);

@@ -17,6 +17,7 @@ struct own *recorder_own;
 bool recorder_has_counter, recorder_keeps_events;
 const struct ps_layer *recorder_layer;
 unsigned (*recorder_num_vps)(void);
+int (*recorder_active_levels)(void);
 const uint64_t *recorder_mpi_init_ns;
 
 static bool has_counter(void)
@@ -47,6 +48,8 @@ static void find_tables(ompt_function_lookup_t lookup)
     if (recorder_layer != NULL && core != NULL &&
         core->bytes >= offsetof(struct ort_layer, num_vps) + sizeof core->num_vps)
         recorder_num_vps = core->num_vps;
+    at = dlsym(runtime, "omp_get_max_active_levels");
+    memcpy(&recorder_active_levels, &at, sizeof at);
     recorder_mpi_init_ns = dlsym(RTLD_DEFAULT, "psthreads_mpi_init_ns");
     dlclose(runtime);
 }

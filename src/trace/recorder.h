@@ -142,6 +142,7 @@ extern struct own *recorder_own;
 extern bool recorder_keeps_events;
 extern const struct ps_layer *recorder_layer; /* NULL: OpenMP threads are kernel threads */
 extern unsigned (*recorder_num_vps)(void);
+extern int (*recorder_active_levels)(void);  /* omp_get_max_active_levels */
 extern const uint64_t *recorder_mpi_init_ns; /* NULL: there is no layer over MPI */
 
 /* file.c. The settings are there. False: no recording can be made, which has been said. */
