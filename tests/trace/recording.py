@@ -21,7 +21,7 @@ def _enum(name):
 
 
 KIND = _enum("recording_kind")
-WAIT = _enum("recording_wait")
+WAIT = {name.removeprefix("WAIT_"): value for name, value in _enum("recording_wait").items()}
 STATE = _enum("recording_state")
 STATES, SIZES, DISTANCES = STATE["STATES"], 64, 16
 CODES = int(re.search(r"REC_MAX_CODES (\d+)", TEXT).group(1))
