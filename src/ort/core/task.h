@@ -127,6 +127,11 @@ struct ort_task {
     uint32_t unused[2];
 #endif
 };
+/* The tool's part, behind every task that a tool may be told of. */
+static inline struct ort_tool_task *ort_tool_task(struct ort_task *task)
+{
+    return (struct ort_tool_task *)(void *)(task + 1);
+}
 #define ORT_TASK_IMPLICIT_BYTES offsetof(struct ort_task, piece)
 _Static_assert(sizeof(struct ort_task) % 16 == 0 && sizeof(struct ort_task) <= 128, "its data begins behind it");
 

@@ -88,11 +88,14 @@ struct ort_tool_team {
     do {                                                             \
         __auto_type raise_ = ps_load_relaxed(&ort_tool_events.name); \
         if (raise_ != NULL) {                                        \
-            ort_tool_native_begins();                                \
+            if (PS_UNLIKELY(ps_load_relaxed(&ort_tool_carriers)))    \
+                ort_tool_native_begins();                            \
             raise_(__VA_ARGS__);                                     \
         }                                                            \
     } while (0)
-/* Where the carrier is the native thread: its thread_begin, if it has not been. */
+/* The carrier is the native thread. */
+extern ORT_HIDDEN _Atomic bool ort_tool_carriers;
+/* Its thread_begin, if it has not been. */
 void ort_tool_native_begins(void);
 
 /* How a tool costs nothing where there is none. ort_tool_on() is the one word that is looked at, in a branch that is
@@ -212,7 +215,6 @@ void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iteratio
 
 /* Of the native thread on which t runs: see above. */
 ort_tool_ptr ort_tool_thread_data(struct ort_thread *t);
-struct ort_tool_task *ort_tool_task(struct ort_task *task);
 /* Walks outwards from the thread's task; NULL: there is none. *in: the thread that runs it. */
 struct ort_task *ort_tool_ancestor(struct ort_thread *t, int level, struct ort_thread **in);
 int ort_tool_task_flags(const struct ort_task *task);
@@ -240,6 +242,8 @@ void ort_tool_member_begins(struct ort_thread *m);
 void ort_tool_member_ends(struct ort_thread *m);
 /* fn(data) on a frame that the member's current task remembers as its exit. */
 void ort_tool_run(void (*fn)(void *), void *data);
+/* The same for the task's own function. */
+void ort_tool_run_task(struct ort_task *task);
 /* For the teams of a league. The league is a region; its member m runs team number num of n, in a region of one thread,
  * since tools for libomp's programs expect leagues so. */
 void ort_tool_league_team_begins(struct ort_thread *m, unsigned n, unsigned num);

@@ -61,7 +61,7 @@ static PS_NOINLINE void run_traced(struct ort_thread *thread, struct ort_task *t
     } else {
         PS_PROBE1(task__begin, t->fn);
         if (PS_UNLIKELY(tool))
-            ort_tool_run(t->fn, t->data);
+            ort_tool_run_task(t);
         else
             t->fn(t->data);
         PS_PROBE1(task__end, t);

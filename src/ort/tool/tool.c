@@ -79,9 +79,16 @@ PS_NOINLINE void ort_tool_run(void (*fn)(void *), void *data)
     f->exit.ptr = NULL; /* also keeps the call from being the last thing */
 }
 
-/* --- inquiries --- */
+PS_NOINLINE void ort_tool_run_task(struct ort_task *task)
+{
+    struct ort_tool_frame *f = &ort_tool_task(task)->frame;
+    f->exit.ptr = __builtin_frame_address(0);
+    f->exit_flags = ORT_FRAME_RUNTIME_POINTER;
+    task->fn(task->data);
+    f->exit.ptr = NULL;
+}
 
-struct ort_tool_task *ort_tool_task(struct ort_task *task) { return (struct ort_tool_task *)(void *)(task + 1); }
+/* --- inquiries --- */
 
 struct ort_task *ort_tool_ancestor(struct ort_thread *t, int level, struct ort_thread **in)
 {
@@ -113,19 +120,18 @@ int ort_tool_state(const struct ort_thread *t)
 
 /* --- native threads --- */
 
-/* The carrier is the native thread. */
-static _Atomic bool by_carrier;
+_Atomic bool ort_tool_carriers;
 /* Of the kernel thread; looked at only where it is the native thread, and for roots. Not kept over a callback. */
 static __thread union ort_tool_data own_data;
 static __thread union ort_tool_data *carrier_data;
 
 static PS_NOINLINE union ort_tool_data **carrier(void) { return &carrier_data; }
-bool ort_tool_by_carrier(void) { return ps_load_relaxed(&by_carrier); }
+bool ort_tool_by_carrier(void) { return ps_load_relaxed(&ort_tool_carriers); }
 
 void ort_tool_decide_carriers(void)
 {
     if (!ort_tool_by_carrier() && !ee_private_storage())
-        ps_store_relaxed(&by_carrier, true);
+        ps_store_relaxed(&ort_tool_carriers, true);
 }
 
 PS_NOINLINE union ort_tool_data *ort_tool_root_data(void) { return carrier_data = &own_data; }
