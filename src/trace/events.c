@@ -20,7 +20,6 @@ static int (*task_info)(int, int *, ompt_data_t **, ompt_frame_t **, ompt_data_t
 static ompt_data_t *(*thread_data)(void);
 static _Atomic uint64_t serials;
 static _Atomic(struct frame *) free_frames; /* of all tracks: taken as a whole */
-static _Atomic uint32_t threads_lock;
 static uint32_t num_threads, num_free_numbers;
 static uint16_t free_number[MAX_VPS];
 
@@ -181,7 +180,7 @@ static void parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, co
     give_frame(k, (struct frame *)(void *)region);
     track_runs(k, f);
     if (now > ps_load_relaxed(&recorder_own->next_look))
-        file_look(now);
+        file_look();
 }
 
 static void member_begins(struct track *k, struct region *region, ompt_data_t *task, unsigned n, unsigned number,
@@ -504,18 +503,18 @@ static void cancel(ompt_data_t *task, int flags, const void *caller)
 static void thread_begin(int kind, ompt_data_t *thread)
 {
     (void)kind;
-    recorder_lock(&threads_lock);
+    recorder_lock(&recorder_own->threads_lock);
     uint32_t n = num_free_numbers > 0 ? free_number[--num_free_numbers] : num_threads++;
-    recorder_unlock(&threads_lock);
+    recorder_unlock(&recorder_own->threads_lock);
     thread->value = n < MAX_VPS ? n + 1 : 0;
 }
 
 static void thread_end(ompt_data_t *thread)
 {
-    recorder_lock(&threads_lock);
+    recorder_lock(&recorder_own->threads_lock);
     if (thread->value != 0)
         free_number[num_free_numbers++] = (uint16_t)(thread->value - 1);
-    recorder_unlock(&threads_lock);
+    recorder_unlock(&recorder_own->threads_lock);
 }
 
 void events_set(ompt_function_lookup_t lookup)

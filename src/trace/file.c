@@ -151,6 +151,21 @@ static void plan_segments(struct recording *r)
     r->max_segments = file.limit < bytes ? file.limit != 0 : file.limit / bytes;
 }
 
+/* Both clocks at the same time: the closest of some looks. */
+static void look_at_both(uint64_t *ticks, uint64_t *ns)
+{
+    enum { LOOKS = 5 };
+    uint64_t best = UINT64_MAX;
+    for (unsigned i = 0; i < LOOKS; i++) {
+        uint64_t before = recorder_ticks(), between = recorder_ns(), took = recorder_ticks() - before;
+        if (took > best)
+            continue;
+        best = took;
+        *ticks = before + took / 2;
+        *ns = between;
+    }
+}
+
 static void fill_head(struct recording *r, const struct recording *like)
 {
     *r = *like;
@@ -158,8 +173,6 @@ static void fill_head(struct recording *r, const struct recording *like)
     r->parent_pid = (uint32_t)getppid();
     r->rank = rank_of_mpi();
     memcpy(r->runtime, file.runtime, sizeof r->runtime);
-    ps_store_relaxed(&r->begin.ns, recorder_ns());
-    ps_store_relaxed(&r->begin.ticks, recorder_ticks());
 }
 
 static bool say_no(const char *why)
@@ -180,6 +193,10 @@ static bool begin_locked(void)
                              .keeps_events = recorder_keeps_events,
                              .limit_bytes = file.limit,
                              .texts_bytes = TEXTS_BYTES};
+    uint64_t ticks = 0, ns = 0;
+    look_at_both(&ticks, &ns); /* some time before the first look at `now`: a program may be killed early */
+    ps_store_relaxed(&head.begin.ticks, ticks);
+    ps_store_relaxed(&head.begin.ns, ns);
     plan_segments(&head);
     head.codes_at = pages(sizeof head);
     head.texts_at = head.codes_at + REC_MAX_CODES * sizeof(struct recording_code);
@@ -208,7 +225,7 @@ static bool begin_locked(void)
     ps_store_relaxed(&recorder_own->spare_segments, (int64_t)r->max_segments);
     recorder_own->recording = r;
     r->command_at = command();
-    file_look(recorder_ticks());
+    file_look();
     return true;
 }
 
@@ -236,6 +253,8 @@ static struct track *open_locked(unsigned number)
     k->number = (uint16_t)number;
     k->last = recorder_ticks();
     k->full = r->max_segments == 0;
+    if (recorder_layer == NULL && number < MAX_VPS)
+        ps_store_relaxed(&shared->thread, number + 1);
     ps_store_relaxed(&shared->tid, (uint32_t)syscall(SYS_gettid));
     track_is(k, NULL, REC_IN_RUNTIME, 0);
     ps_store_release((_Atomic uint64_t *)(void *)((char *)r + r->tracks_at) + number, offset);
@@ -313,7 +332,7 @@ struct recording_event *file_more_room(struct track *k)
         k->full = events == NULL;
         if (k->full)
             ps_add_relaxed(&r->segments_refused, 1);
-        file_look(recorder_ticks());
+        file_look();
         errno = kept;
     }
     if (k->num_segments == 0) {
@@ -328,10 +347,11 @@ struct recording_event *file_more_room(struct track *k)
 
 /* --- looks at the clocks --- */
 
-void file_look(uint64_t now)
+void file_look(void)
 {
     struct recording *r = recorder_own->recording;
-    uint64_t ns = recorder_ns();
+    uint64_t now = 0, ns = 0;
+    look_at_both(&now, &ns);
     ps_store_relaxed(&r->now.ns, ns);
     ps_store_relaxed(&r->now.ticks, now);
     if (recorder_mpi_init_ns != NULL)
@@ -347,7 +367,6 @@ void file_end(void)
     struct recording *r = recorder_own->recording;
     if (r == NULL)
         return;
-    uint64_t now = recorder_ticks();
-    file_look(now);
-    ps_store_release(&r->ended_ticks, now);
+    file_look();
+    ps_store_release(&r->ended_ticks, recorder_ticks());
 }

@@ -131,7 +131,8 @@ struct track {
 struct own {
     struct recording *recording;
     _Atomic uint32_t lock; /* of beginnings: of the recording, a track, a code */
-    bool off;              /* no recording can be made: it has been said */
+    _Atomic uint32_t threads_lock;
+    bool off; /* no recording can be made: it has been said */
     _Atomic uint32_t elsewhere_lock;
     _Atomic uint64_t num_segments;
     _Atomic int64_t spare_segments; /* those that no vp is sure of */
@@ -151,8 +152,8 @@ bool file_begin(void);
 struct track *file_open_track(unsigned number); /* NULL: there is no recording */
 /* Room for the next event; NULL: none, and the event is counted as lost. */
 struct recording_event *file_more_room(struct track *k);
-void file_look(uint64_t now); /* at both clocks */
-void file_num_vps(void);      /* asks, in the first region */
+void file_look(void);    /* at both clocks */
+void file_num_vps(void); /* asks, in the first region */
 void file_end(void);
 void *file_private(size_t bytes); /* zeroed memory, never given back; NULL: none */
 void recorder_lock(_Atomic uint32_t *word);
