@@ -272,13 +272,15 @@ int report_page(char **arguments)
     size_t num = 0;
     while (arguments[num])
         num++;
-    char **all = calloc(num + 3, sizeof *all);
-    if (!report || !all)
-        return EXIT_USAGE;
-    all[0] = report;
-    all[1] = page;
-    memcpy(all + 2, arguments, num * sizeof *arguments);
-    execv(report, all);
-    fprintf(stderr, "psrun: %s cannot be run: %s\n", report, strerror(errno));
+    char **all = report ? calloc(num + 3, sizeof *all) : NULL;
+    if (all) {
+        all[0] = report;
+        all[1] = page;
+        memcpy(all + 2, arguments, num * sizeof *arguments);
+        execv(report, all);
+        fprintf(stderr, "psrun: %s cannot be run: %s\n", report, strerror(errno));
+    }
+    free(all);
+    free(report);
     return EXIT_USAGE;
 }

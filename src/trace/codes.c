@@ -127,7 +127,7 @@ static void read_headers(struct recording_code *c, const struct mapped *m)
 static void add_code(struct recording *r, uintptr_t address, unsigned code)
 {
     struct recording_code *c = &known[code];
-    struct mapped m;
+    struct mapped m = {0};
     *c = (struct recording_code){.address = address, .offset = address};
     if (find_mapped(address, &m)) {
         c->path = codes_text(m.path);

@@ -272,7 +272,7 @@ struct track *file_open_track(unsigned number)
         if (k == NULL)
             k = open_locked(number);
         if (k == NULL) {
-            ps_store_relaxed(&file.path[0], '\0'); /* nothing grows any more */
+            file.path[0] = '\0'; /* nothing grows any more */
             recorder_own->off = true;
         }
         recorder_unlock(&recorder_own->lock);
