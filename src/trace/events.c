@@ -275,7 +275,7 @@ static void task_create(ompt_data_t *task, const ompt_frame_t *unused, ompt_data
         return;
     }
     track_add(&k->shared->sums[code].created, 1);
-    if (recorder_keeps_events)
+    if (recorder_keeps_events && !(flags & ORT_TOOL_TASK_UNDEFERRED))
         track_put(k, track_until_now(k), REC_TASK_CREATE, 0, 0, (uint32_t)flags, id, id_of_frame(f));
 }
 

@@ -19,7 +19,7 @@
 
 #include "check.h"
 
-enum { TEXTS_BYTES = 1 << 17, SMALLEST = 16384, LARGEST = 1 << 20 };
+enum { TEXTS_BYTES = 1 << 17, SMALLEST = 16384, LARGEST = 1 << 18 };
 #define LOOK_EVERY_NS 10000000
 
 static struct {
@@ -80,7 +80,6 @@ static void *lengthen(int fd, _Atomic uint64_t *file_bytes, uint64_t bytes, uint
     if (at == MAP_FAILED)
         return NULL;
     madvise(at, bytes, MADV_DONTFORK);
-    madvise(at, bytes, MADV_POPULATE_WRITE); /* where there is no such advice, pages come one by one */
     return at;
 }
 
@@ -308,9 +307,11 @@ static struct recording_event *new_segment(struct track *k)
     uint64_t at = ps_add_relaxed(&recorder_own->num_segments, 1);
     if (at >= r->max_segments)
         return NULL;
-    void *events = lengthen_recording(r, r->segment_events * sizeof(struct recording_event), &offset);
+    uint64_t bytes = r->segment_events * sizeof(struct recording_event);
+    void *events = lengthen_recording(r, bytes, &offset);
     if (events == NULL)
         return NULL;
+    madvise(events, bytes, MADV_POPULATE_WRITE); /* where there is no such advice, pages come one by one */
     struct recording_segment *s = (struct recording_segment *)(void *)((char *)r + r->segments_at) + at;
     s->track = k->number;
     s->index = k->num_segments;

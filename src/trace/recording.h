@@ -30,7 +30,8 @@ enum recording_kind {
     REC_REGION_END,   /* id: region, other: that task. Perhaps in another track than the beginning */
     REC_MEMBER_BEGIN, /* id: task, other: region, number: the member, sub: 1: a team of a league */
     REC_MEMBER_END,   /* id: task, other: region */
-    REC_TASK_CREATE,  /* id: task, other: the task that makes it, number: ompt_task_flag_t */
+    REC_TASK_CREATE,  /* id: task, other: the task that makes it, number: ompt_task_flag_t. Of deferred tasks only:
+                       * another one begins at once, in the task that makes it */
     REC_TASK_BEGIN,   /* id: task, other: the task that is left for it */
     REC_TASK_END,     /* id: task, other: the task that goes on, sub: ompt_task_status_t */
     REC_TASK_RUN,   /* REC_TASK_BEGIN, and the same task's REC_TASK_END `number` ticks later, with nothing of this track
