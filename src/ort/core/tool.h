@@ -159,7 +159,18 @@ void ort_tool_leave(struct ort_thread *t);
 void ort_tool_caller(struct ort_thread *t, const void *caller);
 /* What a tool is told of a construct's place: the caller's address. Where a call is the last thing that a function
  * does, compilers jump. The caller is the runtime itself then, and the place is in the construct's body, fn. */
-const void *ort_tool_place(const void *caller, void (*fn)(void *));
+extern ORT_HIDDEN const char __ehdr_start[], etext[]; /* the linker's: where this object begins, where its code ends */
+static inline bool ort_tool_is_own_code(uintptr_t address)
+{
+    return address - (uintptr_t)__ehdr_start < (uintptr_t)etext - (uintptr_t)__ehdr_start;
+}
+static inline const void *ort_tool_place(const void *caller, void (*fn)(void *))
+{
+    uintptr_t body = (uintptr_t)fn + 1; /* as a return address: behind the instruction that is meant */
+    return PS_UNLIKELY(ort_tool_is_own_code((uintptr_t)caller)) && fn != NULL && !ort_tool_is_own_code(body)
+               ? (const void *)body // NOLINT(performance-no-int-to-ptr)
+               : caller;
+}
 const void *ort_tool_caller_of(const struct ort_thread *t);
 /* Of a taskloop: the iterations of the task that t makes next. */
 void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iterations);

@@ -66,7 +66,8 @@ static PS_NOINLINE void run_traced(struct ort_thread *thread, struct ort_task *t
             t->fn(t->data);
         PS_PROBE1(task__end, t);
     }
-    ort_task_race_end(t);
+    if (ps_race_enabled())
+        ort_task_race_end(t);
     ort_task_end_traced(thread, t, below, base, !cancelled, tool);
     if (ps_race_enabled())
         leave_turn(thread);

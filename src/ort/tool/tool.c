@@ -47,22 +47,6 @@ void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame)
 
 void ort_tool_leave(struct ort_thread *t) { ort_tool_task(t->task)->frame.enter.ptr = NULL; }
 
-/* The linker's: where this object begins, and where its code ends. */
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char etext[] __attribute__((visibility("hidden")));
-static bool is_own_code(uintptr_t address)
-{
-    return address - (uintptr_t)__ehdr_start < (uintptr_t)etext - (uintptr_t)__ehdr_start;
-}
-
-const void *ort_tool_place(const void *caller, void (*fn)(void *))
-{
-    uintptr_t body = (uintptr_t)fn + 1; /* as a return address: behind the instruction that is meant */
-    return PS_UNLIKELY(is_own_code((uintptr_t)caller)) && fn != NULL && !is_own_code(body)
-               ? (const void *)body // NOLINT(performance-no-int-to-ptr)
-               : caller;
-}
-
 void ort_tool_caller(struct ort_thread *t, const void *caller) { t->tool.caller = caller; }
 const void *ort_tool_caller_of(const struct ort_thread *t) { return t->tool.caller; }
 void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iterations)

@@ -15,7 +15,7 @@ static void *self_for_layer(void)
 
 static unsigned number_of_vp(void)
 {
-    struct vp *vp = ps_vp();
+    struct vp *vp = ps_vp_now();
     return vp ? vp_run(vp)->id : PS_LAYER_NO_VP;
 }
 
