@@ -34,16 +34,19 @@ size_t trace_stem(const char *name)
     return dot && dot != base_name(name) ? (size_t)(dot - name) : strlen(name);
 }
 
+/* The process's rank in MPI, as its launcher says; NULL: none. */
+static const char *own_rank(void)
+{
+    const char *rank = setting("OMPI_COMM_WORLD_RANK");
+    return rank ? rank : setting("PMI_RANK");
+}
+
 /* A rank of MPI has a file of its own. */
 static char *name_of_rank(const char *name)
 {
-    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK"};
-    for (unsigned i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
-        const char *rank = setting(ranks[i]);
-        if (rank)
-            return plan_text("%.*s-rank%s%s", (int)trace_stem(name), name, rank, name + trace_stem(name));
-    }
-    return plan_text("%s", name);
+    const char *rank = own_rank();
+    size_t n = trace_stem(name);
+    return rank ? plan_text("%.*s-rank%s%s", (int)n, name, rank, name + n) : plan_text("%s", name);
 }
 
 /* Makes the file, empty, under this name or one that is free. NULL: it cannot be made, which is said. */
@@ -133,7 +136,8 @@ void trace_make(struct trace *t, const struct plan *p, const struct wishes *w)
         t->out = reserve("trace", w->trace);
     if (w->stats && *w->stats)
         t->json = reserve("profile", w->stats);
-    t->screen = w->stats && !*w->stats;
+    const char *rank = own_rank(); /* one of them prints */
+    t->screen = w->stats && !*w->stats && (!rank || strcmp(rank, "0") == 0);
     t->on = t->out || t->json || t->screen;
     t->prefix = prefix_of(t);
     t->environment = copy_of_environment();

@@ -55,8 +55,9 @@ static bool has_begun(int fd)
 int trace_run(const struct trace *t, const struct plan *p, char **argv)
 {
     int ends[2], ended = 0;
-    struct sigaction before[BY_KEY + PASSED];
+    struct sigaction before[BY_KEY + PASSED], before_child;
     const struct sigaction ignored = {.sa_handler = SIG_IGN}, passing = {.sa_handler = pass_on};
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
     sigset_t all, mask;
     if (pipe2(ends, O_CLOEXEC) != 0) {
         fprintf(stderr, "psrun: no pipe: %s; the program runs without a trace\n", strerror(errno));
@@ -69,12 +70,14 @@ int trace_run(const struct trace *t, const struct plan *p, char **argv)
         sigaction(by_key[i], &ignored, &before[i]);
     for (unsigned i = 0; i < PASSED; i++)
         sigaction(passed[i], &passing, &before[BY_KEY + i]);
+    sigaction(SIGCHLD, &usual, &before_child); /* ignored, it would leave nothing to wait for */
     pid_t pid = fork();
     if (pid <= 0) {
         for (unsigned i = 0; i < BY_KEY; i++)
             sigaction(by_key[i], &before[i], NULL);
         for (unsigned i = 0; i < PASSED; i++)
             sigaction(passed[i], &before[BY_KEY + i], NULL);
+        sigaction(SIGCHLD, &before_child, NULL);
         sigprocmask(SIG_SETMASK, &mask, NULL);
         if (pid < 0)
             fprintf(stderr, "psrun: no process: %s; the program runs without a trace\n", strerror(errno));

@@ -53,6 +53,9 @@ def ranks():
     ran = place.run("--trace", "out.pftrace", PROGRAM, "regions", 2, variables={"OMPI_COMM_WORLD_RANK": "3"})
     assert [path.name for path in place.folder.iterdir()] == ["out-rank3.pftrace"], ran
     assert Recording(place.folder / "out-rank3.pftrace").rank == 3
+    for rank, wanted in (("0", 1), ("1", 0)):
+        ran = place.run("--stats", PROGRAM, "regions", 2, variables={"PMI_RANK": rank})
+        assert len(lines(ran)) == wanted, ran
 
 
 def variables():
@@ -179,7 +182,8 @@ def passing_on():
             running.send_signal(number)
             said = running.stderr.read()  # the program's input stays open meanwhile
             assert running.wait() == status and "psrun: trace of" in said, (running.returncode, said)
-    ran = place.run("--trace", "t.rec", PROGRAM, "regions", 2, 42)
+    ran = place.run("--trace", "t.rec", PROGRAM, "regions", 2, 42,
+                    preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
     assert ran.returncode == 42
 
 
