@@ -72,8 +72,8 @@ _psrun()
         --dropin) _filedir -d ;;
         *)
             if [[ $cur == -* ]]; then
-                _psrun_list "-n --threads --ee --mpi --pools --trace --stats --trace-limit --dropin -v --verbose -V \
---version -h --help" "$cur"
+                _psrun_list "-n --threads --ee --mpi --pools --trace --stats --trace-limit --dropin -v --verbose -V
+                    --version -h --help" "$cur"
             else
                 _command_offset "$cword"
                 mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "doctor dump stats report" -- "$cur")
