@@ -114,7 +114,7 @@ static bool lacks(const char *file, const char *what)
 {
     if (file)
         return false;
-    fprintf(stderr, "psrun: %s is not built here; the program runs without a trace and a profile\n", what);
+    fprintf(stderr, "psrun: there is no %s; the program runs without a trace and a profile\n", what);
     return true;
 }
 
@@ -125,8 +125,11 @@ void trace_make(struct trace *t, const struct plan *p, const struct wishes *w)
         return;
     t->recorder = plan_layer_file(p, "trace", "libpsthreads-trace.so");
     char *report = plan_layer_file(p, "trace", "psthreads-report");
-    bool lack = lacks(t->recorder, "the recorder (lib/trace/libpsthreads-trace.so)") ||
-                lacks(report, "psthreads-report (it wants libprotobuf-c-dev, protobuf-c-compiler and libdw-dev)");
+    bool lack =
+        lacks(t->recorder, "recorder (libpsthreads-trace.so) beside the runtime") ||
+        lacks(
+            report,
+            "psthreads-report beside the runtime (its build wants libprotobuf-c-dev, protobuf-c-compiler, libdw-dev)");
     free(report);
     if (lack)
         return;

@@ -31,7 +31,8 @@ static char *report_file(void)
     struct plan p = {.entities = "psthreads"};
     char *file = plan_open_dropin(&p, NULL) ? NULL : plan_layer_file(&p, "trace", "psthreads-report");
     if (!file)
-        fprintf(stderr, "psrun: psthreads-report is not built here (it wants libprotobuf-c-dev, protobuf-c-compiler "
+        fprintf(stderr, "psrun: there is no psthreads-report beside the runtime (its build wants libprotobuf-c-dev, "
+                        "protobuf-c-compiler "
                         "and libdw-dev)\n");
     return file;
 }
