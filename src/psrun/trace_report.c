@@ -204,8 +204,10 @@ void trace_report(const struct trace *t, int first)
     size_t num = 0;
     struct found *found = find_recordings(t, first, &num);
     if (num == 0) {
-        fprintf(stderr, "psrun: no %s: the program opened no parallel region, or has a tool of its own (OMPT)\n",
-                t->out ? "trace" : "profile");
+        fprintf(
+            stderr,
+            "psrun: no %s: the program opened no parallel region, has a tool of its own (OMPT), or could not record\n",
+            t->out ? "trace" : "profile");
         trace_give_up(t);
     }
     char *report = num ? report_file() : NULL;
