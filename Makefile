@@ -48,7 +48,7 @@ help-developers: help
 ## make help-developers  what else there is
 
 ### make python       PyPI's wheels with the Python package and without it (the network; four minutes, WHEELS="..."
-###                   some of the jobs)
+###                   some of the jobs), and timelines as Perfetto reads them
 ### make release      the archive of the last commit with notes and checksums; PREVIOUS=folder: abidiff to that build
 ### make wheel-check   that wheel in a virtual environment: installed, used, taken away (PyPI for its tools)
 ### make packages-check     those packages in a Debian of their own (root, the network; two minutes; SUITE=bookworm)
@@ -211,6 +211,8 @@ python:
 	tools/install-deps build python
 	$(MAKE) product
 	python3 tests/python/wheels.py . $(BUILD) $(WHEELS)
+	if [ -x $(BUILD)/lib/trace/psthreads-report ]; then $(CMAKE) --build $(BUILD) --target make_recording && \
+	ctest --test-dir $(BUILD) -R '^report\.' --output-on-failure; fi
 
 .PHONY: packages packages-check
 .PHONY: release wheel wheel-check

@@ -1,0 +1,9 @@
+/* The commands of psthreads-report: arguments from the command's name on; the answer is the exit status. */
+#ifndef PS_REPORT_COMMANDS_H
+#define PS_REPORT_COMMANDS_H
+
+enum { COMMAND_FAILED = 1, COMMAND_USAGE = 2 };
+
+int command_pftrace(int argc, char **argv);
+
+#endif
