@@ -1,4 +1,4 @@
-/* psthreads-report: timelines of recordings (src/trace/recording.h). psrun calls it after a run.
+/* psthreads-report: timelines and profiles of recordings (src/trace/recording.h). psrun calls it after a run.
  *
  * Each command is a function of its own. What a command writes goes to a file of another name, which is renamed at the
  * end: a file of the wanted name is whole. */
@@ -13,6 +13,9 @@ static const char usage[] = "psthreads-report pftrace RECORDING -o OUT\n"
                             "stats    prints where the time went, on one screen; several recordings are added up\n"
                             "         --json OUT writes the same numbers as JSON instead (-: to standard output)\n"
                             "         --live     the programs still run: sums up to now\n"
+                            "stats    prints where the time went, on one screen; several recordings are added up\n"
+                            "         --json OUT writes the same numbers as JSON instead (-: to standard output)\n"
+                            "         --live     the programs still run: sums up to now\n"
                             "\n"
                             "Recordings are what psrun --trace and psrun --stats make; psrun calls this program.\n"
                             "Exit status: 0 it is done, 1 it could not be done, 2 the arguments were wrong.\n";
@@ -22,6 +25,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"pftrace", command_pftrace},
+    {"stats", command_stats},
 };
 
 int main(int argc, char **argv)
@@ -33,6 +37,6 @@ int main(int argc, char **argv)
     for (unsigned i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "psthreads-report: wanted a command: pftrace; --help tells more\n");
+    fprintf(stderr, "psthreads-report: wanted a command: pftrace or stats; --help tells more\n");
     return COMMAND_USAGE;
 }

@@ -145,7 +145,10 @@ static struct place *make_place(struct places *p, const struct recording_file *f
         if (o->module)
             look_up(p, o, place);
     }
-    if (place->file)
+    place->is_library = strcmp(after_slash(path), "libpsthreads-pools.so") == 0;
+    if (place->is_library)
+        place->brief = memory_text("library's job");
+    else if (place->file)
         place->brief = memory_text("%s:%u", after_slash(place->file), place->line);
     else if (place->function)
         place->brief = place->function;

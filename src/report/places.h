@@ -12,6 +12,7 @@ struct place {
     const char *object;   /* NULL: not known */
     uint64_t offset;      /* in the object; 0: not known */
     unsigned line;
+    bool is_library; /* a job of another library's thread pool (src/pools), of which no more is known */
 };
 
 struct places;

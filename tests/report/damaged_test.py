@@ -11,7 +11,7 @@ from pathlib import Path
 from recordings import Recording, task
 
 REPORT, MAKER, FOLDER = *sys.argv[1:3], Path(sys.argv[3])
-COMMANDS = (("pftrace", "-o", FOLDER / "damaged.pftrace"),)
+COMMANDS = (("pftrace", "-o", FOLDER / "damaged.pftrace"), ("stats",))
 
 
 class Refused(unittest.TestCase):

@@ -1,0 +1,212 @@
+/* See advice.h. Each rule looks at one row (a source line) or at the whole. */
+#include "advice.h"
+
+#include <string.h>
+
+#include "say.h"
+
+/* What has to be measured. A share is of the vps' time, where nothing else is said. */
+static const struct {
+    double small_task_ns, many_tasks, small_tasks_share;   /* small-tasks: what their making costs, at 1 us each */
+    double imbalance, imbalance_share, own_work;           /* imbalance: of the region's own time, of all, own time */
+    double lock_share;                                     /* lock */
+    double nested_regions, nested_wall, nested_efficiency; /* nesting-off: inner regions of one thread; of the run's */
+    double overhead, overhead_share, short_region_ns; /* inner-costs, short-regions: of the region's own time ... */
+    double serial_wall;                               /* serial-parts: of the run's time */
+} at = {
+    .small_task_ns = 1000,
+    .many_tasks = 1000,
+    .small_tasks_share = 0.02,
+    .imbalance = 0.2,
+    .imbalance_share = 0.05,
+    .own_work = 0.2,
+    .lock_share = 0.05,
+    .nested_regions = 10,
+    .nested_wall = 0.1,
+    .nested_efficiency = 0.8,
+    .overhead = 0.5,
+    .overhead_share = 0.05,
+    .short_region_ns = 20000,
+    .serial_wall = 0.3,
+};
+
+static double part_of_all(const struct profile *p, double ns) { return p->capacity > 0 ? ns / p->capacity : 0; }
+
+/* Rules of a row: false, or what the advice has beside its place. */
+
+static bool has_small_tasks(const struct profile *p, const struct profile_row *r, struct advice *a)
+{
+    double mean = r->tasks > 0 ? r->task_ns / r->tasks : 0;
+    char each[16], many[24];
+    if (r->tasks < at.many_tasks || mean >= at.small_task_ns || part_of_all(p, 1000 * r->tasks) < at.small_tasks_share)
+        return false;
+    a->number = mean;
+    a->loss = 1000 * r->tasks;
+    snprintf(a->text, sizeof a->text,
+             "The tasks of %s take %s each, and there are %s: to make one costs about as much. Give each more to do: "
+             "taskloop with grainsize, or no task below a certain size (clauses final, if).",
+             r->place->brief, say_ns(each, mean), say_count(many, r->tasks));
+    return true;
+}
+
+/* Where the members themselves do little, and the program has tasks, these are the work: nothing is known of their
+ * balance. */
+static bool has_imbalance(const struct profile *p, const struct profile_row *r, struct advice *a)
+{
+    double time = profile_row_time(r), wait = r->state[REC_IMBALANCE];
+    if (r->regions == 0 || wait < at.imbalance * time || part_of_all(p, wait) < at.imbalance_share ||
+        r->longest <= r->useful || (p->tasks > 0 && r->state[REC_USEFUL] < at.own_work * time))
+        return false;
+    a->number = wait / time;
+    a->loss = wait;
+    snprintf(a->text, sizeof a->text,
+             "In the region of %s some threads have more to do than others, which wait for %.0f %% of its time. If it "
+             "is a loop: try schedule(dynamic) or schedule(guided); else divide it into smaller parts, or tasks.",
+             r->place->brief, 100 * a->number);
+    return true;
+}
+
+static bool has_lock(const struct profile *p, const struct profile_row *r, struct advice *a)
+{
+    char waited[16];
+    if (part_of_all(p, r->lock_ns) < at.lock_share)
+        return false;
+    a->number = part_of_all(p, r->lock_ns);
+    a->loss = r->lock_ns;
+    snprintf(a->text, sizeof a->text,
+             "Threads waited %s, %.0f %% of all time, for the lock or critical section of %s. Hold it for less, give "
+             "each part of the data a lock of its own, or use atomic or a reduction.",
+             say_ns(waited, r->lock_ns), 100 * a->number, r->place->brief);
+    return true;
+}
+
+static bool has_nesting_off(const struct profile *p, const struct profile_row *r, struct advice *a)
+{
+    char many[24];
+    if (!p->nested_off || r->inner < at.nested_regions || r->serialized < at.nested_regions ||
+        r->wall < at.nested_wall * p->wall || p->efficiency >= at.nested_efficiency)
+        return false;
+    a->number = r->serialized;
+    a->loss = r->wall;
+    snprintf(a->text, sizeof a->text,
+             "The region of %s stands inside of another one and ran with one thread %s times, because nesting is off, "
+             "while processors had nothing to do. Try OMP_MAX_ACTIVE_LEVELS=2.",
+             r->place->brief, say_count(many, r->serialized));
+    return true;
+}
+
+/* The part of a region's time that is neither work nor a wait for a task, a lock or MPI. */
+static double overhead_of(const struct profile_row *r)
+{
+    double time = profile_row_time(r) - r->state[REC_PARKED];
+    return time > 0 ? (r->state[REC_IN_RUNTIME] + r->state[REC_IMBALANCE]) / time : 0;
+}
+
+static bool costs_more(const struct profile *p, const struct profile_row *r)
+{
+    return r->regions > 0 && r->serialized < r->regions && r->wall / r->regions < at.short_region_ns &&
+           overhead_of(r) >= at.overhead && part_of_all(p, overhead_of(r) * profile_row_time(r)) >= at.overhead_share;
+}
+
+static bool is_costly_inside(const struct profile *p, const struct profile_row *r, struct advice *a)
+{
+    char each[16];
+    if (!costs_more(p, r) || 2 * r->inner < r->regions)
+        return false;
+    a->number = overhead_of(r);
+    a->loss = a->number * profile_row_time(r);
+    snprintf(a->text, sizeof a->text,
+             "The region of %s stands inside of another one and lasts %s; %.0f %% of its time go into its start and "
+             "end. Let it run with one thread: num_threads(1), or the clause if with a size.",
+             r->place->brief, say_ns(each, r->wall / r->regions), 100 * a->number);
+    return true;
+}
+
+static bool is_short(const struct profile *p, const struct profile_row *r, struct advice *a)
+{
+    char each[16];
+    if (!costs_more(p, r) || 2 * r->inner >= r->regions)
+        return false;
+    a->number = overhead_of(r);
+    a->loss = a->number * profile_row_time(r);
+    snprintf(a->text, sizeof a->text,
+             "The region of %s lasts %s; %.0f %% of its time go into its start and end. Make one region of several, or "
+             "run it with one thread where there is little to do (clause if).",
+             r->place->brief, say_ns(each, r->wall / r->regions), 100 * a->number);
+    return true;
+}
+
+/* Rules of the whole. */
+
+static bool is_often_serial(const struct profile *p, struct advice *a)
+{
+    double serial = p->wall > 0 ? p->state[REC_SERIAL] / p->processes / p->wall : 0;
+    if (p->vps <= p->processes || profile_has_roots(p) || serial < at.serial_wall)
+        return false;
+    a->number = serial;
+    a->loss = (1 - p->serial_parts) * p->capacity;
+    snprintf(a->text, sizeof a->text,
+             "Outside of parallel regions one processor works alone, for %.0f %% of the run. Look there first: what "
+             "is parallel cannot gain more than the rest.",
+             100 * serial);
+    return true;
+}
+
+static bool has_quota(const struct profile *p, struct advice *a)
+{
+    if (p->quota == 0 || p->quota * p->processes >= p->vps)
+        return false;
+    a->number = p->quota;
+    a->loss = p->capacity;
+    snprintf(a->text, sizeof a->text,
+             "The system gives this program the time of %u processor%s (CPU quota of its control group), and it has "
+             "%u virtual processors. Ask for a larger quota, or set OMP_NUM_THREADS=%u.",
+             p->quota, p->quota == 1 ? "" : "s", p->vps, p->quota);
+    return true;
+}
+
+static const struct {
+    const char *name;
+    bool (*of_row)(const struct profile *p, const struct profile_row *r, struct advice *a);
+    bool (*of_all)(const struct profile *p, struct advice *a);
+} rules[] = {
+    {"cpu-quota", NULL, has_quota},
+    {"serial-parts", NULL, is_often_serial},
+    {"small-tasks", has_small_tasks, NULL},
+    {"imbalance", has_imbalance, NULL},
+    {"lock", has_lock, NULL},
+    {"nesting-off", has_nesting_off, NULL},
+    {"inner-costs", is_costly_inside, NULL},
+    {"short-regions", is_short, NULL},
+};
+
+/* Keeps those that cost the most, in that order. */
+static void insert_advice(struct advice *found, unsigned *num, const struct advice *a)
+{
+    unsigned i = *num;
+    while (i > 0 && found[i - 1].loss < a->loss)
+        i--;
+    if (i == ADVICE_MOST)
+        return;
+    *num += *num < ADVICE_MOST;
+    memmove(&found[i + 1], &found[i], (*num - 1 - i) * sizeof *found);
+    found[i] = *a;
+}
+
+unsigned advice_find(const struct profile *p, struct advice found[ADVICE_MOST])
+{
+    unsigned num = 0;
+    struct advice a = {0};
+    for (unsigned i = 0; i < sizeof rules / sizeof *rules; i++) {
+        a.rule = rules[i].name;
+        a.place = NULL;
+        if (rules[i].of_all && rules[i].of_all(p, &a))
+            insert_advice(found, &num, &a);
+        for (unsigned k = 0; k < p->num_rows && rules[i].of_row; k++) {
+            a.place = p->row[k].place;
+            if (!a.place->is_library && rules[i].of_row(p, &p->row[k], &a))
+                insert_advice(found, &num, &a);
+        }
+    }
+    return num;
+}
