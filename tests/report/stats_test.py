@@ -3,6 +3,7 @@
 screen, and each advice where it is due, and only there."""
 
 import json
+import re
 import subprocess
 import sys
 import unittest
@@ -150,6 +151,26 @@ class Screen(unittest.TestCase):
         done = subprocess.run([REPORT, "stats", "--json", "/dev/full", made], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
         self.assertIn("still running", stats(Run(), ended=False, options=["--live"]))
+
+
+def names_in(value):
+    if isinstance(value, dict):
+        return set(value).union(*map(names_in, value.values()))
+    return set().union(*map(names_in, value)) if isinstance(value, list) else set()
+
+
+class Documented(unittest.TestCase):
+    def test_names(self):
+        """Each name of the JSON, and each rule, stands in the documents."""
+        page = (Path(__file__).resolve().parents[2] / "docs/seeing.md").read_text()
+        r = Run()
+        r.sums(0, 1, regions=1, tasks=1, locks=1)
+        r.sums(0, 0, serial=900 * MS)
+        sources = (Path(__file__).resolve().parents[2] / "src/report/advice.c").read_text()
+        rules = re.findall(r'{"([a-z-]+)", \w+, \w+}', sources)
+        self.assertEqual(len(rules), 8)
+        for name in names_in(numbers(r)) | set(rules):
+            self.assertIn(f"`{name}`", page)
 
 
 class Advice(unittest.TestCase):
