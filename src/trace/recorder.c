@@ -48,6 +48,8 @@ static void find_tables(ompt_function_lookup_t lookup)
     if (recorder_layer != NULL && core != NULL &&
         core->bytes >= offsetof(struct ort_layer, num_vps) + sizeof core->num_vps)
         recorder_num_vps = core->num_vps;
+    if (core != NULL && core->bytes >= offsetof(struct ort_layer, bodies) + sizeof core->bodies)
+        core->bodies();
     at = dlsym(runtime, "omp_get_max_active_levels");
     memcpy(&recorder_active_levels, &at, sizeof at);
     recorder_mpi_init_ns = dlsym(RTLD_DEFAULT, "psthreads_mpi_init_ns");

@@ -23,13 +23,14 @@ except ImportError:
 
 PSRUN, CXX, FOLDER = sys.argv[1], sys.argv[2], Path(sys.argv[3])
 SOURCE = Path(__file__).resolve().parent / "traced.cc"
+TWO_REGIONS = SOURCE.with_name("two_regions.c")
 
 
-def run(mode, status=0, vps=2, **environment):
+def run(mode, status=0, vps=2, program="traced", **environment):
     """(the timelines, the program's own first; what the program printed: its numbers by name)."""
     for old in FOLDER.glob("out*"):
         old.unlink()
-    done = subprocess.run([PSRUN, "--trace", FOLDER / "out.pftrace", FOLDER / "traced", mode], capture_output=True,
+    done = subprocess.run([PSRUN, "--trace", FOLDER / "out.pftrace", FOLDER / program, mode], capture_output=True,
                           text=True, env={**os.environ, "PSTHREADS_NUM_VPS": str(vps), **environment})
     assert done.returncode == status, done
     told = collections.defaultdict(list)
@@ -99,6 +100,14 @@ class Traced(unittest.TestCase):
             self.assertEqual({m.notes["threads"] for m in timeline.of("member")}, {3, 4})
             self.assertTrue(any(w.name == "barrier" for w in timeline.of("wait", resumed=True)))
 
+    def test_lines(self):
+        """A region's line is that of its directive, or of the first statement in it."""
+        lines = TWO_REGIONS.read_text().splitlines()
+        directives = [i for i, line in enumerate(lines, 1) if "#pragma" in line]
+        (timeline,), _ = run("", program="two_regions")
+        shown = [region.place[1] for region in timeline.of("region")]
+        self.assertEqual([d for line in shown for d in directives if line in (d, d + 1)], directives * 3)
+
     def test_locks(self):
         timeline, _ = self.one("locks")
         for wait in timeline.of("wait"):
@@ -135,5 +144,6 @@ if __name__ == "__main__":
     if not shutil.which(CXX):
         print("skipped: no C++ compiler")
         sys.exit(77)
-    subprocess.run([CXX, "-O2", "-g", "-fopenmp", SOURCE, "-o", FOLDER / "traced"], check=True)
+    for language, source in (("c++", SOURCE), ("c", TWO_REGIONS)):
+        subprocess.run([CXX, "-O2", "-g", "-fopenmp", "-x", language, source, "-o", FOLDER / source.stem], check=True)
     unittest.main(argv=sys.argv[:1])

@@ -14,7 +14,9 @@
  *   run      Runs job(data, id) for each id below n, and returns when all have returned. A region of n members: jobs
  *            may wait for one another, as often and as long as they like. The program's limits on regions (levels,
  *            threads, dyn-var) do not count. From any thread, in any region; n > 0. [switches]
- *   num_vps  How many virtual processors there are. Starts the runtime where it has not begun. */
+ *   num_vps  How many virtual processors there are. Starts the runtime where it has not begun.
+ *   bodies   A tool is told from now on where the bodies of regions and tasks are, as their places, instead of where
+ *            they were called: ort_tool_place. For the recorder (src/trace), which shows source lines. */
 #ifndef PS_ORT_LAYER_H
 #define PS_ORT_LAYER_H
 
@@ -28,6 +30,7 @@ struct ort_layer {
     void (*in_order)(bool yes);
     void (*run)(unsigned n, void (*job)(void *data, unsigned id), void *data);
     unsigned (*num_vps)(void); /* starts the runtime */
+    void (*bodies)(void);
 };
 extern const struct ort_layer ort_layer;
 

@@ -158,7 +158,10 @@ void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame);
 void ort_tool_leave(struct ort_thread *t);
 void ort_tool_caller(struct ort_thread *t, const void *caller);
 /* What a tool is told of a construct's place: the caller's address. Where a call is the last thing that a function
- * does, compilers jump. The caller is the runtime itself then, and the place is in the construct's body, fn. */
+ * does, compilers jump. The caller is the runtime itself then, and the place is in the construct's body, fn. After
+ * ort_tool_tell_bodies that is so always: GCC gives the call of a construct the line of what stands before it. */
+extern ORT_HIDDEN bool ort_tool_tells_bodies; /* written while a tool begins, before its first event */
+void ort_tool_tell_bodies(void);
 extern ORT_HIDDEN const char __ehdr_start[], etext[]; /* the linker's: where this object begins, where its code ends */
 static inline bool ort_tool_is_own_code(uintptr_t address)
 {
@@ -167,7 +170,8 @@ static inline bool ort_tool_is_own_code(uintptr_t address)
 static inline const void *ort_tool_place(const void *caller, void (*fn)(void *))
 {
     uintptr_t body = (uintptr_t)fn + 1; /* as a return address: behind the instruction that is meant */
-    return PS_UNLIKELY(ort_tool_is_own_code((uintptr_t)caller)) && fn != NULL && !ort_tool_is_own_code(body)
+    bool wanted = ort_tool_tells_bodies || ort_tool_is_own_code((uintptr_t)caller);
+    return PS_UNLIKELY(wanted) && fn != NULL && !ort_tool_is_own_code(body)
                ? (const void *)body // NOLINT(performance-no-int-to-ptr)
                : caller;
 }

@@ -63,4 +63,5 @@ static unsigned num_vps(void)
 }
 
 const struct ort_layer ort_layer PS_EXPORT = {sizeof(struct ort_layer), hold_running_task, ort_task_release,
-                                              set_tasks_in_order,       run_jobs,          num_vps};
+                                              set_tasks_in_order,       run_jobs,          num_vps,
+                                              ort_tool_tell_bodies};

@@ -47,6 +47,9 @@ void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame)
 
 void ort_tool_leave(struct ort_thread *t) { ort_tool_task(t->task)->frame.enter.ptr = NULL; }
 
+bool ort_tool_tells_bodies;
+void ort_tool_tell_bodies(void) { ort_tool_tells_bodies = true; }
+
 void ort_tool_caller(struct ort_thread *t, const void *caller) { t->tool.caller = caller; }
 const void *ort_tool_caller_of(const struct ort_thread *t) { return t->tool.caller; }
 void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iterations)
