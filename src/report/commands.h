@@ -5,6 +5,7 @@
 enum { COMMAND_FAILED = 1, COMMAND_USAGE = 2 };
 
 int command_pftrace(int argc, char **argv);
+int command_page(int argc, char **argv);
 int command_stats(int argc, char **argv);
 
 #endif

@@ -8,8 +8,10 @@
 #include "commands.h"
 
 static const char usage[] = "psthreads-report pftrace RECORDING -o OUT\n"
+                            "psthreads-report page TRACE... -o OUT.html\n"
                             "\n"
                             "pftrace  writes the timeline of a recording for ui.perfetto.dev\n"
+                            "page     makes one page of HTML of timelines, which needs no network\n"
                             "stats    prints where the time went, on one screen; several recordings are added up\n"
                             "         --json OUT writes the same numbers as JSON instead (-: to standard output)\n"
                             "         --live     the programs still run: sums up to now\n"
@@ -25,6 +27,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"pftrace", command_pftrace},
+    {"page", command_page},
     {"stats", command_stats},
 };
 
@@ -37,6 +40,6 @@ int main(int argc, char **argv)
     for (unsigned i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "psthreads-report: wanted a command: pftrace or stats; --help tells more\n");
+    fprintf(stderr, "psthreads-report: wanted a command: pftrace, page or stats; --help tells more\n");
     return COMMAND_USAGE;
 }

@@ -109,7 +109,7 @@ void output_json_text(FILE *out, const char *text)
             fputs("\\ufffd", out);
         else if (*text == '"' || *text == '\\')
             fprintf(out, "\\%c", *text);
-        else if ((unsigned char)*text < ' ')
+        else if ((unsigned char)*text < ' ' || strchr("<>&", *text)) /* the latter: HTML would read them */
             fprintf(out, "\\u%04x", (unsigned)*text);
         else
             fwrite(text, 1, n, out);

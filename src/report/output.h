@@ -20,7 +20,7 @@ void output_drop(struct output *o);
 
 /* A copy in which each byte that is not UTF-8 is a question mark; the caller frees it. */
 char *output_clean_text(const char *text);
-/* A text in quotes, as JSON has it. */
+/* A text in quotes, as JSON has it; within HTML as well. */
 void output_json_text(FILE *out, const char *text);
 
 #endif

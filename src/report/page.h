@@ -1,0 +1,173 @@
+/* psthreads-report page: traces become one page of HTML, which shows a timeline, tables and plots without a network.
+ *
+ * page_read.c takes the packets of a trace and tells page_model.c which slices begin and end. The model keeps what a
+ * page can show, however long the run was: for each track bins of equal width with the time of each state, the longest
+ * intervals one by one, and sums by place. page_write.c writes that as JSON into the page (page.html, page.css,
+ * page_*.js, which the program carries: page_files.S). The page's own program draws it.
+ *
+ * Bounds: PAGE_BINS bins a track, PAGE_INTERVALS intervals and PAGE_MARKS marks in all. Where a bound would be passed,
+ * bins become twice as wide, the shortest intervals go into the bins alone, and later marks are counted only. The
+ * exception are tasks and regions, 56 bytes each until the end: a task may run in parts, and on several tracks. */
+#ifndef PS_REPORT_PAGE_H
+#define PS_REPORT_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "memory.h"
+
+#define PAGE_BINS 4096
+#define PAGE_INTERVALS 100000
+#define PAGE_MARKS 2000
+#define PAGE_SIZES 36     /* slot n: tasks of 2^n to 2^(n+1) ns */
+#define PAGE_DISTANCES 10 /* as in a recording */
+#define PAGE_NONE UINT32_MAX
+
+/* What a track's time goes to; page_states.js has names and colours in this order. What is none of them is time
+ * without a slice: the program outside of regions, or a search for work. */
+enum page_state { PAGE_USEFUL, PAGE_BARRIER, PAGE_TASKS, PAGE_LOCKS, PAGE_MPI, PAGE_RUNTIME, PAGE_PARKED, PAGE_STATES };
+
+enum page_kind { PAGE_REGION, PAGE_MEMBER, PAGE_TASK, PAGE_LOOP, PAGE_WAIT, PAGE_SCHEDULER, PAGE_OTHER };
+
+/* A place in the program, by its label: a file's name and line, or what the trace has instead. */
+struct page_place {
+    char *label, *file, *function; /* the latter two: NULL: not known */
+    uint32_t line, index;
+    uint64_t regions, wall, threads;
+    uint64_t capacity;                  /* wall times threads, of which no more count than there are vps */
+    uint64_t region_state[PAGE_STATES]; /* of members, and of tasks in them, without inner regions */
+    uint64_t tasks, short_tasks, task_useful, sizes[PAGE_SIZES];
+};
+
+/* A slice's name, category and place; a lock's waits. */
+struct page_name {
+    char *text;
+    enum page_kind kind;
+    enum page_state state;
+    struct page_place *place;
+    uint64_t waits, wait_ns, longest;
+    struct page_place *region; /* where it was waited for */
+    bool elsewhere;            /* and in other regions */
+    uint32_t index, shown;     /* shown: the number in the page; PAGE_NONE: it is not there */
+};
+
+/* A name, and the slices around it. */
+struct page_path {
+    struct page_path *parent; /* NULL: outermost */
+    struct page_name *name;
+    struct page_place *region; /* which place the time belongs to; NULL: none */
+    uint32_t shown;
+};
+
+struct page_interval {
+    uint64_t begin, end;
+    struct page_path *path;
+};
+
+struct page_list {
+    struct page_interval *at;
+    size_t num, room;
+};
+
+struct page_mark {
+    uint64_t time;
+    struct page_name *name;
+};
+
+/* A slice that has begun. */
+struct page_slice {
+    uint64_t begin, id, useful;
+    struct page_path *path;
+    uint32_t threads;
+    bool inner, resumed; /* inner: another slice has begun within */
+};
+
+struct page_track {
+    char *name;
+    uint64_t uuid, parent;
+    int64_t rank; /* among its siblings */
+    bool is_process, in_use, has_vp;
+    unsigned vp;          /* its number */
+    uint64_t first, last; /* of its events; first is UINT64_MAX before any */
+    uint64_t state[PAGE_STATES];
+    uint64_t steals, parks, stalls;
+    uint64_t (*bins)[PAGE_STATES];
+    struct page_list leaves, outer; /* of innermost slices; of slices that have others in them */
+    uint64_t dropped;               /* intervals that are in the bins only */
+    struct page_mark *marks;
+    size_t num_marks, room_marks;
+    struct page_slice *open;
+    size_t num_open, room_open;
+    struct page_process *process;
+};
+
+/* One input: the trace of one process. */
+struct page_process {
+    const char *file;
+    char *name, *command, *version;
+    int64_t pid, rank; /* rank: -1: none */
+    uint64_t wall_ns, mpi_init_ns, events, lost, processors, vps;
+    uint64_t first, last;
+    unsigned shift;    /* a bin is 2^shift ns wide */
+    uint64_t bin_base; /* first >> shift */
+    struct page_track **tracks;
+    size_t num_tracks, room_tracks;
+    uint64_t packets, unmatched; /* unmatched: ends without a beginning */
+};
+
+/* A part of a task or of a region that ran without a break. */
+struct page_part {
+    uint64_t id, begin, end, useful;
+    struct page_name *name;
+    uint32_t process, threads;
+    bool resumed;
+};
+
+struct page_model {
+    struct page_process **processes;
+    size_t num_processes;
+    struct page_name **names;
+    size_t num_names, room_names;
+    struct page_place **places;
+    size_t num_places, room_places;
+    void *names_tree, *places_tree, *paths_tree;
+    uint64_t shortest; /* ns: intervals below are in the bins only */
+    size_t num_intervals, num_marks;
+    uint64_t lost_marks;
+    struct page_part *parts;
+    size_t num_parts, room_parts;
+    uint64_t distances[PAGE_DISTANCES];
+};
+
+/* page_model.c. Times of a track rise; one that does not is taken as the last one. */
+struct page_process *page_add_process(struct page_model *m, const char *file);
+struct page_track *page_add_track(struct page_process *p, uint64_t uuid);
+struct page_place *page_find_place(struct page_model *m, const char *label, const char *file, const char *function,
+                                   uint32_t line);
+struct page_name *page_find_name(struct page_model *m, const char *text, const char *category,
+                                 struct page_place *place);
+void page_begin(struct page_model *m, struct page_track *t, uint64_t time, struct page_name *name,
+                const struct page_slice *more); /* of `more`: id, threads, resumed */
+void page_end(struct page_model *m, struct page_track *t, uint64_t time);
+void page_mark(struct page_model *m, struct page_track *t, uint64_t time, struct page_name *name);
+void page_close(struct page_model *m, struct page_process *p); /* its trace is at its end */
+void page_sum_parts(struct page_model *m);                     /* all traces are */
+
+/* page_read.c. False: a line on standard error has said why; nothing of the file is usable. */
+bool page_read(struct page_model *m, const char *file);
+
+/* page_write.c */
+void page_write(struct page_model *m, FILE *out);
+
+/* Room for one element more behind `num` ones. */
+static inline void *page_grow(void *array, size_t num, size_t *room, size_t bytes)
+{
+    if (num < *room)
+        return array;
+    *room = *room ? 2 * *room : 16;
+    return memory_more(array, *room * bytes);
+}
+
+#endif
