@@ -59,7 +59,8 @@ def strange_symbols(root, archive):
                          stdout=subprocess.PIPE, encoding="utf-8").stdout
     for line in out.splitlines():
         symbol = line.split()[0] if " " in line else ""
-        if symbol and not symbol.startswith(("__odr_asan.", "DW.ref.")) and not symbol.startswith(prefixes + own):
+        made_by_tools = ("__odr_asan.", "DW.ref.", "_.stapsdt.")
+        if symbol and not symbol.startswith(made_by_tools + prefixes + own):
             yield f"{os.path.basename(archive)} shows {symbol}; this room's names begin with {' or '.join(prefixes)}"
 
 
