@@ -15,7 +15,8 @@ SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp' ':!include/TAMPIf.
     check-long check-by-hand \
     check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm \
     conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake release-roots release-programs \
-    release-suites debug-links bench bench-grains bench-waiting bench-plots install format format-check lint clean
+    release-suites debug-links bench bench-grains bench-traces bench-waiting bench-plots install format format-check \
+    lint clean
 
 # What a user installs.
 product: $(BUILD)/build.ninja
@@ -87,6 +88,7 @@ help-developers: help
 ### make release-suites     the same with the suites of make conformance
 ### make shake        a build where atomic operations now and then wait first (src/base/shake.h), and its tests
 ### make bench-grains applications with smaller and larger tasks, beside the peers (about five minutes)
+### make bench-traces what a trace costs, beside libomp with a tracer (about five minutes)
 ### make bench-waiting    regions whose members wait for one another, block or spin, beside the peers (about fifteen
 ###                   minutes; QUICK=1: three)
 ### make bench-plots  the papers' figures and tables, measured beside the peers (about ten minutes)
@@ -305,6 +307,14 @@ bench-grains:
 	$(MAKE) all
 	bench/grains.py --build $(BUILD) $(addprefix --peer ,$(PEERS))
 	$(if $(KEEP),cp $(BUILD)/bench/results/grains.* bench/results/)
+
+bench-traces:
+	tools/install-deps build bench apps
+	tools/get-libomp
+	@$(CONFIGURE_ANEW)
+	$(MAKE) all
+	bench/traces.py --build $(BUILD)
+	$(if $(KEEP),cp $(BUILD)/bench/results/traces.* bench/results/)
 
 bench-waiting:
 	tools/install-deps build bench
