@@ -72,7 +72,7 @@ typedef const struct timespec *duration;
 
 NEXT(read, ssize_t(int fd, void *to, size_t n));
 NEXT(pread64, ssize_t(int fd, void *to, size_t n, off_t at));
-static bool is_file(int fd, struct stat *about) { return fstat(fd, about) == 0 && S_ISREG(about->st_mode); }
+static bool is_file(int fd, struct stat *about) { return os_fstat(fd, about) == 0 && S_ISREG(about->st_mode); }
 
 static bool byte_is_away(int fd, off_t at)
 {

@@ -9,20 +9,26 @@
 #if defined(__GLIBC__)
 #include <gnu/lib-names.h>
 #else
-#define LIBC_SO "libc.so"
+#define LIBPTHREAD_SO "libc.so"
+#define LIBC_SO LIBPTHREAD_SO
 #endif
 
 extern struct next __start_ps_next[], __stop_ps_next[];
 
 /* Where the C library comes before the runtime there is nothing behind. The C library comes first if a library of the
- * program's is opened late, or if a library of its libraries wants the runtime. Then the C library answers. */
+ * program's is opened late, or if a library of its libraries wants the runtime. Then the C library answers: before
+ * glibc 2.34 by libpthread. */
 static void *look_behind(const char *name)
 {
-    void *function = dlsym(RTLD_NEXT, name), *library;
-    if (function != NULL || (library = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD)) == NULL)
-        return function;
-    function = dlsym(library, name);
-    dlclose(library);
+    static const char *const c_library[] = {LIBPTHREAD_SO, LIBC_SO};
+    void *function = dlsym(RTLD_NEXT, name);
+    for (unsigned i = 0; i < 2 && function == NULL; i++) {
+        void *library = dlopen(c_library[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (library == NULL)
+            continue;
+        function = dlsym(library, name);
+        dlclose(library);
+    }
     return function;
 }
 

@@ -179,7 +179,7 @@ void mpi_stop_polling(void)
 
 static bool watcher_sleeps;
 static pthread_mutex_t watcher_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t watcher_wanted = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t watcher_wanted;
 
 /* No wait is forgotten: the watcher sleeps without a limit only while `waiting` is 0, which it looks at under
  * watcher_lock. The thread that adds the first wait takes that lock after it has pushed, and wakes the watcher.
@@ -200,7 +200,7 @@ static bool pause_watching(int64_t pause_ns)
         until.tv_nsec += pause_ns;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
-        pthread_cond_clockwait(&watcher_wanted, &watcher_lock, CLOCK_MONOTONIC, &until);
+        pthread_cond_timedwait(&watcher_wanted, &watcher_lock, &until);
     }
     watcher_sleeps = false;
     pthread_mutex_unlock(&watcher_lock);
@@ -232,6 +232,15 @@ static void *watch_mpi(void *arg)
 
 static void stop_at_exit(void) { mpi_stop_polling(); }
 
+static void make_watcher_wanted(void)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&watcher_wanted, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
 static void engine_after_fork_in_child(void)
 {
     ps_store_relaxed(&coming, NULL);
@@ -241,7 +250,7 @@ static void engine_after_fork_in_child(void)
     ps_store_relaxed(&waiting, 0);
     watcher_sleeps = false;
     pthread_mutex_init(&watcher_lock, NULL);
-    pthread_cond_init(&watcher_wanted, NULL);
+    make_watcher_wanted();
     pthread_mutex_init(&layers_lock, NULL);
 }
 
@@ -252,6 +261,7 @@ void mpi_start_watcher(void)
     pthread_attr_t attr;
     pthread_t thread;
     sigset_t all, before;
+    make_watcher_wanted();
     atexit(stop_at_exit);
     pthread_atfork(NULL, NULL, engine_after_fork_in_child);
     sigfillset(&all);

@@ -85,6 +85,11 @@ size_t os_thread_default_stack(void);
 void os_rseq_forget(void *area, size_t bytes, unsigned signature);
 /* Copies memory of process `pid` (this one too), without a lock and without a fault: EFAULT, EPERM, ESRCH. */
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes);
+/* fstat and stat, by the kernel's calls: the C library's are functions of glibc 2.33 and later. 0, or a negative errno
+ * value. No cancellation point. */
+struct stat;
+int os_fstat(int fd, struct stat *about);
+int os_stat(const char *path, struct stat *about);
 /* How many kernel threads this process has, its own and the runtime's; 0: unknown. */
 unsigned os_count_kernel_threads(void);
 /* The signal mask of the calling kernel thread, as the kernel keeps it. */
@@ -164,6 +169,14 @@ void os_needed_visit(void (*visit)(const char *file, void *arg), void *arg);
 bool os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
 /* Some loaded object wants a function of this name from another one. Reads all their tables. */
 bool os_objects_want(const char *name);
+/* Fills in addresses that are NULL, from the symbol table in the file of the loaded library with this DT_SONAME. */
+struct os_symbol {
+    const char *name;
+    void *address;
+};
+void os_file_symbols(const char *library, struct os_symbol *symbols, unsigned n);
+/* The object that has this address, and where it is mapped, without a lock; NULL: none, or glibc is older than 2.35. */
+struct link_map *os_object_at(const void *address, const void **start);
 
 /* --- park and wake --- */
 

@@ -1,5 +1,6 @@
 /* See elf_file.h. */
 #include "elf_file.h"
+#include "os.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -228,7 +229,7 @@ enum elf_status elf_open(struct elf *e, const char *path)
     struct stat st;
     if (fd < 0)
         return ELF_UNREADABLE;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    if (os_fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
         return ELF_UNREADABLE;
     }

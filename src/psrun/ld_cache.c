@@ -1,5 +1,6 @@
 /* See ld_cache.h. */
 #include "ld_cache.h"
+#include "os.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -39,7 +40,7 @@ bool ld_cache_open(struct ld_cache *c)
     int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    size_t size = fstat(fd, &st) == 0 ? (size_t)st.st_size : 0;
+    size_t size = os_fstat(fd, &st) == 0 ? (size_t)st.st_size : 0;
     void *map = size > sizeof *h ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
     close(fd);
     if (map == MAP_FAILED)

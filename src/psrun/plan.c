@@ -1,5 +1,6 @@
 /* See plan.h. */
 #include "file_pools.h"
+#include "os.h"
 #include "plan_parts.h"
 
 #include <errno.h>
@@ -169,7 +170,7 @@ int plan_make(struct plan *p, const char *program, const char *entities, const c
     if (plan_open_dropin(p, dropin_dir) || !(p->file = plan_find_program(p, program)))
         return p->status;
     struct stat st;
-    if (stat(p->file, &st) == 0 && !S_ISREG(st.st_mode))
+    if (os_stat(p->file, &st) == 0 && !S_ISREG(st.st_mode))
         return plan_fail(p, EXIT_CANNOT_RUN, "%s is %s", p->file, S_ISDIR(st.st_mode) ? "a folder" : "no regular file");
     if (!allow_library && access(p->file, X_OK) != 0)
         return plan_fail(p, EXIT_CANNOT_RUN, "%s: %s", p->file, strerror(errno));

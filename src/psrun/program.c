@@ -1,5 +1,6 @@
 /* The program: its file, as execvp finds it; what the system runs for it; what speaks against that. See
  * plan_parts.h. */
+#include "os.h"
 #include "plan_parts.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ char *plan_find_program(struct plan *p, const char *name)
         end = strchrnul(path, ':');
         char *file = end == path ? plan_text("./%s", name) : plan_text("%.*s/%s", (int)(end - path), path, name);
         struct stat st;
-        if (stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0)
+        if (os_stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0)
             return file;
         free(file);
         if (!*end)
@@ -129,7 +130,7 @@ int plan_check_privileges(struct plan *p)
                          "%s would run with the rights of two users or groups, as psrun does: the loader "
                          "then ignores which library is asked for",
                          p->elf);
-    if (stat(p->elf, &st) != 0 || p->library)
+    if (os_stat(p->elf, &st) != 0 || p->library)
         return 0;
     bool user = (st.st_mode & S_ISUID) && st.st_uid != getuid();
     bool group = (st.st_mode & S_ISGID) && st.st_gid != getgid();

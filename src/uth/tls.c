@@ -32,13 +32,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* __rseq_size and __rseq_offset are public since glibc 2.35; before, no area is registered. */
-#if defined(__has_include)
-#if __has_include(<sys/rseq.h>)
-#include <sys/rseq.h>
-#endif
-#endif
-
 /* The vector of a thread's TLS blocks lies where __tls_get_addr finds it: part of the processor's ABI. */
 #if defined(__x86_64__)
 #define DTV_FROM_TP 8
@@ -167,16 +160,13 @@ static void write_descriptor(struct uth_tls *tls)
     ps_store_relaxed(&tls->cached, NULL);
     tls->own_stack = NULL;
     tls->float_regions = 0;
-    tls->stack = tls; /* none so far */
-#ifdef RSEQ_SIG
-    if (__rseq_size != 0) {
-        /* Not registered: the C library asks the kernel for the processor's number instead. */
-        struct rseq *rseq = (struct rseq *)(void *)((char *)tls->tp + __rseq_offset);
+    tls->stack = tls;                          /* none so far */
+    if (uth_blocks.layout.rseq_from_tp != 0) { /* not registered */
+        struct uth_tls_rseq *rseq = (void *)((char *)tls->tp + uth_blocks.layout.rseq_from_tp);
         rseq->cpu_id_start = 0;
-        rseq->cpu_id = (uint32_t)RSEQ_CPU_ID_UNINITIALIZED;
+        rseq->cpu_id = UTH_TLS_RSEQ_NO_CPU;
         rseq->rseq_cs = 0;
     }
-#endif
 }
 
 static void wait_a_moment(void) { uth_tls_wait_ns(UTH_TLS_MOMENT_NS); }
@@ -522,13 +512,10 @@ struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
         current_block = NULL;
         unlist_locked(own);
     }
-#ifdef RSEQ_SIG
     /* The kernel goes on writing the processor's number to the place that the carrier registered. Where the carrier is
      * not the initial thread, that place is in a stack which the C library counts as free from now on. */
-    if (carrier != NULL && cpu_get_tp() != carrier && __rseq_size != 0)
-        os_rseq_forget((char *)carrier + __rseq_offset, sizeof(struct rseq), RSEQ_SIG);
-#else
-    (void)carrier;
-#endif
+    if (carrier != NULL && cpu_get_tp() != carrier && uth_blocks.layout.rseq_from_tp != 0)
+        os_rseq_forget((char *)carrier + uth_blocks.layout.rseq_from_tp, sizeof(struct uth_tls_rseq),
+                       UTH_TLS_RSEQ_SIGNATURE);
     return own;
 }

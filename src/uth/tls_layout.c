@@ -29,12 +29,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#if defined(__has_include)
-#if __has_include(<sys/rseq.h>)
-#include <sys/rseq.h>
-#endif
-#endif
-
 #if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
 
 #define SPECIMEN_STACK_BYTES (1u << 20) /* static TLS of big programs comes out of it */
@@ -66,14 +60,8 @@ static void note_resolver(struct specimen *s)
 /* Whether the kernel may write that byte of the descriptor any time. */
 static bool is_of_kernel(const struct specimen *s, size_t at)
 {
-#ifdef RSEQ_SIG
-    size_t area = (uintptr_t)__builtin_thread_pointer() + (uintptr_t)__rseq_offset - s->descriptor;
-    return at >= area && at - area < sizeof(struct rseq);
-#else
-    (void)s;
-    (void)at;
-    return false;
-#endif
+    size_t area = (uintptr_t)__builtin_thread_pointer() + (uintptr_t)s->layout->rseq_from_tp - s->descriptor;
+    return s->layout->rseq_from_tp != 0 && at >= area && at - area < sizeof(struct uth_tls_rseq);
 }
 
 #define ARRAYS_OF_KEYS 32 /* PTHREAD_KEYS_MAX / KEYS_AN_ARRAY; the first array is in the descriptor */
@@ -225,20 +213,20 @@ out:
     return why;
 }
 
-#if __GLIBC_PREREQ(2, 35)
 /* Without the dynamic linker's lock: in a forked child no thread may hold it, and then os_objects_visit does not
  * ask. */
 static void find_libc_by_address(struct uth_tls_layout *l)
 {
     const uint32_t *offset_at = uth_tls_symbol("_thread_db_link_map_l_tls_offset");
-    struct dl_find_object libc;
-    if (offset_at == NULL || _dl_find_object((void *)l->ctype_init, &libc) != 0)
+    const void *start_of_libc;
+    const struct link_map *libc = os_object_at((const void *)l->ctype_init, &start_of_libc);
+    if (offset_at == NULL || libc == NULL)
         return;
-    const ElfW(Ehdr) *header = libc.dlfo_map_start;
+    const ElfW(Ehdr) *header = start_of_libc;
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return;
     ptrdiff_t offset;
-    memcpy(&offset, (char *)libc.dlfo_link_map + offset_at[2], sizeof offset);
+    memcpy(&offset, (const char *)libc + offset_at[2], sizeof offset);
 #if defined(__x86_64__)
     offset = -offset;
 #endif
@@ -250,9 +238,6 @@ static void find_libc_by_address(struct uth_tls_layout *l)
             l->libc_bytes = segment[i].p_memsz;
         }
 }
-#else
-static void find_libc_by_address(struct uth_tls_layout *l) { (void)l; }
-#endif
 
 /* The C library is the object that has errno in its TLS segment. */
 static int find_libc(struct dl_phdr_info *info, size_t bytes, void *layout)
@@ -289,6 +274,9 @@ const char *uth_tls_find_layout(struct uth_tls_layout *l)
         !published_offset("_thread_db_pthread_specific", &l->specific))
         return "the C library does not publish its thread descriptor's layout";
     l->descriptor_bytes = *size;
+    const ptrdiff_t *rseq_offset = uth_tls_symbol("__rseq_offset");
+    const unsigned *rseq_size = uth_tls_symbol("__rseq_size");
+    l->rseq_from_tp = rseq_offset != NULL && rseq_size != NULL && *rseq_size != 0 ? *rseq_offset : 0;
     l->libc_bytes = 0;
     find_libc_by_address(l);
     if (l->libc_bytes == 0 && (!os_objects_visit(find_libc, l) || l->libc_bytes == 0))

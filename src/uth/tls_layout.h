@@ -7,6 +7,22 @@
 #define UTH_TLS_MAX_FIXES 64
 #define UTH_TLS_MAX_LIBC_BYTES 1024
 
+/* What the kernel shares with a kernel thread: struct rseq as of Linux 4.18, and the number that glibc registers it
+ * with. (The kernel's header lacks the number, glibc's is newer than some systems this is built on.) */
+struct uth_tls_rseq {
+    uint32_t cpu_id_start, cpu_id;
+    uint64_t rseq_cs;
+    uint32_t flags, padding[3];
+};
+#define UTH_TLS_RSEQ_NO_CPU UINT32_MAX /* the C library asks the kernel for the processor's number instead */
+#if defined(__x86_64__)
+#define UTH_TLS_RSEQ_SIGNATURE 0x53053053u
+#elif defined(__aarch64__)
+#define UTH_TLS_RSEQ_SIGNATURE 0xd428bc00u
+#else
+#define UTH_TLS_RSEQ_SIGNATURE 0xf1401073u /* RISC-V */
+#endif
+
 /* struct pthread as an idle kernel thread's looks, and where things are in it; offsets from the descriptor. */
 struct uth_tls_layout {
     void *(*allocate)(void *tcb);             /* _dl_allocate_tls */
@@ -37,7 +53,8 @@ struct uth_tls_layout {
     ptrdiff_t resolver_pointer_from_tp;
     ptrdiff_t libc_from_tp; /* the C library's own TLS segment */
     size_t libc_bytes;
-    bool refused_now; /* none, because the system has refused memory or a kernel thread, maybe for now */
+    ptrdiff_t rseq_from_tp; /* its area for restartable sequences; 0: none (glibc before 2.35, or switched off) */
+    bool refused_now;       /* none, because the system has refused memory or a kernel thread, maybe for now */
 };
 
 /* NULL, or why there is none (a sentence without a full stop). */

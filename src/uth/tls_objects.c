@@ -23,26 +23,25 @@
 #include <link.h>
 #include <string.h>
 
-static struct {
-    const char *const name;
-    void *address;
-} symbols[] = {{"_dl_allocate_tls", NULL},
-               {"_dl_deallocate_tls", NULL},
-               {"_dl_allocate_tls_init", NULL},
-               {"__ctype_init", NULL},
-               {"__call_tls_dtors", NULL},
-               {"__pthread_keys", NULL},
-               {"__res_state", NULL},
-               {"_rtld_global", NULL},
-               {"_thread_db_sizeof_pthread", NULL},
-               {"_thread_db_pthread_tid", NULL},
-               {"_thread_db_pthread_list", NULL},
-               {"_thread_db_pthread_specific", NULL},
-               {"_thread_db_link_map_l_tls_modid", NULL},
-               {"_thread_db_link_map_l_tls_offset", NULL},
-               {"__asan_init", NULL},
-               {"__tsan_init", NULL},
-               {"__lsan_init", NULL}};
+static struct os_symbol symbols[] = {{"_dl_allocate_tls", NULL},
+                                     {"_dl_deallocate_tls", NULL},
+                                     {"_dl_allocate_tls_init", NULL},
+                                     {"__ctype_init", NULL},
+                                     {"__call_tls_dtors", NULL},
+                                     {"__pthread_keys", NULL},
+                                     {"__res_state", NULL},
+                                     {"_rtld_global", NULL},
+                                     {"__rseq_offset", NULL},
+                                     {"__rseq_size", NULL},
+                                     {"_thread_db_sizeof_pthread", NULL},
+                                     {"_thread_db_pthread_tid", NULL},
+                                     {"_thread_db_pthread_list", NULL},
+                                     {"_thread_db_pthread_specific", NULL},
+                                     {"_thread_db_link_map_l_tls_modid", NULL},
+                                     {"_thread_db_link_map_l_tls_offset", NULL},
+                                     {"__asan_init", NULL},
+                                     {"__tsan_init", NULL},
+                                     {"__lsan_init", NULL}};
 #define NUM_SYMBOLS (sizeof symbols / sizeof symbols[0])
 static bool looked_up;
 static size_t global_bytes; /* of _rtld_global; 0: not known */
@@ -68,6 +67,8 @@ __attribute__((constructor)) static void look_up(void)
 {
     for (unsigned i = 0; i < NUM_SYMBOLS && !looked_up; i++)
         symbols[i].address = dlsym(RTLD_DEFAULT, symbols[i].name);
+    if (!looked_up && dlsym(RTLD_DEFAULT, "_thread_db_sizeof_pthread") == NULL)
+        os_file_symbols("libpthread.so.0", symbols, NUM_SYMBOLS);
     if (!looked_up)
         global_bytes = bytes_of_symbol(dlsym(RTLD_DEFAULT, "_rtld_global"));
     looked_up = true;

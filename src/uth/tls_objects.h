@@ -5,7 +5,7 @@
 #include "tls.h"
 
 /* What dlsym(RTLD_DEFAULT, name) gives, for the names that these files ask for (uth/tls_objects.c), looked up when the
- * library was loaded. */
+ * library was loaded; before glibc 2.34 also private symbols of libpthread.so.0. */
 void *uth_tls_symbol(const char *name);
 /* Grows with each object that is loaded, some tens of ns; 0: cannot be asked (os_objects_visit). */
 unsigned long long uth_tls_objects_loaded(void);

@@ -7,11 +7,11 @@
  * with such a reference get the answers of a program without OpenMP. A strong reference, or one of an object that needs
  * a runtime by name, is an OpenMP program's.
  *
- * Callers: routines that libraries ask so; any thread, any stack; no lock is taken (_dl_find_object is
- * async-signal-safe). The answer for an object is kept under its first address: cell = address | answer, one word,
- * relaxed, since a thread that finds none computes the same. An object that takes the place of another that was
- * unloaded may get its answer. Cost: one load where nothing was preloaded; else a look-up of the object and one of the
- * cell. */
+ * Callers: routines that libraries ask so; any thread, any stack; no lock is taken (os_object_at). Where glibc is older
+ * than 2.35 every query gets a program's answer. The answer for an object is kept under its first address:
+ * cell = address | answer, one word, relaxed, since a thread that finds none computes the same. An object that takes
+ * the place of another that was unloaded may get its answer. Cost: one load where nothing was preloaded; else a look-up
+ * of the object and one of the cell. */
 #include "by_chance.h"
 
 #include <dlfcn.h>
@@ -19,11 +19,10 @@
 #include <string.h>
 
 #include "loaded_object.h"
+#include "os.h"
 #include "user.h"
 
 bool user_preloaded;
-
-#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 and later */
 
 #define CELLS 64
 
@@ -45,14 +44,15 @@ static bool has_weak(const struct link_map *map, const char *name)
 PS_COLD PS_NOINLINE bool user_by_chance_slow(const void *caller, const char *name)
 {
     static _Atomic uintptr_t cells[CELLS];
-    struct dl_find_object found;
-    if (_dl_find_object((void *)(uintptr_t)caller, &found) != 0 || found.dlfo_link_map == NULL)
+    const void *mapped;
+    const struct link_map *map = os_object_at(caller, &mapped);
+    if (map == NULL)
         return false;
-    uintptr_t start = (uintptr_t)found.dlfo_map_start;
+    uintptr_t start = (uintptr_t)mapped;
     _Atomic uintptr_t *cell = &cells[(start >> 12) % CELLS];
     uintptr_t known = ps_load_relaxed(cell);
     if ((known & ~(uintptr_t)1) != start) {
-        known = start | has_weak(found.dlfo_link_map, name);
+        known = start | has_weak(map, name);
         ps_store_relaxed(cell, known);
     }
     return known & 1;
@@ -70,7 +70,3 @@ __attribute__((constructor)) static void see_whether_preloaded(void)
     if (dladdr(&user_preloaded, &self) && self.dli_fname != NULL)
         note_by_chance(getenv("LD_PRELOAD"), self.dli_fname);
 }
-
-#else
-PS_COLD PS_NOINLINE bool user_by_chance_slow(PS_UNUSED const void *caller, PS_UNUSED const char *name) { return false; }
-#endif

@@ -10,12 +10,6 @@
  * thread. */
 #include "os.h"
 
-#if __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h>
-#else
-static const char __libc_single_threaded; /* not told: several */
-#endif
-
 #include "atomic.h"
 #include "raw.h"
 
@@ -33,7 +27,7 @@ static void arrange(void)
 
 __attribute__((constructor)) static void arrange_early(void)
 {
-    if (__libc_single_threaded)
+    if (os_count_kernel_threads() == 1)
         arrange();
 }
 

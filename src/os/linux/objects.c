@@ -19,6 +19,7 @@
 #include "loaded_object.h"
 #include "os.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 
@@ -138,4 +139,28 @@ bool os_objects_want(const char *name)
     struct wanted w = {name, false};
     os_objects_visit(look_into_object, &w);
     return w.found;
+}
+
+/* What glibc promises of its struct dl_find_object; `rest` is more than it has. */
+struct found_object {
+    unsigned long long flags;
+    void *start, *end;
+    struct link_map *map;
+    void *rest[12];
+};
+static int (*find_object)(void *address, struct found_object *found);
+
+/* When the library is loaded: dlsym takes the dynamic linker's lock. */
+__attribute__((constructor(101))) static void look_up(void)
+{
+    find_object = (int (*)(void *, struct found_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");
+}
+
+struct link_map *os_object_at(const void *address, const void **start)
+{
+    struct found_object found;
+    if (find_object == NULL || find_object((void *)(uintptr_t)address, &found) != 0)
+        return NULL;
+    *start = found.start;
+    return found.map;
 }

@@ -43,10 +43,17 @@ bool os_main_thread_gone(void)
     return name_end != NULL && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
 }
 
+/* On these processors the C library's struct stat is the kernel's. */
+int os_fstat(int fd, struct stat *about) { return (int)raw_call(SYS_fstat, fd, (long)about, 0, 0); }
+int os_stat(const char *path, struct stat *about)
+{
+    return (int)raw_call(SYS_newfstatat, AT_FDCWD, (long)path, (long)about, 0);
+}
+
 unsigned os_count_kernel_threads(void)
 {
     struct stat s;
-    return stat("/proc/self/task", &s) == 0 && s.st_nlink > 2 ? (unsigned)s.st_nlink - 2 : 0;
+    return os_stat("/proc/self/task", &s) == 0 && s.st_nlink > 2 ? (unsigned)s.st_nlink - 2 : 0;
 }
 
 _Static_assert(sizeof(os_once_flag) == sizeof(pthread_once_t) && OS_ONCE_INIT == PTHREAD_ONCE_INIT, "the same flag");

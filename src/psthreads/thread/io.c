@@ -72,7 +72,7 @@ static bool is_open_for(int fd, bool writes)
 static ssize_t move_some(int fd, bool writes, void *bytes, size_t n)
 {
     struct stat st;
-    if (n == 0 || fstat(fd, &st) != 0 || never_waits(st.st_mode))
+    if (n == 0 || os_fstat(fd, &st) != 0 || never_waits(st.st_mode))
         return move_plainly(fd, writes, bytes, n);
     bool able = is_stream(st.st_mode);
     if (able) {
@@ -101,7 +101,7 @@ static bool moves_all(int fd)
     struct stat st;
     int flags = fcntl(fd, F_GETFL), type = SOCK_STREAM;
     socklen_t bytes = sizeof type;
-    if (flags < 0 || flags & O_NONBLOCK || fstat(fd, &st) != 0 || !is_stream(st.st_mode))
+    if (flags < 0 || flags & O_NONBLOCK || os_fstat(fd, &st) != 0 || !is_stream(st.st_mode))
         return false;
     return S_ISFIFO(st.st_mode) || (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 && type == SOCK_STREAM);
 }
