@@ -33,6 +33,7 @@ if(PS_CPU STREQUAL posix)
 endif()
 target_link_libraries(psthreads_shared PRIVATE Threads::Threads ${CMAKE_DL_LIBS}
   ${ps_library_needs})
+ps_oldest_glibc(psthreads_shared)
 target_include_directories(psthreads_shared INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 

@@ -6,7 +6,7 @@ Every exported symbol must stand in the map, under the version it is exported wi
 full must be exported. Those of the version nodes that match NODES need not: whole interfaces that are not there yet
 (counted and printed; none missing is an offence too). With HEADER the exported set must be the functions that the
 header declares, the table for debuggers, and what is interposed before the C library. Also: no search path of its
-own, no executable stack, no text relocations, NEEDED only libc and the dynamic linker."""
+own, no executable stack, no text relocations, NEEDED only the C library and the dynamic linker."""
 
 import argparse
 import fnmatch
@@ -76,7 +76,7 @@ def offences(library, map_path, header, later):
         yield f"{base} exports nothing"
     dynamic = tool("readelf", "-dW", library)
     for needed in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
-        if not re.match(r"libc\.so|libc\.musl|ld-linux|ld-musl|ld64", needed):
+        if not re.match(r"libc\.so|libpthread\.so|libdl\.so|libc\.musl|ld-linux|ld-musl|ld64", needed):
             yield f"{base} needs {needed}"
     for tag in ("RPATH", "RUNPATH", "TEXTREL"):
         if f"({tag})" in dynamic:
