@@ -53,6 +53,8 @@ help-developers: help
 ### make release      the archive of the last commit with notes and checksums; PREVIOUS=folder: abidiff to that build
 ### make wheel-check   that wheel in a virtual environment: installed, used, taken away (PyPI for its tools)
 ### make packages-check     those packages in a Debian of their own (root, the network; two minutes; SUITE=bookworm)
+### make old-systems     the runtime and the wheel on Debian 11, 12 and 13, each in a root folder (root, the network; six
+###                   minutes; SYSTEMS="bullseye /root/folder": these)
 ### make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
 ### make fuzz         random values of every environment variable, CASES=5000 of them
 ### make random       random OpenMP programs that check themselves, SEEDS=1-1000 of them (tests/random)
@@ -228,6 +230,11 @@ wheel-check: wheel
 	@$(CONFIGURE_ANEW)
 	$(CMAKE) --build $(BUILD) -j $(JOBS) --target python_computes fake_scipy
 	packaging/wheel/test $(BUILD)/wheel/psthreads-*.whl $(BUILD)
+
+.PHONY: old-systems
+old-systems: wheel
+	tools/install-deps build packages
+	tests/systems/run $(BUILD) $(SYSTEMS)
 
 packages:
 	tools/install-deps build packages
