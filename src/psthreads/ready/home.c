@@ -10,6 +10,22 @@
 #include "vp_tls.h"
 #include "watch.h"
 
+/* Home's loop is in E from the next time on. */
+static void vacate_storage(struct vp *vp)
+{
+    struct vp_home *home = vp_home(vp);
+    ps_store_seq(&vp_run(vp)->own_tp, home->empty->tp);
+    vp_run(vp)->own_errno = (int *)(void *)((char *)home->empty->tp + home->errno_at);
+}
+
+void home_vacate_early(struct vp *vp)
+{
+    if (os_fence_all_ready())
+        return;
+    vacate_storage(vp);
+    ps_store_release(&vp_home(vp)->leaves, true);
+}
+
 bool home_storage_free(struct vp *vp)
 {
     struct vp_home *home = vp_home(vp);
@@ -17,8 +33,7 @@ bool home_storage_free(struct vp *vp)
     if (!home->empty)
         return false;
     if (!ps_load_acquire(&home->leaves)) {
-        ps_store_seq(&vp_run(vp)->own_tp, home->empty->tp);
-        vp_run(vp)->own_errno = (int *)(void *)((char *)home->empty->tp + home->errno_at);
+        vacate_storage(vp);
         if (!os_fence_all())
             return false;
         ps_store_release(&home->leaves, true);

@@ -55,6 +55,9 @@ static inline struct vp *home_of(const struct psthread *root)
 void home_never_left(struct vp *vp);
 /* vp's root gets R, where blocks are on and it has none. Caller: the root, at home, outside of regions. */
 void home_begin(struct vp *vp);
+/* E is home's from now on, where the system refuses membarrier: a releaser could not make the fence that it needs.
+ * Caller: the root, at home. */
+void home_vacate_early(struct vp *vp);
 /* It may be released from now on: E is made. Caller: the root, at home, as it opens a region. */
 void home_prepare(struct vp *vp);
 /* The root ends: wherever it waits from now on, it goes on at home. Caller: the root, at home. */

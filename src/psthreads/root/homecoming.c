@@ -53,6 +53,7 @@ void home_prepare(struct vp *vp)
     home_note();
     home->errno_at = (char *)vp_run(vp)->own_errno - (char *)vp_run(vp)->kernel_tp;
     uth_tls_for_no_thread(home->empty, true);
+    home_vacate_early(vp);
 }
 
 void home_stay(struct vp *vp) { ps_store_relaxed(&vp_home(vp)->stays, true); }
