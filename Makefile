@@ -52,9 +52,9 @@ help-developers: help
 ###                   some of the jobs), and timelines as Perfetto reads them
 ### make release      the archive of the last commit with notes and checksums; PREVIOUS=folder: abidiff to that build
 ### make wheel-check   that wheel in a virtual environment: installed, used, taken away (PyPI for its tools)
-### make packages-check     those packages in a Debian of their own (root, the network; two minutes; SUITE=bookworm)
-### make old-systems     the runtime and the wheel on Debian 11, 12 and 13, each in a root folder (root, the network; six
-###                   minutes; SYSTEMS="bullseye /root/folder": these)
+### make packages-check     those packages on Debian 12 and 13, in root folders (root, the network; SUITE=bookworm: one)
+### make old-systems     the runtime and the wheel on Debian 11, 12 and 13, each in a root folder (root, the network;
+###                   six minutes; SYSTEMS="bullseye /root/folder": these)
 ### make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
 ### make fuzz         random values of every environment variable, CASES=5000 of them
 ### make random       random OpenMP programs that check themselves, SEEDS=1-1000 of them (tests/random)
@@ -241,7 +241,7 @@ packages:
 	packaging/deb/build $(BUILD)/packages
 
 packages-check: packages
-	packaging/deb/test $(if $(SUITE),--suite $(SUITE)) $(BUILD)/packages
+	for suite in $(or $(SUITE),bookworm trixie); do packaging/deb/test --suite $$suite $(BUILD)/packages || exit 1; done
 
 mpi:
 	tools/install-deps build mpi
