@@ -52,7 +52,8 @@ help-developers: help
 ###                   some of the jobs), and timelines as Perfetto reads them
 ### make release      the archive of the last commit with notes and checksums; PREVIOUS=folder: abidiff to that build
 ### make wheel-check   that wheel in a virtual environment: installed, used, taken away (PyPI for its tools)
-### make packages-check     those packages on Debian 12 and 13, in root folders (root, the network; SUITE=bookworm: one)
+### make packages-check     those packages on Debian 12 and 13, in root folders (root, the network; SUITE=bookworm:
+###                   this one)
 ### make old-systems     the runtime and the wheel on Debian 11, 12 and 13, each in a root folder (root, the network;
 ###                   six minutes; SYSTEMS="bullseye /root/folder": these)
 ### make guarantees   what programs rely on (tests/guarantees), REPEAT=1 times; 100 take about an hour
