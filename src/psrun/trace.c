@@ -1,5 +1,6 @@
 /* What --trace, --stats and their variables ask for, where it goes, and the recorder's environment. See trace.h. */
 #include "trace.h"
+#include "os.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +67,7 @@ static char *reserve(const char *what, const char *wanted)
                       : plan_text("%s/%.*s-%u%s", real, (int)trace_stem(leaf), leaf, n, leaf + trace_stem(leaf));
         fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         error = errno;
-        if (error == EEXIST && stat(file, &st) == 0 && S_ISDIR(st.st_mode))
+        if (error == EEXIST && os_stat(file, &st) == 0 && S_ISDIR(st.st_mode))
             error = EISDIR;
         if (fd >= 0 || error != EEXIST)
             break;

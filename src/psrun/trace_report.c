@@ -1,5 +1,6 @@
 /* Recordings become a timeline and a profile by psthreads-report, a program that stands beside the recorder. See
  * trace.h. */
+#include "os.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -61,7 +62,7 @@ static bool count_events(struct found *f)
 {
     struct stat st;
     int fd = open(f->path, O_RDONLY | O_CLOEXEC);
-    bool there = fd >= 0 && fstat(fd, &st) == 0 && (size_t)st.st_size >= sizeof(struct recording);
+    bool there = fd >= 0 && os_fstat(fd, &st) == 0 && (size_t)st.st_size >= sizeof(struct recording);
     size_t bytes = there ? (size_t)st.st_size : 0;
     const char *at = there ? mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
     if (fd >= 0)

@@ -1,5 +1,6 @@
 /* See output.h. */
 #include "output.h"
+#include "os.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ bool output_begin(struct output *o, const char *name)
     struct stat s;
     if (strcmp(name, "-") == 0)
         o->stream = stdout;
-    else if (stat(name, &s) == 0 && !S_ISREG(s.st_mode))
+    else if (os_stat(name, &s) == 0 && !S_ISREG(s.st_mode))
         o->stream = fopen(name, "w");
     else
         o->stream = open_temporary(o);

@@ -1,5 +1,6 @@
 /* Reads a trace in Perfetto's format, as psthreads-report pftrace writes it, a packet at a time. What is not read:
  * flows (which ui.perfetto.dev draws), counters, clocks other than CLOCK_MONOTONIC. */
+#include "os.h"
 #include "page.h"
 
 #include <errno.h>
@@ -350,7 +351,7 @@ bool page_read(struct page_model *m, const char *file)
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     struct stat st;
     void *bytes = MAP_FAILED;
-    if (fd >= 0 && fstat(fd, &st) == 0) {
+    if (fd >= 0 && os_fstat(fd, &st) == 0) {
         if (S_ISREG(st.st_mode) && st.st_size > 0)
             bytes = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         else

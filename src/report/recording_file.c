@@ -1,5 +1,6 @@
 /* See recording_file.h. */
 #include "recording_file.h"
+#include "os.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +59,7 @@ bool recording_file_open(struct recording_file *f, const char *name, char why[25
     f->name = name;
     int fd = open(name, O_RDONLY | O_CLOEXEC);
     struct stat s;
-    if (fd < 0 || fstat(fd, &s) != 0) {
+    if (fd < 0 || os_fstat(fd, &s) != 0) {
         snprintf(why, 256, "%.200s: %s", name, strerror(errno));
         if (fd >= 0)
             close(fd);

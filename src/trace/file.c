@@ -87,8 +87,9 @@ static void *lengthen_recording(struct recording *r, uint64_t bytes, uint64_t *o
 {
     struct stat st;
     int fd = (int)syscall(SYS_openat, AT_FDCWD, file.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    void *at =
-        fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == file.inode ? lengthen(fd, &r->file_bytes, bytes, offset) : NULL;
+    void *at = fd >= 0 && syscall(SYS_fstat, fd, &st) == 0 && st.st_ino == file.inode
+                   ? lengthen(fd, &r->file_bytes, bytes, offset)
+                   : NULL;
     if (fd >= 0)
         syscall(SYS_close, fd);
     return at;
@@ -208,7 +209,7 @@ static bool begin_locked(void)
     struct stat st;
     uint64_t offset;
     struct recording *r =
-        fstat(fd, &st) == 0
+        syscall(SYS_fstat, fd, &st) == 0
             ? lengthen(fd, &bytes, head.segments_at + head.max_segments * sizeof(struct recording_segment), &offset)
             : NULL;
     int error = errno;
