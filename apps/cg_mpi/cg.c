@@ -102,7 +102,7 @@ static long number(const char *text, const char *what, long up_to)
     return value;
 }
 
-static const char usage[] = "usage: mpirun -n RANKS %s [options]\n"
+static const char usage[] = "Usage: mpirun -n RANKS %s [options]\n"
                             "Solves a linear system of a plate's points by conjugate gradients; rows are dealt to the "
                             "ranks.\n"
                             "  --n N            points a side of the plate (256)\n"

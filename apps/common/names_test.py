@@ -24,7 +24,7 @@ def main():
                 if (done.returncode, done.stdout, done.stderr) != (0, f"{name} (psthreads) {version}\n", ""):
                     wrong.append(f"{command} --version: {done}")
                 done = run(*command, "--help")
-                if done.returncode or done.stderr or not done.stdout.startswith(f"usage: {name} "):
+                if done.returncode or done.stderr or not done.stdout.startswith(f"Usage: {name} "):
                     wrong.append(f"{command} --help: {done}")
                 if "--version" not in done.stdout:
                     wrong.append(f"{command} --help: --version is not in it")

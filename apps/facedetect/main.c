@@ -1,7 +1,4 @@
-/* facedetect: finds faces in pictures and streams. What it prints and takes: usage() below and README.md.
- *
- * Exit status: 0, also where there is no face; 1 where some input could not be read or some output not written; 2 for
- * wrong arguments. */
+/* facedetect: finds faces in pictures and streams. What it prints, takes and exits with: usage_text, README.md. */
 #include "detect.h"
 #include "image.h"
 #include "program.h"
@@ -31,14 +28,17 @@ struct options {
 };
 
 static const char usage_text[] =
-    "usage: %1$s [OPTION...] IMAGE|FOLDER...    PNG and JPEG; all that a folder has\n"
-    "       %1$s [OPTION...] -                  a Y4M or MJPEG stream from standard input\n"
-    "Prints a line a face: x y width height scale score (pixels; from the upper left corner), behind the image's name "
-    "if\n"
-    "there are several, behind the frame's number in a stream.\n"
+    "Usage: %1$s [OPTION...] IMAGE|FOLDER...\n"
+    "  or:  %1$s [OPTION...] -\n"
+    "\n"
+    "Finds faces in PNG and JPEG images and in all those of a folder; with -, in a Y4M or MJPEG stream from standard\n"
+    "input. Prints a line a face: x y width height scale score (pixels; from the upper left corner), behind the\n"
+    "image's name if there are several, behind the frame's number in a stream.\n"
+    "\n"
+    "Options:\n"
     "  --draw OUT.png   draws the faces (one image); OUT.jpg: as a JPEG\n"
     "  --threads N      of each level; the default is OpenMP's (OMP_NUM_THREADS)\n"
-    "  --levels 1|2     one: scales in parallel; two: each scale's rows too. The default is 1\n"
+    "  --levels N       1: scales in parallel (the default); 2: each scale's rows too\n"
     "  --score S        least score of a face (default 3): lower finds more, and more that is none\n"
     "  --rate R         a stream's frames a second; what comes too late is dropped. 0: all are looked at.\n"
     "                   The default is the stream's own, else 25\n"
@@ -46,7 +46,11 @@ static const char usage_text[] =
     "  --stages         the time of each stage, by one thread (standard output)\n"
     "  --bench          the times of one thread and of --threads, in turns, as a line of JSON\n"
     "  --samples N      of --bench and --stages (default 15)\n"
-    "  --version        the version\n";
+    "  --help           prints this\n"
+    "  --version        the version\n"
+    "\n"
+    "Exit status: 0, also where there is no face; 1 some input could not be read or some output not written; 2 wrong\n"
+    "arguments.\n";
 
 static void refuse(const char *what, const char *which)
 {

@@ -211,7 +211,7 @@ static long number(const char *text, const char *what, long most)
 }
 
 static const char usage[] =
-    "usage: mpirun -n RANKS %s [options]\n"
+    "Usage: mpirun -n RANKS %s [options]\n"
     "Heat spreads over a plate, which is dealt to the ranks by rows.\n"
     "  --rows N, --columns N   points of the plate (1024, 1024)\n"
     "  --block N               points a side of a task (128)\n"

@@ -95,7 +95,7 @@ static void help(const struct mc_program *program)
 {
     const struct mc_option *lists[] = {program->options, common_options};
 
-    printf("usage: %s [--option value]...\n%s\n--version says the version\n", name, program->what);
+    printf("Usage: %s [--option value]...\n%s\n--version says the version\n", name, program->what);
     for (unsigned l = 0; l < 2; l++)
         for (const struct mc_option *o = lists[l]; o->name; o++)
             printf("  --%-10s %s\n", o->name, o->what);

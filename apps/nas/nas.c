@@ -75,7 +75,7 @@ void nas_compare_complex(struct nas_result *result, const char *name, unsigned n
 
 static void print_usage(const struct nas_program *program)
 {
-    printf("usage: %s [options] CLASS\n"
+    printf("Usage: %s [options] CLASS\n"
            "CLASS is S, W, A or B, from the smallest to the largest.\n"
            "  --threads T   threads of the team (OMP_NUM_THREADS, or the processors)\n"
            "  --copies P    an outer team of P threads, each with a run and a team of its own (1)\n"

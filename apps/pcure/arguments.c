@@ -13,8 +13,11 @@
 bool arguments_silent;
 
 static const char usage[] =
-    "usage: %s [options] FILE.csv|FILE.npy\n"
+    "Usage: %s [OPTION...] FILE.csv|FILE.npy\n"
+    "\n"
     "Groups points by hierarchical clustering with representatives (CURE); labels, one a line, on standard output.\n"
+    "\n"
+    "Options:\n"
     "  --k K                 clusters that remain (10, or as many as there are points)\n"
     "  --representatives C   scattered points that stand for a cluster (10)\n"
     "  --shrink A            how far they are moved towards the cluster's centre, 0 to 1 (0.3)\n"
@@ -27,7 +30,10 @@ static const char usage[] =
     "  --inner T             threads of the inner loop (1; the papers' figure: the same as --threads)\n"
     "  --plot OUT.png        the clusters as a picture (not over MPI)\n"
     "  --times               a line of JSON on standard error: seconds of the phases\n"
-    "  --version             the version\n";
+    "  --help                prints this\n"
+    "  --version             the version\n"
+    "\n"
+    "Exit status: 0; 1 after a line that says what is wrong with the arguments, the input or the output.\n";
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -138,7 +138,7 @@ static void read_size(const char *text)
     scene.height = height;
 }
 
-static const char USAGE[] = "usage: %1$s [--threads T] [--size WxH] [--rays N] [-o OUT.png] SCENE\n"
+static const char USAGE[] = "Usage: %1$s [--threads T] [--size WxH] [--rays N] [-o OUT.png] SCENE\n"
                             "       %1$s --compare [--samples N] [--json] ... SCENE\n"
                             "Renders a scene (apps/workqueue/README.md says how one is written) and writes a picture.\n"
                             "  --threads T  threads that run tasks (default: processors)\n"

@@ -47,7 +47,7 @@ double wq_now(void) { return sample_now(); }
 
 static void usage(const struct wq *w, FILE *to)
 {
-    fprintf(to, "usage: %s [--threads T] [--samples N] [--json]", PROGRAM_NAME);
+    fprintf(to, "Usage: %s [--threads T] [--samples N] [--json]", PROGRAM_NAME);
     for (const struct wq_number *n = w->numbers; n->name; n++)
         fprintf(to, " [--%s N]", n->name);
     fprintf(to, "\n%s\n", w->what);

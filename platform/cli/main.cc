@@ -31,6 +31,16 @@ struct Options {
     bool stats = false, parameters = false;
 };
 
+// The first lines of --help: CLI11 does not know that the options stand before a program and its arguments.
+struct Help : CLI::Formatter {
+    Help() { column_width(25); }
+    std::string make_description(const CLI::App *) const override { return ""; }
+    std::string make_usage(const CLI::App *app, std::string) const override
+    {
+        return "Usage: manycore [OPTIONS] PROGRAM.elf [ARGUMENTS...]\n\n" + app->get_description() + "\n";
+    }
+};
+
 void tell(const Machine &m, const Elf &elf, const Fault &f)
 {
     if (f.core) {
@@ -143,26 +153,38 @@ int start(int argc, char **argv)
     Options o;
     CLI::App app("Runs an RV32IMAFC program on a cluster-based manycore and counts its cycles.", "manycore");
     CLI::Validator named([](std::string &s) { return s.empty() ? "a value is missing" : ""; }, "", "");
-    app.add_option("--clusters", o.clusters, "clusters, 1 to 64 (platform.clusters)")->check(named);
-    app.add_option("--cores", o.cores, "cores of a cluster, 1 to 16 (platform.cores)")->check(named);
-    app.add_option("--config", o.files, "parameters from a TOML file")->allow_extra_args(false);
-    app.add_option("--set", o.settings, "one parameter: section.name=value")->allow_extra_args(false);
+    app.formatter(std::make_shared<Help>());
+    app.set_help_flag("-h,--help", "print this");
+    app.set_version_flag("--version", "manycore (psthreads) " PS_VERSION, "print the version");
+    app.add_option("--clusters", o.clusters, "clusters, 1 to 64 (platform.clusters)")->check(named)->option_text("N");
+    app.add_option("--cores", o.cores, "cores of a cluster, 1 to 16 (platform.cores)")->check(named)->option_text("N");
+    app.add_option("--config", o.files, "parameters from a TOML file")->allow_extra_args(false)->option_text("FILE");
+    app.add_option("--set", o.settings, "one parameter: section.name=value")
+        ->allow_extra_args(false)
+        ->option_text("SETTING");
     app.add_option("--kernel", o.kernel,
                    "run-ahead; threaded: the same without translation; lock-step: the oracle, slower")
-        ->check(CLI::IsMember({"run-ahead", "threaded", "lock-step"}));
+        ->check(CLI::IsMember({"run-ahead", "threaded", "lock-step"}))
+        ->option_text("KERNEL");
     app.add_option("--hot", o.hot, "how often code is met before it is translated, 1 to 200 (changes no counter)")
-        ->check(CLI::Range(1, 200));
+        ->check(CLI::Range(1, 200))
+        ->option_text("N");
     app.add_flag("--stats", o.stats, "print the counters on standard error at the end");
-    app.add_option("--stats-json", o.stats_json, "write them to a file")->check(named);
-    app.add_option("--trace", o.trace, "write a timeline for Perfetto")->check(named);
-    app.add_option("--profile", o.profile, "write folded stacks, in cycles, for a flame graph")->check(named);
+    app.add_option("--stats-json", o.stats_json, "write them to a file")->check(named)->option_text("FILE");
+    app.add_option("--trace", o.trace, "write a timeline for Perfetto")->check(named)->option_text("FILE");
+    app.add_option("--profile", o.profile, "write folded stacks, in cycles, for a flame graph")
+        ->check(named)
+        ->option_text("FILE");
     app.add_option("--gdb", o.gdb, "wait for gdb on this TCP port of the local machine (0: any; it is printed)")
-        ->check(CLI::Range(0, 65535));
+        ->check(CLI::Range(0, 65535))
+        ->option_text("PORT");
     app.add_flag("--parameters", o.parameters, "print every parameter with default and range");
+    app.footer("Exit status: the program's; 70 the program did what it must not, and one line says what and where;\n"
+               "64 manycore was used wrongly.");
     app.prefix_command();
     try {
         app.parse(argc, argv);
-    } catch (const CLI::CallForHelp &e) {
+    } catch (const CLI::Success &e) { // --help, --version
         return app.exit(e);
     } catch (const CLI::ParseError &e) {
         fprintf(stderr, "manycore: %s (--help says more)\n", e.what());

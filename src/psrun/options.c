@@ -18,6 +18,7 @@ static const char usage[] =
     "not, and why (psrun doctor --help). dump prints what the threads of a running program do and wait for. stats\n"
     "prints the profile of a program that runs under psrun --stats. report makes a page of traces.\n"
     "\n"
+    "Options:\n"
     "  -n, --threads N    threads of a parallel region, or a list, a number a level: 4,4 (OMP_NUM_THREADS)\n"
     "      --ee KIND      what carries OpenMP threads: psthreads (user-level threads; the default) or\n"
     "                     pthreads (kernel threads, the baseline, and what a program with an address or\n"

@@ -19,6 +19,8 @@ static const char USAGE[] =
 
 Compiles C with `#pragma omp parallel taskq`, `taskq` and `task` (also `#pragma intel omp`): by libpsthreads, or by
 OpenMP tasks.
+
+Options:
   --translate    writes the translated C to OUT.c (standard output) and compiles nothing
   --openmp       tasks of OpenMP in place of libpsthreads' threads; adds -fopenmp
   --cc=COMPILER  the C compiler (default: $PSTHREADS_TASKQC_CC, else cc)
