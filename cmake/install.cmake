@@ -70,8 +70,20 @@ if(TARGET psthreads_shared)
   file(RELATIVE_PATH PS_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   string(REGEX REPLACE "/$" "" PS_PREFIX_FROM_PC "${PS_PREFIX_FROM_PC}")
   string(REGEX REPLACE "([a-z]+)" " -l\\1" PS_PC_NEEDS "${ps_library_needs}")
-  configure_file(cmake/psthreads.pc.in ${CMAKE_BINARY_DIR}/psthreads.pc @ONLY)
-  install(FILES ${CMAKE_BINARY_DIR}/psthreads.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  # In the prefix /usr the loader finds the library by itself. What is linked to it in any other prefix is told the
+  # folder. The prefix is known at the installation.
+  set(PS_PC_RPATH "")
+  configure_file(cmake/psthreads.pc.in ${CMAKE_BINARY_DIR}/pkgconfig/usr/psthreads.pc @ONLY)
+  set(PS_PC_RPATH " -Wl,-rpath,\${libdir}")
+  configure_file(cmake/psthreads.pc.in ${CMAKE_BINARY_DIR}/pkgconfig/other/psthreads.pc @ONLY)
+  install(CODE "
+    set(kind other)
+    if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+      set(kind usr)
+    endif()
+    get_filename_component(folder \"${CMAKE_INSTALL_LIBDIR}/pkgconfig\" ABSOLUTE BASE_DIR \"\${CMAKE_INSTALL_PREFIX}\")
+    file(INSTALL DESTINATION \"\${folder}\" TYPE FILE FILES
+    \"${CMAKE_BINARY_DIR}/pkgconfig/\${kind}/psthreads.pc\")")
 endif()
 
 if(TARGET psrun)
