@@ -15,8 +15,8 @@ SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp' ':!include/TAMPIf.
     check-long check-by-hand \
     check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm \
     conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake release-roots release-programs \
-    release-suites debug-links bench bench-grains bench-traces bench-waiting bench-plots install format format-check \
-    lint clean
+    release-suites debug-links bench bench-grains bench-traces bench-waiting bench-plots install install-manycore \
+    install-apps format format-check lint clean
 
 # What a user installs.
 product: $(BUILD)/build.ninja
@@ -34,6 +34,7 @@ help-developers: help
 
 ## make              build what is installed (the runtime, the library, psrun) in build/
 ## make install      the same, put into PREFIX=/usr/local (and DESTDIR); make uninstall takes it away from there
+## make install-manycore, install-apps  the same of the virtual manycore, and of the applications facedetect and pcure
 ## make demo         install what is missing, build, and show the main job (about five minutes)
 ## make check        install what is missing, build, run the tests (at most five minutes)
 ## make all          build tests, benchmarks and applications too
@@ -90,8 +91,8 @@ help-developers: help
 ###                   compilers (PART=K/N: each Nth from the Kth on; RUNS=1: so often)
 ### make release-suites     the same with the suites of make conformance
 ### make shake        a build where atomic operations now and then wait first (src/base/shake.h), and its tests
-### make bench-grains applications with smaller and larger tasks, beside the peers (about five minutes)
-### make bench-traces what a trace costs, beside libomp with a tracer (about five minutes)
+### make bench-grains     applications with smaller and larger tasks, beside the peers (about five minutes)
+### make bench-traces     what a trace costs, beside libomp with a tracer (about five minutes)
 ### make bench-waiting    regions whose members wait for one another, block or spin, beside the peers (about fifteen
 ###                   minutes; QUICK=1: three)
 ### make bench-plots  the papers' figures and tables, measured beside the peers (about ten minutes)
@@ -345,6 +346,14 @@ bench-plots:
 
 install: product
 	$(CMAKE) --install $(BUILD) --prefix "$(PREFIX)"
+
+install-manycore install-apps: PART = $(@:install-%=%)
+install-manycore install-apps:
+	tools/install-deps build $(PART)
+	@$(CONFIGURE_ANEW)
+	$(MAKE) $(BUILD)/build.ninja
+	$(CMAKE) --build $(BUILD) -j $(JOBS) --target product_$(PART)
+	$(CMAKE) --install $(BUILD) --prefix "$(PREFIX)" --component $(PART)
 
 library:
 	$(CMAKE) -S . -B build-library -G Ninja -DCMAKE_BUILD_TYPE=Release -DPS_OPENMP=OFF -DPS_TESTS=OFF -DPS_BENCH=OFF

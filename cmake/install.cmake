@@ -10,8 +10,9 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDI
 
 install(FILES ${CMAKE_SOURCE_DIR}/tools/valgrind/psthreads.supp DESTINATION ${PS_DROPIN_DIR})
 
-# Manual pages, made from the header's comments
+# Manual pages of section 3, made from the header's comments
 find_package(Python3 COMPONENTS Interpreter QUIET)
+set(pages)
 if(Python3_FOUND)
   set(man_folder ${CMAKE_BINARY_DIR}/man)
   add_custom_command(OUTPUT ${man_folder}/man7/psthreads.7
@@ -20,27 +21,48 @@ if(Python3_FOUND)
     ${PROJECT_VERSION} ${man_folder}
     DEPENDS ${CMAKE_SOURCE_DIR}/include/psthread.h ${CMAKE_SOURCE_DIR}/tools/make-man
     COMMENT "Making manual pages" VERBATIM)
-  set(pages ${man_folder}/man7/psthreads.7)
-  # Commands, made from what they say of themselves (--help) and docs/man
-  find_program(PS_HELP2MAN help2man)
-  if(NOT PS_HELP2MAN)
-    message(STATUS "no manual pages of commands: there is no help2man (tools/install-deps build)")
-  endif()
-  foreach(command psrun psthreads-taskqc)
-    if(TARGET ${command} AND PS_HELP2MAN AND NOT CMAKE_CROSSCOMPILING)
-      set(page ${man_folder}/man1/${command}.1)
-      add_custom_command(OUTPUT ${page}
-        COMMAND ${CMAKE_COMMAND} -E make_directory ${man_folder}/man1
-        COMMAND ${PS_HELP2MAN} --no-info --version-string=${PROJECT_VERSION}
-        --include=${CMAKE_SOURCE_DIR}/docs/man/${command}.h2m --output=${page} $<TARGET_FILE:${command}>
-        DEPENDS ${command} ${CMAKE_SOURCE_DIR}/docs/man/${command}.h2m ${man_folder}/man7/psthreads.7
-        COMMENT "Making ${command}(1)" VERBATIM)
-      list(APPEND pages ${page})
-    endif()
-  endforeach()
-  add_custom_target(man ALL DEPENDS ${pages})
+  list(APPEND pages ${man_folder}/man7/psthreads.7)
   install(DIRECTORY ${man_folder}/ DESTINATION ${CMAKE_INSTALL_MANDIR})
 endif()
+
+# Completion of a command by its --help, to where each shell looks by itself.
+# ps_install_completion(COMMAND INSTALL_WORDS...)
+function(ps_install_completion command)
+  set(from ${CMAKE_SOURCE_DIR}/tools/completion)
+  set(to ${CMAKE_BINARY_DIR}/completion)
+  configure_file(${from}/command.bash.in ${to}/${command} @ONLY)
+  configure_file(${from}/command.zsh.in ${to}/_${command} @ONLY)
+  configure_file(${from}/command.fish.in ${to}/${command}.fish @ONLY)
+  install(FILES ${to}/${command} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions ${ARGN})
+  install(FILES ${to}/_${command} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions ${ARGN})
+  install(FILES ${to}/${command}.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d ${ARGN})
+endfunction()
+
+# Manual pages of commands, made from what they say of themselves (--help) and docs/man
+find_program(PS_HELP2MAN help2man)
+if(NOT PS_HELP2MAN)
+  message(STATUS "no manual pages of commands: there is no help2man (tools/install-deps build)")
+endif()
+# ps_command_page(COMMAND PROGRAM DEPENDS INSTALL_WORDS...): appends COMMAND's page to `pages` of the caller.
+function(ps_command_page command program depends)
+  if(NOT TARGET ${depends} OR NOT PS_HELP2MAN OR CMAKE_CROSSCOMPILING)
+    return()
+  endif()
+  set(page ${CMAKE_BINARY_DIR}/man1/${command}.1)
+  add_custom_command(OUTPUT ${page}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man1
+    COMMAND ${PS_HELP2MAN} --no-info --version-string=${PROJECT_VERSION}
+    --include=${CMAKE_SOURCE_DIR}/docs/man/${command}.h2m --output=${page} ${program}
+    COMMAND sed -i "s/^Exit status: \\(.\\)/.SH \"EXIT STATUS\"\\n\\u\\1/" ${page} # a section of its own
+    DEPENDS ${depends} ${CMAKE_SOURCE_DIR}/docs/man/${command}.h2m
+    COMMENT "Making ${command}(1)" VERBATIM)
+  set(pages ${pages} ${page} PARENT_SCOPE)
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 ${ARGN})
+endfunction()
+foreach(command psrun psthreads-taskqc)
+  ps_command_page(${command} $<TARGET_FILE:${command}> ${command})
+endforeach()
+add_custom_target(man ALL DEPENDS ${pages})
 
 configure_file(cmake/uninstall.cmake.in ${CMAKE_BINARY_DIR}/uninstall.cmake @ONLY)
 add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${CMAKE_BINARY_DIR}/uninstall.cmake)
@@ -93,6 +115,9 @@ if(TARGET psrun)
   install(FILES ${completion}/_psrun DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
   install(FILES ${completion}/psrun.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
+if(TARGET psthreads-taskqc)
+  ps_install_completion(psthreads-taskqc)
+endif()
 foreach(folder dropin dropin-pthreads)
   install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/${folder} DESTINATION ${PS_DROPIN_DIR} OPTIONAL USE_SOURCE_PERMISSIONS
     PATTERN "*-gdb.py" EXCLUDE)
@@ -121,8 +146,18 @@ install(CODE "
     \"${CMAKE_SOURCE_DIR}/tools/gdb/psthreads-gdb.py\")
   endforeach()")
 
-# What an uninstall of this place takes away. The last of all: it knows what has been installed.
+include(cmake/install_parts.cmake)
+
+# What an uninstall of this place takes away. The last of all: it knows what has been installed, by this install and by
+# earlier ones of the same place.
 install(CODE "
   string(MD5 place \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
-  string(REPLACE \";\" \"\\n\" installed_files \"\${CMAKE_INSTALL_MANIFEST_FILES}\")
-  file(WRITE \"${CMAKE_BINARY_DIR}/installed/\${place}.files\" \"\${installed_files}\\n\")")
+  set(place \"${CMAKE_BINARY_DIR}/installed/\${place}.files\")
+  set(installed_files \"\${CMAKE_INSTALL_MANIFEST_FILES}\")
+  if(EXISTS \"\${place}\")
+    file(STRINGS \"\${place}\" earlier)
+    list(APPEND installed_files \${earlier})
+    list(REMOVE_DUPLICATES installed_files)
+  endif()
+  string(REPLACE \";\" \"\\n\" installed_files \"\${installed_files}\")
+  file(WRITE \"\${place}\" \"\${installed_files}\\n\")" ALL_COMPONENTS)

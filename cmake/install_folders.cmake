@@ -16,4 +16,4 @@ install(CODE "
       file(APPEND \"\${place}.folders\" \"\${folder}\\n\")
       get_filename_component(folder \"\${folder}\" DIRECTORY)
     endwhile()
-  endforeach()")
+  endforeach()" ALL_COMPONENTS)
