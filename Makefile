@@ -43,7 +43,7 @@ help-developers: help
 ## make mpi          MPI programs under psrun: install what is missing, build, run the tests (a minute)
 ## make manycore     the virtual manycore: install what is missing, build, run the examples (three minutes)
 ## make bench        the goals, measured beside the peers (about 25 minutes; QUICK=1: about 5)
-## make reference    the reference of psthread.h as HTML, in build/reference/html (by Doxygen)
+## make reference    the reference of psthread.h and psthread.hpp as HTML, in build/reference/html (by Doxygen)
 ## make wheel        the Python package with psrun and the runtime in it, in build/wheel (pip install)
 ## make packages     Debian packages of the last commit, in build/packages (three minutes; packaging/deb/README.md)
 ## make clean        take away what was built; results of make demo stay
@@ -111,7 +111,7 @@ configure:
 .PHONY: reference
 reference:
 	tools/install-deps reference
-	tools/make-reference include/psthread.h $(shell grep -m1 -oE '[0-9]+\.[0-9]+\.[0-9]+' CMakeLists.txt) \
+	tools/make-reference . $(shell grep -m1 -oE '[0-9]+\.[0-9]+\.[0-9]+' CMakeLists.txt) \
 	    $(BUILD)/reference
 
 demo:

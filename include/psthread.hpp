@@ -87,6 +87,7 @@ template <class Rep, class Period> std::uint64_t deadline(const std::chrono::dur
 
 // --- threads ---
 
+// std::thread, as a user-level thread. A thread that is still joinable when its object is destroyed ends the program.
 class thread
 {
   public:
@@ -181,6 +182,7 @@ class thread
     }
 };
 
+// std::jthread: the destructor asks the thread to stop, and joins it.
 class jthread
 {
   public:
@@ -239,6 +241,7 @@ class jthread
     }
 };
 
+// std::this_thread: the calling thread.
 namespace this_thread
 {
 inline thread::id get_id() noexcept { return thread::id(psthread_self()); }
@@ -256,6 +259,7 @@ template <class Clock, class Duration> void sleep_until(const std::chrono::time_
 
 // --- mutexes ---
 
+// std::mutex.
 class mutex
 {
   protected:
@@ -272,6 +276,7 @@ class mutex
     native_handle_type native_handle() noexcept { return &mutex_; }
 };
 
+// std::timed_mutex.
 class timed_mutex : public mutex
 {
   public:
@@ -285,7 +290,7 @@ class timed_mutex : public mutex
     }
 };
 
-// Writers that wait go before readers that come: a thread must not lock it shared twice.
+// std::shared_mutex. Writers that wait go before readers that come: a thread must not lock it shared twice.
 class shared_mutex
 {
   protected:
@@ -305,6 +310,7 @@ class shared_mutex
     native_handle_type native_handle() noexcept { return &lock_; }
 };
 
+// std::shared_timed_mutex.
 class shared_timed_mutex : public shared_mutex
 {
   public:
@@ -329,6 +335,7 @@ class shared_timed_mutex : public shared_mutex
 
 // --- once ---
 
+// std::once_flag.
 class once_flag
 {
     mutex mutex_;
@@ -340,6 +347,7 @@ class once_flag
     once_flag(const once_flag &) = delete;
     once_flag &operator=(const once_flag &) = delete;
 };
+// std::call_once: other callers wait until f has returned. A call that throws has not run.
 template <class F, class... Args> void call_once(once_flag &flag, F &&f, Args &&...args)
 {
     std::scoped_lock hold(flag.mutex_);
@@ -351,8 +359,10 @@ template <class F, class... Args> void call_once(once_flag &flag, F &&f, Args &&
 
 // --- condition variables ---
 
+// std::cv_status.
 enum class cv_status { no_timeout, timeout };
 
+// std::condition_variable, with a std::unique_lock of mutex.
 class condition_variable
 {
     psthread_cond_t cond_ = PSTHREAD_COND_INITIALIZER;
@@ -398,10 +408,12 @@ class condition_variable
     }
 };
 
-// With any lock, and with a stop_token. Each thread that waits does so at a semaphore of its own: so the callback of a
-// stop_token posts, and never waits. (The thread that destroys a std::stop_callback waits for a callback that runs, by
-// means of the standard library's. On the same virtual processor that callback could not go on.) The list of waiting
-// threads outlives the object where a thread still leaves a wait.
+// std::condition_variable_any, with any lock, and with a stop_token.
+//
+// Each thread that waits does so at a semaphore of its own: so the callback of a stop_token posts, and never waits.
+// (The thread that destroys a std::stop_callback waits for a callback that runs, by means of the standard library's. On
+// the same virtual processor that callback could not go on.) The list of waiting threads outlives the object where a
+// thread still leaves a wait.
 class condition_variable_any
 {
     struct waiter {
@@ -569,6 +581,7 @@ class condition_variable_any
 
 // --- semaphore, latch, barrier ---
 
+// std::counting_semaphore.
 template <std::ptrdiff_t LeastMax = PSTHREAD_SEM_VALUE_MAX> class counting_semaphore
 {
     static_assert(LeastMax >= 0 && LeastMax <= PSTHREAD_SEM_VALUE_MAX);
@@ -599,8 +612,10 @@ template <std::ptrdiff_t LeastMax = PSTHREAD_SEM_VALUE_MAX> class counting_semap
         return psthread_sem_timedwait(&sem_, detail::deadline(at)) == 0;
     }
 };
+// std::binary_semaphore.
 using binary_semaphore = counting_semaphore<1>;
 
+// std::latch.
 class latch
 {
     mutable mutex mutex_;
@@ -642,6 +657,7 @@ struct nothing {
 };
 } // namespace detail
 
+// std::barrier.
 template <class Completion = detail::nothing> class barrier
 {
     mutable mutex mutex_;
@@ -698,6 +714,7 @@ template <class Completion = detail::nothing> class barrier
 
 // --- futures ---
 
+// std::future_status.
 enum class future_status { ready, timeout };
 template <class T> class future;
 template <class T> class shared_future;
@@ -919,6 +936,7 @@ template <class T> future<T> provider<T>::get_future()
 
 } // namespace detail
 
+// std::future. A wait may run the thread that has the result to give, where that has not begun.
 template <class T> class future : public detail::future_base<T>
 {
     friend struct detail::future_access;
@@ -937,6 +955,7 @@ template <class T> class future : public detail::future_base<T>
     [[nodiscard]] shared_future<T> share() noexcept { return shared_future<T>(std::move(*this)); }
 };
 
+// std::shared_future.
 template <class T> class shared_future : public detail::future_base<T>
 {
   public:
@@ -956,6 +975,7 @@ template <class T> class shared_future : public detail::future_base<T>
     }
 };
 
+// std::promise.
 template <class T> class promise
 {
     detail::provider<T> provider_;
@@ -1001,7 +1021,9 @@ template <class S> struct signature<std::function<S>> {
 };
 } // namespace detail
 
+// std::packaged_task.
 template <class> class packaged_task;
+// std::packaged_task.
 template <class R, class... Args> class packaged_task<R(Args...)>
 {
     struct callable {
@@ -1188,6 +1210,7 @@ template <std::input_iterator Iterator> auto when_all(Iterator first, Iterator l
 
 // --- task_group ---
 
+// What task_group::wait returns.
 enum task_group_status { not_complete, complete, canceled };
 
 // Tasks that one thread waits for, which is no task of the group. A task may add others. Tasks are made by
