@@ -1,6 +1,6 @@
 import os
 
-from spack_repo.builtin.build_systems.cmake import CMakePackage
+from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
 
 from spack.package import *
 
@@ -12,6 +12,7 @@ class Psthreads(CMakePackage):
     # There is no archive on the network: `spack dev-build` builds a source tree, and
     # `spack install` takes psthreads-VERSION.tar.gz of the current folder, or of a mirror.
     manual_download = True
+    url = f"file://{os.getcwd()}/psthreads-0.1.0.tar.gz"
 
     license("MIT")
 
@@ -41,9 +42,6 @@ class Psthreads(CMakePackage):
         "lib/psthreads/pools/libpsthreads-pools.so",
         "lib/psthreads/trace/libpsthreads-trace.so",
     ]
-
-    def url_for_version(self, version):
-        return f"file://{os.getcwd()}/psthreads-{version}.tar.gz"
 
     def cmake_args(self):
         return [

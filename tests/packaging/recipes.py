@@ -13,7 +13,7 @@ PACKAGING = SOURCE / "packaging"
 FOLDERS = ("apptainer", "conda", "docker", "lmod", "spack")
 # Where a version is said.
 VERSIONS = {
-    "spack/package.py": r'^    version\("([^"]*)"',
+    "spack/package.py": r'^    (?:version\("|url = .*/psthreads-)(\d[\d.]*\d)',
     "conda/meta.yaml": r'^\{% set version = "([^"]*)" %\}',
     "docker/Dockerfile": r'image\.version="([^"]*)"',
     "apptainer/psthreads.def": r"image\.version (\S+)",
