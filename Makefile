@@ -51,7 +51,8 @@ help-developers: help
 
 ### make python       PyPI's wheels with the Python package and without it (the network; four minutes, WHEELS="..."
 ###                   some of the jobs), and timelines as Perfetto reads them
-### make release      the archive of the last commit with notes and checksums; PREVIOUS=folder: abidiff to that build
+### make release      the archive of the last commit with notes and checksums; PREVIOUS=folder: abidiff to that
+###                   build folder
 ### make wheel-check   that wheel in a virtual environment: installed, used, taken away (PyPI for its tools)
 ### make packages-check     those packages on Debian 12 and 13, in root folders (root, the network; SUITE=bookworm:
 ###                   this one)
@@ -223,7 +224,8 @@ python:
 .PHONY: packages packages-check
 .PHONY: release wheel wheel-check
 release: product
-	packaging/release $(BUILD)/release $(PREVIOUS)
+	$(if $(PREVIOUS),tools/install-deps release)
+	packaging/release $(BUILD) $(BUILD)/release $(PREVIOUS)
 
 wheel: product
 	packaging/wheel/build $(BUILD) $(BUILD)/wheel
