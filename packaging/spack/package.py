@@ -47,6 +47,10 @@ class Psthreads(CMakePackage):
         return [
             self.define("PS_TESTS", False),
             self.define("PS_BENCH", False),
+            # No package of this recipe: the compiler of task queues, the layers over MPI
+            self.define("PS_LIBCLANG_HEADERS", False),
+            self.define("PS_MPICC_openmpi", False),
+            self.define("PS_MPICC_mpich", False),
             # `ninja install` installs what `product` has built, and builds nothing else
             self.define("CMAKE_SKIP_INSTALL_ALL_DEPENDENCY", True),
         ]
