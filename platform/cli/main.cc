@@ -180,7 +180,7 @@ int start(int argc, char **argv)
         ->option_text("PORT");
     app.add_flag("--parameters", o.parameters, "print every parameter with default and range");
     app.footer("Exit status: the program's; 70 the program did what it must not, and one line says what and where;\n"
-               "64 manycore was used wrongly.");
+               "64 the command line, a configuration or the program's file is wrong; 130 it was interrupted.");
     app.prefix_command();
     try {
         app.parse(argc, argv);
