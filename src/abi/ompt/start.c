@@ -20,7 +20,6 @@
 #include "check.h"
 #include "os.h"
 
-#define OMP_VERSION 202011u
 #define RUNTIME "psthreads"
 
 typedef ompt_start_tool_result_t *(*start_function)(unsigned omp_version, const char *runtime);
@@ -57,8 +56,7 @@ static ompt_start_tool_result_t *in_process(void)
 {
     SAY("Search for OMP tool in current address space... ");
     start_function start = function_at(dlsym(RTLD_DEFAULT, "ompt_start_tool"));
-    ompt_start_tool_result_t *found =
-        start != NULL ? start(OMP_VERSION, RUNTIME) : ompt_start_tool(OMP_VERSION, RUNTIME);
+    ompt_start_tool_result_t *found = start != NULL ? start(ORT_OPENMP, RUNTIME) : ompt_start_tool(ORT_OPENMP, RUNTIME);
     SAY(found != NULL ? "Success.\n" : "Failed.\n");
     return found;
 }
@@ -78,7 +76,7 @@ static ompt_start_tool_result_t *in_library(const char *name)
     if (start == NULL) {
         const char *why = dlerror();
         SAY("Failed: %s\n", why != NULL ? why : "ompt_start_tool = NULL");
-    } else if ((found = start(OMP_VERSION, RUNTIME)) != NULL) {
+    } else if ((found = start(ORT_OPENMP, RUNTIME)) != NULL) {
         SAY("Success.\n");
         return found; /* the library stays */
     } else {

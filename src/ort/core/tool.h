@@ -26,6 +26,8 @@ struct ort_depend;
 struct ort_depend_list;
 struct ort_nest_lock;
 
+#define ORT_OPENMP 202011u /* what tools and debuggers are told: OpenMP 5.1 */
+
 struct ort_tool_chunk {
     uint64_t start, iterations;
 };
