@@ -154,6 +154,19 @@ bool ort_tool_no_more(void);
 /* A tool is attached; unlike ort_tool_on() false after its end. */
 bool ort_tool_attached(void);
 
+/* Where a debugger may want to stop. It listens as a tool does, so that these places, states and frames cost nothing
+ * else: ort_debugger_stop, set when this library is loaded, is called at each of them. NULL: none listens. */
+enum ort_stop {
+    ORT_STOP_THREAD_BEGIN,
+    ORT_STOP_THREAD_END,
+    ORT_STOP_PARALLEL_BEGIN,
+    ORT_STOP_PARALLEL_END,
+    ORT_STOP_TASK_BEGIN,
+    ORT_STOP_TASK_END,
+};
+extern void (*ort_debugger_stop)(enum ort_stop at);
+void ort_stop_here(enum ort_stop at);
+
 /* --- the calling entry point --- */
 
 void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame);

@@ -93,6 +93,8 @@ __attribute__((constructor)) static void core_watch_forks(void)
 
 static void start_tool(void)
 {
+    if (ORT_TOOLS && ort_debugger_stop != NULL)
+        ort_tool_attach();
     if (ort_tool_start != NULL)
         ort_tool_start();
     bool tool = ort_tool_attached();

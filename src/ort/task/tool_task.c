@@ -70,6 +70,7 @@ void ort_tool_task_begins(struct ort_thread *thread, struct ort_task *t, struct 
     thread->tool.yields = false;
     task->below = below;
     ORT_RAISE(task_schedule, &ort_tool_task(below)->data, status, &task->data);
+    ort_stop_here(ORT_STOP_TASK_BEGIN);
     task->flags |= thread->tool.state * ORT_TOOL_TASK_BELOW_UNIT;
     thread->tool.state = 0;
     if (task->chunk.iterations != 0)
@@ -86,6 +87,7 @@ void ort_tool_task_ends(struct ort_thread *thread, struct ort_task *t, struct or
     else if (ort_settings.cancellation && ort_task_is_cancelled(t->team, t->group))
         status = ORT_SWITCH_CANCEL;
     ORT_RAISE(task_schedule, &ort_tool_task(t)->data, status, &ort_tool_task(below)->data);
+    ort_stop_here(ORT_STOP_TASK_END);
     if (ort_tool_task(t)->flags & ORT_TOOL_TASK_UNDEFERRED)
         ort_tool_task(below)->frame.enter.ptr = NULL;
 }

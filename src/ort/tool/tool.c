@@ -11,6 +11,7 @@ _Atomic uint16_t ort_implicit_flags = ORT_TASK_IMPLICIT | ORT_TASK_TRACED;
 _Atomic uint32_t ort_lock_fast = ORT_LOCK_NEVER;
 size_t ort_tool_task_bytes;
 void (*ort_tool_start)(void);
+void (*ort_debugger_stop)(enum ort_stop at);
 static _Atomic bool attached, detached;
 
 _Static_assert(sizeof(struct ort_tool_task) <= PS_CACHE_LINE, "a line behind the descriptor holds it");
@@ -33,6 +34,12 @@ bool ort_tool_no_more(void)
     ORT_TOOL_EVENTS(NO_MORE)
 #undef NO_MORE
     return true;
+}
+
+PS_NOINLINE void ort_stop_here(enum ort_stop at)
+{
+    if (ort_debugger_stop != NULL)
+        ort_debugger_stop(at);
 }
 
 /* --- the calling entry point --- */
@@ -129,6 +136,7 @@ static PS_NOINLINE void carrier_begins(void)
     __auto_type begin = ps_load_relaxed(&ort_tool_events.thread_begin);
     if (begin != NULL)
         begin(ORT_TOOL_WORKER_THREAD, carrier_data);
+    ort_stop_here(ORT_STOP_THREAD_BEGIN);
 }
 
 void ort_tool_native_begins(void)

@@ -24,6 +24,7 @@ static void thread_begins(struct ort_thread *t, int kind)
     t->tool.data->value = 0;
     t->tool.state = ORT_STATE_OVERHEAD;
     ORT_RAISE(thread_begin, kind, t->tool.data);
+    ort_stop_here(ORT_STOP_THREAD_BEGIN);
     t->tool.state = 0;
 }
 
@@ -31,6 +32,7 @@ static void thread_ends(struct ort_thread *t)
 {
     if (t->tool.begun) {
         ORT_RAISE(thread_end, t->tool.data);
+        ort_stop_here(ORT_STOP_THREAD_END);
         if (t->id != 0)
             ort_mem_free(t->tool.data);
     }
@@ -118,12 +120,14 @@ void ort_tool_region_begins(struct ort_thread *parent, struct ort_team *team, co
     team->tool.flags = (team->fn != NULL ? ORT_TOOL_INVOKED_BY_RUNTIME : ORT_TOOL_INVOKED_BY_PROGRAM) |
                        (ort_is_league(team) ? ORT_TOOL_LEAGUE : ORT_TOOL_TEAM);
     ORT_RAISE(parallel_begin, &task->data, &task->frame, &team->tool.data, n, team->tool.flags, team->tool.caller);
+    ort_stop_here(ORT_STOP_PARALLEL_BEGIN);
 }
 
 void ort_tool_region_ends(struct ort_thread *parent, struct ort_team *team)
 {
     struct ort_tool_task *task = ort_tool_task(parent->task);
     ORT_RAISE(parallel_end, &team->tool.data, &task->data, team->tool.flags, team->tool.caller);
+    ort_stop_here(ORT_STOP_PARALLEL_END);
     task->frame.enter.ptr = NULL;
 }
 
@@ -135,7 +139,9 @@ void ort_tool_member_begins(struct ort_thread *m)
         says_farewell(m);
         return;
     }
-    if (m->id != 0 && !m->tool.begun && !ort_tool_by_carrier())
+    if (ort_tool_by_carrier())
+        m->tool.data = ort_tool_thread_data(m); /* for debuggers */
+    else if (m->id != 0 && !m->tool.begun)
         thread_begins(m, ORT_TOOL_WORKER_THREAD);
     *task = (struct ort_tool_task){.flags = ORT_TOOL_TASK_IMPLICIT};
     m->tool.state = 0;
@@ -144,6 +150,7 @@ void ort_tool_member_begins(struct ort_thread *m)
     if (team->tool.flags & ORT_TOOL_LEAGUE) /* its teams' initial tasks are told of one by one */
         return;
     ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &team->tool.data, &task->data, team->n, m->id, ORT_TOOL_TASK_IMPLICIT);
+    ort_stop_here(ORT_STOP_TASK_BEGIN);
     /* Unless the runtime calls it (ort_tool_run), the region's code runs where the entry point was called. */
     if (m->id == 0) {
         task->frame.exit = ort_tool_task(team->parent->task)->frame.enter;
@@ -182,6 +189,7 @@ void ort_tool_member_ends(struct ort_thread *m)
         ORT_RAISE(sync_region, ORT_SYNC_BARRIER_PARALLEL, ORT_SCOPE_END, NULL, &task->data, caller);
     }
     ORT_RAISE(implicit_task, ORT_SCOPE_END, NULL, &task->data, team->n, m->id, ORT_TOOL_TASK_IMPLICIT);
+    ort_stop_here(ORT_STOP_TASK_END);
     m->tool.state = 0;
 }
 
