@@ -43,6 +43,10 @@ struct ee_config {
     const bool *floats_of_opener;
 };
 
+/* Where a debugger finds the entities: a table of their own, by which it goes from a kernel thread to its pointer. Data
+ * of each implementation that a debugger knows. */
+extern const struct ps_debug_layout *const ee_debug_layout;
+
 /* Idempotent, thread-safe; starts no kernel thread yet. */
 void ee_init(const struct ee_config *config);
 /* Carriers that can run at once (vps; for kernel threads: processors). */

@@ -32,8 +32,10 @@ struct kmpc_task_head *kmpc_task_copy(struct ort_thread *t, const struct kmpc_ta
 size_t kmpc_task_bytes(const struct kmpc_task_head *head);
 /* The same at `to`, aligned to 16; of no descriptor's yet. */
 struct kmpc_task_head *kmpc_task_copy_to(void *to, const struct kmpc_task_head *model);
-/* What the core runs. */
+/* What the core runs: any task; one that is tied; any for a tool. A debugger knows them by kmpc_debug_layout. */
 void kmpc_task_body(void *data);
+void kmpc_task_body_in_one(void *data);
+void kmpc_task_body_traced(void *data);
 /* As the task's flags say, without dependences. */
 struct ort_task_args kmpc_task_args(const struct ort_thread *t, const struct kmpc_task_head *head);
 

@@ -130,7 +130,7 @@ static PS_ALWAYS_INLINE void kmpc_run(void *data)
 }
 
 /* A tied task has one part, or none. */
-static void body_in_one(void *data)
+void kmpc_task_body_in_one(void *data)
 {
     struct kmpc_task_head *head = data;
     if (PS_LIKELY(head->task.routine != NULL))
@@ -140,7 +140,7 @@ static void body_in_one(void *data)
 void kmpc_task_body(void *data) { kmpc_run(data); }
 
 /* The frame that calls the program's code is the one that the task remembers. */
-static PS_NOINLINE void body_traced(void *data)
+PS_NOINLINE void kmpc_task_body_traced(void *data)
 {
     struct ort_tool_frame *frame = &ort_tool_task(ort_self()->task)->frame;
     frame->exit.ptr = __builtin_frame_address(0);
@@ -153,7 +153,7 @@ static PS_NOINLINE void body_traced(void *data)
 static PS_NOINLINE void args_traced(const struct ort_thread *t, const struct kmpc_task_head *head,
                                     struct ort_task_args *args)
 {
-    args->fn = body_traced;
+    args->fn = kmpc_task_body_traced;
     args->size = head->bytes;
     if (t->team->n == 1 && !(args->flags & ORT_TASK_DETACH))
         args->flags |= ORT_TASK_UNDEFERRED;
@@ -198,7 +198,7 @@ static PS_NOINLINE void submit_as(struct kmpc_task *task, const struct ort_depen
     if (PS_LIKELY(!(head->flags & NOT_PLAIN)) && flags == 0) {
         bool tied = head->flags & KMPC_TASK_TIED;
         unsigned untied = tied ? 0 : ORT_TASK_UNTIED;
-        void (*body)(void *) = tied ? body_in_one : kmpc_task_body;
+        void (*body)(void *) = tied ? kmpc_task_body_in_one : kmpc_task_body;
         if (PS_LIKELY(depend == NULL ? ort_task_submit_fast(t, head->core, body, untied)
                                      : ort_task_submit_ordered(t, head->core, body, untied, depend)))
             return;
@@ -219,7 +219,7 @@ PS_EXPORT int32_t __kmpc_omp_task(HEAD, struct kmpc_task *task)
     KMPC_NOT_NULL(at, task, "the task");
     struct kmpc_task_head *head = kmpc_head(task);
     if (PS_LIKELY((head->flags & (NOT_PLAIN | KMPC_TASK_TIED)) == KMPC_TASK_TIED) &&
-        PS_LIKELY(ort_task_submit_fast(head->core->owner, head->core, body_in_one, 0)))
+        PS_LIKELY(ort_task_submit_fast(head->core->owner, head->core, kmpc_task_body_in_one, 0)))
         return 0;
     submit_task(task, NULL);
     return 0;
@@ -476,7 +476,7 @@ PS_EXPORT int32_t __kmpc_omp_task_with_deps(HEAD, struct kmpc_task *task, LISTS)
     struct dependences d;
     if (PS_LIKELY((head->flags & (NOT_PLAIN | KMPC_TASK_TIED)) == KMPC_TASK_TIED) && PS_LIKELY(m <= 0) &&
         t->team->n > 1 && PS_LIKELY(n > 0) && gather_addresses(&d, n, list) &&
-        ort_task_submit_ordered(t, head->core, body_in_one, 0, &d.list))
+        ort_task_submit_ordered(t, head->core, kmpc_task_body_in_one, 0, &d.list))
         return 0;
     if (nothing_to_depend_on(t, head)) {
         submit_as(task, NULL, ORT_TASK_UNDEFERRED, ORT_CALLER, ORT_FRAME);

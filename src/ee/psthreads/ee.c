@@ -77,6 +77,9 @@ int ee_thread_number(void) { return ps_number_of_caller(); }
 
 void ee_quiesce(void) { ps_quiesce(); }
 
+extern const struct ps_debug_layout ps_debug_layout; /* psthreads/debug */
+const struct ps_debug_layout *const ee_debug_layout = &ps_debug_layout;
+
 /* --- the current entity --- */
 
 _Static_assert(offsetof(struct vp_run, current) == offsetof(struct ee_carrier, running) &&

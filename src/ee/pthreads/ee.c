@@ -23,6 +23,8 @@
 
 #include "check.h"
 #include "cpu.h"
+#include "debug_layout.h"
+#include "kernel_threads.h"
 #include "member_end.h"
 #include "os.h"
 #include "places.h"
@@ -86,15 +88,9 @@ static struct member *worker_team_member(struct team *team, unsigned id)
 
 /* What a kernel thread carries. Entities do not move, so plain thread-local variables do. */
 static __thread struct ee_running entity __attribute__((tls_model("initial-exec")));
-static __thread struct ee_carrier carrier __attribute__((tls_model("initial-exec")));
+static __thread struct kernel_thread kernel_thread __attribute__((tls_model("initial-exec")));
 extern __thread struct ee_carrier *ee_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
 __thread struct ee_carrier *ee_here; /* for ee_local_inline */
-static inline void become_entity(void *value)
-{
-    entity.local = value;
-    carrier.running = &entity;
-    ee_here = &carrier;
-}
 
 static struct ee_config config;
 static unsigned num_procs = 1;
@@ -103,6 +99,30 @@ static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct worker *pool;          /* idle workers; pool_lock */
 static uint32_t fork_generation = 1; /* counts up in each forked child */
 static _Atomic uint32_t num_busy;    /* workers in teams */
+
+static PS_NOINLINE void become_carrier(void)
+{
+    kernel_thread.carrier.running = &entity;
+    ee_here = &kernel_thread.carrier;
+    kernel_threads_add(&kernel_thread);
+}
+
+static inline void become_entity(void *value)
+{
+    entity.local = value;
+    if (PS_UNLIKELY(ee_here == NULL))
+        become_carrier();
+}
+
+/* clang-format off */
+static const struct ps_debug_layout layout = {PS_DEBUG_HEAD, .field = {
+    PS_DEBUG_ADDRESS(kernel_threads_all), PS_DEBUG_ADDRESS(num_procs),
+    PS_DEBUG_MEMBER(ps_list, next), PS_DEBUG_MEMBER(kernel_thread, link), PS_DEBUG_MEMBER(kernel_thread, tid),
+    PS_DEBUG_MEMBER(kernel_thread, itself), PS_DEBUG_MEMBER(ee_carrier, running), PS_DEBUG_MEMBER(ee_running, local),
+    {"", 0},
+}};
+/* clang-format on */
+const struct ps_debug_layout *const ee_debug_layout = &layout;
 
 /* --- spinning --- */
 
@@ -137,6 +157,7 @@ static void root_thread_ends(void *value)
 {
     if (config.root_exit && value)
         config.root_exit(value);
+    kernel_threads_remove(&kernel_thread);
     places_forget();
 }
 
@@ -220,6 +241,7 @@ static void *worker_main(void *arg)
     }
     pthread_mutex_lock(&pool_lock); /* the thread that gave the order may still look at w */
     pthread_mutex_unlock(&pool_lock);
+    kernel_threads_remove(&kernel_thread);
     places_forget();
     free(w);
     return NULL;
@@ -534,6 +556,7 @@ void ee_after_fork_in_child(void)
     fork_generation++;
     ps_store_relaxed(&num_busy, 0);
     memset(buckets, 0, sizeof buckets);
+    kernel_threads_after_fork_in_child(ee_here != NULL ? &kernel_thread : NULL);
 }
 
 int ee_thread_number(void) { return os_thread_id(); }

@@ -22,6 +22,8 @@ void ort_display_env_read(void);
 /* Set (relaxed, once for all) where a program asks in libomp's way: lines of affinity then look and appear as libomp's,
  * on standard output. */
 extern _Atomic bool ort_display_as_libomp;
+/* affinity-format-var where none was set: otherwise, and then. */
+extern const char *const ort_affinity_defaults[2];
 
 /* affinity-format-var. length: format need not end with a zero. */
 void ort_affinity_format_set(const char *format, size_t length);

@@ -11,14 +11,11 @@
 #include "ort.h"
 #include "own_lock.h"
 
-#define DEFAULT_FORMAT "level %L thread %i affinity %A"
-#define LIBOMP_FORMAT "OMP: pid %P tid %i thread %n bound to OS proc set {%A}"
+const char *const ort_affinity_defaults[2] = {"level %L thread %i affinity %A",
+                                              "OMP: pid %P tid %i thread %n bound to OS proc set {%A}"};
 
 _Atomic bool ort_display_as_libomp;
-static const char *default_format(void)
-{
-    return ps_load_relaxed(&ort_display_as_libomp) ? LIBOMP_FORMAT : DEFAULT_FORMAT;
-}
+static const char *default_format(void) { return ort_affinity_defaults[ps_load_relaxed(&ort_display_as_libomp)]; }
 
 ORT_OWN_LOCK(lock)
 

@@ -16,6 +16,13 @@
 #define CPU_SAVED_REGISTERS
 #endif
 
+/* Where the thread pointer is what pthread_self answers: in the kernel thread that carries a vp. */
+#if defined(__x86_64__)
+#define THREAD_ITSELF VP(itself, run.kernel_tp),
+#else
+#define THREAD_ITSELF
+#endif
+
 /* clang-format off */
 #define M PS_DEBUG_MEMBER
 /* A field of a vp, in whichever part of the vp it stands: readers know it by the short name. */
@@ -55,7 +62,7 @@ const struct ps_debug_layout ps_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field 
     {"wait.word", PS_WAIT_WORD}, {"wait.team_barrier", PS_WAIT_TEAM_BARRIER}, {"wait.team_end", PS_WAIT_TEAM_END},
     {"wait.sem", PS_WAIT_SEM}, {"wait.rwlock", PS_WAIT_RWLOCK}, {"wait.fd", PS_WAIT_FD}, {"wait.time", PS_WAIT_TIME},
     {"wait.outside", PS_WAIT_OUTSIDE},
-    CPU_SAVED_REGISTERS
+    CPU_SAVED_REGISTERS THREAD_ITSELF
     {"", 0},
 }};
 /* clang-format on */
