@@ -2,7 +2,8 @@
  *
  * fn gets gtid and tid in rdi and rsi, args[0..3] in rdx, rcx, r8, r9, and the others on the stack, args[4] lowest. rbp
  * holds the frame, so that unwinding passes through whatever argc is. kmpc_invoke_traced(.., void **frame) stores that
- * rbp, the stack pointer less one word here, in *frame and goes on as kmpc_invoke. */
+ * rbp in *frame, and goes on as kmpc_invoke. The stack pointer is below rbp then: LLVM's plug-in for gdb takes only the
+ * frames that begin below the task's for frames of the task. */
     .text
     .globl  kmpc_invoke_traced
     .hidden kmpc_invoke_traced
@@ -10,9 +11,14 @@
 kmpc_invoke_traced:
     .cfi_startproc
     endbr64
-    leaq    -8(%rsp), %rax
-    movq    %rax, (%r9)
-    jmp     kmpc_invoke
+    pushq   %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset %rbp, -16
+    movq    %rsp, %rbp
+    .cfi_def_cfa_register %rbp
+    movq    %rbp, (%r9)
+    subq    $16, %rsp
+    jmp     .Lwith_frame
     .cfi_endproc
     .size   kmpc_invoke_traced, . - kmpc_invoke_traced
     .globl  kmpc_invoke
@@ -26,6 +32,7 @@ kmpc_invoke:
     .cfi_offset %rbp, -16
     movq    %rsp, %rbp
     .cfi_def_cfa_register %rbp
+.Lwith_frame:
     movq    %rdi, %rax              /* fn */
     movq    %rsi, %rdi              /* gtid */
     movq    %rdx, %rsi              /* tid */
