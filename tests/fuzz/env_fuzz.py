@@ -170,7 +170,7 @@ GRAMMAR = {
     "KMP_AFFINITY": "word",
     "KMP_DETERMINISTIC_REDUCTION": "boolean",
     "KMP_TEAMS_THREAD_LIMIT": "number", "KMP_HW_SUBSET": "word", "PSTHREADS_NUM_VPS": "number", "PSTHREADS_TLS": "word",
-    "PSTHREADS_VERBOSE": "boolean", "OMP_TOOL": "word",
+    "PSTHREADS_VERBOSE": "boolean", "OMP_TOOL": "word", "OMP_DEBUG": "word",
 }
 # Not values to be judged: they make the runtime write, or name files.
 WRITES = ("OMP_DISPLAY_ENV", "OMP_DISPLAY_AFFINITY", "KMP_SETTINGS", "PSTHREADS_VERBOSE", "GOMP_DEBUG")
