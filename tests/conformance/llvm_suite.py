@@ -57,14 +57,15 @@ def unpack(folder):
     """The suite's folder: downloaded once, of the tarball only what the tests need."""
     test = os.path.join(folder, "source", "openmp", "runtime", "test")
     stamp = os.path.join(folder, "unpacked")
-    if not os.path.exists(stamp):
+    if not os.path.exists(stamp) or not os.path.exists(os.path.join(folder, "source", "openmp", "libompd")):
         print(f"getting llvm-toolchain-{MAJOR}'s source (160 MB)", file=sys.stderr, flush=True)
         download_folder = os.path.join(folder, "download")
         tarball = download(download_folder)
         os.makedirs(os.path.join(folder, "source"), exist_ok=True)
         subprocess.run(["tar", "-x", "-f", tarball, "-C", os.path.join(folder, "source"), "--strip-components=1",
                         "--wildcards",
-                        "*/openmp/runtime/test/*", "*/openmp/runtime/src/kmp_platform.h"], check=True)
+                        "*/openmp/runtime/test/*", "*/openmp/runtime/src/kmp_platform.h", "*/openmp/libompd/test/*"],
+                       check=True)
         shutil.rmtree(download_folder)
         with open(stamp, "w", encoding="ascii") as f:
             f.write(os.path.basename(tarball) + "\n")
