@@ -20,10 +20,10 @@ add_library(psthreads_shared SHARED ${ps_library_objects} $<TARGET_OBJECTS:ps_id
 set_target_properties(psthreads_shared PROPERTIES
   OUTPUT_NAME psthreads EXPORT_NAME psthreads LINKER_LANGUAGE C
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-  LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/psthreads/exports.map)
+  LINK_DEPENDS ${PS_SYMBOLS_DIR}/library.map)
 # nodelete: kernel threads of ours may stand in the library's code when it is closed
 target_link_options(psthreads_shared PRIVATE
-  -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/psthreads/exports.map -Wl,-z,nodelete -Wl,--as-needed)
+  -Wl,--version-script=${PS_SYMBOLS_DIR}/library.map -Wl,-z,nodelete -Wl,--as-needed)
 if(NOT PS_SANITIZE)
   target_link_options(psthreads_shared PRIVATE -Wl,-z,defs)
 endif()

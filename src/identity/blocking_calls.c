@@ -113,41 +113,40 @@ PS_EXPORT ssize_t interposed_read(int fd, void *to, size_t n)
 {
     return blocking_may_matter() ? slow_read(fd, to, n, -1) : CALL_NEXT(read)(fd, to, n);
 }
-VERSIONS(read, "GLIBC_2.2.5");
+VERSIONS(read, GLIBC_2_2_5);
 PS_EXPORT ssize_t interposed_pread64(int fd, void *to, size_t n, off_t at)
 {
     return at >= 0 && blocking_may_matter() ? slow_read(fd, to, n, at) : CALL_NEXT(pread64)(fd, to, n, at);
 }
-VERSIONS(pread64, "GLIBC_2.2.5");
+VERSIONS(pread64, GLIBC_2_2_5);
 PS_EXPORT ssize_t interposed_pread(int fd, void *to, size_t n, off_t at) { return interposed_pread64(fd, to, n, at); }
-VERSIONS(pread, "GLIBC_2.2.5");
-INTERPOSE_WAITS(not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, write, (int fd, const void *from, size_t n),
+VERSIONS(pread, GLIBC_2_2_5);
+INTERPOSE_WAITS(not_ready(fd, POLLOUT), GLIBC_2_2_5, ssize_t, write, (int fd, const void *from, size_t n),
                 (fd, from, n));
-INTERPOSE_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, readv, (int fd, parts to, int n), (fd, to, n));
-INTERPOSE_WAITS(not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, writev, (int fd, parts from, int n), (fd, from, n));
-INTERPOSE_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, recv,
+INTERPOSE_WAITS(not_ready(fd, POLLIN), GLIBC_2_2_5, ssize_t, readv, (int fd, parts to, int n), (fd, to, n));
+INTERPOSE_WAITS(not_ready(fd, POLLOUT), GLIBC_2_2_5, ssize_t, writev, (int fd, parts from, int n), (fd, from, n));
+INTERPOSE_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLIN), GLIBC_2_2_5, ssize_t, recv,
                 (int fd, void *to, size_t n, int flags), (fd, to, n, flags));
-INTERPOSE_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, recvfrom,
+INTERPOSE_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLIN), GLIBC_2_2_5, ssize_t, recvfrom,
                 (int fd, void *to, size_t n, int flags, address from, socklen_t *bytes),
                 (fd, to, n, flags, from, bytes));
-INTERPOSE_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLIN), "GLIBC_2.2.5", ssize_t, recvmsg,
+INTERPOSE_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLIN), GLIBC_2_2_5, ssize_t, recvmsg,
                 (int fd, struct msghdr *message, int flags), (fd, message, flags));
-INTERPOSE_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, send,
+INTERPOSE_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLOUT), GLIBC_2_2_5, ssize_t, send,
                 (int fd, const void *from, size_t n, int flags), (fd, from, n, flags));
-INTERPOSE_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, sendto,
+INTERPOSE_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLOUT), GLIBC_2_2_5, ssize_t, sendto,
                 (int fd, const void *from, size_t n, int flags, to_address to, socklen_t bytes),
                 (fd, from, n, flags, to, bytes));
-INTERPOSE_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLOUT), "GLIBC_2.2.5", ssize_t, sendmsg,
+INTERPOSE_WAITS(!(flags & MSG_DONTWAIT) && not_ready(fd, POLLOUT), GLIBC_2_2_5, ssize_t, sendmsg,
                 (int fd, const struct msghdr *message, int flags), (fd, message, flags));
-INTERPOSE_WAITS(not_ready(fd, POLLIN), "GLIBC_2.2.5", int, accept, (int fd, address from, socklen_t *bytes),
+INTERPOSE_WAITS(not_ready(fd, POLLIN), GLIBC_2_2_5, int, accept, (int fd, address from, socklen_t *bytes),
                 (fd, from, bytes));
-INTERPOSE_WAITS(not_ready(fd, POLLIN), "GLIBC_2.10", int, accept4, (int fd, address from, socklen_t *bytes, int flags),
+INTERPOSE_WAITS(not_ready(fd, POLLIN), GLIBC_2_10, int, accept4, (int fd, address from, socklen_t *bytes, int flags),
                 (fd, from, bytes, flags));
-INTERPOSE_WAITS(is_blocking(fd), "GLIBC_2.2.5", int, connect, (int fd, to_address to, socklen_t bytes),
-                (fd, to, bytes));
-INTERPOSE_WAITS(!(operation & LOCK_NB), "GLIBC_2.2.5", int, flock, (int fd, int operation), (fd, operation));
-INTERPOSE_WAITS(true, "GLIBC_2.2.5", int, fsync, (int fd), (fd));
-INTERPOSE_WAITS(true, "GLIBC_2.2.5", int, fdatasync, (int fd), (fd));
+INTERPOSE_WAITS(is_blocking(fd), GLIBC_2_2_5, int, connect, (int fd, to_address to, socklen_t bytes), (fd, to, bytes));
+INTERPOSE_WAITS(!(operation & LOCK_NB), GLIBC_2_2_5, int, flock, (int fd, int operation), (fd, operation));
+INTERPOSE_WAITS(true, GLIBC_2_2_5, int, fsync, (int fd), (fd));
+INTERPOSE_WAITS(true, GLIBC_2_2_5, int, fdatasync, (int fd), (fd));
 
 /* What the look finds is the answer: files that tell of a change tell it once. */
 #define INTERPOSE_POLL(will, node, name, parameters, arguments)                           \
@@ -170,28 +169,28 @@ INTERPOSE_WAITS(true, "GLIBC_2.2.5", int, fdatasync, (int fd), (fd));
         return blocking_may_matter() ? slow_##name arguments : CALL_NEXT(name) arguments; \
     }                                                                                     \
     VERSIONS(name, node)
-INTERPOSE_POLL(timeout != 0, "GLIBC_2.2.5", poll, (struct pollfd * at, nfds_t n, int timeout), (at, n, timeout));
-INTERPOSE_POLL(!timeout || timeout->tv_sec || timeout->tv_nsec, "GLIBC_2.4", ppoll,
+INTERPOSE_POLL(timeout != 0, GLIBC_2_2_5, poll, (struct pollfd * at, nfds_t n, int timeout), (at, n, timeout));
+INTERPOSE_POLL(!timeout || timeout->tv_sec || timeout->tv_nsec, GLIBC_2_4, ppoll,
                (struct pollfd * at, nfds_t n, duration timeout, const sigset_t *mask), (at, n, timeout, mask));
-INTERPOSE_WAITS(!timeout || timeout->tv_sec || timeout->tv_usec, "GLIBC_2.2.5", int, select,
+INTERPOSE_WAITS(!timeout || timeout->tv_sec || timeout->tv_usec, GLIBC_2_2_5, int, select,
                 (int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout),
                 (n, in, out, except, timeout));
-INTERPOSE_WAITS(!timeout || timeout->tv_sec || timeout->tv_nsec, "GLIBC_2.2.5", int, pselect,
+INTERPOSE_WAITS(!timeout || timeout->tv_sec || timeout->tv_nsec, GLIBC_2_2_5, int, pselect,
                 (int n, fd_set *in, fd_set *out, fd_set *except, duration timeout, const sigset_t *mask),
                 (n, in, out, except, timeout, mask));
-INTERPOSE_WAITS(timeout != 0, "GLIBC_2.3.2", int, epoll_wait, (int fd, struct epoll_event *at, int n, int timeout),
+INTERPOSE_WAITS(timeout != 0, GLIBC_2_3_2, int, epoll_wait, (int fd, struct epoll_event *at, int n, int timeout),
                 (fd, at, n, timeout));
-INTERPOSE_WAITS(timeout != 0, "GLIBC_2.6", int, epoll_pwait,
+INTERPOSE_WAITS(timeout != 0, GLIBC_2_6, int, epoll_pwait,
                 (int fd, struct epoll_event *at, int n, int timeout, const sigset_t *mask), (fd, at, n, timeout, mask));
 
 /* --- time --- */
 
-INTERPOSE_WAITS(true, "GLIBC_2.2.5", int, nanosleep, (duration time, struct timespec *left), (time, left));
-INTERPOSE_WAITS(true, "GLIBC_2.17", int, clock_nanosleep,
+INTERPOSE_WAITS(true, GLIBC_2_2_5, int, nanosleep, (duration time, struct timespec *left), (time, left));
+INTERPOSE_WAITS(true, GLIBC_2_17, int, clock_nanosleep,
                 (clockid_t clock, int flags, duration time, struct timespec *left), (clock, flags, time, left));
-OLD_VERSION(clock_nanosleep, "GLIBC_2.2.5");
-INTERPOSE_WAITS(true, "GLIBC_2.2.5", int, usleep, (useconds_t us), (us));
-INTERPOSE_WAITS(true, "GLIBC_2.2.5", unsigned, sleep, (unsigned seconds), (seconds));
+OLD_VERSION_UNLESS(GLIBC_2_17, clock_nanosleep, GLIBC_2_2_5);
+INTERPOSE_WAITS(true, GLIBC_2_2_5, int, usleep, (useconds_t us), (us));
+INTERPOSE_WAITS(true, GLIBC_2_2_5, unsigned, sleep, (unsigned seconds), (seconds));
 
 /* --- other threads and processes --- */
 
@@ -201,23 +200,23 @@ static bool is_zero(sem_t *semaphore)
     return sem_getvalue(semaphore, &value) == 0 && value <= 0;
 }
 
-INTERPOSE_WAITS(is_zero(at), "GLIBC_2.34", int, sem_wait, (sem_t * at), (at));
-OLD_VERSION(sem_wait, "GLIBC_2.2.5");
-INTERPOSE_WAITS(is_zero(at), "GLIBC_2.34", int, sem_timedwait, (sem_t * at, duration until), (at, until));
-OLD_VERSION(sem_timedwait, "GLIBC_2.2.5");
-INTERPOSE_WAITS(is_zero(at), "GLIBC_2.34", int, sem_clockwait, (sem_t * at, clockid_t clock, duration until),
+INTERPOSE_WAITS(is_zero(at), GLIBC_2_34, int, sem_wait, (sem_t * at), (at));
+OLD_VERSION(sem_wait, GLIBC_2_2_5);
+INTERPOSE_WAITS(is_zero(at), GLIBC_2_34, int, sem_timedwait, (sem_t * at, duration until), (at, until));
+OLD_VERSION(sem_timedwait, GLIBC_2_2_5);
+INTERPOSE_WAITS(is_zero(at), GLIBC_2_34, int, sem_clockwait, (sem_t * at, clockid_t clock, duration until),
                 (at, clock, until));
-OLD_VERSION(sem_clockwait, "GLIBC_2.30");
-INTERPOSE_WAITS(true, "GLIBC_2.34", int, pthread_barrier_wait, (pthread_barrier_t * barrier), (barrier));
-OLD_VERSION(pthread_barrier_wait, "GLIBC_2.2.5");
-INTERPOSE_WAITS(true, "GLIBC_2.34", int, pthread_join, (pthread_t thread, void **its), (thread, its));
-OLD_VERSION(pthread_join, "GLIBC_2.2.5");
-INTERPOSE_WAITS(true, "GLIBC_2.2.5", pid_t, wait, (int *status), (status));
-INTERPOSE_WAITS(!(options & WNOHANG), "GLIBC_2.2.5", pid_t, waitpid, (pid_t pid, int *status, int options),
+OLD_VERSION(sem_clockwait, GLIBC_2_30);
+INTERPOSE_WAITS(true, GLIBC_2_34, int, pthread_barrier_wait, (pthread_barrier_t * barrier), (barrier));
+OLD_VERSION(pthread_barrier_wait, GLIBC_2_2_5);
+INTERPOSE_WAITS(true, GLIBC_2_34, int, pthread_join, (pthread_t thread, void **its), (thread, its));
+OLD_VERSION(pthread_join, GLIBC_2_2_5);
+INTERPOSE_WAITS(true, GLIBC_2_2_5, pid_t, wait, (int *status), (status));
+INTERPOSE_WAITS(!(options & WNOHANG), GLIBC_2_2_5, pid_t, waitpid, (pid_t pid, int *status, int options),
                 (pid, status, options));
-INTERPOSE_WAITS(!(options & WNOHANG), "GLIBC_2.2.5", pid_t, wait4,
+INTERPOSE_WAITS(!(options & WNOHANG), GLIBC_2_2_5, pid_t, wait4,
                 (pid_t pid, int *status, int options, struct rusage *usage), (pid, status, options, usage));
-INTERPOSE_WAITS(!(options & WNOHANG), "GLIBC_2.2.5", int, waitid,
-                (idtype_t kind, id_t id, siginfo_t *info, int options), (kind, id, info, options));
+INTERPOSE_WAITS(!(options & WNOHANG), GLIBC_2_2_5, int, waitid, (idtype_t kind, id_t id, siginfo_t *info, int options),
+                (kind, id, info, options));
 
 #endif

@@ -9,9 +9,9 @@
  *
  * The dynamic linker finds these functions before the C library's, since it searches a program's libraries in order,
  * and the C library comes last. Where the C library does not come last, psrun preloads the runtime. Each function has
- * the C library's version nodes for this processor. The runtime itself asks the kernel (src/os/linux/raw.h). All files
- * are loaded, or none: the thread numbers that the runtime writes into descriptors mean nothing to the C library
- * (uth_tls_number_blocks).
+ * the C library's version nodes for this processor (glibc_nodes.h, made by cmake/symbols.cmake). The runtime itself
+ * asks the kernel (src/os/linux/raw.h). All files are loaded, or none: the thread numbers that the runtime writes into
+ * descriptors mean nothing to the C library (uth_tls_number_blocks).
  *
  *   state.c            what a kernel thread has: number, scheduling, name, time; handles.c: by a thread's handle
  *   signals.c          masks, waits for signals, the alternate stack; handlers.c: signals' handlers
@@ -30,6 +30,7 @@
 
 #include "compiler.h"
 #include "dedicated.h"
+#include "glibc_nodes.h"
 #include "inherited.h"
 #include "tls.h"
 
@@ -60,6 +61,11 @@ static inline void be_dedicated(void)
     extern __typeof__(interposed_##name) old_##name                         \
         __attribute__((alias("interposed_" #name), visibility("default"))); \
     __asm__(".symver old_" #name "," #name "@" node)
+/* The same, unless this processor's C library has both under one node, `newer`. */
+#define OLD_VERSION_UNLESS(newer, name, node)                               \
+    extern __typeof__(interposed_##name) old_##name                         \
+        __attribute__((alias("interposed_" #name), visibility("default"))); \
+    __asm__(".ifnc \"" node "\",\"" newer "\"\n\t.symver old_" #name "," #name "@" node "\n\t.endif")
 
 /* After a call that sets what a region's threads begin with. */
 static inline int inherited(int result)

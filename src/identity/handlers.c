@@ -160,9 +160,9 @@ PS_EXPORT int interposed_sigaction(int number, const struct sigaction *action, s
 {
     return is_number(number) ? change_action(number, action, old) : CALL_NEXT(sigaction)(number, action, old);
 }
-VERSIONS(sigaction, "GLIBC_2.2.5");
+VERSIONS(sigaction, GLIBC_2_2_5);
 PS_EXPORT __typeof__(interposed_sigaction) interposed___sigaction __attribute__((alias("interposed_sigaction")));
-VERSIONS(__sigaction, "GLIBC_2.2.5");
+VERSIONS(__sigaction, GLIBC_2_2_5);
 
 /* --- functions that make an action of a handler themselves --- */
 
@@ -195,7 +195,7 @@ static handler_of *change_by(handler_of *(*set)(int, handler_of *), int number, 
     {                                                                        \
         return change_by(CALL_NEXT(name), number, handler);                  \
     }                                                                        \
-    VERSIONS(name, "GLIBC_2.2.5")
+    VERSIONS(name, GLIBC_2_2_5)
 SETS_HANDLER(signal);
 SETS_HANDLER(__sysv_signal);
 

@@ -81,22 +81,22 @@ static void set_by_handle(pthread_t thread)
         priority_before_change();
 }
 
-INTERPOSE_HANDLE_AFTER((void)0, "GLIBC_2.34", pthread_setname_np, (pthread_t thread, const char *name), (thread, name),
+INTERPOSE_HANDLE_AFTER((void)0, GLIBC_2_34, pthread_setname_np, (pthread_t thread, const char *name), (thread, name),
                        calls_set_name(number, name));
-OLD_VERSION(pthread_setname_np, "GLIBC_2.12");
-INTERPOSE_HANDLE_ASKS("GLIBC_2.34", pthread_getname_np, (pthread_t thread, char *name, size_t bytes),
+OLD_VERSION(pthread_setname_np, GLIBC_2_12);
+INTERPOSE_HANDLE_ASKS(GLIBC_2_34, pthread_getname_np, (pthread_t thread, char *name, size_t bytes),
                       (thread, name, bytes), calls_get_name(number, name, bytes));
-OLD_VERSION(pthread_getname_np, "GLIBC_2.12");
-INTERPOSE_HANDLE_WITHIN(true, (void)0, has_set(thread), "GLIBC_2.34", pthread_setaffinity_np,
+OLD_VERSION(pthread_getname_np, GLIBC_2_12);
+INTERPOSE_HANDLE_WITHIN(true, (void)0, has_set(thread), GLIBC_2_34, pthread_setaffinity_np,
                         (pthread_t thread, size_t bytes, const cpu_set_t *set), (thread, bytes, set),
                         error_of(interposed_sched_setaffinity(thread == pthread_self() ? 0 : number, bytes, set)));
-OLD_VERSION(pthread_setaffinity_np, "GLIBC_2.3.4");
-INTERPOSE_HANDLE_ASKS("GLIBC_2.32", pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set),
+OLD_VERSION(pthread_setaffinity_np, GLIBC_2_3_4);
+INTERPOSE_HANDLE_ASKS(GLIBC_2_32, pthread_getaffinity_np, (pthread_t thread, size_t bytes, cpu_set_t *set),
                       (thread, bytes, set),
                       error_of(CALL_NEXT(sched_getaffinity)(thread == pthread_self() && bind_is_narrow() ? 0 : number,
                                                             bytes, set)));
-OLD_VERSION(pthread_getaffinity_np, "GLIBC_2.3.4");
-INTERPOSE_HANDLE_AFTER(set_by_handle(thread), "GLIBC_2.2.5", pthread_setschedparam,
+OLD_VERSION(pthread_getaffinity_np, GLIBC_2_3_4);
+INTERPOSE_HANDLE_AFTER(set_by_handle(thread), GLIBC_2_2_5, pthread_setschedparam,
                        (pthread_t thread, int policy, const struct sched_param *param), (thread, policy, param),
                        error_of(CALL_NEXT(sched_setscheduler)(number, policy, param)));
 
@@ -105,21 +105,21 @@ static int get_scheduling(int number, int *policy, struct sched_param *param)
     *policy = CALL_NEXT(sched_getscheduler)(number);
     return *policy < 0 ? errno : error_of(CALL_NEXT(sched_getparam)(number, param));
 }
-INTERPOSE_HANDLE_ASKS("GLIBC_2.2.5", pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *param),
+INTERPOSE_HANDLE_ASKS(GLIBC_2_2_5, pthread_getschedparam, (pthread_t thread, int *policy, struct sched_param *param),
                       (thread, policy, param), get_scheduling(number, policy, param));
-INTERPOSE_HANDLE_AFTER(set_by_handle(thread), "GLIBC_2.34", pthread_setschedprio, (pthread_t thread, int priority),
+INTERPOSE_HANDLE_AFTER(set_by_handle(thread), GLIBC_2_34, pthread_setschedprio, (pthread_t thread, int priority),
                        (thread, priority),
                        error_of(CALL_NEXT(sched_setparam)(number, &(struct sched_param){.sched_priority = priority})));
-OLD_VERSION(pthread_setschedprio, "GLIBC_2.3.4");
+OLD_VERSION(pthread_setschedprio, GLIBC_2_3_4);
 
 static int get_clock(int number, clockid_t *clock)
 {
     *clock = calls_clock_of(number);
     return 0;
 }
-INTERPOSE_HANDLE_AFTER(ps_root_counted((const void *)thread), "GLIBC_2.34", pthread_getcpuclockid,
+INTERPOSE_HANDLE_AFTER(ps_root_counted((const void *)thread), GLIBC_2_34, pthread_getcpuclockid,
                        (pthread_t thread, clockid_t *clock), (thread, clock), get_clock(number, clock));
-OLD_VERSION(pthread_getcpuclockid, "GLIBC_2.2.5");
+OLD_VERSION(pthread_getcpuclockid, GLIBC_2_2_5);
 
 NEXT(pthread_getattr_np, int(pthread_t, pthread_attr_t *));
 PS_EXPORT int interposed_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
@@ -147,8 +147,8 @@ PS_EXPORT int interposed_pthread_getattr_np(pthread_t thread, pthread_attr_t *at
         error = pthread_attr_setguardsize(attr, (size_t)sysconf(_SC_PAGESIZE));
     return error;
 }
-VERSIONS(pthread_getattr_np, "GLIBC_2.32");
-OLD_VERSION(pthread_getattr_np, "GLIBC_2.2.5");
+VERSIONS(pthread_getattr_np, GLIBC_2_32);
+OLD_VERSION(pthread_getattr_np, GLIBC_2_2_5);
 
 /* --- signals to a thread --- */
 
@@ -187,8 +187,8 @@ PS_EXPORT int interposed_pthread_kill(pthread_t thread, int number)
     int error;
     return direct(thread, number, NULL, &error) ? error : CALL_NEXT(pthread_kill)(thread, number);
 }
-VERSIONS(pthread_kill, "GLIBC_2.34");
-OLD_VERSION(pthread_kill, "GLIBC_2.2.5");
+VERSIONS(pthread_kill, GLIBC_2_34);
+OLD_VERSION(pthread_kill, GLIBC_2_2_5);
 
 NEXT(pthread_sigqueue, int(pthread_t, int, union sigval));
 PS_EXPORT int interposed_pthread_sigqueue(pthread_t thread, int number, const union sigval value)
@@ -196,8 +196,8 @@ PS_EXPORT int interposed_pthread_sigqueue(pthread_t thread, int number, const un
     int error;
     return direct(thread, number, &value, &error) ? error : CALL_NEXT(pthread_sigqueue)(thread, number, value);
 }
-VERSIONS(pthread_sigqueue, "GLIBC_2.34");
-OLD_VERSION(pthread_sigqueue, "GLIBC_2.11");
+VERSIONS(pthread_sigqueue, GLIBC_2_34);
+OLD_VERSION(pthread_sigqueue, GLIBC_2_11);
 
 NEXT(tgkill, int(pid_t, pid_t, int));
 PS_EXPORT int interposed_tgkill(pid_t process, pid_t thread, int number)
@@ -206,7 +206,7 @@ PS_EXPORT int interposed_tgkill(pid_t process, pid_t thread, int number)
         thread = calls_number_to_signal(thread);
     return CALL_NEXT(tgkill)(process, thread, number);
 }
-VERSIONS(tgkill, "GLIBC_2.30");
+VERSIONS(tgkill, GLIBC_2_30);
 
 /* A file's signals to a thread. */
 #define INTERPOSE_FCNTL(name, node)                             \
@@ -225,8 +225,8 @@ VERSIONS(tgkill, "GLIBC_2.30");
         return CALL_NEXT(name)(file, command, argument);        \
     }                                                           \
     VERSIONS(name, node)
-INTERPOSE_FCNTL(fcntl, "GLIBC_2.2.5");
-INTERPOSE_FCNTL(fcntl64, "GLIBC_2.28");
+INTERPOSE_FCNTL(fcntl, GLIBC_2_2_5);
+INTERPOSE_FCNTL(fcntl64, GLIBC_2_28);
 
 /* --- kernel threads that begin --- */
 
@@ -235,7 +235,7 @@ INTERPOSE_FCNTL(fcntl64, "GLIBC_2.28");
  * the dynamic linker resolves them like the program's calls, and a library that stands before both sees all of them. */
 #define HIDDEN_VERSION(name, node) __asm__(".symver interposed_" #name "," #name "@" node)
 INTERPOSE_AS(if (PS_UNLIKELY(uth_tls_current() != NULL) && !os_thread_is_starting()) ps_dedicate_self(), ,
-             HIDDEN_VERSION, "GLIBC_2.34", int, pthread_create,
+             HIDDEN_VERSION, GLIBC_2_34, int, pthread_create,
              (pthread_t * thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg),
              (thread, attr, start, arg));
-OLD_VERSION(pthread_create, "GLIBC_2.2.5");
+OLD_VERSION(pthread_create, GLIBC_2_2_5);

@@ -19,4 +19,4 @@ PS_EXPORT void interposed___gmon_start__(void)
     if (told)
         told(code);
 }
-VERSIONS(__gmon_start__, "GLIBC_2.2.5");
+VERSIONS(__gmon_start__, GLIBC_2_2_5);

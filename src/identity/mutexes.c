@@ -31,7 +31,7 @@
 /* May be called before the library's constructors, from malloc in dlsym: there is something behind at once. */
 #define BEHIND(name)                                  \
     extern int behind_##name(pthread_mutex_t *mutex); \
-    __asm__(".symver behind_" #name ",__" #name "@GLIBC_2.2.5")
+    __asm__(".symver behind_" #name ",__" #name "@" GLIBC_2_2_5)
 BEHIND(pthread_mutex_lock);
 BEHIND(pthread_mutex_trylock);
 BEHIND(pthread_mutex_unlock);
@@ -85,23 +85,22 @@ static PS_NOINLINE int end_compared(struct uth_tls *block, int before, int resul
     VERSIONS(name, node)
 
 typedef const struct timespec *time_at;
-INTERPOSE_MUTEX("GLIBC_2.2.5", pthread_mutex_lock, (void *)behind_pthread_mutex_lock, (pthread_mutex_t * mutex),
+INTERPOSE_MUTEX(GLIBC_2_2_5, pthread_mutex_lock, (void *)behind_pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex));
+INTERPOSE_MUTEX(GLIBC_2_2_5, pthread_mutex_unlock, (void *)behind_pthread_mutex_unlock, (pthread_mutex_t * mutex),
                 (mutex));
-INTERPOSE_MUTEX("GLIBC_2.2.5", pthread_mutex_unlock, (void *)behind_pthread_mutex_unlock, (pthread_mutex_t * mutex),
+INTERPOSE_MUTEX(GLIBC_2_34, pthread_mutex_trylock, (void *)behind_pthread_mutex_trylock, (pthread_mutex_t * mutex),
                 (mutex));
-INTERPOSE_MUTEX("GLIBC_2.34", pthread_mutex_trylock, (void *)behind_pthread_mutex_trylock, (pthread_mutex_t * mutex),
-                (mutex));
-OLD_VERSION(pthread_mutex_trylock, "GLIBC_2.2.5");
-INTERPOSE_MUTEX("GLIBC_2.34", pthread_mutex_timedlock, NULL, (pthread_mutex_t * mutex, time_at until), (mutex, until));
-OLD_VERSION(pthread_mutex_timedlock, "GLIBC_2.2.5");
-INTERPOSE_MUTEX("GLIBC_2.34", pthread_mutex_clocklock, NULL, (pthread_mutex_t * mutex, clockid_t clock, time_at until),
+OLD_VERSION(pthread_mutex_trylock, GLIBC_2_2_5);
+INTERPOSE_MUTEX(GLIBC_2_34, pthread_mutex_timedlock, NULL, (pthread_mutex_t * mutex, time_at until), (mutex, until));
+OLD_VERSION(pthread_mutex_timedlock, GLIBC_2_2_5);
+INTERPOSE_MUTEX(GLIBC_2_34, pthread_mutex_clocklock, NULL, (pthread_mutex_t * mutex, clockid_t clock, time_at until),
                 (mutex, clock, until));
-OLD_VERSION(pthread_mutex_clocklock, "GLIBC_2.30");
-INTERPOSE_MUTEX("GLIBC_2.34", pthread_mutex_setprioceiling, NULL, (pthread_mutex_t * mutex, int ceiling, int *old),
+OLD_VERSION(pthread_mutex_clocklock, GLIBC_2_30);
+INTERPOSE_MUTEX(GLIBC_2_34, pthread_mutex_setprioceiling, NULL, (pthread_mutex_t * mutex, int ceiling, int *old),
                 (mutex, ceiling, old));
-OLD_VERSION(pthread_mutex_setprioceiling, "GLIBC_2.4");
-INTERPOSE_MUTEX("GLIBC_2.34", pthread_mutex_consistent, NULL, (pthread_mutex_t * mutex), (mutex));
-OLD_VERSION(pthread_mutex_consistent, "GLIBC_2.12");
+OLD_VERSION(pthread_mutex_setprioceiling, GLIBC_2_4);
+INTERPOSE_MUTEX(GLIBC_2_34, pthread_mutex_consistent, NULL, (pthread_mutex_t * mutex), (mutex));
+OLD_VERSION(pthread_mutex_consistent, GLIBC_2_12);
 /* They give the mutex back, wait, and take it again (blocking.h). Not under GLIBC_2.2.5, where each is another
  * function. */
 #define INTERPOSE_COND(node, name, parameters, arguments)                                                       \
@@ -122,12 +121,12 @@ OLD_VERSION(pthread_mutex_consistent, "GLIBC_2.12");
         return blocking_may_matter() || is_compared(mutex) ? slow_##name arguments : CALL_NEXT(name) arguments; \
     }                                                                                                           \
     VERSIONS(name, node)
-INTERPOSE_COND("GLIBC_2.3.2", pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t *mutex), (cond, mutex));
-INTERPOSE_COND("GLIBC_2.3.2", pthread_cond_timedwait, (pthread_cond_t * cond, pthread_mutex_t *mutex, time_at until),
+INTERPOSE_COND(GLIBC_2_3_2, pthread_cond_wait, (pthread_cond_t * cond, pthread_mutex_t *mutex), (cond, mutex));
+INTERPOSE_COND(GLIBC_2_3_2, pthread_cond_timedwait, (pthread_cond_t * cond, pthread_mutex_t *mutex, time_at until),
                (cond, mutex, until));
-INTERPOSE_COND("GLIBC_2.34", pthread_cond_clockwait,
+INTERPOSE_COND(GLIBC_2_34, pthread_cond_clockwait,
                (pthread_cond_t * cond, pthread_mutex_t *mutex, clockid_t clock, time_at until),
                (cond, mutex, clock, until));
-OLD_VERSION(pthread_cond_clockwait, "GLIBC_2.30");
+OLD_VERSION(pthread_cond_clockwait, GLIBC_2_30);
 
 #endif

@@ -5,9 +5,9 @@
 #include "home.h"
 #include "uth.h"
 
-INTERPOSE_INHERITED("GLIBC_2.2.5", int, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
-INTERPOSE_INHERITED("GLIBC_2.32", int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
-OLD_VERSION(pthread_sigmask, "GLIBC_2.2.5");
+INTERPOSE_INHERITED(GLIBC_2_2_5, int, sigprocmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
+INTERPOSE_INHERITED(GLIBC_2_32, int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
+OLD_VERSION(pthread_sigmask, GLIBC_2_2_5);
 
 /* The runtime's own, on which it tells of overflows, is none of the program's. */
 NEXT(sigaltstack, int(const stack_t *, stack_t *));
@@ -21,12 +21,12 @@ PS_EXPORT int interposed_sigaltstack(const stack_t *stack, stack_t *before)
         *before = (stack_t){.ss_flags = SS_DISABLE};
     return result;
 }
-VERSIONS(sigaltstack, "GLIBC_2.2.5");
+VERSIONS(sigaltstack, GLIBC_2_2_5);
 
 /* Else a member that runs on the home of a root that is away would signal that root. */
-INTERPOSE("GLIBC_2.2.5", int, raise, (int number), (number));
-INTERPOSE("GLIBC_2.2.5", int, sigsuspend, (const sigset_t *set), (set));
-INTERPOSE("GLIBC_2.2.5", int, sigwait, (const sigset_t *set, int *number), (set, number));
-INTERPOSE("GLIBC_2.2.5", int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info));
-INTERPOSE("GLIBC_2.2.5", int, sigtimedwait, (const sigset_t *set, siginfo_t *info, const struct timespec *limit),
+INTERPOSE(GLIBC_2_2_5, int, raise, (int number), (number));
+INTERPOSE(GLIBC_2_2_5, int, sigsuspend, (const sigset_t *set), (set));
+INTERPOSE(GLIBC_2_2_5, int, sigwait, (const sigset_t *set, int *number), (set, number));
+INTERPOSE(GLIBC_2_2_5, int, sigwaitinfo, (const sigset_t *set, siginfo_t *info), (set, info));
+INTERPOSE(GLIBC_2_2_5, int, sigtimedwait, (const sigset_t *set, siginfo_t *info, const struct timespec *limit),
           (set, info, limit));

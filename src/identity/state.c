@@ -57,7 +57,7 @@ static int number_to_set(int number)
 
 NEXT(gettid, pid_t(void));
 PS_EXPORT pid_t interposed_gettid(void) { return ps_number_of_caller(); }
-VERSIONS(gettid, "GLIBC_2.30");
+VERSIONS(gettid, GLIBC_2_30);
 /* Nice value, policy: what regions' members begin with. */
 #define INTERPOSE_SCHEDULES(number, node, type, name, parameters, arguments) \
     INTERPOSE_AS(before_scheduling(number), scheduled, VERSIONS, node, type, name, parameters, arguments)
@@ -89,9 +89,9 @@ PS_EXPORT int interposed_nice(int increment)
     before_scheduling(0);
     return scheduled(CALL_NEXT(nice)(increment));
 }
-VERSIONS(nice, "GLIBC_2.2.5");
+VERSIONS(nice, GLIBC_2_2_5);
 /* Of a process group or a user: the first threads of processes. */
-INTERPOSE_SCHEDULES(which == PRIO_PROCESS ? (int)(who = (id_t)number_to_set((int)who)) : getpid(), "GLIBC_2.2.5", int,
+INTERPOSE_SCHEDULES(which == PRIO_PROCESS ? (int)(who = (id_t)number_to_set((int)who)) : getpid(), GLIBC_2_2_5, int,
                     setpriority, (__priority_which_t which, id_t who, int value), (which, who, value));
 /* The C library asks the area that the kernel keeps up to date for home's kernel thread. */
 NEXT(sched_getcpu, int(void));
@@ -103,12 +103,12 @@ PS_EXPORT int interposed_sched_getcpu(void)
     be_dedicated(); /* with home's processors */
     return syscall(SYS_getcpu, &cpu, NULL, NULL) == 0 ? (int)cpu : -1;
 }
-VERSIONS(sched_getcpu, "GLIBC_2.6");
+VERSIONS(sched_getcpu, GLIBC_2_6);
 /* A call that tells the state of kernel thread `pid`. */
 #define INTERPOSE_TELLS(node, name, parameters, arguments) \
     INTERPOSE_AS(pid = number_to_ask(pid), , VERSIONS, node, int, name, parameters, arguments)
-INTERPOSE_AS(if (which == PRIO_PROCESS) who = (id_t)number_to_ask((int)who), , VERSIONS, "GLIBC_2.2.5", int,
-             getpriority, (__priority_which_t which, id_t who), (which, who));
+INTERPOSE_AS(if (which == PRIO_PROCESS) who = (id_t)number_to_ask((int)who), , VERSIONS, GLIBC_2_2_5, int, getpriority,
+             (__priority_which_t which, id_t who), (which, who));
 NEXT(sched_setaffinity, int(pid_t, size_t, const cpu_set_t *));
 PS_EXPORT int interposed_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
 {
@@ -121,17 +121,17 @@ PS_EXPORT int interposed_sched_setaffinity(pid_t pid, size_t bytes, const cpu_se
         pid = ps_number_to_set(pid);
     return inherited(CALL_NEXT(sched_setaffinity)(pid, bytes, set));
 }
-VERSIONS(sched_setaffinity, "GLIBC_2.3.4");
+VERSIONS(sched_setaffinity, GLIBC_2_3_4);
 /* A thread that is bound to a place is told of that, wherever it runs. */
-INTERPOSE_AS(if (pid != 0 || !bind_is_narrow()) pid = number_to_ask(pid), , VERSIONS, "GLIBC_2.3.4", int,
+INTERPOSE_AS(if (pid != 0 || !bind_is_narrow()) pid = number_to_ask(pid), , VERSIONS, GLIBC_2_3_4, int,
              sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set), (pid, bytes, set));
-INTERPOSE_SCHEDULES(pid = number_to_set(pid), "GLIBC_2.2.5", int, sched_setscheduler,
+INTERPOSE_SCHEDULES(pid = number_to_set(pid), GLIBC_2_2_5, int, sched_setscheduler,
                     (pid_t pid, int policy, const struct sched_param *param), (pid, policy, param));
-INTERPOSE_TELLS("GLIBC_2.2.5", sched_getscheduler, (pid_t pid), (pid));
-INTERPOSE_SCHEDULES(pid = number_to_set(pid), "GLIBC_2.2.5", int, sched_setparam,
+INTERPOSE_TELLS(GLIBC_2_2_5, sched_getscheduler, (pid_t pid), (pid));
+INTERPOSE_SCHEDULES(pid = number_to_set(pid), GLIBC_2_2_5, int, sched_setparam,
                     (pid_t pid, const struct sched_param *param), (pid, param));
-INTERPOSE_TELLS("GLIBC_2.2.5", sched_getparam, (pid_t pid, struct sched_param *param), (pid, param));
-INTERPOSE_IF(who == RUSAGE_THREAD && be_counted(), "GLIBC_2.2.5", int, getrusage,
+INTERPOSE_TELLS(GLIBC_2_2_5, sched_getparam, (pid_t pid, struct sched_param *param), (pid, param));
+INTERPOSE_IF(who == RUSAGE_THREAD && be_counted(), GLIBC_2_2_5, int, getrusage,
              (__rusage_who_t who, struct rusage *usage), (who, usage));
 /* The clock's number as the kernel makes it of a thread's. */
 clockid_t calls_clock_of(int number) { return (clockid_t)(~(unsigned)number << 3 | 6); }
@@ -157,8 +157,8 @@ PS_EXPORT int interposed_clock_gettime(clockid_t clock, struct timespec *now)
 {
     return PS_UNLIKELY(clock == CLOCK_THREAD_CPUTIME_ID) ? own_clock(now) : CALL_NEXT(clock_gettime)(clock, now);
 }
-VERSIONS(clock_gettime, "GLIBC_2.17");
-OLD_VERSION(clock_gettime, "GLIBC_2.2.5");
+VERSIONS(clock_gettime, GLIBC_2_17);
+OLD_VERSION_UNLESS(GLIBC_2_17, clock_gettime, GLIBC_2_2_5);
 int calls_number_to_signal(int number)
 {
     ps_ready_root_for_signals(NULL, number, 0);
@@ -173,8 +173,8 @@ PS_EXPORT int interposed_timer_create(clockid_t clock, struct sigevent *event, t
         calls_number_to_signal(event->_sigev_un._tid);
     return CALL_NEXT(timer_create)(clock, event, timer);
 }
-VERSIONS(timer_create, "GLIBC_2.34");
-OLD_VERSION(timer_create, "GLIBC_2.3.3");
+VERSIONS(timer_create, GLIBC_2_34);
+OLD_VERSION(timer_create, GLIBC_2_3_3);
 
 /* In /proc's file with the name of kernel thread `number`. "c" in the mode: no cancellation points, as the C
  * library's. */
@@ -231,7 +231,7 @@ PS_EXPORT int interposed_prctl(int option, ...)
     }
     return CALL_NEXT(prctl)(option, a, b, c, d);
 }
-VERSIONS(prctl, "GLIBC_2.2.5");
+VERSIONS(prctl, GLIBC_2_2_5);
 
 /* Calls that set or tell what a thread has: SECOND, where the second argument says which one, and not the first; ASKS,
  * where they only tell. */
@@ -300,4 +300,4 @@ PS_EXPORT long interposed_syscall(long number, ...)
         ps_root_changed();
     return calls_told(result);
 }
-VERSIONS(syscall, "GLIBC_2.2.5");
+VERSIONS(syscall, GLIBC_2_2_5);

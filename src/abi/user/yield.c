@@ -14,7 +14,7 @@
 
 #include "ee.h"
 
-#if !PS_PORTABLE && defined __x86_64__ /* the version node is that of this processor's C library */
+#if !PS_PORTABLE
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,0 +1,13 @@
+# The processor that the build is for:
+#   PS_ISA           its name here: a folder's of src/cpu and src/abi/kmpc, unless the port is another one (PS_CPU)
+#   PS_GLIBC_FIRST   the version with which the C library began on it; empty: not known, and nothing is interposed
+set(PS_ISA ${CMAKE_SYSTEM_PROCESSOR})
+if(PS_ISA MATCHES "^(amd64|AMD64)$")
+  set(PS_ISA x86_64)
+elseif(PS_ISA STREQUAL arm64)
+  set(PS_ISA aarch64)
+endif()
+set(first_x86_64 2.2.5)
+set(first_aarch64 2.17)
+set(first_riscv64 2.27)
+set(PS_GLIBC_FIRST ${first_${PS_ISA}})
