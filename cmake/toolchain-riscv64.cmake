@@ -3,7 +3,9 @@ set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR riscv64)
 set(CMAKE_C_COMPILER riscv64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER riscv64-linux-gnu-g++)
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-riscv64 -L /usr/riscv64-linux-gnu)
+find_program(CMAKE_Fortran_COMPILER riscv64-linux-gnu-gfortran) # where there is none, its programs are left out
+# by a variable, so that programs which the program starts find their libraries, too
+set(CMAKE_CROSSCOMPILING_EMULATOR env QEMU_LD_PREFIX=/usr/riscv64-linux-gnu qemu-riscv64)
 set(CMAKE_FIND_ROOT_PATH /usr/riscv64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)

@@ -34,10 +34,10 @@ int main(void)
 {
     int host = omp_get_initial_device();
     CHECK(omp_get_num_devices() == 0 && host == 0 && omp_get_device_num() == host && omp_is_initial_device());
-    char *p = omp_target_alloc(100, host), q[100];
+    signed char *p = omp_target_alloc(100, host), q[100];
     CHECK(p != NULL && omp_target_is_present(p, host));
     for (int i = 0; i < 100; i++)
-        p[i] = (char)i;
+        p[i] = (signed char)i;
     memset(q, -1, sizeof q);
     CHECK(omp_target_memcpy(q, p, 10, 20, 30, host, host) == 0);
     for (int i = 0; i < 100; i++)
