@@ -19,6 +19,7 @@
 #include "os.h"
 #include "uth.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -81,7 +82,9 @@ bool uth_overflow_handles(uintptr_t handler) { return handler == (uintptr_t)&on_
 
 static size_t alternate_bytes(void)
 {
-    size_t frame = getauxval(AT_MINSIGSTKSZ); /* the processor's vector state decides; 0 on old kernels */
+    int saved_errno = errno;                  /* a program's: getauxval sets it where the kernel has no such entry */
+    size_t frame = getauxval(AT_MINSIGSTKSZ); /* the processor's vector state decides; 0 before Linux 5.14 */
+    errno = saved_errno;
     return (frame < MINSIGSTKSZ ? (size_t)MINSIGSTKSZ : frame) + HANDLER_BYTES;
 }
 
