@@ -341,6 +341,9 @@ static bool is_static(ptrdiff_t offset, ptrdiff_t *from_tp)
 #if defined(__x86_64__)
     *from_tp = -offset;
     return offset > 0; /* 0: none so far; -1: never */
+#elif defined(__aarch64__)
+    *from_tp = offset; /* two words of the C library's stand at 0 */
+    return offset > 0;
 #else
     *from_tp = offset;
     return offset >= 0; /* -1 and -2, likewise */
