@@ -1,8 +1,8 @@
 /* cpu_switch and the first frame of a context. Frame layout: cpu_port.h.
  *
  * Both stacks have the same frame shape where the stack pointer changes, so the unwind information is right at every
- * instruction. FPCR is written only where the two contexts differ: the write drains the pipeline on many cores. The
- * switch ends in ret, so that the return predictor stays in step with the call depth. */
+ * instruction. FPCR and FPSR are written only where the two contexts differ: the write drains the pipeline on many
+ * cores. The switch ends in ret, so that the return predictor stays in step with the call depth. */
 
 #define FRAME_BYTES 176
 
@@ -36,7 +36,8 @@ cpu_switch:
     store_pair d12, d13, 128
     store_pair d14, d15, 144
     mrs     x9, fpcr
-    str     x9, [sp, #160]
+    mrs     x12, fpsr
+    stp     x9, x12, [sp, #160]
 
     mov     x10, sp
     str     x10, [x0]
@@ -44,7 +45,10 @@ cpu_switch:
     mov     sp, x11
     mov     x0, x2
 
-    ldr     x10, [sp, #160]
+    ldp     x10, x13, [sp, #160]
+    cmp     x12, x13
+    b.ne    .Lload_fpsr
+.Lfpsr_done:
     cmp     x9, x10
     b.ne    .Lload_fpcr
 .Lfpcr_done:
@@ -65,8 +69,11 @@ cpu_switch:
     .endr
     ret
 
-.Lload_fpcr:
+.Lload_fpsr:
     .cfi_restore_state
+    msr     fpsr, x13
+    b       .Lfpsr_done
+.Lload_fpcr:
     msr     fpcr, x10
     b       .Lfpcr_done
     .cfi_endproc
