@@ -6,18 +6,7 @@
  * here each has a second name, hidden behind the version, that jumps to it. What has a second name is marked in
  * symbols.txt; a jump costs nothing that could be measured. The locks, whose types differ between the two, are in
  * lock.c; what libomp answers otherwise is in answers.c. */
-#if defined __x86_64__
-#define JUMP jmp
-#define LANDING endbr64
-#elif defined __aarch64__
-#define JUMP b
-#define LANDING hint #34
-#elif defined __riscv
-#define JUMP tail
-#define LANDING
-#else
-#error "a jump instruction for this processor"
-#endif
+#include "jump.h" /* this processor's */
 
     .text
 
@@ -32,5 +21,7 @@ kmpc_versioned_\name:
     .endm
 
 #include "versions.inc"
+
+    say_landing_pads
 
     .section .note.GNU-stack, "", %progbits

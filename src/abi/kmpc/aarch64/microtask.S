@@ -4,12 +4,15 @@
  * frame, so that unwinding passes through whatever argc is. Loads beyond args[argc - 1] are avoided: the array may end
  * at a page. kmpc_invoke_traced(.., void **frame) stores that x29, the stack pointer less two words here, in *frame and
  * goes on as kmpc_invoke. */
+#include "jump.h"
+
     .text
     .globl  kmpc_invoke_traced
     .hidden kmpc_invoke_traced
     .type   kmpc_invoke_traced, %function
 kmpc_invoke_traced:
     .cfi_startproc
+    LANDING
     sub     x9, sp, #16
     str     x9, [x5]
     b       kmpc_invoke
@@ -20,6 +23,7 @@ kmpc_invoke_traced:
     .type   kmpc_invoke, %function
 kmpc_invoke:
     .cfi_startproc
+    LANDING
     stp     x29, x30, [sp, #-16]!
     .cfi_def_cfa_offset 16
     .cfi_offset 29, -16
@@ -66,4 +70,5 @@ kmpc_invoke:
     ret
     .cfi_endproc
     .size   kmpc_invoke, . - kmpc_invoke
+    say_landing_pads
     .section .note.GNU-stack, "", %progbits

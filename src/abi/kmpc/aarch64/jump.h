@@ -1,0 +1,15 @@
+/* For assembly: a jump to a function, what stands at an entry, and what a file says of its entries. */
+#define JUMP b
+#define LANDING hint #34 /* bti c */
+
+/* At the end of a file: every entry of it is a landing pad. The linker marks a library if all its objects say so. */
+    .macro  say_landing_pads
+#if defined(__ARM_FEATURE_BTI_DEFAULT)
+    .pushsection .note.gnu.property, "a"
+    .balign 8
+    .long   4, 16, 5
+    .asciz  "GNU"
+    .long   0xc0000000, 4, 1, 0
+    .popsection
+#endif
+    .endm
