@@ -7,7 +7,7 @@
 #   PS_CLANG_LIBOMP   the folder with libomp.so.5 itself, for LD_LIBRARY_PATH
 # -DPS_LIBOMP=FOLDER: an unpacked libomp5-N with libomp-N-dev. Where it is not given: what tools/get-libomp has left in
 # the source tree's .cache/peers (Debian's libomp packages exclude one another, so they are unpacked and not installed),
-# else the installed one.
+# else the installed one. In a cross build: what tools/get-ports has left there, or none.
 set(PS_LIBOMP "" CACHE PATH
   "folder with an unpacked LLVM OpenMP runtime; empty: tools/get-libomp's, else the installed one")
 block(PROPAGATE PS_CLANG PS_CLANGXX PS_CLANG_FLAGS PS_CLANG_VERSION PS_CLANG_LIBOMP PS_FLANG)
@@ -19,7 +19,10 @@ set(PS_CLANG_LIBOMP)
 set(PS_CLANG_FLAGS -fopenmp=libomp)
 
 set(unpacked ${PS_LIBOMP})
-if(NOT unpacked)
+if(CMAKE_CROSSCOMPILING)
+  list(APPEND PS_CLANG_FLAGS --target=${PS_ISA}-linux-gnu)
+  file(GLOB unpacked ${CMAKE_SOURCE_DIR}/.cache/peers/ports/${PS_ISA})
+elseif(NOT unpacked)
   file(GLOB unpacked ${CMAKE_SOURCE_DIR}/.cache/peers/libomp5-*)
   list(SORT unpacked ORDER DESCENDING)
 endif()
@@ -62,7 +65,7 @@ else()
 endif()
 file(WRITE ${try}.f90
   "program p\nuse omp_lib\n!$omp parallel\nprint *, omp_get_thread_num()\n!$omp end parallel\nend program\n")
-if(PS_CLANG STREQUAL "clang-19")
+if(PS_CLANG STREQUAL "clang-19" AND NOT CMAKE_CROSSCOMPILING)
   execute_process(COMMAND flang-new-19 -fopenmp -L${PS_CLANG_LIBOMP} ${try}.f90 -o ${try}-fortran RESULT_VARIABLE result
     OUTPUT_QUIET ERROR_QUIET)
   if(result EQUAL 0)
