@@ -13,6 +13,7 @@ FORMATS = os.path.join(ROOT, "tests/structure/formats.py")
 LINES = os.path.join(ROOT, "tests/structure/lines.py")
 NAMES = os.path.join(ROOT, "tests/structure/names.py")
 VARIABLES = os.path.join(ROOT, "tests/structure/variables.py")
+PROCESSORS = os.path.join(ROOT, "tests/structure/processors.py")
 WHERE = os.path.join(ROOT, "tests/structure/where.py")
 UNIQUE = os.path.join(ROOT, "tests/structure/unique.py")
 PROSE = os.path.join(ROOT, "tests/structure/prose.py")
@@ -48,6 +49,8 @@ CASES = [
     (INCLUDES, {"src/psthreads/vp/v.h": "", "src/psthreads/team/t.c": '#include "v.h"\n'}, ""),
     (INCLUDES, {"src/psthreads/t.c": ""}, "src/psthreads/t.c: stands in none of the folders"),
     (INCLUDES, {}, "no sources"),
+    (PROCESSORS, {"src/ort/core/t.c": "#if defined __aarch64__\n#endif\n"}, "src/ort/core/t.c: a conditional"),
+    (PROCESSORS, {"src/cpu/x86_64/t.h": "#ifdef __x86_64__\n#endif\n"}, ""),
     (FORMATS, {"src/os/o.c": 'void f(void) { ps_warn("%s %zu", (x), y);\n ps_fatal("%p%% %llu" "%lx"); }\n'}, ""),
     (FORMATS, {"src/os/o.c": '\nps_fatal("a %5d", 1);\n'}, "src/os/o.c:2: check.c cannot write: a %5d"),
     (FORMATS, {"src/os/o.c": 'PS_CHECK(f("x)"), "a %s"\n "%.*s", 1, b);\n'}, "cannot write: %.*s"),
