@@ -65,7 +65,8 @@ help-developers: help
 ### make soak         everything that programs rely on, mixed in one process for SOAK=1800 seconds: nothing hangs,
 ###                   nothing grows
 ### make models       the protocols' Promela models, searched by spin (two minutes)
-### make check-ports  the other processors' ports, cross-built and run under qemu-user
+### make check-ports  the other processors' ports, cross-built and run under qemu-user (ALL=1: all
+###                   programs; half an hour)
 ### make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu,
 ###                   conformance-llvm: one of them)
 ### make conformance-newer    the suite of a GCC that is newer than the system's (GCC=16), built and run in a Debian of
@@ -162,7 +163,7 @@ soak: all
 
 check-ports:
 	tools/install-deps build ports
-	tools/check-ports
+	tools/check-ports $(if $(ALL),--all)
 
 conformance: conformance-gnu conformance-llvm
 

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(sys.argv[1])
-CONDITION = re.compile(r"^\s*#\s*(?:el)?if.*\b(__x86_64__|__aarch64__|__riscv\w*|__i386__|__arm__|__powerpc\w*__)\b", re.M)
+NAMES = r"__x86_64__|__aarch64__|__riscv\w*|__i386__|__arm__|__powerpc\w*__"
+CONDITION = re.compile(rf"^\s*#\s*(?:el)?if.*\b({NAMES})\b", re.M)
 PORTS = re.compile(r"^src/(cpu|abi/\w+/(x86_64|aarch64|riscv64)|os/bare)/")
 ELSEWHERE = {
     "src/base/atomic.h": "below the ports: a spelling of the compiler's",
