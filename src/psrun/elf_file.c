@@ -77,7 +77,28 @@ static void read_dynamic_entry(struct tables *t, const ElfW(Dyn) * d)
         t->needed[t->num_needed++] = d->d_un.d_val;
 }
 
-/* The dynamic section does not say how many symbols there are; the hash tables know. */
+/* How many symbols fit before the next table. */
+static size_t symbols_to_next_table(const struct tables *t)
+{
+    const size_t others[] = {t->str, t->versym, t->verneed, t->verdef, t->hash, t->gnu_hash};
+    size_t end = SIZE_MAX;
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i] > t->sym && others[i] < end)
+            end = others[i];
+    return end == SIZE_MAX ? 0 : (end - t->sym) / sizeof(ElfW(Sym));
+}
+
+static uint32_t last_in_buckets(const uint32_t *bucket, uint32_t num)
+{
+    uint32_t last = 0;
+    for (uint32_t i = 0; bucket && i < num; i++)
+        if (bucket[i] > last)
+            last = bucket[i];
+    return last;
+}
+
+/* The dynamic section does not say how many symbols there are; the hash tables know, but for an empty one of GNU's, as
+ * a program has that exports nothing. */
 static size_t count_symbols(const struct elf *e, const struct tables *t)
 {
     if (t->hash) {
@@ -90,12 +111,9 @@ static size_t count_symbols(const struct elf *e, const struct tables *t)
     uint32_t num_buckets = g[0], first = g[1];
     ElfW(Addr) buckets = t->gnu_hash + 16 + (size_t)g[2] * sizeof(ElfW(Addr));
     const uint32_t *bucket = at_address(e, buckets, (size_t)num_buckets * 4, 4);
-    uint32_t last = 0;
-    for (uint32_t i = 0; bucket && i < num_buckets; i++)
-        if (bucket[i] > last)
-            last = bucket[i];
+    uint32_t last = last_in_buckets(bucket, num_buckets);
     if (last < first)
-        return first;
+        return symbols_to_next_table(t);
     for (ElfW(Addr) chains = buckets + (size_t)num_buckets * 4;; last++) {
         const uint32_t *link = at_address(e, chains + (size_t)(last - first) * 4, 4, 4);
         if (!link || (*link & 1))
@@ -114,7 +132,7 @@ static void read_hash(struct elf *e, const struct tables *t)
     h.bloom = at_address(e, bloom, (size_t)g[2] * sizeof(ElfW(Addr)), alignof(ElfW(Addr)));
     h.bucket = at_address(e, bucket, (size_t)g[0] * 4, 4);
     h.chain = h.first < e->num_sym ? at_address(e, chain, (e->num_sym - h.first) * 4, 4) : h.bucket;
-    if (!h.bloom || !h.bucket || !h.chain)
+    if (!h.bloom || !h.bucket || !h.chain || last_in_buckets(h.bucket, h.num_buckets) < h.first)
         return;
     e->hash = h;
     if (e->type ==

@@ -46,6 +46,9 @@ check "--dropin: a copy of the scheduler's" 0 'entities: psthreads$' "$psrun" --
 check "--dropin: a copy of another" 0 'entities: unknown$' "$psrun" --verbose --dropin other ./maps
 check "--dropin: doctor" 0 'dropin-pthreads/libgomp.so.1 (entities: pthreads)' "$psrun" --dropin \
     "$lib/dropin-pthreads" doctor ./maps
+printf '#include <omp.h>\nint main(void) { return omp_in_parallel(); }\n' >undefined.c
+$cc -fopenmp -nostartfiles -Wl,-e,main -o undefined undefined.c || exit 1 # its table of exported symbols is empty
+check "doctor sees what a program asks for that exports nothing" 0 'entry points *1 in use' "$psrun" doctor ./undefined
 echo "int main(void) { return 0; }" >silent.c && $cc -o silent silent.c -ldl || exit 1
 version=$("$psrun" --version | sed 's/.* //')
 check "verbose: who runs it" 0 \
