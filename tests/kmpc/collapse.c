@@ -12,7 +12,7 @@ struct bounds {
     int64_t step;
     uint64_t trip;
 };
-enum { LESS_OR_EQUAL, GREATER_OR_EQUAL, NOT_EQUAL, LESS, GREATER, INT32 = 5, UINT64 = 6 };
+enum { LESS_OR_EQUAL, GREATER_OR_EQUAL, NOT_EQUAL, LESS, GREATER, UINT32 = 4, INT32, UINT64, INT64 };
 
 uint64_t __kmpc_process_loop_nest_rectang(void *, int32_t, struct bounds *, int32_t);
 void __kmpc_calc_original_ivs_rectang(void *, uint64_t, const struct bounds *, uint64_t *, int32_t);
@@ -63,16 +63,39 @@ static void triangle(void)
             CHECK(seen[i][j] == (j >= i && j <= 2 * i + 1));
 }
 
-static void nothing_below_zero(void)
+/* Bounds that the type's range ends with: `<` what is least in it and `>` what is greatest give no iteration. */
+static void nothing_beyond_the_type(void)
 {
-    struct bounds nest = {.type = UINT64, .iv_type = UINT64, .comparison = LESS, .step = 1};
-    CHECK(__kmpc_process_loop_nest_rectang(NULL, 0, &nest, 1) == 0);
+    static const struct bounds empty[] = {
+        {.type = UINT64, .iv_type = UINT64, .comparison = LESS, .step = 1},
+        {.type = INT32, .iv_type = INT32, .comparison = LESS, .ub0 = (uint64_t)INT32_MIN, .step = 1},
+        {.type = INT64, .iv_type = INT64, .comparison = LESS, .ub0 = (uint64_t)INT64_MIN, .step = 1},
+        {.type = UINT32, .iv_type = UINT32, .comparison = GREATER, .ub0 = UINT32_MAX, .step = -1},
+        {.type = INT32, .iv_type = INT32, .comparison = GREATER, .ub0 = INT32_MAX, .step = -1}};
+    for (unsigned i = 0; i < sizeof empty / sizeof *empty; i++) {
+        struct bounds nest = empty[i];
+        CHECK(__kmpc_process_loop_nest_rectang(NULL, 0, &nest, 1) == 0);
+    }
+    struct bounds all = {.type = UINT32, .iv_type = UINT32, .ub0 = UINT32_MAX, .step = 1};
+    CHECK(__kmpc_process_loop_nest_rectang(NULL, 0, &all, 1) == UINT64_C(1) << 32);
+}
+
+/* for (unsigned i = 0; i < N; i++) for (unsigned j = 0; j < i; j++): row 0 is empty, the first iteration (1, 0). */
+static void triangle_without_diagonal(void)
+{
+    struct bounds nest[2] = {{.type = UINT32, .iv_type = UINT32, .comparison = LESS, .ub0 = N, .step = 1},
+                             {.type = UINT32, .iv_type = UINT32, .comparison = LESS, .ub1 = 1, .step = 1}},
+                  chunk[2];
+    int32_t last = 0;
+    CHECK(__kmpc_for_collapsed_init(NULL, __kmpc_global_thread_num(NULL), nest, chunk, 2, &last) == 1 && last == 1);
+    CHECK(chunk[0].lb0 == 1 && chunk[1].lb0 == 0 && chunk[0].ub0 == N - 1 && chunk[1].ub0 == N - 2);
 }
 
 int main(void)
 {
     rectangle();
     triangle();
-    nothing_below_zero();
+    nothing_beyond_the_type();
+    triangle_without_diagonal();
     return 0;
 }
