@@ -74,7 +74,8 @@ static bool spin_for(const struct vp *vp, uint64_t limit_ns)
     return true;
 }
 
-/* It goes to another processor that it may have: the system has left it behind a thread that spins for it. */
+/* Moves the calling dedicated kernel thread to another processor of its mask: the system has left it behind a thread
+ * that spins for it. */
 static void leave_processor(struct vp_dedicated *own)
 {
     uint32_t leave = ps_load_relaxed(&own->leave);
@@ -90,7 +91,7 @@ static void leave_processor(struct vp_dedicated *own)
         os_affinity_set(&mask);
 }
 
-/* Until it is called. */
+/* Spins, then sleeps, until vp is called. */
 static void spin_and_sleep(struct vp *vp)
 {
     struct vp_dedicated *own = vp_dedicated(vp);
@@ -194,9 +195,9 @@ static void *dedicated_main(void *arg)
     return NULL;
 }
 
-/* For STARTS: no handler waits for the start that it has interrupted. The starter blocks all signals before others can
- * see that it starts (uth_tls.own), until the kernel thread is there. From then on that needs no other thread. So a
- * handler on the starter comes before others can see it, or after. */
+/* Waits while vp's kernel thread is in `state`. With STARTS: no handler waits for a start that it has interrupted. The
+ * starter blocks all signals before others can see the start (uth_tls.own), until the kernel thread is there; that
+ * needs no other thread from then on. So a handler on the starter runs before others can see the start, or after it. */
 static void wait_while(struct vp *vp, uint32_t state)
 {
     while (ps_load_acquire(&vp_dedicated(vp)->state) == state)
@@ -215,9 +216,9 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
     return err;
 }
 
-/* The vp of block's dedicated kernel thread, which is started where there is none; NULL: refused. Several may ask for
- * it at once. None is started in a signal handler, nor in a function of the program's that the runtime calls. What is
- * below may hold locks that the C library's start needs (malloc's). */
+/* Returns the vp of block's dedicated kernel thread, and starts that where there is none; NULL: refused. Several may
+ * ask at once. None is started in a signal handler, nor in a function of the program's that the runtime calls: the
+ * frames below may hold locks that the C library's start needs (malloc's). */
 static struct vp *own_carrier(struct uth_tls *block)
 {
     static _Atomic uint32_t said;
@@ -282,7 +283,8 @@ static int number_when_started(struct vp *vp)
 int ps_number_of(struct uth_tls *block) { return number_when_started(own_carrier(block)); }
 int ps_dedicated_number(struct uth_tls *block) { return number_when_started(ps_dedicate(block)); }
 
-/* What was set is there, in a handler too: that is not moved. */
+/* What was set is on the dedicated kernel thread. The thread moves there; a handler is not moved, and asks by the
+ * number. */
 int ps_number_to_ask(struct uth_tls *block)
 {
     if ((ps_load_seq(&block->dedicated) && ps_dedicate_self()) || ps_in_vfork_child())
@@ -299,7 +301,7 @@ int ps_number_of_caller(void)
     return number != 0 ? number : os_thread_id();
 }
 
-/* By the thread that has this number, in a handler, it is for the kernel thread that carries the handler. */
+/* If the thread with this number calls in a handler, the call is for the kernel thread that carries the handler. */
 int ps_number_to_set(int number)
 {
     unsigned slots = ps_dedicated_count() ? ps_load_acquire(&ps_rt.table_size) : 0;

@@ -15,8 +15,8 @@
 
 /* --- the thread's side --- */
 
-/* A handler that was left by a jump may have left its mask to the kernel thread: it was the running thread's, which
- * leaves. */
+/* Sets the kernel thread's own mask again, before the running thread leaves it: a handler that was left by a jump may
+ * have left its mask there. */
 static void leave_own_mask(struct vp *vp)
 {
     const struct uth_tls *tls = vp_run(vp)->tls;
@@ -26,7 +26,7 @@ static void leave_own_mask(struct vp *vp)
         os_set_signal_mask(ps_load_seq(&vp_outer(vp)->inner_mask));
 }
 
-/* The running thread's context goes on on `to`, which is dedicated to it. */
+/* Moves the running thread's context to `to`, which is dedicated to it. */
 void ps_move_dedicated(struct vp *vp, struct psthread *self, struct vp *to)
 {
     struct uth *context = vp_run(vp)->uth;
@@ -76,9 +76,9 @@ PS_NOINLINE void ps_dedicate_again(struct psthread *self, struct uth_tls *block)
     ps_move_dedicated(vp, self, to);
 }
 
-/* vp's context goes on in the block `next`: the vp that the context is to be bound to. If the thread below has a kernel
- * thread for itself, that one's vp; the kernel thread may stand in the block (thread_signal.h). Else the thread is not
- * below any more, and a thread that gives it a kernel thread finds it so. */
+/* Returns the vp to which vp's context, which goes on in the block `next`, has to be bound. If the block's thread,
+ * which is suspended below, has a dedicated kernel thread, that is this kernel thread's vp; it may be in the block
+ * (thread_signal.h). Else `below` is cleared, and a thread that gives the block a kernel thread finds it so. */
 static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
 {
     struct vp *home = vp_dedicated(vp)->home;

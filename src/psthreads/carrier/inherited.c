@@ -11,7 +11,8 @@
 #include "scheduler.h"
 #include "team.h"
 
-/* The vp of the root in whose regions the block's thread runs, which is the running one; else that is not known. */
+/* The vp of the root in whose regions the block's thread runs. That is known of the running thread; else the caller's
+ * vp is taken, if it is a root's, or vp 0. */
 static const struct vp *root_of(const struct vp *here, const struct uth_tls *block)
 {
     const struct psthread *t = here && vp_run(here)->tls == block ? vp_run(here)->current : NULL;
@@ -33,8 +34,9 @@ static const struct vp *own_vp(const struct uth_tls *block)
     return begins ? NULL : own;
 }
 
-/* The vp of the dedicated thread that has opened the region, or one around it. A root, where it has opened an inner
- * region, as the first member of another. NULL: a root has opened the outermost one. */
+/* The vp of the thread that gives an inner region its mask: a dedicated thread that has opened the region, or one
+ * around it; or a root that has opened an inner region as the first member of another. NULL: a root has opened the
+ * outermost region. */
 static const struct vp *inner_opener(const struct vp *here, const struct uth_tls *block)
 {
     const struct psthread *self = here && vp_run(here)->tls == block ? vp_run(here)->current : NULL, *t = self;
@@ -58,8 +60,8 @@ static uint64_t mask_that_begins(const struct uth_tls *block, const struct vp *r
     return ps_load_seq(&block->team) ? block->mask : vp_outer(root)->mask;
 }
 
-/* Of a root's outermost region the mask is the root's outside of it, for the root may have changed its mask as the
- * region's first thread. Of an inner region it is what the opener has by now. */
+/* A root's outermost region gets the mask that the root has outside of it, for the root may have changed its mask as
+ * the region's first thread. An inner region gets the mask that its opener has by now. */
 void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block)
 {
     const struct vp *here = ps_vp(), *root = root_of(here, block);

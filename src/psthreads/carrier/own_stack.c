@@ -9,8 +9,8 @@
 #include "team.h"
 #include "vp_tls.h"
 
-/* The member in whose block vp is; NULL: a thread that is none. The first member of an inner region is in that of the
- * thread which has opened it. */
+/* The member in whose block vp is; NULL: the block is no member's. The first member of an inner region is in the block
+ * of the thread that has opened the region. */
 static struct psthread *member_of_block(const struct vp *vp)
 {
     for (struct psthread *t = vp_run(vp)->current; t && t->flags & PS_T_MEMBER; t = t->parent) {
@@ -23,7 +23,7 @@ static struct psthread *member_of_block(const struct vp *vp)
     return NULL;
 }
 
-/* Nothing else on it is needed once the member has ended. */
+/* Whether nothing else on the stack is needed once the member has ended. */
 static bool is_its_own(const struct psthread *member, const struct uth *stack)
 {
     return !(member->flags & PS_T_CALLED) && member->uth == stack && stack->stack && !(stack->flags & UTH_ADOPTED);

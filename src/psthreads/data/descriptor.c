@@ -5,8 +5,8 @@
 
 #define SLAB_BYTES ((size_t)256 * 1024)
 
-/* At the head of each slab. Descriptors begin behind it at multiples of 32 bytes: what is looked at of one in a queue
- * (its link, kind, flags, stack) lies in one cache line. */
+/* At the head of each slab. Descriptors begin behind it at multiples of 32 bytes: the fields that are read of a thread
+ * in a queue (link, kind, flags, stack) lie in one cache line. */
 struct slab {
     _Alignas(32) struct slab *next;
 };

@@ -12,7 +12,7 @@
 
 #define PS_DESCRIPTOR_BATCH 64
 
-/* A vp's; owner only. */
+/* The descriptors that a vp has in stock; owner only. */
 struct ps_descriptors {
     struct ps_magazine magazine;
     char *slab; /* what is left of the slab from which descriptors are carved */

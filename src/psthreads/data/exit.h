@@ -1,5 +1,5 @@
-/* Points at which psthread_exit stops on its way out of a stack: what called the program's function there has something
- * to put in order.
+/* Points at which psthread_exit stops on its way out of a stack: the caller of the program's function has something to
+ * put in order there.
  *
  *   struct ps_exit here;
  *   ps_exit_push(&here, owner, this_function);
@@ -10,9 +10,9 @@
  *       ... psthread_exit was called in fn, with here.result; `here` is popped. To be ended here, or passed on:
  *         psthread_exit(here.result)
  *
- * The points of a stack form a list in the order of their frames, innermost first; it moves with the stack from vp to
- * vp. Only the thread that runs on the stack touches it. On the way C++ destructors run, where the process has the C++
- * runtime's unwinder (exit.c). */
+ * The points of a stack form a list in the order of their frames, innermost first. The list moves with the stack from
+ * vp to vp. Only the thread that runs on the stack touches it. On the way C++ destructors run, where the process has
+ * the C++ runtime's unwinder (exit.c). */
 #ifndef PS_EXIT_H
 #define PS_EXIT_H
 
@@ -55,8 +55,8 @@ static inline void ps_exit_pop(const struct ps_exit *here) { ps_exit_pop_from(ps
 /* Whether the caller was called, directly or not, on this owner's behalf. */
 bool ps_exit_inside(const void *owner);
 
-/* Leaves the running stack up to the innermost point; where there is none, to its end, and calls last(result) there,
- * which does not return. */
+/* Unwinds the running stack to the innermost point. If there is no point, unwinds to the stack's end and calls
+ * last(result) there, which does not return. */
 void ps_exit_leave(void *result, void (*last)(void *result)) __attribute__((noreturn));
 
 #endif

@@ -1,8 +1,8 @@
 /* A vp's handoff slot: HANDOFF_BUSY, HANDOFF_IDLE, or a message, which is a team and the number of one of its members.
  *
  * The vp sets HANDOFF_IDLE when it has nothing to do, and takes it back by compare-and-swap. A parent that opens a
- * region replaces HANDOFF_IDLE by its message, and may take the message back (team_join.c: of which regions). The model
- * is tests/models/handoff.pml. */
+ * region replaces HANDOFF_IDLE by its message, and may take the message back (team_join.c says in which regions). The
+ * model is tests/models/handoff.pml. */
 #ifndef PS_HANDOFF_H
 #define PS_HANDOFF_H
 
@@ -31,7 +31,8 @@ static inline unsigned ps_handoff_id(uint64_t handoff) { return (unsigned)(hando
 /* A vp's slot. The whole is in vp.h. */
 _Atomic uint64_t *vp_handoff(const struct vp *vp);
 
-/* vp takes no messages from here on. A member whose message has come becomes a thread in `to`'s queue. */
+/* Closes vp's slot: vp takes no messages from here on. If a message has come, its member becomes a thread in `to`'s
+ * queue. */
 void ps_handoff_close(struct vp *vp, struct vp *to);
 
 #endif

@@ -1,7 +1,8 @@
-/* What the room above asks to be told (src/identity): signals to one thread, and openers of another priority.
+/* What src/identity, the room above, asks to be told of threads: for signals to one thread, and for regions that a root
+ * with a priority of its own opens.
  *
- * One constant table, which that room defines. Where the room is not linked in (the static library, bare metal) there
- * is none, and nothing is called. */
+ * src/identity defines this one constant table. A build without that room (the static library, bare metal) has no
+ * table, and calls nothing. */
 #ifndef PS_IDENTITY_H
 #define PS_IDENTITY_H
 
@@ -11,11 +12,10 @@
 struct vp;
 
 struct ps_identity {
-    /* A dedicated vp, in its loop: deferred signals are handled where that can be. How long it may sleep, in ns; 0: it
-     * is to look again. */
+    /* Handles deferred signals where possible: a dedicated vp calls it in its loop. Returns for how many ns the vp may
+     * sleep; 0: it has to look again. */
     int64_t (*look)(struct vp *vp);
-    /* A dedicated vp's thread is about to run on it: a signal that no other kernel thread has taken is handled
-     * there. */
+    /* The thread of a dedicated vp is about to run there: handles a signal that no other kernel thread has taken. */
     void (*take_back)(struct vp *vp);
     /* vp's root is about to open its first region. */
     void (*root_begins)(const struct vp *vp);

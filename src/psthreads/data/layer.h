@@ -1,5 +1,5 @@
-/* What layers over foreign interfaces need of threads. src/mpi: its threads wait without a vp, and idle vps ask the
- * layer whether what they wait for has come. src/pools: `objects_by`. src/trace: `vp` and `watch_by`.
+/* What layers over foreign interfaces need of threads. With src/mpi a thread waits for MPI without holding a vp, and
+ * idle vps ask the layer whether a message has come. src/pools uses `objects_by`, src/trace `vp` and `watch_by`.
  *
  * The layer is a library of its own and finds this table by its name in the process, as `ps_layer`. The drop-in has
  * one, and so has libpsthreads.so; each knows its own threads only. The table's layout stays; new entries go to its
@@ -12,9 +12,8 @@
  *                                  runs others
  *
  * ready may be called on any kernel thread, also on one that is none of this library's. Exactly one ready for each
- * wait. poll_by(f): a vp that finds nothing to do calls f again and again while it searches, and others do at the same
- * time; true: f has made something ready. f is called where no thread runs, on a stack of the library's: f may not
- * wait. */
+ * wait. poll_by(f): a vp that finds nothing to do calls f repeatedly while it searches; several vps may call f at once.
+ * f returns true if it has made something ready. f runs in no thread, on a stack of the library's, and may not wait. */
 #ifndef PS_LAYER_H
 #define PS_LAYER_H
 
@@ -30,10 +29,10 @@ struct ps_layer {
     bool (*yield)(void);      /* lets another ready thread of the caller's vp run; false: there is none */
     bool (*has_others)(void); /* whether the caller's vp has other ready threads */
     void (*poll_by)(bool (*poll)(void));
-    /* The calling thread becomes dedicated, and holds no vp, whatever it does (dedicated.h). */
+    /* Makes the calling thread dedicated (dedicated.h): whatever it does, it holds no vp. */
     bool (*apart)(void);
-    /* fn(p) is called for each shared object that begins later: p is in its code, no constructor of it has run, and the
-     * dynamic linker's lock is held (identity/loader.c). One fn. */
+    /* Registers fn, one only: fn(p) is called for each shared object that is loaded later. p is an address in the
+     * object's code, no constructor of it has run, and the dynamic linker's lock is held (identity/loader.c). */
     void (*objects_by)(void (*fn)(const void *code));
     unsigned (*vp)(void); /* the number of the vp that the calling kernel thread carries; PS_LAYER_NO_VP: none */
     /* fn is told what the scheduler does (watch.h); NULL: none is. One fn. Calls may still come for a while. */

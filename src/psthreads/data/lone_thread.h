@@ -4,20 +4,20 @@
  * that looks into the maker's queue meanwhile takes the queue's cache line away, at each look. Where it finds the
  * thread there, the maker waits for the line to come back: three to six times the cost of all the rest. So an idle vp
  * learns from what it takes:
- *   it took one fresh thread, no more came with it, and it is idle again within a microsecond, and so 16 times before:
+ *   it took one fresh thread, no more came with it, and it was idle again within a microsecond, 16 times in a row:
  *       twice as many rounds of its search between two looks, up to PS_LONE_MOST
  *   it took anything else (a thread that has begun, a team's member, several threads), or was busy for longer:
  *       a look in each round
- * Looks go on, some three microseconds apart at most, so a thread that begins to have real work waits so long for help,
- * once. What is for this vp alone (its slot, its handoff slot) is looked at in each round as ever. The parking proof
- * (idle.h) is about the look before the sleep, which does not ask this.
+ * Looks go on, at most some three microseconds apart: a lone thread with real work waits that long for help, once. What
+ * is for this vp alone (its slot, its handoff slot) is looked at in each round as ever. The parking proof (idle.h) does
+ * not depend on this: the look before the sleep is always made.
  *
  * Does: the arithmetic. Callers: the vp's loop; the state is the vp's own. Cost: two readings of the cycle counter for
  * a fresh thread that is taken alone.
- * Rejected: a queue's lock that favours its owner (the atomics are 6 ns of 110, the line's way is the rest). A flag of
- * the maker's that says "more than one": each insertion would have to look at it, and a lone thread with real work
- * would wait. A fixed pause before a lone thread is taken, as Go has: programs that make one thread beside their own
- * work pay it each time. */
+ * Rejected: a queue's lock that favours its owner (the atomics take 6 ns of 110, the cache line's transfer takes the
+ * rest). A flag of the maker's that says "more than one": each insertion would have to look at it, and a lone thread
+ * with real work would wait. A fixed pause before a lone thread is taken, as Go has: programs that make one thread
+ * beside their own work pay it each time. */
 #ifndef PS_LONE_THREAD_H
 #define PS_LONE_THREAD_H
 

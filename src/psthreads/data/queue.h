@@ -5,8 +5,8 @@
  *
  * Cost: insertion and removal are one exchange and a few stores.
  * Rejected: a Chase-Lev deque. Other vps cannot insert at its back, where outer-level threads are dealt cyclically.
- * Nothing can be removed from its middle, as a team is whose parent has claimed the rest itself. Its owner's pop
- * needs a fence, which the lock's exchange already is. */
+ * Nothing can be removed from its middle; a team has to be, when its parent has claimed the last members itself. Its
+ * owner's pop needs a fence, which the lock's exchange already is. */
 #ifndef PS_QUEUE_H
 #define PS_QUEUE_H
 

@@ -12,11 +12,11 @@ struct ps_list;
 struct psthread;
 struct vp;
 
-/* The thread that runs on the calling kernel thread; NULL where it is none yet. Not inlined: a thread may come back
- * from a switch on another kernel thread, so the address of a native thread-local variable must not be kept across
- * one. */
+/* Returns the thread that runs on the calling kernel thread; NULL if that is no root yet. Not inlined: a thread may
+ * return from a switch on another kernel thread, so no address of a native thread-local variable may be kept across a
+ * switch. */
 struct psthread *ps_current(void);
-/* The same; makes the calling kernel thread a root (starts the library at need). */
+/* As ps_current, but makes the calling kernel thread a root where needed, and starts the library. */
 struct psthread *ps_self(void);
 /* The current thread's `local` (what the execution entities hang on it) in one look; NULL where there is none. */
 void *ps_local(void);
@@ -56,20 +56,20 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
  * waits. */
 enum ps_end { PS_FRONT, PS_BACK };
 void ps_ready(struct psthread *t, enum ps_end end);
-/* The same where vp's pinned slot has been filled: vp wakes up for it. */
+/* Wakes vp, whose pinned slot has been filled. */
 void ps_wake_pinned(struct vp *vp);
-/* The same for n threads, in this order, at the back. Those that follow one another on one vp enter its queue
- * together. */
+/* Readies n threads, in this order, at the back. Consecutive threads of one vp enter its queue together. */
 void ps_ready_many(struct psthread *const *t, unsigned n);
 
-/* Threads that wait for one thing, gathered by the vp on which each of them came: so that they are readied together,
- * and no other thread looks at any of them. `first` is the ring of their links; num 0: none.
- * ps_gather puts the caller, which is about to block, into one of an array of gatherings, `apart` bytes from one to the
- * next: the one with its vp's number. Only what runs on that vp does so, hence it takes no lock. Not gathered: on a vp
- * that has no place among the first `num`, or where it must be readied by itself.
- * ps_ready_gathered readies all of number `id`, but for `except`, which may have been put there last; returns how many.
- * The caller knows that all have come (acquire; each released its arrival after ps_gather), and that no other comes
- * meanwhile. */
+/* Threads that wait for one thing, gathered by the vp on which each arrived: they are readied together, without a look
+ * at each of them. `first` is the ring of their links; num 0: none.
+ * ps_gather puts the caller, which is about to block, into the gathering of its vp. `gathered` is an array of `num`
+ * gatherings, one for each vp by its number, `apart` bytes from one to the next. It takes no lock, since only code on
+ * that vp puts threads there. The caller is not gathered where its vp's number is too high, or where it must be readied
+ * by itself.
+ * ps_ready_gathered readies all of g, the gathering of vp number `id`, but for `except`, which may have come last.
+ * Returns how many. The caller knows that all have come (acquire; each released its arrival after ps_gather), and that
+ * no other comes meanwhile. */
 struct ps_gathered {
     struct ps_list *first;
     unsigned num;
@@ -80,7 +80,7 @@ struct ps_gatherer {
 };
 struct ps_gatherer ps_gather(struct ps_gathered *gathered, size_t apart, unsigned num);
 unsigned ps_ready_gathered(struct ps_gathered *g, unsigned id, const struct psthread *except);
-/* The caller goes to the back of its vp's queue and another ready thread runs; returns false at once where there is
+/* Puts the caller at the back of its vp's queue and runs another ready thread; returns false at once where there is
  * none. */
 bool ps_yield(void);
 /* Whether the root of the caller's vp is ready, and was stuck behind a thread here before. */

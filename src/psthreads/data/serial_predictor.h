@@ -4,8 +4,8 @@
  * A member that another vp takes costs some hundred nanoseconds, because cache lines move there and back. A member that
  * its parent calls costs 20. So where each member of an outermost region takes less than the difference, help makes the
  * region slower, even with a vp for each member. A team learns it:
- *   WATCHED  regions are offered as ever, and timed. After so many short ones (`left`), the last PS_SERIAL_TRIES of
- *            them in a row and added up:
+ *   WATCHED  regions are offered, and timed. After `left` short ones, the last PS_SERIAL_TRIES of them in a row and
+ *            added up:
  *   TRIED    the parent runs as many alone. If help gains less than an eighth of that: ALONE. Else WATCHED, for twice
  *            as long as before; so too if one of them has become long, since its members may wait for each other
  *   ALONE    until two in a row take twice as long as those that were tried, or the size changes, or a thief calls it
@@ -60,7 +60,7 @@ static inline void ps_serial_watch(struct ps_serial_predictor *c)
     c->slow = 0;
 }
 
-/* ALONE has ended early, or was not begun: the next try comes later than this one did, unless it has paid meanwhile. */
+/* ALONE has ended early, or was not begun: moves the next try further away, unless this one has paid meanwhile. */
 static inline void ps_serial_failed(struct ps_serial_predictor *c)
 {
     if (c->state == PS_SERIAL_ALONE && c->left < PS_SERIAL_CALM - PS_SERIAL_PAID)
@@ -70,8 +70,8 @@ static inline void ps_serial_failed(struct ps_serial_predictor *c)
     ps_serial_watch(c);
 }
 
-/* WATCHED: a region had members that take too long, or was interrupted, while regions are counted: the regions with
- * added-up times must come in a row. */
+/* WATCHED: a region took too long, or was interrupted. Moves the next try back, and begins the sum anew, since the
+ * regions whose times are added up must come in a row. */
 static inline void ps_serial_long(struct ps_serial_predictor *c)
 {
     if (c->left > PS_SERIAL_TRIES) {
@@ -82,8 +82,8 @@ static inline void ps_serial_long(struct ps_serial_predictor *c)
     }
 }
 
-/* A region of n begins; true: the parent is to run it alone. called_off: thieves found that the last one should not
- * have been. */
+/* Begins a region of n members; true: the parent has to run it alone. called_off: thieves found that the last region
+ * should not have been run alone. */
 static inline bool ps_serial_begin(struct ps_serial_predictor *c, uint32_t n, bool called_off)
 {
     if (c->n != n) {
@@ -96,7 +96,7 @@ static inline bool ps_serial_begin(struct ps_serial_predictor *c, uint32_t n, bo
     return c->state != PS_SERIAL_WATCHED;
 }
 
-/* Behind ps_serial_begin: whether the region is to be timed. If not it counts as one that was not slow. */
+/* Whether the region that ps_serial_begin has begun is to be timed. If not, it counts as one that was not slow. */
 static inline bool ps_serial_timed(struct ps_serial_predictor *c)
 {
     if (c->state != PS_SERIAL_ALONE || c->slow || c->left % PS_SERIAL_SAMPLE == 1)

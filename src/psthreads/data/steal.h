@@ -5,8 +5,7 @@
  * Callers: any thread, on any stack with 9 KiB to spare. No shared state. Cost: O(vps x levels); each vp keeps its
  * list.
  *
- * Says also where each level ends in the list: a victim at place i of the list is as far away as the first level that
- * ends behind i.
+ * The list also says where each level ends: a victim at place i is as far away as the first level that ends behind i.
  *
  * The rule, after psthreads-2009 figure 2: level by level, innermost first, a vp walks its own group of that level once
  * around. The walk starts at the member that stands as many places after the vp as the vp's group of the level before
@@ -36,27 +35,30 @@ struct vp;
 
 /* A vp's: its victims. The vp alone uses it where nothing else is said. */
 struct ps_thief {
-    /* [num_vps - 1] regular vps in visiting order; NULL: all, cyclically from its own. Written once (release). */
+    /* [num_vps - 1] the other regular vps in visiting order; NULL: all are visited, cyclically from the vp's own
+     * number. Written once (release). */
     _Atomic(const uint16_t *) victims;
     uint16_t victims_end[PS_STEAL_LEVELS]; /* where each level ends among them; written before victims is */
     struct vp *peeked; /* the vp whose queue was closed at its last peek, and that one's serial_regions */
     uint32_t peeked_region;
-    /* Visits to other queues that found something, by the level that the victim is in; the last number counts guests as
-     * victims. Written by the vp, read by dump.c. */
+    /* Visits to other queues that found something, by the victim's level; the last number counts visits to guests.
+     * Written by the vp, read by dump.c. */
     _Atomic uint64_t thefts[PS_STEAL_LEVELS + 1];
 };
 /* The whole is in vp.h. */
 struct ps_thief *vp_thief(const struct vp *vp);
 
-/* Equal groups: sizes group_size[0..num_levels-1], innermost first; 0 is passed over.
- * order_out gets the num_vps - 1 others in visiting order; returns how many that is. ends_out gets, for each of
- * PS_STEAL_LEVELS levels, how many of the list are in that level or nearer; NULL: not wanted. A level of size 0 ends
- * where the one before does, and so do all levels behind the last but the very last, which is the whole machine. */
+/* Computes the order for equal groups of group_size[0..num_levels-1] vps, innermost level first; size 0 skips a level.
+ * order_out gets the num_vps - 1 other vps in visiting order; returns how many. ends_out gets, for each of
+ * PS_STEAL_LEVELS levels, how many entries of the list are in that level or nearer; NULL: not wanted. A skipped level
+ * ends where the level before ends. So do the levels after the last one, except the very last, which is the whole
+ * machine. */
 unsigned ps_steal_order(unsigned my_id, unsigned num_vps, const unsigned group_size[], unsigned num_levels,
                         uint16_t order_out[], uint16_t ends_out[]);
 
-/* The machine's groups. vp v sits on processor v modulo their number. Level 0 is the processor itself, as vps on one
- * processor visit one another first; topology->level[i] is level i + 1, but for its last, the machine. */
+/* Computes the order from the machine's groups; vp v sits on processor v modulo the number of processors. Level 0 is
+ * the processor itself: vps on one processor visit one another first. topology->level[i] is level i + 1, except its
+ * last, the machine. */
 unsigned ps_steal_order_topology(unsigned my_id, unsigned num_vps, const struct os_topology *topology,
                                  uint16_t order_out[], uint16_t ends_out[]);
 

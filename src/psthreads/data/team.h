@@ -20,7 +20,7 @@
 
 struct ps_member;
 
-/* A vp's: members of one team that have arrived at its barrier there, while others of the team run there:
+/* The members of one team that wait in its barrier on a vp, while other members of the team run on that vp:
  * team_barrier.c. */
 struct ps_waiters {
     _Atomic uint32_t count; /* in list, and root */
@@ -29,7 +29,7 @@ struct ps_waiters {
     struct ps_list list;   /* of thread.item.link */
     uint32_t phase;        /* for which they wait */
     struct psthread *root; /* the one on the kernel thread's own stack; NULL: it is not among them */
-    /* "Turns" there: openings until this one's end, and when it began; owner only, with the lock or without. */
+    /* See "Turns" there: openings until this turn ends, and when it began; owner only, with the lock or without. */
     uint32_t turn_left;
     uint64_t turn_began;
 };
@@ -51,11 +51,11 @@ struct ps_member {
     struct uth_tls *tls;
     void *fiber; /* the program's thread sanitizer's, kept likewise; NULL: none */
     uint32_t id; /* its number in the team; constant */
-    /* (shared) the region's number when the body has returned and the core does not know it: the thread that tells the
-     * core sets 0 (compare-and-swap). On the line of tls, since each region reads and writes both. */
+    /* (shared) the region in which the body has returned and the core does not know it yet; else 0. The thread that
+     * tells the core sets 0 (compare-and-swap). On the line of tls, since each region reads and writes both. */
     _Atomic uint32_t done_in;
-    /* The first member of a batch that waits in the barrier: how many it has, and the batch behind it in the team's
-     * list. Written by the member that publishes the batch, read by the thread that has taken it. */
+    /* Of the first member of a batch that waits in the barrier: how many the batch has, and the next batch in the
+     * team's list. Written by the member that publishes the batch, read by the thread that has taken it. */
     uint32_t batch, next_batch;
     uint32_t place;  /* with thread.item.bound: its place's number, from 1 (bind.h); written while no region is open */
     uint64_t rounds; /* number of the last barrier that it met in rounds; its own */
@@ -64,10 +64,10 @@ struct ps_member {
     PS_LINE_ALIGNED _Atomic uint64_t flag;
 };
 
-/* The word `left`: in its lower half a reference for each member whose end has not been counted. In a region with tasks
- * a member that ends does so in two steps, and looks for tasks between: the *pending references* count second steps to
+/* The word `left`. Its lower half counts references: one for each member whose end is not counted yet. In a region with
+ * tasks a member ends in two steps, and looks for tasks between them. *Pending references* count the second steps to
  * come, and assistants. All references get a pending one at once (add_pending). So a member that drops its reference
- * sees by the word of before whether it has one. */
+ * sees in the word's old value whether it has a pending one. */
 #define PS_TEAM_PENDING (UINT64_C(1) << 32)
 #define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent blocks for it */
 #define PS_TEAM_WANTED (UINT64_C(1) << 62)  /* member 0 is to help, whose identity is the parent's */
@@ -106,7 +106,7 @@ struct ps_team {
     uint32_t place; /* with item.bound: all members' place, from 1; parent only */
     struct {
         bool
-            /* its first region with tasks is open: recall.h. By the member that makes the first task; then as
+            /* its first region with tasks is open (recall.h). Set by the member that makes the first task; otherwise as
              * `controls` */
             watched;
         bool controls;       /* the parent had others than plain ones in its join: floats.h. Parent only */
@@ -121,11 +121,11 @@ struct ps_team {
     uint64_t rounds_base;     /* barriers of rounds begin behind this number; see team_rounds.c */
     /* The block that the parent has left while it runs members as calls; NULL: its kernel thread's own. Parent only */
     struct uth_tls *parent_tls;
-    /* (shared) member 0 has a helper while the parent is suspended below a member: recall.h. 0: not;
-     * PS_TEAM_FIRST_HELPER; else the parent, which waits until it is given back */
+    /* (shared) 0: member 0 has no helper. PS_TEAM_FIRST_HELPER: it has one, while the parent is suspended below a
+     * member (recall.h). Else the parent, which waits until the helper has left the block */
     _Atomic uintptr_t first_helper;
-    /* What needs.h keeps: spares that have taken members of the open region (shared); those that it was opened with,
-     * and of these those that did not stand by then; parent only */
+    /* Of needs.h: spares that have taken members of the open region (shared); spares with which it was opened, and how
+     * many of these did not stand by then; parent only */
     _Atomic uint32_t helpers;
     uint16_t granted, granted_late;
     /* line 2: (shared) references | pending ones * PS_TEAM_PENDING | PS_TEAM_WANTED | PS_TEAM_WAITING */
@@ -134,21 +134,23 @@ struct ps_team {
     uint32_t region;       /* number of the region, never 0; counts up with each fork */
     _Atomic uint32_t
         notified; /* (shared) 1: no member waits in ps_team_barrier_await any more in this region; 0 at the fork */
-    /* (shared: handed-off members may look while the parent writes) every member has a vp of its own: it can pay to
-     * spin */
+    /* (shared: members that were handed off may look while the parent writes) every member has a vp of its own, so it
+     * can pay to spin */
     _Atomic bool spread;
     bool handed_off; /* some member was offered by handoff */
     bool awake;      /* no member's own kernel thread slept at the fork; parent only */
     /* member 0 has its parent's thread-local block, so only the parent runs tasks as member 0, while it waits in the
      * join. Written by the parent at the join's begin, read by the thread that makes member 0 a helper afterwards */
     bool recalled;
-    /* stacks that its open region may need; the entity layer's, parent only: that reads `left` last as well */
+    /* stacks that its open region may need; the entity layer's, parent only. Here, because the parent reads `left` last
+     * as well */
     uint32_t promised;
     struct ps_serial_predictor serial; /* parent only: written in each outermost region, hence here */
     /* line 3: the barrier (team_barrier.c) */
     PS_LINE_ALIGNED _Atomic uint64_t barrier; /* (shared) arrivals to come, batches that wait, number of the phase */
     _Atomic uint32_t batched;                 /* (shared) 1: vps may have waiters of this region; 0 at the fork */
-    /* The rest of the rounds (team_rounds.c). Under the lock, or by the opener of the barrier or the region. */
+    /* The other fields of the rounds (team_rounds.c). Accessed under the lock, or by the opener of the barrier or the
+     * region. */
     struct ps_spin rounds_lock;
     uint32_t rounds_n;       /* members of the last region that met in rounds; parent only */
     uint64_t rounds_left_at; /* number of the barrier in which a member was impatient last */
@@ -156,7 +158,7 @@ struct ps_team {
     uint32_t barriers_seen;  /* of barriers_met (team_fork.c), at the last fork of an inner region; parent only */
     uint16_t word_runs;      /* barriers opened since in which no member blocked */
     uint16_t word_least;     /* so many make it one of rounds again */
-    /* the parent's at the last fork, read by members, and at the last join (floats.h); parent only */
+    /* floats: the parent's at the last fork, read by members; joined: at the last join, parent only (floats.h) */
     struct cpu_float floats, joined;
 };
 
@@ -170,16 +172,16 @@ static inline bool ps_team_has_to_see_to(const struct ps_team *team)
 
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max);
 
-/* Ends the members' identities: waits for threads that they have made, runs the program's destructors. No region is
+/* Ends the members' identities: waits for the threads that they have made, runs the program's destructors. No region is
  * open. May switch. */
 void ps_team_fini(struct ps_team *team);
 
-/* Member id of `team` goes on as that of `larger`, which has had no region: its block, its keys' values. False: it has
- * made threads, which know it as their parent. No region of either is open. */
+/* Moves member id of `team` to `larger`, which has had no region: its block, its keys' values. False: the member has
+ * made threads, which know it as their parent. No region of either team is open. */
 bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id);
 
-/* Before a region, where memory may end: members up to n - 1 get their thread-local blocks now, if threads have any.
- * How many of n may begin. */
+/* Gives members up to n - 1 their thread-local blocks, if threads have any: called before a region, where memory may be
+ * short. Returns how many of n may begin. */
 unsigned ps_team_take_tls(struct ps_team *team, unsigned n);
 /* The block of a member of team, which begins: it blocks what the thread that opens the region has outside of it. */
 void ps_team_begin_block(struct ps_team *team, struct uth_tls *block, const struct psthread *opener);
@@ -197,7 +199,8 @@ void ps_member_bind(struct ps_member *m, int place);
 void ps_team_bind(struct ps_team *team, int place, bool scattered);
 /* Opens a region of n >= 2 members; the caller is member 0 from here on. Does not switch. */
 void ps_team_fork(struct ps_team *team, unsigned n, bool outermost);
-/* Member 0 is through: helps, waits for the others; the caller is the thread that forked again. May switch. */
+/* Member 0's body has returned: helps, waits for the others. Then the caller is the thread that forked again. May
+ * switch. */
 void ps_team_join(struct ps_team *team);
 /* See ee_team_notify. */
 void ps_team_notify(struct ps_team *team);
@@ -240,7 +243,7 @@ void ps_member_begin_thread(struct ps_member *m, struct vp *vp);
 /* What such a thread calls, with the member: the region's body, in no hurry, on a stack of its own. */
 void *ps_member_late_main(void *arg);
 
-/* In a forked child, on vp self, when all queues are empty anew: the teams around the caller are in none, and their
+/* In a forked child, on vp self, with all queues emptied: takes the teams around the caller out of theirs. Their
  * unclaimed members do not begin by themselves. */
 void ps_team_after_fork_in_child(struct vp *self);
 /* Member `current` is in block, which is not the team's any more. */
@@ -257,7 +260,7 @@ static inline uint32_t ps_team_barrier_phase(const struct ps_team *team)
 /* True: the caller should yield when it can: its vp's root waits behind it. */
 bool ps_team_barrier_release(struct ps_team *team);
 enum ps_met { PS_MET_RELEASED, PS_MET_CALLED, PS_MET_LAST };
-/* counted: PS_MET_LAST is wanted, from the last one; all members want it, or none does. */
+/* counted: the last member is to get PS_MET_LAST; all members ask for that, or none does. */
 enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase, bool counted);
 static inline bool ps_team_barrier_over(struct ps_team *team, uint32_t phase)
 {
@@ -274,8 +277,8 @@ enum {
 };
 /* True: the barrier is over. False: the caller has to arrive by the word. */
 bool ps_team_rounds_meet(struct ps_team *team, unsigned id);
-/* The parent, at the fork, before a member can begin: each may get a vp. Where that turns out not to be so, or none
- * is asked: ps_team_rounds_none. */
+/* Called by the parent at the fork, before a member can begin: each member may get a vp. Where that fails, or no vp is
+ * asked: ps_team_rounds_none. */
 void ps_team_rounds_fork(struct ps_team *team, unsigned n);
 static inline void ps_team_rounds_none(struct ps_team *team) { ps_update_relaxed(&team->by_word, PS_BY_WORD); }
 /* The opener of a barrier by the word, before it opens it. */

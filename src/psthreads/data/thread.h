@@ -1,9 +1,9 @@
 /* The thread descriptor: an identity, not a stack.
  *
  * Kept small (96 bytes): a million ready threads are a million of these and nothing else (psthreads-2009 section 2.1:
- * lazy stack allocation). What a thread needs only while it runs stands in its uth, or takes the place of what it needs
- * only before it begins. ps_thread_begin is the border, for a thread that is no team's. A member begins again and
- * again, and keeps what it has.
+ * lazy stack allocation). Fields that a thread needs only while it runs stand in its uth, or share memory with fields
+ * that it needs only before it begins. ps_thread_begin overwrites the latter, for a thread that is no member. A member
+ * begins again and again, and keeps its fields.
  *
  * A field may be touched by one thread at a time. While `state` is MADE: by the maker; while READY: by the holder of
  * the queue's lock; while RUNNING: by the thread itself. Fields marked (shared) are touched atomically, by the threads
@@ -29,8 +29,8 @@ struct ps_item {
     uint8_t bound;       /* 1: a member, or a team, that belongs to a place (bind.h); written while no region is open */
 };
 
-/* A thread, and not bound: one look at kind and bound, whatever the room between them holds (the processors are
- * little-endian). */
+/* Whether the item is a thread that is not bound: reads kind and bound at once, whatever the room between them holds
+ * (the processors are little-endian). */
 static inline bool ps_item_plain(const struct ps_item *item)
 {
     uint32_t word;
@@ -145,7 +145,7 @@ static PS_ALWAYS_INLINE struct ps_call ps_thread_begin(struct psthread *t)
 /* thread.c, descriptor.c, join.c */
 /* Runs the destructors of t's keys: while it is still in its thread-local block. May switch; returns the vp. */
 struct vp *ps_thread_end_keys(struct vp *vp, struct psthread *t);
-/* The identity of a member, the running thread, ends: waits for threads that it has made, and runs its keys'
+/* Ends the identity of a member, the running thread: waits for the threads that it has made, and runs its keys'
  * destructors. May switch. */
 void ps_thread_end_member(struct psthread *t);
 /* Ends thread t, which runs on this vp: called by the loop when its function has returned. May switch (destructors;

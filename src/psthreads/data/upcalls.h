@@ -20,8 +20,8 @@ struct ps_upcalls {
     struct vp *(*attach)(void);
     /* What begins on a fresh stack `self` (switch.c): the loop of the vp that is `transfer`. */
     void (*loop)(void *transfer, void *self);
-    /* vp has parked, found nothing, and is about to sleep (idle.h). How long it may sleep before it looks again, in ns;
-     * negative: for ever. */
+    /* vp has parked, found nothing, and is about to sleep (idle.h). Returns for how many ns it may sleep before it
+     * looks again; negative: for ever. */
     int64_t (*before_sleep)(struct vp *vp, unsigned looks);
     /* What a kernel thread of the library does with the vp that it carries (workers.c), until the vp ends. */
     void (*carry)(struct vp *vp);

@@ -25,7 +25,7 @@ static void run_fresh(struct vp *vp, struct psthread *t);
 static bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t);
 static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t);
 
-/* In the place of the caller, whose uth is free to be used. */
+/* Runs vp's loop in the place of the caller, whose uth `self` is free to be used. */
 static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
 {
     struct ps_work w = vp_run(vp)->first_work;
@@ -57,10 +57,10 @@ static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
 
 #define IN_VAIN 16 /* tries to go on with a thread that still ran; then its vp is given time */
 
-/* Goes on with t in the place of a loop's stack. If t still runs after a while, its vp may have no stack to leave it
- * for. Then t goes to that vp's queue. There vp_switch_to_fresh, which waits for a stack in t's name, finds t and goes
- * on with it, unless this vp takes t first. So this vp gives the processor away, as both may share one, and steps
- * aside now and then. */
+/* Goes on with t in the place of a loop, whose stack is self. If t's context is not saved after a while, the vp that
+ * still runs t may have no stack for which to leave it. Then t goes back to that vp's queue. vp_switch_to_fresh, which
+ * waits there for a stack, finds t and goes on with it, unless this vp takes t first. Meanwhile this vp gives the
+ * processor away, as both may share one, and steps aside now and then. */
 static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t)
 {
     if (PS_LIKELY(uth_saved_soon(t->uth))) {
@@ -74,9 +74,9 @@ static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread
         os_park(&ps_rt.stopping, 0, PS_ASIDE_NS);
 }
 
-/* The program's thread sanitizer sees a thread that begins behind its creator, and ends before the thread that waits
- * for it goes on. A fiber takes a tenth of a millisecond to make. Threads without a stack cannot leave it in the
- * middle, so they share one fiber for each stack; that orders those that run on one stack. */
+/* Calls t's function so that the program's thread sanitizer sees the order: t begins after its creator's call, and ends
+ * before the thread that waits for it goes on. A fiber takes a tenth of a millisecond to make. Threads without a stack
+ * never leave theirs in the middle, so they share one fiber for each stack; that orders those that run on one stack. */
 static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t, struct ps_call call)
 {
     bool shared = t->flags & PS_T_NOSTACK;

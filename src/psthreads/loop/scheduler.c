@@ -35,7 +35,7 @@ static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
     wait->thread = NULL;
 }
 
-/* The same where t, not self, has been taken from the queue. */
+/* The rest of ps_block where thread t, not self, has been taken from the queue. */
 static PS_NOINLINE void block_for(struct vp *vp, struct psthread *self, struct psthread *t)
 {
     struct uth_wait *wait = &self->uth->wait;
@@ -87,7 +87,7 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
     vp_swap(vp, from, t->uth)->wait.thread = NULL;
 }
 
-/* The same where places have queues of their own; self is on no kernel thread's own stack. */
+/* Yields where places have queues of their own; self is on no kernel thread's own stack. */
 static PS_NOINLINE bool yield_with_places(struct vp *vp, struct psthread *self)
 {
     struct ps_work w = vp_take_own(vp);
@@ -98,7 +98,7 @@ static PS_NOINLINE bool yield_with_places(struct vp *vp, struct psthread *self)
     return true;
 }
 
-/* The same where w, or whatever the queue's front gives, is to run; the queue's lock is held, and given up. */
+/* Yields to w, or to what the queue's front gives. The queue's lock is held, and given up. */
 static PS_NOINLINE bool yield_slow_locked(struct vp *vp, struct psthread *self, struct ps_work w)
 {
     struct ps_queue *q = &vp->queue;
@@ -114,7 +114,7 @@ static PS_NOINLINE bool yield_slow_locked(struct vp *vp, struct psthread *self, 
     return true;
 }
 
-/* The same on a stack that is bound to vp, as the kernel thread's own: self may not enter the queue. */
+/* Yields on a stack that is bound to vp, as the kernel thread's own is: self may not enter the queue. */
 static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
 {
     if (vp_stays_with_root(vp))
@@ -133,7 +133,7 @@ static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
 /* Of so many yields one looks into the global queue first: threads that poll may keep the vp's own queue full. */
 #define GLOBAL_TURNS 64
 
-/* The same where there is a global queue. */
+/* Yields where there is a global queue. */
 static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
 {
     bool root = vp_run(vp)->uth->vp != NULL;
@@ -157,7 +157,7 @@ static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
     return true;
 }
 
-/* The same where something comes before the vp's own queue, or it is not to be had at once. */
+/* Yields where something comes before the vp's own queue, or the queue's lock is not to be had at once. */
 static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
 {
     struct ps_queue *q = &vp->queue;
@@ -182,7 +182,7 @@ static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
     return yield_slow_locked(vp, self, w);
 }
 
-/* The same where t was at the queue's front, and self is at its back. */
+/* Yields to t, which was at the queue's front; self is at its back. */
 static PS_NOINLINE bool yield_for(struct vp *vp, struct psthread *self, struct psthread *t)
 {
     idle_notify(NULL);
@@ -190,7 +190,7 @@ static PS_NOINLINE bool yield_for(struct vp *vp, struct psthread *self, struct p
     return true;
 }
 
-/* The same where t is pinned no more, and self is ready: t has not been saved yet. */
+/* Yields to t, which was pinned, and whose context is not saved yet; self is ready. */
 static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, struct psthread *t)
 {
     struct uth *from = self->uth;
@@ -199,11 +199,11 @@ static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, str
     return true;
 }
 
-/* The same where self's context is bound to vp, or a context that is bound to vp is ready: the two contexts exchange
- * their places, the vp's pinned slot and its queue. Vp takes out what is pinned, or a releaser does
- * (home.h), and no thread pins a context while another one is pinned. For the contexts that are bound to a vp are a
- * root, and what goes on in its place while the root waits elsewhere. One call of the switch for both ways, which
- * alternate: so the return behind it is predicted (cpu/x86_64/switch.S). */
+/* Yields where self's context is bound to vp, or a context that is bound to vp is ready. The two contexts exchange
+ * their places: the vp's pinned slot and its queue. Only vp, or a releaser (home.h), takes out what is pinned, and no
+ * thread pins a context while another one is pinned. For two contexts can be bound to a vp: a root, and what goes on in
+ * its place while the root waits elsewhere. Both ways use one call of the switch, and alternate: so the return behind
+ * it is predicted (cpu/x86_64/switch.S). */
 static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
 {
     struct uth *from = vp_run(vp)->uth;
@@ -236,7 +236,7 @@ static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
     return true;
 }
 
-/* Each way out of the fast path is a call in its place: so that this saves no registers for it. */
+/* Each way out of the fast path is a tail call, so the fast path saves no registers for it. */
 static PS_ALWAYS_INLINE bool yield(void)
 {
     struct vp *vp = ps_vp_now();
@@ -247,7 +247,7 @@ static PS_ALWAYS_INLINE bool yield(void)
     struct ps_queue *q = &vp->queue;
     if (PS_UNLIKELY(vp_has_waiters(vp) || ps_rt.has_global || vp_run(vp)->place))
         return yield_slowly(vp, self);
-    /* Where the vp is dedicated_to a thread, that one's context is bound. */
+    /* Where the vp is dedicated to a thread, that thread's context is bound. */
     if (PS_UNLIKELY(ps_load_relaxed(&vp->pinned) || from->vp))
         return yield_with_root(vp, self);
     if (ps_queue_seems_empty(q))
@@ -282,7 +282,7 @@ bool ps_root_wanted(void)
     return vp && vp_root_wanted(vp);
 }
 
-/* Yields that find nothing ready on the vp: each so many of them let other kernel threads run. A system call for each
+/* Of the yields that find nothing ready on the vp, one in so many lets other kernel threads run. A system call in each
  * would make a thread that is alone on its vp many times slower than threads that share one. A thread that waits in
  * such a loop for another kernel thread still comes to the call within a microsecond or two. */
 #define YIELDS_IN_VAIN 16

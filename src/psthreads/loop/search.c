@@ -28,17 +28,17 @@
 #include "watchdog.h"
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
-/* Rounds between peeks into closed queues: some ten microseconds. The first look is one of them. So a search
- * that ends sooner peeks too: a vp does not park while a closed queue has something (idle.h, [L]), and each new search
- * comes nearer to taking it. */
+/* Rounds between peeks into closed queues: some ten microseconds. The first look is such a peek, so a search that ends
+ * sooner peeks too: a vp does not park while a closed queue has something (idle.h, [L]), and each new search comes
+ * nearer to taking it. */
 #define SEARCH_PEEK_PERIOD 512
 #define ASIDE_LOOK_NS INT64_C(1000000) /* the queues of places wake their homes by the idle set, which it is not in */
 #define STANDS_NS INT64_C(100000000)
 #define MOST_AT_ONCE 64        /* spares */
 #define SEARCH_POLITE_NS 20000 /* after that the search yields the processor to other kernel threads */
 
-/* One look at everything, from the state IDLE; on success the handoff slot is BUSY. Without `queues` only at what is
- * for this vp alone. */
+/* Looks once at every source, from the state IDLE; on success the handoff slot is BUSY. Without `queues`, looks only at
+ * what is for this vp alone. */
 static struct ps_work search_once(struct vp *vp, bool queues, bool peek)
 {
     struct ps_work w = vp_visit_handoff(vp, PS_TAKE);
@@ -122,8 +122,8 @@ static void sleep_and_learn(struct vp *vp)
         vp->spin_ns = ps_adaptive_spin_after(vp->spin_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
-/* A spare stands in for a root that its kernel thread is dedicated to (lone_root.h): it is there for the root's next
- * region, as a worker would be. */
+/* A spare stands in for a lone root, whose kernel thread runs nothing else (lone_root.h): the spare is there for the
+ * root's next region, as a worker would be. */
 static struct ps_work stand_in(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
@@ -187,10 +187,10 @@ static struct ps_work take_for_spare(struct vp *vp, bool noted)
     return w;
 }
 
-/* What a spare takes: nothing, unless some thread starves, fewer spares are at work than vps are blocked, or it has a
- * grant. Then it stands in, or stands by. Of one that counts itself off and then looks how many are blocked, and a vp
- * that counts itself among the blocked and then looks how many spares are at work (blocking.h), one sees the other
- * (seq_cst). */
+/* Finds work for a spare. It takes something only if a thread starves, if fewer spares are at work than vps are
+ * blocked, or if it has a grant. Else it stands in, or stands by. The spare counts itself off, then looks how many vps
+ * are blocked. A vp counts itself among the blocked, then looks how many spares are at work (blocking.h). So one of
+ * them sees the other (seq_cst). */
 static struct ps_work find_work_spare(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
@@ -238,9 +238,10 @@ static inline struct ps_work look_first(struct vp *vp)
     return w;
 }
 
-/* vp has found nothing, and the orders of stealing have not been made. A root's own state in the C library stays as it
- * is, so others make them. ps_prepare_victims calls functions of the C library, which may wait for a lock that a ready
- * thread holds. So this vp does not count meanwhile as one that would take work. */
+/* Makes the orders of stealing, where vp has found nothing and they are not made yet. A root's vp leaves that to
+ * others, so that the root's state in the C library stays as it is. ps_prepare_victims calls functions of the C
+ * library, which may wait for a lock that a ready thread holds. So vp does not count meanwhile as one that would take
+ * work. */
 static inline bool prepares_victims(struct vp *vp)
 {
     if (PS_LIKELY(ps_victims_prepared()) || vp_is_roots(vp))
@@ -251,8 +252,8 @@ static inline bool prepares_victims(struct vp *vp)
     return true;
 }
 
-/* A home that is aside takes part in no search. It looks at its own for as long as it would search, and then sleeps as
- * one that is dedicated to a thread (dedicated.h). */
+/* Finds work for a home that stands aside (home.h), which takes part in no search. The vp looks at its own sources for
+ * as long as it would search, and then sleeps as a dedicated vp does (dedicated.h). */
 static PS_NOINLINE struct ps_work find_work_aside(struct vp *vp)
 {
     struct ps_work w;

@@ -9,12 +9,12 @@ struct vp;
 /* Waits for work, where there is nothing to run; none only when the vp is to end. */
 struct ps_work vp_find_work(struct vp *vp);
 
-/* The vp's loop is about to look for work and has none yet: a handoff may come from now on. Before a member is
- * counted out, so that the parent's next region finds the handoff slot open. */
+/* Opens vp's handoff slot, if vp has nothing of its own to run: its loop is about to look for work. Called before a
+ * member is counted out, so that the parent's next region finds the slot open. */
 void vp_offer(struct vp *vp);
 
-/* There is no stack for vp's loop: it takes part in nothing until there is one. What was counted on it for goes to
- * others. */
+/* vp takes part in nothing for now, because there is no stack for its loop, or nothing for it to do. What was counted
+ * on it for goes to others. */
 void vp_stand_aside(struct vp *vp);
 
 #endif

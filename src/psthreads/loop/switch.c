@@ -52,7 +52,8 @@ void vp_run_dedicated(struct vp *vp, struct psthread *t)
     vp_run(vp)->current = NULL;
 }
 
-/* As vp_leave. Its own storage first: what comes from here on is deferred (thread_signal.h). */
+/* As vp_leave, but enters the kernel thread's own storage first: signals that come from here on are deferred
+ * (thread_signal.h). */
 void vp_leave_dedicated(struct vp *vp, struct uth *context, struct uth_tls *tls)
 {
     vp_run(vp)->current = NULL;

@@ -47,12 +47,13 @@ static inline void vp_arrived(struct vp *vp, struct uth *self)
         uth_put(&vp_run(vp)->stacks, left);
 }
 
-/* The thread pointer changes before the stack does: what is addressed by it on the other side then need not wait for it
- * (3 ns of 17 here). No other vp is in `to`'s block. Its last carrier entered another one before it let go of `to`
- * (uth.running), as is done here with `from`'s. And a kernel thread that has visited `to` for a signal
- * (thread_signal.h) has entered the block, and made its own vp the current one there. So `to` is claimed first: the
- * visitor has gone, or finds the claim and does not come in. A vp that looked before the claim which carrier the block
- * has would take the visitor's vp for its own. */
+/* Switches from the stack `from` to `to`. The thread pointer changes before the stack does: accesses by it on the other
+ * side then need not wait for it (3 ns of 17 here).
+ * No other vp is in `to`'s block: its last carrier entered another one before it let go of `to` (uth.running), as this
+ * vp does with `from`'s. But a kernel thread that visits `to` for a signal (thread_signal.h) has entered the block, and
+ * made its own vp the current one there. So `to` is claimed first: then the visitor has gone, or finds the claim and
+ * does not come in. A vp that looked before the claim which carrier the block has would take the visitor's vp for its
+ * own. */
 static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying)
 {
     vp_run(vp)->left_uth = from;
@@ -68,10 +69,10 @@ static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *t
     return vp;
 }
 
-/* The same for the fast paths: `from` stays, and to's context is saved. Nothing lives in a register across the switch,
- * so a caller that ends with it saves none. errno stays the thread's, also where that has no thread-local block of its
- * own. Returns `from`; the vp is to be read anew. The first two functions: where a sanitizer is told; and where `to` is
- * claimed, but may be visited still, or its block is not entered again as it was. */
+/* Slow cases of vp_swap, which is vp_leave for the fast paths: `from` stays, and to's context is saved. Nothing lives
+ * in a register across the switch, so a caller that ends with it saves none. A thread keeps its errno, also one without
+ * a thread-local block of its own. Returns `from`; the caller reads its vp anew. vp_swap_told: a sanitizer is told.
+ * vp_swap_claimed: `to` is claimed, but may be visited still, or its block is not as this vp left it. */
 struct uth *vp_swap_told(struct vp *vp, struct uth *from, struct uth *to);
 struct uth *vp_swap_claimed(struct vp *vp, struct uth *from, struct uth *to);
 /* The left stack, which was a dying one, goes to the cache. */
@@ -143,19 +144,17 @@ static inline struct vp *vp_resume(struct vp *vp, struct uth *from, struct psthr
     return vp_resume_here(vp, from, t, dying);
 }
 
-/* The slow way of the next, where w has no stack yet, or not been saved in time. */
+/* The slow case of vp_switch_away: w has no stack yet, or its context was not saved in time. */
 void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w);
 
-/* Goes on with w in the place of self, whose uth keeps its context. When self goes on it finds its errno again, also
- * where it has no thread-local block of its own. may_be_bound: false where vp's kernel thread is certain to be where w
- * may run.
+/* Goes on with w in the place of self, whose uth keeps self's context. Self finds its errno again, also where it has no
+ * thread-local block of its own. may_be_bound: false where vp's kernel thread is certain to be where w may run.
  *
- * Another vp may have taken self by now, and waits for self's context to be saved. So self waits for the context of w
- * no longer than a switch takes. After that it leaves for a fresh stack, and the loop on that stack waits instead:
- * no vp waits for its stack, and its wait is bounded. Without this two members could wait for each other for ever. A
- * barrier lets both go as they are about to leave their stacks. Then each is taken by the other's vp: out of the queue
- * of a place that both vps share, or out of a queue that a vp has filled and gone offline.
- * tests/models/block_ready.pml. */
+ * Another vp may have taken self by now, and then waits for self's context to be saved. So self waits for the context
+ * of w no longer than a switch takes. After that it leaves for a fresh stack, and the loop on that stack waits instead:
+ * no vp waits for a loop's stack. Without this two members could wait for each other for ever. A barrier releases both
+ * as they are about to leave their stacks. Then each is taken by the other's vp: out of the queue of a place that both
+ * vps share, or out of a queue whose vp has gone offline. tests/models/block_ready.pml. */
 static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
 {
     struct psthread *t = ps_work_thread(w);
@@ -170,20 +169,20 @@ static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self
     vp_set_errno(vp, error);
 }
 
-/* The same where self does not wait: it is in a queue, or bound to another vp. */
+/* As vp_switch_away, where self does not wait: it is in a queue, or bound to another vp. */
 static PS_ALWAYS_INLINE void vp_give_way(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
 {
     self->uth->left_by = self;
     vp_switch_away(vp, self, w, may_be_bound);
 }
 
-/* For a vp that is dedicated to a thread. The first switches from vp's native stack to t, whose context is bound to vp.
- * The second switches back to the native stack and returns on another vp. Before that the caller has published which vp
- * the context belongs to. The context goes on with the block `tls`. */
+/* For a vp that is dedicated to a thread. vp_run_dedicated switches from vp's native stack to t, whose context is bound
+ * to vp. vp_leave_dedicated switches back to the native stack; it returns on another vp, to which its caller has
+ * published the context. The context goes on in the block `tls`. */
 void vp_run_dedicated(struct vp *vp, struct psthread *t);
 void vp_leave_dedicated(struct vp *vp, struct uth *context, struct uth_tls *tls);
-/* The running thread leaves vp, which goes on with what else is ready; its context is bound to another vp, and
- * published there. */
+/* Leaves the running thread self, whose context is bound to another vp and published there; vp goes on with what else
+ * is ready. */
 void vp_leave_bound(struct vp *vp, struct psthread *self);
 /* t, which has no context so far, begins on the uth that vp runs: the caller calls its function next. */
 static inline void vp_begins(struct vp *vp, struct psthread *t)
@@ -196,7 +195,7 @@ static inline void vp_begins(struct vp *vp, struct psthread *t)
     vp_tick(vp);
     vp_migrate(vp, t);
 }
-/* Starts a loop on a fresh stack in the place of `from`; it begins with vp->first_work. False: no memory for a
+/* Starts a loop on a fresh stack in the place of `from`; the loop begins with run.first_work. False: no memory for a
  * stack. */
 bool vp_start_loop(struct vp *vp, struct uth *from, bool dying);
 /* Ends what runs on the current uth for good and goes on with a fresh loop (psthread_exit). */

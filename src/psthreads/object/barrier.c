@@ -165,8 +165,8 @@ static PS_NOINLINE int wait_in_general(struct psthread_barrier *b, struct slot *
     return 0;
 }
 
-/* Where there are more members than vps a member that waits does little, and leaves little on its stack: of many
- * members' stacks the first cache holds only so much. */
+/* Where there are more members than vps, a member that waits does little and leaves little on its stack: the
+ * first-level cache does not hold many members' stacks. */
 int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
 {
     const unsigned count = b->count;

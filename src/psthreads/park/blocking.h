@@ -4,14 +4,14 @@
  * would start a spare for what is ready behind it, after some milliseconds. The C library's calls that wait are
  * answered by the runtime (identity/blocking_calls.c): where one is about to wait, and something is ready that no vp
  * comes for, a spare that stands by is called at once (standby.h). The thread itself stays on its vp, and goes on
- * there. So it is somebody in the kernel all the time, and its signals and its state are as ever. Kernel threads do
- * the same by themselves, which is why users of libgomp may let members wait.
+ * there. So it is the same kernel thread all the time, and its signals and its state are as ever. Kernel threads do the
+ * same by themselves, which is why users of libgomp may let members wait.
  *
  * States of a vp: not blocked -> blocking_begin: VP_BLOCKED, counted in ps_watchdog.blocked -> blocking_end: neither.
  * At most as many spares work as vps are blocked. When a vp comes back its spare has a member, which it runs to the
- * next scheduling point; so for that long one kernel thread is runnable more than there are processors. Rejected: that
- * the one which comes back waits until the spare is through, as Go does (it preempts; here that may take for ever).
- * If a root is readied while its home is blocked, it is released at once (ready.c).
+ * next scheduling point; so for that long one kernel thread is runnable more than there are processors. Rejected: a
+ * thread that comes back waits until the spare is through, as in Go (Go preempts; here that may take for ever). If a
+ * root is readied while its home is blocked, it is released at once (ready.c).
  * No work waits while it need not: a spare counts itself off, then looks whether vps are blocked; a vp counts itself
  * among the blocked, then looks how many spares are at work (both seq_cst). What becomes ready later, while the vp
  * waits, is the watchdog's to see. tests/models/blocking.pml.
@@ -29,8 +29,8 @@
 #include "run.h"
 #include "watchdog.h"
 
-/* Something may be ready that no vp comes for: else there is nothing to do. The watchdog is armed by a thread that
- * makes something ready and finds no idle vp, and stays so for a while. */
+/* Whether something may be ready that no vp comes for; else there is nothing to do. A thread that makes something ready
+ * and finds no idle vp arms the watchdog, which stays armed for a while. */
 static inline bool blocking_may_matter(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_watchdog.armed)); }
 
 /* The calling thread's vp, if something is ready that no vp comes for; else NULL. Keeps errno. */

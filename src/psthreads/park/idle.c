@@ -82,8 +82,8 @@ void idle_search_end(struct vp *vp)
     }
 }
 
-/* The worker that the caller may start. False: the system refuses, or the library stops. The worker is never parked
- * again, so it is not tried anew. */
+/* Starts worker vp, which only the caller may start. False: the system refuses, or the library stops. The worker is
+ * never parked again, so no thread tries once more. */
 static bool start_worker(struct vp *vp)
 {
     if (!ps_load_seq(&ps_rt.stopping)) {

@@ -46,7 +46,8 @@ static __thread bool counted; /* this kernel thread has asked what is counted fo
 
 bool lone_root_expected(void) { return counted && others_can(); }
 
-/* vp's root runs at home, and stays there; or somewhere else, or another thread asks. */
+/* Makes vp's root COUNTED. At once if the caller runs on vp (if it is on the root's stack, that is bound to vp again);
+ * else at the root's next outermost region (VP_TO_BE_COUNTED). */
 static void count_root(struct vp *vp)
 {
     if (ps_vp() != vp) {

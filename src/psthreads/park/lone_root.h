@@ -13,8 +13,8 @@
 
 struct vp;
 
-/* What the kernel counts is asked for: of the root whose kernel thread has this thread pointer; of the caller's, also
- * if it becomes a root later. */
+/* The program asks what the kernel counts for the kernel thread with thread pointer tp: its root becomes lone. If that
+ * is the caller's, so does a root that it becomes later. */
 void ps_root_counted(const void *tp);
 /* The same was asked for the calling kernel thread, before it is a root's. */
 bool lone_root_expected(void);
@@ -22,8 +22,8 @@ bool lone_root_expected(void);
 struct ps_work lone_root_await(struct vp *vp);
 /* Roots with kernel threads that carry no other thread. */
 unsigned lone_root_count(void);
-/* Such a root is about to wait: a spare is started where something is ready and no vp would come for it before the
- * watchdog. */
+/* A lone root is about to wait: starts a spare where something is ready that no vp would come for before the watchdog
+ * does. */
 void lone_root_call_stand_in(void);
 
 #endif

@@ -6,7 +6,8 @@
  * as many: those that stand by are called at the fork (standby.h), each with a grant to take what is ready.
  *
  * The number is given up slowly: at most once in a while a region begins with half of it. If the watchdog has to help
- * again the number is as it was, and the while twice as long; else the half stays, and in the end nothing.
+ * again, the number is set back, and the next try comes after twice as long. Else the half stays, and in the end the
+ * number is 0.
  *
  * Does: keep the numbers of a few places; two places that share a slot forget each other. Does not: start kernel
  * threads. Callers: a region's parent at its fork and after its join; the spare that has taken a member. A lock guards

@@ -181,7 +181,7 @@ void quota_park_end(void)
  * WATCHDOG_ALLOWED_NS while it watches. Where nothing makes it watch, a root that opens an outermost region that long
  * after the last reminder wakes it for one look. A process that does nothing is not looked at. */
 
-/* n where it is less than the most so far, which it may become. */
+/* Returns n if it is less than the most so far; else UINT_MAX, and n is the most so far. */
 static unsigned if_fewer(unsigned n, unsigned *most_so_far)
 {
     if (n < *most_so_far)

@@ -31,17 +31,17 @@ struct watchdog_sample;
 
 enum ps_offline { PS_ONLINE, PS_OFFLINE_ASKED, PS_OFFLINE, PS_OFFLINE_UNSTARTED }; /* vp_offline */
 
-/* quota_park_init sets up what the library starts with, no vp offline (the idle set too). quota_park_init is called at
- * the start, when workers are to start anew, and in a forked child, where the limit stays. */
+/* quota_park_init sets up what the library starts with: no vp is offline (in the idle set, too). quota_park_restart
+ * does so when workers are to start anew, and in a forked child; the limit stays. */
 void quota_park_init(void);
 void quota_park_restart(void);
-/* The library stops: all get up. Caller: has set stopping. */
+/* The library stops: wakes all vps that are offline. Caller: has set stopping. */
 void quota_park_end(void);
 
 /* Regular vps 0 .. limit-1 may carry work from now on. */
 void quota_park_allow(unsigned limit);
-/* The watchdog's policy. quota_park_most: the most that was ever allowed; 0: not seen yet. The decision is how many
- * vps may carry work; 0: nothing is to be done. */
+/* The watchdog's policy. quota_park_decide returns how many vps may carry work; 0: nothing is to be done.
+ * quota_park_most: the most that was ever allowed; 0: not seen yet. */
 struct quota_park_most {
     unsigned quota, in_mask;
 };

@@ -4,8 +4,8 @@
  * needed kernel threads before (needs.h), by roots that are released (home.h). A new kernel thread takes some fifty
  * microseconds, and may not be had: the system starts no more, or a thread of the program's that does not run holds a
  * lock that a start needs (malloc's, the dynamic linker's). So a spare that finds nothing to do stands by, and keeps
- * its vp. As many may stand by as there are roots, and as were at work at once lately; others end. The number of the
- * latter is halved each second, while the watchdog looks. One for each root is started before it is needed.
+ * its vp. As many may stand by as there are roots, plus as many as were lately at work at once; others end. The second
+ * number is halved each second while the watchdog looks. For each root a spare is started before it is needed.
  *
  * A spare: AT WORK -> STANDS_BY -> AT WORK, or ENDS; AT WORK -> ENDS. `lock` guards the list of those that stand by,
  * their number, the grants that none has yet, and `stops`. Each has a word of its own, and stores STANDS_BY there under
@@ -24,19 +24,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The caller, a spare's kernel thread, stands by, until it is called, or granted one piece of work; or it is to end. */
+/* The calling kernel thread, a spare's, stands by until it is called, is granted one piece of work, or has to end. */
 enum standby_word { STANDBY_RESTS, STANDBY_CALLED, STANDBY_GRANTED, STANDBY_ENDS };
 enum standby_word standby_rest(void);
 /* One that stands by goes on, and counts as a spare at work again; false: there is none. Any kernel thread. */
 bool standby_call(void);
 
-/* n spares are granted a piece of work each: those that stand by, and then those that come to stand by. How many did
- * not stand by; these grants are taken back, as far as they are left, by standby_revoke. Any kernel thread. */
+/* Grants n spares a piece of work each: those that stand by, then those that come to stand by. Returns how many did not
+ * stand by. standby_revoke takes these grants back, as far as they are left. Any kernel thread. */
 unsigned standby_grant(unsigned n);
 void standby_revoke(unsigned n);
 
-/* As many may stand by as n roots want, and as were at work lately; returns how many are lacking of n. Caller: the
- * watchdog, in each of its ticks. */
+/* Lets as many stand by as n roots want, plus as many as were lately at work; returns how many of n are lacking.
+ * Caller: the watchdog, in each of its ticks. */
 unsigned standby_keep(unsigned n, uint64_t now_ns);
 
 /* Those that stand by. */

@@ -18,8 +18,8 @@
 struct ps_watchdog ps_watchdog;
 
 static os_thread thread;
-/* The watchdog's kernel thread. `thread` is valid while RUNNING. STOPPED: no thread starts one, until no spare is left
- * that could ask for it. */
+/* States of the watchdog's kernel thread. `thread` is valid while RUNNING. STOPPED: none is started, until no spare is
+ * left that could ask for it. */
 enum { NONE, STARTING, RUNNING, REFUSED, STOPPED };
 static _Atomic uint32_t alive;
 static _Atomic uint32_t stop_word; /* 1: it is to end */
@@ -28,8 +28,9 @@ bool watchdog_stops(void) { return ps_load_acquire(&stop_word); }
 
 void watchdog_nap(int64_t ns) { os_park(&ps_watchdog.asked, 0, ns); }
 
-/* The caller has made `alive` STARTING. No handler of the program's runs on it (process_signal.h). Refused, some
- * times: no watchdog; what never starves runs all the same. */
+/* Starts the watchdog's kernel thread. The caller has set `alive` to STARTING. No handler of the program's runs on that
+ * kernel thread (process_signal.h). If the system refuses it several times there is no watchdog; what never starves
+ * runs all the same. */
 static void start_watchdog(void)
 {
     int err = EAGAIN;

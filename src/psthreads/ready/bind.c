@@ -18,7 +18,7 @@ static struct ps_places *places(void) { return ps_load_acquire(&ps_rt.places); }
 
 /* --- the table --- */
 
-/* One processor for each vp: the places' first ones, then their second ones and so on, each once; returns how many
+/* Gives each vp a processor: the places' first ones, then their second ones and so on, each once. Returns how many
  * there are. */
 static unsigned deal_processors(unsigned n, const unsigned *first, const unsigned *cpu, unsigned *dealt)
 {
@@ -41,7 +41,8 @@ static unsigned deal_processors(unsigned n, const unsigned *first, const unsigne
     return used;
 }
 
-/* Vp v's processor is dealt[v % processors]: lists homes both ways. at and homes have room. */
+/* Finds which vps are at home in which places, and lists that both ways: all->at, and homes. Both have room. Vp v's
+ * processor is dealt[v % processors]. */
 static void find_homes(struct ps_places *all, const unsigned *dealt, unsigned processors, uint16_t *homes)
 {
     unsigned used = 0;
@@ -111,8 +112,8 @@ bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu)
     return places() != NULL;
 }
 
-/* The table is published before the limit is read here. A thread that changes the limit stores it before it reads the
- * table. One sees the other. */
+/* While some vps are offline, opens places' queues to every vp. The table is published before the limit is read here. A
+ * thread that changes the limit stores it before it reads the table. So one sees the other. */
 void ps_bind_offline(void)
 {
     struct ps_places *all = ps_load_seq(&ps_rt.places);
@@ -149,7 +150,7 @@ struct ps_queue *ps_bind_queue(const struct ps_item *item)
     return place->num_homes > 0 ? &place->queue : NULL;
 }
 
-/* Wakes a vp that looks there, if one is parked; any vp, while all look everywhere. */
+/* Wakes a vp that looks into the place's queue, if one is parked; while every vp looks into all queues, any vp. */
 static void wake_for(const struct ps_place *place)
 {
     for (unsigned i = 0; i < place->num_homes; i++)

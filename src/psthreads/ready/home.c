@@ -77,7 +77,7 @@ bool home_stays_aside(struct vp *vp)
     return home_is_aside(vp);
 }
 
-/* It is home's again, as a thread that is readied. */
+/* Pins t to its home again, as if it were readied. */
 static void pin_again(struct vp *vp, struct psthread *t)
 {
     ps_store_seq(vp_pinned(vp), t);

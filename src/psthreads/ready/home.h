@@ -50,8 +50,8 @@ static inline struct vp *home_of(const struct psthread *root)
     return root->vp ? vp_home((struct vp *)(void *)run)->at : ps_vp_at(0); /* without: a forked child's (fork.c) */
 }
 
-/* vp's root has not been released so far, whatever is left in the slot of another root's, here or in the parent
- * process. */
+/* Resets what the slot says of releases: vp's root has not been released yet, but another root may have used the slot,
+ * here or in the parent process. */
 void home_never_left(struct vp *vp);
 /* vp's root gets R, where blocks are on and it has none. Caller: the root, at home, outside of regions. */
 void home_begin(struct vp *vp);
@@ -65,14 +65,14 @@ void home_stay(struct vp *vp);
 /* The root ends, or its kernel thread is that of another thread from now on. Caller: the root, at home. */
 void home_end(struct vp *vp);
 
-/* vp's root, which is pinned and is kept waiting, may be run by any vp from now on. False: there is nothing pinned, or
- * it may not leave now. Any kernel thread. */
+/* Releases vp's root, which is pinned and kept waiting: any vp may run it from now on. False: nothing is pinned, or the
+ * root may not leave now. Any kernel thread. */
 bool home_release(struct vp *vp);
 /* No thread but the root is in R, nor will be, as long as the root's context is saved and claimed by the caller. */
 bool home_storage_free(struct vp *vp);
 /* Vp's loop, which has found no work: it goes to E where it is to be there. */
 void home_settle(struct vp *vp);
-/* Self, the running thread, stands on a root's stack and is the root. It is at home when this returns. [switches] */
+/* Brings self home: the running thread, a root on its own stack. [switches] */
 void home_come(struct psthread *self);
 /* The same for the running thread, if it is a root outside of regions and away. */
 void home_come_outside(void);
@@ -87,10 +87,11 @@ struct uth_tls *home_block_here(void);
 /* The caller is a root that is away, not in a child of vfork's: the number of its home's kernel thread; else 0. */
 int home_number(void);
 
-/* With several roots each home stands aside: it runs only what is in its own queue, what is pinned to it, and its own
- * root's entries in places' queues. A new root is counted and gets its vp in the table. If it is not the only one, it
- * then marks the vps of all roots as aside; so of two that come at once one sees the other. It has made no thread and
- * opened no region before. Only under a layer that opens regions (homes_stand_aside). Caller: the new root. */
+/* Lets the homes of all roots stand aside where there are several. Such a home runs only what is in its own queue, what
+ * is pinned to it, and its own root's entries in places' queues.
+ * The caller is a new root, which is counted, and whose vp is in the table; it has made no thread and opened no region.
+ * It marks the vps of all roots, so of two roots that come at once one sees the other. Only under a layer that opens
+ * regions (homes_stand_aside). */
 void home_stand_aside(void);
 /* Whether vp, which stands aside, still is one of several. Caller: vp. */
 bool home_stays_aside(struct vp *vp);

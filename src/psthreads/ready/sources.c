@@ -43,8 +43,8 @@ struct ps_work vp_take_front(struct ps_queue *q)
     return w;
 }
 
-/* A thief takes one entry's worth for itself. Where the victim has many threads it takes up to this many more for its
- * own queue. A visit for each thread would wear the victim's lock when threads are finer than a line's transfer. */
+/* A thief takes one entry for itself. Where the victim has many threads, it moves up to this many more to its own
+ * queue: a visit for each thread would wear the victim's lock when threads are finer than a line's transfer. */
 #define STEAL_MAX 32
 
 /* Moves up to a half of the threads at the victim's back to the thief's queue. Other threads may insert into both
@@ -226,8 +226,8 @@ bool vp_work_waits(void)
 
 /* --- inserting --- */
 
-/* A home that stands aside sleeps by itself, and counts as no idle vp. It has said that it sleeps, then looked at the
- * queue with its lock. */
+/* Wakes target if it is a home that stands aside, which counts as no idle vp. Before it sleeps it says so, and then
+ * looks at its queue under the lock. */
 static inline void wake_home_aside(struct vp *target)
 {
     if (home_is_aside(target) && ps_load_relaxed(&target->dedicated.sleeps))

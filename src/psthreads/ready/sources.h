@@ -18,8 +18,8 @@ struct ps_list;
 struct ps_queue;
 struct vp;
 
-/* What the entry at one end of q gives; the lock is held. A team stays in the queue until its last member is
- * claimed. */
+/* Takes what `item`, an entry at one end of q, gives; the lock is held. A team stays in the queue until its last member
+ * is claimed. */
 struct ps_work vp_take_item_locked(struct ps_queue *q, struct ps_item *item);
 struct ps_work vp_take_front(struct ps_queue *q);
 /* Members that no vp has claimed, in the first entries of q. */
@@ -49,12 +49,13 @@ struct ps_work vp_steal_round(struct vp *vp, bool closed_too);
 
 /* Under the locks: whether there is something for vp. */
 bool vp_look(struct vp *vp);
-/* The same, in its own queue and its pinned slot. */
+/* Under the locks: whether there is something in vp's own queue or its pinned slot. */
 bool vp_look_at_own(struct vp *vp);
-/* The same for all vps, in the sources `which` of each: their own ones, and the places' and the global queue. */
+/* Under the locks: whether there is something for any vp, in the sources `which` of each: its own, the places', the
+ * global queue. */
 bool vp_look_for_all(unsigned which);
 
-/* The same without locks: some queue does not seem empty. */
+/* Without locks: whether some queue does not seem empty. */
 bool vp_work_waits(void);
 
 /* Inserts, and wakes a vp if that helps. */

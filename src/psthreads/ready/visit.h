@@ -76,9 +76,9 @@ static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
 /* What the vp has, which a loop takes before it searches. */
 static inline struct ps_work vp_take_next(struct vp *vp)
 {
-    /* A spare asks first whether it is needed, a vp that blocks signals what has become of what it passed on. A worker
-     * that was just started is counted as searching already. The handoff slot is open where vp_offer has found nothing
-     * of the vp's own just now. */
+    /* Not here: a spare asks first whether it is needed, and a vp that blocks signals asks what has become of the
+     * signals that it passed on. A worker that was just started counts as searching already. If the handoff slot is
+     * open, vp_offer has just found nothing of the vp's own. */
     if (vp_is(vp, VP_SPARE | VP_SIGNALS_BLOCKED | VP_LONE) || vp->searching ||
         ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return PS_NO_WORK;

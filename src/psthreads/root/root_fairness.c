@@ -62,9 +62,9 @@ static bool is_crowd(struct root_fairness *f, bool spun, uint64_t now)
     return n >= CROWD && (int64_t)(now - ps_load_relaxed(&f->rest_until)) >= 0;
 }
 
-/* Turns are in vain after VAIN_BESIDE roots that opened their region beside the owner's, or VAIN_DAWDLED owners that
- * were late for other reasons than others' regions. Then there are none for a second, and
- * each time for twice as long. */
+/* Whether turns are in vain: VAIN_BESIDE roots in a row opened their region beside the owner's, or VAIN_DAWDLED owners
+ * in a row were late for other reasons than others' regions. Then there are no turns for a second, and for twice as
+ * long each further time. */
 static bool in_vain(struct root_fairness *f, enum root_opening how)
 {
     bool beside = how != ROOT_AT_ONCE && count(&f->beside, how == ROOT_BESIDE, VAIN_BESIDE);
@@ -116,16 +116,16 @@ static bool steps_back(uint32_t me)
     return true;
 }
 
-/* Each TRIAL one of those that wait goes on out of turn, for two reasons. The program may need what it has. And if it
- * opens its region while the owner's is open, no library shuts it out. */
+/* Lets one of the roots that wait go on out of turn, once each TRIAL, for two reasons. The program may need what that
+ * root has. And if the root opens its region while the owner's is open, no library shuts it out. */
 static bool goes_on_out_of_turn(void)
 {
     uint64_t now = cpu_cycles(), last = ps_load_relaxed(&turn.trial);
     return now - last >= TRIAL * ps_rt.per_region_cycles && ps_cas_relaxed(&turn.trial, &last, now);
 }
 
-/* An owner that comes back before another root has looked goes on at once. No root is woken at the region's end, where
- * the library's own lock is still held. */
+/* Waits for the turn. An owner that comes back before another root has looked goes on at once. No root is woken at the
+ * region's end, where the library's own lock is still held. */
 static void await_turn(uint32_t me)
 {
     uint32_t word, met = OPEN; /* met: without a region, all the time since the last look */

@@ -1,9 +1,9 @@
 /* Roots take turns where a library lets one team at a time in.
  *
- * OpenBLAS's OpenMP build (0.3.21) has its other callers spin, without a yield, until that team is done. Each of these
- * callers takes one time slice after the other from the members that it waits for. The more callers there are, the
- * slower the team gets. A thread that spins cannot be made to wait. But each caller asks first whether it is in a
- * region (omp_in_parallel). There it can be made to wait without a processor.
+ * While OpenBLAS's OpenMP build (0.3.21) runs one team, its other callers spin, without a yield, until that team is
+ * done. Each of these callers takes one time slice after the other from the members that it waits for. The more callers
+ * there are, the slower the team gets. A thread that spins cannot be made to wait. But each caller asks first whether
+ * it is in a region (omp_in_parallel). There it can be made to wait without a processor.
  *
  * Sees: how long after that question a root opens its region, while others open some. After two that were late, roots
  * have one turn between them. Does: a root takes the turn when it asks, and gives it back at the end of the region
@@ -17,11 +17,11 @@
  *   owner -> OPEN     the owner, by compare-and-swap
  *   OPEN -> 0         the parent, at the join
  *
- * Callers: root_fairness_take a root; root_fairness_open a root that opens an outermost region (region_checks.c),
- * before the members can begin; root_fairness_give the parent. Not beside race detectors, which would take turns for
- * an order of the program's. Cost: with one root none. With more, a reading of the cycle counter where a root asks.
- * With turns, two atomic operations a region, and a thousand looks a second. Limit: a library whose callers do not
- * ask. Rejected designs: root_fairness.c. */
+ * Callers of root_fairness_take: a root. Of root_fairness_open: a root that opens an outermost region
+ * (region_checks.c), before the members can begin. Of root_fairness_give: the parent. Not beside race detectors, which
+ * would take turns for an order of the program's. Cost: with one root none. With more, a reading of the cycle counter
+ * where a root asks. With turns, two atomic operations a region, and a thousand looks a second. Limit: a library whose
+ * callers do not ask. Rejected designs: root_fairness.c. */
 #ifndef PS_ROOT_FAIRNESS_H
 #define PS_ROOT_FAIRNESS_H
 

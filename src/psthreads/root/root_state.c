@@ -12,8 +12,8 @@
 #include "team.h"
 #include "vp_tls.h"
 
-/* vp's root has this mask. Its dedicated kernel thread takes signals with that, too (thread_signal.h). Where members
- * have another one, home is dedicated to the root. */
+/* Notes that vp's root has this mask. The root's dedicated kernel thread takes signals with it, too (thread_signal.h).
+ * Where members have another mask, home is dedicated to the root (VP_MASK). */
 static void has_mask(struct vp *vp, uint64_t mask)
 {
     const struct uth_tls *block = home_block(vp);

@@ -25,7 +25,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* See uth.h: a root's stack is the program's, and may be smaller than what members are promised. */
+/* Sets how much of a root's stack members may be called on (call_floor, call_span: uth_struct.h). The stack is the
+ * program's, and may be smaller than what members are promised. */
 static void set_root_room(struct uth *native)
 {
     uintptr_t top;
@@ -34,7 +35,8 @@ static void set_root_room(struct uth *native)
     if (!os_thread_stack(&top, &bytes))
         return;
     if (!native->areas_n)
-        uth_areas_at(native, top - bytes + bytes / UTH_CALL_SHARE, bytes); /* the initial thread's is a little less */
+        uth_areas_at(native, top - bytes + bytes / UTH_CALL_SHARE,
+                     bytes); /* the initial thread's stack is a little smaller than `bytes`: an eighth is left free */
     promised -= promised % 4096; /* the share was rounded up: the promise itself is whole pages */
     if (bytes < promised)
         return;
@@ -60,7 +62,8 @@ static struct vp *claim_root_slot(void)
     return vp;
 }
 
-/* What the calling kernel thread is like outside of regions: threads that are dedicated in its regions begin so. */
+/* Notes the state of the calling kernel thread outside of regions: threads that are dedicated in its regions begin with
+ * it. */
 static void note_own_state(struct vp *vp)
 {
     vp_outer(vp)->mask = os_signal_mask();

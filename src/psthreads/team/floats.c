@@ -4,11 +4,11 @@
  *   - Such bodies begin in three loops: a vp's (ps_team_run), a parent's, and that of handoffs that a parent takes
  *     back. Each begins with plain ones: by ps_floats_become_plain, or ps_floats_at_join.
  *   - A body of a cached block ends with plain ones, by ps_floats_at_end. Another one ends with what the vp had before,
- *     by ps_member_call_floating. Between two bodies the runtime runs, which changes none, and tasks: in the name of a
- *     member by ps_member_call_floating. The parent's own tasks run with the parent's; then come plain ones. Where a
- *     context leaves its kernel thread, the switch keeps its controls (cpu_switch).
- * A body of a cached block then begins right, for its block and its team say that plain ones are its own. Another one
- * loads what its block or its team says, and each end of a body has written that, or found it right.
+ *     by ps_member_call_floating. Between two bodies the runtime runs, which changes none, and tasks run: in a member's
+ *     name by ps_member_call_floating. The parent's own tasks run with the parent's controls; then the vp gets plain
+ *     ones again. Where a context leaves its kernel thread, the switch keeps its controls (cpu_switch).
+ * So a body of a cached block begins right, for its block and its team say that plain ones are its own. Any other body
+ * loads what its block or its team says; the end of each body has written that, or found it right.
  *
  * From plain to kept flags: cpu_float_keep_flags (seq_cst), then all blocks are put back. A vp that leaves a block
  * cached looks afterwards whether flags are kept (ps_member_leave_cached): one of the two sees the other. Bodies that
@@ -30,8 +30,8 @@ bool ps_floats_are_plain(const struct ps_member *m)
 
 static bool opener_decides(void) { return ps_rt.floats_of_opener && *ps_rt.floats_of_opener; }
 
-/* What m begins with. Members of inner regions are new threads in libgomp. libomp sets controls alone, and its threads
- * begin without flags. */
+/* Sets *floats to what m begins with. Members of inner regions are new threads in libgomp. libomp sets controls alone,
+ * and its threads begin without flags. */
 static void begin(const struct ps_member *m, struct cpu_float *floats)
 {
     bool first = m->tls->float_regions == 0;
@@ -65,8 +65,8 @@ PS_NOINLINE void ps_member_call_floating(struct ps_member *m, void (*fn)(struct 
         cpu_float_set_kept(&before, &tls->floats);
 }
 
-/* m, whose body has returned in a region that vp knows, began it with plain controls, and what it has left was not
- * looked at. Its block may have been put back since, for flags are kept from now on. */
+/* Whether m began its body with plain controls, and what it has left was not looked at. The body has returned in a
+ * region that vp knows. The block may have been put back since, for flags are kept from now on. */
 static bool was_not_looked_at(const struct ps_member *m)
 {
     const struct uth_tls *tls = m->tls;

@@ -32,19 +32,19 @@
 bool ps_floats_are_plain(const struct ps_member *m);
 /* Calls a function of the core's in the name of m, which is current and in its block, with m's controls. */
 void ps_member_call_floating(struct ps_member *m, void (*fn)(struct ps_member *m));
-/* The opener's have changed since its team's last region; the region is not open yet. The team's blocks are not cached
- * from now on, until they are plain again. */
+/* The opener's controls have changed since its team's last region, and the region is not open yet. The team's blocks
+ * are not cached from now on, until they are plain again. */
 void ps_floats_opener_changed(struct ps_team *team);
 static inline void ps_floats_at_fork(struct ps_team *team)
 {
     if (PS_UNLIKELY(cpu_float_flags_kept() || cpu_float_controls_changed(&team->floats)))
         ps_floats_opener_changed(team);
 }
-/* vp has run members of the region, and its controls, which were plain before, are what the last plain one has left. So
- * is noticed what members change in MXCSR alone (flush-to-zero). All plain members that the vp has run in this region
- * get what is left. That is exact where all set the same, which is what programs do; else the vp's others of this one
- * region have what the last one set. Rejected: a look at MXCSR when each body returns. stmxcsr takes 5 ns, and a nested
- * region of 125 ns became 16 % longer. */
+/* vp has run members of the region. Its controls were plain before, and are now what the last plain member has left.
+ * All plain members that vp has run in this region get them. So a change in MXCSR alone (flush-to-zero) is noticed. The
+ * result is exact where all members set the same, as programs do; else vp's other members of this one region have what
+ * the last one set. Rejected: a look at MXCSR when each body returns. stmxcsr takes 5 ns, and a nested region of 125 ns
+ * became 16 % longer. */
 void ps_floats_left(const struct vp *vp, struct ps_team *team, uint32_t region);
 /* The running vp has plain controls. */
 static inline void ps_floats_become_plain(void)
@@ -52,18 +52,18 @@ static inline void ps_floats_become_plain(void)
     if (PS_UNLIKELY(cpu_float_controls_changed(&ps_rt.floats) || cpu_float_x87_changed(&ps_rt.floats)))
         cpu_float_set(&ps_rt.floats);
 }
-/* The body of m has returned, which had begun with plain controls, and has others now. They are noted as the member's,
- * its block is no longer cached, and the vp gets plain ones again. The C library changes rounding and traps in both
- * units at once, so the x87 unit's control word tells. */
+/* The body of m began with plain controls, and has returned with others. Notes them as the member's, takes its block
+ * out of the cached state, and gives the vp plain ones again. The C library changes rounding and traps in both units at
+ * once, so the x87 unit's control word tells. */
 void ps_floats_changed(struct ps_member *m);
 static inline void ps_floats_at_end(struct ps_member *m)
 {
     if (PS_UNLIKELY(cpu_float_x87_changed(&ps_rt.floats)))
         ps_floats_changed(m);
 }
-/* The team's parent, which may have changed its own since the fork, is about to call members: it gets plain
- * ones, and its own again at the join's end. One that changes MXCSR alone runs members with that. It is noticed at the
- * next fork, as of a region in which all have set the same. */
+/* The team's parent, which may have changed its controls since the fork, is about to call members. It gets plain ones,
+ * and its own again at the join's end. A parent that changed MXCSR alone runs the members with that; the change is
+ * noticed at the next fork, as if all members had made it. */
 void ps_floats_leave_parents(struct ps_team *team);
 static inline void ps_floats_at_join(struct ps_team *team)
 {

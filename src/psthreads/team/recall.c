@@ -56,7 +56,7 @@ void recall_reset(void)
         watched[i].team = NULL;
 }
 
-/* A task waits that only member 0 may run, and nothing keeps it from getting a helper. With the lock. */
+/* Whether a task waits that only member 0 may run, and nothing keeps member 0 from getting a helper. Under the lock. */
 static bool is_wanted(const struct ps_team *team)
 {
     const struct uth_tls *tls = team->parent_tls;

@@ -26,10 +26,10 @@ struct run {
 bool ps_member_run_body_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m, unsigned extra_flags,
                                struct uth_tls *before, struct run *run);
 
-/* Runs m's body in its block, and stays in it: the next member's is entered from there, since changing the thread
+/* Runs m's body in its block, and stays in it: the next member's block is entered from there, since changing the thread
  * pointer takes as long as much else here. Returns the vp. From then on the block may go to a helper with m's identity,
- * and entered by another vp. So until vp has entered another one (resume_parent: `before`, what it was in at first)
- * nothing of its thread-local storage is looked at: not the current vp, no malloc. */
+ * and another vp may enter it. So nothing thread-local is used (the current vp, malloc) until vp has entered another
+ * block (resume_parent: `before`, in which it was at first). */
 static PS_ALWAYS_INLINE struct vp *ps_member_run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                                       unsigned extra_flags, struct uth_tls *before, bool from_loop,
                                                       struct run *run)
@@ -71,8 +71,8 @@ static inline void leave_block(struct vp *vp)
         vp_leave_tls_here(vp);
 }
 
-/* The parent is about to run members as calls, in their blocks, suspended below them; and it goes on. The second may
- * switch, and returns the vp. */
+/* suspend_parent: the parent is about to run members as calls, in their blocks, and is suspended below them.
+ * resume_parent: it goes on; may switch, and returns the vp. */
 static inline void suspend_parent(const struct ps_team *team, struct uth_tls *before)
 {
     if (before)
@@ -86,8 +86,8 @@ static inline struct vp *resume_parent(struct vp *vp, const struct ps_team *team
     return vp;
 }
 
-/* Drops the references of members that have returned; in the name of the last of them, if any, tasks are looked for.
- * What is left of `left`: if 0 or PS_TEAM_WAITING the team may be gone. May switch. */
+/* Drops the references of members that have returned. Looks for tasks in the name of the last of them, if there is one.
+ * Returns what is left of `left`: if that is 0 or PS_TEAM_WAITING, the team may be gone. May switch. */
 static inline uint64_t drop_refs(struct ps_team *team, struct ps_member *last, unsigned refs)
 {
     uint64_t before = ps_sub_seq(&team->left, refs), left = before - refs;

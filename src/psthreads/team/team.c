@@ -50,9 +50,9 @@ void ps_team_begin_block(struct ps_team *team, struct uth_tls *block, const stru
     vp_block_becomes(block, team);
 }
 
-/* What the program left with a member: threads it has made (their parent must outlast them), keys' values, thread-local
- * objects. Their destructors run as a call of the member's, outside of every region: where they use OpenMP, the core
- * makes a root of it for that while. The caller, whose team is being given back, may not be that root. */
+/* Ends what the program left with a member: threads it has made (their parent must outlast them), keys' values,
+ * thread-local objects. Destructors run as a call of the member's, outside of every region: where they use OpenMP, the
+ * core makes a root of the member for that while. The caller, whose team is being given back, may not be that root. */
 static void end_identity(struct ps_member *m)
 {
     struct vp *vp = ps_vp_attach();
@@ -145,7 +145,7 @@ void ps_team_bind(struct ps_team *team, int place, bool scattered)
     ps_store_relaxed(&team->forks, scattered || place != PS_NO_PLACE ? PS_FORKS_BOUND : 0);
 }
 
-/* Members that had not begun are threads of the parent's, as those that had: none of them runs in the child. There is
+/* Members that had not begun belong to the parent process, as those that had: none of them runs in the child. There is
  * one exception, beyond what kernel threads allow: the child may come to the end of a region of which it is the first
  * thread. Where all other members were still to be claimed, it claims them there, in the join. So the entry is in no
  * queue (home is NULL): another vp of the child's would begin them at once. */

@@ -175,11 +175,11 @@ static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t
     return ps_team_barrier_over(team, phase);
 }
 
-/* Times ps_spin_limit at most, where the vp has waiters: should the system take its processor meanwhile, no other
- * can run them. */
+/* How long a member spins at most where its vp has waiters, in times ps_spin_limit: if the system takes the vp's
+ * processor meanwhile, no other vp can run them. */
 #define BATCH_SPINS 4
-/* The same where it has none. Such a member has the vp to itself, and all members may: a vp that goes to look for work
- * meanwhile finds nothing, or takes another vp's member away and loses its own. */
+/* The same where the vp has no waiters. Such a member has the vp to itself, and all members may. A vp that looks for
+ * work meanwhile finds nothing, or takes another vp's member and loses its own. */
 #define ALONE_SPINS 16
 
 static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase)
@@ -208,7 +208,7 @@ static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_memb
     return spun > 0 ? PS_MET_RELEASED : PS_MET_CALLED;
 }
 
-/* All members are here: vp's waiters, and the caller. The lock of vp's queue is held; it is let go. */
+/* Opens the barrier: all members are here, vp's waiters and the caller. The lock of vp's queue is held, and let go. */
 static inline void open_here_and_unlock(struct vp *vp, struct ps_team *team, uint32_t phase)
 {
     PS_ASSERT(ps_load_relaxed(&team->barrier) == ((uint64_t)phase << PHASE_SHIFT | team->n));
@@ -217,7 +217,7 @@ static inline void open_here_and_unlock(struct vp *vp, struct ps_team *team, uin
     ready_and_unlock(vp, true, turn ? PS_FRONT : PS_BACK);
 }
 
-/* Member m of vp, the caller's, arrives and found no teammate there to run: counts the vp's waiters and itself, and
+/* Member m of vp, the caller's, arrives and has found no teammate there to run. Counts the vp's waiters and m, and
  * waits. */
 static enum ps_met count_arrivals(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
                                   bool counted)
@@ -247,8 +247,8 @@ static inline bool is_teammate(const struct psthread *t, const struct ps_team *t
     return t->flags & PS_T_MEMBER && ((const struct ps_member *)(const void *)t)->team == team;
 }
 
-/* Of many members' contexts the first cache does not hold all: the one behind the next is fetched meanwhile. q's lock
- * is held. */
+/* Fetches the context behind the next one into the first-level cache, which does not hold those of many members. q's
+ * lock is held. */
 static inline void prefetch_front_locked(const struct ps_queue *q)
 {
     const struct ps_item *front = ps_queue_item(q->items.next);
@@ -276,7 +276,7 @@ static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team 
     return ps_work_of(t);
 }
 
-/* self is not to leave in a batch. */
+/* m does not wait in a batch after all. */
 static enum ps_met wait_otherwise(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
                                   bool counted)
 {
@@ -284,7 +284,7 @@ static enum ps_met wait_otherwise(struct vp *vp, struct ps_team *team, struct ps
     return count_arrivals(vp, team, m, phase, counted);
 }
 
-/* vp has something ready. */
+/* As meet_in_batch, where vp has something ready. */
 static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                                              uint32_t phase, bool counted)
 {

@@ -46,7 +46,7 @@ static inline uint64_t number_of(const struct ps_team *team, const struct ps_mem
     return (uint64_t)((const char *)m - team->members) / team->stride + 1;
 }
 
-/* m begins a batch, of which no member is looked at afterwards. turn: NULL, or the vp whose turn is the team's. */
+/* Readies m's batch; no member of it is looked at afterwards. turn: NULL, or the vp whose turn is the team's. */
 static inline void ready_batch(struct ps_member *m, const struct vp *turn)
 {
     struct vp *target = m->thread.vp, *here;
@@ -60,7 +60,7 @@ static inline void ready_batch(struct ps_member *m, const struct vp *turn)
     vp_enqueue_ring(target, &m->thread.item.link, m->batch, end);
 }
 
-/* Readies the batches from number `head` on, but for the one that has `keep` only; true: that was among them. */
+/* Readies the batches from number `head` on, except the batch of `keep` alone; true: that one was among them. */
 static inline bool ready_batches(struct ps_team *team, uint32_t head, const struct ps_member *keep,
                                  const struct vp *turn)
 {
@@ -76,7 +76,7 @@ static inline bool ready_batches(struct ps_team *team, uint32_t head, const stru
     return found;
 }
 
-/* The published batches are the caller's. */
+/* Takes all published batches. */
 static inline uint32_t take_published(struct ps_team *team)
 {
     uint64_t word = ps_load_seq(&team->barrier);
@@ -117,8 +117,8 @@ static struct taken take_waiters_locked(struct ps_waiters *w)
     return t;
 }
 
-/* Of a turn ("Turns"): openings, and how long it lasts at most. The clock is read at its first two openings, then at
- * each fourth one: a reading takes 10 ns. */
+/* Limits of a turn ("Turns"): how many openings, and how long. The clock is read at the first two openings, then at
+ * each fourth: a reading takes 10 ns. */
 #define TURN_OPENINGS 32
 #define TURN_NS 1000000
 #define TURN_LOOK 4
@@ -142,8 +142,8 @@ static PS_NOINLINE bool has_turn(struct vp *vp)
     return false;
 }
 
-/* vp's waiters, which have been counted, go into its queue. The queue's lock is held, and let go here. Own: the caller
- * runs on vp, which then need not be woken for its root. */
+/* Puts vp's waiters, which have been counted, into its queue. The queue's lock is held, and let go here. own: the
+ * caller runs on vp, which then need not be woken for its root. */
 static inline void ready_and_unlock(struct vp *vp, bool own, enum ps_end end)
 {
     struct ps_waiters *w = &vp->waiters;

@@ -47,9 +47,9 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
     return next;
 }
 
-/* Whether a region calls ps_per_region_work though it reads no clock otherwise. A region does so if something may have
- * been loaded, or there are several roots (root_spread.h). It also does if the root has changed what it has of its
- * kernel thread. What is left is for the watchdog (quota_park.h), where there are several vps. */
+/* Whether a region calls ps_per_region_work though it reads no clock otherwise. It does if something may have been
+ * loaded, if there are several roots (root_spread.h), or if the root has changed its kernel thread's state. The rest is
+ * for the watchdog (quota_park.h), where there are several vps. */
 static inline bool needs_per_region_work(const struct vp *vp)
 {
     return PS_UNLIKELY(vp_run(vp)->per_region_at == 0 || !uth_tls_nothing_loaded() ||
@@ -79,8 +79,8 @@ static PS_NOINLINE bool is_serial(struct vp *vp, struct ps_team *team, unsigned 
     return serial;
 }
 
-/* Here, since a fiber is ordered behind what its maker has done: made where a member begins, it would hide that the
- * parent races with it. */
+/* Makes the fibers at the fork, since a fiber is ordered after all that its maker has done: if it were made where its
+ * member begins, a race of the parent with the member would not be seen. */
 static PS_COLD void make_fibers(struct ps_team *team, unsigned n)
 {
     for (unsigned id = 1; id < n; id++)
@@ -115,7 +115,7 @@ static PS_COLD void begin_specially(struct vp *vp, struct ps_team *team, unsigne
     }
 }
 
-/* What members read and count in the region. Nothing to claim while the handoffs go out: a vp that gets some must not
+/* Resets what members read and count in the region. No member can be claimed while the handoffs go out: a vp must not
  * claim a number that is handed off next. */
 static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread *parent, unsigned n)
 {
@@ -138,12 +138,12 @@ static inline uint32_t barriers_met(const struct ps_team *team)
     return ps_team_barrier_phase(team) + (uint32_t)ps_team_member(team, 0)->rounds;
 }
 
-/* Members of an inner region that meet in barriers want a vp each from the start. Where vps take them from a queue, two
- * begin on one vp, and one of these is taken away at the next barrier, again and again. Members that meet in no barrier
- * are better left in the queue: the parent runs short ones sooner than others come. So the team's last region tells.
- * It must be possible, too: n - 1 vps search. A team of more members than half the vps is not asked. Its fellow teams
- * cannot all have such vps, and then members are better off together: a vp that is idle for a moment would draw them
- * apart. */
+/* Whether members of an inner region want a vp each from the start, as members do that meet in barriers. Where vps take
+ * them from a queue, two begin on one vp, and one of these is taken away at the next barrier, again and again. Members
+ * that meet in no barrier are better left in the queue: the parent runs short ones sooner than others come. So the
+ * team's last region decides. It must be possible, too: n - 1 vps search.
+ * A team of more members than half the vps is not asked. Its fellow teams cannot all have such vps, and then members
+ * are better off together: a vp that is idle for a moment would draw them apart. */
 static PS_NOINLINE bool inner_wants_vps(struct ps_team *team, unsigned n)
 {
     uint32_t met = barriers_met(team), seen = team->barriers_seen;
@@ -191,7 +191,7 @@ static PS_ALWAYS_INLINE void fork_unbound(struct vp *vp, struct ps_team *team, u
 
 /* --- members that are bound, or dedicated --- */
 
-/* m, which is not bound, goes to a vp of those from *slot on that is idle. */
+/* Hands m, which is not bound, off to an idle vp of those from *slot on. */
 static bool hand_off_one(struct vp *self, struct ps_member *m, unsigned *slot)
 {
     unsigned vps = ps_load_acquire(&ps_rt.table_size);
@@ -206,8 +206,8 @@ static bool hand_off_one(struct vp *self, struct ps_member *m, unsigned *slot)
     return false;
 }
 
-/* Members 1 .. n-1, each by itself: on its own kernel thread; by handoff to a vp, of its place where it has one; or as
- * a thread, into the place's queue, or vp's. */
+/* Begins members 1 .. n-1, each by itself: on its own kernel thread; by handoff to a vp, of its place where it has one;
+ * or as a thread, into the place's queue, or vp's. */
 static void fork_each(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
     unsigned handed_off = 0, dedicated = 0, slot = 0;
@@ -236,8 +236,8 @@ static void fork_each(struct vp *vp, struct ps_team *team, unsigned n, bool oute
         ps_store_relaxed(&team->forks, ps_load_relaxed(&team->forks) & PS_FORKS_BOUND);
 }
 
-/* Members of a team that are bound, or have kernel threads of their own. Where all have the same place the entry goes
- * into that one's queue. */
+/* Opens a region whose members are bound, or have kernel threads of their own. Where all have the same place, the entry
+ * goes into that place's queue. */
 static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
     if (outermost)

@@ -1,9 +1,9 @@
 /* Members that run as threads of their own, and what the core is told of members that have returned.
  *
- * Helping. A member whose body has returned may run explicit tasks. Which of them does is the core's decision (src/ort/
- * task/task_queue.c); here it is told of each such member (ops->idle) and gives it back (ps_team_help). Such a *helper*
- * is made a thread anew, which runs ops->assist: an *assistant*. Where threads have thread-local blocks, member 0's
- * block is its parent's. Then the parent itself is called back from its wait in the join (PS_TEAM_WANTED).
+ * Helping. A member whose body has returned may run explicit tasks. The core decides which of them does
+ * (src/ort/task/task_queue.c): it is told of each such member (ops->idle), and gives some back (ps_team_help). Such a
+ * *helper* becomes a thread anew, which runs ops->assist: an *assistant*. Where threads have thread-local blocks,
+ * member 0's block is its parent's. Then the parent itself is called back from its wait in the join (PS_TEAM_WANTED).
  *
  * Telling the core. In a region without tasks no thread tells the core. Each member that returns leaves the region's
  * number in done_in. The member that makes the first task tells the core of all these (ps_team_notify). From then on
@@ -29,7 +29,7 @@
 #include "team_member.h"
 #include "watchdog.h"
 
-/* A member whose end is counted from here on keeps a pending reference. Caller: its own reference, or a pending one,
+/* Gives each member whose end is counted from here on a pending reference. Caller: its own reference, or a pending one,
  * keeps `left` above 0. */
 static void add_pending(struct ps_team *team)
 {
@@ -80,8 +80,8 @@ static void leave_for(struct ps_team *team, struct uth_tls *before)
     vp_resume_caller(ps_vp(), team->parent, before);
 }
 
-/* Runs tasks in the name of m, whose body has returned, and whose reference is dropped, and tells the core. m may
- * help and come back while the core is told. A helper has had a stack of its own, so m is made anew each time. */
+/* Runs tasks in the name of m, whose body has returned and whose reference is dropped, and tells the core. m may help
+ * and come back while the core is told. A helper has had a stack of its own, so m is made anew each time. */
 static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
 {
     struct uth_tls *before = vp_run(ps_vp())->tls;
@@ -101,7 +101,7 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
     } while (team->ops->idle(m));
 }
 
-/* The same for the parent, before it goes on with other members. Where its identity cannot help elsewhere it only
+/* Runs tasks for the parent, before it goes on with other members. Where its identity cannot help elsewhere it only
  * looks, and tells the core when it waits. */
 static void last_look_of_parent(struct ps_team *team)
 {
@@ -121,7 +121,7 @@ static void withdraw_offer(struct vp *vp)
         ps_handoff_close(vp, vp);
 }
 
-/* What is left of `left` then. */
+/* Drops pending references; returns what is left of `left`. */
 static uint64_t drop_pending(struct ps_team *team, unsigned pending)
 {
     uint64_t taken = pending * PS_TEAM_PENDING, before = ps_sub_seq(&team->left, taken);
@@ -129,7 +129,7 @@ static uint64_t drop_pending(struct ps_team *team, unsigned pending)
     return before - taken;
 }
 
-/* The member has ended that runs here, on the stack that it keeps from now on. */
+/* Ends the member that runs here, on the stack that it keeps from now on. */
 static PS_NORETURN void wait_on_own_stack(void) { own_stack_await_next(ps_vp()); }
 
 PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct ps_member *last, unsigned refs)
@@ -238,7 +238,7 @@ static void *assist_main(void *arg)
     return look_and_end(m);
 }
 
-/* The identity of m is the caller's, and `left` counts it. */
+/* Starts m's assistant. The identity of m is the caller's, and `left` counts the assistant. */
 static void start_assistant(struct ps_member *m)
 {
     m->thread.uth = NULL;

@@ -37,7 +37,8 @@
 
 /* --- members that run elsewhere --- */
 
-/* Takes back the message of a member of this team that vp `other` (NULL: none) has not read. Its number; 0: no such. */
+/* Takes a message back that vp `other` (NULL: none) has not read, if it is for a member of this team. Returns the
+ * member's number; 0: no such message. */
 static inline unsigned take_handoff(struct vp *other, const struct ps_team *team)
 {
     uint64_t handoff = other ? ps_load_relaxed(&other->handoff) : HANDOFF_BUSY;
@@ -47,8 +48,8 @@ static inline unsigned take_handoff(struct vp *other, const struct ps_team *team
     return ps_handoff_id(handoff);
 }
 
-/* Runs members that were handed off to vps which have not looked yet (their kernel thread is late). How many; *all: all
- * have ended. */
+/* Runs members that were handed off to vps which have not looked yet, since their kernel threads are late. Returns how
+ * many; *all: all members have ended. */
 static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *all)
 {
     unsigned taken = 0;
@@ -97,8 +98,8 @@ static void requeue_handoffs(struct vp *vp, struct ps_team *team)
     }
 }
 
-/* The parent waits: what `left` was. 0: all have ended; with PS_TEAM_WANTED the parent shall assist, and has taken the
- * bit off; else it blocks. */
+/* The parent begins to wait. Returns what `left` was. 0: all have ended. With PS_TEAM_WANTED the parent has to assist,
+ * and has taken the bit off. Else it has to block. */
 static uint64_t begin_to_wait(struct ps_team *team)
 {
     uint64_t left = ps_load_seq(&team->left), next;
@@ -146,8 +147,8 @@ static bool rest_is_for_loop(const struct vp *vp, struct ps_team *team)
            !team->handed_off && !ps_team_exhausted(team);
 }
 
-/* Members' own kernel threads that spun at the fork, and have not seen their members so far, do not run. Perhaps they
- * wait for this processor. */
+/* Calls members' own kernel threads that spun at the fork and have not seen their members yet. They do not run; perhaps
+ * they wait for this processor, and are to leave it. */
 static PS_NOINLINE void call_dedicated(const struct ps_team *team)
 {
     int cpu = ps_places_on() ? -1 : os_current_cpu();
@@ -159,8 +160,8 @@ static PS_NOINLINE void call_dedicated(const struct ps_team *team)
     }
 }
 
-/* The parent has no members to run any more. room: it may run such as calls on its stack. Returns when all have ended.
- * May switch. */
+/* Waits until all members have ended; the parent has none to run any more. room: the parent may run members as calls on
+ * its stack. May switch. */
 static PS_NOINLINE void wait_for_members(struct ps_team *team, bool room)
 {
     unsigned limit = ps_spin_limit() * JOIN_SPINS;
@@ -203,7 +204,8 @@ static PS_ALWAYS_INLINE void unpublish(struct ps_team *team)
     ps_spin_unlock(&q->lock);
 }
 
-/* The parent, before it runs others as calls and cannot help any more. What is left of its references. */
+/* Lets the parent help before it runs others as calls, since it cannot help then. Returns what is left of its
+ * references. */
 static PS_NOINLINE unsigned help_first(struct ps_team *team, struct ps_member *last, unsigned refs)
 {
     if (!refs || ps_team_exhausted(team))
@@ -212,8 +214,8 @@ static PS_NOINLINE unsigned help_first(struct ps_team *team, struct ps_member *l
     return 0;
 }
 
-/* The parent has claimed member id, and the region has tasks now. Where it has references to drop, it looks for tasks
- * first, and the member becomes a thread: true. */
+/* The parent has claimed member id, and the region has tasks now. If it has references to drop, it has to look for
+ * tasks first: the member becomes a thread, and the answer is true. */
 static PS_NOINLINE bool claimed_late(struct vp *vp, struct ps_team *team, unsigned id, unsigned refs)
 {
     if (refs)
@@ -285,7 +287,7 @@ static PS_NOINLINE void join_without_calls(struct ps_team *team)
     unpublish(team);
 }
 
-/* Members that the parent has called have left others than its own. */
+/* Gives the parent its own controls again: members that it has called have left others. */
 static PS_NOINLINE void take_floats_back(struct ps_team *team)
 {
     const struct cpu_float own = team->joined;
@@ -317,7 +319,8 @@ static inline bool is_away(const struct psthread *parent)
             ((parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT && parent->uth->vp != home_of(parent)));
 }
 
-/* The region was the root's outermost one; or perhaps, in a forked child, the one of those that are there. */
+/* The root goes home after its outermost region. In a forked child the member that forked is the root: its outermost
+ * region is the one that it has opened itself (ps_is_outside). */
 static PS_NOINLINE void come_home(struct psthread *parent)
 {
     if (parent->flags & PS_T_MEMBER && !ps_is_outside(ps_rt.forked_home, parent))
@@ -331,8 +334,8 @@ void ps_team_join(struct ps_team *team)
     struct vp *vp = ps_vp();
     int error = vp_errno(vp); /* members that are run as calls may share it, and have the processor's state */
     cpu_float_save(&team->joined);
-    /* Where members leave tasks to each other the parent stays free to run some: no other can in its name. Where
-     * they may ask for their stacks' bounds they are not on its stack (own_stack.h). */
+    /* If members leave tasks to each other, the parent stays free to run some, since no other thread can in its name.
+     * If they may ask for their stacks' bounds, they must not be on its stack (own_stack.h). */
     bool tls = ps_tls_on();
     bool room = !vp_stays_with_root(vp) && uth_has_room(vp_run(vp)->uth, __builtin_frame_address(0)) &&
                 !(tls && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));

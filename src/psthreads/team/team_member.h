@@ -27,8 +27,8 @@ static PS_ALWAYS_INLINE void ps_member_become(struct vp *vp, struct ps_member *m
 /* As ps_member_enter_tls, where the block is not as the member left it. May switch. */
 void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *before);
 
-/* vp has just entered the block. Nothing but the thread pointer need be written, or be looked at, when it comes again,
- * unless the member has a kernel thread of its own. */
+/* Marks the block, which vp has just entered, as cached: when vp enters it again, it writes the thread pointer and
+ * looks at nothing. Not where the member has a kernel thread of its own. */
 static inline void ps_member_leave_cached(struct uth_tls *tls)
 {
     uth_tls_keep_cached(tls);
@@ -91,8 +91,8 @@ static inline bool ps_member_is_done(struct ps_team *team, struct ps_member *m)
 void ps_member_tell_core(struct ps_team *team, struct ps_member *m);
 /* So many references more. Caller: has one. */
 void ps_team_refer(struct ps_team *team, unsigned refs);
-/* The body of m has returned, on the stack that m keeps from now on: its end, and that of `refs` members which have run
- * there before it. */
+/* Ends m, whose body has returned on the stack that m keeps from now on, and the `refs` members that have run there
+ * before it. */
 PS_NORETURN void ps_team_end_on_own_stack(struct ps_team *team, struct ps_member *m, unsigned refs);
 /* The parent, in the name of member 0, runs what tasks it finds. May switch. */
 void ps_team_assist_oneself(struct ps_team *team);

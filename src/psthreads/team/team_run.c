@@ -19,8 +19,8 @@
 #include "team_member.h"
 #include "vp.h"
 
-/* `before`, where it is the block of the thread that vp is dedicated to; else NULL: a handler of that thread's may
- * stand in it (thread_signal.h). */
+/* `before` if it is the block of the thread to which vp is dedicated, since a handler of that thread's may be in it
+ * (thread_signal.h); else NULL. */
 static struct uth_tls *vp_own_of(const struct vp *vp, struct uth_tls *before)
 {
     return before == vp_run(vp)->dedicated_to ? before : NULL;
@@ -41,8 +41,8 @@ PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, stru
         vp_enter_tls(vp, m->tls);
 }
 
-/* The program's thread sanitizer sees a thread of m's own, and in the memory of a stack that several run on one after
- * the other no race. */
+/* Calls fn so that the program's thread sanitizer sees a thread of m's own, and no race in the memory of a stack on
+ * which several run one after the other. */
 PS_NOINLINE void ps_member_call_traced(struct ps_member *m, struct vp *vp, void (*fn)(struct ps_member *m))
 {
     struct uth *stack = vp_run(vp)->uth;
@@ -53,8 +53,8 @@ PS_NOINLINE void ps_member_call_traced(struct ps_member *m, struct vp *vp, void 
     san_fiber_leave(outer);
 }
 
-/* m keeps a stack, and begins there. The caller has a reference while it goes on: n of them, so that no vp takes them
- * for those of all members. */
+/* Begins m on the stack that it keeps. The caller takes references, which it has while it goes on: n of them, so that
+ * no vp takes them for those of all members. */
 static void begin_on_own_stack(struct vp *vp, struct ps_team *team, struct ps_member *m, struct uth_tls *before,
                                struct run *run)
 {
@@ -90,8 +90,8 @@ PS_NOINLINE bool ps_member_run_body_slowly(struct vp *vp, struct ps_team *team, 
 
 /* --- the vp's loop --- */
 
-/* The vp has returned from a member's body, and may run more: the next one's number, or 0. There are tasks: it is not
- * to. */
+/* vp has returned from a member's body: claims the next member that it may run. Returns its number; 0: none is left, or
+ * the region has tasks. */
 static unsigned claim_more(struct vp *vp, struct ps_team *team)
 {
     if (PS_UNLIKELY(ps_load_relaxed(&team->notified)))

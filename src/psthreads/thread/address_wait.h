@@ -18,13 +18,14 @@ bool ps_anybody_waits_on(_Atomic uint32_t *word);
 /* In a forked child, before anything waits: the threads that waited do not exist here. */
 void ps_wait_on_after_fork(void);
 
-/* The same until deadline_ns (of os_now_ns; PS_NEVER) at most, without looking first: false where that came, and no
- * thread woke the caller. */
+/* As ps_wait_on, but until deadline_ns (of os_now_ns; PS_NEVER) at most, and without looking first. False: the deadline
+ * came, and no thread woke the caller. */
 bool ps_wait_on_until(_Atomic uint32_t *word, uint32_t expected, enum ps_wait kind, uint64_t deadline_ns);
-/* A call has tried and not got what it wanted, nor waited: now and then it lets another ready thread run. So a thread
- * that polls does not keep the thread that it polls for from running on the same vp, as with the mutex. */
+/* A call has tried and not got what it wanted, nor waited: now and then lets another ready thread run. So a thread that
+ * polls does not keep the thread for which it polls from running on the same vp. */
 void ps_tried_in_vain(void);
-/* In two steps, for a word that never changes: from the first one on a wake of the word finds the caller. */
+/* ps_wait_on_until in two steps, for a word that never changes: a wake of the word finds the caller from
+ * ps_wait_publish on. */
 void ps_wait_publish(_Atomic uint32_t *word, struct ps_waiter *me);
 bool ps_wait_published(struct ps_waiter *me, enum ps_wait kind, const volatile void *object, uint64_t deadline_ns);
 

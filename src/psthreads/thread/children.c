@@ -72,7 +72,7 @@ void children_sweep(struct vp *vp, struct psthread *t, enum children_unjoined un
     t->sweep_in = (kept < SWEEP_LAST_MOST ? kept : SWEEP_LAST_MOST) + PS_SWEEP_EACH;
 }
 
-/* Children that have ended are counted in one of t's counters in the place of both. */
+/* Takes children that have ended out of both of t's counters. */
 static void fold_children(struct psthread *t)
 {
     int64_t ended = -ps_load_relaxed(&t->children);

@@ -24,7 +24,7 @@
 #include "descriptor.h"
 #include "run.h"
 
-/* t has ended and no thread will ask for it: frees it now, or leaves that to its last child. Its zombies that were
+/* Frees t, which has ended and for which no thread will ask, or leaves that to its last child. Zombies of t's that were
  * joined go with it, and theirs, in any depth. */
 void children_give_up_whole(struct vp *vp, struct psthread *t);
 static PS_ALWAYS_INLINE void children_give_up(struct vp *vp, struct psthread *t)
@@ -39,7 +39,7 @@ static PS_ALWAYS_INLINE void children_give_up(struct vp *vp, struct psthread *t)
 enum children_unjoined { PS_UNJOINED_KEEP, PS_UNJOINED_FREE, PS_UNJOINED_ORPHAN };
 /* Frees the zombies of t that were joined, and those that were not as told. */
 void children_sweep(struct vp *vp, struct psthread *t, enum children_unjoined unjoined);
-/* Creations of parent's have come to where it is to look after what it has made before; false: it has too many children
+/* Called when the parent has made so many children that it has to look after those made before. False: too many are
  * alive. */
 bool children_look_after(struct vp *vp, struct psthread *parent);
 /* Blocks until every child of self has ended; their zombies stay. */
@@ -56,7 +56,7 @@ static inline void children_child_ended(struct vp *vp, struct psthread *p)
         children_last_child_ended(vp, p);
 }
 
-/* Of p's children are alive no more than so many, which are in the caller's hand. Caller: p. */
+/* Whether no more of p's children are alive than `of_ours`, which are in the caller's hand. Caller: p. */
 static inline bool children_alone_with(struct psthread *p, uint32_t of_ours)
 {
     return ps_load_acquire(&p->children) + (int64_t)p->created == of_ours;

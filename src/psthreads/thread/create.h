@@ -79,7 +79,8 @@ static PS_ALWAYS_INLINE int create_thread(struct vp *vp, psthread_t *thread, con
     return 0;
 }
 
-/* t, made and known to no other thread or handed over in order, is ready (state), to be put in target's queue. */
+/* Marks t as `state`; the caller then puts it into target's queue. No other thread knows t, or what handed it over
+ * orders the accesses. vp: the caller's, which counts t. */
 static PS_ALWAYS_INLINE void submit_thread(struct vp *vp, struct psthread *t, struct vp *target, enum ps_state state)
 {
     ps_race_release(t);

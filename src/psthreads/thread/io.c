@@ -163,7 +163,8 @@ static ssize_t receive_some(const struct transfer *t)
     return got;
 }
 
-/* Without a wait; or what stays in the socket is to become as much as is wanted, which the kernel alone can see. */
+/* Whether the call is the kernel's: it does not wait, or it peeks until as much is there as is wanted, which the kernel
+ * alone can see. */
 static bool is_the_kernels(int flags)
 {
     return flags & (MSG_DONTWAIT | MSG_OOB | MSG_ERRQUEUE) || (flags & MSG_PEEK && flags & MSG_WAITALL);

@@ -28,8 +28,8 @@ int psthread_waitall(void)
     return 0;
 }
 
-/* Takes t out of its parent's zombies, where it stands there first. The parent alone takes any out, and others only put
- * some before: so what stands behind the first one stays, and the compare-and-swap cannot mistake it. */
+/* Takes t out of its parent's zombies, if it is the first there. Only the parent takes any out, and others only push:
+ * so what stands behind the first one stays, and the compare-and-swap cannot mistake it. */
 static bool leaves_zombies(struct psthread *parent, struct psthread *t)
 {
     bool none_pushes = children_alone_with(parent, 0); /* looked at first: a push before that is seen below */
@@ -89,10 +89,10 @@ static bool take_joiner(struct ps_timer *timer)
  * enqueued: threads are joined in the order in which they were made, or in the reverse order. The joiner looks nowhere
  * else: a theft may have moved the thread to another queue, whose lock is not held.
  * The called thread begins in a thread-local block of its own all the same, but for psthread_spawn's.
- * No call is made where the thread is to have a stack or a fiber of its own; where there are
- * places. None is made where the joiner has no stack, is dedicated, has a limit, or stands on a stack that is named or
- * stays with its root. None is made where more than a share of the stack is in use (uth.h: call_floor), or where the
- * stack was smaller than a thread's usual one. */
+ * No call is made where the thread is to have a stack or a fiber of its own, or where there are places. None is made
+ * where the joiner has no stack, is dedicated, has a limit, or stands on a stack that is named or stays with its root.
+ * None is made where more than a share of the stack is in use (uth.h: call_floor), or where the stack was smaller than
+ * a thread's usual one. */
 
 static PS_ALWAYS_INLINE bool may_be_called(const struct psthread *self, const struct psthread *t, const struct vp *vp)
 {
@@ -121,8 +121,8 @@ static bool take_unbegun(struct psthread *t, struct vp *where)
     return here;
 }
 
-/* The thread's function, and what it returns or gives psthread_exit. An exception that leaves it does not reach the
- * caller. */
+/* Calls the thread's function; returns what that returns, or gives psthread_exit. An exception that leaves the function
+ * does not reach the caller. */
 #if defined(CPU_HAS_GUARDED_CALL)
 static PS_ALWAYS_INLINE void *call_here(struct ps_exits *exits, const struct ps_call *call)
 {
@@ -146,8 +146,8 @@ static PS_NOINLINE void *call_here(struct ps_exits *exits, const struct ps_call 
 }
 #endif
 
-/* t's keys and its block (own_tls) end; self goes on in `before`. counted: t is among the submitted. What a
- * destructor throws is not for the caller of t either. */
+/* Ends t's keys and its block (own_tls); self goes on in `before`. counted: t counts as submitted. What a destructor
+ * throws is not for the caller of t either. */
 static PS_NOINLINE struct vp *end_here(struct psthread *self, struct psthread *t, const struct psthread *parent,
                                        bool own_tls, struct uth_tls *before, bool counted)
 {
@@ -171,8 +171,8 @@ static PS_NOINLINE struct vp *end_here(struct psthread *self, struct psthread *t
     return vp;
 }
 
-/* t's whole life, but for its end, on self's stack; the vp comes back in *vp_io. own_tls: in a block of its own, and
- * the vp comes back in self's. */
+/* Runs t's whole life, except its end, on self's stack; the vp comes back in *vp_io. own_tls: t has a block of its own,
+ * and the vp comes back in self's. */
 static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *self, struct psthread *t, bool own_tls,
                                           bool counted)
 {
@@ -228,8 +228,8 @@ static PS_ALWAYS_INLINE void *run_as_call(struct vp *vp, struct psthread *self, 
     return result;
 }
 
-/* The same, t in a block of its own: self is suspended below t (thread_signal.h). False: self is a root that is to
- * stay; t is in a queue again. */
+/* As run_as_call, with t in a block of its own: self is suspended below t (thread_signal.h). False: self is a root that
+ * has to stay; t is in a queue again. */
 static PS_NOINLINE bool run_as_call_in_block(struct vp *vp, struct psthread *self, struct psthread *t, void **result)
 {
     if (vp_stays_with_root(vp)) {
@@ -338,8 +338,8 @@ static PS_ALWAYS_INLINE int join_thread(psthread_t t, void **result, uint64_t de
     return 0;
 }
 
-/* join_thread where t has ended, and stands first in the list of the caller, its parent, which has no child alive that
- * would push itself. False: it is not so; nothing has changed. */
+/* join_thread where t has ended and stands first in the list of the caller, its parent, and no child of the parent is
+ * alive that would push itself. False: that is not so, and nothing has changed. */
 static PS_ALWAYS_INLINE bool reap_first_zombie(struct psthread *t, void **result)
 {
     struct vp *vp = ps_vp_now();

@@ -112,8 +112,8 @@ void *psthread_getspecific(psthread_key_t key)
     return t->values[key].value;
 }
 
-/* psthread_exit in it ends the destructor alone: the thread is at its end, and may run as a call on another one's
- * stack. */
+/* Calls a destructor. psthread_exit in it ends the destructor alone: the thread is at its end, and may run as a call on
+ * another thread's stack. */
 static PS_NOINLINE void call_destructor(void (*destructor)(void *), void *value)
 {
     struct ps_exit here;

@@ -148,7 +148,7 @@ static int poll_by_turns(struct pollfd *fds, nfds_t n, uint64_t deadline_ns)
 
 static uint32_t epoll_wanted(const struct pollfd *fd) { return ((uint32_t)fd->events & EVENTS) | ALWAYS; }
 
-/* Until epoll tells of the descriptor. ETIMEDOUT, or what epoll refuses it with. */
+/* Waits until epoll tells of the descriptor. Returns 0, ETIMEDOUT, or what epoll refuses it with. */
 static int wait_for_report(int epoll, int fd, uint32_t wanted, uint64_t deadline_ns)
 {
     struct psthread *self = ps_self();
@@ -171,7 +171,7 @@ static int wait_for_report(int epoll, int fd, uint32_t wanted, uint64_t deadline
     return late ? ETIMEDOUT : 0;
 }
 
-/* fds[i] into the set; one that stands there already wants both. */
+/* Adds fds[i] to the set; one that is there already wants both. */
 static int add_to_set(int set, const struct pollfd *fds, nfds_t i)
 {
     struct epoll_event event = {.events = epoll_wanted(&fds[i])};
@@ -185,7 +185,7 @@ static int add_to_set(int set, const struct pollfd *fds, nfds_t i)
     return epoll_ctl(set, EPOLL_CTL_MOD, fds[i].fd, &event) != 0 ? errno : 0;
 }
 
-/* The same for several. */
+/* Waits until epoll tells of one of several. */
 static int wait_for_reports(int epoll, const struct pollfd *fds, nfds_t n, uint64_t deadline_ns)
 {
     int set = epoll_create1(EPOLL_CLOEXEC), err = set < 0 ? errno : 0;

@@ -26,8 +26,8 @@ bool vp_in_own_block(void);
 /* Says that the calling kernel thread carries vp (NULL: none). */
 void vp_carry(struct vp *vp);
 
-/* ps_vp without the call, for the yield and ps_local: volatile, so that it is read anew each time and no address is
- * kept. */
+/* ps_vp without the call, for the yield and ps_local. Volatile, so that each use reads the variable anew and keeps no
+ * address. */
 static PS_ALWAYS_INLINE struct vp *ps_vp_now(void)
 {
 #if defined(__x86_64__)
@@ -64,7 +64,7 @@ static PS_ALWAYS_INLINE void vp_carry_now(struct vp *vp)
 #endif
 }
 
-/* The same for the storage that the thread pointer `tp` names, which the calling kernel thread is about to take. So a
+/* As vp_carry, but for the storage of thread pointer `tp`, which the calling kernel thread is about to take: so a
  * handler finds vp there from the first instruction on. */
 static PS_ALWAYS_INLINE void vp_carry_at(struct vp *vp, void *tp)
 {

@@ -9,7 +9,8 @@
  *       2. word: searching - 1, parked + 1 in one read-modify-write; sets its bit                    [P]
  *       3. looks at every source of work (the list in sources.h: PS_LOOK): queues under their locks, its
  *          handoff slot and its pinned slot with sequentially consistent loads                       [L]
- *       4. nothing: sleeps on wake_word. Something: takes its bit back (or finds it taken: a wake is due, the same)
+ *       4. nothing: sleeps on wake_word. Something: takes its bit back (or finds it taken: then a wake is due, to the
+ *         same effect)
  *   ins 1. inserts under the queue's lock                                                            [I]
  *       2. reads the word: if no vp searches and some vp is parked, takes a parked vp's bit, counts it as
  *          searching and wakes it                                                                    [W]
@@ -27,8 +28,8 @@
 
 struct vp;
 
-/* Vps, guests included: where each has a region of two threads, all of the system's process numbers (pid_max, 32768)
- * would be in use under libgomp. */
+/* The most vps, guests included. If each had a region of two threads, libgomp would use up all of the system's process
+ * numbers (pid_max, 32768). */
 #define IDLE_MAX 16384
 
 struct ps_idle {
@@ -54,8 +55,8 @@ void idle_init(unsigned num_workers_first, unsigned num_vps);
 /* Worker vp, counted as parked by idle_init, is carried by the caller: no kernel thread is started for it. */
 void idle_never_start(struct vp *vp);
 
-/* Worker vp, which has no kernel thread, no longer counts as parked and cannot be started; false: it has one, or is
- * about to. And back. */
+/* idle_take_unstarted: worker vp, which has no kernel thread, no longer counts as parked and cannot be started; false:
+ * it has one, or is about to get one. idle_give_unstarted undoes that. */
 bool idle_take_unstarted(struct vp *vp);
 void idle_give_unstarted(struct vp *vp);
 
@@ -90,8 +91,8 @@ static inline bool idle_knows(void)
     uint64_t w = idle_word();
     return PS_LIKELY(IDLE_SEARCHING(w) != 0 || (IDLE_PARKED(w) == 0 && ps_load_relaxed(&ps_watchdog.armed)));
 }
-/* Wakes this vp if it is parked (its handoff slot or pinned slot was filled, or the library stops); false: it was not,
- * or cannot run. */
+/* Wakes this vp if it is parked: its handoff slot or pinned slot was filled, or the library stops. False: it was not
+ * parked, or cannot run. */
 bool idle_wake_this(struct vp *vp);
 /* Whether each vp that a kernel thread carries sleeps, here or as one that is dedicated to a thread; and how many. */
 bool idle_all_parked(unsigned *carried);

@@ -19,12 +19,12 @@ void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block);
 /* The mask that members of a region begin with which `opener` opens, or has opened. */
 uint64_t ps_mask_of_members(const struct psthread *opener);
 
-/* The running thread has changed its signal mask or processors. A root passes that on, outside of regions; its next
- * region looks again what there is, since this may be called in a signal handler, which has another mask. A
- * dedicated thread, or a root in a region, passes its mask on to members of inner regions. */
+/* The running thread has changed its signal mask or processors. A root passes them on outside of regions: its next
+ * region asks the kernel, since this may be called in a signal handler, which has another mask. A dedicated thread, or
+ * a root in a region, passes its mask on to members of inner regions. */
 void ps_root_changed(void);
-/* Whether t is vp's root outside of regions; in a forked child also the member that the root was at the fork, whose
- * region is not there. */
+/* Whether t is vp's root outside of regions. In a forked child also true of the member that the root was at the fork,
+ * since that region is not there. */
 bool ps_is_outside(const struct vp *vp, const struct psthread *t);
 /* A root opens an outermost region. */
 void ps_root_look(struct vp *vp);

@@ -1,10 +1,11 @@
-/* The library's life, from its start to its stop: what the files share that start it (runtime.c, workers.c), make vps
- * (vps.c), attach roots (roots.c), stop it (stop.c), and see to a forked child (fork.c). Private to these, but for
- * the settings.
+/* The library's life, from start to stop: what is shared by the files that start it (runtime.c, workers.c), make vps
+ * (vps.c), attach roots (roots.c), stop it (stop.c), and serve a forked child (fork.c). Private to these, but for the
+ * settings.
  *
  * start_lock guards start and stop. The lock is a pthread mutex, because any kernel thread may come. The lock is held
- * during a fork: no thread takes it that has to start a kernel thread for others. slot_lock guards the making of slots.
- * Its holder makes one and nothing else: no fork waits for it. What a child finds half made, it makes anew. */
+ * during a fork, so a thread that has to start a kernel thread for others does not take it. slot_lock guards the making
+ * of slots. Its holder makes one and nothing else: no fork waits for it. What a child finds half made, it makes
+ * anew. */
 #ifndef PS_LIFE_H
 #define PS_LIFE_H
 
@@ -29,7 +30,8 @@ struct life {
 };
 extern struct life ps_life __attribute__((visibility("hidden")));
 
-/* A slot from id `first` on that is free: 0, or a guest's; made at need. NULL: there are too many, or no memory. */
+/* Claims a free slot, and makes it where needed: id 0, or a guest's, from id `first` on. NULL: there are too many, or
+ * no memory. */
 struct vp *life_claim_slot(unsigned first, uint32_t attached);
 /* Slot id's vp; NULL: no memory. Caller: has slot_lock, or start_lock. */
 struct vp *life_make_vp(unsigned id, bool is_guest);
@@ -44,8 +46,8 @@ bool life_other_roots(const struct vp *self);
 uint64_t life_mask_of_forker(void);
 /* The calling kernel thread, which carries no vp, becomes a root; starts the library at need. */
 struct vp *life_attach_root(void);
-/* The calling kernel thread is no root any more. wait: for the threads that it has made; else it is known that none of
- * them runs. */
+/* Detaches the calling kernel thread, which is no root any more. wait: for the threads that it has made; else the
+ * caller knows that none of them runs. */
 void life_detach_root(struct vp *vp, bool wait);
 /* The destructor of root_key. */
 void life_root_ended(void *arg);

@@ -1,9 +1,9 @@
-/* A stack that a member keeps from region to region: a member that is DEDICATED (dedicated.h) has a stack there for
- * good.
+/* The stack that a DEDICATED member (dedicated.h) keeps on its kernel thread from region to region.
  *
  * From its next region on the member begins on its dedicated kernel thread, by a call on that stack, whichever thread
  * begins it. So a region costs one hand-over to the kernel thread, which waits on the same stack between regions. The
- * block (uth_tls.own_stack) has the stack from region to region, and with a larger team.
+ * stack belongs to the block (uth_tls.own_stack): also between regions, and after a larger team has taken the block
+ * over.
  *
  * A collector of garbage registers a thread once, with the bounds of its stack, and later looks at all between the
  * stack pointer of the thread's signal handler and the stack's bottom. So a member that asks for the bounds
@@ -34,14 +34,13 @@ static inline bool own_stack_is(const struct vp *vp)
 }
 /* The same, FIRST. */
 static inline bool own_stack_begins(const struct vp *vp) { return own_stack_is(vp) && !vp_run(vp)->on_own; }
-/* The dedicated vp, if the thread whose block this is begins there; else NULL. A NULL may be old: then it moves when
- * it enters the block (ps_dedicate_again). */
+/* The dedicated vp on which the thread of this block begins, or NULL. A NULL may be out of date: then the thread moves
+ * when it enters the block (ps_dedicate_again). */
 static inline struct vp *own_stack_vp(const struct uth_tls *block)
 {
     return block ? (struct vp *)ps_load_acquire(&block->dedicated) : NULL;
 }
-/* vp, on its native stack: t begins on a stack that it keeps, which it has not had so far. Returns when vp comes back
- * from there. */
+/* vp, on its native stack: begins t on a stack that t keeps from now on. Returns when vp comes back from that stack. */
 void own_stack_begin(struct vp *vp, struct psthread *t);
 /* vp, on that stack, in the block, runs there whatever is posted, until it ends. */
 PS_NORETURN void own_stack_await_next(struct vp *vp);

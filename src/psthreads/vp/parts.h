@@ -20,8 +20,8 @@ struct vp;
 
 /* inherited.h. What a vp's kernel thread is like to the program. */
 struct vp_outer {
-    /* A root's: signal mask and processors of its kernel thread outside of regions, which threads begin with that are
-     * dedicated in its regions. One that is dedicated to a thread: what it begins with. */
+    /* A root's vp: the signal mask and processors of its kernel thread outside of regions. Threads that are dedicated
+     * in its regions begin with them. A dedicated vp: those that its kernel thread begins with. */
     uint64_t mask;
     struct os_cpuset cpus;
     _Atomic uint64_t inner_mask; /* what a root, or a dedicated thread, has set last, inside of regions too */
@@ -69,8 +69,8 @@ struct vp_priority {
 };
 struct vp_priority *vp_priority(const struct vp *vp);
 
-/* thread_signal.h. A vp's that is dedicated to a thread. It writes all of this; handlers elsewhere write `letter` and
- * `on_way`. */
+/* thread_signal.h. Of a vp that is dedicated to a thread. The vp writes all of this; handlers elsewhere write `letter`
+ * and `on_way`. */
 struct vp_thread_signal {
     _Atomic uint32_t letter;
     _Atomic int poked;       /* the kernel thread that was poked last for this letter; handlers read it */
@@ -103,8 +103,8 @@ enum { PS_WORKER_NONE, PS_WORKER_WANTED, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_
 /* A vp's that one of the library's kernel threads carries. */
 struct vp_worker {
     os_thread kernel_thread;
-    /* PS_WORKER_...; written by the thread that has taken the bit of one that is NONE (idle.c), by the watchdog where
-     * it is WANTED, and by quiesce. */
+    /* PS_WORKER_...; written by the thread that has taken the bit of a worker that is NONE (idle.c), by the watchdog
+     * where the worker is WANTED, and by quiesce. */
     _Atomic uint32_t started;
     bool by_watchdog;             /* the watchdog has started its kernel thread; written before that begins */
     const struct ps_team *helped; /* a spare: the team of the last member that it took, and the region; its own */

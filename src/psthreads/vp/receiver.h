@@ -2,16 +2,16 @@
  *
  * A kernel thread of the library's is a thread of the program's only while its thread pointer is that of a thread's
  * block. Outside of blocks it may block all signals (VP_SIGNALS_BLOCKED) until it enters the next block
- * (vp_unblock_signals). Where threads are DEDICATED (dedicated.h), workers block signals whenever they are outside:
- * two system calls each time. Elsewhere they leave signals unblocked, and pay nothing. A new kernel thread blocks
- * signals from its first instruction, and so does one that has passed a signal on (identity/process_signal.h).
+ * (vp_unblock_signals). Where threads are DEDICATED (dedicated.h), workers block signals whenever they are outside: two
+ * system calls each time. Elsewhere they leave signals unblocked, and pay nothing. A new kernel thread blocks signals
+ * from its first instruction, and so does one that has passed a signal on (identity/process_signal.h).
  *
- * VP_SIGNALS_BLOCKED and run.unblocked_mask are read and written only by the vp's kernel thread, also in a handler.
- * The handler may come between any two instructions while signals are unblocked, and never while they are blocked:
+ * VP_SIGNALS_BLOCKED and run.unblocked_mask are read and written only by the vp's kernel thread, also in a handler. The
+ * handler may come between any two instructions while signals are unblocked, and never while they are blocked:
  *   vp_block_signals    blocks first, then looks whether the handler has come in between, and has noted the mask
  *   vp_unblock_signals  clears VP_SIGNALS_BLOCKED, then unblocks
- *   vp_unblocked_mask   reads the kernel's mask, then looks whether the handler has come, and has noted the mask. Read
- *                       the other way round, `all signals` would pass for the unblocked mask */
+ *   vp_unblocked_mask   reads the kernel's mask, then looks whether the handler has come, and has noted the mask. The
+ *                       other way round, `all signals` would pass for that mask */
 #ifndef PS_RECEIVER_H
 #define PS_RECEIVER_H
 
@@ -71,8 +71,8 @@ static inline void vp_end_blocked(struct vp *vp)
     vp_is_no_more(vp, VP_SIGNALS_BLOCKED);
 }
 
-/* The mask with which vp's kernel thread is to take signals; a worker's is that of the last member it ran, or what it
- * began with. */
+/* vp's kernel thread has blocked all signals. mask: the one with which it takes signals. A worker ignores it: its mask
+ * stays that of the last member it ran, or what it began with. */
 static inline void vp_become_blocked(struct vp *vp, uint64_t mask)
 {
     if (vp_is_roots(vp) || vp_is(vp, VP_DEDICATED))

@@ -1,9 +1,9 @@
 /* What runs on a vp: its stack, thread and thread-local block, what it is leaving, and what its kernel thread may run.
  *
- * It is the first part of a vp (vp.h), so the vp's address is its own. So code that is inlined into each switch reads
- * it without the rest of the vp (vp_run).
+ * This is the first part of a vp (vp.h) and has the vp's address. So code that is inlined into each switch reads it
+ * without the rest of the vp (vp_run).
  *
- * Only the kernel thread that carries the vp writes these fields, but for `special`. */
+ * Only the kernel thread that carries the vp writes these fields, except `special`. */
 #ifndef PS_RUN_H
 #define PS_RUN_H
 
@@ -19,7 +19,8 @@ struct vp;
 
 /* Bits of `special`: what is unusual about a vp. A fast path asks at once for all that matters to it (vp_is).
  * TO_BE_COUNTED and ASIDE are set by any thread, the others by the kernel thread that carries the vp or is about to. A
- * root becomes lone as it runs at home, and not while it begins to wait: home_release looks once it has the root. */
+ * root becomes lone only while it runs at home, not while it begins to wait; so home_release looks after it has taken
+ * the root. */
 enum {
     VP_SPARE = 1,           /* carried by a kernel thread of the watchdog's */
     VP_SIGNALS_BLOCKED = 2, /* its kernel thread takes no signals, its mask is unblocked_mask else (process_signal.h) */
@@ -48,11 +49,12 @@ struct vp_run {
     _Atomic uint64_t ticks;   /* scheduling points passed; read by the watchdog */
     bool left_dies;
     bool is_guest;
-    /* The runtime goes on with it after calling what the program may have replaced (malloc), or its thread forks. */
+    /* The runtime calls what the program may have replaced (malloc) and then goes on with the vp; or the vp's thread
+     * forks. */
     bool held;
     bool on_own; /* own_stack.h: its loop is on the stack that its thread keeps */
-    /* In the frame of the innermost handler of the program's that its kernel thread runs, or has left by a jump; NULL:
-     * none; read by others. And the stack that the vp was on: process_signal.h. */
+    /* in_handler: in the frame of the innermost handler of the program's that its kernel thread runs, or has left by a
+     * jump; NULL: none; read by others. handler_on: the stack that the vp was on (process_signal.h). */
     _Atomic(void *) in_handler;
     struct uth *handler_on;
     /* line 1: seldom written; threads that ready others look at it */
@@ -60,15 +62,15 @@ struct vp_run {
     unsigned id;
     _Atomic int tid;              /* the system's number of its kernel thread */
     struct uth_tls *dedicated_to; /* with VP_DEDICATED */
-    /* What its kernel thread is to the program where it is a root's: the context of that root, native. In a forked
-     * child: the context and the block of the thread that forked (own_by_fork, fork.c), which is bound to it. */
+    /* Where its kernel thread is a root's: that root's context, native. In a forked child: the context, with the block,
+     * of the thread that forked, which is bound to this vp (own_by_fork, fork.c). */
     struct uth *own_uth;
-    /* `local` (thread.h) of the thread in whose name the kernel thread answers while `current` is NULL: the thread that
-     * it is dedicated to, or that a handler runs as; NULL: that of `root`. For handlers: thread_signal.h,
-     * process_signal.h */
+    /* `local` (thread.h) of the thread in whose name the kernel thread answers while `current` is NULL: the thread to
+     * which it is dedicated, or as which a handler runs. NULL: it answers for `root`. Used by handlers:
+     * thread_signal.h, process_signal.h */
     _Atomic(void *) stands_as;
-    /* The block that stands for the kernel thread's own storage: a root's R (home.h), or that of the thread that
-     * forked. NULL: a kernel thread of the library's; or there are no blocks. */
+    /* The block that stands for the kernel thread's own storage: a root's R (home.h), or the block of the thread that
+     * forked. NULL: a kernel thread of the library's, or there are no blocks. */
     struct uth_tls *own_tls;
     void *kernel_tp; /* of the C library's descriptor of the kernel thread */
     struct uth_cache stacks;
@@ -98,8 +100,8 @@ static PS_ALWAYS_INLINE bool vp_is(const struct vp *vp, unsigned what)
 }
 static inline void vp_becomes(struct vp *vp, unsigned what) { ps_or_seq(&vp_run(vp)->special, what); }
 static inline void vp_is_no_more(struct vp *vp, unsigned what) { ps_and_seq(&vp_run(vp)->special, ~what); }
-/* What vp's kernel thread starts may begin with another nice value, policy or processors than the
- * pool's: those of one thread of the program's. */
+/* Whether a kernel thread that vp's kernel thread starts may begin with another nice value, policy or processors than
+ * the pool's: those of one thread of the program's. */
 static inline bool vp_differs(const struct vp *vp) { return vp_is(vp, VP_OTHER_PRIORITY | VP_DEDICATED); }
 
 /* The vp passes a scheduling point: it is not stuck. */
@@ -123,7 +125,7 @@ static inline void vp_count_ended(struct vp *vp)
     struct ps_thread_counts *n = &vp_run(vp)->counts;
     ps_store_release(&n->ended, ps_load_relaxed(&n->ended) + 1);
 }
-/* The regular and guest vps that run whatever is ready, each its own root if it has one. */
+/* Whether vp may be a root's: vp 0, and guests that are neither spares nor dedicated. */
 static inline bool vp_is_roots(const struct vp *vp)
 {
     const struct vp_run *run = vp_run(vp);
@@ -133,15 +135,17 @@ static inline bool vp_is_roots(const struct vp *vp)
 /* What psthread_exit needs of the stack that runs. */
 static inline struct ps_exits *vp_exits(struct vp *vp) { return (struct ps_exits *)(void *)vp_run(vp)->uth->room; }
 
-/* The thread on the root's stack is not to be left for others, nor a dedicated one. A root that home itself
- * has taken after a release is not bound to it: it waits as if it were elsewhere. */
+/* Whether the running thread keeps its kernel thread while it waits. On a LONE vp the root does, on its own stack, and
+ * so does a dedicated thread. A root that its home has taken back after a release is not bound: it waits as if it were
+ * elsewhere. */
 static inline bool vp_stays_with_root(const struct vp *vp)
 {
     const struct vp_run *run = vp_run(vp);
     return vp_is(vp, VP_LONE) && ((run->uth == run->own_uth && run->own_uth->vp) || vp_is(vp, VP_DEDICATED));
 }
 
-/* In a handler on vp's kernel thread: a switch is under way there. What is entered already does not yet run. */
+/* For a handler on vp's kernel thread: whether a switch is under way. Then the fields may name the next stack and block
+ * already, but that thread does not run yet. */
 static inline bool vp_switches(const struct vp *vp)
 {
     return *(struct uth *const volatile *)&vp_run(vp)->left_uth != NULL;
@@ -150,8 +154,8 @@ static inline bool vp_switches(const struct vp *vp)
 /* The thread that has left u, whose context is saved there; and that stays so for a while. */
 static inline struct psthread *vp_left_by(const struct uth *u) { return u->wait.thread ? u->wait.thread : u->left_by; }
 
-/* The thread that has left the stack of vp's root, in the root's storage; NULL: none has, or one that the root has
- * called. */
+/* The thread that has left the stack of vp's root while it was in the root's storage; NULL: none has, or a thread that
+ * the root has called. */
 struct psthread *vp_left_root(const struct vp *vp);
 
 #endif

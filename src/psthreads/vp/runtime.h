@@ -62,9 +62,9 @@ static inline bool ps_places_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_r
 
 static inline struct vp *ps_vp_at(unsigned id) { return ps_load_acquire(&ps_rt.vp[id]); }
 
-/* Thread-local blocks where objects that were loaded meanwhile want them. The calling root has loaded none if it last
- * looked less than PS_PER_REGION_NS ago: opening a file and mapping it takes longer. What another kernel thread loads
- * meanwhile is not ordered with the region anyway. Returns what the cycle counter said. */
+/* Gives threads blocks of their own if objects that were loaded meanwhile want them. The calling root has loaded none
+ * if it last looked less than PS_PER_REGION_NS ago: opening a file and mapping it takes longer. What another kernel
+ * thread loads meanwhile is not ordered with the region anyway. Returns the cycle counter. */
 uint64_t ps_per_region_work(struct vp *vp, struct ps_team *team);
 #define PS_PER_REGION_NS 4000
 bool ps_stack_size_sensible(size_t bytes);
@@ -86,29 +86,30 @@ void ps_configure(const struct ps_settings *wanted);
 /* What the entity layer keeps for t ends, if t was a root to it. */
 void ps_end_local(struct psthread *t);
 
-/* Stops the workers and gives idle stacks back; they start again at need. Where other roots are about, which may be in
- * regions, the caller's stacks only. Caller: a root outside of every region. */
+/* Stops the workers and frees idle stacks; workers start again when needed. Where there are other roots, which may be
+ * in regions, frees the caller's stacks only. Caller: a root outside of every region. */
 void ps_quiesce(void);
 /* Joins and forgets everything but the calling kernel thread: in a forked child. */
 void ps_after_fork_in_child(void);
 void ps_start(void); /* with the defaults, if the library is not started yet */
-/* In a vp's `attached`: a kernel thread carries it; OURS: one of the library's in a guest's slot. A slot is claimed as
- * one or the other, so that no thread ever takes a spare for a root. */
+/* Values of a vp's `attached`: a kernel thread carries it; OURS: a kernel thread of the library's, in a guest's slot. A
+ * slot is claimed with its value, so that no thread ever takes a spare for a root. */
 enum { PS_ATTACHED = 1, PS_ATTACHED_OURS };
 /* The whole is in vp.h. */
 _Atomic uint32_t *vp_attached(const struct vp *vp);
 
 int vp_start_worker(struct vp *vp);
-/* The mask of a kernel thread of the library's that the caller is about to start: not what a root has set inside of a
- * region. */
+/* The mask for a kernel thread of the library's that the caller is about to start: never one that a root has set inside
+ * of a region. */
 uint64_t vp_mask_to_start_with(void);
 void *vp_worker_main(void *arg);
-/* A spare begins to work: one that stands by (standby.h), or a new one. Callers: the watchdog, or a root. An errno
- * value: there is none. */
+/* Sets a spare to work: one that stands by (standby.h), or a new one. Callers: the watchdog, or a root. Returns an
+ * errno value where there is none. */
 int vp_get_spare(void);
 /* A new one, which stands by until it is called. */
 int vp_start_standby(void);
-/* A guest vp for a kernel thread that will be dedicated to block's thread; NULL: there are too many. And back. */
+/* Claims a guest vp for a kernel thread that will be dedicated to block's thread; NULL: there are too many.
+ * vp_dedicated_ended gives it back. */
 struct vp *vp_claim_dedicated(struct uth_tls *block);
 void vp_dedicated_ended(struct vp *vp);
 

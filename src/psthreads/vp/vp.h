@@ -60,7 +60,7 @@ struct vp {
     _Atomic(struct psthread *) pinned;
     _Atomic uint32_t wake_word; /* idle.h. 1: a wake is due; taken by the vp */
     _Atomic uint32_t offline;   /* quota_park.h */
-    /* 1: its root was stuck behind a thread here; the watchdog sets it for good, threads that wake others here read
+    /* 1: its root was stuck behind a thread here. The watchdog sets it for good; threads that wake others here read
      * it */
     _Atomic uint32_t root_first;
     /* PS_ATTACHED_...; not 0: a kernel thread carries it. */
@@ -68,9 +68,9 @@ struct vp {
     /* Regions run alone by its root (serial_predictor.h): written by the vp, read by thieves that peek. */
     _Atomic uint32_t serial_regions;
 
-    /* Read in every search of others, hence on a line that seldom changes: PS_CLOSED_... Set by its root, at an
-     * outermost region's start; to PS_CLOSED_CALLED_OFF by a thief. Relaxed: it says where to look less often, not what
-     * is there. */
+    /* PS_CLOSED_... Every search of other vps reads it, so it is on a line that seldom changes. Its root sets it at the
+     * start of an outermost region; a thief sets PS_CLOSED_CALLED_OFF. Relaxed: it says where to look less often, not
+     * what is there. */
     PS_LINE_ALIGNED _Atomic uint32_t closed;
 };
 _Static_assert(offsetof(struct vp, run) == 0, "vp_run");

@@ -72,7 +72,8 @@ struct uth_tls *vp_new_tls(struct vp *vp)
     return tls;
 }
 
-/* The block is put on the kernel thread's own thread pointer: it may start a kernel thread, and wait for its end. */
+/* Gives the block back, on the kernel thread's own thread pointer: that may start a kernel thread, and wait for its
+ * end. */
 static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
 {
     struct uth_tls *here = vp_run(vp)->tls;
@@ -83,8 +84,8 @@ static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
     vp_enter_tls(vp, here);
 }
 
-/* A kernel thread of the thread's own may stand in the block, with a handler (thread_signal.h). So the thread goes on
- * there, from the kernel thread's own storage: the block that vp is in may be another vp's already. */
+/* The thread's dedicated kernel thread may be in the block, with a handler (thread_signal.h). Then the thread goes on
+ * there. It leaves from the kernel thread's own storage, since the block that vp is in may be another vp's already. */
 PS_NOINLINE struct vp *vp_resume_caller_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls)
 {
     vp = ps_upcalls.await_first(vp, self, tls);

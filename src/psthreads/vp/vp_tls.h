@@ -12,8 +12,8 @@
 void vp_prepare_tls(void);
 /* vp enters a block, or with NULL its kernel thread's own; the current vp is written anew there. */
 void vp_enter_tls(struct vp *vp, struct uth_tls *tls);
-/* Its inlined cases. The thread pointer's write is all that it takes. The caller knows that by one of the next two, or
- * as vp_resume_caller. */
+/* The inlined case where writing the thread pointer is enough. The caller knows that by one of the next two functions,
+ * or as vp_resume_caller does. */
 static PS_ALWAYS_INLINE void vp_enter_tls_cached(struct vp *vp, struct uth_tls *tls)
 {
     cpu_set_tp_soon(tls->tp);
@@ -45,7 +45,7 @@ static inline void vp_suspend_caller(struct psthread *thread, struct uth_tls *tl
 {
     ps_store_relaxed(&tls->below, thread);
 }
-/* The same is over, whatever block vp is in: self, the thread, goes on in its own. Returns the vp. [switches] */
+/* Ends that: self goes on in its own block, whatever block vp is in. Returns the vp. [switches] */
 struct vp *vp_resume_caller_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls);
 static PS_ALWAYS_INLINE struct vp *vp_resume_caller(struct vp *vp, struct psthread *self, struct uth_tls *tls)
 {
@@ -62,18 +62,18 @@ static inline bool ps_tls_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.t
 struct uth_tls *vp_new_tls(struct vp *vp);
 /* One for a thread that is to begin some time; NULL: none, and nothing is told. */
 struct uth_tls *vp_try_tls(struct vp *vp);
-/* Ends and gives back the block that the running thread is in. Runs the program's destructors, may switch; returns
- * the vp. */
+/* Ends and gives back the block that the running thread is in. Runs the program's destructors, may switch; returns the
+ * vp. */
 struct vp *vp_end_tls(struct vp *vp);
 /* The same; self, which has called the running thread on its stack, goes on in its block `next`; NULL: none. */
 struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *next);
 
 /* `team` keeps the block between regions from now on; NULL: no team does. */
 static inline void vp_block_becomes(struct uth_tls *block, struct ps_team *team) { ps_store_seq(&block->team, team); }
-/* The block is a member's with a dedicated kernel thread, which calls. True: no region of the team is open, or the
- * member's body has returned in this one (done_in). Then no other kernel thread is in the block, nor will be
- * (tests/models/team_rests.pml), and vp answers as the member. False: what vp answers may be another one's, and the
- * caller's to set. vp NULL: only looks. */
+/* Whether the team that keeps the block rests: no region of it is open, or the member's body has returned in this one
+ * (done_in). Caller: the member's dedicated kernel thread. True: no other kernel thread is in the block, nor will be
+ * (tests/models/team_rests.pml), and vp answers as the member from now on. False: vp may answer as another thread, and
+ * the caller sets that. vp NULL: only looks. */
 bool ps_team_rests(struct vp *vp, const struct uth_tls *block);
 /* vp, which carries the thread of this block, answers as the member that keeps it, if there is one. */
 void ps_team_stand(struct vp *vp, const struct uth_tls *block);
@@ -82,7 +82,7 @@ void ps_team_await_lookers(void);
 /* In a forked child: no thread looks. */
 void ps_team_lookers_reset(void);
 
-/* The errno that a thread without a block of its own shares with all that run on vp: to be kept over what may
+/* The errno that a thread without a block of its own shares with all that run on vp. A caller keeps it over what may
  * switch. */
 static inline int vp_errno(const struct vp *vp) { return *vp_run(vp)->own_errno; }
 static inline void vp_set_errno(struct vp *vp, int value)

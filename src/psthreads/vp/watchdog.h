@@ -10,11 +10,11 @@
  * for a while -> disarmed. Disarmed it sleeps without time-out: a process that does nothing is not woken.
  * No starvation is overlooked. The watchdog disarms (seq_cst), then looks at every queue under its lock, and arms
  * itself again if something is there. An insertion that comes after that look reads `armed` after the lock that the
- * look released (the same argument as in idle.h). The same after a single look at what the system allows
+ * look released (the same argument as in idle.h). The same holds after a single look at what the system allows
  * (quota_park.h), during which insertions find it armed.
  *
- * Each tick takes one sample (watchdog_sample.h). Each policy is a function from the sample to an action: spares.h for
- * vps that are held, quota_park.h for what the system allows.
+ * Each tick takes one sample (watchdog_sample.h). A policy is a function from the sample to an action: spares.h for vps
+ * that are held, quota_park.h for what the system allows. (team/recall.h has a table of its own.)
  *
  * That a root became ready is published as its vp's `pinned` (seq_cst) before `armed` is read (seq_cst). The watchdog
  * disarms, then looks at every `pinned` (seq_cst both): one of them sees the other.
@@ -75,17 +75,19 @@ static inline void watchdog_arm_for_root(void)
 #define PS_RELEASE_ALWAYS 0
 #endif
 
-/* here's kernel thread starts no others of the pool, which would begin with what one thread of the program's has set
- * (priority.h): it is to ask the watchdog, which is there. here: the caller's vp, or NULL. */
+/* Whether the watchdog has to start kernel threads of the pool in the caller's place: those that the caller starts
+ * would begin with what one thread of the program's has set (priority.h). The watchdog is there then. here: the
+ * caller's vp, or NULL. */
 bool watchdog_starts_for(const struct vp *here);
 /* The watchdog starts the workers that are WANTED, or spares, in its next tick or sooner. */
 void watchdog_ask(uint32_t what);
-/* Spares are wanted at once: those that stand by are called, and the watchdog starts the others. And the same where
- * fewer are at work than vps are blocked (blocking.h). Any kernel thread. */
+/* watchdog_want_spare, watchdog_want_spares: spares are wanted at once. Those that stand by are called, and the
+ * watchdog starts the others. watchdog_want_spare_for_blocked: the same where fewer spares are at work than vps are
+ * blocked (blocking.h). Any kernel thread may call. */
 void watchdog_want_spare(void);
 void watchdog_want_spares(unsigned n);
 void watchdog_want_spare_for_blocked(void);
-/* As many spares may work as vps are blocked: whether `more` may, besides those that do. */
+/* Whether `more` spares may work besides those that do: one for each vp that is blocked, and those that stand in. */
 static inline bool watchdog_spare_may_work(uint32_t more)
 {
     return ps_load_seq(&ps_watchdog.spares) + more <=
@@ -111,8 +113,8 @@ void *watchdog_main(void *arg);
 bool watchdog_stops(void);
 void watchdog_nap(int64_t ns);
 
-/* Stops the watchdog's kernel thread, if there is one; there will be none. Caller: workers are gone. Spares may be: its
- * last look may have started some, and a root others. They count themselves off. */
+/* Stops the watchdog's kernel thread, if there is one; none is started again. Caller: the workers are gone. Spares may
+ * be there, started by the watchdog's last look or by a root. They count themselves off. */
 void watchdog_stop(void);
 /* There is none: for watchdog_tick.c. */
 void watchdog_forget(void);
