@@ -1,9 +1,9 @@
 /* The C library's calls that wait in the kernel: a thread that is about to wait gives its vp's processor away. See
  * blocking.h and calls.h.
  *
- * Where something is ready behind the caller, a call that may find what it wants at once is preceded by a look. For a
- * descriptor that is poll without a time-out; for a file two of its bytes are read that may be in memory (RWF_NOWAIT).
- * The others wait in any case. */
+ * Where something is ready behind the caller, and the call may find what it wants at once, the runtime looks first. For
+ * a descriptor the look is poll without a time-out; for a file it reads two bytes if they are in memory (RWF_NOWAIT).
+ * Other calls wait in any case. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -28,8 +28,8 @@
 #include "blocking.h"
 #include "os.h"
 
-/* A function of the C library's with these parameters, under this version, which waits if `will` holds; that is asked
- * where something is ready only. */
+/* Defines the function `name` of the C library's, under this version. It waits if `will` holds; `will` is evaluated
+ * only where something is ready behind the caller. */
 #define INTERPOSE_WAITS(will, node, type, name, parameters, arguments)                    \
     NEXT(name, type parameters);                                                          \
     static PS_NOINLINE type slow_##name parameters                                        \
@@ -81,8 +81,8 @@ static bool byte_is_away(int fd, off_t at)
     return os_system_call(SYS_preadv2, fd, (long)&one, 1, at, 0, RWF_NOWAIT) == -EAGAIN;
 }
 
-/* Whether what is to be read of a file is in memory: its first and its last byte tell. A file system that cannot say
- * so is taken for one that need not wait. at -1: where the file stands. */
+/* Whether what is to be read of a file is not in memory: the first and the last byte tell. A file system that cannot
+ * say so is taken for one that need not wait. at -1: where the file stands. */
 static bool waits_for_disk(int fd, off_t at, size_t n, off_t end)
 {
     if (os_system_call(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_DIRECT)

@@ -32,18 +32,20 @@ static void *look_behind(const char *name)
     return function;
 }
 
-/* First of all constructors: the others may call them, and threads may begin there, which is when blocks are made. */
+/* Runs first of all constructors: others may call these functions, and threads may begin in them, which is when blocks
+ * are made. */
 int interposed_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr);
 __attribute__((constructor(101))) static void look_up(void)
 {
     for (struct next *next = __start_ps_next; next < __stop_ps_next; next++)
         next->function = look_behind(next->name);
-    /* Not where the program finds the C library's first: a number is nothing that it could hand on to the kernel. */
+    /* Not where the program finds the C library's function first: then a block's number is nothing that it could hand
+     * on to the kernel. */
     if (dlsym(RTLD_DEFAULT, "pthread_getattr_np") == (void *)interposed_pthread_getattr_np)
         uth_tls_number_blocks();
 }
 
-/* Before that, objects' functions for indirect symbols may have run: on the only thread. */
+/* Before look_up, objects' functions for indirect symbols may have run, on the only thread: they look here. */
 void *ps_calls_next(struct next *next)
 {
     if (PS_UNLIKELY(next->function == NULL))

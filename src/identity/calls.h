@@ -1,11 +1,10 @@
 /* Functions of the C library that set or tell what the kernel keeps for a thread, interposed for user-level threads.
  * This header has what the files of this folder share.
  *
- * The C library applies such a call to the kernel thread that runs the caller, or whose number stands in a thread's
- * descriptor. Where the call sets something, the caller first gets a dedicated kernel thread (dedicated.h). The C
- * library's own function does the rest. A question, and a call about another thread, goes by the number of the
- * thread's kernel thread. Cost: the call of a kernel thread that is in no block goes straight on, by one load and a
- * jump.
+ * The C library applies such a call to the kernel thread that runs the caller, or to the one whose number stands in a
+ * thread's descriptor. If the call sets something, the caller first gets a dedicated kernel thread (dedicated.h); then
+ * the C library's own function does the rest. A call that only asks, or is about another thread, names the thread's
+ * kernel thread by its number. Cost: where the caller's kernel thread is in no block, one load and a jump.
  *
  * The dynamic linker finds these functions before the C library's, since it searches a program's libraries in order,
  * and the C library comes last. Where the C library does not come last, psrun preloads the runtime. Each function has
@@ -20,8 +19,9 @@
  *   loader.c           objects that begin
  *   calls.c            the C library's functions behind these, looked up when the runtime is loaded
  *
- * Functions are here that set or tell state of the calling kernel thread and that programs are known to call in
- * regions, that make a kernel thread, or that wait. Others see the kernel thread that carries the caller. */
+ * Interposed are functions that set or tell state of the calling kernel thread, if programs are known to call them in
+ * regions; functions that make a kernel thread; and functions that wait. Others see the kernel thread that carries the
+ * caller. */
 #ifndef PS_CALLS_H
 #define PS_CALLS_H
 
@@ -49,7 +49,7 @@ struct next {
 #define CALL_NEXT(name) ((next_##name *)ps_calls_next(&place_of_##name))
 void *ps_calls_next(struct next *next);
 
-/* The caller's state is the kernel thread's that runs it when this returns. */
+/* When this returns, the kernel thread that runs the caller has the caller's own state. */
 static inline void be_dedicated(void)
 {
     if (PS_UNLIKELY(uth_tls_current() != NULL))
@@ -73,7 +73,7 @@ static inline int inherited(int result)
     ps_root_changed();
     return result;
 }
-/* A function of the C library's with these parameters, under this version: does `before`, then what the C library does;
+/* Defines the function `name` of the C library's, under this version: does `before`, then what the C library does;
  * `after` gets the result. */
 #define INTERPOSE_AS(before, after, version, node, type, name, parameters, arguments) \
     NEXT(name, type parameters);                                                      \
@@ -84,11 +84,11 @@ static inline int inherited(int result)
     }                                                                                 \
     version(name, node)
 
-/* A call of the caller's own state, where `own` holds. */
+/* Defines a call about the caller's own state, if `own` holds. */
 #define INTERPOSE_IF(own, node, type, name, parameters, arguments) \
     INTERPOSE_AS(if (own) be_dedicated(), , VERSIONS, node, type, name, parameters, arguments)
 #define INTERPOSE(node, type, name, parameters, arguments) INTERPOSE_IF(true, node, type, name, parameters, arguments)
-/* The same; it sets what a region's threads begin with. */
+/* Defines a call that sets what a region's threads begin with. */
 #define INTERPOSE_INHERITED(node, type, name, parameters, arguments) \
     INTERPOSE_AS(be_dedicated(), inherited, VERSIONS, node, type, name, parameters, arguments)
 

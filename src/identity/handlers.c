@@ -2,16 +2,16 @@
  * See calls.h.
  *
  * The kernel calls `call_handler` for every signal for which the program has a handler, with the flags and the mask
- * that the program wants. The program is shown its own actions, and the standard one below the runtime's own handler,
- * that of stack overflows. Two flags of the kernel's action are not the program's. SA_SIGINFO is always set, for what
- * a signal brought is passed on with it. SA_RESETHAND never is, for a signal that is passed on must not reset the
- * action. The reset is done here.
+ * that the program wants. The program is shown its own actions. Where the runtime has its own handler (for stack
+ * overflows), it is shown the standard action. Two flags of the kernel's action are not the program's. SA_SIGINFO is
+ * always set, for what a signal brought is passed on with it. SA_RESETHAND never is, for a signal that is passed on
+ * must not reset the action. The reset is done here.
  *
- * `installed` has the program's handler and these flags for each signal; it means something where the kernel's action
- * is call_handler. Written before the kernel's action is, so that a signal that comes at once finds it. A signal that
- * is on its way while the program sets another handler may find the new one. One lock guards changes, all signals
- * blocked: the calls are made in handlers too. A child between vfork and exec has its own actions and this memory:
- * what it sets is set without call_handler.
+ * `installed` has the program's handler and these flags for each signal. An entry counts while the kernel's action is
+ * call_handler. The entry is written before the kernel's action, so that a signal that comes at once finds it. A signal
+ * that is on its way while the program sets another handler may find the new one. One lock guards changes. All signals
+ * are blocked meanwhile, since handlers make these calls too. A child between vfork and exec has its own actions and
+ * this memory: what it sets is set without call_handler.
  *
  * siginterrupt, system, abort and posix_spawn change or keep the kernel's action inside the C library; they are right
  * as they are. Not seen: the system call itself, handlers of the C library's own, and those set by sigset, ssignal,

@@ -26,8 +26,8 @@ int interposed_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set);
 
 /* --- calls about a thread that is named by its handle --- */
 
-/* The number of the kernel thread that is `thread`'s own; 0: that is a kernel thread for the C library to ask about.
- * *error: it can have none. */
+/* Returns the number of the kernel thread that is `thread`'s own. 0: `thread` is a kernel thread, which the C library
+ * is to ask about. *error: the thread can have none. */
 static int kernel_thread_number(pthread_t thread, bool sets, int *error)
 {
     struct uth_tls *block = uth_tls_of(thread);
@@ -46,8 +46,8 @@ static int kernel_thread_number(pthread_t thread, bool sets, int *error)
 
 static int error_of(long result) { return result < 0 ? errno : 0; }
 
-/* A function of a thread: by the C library where it is a kernel thread's, between `first` and `last`; else `by_number`,
- * an expression in `number`. errno stays. */
+/* Defines a function about a thread. If the thread is a kernel thread, the C library's function is called, between
+ * `first` and `last`; else `by_number` answers, an expression in `number`. errno stays. */
 #define INTERPOSE_HANDLE_WITHIN(sets, first, last, node, name, parameters, arguments, by_number) \
     NEXT(name, int parameters);                                                                  \
     PS_EXPORT int interposed_##name parameters                                                   \
@@ -231,8 +231,9 @@ INTERPOSE_FCNTL(fcntl64, GLIBC_2_28);
 /* --- kernel threads that begin --- */
 
 /* Kernel threads begin with what their maker's kernel thread has. The runtime's own starts do not count
- * (os_thread_is_starting). The starts are linked to the C library's default version, and this is not the default. So
- * the dynamic linker resolves them like the program's calls, and a library that stands before both sees all of them. */
+ * (os_thread_is_starting).
+ * The runtime's starts call the C library's default version, and this is not the default. So the dynamic linker
+ * resolves them like the program's calls, and a library that stands before both sees all of them. */
 #define HIDDEN_VERSION(name, node) __asm__(".symver interposed_" #name "," #name "@" node)
 INTERPOSE_AS(if (PS_UNLIKELY(uth_tls_current() != NULL) && !os_thread_is_starting()) ps_dedicate_self(), ,
              HIDDEN_VERSION, GLIBC_2_34, int, pthread_create,

@@ -2,13 +2,12 @@
  * calls.h.
  *
  * The owner of such a mutex is written into it as the number of a kernel thread, and a block has another number. A
- * thread that comes to such a mutex is dedicated, and for the call it is known by the number of its kernel thread.
- * Other mutexes that it owns meanwhile, or takes later, are its own by the block's number: a mutex is always asked for
- * as it was taken. The kind stands in the mutex, whether this process has made it, or another one in memory that both
- * share. A root (home.h) takes robust mutexes by home's number wherever it is, for home's list of them. Others it
- * takes by the number of the kernel thread where it is, and gives back by the one that it has taken them by. Limit: a
- * mutex that a root takes at home and gives back away, or the other way round, while another thread waits for it in
- * the kernel.
+ * thread that calls for such a mutex becomes dedicated, and for the call it has the number of its kernel thread. Other
+ * mutexes that it owns meanwhile, or takes later, have the block's number as owner: a mutex is given back under the
+ * number under which it was taken. The kind stands in the mutex, also if another process has made it in shared memory.
+ * A root (home.h) takes robust mutexes by home's number wherever it is, for home's list of them. Others it takes by the
+ * number of the kernel thread where it is, and gives them back by that same number. Limit: a mutex that a root takes at
+ * home and gives back away, or the other way round, while another thread waits for it in the kernel.
  *
  * Cost: an ordinary mutex costs a look at its kind, a load and a jump more. */
 #define _GNU_SOURCE
@@ -23,12 +22,13 @@
 #include "home.h"
 #include "os.h"
 
-/* Bits of the kind, of which static initialisers and mutexes that processes share make a part of the C library's ABI:
- * robust, priority-inheriting, priority-protecting. */
+/* Bits of the kind: robust, priority-inheriting, priority-protecting. Static initialisers and mutexes that processes
+ * share make them a part of the C library's ABI. */
 #define ROBUST_KIND 0x10
 #define COMPARED_KINDS (ROBUST_KIND | 0x20 | 0x40)
 
-/* May be called before the library's constructors, from malloc in dlsym: there is something behind at once. */
+/* May be called before the library's constructors, from malloc in dlsym: so the C library's functions are linked
+ * directly. */
 #define BEHIND(name)                                  \
     extern int behind_##name(pthread_mutex_t *mutex); \
     __asm__(".symver behind_" #name ",__" #name "@" GLIBC_2_2_5)
@@ -41,7 +41,8 @@ static inline bool is_compared(const pthread_mutex_t *mutex)
     return PS_UNLIKELY((mutex->__data.__kind & COMPARED_KINDS) != 0);
 }
 
-/* The number that the caller was known by; -1: it stays so. *block: the caller's, a root's also at home. */
+/* Gives the caller the number of its kernel thread. Returns the number that the caller had; -1: it keeps that. *block:
+ * the caller's, a root's also at home. */
 static PS_NOINLINE int begin_compared(const pthread_mutex_t *mutex, struct uth_tls **block)
 {
     int error = errno, owner = mutex->__data.__owner, number = 0;

@@ -57,7 +57,7 @@ void priority_before_change(void)
     watchdog_be_there();
 }
 
-/* As long as there is no kernel thread of the pool's, the only opener makes what they will have. */
+/* As long as no kernel thread of the pool exists, the only opener decides what the pool will have. */
 void priority_changed(void)
 {
     struct vp *vp = ps_vp();

@@ -1,18 +1,18 @@
 /* Openers of regions whose kernel thread has another nice value or scheduling policy than the pool.
  *
- * A kernel thread begins with what the one that starts it has. The pool's (workers, spares, the watchdog) begin with
- * what the first of the program's threads has that uses the library, and keep that. Another root may differ: a thread
- * that is to run in the background, or in real time. Members of its outermost regions begin with what it has, as
- * kernel threads would (VP_STARTS). The root's kernel thread starts theirs before the region begins, a dedicated one
- * for each member (dedicated.h). They stay with the members' blocks, so the members of a later region are the same
- * kernel threads. What the root sets after its first region does not change them, as with a pool of kernel threads.
- * Members of inner regions have what the pool has.
+ * A kernel thread begins with the nice value and policy of the kernel thread that starts it. The pool (workers, spares,
+ * the watchdog) begins with those of the program's first thread that uses the library, and keeps them. Another root may
+ * differ: a thread that is to run in the background, or in real time. Members of such a root's outermost regions begin
+ * with the root's, as kernel threads would (VP_STARTS). The root's kernel thread starts a dedicated kernel thread for
+ * each member before the region begins (dedicated.h). They stay with the members' blocks, so the members of a later
+ * region are the same kernel threads. What the root sets after its first region does not change them, as with a pool of
+ * kernel threads. Members of inner regions have what the pool has.
  *
  * A root that differs, since it has attached or later, is dedicated to itself (VP_OTHER_PRIORITY): no member runs on
  * its kernel thread. Such a root starts no kernel threads of the pool: it asks the watchdog (watchdog_ask), and does
  * not wait. Nor does a dedicated thread, which may have set its own processors. So the watchdog is started before a
- * thread of the program's, other than the process's initial one, changes its own nice value or policy for the first
- * time; and before a thread is dedicated. Where there is none the caller starts them.
+ * thread becomes dedicated, and before a thread of the program's, other than the initial one, first changes its own
+ * nice value or policy. Where there is no watchdog, the caller starts the kernel threads.
  *
  * Cost: two system calls when a root attaches; one load and a branch a region. */
 #ifndef PS_PRIORITY_H
@@ -25,7 +25,7 @@
 
 struct vp;
 
-/* A root attaches; the first one makes what the pool has. Caller: its kernel thread. */
+/* A root attaches; the first root decides what the pool has. Caller: its kernel thread. */
 void priority_attach(struct vp *vp);
 /* The calling kernel thread is none of the library's threads yet, and is about to change its own. */
 void priority_before_change(void);

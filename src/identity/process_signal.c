@@ -9,8 +9,8 @@
 #include "tls.h"
 #include "vp_tls.h"
 
-/* The handler's kernel thread blocks signals when this one returns. Another handler below it may have noted its own
- * frame's mask; a thread's own is in both. */
+/* Lets the handler's kernel thread block signals when the handler returns. Another handler below this one may have
+ * noted its own frame's mask; the thread's own mask is the common part of both. */
 static void return_blocked(struct vp *vp, void *frame)
 {
     uint64_t mask = os_frame_mask(frame);
@@ -20,7 +20,7 @@ static void return_blocked(struct vp *vp, void *frame)
 
 /* --- as which thread --- */
 
-/* To the process (tid 0), or to a kernel thread; with all signals blocked here. */
+/* Sends the signal to the process (tid 0), or to a kernel thread; all signals are blocked here then. */
 static bool sent_on(int tid, int number, const void *info)
 {
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
@@ -30,7 +30,8 @@ static bool sent_on(int tid, int number, const void *info)
     return false;
 }
 
-/* The kernel thread blocks signals from here on, by the mask that the handler's frame restores, and wakes. */
+/* Passes the signal on. From here on the kernel thread blocks signals, by the mask that the handler's frame restores,
+ * and it is woken. */
 static bool passed_on(struct vp *vp, int tid, int number, const void *info, void *frame)
 {
     if (!sent_on(tid, number, info))

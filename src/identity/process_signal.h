@@ -1,11 +1,11 @@
 /* Signals that come: as which thread a handler runs, and where it does not.
  *
  * A kernel thread of the library's is a thread of the program's only while its thread pointer is that of a thread's
- * block; a root's, also in the root's own storage. Else no thread runs there: the scheduler searches, or is about to
- * enter a block, or has just left one. The library's function stands before each handler of the program's (handlers.c)
- * and asks ps_handler_begins (comes_here has the cases). A signal to the process that comes where no thread runs is
- * passed on: the kernel thread blocks all signals until it is in a block again (receiver.h), sends the signal to the
- * process once more, and wakes. The kernel then chooses another kernel thread.
+ * block. A root's kernel thread is one also in the root's own storage. Else no thread runs there: the scheduler
+ * searches, or is about to enter a block, or has just left one. The library's function stands before each handler of
+ * the program's (handlers.c) and asks ps_handler_begins (comes_here has the cases). A signal to the process that comes
+ * where no thread runs is passed on: the kernel thread blocks all signals until it is in a block again (receiver.h),
+ * sends the signal to the process once more, and wakes. The kernel then chooses another kernel thread.
  *
  * Invariants: No signal is lost. It is pending for the process until a thread that does not block it is in its
  * storage. No signal goes round in circles, since the kernel thread that passes it on blocks it.
@@ -14,8 +14,8 @@
  * ps_in_handler is true on the stack run.handler_on, below the innermost handler's frame run.in_handler. Above that
  * place the handler was left by a jump, and is forgotten. Limits for handlers: they must not wait in the runtime, nor
  * open a region, nor need a spin lock that the interrupted runtime holds. A handler must not be left by a jump where
- * its thread waits inside the runtime. A mask that a handler leaves (uc_sigmask) is the kernel thread's. A thread that
- * has left a handler by a jump, and is deeper on its stack than that was, gets no dedicated kernel thread.
+ * its thread waits inside the runtime. A mask that a handler leaves (uc_sigmask) applies to the kernel thread. A thread
+ * that has left a handler by a jump, and is deeper on its stack than that handler was, gets no dedicated kernel thread.
  * tests/models/process_signal.md has the other limits and the rejected designs; process_signal.pml is the model. */
 #ifndef PS_PROCESS_SIGNAL_H
 #define PS_PROCESS_SIGNAL_H

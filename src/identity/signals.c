@@ -9,7 +9,7 @@ INTERPOSE_INHERITED(GLIBC_2_2_5, int, sigprocmask, (int how, const sigset_t *set
 INTERPOSE_INHERITED(GLIBC_2_32, int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
 OLD_VERSION(pthread_sigmask, GLIBC_2_2_5);
 
-/* The runtime's own, on which it tells of overflows, is none of the program's. */
+/* The runtime's own alternate stack, on which it reports overflows, is not shown to the program. */
 NEXT(sigaltstack, int(const stack_t *, stack_t *));
 PS_EXPORT int interposed_sigaltstack(const stack_t *stack, stack_t *before)
 {

@@ -26,7 +26,8 @@
 
 /* --- number, scheduling, time, name --- */
 
-/* What the kernel counts for its kernel thread is only the caller's from now on; a member is dedicated for that. */
+/* From now on, the kernel counts only the caller's time for its kernel thread; a member becomes dedicated for that.
+ * True: the caller is in a block. */
 static bool be_counted(void)
 {
     const struct uth_tls *block = uth_tls_current();
@@ -35,8 +36,8 @@ static bool be_counted(void)
     return block != NULL;
 }
 
-/* The kernel thread that is asked, where the caller says this number. For 0: the home of a root that is away
- * (home.h), or the thread's own; else 0, the kernel thread that calls. */
+/* The number of the kernel thread to ask, where the caller says this number. For 0: the home of a root that is away
+ * (home.h), or the thread's own kernel thread; else 0, the kernel thread that calls. */
 static int number_to_ask(int number)
 {
     if (number != 0 || (number = home_number()) != 0)
@@ -45,7 +46,8 @@ static int number_to_ask(int number)
     return PS_UNLIKELY(block != NULL) ? ps_number_to_ask(block) : 0;
 }
 
-/* The same where something is set. For 0: that of a home; else 0, and the caller is dedicated. */
+/* The number where something is set. For 0: the home of a root that is away; else 0, and the caller becomes
+ * dedicated. */
 static int number_to_set(int number)
 {
     if (number != 0)
@@ -71,7 +73,7 @@ static int scheduled(int result)
     priority_changed();
     return result;
 }
-/* Another thread's nice value: the C library's function has only the caller's. */
+/* Adds to another thread's nice value: the C library's function has only the caller's. */
 static int nice_of(int number, int increment)
 {
     errno = 0;
@@ -136,7 +138,7 @@ INTERPOSE_IF(who == RUSAGE_THREAD && be_counted(), GLIBC_2_2_5, int, getrusage,
 /* The clock's number as the kernel makes it of a thread's. */
 clockid_t calls_clock_of(int number) { return (clockid_t)(~(unsigned)number << 3 | 6); }
 NEXT(clock_gettime, int(clockid_t, struct timespec *));
-/* The caller's; of a root that is away, home's as well: it goes on from there. */
+/* Reads the caller's own clock. For a root that is away it adds home's, from which the root goes on. */
 static PS_NOINLINE int own_clock(struct timespec *now)
 {
     if (be_counted())
@@ -176,7 +178,7 @@ PS_EXPORT int interposed_timer_create(clockid_t clock, struct sigevent *event, t
 VERSIONS(timer_create, GLIBC_2_34);
 OLD_VERSION(timer_create, GLIBC_2_3_3);
 
-/* In /proc's file with the name of kernel thread `number`. "c" in the mode: no cancellation points, as the C
+/* Reads or writes the name of kernel thread `number`, in /proc. "c" in the mode: no cancellation points, as the C
  * library's. */
 #define NAME_BYTES 16 /* with the end */
 static int move_name(int number, const char *mode, char name[NAME_BYTES + 1])
@@ -233,8 +235,8 @@ PS_EXPORT int interposed_prctl(int option, ...)
 }
 VERSIONS(prctl, GLIBC_2_2_5);
 
-/* Calls that set or tell what a thread has: SECOND, where the second argument says which one, and not the first; ASKS,
- * where they only tell. */
+/* Calls that set or tell what a thread has. FIRST, SECOND: the argument that says which thread. ASKS: the call only
+ * tells. */
 #define OF_CALLER 0
 #define FIRST 1
 #define SECOND 2
@@ -257,7 +259,7 @@ static int concerns_thread(long number)
     return -1;
 }
 
-/* Such a call: *named becomes the kernel thread's number. NULL: the call is about the caller. */
+/* Prepares such a call: *named becomes the kernel thread's number. NULL: the call is about the caller. */
 static void reach_thread(long *named, bool asks)
 {
     if (named == NULL || (*named == 0 && !asks))
@@ -275,8 +277,8 @@ PS_NOINLINE long calls_told(long result)
     return -1;
 }
 
-/* A call that concerns the caller, or a kernel thread by its number, is known by its own number. Any other goes
- * straight on. */
+/* A call that concerns the caller, or a kernel thread by its number, is made as the interposed function would make it.
+ * Any other goes straight on. */
 PS_EXPORT long interposed_syscall(long number, ...)
 {
     va_list list;

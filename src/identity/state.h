@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <time.h>
 
-/* Kernel thread `number` may be sent signals, from now on. Its number where it is asked for it. */
+/* Prepares kernel thread `number` to be sent signals from now on. Returns the number to send to. */
 int calls_number_to_signal(int number);
 /* The name of kernel thread `number`, read or written. 0, or an error number. */
 int calls_set_name(int number, const char *name);

@@ -31,8 +31,8 @@ static struct uth *saved(const struct uth_tls *block)
     return uth_visit_any(block);
 }
 
-/* The thread, if it is suspended below another one that it has called. It cannot go on without vp then. NULL: it is
- * not. */
+/* The block's thread, if it is suspended below another one that it has called; it cannot go on without vp's help then.
+ * NULL: it is not. */
 static struct psthread *take_from_caller(struct uth_tls *block)
 {
     struct psthread *t = ps_load_seq(&block->below);
@@ -42,7 +42,7 @@ static struct psthread *take_from_caller(struct uth_tls *block)
     return os_fence_all() && ps_load_seq(&block->below) == t ? t : NULL;
 }
 
-/* The vp that runs it, but the dedicated one; as far as can be seen. */
+/* The vp that runs the block's thread, as far as can be seen; not the dedicated one. */
 static struct vp *vp_in_block(const struct uth_tls *block, const struct vp *own)
 {
     unsigned slots = ps_load_acquire(&ps_rt.table_size);
@@ -73,7 +73,7 @@ void thread_signal_take_back(struct vp *vp)
         os_signal_to_thread(ps_load_relaxed(&vp_run(vp)->tid), (int)number, d->info);
 }
 
-/* The dedicated kernel thread is in the block: what is deferred is handled, and signals are blocked again. */
+/* The dedicated kernel thread is in the block: handles what is deferred, and blocks signals again. */
 static void unblock_there(struct vp *vp)
 {
     thread_signal_take_back(vp);
@@ -81,7 +81,7 @@ static void unblock_there(struct vp *vp)
     vp_block_signals_slowly(vp);
 }
 
-/* What is pending is handled where signals are unblocked, not here. */
+/* Enters the block with signals blocked: what is pending is handled where they are unblocked, not here. */
 static void enter_blocked(struct vp *vp)
 {
     vp_run(vp)->tls = NULL; /* entered anew: another vp may have been in it */
@@ -101,8 +101,8 @@ static void unblock_below(struct vp *vp, struct uth *u, const struct psthread *t
     ps_store_relaxed(&vp_run(vp)->stands_as, NULL);
 }
 
-/* The dedicated kernel thread takes signals in the thread's block, if it may be there now. False: the thread runs
- * elsewhere, or is on its way, or home stands in the root's storage. */
+/* Lets the dedicated kernel thread take signals in the thread's block, if it may be there now. False: the thread runs
+ * elsewhere, or is on its way, or home is in the root's storage. */
 static bool come_in(struct vp *vp)
 {
     struct uth_tls *block = vp_run(vp)->dedicated_to;
@@ -131,9 +131,9 @@ static bool come_in(struct vp *vp)
     return true;
 }
 
-/* The thread runs on `to`. One signal becomes the letter, if there is none, and `to` is poked by a signal of the same
- * number. It is poked again where it has seen the last poke and the letter is still there. So it is where it has not
- * seen it for UNSEEN_NS: the program may have taken the poke (sigwait). */
+/* The thread runs on `to`. One signal becomes the letter, if there is none, and `to` is poked: it gets a signal of the
+ * same number. It is poked again if it has seen the last poke and the letter is still there. It is also poked again if
+ * it has not seen the poke for UNSEEN_NS: the program may have taken it (sigwait). */
 static void write_letter(struct vp *vp, const struct vp *to)
 {
     struct vp_thread_signal *d = vp_thread_signal(vp);

@@ -6,8 +6,8 @@
 
 struct vp;
 
-/* vp has parked, found nothing, and is about to sleep. How long it may sleep before it looks again, in ns; negative:
- * for ever. */
+/* vp has parked, found nothing, and is about to sleep. Returns for how many ns it may sleep before it looks again;
+ * negative: for ever. */
 int64_t deadlock_look(struct vp *vp, unsigned looks);
 
 /* No thread is left that could do anything: exit(0), from a kernel thread of its own. */

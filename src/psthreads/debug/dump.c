@@ -2,8 +2,8 @@
  * psrun dump PID, which is another process and compiles these same files.
  *
  * Memory is read as dump_target.h says. What moves meanwhile may be seen twice, or half. A pointer that leads nowhere
- * ends what follows it, never the process. Of a process that ends meanwhile nothing can be read: this is not told as if
- * all were 0. Lists are followed up to MOST steps. Callers: any thread, one at a time in a process. */
+ * ends what follows it, never the process. A process that ends meanwhile cannot be read; this is said, and not shown as
+ * if all were 0. Lists are followed up to MOST steps. Callers: any thread, one at a time in a process. */
 #include "dump.h"
 #include "dump_target.h"
 #include "quota_park.h"

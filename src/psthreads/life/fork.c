@@ -47,7 +47,7 @@ static void lonely(struct psthread *t)
     ps_store_relaxed(&t->join, PS_JOIN_DETACHED);
 }
 
-/* Nor are other threads that waited: so debuggers and reports, which count waiting threads, do not find them. */
+/* Forgets other threads that waited, so that debuggers and reports, which count waiting threads, do not find them. */
 static void forget_who_waits(const struct uth *but)
 {
     for (struct uth_chunk *c = &uth_registry; c != NULL; c = ps_load_acquire(&c->next))
@@ -169,8 +169,8 @@ static void note_forked_as(struct vp *self, const struct psthread *current)
         self->forked.region = PS_CONTAINER_OF(current, struct ps_member, thread)->team->region;
 }
 
-/* self, the vp of the thread that forked, goes on as a carrier like any other: nothing starves here, and the watchdog
- * does not know of it. block: the thread-local block that the thread is in, dedicated or not; NULL: none. */
+/* self, the vp of the thread that forked, goes on like any other vp: nothing starves here, and the watchdog does not
+ * know of it. block: the thread-local block that the thread is in, dedicated or not; NULL: none. */
 static void go_on_in_child(struct vp *self, const struct psthread *current, struct uth_tls *block)
 {
     ps_team_after_fork_in_child(self);

@@ -222,8 +222,9 @@ static int start_locked(const psthread_config_t *config)
     return 0;
 }
 
-/* No fork while the library starts or stops: a child could neither go on from there nor begin anew. Handlers run the
- * last registered first: what is asked for while start_lock is held (loaded objects) must be locked after it.
+/* No fork while the library starts or stops: a child could neither go on from there nor begin anew. Fork's handlers run
+ * in the reverse order of their registration: a lock that is taken while start_lock is held (loaded objects) must be
+ * locked after it.
  *
  * The thread that forks does not leave its kernel thread meanwhile, whatever it waits for in the C library. The forking
  * thread has the C library's locks there, malloc's among them, and no kernel thread could be started that runs it
@@ -272,10 +273,10 @@ static void after_fork_in_child(void)
     os_set_signal_mask(mask); /* which the thread is known by from here on */
     ps_after_fork_in_child();
 }
-/* From the beginning: a fork that is under way when another kernel thread starts the library runs no handler that comes
- * late. Before the handlers of the program, and of the libraries that need this one, are registered. So those that come
- * before a fork find the library as it is outside of one, and may wait for any thread. Those in the child find the
- * library made anew. */
+/* Registers the handlers when the library is loaded: a fork that is under way when another kernel thread starts the
+ * library would not run handlers that come late. They are registered before those of the program, and of the libraries
+ * that need this one. So before a fork those handlers find the library as it is outside of one, and may wait for any
+ * thread; in the child they find the library made anew. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     os_objects_init();
@@ -286,9 +287,10 @@ struct starting {
     uint64_t mask;
     int cancelable;
 };
-/* A handler that interrupted the start, here or on a kernel thread that the start makes, might call OpenMP and wait for
- * the lock: for the thread below it. A thread that is cancelled would end with the lock, in a function of the C
- * library's that is a cancellation point (pthread_join). */
+/* Takes start_lock, with signals blocked and without cancellation. A handler that interrupted the start, here or on a
+ * kernel thread that the start makes, might call OpenMP and wait for the lock, so for the thread below the handler. A
+ * thread that is cancelled would end with the lock, in a function of the C library's that is a cancellation point
+ * (pthread_join). */
 static struct starting begin_start(void)
 {
     struct starting before = {.mask = os_swap_signal_mask(OS_ALL_SIGNALS)};

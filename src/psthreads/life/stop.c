@@ -158,9 +158,9 @@ int psthread_finalize(void)
 /* --- the process's end --- */
 
 /* A process whose initial thread has ended by pthread_exit ends with its last thread, as POSIX has it: the C library
- * sees to that where kernel threads end. The library's own do not: they sleep. So the last root that ends after the
- * initial thread, or the initial thread if it is the last, waits for all threads. Then it stops the library's kernel
- * threads; they start again if a thread still calls.
+ * sees to that where kernel threads end. The library's own kernel threads do not end: they sleep. So the last root that
+ * ends after the initial thread, or the initial thread if it is the last, waits for all threads. Then it stops the
+ * library's kernel threads; they start again if a thread still calls.
  *
  * main_ended is set by a destructor of the initial thread's; it and `attached` are seq_cst: of the initial thread and
  * another root that ends, one sees that it is the last. In a child forked by a thread that is not a root there is no

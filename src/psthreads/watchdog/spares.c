@@ -21,8 +21,8 @@
 #define QUICK_FOR_NS UINT64_C(1000000000)
 /* An idle vp has had so long to take what starves. */
 #define IDLE_COMES_NS UINT64_C(200000000)
-/* A kernel thread that had so many slices of the processor, and so short ones, ends them itself; the kernel leaves one
- * for longer. */
+/* A kernel thread that had so many slices of the processor, each so short, has given the processor away itself: the
+ * kernel leaves a slice for longer. */
 #define GIVEN_AWAY 8
 #define GIVEN_AWAY_NS UINT64_C(50000)
 #define BURST_MAX 64
@@ -65,9 +65,9 @@ struct stalls {
     bool others;                           /* some vp has passed no scheduling point since the last look */
 };
 
-/* The vp has passed no scheduling point for a while. Has its kernel thread used the processor, gone to sleep in the
- * kernel, or given the processor away again and again? (A loop over the kernel's sched_yield, beside other programs,
- * uses next to nothing.) */
+/* Whether the vp, which has passed no scheduling point for a while, really holds up others: its kernel thread has used
+ * the processor, has gone to sleep in the kernel, or has given the processor away again and again. (A loop over the
+ * kernel's sched_yield, beside other programs, uses next to nothing.) */
 static bool really_stuck(struct watchdog_seen *at, const struct held *before)
 {
     const struct os_usage *u = watchdog_usage(at);
@@ -168,7 +168,8 @@ void spares_decide(struct watchdog_sample *s, struct spares_action *a)
     a->open_places = found.bound != 0;
     if (found.new_roots_stuck)
         count_stall(s->now_ns);
-    /* Where those started last have not run yet the system is late, and more of them would only be late too. */
+    /* If the spares that were started last have not run yet, the system is late, and more of them would only be late
+     * too. */
     a->idle = s->idle;
     bool helped = idle_comes(s, found.stuck) || s->coming;
     if (found.stuck && !helped) {

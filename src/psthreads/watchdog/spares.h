@@ -2,13 +2,13 @@
  *
  * A vp is *stuck* if three things hold: it has passed no scheduling point between two looks, nor for two milliseconds
  * more; its kernel thread has used the processor meanwhile, or sleeps in the kernel; something is ready behind it. (A
- * kernel thread that merely waits for a processor does not count.) A vp without a kernel thread any more counts as
- * stuck without that: others may never come to steal what was readied there.
+ * kernel thread that merely waits for a processor does not count.) A vp that has no kernel thread any more counts as
+ * stuck as soon as something is ready there: others may never come to steal that.
  *
  * Spares. If a vp is stuck and no vp is idle, spares are started: as many as members of teams wait behind it to begin,
- * since these may wait for one another. With each further stall it is at least 1, 2, 4 ... until the stall ends, and 64
- * at most. The same if some vp is idle and has not come for the work in IDLE_COMES_NS. No spares are started while some
- * have not run yet: on a loaded machine they would pile up by the hundred.
+ * since these may wait for one another. Each further time before the stall ends at least 1, 2, 4 ... are started, and
+ * 64 at most. The same is done if some vp is idle and has not come for the work in IDLE_COMES_NS. No spares are started
+ * while some have not run yet: on a loaded machine they would pile up by the hundred.
  *
  * Roots. A root that is ready while its kernel thread is held is released (home.h): then any vp goes on with it, or a
  * spare, which is started where no vp is idle.

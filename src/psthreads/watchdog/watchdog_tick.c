@@ -21,7 +21,7 @@ static bool spares_at_work(void)
     return ps_load_relaxed(&ps_watchdog.spares) > ps_load_relaxed(&ps_watchdog.standing);
 }
 
-/* What others must not start themselves (priority.h). */
+/* Starts what others must not start themselves (priority.h). */
 static void start_asked(void)
 {
     uint32_t asked = ps_load_relaxed(&ps_watchdog.asked) ? ps_xchg_seq(&ps_watchdog.asked, 0) : 0;
@@ -34,7 +34,8 @@ static void start_asked(void)
         lacking -= lacking > 0;
 }
 
-/* Refused: perhaps in the next tick. Without blocks no root is released. */
+/* Starts standbys that are lacking. What the system refuses now may be had in the next tick. Without blocks no root is
+ * released. */
 static void keep_standbys(uint64_t now_ns)
 {
     unsigned roots = ps_load_relaxed(&ps_rt.tls) ? ps_load_relaxed(&ps_rt.num_roots) : 0;
