@@ -12,8 +12,9 @@
  * The handler calls only async-signal-safe functions; `report` is published whole (release, acquire) before the handler
  * is installed, and replaced by a later install. Alternate stacks belong to their kernel thread: `alternate` is native
  * thread-local, touched only by uth_overflow_thread_init and _fini, which the caller runs on the thread's own thread
- * pointer. No memory for one: that thread overflows without the line. A kernel thread that ends leaves its own for
- * others (free_slots.h). A forked child uses what it finds there, since nothing is read of it. */
+ * pointer. No memory for one: that thread overflows without the line. A kernel thread that ends leaves its alternate
+ * stack for others (free_slots.h). A forked child uses the stacks that it finds there, since it reads nothing of
+ * them. */
 #include "check.h"
 #include "free_slots.h"
 #include "os.h"
@@ -24,9 +25,9 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-/* Beyond the signal frame itself. Formatting one line takes some kilobytes. Handlers of the program's with SA_ONSTACK
- * run here too, in threads that have set no such stack; they would have a thread's stack. Pages that are not touched
- * cost nothing. */
+/* Bytes of an alternate stack beyond the signal frame. Formatting one line takes some kilobytes. Handlers of the
+ * program's with SA_ONSTACK run here too, in threads that have set no such stack; under other runtimes they would have
+ * a whole thread's stack. Pages that are not touched cost nothing. */
 #define HANDLER_BYTES ((size_t)256 * 1024)
 
 struct report {

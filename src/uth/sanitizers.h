@@ -1,7 +1,7 @@
-/* What address sanitizer, thread sanitizer and Valgrind want to be told of stacks: of this build, and of programs that
- * run on a build without any. The sanitizers' functions are weak symbols, looked at once (san_find); where there are
- * none, a switch costs two predictable branches. Valgrind's requests are some instructions that do nothing outside of
- * it, on the way that maps a stack.
+/* What address sanitizer, thread sanitizer and Valgrind have to be told of stacks: sanitizers of this build, or of a
+ * program that runs on a build without any. The sanitizers' functions are weak symbols, looked at once (san_find);
+ * where there are none, a switch costs two predictable branches. Valgrind's requests are some instructions that do
+ * nothing outside of it, on the way that maps a stack.
  *
  * Address sanitizer: start_switch before the switch (with the bounds of the stack to come), finish_switch after it. A
  * stack that is used anew is unpoisoned if frames that never returned were left on it. An ended thread leaves such
@@ -66,8 +66,9 @@ static inline void san_find(void)
 }
 static PS_ALWAYS_INLINE bool san_any(void) { return PS_UNLIKELY(uth_sanitizers != 0); }
 
-/* Fibers of the runtime's own loop: what the C library's functions do for it on a stack (they are intercepted) is no
- * business of the program's. A fiber must not end with that on. */
+/* Makes the thread sanitizer ignore what a fiber of the runtime's own loop does: it intercepts the C library's
+ * functions that the loop calls on a stack, but these do not concern the program. A fiber must not end while it is
+ * ignored. */
 static inline void san_ignore(void *fiber, void (*reads)(const char *, int), void (*writes)(const char *, int))
 {
     void *here = __tsan_get_current_fiber();
@@ -111,8 +112,9 @@ static inline void san_stack_made(struct uth *u)
 #endif
 }
 
-/* AddressSanitizer writes a byte for eight of the stack. As its own runtime does where a function never returns, only
- * the frames nearest the top are cleared: a stack may be reserved for terabytes. */
+/* How much of a stack is cleared for AddressSanitizer, which has a byte for eight of the stack. As its own runtime does
+ * where a function never returns, only the frames nearest the top are cleared: a stack may be reserved for
+ * terabytes. */
 #define SAN_CLEARED_BYTES ((size_t)64 << 20)
 
 static inline void san_clear_stack(struct uth *u)

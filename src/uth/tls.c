@@ -219,7 +219,7 @@ static void free_dynamic(struct dtv_entry *dtv, size_t modules)
         }
 }
 
-/* The dynamic linker has just initialised the block, in epoch `now`, and nothing was loaded meanwhile. */
+/* Notes how the dynamic linker has just initialised the block, in epoch `now`; nothing was loaded meanwhile. */
 static void note_initialised(struct uth_tls *tls, uint32_t now)
 {
     struct dtv_entry *dtv = *dtv_of(tls);
@@ -259,7 +259,7 @@ static void initialise_by_linker(struct uth_tls *tls, uint32_t now)
 /* The dynamic linker initialises a block in some 300 instructions, under locks. So note_initialised notes what the
  * dynamic linker has done, and this function does it again as long as the dynamic linker would do the same:
  * - nothing has been loaded since: `epoch` is the one that was noted;
- * - nothing has been unloaded of which the thread has noticed: the vector is in the same place, of the same generation;
+ * - the thread has noticed no unloading: the vector is in the same place, of the same generation;
  * - every module that had a static place in the vector has an image in tls_images.h, and is in the same place.
  * False: the dynamic linker might do something else now. */
 static bool initialise_quickly(struct uth_tls *tls, uint32_t now)
@@ -384,8 +384,8 @@ static PS_ALWAYS_INLINE struct uth_tls *get_block(struct uth_tls_near *near, int
     }
     if (tls == NULL)
         return NULL;
-    /* Emptied and not used: the block was given back unentered. The block had the malloc state of its last thread, and
-     * a fork lost that state. */
+    /* A block that was emptied and not used was given back unentered: it had the malloc state of its last thread, and a
+     * fork lost that state. */
     if (tls->used || tls->emptied)
         renew(tls, now);
     while (looked_at_more(now)) {

@@ -38,7 +38,7 @@
 /* tls.c's, but for the first line, which the inline functions below read. */
 struct uth_tls {
     void *tp;
-    /* of the last uth_tls_enter; NULL: it may have been entered, but not since it has its initial values, or since
+    /* of the last uth_tls_enter; NULL: no thread has entered the block since it got its initial values, or since
      * uth_tls_take_away */
     UTH_ATOMIC(const void *) carrier;
     UTH_ATOMIC(const void *) cached; /* see uth_tls_is_cached; cleared where `dedicated` is set */
@@ -64,8 +64,8 @@ struct uth_tls {
     uint64_t put_ns;        /* when it became free */
     struct ps_list in_free; /* free: in the list of those */
     struct uth_tls *next_of_all, **link_of_all;
-    /* As the dynamic linker has initialised it last: its vector, that one's generation and last module; and in which
-     * epoch of loaded objects. NULL: only the dynamic linker can do so again. */
+    /* How the dynamic linker has initialised the block last: its vector, the vector's generation and last module, and
+     * the epoch of loaded objects. NULL: only the dynamic linker can initialise the block again. */
     void *vector, *generation;
     size_t modules;
     uint32_t epoch;
@@ -90,8 +90,8 @@ bool uth_tls_enabled(void);
 bool uth_tls_look_again(void);
 
 #ifndef __cplusplus
-/* Words of the dynamic linker's of which one counts what it loads (tls_objects.c), and what that said when
- * uth_tls_look_again looked last. Written under a lock. */
+/* Words of the dynamic linker's, of which one counts what it loads (tls_objects.c), and what that count was at the last
+ * uth_tls_look_again. Written under a lock. */
 #define UTH_TLS_WATCHED_MOST 8
 typedef _Atomic unsigned long long uth_tls_count; /* as the dynamic linker's */
 struct uth_tls_watch {
@@ -113,9 +113,9 @@ static inline bool uth_tls_watched_are(unsigned long long loaded)
 static inline bool uth_tls_nothing_loaded(void) { return uth_tls_watched_are(ps_load_acquire(&uth_tls_watch.seen)); }
 #endif
 
-/* `code` is an address in an object that the calling kernel thread is loading: relocated, none of its code has run. As
- * uth_tls_look_again, and its segment gets initial values whatever was seen of it before. The dynamic linker's lock is
- * the caller's; nothing where uth_tls_init has not been called. */
+/* `code` is an address in an object that the calling kernel thread is loading: the object is relocated, and none of its
+ * code has run. Does what uth_tls_look_again does, and gives the object's segment its initial values whatever was seen
+ * of it before. The caller has the dynamic linker's lock. Does nothing where uth_tls_init has not been called. */
 void uth_tls_object_begins(const void *code);
 
 /* From now on each block that is made has a number of its own, from UTH_TLS_FIRST_NUMBER on, in the place of its
@@ -133,8 +133,8 @@ struct uth_tls *uth_tls_of(uintptr_t pthread);
 void uth_tls_stack(const struct uth_tls *tls, void **stack, size_t *bytes);
 /* Where the C library keeps the list of robust mutexes that the thread holds, for set_robust_list; NULL: not known. */
 void *uth_tls_robust_list(struct uth_tls *tls);
-/* The C library's calls that follow take the thread for kernel thread tid, 0: for itself again. Inside the block;
- * nothing else of the thread's runs meanwhile. What they have taken it for so far. */
+/* The C library's calls that follow take the thread for kernel thread tid; 0: for itself again. Inside the block;
+ * nothing else of the thread's runs meanwhile. Returns the number for which they have taken it so far. */
 int uth_tls_pose_as(struct uth_tls *tls, int tid);
 /* A few blocks that one caller at a time takes from and gives back to; all zero: none. */
 #define UTH_TLS_NEAR 4
@@ -145,12 +145,12 @@ struct uth_tls_near {
 /* The C library does not list blocks: gdb's "info threads" and setxid see only kernel threads, as they should. */
 /* A block as of a thread that begins, out of `near` if there is one; NULL: no memory. near NULL: there is none. */
 struct uth_tls *uth_tls_get(struct uth_tls_near *near);
-/* The same, where nothing has begun that needs it: no second try, and uth_tls_missing stays as it was. */
+/* As uth_tls_get, for a thread that does not need the block yet: no second try, and uth_tls_missing stays as it was. */
 struct uth_tls *uth_tls_try_get(void);
 /* On a kernel thread's own thread pointer. Now and then it gives memory back: see tls.c. */
 void uth_tls_put(struct uth_tls *tls);
-/* Gives it back to near, on any thread pointer; false: it is to be put, for near is full, or it is the time to give
- * memory back. */
+/* Gives the block back to near, on any thread pointer. False: near is full, or it is time to give memory back; then the
+ * caller has to call uth_tls_put. */
 bool uth_tls_keep(struct uth_tls_near *near, struct uth_tls *tls);
 /* What is in near is put, as above. */
 void uth_tls_drain(struct uth_tls_near *near);
@@ -158,23 +158,23 @@ void uth_tls_drain(struct uth_tls_near *near);
 void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes);
 static inline bool uth_tls_stack_differs(const struct uth_tls *tls, const void *stack) { return tls->stack != stack; }
 
-/* *tls stands for the storage of the calling kernel thread, with the number tid, which carrier carries: its *home*. So
+/* Lets *tls stand for the storage of the calling kernel thread, which has the number tid and carries `home` (a vp). So
  * another kernel thread may enter that storage as it enters a block. At home it is no block: uth_tls_current() is NULL
  * there. It is in no list of blocks, and is neither got nor put. */
 void uth_tls_adopt(struct uth_tls *tls, const void *home, int tid);
 /* The block is, or no more, the storage of a kernel thread that runs nothing: uth_tls_current() is NULL in it. */
 void uth_tls_for_no_thread(struct uth_tls *tls, bool is);
-/* The calling kernel thread, with the number tid, takes the block's thread pointer. carrier: not NULL, what the caller
+/* Takes the block's thread pointer; tid is the calling kernel thread's number. carrier: not NULL, what the caller
  * writes into a native variable of the runtime's after this. */
 void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid);
 #ifndef __cplusplus
-/* The block was last entered by the same carrier: all that is in it is right as it is, and the thread pointer's write
- * (cpu_set_tp_soon) enters it. False: uth_tls_enter does. */
+/* Whether the same carrier was the last to enter the block: then all that is in it is right, and the thread pointer's
+ * write (cpu_set_tp_soon) enters it. False: uth_tls_enter does. */
 static inline bool uth_tls_was_in(const struct uth_tls *tls, const void *carrier, int tid)
 {
     return ps_load_relaxed(&tls->carrier) == carrier && tls->carrier_tid == tid;
 }
-/* Whether this carrier, on this stack, may enter the block by the thread pointer's write alone. So it is where the
+/* Whether this carrier, on this stack, may enter the block by the thread pointer's write alone. That is so if the
  * carrier was the last to enter the block, on this stack, has said so since (uth_tls_keep_cached), and no thread has
  * taken that back. Then nothing else about the block need be looked at. */
 static inline bool uth_tls_is_cached(const struct uth_tls *tls, const void *carrier, const void *stack)
@@ -187,9 +187,9 @@ static inline void uth_tls_leave(void *own) { cpu_set_tp_soon(own); }
 inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
 #endif
 /* Inside the block: its carrier may enter it from now on by the thread pointer's write alone, until another one enters
- * it, or another thread takes that back. A thread with a reason against it publishes the reason (seq_cst), then takes
- * it back. The carrier makes this call, then looks for such a reason (seq_cst): one of the two sees the other. Nothing
- * is said where the block's number is its carrier's. */
+ * it, or another thread takes that back (uth_tls_drop_cached). A thread with a reason against it publishes the reason
+ * (seq_cst), then takes it back. The carrier makes this call, then looks for such a reason (seq_cst): one of the two
+ * sees the other. Nothing is said where the block's number is its carrier's. */
 void uth_tls_keep_cached(struct uth_tls *tls);
 /* Takes it back. Any kernel thread. */
 void uth_tls_drop_cached(struct uth_tls *tls);
@@ -204,20 +204,21 @@ void uth_tls_end(struct uth_tls *tls);
 
 /* Gives the cached blocks back. On a kernel thread's own thread pointer. */
 void uth_tls_trim(void);
-/* Some object has thread-local storage that wants blocks, and there are none, or no more: said when it is found out.
- * Stays true. */
+/* True: some object has thread-local storage, so threads need blocks, and none can be made (or no more). Regions get
+ * one thread then. Never false again. */
 #ifndef __cplusplus
 extern _Atomic bool uth_tls_missing;
 #endif
-/* How likely it is that a thread asks for the bounds of its stack. MAYBE: an object wants pthread_getattr_np, or
- * a thread has called it. Never less than before; NOT where no code answers it (blocks without numbers). The upper
- * room's unit is regions of a team (own_stack.h). */
+/* A number of regions: in so many first regions of a team its parent calls no members, since one may ask for the bounds
+ * of its stack (own_stack.h). MAYBE: an object wants pthread_getattr_np, or a thread that is no member has called it.
+ * ASKS: a member has asked; in all regions. Never less than before; NOT where no code answers the question (blocks
+ * without numbers). */
 #ifndef __cplusplus
 enum { UTH_TLS_ASKS_NOT = 0, UTH_TLS_ASKS_MAYBE = 1000 };
 #define UTH_TLS_ASKS UINT32_MAX
 extern _Atomic uint32_t uth_tls_asks __attribute__((visibility("hidden")));
 #endif
-/* It is at least as likely as this from now on. */
+/* The number is at least this from now on. */
 void uth_tls_may_ask(uint32_t asks);
 /* Around fork(), for the room that registers handlers: no other thread is in the middle of the lists of blocks while
  * the child is copied. */

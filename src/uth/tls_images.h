@@ -19,7 +19,7 @@ bool uth_tls_images_usable(void);
 void uth_tls_images_check(const struct uth_tls_segment *now, unsigned n);
 /* Whether there is a copy for this module's segment at this place. */
 bool uth_tls_images_have(size_t module, ptrdiff_t from_tp);
-/* The segments of the block with this thread pointer, as a new thread has them; the one at `spared` stays. */
+/* Writes initial values into all segments of the block with thread pointer tp, except the segment at tp + spared. */
 void uth_tls_images_write(char *tp, ptrdiff_t spared);
 
 #endif

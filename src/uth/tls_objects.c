@@ -7,7 +7,7 @@
  * lies is a private field of the dynamic linker's, published for debuggers (nptl_db).
  *
  * Asking what is loaded takes two locks, and each thread that begins asks. The dynamic linker's count of what it has
- * loaded (dlpi_adds) is a word of its variable _rtld_global; which one is private. So every word of that variable with
+ * loaded (dlpi_adds) is a word of its variable _rtld_global; which word is private. So every word of that variable with
  * the count's value is watched. The count is among these words. As long as all of them keep that value, nothing has
  * been loaded. When one has changed, the dynamic linker is asked. Words that differ from the count then are no longer
  * watched. Where no word is left, or too many have the value at first, every look asks. */
@@ -61,8 +61,8 @@ static size_t bytes_of_symbol(const void *address)
     return 0;
 }
 
-/* Before any region. Exception: the library is part of a program, and the program's own constructors run regions. They
- * come here on one thread. */
+/* Runs before any region. Exception: the library is part of a program, and the program's own constructors run regions.
+ * They call it on one thread. */
 __attribute__((constructor)) static void look_up(void)
 {
     for (unsigned i = 0; i < NUM_SYMBOLS && !looked_up; i++)

@@ -9,8 +9,8 @@
 void *uth_tls_symbol(const char *name);
 /* Grows with each object that is loaded, some tens of ns; 0: cannot be asked (os_objects_visit). */
 unsigned long long uth_tls_objects_loaded(void);
-/* The same number is still `loaded`, as far as can be seen in some ns; false: uth_tls_objects_loaded is to be asked.
- * Never true where something has been loaded since uth_tls_objects_watch(loaded). Any kernel thread, without a lock. */
+/* Whether uth_tls_objects_loaded() is still `loaded`, as far as can be seen in some ns; false: ask it. Never true where
+ * something has been loaded since uth_tls_objects_watch(loaded). Any kernel thread, without a lock. */
 bool uth_tls_objects_same(unsigned long long loaded);
 /* Whether the former can ever say true. */
 bool uth_tls_objects_watched(void);
@@ -20,8 +20,8 @@ void uth_tls_objects_watch(unsigned long long loaded);
  * thread-local storage, or uses what the C library keeps for each thread: pthread_self, keys, uselocale, and errno
  * where it has OpenMP constructs. */
 bool uth_tls_objects_wanted(void);
-/* Whether the program itself has thread-local variables of its own: some, and they are not those of the library of
- * which `library` is an address, linked into it. */
+/* Whether the program itself has thread-local variables: more than those of the library that is linked into it, and of
+ * which `library` is an address. */
 bool uth_tls_objects_of_program(const void *library);
 
 /* Whether some code of the program may read status flags of floating point behind a wait: it wants a function that
@@ -40,8 +40,8 @@ struct uth_tls_segment {
     uintptr_t low, high;           /* the object's memory: [low, high) */
     unsigned long long right_when; /* tls_start.c's: how much had been loaded when blocks last got its initial values */
 };
-/* Fills out with at most UTH_TLS_MAX_SEGMENTS of them. The images are copied to room[bytes], as long as they fit there
- * with all before them: an object may be unloaded any time. Others stay where the objects have them. */
+/* Fills out with at most UTH_TLS_MAX_SEGMENTS of them; returns how many. Copies the images to room[bytes], in their
+ * order, as long as they fit: an object may be unloaded any time. Other images stay where the objects have them. */
 unsigned uth_tls_objects_static(struct uth_tls_segment *out, char *room, size_t bytes);
 
 #endif

@@ -199,9 +199,9 @@ static const char *try_block(void)
     return why;
 }
 
-/* *refused: this would be a machine and a program for blocks. *sanitized: a sanitizer forbids them, and the program has
- * thread-local variables that will be shared. (Where the sanitizer is linked into the program, its variables cannot be
- * told from the program's.) */
+/* Why there can be no blocks; NULL: there can. *refused: machine and program would allow them. *sanitized: a sanitizer
+ * forbids them, and the program has thread-local variables that will be shared. (Where the sanitizer is linked into the
+ * program, its variables cannot be told from the program's.) */
 static const char *find_out(bool *refused, bool *sanitized)
 {
     *refused = *sanitized = false;

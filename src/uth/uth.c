@@ -82,8 +82,8 @@ static struct uth_chunk *chunk_after(struct uth_chunk *c)
     return none;
 }
 
-/* Where the search for a free slot begins: chunks before it were full when it came here, and a slot that becomes free
- * there moves it back. A hint. */
+/* Where the search for a free slot begins, a hint. Chunks before it were full when the search came here; a slot that
+ * becomes free there moves it back. */
 static _Atomic(struct uth_chunk *) not_full;
 
 /* No place to be had: the stack is not seen from outside, and that is all. */
@@ -234,8 +234,8 @@ static struct uth *take_shared(void)
     return piece != NULL ? uth_of(piece) : NULL;
 }
 
-/* Where the system refuses stacks of the usual size: smaller ones, better than a thread that waits for others to end.
- * Smaller stacks are not cached (uth_put). */
+/* Makes a smaller stack where the system refuses one of the usual size: better than a thread that waits for others to
+ * end. Smaller stacks are not cached (uth_put). */
 static struct uth *make_smaller(size_t stack_bytes)
 {
     static _Atomic uint32_t said;
@@ -329,7 +329,7 @@ void uth_cache_trim(struct uth_cache *cache, unsigned keep)
         share_idle(u);
 }
 
-/* An owner that ends is a root whose kernel thread goes, for one. The pages near the top of what it leaves stay, up to
+/* Such an owner is a root whose kernel thread ends. Of the stacks that it leaves, the pages near the top stay, up to
  * LEFT_BYTES, until a vp parks. */
 void uth_cache_leave(struct uth_cache *cache)
 {

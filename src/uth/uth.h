@@ -47,12 +47,12 @@ struct uth_chunk {
 };
 extern struct uth_chunk uth_registry;
 
-/* u's context is saved, `tls` is its block, and so it stays until uth_visited: a thread that is to continue the context
- * waits, or finds that it is not saved yet. False: it runs, or is about to, as far as can be seen now. Any kernel
- * thread; one visitor of a block at a time. */
+/* Visits u, whose context is saved and whose block is `tls`: the context stays saved until uth_visited. A thread that
+ * is to continue the context waits, or finds that it is not saved yet. False: u runs, or is about to, as far as can be
+ * seen now. Any kernel thread; one visitor of a block at a time. */
 bool uth_visit(struct uth *u, const struct uth_tls *tls);
 void uth_visited(struct uth *u);
-/* The same for whichever registered one it is; NULL: none. [no stack is unmapped meanwhile] */
+/* Visits whichever registered uth has the block `tls`; NULL: none. [no stack is unmapped meanwhile] */
 struct uth *uth_visit_any(const struct uth_tls *tls);
 /* Objects have been loaded: stacks hold code from now on where one of them asks for it. One caller at a time. */
 void uth_stacks_look_again(void);
@@ -81,8 +81,8 @@ void uth_put(struct uth_cache *cache, struct uth *u);
 /* What was shared is left alone for good. */
 void uth_after_fork_in_child(void);
 
-/* A place at the far end of u's stack, for what is to run there while a thread runs above it: area.c. False: there is
- * none. u: some thread that cannot go on meanwhile stands on it. */
+/* uth_area_take gets a place at the far end of u's stack, for what is to run there while a thread runs above it:
+ * area.c. False: there is none. The caller knows of a thread on u's stack that cannot go on meanwhile. */
 #define UTH_AREAS 8
 struct uth_area {
     struct uth *of;
@@ -92,7 +92,7 @@ struct uth_area {
 };
 bool uth_area_take(struct uth *u, struct uth_area *area);
 void uth_area_put(const struct uth_area *area);
-/* u's stack has so many bytes from `low` on. The owner of an adopted one; before any caller takes an area. */
+/* u's stack has so many bytes from `low` on. Caller: the owner of an adopted one, before any caller takes an area. */
 void uth_areas_at(struct uth *u, uintptr_t low, size_t stack_bytes);
 
 /* (Re-)initialises u so that the first switch to it starts entry(transfer, arg) on an empty stack. u does not run.
@@ -107,9 +107,9 @@ void uth_release(struct uth *u);
  * will not be resumed as it is now (it is put or restarted next). The other side must call uth_switched(from) first
  * thing: a resumed context gets (transfer) as result of uth_switch, a new one as its entry's argument. */
 static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying);
-/* The same in two steps. From the first one on `to` is not visited anew; false: a visitor is there, and is to be waited
- * for (uth_await_visitor). The visitor is in to's thread-local block, and writes there. So a caller that enters this
- * block enters it in between. */
+/* uth_switch in two steps. From uth_claim on `to` is not visited anew; false: a visitor is there, for which the caller
+ * has to wait (uth_await_visitor). The visitor is in to's thread-local block, and writes there. So a caller that enters
+ * this block enters it between the two steps. */
 static inline bool uth_claim(struct uth *to);
 static inline void *uth_switch_claimed(struct uth *from, struct uth *to, void *transfer, bool dying);
 /* On the new stack, before anything else: ends the switch away from `from`: closes the sanitizers' bracket for `self`

@@ -4,16 +4,16 @@
  * Does: hands out the chunks of loops whose slot says ORT_PLAIN_BATCHES. Does not: loops that are monotonic, ordered,
  * small, watched by a tool, or in a team with one vp (no contention there); these take each chunk from the slot's
  * `next` (loop.c).
- * Callers: a member, in the loop; ort_batch_describe its first member, or the parent; ort_batch_reset the parent, no
- * region open.
+ * Callers: a member, in the loop. Of ort_batch_describe: the loop's first member, or the parent. Of ort_batch_reset:
+ * the parent, with no region open.
  *
  * Invariants: each chunk is begun once. No member leaves the loop while another holds a chunk that has not begun. A
  * member runs what it holds in order, and robs only when it holds nothing. States, orderings and proof:
  * tests/models/batch.md; the model is batch.pml beside it.
  *
  * Cost: a chunk of a batch is one addition on the member's own line. A claim is one addition on the line of `next`, and
- * a reading of the cycle counter. A robbery costs four atomic operations and three lines. The end of a loop in which
- * no member holds a batch costs a member four loads, and an exchange while the last chunk is not taken. Failures: none.
+ * a reading of the cycle counter. A robbery costs four atomic operations and three lines. The end of a loop in which no
+ * member holds a batch costs a member four loads, and an exchange while the last chunk is not taken. Failures: none.
  * OpenMP 5.2 section 11.5.3 and its nonmonotonic modifier. */
 #ifndef PS_ORT_BATCH_H
 #define PS_ORT_BATCH_H
@@ -43,8 +43,8 @@ struct ort_batch {
 static inline uint32_t ort_batch_first(uint64_t word) { return (uint32_t)word >> 16; }
 static inline uint32_t ort_batch_end(uint64_t word) { return (uint32_t)word & 0xffff; }
 
-/* The next chunk, where the caller's word is EMPTY: of a new batch, or another member's. false: none is left.
- * [switches] */
+/* Gets the next chunk, where the caller's word is EMPTY: from a new batch, or from another member's. false: none is
+ * left. [switches] */
 bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi);
 /* The same, where a claim of the caller's has found `next` used up. */
 bool ort_batch_used_up(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi);
@@ -64,8 +64,8 @@ static inline bool ort_batch_next(struct ort_thread *t, struct ort_batch *own, u
     return true;
 }
 
-/* The slot's description is complete, its n at least ORT_BATCH_LEAST chunks a member: makes it one of batches where
- * that can pay. */
+/* Makes the slot one of batches where that can pay. Its description is complete, with an n of at least ORT_BATCH_LEAST
+ * chunks a member. */
 #define ORT_BATCH_LEAST 4
 void ort_batch_describe(struct ort_workshare *ws, unsigned threads);
 

@@ -27,7 +27,8 @@
 #endif
 #define ORT_EMERGENCY_UNIT 64 /* bytes */
 
-/* What tasks leave to others, and all others to regions: these are fewest, and nothing can run in their place. */
+/* Tasks leave so much to others, and all others leave so much to regions: regions are fewest, and nothing can run in
+ * their place. */
 #define ORT_EMERGENCY_KEEP_TASK (ORT_EMERGENCY_BYTES / 2)
 #define ORT_EMERGENCY_KEEP (ORT_EMERGENCY_BYTES / 4)
 
@@ -37,8 +38,8 @@ void *ort_emergency_pool_take(size_t bytes, size_t keep);
 bool ort_emergency_pool_give(void *p);
 void ort_emergency_pool_after_fork_in_child(void);
 
-/* The C library's memory, or the emergency pool's where that has none (down to ORT_EMERGENCY_KEEP); NULL: nor has
- * this. */
+/* Memory from the C library, or from the emergency pool where the C library has none (down to ORT_EMERGENCY_KEEP);
+ * NULL: nor has the pool. */
 void *ort_mem_get(size_t bytes);
 void *ort_mem_zeroed(size_t bytes);
 void *ort_mem_aligned(size_t align, size_t bytes); /* from the emergency pool with align up to ORT_EMERGENCY_UNIT */

@@ -73,15 +73,15 @@ static inline unsigned ort_icv_sched(const struct ort_icv *icv)
 
 /* The ICVs of the task that t runs, to be changed in place; NULL: no memory. */
 struct ort_icv *ort_icv_write(struct ort_thread *t);
-/* Before an explicit task's descriptor, or an implicit task's, is given up: frees its own copies. Its subtree has
- * ended. */
+/* Frees the task's own copies. Called before the descriptor of an explicit or an implicit task is given up, when its
+ * subtree has ended. */
 void ort_icv_drop_slow(struct ort_icv *icv);
 static inline void ort_icv_drop(struct ort_icv *icv, const struct ort_task *task)
 {
     if (PS_UNLIKELY(icv->owner == task))
         ort_icv_drop_slow(icv);
 }
-/* The creator of a task that may run beside it, for the ICVs the new task inherits. */
+/* For the creator of a task that may run beside it: marks the ICVs that the new task inherits as shared. */
 static inline struct ort_icv *ort_icv_share(struct ort_icv *icv)
 {
     if (PS_UNLIKELY(!ps_load_relaxed(&icv->shared)))
@@ -97,8 +97,8 @@ enum ort_wait_policy { ORT_POLICY_UNSET, ORT_POLICY_ACTIVE, ORT_POLICY_PASSIVE }
  * only. */
 struct ort_settings {
     struct ort_icv initial; /* of every root */
-    /* bind-var of every root, and of the levels below it. Which a task has is its team's to know (ort_team.bind_var):
-     * only regions change it. */
+    /* bind-var of every root, and of the levels below it. A task's own is its team's (ort_team.bind_var), since only
+     * regions change it. */
     uint8_t bind;       /* enum ort_bind */
     unsigned bind_rest; /* length of what follows */
     const unsigned char *bind_list;

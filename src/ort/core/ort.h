@@ -48,9 +48,9 @@ static PS_ALWAYS_INLINE bool ort_taskwait_is_over(struct ort_thread *t)
 
 static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->task->icv; }
 
-/* The member goes on to another construct, or its region ends, and the member may still be in a loop: a combined
- * construct that a cancellation left has no end of its own. Gives the slot back, which the team would wait for when the
- * ring comes round. No event: ort_tool_loop_ends. [switches] */
+/* Leaves a loop in which the member may still be when it goes on to another construct, or when its region ends: a
+ * combined construct that a cancellation left has no end of its own. Gives the slot back, for which the team would wait
+ * when the ring comes round. No event: ort_tool_loop_ends. [switches] */
 static inline void ort_loop_abandon(struct ort_thread *t)
 {
     const struct ort_loop *loop = ort_loop_or_none(t);
@@ -79,8 +79,8 @@ extern void (*ort_common_fn)(void *data);
 
 /* Runs the whole region; returns how many threads it had. [switches] */
 unsigned ort_parallel(const struct ort_parallel *region);
-/* A region with nothing but these, bind as in GNU's flags, if it is as the thread's last one and has a shorter way
- * (region_again.c); false: nothing is done. [switches] */
+/* Runs a region that has nothing but these clauses, bind as in GNU's flags, if it is as the thread's last one and has a
+ * shorter way (region_again.c); false: nothing is done. [switches] */
 #define ORT_AGAIN_NOT 0xff /* ort_team.again_bind: it has not */
 static PS_ALWAYS_INLINE bool ort_parallel_again(void (*fn)(void *), void *data, unsigned num_threads, unsigned bind)
 {
@@ -105,7 +105,8 @@ static PS_ALWAYS_INLINE bool ort_parallel_again(void (*fn)(void *), void *data, 
     ee_team_run_again(&team->ee, fn, data);
     return true;
 }
-/* In two halves, the caller runs its own share in between. On return of start the caller is member 0. */
+/* ort_parallel in two halves, between which the caller runs its own share. On return of ort_parallel_start the caller
+ * is member 0. */
 unsigned ort_parallel_start(const struct ort_parallel *region);
 void ort_parallel_end(void);
 /* Number of threads that a region would get now, with the thread limit as its account is now. */
@@ -115,7 +116,8 @@ unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads);
 void ort_league(const struct ort_parallel *teams, unsigned thread_limit);
 /* The hidden region whose members run a league's teams. */
 bool ort_is_league(const struct ort_team *team);
-/* t is the initial thread of one of several teams that run at once: what it shares with the others is not its own. */
+/* Whether t is the initial thread of one of several teams that run at once: then what it shares with the others is not
+ * its own. */
 static inline bool ort_beside_teams(const struct ort_thread *t)
 {
     const struct ort_group *group = t->team->contention;

@@ -19,7 +19,8 @@ struct ort_team *ort_team_initial(const char *what);
 struct ort_thread *ort_thread_begin_initial(struct ort_team *team);
 /* Bytes of a block for n_max members. */
 size_t ort_members_bytes(unsigned n_max);
-/* The members of a zeroed block, with their implicit tasks; false: no memory. And before it is given back. */
+/* ort_members_get makes the members of a zeroed block, with their implicit tasks; false: no memory. ort_members_give
+ * gives them back, before the block. */
 bool ort_members_get(struct ort_team *team);
 void ort_members_give(struct ort_team *team);
 /* Each storage that a member has. */
@@ -45,8 +46,8 @@ static inline void ort_member_begin_own(struct ort_thread *m)
     if (!ort_absent(tasks))
         tasks->base = ps_deque_bottom_owner(&tasks->deque);
 }
-/* The same in a region that is as the team's last one, without a look at the team where the member's implicit task
- * is as it was then. */
+/* As ort_member_begin, in a region that is as the team's last one: looks at the team only if the member's implicit task
+ * is not as it was then. */
 static inline void ort_member_begin_again(struct ort_thread *m)
 {
     const struct ort_task *t = &ort_implicit(m)->task;
@@ -60,8 +61,8 @@ static inline void ort_member_begin_again(struct ort_thread *m)
 void ort_member_again(struct ee_member *member, void (*fn)(void *), void *data);
 void ort_region_ended(struct ee_member *first);
 void ort_region_otherwise(struct ee_team *t, void (*fn)(void *), void *data);
-/* Apart: before a region is opened by any other way than ort_parallel_again: the counters are those that the last one
- * has left. */
+/* With members apart: sets the counters to what the last region has left. Called before a region is opened in any other
+ * way than by ort_parallel_again. */
 static inline void ort_region_counts(PS_UNUSED struct ort_team *team)
 {
 #if ORT_MEMBERS_APART
@@ -71,7 +72,7 @@ static inline void ort_region_counts(PS_UNUSED struct ort_team *team)
     team->single_base = ps_load_relaxed(&team->single);
 #endif
 }
-/* Apart: the region that has ended may be followed by one of ort_parallel_again. */
+/* With members apart: the region that has ended may be followed by one of ort_parallel_again. */
 static inline void ort_region_lasts(struct ort_team *team)
 {
 #if ORT_MEMBERS_APART
@@ -83,7 +84,8 @@ static inline void ort_region_lasts(struct ort_team *team)
     (void)team;
 #endif
 }
-/* And last thing: its implicit task's own ICVs; and all, where no tool is told. [switches] */
+/* The member leaves the region, last thing: gives up its implicit task's own ICVs. ort_member_ends does all of it,
+ * where no tool is told. [switches] */
 static inline void ort_member_drops(struct ort_thread *m)
 {
     if (PS_UNLIKELY(m->task->flags & ORT_TASK_OWN_ICV))

@@ -17,24 +17,24 @@ const char *spelling_skip(const char *p);
 bool spelling_digits(const char **p, unsigned long max, unsigned long *out);
 /* The word at *p, in any case, whatever follows; *p moves behind it. */
 bool spelling_begins(const char **p, const char *word);
-/* Compares as libomp does: in any case, and from `least` letters on the rest of the longer one does not matter. least
- * 0: all letters matter. */
+/* Compares as libomp does: in any case, and once `least` letters are the same the rest of the longer word does not
+ * matter. least 0: all letters matter. */
 bool spelling_is_word(const char *word, size_t least, const char *text);
 /* A switch. */
 bool spelling_says_true(const char *text);
 bool spelling_says_false(const char *text);
 
-/* A whole number. One that is too large is the largest; where it is too small, or none, *out stays. true: as it was
- * given. */
+/* Reads a whole number. One that is too large becomes the largest; if it is too small, or none, *out stays. true: *out
+ * is as it was given. */
 bool spelling_number(const char *text, long min, long max, long *out);
 /* OMP_NUM_THREADS: a number for each level; 0: the number of processors. A level without a number has that of the
  * level before; a comma may stand at the end. list has room for one more than there are commas. 0: it cannot be read.
  * *changed: a 0 has become 1. */
 unsigned spelling_counts(const char *text, unsigned max, unsigned *list, bool *changed);
-/* OMP_SCHEDULE; enum ort_sched. *fault: of what can be read all the same. */
+/* OMP_SCHEDULE; enum ort_sched. *fault: what is wrong in a text that can be read all the same. */
 bool spelling_schedule(const char *text, unsigned *sched, int *chunk, const char **fault);
-/* OMP_PROC_BIND; enum ort_bind. list has room for one more than there are commas. How many policies there are; 0: it
- * cannot be read. *fault: of what can be read all the same. */
+/* OMP_PROC_BIND; enum ort_bind. list has room for one more than there are commas. Returns how many policies there are;
+ * 0: it cannot be read. *fault: what is wrong in a text that can be read all the same. */
 unsigned spelling_policies(const char *text, unsigned char *list, const char **fault);
 /* OMP_PROC_BIND: there are to be no places to be asked for, either. */
 bool spelling_disables(const char *text);

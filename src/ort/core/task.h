@@ -81,8 +81,8 @@ enum ort_task_flags {
 #define ORT_EVENT_FULFILLED 2u
 #define ORT_EVENT_HOLD 4u /* one of those that ort_task_hold has taken; the rest of the word counts them */
 
-/* event: the owner and the fulfilling thread (read-modify-write). flags: the creator, then the owner. owner, before the
- * task runs, is an entry point's own: the maker. */
+/* Writers of event: the owner and the fulfilling thread (read-modify-write). Of flags: the creator, then the owner.
+ * Before the task runs, an entry point may keep the maker in `owner`. */
 struct ort_task {
     /* Written by the creator before the task is published, read by the member that runs or finishes it. Thieves read
      * parent and depth speculatively (relaxed; task_queue.h). */
@@ -195,21 +195,21 @@ struct ort_task_team {
 
 /* --- hooks for regions and barriers --- */
 
-/* Once per team block, when its memory (zeroed) has been got and n_max is set (false: there is not enough for its
- * tasks); and before it is given back. */
+/* ort_task_team_init: once per team block, when its zeroed memory is there and n_max is set; false: there is not enough
+ * memory for its tasks. ort_task_team_fini: before the block is given back. */
 bool ort_task_team_init(struct ort_team *team);
 void ort_task_team_fini(struct ort_team *team);
 /* Likewise for each member's storage; init is optional for zeroed memory. */
 void ort_task_thread_fini(struct ort_thread *thread);
 /* The member begins: its implicit task becomes the current one (thread->task), with the given ICVs. */
 void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv);
-/* The member's body is done: returns when all tasks below its implicit task are complete. Runs tasks; those of others
- * that are left then are the entities' to see to, through ee_team_ops.assist. [switches] */
+/* The member's body is done: returns when all tasks below its implicit task are complete. Runs tasks; tasks of others
+ * that are left then are run through ee_team_ops.assist. [switches] */
 void ort_task_member_end(struct ort_thread *thread);
 /* Member 0, after ee_team_join (or after ort_task_member_end where the team is serialized). */
 void ort_task_team_end(struct ort_team *team);
-/* In a forked child, whose only thread is t: what other threads held in the teams around it, and in the process, is let
- * go. */
+/* In a forked child, whose only thread is t: lets go what other threads held in the teams around it, and in the
+ * process. */
 void ort_task_after_fork_in_child(struct ort_thread *t);
 /* ee_team_ops.assist [switches] and idle. */
 void ort_task_assist(struct ort_thread *thread);
@@ -260,9 +260,9 @@ struct ort_depend_successor *ort_depend_successors(struct ort_task *t);
 /* Makes a task and queues it, or runs it at once. [switches] */
 void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args);
 
-/* The same in steps, for compiled code that writes into the task itself. A descriptor whose `data` has room for size
- * bytes and has no parent yet; it must be submitted, entered or discarded by the same thread. Without memory for it
- * other tasks run first; with none of those, it aborts with one line. [switches] */
+/* ort_task_create in steps, for compiled code that writes into the task itself. Returns a descriptor whose `data` has
+ * room for size bytes, and which has no parent yet; the same thread must submit, enter or discard it. Without memory
+ * for it other tasks run first; with none of those, aborts with one line. [switches] */
 struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t align);
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t);
 /* As ort_task_create of a task whose data is in place (args: without data, copy, size and event). ORT_TASK_COPIED may
@@ -272,15 +272,15 @@ void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct
 void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 void ort_task_leave(struct ort_thread *thread, struct ort_task *t);
 
-/* The same of a task of the caller's without any clause but untied, final and mergeable (flags), its data copied by
- * memcpy. No tool is attached. [switches] */
+/* As ort_task_create, for a task of the caller's without any clause but untied, final and mergeable (flags); its data
+ * is copied by memcpy. No tool is attached. [switches] */
 void ort_task_spawn(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags);
 /* Such a task with dependences. [switches] */
 void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags,
                             const struct ort_depend_list *depend);
 /* Such a task where it is undeferred: runs it at once, on the caller's data. [switches] */
 void ort_task_call(void (*fn)(void *), void *data, unsigned flags);
-/* The same two for data that a function constructs; where the task runs at once, on the caller's stack. [switches] */
+/* The two above for data that a function constructs; where the task runs at once, on the caller's stack. [switches] */
 void ort_task_spawn_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size,
                            size_t align, unsigned flags);
 void ort_task_call_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size, size_t align,
@@ -323,7 +323,7 @@ void ort_taskyield(struct ort_thread *thread);
 void ort_task_fulfill(void *event);
 /* Tasks are run in the order of their making, by members that are in no explicit task; see layer.h. */
 extern _Atomic bool ort_tasks_in_order;
-/* The running task t, whose creator does not wait for it, completes only after one ort_task_release more. By its
+/* The running task t, for which its creator does not wait, completes only after one ort_task_release more. Caller: its
  * member. */
 void ort_task_hold(struct ort_task *t);
 /* From anywhere, as ort_task_fulfill. */

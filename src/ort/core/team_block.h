@@ -88,7 +88,7 @@ typedef unsigned ort_bound_number;
 struct ort_team {
     struct ee_team ee;
     /* Written by the parent while no region is open. What each member reads when it begins has a line of its own, which
-     * stays with them in a loop of regions that are alike (ps_update). */
+     * stays in their caches in a loop of regions that are alike (ps_update). */
     void (*fn)(void *);
     void *data;
     struct ort_thread *parent;   /* NULL: a root's */
@@ -153,9 +153,9 @@ static inline struct ort_thread *ort_member(struct ort_team *team, unsigned i)
 #endif
 }
 
-/* What a member needs for tasks, and for loops other than those that compilers divide inline. Apart, it stands behind
- * the first use: `make` gets it near t, or ends the program with one line. t is the caller's, but in
- * _or_none: NULL, of which ort_absent tells, where t has made none; any thread asks. */
+/* What a member needs for tasks, and for loops other than those that compilers divide inline. With members apart the
+ * first use makes it: ..._make gets it near t, or ends the program with one line. t is the caller, except in
+ * ..._or_none, which any thread may call: NULL, which ort_absent tests, where t has made none. */
 #if ORT_MEMBERS_APART
 struct ort_in_loops {
     struct ort_loop loop;
@@ -190,8 +190,8 @@ static inline struct ort_batch *ort_batch_or_none(struct ort_thread *t)
     return its != NULL ? &its->batch : NULL;
 }
 
-/* A member's storage, whose implicit task is not given back (members_apart.c): the part of a task that an implicit one
- * uses (task.h). */
+/* A member's storage, with the part of a task that an implicit task uses (task.h). This implicit task is not given back
+ * (members_apart.c). */
 struct ort_apart {
     alignas(PS_CACHE_LINE) struct ort_thread thread; /* ee.h: what `near` returns */
     alignas(struct ort_task) unsigned char implicit[ORT_TASK_IMPLICIT_BYTES];
@@ -277,8 +277,8 @@ static inline void ort_member_reshaped(PS_UNUSED struct ort_thread *t)
 #endif
 }
 
-/* Apart: t's implicit task has a child, a table of dependences or ICVs of its own from here on. So the region's end and
- * the next one's begin have something to do for t. */
+/* With members apart: t's implicit task gets a child, a table of dependences or ICVs of its own. Notes that the
+ * region's end and the next one's begin have something to do for t. */
 static inline void ort_member_changed(PS_UNUSED struct ort_thread *t)
 {
 #if ORT_MEMBERS_APART

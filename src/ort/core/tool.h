@@ -36,8 +36,8 @@ struct ort_tool_chunk {
 #define ORT_TOOLS 1
 #endif
 #if ORT_TOOLS
-/* The tool writes data; the member that runs the task frame and below, which members of regions inside of it read: it
- * waits for them. */
+/* Writers: the tool writes data; the member that runs the task writes frame and below. Members of regions inside of the
+ * task read these, and it waits for them. */
 struct ort_tool_task {
     union ort_tool_data data;
     struct ort_tool_frame frame;
@@ -123,8 +123,8 @@ static inline bool ort_tool_on(void)
     return ort_tool_wanted;
 #endif
 }
-/* The same for every listener to all tasks: ORT_TASKS_TRACED, a tool or the program's thread sanitizer (of every lock,
- * too); ORT_TASKS_CANCEL, cancellation. Likewise written once. */
+/* What ort_tool_wanted is for tools, for every listener to all tasks: ORT_TASKS_TRACED, a tool or the program's thread
+ * sanitizer (of every lock, too); ORT_TASKS_CANCEL, cancellation. Likewise written once. */
 enum { ORT_TASKS_TRACED = 1, ORT_TASKS_CANCEL = 2 };
 extern ORT_HIDDEN unsigned char ort_tasks_wanted;
 static inline unsigned ort_tasks_traced(void)
@@ -147,8 +147,8 @@ extern ORT_HIDDEN size_t ort_tool_task_bytes;
 extern void (*ort_tool_start)(void);
 /* The tool is there: from now on events are raised. */
 void ort_tool_attach(void);
-/* No more events, but first the ends of what can be ended from here; false: that has been done already. no_more: the
- * last step alone, for tool_region.c. */
+/* Ends all events, after the end events of what can be ended from here; false: that has been done already.
+ * ort_tool_no_more: the last step alone, for tool_region.c. */
 bool ort_tool_detach(void);
 bool ort_tool_no_more(void);
 /* A tool is attached; unlike ort_tool_on() false after its end. */
@@ -250,8 +250,8 @@ struct ort_task *ort_tool_ancestor(struct ort_thread *t, int level, struct ort_t
 int ort_tool_task_flags(const struct ort_task *task);
 int ort_tool_state(const struct ort_thread *t);
 
-/* Whether a tool's native threads are the kernel threads: decided with the first region, before which there are roots
- * only. And the word of the calling one, a root. */
+/* ort_tool_by_carrier: whether a tool's native threads are the kernel threads; decided with the first region, before
+ * which there are roots only. ort_tool_root_data: the tool's word of the calling root. */
 bool ort_tool_by_carrier(void);
 void ort_tool_decide_carriers(void);
 union ort_tool_data *ort_tool_root_data(void);
@@ -284,7 +284,8 @@ void ort_tool_league_team_ends(struct ort_thread *m, unsigned num);
 struct ort_task_args;
 /* A task of the current one has been made. */
 void ort_tool_task_created(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
-/* The thread's task has just changed from `below` to t; is about to change back, the body done (or not run). */
+/* begins: the thread's task has just changed from `below` to t. ends: it is about to change back; the body is done (or
+ * not run). */
 void ort_tool_task_begins(struct ort_thread *thread, struct ort_task *t, struct ort_task *below);
 void ort_tool_task_ends(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, bool detached);
 void ort_tool_task_discarded(struct ort_task *t);
@@ -302,7 +303,7 @@ void ort_tool_taskgroup_end(struct ort_thread *t, void (*end)(struct ort_thread 
 /* --- events: synchronisation and work (tool_sync.c) --- */
 
 void ort_tool_barrier(struct ort_thread *t, enum ort_sync_kind kind);
-/* The same with ort_tool_enter and ort_tool_leave around: an entry point's only call, so that it saves nothing for
+/* ort_tool_barrier between ort_tool_enter and ort_tool_leave: an entry point's only call, so that it saves nothing for
  * it. */
 void ort_tool_barrier_from(enum ort_sync_kind kind, const void *caller, void *frame);
 bool ort_tool_barrier_cancel(struct ort_thread *t, enum ort_sync_kind kind);

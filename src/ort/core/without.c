@@ -1,4 +1,4 @@
-/* For a target that leaves files of this room out of its list: what the others refer to of those. No tool ever comes
+/* Stands in for files of this room that a target leaves out: defines what the other files refer to. No tool ever comes
  * (tool*.c; built with ORT_TOOLS=0), nothing is displayed (display.c, affinity_format.c), no debugger asks
  * (debug_layout.c, layer.c). */
 #include "debug_layout.h"

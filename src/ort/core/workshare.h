@@ -112,7 +112,7 @@ void ort_ws_open(struct ort_workshare *ring);
 /* Between this room's modules. The first member, or the parent: what the slot hands out. */
 void ort_ws_describe(struct ort_workshare *ws, const struct ort_loop_desc *desc, unsigned threads);
 struct ort_loop_extra;
-/* Every member, after ort_ws_enter and, the first, before ort_ws_ready. */
+/* Called by every member after ort_ws_enter; by the first one before ort_ws_ready. */
 void ort_ws_extra(struct ort_thread *t, const struct ort_loop_extra *extra, bool first);
 
 /* A loop over `long`: from start to end (exclusive) by incr. */

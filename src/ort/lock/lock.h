@@ -14,13 +14,14 @@ extern _Atomic uint32_t ort_lock_fast __attribute__((visibility("hidden")));
 void ort_lock(_Atomic uint32_t *word); /* [switches] */
 bool ort_lock_try(_Atomic uint32_t *word);
 void ort_unlock(_Atomic uint32_t *word); /* [switches] */
-/* The same in two steps, for callers that tell a tool between them: the lock is free; others of the carrier may run. A
- * tool may have a lock of its own for each of the program's (Archer), and free it when it is told. A thread that has
- * taken the program's lock meanwhile waits for the tool's, in the kernel. Returns what the second step is given. */
+/* ort_unlock in two steps, for callers that tell a tool between them. After ort_unlock_first the lock is free; in
+ * ort_unlocked others of the carrier may run. A tool may have a lock of its own for each of the program's (Archer), and
+ * free it when it is told. A thread that has taken the program's lock meanwhile waits for the tool's, in the kernel.
+ * ort_unlocked is given what ort_unlock_first returned. */
 bool ort_unlock_first(_Atomic uint32_t *word);
 void ort_unlocked(bool waited); /* [switches] */
 
-/* The rest of taking a word that was not free, [switches]; of freeing one at which an entity may wait. */
+/* The rest of taking a word that was not free [switches], and of freeing one at which an entity may wait. */
 void ort_lock_contended(_Atomic uint32_t *word);
 void ort_lock_wake(_Atomic uint32_t *word); /* [switches] */
 /* Locks freed on this kernel thread, up to zero; and what is due then. [switches] */
@@ -70,8 +71,8 @@ int ort_nest_lock_try(struct ort_nest_lock *lock, const void *owner); /* the new
 void ort_nest_unlock(struct ort_nest_lock *lock);
 bool ort_nest_unlock_first(struct ort_nest_lock *lock); /* of the last of its locks */
 
-/* The same for entry points that have asked and found no listener (ort_traced): a nest lock's owner asks first, since
- * it may have nothing to compare. */
+/* The fast path for entry points that have asked and found no listener (ort_traced). With a nest lock they ask first,
+ * since its owner may have nothing to compare. */
 static PS_ALWAYS_INLINE bool ort_lock_try_untraced(_Atomic uint32_t *word)
 {
     uint32_t seen = ORT_LOCK_FREE;

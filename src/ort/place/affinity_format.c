@@ -264,10 +264,10 @@ void ort_affinity_print(const struct ort_thread *t, const char *format)
         free(line);
 }
 
-/* libomp has a line for teams of one too, and again where an OpenMP thread that comes back finds itself at another
- * level or elsewhere. What a thread has shown is kept with the outermost one that it is member 0 for. In a league each
- * initial thread has a line, at the level around the teams construct, as a member of one team. The blocks in which they
- * run their teams have none. */
+/* libomp shows a line for teams of one too, and once more where an OpenMP thread begins at another level or elsewhere.
+ * What a thread has shown is kept with the outermost thread for which it is member 0. In a league each initial thread
+ * has a line, at the level around the teams construct, as a member of one team. The blocks in which they run their
+ * teams have none. */
 static void begins_as_in_libomp(struct ort_thread *m)
 {
     struct ort_thread *carrier = m;
