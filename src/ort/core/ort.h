@@ -73,8 +73,8 @@ struct ort_parallel {
     struct ort_group *group; /* NULL: the opener's; else no level: a league, or one of its teams, whose own it is */
 };
 
-/* A region's fn that serves all regions of an ABI: its data begins with the address of what the construct is. NULL:
- * there is none. Written before the first such region. */
+/* One fn that an ABI has for all its regions: the region's data begins with the address of the construct's own
+ * function. NULL: there is none. Written before the first such region. */
 extern void (*ort_common_fn)(void *data);
 
 /* Runs the whole region; returns how many threads it had. [switches] */

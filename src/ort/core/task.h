@@ -249,8 +249,8 @@ struct ort_task_args {
     void **event; /* with ORT_TASK_DETACH: gets the handle; so does the first pointer of data */
 };
 
-/* The tasks that wait for t, as a list that lives as long as t's node; a snapshot, made anew by each call. A node's
- * first word points to it. For code that looks at the graph of a task that has not begun. */
+/* Returns the tasks that wait for t, as a list that lives as long as t's node: a snapshot, which each call makes anew.
+ * The node's first word points to the list. For code that looks at the graph of a task that has not begun. */
 struct ort_depend_successor {
     struct ort_depend_node *node;
     struct ort_depend_successor *next;

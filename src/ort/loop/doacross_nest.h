@@ -4,10 +4,9 @@
  * order of the nest. The bit is set when the iteration has been posted. A member that waits long sleeps on the bit's
  * word.
  *
- * The member that comes first makes the nest; the others find it through the construct's slot, which all members leave
- * at once. The last member that leaves the nest frees it.
- * Shared fields: bits (fetch-or, release; read with acquire), left (acq_rel: the last member has seen that no other
- * one looks any more).
+ * The member that comes first makes the nest; the others find it through the construct's slot, which each member leaves
+ * as soon as it has the nest. The last member that leaves the nest frees it. Shared fields: bits (fetch-or, acq_rel;
+ * read with acquire), left (acq_rel: the last member has seen that no other one looks any more).
  * Failures: no memory: aborts with one line.
  * Cost: an allocation a nest; a read-modify-write and a fence a post. OpenMP 5.2 section 15.9.6. */
 #ifndef PS_ORT_DOACROSS_NEST_H

@@ -49,7 +49,7 @@ static PS_ALWAYS_INLINE bool ort_next_plain_guided(struct ort_workshare *ws, con
     return true;
 }
 
-/* A claim in a loop by batches where no other member has claimed since the caller's last one (uncontended). False:
+/* Claims in a loop by batches where no other member has claimed since the caller's last claim (uncontended). False:
  * what it got is not before the loop's last chunk; ort_batch_used_up is next. */
 static PS_ALWAYS_INLINE bool ort_claim_uncontended(struct ort_loop *loop, struct ort_batch *own,
                                                    const struct ort_loop_desc *d, uint64_t *lo)

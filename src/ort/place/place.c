@@ -356,8 +356,8 @@ static unsigned num_different(const struct ort_places *list)
     return os_cpuset_count(&all);
 }
 
-/* Programs ask often, and reading it takes files; but it may change while the program runs. The first thread that finds
- * the value old and claims it reads anew; others take the old value. */
+/* Programs ask often, and the quota is read from files; but it may change while the program runs. The first thread that
+ * finds the value old and claims it reads anew; others take the old value. */
 #define QUOTA_AGE_NS UINT64_C(1000000000)
 static unsigned quota_lately(void)
 {

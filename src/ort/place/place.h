@@ -35,9 +35,10 @@ struct ort_places {
 void ort_place_env_read(void);
 /* Before the variables are read again: nothing has been asked for. No place has been made yet. */
 void ort_place_env_forget(void);
-/* In the loader: the places that a variable of an ABI's own asks for, made at the first need; OpenMP's variables, where
- * given, are stronger (the caller has looked). make: false: no memory. round: of more members than places the ones
- * beyond go round in the list; else neighbours share one. first: the initial thread's place, modulo their number. */
+/* In the loader: asks for the places that a variable of an ABI's own names; they are made at the first need. OpenMP's
+ * variables, where given, are stronger (the caller has looked). make returns false: no memory. round: where there are
+ * more members than places, those beyond go round in the list; else neighbours share a place. first: the initial
+ * thread's place, modulo their number. */
 void ort_places_ask(bool (*make)(struct ort_places *out), bool round, unsigned first);
 /* Set in the loader: takes processors away from the process (os_affinity_narrow), once, before they are counted. NULL:
  * nothing to do. */
@@ -58,14 +59,14 @@ bool ort_place_of(const struct ort_thread *t, struct ort_place *out);
 /* Member `id` of a team of `size` whose parent has *parent. */
 struct ort_place ort_place_of_member(const struct ort_place *parent, enum ort_bind bind, unsigned size, unsigned id);
 
-/* Before the entities are asked for a region of n members, bound so, of the team, whose parent is set: binds them.
- * Cheap where all is as it was. */
+/* Binds the n members of the team's next region as `bind` says, before the entities are asked for them; the team's
+ * parent is set. Cheap where all is as it was. */
 void ort_place_bind(struct ort_team *team, int8_t bind, unsigned n);
 
 /* The places were asked for by a variable of an ABI's own. */
 bool ort_places_of_abi(void);
-/* As many processors as there are in places whose number was given, which libomp takes for the machine; 0: nothing
- * such. */
+/* How many processors there are in places whose number was given, which libomp takes for the machine; 0: no number was
+ * given. */
 unsigned ort_places_limit(void);
 /* Processors that t may use as far as OpenMP goes. */
 unsigned ort_num_procs(const struct ort_thread *t);
@@ -83,8 +84,8 @@ void place_free(struct ort_places *list);
 
 enum place_kind { PLACE_THREADS, PLACE_CORES, PLACE_LL_CACHES, PLACE_NUMA_DOMAINS, PLACE_SOCKETS, PLACE_LIST };
 extern const char *const place_names[PLACE_LIST];
-/* What OMP_PLACES says, in `list` where it is a list; NULL, or why it cannot be read. count: of an abstract name; 0:
- * all. */
+/* Reads what OMP_PLACES says, into `list` where it is a list. Returns NULL, or why it cannot be read. count: of an
+ * abstract name; 0: all. */
 const char *place_parse(const char *text, enum place_kind *kind, unsigned *count, struct ort_places *list);
 /* A list of processors (GOMP_CPU_AFFINITY, and in KMP_AFFINITY), from *p to the character `end`, where
  * *p then stands. The list has numbers and spans, each processor a place, and sets in braces, each set a place. Commas

@@ -7,7 +7,7 @@
 #include "region.h"
 #include "task.h"
 
-/* Whose creator goes on only when they are complete, or that have no place of their own. */
+/* Tasks whose creator goes on only when they are complete, or that have no place of their own. */
 #define CANNOT_BE_HELD (ORT_TASK_IMPLICIT | ORT_TASK_UNDEFERRED | ORT_TASK_INCLUDES | ORT_TASK_FINAL)
 
 static void *hold_running_task(void)

@@ -30,7 +30,7 @@ void ort_members_visit(struct ort_team *team, void (*visit)(struct ort_thread *t
         visit(&team->threads[i]);
 }
 
-/* So do the members of its own last region, and those of theirs. */
+/* Moves the members of its own last region, too, and those of theirs. */
 static void take_hot_block(struct ort_thread *to, struct ort_thread *from)
 {
     to->hot = from->hot;

@@ -31,7 +31,7 @@ _Static_assert(APART_BYTES % 32 == 16, "members would meet at the banks of every
 #define ORT_APART_TOGETHER 17
 #endif
 
-/* Some more in one piece, of which all but the returned one are free; or one. NULL: no memory there. */
+/* Gets storages in one piece, of which all but the returned one are free; or one alone. NULL: no memory there. */
 static struct ort_thread *get_fresh(int near)
 {
     unsigned n = ORT_APART_TOGETHER;
@@ -51,7 +51,7 @@ static struct ort_thread *get_fresh(int near)
     return &((struct ort_apart *)(void *)piece)->thread;
 }
 
-/* The first of a list that is near, taken out; NULL: none is. */
+/* Takes the first storage of a list that is near; NULL: none is. */
 static struct ort_thread *take_near(struct ort_thread **list, int near)
 {
     while (*list != NULL && !ee_is_near(*list, near))

@@ -18,7 +18,8 @@
 #include "region.h"
 #include "task_internal.h"
 
-/* Its counters go on: those in the team are of the last region that took another path. */
+/* Begins the member as on any other path, but its counters go on: those in the team are of the last region that took
+ * another path. */
 static PS_NOINLINE void begin_slowly(struct ort_thread *m)
 {
     uint32_t ws_seq = m->ws_seq, single_seq = m->single_seq;

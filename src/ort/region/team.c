@@ -118,7 +118,7 @@ void ort_member_begin(struct ort_thread *m)
         ort_ws_begin_in(m);
 }
 
-/* Members that the thread limit leaves of n, taken out of the group's account; for a limit that is set. */
+/* Takes n members out of the group's account, or as many as the thread limit leaves; for a limit that is set. */
 static unsigned limited(struct ort_group *group, unsigned limit, unsigned n)
 {
     uint32_t busy = ps_load_relaxed(&group->busy), granted;

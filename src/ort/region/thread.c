@@ -83,8 +83,8 @@ static void configure(void)
         ort_started(ee_num_vps());
 }
 
-/* From the beginning: a fork that is under way when another kernel thread opens the first region runs no handler that
- * comes late. */
+/* Registered when the library is loaded: a fork that is under way when another kernel thread opens the first region
+ * would not run handlers that come late. */
 __attribute__((constructor)) static void core_watch_forks(void)
 {
     ort_batch_init();

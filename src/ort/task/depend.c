@@ -2,8 +2,8 @@
  *
  * Does: orders the children of a task by the addresses in their depend clauses. Does not: queue or run them (a task
  * without predecessors left is handed to ort_task_enqueue).
- * Callers: insert and wait, the member that runs the parent; complete, the thread that completes a task (thread NULL:
- * one outside of the team).
+ * Callers of insert and wait: the member that runs the parent. Of complete: the thread that completes a task (thread
+ * NULL: one outside of the team).
  *
  * Two things. The *table* belongs to the parent. Only the parent's member touches it, so it needs no lock. A *node*
  * stands for a task with dependences (depend_node.h: states, owners, orderings). The node counts the predecessors that
@@ -56,7 +56,8 @@ static void *allocate_depend_block(size_t bytes)
 
 static bool is_finished(struct ort_depend_node *node) { return ps_load_acquire(&node->finished); }
 
-/* Finished, and dropped from the table therefore: what the caller submits from now on is behind it. */
+/* Whether the node is finished, and may be dropped from the table: what the caller submits from now on comes after
+ * it. */
 static inline bool node_is_over(struct ort_depend_node *node)
 {
     bool over = is_finished(node);
@@ -100,7 +101,7 @@ static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node 
     ps_spin_unlock(&predecessor->lock);
 }
 
-/* All places that the node has are linked. True: it misses none, or no more. */
+/* Ends the state linking: all predecessors are linked. True: the node misses none, or none any more. */
 static bool end_linking(struct ort_depend_node *node)
 {
     if (node->linked == 0) { /* no other thread knows it */

@@ -1,7 +1,7 @@
 /* Nodes of tasks with dependences: their completion and their end. States, owners and orderings: depend_node.h.
  *
- * Callers: ort_depend_complete, the thread that completes a task (thread NULL: one outside of the team); release,
- * a member of the team; ort_depend_successors, a tool's caller. */
+ * Callers of ort_depend_complete: the thread that completes a task (thread NULL: one outside of the team). Of release:
+ * a member of the team. Of ort_depend_successors: a tool's caller. */
 #include "depend_node.h"
 
 #include <stdlib.h>
@@ -35,7 +35,8 @@ void ort_depend_node_release(struct ps_magazine *nodes, struct ort_depend_node *
         recycle(nodes, node);
 }
 
-/* One predecessor less. What it was is known before: behind the decrement a waiter's node may be gone. */
+/* Takes one predecessor off. What the node stands for is read before: after the subtraction a waiter's node may be
+ * gone. */
 static void satisfy_node(struct ort_thread *thread, struct ort_depend_node *node)
 {
     struct ort_team *team = node->team;

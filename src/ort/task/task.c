@@ -137,8 +137,8 @@ static PS_NOINLINE void end_barrier(struct ort_thread *thread, uint32_t phase, e
         if (PS_UNLIKELY(polite))
             ee_yield();
     }
-    /* With tasks about, members wait in the sleepers' list; then await only orders what the others did before what
-     * follows. */
+    /* If the region has tasks, members wait in the sleepers' list; then await only orders what the others did before
+     * what follows. */
     while (met == EE_NOTIFIED) {
         if (ps_load_relaxed(&team->tasks.used))
             ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_BARRIER, .phase = phase});

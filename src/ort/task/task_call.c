@@ -14,7 +14,7 @@
 
 /* --- frames --- */
 
-/* What a task that runs at once spares its parent and its group, as long as its body runs. */
+/* Counts t for its parent and its group, which do not count a task that runs at once while its body runs. */
 static void count_late(struct ort_task *t, struct ort_task *below)
 {
     below->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
@@ -77,7 +77,7 @@ void ort_task_frames_drain(struct ort_task_member *m)
 
 /* --- calls --- */
 
-/* No listener is to be told of the call; discarded: but it is cancelled. */
+/* Whether a call in a frame is possible, since no listener is to be told of it. *discarded: the task is cancelled. */
 static PS_ALWAYS_INLINE bool may_call(struct ort_thread *thread, bool *discarded)
 {
     unsigned traced = ort_tasks_traced();
@@ -163,8 +163,8 @@ void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *d
 
 /* --- calls with data that a function constructs --- */
 
-/* Data of a task that runs at once, up to so many bytes, is constructed on its creator's stack, which is aligned to so
- * many. */
+/* Up to so many bytes of data of a task that runs at once are constructed on its creator's stack, which is aligned to
+ * so many. */
 #define STACK_DATA_BYTES 16384
 #define STACK_ALIGN 16
 

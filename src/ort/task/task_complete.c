@@ -56,8 +56,8 @@ static bool take_count(struct ort_thread *thread, struct ort_task *p, int64_t de
     return false;
 }
 
-/* Nothing below t is left: it goes, and perhaps the ones above it. delta: what its parent's count holds for it
- * still. */
+/* Gives t back, below which nothing is left, and perhaps the tasks above it. delta: what its parent's count still holds
+ * for it. */
 static void subtree_complete(struct ort_thread *thread, struct ort_task *t, int64_t delta)
 {
     for (;;) {
@@ -72,9 +72,9 @@ static void subtree_complete(struct ort_thread *thread, struct ort_task *t, int6
     }
 }
 
-/* What the program's thread sanitizer is told (race.h): a task begins behind its creation (t) and its predecessors. A
- * thread that waits for the task (as the parent, in a taskgroup, in a barrier or at the region's end) goes on behind
- * its end, and behind its fulfilment. A descriptor is used again behind the end of the task before. */
+/* What the program's thread sanitizer is told (race.h). A task begins after its creation (t) and after its
+ * predecessors. A thread that waits for the task (as the parent, in a taskgroup, in a barrier or at the region's end)
+ * goes on after its end, and after its fulfilment. A descriptor is used again after the end of the task before. */
 void ort_task_race_end(struct ort_task *t)
 {
     if (!ps_race_enabled())

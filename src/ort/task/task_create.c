@@ -54,8 +54,8 @@ static inline void copy_task_data(void *to, const void *from, size_t bytes)
 
 #define TASK_TRIES 1000 /* of a thread that has no block for a task */
 
-/* The system has no memory, and the emergency pool none for tasks: those that are ready run first, here, and their
- * blocks come free. [switches] */
+/* Runs ready tasks here, so that their blocks come free: the system has no memory, and the emergency pool none for
+ * tasks. [switches] */
 static PS_COLD PS_NOINLINE struct ort_task *new_task_in_time(struct ort_thread *thread, size_t size, size_t align)
 {
     struct ort_task *t = NULL;
@@ -99,7 +99,7 @@ static PS_ALWAYS_INLINE void adopt_child(struct ort_thread *thread, struct ort_t
     }
 }
 
-/* The same with all that a task may have. Its data is its maker's affair. */
+/* As adopt_child, with all that a task may have. Its maker sees to its data. */
 static inline void adopt_with_args(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     struct ort_task *parent = thread->task;
@@ -213,7 +213,7 @@ static inline void publish_task(struct ort_thread *thread, struct ort_task *t, v
     ort_task_pushed(thread, t);
 }
 
-/* The same where it has predecessors perhaps, the last of which queues it then. */
+/* As publish_task, where t may have predecessors; then the last of these queues it. */
 static inline void publish_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,
                                    const struct ort_depend_list *depend)
 {

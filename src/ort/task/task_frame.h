@@ -29,12 +29,13 @@ void ort_task_frame_outlives(struct ort_task *t);
 /* One frame more, at the end of the chain. False: no memory. */
 bool ort_task_frame_add(struct ort_thread *thread);
 
-/* There is a frame, and nothing that the body would have to be asked about in its own; flags: of the task that runs. */
+/* Whether a task may run in a frame: one is there, and the running task has no ICVs of its own. flags: the running
+ * task's. */
 static PS_ALWAYS_INLINE bool ort_frame_may_be(struct ort_thread *thread, unsigned flags)
 {
     return !PS_UNLIKELY(flags & ORT_TASK_OWN_ICV) && PS_LIKELY(ort_tasks(thread)->frame != NULL);
 }
-/* The same, and one is made. */
+/* As ort_frame_may_be; makes a frame where there is none. */
 static PS_ALWAYS_INLINE bool ort_frame_is_there(struct ort_thread *thread)
 {
     return !PS_UNLIKELY(ort_task_flags_of(thread->task) & ORT_TASK_OWN_ICV) &&

@@ -9,8 +9,8 @@
 
 /* --- task_memory.c --- */
 
-/* A descriptor with room for data; flags, data and size_class are set, what task.h says of a free one is so, everything
- * else is undefined. NULL: no memory. */
+/* Gets a descriptor with room for data. flags, data and size_class are set; it is otherwise as task.h says of a free
+ * one, and everything else is undefined. NULL: no memory. */
 struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes, size_t data_align);
 #define ORT_TASK_BATCH (ORT_TASK_CACHED / 2)
 /* What is special about t, or its data's block, is put back. */
@@ -128,14 +128,13 @@ void ort_task_complete(struct ort_thread *thread, struct ort_task *t);
 /* t ends, or its event is fulfilled: for the program's thread sanitizer (race.h). */
 void ort_task_race_end(struct ort_task *t);
 
-/* Where a barrier orders, for a thread sanitizer: another address than the next barrier's. A member that wakes late
- * from this barrier must not be ordered behind the next one. */
+/* The address at which a barrier orders, for a thread sanitizer: another one than the next barrier's. For a member that
+ * wakes late from this barrier must not be ordered after the next one. */
 static inline const void *ort_barrier_at(const struct ort_team *team, uint32_t phase)
 {
     return (const char *)&team->tasks + 8 + 8 * (phase & 1);
 }
-/* What a thread sanitizer is told of a cancellable barrier: an address for each phase and its next one, as for the
- * others; and of a cancellation. */
+/* The addresses at which a cancellable barrier orders (one for each phase and its next one), and a cancellation. */
 static inline const void *ort_cancel_barrier_at(const struct ort_team *team, uint32_t phase)
 {
     return (const char *)&team->tasks + 24 + 8 * (phase & 1);
@@ -147,8 +146,8 @@ static inline int64_t ort_count_total(struct ort_count *c) { return c->own + ps_
 
 /* --- depend.c --- */
 
-/* Gives t (not yet published, a child of thread's current task) its place among its siblings. True: it is ready. False:
- * it has predecessors, the last of which will enqueue it; it may be gone already. */
+/* Gives t (not yet published, a child of thread's current task) its place among its siblings. True: t is ready. False:
+ * t has predecessors, the last of which will enqueue it; t may be gone already. */
 bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const struct ort_depend_list *list);
 /* Waits for the predecessors that a task with this list would have. [switches] */
 void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *list);

@@ -107,8 +107,8 @@ static inline struct ort_task *pop_range(struct ort_thread *thread, const struct
     return NULL;
 }
 
-/* Of the chunks that the member has to itself all but some go into the deque: half of them where nothing is left there,
- * and the rest. spare: a descriptor for the rest, or NULL. */
+/* Puts all but some of the member's own chunks into the deque: half of them where nothing is left there, and the rest.
+ * spare: a descriptor for the rest, or NULL. */
 static struct ort_task *share_range(struct ort_thread *thread, const struct range *mine, struct ort_chunks *own,
                                     struct ort_task *spare)
 {
@@ -129,7 +129,7 @@ static struct ort_task *share_range(struct ort_thread *thread, const struct rang
     return NULL;
 }
 
-/* What t stands for is the member's own now, behind what that is already. False: it does not follow. */
+/* Adds t's chunks to the member's own, if they follow these. False: they do not. */
 static bool add_range(struct ort_chunks *own, struct ort_task *t)
 {
     const struct ort_chunks *more = chunks_of(t);

@@ -11,7 +11,7 @@ struct ort_chunks {
     uint64_t iterations, longer, left;
 };
 
-/* The bounds of the next one, which is taken off. */
+/* Takes the next chunk off, and writes its bounds into data. */
 static inline void ort_chunk_next(struct ort_chunks *c, void *data)
 {
     uint64_t *bounds = data, count = c->iterations;
@@ -33,9 +33,9 @@ static inline void ort_chunk_next(struct ort_chunks *c, void *data)
 void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags,
                           struct ort_chunks *chunks);
 
-/* All of these tasks, as args says. Their data begins with two bounds to be filled in (and is written, where they run
- * at once). The tasks are queued or run as by ort_task_create. False: nothing is done, the tasks have to be made one by
- * one. [switches] */
+/* Makes all of these tasks, as args says. Their data begins with two bounds to be filled in (and is written, where they
+ * run at once). The tasks are queued or run as by ort_task_create. False: nothing is done, the tasks have to be made
+ * one by one. [switches] */
 bool ort_task_range(struct ort_thread *thread, const struct ort_task_args *args, const struct ort_chunks *chunks,
                     bool nogroup);
 

@@ -11,11 +11,11 @@
 #include "race.h"
 #include "task_steps.h"
 
-/* A thread sanitizer takes the tasks that one member runs for one thread's, and reports no race between them. Short
- * tasks would all be run by one member before another has come. So a member that has run a task leaves the next one to
- * the others (turn: its number, from 1). If none of them takes it in TURN_TRIES yields (a millisecond), they have
- * something else to do: nothing is left to them any more until one of them has run a task.
- * Rejected: a fiber for each task. Tasks share their member's stack, and the sanitizer has no call by which a stack's
+/* A thread sanitizer thinks that all tasks that one member runs are one thread's, and reports no race between them.
+ * Short tasks would all be run by one member before another has come. So a member that has run a task leaves the next
+ * one to the others (turn: its number, from 1). If none of them takes it in TURN_TRIES yields (a millisecond), they
+ * have something else to do: nothing is left to them any more until one of them has run a task.
+ * Rejected: a fiber for each task. Tasks share their member's stack, and the sanitizer cannot be told that a stack's
  * memory is new; what two tasks write there, one after the other, would be reported. */
 #define TURN_TRIES 2000
 

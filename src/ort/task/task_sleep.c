@@ -20,7 +20,8 @@
 
 /* --- sleeping --- */
 
-/* Before the last look in the name of thread, which is in a list: what others push from here on is told (`tell`). */
+/* Makes the other members' deques fenced, before the last look in the name of thread, which is in a list: what others
+ * push from here on is told (`tell`). */
 static void fence_others(const struct ort_thread *thread)
 {
     struct ort_team *team = thread->team;
@@ -188,7 +189,7 @@ static void end_sleep(struct ort_team *team, struct ort_wait *w)
     }
 }
 
-/* The caller is no sleeper any more; t: what it has found. The task that it goes on with. */
+/* Ends the caller's sleep; t: what it has found. Returns the task that it goes on with. */
 static struct ort_task *leave_sleep(struct ort_thread *thread, struct ort_wait *w, struct ort_task *t)
 {
     struct ort_team *team = thread->team;

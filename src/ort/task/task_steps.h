@@ -27,8 +27,8 @@ static inline bool task_is_undeferred(struct ort_thread *thread, unsigned flags)
     return PS_UNLIKELY(task_deque_full(&ort_tasks(thread)->deque)) && !(flags & ORT_TASK_DETACH);
 }
 
-/* Makes t the task that thread runs. The result, the base of before, is for leaving t. The tasks below t may take what
- * stands in the deque from the new base on. */
+/* Makes t the task that thread runs. Returns the former base, which is needed when t is left. The tasks below t may
+ * take what stands in the deque from the new base on. */
 static inline int64_t task_enter(struct ort_thread *thread, struct ort_task *t)
 {
     int64_t base = ort_tasks(thread)->base;
