@@ -31,15 +31,15 @@ struct ee_config {
     size_t stack_bytes; /* of a member's stack; 0: default */
     enum ee_wait_policy wait_policy;
     uint64_t spin_count; /* GOMP_SPINCOUNT: iterations of a waiting loop before it blocks; UINT64_MAX: not set */
-    /* A root's kernel thread ends: what the core kept by ee_set_local for it, on that kernel thread. NULL: it is not
-     * told. */
+    /* Called when a root's kernel thread ends, on that kernel thread, with what the core kept for it by ee_set_local.
+     * NULL: the core is not told. */
     void (*root_exit)(void *local);
     /* Writes what the running entity is ("OpenMP thread 3 of level 2"), async-signal-safe; for reports. */
     void (*describe)(char *buf, size_t bytes);
     /* Where a debugger finds what an entity's pointer (ee_local) leads to. */
     const struct ps_debug_layout *debug_layout;
-    /* Where it is said whether members of outermost regions begin with rounding and traps of the region's opener, as in
-     * libomp, or with what they had at their last region's end, as in libgomp. NULL: the latter. */
+    /* Whether members of outermost regions begin with rounding and traps of the region's opener, as in libomp, or with
+     * what they had at their last region's end, as in libgomp. NULL: the latter. */
     const bool *floats_of_opener;
 };
 
@@ -51,8 +51,8 @@ extern const struct ps_debug_layout *const ee_debug_layout;
 void ee_init(const struct ee_config *config);
 /* Carriers that can run at once (vps; for kernel threads: processors). */
 unsigned ee_num_vps(void);
-/* A member's native thread-local variables are its own wherever it runs; false: they are its carrier's. Starts what
- * ee_num_vps starts. */
+/* Whether a member's native thread-local variables are its own wherever it runs; false: they are its carrier's. Starts
+ * what ee_num_vps starts. */
 bool ee_private_storage(void);
 /* In a forked child: forget every carrier but the caller. The caller's entity becomes a fresh root with the same local
  * pointer. */
@@ -127,19 +127,20 @@ struct ee_team_ops {
     bool (*any)(struct ee_member *m);
     /* Where in the program the open region is: the same address for the regions of one construct. NULL: not told. */
     const void *(*place)(struct ee_member *first);
-    /* For entities with memory by clusters. They call it when they decide where member id runs next. Returns the
-     * member's storage near there, from a multiple of PS_CACHE_LINE on. `members` as given to ee_team_init. The pointer
-     * may be NULL: no such function. The function returns NULL: no memory. */
+    /* For entities with memory by clusters, which call it when they decide where member id runs next. Returns the
+     * member's storage near there, from a multiple of PS_CACHE_LINE on; NULL: no memory. `members` as given to
+     * ee_team_init. The pointer may be NULL: no such function. */
     struct ee_member *(*near)(void *members, unsigned id, int near);
     /* For such entities alone. As body, in a region that ee_team_again opened, for a member that ran in the last region
      * on this carrier: its share is fn(data). */
     void (*again)(struct ee_member *m, void (*fn)(void *), void *data);
-    /* Of ee_team_run_again: all members are done, and one has made a task. And: there is no region yet. */
+    /* For ee_team_run_again. ended: all members are done, and one has made a task. otherwise: there is no region
+     * yet. */
     void (*ended)(struct ee_member *first);
     void (*otherwise)(struct ee_team *team, void (*fn)(void *), void *data);
 };
-/* For such entities alone: memory near a group of carriers, not zeroed; NULL: none there. And whether p is such
- * memory. */
+/* For such entities alone. ee_memory_near: memory near a group of carriers, not zeroed; NULL: none there. ee_is_near:
+ * whether p is such memory. */
 #define EE_NEAR_HERE (-1) /* near the caller */
 #define EE_NEAR_ANY (-2)
 void *ee_memory_near(int near, size_t bytes);
@@ -148,11 +149,11 @@ bool ee_is_near(const void *p, int near);
 /* For such entities alone. ee_team_fork of as many members as in the team's last region, where only fn and data are
  * different. fn and data may be sent with the order to start, so that members need not look at the team. */
 void ee_team_again(struct ee_team *team, void (*fn)(void *), void *data);
-/* For such entities alone. The shortest path, for a region that differs from the last one, which has been joined, in
- * fn and data alone. ee_team_lasts, after that join: whether there is such a path for this team. ee_team_run_again is
- * then the whole region from ee_team_reserve to the join. The call runs ops->again for member 0 as well, and
- * ops->ended if there were tasks. If the team cannot have its carriers now, it calls ops->otherwise and does nothing
- * else. [switches] */
+/* For such entities alone. The shortest path, for a region that differs from the last one in fn and data alone; the
+ * last one has been joined. ee_team_lasts, after that join: whether there is such a path for this team.
+ * ee_team_run_again is then the whole region from ee_team_reserve to the join. The call runs ops->again for member 0 as
+ * well, and ops->ended if there were tasks. If the team cannot have its carriers now, it calls ops->otherwise and does
+ * nothing else. [switches] */
 bool ee_team_lasts(struct ee_team *team);
 void ee_team_run_again(struct ee_team *team, void (*fn)(void *), void *data);
 
@@ -167,19 +168,21 @@ void ee_team_fini(struct ee_team *team);
  * not. */
 bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id);
 
-/* Binding. Places are sets of processors: place p has cpu[first[p]] .. cpu[first[p + 1] - 1], which stay; once, before
- * anything is bound. false: no memory, nothing is ever bound. */
+/* Binding. Places are sets of processors: place p has cpu[first[p]] .. cpu[first[p + 1] - 1]; both arrays stay. Called
+ * once, before anything is bound. false: no memory, nothing is ever bound. */
 bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu);
 #define EE_NO_PLACE (-1)
-/* Before ee_team_reserve, no region of the team open: member id is to run on processors of that place only. Then, for
- * the team: the place that all members of the next regions have, or EE_NO_PLACE and whether they have different ones.
- * Both hold until they are called anew; a team that was never bound need not be told. Member 0 runs on its parent's
- * kernel thread where that is a root, which is bound from fork to join and has its own mask again afterwards. */
+/* ee_member_bind: member id is to run on processors of that place only. Then ee_team_bind: the place of all members, or
+ * EE_NO_PLACE and whether they have different ones.
+ * Both are called before ee_team_reserve, with no region of the team open, and hold until they are called anew; a team
+ * that was never bound need not be told. Member 0 runs on its parent's kernel thread if the parent is a root; that one
+ * is bound from fork to join and has its own mask again afterwards. */
 void ee_member_bind(struct ee_team *team, unsigned id, int place);
 void ee_team_bind(struct ee_team *team, int place, bool scattered);
 
-/* Asks for a region of n threads: returns how many there can be, 1 <= result <= n (kernel threads may be refused by the
- * system; user-level threads never are). Must be followed by ee_team_fork with exactly the result, unless it is 1. */
+/* Asks for a region of n threads: returns how many there can be, 1 <= result <= n (the system may refuse kernel
+ * threads, or memory for stacks and blocks). Must be followed by ee_team_fork with exactly the result, unless it is
+ * 1. */
 unsigned ee_team_reserve(struct ee_team *team, unsigned n);
 
 /* Opens the region: members 1 .. n-1 will each run ops->body once, on any carrier, and not necessarily at the same
@@ -193,10 +196,10 @@ void ee_team_fork(struct ee_team *team, unsigned n, bool outermost);
  * before. [switches] Everything that members did happens before the return. */
 void ee_team_join(struct ee_team *team);
 
-/* The region has tasks. Members that wait in the barrier come back. Until the region ends ee_barrier_await answers
- * EE_NOTIFIED at once instead of waiting: the core itself knows better what its members wait for. Each member
- * becomes a helper (ops->idle) when its body has returned, on any thread; so does member 0 where it waits in the join.
- * Caller: an unfinished member of the team, once a region. [does not switch] */
+/* The region has tasks. Members that wait in the barrier return from it with EE_NOTIFIED. Until the region ends
+ * ee_barrier_await answers EE_NOTIFIED at once instead of waiting: the core itself knows better what its members wait
+ * for. Each member becomes a helper (ops->idle) when its body has returned, on any thread; so does member 0 where it
+ * waits in the join. Caller: an unfinished member of the team, once a region. [does not switch] */
 void ee_team_notify(struct ee_team *team);
 /* ops->assist will be called for member id, whose identity ops->idle gave to the core; then ops->idle. The join waits
  * for that. Caller: an unfinished member, a member that assists, or a thread that holds back a task of the region.
@@ -223,9 +226,9 @@ uint32_t ee_barrier_phase(struct ee_team *team);
 /* Opens the barrier: next phase, every member in ee_barrier_await of this phase returns EE_RELEASED. True: others want
  * the caller's carrier first; ee_yield as soon as it may switch. */
 bool ee_barrier_release(struct ee_team *team);
-/* Member id arrives, and waits as ee_barrier_await; EE_LAST: it was the last, and ee_barrier_release is the caller's.
- * counted: one member has to be told that it is the last; else the barrier may open without telling any member. The
- * same for all members in a barrier. [switches] */
+/* Member id arrives, and waits as in ee_barrier_await. EE_LAST: it was the last, and has to call ee_barrier_release.
+ * counted: one member has to be told that it is the last; else the barrier may open without telling any member. All
+ * members of a barrier say the same. [switches] */
 enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase, bool counted);
 /* Member id waits until `phase` is over, or until the region is notified (EE_NOTIFIED). Spins only where each
  * member runs on a carrier of its own, and not for long; else blocks. [switches] */
@@ -235,7 +238,8 @@ enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase
 /* The whole barrier at once, where the entities can tell by themselves that the caller's region has no tasks and is not
  * cancellable: true, it is over. False is always right. */
 static PS_ALWAYS_INLINE bool ee_barrier_pass(void) { return false; }
-/* The caller's implicit task has a child from here on: until its next barrier is over it does not pass one so. */
+/* The caller's implicit task gets a child: until its next barrier is over, the caller passes none by
+ * ee_barrier_pass. */
 static PS_ALWAYS_INLINE void ee_barrier_heed(void) {}
 #endif
 
@@ -248,8 +252,8 @@ void ee_wait(_Atomic uint32_t *word, uint32_t expected);
 /* Wakes up to n entities that wait on word (UINT_MAX: all). Cheap where none waits: one fence and a load. [does not
  * switch] */
 void ee_wake(_Atomic uint32_t *word, unsigned n);
-/* Lets another entity run on this carrier, if there is one; if not, or now and then, the processor to other kernel
- * threads. [switches] */
+/* Lets another entity run on this carrier, if there is one. If not, or now and then, lets other kernel threads have the
+ * processor. [switches] */
 void ee_yield(void);
 /* Lets another entity run on this carrier, if there is one; nothing else. [switches] */
 void ee_offer(void);

@@ -2,7 +2,7 @@
  * windows, collective file access, buffers taken back. Reading from files is here too, because its nonblocking form
  * does not always end. A thread that makes such a call first goes to a kernel thread of its own, as a thread does that
  * sets its own state in the kernel. The thread stays there until its region ends, and so holds no virtual processor
- * while MPI waits. The program's own threads (a region's first) are on theirs already. */
+ * while MPI waits. The program's own threads (a region's first) have one already. */
 #include "mpi_layer.h"
 
 void mpi_go_apart(void)

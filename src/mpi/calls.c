@@ -78,7 +78,7 @@ static inline bool caller_can_wait(void)
 
 /* MPICH calls MPI_COMM_WORLD's error handler for what goes wrong with a request, whatever the communicator's is. From
  * the first handler that the program sets on, a message is therefore matched first and looked at, and the
- * communicator's handler is called here where it is too long. */
+ * communicator's handler is called here where the message is too long. */
 #ifndef OPEN_MPI
 static _Atomic bool handlers_set;
 

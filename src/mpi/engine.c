@@ -17,7 +17,7 @@
  * out (its thread is ready and may be gone).
  *
  * Errors: a look that fails counts as a yes: the thread then meets the error in its own call.
- * After fork: the child has no watcher and no thread waits in it. At exit and in MPI_Finalize polling is taken for
+ * After fork: the child has no watcher and no thread waits in it. At exit and in MPI_Finalize `polling` is taken for
  * good. */
 #include "mpi_layer.h"
 
@@ -127,10 +127,10 @@ static void take_coming(void)
         list_end = &(*list_end)->next;
 }
 
-/* A vp that finds no work polls while it searches (psthreads/data/layer.h). Such a look takes nothing from threads with
- * work, and a message that comes while a vp is idle is seen at once.
- * A nonblocking reduction may run a function of the program's on the thread that looks, which may stand where no thread
- * runs. Such a function must not use OpenMP. A thread that finds another one polling does not poll. */
+/* Polls, unless another thread does. A vp that finds no work calls this while it searches (psthreads/data/layer.h):
+ * such a look takes nothing from threads with work, and a message that comes while a vp searches is seen at once.
+ * A nonblocking reduction may run a function of the program's on the kernel thread that looks, perhaps between two
+ * threads. So such a function must not use OpenMP. */
 static bool poll_all(void)
 {
     if (ps_load_relaxed(&waiting) == 0 || ps_load_relaxed(&polling) || ps_xchg_acq_rel(&polling, 1))
@@ -181,10 +181,10 @@ static bool watcher_sleeps;
 static pthread_mutex_t watcher_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t watcher_wanted;
 
-/* No wait is forgotten: the watcher sleeps without a limit only while `waiting` is 0, which it looks at under
- * watcher_lock. The thread that adds the first wait takes that lock after it has pushed, and wakes the watcher.
+/* Sleeps while no thread waits; else for the time, or until a task's requests are complete. True: none waited.
  *
- * Sleeps while no thread waits; else for the time, or until a task's requests are complete. True: none waited. */
+ * No wait is forgotten: the watcher sleeps without a limit only while `waiting` is 0, which it looks at under
+ * watcher_lock. The thread that adds the first wait takes that lock after it has pushed, and wakes the watcher. */
 static bool pause_watching(int64_t pause_ns)
 {
     struct timespec until;
@@ -254,8 +254,8 @@ static void engine_after_fork_in_child(void)
     pthread_mutex_init(&layers_lock, NULL);
 }
 
-/* Not by a thread that is published: the runtime answers the calls below, and moves their caller to a kernel thread of
- * its own. */
+/* Starts the watcher. The caller must not be published: the runtime interposes the calls below, and moves their caller
+ * to a dedicated kernel thread. */
 void mpi_start_watcher(void)
 {
     pthread_attr_t attr;

@@ -363,9 +363,9 @@ enum ee_await ee_barrier_await(struct ee_team *t, PS_UNUSED unsigned id, uint32_
 
 /* --- tasks --- */
 
-/* The fast path (ee_team_run_again) keeps to this. The parent has counted the region before it sends the first order,
- * and a member counts it when the order has come, so that both use the same number. What a region's first task can
- * meet:
+/* The fast path (ee_team_run_again) relies on the following. The parent has counted the region before it sends the
+ * first order, and a member counts it when the order has come, so that both use the same number. What a region's first
+ * task can meet:
  *   a member whose order is under way, or that has prepared in its dock: it has not exchanged `end` in this region. At
  *      its end it finds TOLD.
  *   a member that has exchanged: the thread that makes the task tells in the member's name, and may call it as a

@@ -25,7 +25,7 @@ static PS_ALWAYS_INLINE void *ee_local_inline(void) { return pool_local; }
 extern __thread volatile uint32_t *ee_gate;
 extern __thread uint32_t ee_gate_mask; /* its slot's signal, and EE_GATE_TASKS */
 
-/* Arrives, and sleeps until a signal of the mask is pending; which. The three accesses stand in one line of the
+/* Arrives, and sleeps until a signal of the mask is pending; returns which. The three accesses stand in one line of the
  * instruction cache: the core is asleep before anything can come that was sent after the release. *release: the
  * barrier's signal alone, computed in the cycle in which what came cannot be used yet. */
 static PS_ALWAYS_INLINE uint32_t ee_gate_meet(volatile uint32_t *gate, uint32_t mask, uint32_t *release)

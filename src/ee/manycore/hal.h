@@ -21,8 +21,8 @@ void hal_unmapped(struct team *team);
 void hal_release(struct team *team);
 /* Docked: waits for an order. */
 struct order hal_dock(void);
-/* Docked: has been ordered to run a member of the team, with another mapping than the last time or the first time
- * since others of the root's teams. */
+/* Docked: the core has been ordered to run a member of the team, with another mapping than the last time, or for the
+ * first time since others of the root's teams. */
 void hal_told(struct team *team);
 /* Any caller: `core`, which has a helper, is to assist; no other such order is under way to it. */
 void hal_order_assist(unsigned core, struct member *m);

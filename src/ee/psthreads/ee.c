@@ -139,8 +139,8 @@ static size_t promise(size_t wanted)
     return granted;
 }
 
-/* The stacks that are promised to the team, each with a block for its member: no more than the blocks, which stay with
- * the members. */
+/* Keeps, of the stacks promised to the team, those for which the member has a block; the blocks stay with the members.
+ * Returns how many members may begin. */
 static size_t with_blocks(struct ps_team *team)
 {
     unsigned n = ps_team_take_tls(team, team->promised + 1);
@@ -149,7 +149,7 @@ static size_t with_blocks(struct ps_team *team)
     return n;
 }
 
-/* How many members of n get a stack, which are promised to the team; SIZE_MAX: all, there is no limit. */
+/* How many of n members get a stack, which are promised to the team; SIZE_MAX: all, since there is no limit. */
 static size_t stacks_that_fit(struct ps_team *team, unsigned n)
 {
     size_t left, bytes = uth_default_stack_bytes();

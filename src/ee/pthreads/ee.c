@@ -383,7 +383,8 @@ static void spin_for_workers(struct team *team)
     }
 }
 
-/* The parent goes to sleep, unless it is wanted, which is taken off. What `left` was. */
+/* The parent is about to sleep: sets PARENT_ASLEEP, or takes PARENT_WANTED off if that is set. Returns what `left`
+ * was. */
 static uint32_t begin_to_sleep(struct team *team)
 {
     uint32_t left = ps_load_seq(&team->left), next;

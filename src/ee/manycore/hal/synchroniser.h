@@ -44,7 +44,8 @@ struct masks {
 _Static_assert(EE_GATE_TASKS == 1 << SLOT_TASKS, "ee_port.h names the signal, too");
 extern BOARD_LOCAL volatile struct masks synchroniser_masks[SLOTS];
 
-/* Parent: slots for a team with a new mapping, or none; and free again. outermost: no other team forked when it did. */
+/* Parent: gets slots for a team with a new mapping, if there are any; and gives them back. outermost: no other team
+ * forked when it did. */
 void synchroniser_get(struct team *team, bool outermost);
 void synchroniser_give_back(struct team *team);
 void synchroniser_set_home(const struct team *team);
