@@ -147,7 +147,8 @@ static bool found_some(struct some *s)
     return *s->out || s->error;
 }
 
-/* Until a test finds something, an error perhaps, or one of the requests is complete. Whether a test has found it. */
+/* Waits until a test finds something (perhaps an error), or one of the requests is complete. Returns whether a test has
+ * found it. */
 static bool await_any(struct some *s, bool (*found)(struct some *))
 {
     MPI_Request few[FEW], *all;

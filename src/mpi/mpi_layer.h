@@ -96,7 +96,7 @@ struct mpi_wait {
 const struct ps_layer *mpi_threads(void **thread);
 /* The caller can wait; mode is MPI_AWARE. Fills in layer and thread. */
 bool mpi_can_wait(struct mpi_wait *wait);
-/* Until look says so. */
+/* Waits until look says so. */
 void mpi_await(struct mpi_wait *wait);
 /* wait->done is called when look says so. */
 void mpi_watch(struct mpi_wait *wait);
@@ -124,13 +124,13 @@ bool mpi_by_turns(void);
 void mpi_note_handler(void);
 #endif
 
-/* Until the request is complete, or all of them; then MPI's own call does not block. */
+/* Waits until the request is complete, or all of them; then MPI's own call does not block. */
 void mpi_await_one(MPI_Request *request);
 void mpi_await_all(int count, MPI_Request *requests);
-/* Until any of them is. MPI says of a request that is not active (a persistent one before it is started) that it is
- * complete, and cannot be asked which is which. So the caller tests, and finds none complete. mpi_any_begin notes the
- * requests that MPI says are complete. The caller tests once more. If it finds none again, the noted requests are not
- * active, and mpi_any_wait waits for the others. */
+/* Waiting until any of the requests is complete. MPI says that a request which is not active (a persistent one before
+ * it is started) is complete too, and does not tell the two apart. So the caller tests, and finds none complete. Then
+ * mpi_any_begin notes the requests that MPI says are complete, and the caller tests once more. If it finds none again,
+ * the noted requests are not active, and mpi_any_wait waits for the others. */
 struct mpi_any {
     int count;
     MPI_Request *request;
@@ -139,7 +139,7 @@ struct mpi_any {
 void mpi_any_begin(struct mpi_any *any, int count, MPI_Request *requests);
 void mpi_any_wait(struct mpi_any *any);
 void mpi_any_end(struct mpi_any *any);
-/* Of a request that has just been started: until it is complete, and completes it. */
+/* Waits until a request that has just been started is complete, and completes it. */
 int mpi_finish(MPI_Request *request, MPI_Status *status);
 
 #endif

@@ -14,12 +14,12 @@ size_t os_page_size(void); /* bytes */
 /* Fresh zeroed memory straight from the system, page-aligned; NULL where none is to be had. Never malloc. */
 void *os_map(size_t bytes);
 void os_unmap(void *p, size_t bytes);
-/* Pages that os_map gave stay in main memory until they are unmapped. ENOMEM, EPERM, EAGAIN: as much may not be
+/* Keeps pages that os_map gave in main memory until they are unmapped. ENOMEM, EPERM, EAGAIN: as much may not be
  * locked. */
 int os_memory_lock(void *p, size_t bytes);
-/* Untouched pages that os_map gave are spread over the memory nodes that the process may use, or go to the node of the
- * thread that touches them first. high_bandwidth: of those nodes alone, until they are full. A wish: nothing happens
- * where the system cannot do it. */
+/* Spreads untouched pages that os_map gave over the memory nodes that the process may use, or leaves them to the node
+ * of the thread that touches them first. high_bandwidth: to nodes of high bandwidth alone, until they are full. A wish:
+ * nothing happens where the system cannot do it. */
 void os_memory_place(void *p, size_t bytes, bool interleaved, bool high_bandwidth);
 /* Whether there are memory nodes of high bandwidth (topology.h). The first call reads some files. */
 bool os_memory_high_bandwidth(void);
@@ -28,8 +28,9 @@ bool os_memory_high_bandwidth(void);
  * *usable gets the usable size. Returns the lowest usable byte, or NULL. Not touched: no page is resident yet. */
 void *os_stack_map(size_t bytes, size_t *usable);
 void os_stack_unmap(void *stack, size_t usable);
-/* A stack may hold code where an object of the process asks for that (PT_GNU_STACK). Looks for one that was loaded
- * since; true: there is, stacks that are mapped from now on may, and os_stack_protect gives it to those that exist. */
+/* Stacks may hold code where an object of the process asks for that (PT_GNU_STACK). os_stacks_look looks for one that
+ * was loaded since. True: there is one; stacks that are mapped from now on may hold code, and os_stack_protect allows
+ * it to those that exist. */
 bool os_stacks_look(void);
 bool os_stacks_hold_code(void);
 void os_stack_protect(void *stack, size_t usable);
@@ -56,10 +57,10 @@ const char *os_memory_limit(size_t bytes);
  * os_objects_init has been called. */
 typedef uintptr_t os_thread;
 int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals);
-/* The caller, which stands in the C library's place, has been called by os_thread_start. */
+/* Whether os_thread_start has called the caller, which stands in the C library's place. */
 bool os_thread_is_starting(void);
-/* A signal mask is deferred; the one that was deferred. One caller at a time, before the kernel thread that asks is
- * started. */
+/* os_signals_keep keeps a signal mask for later, and os_signals_deferred returns it. One caller at a time, before the
+ * kernel thread that asks is started. */
 void os_signals_keep(uint64_t mask);
 uint64_t os_signals_deferred(void);
 void os_thread_join(os_thread t);
@@ -102,18 +103,19 @@ uint64_t os_signals_pending(void);
  * timer's, a file's, or one with a value, which is not told. POKE: os_signal_poke. */
 enum os_signal_sent { OS_SIGNAL_FAULT, OS_SIGNAL_TO_THREAD, OS_SIGNAL_TO_EITHER, OS_SIGNAL_TO_PROCESS, OS_SIGNAL_POKE };
 enum os_signal_sent os_signal_sent(int number, const void *info);
-/* Sends it to the process, with this siginfo_t. False: refused. The second is for the receiver: it makes of what came
- * what was sent at first. */
+/* Sends a signal to the process, with this siginfo_t. False: refused. os_signal_as_sent is for the receiver: it makes
+ * of what came what was sent at first. */
 bool os_signal_again(int number, const void *info);
 void os_signal_as_sent(void *info);
-/* The same to one kernel thread of this process, from any of them. */
+/* Sends it to one kernel thread of this process, from any of them. */
 #define OS_SIGNAL_BYTES 128 /* a siginfo_t */
 bool os_signal_to_thread(int tid, int number, const void *info);
-/* The same with nothing but a number of the sender's (`by`), which a handler reads there. */
+/* os_signal_poke sends nothing but a number of the sender's (`by`), which a handler reads by os_signal_poked_by. */
 void os_signal_poke(int tid, int number, unsigned by);
 unsigned os_signal_poked_by(const void *info);
-/* Takes one of these signals (bits from 0), which the calling kernel thread blocks. It is pending there or, if none is
- * there, for the process. Its number, and *info is its siginfo_t; 0: none was pending. Does not wait. */
+/* Takes one of the signals `numbers` (bits from 0), which the calling kernel thread blocks: one that is pending for
+ * this kernel thread or, if there is none, for the process. Returns its number, and *info is its siginfo_t; 0: none was
+ * pending. Does not wait. */
 int os_take_signal(uint64_t numbers, void *info);
 /* The mask that a handler's frame, a ucontext_t, restores. */
 uint64_t os_frame_mask(const void *frame);
@@ -137,12 +139,12 @@ bool os_main_thread_gone(void);
 /* Names the calling kernel thread (15 bytes at most are kept); NULL: as the program. */
 void os_thread_name(const char *name);
 /* The list of robust mutexes that the kernel looks through when the calling kernel thread ends; NULL: it cannot be
- * told. And sets it. */
+ * told. os_set_robust_list sets it. */
 void *os_robust_list(void);
 void os_set_robust_list(void *head);
 
 /* The C library's handler of its own signal (setuid and its like for all kernel threads) is called between these two
- * from now on; what enter returned is leave's. After the first pthread_create; nothing where there is no such
+ * from now on; leave gets what enter returned. After the first pthread_create; nothing where there is no such
  * signal. */
 void os_library_signal_between(void *(*enter)(void), void (*leave)(void *));
 
@@ -198,8 +200,8 @@ long os_system_call(long number, long a, long b, long c, long d, long e, long f)
  * side of a pair needs a compiler barrier only. False: refused, no fence was made. About 2 us; interrupts the
  * others. */
 bool os_fence_all(void);
-/* Whether that is to be had. Cheap; where the library was loaded into a process with several kernel threads one of the
- * first some hundred calls that say no takes some milliseconds to arrange it. */
+/* Whether os_fence_all works. Cheap; but where the library was loaded into a process with several kernel threads, one
+ * of the first some hundred calls that say no takes some milliseconds to arrange it. */
 bool os_fence_all_ready(void);
 
 /* --- time --- */
@@ -259,16 +261,16 @@ struct os_scheduling {
 bool os_scheduling(struct os_scheduling *own);
 /* The mask that the process had when this library was loaded: what the program was given, whatever was bound since. */
 void os_affinity_at_start(struct os_cpuset *out);
-/* Takes processors away from the process: that mask, and the caller's own, keep what is in `set`. Before any caller has
- * used it. EINVAL: nothing would be left. */
+/* Takes processors away from the process: the mask at the start (above), and the caller's own, keep what is in `set`.
+ * Called before the first call of os_affinity_at_start. EINVAL: nothing would be left. */
 int os_affinity_narrow(const struct os_cpuset *set);
 /* CPU-time quota of the process's cgroup (v2 or v1, the tightest of all levels), in processors rounded up;
  * 0 where there is no limit. Read anew at each call. */
 unsigned os_cpu_quota(void);
 /* What the first call of os_num_procs or of this found. */
 unsigned os_cpu_quota_at_start(void);
-/* Processors worth using at once: affinity mask, quota, and the share of an MPI rank (os_ranks); at least 1. Cheap: no
- * topology is read. */
+/* Processors worth using at once: affinity mask, quota, and the share of an MPI rank (os_ranks); at least 1. Reads no
+ * topology, but the quota's files: some tens of microseconds. */
 unsigned os_num_procs(void);
 /* The ranks of the same MPI job on this machine, as their launcher tells them (linux/ranks.c); size 0: this is no
  * rank. */

@@ -18,9 +18,9 @@ PS_EXPORT void GOMP_free(void *p, PS_UNUSED uintptr_t allocator) { ort_free(p); 
 
 /* --- allocatable variables of Fortran: which addresses GOMP_alloc gave --- */
 
-/* The compiler tells each address, and asks before it frees or moves one. The asking forgets the address
- * (GOMP_is_alloc); the compiler tells it anew where the piece stays, or has moved. Our header before a piece says
- * nothing of pieces that malloc gave, so they are kept in a table: chained, a lock over all. */
+/* A table of addresses. The compiler tells each address, and asks before it frees or moves one. GOMP_is_alloc, which it
+ * asks, forgets the address; the compiler tells it anew where the piece stays, or has moved. Our header before a piece
+ * says nothing of pieces that malloc gave, hence the table: chained, one lock. */
 struct told {
     struct told *next;
     const void *p;

@@ -9,9 +9,9 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* With a schedule's kind, of the entry points that say so in their name: the loop may be nonmonotonic. (GOMP_loop_start
- * never is: a thread's chunks must grow where what it got is conditional lastprivate.) The core is told apart from the
- * kind, which the next two functions see to. */
+/* A bit that entry points add to a schedule's kind if their name says that the loop may be nonmonotonic.
+ * (GOMP_loop_start never is: a thread's chunks must grow where what it got is conditional lastprivate.) The next two
+ * functions take the bit off, and tell the core. */
 #define NONMONOTONIC 0x40000000u
 
 static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long incr, unsigned kind, long chunk)
@@ -22,7 +22,7 @@ static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long 
     return d;
 }
 
-/* The core stores bounds as 64 bits. Where the program's type is as wide they go to their place at once. */
+/* The core stores bounds as 64 bits. If the program's type is as wide, it stores them in their final place at once. */
 #define GOMP_BOUNDS(type, lo, hi, call)                                 \
     __extension__({                                                     \
         uint64_t wide_lo_, wide_hi_;                                    \

@@ -216,8 +216,8 @@ PS_EXPORT void GOMP_target_enter_exit_data(int device, size_t n, void **addresse
     order(flags, depend);
 }
 
-/* Objects of interoperability that the construct makes are empty, as those of the host are; those it uses or destroys
- * were. */
+/* Objects of interoperability that the construct makes are empty, as all of the host's are. So are those that it uses
+ * or destroys. */
 PS_EXPORT void GOMP_interop(int device, int num_init, void ***init, const int *targetsync, const char **prefer,
                             int num_use, void **use, int num_destroy, void ***destroy, unsigned flags, void **depend)
 {

@@ -1,16 +1,15 @@
 /* Routines that libomp answers otherwise than libgomp, under libomp's version node: places, the policy, nesting, teams'
  * limits, pausing. versions.S has the routines that both answer alike. The values are the core's; here they are told as
  * libomp 19 tells them:
- *   - a process whose threads are not bound has one place, all processors, unless KMP_AFFINITY=disabled (or, where
- *   neither that
- *     nor GOMP_CPU_AFFINITY says anything, OMP_PROC_BIND=disabled);
+ *   - a process whose threads are not bound has one place, all processors. It has none with KMP_AFFINITY=disabled; nor
+ *     with OMP_PROC_BIND=disabled, where neither KMP_AFFINITY nor GOMP_CPU_AFFINITY says anything;
  *   - with KMP_AFFINITY=reset a root has no place before its first region;
  *   - the number of processors is that of the process at its start;
  *   - places that KMP_AFFINITY or GOMP_CPU_AFFINITY asked for have a policy of their own, 5 (proc_bind_intel);
  *   - omp_set_nested(1) does not change a limit above one, omp_get_nested is true where the limit is above one;
  *   - a number of teams, or a limit of theirs, below one is one;
- *   - a pause is refused (1) while there is one, which lasts to the next region, and inside of a region it is taken
- *     note of only.
+ *   - a pause is refused (1) while there is one, which lasts to the next region; inside of a region a pause is only
+ *     taken note of.
  * Callers: any thread. State: kmpc_paused, relaxed: programs that pause in several threads at once cannot tell an
  * order. */
 #include <limits.h>

@@ -130,8 +130,8 @@ static PS_ALWAYS_INLINE int32_t kmpc_number(struct ort_thread *t)
 /* The region that begins has `wanted` threads by its clause: what a strict one has to say. */
 PS_COLD void kmpc_check_strict(struct kmpc_thread *k, unsigned wanted);
 
-/* A program asks in libomp's way: affinity is shown as there from now on, and OMP_SCHEDULE is read where it has come
- * since. */
+/* A program asks in libomp's way: affinity is shown as in libomp from now on, and OMP_SCHEDULE is read if it was set
+ * after this library was loaded. */
 void kmpc_asked_as_libomp(void);
 
 /* Gives back a thread's threadprivate copies. */

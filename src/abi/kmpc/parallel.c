@@ -33,8 +33,8 @@ static void run_microtask(void *data)
 
 __attribute__((constructor)) static void tell_common_fn(void) { ort_common_fn = run_microtask; }
 
-/* A region whose num_threads clause has a list: the rest of the list is in the place of nthreads-var for the regions
- * inside. */
+/* Runs a region whose num_threads clause has a list: the rest of the list takes the place of nthreads-var for the
+ * regions inside. */
 static void with_inner_threads(struct kmpc_thread *k, const struct ort_parallel *p)
 {
     unsigned *list = k->inner_threads;

@@ -7,8 +7,8 @@
  * stored.
  *
  * KMP_DETERMINISTIC_REDUCTION: in order. Every member offers its copies, then member 0 alone combines them into its
- * own, by number, and gives that to the original (1); the others are done (0). The same result from run to run, as long
- * as the members' shares are the same.
+ * own, by number, and gives that to the original (1); the others are done (0). The result is the same from run to run,
+ * as long as the members' shares are the same.
  *   all          offered = copies; barrier A
  *   member 0     combines; answers 1; [compiled code combines with the original]; barrier B: in end_reduce, or, nowait,
  *                before it answers

@@ -122,8 +122,8 @@ PS_EXPORT void __kmpc_copyprivate(W, G, PS_UNUSED size_t bytes, void *data, void
     ORT_TOOL_TRACED(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
 }
 
-/* data: not NULL for the thread that executed the region; what it gave, for all members. Compiled code has a barrier
- * behind its copies. */
+/* data: not NULL for the thread that executed the region. Returns that thread's data to all members. Compiled code has
+ * a barrier after its copies. */
 PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
 {
     struct ort_thread *t = ort_self();

@@ -349,8 +349,8 @@ PS_EXPORT void __kmpc_proxy_task_completed_ooo(struct kmpc_task *task)
 
 /* --- dependences --- */
 
-/* Both of a call's lists as the core wants them: what writes first, so that an address that is in both counts as
- * written. */
+/* Both lists of a call as the core wants them: dependences that write come first, so that an address that is in both
+ * lists counts as written. */
 #define FEW 16
 struct dependences {
     struct ort_depend_list list;
@@ -435,8 +435,8 @@ static void free_dependences(struct dependences *d)
         ort_mem_free(d->all);
 }
 
-/* A few in, out and inout alone, which the core reads as addresses: what writes from the front on, the others from the
- * back. False: it is not so. */
+/* Gathers a few dependences in, out and inout, which the core reads as addresses: those that write from the front on,
+ * the others from the back. False: there are others among them, or too many. */
 static PS_ALWAYS_INLINE bool gather_addresses(struct dependences *d, int32_t n, const struct kmpc_depend *list)
 {
     if (PS_UNLIKELY(n > FEW))

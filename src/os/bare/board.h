@@ -22,8 +22,8 @@
 #include "board_port.h"
 #include "compiler.h"
 
-/* Blocks of a cluster's own memory, or of main memory where that is full; NULL: nor has that any. Thread-safe. Blocks
- * begin at multiples of the unit. */
+/* Blocks of a cluster's own memory, or of main memory where that is full; NULL: main memory is full, too. Thread-safe.
+ * Blocks begin at multiples of the unit. */
 #define BOARD_BLOCK_UNIT 16u
 void *board_block(size_t bytes);
 void *board_block_only(unsigned cluster, size_t bytes); /* of that cluster's memory or none */

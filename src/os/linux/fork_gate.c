@@ -32,8 +32,9 @@
 #define PATIENCE_S 5
 #define PATIENCE_NS (UINT64_C(1000000000) * PATIENCE_S)
 
-/* In AddressSanitizer and LeakSanitizer; in those of LLVM 19 and GCC 15 and later, which have handlers of fork. LLVM 18
- * has them too, and is not told apart: there a fork that meets a thread's begin waits until its patience ends. */
+/* The first function is in AddressSanitizer and LeakSanitizer. The second is in those of LLVM 19 and GCC 15 and later,
+ * which have handlers of fork. LLVM 18 has them too, and is not told apart: there a fork that meets a thread's begin
+ * waits until its patience ends. */
 extern void __lsan_enable(void) __attribute__((weak));
 extern void __sanitizer_syscall_pre_impl_fchmodat2(void) __attribute__((weak));
 

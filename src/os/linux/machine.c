@@ -76,8 +76,8 @@ static void text_to_set(struct reader *r)
     }
 }
 
-/* r->set is what processor i shares: the group of i and of all that have none yet. A table that does not name i is
- * wrong. */
+/* Notes that processor i shares what r->set has: the group of i, and of all in the set that have none yet. A table that
+ * does not name i is wrong. */
 static void note_group(struct reader *r, unsigned i, enum os_sharing kind)
 {
     if (!os_cpuset_has(&r->set, r->p[i].cpu))

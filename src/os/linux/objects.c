@@ -33,8 +33,7 @@ static _Atomic uint32_t probe_came_back;
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t forks_watched;
 
-/* The lock's owner may be another kernel thread in the child only by its number: an ordinary mutex does not look at
- * that. */
+/* In the child the lock's owner has another number; an ordinary mutex does not look at it. */
 static void asking_before_fork(void) { pthread_mutex_lock(&asking); }
 static void after_fork(void) { pthread_mutex_unlock(&asking); }
 static void asking_after_fork_in_child(void)

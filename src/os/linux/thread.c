@@ -238,8 +238,8 @@ int os_thread_cpu_ns(int tid, uint64_t *cpu_ns)
     return 0;
 }
 
-/* Without /proc, or without a file to spare. Whether it sleeps is not known then. The answer is that it does, since the
- * caller has seen no progress. */
+/* The usage without /proc, or without a file to spare. Whether the thread sleeps is not known then: the answer is that
+ * it does, since the caller has seen no progress. */
 static int usage_by_clock(int tid, struct os_usage *u)
 {
     *u = (struct os_usage){.sleeping = true};
