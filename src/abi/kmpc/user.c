@@ -1,7 +1,7 @@
 /* kmp_ and kmpc_ routines: libomp's extensions, for C and, with an underscore, for Fortran (arguments by reference).
  *
- * What they set that has an effect before the first region only, as with libomp: the stack size, the time that threads
- * wait before they sleep, the library's kind. Masks are sets of processors; a root may bind its kernel thread by one,
+ * Some settings have an effect before the first region only, as with libomp: the stack size, the time that threads wait
+ * before they sleep, the library's kind. Masks are sets of processors; a root may bind its kernel thread by one,
  * members may not (-1): they have none of their own. Memory is malloc's. */
 #include <errno.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
  * the interface's numbers. A kernel thread that is no OpenMP thread gets the answers for "no thread"; asking does not
  * make it one. All but set_callback may be called from a callback, and those that the specification wants from a signal
  * handler.
- * Target devices: there are none; their callbacks can be set never, their inquiries answer so. */
+ * Target devices: there are none; their callbacks can never be set, and their inquiries say so. */
 #include "ompt_internal.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Whether a query comes from an object that is not linked to any OpenMP runtime, and has it through a weak reference
- * only.
+/* Whether a query comes from an object that is not linked to any OpenMP runtime, and refers to the routine by a weak
+ * reference only.
  *
  * A library may look whether it runs in an OpenMP program: it declares omp_in_parallel weak, and calls it where it has
  * an address (an OpenBLAS on threads of its own does, and warns). Where this library was preloaded (psrun, for programs

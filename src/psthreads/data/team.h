@@ -284,9 +284,9 @@ static inline void ps_team_rounds_none(struct ps_team *team) { ps_update_relaxed
 /* The opener of a barrier by the word, before it opens it. */
 void ps_team_rounds_release(struct ps_team *team, bool somebody_blocked);
 #define PS_BARRIER_SPINS 64 /* times ps_spin_limit, where every member has a vp of its own */
-/* All members that wait in it come back. Caller: has set `notified` (seq_cst). */
+/* All members that wait in the barrier return from it with PS_MET_CALLED. Caller: has set `notified` (seq_cst). */
 void ps_team_barrier_call_back(struct ps_team *team);
-/* vp goes on with what is none of its waiters' team: they are counted and published. */
+/* vp goes on with something that is not of its waiters' team: they are counted and published. */
 void ps_team_barrier_leave(struct vp *vp);
 
 #endif
