@@ -131,8 +131,8 @@ struct ee_team_ops {
      * member's storage near there, from a multiple of PS_CACHE_LINE on; NULL: no memory. `members` as given to
      * ee_team_init. The pointer may be NULL: no such function. */
     struct ee_member *(*near)(void *members, unsigned id, int near);
-    /* For such entities alone. As body, in a region that ee_team_again opened, for a member that ran in the last region
-     * on this carrier: its share is fn(data). */
+    /* For such entities alone. Called in place of body in a region that ee_team_again opened, for a member that ran in
+     * the last region on this carrier; the member's share is fn(data). */
     void (*again)(struct ee_member *m, void (*fn)(void *), void *data);
     /* For ee_team_run_again. ended: all members are done, and one has made a task. otherwise: there is no region
      * yet. */
@@ -146,8 +146,8 @@ struct ee_team_ops {
 void *ee_memory_near(int near, size_t bytes);
 void *ee_memory_beside(const void *p, size_t bytes); /* as p, or anywhere */
 bool ee_is_near(const void *p, int near);
-/* For such entities alone. ee_team_fork of as many members as in the team's last region, where only fn and data are
- * different. fn and data may be sent with the order to start, so that members need not look at the team. */
+/* For such entities alone. Forks as many members as the team's last region had; only fn and data are different. They
+ * may be sent with the order to start, so that members need not look at the team. */
 void ee_team_again(struct ee_team *team, void (*fn)(void *), void *data);
 /* For such entities alone. The shortest path, for a region that differs from the last one in fn and data alone; the
  * last one has been joined. ee_team_lasts, after that join: whether there is such a path for this team.

@@ -207,8 +207,8 @@ static void begin_in_child(void)
     ps_store_relaxed(&process, (int)getpid());
 }
 
-/* Behind the one that looks the C library's functions up. Handlers that are there are the program's, which has loaded
- * the library late. */
+/* This constructor runs after the one that looks up the C library's functions. Handlers that exist already are the
+ * program's, which has loaded the library late. */
 __attribute__((constructor(102))) static void begin(void)
 {
     ps_store_relaxed(&process, (int)getpid());

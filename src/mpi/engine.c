@@ -69,8 +69,8 @@ static void add_layer(const char *name)
     layer->poll_by(poll_all);
 }
 
-/* A runtime may be loaded at any time; it is looked for where the caller is no thread of those that are known, not
- * too often. */
+/* Looks for runtimes, as one may be loaded at any time. Does so where the caller is no thread of those that are known,
+ * and not too often. */
 static void look_for_layers(void)
 {
     static const char *const names[] = {NULL, "libgomp.so.1", "libomp.so.5", "libiomp5.so", "libpsthreads.so.0"};

@@ -76,13 +76,13 @@ struct os_usage {
 int os_thread_usage(int tid, struct os_usage *u);
 /* The processor time alone, up to this moment and without /proc. ESRCH, ENOSYS. */
 int os_thread_cpu_ns(int tid, uint64_t *cpu_ns);
-/* Where the calling kernel thread's own stack begins (its highest address) and how far down it may grow; false:
+/* Gives where the calling kernel thread's own stack begins (its highest address) and how far down it may grow. False:
  * unknown. */
 bool os_thread_stack(uintptr_t *top, size_t *bytes);
-/* What a thread's stack has where its maker does not say: what the C library gives one (`ulimit -s`,
- * pthread_setattr_default_np), 4 GB at most. Without a limit 64 MB, as with libomp; glibc's would be 2. */
+/* Returns the size of a thread's stack where the thread's maker does not say: that of the C library's threads (`ulimit
+ * -s`, pthread_setattr_default_np), at most 4 GB. Without a limit it is 64 MB, as in libomp; glibc's would be 2. */
 size_t os_thread_default_stack(void);
-/* The kernel no longer writes to the area for restartable sequences that the calling kernel thread has registered. */
+/* Unregisters the area for restartable sequences of the calling kernel thread: the kernel no longer writes to it. */
 void os_rseq_forget(void *area, size_t bytes, unsigned signature);
 /* Copies memory of process `pid` (this one too), without a lock and without a fault: EFAULT, EPERM, ESRCH. */
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes);
@@ -99,12 +99,13 @@ void os_set_signal_mask(uint64_t mask);
 uint64_t os_swap_signal_mask(uint64_t mask); /* the same; returns what it was */
 /* Signals that are pending for the calling kernel thread, or for the process, and that the calling one blocks. */
 uint64_t os_signals_pending(void);
-/* For a handler: where the signal with this siginfo_t was sent to. FAULT: by an instruction of the thread's. EITHER: a
- * timer's, a file's, or one with a value, which is not told. POKE: os_signal_poke. */
+/* For a handler: tells the receiver of the signal with this siginfo_t. FAULT: the thread itself, an instruction of
+ * which caused it. TO_EITHER: thread or process, which is not told: a timer or a file sent it, or it has a value. POKE:
+ * os_signal_poke sent it. */
 enum os_signal_sent { OS_SIGNAL_FAULT, OS_SIGNAL_TO_THREAD, OS_SIGNAL_TO_EITHER, OS_SIGNAL_TO_PROCESS, OS_SIGNAL_POKE };
 enum os_signal_sent os_signal_sent(int number, const void *info);
-/* Sends a signal to the process, with this siginfo_t. False: refused. os_signal_as_sent is for the receiver: it makes
- * of what came what was sent at first. */
+/* Sends a signal to the process, with this siginfo_t. False: refused. The receiver calls os_signal_as_sent, which
+ * restores the siginfo_t of the signal that was sent at first. */
 bool os_signal_again(int number, const void *info);
 void os_signal_as_sent(void *info);
 /* Sends it to one kernel thread of this process, from any of them. */
@@ -122,8 +123,8 @@ uint64_t os_frame_mask(const void *frame);
 void os_frame_set_mask(void *frame, uint64_t mask);
 /* Whether the address is on the calling kernel thread's alternate stack. */
 bool os_on_alternate_stack(uintptr_t address);
-/* All that a program may block: not those that the C library sends its kernel threads, and waits for (32 and 33;
- * elsewhere than in glibc 34 as well, which is glibc's SIGRTMIN). */
+/* All signals that a program may block. The C library sends its kernel threads the others, and waits for them: 32 and
+ * 33, and outside of glibc also 34 (in glibc that is SIGRTMIN). */
 #if defined(__GLIBC__)
 #define OS_ALL_SIGNALS (~(UINT64_C(3) << 31))
 #else
@@ -153,8 +154,8 @@ void os_library_signal_between(void *(*enter)(void), void (*leave)(void *));
 typedef int os_once_flag;
 #define OS_ONCE_INIT 0
 void os_once(os_once_flag *flag, void (*fn)(void));
-/* From now on a fork calls `before`, then `after` in the parent and `in_child` in the child. Nothing where processes do
- * not fork. */
+/* From now on a fork calls `before`, then `after` in the parent and `in_child` in the child. Does nothing on systems
+ * without fork. */
 void os_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void));
 
 /* --- loaded objects --- */
@@ -323,7 +324,7 @@ void os_topology_free(struct os_topology *t);
 const char *os_env(const char *name);
 /* Behind the blanks that the text begins with (isspace). */
 const char *os_skip_blanks(const char *text);
-/* The same, but NULL in a process that has more rights than the user that started it (set-user-id, file capabilities).
+/* As os_env, but NULL in a process that has more rights than the user that started it (set-user-id, file capabilities).
  * For variables that load code or name files. */
 const char *os_env_trusted(const char *name);
 /* Whether the variable is set to anything but nothing, 0, no, off or false. */

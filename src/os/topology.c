@@ -125,8 +125,8 @@ static void keep_chain(struct os_topology *t, struct scratch *s)
     sort_partitions(s->part);
     for (unsigned k = 0; k < OS_NUM_SHARINGS; k++) {
         struct partition *part = &s->part[k];
-        /* What makes no level of its own has the groups of the last kept; one of the whole machine, those of
-         * "machine". */
+        /* A kind of sharing that makes no level of its own has the last kept level; a kind with one group for the whole
+         * machine has the level "machine". */
         t->sharing_level[part->kind] = (int8_t)((int)s->num_kept - (part->num_groups > 1));
         if (part->num_groups == groups_before || part->num_groups == 1)
             continue;

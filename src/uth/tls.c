@@ -299,9 +299,9 @@ static void *take_libc_state(void *block)
     return NULL;
 }
 
-/* Only the C library can free the malloc cache of a block, at a kernel thread's end. So a kernel thread is started,
- * takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends. False: no kernel thread
- * is to be had for that, and it stays. */
+/* Frees the malloc cache of a block. Only the C library can do that, at a kernel thread's end. So a kernel thread is
+ * started, takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends. False: the
+ * system gives no kernel thread for that, and the cache stays. */
 static bool empty(struct uth_tls *tls)
 {
     os_thread thread;
@@ -366,7 +366,7 @@ static struct uth_tls *pop_free(void)
     return tls;
 }
 
-/* One that was given back, or a new one if the system allows that within so many tries.
+/* Returns a block that was given back, or a new one if the system allows that within `tries` tries.
  *
  * epoch is even; it is odd while the thread that has found a newly loaded object looks at it (under init_lock).
  *   here       1. reads epoch: even   2. writes the block         3. reads epoch: the same, else begins again

@@ -118,8 +118,8 @@ static inline bool uth_tls_nothing_loaded(void) { return uth_tls_watched_are(ps_
  * of it before. The caller has the dynamic linker's lock. Does nothing where uth_tls_init has not been called. */
 void uth_tls_object_begins(const void *code);
 
-/* From now on each block that is made has a number of its own, from UTH_TLS_FIRST_NUMBER on, in the place of its
- * carrier's thread id. Another process's blocks have the same numbers. Before the first block. */
+/* From now on each block that is made has a number of its own, from UTH_TLS_FIRST_NUMBER on, where a kernel thread's
+ * storage has the thread id. Blocks of another process have the same numbers. Called before the first block is made. */
 #define UTH_TLS_FIRST_NUMBER \
     0x10000000 /* above all that the kernel gives (PID_MAX_LIMIT, 2^22), within what fits beside a futex's flags */
 void uth_tls_number_blocks(void);
@@ -195,8 +195,8 @@ void uth_tls_keep_cached(struct uth_tls *tls);
 void uth_tls_drop_cached(struct uth_tls *tls);
 /* The same, and no thread may enter the block again as it was: uth_tls_was_in is false. Any kernel thread. */
 void uth_tls_take_away(struct uth_tls *tls);
-/* From now on each thread's status flags of floating point are its own (cpu_float_keep_flags), and no block stays
- * cached: members begin and end with a look at theirs (psthreads/team/floats.h). */
+/* From now on each thread has floating-point status flags of its own (cpu_float_keep_flags). No block stays cached: a
+ * member looks at its block's flags when it begins and ends (psthreads/team/floats.h). */
 void uth_tls_keep_flags(void);
 /* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the
  * program's code] */
@@ -220,14 +220,14 @@ extern _Atomic uint32_t uth_tls_asks __attribute__((visibility("hidden")));
 #endif
 /* The number is at least this from now on. */
 void uth_tls_may_ask(uint32_t asks);
-/* Around fork(), for the room that registers handlers: no other thread is in the middle of the lists of blocks while
- * the child is copied. */
+/* Called around fork(), by the room that registers fork handlers: no other thread is in the middle of the lists of
+ * blocks while the child is copied. */
 void uth_tls_before_fork(void);
 void uth_tls_after_fork(void);
-/* In a forked child, after that, on the only thread, with any thread pointer. `carrier`: the own thread pointer of the
- * kernel thread that forked; NULL: it carries no user-level threads. If a thread in a block has forked, that block is
- * returned; else NULL. The block is the C library's from here on, as the storage of the child's only kernel thread: it
- * has that thread's number, and is neither listed nor given back. */
+/* Called in a forked child after that, on its only thread, with any thread pointer. `carrier`: the own thread pointer
+ * of the kernel thread that forked; NULL: it carries no user-level threads. Returns the block that the fork was called
+ * in, NULL if it was called in none. The C library uses that block from here on as the storage of the child's only
+ * kernel thread: the block has that thread's number, and is neither listed nor given back. */
 struct uth_tls *uth_tls_after_fork_in_child(void *carrier);
 
 #endif

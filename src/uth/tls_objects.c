@@ -334,8 +334,8 @@ static const void *copy_image(struct collection *c, const struct dl_phdr_info *i
     return copy;
 }
 
-/* Where an object's segment is in every thread, by what the dynamic linker keeps about it; false: not in the static
- * part. */
+/* Gives where an object's segment is in every thread, from the offset that the dynamic linker keeps for it. False: not
+ * in the static part. */
 static bool is_static(ptrdiff_t offset, ptrdiff_t *from_tp)
 {
 #if defined(__x86_64__)

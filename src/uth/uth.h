@@ -112,10 +112,10 @@ static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer,
  * this block enters it between the two steps. */
 static inline bool uth_claim(struct uth *to);
 static inline void *uth_switch_claimed(struct uth *from, struct uth *to, void *transfer, bool dying);
-/* On the new stack, before anything else: ends the switch away from `from`: closes the sanitizers' bracket for `self`
- * and clears from->running (release). */
+/* Ends the switch away from `from`; called first on the new stack. Closes the sanitizers' bracket for `self` and clears
+ * from->running (release). */
 static inline void uth_switched(struct uth *from, struct uth *self);
-/* Waits until u's context is saved, for no longer than a switch takes: false where it is not saved then. */
+/* Waits until u's context is saved, but no longer than a switch takes. False: it is not saved yet. */
 static inline bool uth_saved_soon(struct uth *u);
 bool uth_saved_soon_slow(struct uth *u);
 void uth_await_visitor(struct uth *u);

@@ -81,8 +81,8 @@ static PS_NOINLINE void task_with_clauses(struct ort_task_args *args, unsigned f
     ort_task_create(ort_self(), args);
 }
 
-/* What a plain task does not have is volatile: it is read where it is needed, not into a register that each call would
- * have to save first. */
+/* The parameters that a plain task does not use are volatile: they are read where they are needed, not kept in
+ * registers that each call would have to save first. */
 PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size, long arg_align,
                          bool if_clause, unsigned flags, void **volatile depend, volatile int priority,
                          void *volatile detach)

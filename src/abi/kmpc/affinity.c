@@ -315,8 +315,8 @@ static void show(const struct ort_places *places)
     free(text);
 }
 
-/* What is listed, each processor with its group of the granularity; or one place with all processors, where nothing
- * is listed that the process may use. */
+/* Makes the places that the list names, each processor with its group of the granularity. If the process may use none
+ * of them, there is one place with all processors. */
 static bool from_list(const struct os_topology *machine, struct ort_places *out)
 {
     struct place_builder b = {0};

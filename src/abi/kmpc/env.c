@@ -49,8 +49,8 @@ static void complain_of_variable(const char *name, const char *value, const char
     ps_warn("%s=\"%s\" %s instead", name, value, what);
 }
 
-/* "infinite", or a number of ms (default) or us; what follows a unit does not matter. true: it was read whole; *t may
- * have changed in any case, as libomp's does. */
+/* Parses "infinite", or a number of ms (default) or us; what follows a unit does not matter. true: the text was read
+ * whole. *t may have changed in any case, as libomp's does. */
 static bool parse_blocktime(const char *text, struct kmpc_time *t)
 {
     const char *p = spelling_skip(text);
@@ -132,7 +132,7 @@ static void read_buffers(void)
                              n == MOST_BUFFERS ? "is too large; using 8" : "is too small, or no number; using 8");
 }
 
-/* libomp takes what it does not know as default, in silence. */
+/* As in libomp, an unknown value is taken as "default" without a warning. */
 static bool set_offload(const char *value)
 {
     ort_settings.offload = strcasecmp(value, "mandatory") == 0  ? ORT_OFFLOAD_MANDATORY

@@ -140,8 +140,8 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
     return id;
 }
 
-/* The mapping that stands is for n members of the same binding on this core. A region of one thread around it makes a
- * team the root's, or not. */
+/* Whether the team's present mapping is for n members of the same binding on this core. Whether the team is the root's
+ * (`root`) has to be the same, too: a region of one thread around it changes that. */
 static bool mapping_fits(const struct team *team, unsigned n, bool root)
 {
     return team->mapped == n && !team->bound_anew && team->root == root && team->home == pool_core();

@@ -82,8 +82,9 @@ _Static_assert(sizeof(struct team) <= sizeof(struct ee_team), "ee_team is too sm
 static inline struct team *team_of(struct ee_team *t) { return (struct team *)(void *)t; }
 static inline struct member *member_at(const struct team *team, unsigned id) { return team->members[id]; }
 
-/* What a docked thread is told. ORDER_ROOT in the lowest bits: the team, and its cluster's cores of the team with the
- * mapping's version above. With ORDER_AGAIN: the team, fn and data. With ORDER_ASSIST: the member. */
+/* An order to a docked thread; the lowest bits of `what` tell its kind. ORDER_ROOT: the team, and which cores of the
+ * thread's cluster are the team's, with the mapping's version above. ORDER_AGAIN: the team, fn and data. ORDER_ASSIST:
+ * the member. */
 struct order {
     uintptr_t what;
     uint32_t cores;
@@ -159,8 +160,8 @@ extern BOARD_LOCAL volatile uint32_t pool_root_cores;
 extern BOARD_LOCAL unsigned pool_clusters, pool_cores;
 static inline unsigned pool_core(void) { return board_cluster() * pool_cores + board_core(); }
 
-/* What orders and joins are made of: acquire and release, which the compiler alone has to keep to where memory is
- * sequentially consistent. */
+/* Loads and stores of orders and joins, with acquire and release; where memory is sequentially consistent, only the
+ * compiler has to keep their order. */
 static inline uint32_t pool_load(_Atomic uint32_t *word)
 {
     if (!board_in_order())
@@ -226,13 +227,13 @@ static PS_ALWAYS_INLINE void pool_ran_expected(const struct expected *e) { e->m-
  * called as a helper. */
 void pool_assist(struct team *team, bool *mine);
 
-/* Which cores are idle: mapping.c, or hal/paper.c; ee_team_reserve (ee.h) is theirs, too. First core, before others
- * dock: all but itself are idle. */
+/* Which cores are idle is kept by mapping.c, or hal/paper.c, which have ee_team_reserve (ee.h), too. pool_start is
+ * called by the first core before others dock: all cores but itself are idle. */
 void pool_start(void);
-/* Parent: the open region's cores, but its own, are idle again. */
+/* Called by the parent: marks the open region's cores, except its own, as idle again. */
 void pool_give_back(struct team *team);
-/* What the parent is at, for the trace (manycore-cc --phases): a literal, one of INIT, FETCH, RELEASE, BODY, GATHER,
- * CLOSE, UPDATE. */
+/* Tells the trace (manycore-cc --phases) what the parent does now: a literal, one of INIT, FETCH, RELEASE, BODY,
+ * GATHER, CLOSE, UPDATE. */
 static inline void pool_phase(const char *name)
 {
 #ifdef POOL_PHASES
@@ -244,8 +245,8 @@ static inline void pool_phase(const char *name)
 
 /* After a region that had tasks: what the next one begins with. */
 void pool_tidy(struct team *team);
-/* For ee_team_run_again, where all the team's cores are in the caller's cluster: takes all of them or none. *region:
- * the team's last one, which is read while the cores' word cannot be used yet. */
+/* Takes all of the team's cores or none; for ee_team_run_again, where they all are in the caller's cluster. *region is
+ * set to the team's last region, which is read while the answer of pool_and is on its way. */
 static inline bool pool_claim_again(const struct team *team, uint32_t cores, uint32_t *region)
 {
     uint32_t taken = pool_root_cores, before = pool_and(team->idle, ~cores); /* the root's do not change meanwhile */

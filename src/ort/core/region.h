@@ -33,8 +33,8 @@ void ort_members_succeed(struct ort_team *larger, struct ort_team *team);
 void ort_team_reshaped(struct ort_team *team);
 /* The member enters the region: by itself, first thing. */
 void ort_member_begin(struct ort_thread *m);
-/* What the member has of its own is as at a region's begin: it is in no loop, and all that it pushes belongs to its
- * implicit task. */
+/* Resets what the member has of its own to the state at a region's begin: it is in no loop, and all that it pushes
+ * belongs to its implicit task. */
 static inline void ort_member_begin_own(struct ort_thread *m)
 {
     if (!ort_absent(ort_loop_or_none(m))) {

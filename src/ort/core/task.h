@@ -67,9 +67,9 @@ enum ort_task_flags {
     ORT_TASK_COPIED = 1 << 9,  /* its data has been constructed: it must run even where cancelled */
     ORT_TASK_IN_GROUP =
         1 << 10, /* counted by its group: a child, not a further descendant, of the task that opened it */
-    /* All that most tasks do not have: event, a table of dependences, ICVs of its own, poured count, far data, priority
-     * or group. A function that gives the task something of the kind sets the flag. Without the flag the task ends on
-     * the fast path (task_run.c), which asks for nothing else. */
+    /* The task has something that most tasks lack: an event, a table of dependences, ICVs of its own, a poured count,
+     * far data, a priority or a group. A function that gives the task one of these sets the flag. Without the flag the
+     * task ends on the fast path (task_run.c), which looks for none of them. */
     ORT_TASK_SPECIAL = 1 << 11,
     ORT_TASK_FAR_DATA = 1 << 12, /* its data is a malloc block of its own */
     ORT_TASK_INCLUDES = 1 << 13, /* outside of every region: its children run at once */
@@ -100,8 +100,8 @@ struct ort_task {
     _Atomic uint32_t depth; /* 0: implicit */
     uint16_t flags;
     uint16_t size_class; /* of its memory */
-    /* While it runs. owner: the member that runs it, before the body; read by members that finish a child. The owner
-     * alone has depends. */
+    /* Fields of a task that runs. owner: the member that runs it, written before the body begins; members that finish a
+     * child read it. Only the owner uses depends. */
     PS_LINE_ALIGNED struct ort_thread *owner;
     struct ort_depend_table *depends; /* of its children; NULL: none yet */
     struct ort_count count;
@@ -150,8 +150,8 @@ struct ort_task_implicit {
     struct ort_tool_task tool; /* behind it, as for every task */
 };
 
-/* In each ort_thread, or got by its first task (ort_tasks). Zeroed memory is its initial state; it lasts from region to
- * region. */
+/* A member's tasks: part of each ort_thread, or allocated at the member's first task (ort_tasks). Its initial state is
+ * zeroed memory; it lasts from region to region. */
 struct ort_task_member {
     struct ps_deque deque; /* owner: the member, or after its body its assistant (ee_team_ops.assist) */
     int64_t base;          /* items of the deque from here on are descendants of the task that runs */
@@ -226,8 +226,8 @@ struct ort_depend {
     void *address; /* NULL with ORT_DEPEND_OUT: omp_all_memory */
     enum ort_depend_kind kind;
 };
-/* Enumerates the dependences of an ABI's list; out kinds first. Where it is nothing but addresses, of which the first
- * n_out are written and the others read, `addresses` has them too. */
+/* How to enumerate the dependences of an ABI's list; out kinds come first. Where the list has nothing but addresses, of
+ * which the first n_out are written and the others read, `addresses` has them as well. */
 struct ort_depend_list {
     size_t n, n_out;
     void *const *addresses; /* NULL: ask get */
@@ -342,7 +342,8 @@ struct ort_taskloop {
     uint64_t start; /* first value; arithmetic modulo 2^64 */
     uint64_t step;
     uintptr_t *reductions; /* NULL: none */
-    /* Submits the task for `count` iterations from value `from` on, in place of making a copy of `task`; NULL: that. */
+    /* Submits the task for `count` iterations from value `from` on, instead of a copy of `task`. NULL: `task` is
+     * copied. */
     void (*submit)(struct ort_thread *thread, const struct ort_taskloop *loop, uint64_t from, uint64_t count,
                    bool last);
     void *context; /* for submit */

@@ -134,8 +134,9 @@ static void read_schedule(struct ort_icv *icv)
     }
 }
 
-/* All levels are active where OMP_NUM_THREADS or OMP_PROC_BIND has more than one element, and nothing else is said.
- * Where both variables are given, libomp's programs have one level unless OMP_NESTED is true. */
+/* Reads how many levels may be active. By default all are where OMP_NUM_THREADS or OMP_PROC_BIND has more than one
+ * element. Where OMP_MAX_ACTIVE_LEVELS and OMP_NESTED are both given, libomp's programs have one level unless
+ * OMP_NESTED is true. */
 static void read_levels(struct ort_icv *icv)
 {
     long levels = -1;

@@ -30,8 +30,8 @@ void ort_lock_turn(void);
 /* After a try of the program's that failed. [switches] */
 void ort_lock_missed(void);
 
-/* The fast path, in place. False, and nothing is done: the word is not free, or a tool or sanitizer listens; when
- * freeing, also where an entity waits. */
+/* The fast path, inlined. Returns false, and does nothing, where the word is not free, or a tool or sanitizer listens;
+ * when freeing, also where an entity waits. */
 static PS_ALWAYS_INLINE bool ort_lock_try_fast(_Atomic uint32_t *word)
 {
     uint32_t seen = ps_load_relaxed(&ort_lock_fast);

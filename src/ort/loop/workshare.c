@@ -188,8 +188,8 @@ void ort_scope_start(struct ort_thread *t, uintptr_t *reductions)
     ort_ws_leave(t);
 }
 
-/* In a small team the line most likely has to come to the processor that looks first. So it comes at once to be
- * written, and not first to be read. */
+/* In a small team the processor that looks first most likely has to fetch the cache line. So it fetches the line for
+ * writing at once, and not first for reading. */
 #define FEW 4
 
 bool ort_single(struct ort_thread *t)

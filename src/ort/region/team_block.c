@@ -85,8 +85,8 @@ struct ort_team *ort_team_block(struct ort_thread *t, unsigned *n)
     while (*n > most && (larger = ort_team_alloc(*n)) == NULL)
         *n /= 2;
     if (PS_UNLIKELY(larger != NULL && wanted > *n && most < *n / 2)) {
-        /* There is hardly more memory than this: half of it is left to other threads, which may be about to ask for a
-         * region of one. */
+        /* Memory is nearly exhausted, so half of it is left to other threads, which may be about to ask for a region of
+         * one. */
         ort_team_free(larger);
         *n /= 2;
         larger = ort_team_alloc(*n);

@@ -4,8 +4,8 @@
 
 #include "task_internal.h"
 
-/* n tasks, the first of which begins at the value `from`; each has `iterations` of them, the first `longer` one more,
- * and all together `left`. */
+/* A run of n tasks; the first task begins at the value `from`. Each task has `iterations` iterations, the first
+ * `longer` tasks one more; all together have `left`. */
 struct ort_chunks {
     uint64_t n, from, step;
     uint64_t iterations, longer, left;

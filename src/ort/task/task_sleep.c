@@ -274,8 +274,8 @@ PS_NOINLINE bool ort_task_ask(struct ort_team *team)
 
 /* --- tasks from outside --- */
 
-/* By a thread outside of the team. Until t can be taken it keeps the region open. So a helper is called before that,
- * and looks when the lock is free again. */
+/* Submits t for a thread outside of the team. Once t can be taken, it may end, and the region with it. So a helper is
+ * called before that; it looks when the lock is free again. */
 PS_NOINLINE void ort_task_enqueue_from_outside(struct ort_team *team, struct ort_task *t)
 {
     struct ort_task_team *q = &team->tasks;

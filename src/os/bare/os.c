@@ -51,8 +51,8 @@ int usleep(useconds_t us)
     return 0;
 }
 
-/* For programs: the C library's own counts the microseconds of a second in 32 bits, which hold four thousand ticks of
- * the board's clock. */
+/* gettimeofday for programs: the C library's own computes the microseconds of a second in 32 bits, which overflow at
+ * four thousand ticks of the board's clock. */
 static uint64_t epoch_ns; /* when the board's clock was 0 */
 static void read_epoch(void) { epoch_ns = sys_semihost_time() * UINT64_C(1000000000) - os_now_ns(); }
 int gettimeofday(struct timeval *restrict now, PS_UNUSED void *restrict zone)
@@ -134,8 +134,8 @@ void os_topology_free(struct os_topology *t)
 
 /* --- the environment --- */
 
-/* There is none here: the places are the clusters, and nested regions are active. A program that has an array of
- * this name, of lines NAME=VALUE and a null pointer at its end, has that environment in place of this. */
+/* The default environment, as the board has none: the places are the clusters, and nested regions are active. A program
+ * replaces it by defining an array of this name: lines NAME=VALUE, then a null pointer. */
 extern const char *const manycore_environment[];
 __attribute__((weak)) const char *const manycore_environment[] = {"OMP_PLACES=numa_domains", "OMP_PROC_BIND=close",
                                                                   "OMP_MAX_ACTIVE_LEVELS=255", NULL};

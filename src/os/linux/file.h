@@ -1,6 +1,6 @@
 /* Files of the system, for the runtime. The C library's open and read are cancellation points: a thread of the
- * program's that is cancelled there would leave the runtime in the middle of its work, with its locks. These are none,
- * and leave errno alone. */
+ * program's that is cancelled there would leave the runtime in the middle of its work, with its locks. The functions
+ * here are no cancellation points, and leave errno alone. */
 #ifndef PS_OS_LINUX_FILE_H
 #define PS_OS_LINUX_FILE_H
 
@@ -10,7 +10,7 @@
 
 #include "raw.h"
 
-/* For reading; negative: it cannot be opened. */
+/* Opens the file for reading. Negative: it cannot be opened. */
 static inline int file_open(const char *path)
 {
     return (int)raw_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);

@@ -242,8 +242,8 @@ void *os_stack_map(size_t bytes, size_t *usable)
         if (stack != NULL)
             return stack;
     }
-    /* All inaccessible first, then the usable part opened: were the guard made second, its failure (too many maps)
-     * would leave a stack that overflows into its neighbour. */
+    /* First all is mapped inaccessible, then the usable part is opened. Otherwise, if the guard could not be made (too
+     * many maps), the stack would overflow into its neighbour. */
     char *base = map_anonymous(whole + page, PROT_NONE, MAP_NORESERVE | MAP_STACK);
     if (base == NULL || mprotect(base + page, whole, ps_load_seq(&stack_protection)) != 0) {
         if (base != NULL)

@@ -35,7 +35,8 @@ struct ps_layer {
      * object's code, no constructor of it has run, and the dynamic linker's lock is held (identity/loader.c). */
     void (*objects_by)(void (*fn)(const void *code));
     unsigned (*vp)(void); /* the number of the vp that the calling kernel thread carries; PS_LAYER_NO_VP: none */
-    /* fn is told what the scheduler does (watch.h); NULL: none is. One fn. Calls may still come for a while. */
+    /* Registers fn, one only, which is called with what the scheduler does (watch.h); NULL: none. The previous fn may
+     * still be called for a while. */
     void (*watch_by)(ps_watch_fn fn);
 };
 #define PS_LAYER_NO_VP (~0U)

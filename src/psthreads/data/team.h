@@ -191,9 +191,9 @@ static inline struct ps_member *ps_team_member(const struct ps_team *team, unsig
     return (struct ps_member *)(void *)(team->members + (size_t)id * team->stride);
 }
 
-/* Before a fork, with no region open: member m belongs to place `place` (from 0; PS_NO_PLACE: to none). Then
- * ps_team_bind, with the place that all members of the next regions have, or with PS_NO_PLACE and whether they have
- * different ones. Member 0's is the caller's place. */
+/* Called before a fork, while no region is open. ps_member_bind: member m belongs to place `place`, from 0
+ * (PS_NO_PLACE: to none); member 0's is the caller's place. ps_team_bind, after that: `place` is the one that all
+ * members of the next regions have; if there is none (PS_NO_PLACE), `scattered` says whether their places differ. */
 #define PS_NO_PLACE (-1) /* also EE_NO_PLACE */
 void ps_member_bind(struct ps_member *m, int place);
 void ps_team_bind(struct ps_team *team, int place, bool scattered);

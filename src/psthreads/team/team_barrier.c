@@ -284,7 +284,7 @@ static enum ps_met wait_otherwise(struct vp *vp, struct ps_team *team, struct ps
     return count_arrivals(vp, team, m, phase, counted);
 }
 
-/* As meet_in_batch, where vp has something ready. */
+/* The rest of meet_in_batch, where vp has something ready. */
 static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                                              uint32_t phase, bool counted)
 {
@@ -342,8 +342,8 @@ static PS_NOINLINE enum ps_met leave_and_wait(struct vp *vp, struct ps_team *tea
     return meet_in_batch(team, m, phase, counted);
 }
 
-/* Where members share vps. The member joins the waiters of its vp, and the thread that the vp would run next runs. That
- * thread must be of the same team, and the region without tasks; else the member counts. */
+/* Lets m wait where members share vps: m joins its vp's waiters, and the thread that the vp would run next runs. If
+ * that thread is of another team, or the region has tasks, m counts its own arrival instead. */
 static PS_NOINLINE PS_CODE_ALIGNED enum ps_met meet_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase,
                                                              bool counted)
 {

@@ -27,8 +27,8 @@ struct ps_timer {
     bool pending, late;
 };
 
-/* True: the deadline came first. deadline_ns PS_NEVER: ps_block. Where there is no poller to be had nothing is late:
- * false. */
+/* Blocks the thread until it is made ready or its deadline comes. True: the deadline came first. With deadline_ns
+ * PS_NEVER this is ps_block. False also where no poller can be started: no deadline comes then. */
 bool ps_block_until(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer);
 
 /* 1: the poller runs, nothing is left that could make it ready a thread, and what it readied is in a queue
