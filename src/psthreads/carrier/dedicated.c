@@ -137,7 +137,7 @@ void ps_wait_dedicated(struct vp *vp, const struct psthread *self)
     vp_tick(vp);
 }
 
-/* What has been readied for vp, on whatever stack its kernel thread stands; NULL: vp is to end. */
+/* Returns what has been readied for vp, on whatever stack its kernel thread stands. NULL: vp is to end. */
 static struct psthread *await_carrier(struct vp *vp)
 {
     ps_await_pinned(vp);

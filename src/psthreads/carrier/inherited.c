@@ -25,11 +25,11 @@ static const struct vp *root_of(const struct vp *here, const struct uth_tls *blo
     return here && vp_is_roots(here) ? here : ps_vp_at(0); /* a root that opens a region starts its members' */
 }
 
-/* The vp of the kernel thread that block's thread has for itself; NULL: none that could have set anything. */
+/* Returns the vp of the kernel thread that block's thread has for itself. NULL: none that could have set anything. */
 static const struct vp *own_vp(const struct uth_tls *block)
 {
     const struct vp *own = block ? ps_load_acquire(&block->dedicated) : NULL;
-    /* one that only begins to be dedicated, for another's sake, has set nothing yet */
+    /* a vp that begins to be dedicated only for another thread's sake has set nothing yet */
     bool begins = own && vp_run(own)->dedicated_to && ps_load_acquire(&vp_dedicated(own)->state) == PS_DEDICATED_STARTS;
     return begins ? NULL : own;
 }

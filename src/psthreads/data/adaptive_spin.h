@@ -17,7 +17,8 @@
 
 #define PS_ADAPTIVE_SPIN_LEAST_NS UINT64_C(20000)
 
-/* The search time after a search of searched_ns that found nothing and a sleep of slept_ns. most_ns: where it began. */
+/* Returns the next search time, after a search of searched_ns that found nothing and a sleep of slept_ns. most_ns: the
+ * first search time. */
 static inline uint64_t ps_adaptive_spin_after(uint64_t searched_ns, uint64_t slept_ns, uint64_t most_ns)
 {
     uint64_t gap = searched_ns + slept_ns, half = searched_ns / 2;

@@ -15,7 +15,8 @@ struct vp;
 #define HANDOFF_BUSY ((uint64_t)0)
 #define HANDOFF_IDLE ((uint64_t)1)
 
-/* A message packs the team's address (line-aligned, below 2^56) and the member's number (below PS_HANDOFF_MAX_ID). */
+/* Packs the team's address (line-aligned, below 2^56) and the member's number (below PS_HANDOFF_MAX_ID) into one
+ * message. */
 #define PS_HANDOFF_ID_BITS 13
 #define PS_HANDOFF_MAX_ID (1u << PS_HANDOFF_ID_BITS)
 static inline uint64_t ps_handoff(struct ps_team *team, unsigned id)

@@ -49,7 +49,7 @@ static inline void ps_lone_took(struct ps_lone *l, bool fresh_alone, uint64_t no
         l->rounds = l->in_row = 0;
 }
 
-/* The vp is idle again. most: cycles for which it is not worth to take a thread. */
+/* Notes that the vp is idle again. most: cycles for which it is not worth while to take a thread. */
 static inline void ps_lone_idle(struct ps_lone *l, uint64_t now, uint64_t most)
 {
     if (now - l->since > most)

@@ -18,7 +18,8 @@ struct vp;
 struct psthread *ps_current(void);
 /* As ps_current, but makes the calling kernel thread a root where needed, and starts the library. */
 struct psthread *ps_self(void);
-/* The current thread's `local` (what the execution entities hang on it) in one look; NULL where there is none. */
+/* Returns the current thread's `local` (the pointer that the entity layer keeps there) in one look; NULL where there is
+ * no thread. */
 void *ps_local(void);
 
 /* --- the waiting primitive ---
@@ -31,7 +32,7 @@ void *ps_local(void);
  * with t before the thread can run: t may be gone when it returns.
  * Ordering: what the readier did before ps_ready happens before ps_block's return. */
 
-/* What a thread waits for, told to debuggers and reports (debug_layout.h): the kind, and the object's address. */
+/* What a thread waits for: the kind, and the object's address. Debuggers and reports read it (debug_layout.h). */
 enum ps_wait {
     PS_WAIT_NOTHING,
     PS_WAIT_JOIN,         /* the end of a thread */
@@ -50,7 +51,7 @@ enum ps_wait {
     PS_WAIT_OUTSIDE,      /* what a layer over a foreign interface waits for (layer.h): MPI */
 };
 
-/* The running thread (it must be the caller) waits for `object`. Aborts with one line in a no-stack thread. */
+/* Blocks `self`, the running thread, which waits for `object`. Aborts with one line in a no-stack thread. */
 void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *object);
 /* Makes t ready: on the queue of the vp that last ran it, at the back (PS_BACK) or the front (PS_FRONT). Never
  * waits. */
@@ -83,7 +84,7 @@ unsigned ps_ready_gathered(struct ps_gathered *g, unsigned id, const struct psth
 /* Puts the caller at the back of its vp's queue and runs another ready thread; returns false at once where there is
  * none. */
 bool ps_yield(void);
-/* Whether the root of the caller's vp is ready, and was stuck behind a thread here before. */
+/* Whether the root of the caller's vp is ready, and was kept waiting behind a thread here before. */
 bool ps_root_wanted(void);
 
 _Atomic uint32_t *vp_root_first(const struct vp *vp); /* in place (vp.h) */

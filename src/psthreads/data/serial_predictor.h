@@ -105,7 +105,8 @@ static inline bool ps_serial_timed(struct ps_serial_predictor *c)
     return false;
 }
 
-/* The open region was slow: ALONE ends with the second in a row, since one may have been interrupted. */
+/* Notes that the open region was slow. ALONE ends with the second slow region in a row, since one may have been
+ * interrupted. */
 static inline void ps_serial_slow(struct ps_serial_predictor *c)
 {
     if (c->slow)
@@ -114,7 +115,7 @@ static inline void ps_serial_slow(struct ps_serial_predictor *c)
         c->slow = 1;
 }
 
-/* The region has taken so many cycles; with more than `most` its members take too long to be run alone. */
+/* Notes that the region took `cycles`; with more than `most` its members take too long to be run alone. */
 static inline void ps_serial_end(struct ps_serial_predictor *c, uint64_t cycles, uint64_t most)
 {
     if (c->state == PS_SERIAL_ALONE && cycles > c->sum / (PS_SERIAL_TRIES / 2)) {

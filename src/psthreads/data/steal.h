@@ -29,8 +29,8 @@ struct os_topology;
 struct vp;
 
 #define PS_STEAL_MAX_VPS 65536
-/* Levels of an order. The last one is the whole machine; before it are up to eight of the user's groups, or the own
- * processor and the topology's levels but its last. */
+/* The levels of a visiting order. The last level is the whole machine. The levels before it are the user's groups, at
+ * most eight, or else the vp's own processor and all of the topology's levels but the last. */
 #define PS_STEAL_LEVELS 9
 
 /* A vp's: its victims. The vp alone uses it where nothing else is said. */

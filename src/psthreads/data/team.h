@@ -46,8 +46,9 @@ struct ps_team_ops {
 struct ps_member {
     struct psthread thread; /* first: what it calls when it begins as a thread is given its address */
     struct ps_team *team;
-    /* Its thread-local block, kept between regions: threadprivate variables persist with the team (OpenMP 5.2 section
-     * 5.2). NULL: none yet; never for member 0, which is the parent itself. Written by the vp that runs the member. */
+    /* The member's thread-local block, kept between regions: threadprivate variables persist with the team (OpenMP 5.2
+     * section 5.2). NULL: none yet; always for member 0, which is the parent itself. Written by the vp that runs the
+     * member. */
     struct uth_tls *tls;
     void *fiber; /* the program's thread sanitizer's, kept likewise; NULL: none */
     uint32_t id; /* its number in the team; constant */
@@ -59,8 +60,8 @@ struct ps_member {
     uint32_t batch, next_batch;
     uint32_t place;  /* with thread.item.bound: its place's number, from 1 (bind.h); written while no region is open */
     uint64_t rounds; /* number of the last barrier that it met in rounds; its own */
-    /* (shared) the last flag that it set in a barrier of rounds (team_rounds.c); written by the member, polled by
-     * others. Last, and with a line of its own. */
+    /* (shared) the last flag that the member set in a barrier of rounds (team_rounds.c); polled by other members. It
+     * stands last, and has a line of its own. */
     PS_LINE_ALIGNED _Atomic uint64_t flag;
 };
 
@@ -91,7 +92,7 @@ struct ps_team {
     uint8_t unread;        /* how often handoffs were not read in time, at most PS_UNREAD_MOST; parent only */
     uint8_t unoffered;     /* offered regions still to come that are published only, without handoffs; parent only */
     _Atomic uint8_t forks; /* PS_FORKS_...; by the parent, and DEDICATED by a vp that has claimed such a member */
-    /* a region of so many members was found to have room for their stacks; the entity layer's, parent only */
+    /* a region of so many members was found to have room for their stacks; used by the entity layer, parent only */
     uint8_t roomy;
     bool scattered;   /* members have places of their own: each is queued by itself, none is claimed */
     bool keeps_flags; /* its last fork has seen that flags of floating point are kept (floats.h); parent only */
@@ -183,7 +184,7 @@ bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id);
 /* Gives members up to n - 1 their thread-local blocks, if threads have any: called before a region, where memory may be
  * short. Returns how many of n may begin. */
 unsigned ps_team_take_tls(struct ps_team *team, unsigned n);
-/* The block of a member of team, which begins: it blocks what the thread that opens the region has outside of it. */
+/* Begins the block of a member of team: gives it the signal mask that the opener has outside of its block. */
 void ps_team_begin_block(struct ps_team *team, struct uth_tls *block, const struct psthread *opener);
 
 static inline struct ps_member *ps_team_member(const struct ps_team *team, unsigned id)
@@ -208,13 +209,13 @@ void ps_team_notify(struct ps_team *team);
 void ps_team_help(struct ps_team *team, unsigned id);
 /* See ee_team_call_first. [switches] */
 void ps_team_call_first(struct ps_team *team);
-/* What member 0 calls as an assistant, in the block that its parent has left (recall.c). */
+/* Called by member 0 when it becomes an assistant, in the block that its parent has left (recall.c). */
 void *ps_member_first_main(void *arg);
 
 /* Claims a member; its number, or 0 where none is left. Caller may look at the team (see Lifetime). */
 static inline unsigned ps_team_claim(struct ps_team *team)
 {
-    /* The plain look first: fetch-and-add on an exhausted team would only wear the counter. */
+    /* The plain look comes first: a fetch-and-add on an exhausted team would only advance the counter. */
     if (ps_load_relaxed(&team->next) >= team->n)
         return 0;
     unsigned id = ps_add_acq_rel(&team->next, 1); /* with ps_team_notify, for members that the caller has run */
@@ -236,11 +237,11 @@ static inline void ps_member_set(struct ps_member *m, const struct psthread *par
     m->thread.parent = (struct psthread *)parent;
 }
 
-/* Member id, which no vp runs so far, becomes a thread in vp's queue (handoff.c). Caller: has claimed it. */
+/* Makes member id a thread in vp's queue (handoff.c). No vp runs the member yet, and the caller has claimed it. */
 void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp);
-/* m, a thread without a stack so far, begins: on the stack that it keeps, or from vp's queue on. */
+/* Begins m, a thread without a stack so far: on the stack that it keeps, or from vp's queue on. */
 void ps_member_begin_thread(struct ps_member *m, struct vp *vp);
-/* What such a thread calls, with the member: the region's body, in no hurry, on a stack of its own. */
+/* The function of such a thread, called with the member: runs the region's body, in no hurry, on a stack of its own. */
 void *ps_member_late_main(void *arg);
 
 /* In a forked child, on vp self, with all queues emptied: takes the teams around the caller out of theirs. Their
@@ -267,7 +268,7 @@ static inline bool ps_team_barrier_over(struct ps_team *team, uint32_t phase)
     return (uint32_t)(ps_load_acquire(&team->barrier) >> PS_BARRIER_PHASE_SHIFT) != phase;
 }
 bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase); /* true: released */
-/* For team_fork.c: the next region's members are to arrive; no region is open. */
+/* For team_fork.c: prepares the barrier for the next region's n members; no region is open. */
 void ps_team_barrier_fork(struct ps_team *team, unsigned n);
 /* The barrier of a team whose members have a vp each (team_rounds.c). States of by_word: */
 enum {

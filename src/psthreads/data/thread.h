@@ -97,8 +97,8 @@ struct psthread {
     };
     struct psthread *parent; /* alive as long as its `children` has not counted this one */
     union {
-        /* (shared) children counted down: ended children minus those that the parent has added up. The parent adds, the
-         * children subtract; exactly 0 is reached by the last child, or by the parent itself. */
+        /* (shared) Children counted down: ended children minus those that the parent has added so far. The parent adds,
+         * the children subtract. The last child, or the parent itself, reaches exactly 0. */
         _Atomic int64_t children;
         uintptr_t stack_size; /* with PS_T_SIZED, until it begins */
     };
@@ -126,10 +126,11 @@ struct ps_call {
     void *arg;
 };
 
-/* Creations between two looks through the zombies, and as many more as the last look has left. */
+/* An ended thread's parent looks through its zombies after so many creations, and as many more as its last look has
+ * left. */
 #define PS_SWEEP_EACH 256
 
-/* t, which is fresh and no member, begins: called once, before it is any vp's current thread. */
+/* Begins t, which is fresh and no member: called once, before t is any vp's current thread. */
 static PS_ALWAYS_INLINE struct ps_call ps_thread_begin(struct psthread *t)
 {
     struct ps_call call = {t->fn, t->arg};
@@ -143,7 +144,7 @@ static PS_ALWAYS_INLINE struct ps_call ps_thread_begin(struct psthread *t)
 }
 
 /* thread.c, descriptor.c, join.c */
-/* Runs the destructors of t's keys: while it is still in its thread-local block. May switch; returns the vp. */
+/* Runs the destructors of t's keys while t is still in its thread-local block. May switch; returns the vp. */
 struct vp *ps_thread_end_keys(struct vp *vp, struct psthread *t);
 /* Ends the identity of a member, the running thread: waits for the threads that it has made, and runs its keys'
  * destructors. May switch. */
@@ -152,7 +153,7 @@ void ps_thread_end_member(struct psthread *t);
  * children of a descriptor that is the user's); returns the vp. */
 struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result);
 void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
-/* The root's kernel thread ends: its descriptor is given up. wait: for the threads that it has made. */
+/* Gives up the descriptor of a root whose kernel thread ends. wait: first for the threads that the root has made. */
 void ps_thread_end_root(struct psthread *t, bool wait);
 /* The thread that runs on vp lets others run until every thread that was submitted has ended. */
 void ps_wait_for_all(struct vp *vp);

@@ -16,7 +16,7 @@ struct ps_work {
     uintptr_t id;
 };
 #define PS_WORK_OFFLINE UINTPTR_MAX /* the id of a request to go offline; `what` is not used, but not NULL */
-/* In a vp's `pinned`: it is to go offline (quota_park.h). No thread has this address. */
+/* The value of a vp's `pinned` when the vp is to go offline (quota_park.h). No thread has this address. */
 #define PS_PINNED_OFFLINE ((struct psthread *)1)
 #define PS_NO_WORK ((struct ps_work){0})
 static inline bool ps_work_some(struct ps_work w) { return w.what != NULL; }
@@ -25,7 +25,8 @@ static inline bool ps_work_is_offline(struct ps_work w) { return w.id == PS_WORK
 static inline struct ps_team *ps_work_team(struct ps_work w) { return w.id && !ps_work_is_offline(w) ? w.what : NULL; }
 static inline struct ps_work ps_work_of(struct psthread *t) { return (struct ps_work){.what = t}; }
 
-/* What is done at a source. PEEK and LOOK answer whether there is something: some work that must not be run. */
+/* What a visit does at a source. PEEK and LOOK only tell whether there is something, by returning some work that must
+ * not be run. */
 enum ps_visit {
     PS_PEEK, /* without a lock: what was put there last may be missed */
     PS_LOOK, /* under the queue's lock, or sequentially consistent: for the parking proof (idle.h) */

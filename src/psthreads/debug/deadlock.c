@@ -55,7 +55,7 @@ static void *exit_now(void *arg)
     exit(0);
 }
 
-/* Threads that were made and, as yet, not enqueued: as far as can be told in a forked child. */
+/* Counts threads that were made and not enqueued yet, as far as a forked child can tell. */
 static unsigned count_never_enqueued(void)
 {
     int64_t n = 0;

@@ -10,7 +10,7 @@ struct vp;
  * negative: for ever. */
 int64_t deadlock_look(struct vp *vp, unsigned looks);
 
-/* No thread is left that could do anything: exit(0), from a kernel thread of its own. */
+/* Ends the process by exit(0), from a kernel thread of its own: no thread is left that could do anything. */
 void ps_end_process(void);
 
 #endif

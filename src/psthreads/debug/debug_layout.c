@@ -9,8 +9,8 @@
 #include "team.h"
 #include "vp.h"
 
-/* What a port tells of its saved contexts: {"reg.<gdb's name>", offset from the saved stack pointer}, ... and
- * {"reg.cfa", offset of the caller's stack pointer}. Ports without assembly tell nothing: their threads are listed,
+/* The registers that a port saves in a context: {"reg.<gdb's name>", offset from the saved stack pointer}, ... and
+ * {"reg.cfa", offset of the caller's stack pointer}. Ports without assembly tell none: their threads are listed,
  * without backtraces. */
 #ifndef CPU_SAVED_REGISTERS
 #define CPU_SAVED_REGISTERS

@@ -85,7 +85,7 @@ static const char *wait_name(uint32_t kind)
     return "something";
 }
 
-/* A member is linked to others while it waits in its team's barrier, too: until the phase is over. */
+/* A member is linked to others also while it waits in its team's barrier, until the phase is over. */
 static bool is_ready(uintptr_t thread, uintptr_t wait)
 {
     if (word_in(wait, "uth_wait.kind") == dump_field("wait.team_barrier")) {
@@ -120,7 +120,7 @@ static void describe_object(uint32_t kind, uintptr_t object, char *text, size_t 
     }
 }
 
-/* The threads below `thread` on the stack uth: each waits for the end of the one that it has called there. */
+/* Lists the threads below `thread` on the stack uth: each waits for the end of the thread that it called there. */
 static void say_callers(uintptr_t thread, uintptr_t uth)
 {
     for (unsigned steps = 0; steps < MOST && !(byte_in(thread, "psthread.flags") & dump_field("flag.member"));
@@ -198,7 +198,8 @@ static void say_queue(const char *whose, uintptr_t queue)
     }
 }
 
-/* "l3 12, machine 5"; empty: none. A process of another build may have other levels, or count nothing. */
+/* Writes the thefts by level, as "l3 12, machine 5"; empty: none. A process of another build may have other levels, or
+ * count nothing. */
 static void list_thefts(uintptr_t vp, char *text, size_t bytes)
 {
     size_t used = 0;
@@ -262,7 +263,7 @@ static void list_homes(uintptr_t place, char *text, size_t bytes)
                                  (unsigned)dump_number(homes + i * sizeof(uint16_t), sizeof(uint16_t)));
 }
 
-/* The queues of places that have something in them. A process of a build without these fields has none. */
+/* Lists the places' queues that are not empty. A process of a build without these fields has none. */
 static void say_places(void)
 {
     uintptr_t all = pointer_in(dump_field("&ps_rt"), "ps_runtime.places");

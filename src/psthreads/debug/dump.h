@@ -14,7 +14,7 @@ struct dump_process {
 /* Takes one line, without its end. */
 typedef void dump_line_fn(void *context, const char *line);
 
-/* Everything: each vp, each thread. 0, or the errno value with which its memory cannot be read. */
+/* Writes the whole state: each vp, each thread. 0, or the errno value with which its memory cannot be read. */
 int dump_state(const struct dump_process *process, dump_line_fn *line, void *context);
 /* A line for each thread that waits; returns how many there are. */
 unsigned dump_waiting(const struct dump_process *process, dump_line_fn *line, void *context);

@@ -16,7 +16,7 @@ void dump_request_write(void);
 unsigned dump_request_runs(void);
 /* In a forked child: no thread waits there until it uses threads. */
 void dump_request_after_fork_in_child(void);
-/* Now and then, by a root about to open an outermost region: makes what a child is owed. */
+/* Called now and then by a root about to open an outermost region: makes what a forked child still needs. */
 extern _Atomic uint32_t dump_request_owed;
 void dump_request_pay(void);
 static inline void dump_request_look(void)

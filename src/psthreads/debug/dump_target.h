@@ -26,7 +26,7 @@ extern struct dump_target {
     uintptr_t runtime_start, runtime_end; /* of the object that the table is in */
 } dump_target;
 
-/* Reads process's tables and maps. 0, or the errno value with which its memory cannot be read. */
+/* Reads process's tables and maps. Returns 0, or the errno value with which its memory cannot be read. */
 int dump_target_begin(const struct dump_process *process);
 /* Still: what was read before is what the process had. */
 bool dump_target_is_there(void);
@@ -38,7 +38,7 @@ uint64_t dump_number(uintptr_t address, size_t bytes);
 uintptr_t dump_field(const char *name);
 uintptr_t dump_openmp_field(const char *name);
 
-/* The innermost frame of the program's on the stack that was left in the context of uth (dump_where.c). */
+/* Writes the innermost frame of the program's on the stack whose context is saved in uth (dump_where.c). */
 void dump_where(uintptr_t uth, char *text, size_t bytes);
 
 #endif

@@ -119,8 +119,8 @@ static void forget_messages(struct vp *vp)
     vp_run(vp)->native.wait.thread = NULL;
 }
 
-/* The kernel thread that carried vp is not in this process. What it was in the middle of is unknown: its caches are
- * left as it is, for good. */
+/* Forgets the kernel thread that carried vp, which is not in this process. What it was doing is unknown, so its caches
+ * are never used again. */
 static void forget_carrier(struct vp *vp, unsigned id)
 {
     uth_cache_init(&vp_run(vp)->stacks);

@@ -88,7 +88,7 @@ static size_t stack_wanted(const psthread_config_t *config)
     return bytes ? bytes : DEFAULT_STACK_BYTES;
 }
 
-/* Among ranks of an MPI job that share the machine: what is this one's, and why. */
+/* Tells which share of the machine this process has among the ranks of an MPI job, and why. */
 static void tell_share(unsigned n)
 {
     struct os_ranks ranks;
@@ -229,11 +229,13 @@ static int start_locked(const psthread_config_t *config)
  * The thread that forks does not leave its kernel thread meanwhile, whatever it waits for in the C library. The forking
  * thread has the C library's locks there, malloc's among them, and no kernel thread could be started that runs it
  * again. */
-/* Guarded by start_lock. was_held: its vp.held before the fork, for the program's malloc may fork as well. */
+/* Guarded by start_lock. was_held: the vp's `held` before the fork, which may be set, since the program's malloc may
+ * fork as well. */
 static struct vp *forks_on;
 static bool was_held;
 
-/* Signals are blocked meanwhile: a handler that waits there for another thread that handles a signal has the locks. */
+/* Signals are blocked while the locks are held: else a handler that runs here, and waits for another thread's handler,
+ * would hold them. */
 static uint64_t mask_of_forker; /* guarded by start_lock */
 uint64_t life_mask_of_forker(void) { return mask_of_forker; }
 

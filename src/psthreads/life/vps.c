@@ -40,7 +40,8 @@ struct vp *life_claim_slot(unsigned first, uint32_t attached)
         if (!ps_load_relaxed(&vp->attached) && ps_cas_seq(&vp->attached, &no, attached))
             return vp;
     }
-    /* A handler that waits here for senders of signals would hold the lock (a collector that stops threads). */
+    /* Signals are blocked: else a handler could run here, and wait for signals' senders while it holds the lock (a
+     * collector that stops threads). */
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
     pthread_mutex_lock(&ps_life.slot_lock);
     vps = ps_load_relaxed(&ps_rt.table_size);

@@ -127,7 +127,7 @@ void vp_loop_main(void *transfer, void *self)
     run_loop(vp, self);
 }
 
-/* A fresh thread that wants a stack of its own size: the loop moves to such a stack and calls it there. */
+/* Runs a fresh thread that wants a stack of its own size: the loop moves to such a stack and calls the thread there. */
 static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
 {
     struct uth *sized = uth_get_sized(t->stack_size);
@@ -145,7 +145,7 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
     __builtin_unreachable();
 }
 
-/* A thread that wants a stack of its own size. True: this stack was not for it, and it is done with. */
+/* Runs t on another stack, if t wants a larger one than this. True: it was run, and is done with. */
 static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t)
 {
     if (self->stack_bytes >= t->stack_size)

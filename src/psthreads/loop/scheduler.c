@@ -43,7 +43,7 @@ static PS_NOINLINE void block_for(struct vp *vp, struct psthread *self, struct p
     wait->thread = NULL;
 }
 
-/* The thread at the front of the vp's own queue, taken; NULL: none, or another entry, or the lock is held. */
+/* Takes the thread at the front of the vp's own queue. NULL: none, or another entry, or the lock is held. */
 static PS_ALWAYS_INLINE struct psthread *take_front_thread(struct ps_queue *q)
 {
     struct psthread *t = NULL;
@@ -130,7 +130,7 @@ static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
     return true;
 }
 
-/* Of so many yields one looks into the global queue first: threads that poll may keep the vp's own queue full. */
+/* One of so many yields looks into the global queue first: threads that poll may keep the vp's own queue full. */
 #define GLOBAL_TURNS 64
 
 /* Yields where there is a global queue. */

@@ -164,7 +164,7 @@ static enum standby_word spare_rests(struct vp *vp)
     return word;
 }
 
-/* A spare has taken a member of team, whose members wait for one another: each of the others wants a kernel thread. */
+/* Calls kernel threads for the other members of a team of which a spare has taken one: they wait for one another. */
 static void call_for_others(struct ps_team *team)
 {
     unsigned left = ps_team_left(team), coming = ps_load_relaxed(&ps_watchdog.coming);

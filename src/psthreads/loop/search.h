@@ -6,7 +6,7 @@
 
 struct vp;
 
-/* Waits for work, where there is nothing to run; none only when the vp is to end. */
+/* Finds work for vp, which has nothing to run, and waits for it. None only when the vp is to end. */
 struct ps_work vp_find_work(struct vp *vp);
 
 /* Opens vp's handoff slot, if vp has nothing of its own to run: its loop is about to look for work. Called before a

@@ -96,7 +96,7 @@ PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct
     struct uth *from = self->uth;
     static _Atomic uint32_t said;
     for (vp_run(vp)->first_work = w; !vp_start_loop(vp, from, false); vp_run(vp)->first_work = w) {
-        /* No stack to be had: what was to begin waits until a thread that already has one can run. */
+        /* There is no stack, so what was to begin waits until a thread that already has one can run. */
         if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
             ps_warn("no memory for another stack of %zu KiB (%s): waiting until one is free (said once)",
                     vp_run(vp)->stacks.stack_bytes / 1024, os_memory_limit(vp_run(vp)->stacks.stack_bytes));

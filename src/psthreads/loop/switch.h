@@ -184,7 +184,7 @@ void vp_leave_dedicated(struct vp *vp, struct uth *context, struct uth_tls *tls)
 /* Leaves the running thread self, whose context is bound to another vp and published there; vp goes on with what else
  * is ready. */
 void vp_leave_bound(struct vp *vp, struct psthread *self);
-/* t, which has no context so far, begins on the uth that vp runs: the caller calls its function next. */
+/* Begins t, which has no context so far, on the uth that vp runs: the caller calls t's function next. */
 static inline void vp_begins(struct vp *vp, struct psthread *t)
 {
     t->uth = vp_run(vp)->uth;

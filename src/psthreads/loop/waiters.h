@@ -8,7 +8,7 @@
 
 static inline bool vp_has_waiters(struct vp *vp) { return ps_load_acquire(&vp->waiters.count) != 0; }
 
-/* vp is about to go on with something that it has not chosen for its waiters' sake. */
+/* Called when vp is about to go on with something that it has not chosen for its waiters' sake. */
 static inline void vp_leave_waiters(struct vp *vp)
 {
     if (PS_UNLIKELY(vp_has_waiters(vp)))

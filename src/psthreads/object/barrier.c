@@ -96,7 +96,7 @@ static PS_NOINLINE void ready_named(struct psthread_barrier *b, uint32_t phase, 
     ps_ready_many(ready, n);
 }
 
-/* Ends the phase for all threads but the caller. withdraws: members may take themselves back, since they spin. */
+/* Ends the phase for all threads but the caller. withdraws: members that spin may withdraw their registration. */
 static void open_barrier(struct psthread_barrier *b, uint32_t phase, bool withdraws, const struct psthread *self)
 {
     const unsigned vps = withdraws ? 0 : ps_load_relaxed(&b->vps);

@@ -71,7 +71,7 @@ static inline void set_owner(struct ps_mutex *m)
 static inline void disown(struct ps_mutex *m) { ps_race_release(m); }
 #endif
 
-/* Takes the lock if it becomes free within the time-out; `woken` is WOKEN if the caller carries that bit. */
+/* Takes the lock if it becomes free within the time-out. `woken` is WOKEN if the caller carries that bit, else 0. */
 static bool try_for_a_while(struct ps_mutex *m, uint32_t woken)
 {
     unsigned left = ps_spin_budget();

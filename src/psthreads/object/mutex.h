@@ -17,10 +17,10 @@ struct ps_mutex {
 };
 #define PS_MUTEX_LOCKED 1u /* in state */
 
-/* Whether the caller holds the mutex; true in an unchecked build, which does not know. */
+/* Whether the caller holds the mutex. An unchecked build does not know, and says true. */
 bool ps_mutex_held(psthread_mutex_t *mutex);
 
-/* As psthread_mutex_unlock, and never gives way: for a caller that stands in a queue already. Does not block. */
+/* As psthread_mutex_unlock, but never gives way: for a caller that stands in a queue already. Does not block. */
 int ps_mutex_unlock(psthread_mutex_t *mutex);
 
 #endif

@@ -42,8 +42,8 @@ static void settle(struct running *r)
         ps_wake_on(r->word, UINT_MAX);
 }
 
-/* False: psthread_exit was called in fn, with *result. The exit stops before this frame is unwound (its point lies in
- * it): so `settle` runs once, whichever way fn is left. */
+/* Calls fn. False: fn called psthread_exit, with *result. The exit stops before this frame is unwound (its point lies
+ * in it): so `settle` runs once, whichever way fn is left. */
 static PS_NOINLINE bool call_once_settling(_Atomic uint32_t *word, void (*fn)(void), void **result)
 {
     struct running r __attribute__((cleanup(settle))) = {.word = word, .after = NEVER};

@@ -39,7 +39,7 @@ int psthread_sem_init(psthread_sem_t *sem, unsigned value)
 
 int psthread_sem_destroy(psthread_sem_t *sem) { return WAITERS(ps_load_acquire(semaphore_inside(sem))) ? EBUSY : 0; }
 
-/* One off the value, and `waiter` off the waiters in the same step, if there is any. */
+/* Takes one off the value, and in the same step `waiter` off the waiters, if the value allows it. */
 static bool take_one_permit(psthread_sem_t *sem, uint64_t waiter)
 {
     uint64_t s = ps_load_relaxed(semaphore_inside(sem));

@@ -25,7 +25,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Free -> queued (add) -> taken, by a runner or a waiting thread, under `lock` -> has run, free. */
+/* States: free -> queued (add) -> taken by a runner or a waiting thread, under `lock` -> run, and free again. */
 struct entry {
     struct entry *next;
     void (*fn)(void *);
@@ -45,8 +45,9 @@ struct psthread_workqueue {
      * waiting thread happens to run it. */
     struct list todo[2];
     struct entry *free;
-    /* Pushed under `lock` after a look at pending under it; taken under `lock` by the thread that has brought pending
-     * to 0. That subtraction comes before its lock: so either the waiter's look sees 0, or it is found in the list. */
+    /* A waiter is pushed under `lock` after a look at `pending` under it. It is taken under `lock` by the thread that
+     * has brought `pending` to 0. That subtraction comes before its lock: so either the waiter's look sees 0, or the
+     * waiter is found in the list. */
     struct ps_waitq waiters;
     /* + 1 by add, - 1 when an entry has run (acquire and release: a thread that sees 0 sees what all work did). */
     PS_LINE_ALIGNED _Atomic size_t pending;
@@ -183,7 +184,8 @@ int psthread_workqueue_add(psthread_workqueue_t q, void (*fn)(void *), void *arg
     return 0;
 }
 
-/* Nothing is left to help with: blocks until all has run, unless it has or there is something again. */
+/* Blocks while there is nothing left to help with. Returns when all work has run, or there is something to help with
+ * again. */
 static void block_until_done(struct psthread_workqueue *q)
 {
     struct ps_waiter me = {.thread = ps_self()};

@@ -33,12 +33,12 @@
  * and finds no idle vp arms the watchdog, which stays armed for a while. */
 static inline bool blocking_may_matter(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_watchdog.armed)); }
 
-/* The calling thread's vp, if something is ready that no vp comes for; else NULL. Keeps errno. */
+/* Returns the calling thread's vp, if something is ready there that no vp comes for; else NULL. Keeps errno. */
 struct vp *blocking_vp(void);
-/* The calling thread, on vp, is about to wait in the kernel; and it is back. NULL: nothing happens. Both keep errno. */
+/* Called before and after the calling thread, on vp, waits in the kernel. NULL: does nothing. Both keep errno. */
 void blocking_begin(struct vp *vp);
 void blocking_end(struct vp *vp);
-/* vp's kernel thread looks for work, or ends: no thread of it is in such a call any more. */
+/* Called when vp's kernel thread looks for work, or ends: no thread of it is in such a call any more. */
 static inline void blocking_forget(struct vp *vp)
 {
     if (!vp_is(vp, VP_BLOCKED))

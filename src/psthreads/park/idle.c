@@ -57,7 +57,7 @@ void idle_give_unstarted(struct vp *vp)
     bit_set(vp_run(vp)->id);
 }
 
-/* Step [L]: is there anything for this vp, or anything that some vp could take? */
+/* Step [L]: looks whether there is anything for this vp, or anything that some vp could take. */
 static bool look_everywhere(struct vp *vp) { return ps_load_seq(&ps_rt.stopping) || vp_look(vp); }
 
 void idle_search_begin(struct vp *vp)
@@ -117,7 +117,8 @@ static bool start_taken(struct vp *vp)
     return true;
 }
 
-/* The waker has taken vp's bit: counts it as searching and lets it go. False: it cannot run. */
+/* Counts vp, whose bit the waker has taken, as searching, and lets it go. False: no kernel thread can be started for
+ * it. */
 static bool wake_taken(struct vp *vp)
 {
     ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);

@@ -18,7 +18,7 @@ struct vp;
 void ps_root_counted(const void *tp);
 /* The same was asked for the calling kernel thread, before it is a root's. */
 bool lone_root_expected(void);
-/* What a root's vp runs next that is dedicated to the root; it waits until that is pinned to it. */
+/* Waits until something is pinned to vp, which is a root's and dedicated to it; returns that. */
 struct ps_work lone_root_await(struct vp *vp);
 /* Roots with kernel threads that carry no other thread. */
 unsigned lone_root_count(void);

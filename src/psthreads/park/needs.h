@@ -24,11 +24,11 @@
 struct ps_team;
 struct vp;
 
-/* Team's region of n members, published just now, is opened: spares are called for it. */
+/* Calls spares for team's region of n members, which has just been published. */
 void needs_at_fork(struct ps_team *team, unsigned n);
 /* vp, a spare, has taken a member of team, since that starved or by a grant. */
 void needs_note(struct ps_team *team, struct vp *vp);
-/* All members have ended, and some of them ran on spares. Caller: the parent. */
+/* Learns from a region of which some members ran on spares; all have ended. Caller: the parent. */
 void needs_learn(struct ps_team *team);
 
 /* What a vp that begins has of VP_NEEDS. */

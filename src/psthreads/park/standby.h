@@ -27,7 +27,7 @@
 /* The calling kernel thread, a spare's, stands by until it is called, is granted one piece of work, or has to end. */
 enum standby_word { STANDBY_RESTS, STANDBY_CALLED, STANDBY_GRANTED, STANDBY_ENDS };
 enum standby_word standby_rest(void);
-/* One that stands by goes on, and counts as a spare at work again; false: there is none. Any kernel thread. */
+/* Wakes a spare that stands by, and counts it as at work again. False: there is none. Any kernel thread. */
 bool standby_call(void);
 
 /* Grants n spares a piece of work each: those that stand by, then those that come to stand by. Returns how many did not
@@ -45,7 +45,7 @@ unsigned standby_idle(void);
 void standby_begins(void);
 void standby_ended(void);
 
-/* All end. Caller: has stopped the watchdog and the workers; spares at work end when they find nothing. */
+/* Ends all of them. The caller has stopped the watchdog and the workers; spares at work end when they find nothing. */
 void standby_stop(void);
 /* Before the first one; and in a forked child. */
 void standby_reset(void);

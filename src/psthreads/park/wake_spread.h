@@ -53,7 +53,8 @@ static inline void ps_wake_tries_paid(struct ps_wake_tries *t) { t->rest_ns = 0;
 
 /* vp is about to set its bit. */
 void ps_wake_spread_parks(struct vp *vp);
-/* vp is about to be woken. True: elsewhere, and ps_wake_spread_end is to give it back its mask, which is *own. */
+/* Called when vp is about to be woken. True: vp is to run elsewhere, and ps_wake_spread_end gives it back its mask,
+ * *own. */
 bool ps_wake_spread_begin(struct vp *vp, struct os_cpuset *own);
 void ps_wake_spread_end(struct vp *vp, const struct os_cpuset *own);
 /* vp has been woken. */

@@ -38,7 +38,7 @@ static void start_watchdog(void)
     for (int i = 0; err && i < WATCHDOG_TRIES; i++) {
         if (i)
             os_park(&alive, STARTING, WATCHDOG_TICK_NS);
-        /* for spares, which run the program's code and begin with the watchdog's mask, all blocked */
+        /* for spares, which run the program's code and inherit the watchdog's mask, in which all signals are blocked */
         os_signals_keep(vp_mask_to_start_with());
         err = os_thread_start(&thread, ps_upcalls.watch, NULL, STACK_BYTES, true);
     }

@@ -47,14 +47,14 @@ struct watchdog_sample {
     unsigned pending, roots_ready;
     unsigned spares, most_spares, coming; /* spares: alive, allowed, started but not run yet */
     bool idle;                            /* some vp is */
-    /* What the system allows. new_limits: read in this tick. by_quota: UINT_MAX without a limit. */
+    /* Limits that the system sets. new_limits: they were read in this tick. by_quota: UINT_MAX without a limit. */
     bool new_limits;
     unsigned in_mask, by_quota;
     struct watchdog_seen *seen; /* [vps] */
 };
 
 void watchdog_sample_take(struct watchdog_sample *s);
-/* The library starts: nothing has been read yet, and limits are looked at WATCHDOG_ALLOWED_NS from now. */
+/* Called when the library starts: nothing has been read yet, and limits are next read WATCHDOG_ALLOWED_NS from now. */
 void watchdog_sample_reset(void);
 
 /* Whether some root is ready, and runs when its vp gets to it. */

@@ -44,8 +44,9 @@ struct ps_places {
     struct ps_place *place; /* [n] */
     unsigned *first;        /* [num_vps + 1]: vp v is at home in the places at[first[v]] .. at[first[v + 1] - 1] */
     unsigned *at;
-    /* not 0: every vp looks into every place's queue. STARVING: the watchdog's. FOR_GOOD: a home's kernel thread was
-     * refused. OFFLINE: some vps are offline, which may be all homes of a place (quota_park.h). */
+    /* Not 0: every vp looks into every place's queue. The bits tell why. STARVING: set by the watchdog. FOR_GOOD: the
+     * kernel thread of a home vp was refused. OFFLINE: some vps are offline, perhaps all homes of a place
+     * (quota_park.h). */
     PS_LINE_ALIGNED _Atomic uint32_t open;
 };
 enum { PS_BIND_STARVING = 1, PS_BIND_FOR_GOOD = 2, PS_BIND_OFFLINE = 4 };
@@ -58,25 +59,25 @@ bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu);
 
 /* The entry of something bound becomes ready. */
 void ps_bind_enqueue(struct ps_item *item, enum ps_end end);
-/* The queue that the entry stands in, or NULL: its place has no home, any vp's does. */
+/* Returns the queue that the entry belongs to; NULL: its place has no home vp, so any vp's queue will do. */
 struct ps_queue *ps_bind_queue(const struct ps_item *item);
-/* The queues of places that vp looks into, or NULL: all, as a source of work (sources.h). Takes: only vp itself. */
+/* Visits the queues of places that vp looks into (NULL: all), as a source of work (sources.h). Only vp itself takes. */
 struct ps_work ps_bind_visit(struct vp *vp, enum ps_visit visit);
 /* How many entries stand in the queues of the places in which vp is at home; for the watchdog. */
 unsigned ps_bind_pending(struct vp *vp);
-/* The watchdog: something starves in a place's queue, or nothing does any more. */
+/* Called by the watchdog: something starves in a place's queue, or nothing does any more. */
 void ps_bind_starving(bool starving);
-/* A worker cannot run: every vp that looks for work looks into its places' queues as well. */
+/* Called when a worker cannot run: from then on every vp that looks for work looks into its places' queues as well. */
 void ps_bind_home_lost(void);
 /* The limit below which vps are online has changed. */
 void ps_bind_offline(void);
-/* By handoff to a home vp of the member's place that has nothing to do; false: there is none. */
+/* Hands the member to a home vp of its place that has nothing to do. False: there is none. */
 bool ps_bind_hand_off(struct vp *self, struct ps_member *m, unsigned id);
 void ps_bind_after_fork_in_child(void);
 
-/* vp's kernel thread goes where t, which it is about to run, belongs. Cheap where both are unbound. */
+/* Moves vp's kernel thread to where t, which it is about to run, belongs. Cheap where both are unbound. */
 void vp_migrate_slow(struct vp *vp, const struct psthread *t);
-/* Around the start of a kernel thread: the caller's mask is that of before it was bound. */
+/* Called around the start of a kernel thread: meanwhile the caller has the mask that it had before it was bound. */
 void bind_lift(void);
 void bind_lower(void);
 /* Whether the calling kernel thread has the mask of the place that its thread is bound to. */

@@ -53,22 +53,23 @@ static inline struct vp *home_of(const struct psthread *root)
 /* Resets what the slot says of releases: vp's root has not been released yet, but another root may have used the slot,
  * here or in the parent process. */
 void home_never_left(struct vp *vp);
-/* vp's root gets R, where blocks are on and it has none. Caller: the root, at home, outside of regions. */
+/* Gives vp's root R, where blocks are on and it has none. Caller: the root, at home, outside of regions. */
 void home_begin(struct vp *vp);
 /* E is home's from now on, where the system refuses membarrier: a releaser could not make the fence that it needs.
  * Caller: the root, at home. */
 void home_vacate_early(struct vp *vp);
 /* It may be released from now on: E is made. Caller: the root, at home, as it opens a region. */
 void home_prepare(struct vp *vp);
-/* The root ends: wherever it waits from now on, it goes on at home. Caller: the root, at home. */
+/* Called by a root that ends, at home: wherever it waits from now on, it goes on at home. */
 void home_stay(struct vp *vp);
-/* The root ends, or its kernel thread is that of another thread from now on. Caller: the root, at home. */
+/* Called by a root at home that ends, or whose kernel thread is that of another thread from now on. */
 void home_end(struct vp *vp);
 
 /* Releases vp's root, which is pinned and kept waiting: any vp may run it from now on. False: nothing is pinned, or the
  * root may not leave now. Any kernel thread. */
 bool home_release(struct vp *vp);
-/* No thread but the root is in R, nor will be, as long as the root's context is saved and claimed by the caller. */
+/* Whether no thread but the root is in R. It stays so as long as the root's context is saved and claimed by the
+ * caller. */
 bool home_storage_free(struct vp *vp);
 /* Vp's loop, which has found no work: it goes to E where it is to be there. */
 void home_settle(struct vp *vp);
@@ -79,12 +80,13 @@ void home_come_outside(void);
 
 /* The running thread, if it is a root, has set its alternate stack. */
 void home_note(void);
-/* The dedicated kernel thread of a root that is away is about to run the root: it gets what the root has. */
+/* Gives the dedicated kernel thread of a root that is away, and is about to run there, what the root has. */
 void home_equip(struct vp *vp);
 
 /* R of the root whose kernel thread calls, at home; NULL: there is none. */
 struct uth_tls *home_block_here(void);
-/* The caller is a root that is away, not in a child of vfork's: the number of its home's kernel thread; else 0. */
+/* Returns the number of the home's kernel thread if the caller is a root that is away, and not in a child of vfork's;
+ * else 0. */
 int home_number(void);
 
 /* Lets the homes of all roots stand aside where there are several. Such a home runs only what is in its own queue, what

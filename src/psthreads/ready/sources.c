@@ -99,14 +99,14 @@ struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q)
             moved = steal_more_locked(vp, q, more < STEAL_MAX ? more : STEAL_MAX);
     }
     ps_spin_unlock(&q->lock);
-    /* An insertion as any other: a vp on its way to sleep may have looked at the thief's queue before, and at the
-     * victim's after the move. */
+    /* This counts as an insertion: a vp on its way to sleep may have looked at the thief's queue before the move, and
+     * at the victim's after it. */
     if (moved)
         idle_notify(NULL);
     return w;
 }
 
-/* Whether vp may take from a closed queue: not before a second peek finds the same region open. */
+/* Whether vp may take from a closed queue: only if a second peek finds the same region open. */
 static PS_NOINLINE bool peek_at(struct vp *vp, struct vp *victim)
 {
     uint32_t region = ps_load_relaxed(&victim->serial_regions);

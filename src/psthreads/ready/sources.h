@@ -28,8 +28,8 @@ unsigned vp_count_members(struct ps_queue *q);
 /* A thief's visit to another vp's queue: from the back, and the lock is only tried. */
 struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q);
 
-/* Every source of work for a vp, in the order in which vp_visit looks there. After a thread a vp looks at PS_OWN alone;
- * in a search, as search_once has it. */
+/* All sources of work for a vp, in the order in which vp_visit looks there. After a thread has run, a vp looks at
+ * PS_OWN alone; in a search it looks as search_once says. */
 enum ps_source {
     PS_IN_PINNED = 1,  /* what is pinned to it: only it may run that */
     PS_IN_HANDOFF = 2, /* its handoff slot */
@@ -43,7 +43,7 @@ enum ps_source {
 #define PS_ELSEWHERE (PS_IN_OTHERS | PS_IN_GLOBAL)
 #define PS_EVERYWHERE (PS_OWN | PS_IN_HANDOFF | PS_ELSEWHERE)
 
-/* PS_IN_OTHERS. closed_too: also queues that are closed (serial_predictor.h), a peek before the taking. */
+/* Visits PS_IN_OTHERS. closed_too: also queues that are closed (serial_predictor.h), with a peek before the taking. */
 struct ps_work vp_visit_others(struct vp *vp, enum ps_visit visit, bool closed_too);
 struct ps_work vp_steal_round(struct vp *vp, bool closed_too);
 
@@ -60,7 +60,7 @@ bool vp_work_waits(void);
 
 /* Inserts, and wakes a vp if that helps. */
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end);
-/* The same with n threads at once, a ring of their links that begins with `first`: none of them bound. */
+/* Enqueues n threads at once, none of them bound: a ring of their links that begins with `first`. */
 void vp_enqueue_ring(struct vp *target, struct ps_list *first, unsigned n, enum ps_end end);
 void vp_enqueue_global(struct ps_item *item, enum ps_end end);
 

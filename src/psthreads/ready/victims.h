@@ -15,7 +15,7 @@
 void ps_prepare_victims(void);
 bool ps_victims_prepared(void);
 
-/* For runtime.c, under its start_lock. The user's groups, or an error number. */
+/* For runtime.c, under its start_lock: reads the user's groups. Returns an error number, or 0. */
 int victims_read_groups(const psthread_config_t *config, unsigned num_vps);
 /* Whether there are such groups. */
 bool victims_are_given(void);

@@ -111,7 +111,7 @@ void home_equip(struct vp *vp)
         os_affinity_set(&cpus);
 }
 
-/* What is pending on its dedicated kernel thread, and blocked: the root takes some along. */
+/* Signals that are pending on the root's dedicated kernel thread, and blocked: the root takes some along. */
 #define PENDING_MOST 4
 struct pending {
     int n, number[PENDING_MOST];

@@ -25,7 +25,7 @@
 #define REST 250000 /* without turns, after they were in vain for the first time */
 /* All that wait look so often, together. */
 #define LOOK_NS INT64_C(1000000)
-/* A late root counts for so much, another one takes 1 off; so much: there are turns. */
+/* A late root adds WEIGHT to the count, another root takes 1 off; from CROWD on, roots take turns. */
 #define WEIGHT 16
 #define CROWD 20
 /* So many in a row: there are none. */
@@ -104,7 +104,7 @@ static bool try_to_take(uint32_t word, uint32_t me)
     return true;
 }
 
-/* It has had the turn for TURN, and others sleep: one of them is woken, and comes before it. */
+/* Steps back if this root has had the turn for TURN and others sleep: one of them is woken, and comes before it. */
 static bool steps_back(uint32_t me)
 {
     uint64_t now = cpu_cycles();

@@ -31,7 +31,7 @@ struct vp;
 /* now: cpu_cycles. */
 void ps_root_spread_look(struct vp *vp, uint64_t now);
 
-/* The first processor of mask after `cpu`, going round, that is neither that nor taken; -1: none. */
+/* Returns the first processor of mask after `cpu`, going round, that is neither `cpu` nor in taken; -1: none. */
 int ps_root_spread_pick(const struct os_cpuset *mask, const struct os_cpuset *taken, unsigned cpu);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a root has, or a thread on a dedicated kernel thread, is written down for threads of its regions: see
+/* Writes down what a root has, or a thread on a dedicated kernel thread, for the threads of its regions: see
  * inherited.h. */
 #include "current.h"
 #include "dedicated.h"

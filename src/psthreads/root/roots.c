@@ -45,7 +45,7 @@ static void set_root_room(struct uth *native)
     native->call_floor = top - native->call_span;
 }
 
-/* A slot for the calling kernel thread, which waits meanwhile if the library's kernel threads are being stopped. */
+/* Claims a slot for the calling kernel thread, which waits while the library's kernel threads are being stopped. */
 static struct vp *claim_root_slot(void)
 {
     ps_add_seq(&ps_rt.num_roots, 1);
@@ -113,7 +113,8 @@ struct vp *life_attach_root(void)
     return vp;
 }
 
-/* wait: for the threads that it has made; else it is known that none of them runs. */
+/* Detaches the root of vp. wait: first for the threads that the root has made; else it is known that none of them
+ * runs. */
 void life_detach_root(struct vp *vp, bool wait)
 {
     blocking_forget(vp);

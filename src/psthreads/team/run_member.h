@@ -22,7 +22,7 @@ struct run {
     struct ps_member *last; /* NULL: no member's body has returned */
 };
 
-/* m, whose block is not cached, begins on vp, and its body is called. False: it begins elsewhere. May switch. */
+/* Begins m, whose block is not cached, on vp, and calls its body. False: m begins elsewhere. May switch. */
 bool ps_member_run_body_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m, unsigned extra_flags,
                                struct uth_tls *before, struct run *run);
 

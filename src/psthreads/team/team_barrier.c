@@ -190,14 +190,14 @@ static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase)
     return spun ? spun > 0 : block_in_barrier(team, ps_team_member(team, id), phase);
 }
 
-/* Its vp's waiters, if any, are another member's fellows: they must not wait for it. */
+/* vp's waiters, if any, are another member's fellows: they must not wait for this member. */
 bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
 {
     leave_if_any(ps_vp());
     return await_opening(team, id, phase);
 }
 
-/* The last one of vp, which has `fellows` there, waits for other vps' members. */
+/* Lets the last member of vp, which has `fellows` waiting there, wait for other vps' members. */
 static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t fellows)
 {
     unsigned times = fellows == 0 ? ALONE_SPINS : fellows < BATCH_SPINS ? fellows + 1 : BATCH_SPINS;
@@ -256,7 +256,7 @@ static inline void prefetch_front_locked(const struct ps_queue *q)
         __builtin_prefetch(PS_CONTAINER_OF(front, const struct psthread, item)->uth);
 }
 
-/* The team's next member that this vp would run, taken; the queue's lock is held. */
+/* Takes the team's next member that this vp would run; the queue's lock is held. */
 static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team *team)
 {
     struct psthread *pinned = ps_load_acquire(&vp->pinned);

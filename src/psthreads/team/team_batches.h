@@ -85,8 +85,7 @@ static inline uint32_t take_published(struct ps_team *team)
     return head_of(word);
 }
 
-/* Publishes the batches from first to last, and counts `arrivals`. False: the phase is over, and the caller
- * behind it. */
+/* Publishes the batches from first to last, and counts `arrivals`. False: the phase has ended meanwhile. */
 static inline bool publish_waiters(struct ps_team *team, struct ps_member *first, struct ps_member *last,
                                    uint32_t phase, uint32_t arrivals, bool *opens)
 {
@@ -123,8 +122,7 @@ static struct taken take_waiters_locked(struct ps_waiters *w)
 #define TURN_NS 1000000
 #define TURN_LOOK 4
 
-/* A barrier opens on vp, the caller's, with other threads in the vp's queue: whether its members go in front of
- * them. */
+/* Whether the members of vp, the caller's, go in front of the other threads in its queue when a barrier opens. */
 static PS_NOINLINE bool has_turn(struct vp *vp)
 {
     struct ps_waiters *w = &vp->waiters;

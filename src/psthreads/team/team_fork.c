@@ -56,9 +56,9 @@ static inline bool needs_per_region_work(const struct vp *vp)
                        ps_load_relaxed(&ps_rt.table_size) > ps_rt.num_vps);
 }
 
-/* Whether the parent runs an outermost region of n members, which begins now, alone; tells the thieves. Where the
- * parent does so and the region is not timed, the clock is read only if there may be something to do. A reading takes
- * as long as a member, since the thread pointer's write waits for it. */
+/* Whether the parent runs an outermost region of n members, which begins now, alone; tells the thieves so. If it does,
+ * and the region is not timed, the clock is read only where there may be something to do. Reading the clock takes as
+ * long as a member, since it waits for the write of the thread pointer. */
 static PS_NOINLINE bool is_serial(struct vp *vp, struct ps_team *team, unsigned n)
 {
     uint32_t closed = ps_load_relaxed(&vp->closed);
@@ -87,7 +87,7 @@ static PS_COLD void make_fibers(struct ps_team *team, unsigned n)
         san_fiber_make(&ps_team_member(team, id)->fiber);
 }
 
-/* The opener is of different priority: each member gets a kernel thread of its own, started by the opener's
+/* Starts a kernel thread of its own for each member, from the opener's kernel thread: the opener has another priority
  * (priority.h). */
 static PS_COLD void start_carriers(struct vp *vp, struct ps_team *team, unsigned n)
 {

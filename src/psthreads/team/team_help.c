@@ -247,7 +247,7 @@ static void start_assistant(struct ps_member *m)
     ps_member_begin_thread(m, ps_vp());
 }
 
-/* The thread that runs in the name of m ends: the last thing that it does but return to its vp's loop. */
+/* Ends the thread that runs in the name of m: the last thing that it does before it returns to its vp's loop. */
 static void assistant_ends(struct ps_member *m)
 {
     struct ps_team *team = m->team;

@@ -109,7 +109,7 @@ static uint64_t begin_to_wait(struct ps_team *team)
     return left;
 }
 
-/* Blocks until all members have ended, and comes back to assist as often as member 0 is to help. */
+/* Blocks until all members have ended; comes back to assist each time member 0 is to help. */
 static void wait_and_assist(struct ps_team *team)
 {
     struct ps_member *m = ps_team_member(team, 0);
@@ -140,7 +140,7 @@ static void handoff_was_late(struct ps_team *team)
     team->unoffered = (uint8_t)((1u << team->unread) - 1);
 }
 
-/* No vp has the members that are left, and the loop on the parent's vp will take them at once. */
+/* Whether no vp has the members that are left, and the loop on the parent's vp will take them at once. */
 static bool rest_is_for_loop(const struct vp *vp, struct ps_team *team)
 {
     return team->region < ps_load_relaxed(&uth_tls_asks) && !vp_is(vp, VP_DEDICATED) && !vp_stays_with_root(vp) &&
@@ -192,7 +192,7 @@ static PS_NOINLINE void wait_for_members(struct ps_team *team, bool room)
 
 /* --- the join --- */
 
-/* The entry leaves the queue, if the vp that claimed the last member has not taken it out. */
+/* Takes the entry out of the queue, unless the vp that claimed the last member has done so. */
 static PS_ALWAYS_INLINE void unpublish(struct ps_team *team)
 {
     if (!team->home)
@@ -276,7 +276,7 @@ static PS_NOINLINE void time_serial(struct ps_team *team)
     ps_serial_end(&team->serial, cycles, team->n * (ps_rt.per_region_cycles / SERIAL_A_PERIOD));
 }
 
-/* The parent is deep in its stack, or may be wanted: the others find fresh stacks, while it waits. */
+/* Joins where the parent is deep in its stack, or may be wanted: the other members get fresh stacks while it waits. */
 static PS_NOINLINE void join_without_calls(struct ps_team *team)
 {
     ps_team_become_parent(ps_vp(), team);
@@ -311,7 +311,8 @@ static PS_NOINLINE void see_to_end(struct ps_team *team)
     memset(&team->at_end, 0, sizeof team->at_end);
 }
 
-/* Whether the parent is a root that is not pinned to its home. In a forked child, also whether it has forked. */
+/* Whether the parent is a root that is not pinned to its home. In a forked child, also whether it is the root that
+ * forked. */
 static inline bool is_away(const struct psthread *parent)
 {
     return PS_UNLIKELY(ps_load_relaxed(&ps_rt.roots_leave)) &&

@@ -63,7 +63,7 @@ static PS_ALWAYS_INLINE void ps_member_call(struct ps_member *m, void (*fn)(stru
         fn(m);
 }
 
-/* Leaves it for the kernel thread's own storage, unless the member keeps its stack. */
+/* Leaves the member's block for the kernel thread's own storage, unless the member keeps its stack. */
 static inline void ps_member_leave_tls(void)
 {
     if (!ps_tls_on() || own_stack_is(ps_vp()))
@@ -72,7 +72,8 @@ static inline void ps_member_leave_tls(void)
     vp_enter_tls(ps_vp(), NULL);
 }
 
-/* The region has tasks, and the core was not told of m, whose body has returned. True: the caller is to tell. */
+/* Marks m, whose body has returned, as told to the core, if the region has tasks and the core was not told before.
+ * True: the caller is to tell the core. */
 static inline bool ps_member_take_done(const struct ps_team *team, struct ps_member *m)
 {
     uint32_t region = team->region;
@@ -80,7 +81,7 @@ static inline bool ps_member_take_done(const struct ps_team *team, struct ps_mem
            ps_cas_acq_rel(&m->done_in, &region, 0);
 }
 
-/* The identity of m is free from here on. True: the caller is to tell the core. */
+/* Frees the identity of m. True: the caller is to tell the core. */
 static inline bool ps_member_is_done(struct ps_team *team, struct ps_member *m)
 {
     ps_store_seq(&m->done_in, team->region);

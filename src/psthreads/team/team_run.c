@@ -65,7 +65,7 @@ static void begin_on_own_stack(struct vp *vp, struct ps_team *team, struct ps_me
     ps_team_enqueue_late(team, m->id, vp);
 }
 
-/* m begins on vp: it is current, in its block. False: it begins elsewhere. May switch. */
+/* Begins m on vp: m is current, in its block. False: it begins elsewhere. May switch. */
 static bool begin_member_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m, unsigned extra_flags,
                                 struct uth_tls *before, struct run *run)
 {
@@ -108,7 +108,7 @@ void ps_team_run(struct ps_team *team, unsigned id)
     struct psthread *parent = team->parent;
     struct run run = {0};
     struct vp *vp = ps_vp();
-    /* The woken wake others: there is more than this member, and a vp may sleep. */
+    /* A woken vp wakes others: there are more members than this one, and a vp may sleep. */
     if (!ps_team_exhausted(team))
         idle_notify(NULL);
     ps_floats_become_plain();
