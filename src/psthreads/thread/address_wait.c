@@ -127,7 +127,7 @@ bool ps_wait_on_until(_Atomic uint32_t *word, uint32_t expected, enum ps_wait ki
     return ps_wait_published(&me, kind, word, deadline_ns);
 }
 
-/* Takes up to n waiters of the word out of the bucket, in their order; *taken counts them. */
+/* Takes up to n waiters of the word out of the bucket, in the order of their arrival; *taken is their number. */
 static struct ps_waiter *take_word_waiters_locked(struct bucket *b, uintptr_t tag, unsigned n, unsigned *taken)
 {
     struct ps_waitq found = {NULL, NULL};

@@ -1,4 +1,4 @@
-/* Waiting on a word: a futex of user-level threads. See address_wait.c for the protocol. */
+/* Waiting for a change of a word: a futex of user-level threads. See address_wait.c for the protocol. */
 #ifndef PS_ADDRESS_WAIT_H
 #define PS_ADDRESS_WAIT_H
 
@@ -15,7 +15,7 @@ void ps_wait_on(_Atomic uint32_t *word, uint32_t expected);
 void ps_wake_on(_Atomic uint32_t *word, unsigned n);
 /* Whether a thread waits on word, at some moment of the call. Only its address is used. */
 bool ps_anybody_waits_on(_Atomic uint32_t *word);
-/* In a forked child, before anything waits: the threads that waited do not exist here. */
+/* Called in a forked child before any thread waits: the threads that waited in the parent do not exist here. */
 void ps_wait_on_after_fork(void);
 
 /* As ps_wait_on, but until deadline_ns (of os_now_ns; PS_NEVER) at most, and without looking first. False: the deadline

@@ -5,7 +5,8 @@
 #include "race.h"
 #include "scheduler.h"
 
-/* z, a zombie whose parent is about to be freed: free if it was joined, else left to the thread that will join it. */
+/* Whether z, a zombie whose parent is about to be freed, was joined, so that it can be freed. Else z is left to the
+ * thread that will join it. */
 static bool zombie_is_done_with(struct psthread *z)
 {
     uintptr_t ended = PS_JOIN_ENDED;
@@ -23,7 +24,7 @@ PS_NOINLINE void children_give_up_whole(struct vp *vp, struct psthread *t)
                 continue;
             t->created = 0;
         }
-        /* All its children have ended, and have been seen to: no other thread puts any there. */
+        /* All children of t have ended, and are in this list: no other thread adds any. */
         struct psthread *z = ps_load_relaxed(&t->zombies), *next;
         ps_store_relaxed(&t->zombies, NULL);
         for (; z; z = next) {

@@ -62,7 +62,7 @@ static inline bool children_alone_with(struct psthread *p, uint32_t of_ours)
     return ps_load_acquire(&p->children) + (int64_t)p->created == of_ours;
 }
 
-/* t has ended and no thread waits for it: its parent has it in a list until it is joined. */
+/* Adds t, which has ended and which no thread waits for, to its parent's list, where it stays until it is joined. */
 static inline void children_add_zombie(struct psthread *parent, struct psthread *t)
 {
     t->next_zombie = ps_load_relaxed(&parent->zombies);

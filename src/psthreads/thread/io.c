@@ -30,7 +30,8 @@ static uint64_t socket_deadline(int fd, short events)
     return os_now_ns() + (uint64_t)limit.tv_sec * 1000000000 + (uint64_t)limit.tv_usec * 1000;
 }
 
-/* Waits until `events`; the calls below then do what they do at once. True: go on. EAGAIN: the socket's limit came. */
+/* Waits until one of `events` comes; the calls below then act at once. True: go on. EAGAIN: the socket's time limit
+ * came. */
 static bool wait_for_events(int fd, short events)
 {
     struct pollfd wanted = {.fd = fd, .events = events};
@@ -41,8 +42,8 @@ static bool wait_for_events(int fd, short events)
 }
 static bool again(ssize_t got) { return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR); }
 
-/* A read or a write of what can be had at once, whether the descriptor is O_NONBLOCK or not. EOPNOTSUPP: the kernel
- * cannot. The program's thread sanitizer knows no such calls. */
+/* Reads or writes what is possible at once, whether the descriptor is O_NONBLOCK or not. EOPNOTSUPP: the kernel cannot
+ * do that. The program's thread sanitizer does not know these system calls. */
 static ssize_t move_at_once(int fd, bool writes, void *bytes, size_t n)
 {
 #if defined(__GLIBC__) && defined(RWF_NOWAIT) && !PS_TSAN
@@ -138,7 +139,7 @@ static ssize_t write_some(const struct transfer *t) { return move_some(t->fd, tr
 static ssize_t send_some(const struct transfer *t)
 {
     ssize_t got;
-    /* AF_UNIX: the receiver's queue is full, and nothing tells when it is not */
+    /* AF_UNIX: the receiver's queue is full, and the kernel does not tell when there is room */
     bool waited = t->to && t->to->sa_family == AF_UNIX;
     for (; again(got = sendto(t->fd, t->bytes, t->n, t->flags | MSG_DONTWAIT, t->to, t->to_length)); waited = true) {
         if (waited) /* or it was said to be ready, and is not for this call */
@@ -232,8 +233,8 @@ int psthread_accept(int fd, struct sockaddr *address, socklen_t *length)
 int psthread_connect(int fd, const struct sockaddr *address, socklen_t length)
 {
     int err;
-    /* EAGAIN of a local socket: the listener's queue is full, and nothing tells when it is not. Of others it is an
-     * error. */
+    /* EAGAIN of a local socket: the listener's queue is full, and the kernel does not tell when there is room. For
+     * other sockets it is an error. */
     while ((err = connect(fd, address, length)) != 0 && errno == EAGAIN && address->sa_family == AF_UNIX)
         psthread_sleep(psthread_now() + RETRY_NS);
     if (err == 0)

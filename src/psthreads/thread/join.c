@@ -42,7 +42,7 @@ static bool leaves_zombies(struct psthread *parent, struct psthread *t)
     return true;
 }
 
-/* The answer about a thread that cannot be waited for by the caller: `seen` is what its join word was. */
+/* Returns the answer about a thread that the caller cannot wait for. `seen`: the value that its join word had. */
 static int join_ended(struct psthread *t, uintptr_t seen, void **result)
 {
     while (seen == PS_JOIN_ENDED || seen == PS_JOIN_ORPHANED) {
@@ -73,7 +73,7 @@ static int check_joinable(const struct psthread *t, const struct psthread *self)
     return t->flags & NOT_JOINABLE ? EINVAL : 0;
 }
 
-/* The joiner's deadline has come: it waits no longer, unless the thread has just ended. */
+/* Ends the wait of the joiner, whose deadline has come. False: the thread has just ended. */
 static bool take_joiner(struct ps_timer *timer)
 {
     struct psthread *t = timer->arg;

@@ -63,7 +63,8 @@ void ps_io_after_fork_in_child(void)
     ps_store_relaxed(&waiting, 0);
 }
 
-/* Tells epoll what the descriptor's waiters want; nothing where there is none. 0 or an errno value. */
+/* Tells epoll which events the descriptor's waiters want; does nothing where no thread waits. Returns 0 or an errno
+ * value. */
 static int arm_locked(struct bucket *b, int epoll, int fd)
 {
     struct epoll_event event = {.events = EPOLLONESHOT, .data = {.u64 = (unsigned)fd}};

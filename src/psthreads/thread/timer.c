@@ -31,7 +31,7 @@
 static struct ps_spin lock;
 static struct ps_timer *heap; /* guarded by lock */
 
-/* The poller: NONE -> RUNS (release, under start_lock), REFUSED where it cannot be had. */
+/* The poller's states: NONE -> RUNS (release, under start_lock), or REFUSED where no poller can be started. */
 enum { NONE, RUNS, REFUSED };
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t poller, stopping;

@@ -31,15 +31,15 @@ struct ps_timer {
  * PS_NEVER this is ps_block. False also where no poller can be started: no deadline comes then. */
 bool ps_block_until(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer);
 
-/* 1: the poller runs, nothing is left that could make it ready a thread, and what it readied is in a queue
+/* 1: the poller runs, and has no thread left to make ready; the threads that it made ready are in a queue
  * (deadlock.c). */
 unsigned timer_poller_idles(void);
 /* Ends the poller; it starts again at need. Caller: stop.c, when no thread waits. */
 void timer_stop(void);
 void timer_after_fork_in_child(void);
 
-/* The poller's file descriptor for epoll_ctl, where it runs or can be started; else -1. `data` of what is added: the
- * descriptor waited for. */
+/* Returns the poller's file descriptor for epoll_ctl; -1: the poller does not run and cannot be started. `data` of an
+ * entry is the descriptor that is waited for. */
 int timer_epoll(void);
 /* poll.c: something happened to a file descriptor. Called by the poller. */
 void ps_io_event(int fd, uint32_t events);

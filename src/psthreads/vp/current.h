@@ -12,7 +12,7 @@
 
 struct uth;
 
-/* The variable itself: only for the functions below, and for the entity contract (ee.h). */
+/* The variable itself: used only by the functions below, and by the entity contract (ee.h). */
 extern __thread struct vp *ee_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* NULL: it carries none. Never inlined (see ps_current). */

@@ -43,7 +43,8 @@ void ps_keep_stack(void);
 /* Thread self begins on the context that runs: enters its block, and is dedicated again, as it was before.
  * [switches] */
 void ps_dedicate_again(struct psthread *self, struct uth_tls *block);
-/* For what vp, which is dedicated to a thread, leaves to others: the vp that the thread came from, or vp 0. */
+/* Returns the vp that gets what vp, which is dedicated to a thread, leaves to others: the vp that the thread came from,
+ * or vp 0. */
 struct vp *ps_vp_for_others(const struct vp *vp);
 /* The number of the dedicated kernel thread of block's thread; 0: refused. Any kernel thread may call; the thread does
  * not move. ps_dedicated_number makes the thread DEDICATED as well. */
@@ -60,7 +61,7 @@ int ps_number_to_set(int number);
  * may call. */
 struct vp *ps_dedicate(struct uth_tls *block);
 
-/* The running thread's context goes on on `to`, which is dedicated to it. [switches] */
+/* Moves the running thread's context to `to`, which is dedicated to the thread. [switches] */
 void ps_move_dedicated(struct vp *vp, struct psthread *self, struct vp *to);
 
 /* The library starts, or is started in a forked child. */

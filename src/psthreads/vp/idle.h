@@ -52,7 +52,7 @@ static inline bool idle_any(void) { return idle_word() != 0; }
 
 void idle_init(unsigned num_workers_first, unsigned num_vps);
 
-/* Worker vp, counted as parked by idle_init, is carried by the caller: no kernel thread is started for it. */
+/* Marks worker vp, which idle_init counts as parked, as carried by the caller: no kernel thread is started for it. */
 void idle_never_start(struct vp *vp);
 
 /* idle_take_unstarted: worker vp, which has no kernel thread, no longer counts as parked and cannot be started; false:
@@ -68,7 +68,7 @@ void idle_search_begin(struct vp *vp);
 void idle_search_end(struct vp *vp);
 /* vp has no kernel thread any more, and the counts of idle vps begin anew. */
 void idle_forget_search(struct vp *vp);
-/* The searching vp parks: returns when it is woken or has seen something; it is searching again. */
+/* Parks the searching vp. Returns when vp is woken or has seen something; vp is searching again then. */
 void idle_park(struct vp *vp);
 /* The same for so long at most; false: it was not woken. */
 bool idle_park_for(struct vp *vp, int64_t ns);
@@ -94,7 +94,8 @@ static inline bool idle_knows(void)
 /* Wakes this vp if it is parked: its handoff slot or pinned slot was filled, or the library stops. False: it was not
  * parked, or cannot run. */
 bool idle_wake_this(struct vp *vp);
-/* Whether each vp that a kernel thread carries sleeps, here or as one that is dedicated to a thread; and how many. */
+/* Whether all vps that kernel threads carry sleep, here or as vps that are dedicated to a thread. *carried: how many
+ * there are. */
 bool idle_all_parked(unsigned *carried);
 /* Each worker that sleeps looks around once more. */
 void idle_wake_all(void);

@@ -1,7 +1,6 @@
-/* What kernel threads begin with that are started for threads of regions: signal mask and processors.
- *
- * The mask is what the opener of the region has (inherited.c), the processors are the root's. So a root, and a thread
- * on a dedicated kernel thread (dedicated.h), write down what they have whenever it changes (root_state.c). */
+/* The signal mask and the processors of kernel threads that are started for threads of regions. * The mask is that of
+ * the opener of the region (inherited.c), the processors are the root's. So a root, and a thread on a dedicated kernel
+ * thread (dedicated.h), write down what they have whenever it changes (root_state.c). */
 #ifndef PS_INHERITED_H
 #define PS_INHERITED_H
 
@@ -14,9 +13,9 @@ struct psthread;
 struct uth_tls;
 struct vp;
 
-/* `to`, the vp of block's kernel thread that is about to be started, gets what this one begins with. */
+/* Gives `to`, the vp of block's kernel thread that is about to be started, the mask and processors to begin with. */
 void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block);
-/* The mask that members of a region begin with which `opener` opens, or has opened. */
+/* Returns the mask that members begin with in a region which `opener` opens, or has opened. */
 uint64_t ps_mask_of_members(const struct psthread *opener);
 
 /* The running thread has changed its signal mask or processors. A root passes them on outside of regions: its next

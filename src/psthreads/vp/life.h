@@ -42,9 +42,10 @@ static inline void life_forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threa
 
 /* Does another root use the library? Spares end by themselves. */
 bool life_other_roots(const struct vp *self);
-/* In a child, in handlers of fork: what the thread that forked had as its mask, which one of these restores. */
+/* In handlers of fork in a child: returns the signal mask that the thread that forked had; one of these handlers
+ * restores it. */
 uint64_t life_mask_of_forker(void);
-/* The calling kernel thread, which carries no vp, becomes a root; starts the library at need. */
+/* Makes the calling kernel thread, which carries no vp, a root; starts the library at need. */
 struct vp *life_attach_root(void);
 /* Detaches the calling kernel thread, which is no root any more. wait: for the threads that it has made; else the
  * caller knows that none of them runs. */
@@ -54,7 +55,7 @@ void life_root_ended(void *arg);
 /* The same, where the root may be the process's last. */
 void life_end_last_root(struct vp *vp);
 
-/* How long a thread sleeps that looks again and again whether others are through: twice as long each time. */
+/* How long a thread sleeps that looks again and again whether others are done: twice as long each time. */
 #define LIFE_FIRST_PAUSE_NS INT64_C(20000)
 #define LIFE_LONGEST_PAUSE_NS INT64_C(1000000)
 

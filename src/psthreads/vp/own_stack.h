@@ -42,7 +42,7 @@ static inline struct vp *own_stack_vp(const struct uth_tls *block)
 }
 /* vp, on its native stack: begins t on a stack that t keeps from now on. Returns when vp comes back from that stack. */
 void own_stack_begin(struct vp *vp, struct psthread *t);
-/* vp, on that stack, in the block, runs there whatever is posted, until it ends. */
+/* Runs what is posted for vp, on that stack, in the block, until vp ends. */
 PS_NORETURN void own_stack_await_next(struct vp *vp);
 /* vp has ended; block's stack goes to its cache. */
 void own_stack_give_back(struct uth_tls *block, struct vp *vp);

@@ -62,7 +62,7 @@ struct vp_forked {
 struct vp_dedicated *vp_dedicated(const struct vp *vp);
 struct vp_forked *vp_forked(const struct vp *vp);
 
-/* priority.h. A vp's whose kernel thread is a root's; no other kernel thread uses it. */
+/* priority.h. Only of a vp whose kernel thread is a root's; no other kernel thread uses it. */
 struct vp_priority {
     bool opened;   /* its root has opened a region */
     uint64_t mask; /* and had this signal mask then: its members have */
@@ -88,7 +88,7 @@ static inline void thread_signal_begins(struct vp_thread_signal *d)
     d->blocked = false;
 }
 
-/* root_spread.h. A vp's whose kernel thread is a root's. The root alone uses it where nothing else is said. */
+/* root_spread.h. Only of a vp whose kernel thread is a root's. Where nothing else is said, only the root uses it. */
 struct ps_root_spread {
     uint64_t look_at, waits;
     unsigned meetings;
@@ -97,8 +97,8 @@ struct ps_root_spread {
 };
 struct ps_root_spread *vp_root_spread(const struct vp *vp);
 
-/* workers.c. A worker's kernel thread. kernel_thread is valid (release, acquire) where it RUNS. WANTED: of the
- * watchdog. */
+/* workers.c. A worker's kernel thread. kernel_thread is valid (release, acquire) in state RUNS. WANTED: the watchdog is
+ * to start it. */
 enum { PS_WORKER_NONE, PS_WORKER_WANTED, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
 /* A vp's that one of the library's kernel threads carries. */
 struct vp_worker {
@@ -137,7 +137,7 @@ struct vp_home *vp_home(const struct vp *vp);
 _Atomic(struct psthread *) *vp_pinned(const struct vp *vp);
 /* PS_REST_... (quota_park.h) */
 _Atomic uint32_t *vp_offline(const struct vp *vp);
-/* root_fairness.h. Its root alone uses it: when that asked, and has opened no region since; 0: it has. */
+/* root_fairness.h. When the root asked, if it has opened no region since; else 0. Only the root uses it. */
 uint64_t *vp_asked_at(const struct vp *vp);
 
 #endif

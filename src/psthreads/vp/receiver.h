@@ -19,10 +19,10 @@
 #include "parts.h"
 #include "run.h"
 
-/* Threads that are DEDICATED; kernel threads of theirs that spin (dedicated.h). */
+/* The number of DEDICATED threads, and of their kernel threads that spin (dedicated.h). */
 extern _Atomic uint32_t ps_dedicated_threads, ps_dedicated_spins;
 
-/* The library's kernel thread that carries vp takes no signals from here on, where masks differ. */
+/* Blocks all signals for the kernel thread of the library that carries vp, where its threads have different masks. */
 void vp_block_signals_slowly(struct vp *vp);
 static inline bool vp_is_to_block_signals(const struct vp *vp)
 {
@@ -41,7 +41,7 @@ static inline void vp_unblock_signals(struct vp *vp)
     vp_is_no_more(vp, VP_SIGNALS_BLOCKED);
     os_set_signal_mask(vp_run(vp)->unblocked_mask);
 }
-/* It has entered this block: a worker has the mask of the member whose block it is. */
+/* Unblocks signals after vp has entered block tls: a worker gets the mask of the member whose block it is. */
 static inline void vp_unblock_signals_in(struct vp *vp, const struct uth_tls *tls)
 {
     if (PS_UNLIKELY(tls->mask != vp_run(vp)->unblocked_mask) && ps_load_relaxed(&tls->team) && !vp_is_roots(vp) &&
@@ -51,20 +51,21 @@ static inline void vp_unblock_signals_in(struct vp *vp, const struct uth_tls *tl
     }
     vp_unblock_signals(vp);
 }
-/* The mask with which vp's kernel thread, the caller's, takes signals: now, or when it has unblocked them. */
+/* Returns the mask with which vp's kernel thread, the caller's, takes signals, now or once it has unblocked them. */
 static inline uint64_t vp_unblocked_mask(const struct vp *vp)
 {
     uint64_t mask = os_signal_mask();
     ps_fence_compiler();
     return vp_is(vp, VP_SIGNALS_BLOCKED) ? vp_run(vp)->unblocked_mask : mask;
 }
-/* A kernel thread that begins with all signals blocked carries vp, and would take signals with this mask. */
+/* Notes that vp is carried by a kernel thread that begins with all signals blocked, and would take signals with this
+ * mask. */
 static inline void vp_begin_blocked(struct vp *vp, uint64_t mask)
 {
     vp_run(vp)->unblocked_mask = mask;
     vp_becomes(vp, VP_SIGNALS_BLOCKED);
 }
-/* The library's kernel thread that carried vp ends: it takes no signals any more. */
+/* Notes that the library's kernel thread that carried vp ends: it takes no signals any more. */
 static inline void vp_end_blocked(struct vp *vp)
 {
     os_set_signal_mask(OS_ALL_SIGNALS);
@@ -79,7 +80,8 @@ static inline void vp_become_blocked(struct vp *vp, uint64_t mask)
         vp_run(vp)->unblocked_mask = mask;
     vp_becomes(vp, VP_SIGNALS_BLOCKED);
 }
-/* The running thread is on its own stack, perhaps on a dedicated kernel thread: handlers run here from now on. */
+/* Notes that the running thread is on its own stack, perhaps on a dedicated kernel thread: handlers run here from now
+ * on. */
 static inline void thread_signal_arrives(struct vp *vp)
 {
     if (PS_LIKELY(!vp_thread_signal(vp)->blocked))

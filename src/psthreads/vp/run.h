@@ -151,7 +151,7 @@ static inline bool vp_switches(const struct vp *vp)
     return *(struct uth *const volatile *)&vp_run(vp)->left_uth != NULL;
 }
 
-/* The thread that has left u, whose context is saved there; and that stays so for a while. */
+/* Returns the thread whose context is saved in u; the thread stays suspended there for a while. */
 static inline struct psthread *vp_left_by(const struct uth *u) { return u->wait.thread ? u->wait.thread : u->left_by; }
 
 /* The thread that has left the stack of vp's root while it was in the root's storage; NULL: none has, or a thread that

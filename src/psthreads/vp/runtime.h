@@ -52,8 +52,8 @@ struct ps_runtime {
     _Atomic uint32_t quiescing;          /* roots that come now wait until the workers can be started again */
     _Atomic uint32_t num_kernel_threads; /* workers alive */
     _Atomic(struct vp *) vp[PS_MAX_VPS];
-    /* What the levels of the visiting orders are called ("l3", "group2"), for dump.c; empty: no such level, or no
-     * order. Written once, with the orders. */
+    /* Names of the visiting orders' levels ("l3", "group2"), for dump.c. Empty: there is no such level, or no order.
+     * Written once, with the orders. */
     char level_name[PS_STEAL_LEVELS][8];
 };
 extern struct ps_runtime ps_rt __attribute__((visibility("hidden")));
@@ -89,7 +89,7 @@ void ps_end_local(struct psthread *t);
 /* Stops the workers and frees idle stacks; workers start again when needed. Where there are other roots, which may be
  * in regions, frees the caller's stacks only. Caller: a root outside of every region. */
 void ps_quiesce(void);
-/* Joins and forgets everything but the calling kernel thread: in a forked child. */
+/* Called in a forked child: forgets all kernel threads but the caller. */
 void ps_after_fork_in_child(void);
 void ps_start(void); /* with the defaults, if the library is not started yet */
 /* Values of a vp's `attached`: a kernel thread carries it; OURS: a kernel thread of the library's, in a guest's slot. A

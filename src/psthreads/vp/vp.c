@@ -15,7 +15,7 @@
 #include "upcalls.h"
 #include "watchdog.h"
 
-/* Its name is the entity contract's (ee.h), which reads it, and run.current behind it, in place. */
+/* The name is that of the entity contract (ee.h), which reads this variable, and run.current behind it, in place. */
 __thread struct vp *ee_here __attribute__((tls_model("initial-exec")));
 
 struct ps_runtime ps_rt;
@@ -38,7 +38,8 @@ PS_NOINLINE struct vp *ps_vp_attach(void)
     return PS_LIKELY(vp != NULL) ? vp : ps_upcalls.attach();
 }
 
-/* Not in the block of a member that is a helper now (ps_member_run_body): what is there is another vp's. */
+/* Whether the vp that this block names is carried by the calling kernel thread. It is not in the block of a member that
+ * is a helper now (ps_member_run_body). */
 bool vp_in_own_block(void)
 {
     struct vp *vp = ps_vp();
@@ -68,7 +69,8 @@ struct uth *ps_current_uth(void)
     struct vp *vp = ps_vp();
     return vp ? vp_run(vp)->uth : NULL;
 }
-/* A handler that has interrupted vp's loop is taken for this: the root, or a thread of which nothing else is known. */
+/* Returns the thread that a handler belongs to which has interrupted vp's loop: the root, or a thread of which nothing
+ * else is known. */
 static struct psthread *in_loop(struct vp *vp) { return &vp_run(vp)->root; }
 
 struct psthread *vp_left_root(const struct vp *vp)
@@ -79,7 +81,8 @@ struct psthread *vp_left_root(const struct vp *vp)
     return by_root ? vp_left_by(own) : NULL;
 }
 
-/* The same's `local`. The root may be on its way, or wait, in a region; its context is saved, and stays so. */
+/* Returns the `local` of in_loop's thread. The root may be on its way, or wait, in a region; its context is saved, and
+ * stays so. */
 static PS_NOINLINE void *local_in_loop(struct vp *vp)
 {
     if (vp == NULL)

@@ -26,16 +26,16 @@
 #include "runtime.h"
 #include "steal.h"
 
-/* The order follows the cache lines: first what the vp alone writes, then its queue's line, then what others write to
- * reach it, then what thieves read in each search. */
+/* The fields are ordered by cache lines: first those that only the vp writes, then its queue's line, then those that
+ * others write to reach it, then those that thieves read in each search. */
 struct vp {
     struct vp_run run;
     /* Few others read these, and seldom. */
     struct ps_thief thief;
     struct ps_lone lone_thread; /* how often it looks into queues while it searches; owner only */
     uint64_t spin_ns;           /* how long it searches before it parks (adaptive_spin.h); owner only */
-    /* Counted in idle's searching; owner only (the waker counts for a parked one). Apart from wake_word, which others
-     * write. */
+    /* Whether the vp is counted in idle's `searching`. Owner only; the waker sets it for a parked vp. Apart from
+     * wake_word, which others write. */
     bool searching;
     unsigned deal; /* thread.c: cyclic distribution of outer threads; owner only */
     struct ps_root_spread spread;
@@ -52,11 +52,11 @@ struct vp {
     PS_LINE_ALIGNED struct ps_queue queue;
     struct ps_waiters waiters; /* guarded by the queue's lock; count is looked at without it */
 
-    /* Others write these to reach the vp. They stand here and not with their owners' parts, because the vp looks at all
-     * of them at each scheduling point or before it sleeps: so it reads one line. */
+    /* Others write these to reach the vp. They stand here and not with their owners' parts because the vp looks at all
+     * of them, at each scheduling point or before it sleeps, and so reads one line only. */
     PS_LINE_ALIGNED _Atomic uint64_t handoff; /* handoff.h */
-    /* What only this vp may run and that is ready: a context (its uth is adopted), or PS_PINNED_OFFLINE; NULL: nothing.
-     * Written by the thread that readies it, taken by the vp. */
+    /* Ready work that only this vp may run: a thread with a saved context (its uth is adopted), or PS_PINNED_OFFLINE;
+     * NULL: none. Written by the thread that readies it, taken by the vp. */
     _Atomic(struct psthread *) pinned;
     _Atomic uint32_t wake_word; /* idle.h. 1: a wake is due; taken by the vp */
     _Atomic uint32_t offline;   /* quota_park.h */
@@ -65,7 +65,8 @@ struct vp {
     _Atomic uint32_t root_first;
     /* PS_ATTACHED_...; not 0: a kernel thread carries it. */
     _Atomic uint32_t attached;
-    /* Regions run alone by its root (serial_predictor.h): written by the vp, read by thieves that peek. */
+    /* The number of regions that its root has run alone (serial_predictor.h): written by the vp, read by thieves that
+     * peek. */
     _Atomic uint32_t serial_regions;
 
     /* PS_CLOSED_... Every search of other vps reads it, so it is on a line that seldom changes. Its root sets it at the

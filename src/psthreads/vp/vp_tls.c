@@ -26,7 +26,8 @@ PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
     vp_unblock_signals_in(vp, tls);
 }
 
-/* In a handler, on any kernel thread: its own thread pointer. What stands in its variables may be half written. */
+/* For a handler on any kernel thread: sets the kernel thread's own thread pointer, and returns the pointer of before.
+ * Values in thread-local variables may be half written. */
 static void *to_own_pointer(void)
 {
     void *before = cpu_get_tp();
@@ -42,7 +43,7 @@ static void *to_own_pointer(void)
 
 void vp_prepare_tls(void) { os_library_signal_between(to_own_pointer, cpu_set_tp); }
 
-/* A signal handler on this kernel thread finds that the runtime is at work with vp. */
+/* Tells signal handlers on this kernel thread whether the runtime is at work with vp. */
 static inline void hold(struct vp *vp, bool held)
 {
     __asm__ volatile("" ::: "memory");
@@ -124,10 +125,11 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
 
 struct vp *vp_end_tls(struct vp *vp) { return vp_run(vp)->tls ? vp_end_tls_for(vp, NULL, NULL) : vp; }
 
-/* Each looker holds up a thread that gives a team back: the looker may be reading that team. */
+/* The number of lookers: they may be reading a team, so a thread that gives a team back waits for them. */
 static _Atomic uint32_t lookers;
 
-/* vp answers as the member that keeps the block from here on. NULL: there is none. The caller is a looker. */
+/* Lets vp answer as the member that keeps the block. Returns the member; NULL: there is none. The caller is a
+ * looker. */
 static struct ps_member *stand(struct vp *vp, const struct uth_tls *block)
 {
     const struct ps_team *team = ps_load_seq(&block->team);

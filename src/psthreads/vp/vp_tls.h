@@ -8,9 +8,9 @@
 #include "runtime.h"
 #include "tls.h"
 
-/* Before the first block is entered, once some kernel thread has been started. */
+/* Called once, after some kernel thread has been started, and before the first block is entered. */
 void vp_prepare_tls(void);
-/* vp enters a block, or with NULL its kernel thread's own; the current vp is written anew there. */
+/* Lets vp enter a block, NULL: its kernel thread's own storage; sets the current vp anew there. */
 void vp_enter_tls(struct vp *vp, struct uth_tls *tls);
 /* The inlined case where writing the thread pointer is enough. The caller knows that by one of the next two functions,
  * or as vp_resume_caller does. */
@@ -24,7 +24,7 @@ static PS_ALWAYS_INLINE bool vp_tls_is_cached(const struct vp *vp, const struct 
 {
     return uth_tls_is_cached(tls, vp, vp_run(vp)->uth->stack);
 }
-/* No other vp has been in tls since this one: tls is entered. False: it is not. */
+/* Enters tls if no other vp has been in it since this vp was. False: it is not entered. */
 static PS_ALWAYS_INLINE bool vp_enter_tls_again(struct vp *vp, struct uth_tls *tls)
 {
     if (!uth_tls_was_in(tls, vp, ps_load_relaxed(&vp_run(vp)->tid)))
@@ -32,7 +32,7 @@ static PS_ALWAYS_INLINE bool vp_enter_tls_again(struct vp *vp, struct uth_tls *t
     vp_enter_tls_cached(vp, tls);
     return true;
 }
-/* The same for the kernel thread's own: the C library's fork may have cleared the current vp there. */
+/* As above for the kernel thread's own storage, where the C library's fork may have cleared the current vp. */
 static inline void vp_leave_tls_here(struct vp *vp)
 {
     vp_run(vp)->tls = NULL;
@@ -40,7 +40,8 @@ static inline void vp_leave_tls_here(struct vp *vp)
     uth_tls_leave(ps_load_relaxed(&vp_run(vp)->own_tp));
     vp_carry_now(vp);
 }
-/* The thread of the block `tls` calls another one on its stack, in another block, from now on: thread_signal.h. */
+/* Called when the thread of block `tls` begins to call another thread on its stack, in another block:
+ * thread_signal.h. */
 static inline void vp_suspend_caller(struct psthread *thread, struct uth_tls *tls)
 {
     ps_store_relaxed(&tls->below, thread);
@@ -58,14 +59,15 @@ static PS_ALWAYS_INLINE struct vp *vp_resume_caller(struct vp *vp, struct psthre
     return vp;
 }
 static inline bool ps_tls_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.tls)); }
-/* A block for a thread that begins on the uth that runs now; NULL where there is no memory for one: said once. */
+/* Returns a block for a thread that begins on the uth that runs now. NULL: no memory for one, which is said once. */
 struct uth_tls *vp_new_tls(struct vp *vp);
-/* One for a thread that is to begin some time; NULL: none, and nothing is told. */
+/* Returns a block for a thread that is to begin some time. NULL: no memory; nothing is said. */
 struct uth_tls *vp_try_tls(struct vp *vp);
 /* Ends and gives back the block that the running thread is in. Runs the program's destructors, may switch; returns the
  * vp. */
 struct vp *vp_end_tls(struct vp *vp);
-/* The same; self, which has called the running thread on its stack, goes on in its block `next`; NULL: none. */
+/* As vp_end_tls; self, which has called the running thread on its stack, goes on in its block `next` (NULL: it has
+ * none). */
 struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *next);
 
 /* `team` keeps the block between regions from now on; NULL: no team does. */
@@ -75,9 +77,9 @@ static inline void vp_block_becomes(struct uth_tls *block, struct ps_team *team)
  * (tests/models/team_rests.pml), and vp answers as the member from now on. False: vp may answer as another thread, and
  * the caller sets that. vp NULL: only looks. */
 bool ps_team_rests(struct vp *vp, const struct uth_tls *block);
-/* vp, which carries the thread of this block, answers as the member that keeps it, if there is one. */
+/* Lets vp, which carries the thread of this block, answer as the member that keeps the block, if there is one. */
 void ps_team_stand(struct vp *vp, const struct uth_tls *block);
-/* Waits, some microseconds at most, for those that may be looking at the team to which a block belonged. */
+/* Waits, some microseconds at most, for lookers that may be reading the team to which a block belonged. */
 void ps_team_await_lookers(void);
 /* In a forked child: no thread looks. */
 void ps_team_lookers_reset(void);
@@ -91,7 +93,7 @@ static inline void vp_set_errno(struct vp *vp, int value)
         *vp_run(vp)->own_errno = value;
 }
 
-/* The running thread leaves its block, in which it may have been dedicated: ps_go_home_slow. */
+/* Called when the running thread leaves its block, in which it may have been dedicated: ps_go_home_slow. */
 static inline void ps_go_home(struct uth_tls *next)
 {
     if (vp_is(ps_vp(), VP_DEDICATED))

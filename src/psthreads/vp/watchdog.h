@@ -33,7 +33,7 @@ struct vp;
 #define WATCHDOG_QUICK_TICK_NS INT64_C(1000000)
 #define WATCHDOG_STALL_NS INT64_C(5000000)
 
-/* In `armed`. An insertion that finds it set does nothing: the watchdog looks what is ready after each. */
+/* Values of `armed`. An insertion that finds it set does nothing: the watchdog looks after each what is ready. */
 enum { WATCHDOG_WATCH = 1, WATCHDOG_GLANCE };
 /* In `asked`. */
 enum { WATCHDOG_WORKERS = 1, WATCHDOG_SPARE = 2, WATCHDOG_STOP = 4 };
@@ -79,7 +79,7 @@ static inline void watchdog_arm_for_root(void)
  * would begin with what one thread of the program's has set (priority.h). The watchdog is there then. here: the
  * caller's vp, or NULL. */
 bool watchdog_starts_for(const struct vp *here);
-/* The watchdog starts the workers that are WANTED, or spares, in its next tick or sooner. */
+/* Makes the watchdog start workers that are WANTED, or spares, in its next tick or sooner. */
 void watchdog_ask(uint32_t what);
 /* watchdog_want_spare, watchdog_want_spares: spares are wanted at once. Those that stand by are called, and the
  * watchdog starts the others. watchdog_want_spare_for_blocked: the same where fewer spares are at work than vps are
@@ -103,12 +103,13 @@ static inline bool watchdog_spare_counts_in(void)
     while (!ps_cas_seq(&ps_watchdog.spares, &spares, spares + 1));
     return true;
 }
-/* Its kernel thread is there when this returns, where it may be; it sleeps. Callers: as of watchdog_arm. */
+/* Starts its kernel thread, which then sleeps, if the system allows one. Callers: as of watchdog_arm. */
 void watchdog_be_there(void);
 
 /* Kernel threads of the watchdog: 0 or 1. */
 unsigned watchdog_runs(void);
-/* Its kernel thread (watchdog_tick.c), and what that asks: whether it is to end; and to sleep, unless that is so. */
+/* The watchdog's kernel thread (watchdog_tick.c), and functions that it calls: whether it is to end; to sleep, unless
+ * it is to end. */
 void *watchdog_main(void *arg);
 bool watchdog_stops(void);
 void watchdog_nap(int64_t ns);

@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-/* A vp that has passed no scheduling point since the last look is looked at again soon, for so long. */
+/* A vp stands still when it has passed no scheduling point for so long; the watchdog looks again soon meanwhile. */
 #define CONFIRM_NS UINT64_C(2000000)
 #define CALM_TICKS 2
 /* Where stalls repeat, the next one is noticed sooner: the watchdog's ticks are shorter until there has been none for
@@ -131,8 +131,8 @@ static void calm_down(uint64_t now_ns)
     }
 }
 
-/* Whether an idle vp will take what starves. Such a vp may be held up itself: its kernel thread gets no processor, or
- * cannot be started because a lock of the system's loader is taken. */
+/* Whether an idle vp will take what starves. The idle vp may be held up itself: its kernel thread gets no processor, or
+ * cannot be started because a lock of the system's loader is held. */
 static bool idle_comes(const struct watchdog_sample *s, bool starves)
 {
     if (!starves || !s->idle || !idle_since_ns)

@@ -36,7 +36,7 @@ struct spares_action {
 
 /* The time until the next look. */
 int64_t spares_period_ns(void);
-/* The watchdog begins to watch: what it has seen of an earlier stall's length does not count. */
+/* Called when the watchdog begins to watch: what it knows of an earlier stall's length no longer counts. */
 void spares_begin(void);
 void spares_decide(struct watchdog_sample *s, struct spares_action *action);
 void spares_act(const struct spares_action *action);

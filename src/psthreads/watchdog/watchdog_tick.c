@@ -1,4 +1,5 @@
-/* What the watchdog's kernel thread does: see watchdog.h. The watchdog touches of a vp only what is shared. */
+/* The body of the watchdog's kernel thread: see watchdog.h. The watchdog touches only those fields of a vp that are
+ * shared. */
 #include "dedicated.h"
 #include "idle.h"
 #include "lone_root.h"
