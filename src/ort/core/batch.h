@@ -81,7 +81,7 @@ static inline void ort_batch_drop(struct ort_batch *own)
 /* After a cancelled region: no member holds anything. */
 void ort_batch_reset(struct ort_team *team);
 
-/* While the runtime starts: the cycle counter is compared with the time from here on. */
+/* Called while the runtime starts: from here on the cycle counter is compared with the time. */
 void ort_batch_init(void);
 
 #endif

@@ -7,32 +7,33 @@
 
 struct ort_thread;
 
-/* The initial ICVs on standard error, in libgomp's form; verbose: also what libgomp alone has. */
+/* Shows the initial ICVs on standard error, in libgomp's form; verbose: also those that only libgomp has. */
 void ort_display_env(bool verbose);
-/* Shows them in another form instead, from the first OpenMP call on; NULL: none does. Set in the loader, before the
- * rest. */
+/* Shows the ICVs in another form instead, from the first OpenMP call on; NULL: it is not wanted. Set in the loader,
+ * before the rest. */
 extern void (*ort_display_env_otherwise)(bool verbose);
 /* OMP_DISPLAY_ENV. */
 extern enum ort_display_wish { ORT_DISPLAY_NOTHING, ORT_DISPLAY_SOME, ORT_DISPLAY_VERBOSE } ort_display_env_wish;
 /* The same as text, to be freed; NULL: no memory. */
 char *ort_display_env_text(bool verbose);
-/* OMP_DISPLAY_ENV, OMP_AFFINITY_FORMAT. Once, in the loader, when all other variables have been read. */
+/* Reads OMP_DISPLAY_ENV and OMP_AFFINITY_FORMAT; once, in the loader, after all other variables. */
 void ort_display_env_read(void);
 
-/* Set (relaxed, once for all) where a program asks in libomp's way: lines of affinity then look and appear as libomp's,
- * on standard output. */
+/* Set (relaxed, once for all) where a program asks in libomp's way: lines of affinity then look as libomp's do, and
+ * appear on standard output. */
 extern _Atomic bool ort_display_as_libomp;
 /* affinity-format-var where none was set: otherwise, and then. */
 extern const char *const ort_affinity_defaults[2];
 
 /* affinity-format-var. length: format need not end with a zero. */
 void ort_affinity_format_set(const char *format, size_t length);
-/* Copies what fits, with a zero behind it where size > 0; how long the format is. */
+/* Copies as much of affinity-format-var as fits, with a zero behind it where size > 0. Returns the format's length. */
 size_t ort_affinity_format_get(char *buffer, size_t size);
 
-/* The text for t as `format` (NULL or empty: affinity-format-var) asks; copies what fits, no zero; how long it is. */
+/* Writes the text for t as `format` asks (NULL or empty: affinity-format-var). Copies what fits, without a zero.
+ * Returns the text's length. */
 size_t ort_affinity_text(const struct ort_thread *t, const char *format, char *buffer, size_t size);
-/* The same as one line on standard error, or standard output (ort_display_as_libomp). */
+/* Prints that text as one line on standard error, or on standard output (ort_display_as_libomp). */
 void ort_affinity_print(const struct ort_thread *t, const char *format);
 /* OMP_DISPLAY_AFFINITY: member m begins; its line, where that is new. */
 void ort_affinity_member_begins(struct ort_thread *m);

@@ -11,8 +11,8 @@
 /* Called before nthreads-var is used: counts the processors if OMP_NUM_THREADS did not say. Idempotent, not
  * thread-safe: called under the first root's once, or in the loader. */
 void ort_env_finish(void);
-/* The name under which a variable is given for the host: its own, or the one for all devices (OMP_X_ALL) where that
- * alone is given. */
+/* Returns the name under which a variable is given for the host: its own name, or the name for all devices (OMP_X_ALL)
+ * where only that is given. */
 const char *ort_env_name(const char *name, const char *for_all);
 /* Whether the process was built for libomp: variables then have the defaults and meanings that libomp's users know,
  * else libgomp's. Set in the loader, before the rest. */
@@ -20,12 +20,14 @@ extern bool ort_env_as_libomp;
 /* Set in the loader, before the rest: reads an ABI's own variables after the core has read OpenMP's, and may change the
  * result. */
 extern void (*ort_env_hook)(void);
-/* A switch: true, false, yes, 1, on, T, .true. and so on. false: not given, or unreadable, which is said. */
+/* Reads a switch: true, false, yes, 1, on, T, .true. and so on. false: it is not given, or is unreadable, which is
+ * said. */
 bool ort_env_bool(const char *name, bool *out, const char *instead);
 /* Reads a number. One that is too large becomes the largest. One that is too small, or none, leaves *out as it is,
  * which is said. false: not given. */
 bool ort_env_number(const char *name, long min, long max, long *out);
-/* The size of members' stacks, in units of `unit` bytes; false: not given, or unreadable, which is said. */
+/* Reads the size of members' stacks, in units of `unit` bytes. false: it is not given, or is unreadable, which is
+ * said. */
 bool ort_env_stack_size(const char *name, size_t unit, const char *instead);
 #define ORT_ENV_NAME(name) ort_env_name(name, name "_ALL")
 

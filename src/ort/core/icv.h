@@ -30,7 +30,7 @@ enum ort_bind {
     ORT_BIND_SPREAD = 4
 };
 
-/* omp_sched_t's values without the modifier, and libomp's one more. UNSET: nothing was said, and the ABI's
+/* The values of omp_sched_t without the modifier, and one more of libomp's. UNSET: no schedule was given, and the ABI's
  * default holds: dynamic for programs linked to libgomp, static for those linked to libomp. */
 enum ort_sched {
     ORT_SCHED_UNSET = 0,
@@ -56,7 +56,8 @@ struct ort_icv {
     unsigned thread_limit;
     int default_device;
     uintptr_t default_allocator; /* omp_allocator_handle_t */
-    /* A task that runs beside the owner has inherited it. Last: it is set while others copy what stands before. */
+    /* A task that runs beside the owner has inherited this ICV set. Last field: it is set while others copy the fields
+     * before it. */
     _Atomic bool shared;
 };
 
@@ -93,8 +94,8 @@ enum ort_offload { ORT_OFFLOAD_DEFAULT, ORT_OFFLOAD_MANDATORY, ORT_OFFLOAD_DISAB
 #define ORT_DEVICE_INVALID (-4) /* omp_invalid_device */
 enum ort_wait_policy { ORT_POLICY_UNSET, ORT_POLICY_ACTIVE, ORT_POLICY_PASSIVE };
 
-/* What holds for the process. Written while the library is loaded, and by the few routines that change them, then read
- * only. */
+/* Settings of the process. They are written while the library is loaded, and by the few routines that change them, else
+ * only read. */
 struct ort_settings {
     struct ort_icv initial; /* of every root */
     /* bind-var of every root, and of the levels below it. A task's own is its team's (ort_team.bind_var), since only

@@ -15,14 +15,14 @@
 /* More members than this no region gets. */
 #define ORT_THREADS_MAX (1u << 20)
 
-/* Set in the loader: is told of the number of virtual processors when the first OpenMP thread appears. NULL: it is
- * told to none. */
+/* Called with the number of virtual processors when the first OpenMP thread appears; NULL: not called. Set in the
+ * loader. */
 extern void (*ort_started)(unsigned num_vps);
 
 /* --- threads --- */
 
-/* The calling OpenMP thread; a kernel thread that is none yet becomes a root. To be read anew after a call that may
- * switch. */
+/* Returns the calling OpenMP thread; makes a kernel thread that is none yet a root. To be read anew after a call that
+ * may switch. */
 /* thread.c */
 extern __attribute__((visibility("hidden"))) struct ort_thread *(*const ort_thread_make_root)(void);
 static inline struct ort_thread *ort_self(void)
@@ -38,7 +38,7 @@ static PS_ALWAYS_INLINE struct ort_thread *ort_self_inline(void)
     return PS_LIKELY(t != NULL) ? t : ort_thread_make_root();
 }
 
-/* There is nothing to wait for, and no tool or sanitizer to tell: ort_taskwait would return at once. */
+/* Whether ort_taskwait would return at once: there is nothing to wait for, and no tool or sanitizer to tell. */
 static PS_ALWAYS_INLINE bool ort_taskwait_is_over(struct ort_thread *t)
 {
     struct ort_task *self = t->task;
@@ -89,7 +89,7 @@ static PS_ALWAYS_INLINE bool ort_parallel_again(void (*fn)(void *), void *data, 
     struct ort_thread *t = ee_local_inline();
     if (PS_UNLIKELY(t == NULL))
         return false;
-    /* What is compared is read first: a value that the next instruction needs costs a cycle more. */
+    /* Values that are compared are read first: a value that the next instruction needs costs a cycle more. */
     struct ort_team *team = t->hot;
     const struct ort_task *task = t->task;
     unsigned long around = ort_shape_around(t);
@@ -109,10 +109,10 @@ static PS_ALWAYS_INLINE bool ort_parallel_again(void (*fn)(void *), void *data, 
  * is member 0. */
 unsigned ort_parallel_start(const struct ort_parallel *region);
 void ort_parallel_end(void);
-/* Number of threads that a region would get now, with the thread limit as its account is now. */
+/* Returns how many threads a region would get now, under the thread limit and the threads that count against it now. */
 unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads);
 
-/* teams on the host: num_threads teams at once, as far as there are threads for them. */
+/* Opens a teams construct on the host: num_teams teams at once, as far as there are threads for them. */
 void ort_league(const struct ort_parallel *teams, unsigned thread_limit);
 /* The hidden region whose members run a league's teams. */
 bool ort_is_league(const struct ort_team *team);
@@ -123,7 +123,7 @@ static inline bool ort_beside_teams(const struct ort_thread *t)
     const struct ort_group *group = t->team->contention;
     return PS_UNLIKELY(group->at_once) && t->team->level == group->level;
 }
-/* teams within a target region: the caller runs the region's body as long as this says true. */
+/* A teams construct within a target region: the caller runs the region's body as long as this returns true. */
 bool ort_teams_next(unsigned num_teams, unsigned thread_limit, bool first);
 
 /* Runs fn(data) as a target region on the host; thread_limit 0: none. [switches] */
@@ -136,7 +136,7 @@ static inline void ort_barrier(struct ort_thread *t)
         ort_task_barrier(t);
 }
 
-/* Walks outwards: the thread at `level` that is t or encloses it; NULL where there is no such level. */
+/* Returns the thread at `level` that is t or encloses it, by a walk outwards; NULL where there is no such level. */
 struct ort_thread *ort_ancestor(struct ort_thread *t, int level);
 
 /* Frees a block with everything that its threads keep. No region of it is open. */
@@ -144,7 +144,7 @@ void ort_team_free(struct ort_team *team);
 
 /* --- after an omp_pause_resource, at fork --- */
 
-/* Gives back what no open region needs. 0, or nonzero where the caller is in a parallel region. */
+/* Gives back what no open region needs. Returns 0, or nonzero where the caller is in a parallel region. */
 int ort_pause(bool hard);
 
 #endif

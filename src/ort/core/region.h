@@ -4,16 +4,17 @@
 
 #include "ort.h"
 
-/* A zeroed block for n_max members with its constant fields set; NULL: no memory. */
+/* Returns a zeroed block for n_max members with its constant fields set; NULL: no memory. */
 struct ort_team *ort_team_alloc(unsigned n_max);
-/* A block for the region of *n members that t opens, in t->hot; *n becomes less where there is no memory. */
+/* Returns a block for the region of *n members that t opens, kept in t->hot; *n becomes less where there is no
+ * memory. */
 struct ort_team *ort_team_block(struct ort_thread *t, unsigned *n);
 /* A region gets fewer members than it wants: says so once. */
 void ort_team_shrunk(unsigned wanted, unsigned got, const char *why);
 /* How the entities run members (team.c). */
 extern const struct ee_team_ops ort_team_ops;
-/* A team of one, an initial thread's, in a contention group of its own. Its ICVs are not set. Aborts where there is no
- * memory for `what`. */
+/* Returns a team of one, for an initial thread, in a contention group of its own. Its ICVs are not set. Aborts where
+ * there is no memory for `what`. */
 struct ort_team *ort_team_initial(const char *what);
 /* The caller's kernel thread is that initial thread from here on. */
 struct ort_thread *ort_thread_begin_initial(struct ort_team *team);
@@ -27,7 +28,7 @@ void ort_members_give(struct ort_team *team);
 void ort_members_visit(struct ort_team *team, void (*visit)(struct ort_thread *t));
 /* The entities', once for the block. */
 void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops);
-/* The same members go on in a larger block: what their threads are, and what is kept for them. No region is open. */
+/* Moves the members to a larger block: what their threads are, and what is kept for them. No region is open. */
 void ort_members_succeed(struct ort_team *larger, struct ort_team *team);
 /* The caller has changed what regions inside of the open one take from it. */
 void ort_team_reshaped(struct ort_team *team);

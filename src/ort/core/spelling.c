@@ -134,7 +134,7 @@ bool spelling_schedule(const char *text, unsigned *sched, int *chunk, const char
     return true;
 }
 
-/* A policy at *p by its name, or its number; *p moves behind it and the blanks. */
+/* Reads a policy at *p, by its name or its number; *p moves behind it and the blanks. */
 static enum ort_bind read_policy_or_number(const char **p)
 {
     static const struct {

@@ -13,7 +13,7 @@
 
 /* Behind the blanks at p. */
 const char *spelling_skip(const char *p);
-/* The digits at *p as a number, at most `max`; *p moves behind them. false: there are none. */
+/* Reads the digits at *p as a number, at most `max`; *p moves behind them. false: there are no digits. */
 bool spelling_digits(const char **p, unsigned long max, unsigned long *out);
 /* The word at *p, in any case, whatever follows; *p moves behind it. */
 bool spelling_begins(const char **p, const char *word);
@@ -27,9 +27,9 @@ bool spelling_says_false(const char *text);
 /* Reads a whole number. One that is too large becomes the largest; if it is too small, or none, *out stays. true: *out
  * is as it was given. */
 bool spelling_number(const char *text, long min, long max, long *out);
-/* OMP_NUM_THREADS: a number for each level; 0: the number of processors. A level without a number has that of the
- * level before; a comma may stand at the end. list has room for one more than there are commas. 0: it cannot be read.
- * *changed: a 0 has become 1. */
+/* Reads OMP_NUM_THREADS: a number for each level; 0: the number of processors. A level without a number has that of the
+ * level before; a comma may stand at the end. list has room for one more than there are commas. Returns 0 if the text
+ * cannot be read. *changed: a 0 has become 1. */
 unsigned spelling_counts(const char *text, unsigned max, unsigned *list, bool *changed);
 /* OMP_SCHEDULE; enum ort_sched. *fault: what is wrong in a text that can be read all the same. */
 bool spelling_schedule(const char *text, unsigned *sched, int *chunk, const char **fault);

@@ -105,9 +105,9 @@ struct ort_task {
     PS_LINE_ALIGNED struct ort_thread *owner;
     struct ort_depend_table *depends; /* of its children; NULL: none yet */
     struct ort_count count;
-    /* An implicit task uses nothing from here on, nor fn, data and node: it is in no queue and no frame, has no
-     * priority and no event. Only task_memory.c has a list of blocks of them. With ORT_MEMBERS_APART it has no room for
-     * the rest (ort_apart). */
+    /* An implicit task uses no field from here on, and neither fn, data nor node: it is in no queue and no frame, has
+     * no priority and no event. Only task_memory.c has lists of blocks of implicit tasks. With ORT_MEMBERS_APART an
+     * implicit task has no room for these fields (ort_apart). */
     union {
         struct ps_piece piece; /* in a magazine, or in task_memory.c's lists of implicit tasks */
         struct ps_list link;   /* in the team's priority queue */
@@ -143,8 +143,8 @@ struct ort_task_cache {
     struct ps_magazine of[ORT_TASK_CLASSES];
 };
 
-/* A member's implicit task. Not in its team's block, which may be freed: thieves look through it as through any other
- * (task_memory.c). */
+/* A member's implicit task. It does not lie in its team's block, which may be freed: thieves follow pointers to it as
+ * to any other task (task_memory.c). */
 struct ort_task_implicit {
     struct ort_task task;
     struct ort_tool_task tool; /* behind it, as for every task */
@@ -163,8 +163,8 @@ struct ort_task_member {
     uint32_t seed; /* where the next search for a victim begins */
     bool comes;    /* it was called as a helper: `coming` is for it; the caller writes it under the lock */
     struct ort_task_cache cache;
-    /* Descriptors of tasks that run at once (task_frame.h): the first, the last, and the next to be used,
-     * NULL: none is made yet. */
+    /* Descriptors of tasks that run at once (task_frame.h): the first, the last, and the next to be used (NULL: not
+     * made yet). */
     struct ort_task *frames, *last_frame, *frame;
     struct ps_magazine nodes; /* of tasks with dependences that are over (depend.c) */
     struct ps_list helper;    /* in the team's `helpers`, under its lock */
@@ -201,12 +201,12 @@ bool ort_task_team_init(struct ort_team *team);
 void ort_task_team_fini(struct ort_team *team);
 /* Likewise for each member's storage; init is optional for zeroed memory. */
 void ort_task_thread_fini(struct ort_thread *thread);
-/* The member begins: its implicit task becomes the current one (thread->task), with the given ICVs. */
+/* Called when the member begins: makes its implicit task the current one (thread->task), with the given ICVs. */
 void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv);
 /* The member's body is done: returns when all tasks below its implicit task are complete. Runs tasks; tasks of others
  * that are left then are run through ee_team_ops.assist. [switches] */
 void ort_task_member_end(struct ort_thread *thread);
-/* Member 0, after ee_team_join (or after ort_task_member_end where the team is serialized). */
+/* Called by member 0 after ee_team_join (or after ort_task_member_end where the team is serialized). */
 void ort_task_team_end(struct ort_team *team);
 /* In a forked child, whose only thread is t: lets go what other threads held in the teams around it, and in the
  * process. */
@@ -214,7 +214,7 @@ void ort_task_after_fork_in_child(struct ort_thread *t);
 /* ee_team_ops.assist [switches] and idle. */
 void ort_task_assist(struct ort_thread *thread);
 bool ort_task_idle(struct ort_thread *thread);
-/* Barrier of the team, a task scheduling point: all tasks of the region are complete when it opens. [switches] */
+/* The team's barrier, a task scheduling point: all tasks of the region are complete when it opens. [switches] */
 void ort_task_barrier(struct ort_thread *thread);
 /* The same in a region that may be cancelled; true: it has been. [switches] */
 bool ort_task_barrier_cancel(struct ort_thread *thread);
@@ -265,10 +265,10 @@ void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args
  * for it other tasks run first; with none of those, aborts with one line. [switches] */
 struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t align);
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t);
-/* As ort_task_create of a task whose data is in place (args: without data, copy, size and event). ORT_TASK_COPIED may
- * be among the flags. [switches] */
+/* Does what ort_task_create does for a task whose data is in place (args: without data, copy, size and event).
+ * ORT_TASK_COPIED may be among the flags. [switches] */
 void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
-/* An undeferred task whose body the caller runs between the two. [leave switches] */
+/* Around the body of an undeferred task, which the caller runs itself. [leave switches] */
 void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 void ort_task_leave(struct ort_thread *thread, struct ort_task *t);
 
@@ -289,7 +289,7 @@ static PS_ALWAYS_INLINE struct ort_task *ort_task_pop(struct ps_magazine *m)
 {
     return PS_CONTAINER_OF(ps_magazine_pop(m), struct ort_task, piece);
 }
-/* ort_task_new for up to ORT_TASK_SMALL bytes, aligned to 16: NULL where that has to be asked. */
+/* ort_task_new for up to ORT_TASK_SMALL bytes, aligned to 16. NULL: the caller has to call ort_task_new. */
 #define ORT_TASK_SMALL 128
 static inline struct ort_task *ort_task_new_small(struct ort_task_cache *cache)
 {
@@ -311,7 +311,8 @@ static inline bool ort_task_discard_small(struct ort_task_cache *cache, struct o
     (void)ps_magazine_push(m, &t->piece, ORT_TASK_CACHED / 2); /* it is not full by that */
     return true;
 }
-/* ort_task_submit likewise. depend: or NULL. False: nothing is done, by want of a fast path. [switches] */
+/* Does the same as ort_task_submit on the fast path. depend: may be NULL. False: there is no fast path, and nothing was
+ * done. [switches] */
 bool ort_task_submit_fast(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
 bool ort_task_submit_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,
                              const struct ort_depend_list *depend);
@@ -319,9 +320,9 @@ bool ort_task_submit_ordered(struct ort_thread *thread, struct ort_task *t, void
 void ort_taskwait(struct ort_thread *thread);
 void ort_taskwait_depend(struct ort_thread *thread, const struct ort_depend_list *depend);
 void ort_taskyield(struct ort_thread *thread);
-/* From anywhere, also from a kernel thread that has nothing to do with the team. */
+/* May be called anywhere, also on a kernel thread that has nothing to do with the team. */
 void ort_task_fulfill(void *event);
-/* Tasks are run in the order of their making, by members that are in no explicit task; see layer.h. */
+/* Whether members that are in no explicit task run tasks in the order of their making; see layer.h. */
 extern _Atomic bool ort_tasks_in_order;
 /* The running task t, for which its creator does not wait, completes only after one ort_task_release more. Caller: its
  * member. */
@@ -365,8 +366,8 @@ void ort_taskgroup_start(struct ort_thread *thread);
 /* [switches] */
 void ort_taskgroup_end(struct ort_thread *thread);
 
-/* task_reduction.c documents the block. `first`: what the member that came first registered; NULL: the caller is the
- * first. */
+/* Registers a task reduction; task_reduction.c documents the block. `first`: the block that the first member
+ * registered; NULL: the caller is the first. */
 void ort_task_reduction_register(struct ort_thread *thread, uintptr_t *block);
 void ort_task_reduction_unregister(uintptr_t *block);
 void ort_task_reduction_remap(struct ort_thread *thread, size_t n, size_t n_original, void **pointers);
@@ -376,7 +377,8 @@ void ort_workshare_reduction_start(struct ort_thread *thread);
 void ort_workshare_reduction_register(struct ort_thread *thread, uintptr_t *block, uintptr_t *first);
 /* [switches] */
 void ort_workshare_reduction_end(struct ort_thread *thread, bool cancelled);
-/* parallel reduction(task, ...): before the fork, for a team of n; the block becomes each implicit task's group. */
+/* For parallel reduction(task, ...): called before the fork, for a team of n; the block becomes each implicit task's
+ * group. */
 void ort_parallel_reduction_start(struct ort_taskgroup *group, uintptr_t *block, unsigned n);
 
 /* --- cancellation --- */

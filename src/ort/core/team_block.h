@@ -24,7 +24,7 @@
 #include "tool.h"
 #include "workshare.h"
 
-/* What the members of one contention group share: the threads under one root. */
+/* State that the members of one contention group share: the threads under one root. */
 struct ort_group {
     _Atomic uint32_t busy;        /* threads in open regions, the root counted; kept only while a thread limit is set */
     unsigned num_teams, team_num; /* of the teams construct on the host */
@@ -32,7 +32,7 @@ struct ort_group {
     uint32_t level;               /* then: its initial thread's */
 };
 
-/* What entry points keep for a thread from region to region: `free` gives it back, with the thread's block. */
+/* Storage that entry points keep for a thread from region to region; `free` gives it back, with the thread's block. */
 struct ort_local {
     void (*free)(struct ort_local *local);
 };
@@ -70,13 +70,14 @@ struct ort_thread {
     struct ort_batch batch;
 #endif
 };
-/* A cache has a power of two of sets: with an even number of lines from thread to thread the same field of many threads
- * would share a few of them. */
+/* A cache has a power of two of sets. With an even number of lines from thread to thread, the same field of many
+ * threads would share a few of these sets. */
 _Static_assert(ORT_MEMBERS_APART || sizeof(struct ort_thread) / PS_CACHE_LINE % 2 == 1,
                "add a line, or remove the one that was added");
 
-/* What the members of a combined construct begin in. SLOT: ws_base, prepared by the parent. STATIC: a loop whose
- * schedule is known needs no slot; compilers divide such loops inline and neither ask for a chunk nor leave. */
+/* How the members of a combined construct begin. SLOT: in the slot ws_base, which the parent has prepared. STATIC: in a
+ * loop whose schedule is known, which needs no slot; compilers divide such loops inline and neither ask for a chunk nor
+ * leave the loop. */
 enum { ORT_BEGINS_PLAIN, ORT_BEGINS_IN_SLOT, ORT_BEGINS_IN_STATIC };
 
 #if ORT_MEMBERS_APART
@@ -127,7 +128,7 @@ struct ort_team {
 #endif
     struct ort_tool_team tool;
     _Atomic uint32_t begun; /* (shared) members that have begun; counted under a thread sanitizer alone (team.c) */
-    /* (shared) number of the next single construct that is not taken yet: compare-and-swap by members. */
+    /* (shared) number of the next single construct that no member has taken yet: compare-and-swap by members. */
     PS_LINE_ALIGNED _Atomic uint32_t single;
     /* (shared) written by the member that executes single copyprivate, read by the others behind a barrier. */
     void *copyprivate;
@@ -228,7 +229,7 @@ static inline void ort_member_bare(struct ort_thread *t)
 #endif
 static inline bool ort_absent(const void *p) { return ORT_MEMBERS_APART && p == NULL; }
 
-/* The slots of a team and what some of its regions begin with, likewise got at the first use, by any member. */
+/* A team's slots, and what some of its regions begin with; also allocated at the first use, by any member. */
 #if ORT_MEMBERS_APART
 struct ort_team_store {
     struct ort_workshare ring[ORT_WS_RING];
@@ -260,7 +261,8 @@ static inline struct ort_icv *ort_icv_store(struct ort_team *team) { return &tea
 static inline void ort_store_give(PS_UNUSED struct ort_team *team) {}
 #endif
 
-/* The shape of the team that t is a member of; apart, the member has it in its own memory from its begin on. */
+/* Returns the shape of the team that t is a member of. With ORT_MEMBERS_APART the member has it in its own memory from
+ * its begin on. */
 static inline unsigned long ort_shape_around(const struct ort_thread *t)
 {
 #if ORT_MEMBERS_APART

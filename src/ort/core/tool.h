@@ -95,9 +95,9 @@ struct ort_tool_team {
             raise_(__VA_ARGS__);                                     \
         }                                                            \
     } while (0)
-/* The carrier is the native thread. */
+/* Whether the carrier is the native thread. */
 extern ORT_HIDDEN _Atomic bool ort_tool_carriers;
-/* Its thread_begin, if it has not been. */
+/* Raises thread_begin for the carrier, where it is the native thread and this has not been done. */
 void ort_tool_native_begins(void);
 
 /* How a tool costs nothing where there is none. ort_tool_on() is the one word that is looked at, in a branch that is
@@ -111,8 +111,8 @@ void ort_tool_native_begins(void);
  * four. The maker of the first root changes the byte, once; a reader that is early or late takes the slow path, and
  * finds nothing there. */
 extern ORT_HIDDEN bool ort_tool_wanted;
-/* A tool is there, or no thread has looked for one yet. ORT_TOOLS=0: the target has no tools; what stands behind the
- * branch is not even linked. */
+/* Whether a tool is there, or no thread has looked for one yet. ORT_TOOLS=0: the target has no tools; what stands
+ * behind the branch is not even linked. */
 static inline bool ort_tool_on(void)
 {
 #if !ORT_TOOLS
@@ -137,13 +137,13 @@ static inline unsigned ort_tasks_traced(void)
 }
 /* What an implicit task begins with: ORT_TASK_IMPLICIT, and ORT_TASK_TRACED where ORT_TASKS_TRACED is set. Likewise. */
 extern ORT_HIDDEN _Atomic uint16_t ort_implicit_flags;
-/* A tool or the program's thread sanitizer wants to be told of every task and every lock: both paths then lead to the
+/* Whether a tool or the program's thread sanitizer wants to be told of every task and every lock. Both then lead to the
  * traced functions, which ask which of the two it is. */
 static inline bool ort_traced(void) { return ORT_TOOLS && (ort_tasks_traced() & ORT_TASKS_TRACED) != 0; }
-/* 0, or what a task's descriptor has behind it: it is longer only with a tool. */
+/* How many bytes more a task's descriptor has for a tool; 0 without one. */
 extern ORT_HIDDEN size_t ort_tool_task_bytes;
-/* Looks for a tool and starts it; set when this library is loaded, called once, before the first root is made. NULL:
- * none is looked for. */
+/* Looks for a tool and starts it; called once, before the first root is made. Set when this library is loaded; NULL: no
+ * tool is looked for. */
 extern void (*ort_tool_start)(void);
 /* The tool is there: from now on events are raised. */
 void ort_tool_attach(void);
@@ -200,7 +200,7 @@ void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iteratio
 #define ORT_CALLER NULL
 #define ORT_FRAME NULL
 #endif
-/* In an entry point: remembers the caller, around a call that comes back to the program. */
+/* For an entry point: remembers the caller around a call that comes back to the program. */
 #define ORT_TOOL_CALL(t, ...)                             \
     do {                                                  \
         if (PS_UNLIKELY(ort_tool_on())) {                 \
@@ -213,13 +213,13 @@ void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iteratio
         }                                                 \
     } while (0)
 
-/* Caller alone, for events of constructs that do not leave the program's code for long. */
+/* Remembers only the caller, for events of constructs that do not leave the program's code for long. */
 #define ORT_TOOL_CALLER(t)                  \
     do {                                    \
         if (PS_UNLIKELY(ort_tool_on()))     \
             ort_tool_caller(t, ORT_CALLER); \
     } while (0)
-/* `traced` in place of `untraced`; both have the caller's address from ORT_CALLER. */
+/* Does `traced` where there is a tool, else `untraced`; both have the caller's address from ORT_CALLER. */
 #define ORT_TRACED(traced, untraced)      \
     do {                                  \
         if (PS_UNLIKELY(ort_tool_on())) { \
@@ -245,7 +245,8 @@ void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iteratio
 
 /* Of the native thread on which t runs: see above. */
 ort_tool_ptr ort_tool_thread_data(struct ort_thread *t);
-/* Walks outwards from the thread's task; NULL: there is none. *in: the thread that runs it. */
+/* Returns the task `level` levels outwards from the thread's task; NULL: there is none. *in: the thread that runs
+ * it. */
 struct ort_task *ort_tool_ancestor(struct ort_thread *t, int level, struct ort_thread **in);
 int ort_tool_task_flags(const struct ort_task *task);
 int ort_tool_state(const struct ort_thread *t);
@@ -274,8 +275,8 @@ void ort_tool_member_ends(struct ort_thread *m);
 void ort_tool_run(void (*fn)(void *), void *data);
 /* The same for the task's own function. */
 void ort_tool_run_task(struct ort_task *task);
-/* For the teams of a league. The league is a region; its member m runs team number num of n, in a region of one thread,
- * since tools for libomp's programs expect leagues so. */
+/* Events of the teams of a league. The league is a region; its member m runs team number num of n, in a region of one
+ * thread, because tools for libomp's programs expect that. */
 void ort_tool_league_team_begins(struct ort_thread *m, unsigned n, unsigned num);
 void ort_tool_league_team_ends(struct ort_thread *m, unsigned num);
 
@@ -307,7 +308,8 @@ void ort_tool_barrier(struct ort_thread *t, enum ort_sync_kind kind);
  * it. */
 void ort_tool_barrier_from(enum ort_sync_kind kind, const void *caller, void *frame);
 bool ort_tool_barrier_cancel(struct ort_thread *t, enum ort_sync_kind kind);
-/* Locks: without a tool (ort_traced() says that a tool or the sanitizer listens) they are ort_lock and its like. */
+/* Lock functions with their events. Where no tool or sanitizer listens (ort_traced()), ort_lock and its like are used
+ * instead. */
 void ort_tool_lock(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint, const void *caller);
 bool ort_tool_lock_try(_Atomic uint32_t *word, const void *caller);
 void ort_tool_unlock(_Atomic uint32_t *word, enum ort_mutex_kind kind, const void *caller);
@@ -324,7 +326,7 @@ void ort_tool_cancel(struct ort_thread *t, unsigned which, int what, const void 
 void ort_tool_masked(struct ort_thread *t, int scope, const void *caller);
 void ort_tool_reduction(struct ort_thread *t, int scope, const void *caller);
 void ort_tool_work(struct ort_thread *t, int kind, int scope, uint64_t count, const void *caller);
-/* A loop or sections that the core hands out: its beginning, a chunk, its end. */
+/* Events of a loop, or of sections, that the core hands out: its beginning, a chunk, its end. */
 void ort_tool_loop_begins(struct ort_thread *t, bool sections, uint64_t count, unsigned sched);
 void ort_tool_loop_ends(struct ort_thread *t);
 void ort_tool_chunk(struct ort_thread *t, int kind, uint64_t start, uint64_t n);
@@ -333,7 +335,7 @@ void ort_tool_section(struct ort_thread *t);
 void ort_tool_single(struct ort_thread *t, bool mine, const void *caller);
 void *ort_tool_single_copy_start(struct ort_thread *t);
 void ort_tool_single_copy_end(struct ort_thread *t, void *data);
-/* What omp_control_tool answers: -2 no tool, -1 no callback, or the callback's answer. */
+/* Returns the answer of omp_control_tool: -2 no tool, -1 no callback, else the callback's answer. */
 #define ORT_TOOL_NONE (-2)
 int ort_tool_control(uint64_t command, uint64_t modifier, void *argument, const void *caller);
 void ort_tool_error(int severity, const char *message, size_t length, const void *caller);

@@ -11,7 +11,7 @@ union ort_tool_data {
     void *ptr;
 };
 
-/* Where a task left the runtime for the program's code (exit), and where it has come back (enter). */
+/* The frames in which a task left the runtime for the program's code (exit), and came back to the runtime (enter). */
 struct ort_tool_frame {
     union ort_tool_data exit, enter;
     int exit_flags, enter_flags;
@@ -149,8 +149,8 @@ struct ort_tool_events {
     ORT_TOOL_EVENTS(ORT_TOOL_FIELD)
 #undef ORT_TOOL_FIELD
 };
-/* The tool changes them at any time; all threads read them, relaxed: one may come after its removal. Hidden in the
- * declaration: else its address is loaded first. */
+/* The tool changes them at any time; all threads read them, relaxed: so a call may come after the callback's removal.
+ * Hidden in the declaration: else the address is loaded first. */
 #define ORT_HIDDEN __attribute__((visibility("hidden")))
 extern ORT_HIDDEN struct ort_tool_events ort_tool_events;
 

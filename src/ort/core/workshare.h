@@ -48,8 +48,8 @@ struct ort_loop_desc {
     uint8_t plain;     /* ORT_PLAIN_... */
 };
 
-/* Plain loops: not ordered; where dynamic, not checked and not past 2^63; and no tool listens. So no code asks later
- * which chunk it was. BATCHES: dynamic by batch.h. */
+/* How a plain loop's chunks are claimed. A plain loop is not ordered; if dynamic, not checked and not past 2^63; and no
+ * tool listens. So no code asks later which chunk it was. BATCHES: dynamic by batch.h. */
 enum { ORT_PLAIN_NOT, ORT_PLAIN_DYNAMIC, ORT_PLAIN_GUIDED, ORT_PLAIN_BATCHES };
 
 struct ort_doacross;
@@ -88,13 +88,13 @@ struct ort_loop {
         unit; /* the entry points' own: iterations that a number stands for, where they hand out vectors' lengths */
 };
 
-/* Takes part in the next construct that needs a slot; true: the caller is the first and must describe the work in
+/* Takes part in the next construct that needs a slot. True: the caller is the first and must describe the work in
  * t->loop.ws, then call ort_ws_ready. [switches] */
 bool ort_ws_enter(struct ort_thread *t);
 void ort_ws_ready(struct ort_thread *t);
 /* The caller needs the slot no more. */
 void ort_ws_leave(struct ort_thread *t);
-/* The parent, before a region is opened whose members begin in a construct. ORT_BEGINS_... */
+/* Called by the parent before it opens a region whose members begin in a construct. Returns ORT_BEGINS_... */
 uint8_t ort_ws_prepare(struct ort_team *team, const struct ort_loop_desc *desc);
 /* What they begin in. */
 const struct ort_loop_desc *ort_ws_begun_in(struct ort_team *team);
@@ -104,12 +104,12 @@ void ort_ws_static(struct ort_thread *t, const struct ort_loop_desc *desc);
 void ort_ws_begin_in(struct ort_thread *t);
 /* The block is freed: what its slots keep. */
 void ort_ws_fini(struct ort_team *team);
-/* The parent, no region open: all slots FREE for the constructs from `base` on. */
+/* Called by the parent while no region is open: makes all slots FREE for the constructs from `base` on. */
 void ort_ws_reset(struct ort_team *team, uint32_t base);
 /* Zeroed slots that no member knows yet: FREE for the first constructs. */
 void ort_ws_open(struct ort_workshare *ring);
 
-/* Between this room's modules. The first member, or the parent: what the slot hands out. */
+/* For this room's modules. Called by the first member, or the parent: describes what the slot hands out. */
 void ort_ws_describe(struct ort_workshare *ws, const struct ort_loop_desc *desc, unsigned threads);
 struct ort_loop_extra;
 /* Called by every member after ort_ws_enter; by the first one before ort_ws_ready. */
@@ -123,18 +123,18 @@ struct ort_loop_desc ort_loop_desc_ull(bool up, unsigned long long start, unsign
 /* Gives the loop the schedule of t's ICVs. */
 void ort_loop_apply_runtime(const struct ort_thread *t, struct ort_loop_desc *d);
 
-/* Memory the compiler wants with the construct, and task reductions: as GNU entry points pass them. */
+/* What GNU entry points pass with a construct: memory that the compiler wants, and task reductions. */
 struct ort_loop_extra {
     uintptr_t *reductions; /* NULL: none */
     void **mem;            /* in: *mem is the size; out: the memory; NULL: none */
 };
 
-/* Begins a loop; *lo, *hi get the first chunk's values when that is asked for (lo != NULL). runtime: the schedule is
- * the ICV's. true: there is a chunk (or none was asked for). [switches] */
+/* Begins a loop. *lo, *hi get the first chunk's values if lo != NULL. runtime: the schedule is the ICV's. Returns
+ * whether there is a chunk, true also if lo is NULL. [switches] */
 bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool runtime,
                     const struct ort_loop_extra *extra, uint64_t *lo, uint64_t *hi);
-/* The next chunk; false: none is left. In an ordered loop it first waits for the turn of the chunk before.
- * [switches] */
+/* Gets the next chunk; false: none is left. In an ordered loop it first waits for the turn of the chunk that the caller
+ * had before. [switches] */
 bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi);
 /* Leaves the loop or sections, without a barrier. */
 void ort_loop_leave(struct ort_thread *t);
@@ -149,17 +149,19 @@ void ort_scope_start(struct ort_thread *t, uintptr_t *reductions);
 
 /* true: the caller executes the region. */
 bool ort_single(struct ort_thread *t);
-/* NULL: the caller executes the region and then calls ort_single_copy_end; else what that got. [switches] */
+/* NULL: the caller executes the region and then calls ort_single_copy_end. Else returns the data that was given to
+ * ort_single_copy_end. [switches] */
 void *ort_single_copy_start(struct ort_thread *t);
 void ort_single_copy_end(struct ort_thread *t, void *data);
 
 /* The member's turn among the chunks of an ordered loop. [switches] */
 void ort_ordered_start(struct ort_thread *t);
 
-/* doacross: `dims` loops of counts[] iterations each, the outermost handed out. Positions are iteration numbers. */
+/* Begins a doacross nest of `dims` loops with counts[] iterations each; the outermost loop is handed out. Positions are
+ * iteration numbers. */
 bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *counts, unsigned sched, uint64_t chunk,
                         bool runtime, const struct ort_loop_extra *extra, uint64_t *lo, uint64_t *hi);
-/* How many numbers a position has; 0: posting and waiting are empty in this loop. */
+/* Returns how many numbers a position has; 0: posting and waiting do nothing in this loop. */
 unsigned ort_doacross_dims(const struct ort_thread *t);
 /* The current iteration's position has been finished. */
 void ort_doacross_post(struct ort_thread *t, const uint64_t *position);

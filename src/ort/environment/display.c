@@ -47,7 +47,7 @@ static void show_num_threads(FILE *f, const struct ort_icv *icv)
     fputs("'\n", f);
 }
 
-/* The modifier is shown where it is not what the kind has of itself; likewise the chunk. */
+/* Shows the schedule. The modifier is shown where it is not the kind's default; likewise the chunk. */
 static void show_schedule(FILE *f, const struct ort_icv *icv)
 {
     static const char *const names[] = {[ORT_SCHED_STATIC] = "STATIC",

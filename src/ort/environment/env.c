@@ -60,7 +60,7 @@ bool ort_env_bool(const char *name, bool *out, const char *instead)
     if (text == NULL)
         return false;
     bool on = spelling_says_true(text), known = on || spelling_says_false(text);
-    /* libgomp knows true and false alone. OMP_NESTED=1 stands in scripts, and nests nothing there. */
+    /* libgomp knows only true and false. Scripts with OMP_NESTED=1 do not nest anything there. */
     if (known && !ort_env_as_libomp && *name == 'O')
         known = strchr("tTfF", *os_skip_blanks(text)) != NULL;
     if (known)
@@ -85,8 +85,8 @@ bool ort_env_number(const char *name, long min, long max, long *out)
 static bool nthreads_given;
 static unsigned *nthreads; /* kept: one element's rest begins behind it, where no search for leaks finds it */
 
-/* A level that is to have the number of processors gets it in ort_env_finish. A number below 1 is 1 to libomp; libgomp
- * cannot read it. */
+/* Reads OMP_NUM_THREADS. A level that is to have the number of processors gets it in ort_env_finish. A number below 1
+ * is 1 to libomp; libgomp cannot read it. */
 static void read_num_threads(struct ort_icv *icv)
 {
     const char *name = ORT_ENV_NAME("OMP_NUM_THREADS"), *text = os_env(name);
@@ -170,8 +170,8 @@ static void read_wait_policy(void)
         ps_warn("%s=\"%s\" is neither active nor passive; using a short spin, then blocking, instead", name, text);
 }
 
-/* A count with one of libgomp's suffixes k, M, G, T (powers of ten), or "infinite" or "infinity". What does not fit
- * means for ever. */
+/* Reads a count with one of libgomp's suffixes k, M, G, T (powers of ten), or "infinite" or "infinity". A count that
+ * does not fit means for ever. */
 static void read_spin_count(void)
 {
     static const char units[] = "kmgt";
@@ -240,7 +240,8 @@ static void read_stack_size(void)
 
 static void read_numbers(struct ort_icv *icv)
 {
-    /* mandatory, and no device but the host: none is the default (OpenMP 5.2 section 21.2.7; not so in libomp 19) */
+    /* "mandatory" without a device but the host: there is no default device (OpenMP 5.2 section 21.2.7; not so in
+     * libomp 19) */
     bool none = ort_settings.offload == ORT_OFFLOAD_MANDATORY && !ort_env_as_libomp;
     long limit = INT_MAX, device = none ? ORT_DEVICE_INVALID : 0, priority = 0, teams = 0, teams_limit = 0, debug = 0;
     ort_env_number(ORT_ENV_NAME("OMP_THREAD_LIMIT"), 1, INT_MAX, &limit);
@@ -291,7 +292,7 @@ void ort_env_read_late(void)
         read_schedule(&ort_settings.initial);
 }
 
-/* In this order: the number of active levels depends on OMP_PROC_BIND, which ort_place_env_read reads. */
+/* The order matters: the number of active levels depends on OMP_PROC_BIND, which ort_place_env_read reads. */
 static void read_environment(void)
 {
     struct ort_icv *icv = &ort_settings.initial;

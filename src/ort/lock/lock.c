@@ -74,7 +74,8 @@ PS_NOINLINE void ort_lock_turn(void)
     ee_offer();
 }
 
-/* A try has failed: the program may try again and again, and the holder may be among this carrier's other entities. */
+/* Called when a try has failed: the program may try again and again, and the holder may be among this carrier's other
+ * entities. */
 PS_NOINLINE void ort_lock_missed(void) { ee_offer(); }
 
 void ort_lock(_Atomic uint32_t *word)

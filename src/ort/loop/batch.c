@@ -85,7 +85,7 @@ static void hold_nothing(struct ort_batch *own)
     ps_store_release(&own->word, batch_word(ps_load_relaxed(&own->word) >> 32, 0, 0));
 }
 
-/* Not by a store, which would not order what thieves read of the base before the owner's next writing of it. */
+/* This is no plain store, which would not order what thieves read of the base before the owner's next writing of it. */
 void ort_batch_drop_slow(struct ort_batch *own)
 {
     uint64_t sequence = ps_load_relaxed(&own->word) >> 32;
@@ -249,8 +249,8 @@ bool ort_batch_used_up(struct ort_thread *t, struct ort_batch *own, uint64_t *lo
         *hi = *lo + own->stride;
         return true;
     }
-    /* The last chunk is the last thing that its member runs: compiled code copies lastprivate variables from that
-     * member, as the chunk left them. */
+    /* The member that has the last chunk runs it as the last thing: compiled code copies lastprivate variables from
+     * that member, as the chunk left them. */
     own->state = DONE;
     if (ps_load_relaxed(&ws->last) != 0 || ps_xchg_acquire(&ws->last, 1) != 0)
         return false;

@@ -44,7 +44,8 @@ void ort_doacross_free(struct ort_workshare *ws)
     ws->doacross = NULL;
 }
 
-/* ws is described; a team of one needs no cells, and a nest without iterations never posts or waits. */
+/* Makes the cells for ws, which is described. A team of one needs none, and a nest without iterations never posts or
+ * waits. */
 static struct ort_doacross *make_doacross(const struct ort_workshare *ws, unsigned dims, const uint64_t *counts,
                                           unsigned threads)
 {

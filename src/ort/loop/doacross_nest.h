@@ -20,7 +20,7 @@ struct ort_nest {
     _Atomic uint32_t bits[];
 };
 
-/* Each member of a team of two or more enters the nest, once. iterations > 0. [switches] */
+/* Called once by each member of a team of two or more that enters the nest. iterations > 0. [switches] */
 struct ort_nest *ort_nest_enter(struct ort_thread *t, uint64_t iterations);
 /* Waits until the iteration has been posted. [switches] */
 void ort_nest_wait_long(struct ort_nest *nest, uint64_t iteration);

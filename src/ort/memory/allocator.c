@@ -56,7 +56,7 @@ struct header {
     uintptr_t allocator;                    /* that gave it */
 };
 
-/* value, or fallback where it is the default; stays within [min, max], else *good is cleared. */
+/* Returns value, or fallback where value is the default; clears *good if it is not in [min, max]. */
 static uintptr_t among(uintptr_t value, uintptr_t min, uintptr_t max, uintptr_t fallback, bool *good)
 {
     if (value == ORT_TRAIT_DEFAULT)

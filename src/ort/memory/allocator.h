@@ -21,7 +21,7 @@ enum {
     ORT_MEMSPACE_MANAGED = 200 /* GCC's ompx_gnu_managed_mem_space */
 };
 
-/* omp_alloctrait_t, as it lies in memory, with omp_alloctrait_key_t and omp_alloctrait_value_t. */
+/* omp_alloctrait_t as it lies in memory; its fields are an omp_alloctrait_key_t and an omp_alloctrait_value_t. */
 struct ort_alloctrait {
     int key;
     uintptr_t value;
@@ -60,21 +60,20 @@ enum {
 
 /* A new allocator; ORT_ALLOCATOR_NULL: the traits cannot be had. */
 uintptr_t ort_allocator_make(uintptr_t memspace, int num_traits, const struct ort_alloctrait *traits);
-/* What it has given stays valid only for ort_free; no effect on predefined ones. */
+/* Memory that it has given may only be freed from then on (ort_free). Does nothing to predefined allocators. */
 void ort_allocator_destroy(uintptr_t allocator);
 /* Of the calling task's data environment. */
 uintptr_t ort_allocator_default(void);
 void ort_allocator_set_default(uintptr_t allocator);
 /* Name of a predefined one, as OMP_ALLOCATOR has it; NULL for others. */
 const char *ort_allocator_name(uintptr_t allocator);
-/* OMP_ALLOCATOR, into the initial ICVs; how it stood in the environment, where it has traits. Once, in the loader. See
- * allocator_env.c. */
+/* Reads OMP_ALLOCATOR into the initial ICVs. Once, in the loader. See allocator_env.c. */
 void ort_allocator_env_read(void);
 
-/* `bytes` aligned to `alignment` (0 or a power of two) and the allocator's own alignment; NULL: as the fallback trait
- * says, or bytes == 0. */
+/* Allocates `bytes`, aligned to `alignment` (0 or a power of two) and to the allocator's own alignment. NULL: as the
+ * fallback trait says, or bytes == 0. */
 void *ort_alloc(size_t alignment, size_t bytes, uintptr_t allocator, bool zeroed);
-/* The content moves to memory of `allocator` (ORT_ALLOCATOR_NULL: the one it has). p may be NULL. */
+/* Moves the content to memory of `allocator` (ORT_ALLOCATOR_NULL: the allocator that it is from). p may be NULL. */
 void *ort_realloc(void *p, size_t bytes, uintptr_t allocator);
 void ort_free(void *p);
 

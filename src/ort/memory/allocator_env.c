@@ -80,7 +80,7 @@ const char *ort_allocator_name(uintptr_t allocator)
     return NULL;
 }
 
-/* The word at *p, any case; *p moves behind it and the blanks around it. NULL: none of them. */
+/* Finds the word at *p in `words`, any case; *p moves behind it and the blanks around it. NULL: it is none of them. */
 static const struct word *read_trait_word(const char **p, const struct word *words)
 {
     const char *at = os_skip_blanks(*p);

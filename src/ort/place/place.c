@@ -62,7 +62,8 @@ static bool read_proc_bind(void)
     return true;
 }
 
-/* Keeps what the mask allows of each place; false: nothing is left. libomp's users are told of each processor. */
+/* Removes from each place the processors that the mask does not allow; false: nothing is left. libomp's users are told
+ * of each processor. */
 static bool cut_to_mask(struct ort_places *list)
 {
     struct os_cpuset mask, set;
@@ -248,7 +249,7 @@ static unsigned around(const struct ort_place *in, unsigned place, unsigned step
     return in->first + (place - in->first + steps) % in->n;
 }
 
-/* Number of places from the parent's on to member id's where each member has one; see the table above. */
+/* Returns how many places member id's is from the parent's, where each member has a place; see the table above. */
 static unsigned close_steps(unsigned n, unsigned size, unsigned id)
 {
     if (size > n && round_robin)

@@ -30,10 +30,10 @@ struct ort_places {
     unsigned *cpu;   /* ascending within a place */
 };
 
-/* OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY: sets bind, bind_list and bind_rest of the settings. Once, in the
- * loader. */
+/* Reads OMP_PROC_BIND, OMP_PLACES and GOMP_CPU_AFFINITY: sets bind, bind_list and bind_rest of the settings. Once, in
+ * the loader. */
 void ort_place_env_read(void);
-/* Before the variables are read again: nothing has been asked for. No place has been made yet. */
+/* Called before the variables are read again: forgets which places were asked for. None have been made yet. */
 void ort_place_env_forget(void);
 /* In the loader: asks for the places that a variable of an ABI's own names; they are made at the first need. OpenMP's
  * variables, where given, are stronger (the caller has looked). make returns false: no memory. round: where there are
@@ -47,10 +47,11 @@ void ort_processors_restrict(void);
 /* The places of the process; NULL: none (threads are not to be bound). */
 const struct ort_places *ort_places(void);
 
-/* Their name, where they were asked for by one (or are of themselves); NULL: a list, or there are none. */
+/* Returns the name by which the places were asked for (or that they have by default); NULL: a list was given, or there
+ * are no places. */
 const char *ort_places_name(void);
 
-/* What a thread has: its place, and the partition [first, first + n) that its regions divide. */
+/* A thread's place, and the partition [first, first + n) that its regions divide. */
 struct ort_place {
     unsigned place, first, n;
 };
@@ -91,7 +92,7 @@ const char *place_parse(const char *text, enum place_kind *kind, unsigned *count
  * *p then stands. The list has numbers and spans, each processor a place, and sets in braces, each set a place. Commas
  * may be left out. Returns NULL, or why the list cannot be read. */
 const char *place_parse_proclist(const char **p, char end, struct ort_places *list);
-/* The first `count` (0: all) places that the name stands for on that machine. */
+/* Makes the first `count` (0: all) places that the name stands for on that machine. */
 bool place_from_topology(struct ort_places *out, const struct os_topology *machine, enum place_kind kind,
                          unsigned count);
 

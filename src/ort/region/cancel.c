@@ -71,7 +71,8 @@ bool ort_cancel(struct ort_thread *thread, unsigned which)
             group = group->prev;
         if (group) {
             ps_store_release(&group->cancelled, 1);
-            /* Asked for itself: a thread that cancels a group again must not go on before its own tasks are dropped. */
+            /* This bit is set by itself: a thread that cancels a group again must not go on before its own tasks are
+             * dropped. */
             if (!(ps_load_relaxed(&team->tasks.cancelled) & ORT_CANCELLED_GROUP))
                 ps_or_acq_rel(&team->tasks.cancelled, ORT_CANCELLED_GROUP);
         }

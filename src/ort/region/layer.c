@@ -36,8 +36,8 @@ static void run_jobs_of_member(void *data)
         jobs->job(jobs->data, id);
 }
 
-/* The region's size is not the program's choice, so the ICVs that restrict it are other ones meanwhile. They count as
- * the opening task's own, on which no later region relies (team.c, "Alike"). */
+/* Runs the jobs as a region. Its size is not the program's choice, so the ICVs that restrict it are replaced meanwhile.
+ * They count as the opening task's own, on which no later region relies (team.c, "Alike"). */
 static void run_jobs(unsigned n, void (*job)(void *data, unsigned id), void *data)
 {
     struct jobs jobs = {n, job, data};

@@ -23,10 +23,11 @@ static struct ps_spin lock;
 
 size_t ort_members_bytes(unsigned n_max) { return sizeof(struct ort_team) + n_max * sizeof(struct ort_thread *); }
 
-/* No padding behind it. Members are an odd number of 16 bytes apart, so that fewer of them meet at a bank. */
+/* There is no padding behind it: members are an odd number of 16 bytes apart, so that fewer of them meet at a bank. */
 #define APART_BYTES (offsetof(struct ort_apart, implicit) + ORT_TASK_IMPLICIT_BYTES)
 _Static_assert(APART_BYTES % 32 == 16, "members would meet at the banks of every other one");
-/* Members that are got in one piece, with one head: those of a cluster's cores, and the one that opens their region. */
+/* How many members are allocated in one piece, with one head: those of a cluster's cores, and the one that opens their
+ * region. */
 #ifndef ORT_APART_TOGETHER
 #define ORT_APART_TOGETHER 17
 #endif
@@ -117,7 +118,7 @@ void ort_members_give(struct ort_team *team)
         }
 }
 
-/* Zeroed memory for what members and teams need from the first use on: near them, not near the caller. */
+/* Returns zeroed memory that members and teams need from the first use on: near them, not near the caller. */
 static void *get_more(const void *beside, size_t bytes)
 {
     void *p = ee_memory_beside(beside, bytes);

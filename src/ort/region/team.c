@@ -31,8 +31,8 @@
 #include "race.h"
 #include "task_internal.h"
 
-/* Under a thread sanitizer no member's body begins before all others are there. Members that run one after the other on
- * one stack would be ordered by its reuse, and their races hidden. */
+/* Under a thread sanitizer, makes each member's body wait until all members are there. Members that run one after the
+ * other on one stack would be ordered by its reuse, and their races hidden. */
 static void begin_together(struct ort_team *team)
 {
     uint32_t others = team->n - 1, begun = ps_add_acq_rel(&team->begun, 1) + 1;
@@ -150,8 +150,8 @@ unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads)
     return n < left ? n : left;
 }
 
-/* The ICVs of the implicit tasks: the parent's, with two exceptions. Lists go on with their next element. A policy that
- * the construct itself gives counts (as with libgomp: the specification leaves bind-var alone). */
+/* Sets the ICVs of the implicit tasks: the parent's, with two exceptions. Lists go on with their next element. A policy
+ * that the construct itself gives is inherited (as with libgomp: the specification leaves bind-var alone). */
 static struct ort_icv *inherit(struct ort_team *team, const struct ort_team *outer, struct ort_icv *icv)
 {
     team->bind_used = outer->bind_used;
@@ -170,7 +170,7 @@ static struct ort_icv *inherit(struct ort_team *team, const struct ort_team *out
     return own;
 }
 
-/* How many of n members the entities grant, once they know where the members are to run. */
+/* Returns how many of n members the entities grant, once they know where the members are to run. */
 static PS_ALWAYS_INLINE unsigned reserve_members(struct ort_team *team, int8_t bind, unsigned n)
 {
     if (PS_UNLIKELY(ort_settings.bind != ORT_BIND_FALSE))
@@ -207,8 +207,8 @@ static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, int8_t bi
     return team;
 }
 
-/* The block for a region of *n members that t asks for, and how many it gets. *counted: they are in the group's
- * account. */
+/* Returns the block for a region of *n members that t asks for; *n becomes the number that it gets. *counted: they are
+ * counted in the group. */
 static PS_ALWAYS_INLINE struct ort_team *admit(struct ort_thread *t, int8_t bind, unsigned *n, bool *counted)
 {
     struct ort_team *team = t->hot;
@@ -233,8 +233,8 @@ void ort_team_reshaped(struct ort_team *team)
     ort_member_reshaped(ort_member(team, 0));
 }
 
-/* The team for a region that is not as the last one. granted: the entities have been asked for it already, in t->hot;
- * 0: they have not. */
+/* Returns the team for a region that is not like the last one. granted: how many members the entities have granted, in
+ * t->hot; 0: they have not been asked. */
 static PS_NOINLINE struct ort_team *new_shape(struct ort_thread *t, const struct ort_parallel *region, unsigned granted)
 {
     struct ort_team *outer = t->team;
@@ -280,7 +280,7 @@ static PS_ALWAYS_INLINE bool same_shape(const struct ort_thread *t, const struct
                      team->asked_bind == (int8_t)region->bind && team->icv_then == t->task->icv);
 }
 
-/* The team of t's next region. *alike: it is the last one's, in the same shape. */
+/* Returns the team of t's next region. *alike: it is the last region's team, in the same shape. */
 static PS_ALWAYS_INLINE struct ort_team *team_for(struct ort_thread *t, const struct ort_parallel *region, bool *alike)
 {
     struct ort_team *team = t->hot;

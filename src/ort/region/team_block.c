@@ -61,7 +61,7 @@ PS_COLD void ort_team_shrunk(unsigned wanted, unsigned got, const char *why)
 
 #define BLOCK_TRIES 1000 /* of a thread that has no block at all */
 
-/* The members of t's block go on as those of the larger one that takes its place. */
+/* Moves the members of t's block to the larger block that takes its place. */
 static void succeed(struct ort_team *larger, struct ort_team *team)
 {
     if (!team->ee_ready)

@@ -107,7 +107,8 @@ static void start_tool(void)
     ps_store_relaxed(&ort_implicit_flags, (uint16_t)(ORT_TASK_IMPLICIT | (traced ? ORT_TASK_TRACED : 0)));
 }
 
-/* The first root starts the tool, which may call OpenMP routines meanwhile: then it becomes a root there and then. */
+/* Starts the tool, once, for the first root. The tool may call OpenMP routines meanwhile: then the caller becomes a
+ * root there and then, and is returned. */
 static struct ort_thread *with_tool_started(void)
 {
     static os_once_flag once = OS_ONCE_INIT;

@@ -56,7 +56,7 @@ void ort_depend_give(struct ort_depend_node *node);
 
 /* --- depend_node.c --- */
 
-/* A table, or the task, names the node no more. nodes: the caller's; NULL: it has none. */
+/* Drops a name that a table, or the task, had for the node. nodes: the caller's magazine; NULL: it has none. */
 void ort_depend_node_release(struct ps_magazine *nodes, struct ort_depend_node *node);
 
 /* It has no predecessors, or all are complete. */
@@ -65,7 +65,7 @@ static inline bool ort_depend_node_is_ready(const struct ort_depend_node *node)
     return ps_load_seq(&node->missing) == 0;
 }
 
-/* A node for `task` (NULL: the caller waits in place), in state linking. The caller has its one reference. */
+/* Returns a node for `task` (NULL: the caller waits in place), in state linking, with one reference, the caller's. */
 static inline struct ort_depend_node *ort_depend_node_new(struct ort_thread *thread, struct ort_task *task)
 {
     struct ps_magazine *nodes = &ort_tasks(thread)->nodes;
@@ -87,7 +87,7 @@ static inline struct ort_depend_node *ort_depend_node_new(struct ort_thread *thr
     return node;
 }
 
-/* A place in the table names it. The first one does while the node is linking. */
+/* Takes a reference for a place in the table that names the node. The first one is taken while the node is linking. */
 static inline struct ort_depend_node *ort_depend_node_hold(struct ort_depend_node *node)
 {
     if (node->held++ == 0)

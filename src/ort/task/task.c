@@ -164,7 +164,8 @@ void ort_task_barrier(struct ort_thread *thread)
     uint32_t phase = ee_barrier_phase(&team->ee);
     bool traced = ps_race_enabled();
     ps_race_release(ort_barrier_at(team, phase));
-    /* Counted where the last one has to do something, or the phase has to differ from the next one's. */
+    /* Arrivals are counted where the last member has to do something, or the phase has to differ from the next
+     * one's. */
     enum ee_await met = ee_barrier_meet(&team->ee, thread->id, phase, ort_settings.cancellation | traced);
     if (met != EE_RELEASED || traced)
         end_barrier(thread, phase, met);

@@ -138,7 +138,7 @@ void ort_task_call(void (*fn)(void *), void *data, unsigned flags)
     call_or_slow(thread, fn, data, flags);
 }
 
-/* A frame is entered once for all of them, as long as they leave nothing behind. */
+/* One frame is entered for all of the chunks, as long as they leave nothing behind. */
 void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags,
                           struct ort_chunks *chunks)
 {
@@ -223,7 +223,8 @@ void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct 
 {
     struct ort_task *below = thread->task;
     ort_task_adopt(thread, t, args);
-    /* With a detach clause the creator goes on when the body has been run: it may be the one to fulfill the event. */
+    /* With a detach clause the creator goes on when the body has been run: it may be the thread that fulfills the
+     * event. */
     t->flags =
         (uint16_t)(t->flags & ORT_TASK_DETACH ? t->flags & ~ORT_TASK_UNDEFERRED : t->flags | ORT_TASK_UNDEFERRED);
     t->base = task_enter(thread, t);

@@ -42,7 +42,7 @@ static void leave_taskgroup(struct ort_thread *thread, struct ort_taskgroup *gro
     ort_task_wake_object(team, group);
 }
 
-/* Takes delta off p's count; true: p's body is done and this was the last, so its subtree is complete. */
+/* Takes delta off p's count. True: p's body is done and this was the last child, so its subtree is complete. */
 static bool take_count(struct ort_thread *thread, struct ort_task *p, int64_t delta)
 {
     if (PS_LIKELY(p->owner == thread) && PS_LIKELY(!(p->flags & ORT_TASK_MERGED))) {
@@ -118,7 +118,7 @@ void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
         subtree_complete(thread, parent, ORT_COUNT_LIVE);
 }
 
-/* The body of a deferred task with a detach clause is done. True: so is its event. */
+/* Called when the body of a deferred task with a detach clause is done. True: its event is fulfilled, too. */
 static bool event_has_come(struct ort_task *t)
 {
     int64_t own = t->count.own;
@@ -165,7 +165,7 @@ void ort_task_fulfill(void *event)
     ps_sub_release(&team->tasks.pins, 1);
 }
 
-/* The body of t, which ran in `below`, is done or was not run (detach: 0). tool: one is there. [switches] */
+/* Ends t, which ran in `below`: its body is done, or was not run (detach: 0). tool: there is a tool. [switches] */
 static PS_ALWAYS_INLINE void end_body(struct ort_thread *thread, struct ort_task *t, struct ort_task *below,
                                       int64_t base, unsigned detach, bool tool)
 {

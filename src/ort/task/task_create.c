@@ -26,7 +26,7 @@
 
 #include "race.h"
 
-/* Longer data, or data that wants more alignment than the descriptor has, takes the slow path. */
+/* Data that is longer, or wants more alignment than the descriptor has, takes the slow path. */
 #define PLAIN_DATA_BYTES 64
 
 /* In place, since a call would have every register of its caller's saved. */
@@ -43,7 +43,7 @@ static PS_ALWAYS_INLINE void copy_task_words(void *to, const void *from, size_t 
     }
 }
 
-/* A few pointers and numbers as a rule, for which memcpy's call costs more than the copy. */
+/* Copies the task's data: mostly a few pointers and numbers, for which memcpy's call costs more than the copy. */
 static inline void copy_task_data(void *to, const void *from, size_t bytes)
 {
     if (PS_LIKELY(bytes <= PLAIN_DATA_BYTES))
@@ -139,8 +139,9 @@ struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_
     return t;
 }
 
-/* t's predecessors are complete. The creator waits for t's event only where the program says so. Outside of every
- * region it does not wait, since it may itself be the thread that fulfills the event; later siblings depend on t. */
+/* Runs t, whose predecessors are complete. The creator waits for t's event only where the program says so. Outside of
+ * every region it does not wait, since it may itself be the thread that fulfills the event; later siblings depend on
+ * t. */
 static void run_undeferred(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     bool outlives = (args->flags & (ORT_TASK_DETACH | ORT_TASK_UNDEFERRED)) == ORT_TASK_DETACH &&
@@ -205,7 +206,7 @@ static inline bool takes_fast_path(struct ort_thread *thread)
            !PS_UNLIKELY(ort_task_flags_of(thread->task) & (ORT_TASK_FINAL | ORT_TASK_INCLUDES | ORT_TASK_OWN_ICV));
 }
 
-/* t, whose data is in place, becomes a child of the current task and is queued. */
+/* Makes t, whose data is in place, a child of the current task, and queues it. */
 static inline void publish_task(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
 {
     adopt_child(thread, thread->task, t, fn, flags);

@@ -15,7 +15,7 @@
 
 #include "ort.h"
 
-/* t's flags, without a comparison of 16 bits with a constant, which stalls decoders. */
+/* Returns t's flags without a comparison of 16 bits with a constant, which stalls decoders. */
 static PS_ALWAYS_INLINE unsigned ort_task_flags_of(const struct ort_task *t)
 {
     unsigned flags = t->flags;
@@ -23,8 +23,8 @@ static PS_ALWAYS_INLINE unsigned ort_task_flags_of(const struct ort_task *t)
     return flags;
 }
 
-/* t, whose body is done, leaves something behind, or has more to give back than its descriptor: it is a frame no
- * longer, and ends like any other task. [switches] */
+/* Ends t as any other task, not as a frame: t's body is done, and it leaves something behind, or has more to give back
+ * than its descriptor. [switches] */
 void ort_task_frame_outlives(struct ort_task *t);
 /* One frame more, at the end of the chain. False: no memory. */
 bool ort_task_frame_add(struct ort_thread *thread);
