@@ -54,26 +54,27 @@ unsigned ee_num_vps(void);
 /* Whether a member's native thread-local variables are its own wherever it runs; false: they are its carrier's. Starts
  * what ee_num_vps starts. */
 bool ee_private_storage(void);
-/* In a forked child: forget every carrier but the caller. The caller's entity becomes a fresh root with the same local
- * pointer. */
+/* Called in a forked child: forgets every carrier but the caller. The caller's entity becomes a fresh root with the
+ * same local pointer. */
 void ee_after_fork_in_child(void);
 /* Stops all idle kernel threads of the runtime, gives back stacks and unused thread-local storage
  * (omp_pause_resource). They restart at need. */
 void ee_quiesce(void);
 
-/* The number by which the system knows the calling entity (gettid): no two that exist at once have the same. */
+/* Returns the number by which the system knows the calling entity (gettid): no two entities that exist at once have the
+ * same. */
 int ee_thread_number(void);
 
 /* --- the current entity --- */
 
-/* One pointer of the core's that follows the entity wherever it runs. For a kernel thread that is no entity yet:
- * NULL. For a member it begins as the address of its ee_member. Costs a call and two loads. */
+/* Returns the core's pointer that follows the entity wherever it runs. NULL for a kernel thread that is no entity yet;
+ * for a member it begins as the address of its ee_member. Costs a call and two loads. */
 void *ee_local(void);
 /* Sets it. Makes the calling kernel thread a root where it is no entity yet. */
 void ee_set_local(void *local);
 
-/* The caller is in no region, and has asked whether it is: it may be about to open one. Waits where the entities' kind
- * has roots take turns. [does not switch] */
+/* Called where the caller is in no region, and has asked whether it is: it may be about to open one. Waits where roots
+ * take turns with this kind of entities. [does not switch] */
 void ee_take_turn(void);
 
 /* ee_local without the call.
@@ -116,16 +117,17 @@ struct ee_team {
 struct ee_team_ops {
     /* Runs member m's share of the region; called with ee_local() == m. [may switch] */
     void (*body)(struct ee_member *m);
-    /* The identity of m is the caller's, and m's body has returned: runs explicit tasks of the team in the name of m;
+    /* Runs explicit tasks of the team in the name of m, whose body has returned and whose identity the caller has;
      * returns when it finds none. ee_local() is what m had when its body returned. [may switch] */
     void (*assist)(struct ee_member *m);
-    /* m is a helper: its body has returned, no thread runs tasks in its name, and nothing is kept in its thread. The
-     * core has its identity from here on, and gives it back by ee_team_help. True: it is the caller's again, since
-     * there is a task: assist. Only in a region that was notified of tasks. [does not switch] */
+    /* Gives the core the identity of m, which is a helper: its body has returned, no thread runs tasks in its name, and
+     * nothing is kept in its thread. The core returns it by ee_team_help. True: the identity is the caller's again,
+     * since there is a task: assist. Only in a region that was notified of tasks. [does not switch] */
     bool (*idle)(struct ee_member *m);
-    /* Some task of the region is ready. Async-signal-safe. NULL: it cannot be told. */
+    /* Whether some task of the region is ready. Async-signal-safe. NULL: this cannot be told. */
     bool (*any)(struct ee_member *m);
-    /* Where in the program the open region is: the same address for the regions of one construct. NULL: not told. */
+    /* Tells where in the program the open region is: the same address for all regions of one construct. NULL: it is not
+     * told. */
     const void *(*place)(struct ee_member *first);
     /* For entities with memory by clusters, which call it when they decide where member id runs next. Returns the
      * member's storage near there, from a multiple of PS_CACHE_LINE on; NULL: no memory. `members` as given to
@@ -157,15 +159,15 @@ void ee_team_again(struct ee_team *team, void (*fn)(void *), void *data);
 bool ee_team_lasts(struct ee_team *team);
 void ee_team_run_again(struct ee_team *team, void (*fn)(void *), void *data);
 
-/* Once per team block, before its first fork. stride 0: members is a table of pointers to them, which `near` fills.
- * members: n_max objects that each begin with an ee_member, `stride` bytes apart. The block may be forked again and
- * again (hot team) with any n <= n_max. */
+/* Called once for a team block, before its first fork. members: n_max objects that each begin with an ee_member,
+ * `stride` bytes apart. stride 0: members is a table of pointers to them, which `near` fills. The block may be forked
+ * again and again (hot team) with any n <= n_max. */
 void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max);
 /* Before the block's memory is reused for something else; no fork is open. */
 void ee_team_fini(struct ee_team *team);
-/* Member id of `team`, which is about to end, goes on as member id of `larger`: whatever it has in the C library and
- * the kernel then belongs to that member. No region of either is open, and `larger` has had none. false: it does
- * not. */
+/* Lets member id of `team`, which is about to end, go on as member id of `larger`: whatever it has in the C library and
+ * the kernel then belongs to that member. No region of either is open, and `larger` has had none. false: this is not
+ * possible. */
 bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id);
 
 /* Binding. Places are sets of processors: place p has cpu[first[p]] .. cpu[first[p + 1] - 1]; both arrays stay. Called
@@ -201,7 +203,7 @@ void ee_team_join(struct ee_team *team);
  * for. Each member becomes a helper (ops->idle) when its body has returned, on any thread; so does member 0 where it
  * waits in the join. Caller: an unfinished member of the team, once a region. [does not switch] */
 void ee_team_notify(struct ee_team *team);
-/* ops->assist will be called for member id, whose identity ops->idle gave to the core; then ops->idle. The join waits
+/* Makes ops->assist be called for member id, whose identity ops->idle gave to the core; then ops->idle. The join waits
  * for that. Caller: an unfinished member, a member that assists, or a thread that holds back a task of the region.
  * [does not switch] */
 void ee_team_help(struct ee_team *team, unsigned id);
@@ -235,8 +237,8 @@ enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase,
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase);
 
 #ifndef EE_PORT
-/* The whole barrier at once, where the entities can tell by themselves that the caller's region has no tasks and is not
- * cancellable: true, it is over. False is always right. */
+/* Meets the whole barrier at once, where the entities can tell by themselves that the caller's region has no tasks and
+ * is not cancellable. True: the barrier is over. False is always right. */
 static PS_ALWAYS_INLINE bool ee_barrier_pass(void) { return false; }
 /* The caller's implicit task gets a child: until its next barrier is over, the caller passes none by
  * ee_barrier_pass. */
@@ -257,8 +259,8 @@ void ee_wake(_Atomic uint32_t *word, unsigned n);
 void ee_yield(void);
 /* Lets another entity run on this carrier, if there is one; nothing else. [switches] */
 void ee_offer(void);
-/* Whether an entity is ready that can run on the caller's carrier alone, and has been kept from it before. Then call
- * ee_yield. */
+/* Whether an entity is ready that can run only on the caller's carrier, and has been kept waiting there before. If so,
+ * call ee_yield. */
 bool ee_carrier_wanted(void);
 
 #endif

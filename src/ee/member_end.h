@@ -34,7 +34,7 @@ static inline bool member_end_notify(_Atomic uint32_t *end, uint32_t region)
     return ps_xchg_acq_rel(end, member_end_told(region)) == member_end_returned(region);
 }
 
-/* In the name of m, whose identity the caller has: runs all tasks that can be had, then tells the core. */
+/* Runs all tasks that it can get in the name of m, whose identity the caller has; then tells the core. */
 static inline void member_end_assist(const struct ee_team_ops *ops, struct ee_member *m)
 {
     do

@@ -91,7 +91,7 @@ static inline void san_loop_fiber_end(void *fiber)
     __tsan_destroy_fiber(fiber);
 }
 
-/* Memory of the runtime's that points to what malloc gave: what is reached from there has not leaked. */
+/* Tells the leak sanitizer that this memory of the runtime's points to blocks of malloc: they are in use. */
 static inline void san_root_made(const void *at, size_t bytes)
 {
     if (__lsan_register_root_region)
@@ -189,7 +189,8 @@ static inline void san_arrived_traced(struct uth *from, struct uth *self)
     if (!(uth_sanitizers & SAN_ADDRESS))
         return;
     __sanitizer_finish_switch_fiber(self->fake_stack, &bottom, &bytes);
-    /* The only way to learn an adopted stack's bounds, and soon enough: it is left before it is switched to. */
+    /* Only here an adopted stack's bounds can be learnt. That is soon enough: the stack is left before it is switched
+     * to. */
     if (from->flags & UTH_ADOPTED) {
         from->san_stack = bottom;
         from->san_stack_bytes = bytes;
@@ -208,7 +209,7 @@ static inline void san_fiber_make(void **fiber)
     if (!PS_TSAN && uth_sanitizers & SAN_THREAD && *fiber == NULL)
         *fiber = __tsan_create_fiber(0);
 }
-/* Returns the one that was current, for san_fiber_leave; NULL: there are none. */
+/* Returns the fiber that was current, for san_fiber_leave; NULL: there are no fibers. */
 static inline void *san_fiber_enter(void *fiber)
 {
     void *outer = NULL;

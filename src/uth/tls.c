@@ -131,7 +131,7 @@ int uth_tls_pose_as(struct uth_tls *tls, int tid)
     return before;
 }
 
-/* The descriptor as of a thread that begins, in front of or around what the dynamic linker keeps there. */
+/* Writes the descriptor as that of a thread that begins, around what the dynamic linker keeps there. */
 static void write_descriptor(struct uth_tls *tls)
 {
     char *descriptor = uth_tls_descriptor(tls);
@@ -196,7 +196,7 @@ struct uth_tls *uth_tls_make(void)
     return tls;
 }
 
-/* Second-level arrays of keys' values, which the C library allocates at need. Their values are gone by now. */
+/* Frees the second-level arrays of keys' values, which the C library allocates at need. The values are gone by now. */
 static void free_key_arrays(struct uth_tls *tls)
 {
     void **specific = (void **)(void *)(uth_tls_descriptor(tls) + uth_blocks.layout.specific);
@@ -272,11 +272,11 @@ static bool initialise_quickly(struct uth_tls *tls, uint32_t now)
     return true;
 }
 
-/* C++ and key destructors have run (uth_tls_end), so what is left are values. Every object's TLS segment gets its
- * initial values again, except the C library's own. That segment holds the thread's malloc cache and arena, which a
- * thread would have to give back and fetch again. Nothing else that a thread could have left there survives
- * uth_tls_end. Blocks of dlopened objects (not in the static part) are freed, as when a kernel thread's stack is used
- * again. */
+/* Makes the block as new. C++ and key destructors have run (uth_tls_end), so only values are left. Every object's TLS
+ * segment gets its initial values again, except the C library's own. That segment holds the thread's malloc cache and
+ * arena, which a thread would have to give back and fetch again. Nothing else that a thread could have left there
+ * survives uth_tls_end. Blocks of dlopened objects (not in the static part) are freed, as when a kernel thread's stack
+ * is used again. */
 static void renew(struct uth_tls *tls, uint32_t now)
 {
     if (uth_tls_any_key_used(tls))
@@ -290,7 +290,8 @@ static void renew(struct uth_tls *tls, uint32_t now)
     tls->used = false;
 }
 
-/* On a kernel thread that has not allocated anything: takes the block's malloc state with it to its end. */
+/* The function of a kernel thread that has not allocated anything: takes the block's malloc state with it to its
+ * end. */
 static void *take_libc_state(void *block)
 {
     struct uth_tls *tls = block;
@@ -332,7 +333,7 @@ static void unmake_block(struct uth_tls *tls)
 
 /* --- the cache --- */
 
-/* The present epoch, in which everything that has been loaded has been looked at. */
+/* Returns the present epoch; all that has been loaded has been looked at in it. */
 static uint32_t look(void)
 {
     for (;;) {

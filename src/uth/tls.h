@@ -69,7 +69,8 @@ struct uth_tls {
     void *vector, *generation;
     size_t modules;
     uint32_t epoch;
-    /* the upper room's (floats.h): what its thread goes on with, and in how many regions that was looked at */
+    /* Used by the upper room (floats.h): the floating-point state that its thread goes on with, and in how many regions
+     * that was looked at */
     uint32_t float_regions;
     struct cpu_float floats;
 };
@@ -109,7 +110,7 @@ static inline bool uth_tls_watched_are(unsigned long long loaded)
         same &= ps_load_relaxed(ps_load_relaxed(&uth_tls_watch.word[i])) == loaded;
     return same;
 }
-/* Nothing was loaded since the last uth_tls_look_again that found something, for certain. A few loads. */
+/* Whether nothing was loaded, for certain, since the last uth_tls_look_again that found something. A few loads. */
 static inline bool uth_tls_nothing_loaded(void) { return uth_tls_watched_are(ps_load_acquire(&uth_tls_watch.seen)); }
 #endif
 
@@ -123,38 +124,41 @@ void uth_tls_object_begins(const void *code);
 #define UTH_TLS_FIRST_NUMBER \
     0x10000000 /* above all that the kernel gives (PID_MAX_LIMIT, 2^22), within what fits beside a futex's flags */
 void uth_tls_number_blocks(void);
-/* The block that the calling kernel thread is in; NULL: its own storage. Costs a load. Not inlined: see
+/* Returns the block that the calling kernel thread is in; NULL: its own storage. Costs a load. Not inlined: see
  * psthreads/data/scheduler.h, ps_current. */
 struct uth_tls *uth_tls_current(void);
-/* The block that has this descriptor (a thread's pthread_self()); NULL: it is a kernel thread's. Caller: the thread has
- * not ended. */
+/* Returns the block with this descriptor (a thread's pthread_self()); NULL: it is a kernel thread's. The thread has not
+ * ended. */
 struct uth_tls *uth_tls_of(uintptr_t pthread);
 /* The stack that was told last; NULL: a kernel thread's own. */
 void uth_tls_stack(const struct uth_tls *tls, void **stack, size_t *bytes);
-/* Where the C library keeps the list of robust mutexes that the thread holds, for set_robust_list; NULL: not known. */
+/* Returns the address of the C library's list of robust mutexes that the thread holds, for set_robust_list; NULL: it is
+ * not known. */
 void *uth_tls_robust_list(struct uth_tls *tls);
 /* The C library's calls that follow take the thread for kernel thread tid; 0: for itself again. Inside the block;
  * nothing else of the thread's runs meanwhile. Returns the number for which they have taken it so far. */
 int uth_tls_pose_as(struct uth_tls *tls, int tid);
-/* A few blocks that one caller at a time takes from and gives back to; all zero: none. */
+/* A few blocks that one caller at a time takes from and gives back to. All zero: there are none. */
 #define UTH_TLS_NEAR 4
 struct uth_tls_near {
     unsigned num, puts;
     struct uth_tls *block[UTH_TLS_NEAR];
 };
-/* The C library does not list blocks: gdb's "info threads" and setxid see only kernel threads, as they should. */
-/* A block as of a thread that begins, out of `near` if there is one; NULL: no memory. near NULL: there is none. */
+/* The C library does not list blocks: gdb's "info threads" and setxid see only kernel threads, and that is right. */
+/* Returns a block in the state of a thread that begins, out of `near` if it has one; NULL: no memory. near may be
+ * NULL. */
 struct uth_tls *uth_tls_get(struct uth_tls_near *near);
 /* As uth_tls_get, for a thread that does not need the block yet: no second try, and uth_tls_missing stays as it was. */
 struct uth_tls *uth_tls_try_get(void);
-/* On a kernel thread's own thread pointer. Now and then it gives memory back: see tls.c. */
+/* Gives a block back. Called on a kernel thread's own thread pointer. Now and then it returns memory to the system: see
+ * tls.c. */
 void uth_tls_put(struct uth_tls *tls);
 /* Gives the block back to near, on any thread pointer. False: near is full, or it is time to give memory back; then the
  * caller has to call uth_tls_put. */
 bool uth_tls_keep(struct uth_tls_near *near, struct uth_tls *tls);
 /* What is in near is put, as above. */
 void uth_tls_drain(struct uth_tls_near *near);
-/* The stack that pthread_getattr_np tells: of the uth that the thread runs on. Any time; cheap. */
+/* Sets the stack that pthread_getattr_np tells: that of the uth on which the thread runs. Any time; cheap. */
 void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes);
 static inline bool uth_tls_stack_differs(const struct uth_tls *tls, const void *stack) { return tls->stack != stack; }
 
@@ -162,7 +166,7 @@ static inline bool uth_tls_stack_differs(const struct uth_tls *tls, const void *
  * another kernel thread may enter that storage as it enters a block. At home it is no block: uth_tls_current() is NULL
  * there. It is in no list of blocks, and is neither got nor put. */
 void uth_tls_adopt(struct uth_tls *tls, const void *home, int tid);
-/* The block is, or no more, the storage of a kernel thread that runs nothing: uth_tls_current() is NULL in it. */
+/* Says whether the block is the storage of a kernel thread that runs nothing: then uth_tls_current() is NULL in it. */
 void uth_tls_for_no_thread(struct uth_tls *tls, bool is);
 /* Takes the block's thread pointer; tid is the calling kernel thread's number. carrier: not NULL, what the caller
  * writes into a native variable of the runtime's after this. */
@@ -181,7 +185,7 @@ static inline bool uth_tls_is_cached(const struct uth_tls *tls, const void *carr
 {
     return ps_load_relaxed(&tls->cached) == carrier && tls->stack == stack;
 }
-/* Back to the kernel thread's own thread pointer (cpu_get_tp before the first enter). */
+/* Returns to the kernel thread's own thread pointer (cpu_get_tp before the first enter). */
 static inline void uth_tls_leave(void *own) { cpu_set_tp_soon(own); }
 #else
 inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
@@ -193,13 +197,13 @@ inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
 void uth_tls_keep_cached(struct uth_tls *tls);
 /* Takes it back. Any kernel thread. */
 void uth_tls_drop_cached(struct uth_tls *tls);
-/* The same, and no thread may enter the block again as it was: uth_tls_was_in is false. Any kernel thread. */
+/* As above, and no thread may enter the block again as it was: uth_tls_was_in is false. Any kernel thread. */
 void uth_tls_take_away(struct uth_tls *tls);
 /* From now on each thread has floating-point status flags of its own (cpu_float_keep_flags). No block stays cached: a
  * member looks at its block's flags when it begins and ends (psthreads/team/floats.h). */
 void uth_tls_keep_flags(void);
-/* Inside the block, at the end of its thread: C++ thread_local destructors, then POSIX keys' destructors. [runs the
- * program's code] */
+/* Runs C++ thread_local destructors, then POSIX keys' destructors. Called inside the block, at the end of its thread.
+ * [runs the program's code] */
 void uth_tls_end(struct uth_tls *tls);
 
 /* Gives the cached blocks back. On a kernel thread's own thread pointer. */

@@ -41,7 +41,8 @@ static inline void uth_tls_wait_ns(int64_t ns)
     os_park(&word, 0, ns);
 }
 
-/* Where the storage of this thread pointer says in which block its kernel thread is. */
+/* Returns the address of the variable, in the storage of this thread pointer, that tells which block its kernel thread
+ * is in. */
 struct uth_tls **uth_tls_current_in(void *tp);
 
 /* A new block, fresh and in the list of all; NULL: no memory. */

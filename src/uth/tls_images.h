@@ -15,7 +15,8 @@
 
 /* Whether there are copies of all segments of that time. */
 bool uth_tls_images_usable(void);
-/* `now` are today's segments: a different segment in the place of one of that time makes the copies unusable. */
+/* Compares the copies with today's segments, `now`. If a different segment is where one of the copied ones was, the
+ * copies cannot be used. */
 void uth_tls_images_check(const struct uth_tls_segment *now, unsigned n);
 /* Whether there is a copy for this module's segment at this place. */
 bool uth_tls_images_have(size_t module, ptrdiff_t from_tp);

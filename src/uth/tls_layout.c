@@ -40,7 +40,7 @@ struct specimen {
     int tid;
 };
 
-/* A new thread's resolver state is in its descriptor; a variable of the C library's says so. */
+/* Finds the resolver's state. A new thread's is in its descriptor; a variable of the C library's tells so. */
 static void note_resolver(struct specimen *s)
 {
     struct uth_tls_layout *l = s->layout;
@@ -68,8 +68,8 @@ static bool is_of_kernel(const struct specimen *s, size_t at)
 #define KEYS_AN_ARRAY 32
 #define BYTES_OF_KEY (2 * sizeof(uintptr_t))
 
-/* A thread's first value of a key changes one byte beside it from 0 to 1. The place is known if that is so, and if the
- * first array of values and the pointers to all arrays lie one behind the other. */
+/* Finds the byte that tells of keys. A thread's first value of a key changes one byte beside it from 0 to 1. The place
+ * is known if that is so, and if the first array of values and the pointers to all arrays lie one behind the other. */
 static void note_keys_used(struct specimen *s)
 {
     struct uth_tls_layout *l = s->layout;

@@ -48,7 +48,7 @@ struct uth_tls_layout {
      * pointers to their arrays. While the byte is 0 this range is as in the image, but for numbers of keys without a
      * value. 0: not known. */
     size_t keys_used, keys_from, keys_to;
-    /* The resolver's state is in the descriptor, and a pointer to it in the C library's TLS segment; 0: not known. */
+    /* The resolver's state is in the descriptor; the C library's TLS segment has a pointer to it. 0: not known. */
     size_t resolver;
     ptrdiff_t resolver_pointer_from_tp;
     ptrdiff_t libc_from_tp; /* the C library's own TLS segment */

@@ -107,7 +107,7 @@ bool uth_tls_objects_watched(void)
 
 bool uth_tls_objects_same(unsigned long long loaded) { return uth_tls_watched_are(loaded); }
 
-/* The count may grow meanwhile, and would be missed then: so it is asked for again before anything is believed. */
+/* The count may grow meanwhile, which would be missed: so it is read again before anything is believed. */
 static void watch_first(unsigned long long loaded)
 {
     const counter *words = uth_tls_symbol("_rtld_global");
@@ -127,8 +127,8 @@ static void watch_first(unsigned long long loaded)
     ps_store_release(&uth_tls_watch.num, still ? num : 0);
 }
 
-/* A word keeps its place in the list, since others read the list meanwhile: what is no longer watched is replaced by
- * one that is. */
+/* Replaces a word that is no longer watched by one that is. A word keeps its place in the list, since others read the
+ * list meanwhile. */
 static void watch_fewer(unsigned long long loaded)
 {
     unsigned num = ps_load_relaxed(&uth_tls_watch.num);
@@ -156,9 +156,9 @@ void uth_tls_objects_watch(unsigned long long loaded)
         watch_first(loaded);
 }
 
-/* Variables of the C library's own objects, whose names are part of its ABI, do not count as the program's. It matters
- * only where blocks cannot be made: there a program with thread-local variables gets regions of one member
- * (uth_tls_missing). */
+/* Whether the object is one of the C library's own. Their variables, whose names are part of its ABI, do not count as
+ * the program's. It matters only where blocks cannot be made: there a program with thread-local variables gets regions
+ * of one member (uth_tls_missing). */
 static bool is_of_c_library(const char *path)
 {
     static const char *const names[] = {"libc.so.", "ld-linux",  "ld64.so",   "libpthread.so.",
@@ -171,7 +171,7 @@ static bool is_of_c_library(const char *path)
     return false;
 }
 
-/* What the C library keeps for each thread and gives a program by a call, not by a variable. */
+/* Whether the symbol is a call by which the C library gives a program something that it keeps for each thread. */
 static bool is_of_a_thread(const char *symbol)
 {
     static const char *const names[] = {"pthread_self", "pthread_setspecific", "tss_set",
@@ -230,7 +230,8 @@ static int look_at_object(struct dl_phdr_info *info, size_t bytes, void *wanted)
         has_tls |= segment->p_type == PT_TLS && segment->p_memsz > 0;
         is_ours |= segment->p_type == PT_LOAD && here >= start && here < start + segment->p_memsz;
     }
-    /* Linked into the program itself, the runtime's variables cannot be told from the program's: the program counts. */
+    /* If the runtime is linked into the program itself, its variables cannot be told from the program's: the program
+     * counts. */
     bool is_program = info->dlpi_name == NULL || info->dlpi_name[0] == '\0';
     if (is_program ? has_tls : !is_ours && !is_of_c_library(info->dlpi_name) && has_tls)
         *(bool *)wanted = true;
@@ -271,7 +272,8 @@ bool uth_tls_objects_wanted(void)
     return wanted;
 }
 
-/* The library's functions that read status flags, and those of gfortran's library, which has instructions for it. */
+/* Whether the object wants a function that reads status flags: one of the C library's, or one of gfortran's library,
+ * which reads them by an instruction. */
 static bool reads_flags(const struct ps_loaded *object)
 {
     static const char *const names[] = {"fetestexcept", "fegetexceptflag", "__ieee_exceptions_MOD_ieee_get_flag",
@@ -350,7 +352,8 @@ static bool is_static(ptrdiff_t offset, ptrdiff_t *from_tp)
 #endif
 }
 
-/* info's segment, by what the dynamic linker keeps about the object, in `map`; false: this is not the object's map. */
+/* Finds info's segment by what the dynamic linker keeps about the object in `map`. False: this is not the object's
+ * map. */
 static bool collect_of(struct collection *c, const struct dl_phdr_info *info, const struct link_map *map,
                        struct uth_tls_segment *found, const ElfW(Phdr) * tls)
 {

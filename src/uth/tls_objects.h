@@ -7,14 +7,15 @@
 /* What dlsym(RTLD_DEFAULT, name) gives, for the names that these files ask for (uth/tls_objects.c), looked up when the
  * library was loaded; before glibc 2.34 also private symbols of libpthread.so.0. */
 void *uth_tls_symbol(const char *name);
-/* Grows with each object that is loaded, some tens of ns; 0: cannot be asked (os_objects_visit). */
+/* Returns a number that grows with each object that is loaded; some tens of ns. 0: it cannot be asked
+ * (os_objects_visit). */
 unsigned long long uth_tls_objects_loaded(void);
 /* Whether uth_tls_objects_loaded() is still `loaded`, as far as can be seen in some ns; false: ask it. Never true where
  * something has been loaded since uth_tls_objects_watch(loaded). Any kernel thread, without a lock. */
 bool uth_tls_objects_same(unsigned long long loaded);
 /* Whether the former can ever say true. */
 bool uth_tls_objects_watched(void);
-/* That number was just given by uth_tls_objects_loaded. One caller at a time. */
+/* Watches for changes of that number, which uth_tls_objects_loaded has just returned. One caller at a time. */
 void uth_tls_objects_watch(unsigned long long loaded);
 /* Whether an object other than the C library and the runtime itself needs blocks. An object needs blocks if it has
  * thread-local storage, or uses what the C library keeps for each thread: pthread_self, keys, uselocale, and errno
@@ -24,9 +25,9 @@ bool uth_tls_objects_wanted(void);
  * which `library` is an address. */
 bool uth_tls_objects_of_program(const void *library);
 
-/* Whether some code of the program may read status flags of floating point behind a wait: it wants a function that
- * reads them, and is the program, a library that the program names, or an object with OpenMP constructs. (Compilers'
- * run-time libraries and numpy want one, too, and read what they have just computed.) */
+/* Whether some code of the program may read floating-point status flags after a wait: it wants a function that reads
+ * them, and is the program, a library that the program names, or an object with OpenMP constructs. (Compilers' run-time
+ * libraries and numpy want such a function, too, and read only what they have just computed.) */
 bool uth_tls_objects_read_flags(void);
 
 #define UTH_TLS_MAX_SEGMENTS 256

@@ -79,8 +79,8 @@ static bool any_value(const struct key_data *kept)
     return any != 0;
 }
 
-/* The first key from `key` on whose value is not NULL; PTHREAD_KEYS_MAX: none. Read in place: a call for each of the
- * keys of the first block, which every thread has, would be most of a short thread's end. */
+/* Returns the first key from `key` on whose value is not NULL; PTHREAD_KEYS_MAX: none. Reads the values in place: a
+ * call for each of the keys of the first block, which every thread has, would be most of a short thread's end. */
 static unsigned next_key(const struct uth_tls *tls, unsigned key)
 {
     void **specific = (void **)(void *)(uth_tls_descriptor(tls) + uth_blocks.layout.specific);

@@ -153,8 +153,8 @@ static struct uth *make_uth(size_t stack_bytes)
     return u;
 }
 
-/* Visitors that read the registry. A stack is taken out of it, then this is read; a visitor adds itself, then reads the
- * registry: one sees the other. */
+/* The number of visitors that read the registry. A stack is taken out of it, then this is read; a visitor adds itself,
+ * then reads the registry: one of the two sees the other. */
 static _Atomic uint32_t readers;
 
 static void await_readers(void)
@@ -175,7 +175,8 @@ static void unmake_uth(struct uth *u)
     os_stack_unmap(u->stack, u->stack_bytes);
 }
 
-/* os_stacks_look stores first; a stack is in the registry before its maker looks whether that has happened. */
+/* os_stacks_look stores its answer before the registry is read; a stack is in the registry before its maker reads that
+ * answer. */
 void uth_stacks_look_again(void)
 {
     if (PS_LIKELY(!os_stacks_look()))
@@ -251,7 +252,8 @@ static struct uth *make_smaller(size_t stack_bytes)
     return NULL;
 }
 
-/* A depot that has less than a batch gives one stack at a time: owners that come together share these. */
+/* Gets a stack from the depot or the system. A depot with less than a batch gives one stack at a time, so that owners
+ * that come together share them. */
 PS_NOINLINE static struct uth *get_from_elsewhere(struct uth_cache *cache)
 {
     struct uth *u = ps_free_slots_take(&left);

@@ -19,8 +19,8 @@
 
 #include "uth_struct.h"
 
-/* Whether there is room for a call of another thread where `here` is, an address in the caller's frame. False on a
- * stack that is not u's: a coroutine's, of unknown size. */
+/* Whether there is room for a call of another thread at `here`, an address in the caller's frame. False on a stack that
+ * is not u's: a coroutine's, of unknown size. */
 static inline bool uth_has_room(const struct uth *u, const void *here)
 {
     return (uintptr_t)here - u->call_floor < u->call_span;
@@ -31,8 +31,8 @@ struct uth_cache {
     size_t stack_bytes; /* of each of them */
 };
 
-/* Once per process, before anything else here. default_stack_bytes: usable size of a uth's stack (rounded to pages).
- * While stacks of the usual size exist, that is what it was; with none, the call decides anew. */
+/* Called once in a process, before anything else here. default_stack_bytes: usable size of a uth's stack (rounded to
+ * pages). While stacks of the default size exist, that size stays; with none, a call sets it anew. */
 void uth_init(size_t default_stack_bytes);
 size_t uth_default_stack_bytes(void);
 
@@ -54,13 +54,14 @@ bool uth_visit(struct uth *u, const struct uth_tls *tls);
 void uth_visited(struct uth *u);
 /* Visits whichever registered uth has the block `tls`; NULL: none. [no stack is unmapped meanwhile] */
 struct uth *uth_visit_any(const struct uth_tls *tls);
-/* Objects have been loaded: stacks hold code from now on where one of them asks for it. One caller at a time. */
+/* Called when objects have been loaded: stacks hold code from then on where one of the objects asks for it. One caller
+ * at a time. */
 void uth_stacks_look_again(void);
 
 void uth_cache_init(struct uth_cache *cache);
 /* Gives everything back to the system. */
 void uth_cache_drain(struct uth_cache *cache);
-/* The owner ends, and others like it may come: a few stacks stay for these, the rest go to the system. */
+/* Gives a cache's stacks back when its owner ends: a few stay for later owners like it, the rest go to the system. */
 void uth_cache_leave(struct uth_cache *cache);
 /* Keeps at most `keep` stacks, the rest go to the shared list or to the system. Called by a vp about to park. */
 void uth_cache_trim(struct uth_cache *cache, unsigned keep);
@@ -72,8 +73,8 @@ size_t uth_mapped(void);
 /* There are hardly more to be had: from now on caches keep none. */
 void uth_scarce(void);
 
-/* A uth with the default stack size, from the cache, the shared list or the system. NULL: no memory. Owner of cache
- * only. */
+/* Returns a uth with the default stack size, from the cache, the shared list or the system. NULL: no memory. Only the
+ * cache's owner calls it. */
 struct uth *uth_get(struct uth_cache *cache);
 /* One of its own size (not cached: unmapped by uth_put). NULL: no memory. */
 struct uth *uth_get_sized(size_t stack_bytes);
@@ -103,9 +104,9 @@ int uth_start(struct uth *u, cpu_entry_fn *entry, void *arg);
 int uth_adopt(struct uth *u);
 void uth_release(struct uth *u);
 
-/* Leaves `from` (the caller's), continues `to` (not running, no other vp's); `transfer` comes out there. `dying`: from
- * will not be resumed as it is now (it is put or restarted next). The other side must call uth_switched(from) first
- * thing: a resumed context gets (transfer) as result of uth_switch, a new one as its entry's argument. */
+/* Leaves `from` (the caller's) and continues `to` (not running, no other vp's); `transfer` comes out there. `dying`:
+ * from will not be resumed as it is now (it is put or restarted next). The other side must call uth_switched(from)
+ * first: a resumed context gets `transfer` as result of uth_switch, a new one as its entry's argument. */
 static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying);
 /* uth_switch in two steps. From uth_claim on `to` is not visited anew; false: a visitor is there, for which the caller
  * has to wait (uth_await_visitor). The visitor is in to's thread-local block, and writes there. So a caller that enters
@@ -127,7 +128,7 @@ void uth_await_visitor(struct uth *u);
  * the thread is. Then one line tells the stack's size, and the variable that raises it. Then comes the default action.
  * Any other fault: the default action, as if no handler were there. */
 typedef void uth_describe_fn(char *buf, size_t bytes);
-/* The uth that runs on the calling kernel thread, or NULL: given by the upper room; async-signal-safe. */
+/* Returns the uth that runs on the calling kernel thread, or NULL. A function of the upper room; async-signal-safe. */
 typedef struct uth *uth_current_fn(void);
 void uth_overflow_install(uth_current_fn *current, uth_describe_fn *describe, const char *variable);
 /* For each kernel thread that will run uths, at its start and end. */
@@ -137,7 +138,7 @@ bool uth_overflow_is_ours(const void *stack);
 /* This handler of SIGSEGV is the one that has been installed. */
 bool uth_overflow_handles(uintptr_t handler);
 void uth_overflow_thread_fini(void);
-/* Alternate stacks that kernel threads have left for others go to the system. */
+/* Gives alternate stacks that kernel threads have left for others to the system. */
 void uth_overflow_drain(void);
 
 #include "uth_switch.h"

@@ -9,8 +9,8 @@
 struct psthread;
 struct uth_tls; /* a thread-local block with its thread pointer; see tls.h */
 
-/* What the thread with the context saved here waits for; thread NULL: it does not wait, or the context runs. Written by
- * the thread itself before it leaves and after it is back; read by debuggers and reports. */
+/* What the thread whose context is saved here waits for. thread NULL: it does not wait, or it runs. Written by the
+ * thread itself before it leaves and after it is back; read by debuggers and reports. */
 struct uth_wait {
     struct psthread *thread;
     const volatile void *object;
@@ -29,9 +29,8 @@ struct uth {
     uint32_t flags;     /* UTH_ADOPTED, UTH_SPOILED */
     void *stack;        /* lowest usable byte; NULL when adopted */
     size_t stack_bytes; /* usable */
-    /* A call of another thread fits where the stack pointer is in [call_floor, call_floor + call_span): see
-     * uth_has_room.
-     * Adopted: set by the owner; nothing fits until then. */
+    /* The stack has room for a call of another thread where the stack pointer is in [call_floor, call_floor +
+     * call_span): see uth_has_room. For an adopted stack its owner sets these; until then there is no room. */
     uintptr_t call_floor, call_span;
     struct ps_piece piece; /* in a cache, or shared */
     bool used;             /* ran since its stack's memory was last given back */
@@ -39,7 +38,8 @@ struct uth {
     int error;             /* errno of the thread whose context is saved here; likewise */
     void *vp;              /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
     struct uth_wait wait;
-    /* Both the upper room's. Written by what runs here; read by senders of signals (identity/thread_signal.h). */
+    /* Both are the upper room's. Written by the code that runs here; read by senders of signals
+     * (identity/thread_signal.h). */
     struct psthread *left_by; /* the thread whose context is saved here, where that does not wait */
     uint32_t calls; /* how many calls of other threads run here, or are about to; looked at on a root's stack */
     char name[32];  /* of the thread that runs here, for debuggers and reports; "": none */

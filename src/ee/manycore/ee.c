@@ -179,7 +179,7 @@ static void run_assist(struct member *m)
     ps_sub_acq_rel(&team->assistants, 1);
 }
 
-/* Where every core but the first spends its life; the board's start calls it (board.h). */
+/* Runs every core but the first, for good; the board's start calls it (board.h). */
 void mc_main_others(void);
 void mc_main_others(void)
 {

@@ -44,14 +44,14 @@ static PS_ALWAYS_INLINE void ee_gate_take(volatile uint32_t *gate)
     __asm__ volatile("" ::: "memory");
 }
 
-/* The caller has arrived so, and there are tasks: it goes on in ee_barrier_meet. */
+/* Whether the caller has arrived by the gate while there are tasks: it goes on in ee_barrier_meet. */
 extern __thread bool ee_gate_arrived;
 
 static PS_ALWAYS_INLINE bool ee_barrier_pass(void)
 {
     volatile uint32_t *gate = ee_gate;
     uint32_t mask = ee_gate_mask, release;
-    /* gate == NULL; four bytes long, which spares GOMP_barrier a nop before the line. */
+    /* Tests gate == NULL, in four bytes, which spares GOMP_barrier a nop before the line. */
     __asm__ goto(".option push\n\t.option norvc\n\tbeqz %0, %l1\n\t.option pop" : : "r"(gate) : : closed);
     if (PS_UNLIKELY(ee_gate_meet(gate, mask, &release) != release)) {
         ee_gate_arrived = true;

@@ -14,7 +14,8 @@
 
 /* Each core, before it docks or forks. */
 void hal_init(void);
-/* Parent: the team has a new mapping, or is about to lose it (at the latest in fini, where it may have none). */
+/* Called by the parent: the team has a new mapping, or is about to lose it (at the latest in fini, where it may have
+ * none). */
 void hal_mapped(struct team *team);
 void hal_unmapped(struct team *team);
 /* Parent: orders members 1 to n - 1 to run. */
@@ -24,7 +25,7 @@ struct order hal_dock(void);
 /* Docked: the core has been ordered to run a member of the team, with another mapping than the last time, or for the
  * first time since others of the root's teams. */
 void hal_told(struct team *team);
-/* Any caller: `core`, which has a helper, is to assist; no other such order is under way to it. */
+/* Orders `core`, which has a helper, to assist. Any caller; no other such order is under way to the core. */
 void hal_order_assist(unsigned core, struct member *m);
 /* Member but the first: is done. Parent: waits until all are. */
 void hal_arrive(struct member *m);
@@ -34,8 +35,8 @@ enum ee_await hal_barrier_meet(struct team *team, struct member *m, uint32_t pha
 enum ee_await hal_barrier_await(struct team *team, struct member *m, uint32_t phase);
 void hal_barrier_release(struct team *team, struct member *m);
 uint32_t hal_barrier_phase(struct team *team, struct member *m);
-/* hal_notify, by a member: from now on the region has tasks. hal_sees_tasks, by a member that waits: whether the
- * region has tasks, as far as can be told without a look at remote memory. */
+/* hal_notify is called by a member: from then on the region has tasks. hal_sees_tasks is called by a member that waits:
+ * whether the region has tasks, as far as can be told without a look at remote memory. */
 bool hal_sees_tasks(struct team *team);
 void hal_notify(struct team *team);
 

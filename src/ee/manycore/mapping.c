@@ -27,7 +27,7 @@ void pool_start(void)
         ps_store_relaxed(idle_of(c), ((2u << (pool_cores - 1)) - 1) & (c == 0 ? ~1u : ~0u));
 }
 
-/* Cores of the cluster that the root's open team has; none for the root itself, which maps it. */
+/* Returns the cores of the cluster that the root's open team has; none for the root itself, which maps that team. */
 static uint32_t taken_by_root(unsigned cluster)
 {
     if (pool_self.of_root_team && cluster == board_cluster())

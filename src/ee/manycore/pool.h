@@ -151,7 +151,7 @@ static inline void pool_saw_tasks(void)
     pool_self.sees_tasks = true;
     ee_gate = NULL;
 }
-/* The root's team while it is open, set by the root; and in each cluster its cores there. */
+/* The root's team while it is open, set by the root. In each cluster: those of its cores that are in that team. */
 extern struct team *volatile pool_open_root;
 /* The root's team; its cores stand in each cluster's pool_root_cores. */
 extern struct team *pool_last_root;
@@ -186,8 +186,8 @@ POOL_FETCH(sub, fetch_sub)
 POOL_FETCH(swap, exchange)
 #undef POOL_FETCH
 
-/* A docked core that has run `known` expects the last order again, and prepares for it. What it does between the order
- * and its arrival is what all others of its team wait for. */
+/* What a docked core that has run `known` expects: the last order again, for which it prepares. All others of its team
+ * wait for what it does between the order and its arrival. */
 struct expected {
     struct member *m;
     uintptr_t order;
@@ -210,21 +210,22 @@ static PS_ALWAYS_INLINE struct expected pool_expect(struct self *self)
 
 /* A member that has been told: assists until it is a helper again. */
 void pool_assist_told(struct member *m);
-/* For a member but the first, after its body has returned: all but its arrival. As member_end_return. */
+/* Does everything for a member but the first, after its body has returned, except its arrival. As member_end_return. */
 static PS_ALWAYS_INLINE void pool_member_end(struct member *m, uint32_t region)
 {
     if (PS_UNLIKELY(pool_swap(&m->end, member_end_returned(region)) == member_end_told(region)))
         pool_assist_told(m);
 }
-/* The expected order has come. All but the arrival; and what is left behind that. */
+/* Runs the expected order, which has come, and does everything but the arrival. pool_ran_expected does what is left
+ * after that. */
 static PS_ALWAYS_INLINE void pool_run_expected(const struct expected *e, void (*fn)(void *), void *data)
 {
     e->again((struct ee_member *)(void *)e->m, fn, data);
     pool_member_end(e->m, e->region);
 }
 static PS_ALWAYS_INLINE void pool_ran_expected(const struct expected *e) { e->m->region = e->region; }
-/* Parent, where it waits in the join and knows of tasks: assists where member 0 is its own (*mine; at first) or was
- * called as a helper. */
+/* Called by the parent where it waits in the join and knows of tasks: it assists if member 0 is its own (*mine; at
+ * first) or was called as a helper. */
 void pool_assist(struct team *team, bool *mine);
 
 /* Which cores are idle is kept by mapping.c, or hal/paper.c, which have ee_team_reserve (ee.h), too. pool_start is

@@ -31,7 +31,8 @@ static struct ps_team *scheduler_team(struct ee_team *team) { return (struct ps_
 #define PAUSE_NS 15 /* what one iteration of a spin count is taken for */
 #define YIELDS_TO_SYSTEM 16
 
-/* Members may be run as calls on a stack that is in use up to its share: the whole promise must be left below. */
+/* Returns the size of a stack that has `bytes` left below its share: members may be run as calls on a stack that is in
+ * use up to its share, and each is promised `bytes`. */
 static size_t with_share(size_t bytes) { return bytes + bytes / (UTH_CALL_SHARE - 1) + 1; }
 
 void ee_init(const struct ee_config *config)
@@ -127,7 +128,7 @@ static _Atomic bool limited; /* a limit was seen */
 
 static size_t loops(void) { return ps_load_relaxed(&ps_rt.table_size) + 1; }
 
-/* n - 1 more promised stacks, or as many of them as exist; returns how many that is. */
+/* Promises n - 1 more stacks, or as many of them as exist; returns how many. */
 static size_t promise(size_t wanted)
 {
     size_t before = ps_load_relaxed(&promised), granted;
@@ -171,7 +172,7 @@ static size_t stacks_that_fit(struct ps_team *team, unsigned n)
     return with_blocks(team);
 }
 
-/* How many stacks the system maps for a process; a quarter of the mappings is the program's. */
+/* Returns how many stacks the system maps for a process; a quarter of the mappings is left to the program. */
 static size_t stacks_that_map(void)
 {
     size_t most = os_mappings_max();

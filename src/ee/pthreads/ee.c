@@ -86,7 +86,7 @@ static struct member *worker_team_member(struct team *team, unsigned id)
     return (struct member *)(void *)(team->members + id * team->stride);
 }
 
-/* What a kernel thread carries. Entities do not move, so plain thread-local variables do. */
+/* The kernel thread's carrier and entity. Entities do not move, so plain thread-local variables do. */
 static __thread struct ee_running entity __attribute__((tls_model("initial-exec")));
 static __thread struct kernel_thread kernel_thread __attribute__((tls_model("initial-exec")));
 extern __thread struct ee_carrier *ee_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -496,7 +496,7 @@ void ee_team_help(struct ee_team *t, unsigned id)
 {
     struct team *team = worker_team(t);
     if (id != 0) {
-        /* The caller's own unit keeps the parent in its join; or the caller is the parent. */
+        /* The parent stays in its join because of the caller's own unit in `left`; or the caller is the parent. */
         ps_add_seq(&team->left, 1);
         give_order(worker_team_member(team, id)->worker, ORDER_ASSIST);
         return;
@@ -513,7 +513,7 @@ void ee_team_call_first(struct ee_team *t) { (void)t; }
 
 /* --- waiting on a word --- */
 
-/* How many may be parked on a word of each hash: lets ee_wake skip the system call. */
+/* The number of entities that may be parked on a word with this hash: ee_wake skips the system call where it is 0. */
 #define WAIT_BUCKETS 256
 static struct {
     PS_LINE_ALIGNED _Atomic uint32_t waiters;

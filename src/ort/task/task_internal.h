@@ -25,7 +25,7 @@ static inline void ort_task_free(struct ort_task_cache *cache, struct ort_task *
     if (ps_magazine_push(&cache->of[class], &t->piece, ORT_TASK_BATCH))
         ort_task_spill(cache, class);
 }
-/* For the n members of a new block; NULL: no memory. To be given back with the same n. */
+/* Returns implicit tasks for the n members of a new block; NULL: no memory. To be given back with the same n. */
 struct ort_task_implicit *ort_task_implicits_get(unsigned n);
 void ort_task_implicits_give(struct ort_task_implicit *first, unsigned n);
 /* By a thread that has no cache. */
@@ -37,7 +37,7 @@ void ort_task_memory_after_fork_in_child(void);
 
 /* --- task_queue.c, task_sleep.c --- */
 
-/* What a member waits for. Only its owner reads it, but for the fields under the team's lock while it sleeps. */
+/* What a member waits for. Only the owner reads these fields, except those under the team's lock while it sleeps. */
 enum ort_wait_kind {
     ORT_WAIT_CHILDREN,       /* of `object`, a task of the caller's */
     ORT_WAIT_SUBTREE,        /* of `object`, the caller's implicit task, already poured */
@@ -60,18 +60,18 @@ struct ort_wait {
 
 /* What `wait` names has come. */
 bool ort_wait_is_over(struct ort_team *team, const struct ort_wait *wait);
-/* Says that the caller sleeps, looks again, sleeps. A task found meanwhile is returned. [switches] */
+/* Announces that the caller sleeps, looks again, and sleeps. Returns a task if it finds one meanwhile. [switches] */
 struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *wait);
 /* Some task of the team is ready, and no member runs it yet. */
 bool ort_task_any(struct ort_team *team);
-/* A helper, if any, shall look for tasks. The caller is a member. False: there is none. */
+/* Asks a helper to look for tasks. The caller is a member. False: there is no helper. */
 bool ort_task_ask(struct ort_team *team);
 /* One task that the member may run now, taken; NULL: none found. */
 struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within);
-/* t is ready to run. thread: the caller, a member of t's team whose running task is t's ancestor, or NULL: any
- * thread. */
+/* Queues t, which is ready to run. thread: the caller, a member of t's team whose running task is t's ancestor, or
+ * NULL: any thread. */
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t);
-/* The same for one that the caller has put into its deque: the part that comes after. */
+/* Does the rest of that for a task that the caller has put into its deque. */
 void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_task *t);
 static inline void ort_task_pushed(struct ort_thread *thread, struct ort_task *t)
 {
@@ -86,26 +86,26 @@ void ort_task_wake_barrier(struct ort_team *team);
 
 /* --- task_create.c --- */
 
-/* A task, counted by its parent and group, to be run or queued next. Its data is copied. */
+/* Makes a task, which its parent and group count, to be run or queued next. Its data is copied. */
 struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args);
-/* t becomes a child of the current task, as args says; its data is its maker's affair. */
+/* Makes t a child of the current task, as args says; the maker cares for its data. */
 void ort_task_adopt(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 
 /* --- task_call.c --- */
 
-/* A task without clauses runs at once, on the caller's data. False: nothing is done, by want of a fast path.
+/* Runs a task without clauses at once, on the caller's data. False: there is no fast path, and nothing was done.
  * [switches] */
 bool ort_task_call_fast(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
 /* The same on whichever path. [switches] */
 void ort_task_call_slow(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
-/* ort_task_submit_fast of a task that would have to be run at once: runs it. [switches] */
+/* Runs a task at once that ort_task_submit_fast would have to run so. [switches] */
 bool ort_task_submit_at_once(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
 
 /* --- task_run.c --- */
 
 /* Runs t as a call and finishes it. [switches] */
 void ort_task_run(struct ort_thread *thread, struct ort_task *t);
-/* The body of t is done, and there is more to be done than to count that for `below`. base: as in ort_task_end_run.
+/* Ends t, whose body is done, where there is more to do than to count that for `below`. base: as in ort_task_end_run.
  * [switches] */
 void ort_task_end_slow(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
 
@@ -118,14 +118,14 @@ void ort_task_wait(struct ort_thread *thread, struct ort_wait *wait);
 
 /* The body of t, which ran in `below`, is done; base: of before. [switches] */
 void ort_task_end_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
-/* The same where tasks are traced. was_run: else it was cancelled; tool: one is there. [switches] */
+/* Does the same where tasks are traced. was_run: false if the task was cancelled; tool: there is a tool. [switches] */
 void ort_task_end_traced(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base,
                          bool was_run, bool tool);
 /* A child of `parent` is complete, and gone with all below it. */
 void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent);
 /* Body and event of t are done. thread: see ort_task_enqueue. */
 void ort_task_complete(struct ort_thread *thread, struct ort_task *t);
-/* t ends, or its event is fulfilled: for the program's thread sanitizer (race.h). */
+/* Tells the program's thread sanitizer that t ends, or that its event is fulfilled (race.h). */
 void ort_task_race_end(struct ort_task *t);
 
 /* The address at which a barrier orders, for a thread sanitizer: another one than the next barrier's. For a member that
@@ -153,7 +153,7 @@ bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const stru
 void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *list);
 /* t is complete: its successors lose a predecessor. */
 void ort_depend_complete(struct ort_thread *thread, struct ort_task *t);
-/* A task with predecessors begins: for the program's thread sanitizer (race.h). */
+/* Tells the program's thread sanitizer that a task with predecessors begins (race.h). */
 void ort_depend_begin(struct ort_depend_node *node);
 void ort_depend_nodes_drain(struct ps_magazine *nodes);
 void ort_depend_after_fork_in_child(void);
@@ -164,7 +164,7 @@ void ort_depend_table_free(struct ort_depend_table *table);
 
 /* group, or one around it. */
 bool ort_task_group_is_cancelled(struct ort_taskgroup *group);
-/* A task created now by `task`, or `task` itself before it has begun, is to be dropped. */
+/* Whether a task of the group that is made now, or has not begun, is to be dropped. */
 static inline bool ort_task_is_cancelled(struct ort_team *team, struct ort_taskgroup *group)
 {
     uint32_t cancelled = ps_load_acquire(&team->tasks.cancelled);

@@ -174,7 +174,8 @@ void ort_task_implicits_give(struct ort_task_implicit *first, unsigned n)
     ps_spin_unlock(&implicits_lock);
 }
 
-/* The lists may be half changed, their locks held by kernel threads that are gone: what is in them is forgotten. */
+/* The lists may be half changed, and their locks held by kernel threads that are gone: so the lists are emptied without
+ * being read. */
 void ort_task_memory_after_fork_in_child(void)
 {
     for (unsigned class = 0; class < ORT_TASK_CLASSES; class ++)

@@ -117,8 +117,8 @@ bool ort_task_any(struct ort_team *team)
 
 /* --- making ready --- */
 
-/* The first task of a region: members that wait in the barrier shall wait here instead, and those that have returned
- * are helpers. */
+/* Called for the first task of a region: members that wait in the barrier shall wait here instead, and those that have
+ * returned become helpers. */
 PS_NOINLINE static void first_task(struct ort_team *team)
 {
     if (ps_xchg_acq_rel(&team->tasks.used, 1) == 0)
@@ -140,7 +140,7 @@ static void become_unfenced(struct ort_thread *thread, struct ort_team *team)
         ps_deque_fence_owner(d);
 }
 
-/* t may be taken by any member by now, and gone: its memory is a task's still. */
+/* Tells a member of t, which any member may have taken, and ended, by now: its memory is still that of some task. */
 static void tell(struct ort_team *team, struct ort_task *t)
 {
     if (PS_UNLIKELY(!ps_load_relaxed(&team->tasks.used)) && team->n > 1)

@@ -32,8 +32,8 @@ struct range {
     alignas(16) char data[]; /* what the program's function gets; the bounds come first */
 };
 
-/* Chunks that a member has to itself, at most. Only these wait behind a long task, at most until it ends: then the
- * member sees whether the half was taken meanwhile. */
+/* The most chunks that a member keeps to itself. Only these wait behind a long task, until it ends at the latest: then
+ * the member sees whether the half was taken meanwhile. */
 #define SOME 16
 
 /* Takes off c what is behind its first n chunks. */
@@ -67,9 +67,9 @@ static void construct_chunk(void *to, void *from)
     memcpy(r->data, origin->data, r->size);
 }
 
-/* A child of the current task that stands for these chunks. Rest and halves are children of the range that they come
- * from, as the loop's tasks are (of the member's own). So nothing is counted for a task that leaves nothing behind, and
- * the construct's taskgroup sees one child. */
+/* Makes a child of the current task that stands for these chunks. Rest and halves are children of the range that they
+ * come from, as the loop's tasks are (of the member's own range). So nothing is counted for a task that leaves nothing
+ * behind, and the construct's taskgroup sees one child. */
 static struct ort_task *make_range(struct ort_thread *thread, const struct range *head, const struct ort_chunks *chunks,
                                    const void *data)
 {
@@ -81,7 +81,7 @@ static struct ort_task *make_range(struct ort_thread *thread, const struct range
                                                          .align = alignof(struct range)});
 }
 
-/* t, a child of the current task that stands in no deque, has nothing to stand for any more. */
+/* Ends t, a child of the current task that is in no deque and has no chunks left to stand for. */
 static void discard(struct ort_thread *thread, struct ort_task *t)
 {
     thread->task->count.own -= ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
@@ -170,8 +170,8 @@ static void run_range(void *data)
     }
     if (spare != NULL)
         discard(thread, spare);
-    /* Without a group the creator's taskwait waits for its children, and not for their children: this range is over
-     * only when its children are. */
+    /* Without a group the creator's taskwait waits for its children, and not for their children. So this range is over
+     * only when its own children are. */
     if (mine->nogroup)
         ort_taskwait(thread);
 }

@@ -27,8 +27,8 @@ static inline void ort_chunk_next(struct ort_chunks *c, void *data)
     bounds[1] = c->from += count * c->step;
 }
 
-/* task_call.c: calls fn(data) as a task for one chunk after the other, at least for one. Returns when no chunk is left,
- * when a thief has stolen from the caller's deque, or when a task has left something behind. No task is traced.
+/* Calls fn(data) as a task for one chunk after the other, at least for one (task_call.c). Returns when no chunk is
+ * left, when a thief has stolen from the caller's deque, or when a task has left something behind. No task is traced.
  * [switches] */
 void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags,
                           struct ort_chunks *chunks);

@@ -44,7 +44,7 @@ static void leave_turn(struct ort_thread *thread)
     }
 }
 
-/* The slow path: a tool, a thread sanitizer or cancellation is to be told of t. [switches] */
+/* Runs t on the slow path: a tool, a thread sanitizer or cancellation is to be told of it. [switches] */
 static PS_NOINLINE void run_traced(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_task *below = thread->task;

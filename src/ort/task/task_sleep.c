@@ -67,7 +67,8 @@ static void wake_locked(struct ort_team *team, struct ort_wait *w, struct ort_ta
 {
     leave_sleeping_locked(team, w);
     w->told = t;
-    /* The sleeper's stack is its own again once it reads 1: only the address is used after that. */
+    /* Once the sleeper reads 1 it may leave the stack frame that holds w: only the word's address is used after
+     * that. */
     _Atomic uint32_t *word = &w->word;
     ps_store_release(word, 1);
     ee_wake(word, 1);
@@ -107,7 +108,7 @@ void ort_task_wake_object(struct ort_team *team, const void *object)
 
 void ort_task_wake_barrier(struct ort_team *team)
 {
-    /* The phase is the entities' word, of which only an acquire order is known. */
+    /* The phase is a word of the entities', with acquire order only as far as is known. */
     ps_fence_seq();
     ort_task_wake_object(team, NULL);
 }
@@ -158,7 +159,8 @@ static bool stands(struct ort_thread *thread, struct ort_task *within)
     return false;
 }
 
-/* A task that the member may run; NULL: there was none. Each turn another member has taken one. */
+/* Takes a task that the member may run; NULL: there was none. A further turn means that another member has taken a
+ * task. */
 static struct ort_task *look_surely(struct ort_thread *thread, struct ort_task *within)
 {
     struct ort_task *t;

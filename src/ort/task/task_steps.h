@@ -7,7 +7,8 @@
 #include "task_frame.h"
 #include "task_internal.h"
 
-/* Tasks in a deque beyond which the creator runs new ones itself; what fits into the deque's first buffer. */
+/* The number of tasks in a deque from which on the creator runs new tasks itself: as many as fit into the deque's first
+ * buffer. */
 #define DEQUE_FULL PS_DEQUE_INITIAL
 static inline bool task_deque_full(struct ps_deque *d)
 {
@@ -18,7 +19,7 @@ static inline bool task_deque_full(struct ps_deque *d)
     return bottom - d->top_seen >= DEQUE_FULL && !ort_settings.unbounded_tasks;
 }
 
-/* A task that the caller makes now would have to be run at once. flags: ort_task_args.flags. */
+/* Whether a task that the caller makes now would have to be run at once. flags: ort_task_args.flags. */
 static inline bool task_is_undeferred(struct ort_thread *thread, unsigned flags)
 {
     if (PS_UNLIKELY((flags & ORT_TASK_UNDEFERRED) || (thread->task->flags & ORT_TASK_FINAL) ||
@@ -38,7 +39,7 @@ static inline int64_t task_enter(struct ort_thread *thread, struct ort_task *t)
     return base;
 }
 
-/* Runs t, whose body's end is its own end as a rule, and which no listener traces. [switches] */
+/* Runs t, which no listener traces, and which as a rule ends with its body. [switches] */
 static inline void run_untraced(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_task *below = thread->task;
@@ -65,7 +66,8 @@ static PS_ALWAYS_INLINE void call_in_frame(struct ort_thread *thread, void (*fn)
     PS_PROBE1(task__begin, fn);
     fn(data);
     PS_PROBE1(task__end, t);
-    /* What is wanted again is read from t: else it is kept over the body, each word in a register to be saved. */
+    /* Values that are needed again are read from t: else each would be kept over the body in a register that has to be
+     * saved. */
     __asm__("" : "+r"(t));
     if (!ort_frame_is_over(t)) {
         ort_task_frame_outlives(t);
@@ -74,7 +76,7 @@ static PS_ALWAYS_INLINE void call_in_frame(struct ort_thread *thread, void (*fn)
     ort_frame_leave(t);
 }
 
-/* The fast path for what most tasks below a cut-off are: neither traced nor cancelled. */
+/* Calls fn on the fast path, if the task is as most tasks below a cut-off are: neither traced nor cancelled. */
 static PS_ALWAYS_INLINE void call_or_slow(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
 {
     unsigned traced = ort_tasks_traced();

@@ -7,7 +7,7 @@
 #include "race.h"
 #include "task_steps.h"
 
-/* Searches in vain before a member sleeps, where each can have a carrier of its own. */
+/* How often a member searches in vain before it sleeps, where each member can have a carrier of its own. */
 #define SEARCHES 64
 
 void ort_task_wait(struct ort_thread *thread, struct ort_wait *w)

@@ -115,7 +115,8 @@ int ort_tool_state(const struct ort_thread *t)
 /* --- native threads --- */
 
 _Atomic bool ort_tool_carriers;
-/* Of the kernel thread; looked at only where it is the native thread, and for roots. Not kept over a callback. */
+/* The kernel thread's data; used only where the kernel thread is the native thread, and for roots. Not kept over a
+ * callback. */
 static __thread union ort_tool_data own_data;
 static __thread union ort_tool_data *carrier_data;
 

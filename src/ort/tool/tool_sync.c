@@ -171,7 +171,7 @@ void ort_tool_lock_gone(const void *lock, enum ort_mutex_kind kind, const void *
     ORT_RAISE(lock_destroy, kind, id_of(lock), caller);
 }
 
-/* An ordered region's mutex is the loop's, or the thread's team where the loop has no slot. */
+/* Returns the mutex of an ordered region: the loop's, or the thread's team's where the loop has no slot. */
 static const void *ordered_of(const struct ort_thread *t)
 {
     return t->loop.ws != NULL ? (const void *)t->loop.ws : (const void *)t->team;

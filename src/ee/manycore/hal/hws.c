@@ -66,7 +66,7 @@ static PS_ALWAYS_INLINE bool run_share(struct team *team, void (*fn)(void *), vo
     return true;
 }
 
-/* The two kinds of team have functions of their own: what is known in one of them is not asked again. */
+/* The two kinds of team have a function each, so that what a function knows is not tested again. */
 static PS_NOINLINE void run_root_by_hws(struct team *team, void (*fn)(void *), void *data)
 {
     uint32_t what = (uint32_t)(uintptr_t)team | ORDER_AGAIN | ORDER_ROOT, f = (uint32_t)(uintptr_t)fn,

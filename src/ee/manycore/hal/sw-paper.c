@@ -95,7 +95,8 @@ void hal_order_assist(unsigned core, struct member *m)
     *word = (uintptr_t)m;
 }
 
-/* What a slave writes: the region, and the barrier there that it has come to; the last one is the join. */
+/* The word that a slave writes: the region's number, and the number of the barrier there that it has come to; the last
+ * barrier is the join. */
 enum { BARRIER_JOIN = 0xffff };
 static uint32_t word_of(uint32_t version, uint32_t barrier) { return version << 16 | barrier; }
 
@@ -112,7 +113,7 @@ static bool flag_shows_tasks(struct team *team)
 }
 bool hal_sees_tasks(struct team *team) { return flag_shows_tasks(team); }
 
-/* Master: goes on from *id over the slaves that have written their word. Returns whether all have. */
+/* Called by the master: goes on from *id over the slaves that have written their word. Returns whether all have. */
 static bool gathered(const struct team *team, unsigned *id, uint32_t word)
 {
     const uint16_t *core = team->descriptor->persistent;

@@ -23,7 +23,7 @@ struct dock {
     _Atomic uint32_t assist; /* the member; 0: none */
 };
 static BOARD_LOCAL struct dock docks[BOARD_CORES_MAX];
-/* Docks of neighbours, at most 15 of them; n 0: they are none, or have a gap. */
+/* A run of neighbouring docks, at most 15. n 0: there are no docks, they have a gap, or they are more. */
 struct run {
     uint8_t first, n;
 };
@@ -125,7 +125,8 @@ void hal_mapped(struct team *team)
     team->run_n = run.n;
 }
 
-/* Parent of the root's team: which cores hand its orders on, and to which clusters, as long as the mapping stands. */
+/* Called by the parent of the root's team: plans which cores hand its orders on, and to which clusters, as long as the
+ * mapping stands. */
 static void plan_orders(const struct team *team)
 {
     unsigned block = pool_clusters > DIRECT ? BLOCK : 1, first = 0;
@@ -197,8 +198,8 @@ void hal_release(struct team *team)
     give_all(docks, team->cores[here], what, team->cores[here] | version);
 }
 
-/* Tells the others, runs member 0's share and joins. last: the team's last region. False: there were tasks, and all is
- * done. */
+/* Tells the others, runs member 0's share and joins. last: the team's last region. False: there were tasks; the region
+ * is complete. */
 static PS_ALWAYS_INLINE bool run_region(struct team *team, uint32_t last, void (*fn)(void *), void *data,
                                         uintptr_t what)
 {
@@ -217,7 +218,7 @@ static PS_ALWAYS_INLINE bool run_region(struct team *team, uint32_t last, void (
     return false;
 }
 
-/* The two kinds of team have functions of their own: what is known in one of them is not asked again. */
+/* The two kinds of team have a function each, so that what a function knows is not tested again. */
 static PS_NOINLINE void run_root_by_memory(struct team *team, void (*fn)(void *), void *data)
 {
     pool_phase("RELEASE");
@@ -262,7 +263,7 @@ void ee_team_run_again(struct ee_team *t, void (*fn)(void *), void *data)
     go(team, fn, data);
 }
 
-/* The first core of its cluster gives the order to the others of the root's team. */
+/* Called by the first core of its cluster: gives the order to the other cores of the root's team there. */
 static inline void hand_on(const struct order *order)
 {
     if (PS_LIKELY(order->what & ORDER_AGAIN)) {
@@ -300,8 +301,8 @@ static inline uintptr_t await_order(struct dock *own)
     }
 }
 
-/* The order has come: the others in this cluster get it, and the core's word is free again, since no core gives another
- * order before this core has arrived. */
+/* Takes the order that has come: the others in this cluster get it, and the core's word is free again, since no core
+ * gives another order before this core has arrived. */
 static inline void take_order(struct dock *own, uintptr_t what, struct order *order)
 {
     order->what = what & ~(uintptr_t)ORDER_HAND_ON;

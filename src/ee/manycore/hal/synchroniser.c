@@ -117,7 +117,7 @@ void hal_gather(struct team *team)
         gather_slowly(team);
 }
 
-/* The next barriers are met by ee_barrier_pass, in this region and in those that are like it. */
+/* Lets ee_barrier_pass meet the next barriers, in this region and in those that are like it. */
 static inline void open_gate(struct team *team, const struct member *m, volatile uint32_t *gate, uint32_t mask)
 {
     if (m == pool_self.known) {
