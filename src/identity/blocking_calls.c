@@ -148,7 +148,7 @@ INTERPOSE_WAITS(!(operation & LOCK_NB), GLIBC_2_2_5, int, flock, (int fd, int op
 INTERPOSE_WAITS(true, GLIBC_2_2_5, int, fsync, (int fd), (fd));
 INTERPOSE_WAITS(true, GLIBC_2_2_5, int, fdatasync, (int fd), (fd));
 
-/* What the look finds is the answer: files that tell of a change tell it once. */
+/* The answer is what this look finds: files that tell of a change tell it once. */
 #define INTERPOSE_POLL(will, node, name, parameters, arguments)                           \
     NEXT(name, int parameters);                                                           \
     static PS_NOINLINE int slow_##name parameters                                         \

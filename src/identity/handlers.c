@@ -61,7 +61,8 @@ static bool in_other_memory(void) { return ps_load_relaxed(&process) != (int)get
 
 /* --- a signal comes --- */
 
-/* The first signal takes the handler away; the next ones find the standard action when their handler returns. */
+/* Whether this signal still finds the handler: the first signal takes the handler away, and the next ones find the
+ * standard action when their handler returns. */
 static bool comes_once(int number)
 {
     struct sigaction action;

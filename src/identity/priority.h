@@ -27,7 +27,8 @@ struct vp;
 
 /* A root attaches; the first root decides what the pool has. Caller: its kernel thread. */
 void priority_attach(struct vp *vp);
-/* The calling kernel thread is none of the library's threads yet, and is about to change its own. */
+/* Called when the calling kernel thread, which is none of the library's threads yet, is about to change its own
+ * priority. */
 void priority_before_change(void);
 /* The calling kernel thread has changed its own. */
 void priority_changed(void);

@@ -30,8 +30,8 @@ struct ps_handler {
     void *outer;   /* run.in_handler and run.handler_on of before */
     struct uth *outer_on;
 };
-/* Signal `number` has come, with this siginfo_t and ucontext_t. False: its handler does not run here. Else
- * ps_handler_ends follows, where the handler returns. */
+/* Called when signal `number` has come, with this siginfo_t and ucontext_t. False: its handler does not run here. Else
+ * ps_handler_ends is called when the handler returns. */
 bool ps_handler_begins(struct ps_handler *handler, int number, void *info, void *frame);
 void ps_handler_ends(const struct ps_handler *handler);
 

@@ -95,7 +95,8 @@ VERSIONS(nice, GLIBC_2_2_5);
 /* Of a process group or a user: the first threads of processes. */
 INTERPOSE_SCHEDULES(which == PRIO_PROCESS ? (int)(who = (id_t)number_to_set((int)who)) : getpid(), GLIBC_2_2_5, int,
                     setpriority, (__priority_which_t which, id_t who, int value), (which, who, value));
-/* The C library asks the area that the kernel keeps up to date for home's kernel thread. */
+/* Asks the kernel where the caller is away from home: the C library would read the area that the kernel keeps up to
+ * date for home's kernel thread. */
 NEXT(sched_getcpu, int(void));
 PS_EXPORT int interposed_sched_getcpu(void)
 {

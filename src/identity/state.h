@@ -7,12 +7,12 @@
 
 /* Prepares kernel thread `number` to be sent signals from now on. Returns the number to send to. */
 int calls_number_to_signal(int number);
-/* The name of kernel thread `number`, read or written. 0, or an error number. */
+/* Reads or writes the name of kernel thread `number`. Returns 0, or an error number. */
 int calls_set_name(int number, const char *name);
 int calls_get_name(int number, char *to, size_t bytes);
 /* The clock of what kernel thread `number` has used. */
 clockid_t calls_clock_of(int number);
-/* What a system call has answered, as the C library's syscall tells it: -1 and errno for an error. */
+/* Turns a system call's answer into that of the C library's syscall: -1 and errno for an error. */
 long calls_told(long result);
 
 #endif

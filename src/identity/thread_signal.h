@@ -38,7 +38,8 @@ struct vp;
 /* The dedicated kernel thread, in its loop: handles what is deferred where that can be. Returns for how many ns it may
  * sleep; 0: it has to look again. */
 int64_t thread_signal_look(struct vp *vp);
-/* The thread is about to run on its dedicated kernel thread: a letter that no handler has taken is handled there. */
+/* Called when the thread is about to run on its dedicated kernel thread: a letter that no handler has taken is handled
+ * there. */
 void thread_signal_take_back(struct vp *vp);
 /* In a handler that was poked by signal `number`: sets *info to what the current block's letter has. False: there is
  * none. */

@@ -277,7 +277,7 @@ PS_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int
 
 /* --- tests --- */
 
-/* A thread that tests in vain lets another one run. found: whether it has found something. */
+/* Tests for the program. A thread that tests in vain lets another thread run. found: whether it has found something. */
 #define TEST(name, found, parameters, ...)            \
     PS_EXPORT int MPI_##name parameters               \
     {                                                 \

@@ -41,8 +41,8 @@ ANSWER(MPI_Barrier, MPI_Ibarrier, false, (MPI_Comm comm), comm)
 
 /* --- files --- */
 
-/* Writing that is not collective. Reading is in apart.c: Open MPI 4.1's nonblocking read never completes where the
- * file ends before it. With MPICH all access goes to MPI as it is: see by_turns in calls.c. */
+/* Writing that is not collective. For reading see apart.c: Open MPI 4.1's nonblocking read never completes where the
+ * file ends before it. With MPICH all file access goes to MPI as it is: see by_turns in calls.c. */
 #ifdef OPEN_MPI
 #define FILE_ACCESS(name, nonblocking, parameters, ...)                     \
     PS_EXPORT int MPI_File_##name parameters                                \

@@ -207,9 +207,10 @@ static bool pause_watching(int64_t pause_ns)
     return rested;
 }
 
-/* A kernel thread of this library's, which polls while no vp has looked for a while (all of them are busy, or they
- * sleep). Between looks it sleeps a sixteenth of the time for which nothing has come, LEAST_NS at least and MOST_NS at
- * most. So a long wait costs next to nothing, and a message is seen a sixteenth later than it could have been. */
+/* The function of a kernel thread of this library's, which polls while no vp has looked for a while (all of them are
+ * busy, or they sleep). Between looks it sleeps a sixteenth of the time for which nothing has come, LEAST_NS at least
+ * and MOST_NS at most. So a long wait costs next to nothing, and a message is seen a sixteenth later than it could have
+ * been. */
 static void *watch_mpi(void *arg)
 {
     int64_t quiet_ns = 0;

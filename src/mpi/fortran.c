@@ -119,7 +119,7 @@ SPELLINGS(sendrecv_replace, SENDRECV_REPLACE)
 
 /* --- tests --- */
 
-/* n: of its arguments before the error; flag: the one that says whether it has found something. */
+/* n: the number of arguments before the error. flag: the argument that says whether something was found. */
 #define TESTS(lower, UPPER, n, flag)                       \
     PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error) \
     {                                                      \

@@ -51,7 +51,7 @@
 #define A12 A11, l
 /* clang-format on */
 
-/* MPI's own Fortran function of that symbol; ...: the types of its arguments. */
+/* MPI's own Fortran function of that symbol. `...`: the types of its arguments. */
 #define OWN_SYMBOL(symbol, ...) ((void (*)(__VA_ARGS__))MPI_OWN_SYMBOL(symbol))
 
 static inline bool fortran_caller_can_wait(void)

@@ -7,7 +7,7 @@
 /* The module's own procedure; ...: the types of its arguments. */
 #define OWN08(lower, ...) OWN_SYMBOL("mpi_" #lower "_f08_", __VA_ARGS__)
 
-/* n: of its arguments before the error; flag: the one that says whether it has found something. */
+/* n: the number of arguments before the error. flag: the argument that says whether something was found. */
 #define TESTS(lower, n, flag)                                 \
     PS_EXPORT void mpi_##lower##_f08_(P##n, MPI_Fint *wanted) \
     {                                                         \

@@ -11,7 +11,7 @@
         mpi_go_apart();                 \
         OWN_SYMBOL(symbol, T##n)(A##n); \
     }
-/* n: of all its arguments, the error and the lengths of character arguments among them. */
+/* n: the number of all arguments, the error and the lengths of character arguments among them. */
 #define APART08(lower, n) APART(mpi_##lower##_f08_, "mpi_" #lower "_f08_", n)
 
 /* By the names that this MPI's calls come by. */

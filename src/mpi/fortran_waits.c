@@ -45,7 +45,7 @@ PS_EXPORT void mpi_finalize_f08_(MPI_Fint *wanted) { answer_error(wanted, MPI_Fi
 
 /* --- probes --- */
 
-/* Waits until there is a message. C's probe does that, which looks at nothing but numbers and a handle. */
+/* Waits until there is a message. It does so by C's probe, which looks at nothing but numbers and a handle. */
 static MPI_Fint await_message(const MPI_Fint *source, const MPI_Fint *tag, const MPI_Fint *comm)
 {
     MPI_Status seen;

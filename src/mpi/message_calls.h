@@ -22,7 +22,7 @@ static int CALL(receive_matched)(void *buf, COUNT count, MPI_Datatype type, int 
     MPI_Request request;
     MPI_Count size = 0;
     COUNT bytes = 0;
-    /* what is wrong with the buffer is said before a message comes: the same receive from no process */
+    /* a mistake in the buffer is said before a message comes, by the same receive from no process */
     int error = MPI_OWN(CALL(MPI_Irecv))(buf, count, type, MPI_PROC_NULL, tag, comm, &request);
     if (error)
         return error;

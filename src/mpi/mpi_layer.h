@@ -28,8 +28,8 @@
 
 /* --- MPI's own functions --- */
 
-/* Looked up all at once when MPI is found, since a thread that looks something up waits for the dynamic linker's lock.
- * What is not there then (a library that is loaded later) is looked up when it is called. */
+/* All are looked up at once when MPI is found, since a look-up waits for the dynamic linker's lock. A function that is
+ * not there then (its library is loaded later) is looked up when it is called. */
 struct mpi_own {
     const char *name;
     _Atomic(void *) function;
@@ -88,11 +88,12 @@ struct mpi_wait {
     MPI_Comm comm;
     MPI_Message message;
     MPI_Status status;
-    /* tasks.c: no thread waits; the poller calls this instead of readying a thread. */
+    /* Used by tasks.c, where no thread waits: the poller calls this instead of making a thread ready. */
     void (*done)(struct mpi_wait *wait);
 };
 
-/* The layer that has the caller as a thread; *thread is that thread. NULL: none, or the caller may not wait. */
+/* Returns the layer that has the caller as a thread; *thread is that thread. NULL: there is none, or the caller may not
+ * wait. */
 const struct ps_layer *mpi_threads(void **thread);
 /* The caller can wait; mode is MPI_AWARE. Fills in layer and thread. */
 bool mpi_can_wait(struct mpi_wait *wait);
@@ -100,23 +101,23 @@ bool mpi_can_wait(struct mpi_wait *wait);
 void mpi_await(struct mpi_wait *wait);
 /* wait->done is called when look says so. */
 void mpi_watch(struct mpi_wait *wait);
-/* The kernel thread that polls where no processor is idle; once, when the mode is MPI_AWARE. */
+/* Starts the kernel thread that polls where no processor is idle; once, when the mode is MPI_AWARE. */
 void mpi_start_watcher(void);
 /* Threads and tasks that wait. */
 unsigned mpi_waiting(void);
 /* No thread polls from now on. */
 void mpi_stop_polling(void);
-/* tasks.c: requests of tasks are complete; the poller cannot do what is left, but the watcher can. */
+/* Called when requests of tasks are complete (tasks.c): the poller cannot do what is left, but the watcher can. */
 void mpi_wake_watcher(void);
 bool mpi_tasks_finished(void);
-/* Tasks of the OpenMP runtime are run as they were made, unless PSTHREADS_MPI_TASK_ORDER=any. */
+/* Makes the OpenMP runtime run tasks in the order of their making, unless PSTHREADS_MPI_TASK_ORDER=any. */
 void mpi_tasks_in_order(void);
 void mpi_tasks_complete(void);
 /* A test has failed: another thread may run. */
 void mpi_tested_in_vain(void);
-/* The caller goes on on a kernel thread of its own, if it is a thread of ours: see apart.c. */
+/* Moves the caller to a kernel thread of its own, if it is a thread of ours: see apart.c. */
 void mpi_go_apart(void);
-/* From now on a thread that waits for a request of the program's tests it by turns, see calls.c. */
+/* Makes threads that wait for a request of the program's test it by turns from now on; see calls.c. */
 void mpi_wait_by_turns(void);
 bool mpi_by_turns(void);
 #ifndef OPEN_MPI

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* This library is in build/lib/mpi beside build/bin, or in prefix/lib/psthreads/mpi beside prefix/bin. */
+/* Finds psrun: this library is in build/lib/mpi beside build/bin, or in prefix/lib/psthreads/mpi beside prefix/bin. */
 static bool find_psrun(char path[PATH_MAX])
 {
     static const char *const places[] = {"../../bin/psrun", "../../../bin/psrun"};
@@ -42,7 +42,8 @@ static bool looked_for_elsewhere(const char *command, MPI_Info info)
     return flag;
 }
 
-/* The arguments of psrun for a command with these arguments (NULL: none); to be freed. NULL: it stays as it is. */
+/* Returns the arguments of psrun for a command with these arguments (NULL: none); to be freed. NULL: the command stays
+ * as it is. */
 static char **arguments_of_psrun(const char *command, char **arguments, MPI_Info info)
 {
     int n = 0;

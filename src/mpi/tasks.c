@@ -71,7 +71,7 @@ static MPI_Request request_of(MPI_Fint handle) { return MPI_Request_f2c(handle);
 static MPI_Fint handle_of(MPI_Request request) { return MPI_Request_c2f(request); }
 #endif
 
-/* The program gave MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE, which are variables of MPI's own. */
+/* Whether the program gave MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE, which are variables of MPI's own. */
 static bool ignores(const MPI_Fint *statuses)
 {
     MPI_Fint **one = mpi_find("MPI_F_STATUS_IGNORE"), **all = mpi_find("MPI_F_STATUSES_IGNORE");
@@ -149,7 +149,7 @@ PS_EXPORT int TAMPI_Iwait(MPI_Request *request, MPI_Status *status)
     int error = MPI_OWN(MPI_Test)(request, &flag, status);
     if (error || flag)
         return error;
-    /* one status is an array of one; the two that stand for none differ in MPICH */
+    /* one status is an array of one; MPICH has two different values for "no status" and "no statuses" */
     MPI_Status *statuses = status == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : status;
     return bind(1, request, statuses, false, NULL) ? MPI_SUCCESS : MPI_Wait(request, status);
 }

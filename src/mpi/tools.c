@@ -48,7 +48,7 @@ static int note_object(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 0;
 }
 
-/* The name that the reference is to, if it is a PMPI one of another object's; else NULL. */
+/* Returns the name that the reference is to, if it is a PMPI name of another object's; else NULL. */
 static const char *asks_pmpi(const struct loaded *l, const ElfW(Rela) * r)
 {
     const ElfW(Sym) *s = &l->o.symbols[ELF64_R_SYM(r->r_info)];

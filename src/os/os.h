@@ -11,7 +11,7 @@
 
 size_t os_page_size(void); /* bytes */
 
-/* Fresh zeroed memory straight from the system, page-aligned; NULL where none is to be had. Never malloc. */
+/* Returns fresh zeroed memory straight from the system, page-aligned; NULL where there is none. Never calls malloc. */
 void *os_map(size_t bytes);
 void os_unmap(void *p, size_t bytes);
 /* Keeps pages that os_map gave in main memory until they are unmapped. ENOMEM, EPERM, EAGAIN: as much may not be
@@ -24,8 +24,9 @@ void os_memory_place(void *p, size_t bytes, bool interleaved, bool high_bandwidt
 /* Whether there are memory nodes of high bandwidth (topology.h). The first call reads some files. */
 bool os_memory_high_bandwidth(void);
 
-/* A stack of at least `bytes` usable bytes (rounded up to pages) with one inaccessible guard page below it.
- * *usable gets the usable size. Returns the lowest usable byte, or NULL. Not touched: no page is resident yet. */
+/* Maps a stack of at least `bytes` usable bytes (rounded up to pages) with one inaccessible guard page below it.
+ * *usable gets the usable size. Returns the lowest usable byte, or NULL. The stack is not touched: no page is resident
+ * yet. */
 void *os_stack_map(size_t bytes, size_t *usable);
 void os_stack_unmap(void *stack, size_t usable);
 /* Stacks may hold code where an object of the process asks for that (PT_GNU_STACK). os_stacks_look looks for one that
@@ -34,7 +35,7 @@ void os_stack_unmap(void *stack, size_t usable);
 bool os_stacks_look(void);
 bool os_stacks_hold_code(void);
 void os_stack_protect(void *stack, size_t usable);
-/* Whether no page there is in memory: no thread has written to it yet, nor to what was there before. */
+/* Whether no page there is in memory: no thread has written to it since it was mapped. */
 bool os_memory_untouched(const void *p, size_t bytes);
 /* Tells the system that the stack's content is not needed below its top `keep` bytes; the mapping stays. */
 void os_stack_idle(void *stack, size_t usable, size_t keep);
@@ -44,9 +45,9 @@ void os_stack_idle(void *stack, size_t usable, size_t keep);
 size_t os_memory_left(void);
 /* Mappings that a process may have; SIZE_MAX: unknown. Reads a file. */
 size_t os_mappings_max(void);
-/* How many of them each further stack costs: 2, or 0 where guards are marks in the page table. */
+/* How many mappings each further stack costs: 2, or 0 where guards are marks in the page table. */
 unsigned os_stack_mappings(void);
-/* Which limit has been reached when `bytes` were refused, in words for a report. Reads files. */
+/* Returns, in words for a report, the limit that was reached when `bytes` were refused. Reads files. */
 const char *os_memory_limit(size_t bytes);
 
 /* --- kernel threads --- */
@@ -65,7 +66,7 @@ void os_signals_keep(uint64_t mask);
 uint64_t os_signals_deferred(void);
 void os_thread_join(os_thread t);
 void os_thread_detach(os_thread t);
-/* Number that the system knows the calling kernel thread by. Never cached across fork. */
+/* Returns the number by which the system knows the calling kernel thread. Never cached across fork. */
 int os_thread_id(void);
 struct os_usage {
     uint64_t cpu_ns; /* processor time used */
@@ -74,7 +75,7 @@ struct os_usage {
 };
 /* Of kernel thread `tid` of this process. ESRCH, ENOSYS. */
 int os_thread_usage(int tid, struct os_usage *u);
-/* The processor time alone, up to this moment and without /proc. ESRCH, ENOSYS. */
+/* Gives the processor time alone, up to this moment and without /proc. ESRCH, ENOSYS. */
 int os_thread_cpu_ns(int tid, uint64_t *cpu_ns);
 /* Gives where the calling kernel thread's own stack begins (its highest address) and how far down it may grow. False:
  * unknown. */
@@ -97,7 +98,8 @@ unsigned os_count_kernel_threads(void);
 uint64_t os_signal_mask(void);
 void os_set_signal_mask(uint64_t mask);
 uint64_t os_swap_signal_mask(uint64_t mask); /* the same; returns what it was */
-/* Signals that are pending for the calling kernel thread, or for the process, and that the calling one blocks. */
+/* Returns the signals that are pending for the calling kernel thread or the process, and that the calling kernel thread
+ * blocks. */
 uint64_t os_signals_pending(void);
 /* For a handler: tells the receiver of the signal with this siginfo_t. FAULT: the thread itself, an instruction of
  * which caused it. TO_EITHER: thread or process, which is not told: a timer or a file sent it, or it has a value. POKE:
@@ -130,12 +132,13 @@ bool os_on_alternate_stack(uintptr_t address);
 #else
 #define OS_ALL_SIGNALS (~(UINT64_C(7) << 31))
 #endif
-/* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: of an instruction of the thread's. */
+/* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: signals that an instruction of the thread's may cause. */
 #define OS_FAULT_SIGNALS UINT64_C(0x4d8)
 /* sigaltstack(2) for the calling kernel thread; 0 or a positive errno value. Both arguments are stack_t; either may be
  * NULL. */
 int os_alternate_stack(const void *stack, void *before);
-/* Whether the process's initial kernel thread has ended while others go on: it is counted there still. Reads a file. */
+/* Whether the process's initial kernel thread has ended while others go on: the system still counts it then. Reads a
+ * file. */
 bool os_main_thread_gone(void);
 /* Names the calling kernel thread (15 bytes at most are kept); NULL: as the program. */
 void os_thread_name(const char *name);
@@ -160,17 +163,17 @@ void os_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void
 
 /* --- loaded objects --- */
 
-/* dl_iterate_phdr, never in the middle of a fork; false: not done, for in this forked child it would hang (objects.c).
- * visit must not ask again. A caller that holds a lock which its own fork handler takes calls os_objects_init before it
- * registers that handler. */
+/* dl_iterate_phdr, but never in the middle of a fork. false: it was not called, because it would hang in this forked
+ * child (objects.c). visit must not call it again. A caller that holds a lock which its own fork handler takes calls
+ * os_objects_init before it registers that handler. */
 struct dl_phdr_info;
 void os_objects_init(void);
-/* The names by which loaded objects ask for their libraries, in the order of loading (the program's first), as often
- * as they stand there. In constructors and destructors of libraries only: the dynamic linker, which runs those, is
- * asked without precautions. */
+/* Visits the names by which loaded objects ask for their libraries, in the order of loading (the program's first). A
+ * name comes as often as objects have it. Only in constructors and destructors of libraries: the dynamic linker, which
+ * runs those, is asked without precautions. */
 void os_needed_visit(void (*visit)(const char *file, void *arg), void *arg);
 bool os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
-/* Some loaded object wants a function of this name from another one. Reads all their tables. */
+/* Whether some loaded object wants a function of this name from another object. Reads all their tables. */
 bool os_objects_want(const char *name);
 /* Fills in addresses that are NULL, from the symbol table in the file of the loaded library with this DT_SONAME. */
 struct os_symbol {
@@ -197,8 +200,8 @@ long os_system_call(long number, long a, long b, long c, long d, long e, long f)
 
 /* --- a fence for all kernel threads --- */
 
-/* A sequentially consistent fence in the middle of what each kernel thread of the process does just now. With it one
- * side of a pair needs a compiler barrier only. False: refused, no fence was made. About 2 us; interrupts the
+/* Makes a sequentially consistent fence in each kernel thread of the process, wherever it is just now. With it the
+ * other side of a pair needs only a compiler barrier. False: refused, no fence was made. About 2 us; interrupts the
  * others. */
 bool os_fence_all(void);
 /* Whether os_fence_all works. Cheap; but where the library was loaded into a process with several kernel threads, one
@@ -246,27 +249,29 @@ static inline unsigned os_cpuset_count(const struct os_cpuset *s)
     return n;
 }
 
-/* Processors that the calling kernel thread may run on (its affinity mask, online ones). */
+/* Gives the processors that the calling kernel thread may run on (its affinity mask, online ones). */
 int os_affinity_get(struct os_cpuset *out);
 /* Those of a kernel thread of this process. */
 int os_affinity_of(int tid, struct os_cpuset *out);
 int os_affinity_set(const struct os_cpuset *set);
 int os_affinity_set_of(int tid, const struct os_cpuset *set);
-/* Kernel thread tid (0: the caller) was moved by its mask, and has `own` again. If that was all of the process's
- * processors, it follows the process also where these change. */
+/* Gives kernel thread tid (0: the caller), which was moved by its mask, the mask `own` again. If that was all of the
+ * process's processors, the kernel thread follows the process also where these change. */
 void os_affinity_give_back(int tid, const struct os_cpuset *own);
-/* Nice value, policy, and priority of a real-time policy, of the calling kernel thread. False: they cannot be told. */
+/* Gives nice value, policy, and priority of a real-time policy, of the calling kernel thread. False: they cannot be
+ * told. */
 struct os_scheduling {
     int policy, nice, priority;
 };
 bool os_scheduling(struct os_scheduling *own);
-/* The mask that the process had when this library was loaded: what the program was given, whatever was bound since. */
+/* Gives the mask that the process had when this library was loaded: what the program was given, whatever was bound
+ * since. */
 void os_affinity_at_start(struct os_cpuset *out);
 /* Takes processors away from the process: the mask at the start (above), and the caller's own, keep what is in `set`.
  * Called before the first call of os_affinity_at_start. EINVAL: nothing would be left. */
 int os_affinity_narrow(const struct os_cpuset *set);
-/* CPU-time quota of the process's cgroup (v2 or v1, the tightest of all levels), in processors rounded up;
- * 0 where there is no limit. Read anew at each call. */
+/* Returns the CPU-time quota of the process's cgroup (v2 or v1, the tightest of all levels), in processors rounded up;
+ * 0: no limit. Read anew at each call. */
 unsigned os_cpu_quota(void);
 /* What the first call of os_num_procs or of this found. */
 unsigned os_cpu_quota_at_start(void);
@@ -281,13 +286,13 @@ struct os_ranks {
     bool bound; /* each rank has processors of its own, by the launcher's binding; else they are dealt evenly */
 };
 void os_ranks(struct os_ranks *out);
-/* What this rank is to use of `usable` processors; quota: that of all ranks together, 0: none. */
+/* Returns how many of `usable` processors this rank is to use. quota: that of all ranks together; 0: none. */
 unsigned os_rank_share(unsigned usable, unsigned quota);
-/* The processor that runs the caller now; asked for in the name of the thread that runs. */
+/* Returns the processor that runs the caller now. Called in the name of the thread that runs. */
 int os_current_cpu(void);
 /* The same for any kernel thread, anywhere: a system call. */
 int os_cpu_here(void);
-/* How often the calling kernel thread has had to leave its processor to another one. */
+/* Returns how often the calling kernel thread had to leave its processor to another one. */
 uint64_t os_times_preempted(void);
 
 /* --- topology (src/os/topology.c) --- */
@@ -313,8 +318,8 @@ struct os_topology {
     int8_t sharing_level
         [OS_NUM_SHARINGS]; /* number of the level that has the groups of each (or the nearest below), OS_LEVEL_ALONE */
 };
-/* Reads the machine (restricted to the affinity mask of the process at its start). Where the
- * system tells nothing of them the machine is one group, and ENOENT is returned with *out still valid. */
+/* Reads the machine (restricted to the affinity mask of the process at its start). ENOENT where the system tells
+ * nothing: *out is valid then, and the machine is one group. */
 int os_topology_read(struct os_topology *out);
 void os_topology_free(struct os_topology *t);
 
@@ -329,13 +334,13 @@ const char *os_skip_blanks(const char *text);
 const char *os_env_trusted(const char *name);
 /* Whether the variable is set to anything but nothing, 0, no, off or false. */
 bool os_env_switch(const char *name);
-/* Each variable whose name begins with prefix and is none of names[n] is said, with the one that it resembles most. */
+/* Says each variable whose name begins with prefix and is none of names[n], with the name that it resembles most. */
 void os_env_check_names(const char *prefix, const char *const *names, unsigned n);
 /* In the lines that follow, `instead` completes "...; using <instead> instead".
  * Parses a whole unsigned number in [min, max]; leading and trailing blanks allowed. Missing: false, *out untouched.
  * Unreadable or out of range: false, *out untouched, and one line that names variable, value and `instead`. */
 bool os_env_unsigned(const char *name, unsigned long min, unsigned long max, unsigned long *out, const char *instead);
-/* A size with unit B, K, M, G, T (any case, perhaps with a B behind it, blanks allowed); a bare number counts in
+/* Reads a size with unit B, K, M, G, T (any case, perhaps with a B behind it, blanks allowed); a bare number counts in
  * `default_unit` bytes. */
 bool os_env_size(const char *name, size_t default_unit, size_t *out_bytes, const char *instead);
 

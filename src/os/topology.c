@@ -31,7 +31,7 @@ static const char *const kind_name[OS_NUM_SHARINGS] = {"smt", "l2", "l3", "numa"
 
 static size_t topology_bytes(unsigned n) { return n * (sizeof(unsigned) + OS_MAX_LEVELS * sizeof(uint16_t)); }
 
-/* Room for n processors and all levels in one block, which os_topology_free gives back. */
+/* Allocates room for n processors and all levels in one block, which os_topology_free gives back. */
 static int topology_alloc(struct os_topology *t, unsigned n)
 {
     memset(t, 0, sizeof *t);
@@ -88,7 +88,8 @@ static void number_groups(struct partition *out, const struct topology_processor
     }
 }
 
-/* Is each group of `coarse` a union of groups of `fine`? room: for as many as `fine` has. */
+/* Whether each group of `coarse` is a union of groups of `fine`. room: space for as many numbers as `fine` has
+ * groups. */
 static bool is_union_of(const uint16_t *coarse, const uint16_t *fine, unsigned n, int32_t *room)
 {
     for (unsigned i = 0; i < n; i++)

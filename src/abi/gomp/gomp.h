@@ -36,7 +36,7 @@ static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long 
         }                                                               \
         some_;                                                          \
     })
-/* Its numbers for each of `dims` loops likewise: of a narrow type, as 64 bits in `wide`. */
+/* Returns the `dims` values, one for each loop, as 64 bits; values of a narrower type are copied to `wide`. */
 #define GOMP_DIMS_MAX 64 /* more loops in a nest than any program has */
 static PS_ALWAYS_INLINE const uint64_t *gomp_wide(const long *values, unsigned dims, uint64_t *wide)
 {

@@ -129,7 +129,7 @@ PS_EXPORT void GOMP_parallel_sections_start(void (*fn)(void *), void *data, unsi
 
 /* --- teams --- */
 
-/* Where the program asks for no number, libgomp makes three, and so do we: programs that print it agree. */
+/* If the program asks for no number, there are three teams, as in libgomp: programs that print it agree. */
 PS_EXPORT void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit,
                               PS_UNUSED unsigned flags)
 {

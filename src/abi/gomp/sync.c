@@ -7,7 +7,8 @@
 #include "lock_routines.h"
 #include "own_lock.h"
 
-/* GCC calls it for the barriers at the end of single and static loops as well: a tool is told that all are explicit. */
+/* GCC calls this function for the barriers at the end of single and static loops as well, so a tool is told that all
+ * are explicit. */
 static PS_ALWAYS_INLINE void meet_gomp_barrier(void)
 {
     if (ee_barrier_pass())
@@ -38,7 +39,7 @@ PS_EXPORT void GOMP_critical_name_end(void **name)
 PS_EXPORT void GOMP_atomic_start(void) { ort_routine_enter(&atomic_regions, ORT_MUTEX_ATOMIC, 0); }
 PS_EXPORT void GOMP_atomic_end(void) { ort_routine_leave(&atomic_regions, ORT_MUTEX_ATOMIC); }
 
-/* The same lock: parts of a program that older compilers made combine their reductions under it. */
+/* Takes the same lock: parts of a program that older compilers made combine their reductions under it. */
 PS_EXPORT void GOMP_reduction_start(void)
 {
     if (PS_UNLIKELY(ort_tool_on()))
@@ -52,7 +53,8 @@ PS_EXPORT void GOMP_reduction_end(void)
         ort_tool_reduction(ort_self(), ORT_SCOPE_END, ORT_CALLER);
 }
 
-/* length is SIZE_MAX for a string that ends with a zero. libgomp's own lines, since programs' tests look for them. */
+/* Prints libgomp's own lines, since programs' tests look for them. length is SIZE_MAX for a string that ends with a
+ * zero. */
 static void report_error(const char *kind, const char *message, size_t length)
 {
     if (message == NULL)

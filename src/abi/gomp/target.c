@@ -42,7 +42,7 @@ static void check_device(int device)
         no_device("omp_invalid_device encountered");
 }
 
-/* The thread limit among a region's arguments (GCC's GOMP_TARGET_ARG_*); 0: none. */
+/* Returns the thread limit among a region's arguments (GCC's GOMP_TARGET_ARG_*); 0: none. */
 static unsigned target_thread_limit(void **args)
 {
     while (args != NULL && *args != NULL) {

@@ -86,7 +86,7 @@ PS_EXPORT void GOMP_masked_end(void)
         ort_tool_masked(ort_self(), ORT_SCOPE_END, ORT_CALLER);
 }
 
-/* --- static shares: the compiler divides, and asks for the caller's number and the number of threads --- */
+/* --- static shares: the compiler divides the work, and asks for the caller's number and the number of threads --- */
 
 /* __complex__ int, as the processors' ABIs return it: the real part in the low half of a register. */
 static uint64_t share(unsigned number, unsigned count) { return (uint64_t)number << 32 | count; }

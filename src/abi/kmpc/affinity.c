@@ -51,7 +51,7 @@ static unsigned group(const struct os_topology *machine, enum layer layer, unsig
     return level == OS_LEVEL_ALONE ? i : machine->level[level].group_of[i];
 }
 
-/* A layer's word at *p, the longest one, which *p moves behind; LAYERS: none. */
+/* Reads the longest layer's name at *p, and moves *p behind it; LAYERS: there is none. */
 static enum layer read_layer(const char **p)
 {
     static const char *const words[LAYERS][9] = {
@@ -104,8 +104,8 @@ struct subset {
     struct item item[LAYERS];
 };
 
-/* Blanks may stand around a number, a layer, and a separator. A comma may stand at either end. An offset that is no
- * number is 0. Text behind an item is ignored. */
+/* Reads a subset. Blanks may stand around a number, a layer, and a separator. A comma may stand at either end. An
+ * offset that is no number is 0. Text behind an item is ignored. */
 static bool read_subset(const char *p, struct subset *out)
 {
     p = os_skip_blanks(p);
@@ -142,8 +142,8 @@ static bool read_subset(const char *p, struct subset *out)
     }
 }
 
-/* Keeps of each enclosing group (`within`, numbered by their first processors) the layer's groups that the item says;
- * false: there are fewer. within becomes the layer's groups. */
+/* Keeps those groups of the layer that the item asks for, in each enclosing group (`within`, numbered by their first
+ * processors). False: there are fewer. within becomes the layer's groups. */
 static bool keep_items(const struct os_topology *machine, enum layer layer, const struct item *item, unsigned *within,
                        bool *kept)
 {
@@ -250,7 +250,7 @@ static int compare(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* How many groups of `inner` begin in the same group of `outer` before processor i's. */
+/* Returns how many groups of `inner` begin in processor i's group of `outer` before processor i's own. */
 static unsigned rank(const struct os_topology *machine, enum layer outer, enum layer inner, unsigned i)
 {
     unsigned n = 0;
@@ -397,8 +397,8 @@ void kmpc_affinity_env_read(void)
     if (asked.beyond && has_processors_beyond())
         complain_of_affinity("KMP_AFFINITY", text, "asks for processors beyond those of the process; using its own");
     kmpc_settings.no_affinity = asked.type == KMPC_DISABLED;
-    /* none behind a type, or a type behind none: libomp's threads are not bound, and what it tells of their policy is
-     * the last that was read */
+    /* "none" and another type, in either order: libomp does not bind the threads, and shows the policy that was read
+     * last */
     if (asked.policy && asked.type != KMPC_DISABLED) {
         ort_places_ask(make_places, asked.type != KMPC_BALANCED, asked.offset);
         return;

@@ -32,7 +32,8 @@ struct kmpc_affinity {
         .granularity = CORE, .duplicates = true \
     }
 
-/* Reads it as libomp does: what is not known is said and left out, the rest counts. *out: as it is without. */
+/* Reads KMP_AFFINITY's text as libomp does: an unknown part is said and left out, the rest counts. *out: the settings
+ * that hold without it. */
 void kmpc_affinity_parse(const char *text, struct kmpc_affinity *out);
 
 #endif

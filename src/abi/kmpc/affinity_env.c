@@ -82,7 +82,8 @@ static bool take_word(struct reader *r)
     return false;
 }
 
-/* Behind "granularity="; LAYERS: not known. *there: libomp as distributions have it finds such a layer in machines. */
+/* Reads the layer behind "granularity="; LAYERS: not known. *there: whether libomp, as distributions have it, finds
+ * such a layer in machines. */
 static enum layer read_granularity(const char **p, bool *there)
 {
     static const struct {

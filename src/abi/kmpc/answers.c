@@ -54,7 +54,7 @@ static struct ort_place kmpc_own_place(void)
     return place;
 }
 
-/* The processors of a place into ids, where that is not NULL; how many there are. */
+/* Writes the processors of a place to ids, unless that is NULL. Returns how many there are. */
 static int kmpc_place_processors(int place, int *ids)
 {
     const struct ort_places *list = ort_places();

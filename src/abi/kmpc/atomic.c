@@ -24,7 +24,8 @@ ORT_CHILD_FREES(locks_of_a_child, locks, LOCKS, sizeof locks[0])
 
 static _Atomic uint32_t *atomic_lock(const void *p) { return &locks[((uintptr_t)p >> 4) % LOCKS].word; }
 
-/* Declare `old` and `new`, and replace the one by the other at p at once. I: the integer of the type's size. */
+/* Declares `old`, the value at p, and `new`, that of the expression, and replaces the one by the other in one step. I:
+ * the integer of the type's size. */
 #define CAS(T, I, p, expression)                \
     _Atomic I *word = (_Atomic I *)(void *)(p); \
     I seen = ps_load_relaxed(word), wanted;     \

@@ -15,8 +15,8 @@
 
 bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)
 {
-    /* Bits 29 and 30: monotonic, nonmonotonic. Without either it is monotonic, as compilers meant it before OpenMP
-     * 5.0. */
+    /* Bits 29 and 30: monotonic, nonmonotonic. Without either the loop is monotonic, as compilers meant it before
+     * OpenMP 5.0. */
     bool nonmonotonic = (number >> 29 & 3) == 2;
     number &= ~(3 << 29);
     if (number >= 160)
@@ -74,8 +74,8 @@ static bool has_chunk(int32_t number)
     return number != (34 & 0x1f) && number != (38 & 0x1f) && number != (40 & 0x1f) && number != (41 & 0x1f);
 }
 
-/* Iterations in a vector of the loop's, or in a chunk of vectors where OMP_SCHEDULE has a chunk size; *chunk: of the
- * loop over them. */
+/* Returns how many iterations a vector of the loop's has, or a chunk of vectors where OMP_SCHEDULE gives a chunk size;
+ * *chunk: that of the loop over them. */
 static PS_NOINLINE uint64_t vectors(const struct ort_thread *t, struct kmpc_schedule *s, int64_t length,
                                     uint64_t *chunk)
 {
@@ -92,7 +92,7 @@ static PS_NOINLINE uint64_t vectors(const struct ort_thread *t, struct kmpc_sche
     return unit;
 }
 
-/* What is left of a start: the schedule is known. unit: iterations that a number stands for. */
+/* Starts a loop whose schedule is known. unit: how many iterations one number stands for. */
 static PS_ALWAYS_INLINE void start_known(struct ort_thread *t, const struct kmpc_schedule *s, uint64_t first,
                                          uint64_t step, uint64_t trip, uint64_t chunk, uint64_t unit,
                                          const void *caller)

@@ -12,7 +12,7 @@ PS_EXPORT void DISPATCH_NAME(__kmpc_dispatch_init)(struct kmpc_location *at, PS_
     start_dispatch(at, __func__, schedule, (uint64_t)lower, (uint64_t)(int64_t)step,
                    KMPC_TRIP(WIDTH, lower, upper, step), chunk);
 }
-/* distribute parallel for: the team's part of the range, of which its threads take chunks. */
+/* For distribute parallel for: begins the team's part of the range, of which its threads take chunks. */
 PS_EXPORT void DISPATCH_NAME(__kmpc_dist_dispatch_init)(struct kmpc_location *at, PS_UNUSED int32_t gtid,
                                                         int32_t schedule, int32_t *last, BOUND lower, BOUND upper,
                                                         STEP step, STEP chunk)

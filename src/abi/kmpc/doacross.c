@@ -53,7 +53,7 @@ PS_EXPORT void __kmpc_doacross_init(PS_UNUSED struct kmpc_location *at, PS_UNUSE
     k->doacross = d;
 }
 
-/* How many iterations of its loop come before the one at `position`; false: it is before the first. Compilers mostly
+/* Computes how many iterations of its loop come before `position`; false: it is before the first. Compilers mostly
  * count from 0 by 1, and a division takes longer than all the rest. */
 static PS_ALWAYS_INLINE bool iterations_before(int64_t position, int64_t lower, int64_t stride, uint64_t *n)
 {
@@ -66,7 +66,7 @@ static PS_ALWAYS_INLINE bool iterations_before(int64_t position, int64_t lower, 
     return stride > 0 ? position >= lower : position <= lower;
 }
 
-/* The number of the iteration at a position; false: the position is outside of the nest. */
+/* Computes the number of the iteration at a position; false: the position is outside of the nest. */
 static PS_ALWAYS_INLINE bool kmpc_position_number(const struct kmpc_doacross *d, const int64_t *position,
                                                   uint64_t *number)
 {
@@ -80,8 +80,8 @@ static PS_ALWAYS_INLINE bool kmpc_position_number(const struct kmpc_doacross *d,
     return true;
 }
 
-/* The iteration at a position, and the nest that it is in; NULL: no member posts it or waits for it. post: for a
- * tool. */
+/* Returns the nest of the iteration at a position, and the iteration's number; NULL: no member posts it or waits for
+ * it. post: for a tool. */
 static PS_ALWAYS_INLINE struct ort_nest *doacross_iteration(struct ort_thread *t, const int64_t *position, bool post,
                                                             uint64_t *number)
 {

@@ -91,7 +91,7 @@ static void read_blocktime(void)
         apply_blocktime(kmpc_settings.blocktime);
 }
 
-/* The library's kind, which decides how long is waited where KMP_BLOCKTIME does not say. */
+/* Reads the library's kind, which decides how long threads wait where KMP_BLOCKTIME does not say. */
 static void read_library(void)
 {
     const char *text = os_env("KMP_LIBRARY"), *policy = os_env("OMP_WAIT_POLICY");
@@ -122,7 +122,8 @@ static void read_library(void)
         ps_warn("OMP_WAIT_POLICY=\"%s\" does not count beside KMP_LIBRARY; using \"%s\" instead", policy, text);
 }
 
-/* How many loops the threads may be apart: the ring has its size, but a number that libomp could not have is said. */
+/* Reads how many loops the threads may be apart. The ring keeps its size, but a number that libomp could not have is
+ * said. */
 static void read_buffers(void)
 {
     const char *text = os_env("KMP_DISP_NUM_BUFFERS");
@@ -180,7 +181,7 @@ static void read_warnings(void)
     ps_warn_quiet = !warnings;
 }
 
-/* By a hash (FNV-1a) of all variables that could count, whatever their order. */
+/* Whether a variable that could count has changed: compares a hash (FNV-1a) of them all, whatever their order. */
 static bool variables_changed(void)
 {
     static uint64_t before;

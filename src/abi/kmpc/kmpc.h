@@ -21,7 +21,7 @@
 
 /* --- what compiled code gives --- */
 
-/* ident_t: where in the source. `source` is ";file;function;line;column;;"; the flags are bits. */
+/* ident_t: a place in the source. `source` is ";file;function;line;column;;"; the flags are bits. */
 struct kmpc_location {
     int32_t reserved_1;
     int32_t flags;
@@ -90,7 +90,7 @@ struct kmpc_threadprivate;
 struct kmpc_reduction;
 struct kmpc_doacross;
 
-/* Of a thread and the members 0 of all regions inside of it. Only its own entity touches it, but number. */
+/* State of a thread and of the members 0 of all regions inside of it. Only its own entity touches it, except number. */
 struct kmpc_thread {
     struct ort_local local; /* first */
     int32_t number;
@@ -127,7 +127,7 @@ static PS_ALWAYS_INLINE int32_t kmpc_number(struct ort_thread *t)
     return PS_LIKELY(t->number != 0) ? (int32_t)t->number - 1 : kmpc_number_make(t);
 }
 
-/* The region that begins has `wanted` threads by its clause: what a strict one has to say. */
+/* Checks a strict num_threads clause: the region that begins has `wanted` threads by that clause. */
 PS_COLD void kmpc_check_strict(struct kmpc_thread *k, unsigned wanted);
 
 /* A program asks in libomp's way: affinity is shown as in libomp from now on, and OMP_SCHEDULE is read if it was set
@@ -146,7 +146,7 @@ static inline void kmpc_leave_cancelled_loop(struct ort_thread *t)
 
 /* --- between these files --- */
 
-/* Calls fn(gtid, tid, args[0], .., args[argc - 1]). A file for each processor. */
+/* Calls fn(gtid, tid, args[0], .., args[argc - 1]). Each processor has a file for it. */
 int kmpc_invoke(kmpc_microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args);
 /* The same, and *frame gets the frame pointer that the caller of fn has. */
 int kmpc_invoke_traced(kmpc_microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args, void **frame);
@@ -170,8 +170,8 @@ struct kmpc_schedule {
     bool nonmonotonic;
     bool vectors; /* chunks are multiples of the chunk size given, which is a vector's length */
 };
-/* Iterations of a loop with inclusive bounds; U: the unsigned type as wide as these. Most loops count by one, and a
- * division takes longer than what else a start does. */
+/* Returns the number of iterations of a loop with inclusive bounds; U: the unsigned type as wide as these. Most loops
+ * count by one, and a division takes longer than what else a start does. */
 static PS_ALWAYS_INLINE uint64_t kmpc_trips(uint64_t distance, uint64_t stride)
 {
     return (PS_LIKELY(stride == 1) ? distance : distance / stride) + 1;

@@ -16,8 +16,8 @@ struct kmpc_time {
 struct kmpc_settings {
     bool deterministic; /* KMP_DETERMINISTIC_REDUCTION */
     bool no_affinity;   /* KMP_AFFINITY=disabled: there are no places to be asked for, nor masks */
-    /* KMP_AFFINITY=reset: a root is told of no place before its first region, and of its own mask outside of regions.
-     * Its kernel thread has its own mask there under any setting. */
+    /* KMP_AFFINITY=reset: before its first region a root is shown no place, and outside of regions its own mask. Its
+     * kernel thread has its own mask there under any setting. */
     bool reset;
     bool show; /* KMP_SETTINGS: shown at the first need */
     enum kmpc_library library;
@@ -26,7 +26,8 @@ struct kmpc_settings {
 };
 extern struct kmpc_settings kmpc_settings;
 
-/* One setting by its variable's name, after the loader too; false: not one that can be changed then, or unreadable. */
+/* Sets one setting by its variable's name, also after the loader. false: it cannot be changed then, or is
+ * unreadable. */
 bool kmpc_set_default(const char *name, const char *value);
 
 /* KMP_SETTINGS: what is set. */
@@ -43,9 +44,9 @@ int kmpc_pause(int kind);
 /* KMP_AFFINITY. */
 void kmpc_affinity_env_read(void);
 void kmpc_affinity_forget(void);
-/* KMP_HW_SUBSET will be read when processors are counted first. In the loader. */
+/* Notes, in the loader, that KMP_HW_SUBSET is to be read when processors are counted first. */
 void kmpc_affinity_restricts(void);
-/* All of them, where the process was not built for libomp but a part of it is. */
+/* Reads all variables, where the process was not built for libomp but a part of it is. */
 void kmpc_env_read_late(void);
 
 #endif

@@ -158,7 +158,8 @@ PS_EXPORT void __kmpc_fork_teams(struct kmpc_location *where, int32_t argc, kmpc
 
 /* --- if(0): compiled code calls the region's function itself --- */
 
-/* Of a num_threads clause's list: the next number, for the level inside; what stands for deeper ones is forgotten. */
+/* Takes the next number of a num_threads clause's list, for the level inside; numbers for deeper levels are
+ * forgotten. */
 static PS_COLD PS_NOINLINE void serialized_inner_threads(struct kmpc_thread *k)
 {
     struct ort_icv *icv = ort_icv_write(ort_self());

@@ -45,8 +45,8 @@ static void show_given_variables(FILE *f)
 
 /* --- what is effective --- */
 
-/* How a value is written: KMP_SETTINGS has quotes around texts and small letters in switches, OMP_DISPLAY_ENV quotes
- * around all but bare words, and capitals. */
+/* Forms in which a value is written. KMP_SETTINGS has quotes around texts, and small letters in switches.
+ * OMP_DISPLAY_ENV has quotes around all but bare words, and capitals. */
 enum form { TEXT, PLAIN, SWITCH, WORD, AFTER_NAME };
 
 struct row {

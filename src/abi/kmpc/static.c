@@ -11,7 +11,8 @@
 struct range {
     uint64_t first, step, trip;
 };
-/* A share of it: iterations [from, from + count), the next ones `jump` further; last: it has the last iteration. */
+/* A thread's share of a range: iterations [from, from + count), its next ones `jump` further. last: the share has the
+ * last iteration. */
 struct share {
     uint64_t from, count, jump;
     bool last;
@@ -51,7 +52,8 @@ static PS_ALWAYS_INLINE struct share share_of(int32_t kind, uint64_t trip, uint6
     return PS_LIKELY(kind == KMPC_SCHED_STATIC) ? contiguous(trip, id, n) : share_otherwise(kind, trip, id, n, chunk);
 }
 
-/* 160 and above: the same without the merging of regions; ordered and balanced variants divide alike. */
+/* Decodes other schedules. 160 and above: the same schedules without the merging of regions; ordered and balanced
+ * variants divide alike. */
 static PS_NOINLINE int32_t static_kind_otherwise(const struct kmpc_location *at, const char *entry, int32_t number)
 {
     struct kmpc_schedule s;
@@ -96,13 +98,13 @@ static PS_NOINLINE void tell_chunk(const struct kmpc_location *at, bool distribu
         ort_tool_chunk(t, work == ORT_WORK_DISTRIBUTE ? ORT_CHUNK_DISTRIBUTE : ORT_CHUNK_LOOP, start, n);
 }
 
-/* Whole range of a loop of the type; trip 0: nothing to do. The trip count of a range of all 2^64 values does not fit:
- * not supported, as in libomp. */
+/* The whole range of a loop of the type; trip 0: nothing to do. The trip count of a range of all 2^64 values does not
+ * fit, so that is not supported, as in libomp. */
 #define RANGE(T, U, lower, upper, incr) \
     ((struct range){                    \
         .first = (uint64_t)(lower), .step = (uint64_t)(int64_t)(incr), .trip = KMPC_TRIP(U, lower, upper, incr)})
 
-/* An entry point for each type of bounds: its suffix, the type, the unsigned and the signed type as wide. */
+/* Defines an entry point for each type of bounds: its suffix, the type, the unsigned and the signed type as wide. */
 #define FOR_EACH_TYPE(ENTRY)               \
     ENTRY(4, int32_t, uint32_t, int32_t)   \
     ENTRY(4u, uint32_t, uint32_t, int32_t) \

@@ -43,7 +43,7 @@ PS_EXPORT int32_t __kmpc_cancel_barrier(where at, G)
     return cancelled;
 }
 
-/* A barrier with code of the primary thread's before it opens for the others: two barriers, the code between them. */
+/* A barrier at which the primary thread runs code before the others go on: two barriers, with the code between them. */
 PS_EXPORT int32_t __kmpc_barrier_master(W, G)
 {
     struct ort_thread *t = ort_self();
@@ -135,7 +135,8 @@ PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
 
 /* --- critical, ordered, flush --- */
 
-/* What is not one atomic operation is a jump, with the arguments where they came: nothing is moved or saved before. */
+/* Does everything beyond one atomic operation. Entered by a jump, with the arguments where they came: nothing is moved
+ * or saved before. */
 static PS_NOIPA void critical_otherwise(where at, G, kmpc_critical *name, uint32_t hint, const char *entry,
                                         const void *caller)
 {

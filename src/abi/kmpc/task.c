@@ -185,7 +185,7 @@ static PS_NOINLINE void submit_long(struct ort_thread *t, const struct kmpc_task
     ort_task_submit(t, head->core, &args);
 }
 
-/* Flags of what takes the slow path, or is no new task but the next part of one. */
+/* Flags of tasks that take the slow path, or that are no new tasks but the next parts of tasks. */
 #define NOT_PLAIN                                                                                           \
     (KMPC_TASK_FINAL | KMPC_TASK_DESTRUCTORS | KMPC_TASK_PROXY | KMPC_TASK_PRIORITY | KMPC_TASK_HAS_EVENT | \
      KMPC_TASK_RUNNING)
@@ -213,7 +213,8 @@ static PS_ALWAYS_INLINE void submit_task(struct kmpc_task *task, const struct or
     submit_as(task, depend, 0, ORT_CALLER, ORT_FRAME);
 }
 
-/* 0: the task has been queued, or run: nothing is left to the caller. The member that made it submits it (task.h). */
+/* 0: the task has been queued, or run, and the caller has nothing left to do. The member that made the task submits it
+ * (task.h). */
 PS_EXPORT int32_t __kmpc_omp_task(HEAD, struct kmpc_task *task)
 {
     KMPC_NOT_NULL(at, task, "the task");
@@ -377,7 +378,7 @@ static enum ort_depend_kind depend_kind(const struct kmpc_depend *d)
     return d->flags & KMPC_DEPEND_INOUTSET ? ORT_DEPEND_INOUTSET : ORT_DEPEND_IN;
 }
 
-/* omp_all_memory is a flag, or the last address where another compiler writes it. */
+/* Whether the entry stands for omp_all_memory: a flag, or with another compiler the last address. */
 static bool kmpc_is_all_memory(const struct kmpc_depend *d)
 {
     return (d->flags & KMPC_DEPEND_ALL) || (d->address == -1 && (d->flags & KMPC_DEPEND_OUT));
@@ -519,7 +520,7 @@ PS_EXPORT void __kmpc_omp_taskwait_deps_51(HEAD, LISTS, int32_t nowait)
 
 /* --- waiting --- */
 
-/* Apart, and entered by a jump, so that a taskwait with nothing to wait for has no frame. */
+/* A function of its own, entered by a jump, so that a taskwait with nothing to wait for has no frame. */
 static PS_NOIPA int32_t taskwait_otherwise(const void *caller, void *frame)
 {
     struct ort_thread *t = ort_self();
@@ -593,5 +594,6 @@ PS_EXPORT void *__kmpc_task_get_successors(struct kmpc_task *task)
     return ort_depend_successors(kmpc_head(task)->core);
 }
 
-/* Where a target task keeps its stream: there is none, so that libomptarget waits for the device in the task itself. */
+/* The address where a target task keeps its stream: NULL, so that libomptarget waits for the device in the task
+ * itself. */
 PS_EXPORT void **__kmpc_omp_get_target_async_handle_ptr(PS_UNUSED int32_t gtid) { return NULL; }

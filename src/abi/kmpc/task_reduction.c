@@ -195,7 +195,7 @@ static bool means(const uintptr_t *block, const struct item *item, const char *a
     return a >= block[MEMORY] && a < block[END] && (a - block[MEMORY]) % block[BYTES] == item->offset;
 }
 
-/* group: what init gave, or NULL: any construct around. The core's chain of blocks has both. */
+/* group: the value that init gave, or NULL: any construct around the caller. The core's chain of blocks has both. */
 PS_EXPORT void *__kmpc_task_reduction_get_th_data(PS_UNUSED int32_t gtid, void *group, void *data)
 {
     struct ort_thread *t = ort_self();

@@ -44,8 +44,8 @@ static void submit_taskloop(struct ort_thread *t, const struct ort_taskloop *loo
 
 /* --- many tasks in one descriptor --- */
 
-/* Each member that runs some of them has a block of its own, with a kmp_task_t in which they run one after the other.
- * What a task may have changed is made anew for the next one. */
+/* Tasks that one member runs one after the other, in a block of its own with one kmp_task_t. What a task may have
+ * changed is made anew for the next one. */
 struct many {
     uint64_t from, end; /* of the next task: the core writes them */
     uint64_t step, last_end;
@@ -168,7 +168,7 @@ static PS_ALWAYS_INLINE void taskloop(const struct kmpc_location *at, const char
     int64_t from = (int64_t)*lower, to = (int64_t)*upper;
     uint64_t distance = step > 0 ? *upper - *lower : *lower - *upper,
              stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
-    /* Compiled code has converted the bounds to 64 bits with their sign and does not ask for empty loops, but for
+    /* Compiled code has converted the bounds to 64 bits with their sign. It does not ask for empty loops, except for
      * these. */
     if (!(step > 0 ? to < from : to > from) || distance < UINT64_C(1) << 63) {
         struct pattern p = {.head = head,

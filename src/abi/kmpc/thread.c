@@ -75,7 +75,7 @@ PS_NOINLINE struct kmpc_thread *kmpc_thread_make(struct ort_thread *t)
     return k;
 }
 
-/* The thread that carries t does not change, nor its number: t keeps the number. */
+/* Gives t a number. The thread that carries t does not change, and neither does its number: t keeps the number. */
 PS_NOINLINE int32_t kmpc_number_make(struct ort_thread *t)
 {
     int32_t number = kmpc_thread(t)->number;
@@ -158,7 +158,7 @@ void kmpc_check_strict(struct kmpc_thread *k, unsigned wanted)
     ps_warn("%s (source %s)", k->strict.message, k->strict.source);
 }
 
-/* What follows the first number of a list is for the levels inside (parallel.c). */
+/* The numbers after the first of a list are for the levels inside (parallel.c). */
 static void set_inner_threads(struct kmpc_thread *k, uint32_t length, const int32_t *list)
 {
     ort_mem_free(k->inner_threads);

@@ -133,7 +133,7 @@ static PS_NOIPA void *make_copy(const struct kmpc_location *at, PS_UNUSED int32_
     return c->copy;
 }
 
-/* The calling thread's own. A null pointer is no variable's address; the slow path finds it. */
+/* Returns the calling thread's own copy. A null pointer is no variable's address; the slow path finds it. */
 static PS_ALWAYS_INLINE void *own_copy(const struct kmpc_location *at, int32_t gtid, void *address, size_t bytes,
                                        const char *entry)
 {

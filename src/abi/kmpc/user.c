@@ -66,8 +66,9 @@ static void set_blocktime(int ms)
 GET(int, get_blocktime, settings_now()->blocktime.amount);
 SET(int, set_blocktime, set_blocktime)
 
-/* Outside of regions. Serial gives the caller's teams one member, whatever is asked for. The other kinds make teams as
- * large as the environment has it. All put the caller's nthreads-var back to its first value. */
+/* Sets the library's kind, outside of regions. Serial gives the caller's teams one member, whatever is asked for. The
+ * other kinds make teams as large as the environment says. All set the caller's nthreads-var back to its first
+ * value. */
 static void set_library(int kind)
 {
     struct ort_thread *t = ort_self();
@@ -88,8 +89,8 @@ DO(set_library_throughput, set_library(KMPC_THROUGHPUT));
 DO(set_warnings_on, ps_warn_quiet = false);
 DO(set_warnings_off, ps_warn_quiet = true);
 
-/* Settings as text ("KMP_BLOCKTIME=1|..."): the environment is read when the library is loaded, so that most come too
- * late. */
+/* Reads settings as text ("KMP_BLOCKTIME=1|..."). Most come too late, since the environment was read when the library
+ * was loaded. */
 static void set_defaults(const char *text)
 {
     char *copy = text == NULL ? NULL : strdup(text), *rest = copy;

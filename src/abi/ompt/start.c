@@ -44,7 +44,7 @@ static start_function function_at(void *symbol)
     return f;
 }
 
-/* Of programs that call it, and what the linker takes as a reason to show the program's own to us. */
+/* The function that programs call; its presence makes the linker export the program's own to us. */
 PS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned omp_version, const char *runtime);
 PS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned omp_version, const char *runtime)
 {

@@ -72,7 +72,8 @@ struct side {
     const size_t *offset, *dimension;
 };
 
-/* Bytes between neighbours in the outermost dimension, and where the first is; false: more than a size holds. */
+/* Computes the bytes between neighbours in the outermost dimension, and where the first is; false: more than a size
+ * holds. */
 static bool outermost(const struct side *s, int dims, size_t element, size_t *stride, size_t *start)
 {
     *stride = element;

@@ -47,7 +47,8 @@ PS_EXPORT size_t omp_capture_affinity(char *buffer, size_t size, const char *for
     return length;
 }
 
-/* The string with a zero; NULL for an empty one, or where there is no memory: then affinity-format-var holds. */
+/* Returns a copy of the string that ends with a zero; NULL: it is empty, or there is no memory: then
+ * affinity-format-var holds. */
 static char *with_zero(const char *format, size_t length)
 {
     char *copy = length == 0 ? NULL : malloc(length + 1);

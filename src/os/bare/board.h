@@ -29,7 +29,7 @@ void *board_block(size_t bytes);
 void *board_block_only(unsigned cluster, size_t bytes); /* of that cluster's memory or none */
 void *board_block_aligned(size_t align, size_t bytes);
 void board_block_free(void *p);
-/* The same under the names of the C library's: the runtime's rooms are built to call these in their place. */
+/* The same functions under the names of the C library's: the runtime's rooms are built to call them instead. */
 void *board_malloc(size_t bytes);
 void board_free(void *p);
 void *board_aligned_alloc(size_t align, size_t bytes);

@@ -225,7 +225,7 @@ size_t board_block_bytes(unsigned cluster, size_t *most)
     return a == NULL ? 0 : a->used;
 }
 
-/* --- the C library's names: for the program, and what the rooms of the runtime are built to call in their place --- */
+/* --- the C library's names: called by the program, and by the runtime's rooms, which are built to call them --- */
 
 static void *from_main(size_t align, size_t bytes)
 {

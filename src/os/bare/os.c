@@ -149,8 +149,8 @@ __attribute__((constructor(103))) static void set_environment(void)
 
 /* --- lines for the user (check.c) --- */
 
-/* Descriptors 1 and 2 alone; a line of one core is not broken up by another core's. The C library's, below
- * semihosting, knows files that the program has opened, and has nothing behind 1 and 2. */
+/* Writes to descriptors 1 and 2 only; lines of different cores are not mixed. The C library's own write, which goes by
+ * semihosting, knows only files that the program has opened, and has nothing for 1 and 2. */
 ssize_t write(int file, const void *bytes, size_t n)
 {
     static _Atomic uint32_t busy;

@@ -32,7 +32,7 @@ const char *os_skip_blanks(const char *s)
     return s;
 }
 
-/* Decimal digits at *at, which moves behind them. False: none there, or more than fits. */
+/* Reads decimal digits at *at, and moves *at behind them. False: there are none, or the number does not fit. */
 static bool parse_digits(const char **at, unsigned long long *out)
 {
     const char *s = *at;

@@ -9,15 +9,15 @@
  * which a kernel thread is started: so the gate is the last thing that a fork takes. */
 void fork_gate_watch(void);
 
-/* A kernel thread is made between these two, with fork_gate_begin(the first's result) instead of start(arg). `failed`:
- * there is none. All signals are blocked meanwhile; *mask: the mask of before. NULL: start it as it is; then there is
- * no second call. */
+/* Called around the creation of a kernel thread, which starts with fork_gate_begin(the first's result) instead of
+ * start(arg). All signals are blocked meanwhile; *mask: the mask of before. `failed`: no kernel thread was made. NULL:
+ * start(arg) is started as usual, and there is no second call. */
 void *fork_gate_making(void *(*start)(void *), void *arg, uint64_t *mask);
 void fork_gate_made(void *making, bool failed, uint64_t mask);
 void *fork_gate_begin(void *making);
 
-/* A kernel thread is joined between these two, and all signals are blocked; false: as it is, and there is no second
- * call. */
+/* Called around the joining of a kernel thread; all signals are blocked meanwhile. False: they are not, and there is no
+ * second call. */
 bool fork_gate_joining(uint64_t *mask);
 void fork_gate_joined(uint64_t mask);
 

@@ -193,7 +193,8 @@ int topology_scan(struct topology_processor *p, unsigned n, const char *root)
 
 #define NODE "/sys/devices/system/node/node%u/"
 
-/* MB/s from the nearest processors; 0: not told. access1 is since Linux 5.11; access0 counts devices as well. */
+/* Returns MB/s from the nearest processors; 0: not told. access1 is since Linux 5.11; access0 counts devices as
+ * well. */
 static unsigned long node_bandwidth(struct reader *r, unsigned node)
 {
     return read_text(r, NODE "access1/initiators/read_bandwidth", node) ||
@@ -207,7 +208,7 @@ static bool node_has_processors(struct reader *r, unsigned node)
     return read_text(r, NODE "cpulist", node) && digit(r->text[0]) < 10;
 }
 
-/* Keeps in *nodes those that have no processors, and more bandwidth than each that has. */
+/* Keeps in *nodes only nodes without processors that have more bandwidth than each node with processors. */
 static void keep_high_bandwidth(struct reader *r, struct os_cpuset *nodes)
 {
     unsigned long most = 0;

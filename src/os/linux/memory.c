@@ -125,9 +125,9 @@ void os_memory_place(void *p, size_t bytes, bool interleaved, bool high)
 #define MADV_GUARD_INSTALL 102 /* Linux 6.13 */
 #endif
 
-/* Stacks hold code as well where the C library's do: an object of the process says so. Such objects have nested
- * functions (GCC's C, gfortran's internal procedures); a nested function's address is a piece of code in the frame
- * around it. The C library changes the stacks that it knows when such an object is loaded later. */
+/* Protection of stacks. Stacks hold code where the C library's do, because an object of the process asks for it. Such
+ * objects have nested functions (GCC's C, gfortran's internal procedures); a nested function's address is a piece of
+ * code in the frame around it. The C library changes the stacks that it knows when such an object is loaded later. */
 static _Atomic int stack_protection = PROT_READ | PROT_WRITE; /* seq_cst: os_stacks_look and threads that map a stack */
 
 static int look_for_code_on_stacks(struct dl_phdr_info *info, size_t bytes, void *arg)
@@ -166,7 +166,7 @@ void os_stack_protect(void *stack, size_t usable)
     errno = saved_errno;
 }
 
-/* A page that is not mapped is untouched as well: the initial thread's stack grows. */
+/* A page that is not mapped counts as untouched, too: the initial thread's stack grows. */
 bool os_memory_untouched(const void *p, size_t bytes)
 {
     size_t page = os_page_size();
@@ -263,7 +263,7 @@ void os_stack_unmap(void *stack, size_t usable)
 {
     size_t page = os_page_size();
     int saved_errno = errno;
-    /* out of the middle of a mapping: that makes two, which may be one too many */
+    /* This is the middle of a mapping: unmapping it makes two mappings, which may be one too many */
     if (munmap((char *)stack - page, usable + page) != 0)
         madvise(stack, usable, MADV_DONTNEED);
     ps_sub_relaxed(&stacks, 1);

@@ -20,7 +20,8 @@
 #define FUTEX_WAKE_PRIVATE 129
 #endif
 
-/* The classic call takes the C library's old timespec: where time_t outgrew long (32-bit), it has its own number. */
+/* The classic call takes the C library's old timespec. Where time_t is longer than long (32-bit), another call, with
+ * its own number, takes the new one. */
 #ifdef SYS_futex
 #define FUTEX_NUMBER SYS_futex
 #else

@@ -17,14 +17,15 @@
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes)
 {
     struct iovec local = {to, bytes}, remote = {(void *)address, bytes};
-    /* by the caller's own number: the process's is that of the initial thread, which may have ended */
+    /* by the caller's own number: the process's number is that of the initial thread, which may have ended */
     ssize_t got = process_vm_readv(pid == getpid() ? os_thread_id() : pid, &local, 1, &remote, 1, 0);
     if (got == (ssize_t)bytes)
         return 0;
     int why = got < 0 ? errno : EFAULT;
     if (pid != getpid() || (why != EPERM && why != ENOSYS))
         return why;
-    /* A sandbox forbids it for oneself as well: through a pipe, which answers EFAULT instead of a fault. */
+    /* A sandbox may forbid this call even for the own process. Then the bytes go through a pipe, which answers EFAULT
+     * instead of a fault. */
     int ends[2];
     if (bytes > 4096 || pipe2(ends, O_CLOEXEC) != 0)
         return why;

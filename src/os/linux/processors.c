@@ -20,7 +20,7 @@
 
 #include "raw.h"
 
-/* Masks of kernels that were built for more processors than OS_MAX_CPUS: read whole, the rest is cut. */
+/* The largest mask of a kernel that was built for more processors than OS_MAX_CPUS: the mask is read whole, and cut. */
 #define LARGEST_MASK_BYTES (1u << 16)
 
 static int read_large_mask(int tid, struct os_cpuset *out)

@@ -39,7 +39,7 @@ static bool list_has(const char *list, const char *word)
     return false;
 }
 
-/* The file s->path, as text; false: it says nothing. By the C library's open, which tests answer (5_quota.h). */
+/* Reads the file s->path as text; false: it says nothing. By the C library's open, which tests replace (5_quota.h). */
 static bool read_path(const struct scratch *s, char *text, size_t bytes)
 {
     int file = open(s->path, O_RDONLY | O_CLOEXEC);

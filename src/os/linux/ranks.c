@@ -97,7 +97,7 @@ static unsigned processors_of(pid_t pid)
     return bytes > 0 ? os_cpuset_count(&mask) : 0;
 }
 
-/* Whether the process was started with that variable; false where it does not say. */
+/* Whether the process was started with that variable; false also where the system does not say. */
 static bool was_given(pid_t pid, const char *variable)
 {
     char path[40], text[4096] = "";

@@ -92,8 +92,8 @@ int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t st
 {
     if (!block_signals)
         return create_kernel_thread(out, start, arg, stack_bytes);
-    /* Blocked around the creation, since the new thread inherits the mask: none can arrive there before start()
-     * runs. */
+    /* Signals are blocked around the creation: the new thread inherits the mask, so none can arrive there before
+     * start() runs. */
     sigset_t all, before;
     sigfillset(&all);
     set_signal_mask(&all, &before);
@@ -220,7 +220,7 @@ void os_rseq_forget(void *area, size_t bytes, unsigned signature)
     raw_call(SYS_rseq, (long)area, (long)bytes, RSEQ_UNREGISTER, (long)signature);
 }
 
-/* The text of /proc/self/task/<tid>/<file>; its length, 0 if there is none. errno stays as it is. */
+/* Reads /proc/self/task/<tid>/<file> into text. Returns its length, 0 if there is none. errno stays as it is. */
 static size_t task_file_read(int tid, const char *file, char *text, size_t bytes)
 {
     char path[64];

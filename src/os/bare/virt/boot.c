@@ -32,7 +32,7 @@ static uint32_t big_endian_word(const unsigned char *p)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Counts the nodes cpu@*, and takes the end of memory@*: addresses and sizes have two words there. */
+/* Counts the nodes cpu@*, and reads the end of memory@*: addresses and sizes have two words there. */
 static void read_tree(const unsigned char *tree)
 {
     if (tree == NULL || big_endian_word(tree) != TREE_MAGIC)
@@ -92,7 +92,7 @@ void virt_boot(const void *tree)
     exit(main(argc, arguments));
 }
 
-/* Interrupts stay off: one that is wanted ends the sleep, and nothing else happens. */
+/* Interrupts stay off: an interrupt that is wanted only ends the sleep. */
 void virt_others(void)
 {
     __asm__ volatile("csrw mie, %0" ::"r"(1u << 3)); /* software interrupts */
