@@ -13,14 +13,14 @@
 #define ps_load_acquire(p) (ps_shake(), atomic_load_explicit((p), memory_order_acquire))
 #define ps_load_seq(p) (ps_shake(), atomic_load_explicit((p), memory_order_seq_cst))
 #define ps_store_relaxed(p, v) (ps_shake(), atomic_store_explicit((p), (v), memory_order_relaxed))
-/* Stores what is not there already: the cache line stays with its readers. Caller: no other thread writes the
+/* Stores a value only where it differs, so that the cache line stays with its readers. No other thread writes the
  * place. */
 #define ps_update(place, v) ((place) == (v) ? (void)0 : (void)((place) = (v)))
 #define ps_update_relaxed(p, v) (ps_load_relaxed(p) == (v) ? (void)0 : ps_store_relaxed(p, v))
 #define ps_store_release(p, v) (ps_shake(), atomic_store_explicit((p), (v), memory_order_release))
 #if defined(__aarch64__)
-/* stlr would do on the processor. qemu-user on x86 lets a later ldar overtake it, which every Dekker-like pair of ours
- * forbids; an exchange costs little more, and the tests run under qemu mean something. */
+/* An stlr would do on the processor. But qemu-user on x86 lets a later ldar overtake it, which every Dekker-like pair
+ * of ours forbids. An exchange costs little more, and makes the tests under qemu mean something. */
 #define ps_store_seq(p, v) (ps_shake(), (void)atomic_exchange_explicit((p), (v), memory_order_seq_cst))
 #else
 #define ps_store_seq(p, v) (ps_shake(), atomic_store_explicit((p), (v), memory_order_seq_cst))
@@ -59,7 +59,7 @@
     (ps_shake(),                   \
      atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_seq_cst, memory_order_seq_cst))
 #define ps_fence_seq() atomic_thread_fence(memory_order_seq_cst)
-/* One side of a pair: the other side makes a fence in all kernel threads (os_fence_all). */
+/* The fence of one side of a pair: the other side makes a fence in all kernel threads (os_fence_all). */
 #define ps_fence_compiler() atomic_signal_fence(memory_order_seq_cst)
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Longer lines lose their middle (a value that the user gave; what is used instead stands behind it): the line must
- * reach the terminal at once, never interleaved. */
+/* Longer lines lose their middle (a value that the user gave; what is used instead stands behind it): a line must reach
+ * the terminal at once, never interleaved with others. */
 #define LINE_MAX_BYTES 512
 #define TAIL_BYTES 200
 #define HEAD_BYTES (LINE_MAX_BYTES - TAIL_BYTES - 4) /* "..." and the line's end between and behind */

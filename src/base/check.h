@@ -12,10 +12,10 @@
 #include "compiler.h"
 
 PS_NORETURN PS_COLD void ps_fatal(const char *fmt, ...) PS_PRINTF(1, 2);
-/* "", or what tools of a peer's users look for in a warning. Written in the loader. */
+/* A mark that tools of a peer's users look for in a warning; or "". Written in the loader. */
 extern const char *ps_warn_mark;
-/* No warnings, as the program or its user asked (KMP_WARNINGS). Written in the loader, or by a later call that asks for
- * it. */
+/* Whether there are no warnings, as the program or its user asked (KMP_WARNINGS). Written in the loader, or by a later
+ * call that asks for it. */
 extern bool ps_warn_quiet;
 PS_COLD void ps_warn(const char *fmt, ...) PS_PRINTF(1, 2);
 

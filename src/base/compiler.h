@@ -19,7 +19,8 @@
 #define PS_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PS_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define PS_NOINLINE __attribute__((noinline))
-/* The same, and it keeps all its parameters: a jump to it from a function with the same ones moves none. */
+/* As PS_NOINLINE, and the function keeps all its parameters: a jump to it from a function with the same ones moves
+ * none. */
 #ifdef __clang__
 #define PS_NOIPA __attribute__((noinline))
 #else
@@ -28,8 +29,8 @@
 #define PS_ALWAYS_INLINE inline __attribute__((always_inline))
 #define PS_NORETURN __attribute__((noreturn))
 #define PS_COLD __attribute__((cold))
-/* Begins on a cache line, whatever is linked before it: for what is so short that this shows (a barrier's member: 1.3
- * ns of 16). */
+/* The function begins on a cache line, whatever is linked before it: for functions so short that this shows (a
+ * barrier's member: 1.3 ns of 16). */
 #define PS_CODE_ALIGNED __attribute__((aligned(64)))
 #define PS_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #define PS_EXPORT __attribute__((visibility("default")))

@@ -36,7 +36,7 @@ static inline void ps_list_remove(struct ps_list *node)
     node->next->prev = node->prev;
     node->next = NULL;
 }
-/* All nodes leave at once, as a ring without a head; returns its first. The list is not empty. */
+/* Takes all nodes out at once, as a ring without a head; returns its first. The list is not empty. */
 static inline struct ps_list *ps_list_take_ring(struct ps_list *head)
 {
     struct ps_list *first = head->next;

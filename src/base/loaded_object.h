@@ -20,7 +20,8 @@ struct ps_loaded {
     bool has_gnu_hash;
 };
 
-/* The object is at `base`. The dynamic linker makes addresses of offsets, but not where it may not write. */
+/* Reads the dynamic section of the object at `base`. The dynamic linker has turned its offsets into addresses, except
+ * where it may not write. */
 static inline struct ps_loaded ps_loaded_at(ElfW(Addr) base, const ElfW(Dyn) * section)
 {
     struct ps_loaded o = {.section = section};
@@ -86,8 +87,8 @@ static inline uint32_t ps_loaded_symbol(const ElfW(Rela) * relocation)
     return (uint32_t)(sizeof(void *) == 8 ? relocation->r_info >> 32 : relocation->r_info >> 8);
 }
 
-/* The symbols that it wants of others stand before this number. A table of an object that offers none (GNU's linker
- * writes one bucket, and nothing in it) does not tell; relocations do then. */
+/* Returns the number before which all symbols stand that the object wants of others. A table of an object that offers
+ * none (GNU's linker writes one bucket, and nothing in it) does not tell that; relocations do then. */
 static inline uint32_t ps_loaded_wanted_end(const struct ps_loaded *o)
 {
     if (o->strings == NULL || o->symbols == NULL || o->hash == NULL)
@@ -102,7 +103,7 @@ static inline uint32_t ps_loaded_wanted_end(const struct ps_loaded *o)
     return end;
 }
 
-/* The number of the symbol that it wants of others by this name; 0: it wants none. */
+/* Returns the number of the symbol of this name that the object wants of others; 0: it wants none. */
 static inline uint32_t ps_loaded_wants(const struct ps_loaded *o, const char *name)
 {
     uint32_t end = ps_loaded_wanted_end(o);

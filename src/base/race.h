@@ -45,8 +45,8 @@ static PS_ALWAYS_INLINE void ps_race_release(const volatile void *at)
 #if PS_RACE || PS_TSAN
 extern void AnnotateIgnoreWritesBegin(const char *file, int line) __attribute__((weak));
 extern void AnnotateIgnoreWritesEnd(const char *file, int line) __attribute__((weak));
-/* free() of memory of the runtime's that another thread got, or wrote: which the sanitizer would take for a write of
- * the caller's. */
+/* Frees memory of the runtime's that another thread got, or wrote: the sanitizer would take free() for a write of the
+ * caller's. */
 static inline void ps_race_free(void *p)
 {
     bool told = ps_race_enabled() && AnnotateIgnoreWritesBegin && AnnotateIgnoreWritesEnd;

@@ -28,8 +28,8 @@
 #include "compiler.h"
 #include "cpu_port.h"
 
-/* First function of a context: `transfer` comes from the first cpu_switch to it, `arg` from cpu_context_init.
- * The function must never return. */
+/* The first function of a context. `transfer` comes from the first cpu_switch to the context, `arg` from
+ * cpu_context_init. The function must never return. */
 typedef void cpu_entry_fn(void *transfer, void *arg);
 
 /* Makes *ctx a context that starts entry(transfer, arg) on [stack, stack + bytes) at the first switch to it.
@@ -48,20 +48,20 @@ void cpu_context_fini(struct cpu_context *ctx);
 /* Leaves *save, continues in *to. See above. */
 void *cpu_switch(struct cpu_context *save, struct cpu_context *to, void *transfer);
 
-/* A call that may be left from further down on the same stack, for less than setjmp and longjmp cost. Only where the
- * port has it (CPU_HAS_GUARDED_CALL); stacks are not a sanitizer's there.
- * cpu_guarded_call returns what fn(arg) returns, or what it is left with. *guard, which cpu_guarded_leave takes, is
- * valid while fn runs. Unwinding ends in cpu_guarded_call's frame: an exception that leaves fn finds no handler.
- * cpu_guarded_leave runs nothing of the frames that it leaves. */
+/* A call that can be left from further down on the same stack, for less than setjmp and longjmp cost. Only where the
+ * port has it (CPU_HAS_GUARDED_CALL), and where stacks are not a sanitizer's. cpu_guarded_call returns what fn(arg)
+ * returns, or the value that cpu_guarded_leave was given. *guard, which cpu_guarded_leave takes, is valid while fn
+ * runs. Unwinding ends in cpu_guarded_call's frame: an exception that leaves fn finds no handler. cpu_guarded_leave
+ * runs nothing of the frames that it leaves. */
 #if defined(CPU_HAS_GUARDED_CALL) && !defined(__cplusplus)
 void *cpu_guarded_call(void *(*fn)(void *arg), void *arg, void **guard) __attribute__((visibility("hidden")));
 void cpu_guarded_leave(void *guard, void *result) __attribute__((noreturn, visibility("hidden")));
 #endif
 
 /* Rounding, traps and status flags (not the x87 unit's flags) of the code that runs, kept over calls of other threads'
- * functions on this stack. Controls are rounding and traps. Ports without it do nothing.
- * cpu_float_keep_flags: from now on, for good, flags are kept, too: the x87 unit's by cpu_switch, and all by the
- * functions with `kept` in their names, which else keep controls alone. Any thread (seq_cst). */
+ * functions on this stack. Controls are rounding and traps. Ports without this state do nothing. cpu_float_keep_flags:
+ * from now on, for good, flags are kept, too: the x87 unit's by cpu_switch, and all by the functions with `kept` in
+ * their names. Without it these functions keep controls alone. Any thread (seq_cst). */
 #if !defined(CPU_HAS_FLOAT_STATE)
 struct cpu_float {
     char nothing;
@@ -119,7 +119,7 @@ static inline void cpu_float_take_flags(struct cpu_float *state, const struct cp
 bool cpu_tp_settable(void);
 void *cpu_get_tp(void);
 void cpu_set_tp(void *tp);
-/* The same in a switch's path, after cpu_tp_settable: without a call where the port has one instruction for it. */
+/* As cpu_set_tp, in a switch's path, after cpu_tp_settable: no call where the port has one instruction for it. */
 #if !defined(CPU_HAS_SET_TP_SOON) && !defined(__cplusplus)
 static inline void cpu_set_tp_soon(void *tp) { cpu_set_tp(tp); }
 #endif

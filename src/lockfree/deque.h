@@ -41,7 +41,7 @@ enum { PS_DEQUE_FENCED = 0, PS_DEQUE_UNFENCED = 1, PS_DEQUE_ANNOUNCED = 2, PS_DE
 #define PS_DEQUE_INITIAL 256
 #endif
 
-/* Stress tests put a delay where another thread's step would hurt most; nothing in the product. */
+/* Stress tests define this as a delay where another thread's step would hurt most; in the product it is nothing. */
 #ifndef PS_DEQUE_WINDOW
 #define PS_DEQUE_WINDOW() ((void)0)
 #endif
@@ -71,7 +71,7 @@ struct ps_deque {
 /* Gives all buffers back. No thread may use the deque any more; items left in it are forgotten. */
 void ps_deque_fini(struct ps_deque *d);
 
-/* Any thread. When it returns the deque is fenced, and what the owner has pushed or taken before is seen. */
+/* Makes the deque fenced. Any thread. When it returns, what the owner has pushed or taken before is seen. */
 void ps_deque_fence(struct ps_deque *d);
 static inline bool ps_deque_is_fenced(struct ps_deque *d)
 {
@@ -79,17 +79,17 @@ static inline bool ps_deque_is_fenced(struct ps_deque *d)
 }
 /* Owner only: the same, without help. */
 void ps_deque_fence_owner(struct ps_deque *d);
-/* Owner only, after a push: no thread looks for the item, nor sleeps for lack of it, without calling ps_deque_fence
- * first. */
+/* Whether the deque is unfenced; owner only, after a push. If it is, no thread looks for the item, nor sleeps for lack
+ * of it, without calling ps_deque_fence first. */
 static inline bool ps_deque_is_unfenced_owner(struct ps_deque *d)
 {
     atomic_signal_fence(memory_order_seq_cst);
     return (ps_load_relaxed(&d->watch) & PS_DEQUE_UNFENCED) != 0;
 }
-/* Owner only, to be called now and then: nothing was stolen lately, and os_fence_all is to be had. */
+/* Whether nothing was stolen lately, and os_fence_all works. Owner only, to be called now and then. */
 bool ps_deque_calm_owner(struct ps_deque *d);
-/* Owner only, the deque not unfenced; a fence. Behind this call the owner looks whether a thread counts on finding what
- * it pushes from here on. If so, it calls ps_deque_fence_owner. */
+/* Makes the deque, which is not, unfenced, and makes a fence; owner only. After this call the owner looks whether a
+ * thread counts on finding what it pushes from here on. If so, it calls ps_deque_fence_owner. */
 void ps_deque_unfence_owner(struct ps_deque *d);
 
 /* Owner only: the index that the next push takes. Items from an index kept by the caller on are those pushed since.
@@ -164,7 +164,7 @@ static inline void *ps_deque_pop(struct ps_deque *d)
     return item;
 }
 
-/* The oldest item, as far as can be told without watching; NULL: there is none. */
+/* Returns the oldest item, as far as can be told without watching; NULL: there is none. */
 static inline void *ps_deque_peek(struct ps_deque *d)
 {
     int64_t top = ps_load_seq(&d->top);
@@ -188,11 +188,11 @@ static inline bool ps_deque_may_hold(struct ps_deque *d, const void *item)
     return top < bottom;
 }
 
-/* Any thread. The item that was pushed first, unless `accept` refuses it (accept NULL: any item will do). NULL in three
- * cases: there is no item; another thief took it meanwhile; the owner became unfenced. A thief then goes on to the next
- * victim; a caller that must know which case it was asks ps_deque_seems_empty. accept may be shown an item that another
- * thief has taken meanwhile; its answer then counts for nothing (top has moved). So accept must not follow pointers
- * into memory that may be unmapped, and reads relaxed atomics. */
+/* Takes the item that was pushed first, unless `accept` refuses it (accept NULL: any item will do). Any thread. NULL in
+ * three cases: there is no item; another thief took it meanwhile; the owner became unfenced. A thief then goes on to
+ * the next victim; a caller that must know which case it was asks ps_deque_seems_empty. accept may be shown an item
+ * that another thief has taken meanwhile; its answer then counts for nothing (top has moved). So accept must not follow
+ * pointers into memory that may be unmapped, and reads relaxed atomics. */
 static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *item, void *arg), void *arg)
 {
     if (PS_UNLIKELY(!ps_deque_is_fenced(d))) {

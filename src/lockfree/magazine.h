@@ -44,8 +44,8 @@ struct ps_depot {
 
 /* --- a magazine's owner --- */
 
-/* From the list. Where that is empty, ps_magazine_refill comes first; where the depot is empty as well, the client
- * makes a new piece. */
+/* Takes a piece from the list. If the list is empty, the client calls ps_magazine_refill first; if the depot is empty
+ * as well, the client makes a new piece. */
 static PS_ALWAYS_INLINE struct ps_piece *ps_magazine_pop(struct ps_magazine *m)
 {
     struct ps_piece *piece = m->free;
@@ -54,17 +54,17 @@ static PS_ALWAYS_INLINE struct ps_piece *ps_magazine_pop(struct ps_magazine *m)
     return piece;
 }
 
-/* m is empty: takes a batch of the depot, or what is loose there. False: there is none. */
+/* Fills m, which is empty, with a batch of the depot, or what is loose there. False: there is none. */
 bool ps_magazine_refill(struct ps_magazine *m, struct ps_depot *depot, unsigned batch);
-/* True: m is full. Then ps_magazine_spill comes before the next push; by a call of the client's own, for the sake of
- * few arguments where this is inline. */
+/* Adds a piece. True: m is full, and the client calls ps_magazine_spill before the next push; by a call of its own, for
+ * the sake of few arguments where this is inline. */
 static PS_ALWAYS_INLINE bool ps_magazine_push(struct ps_magazine *m, struct ps_piece *piece, unsigned batch)
 {
     piece->next = m->free;
     m->free = piece;
     return PS_UNLIKELY(++m->n == 2 * batch);
 }
-/* m is full: the batch that was used last stays, the older half goes to the depot. */
+/* Empties a half of m, which is full: the batch that was used last stays, the older half goes to the depot. */
 void ps_magazine_spill(struct ps_magazine *m, struct ps_depot *depot, unsigned batch);
 
 /* All pieces go to the depot. */

@@ -49,7 +49,7 @@ static inline bool ps_spin_try_lock(struct ps_spin *lock)
 {
     return ps_load_relaxed(&lock->word) == 0 && ps_xchg_acquire(&lock->word, 1) == 0;
 }
-/* try_lock without a look before, for a caller that expects the lock to be free. */
+/* Tries to take the lock without a look before, for a caller that expects the lock to be free. */
 static inline bool ps_spin_take(struct ps_spin *lock) { return ps_xchg_acquire(&lock->word, 1) == 0; }
 static inline void ps_spin_unlock(struct ps_spin *lock) { ps_store_release(&lock->word, 0); }
 

@@ -6,13 +6,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The dynamic linker has made addresses of what the file has as offsets, but not on every processor. */
+/* Returns the address of a table. On most processors the dynamic linker has turned the file's offsets into
+ * addresses. */
 static const void *table_at(ElfW(Addr) base, ElfW(Addr) value)
 {
     return (const void *)(value < base ? base + value : value); /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* GNU's hash table has no count of symbols: the last one of the last chain is the last symbol. */
+/* Counts symbols by GNU's hash table, which has no count: the last one of the last chain is the last symbol. */
 static size_t count_hashed(const uint32_t *gnu_hash)
 {
     uint32_t buckets = gnu_hash[0], first = gnu_hash[1], words = gnu_hash[2], last = 0;
@@ -97,8 +98,8 @@ void *object_find(const struct object *o, const char *name)
     return NULL;
 }
 
-/* A segment's protection as the dynamic linker has set it; it makes a part of one read-only (RELRO), up to the last
- * page that is in it as a whole. -1: the address is in no segment. */
+/* Returns a segment's protection as the dynamic linker has set it. The dynamic linker makes a part of one segment
+ * read-only (RELRO), up to the last page that is in that part as a whole. -1: the address is in no segment. */
 static int protection_of(const struct object *o, ElfW(Addr) address, ElfW(Addr) page)
 {
     for (unsigned i = 0; i < o->num_segments; i++) {

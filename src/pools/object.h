@@ -25,8 +25,8 @@ bool object_read(struct object *o, const struct dl_phdr_info *info);
 
 /* Some symbol's name, defined or not, has `part` in it. */
 bool object_mentions(const struct object *o, const char *part);
-/* The next symbol behind `last` (NULL: from the first on) that the object defines, and whose name has `part` in it;
- * NULL: no more. */
+/* Returns the next symbol after `last` (NULL: the first) that the object defines and whose name has `part` in it; NULL:
+ * no more. */
 ElfW(Sym) * object_symbol(const struct object *o, const char *part, const ElfW(Sym) * last);
 static inline const char *object_name(const struct object *o, const ElfW(Sym) * s) { return o->names + s->st_name; }
 static inline void *object_address(const struct object *o, const ElfW(Sym) * s)
@@ -36,12 +36,12 @@ static inline void *object_address(const struct object *o, const ElfW(Sym) * s)
 /* What the object defines by exactly this name; NULL: nothing. */
 void *object_find(const struct object *o, const char *name);
 
-/* The dynamic linker and dlsym find fn for this symbol from now on. What was bound to it before stays.
- * False: the memory cannot be written. */
+/* Makes the dynamic linker and dlsym find fn for this symbol from now on. What was bound to it before stays. False: the
+ * memory cannot be written. */
 bool object_replace(const struct object *o, ElfW(Sym) * s, void *fn);
 
-/* The object's own calls of `name`, which another object defines, go to fn from now on. False: it has none, or the
- * memory cannot be written. */
+/* Makes the object's own calls of `name`, which another object defines, go to fn from now on. False: it has none, or
+ * the memory cannot be written. */
 bool object_rebind(const struct object *o, const char *name, void *fn);
 
 #endif

@@ -65,7 +65,8 @@ static void drop_last(struct closure *c)
     free(o);
 }
 
-/* "	libm.so.6 => /lib/libm.so.6 (0x7f..)", "	/lib/ld.so (0x7f..)", "	./libx.so (0x7f..)", "	libx.so => not found". */
+/* Adds a library of one line of the loader's: " libm.so.6 => /lib/libm.so.6 (0x7f..)", " /lib/ld.so (0x7f..)", "
+ * ./libx.so (0x7f..)" or " libx.so => not found". */
 static int add_loader_line(struct closure *c, char *line, const struct elf *dropin)
 {
     line += strspn(line, " \t");
@@ -90,7 +91,7 @@ static int add_loader_line(struct closure *c, char *line, const struct elf *drop
 static void trace_in_child(int out, const char *interp, const char *program, const char *library_path,
                            const char *preload, bool with_gaps)
 {
-    /* psrun may have been started with any of these three closed: the pipe stands above them. */
+    /* psrun may have been started with any of these three closed: the pipe gets a number above them. */
     if (out < 3 && (out = fcntl(out, F_DUPFD_CLOEXEC, 3)) < 0)
         _exit(127);
     int null = open("/dev/null", O_RDWR);
@@ -176,7 +177,8 @@ static bool has_name(const struct object *o, const char *name)
     return strcmp(o->name, name) == 0 || (o->elf.soname && strcmp(o->elf.soname, name) == 0);
 }
 
-/* What an object asks for by `name`, unless it is there by that name, or as that file. false: the loader is asked. */
+/* Adds the library that an object asks for by `name`, unless it is there under that name, or as that file. false: the
+ * loader must be asked. */
 static bool add_needed(struct closure *c, const struct ld_cache *cache, const char *name, const char *interp,
                        const char *folder, const struct elf *dropin)
 {
@@ -300,8 +302,7 @@ static bool begins_with_any(const char *name, const char *const *prefix, unsigne
     return false;
 }
 
-/* What counts as kept for a thread is what the runtime itself looks for (src/uth/tls_objects.c), which is not linked
- * here. */
+/* What counts as kept for a thread is the same as in the runtime (src/uth/tls_objects.c), which is not linked here. */
 bool closure_shares_tls(const struct closure *c)
 {
     static const char *const sanitizers[] = {"libasan.", "libtsan.", "liblsan.", "libclang_rt."};

@@ -37,26 +37,26 @@ struct closure {
 };
 
 /* Traces program (opened as object 0) with the given values of the loader's variables; NULL: as they are. interp: the
- * loader to ask. dropin: to recognise our own file. 0 or an errno value; then there is nothing to free. */
+ * loader to ask. dropin: to recognise our own file. Returns 0 or an errno value; then there is nothing to free. */
 int closure_trace(struct closure *c, const char *interp, const char *program, const char *library_path,
                   const char *preload, const struct elf *dropin);
-/* The same without the loader, where LD_LIBRARY_PATH is `folder` alone (the drop-in's) and nothing is preloaded. false:
- * the loader must be asked; then there is nothing to free. */
+/* Does the same without the loader, where LD_LIBRARY_PATH is `folder` alone (the drop-in's) and nothing is preloaded.
+ * false: the loader must be asked; then there is nothing to free. */
 bool closure_read(struct closure *c, const char *interp, const char *program, const char *folder,
                   const struct elf *dropin);
 void closure_free(struct closure *c);
-/* How many libraries are asked for and not found (or cannot be read); *first: the first of them. */
+/* Returns how many libraries are asked for and not found (or cannot be read); *first: the first of them. */
 unsigned closure_missing(const struct closure *c, const char **first);
 
-/* The first object with a runtime that is not ours, from index i on; c->num: none. */
+/* Returns the first object, from index i on, with a runtime that is not ours; c->num: none. */
 unsigned closure_foreign(const struct closure *c, unsigned i);
 bool closure_has_runtime(const struct closure *c);
 /* Whether an object but the C library imports one of `names` (NULL at the end), while the C library stands before ours
  * in the order of lookup. The drop-in defines these names too. */
 bool closure_misses(const struct closure *c, const char *const *names);
-/* Whether both hold. The program has a sanitizer that keeps its own state in the kernel thread's thread-local storage
- * (address, thread), so user-level threads have no storage of their own. And something in the program would miss that:
- * thread-local variables, or what the C library keeps for a thread. */
+/* Whether both of these hold. The program has a sanitizer that keeps its own state in the kernel thread's thread-local
+ * storage (address, thread), so user-level threads have no storage of their own. And something in the program would
+ * miss that storage: thread-local variables, or what the C library keeps for a thread. */
 bool closure_shares_tls(const struct closure *c);
 /* Whether some object but the C library imports one of the names (NULL-terminated). */
 bool closure_wants_any(const struct closure *c, const char *const names[]);

@@ -1,9 +1,7 @@
-/* psrun dump PID: the state of a running program's virtual processors and user-level threads
- * (src/psthreads/debug/dump.c, compiled in here).
- *
- * Does: find the runtime among what the process has mapped, by the tables that it exports (ps_debug_layout), and print.
- * Needs nothing of the process but that its memory may be read (the same user, and ptrace allowed): no signal, no
- * variable; it is not stopped. */
+/* psrun dump PID: writes the state of a running program's virtual processors and user-level threads
+ * (src/psthreads/debug/dump.c, compiled in here). * Finds the runtime among what the process has mapped, by the tables
+ * that it exports (ps_debug_layout), and prints. Needs nothing of the process but that its memory may be read (the same
+ * user, and ptrace allowed): no signal, no variable; the process is not stopped. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,8 @@
 #endif
 #define OUR_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
 
-/* NULL where it is not all in the file, or not aligned for what stands there. */
+/* Returns the address of `bytes` bytes at the offset; NULL: they are not all in the file, or not aligned for what
+ * stands there. */
 static const void *at_offset(const struct elf *e, size_t offset, size_t bytes, size_t align)
 {
     return offset <= e->size && bytes <= e->size - offset && offset % align == 0 ? e->map + offset : NULL;

@@ -68,16 +68,16 @@ const struct elf_version *elf_sym_version(const struct elf *e, size_t i);
 bool elf_sym_wanted(const struct elf *e, size_t i);
 bool elf_sym_given(const struct elf *e, size_t i);
 
-/* Does e define `name`, in this version (NULL: any)? Follows the loader's rule: an unversioned definition serves
+/* Whether e defines `name`, in this version (NULL: in any). Follows the loader's rule: an unversioned definition serves
  * any. */
 bool elf_defines(const struct elf *e, const char *name, const char *version);
-/* The first symbol that e gives to others and that has this part in its name; e->num_sym: there is none. */
+/* Returns the first symbol that e exports and that has this part in its name; e->num_sym: there is none. */
 size_t elf_find(const struct elf *e, const char *part);
 /* Does e leave one of the names (NULL-terminated) undefined? */
 bool elf_wants_any(const struct elf *e, const char *const names[]);
 /* Does e define the version node `version`? */
 bool elf_has_version(const struct elf *e, const char *version);
-/* Is `name` a function in the unstripped symbol table (so also where it is not exported)? */
+/* Whether `name` is a function in the unstripped symbol table, so also one that is not exported. */
 bool elf_contains(const struct elf *e, const char *name);
 
 #endif

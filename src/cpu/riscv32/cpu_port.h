@@ -24,7 +24,7 @@ struct cpu_context {
 };
 #define CPU_SAVED_SP(context) ((uintptr_t)(context)->sp)
 
-/* A core has no other thread to give way to: the pause keeps it from its memory port for some cycles. */
+/* A core has no other thread to give way to: the pause only keeps the core from its memory port for some cycles. */
 static inline void cpu_pause(void) { __asm__ volatile("nop\n\tnop\n\tnop\n\tnop" ::: "memory"); }
 static inline uint64_t cpu_cycles(void)
 {
