@@ -37,8 +37,9 @@
 #define PS_LINE_ALIGNED alignas(PS_LINE_ALIGN)
 #define PS_UNUSED __attribute__((unused))
 
-/* From here on an unwinder takes the function for the outermost one of its stack. An exception that no function within
- * it catches ends the program, as at a thread's first function. Nothing where the processor is not known. */
+/* Makes an unwinder take the function for the outermost one of its stack from here on. An exception that no function
+ * within it catches ends the program, as at a thread's first function. Does nothing where the processor is not
+ * known. */
 #if defined(__x86_64__)
 #define PS_BE_OUTERMOST() __asm__ volatile(".cfi_undefined rip" ::: "memory")
 #elif defined(__aarch64__)

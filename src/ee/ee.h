@@ -36,7 +36,7 @@ struct ee_config {
     void (*root_exit)(void *local);
     /* Writes what the running entity is ("OpenMP thread 3 of level 2"), async-signal-safe; for reports. */
     void (*describe)(char *buf, size_t bytes);
-    /* Where a debugger finds what an entity's pointer (ee_local) leads to. */
+    /* Tells a debugger where to find what an entity's pointer (ee_local) leads to. */
     const struct ps_debug_layout *debug_layout;
     /* Whether members of outermost regions begin with rounding and traps of the region's opener, as in libomp, or with
      * what they had at their last region's end, as in libgomp. NULL: the latter. */
@@ -129,9 +129,9 @@ struct ee_team_ops {
     /* Tells where in the program the open region is: the same address for all regions of one construct. NULL: it is not
      * told. */
     const void *(*place)(struct ee_member *first);
-    /* For entities with memory by clusters, which call it when they decide where member id runs next. Returns the
-     * member's storage near there, from a multiple of PS_CACHE_LINE on; NULL: no memory. `members` as given to
-     * ee_team_init. The pointer may be NULL: no such function. */
+    /* Returns storage for member id near the carrier group `near`, from a multiple of PS_CACHE_LINE on; NULL: no
+     * memory. Called by entities with memory by clusters when they decide where the member runs next. `members` as
+     * given to ee_team_init. The pointer may be NULL: no such function. */
     struct ee_member *(*near)(void *members, unsigned id, int near);
     /* For such entities alone. Called in place of body in a region that ee_team_again opened, for a member that ran in
      * the last region on this carrier; the member's share is fn(data). */

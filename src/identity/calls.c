@@ -39,8 +39,8 @@ __attribute__((constructor(101))) static void look_up(void)
 {
     for (struct next *next = __start_ps_next; next < __stop_ps_next; next++)
         next->function = look_behind(next->name);
-    /* Not where the program finds the C library's function first: then a block's number is nothing that it could hand
-     * on to the kernel. */
+    /* Not done where the program finds the C library's function first: then a block's number is nothing that the
+     * program could hand on to the kernel. */
     if (dlsym(RTLD_DEFAULT, "pthread_getattr_np") == (void *)interposed_pthread_getattr_np)
         uth_tls_number_blocks();
 }

@@ -41,8 +41,8 @@ int64_t thread_signal_look(struct vp *vp);
 /* Called when the thread is about to run on its dedicated kernel thread: a letter that no handler has taken is handled
  * there. */
 void thread_signal_take_back(struct vp *vp);
-/* In a handler that was poked by signal `number`: sets *info to what the current block's letter has. False: there is
- * none. */
+/* Called in a handler that was poked by signal `number`: takes the current block's letter and sets *info to its
+ * content. False: there is no letter. */
 bool thread_signal_take(int number, void *info);
 
 /* A root may be sent signals: the one whose kernel thread has the thread pointer tp, or, where tp is NULL, the number

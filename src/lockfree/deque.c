@@ -38,7 +38,8 @@ bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom)
 
 /* --- unfenced and fenced --- */
 
-/* An owner with short tasks answers within so many pauses. After them a system call costs less than waiting longer. */
+/* How many pauses a thief waits for the owner's answer; an owner with short tasks answers within them. After that a
+ * system call costs less than waiting longer. */
 #define ANSWER_PAUSES 32
 
 bool ps_deque_calm_owner(struct ps_deque *d)

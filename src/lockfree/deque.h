@@ -28,7 +28,7 @@
 
 enum { PS_DEQUE_FENCED = 0, PS_DEQUE_UNFENCED = 1, PS_DEQUE_ANNOUNCED = 2, PS_DEQUE_STATE = 3, PS_DEQUE_TURN = 4 };
 
-/* After so many calls of ps_deque_calm_owner without a theft it says yes. A fence costs about 20 cycles, and becoming
+/* How many calls of ps_deque_calm_owner without a theft make it say yes. A fence costs about 20 cycles, and becoming
  * fenced about a hundred where the owner answers. So a wrong guess loses less than the fences that were paid while
  * waiting. Tests make it 1. */
 #ifndef PS_DEQUE_CALM

@@ -147,8 +147,8 @@ static int read_options(int argc, char **argv, struct wishes *w)
     return GO_ON;
 }
 
-/* A mistake in a variable is said (in PSTHREADS_POOLS: by src/pools), and the default used; one on the command line
- * ends psrun. */
+/* Checks the options and variables. A mistake in a variable is said (in PSTHREADS_POOLS: by src/pools), and the default
+ * is used; a mistake on the command line ends psrun. */
 static int check_wishes(struct wishes *w)
 {
     if (w->threads && !is_thread_list(w->threads)) {

@@ -7,7 +7,7 @@
  *
  * Life: uth_tls_get -> (uth_tls_enter ... uth_tls_leave)* -> uth_tls_enter, uth_tls_end, uth_tls_leave -> uth_tls_put.
  * A new block has initial values everywhere; between enter and leave of different kernel threads it keeps its values.
- * One kernel thread at a time enters it, and has acquired what the last one released (the upper room's hand-over).
+ * One kernel thread at a time enters it, and has acquired what the last one released (src/psthreads hands it over).
  *
  * What the caller must know:
  * - The runtime's own native thread-local variables are switched as well. After uth_tls_enter and uth_tls_leave the
@@ -35,7 +35,8 @@
 #include "cpu.h"
 #include "list.h"
 
-/* tls.c's, but for the first line, which the inline functions below read. */
+/* Used by tls.c alone, except the first line, which the inline functions below read, and fields marked (psthreads),
+ * which src/psthreads keeps here. */
 struct uth_tls {
     void *tp;
     /* of the last uth_tls_enter; NULL: no thread has entered the block since it got its initial values, or since
@@ -43,18 +44,17 @@ struct uth_tls {
     UTH_ATOMIC(const void *) carrier;
     UTH_ATOMIC(const void *) cached; /* see uth_tls_is_cached; cleared where `dedicated` is set */
     void *stack;                     /* that uth_tls_set_stack told last */
-    UTH_ATOMIC(void *)
-    dedicated; /* the upper room's: what this thread begins on, and nothing else; NULL: it has no such */
-    /* the upper room's: the team with the member that keeps the block between regions; NULL: none (ps_team_rests) */
+    UTH_ATOMIC(void *) dedicated;    /* (psthreads) the vp that alone begins this thread (dedicated.h); NULL: none */
+    /* (psthreads) the team with the member that keeps the block between regions; NULL: none (ps_team_rests) */
     UTH_ATOMIC(void *) team;
-    uint64_t mask; /* the upper room's: what the member blocks that has a team, where it has not changed that */
+    uint64_t mask; /* (psthreads) the signal mask of a member that has a team, until the member changes it */
     int *tid;
     int carrier_tid;
     int number;               /* 0: blocks are not numbered */
     const void *home;         /* with `adopted` */
-    UTH_ATOMIC(void *) below; /* the upper room's: its thread, while that is suspended below one that it has called */
-    UTH_ATOMIC(void *) own;   /* the upper room's: what `dedicated` is, or would be; its number is the thread's */
-    void *own_stack;          /* the upper room's: the stack that the thread keeps (own_stack.h); NULL: none so far */
+    UTH_ATOMIC(void *) below; /* (psthreads) the thread, while it is suspended below one that it has called */
+    UTH_ATOMIC(void *) own;   /* (psthreads) the vp that `dedicated` is, or would be; its number is the thread's */
+    void *own_stack;          /* (psthreads) the stack that the thread keeps (own_stack.h); NULL: none so far */
     unsigned numbers;         /* that it may still take, one behind the other */
     bool adopted;             /* uth_tls_adopt */
     bool fresh;               /* character tables are still to be set, which takes the block's thread pointer */
@@ -69,8 +69,8 @@ struct uth_tls {
     void *vector, *generation;
     size_t modules;
     uint32_t epoch;
-    /* Used by the upper room (floats.h): the floating-point state that its thread goes on with, and in how many regions
-     * that was looked at */
+    /* (psthreads) floats.h: the floating-point state that its thread goes on with, and in how many regions that was
+     * looked at */
     uint32_t float_regions;
     struct cpu_float floats;
 };
@@ -197,7 +197,7 @@ inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
 void uth_tls_keep_cached(struct uth_tls *tls);
 /* Takes it back. Any kernel thread. */
 void uth_tls_drop_cached(struct uth_tls *tls);
-/* As above, and no thread may enter the block again as it was: uth_tls_was_in is false. Any kernel thread. */
+/* Does the same, and no thread may enter the block again as it was: uth_tls_was_in is false. Any kernel thread. */
 void uth_tls_take_away(struct uth_tls *tls);
 /* From now on each thread has floating-point status flags of its own (cpu_float_keep_flags). No block stays cached: a
  * member looks at its block's flags when it begins and ends (psthreads/team/floats.h). */
@@ -213,10 +213,9 @@ void uth_tls_trim(void);
 #ifndef __cplusplus
 extern _Atomic bool uth_tls_missing;
 #endif
-/* A number of regions: in so many first regions of a team its parent calls no members, since one may ask for the bounds
- * of its stack (own_stack.h). MAYBE: an object wants pthread_getattr_np, or a thread that is no member has called it.
- * ASKS: a member has asked; in all regions. Never less than before; NOT where no code answers the question (blocks
- * without numbers). */
+/* In this many first regions of a team its parent calls no members, since one may ask for the bounds of its stack
+ * (own_stack.h). NOT: no code answers the question (blocks without numbers). MAYBE: an object wants pthread_getattr_np,
+ * or a thread that is no member has called it. ASKS, that is in all regions: a member has asked. Only grows. */
 #ifndef __cplusplus
 enum { UTH_TLS_ASKS_NOT = 0, UTH_TLS_ASKS_MAYBE = 1000 };
 #define UTH_TLS_ASKS UINT32_MAX

@@ -142,7 +142,7 @@ void uth_tls_object_begins(const void *code)
 
 static __thread int probe = 12345;
 
-/* Not inlined: nothing of the thread pointer may be kept from the caller. */
+/* Not inlined, so that the compiler keeps nothing of the thread pointer from the caller. */
 PS_NOINLINE static const char *try_inside(const struct uth_tls *tls, const void *stack, size_t bytes)
 {
     pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;

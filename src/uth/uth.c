@@ -82,8 +82,8 @@ static struct uth_chunk *chunk_after(struct uth_chunk *c)
     return none;
 }
 
-/* Where the search for a free slot begins, a hint. Chunks before it were full when the search came here; a slot that
- * becomes free there moves it back. */
+/* The chunk at which the search for a free slot begins, a hint. Chunks before it were full when the search came here; a
+ * slot that becomes free there moves the hint back. */
 static _Atomic(struct uth_chunk *) not_full;
 
 /* No place to be had: the stack is not seen from outside, and that is all. */

@@ -93,7 +93,8 @@ struct uth_area {
 };
 bool uth_area_take(struct uth *u, struct uth_area *area);
 void uth_area_put(const struct uth_area *area);
-/* u's stack has so many bytes from `low` on. Caller: the owner of an adopted one, before any caller takes an area. */
+/* Sets the bounds of u's stack: `stack_bytes` from `low` on. Caller: the owner of an adopted stack, before any caller
+ * takes an area. */
 void uth_areas_at(struct uth *u, uintptr_t low, size_t stack_bytes);
 
 /* (Re-)initialises u so that the first switch to it starts entry(transfer, arg) on an empty stack. u does not run.
@@ -128,7 +129,7 @@ void uth_await_visitor(struct uth *u);
  * the thread is. Then one line tells the stack's size, and the variable that raises it. Then comes the default action.
  * Any other fault: the default action, as if no handler were there. */
 typedef void uth_describe_fn(char *buf, size_t bytes);
-/* Returns the uth that runs on the calling kernel thread, or NULL. A function of the upper room; async-signal-safe. */
+/* Returns the uth that runs on the calling kernel thread, or NULL. A function of src/psthreads; async-signal-safe. */
 typedef struct uth *uth_current_fn(void);
 void uth_overflow_install(uth_current_fn *current, uth_describe_fn *describe, const char *variable);
 /* For each kernel thread that will run uths, at its start and end. */

@@ -14,7 +14,7 @@ struct uth_tls; /* a thread-local block with its thread pointer; see tls.h */
 struct uth_wait {
     struct psthread *thread;
     const volatile void *object;
-    uint32_t kind, turn; /* the upper room's; turn: where an object is waited for again and again, which time */
+    uint32_t kind, turn; /* kept by src/psthreads; turn: which time the object is waited for, if again and again */
 };
 
 struct uth {
@@ -34,16 +34,16 @@ struct uth {
     uintptr_t call_floor, call_span;
     struct ps_piece piece; /* in a cache, or shared */
     bool used;             /* ran since its stack's memory was last given back */
-    struct uth_tls *tls;   /* the block of the thread whose context is saved here; the upper room's to keep */
+    struct uth_tls *tls;   /* the block of the thread whose context is saved here; kept by src/psthreads */
     int error;             /* errno of the thread whose context is saved here; likewise */
     void *vp;              /* adopted: the virtual processor that alone may run it; else NULL. Set by the owner. */
     struct uth_wait wait;
-    /* Both are the upper room's. Written by the code that runs here; read by senders of signals
+    /* Both are kept by src/psthreads. Written by the code that runs here; read by senders of signals
      * (identity/thread_signal.h). */
     struct psthread *left_by; /* the thread whose context is saved here, where that does not wait */
     uint32_t calls; /* how many calls of other threads run here, or are about to; looked at on a root's stack */
     char name[32];  /* of the thread that runs here, for debuggers and reports; "": none */
-    _Alignas(16) unsigned char room[96]; /* the upper room's, for what runs on this stack; all zero at first */
+    _Alignas(16) unsigned char room[96]; /* src/psthreads keeps data of what runs here in it; all zero at first */
     uint32_t registered;                 /* its place in the registry, from 1; 0: none */
     void *fiber;                         /* thread sanitizer's, current when the context was left; else NULL */
     void *loop_fiber;                    /* and the one that a context begins with */

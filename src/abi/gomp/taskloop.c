@@ -28,7 +28,8 @@ static PS_ALWAYS_INLINE struct call call_of(void (*fn)(void *), void *data, void
     return c;
 }
 
-/* Where a long is narrower than the core's bounds: the same head in that type, and tasks made one by one. */
+/* The head of the data block where a long is narrower than the core's bounds: bounds of type long, and tasks made one
+ * by one. */
 struct narrow_head {
     long bounds[2];
     uintptr_t *reductions;

@@ -148,7 +148,7 @@ static inline void kmpc_leave_cancelled_loop(struct ort_thread *t)
 
 /* Calls fn(gtid, tid, args[0], .., args[argc - 1]). Each processor has a file for it. */
 int kmpc_invoke(kmpc_microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args);
-/* The same, and *frame gets the frame pointer that the caller of fn has. */
+/* As kmpc_invoke; *frame gets the frame pointer that the caller of fn has. */
 int kmpc_invoke_traced(kmpc_microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args, void **frame);
 /* The task of a group ends: its reductions are combined. task_reduction.c */
 void kmpc_taskgroup_end(struct ort_thread *t);

@@ -1,12 +1,12 @@
-/* KMP_SETTINGS, and OMP_DISPLAY_ENV of programs that come with libomp: what the environment asks for and what has come
- * of it, on standard error, in libomp's forms.
+/* KMP_SETTINGS, and OMP_DISPLAY_ENV of programs that come with libomp: shows what the environment asks for and which
+ * values hold, on standard error, in libomp's forms.
  *
  * KMP_SETTINGS is shown when a thread first asks in libomp's way, once; programs that never do (GCC's) do not see it,
- * as under libgomp. So is OMP_DISPLAY_ENV where the library was loaded by libomp's name; loaded by libgomp's, the core
- * shows it in libgomp's form. Of the variables only those are listed as effective which have an effect here: libomp's
- * list is longer by its own internals. The values are the core's (ort_display_env_text), read line by line, and our
- * own; sorted by name. The whole is put together first and written at once. Failures: no memory: nothing, or less, is
- * shown.
+ * as under libgomp. OMP_DISPLAY_ENV is shown in the same way where the library was loaded by libomp's name; where it
+ * was loaded by libgomp's, the core shows it in libgomp's form. Only variables that have an effect here are listed as
+ * effective: libomp's list is longer by its own internals. The values are the core's (ort_display_env_text), read line
+ * by line, and our own; sorted by name. All lines are put together first and written at once. Failures: no memory:
+ * nothing, or less, is shown.
  * Deviations: OMP_NUM_TEAMS and levels are shown as they hold here. Places of a program that binds threads but names no
  * places are hardware threads; libomp's are cores. */
 #include <ctype.h>

@@ -96,7 +96,7 @@ bool ee_is_near(const void *p, int near)
 
 /* --- members --- */
 
-/* In the name of m, which is the caller's, until it is a helper again. */
+/* Runs tasks in the name of m, which the caller has, until m is a helper again. */
 static void assist_until_free(struct team *team, struct member *m)
 {
     member_end_assist(team->ops, (struct ee_member *)(void *)m);

@@ -279,7 +279,7 @@ static inline bool pool_may_run_again(const struct team *team, const struct self
     /* one branch, behind all loads */
     return (((uintptr_t)team->opener ^ (uintptr_t)self) | (uintptr_t)(seen ^ team->expects)) == 0;
 }
-/* Of the root's team, which is the last one that the root has mapped. */
+/* Opens a region of the root's team, which is the last one that the root has mapped. */
 static inline void pool_open_again(struct team *team, struct self *self)
 {
     self->of_root_team = true;

@@ -198,7 +198,7 @@ void ee_team_bind(PS_UNUSED struct ee_team *team, PS_UNUSED int place, PS_UNUSED
 
 /* --- workers --- */
 
-/* In the name of m, which is the caller's, until it is a helper again. */
+/* Runs tasks in the name of m, which the caller has, until m is a helper again. */
 static void assist_as(struct team *team, struct member *m)
 {
     member_end_assist(team->ops, (struct ee_member *)(void *)m);

@@ -17,8 +17,8 @@ const char *ort_env_name(const char *name, const char *for_all);
 /* Whether the process was built for libomp: variables then have the defaults and meanings that libomp's users know,
  * else libgomp's. Set in the loader, before the rest. */
 extern bool ort_env_as_libomp;
-/* Set in the loader, before the rest: reads an ABI's own variables after the core has read OpenMP's, and may change the
- * result. */
+/* Reads an ABI's own variables after the core has read OpenMP's, and may change the result. Set in the loader, before
+ * the rest. */
 extern void (*ort_env_hook)(void);
 /* Reads a switch: true, false, yes, 1, on, T, .true. and so on. false: it is not given, or is unreadable, which is
  * said. */

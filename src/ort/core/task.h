@@ -199,7 +199,7 @@ struct ort_task_team {
  * memory for its tasks. ort_task_team_fini: before the block is given back. */
 bool ort_task_team_init(struct ort_team *team);
 void ort_task_team_fini(struct ort_team *team);
-/* Likewise for each member's storage; init is optional for zeroed memory. */
+/* The same two for each member's storage; init is optional for zeroed memory. */
 void ort_task_thread_fini(struct ort_thread *thread);
 /* Called when the member begins: makes its implicit task the current one (thread->task), with the given ICVs. */
 void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv);
@@ -208,7 +208,7 @@ void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv);
 void ort_task_member_end(struct ort_thread *thread);
 /* Called by member 0 after ee_team_join (or after ort_task_member_end where the team is serialized). */
 void ort_task_team_end(struct ort_team *team);
-/* In a forked child, whose only thread is t: lets go what other threads held in the teams around it, and in the
+/* Called in a forked child, whose only thread is t: gives up what other threads held in the teams around it, and in the
  * process. */
 void ort_task_after_fork_in_child(struct ort_thread *t);
 /* ee_team_ops.assist [switches] and idle. */
@@ -216,7 +216,7 @@ void ort_task_assist(struct ort_thread *thread);
 bool ort_task_idle(struct ort_thread *thread);
 /* The team's barrier, a task scheduling point: all tasks of the region are complete when it opens. [switches] */
 void ort_task_barrier(struct ort_thread *thread);
-/* The same in a region that may be cancelled; true: it has been. [switches] */
+/* The barrier of a region that may be cancelled; true: it has been cancelled. [switches] */
 bool ort_task_barrier_cancel(struct ort_thread *thread);
 
 /* --- tasks --- */

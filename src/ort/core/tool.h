@@ -123,8 +123,8 @@ static inline bool ort_tool_on(void)
     return ort_tool_wanted;
 #endif
 }
-/* What ort_tool_wanted is for tools, for every listener to all tasks: ORT_TASKS_TRACED, a tool or the program's thread
- * sanitizer (of every lock, too); ORT_TASKS_CANCEL, cancellation. Likewise written once. */
+/* Which listeners want to be told of every task. ORT_TASKS_TRACED: a tool or the program's thread sanitizer (of every
+ * lock, too). ORT_TASKS_CANCEL: cancellation. Written once, as ort_tool_wanted. */
 enum { ORT_TASKS_TRACED = 1, ORT_TASKS_CANCEL = 2 };
 extern ORT_HIDDEN unsigned char ort_tasks_wanted;
 static inline unsigned ort_tasks_traced(void)
@@ -135,7 +135,8 @@ static inline unsigned ort_tasks_traced(void)
     return ort_tasks_wanted;
 #endif
 }
-/* What an implicit task begins with: ORT_TASK_IMPLICIT, and ORT_TASK_TRACED where ORT_TASKS_TRACED is set. Likewise. */
+/* Flags of a new implicit task: ORT_TASK_IMPLICIT, and ORT_TASK_TRACED where ORT_TASKS_TRACED is set. Written once, as
+ * ort_tool_wanted. */
 extern ORT_HIDDEN _Atomic uint16_t ort_implicit_flags;
 /* Whether a tool or the program's thread sanitizer wants to be told of every task and every lock. Both then lead to the
  * traced functions, which ask which of the two it is. */

@@ -265,7 +265,7 @@ void *ort_realloc(void *p, size_t bytes, uintptr_t allocator)
     struct header *h = (struct header *)p - 1;
     if (allocator == ORT_ALLOCATOR_NULL)
         allocator = h->allocator;
-    /* In a pool only the difference is wanted; it holds both for a moment. */
+    /* A pool needs room only for the difference, but it holds both blocks for a moment. */
     struct allocator *pool = allocator == h->allocator ? allocator_of(allocator) : NULL;
     pool_give(pool, h->bytes);
     void *q = ort_alloc(1, bytes, allocator, false);

@@ -35,10 +35,10 @@ struct ort_places {
 void ort_place_env_read(void);
 /* Called before the variables are read again: forgets which places were asked for. None have been made yet. */
 void ort_place_env_forget(void);
-/* In the loader: asks for the places that a variable of an ABI's own names; they are made at the first need. OpenMP's
- * variables, where given, are stronger (the caller has looked). make returns false: no memory. round: where there are
- * more members than places, those beyond go round in the list; else neighbours share a place. first: the initial
- * thread's place, modulo their number. */
+/* Asks for the places that another variable than OpenMP's names (KMP_AFFINITY); called in the loader. They are made at
+ * the first need. OpenMP's variables, where given, are stronger (the caller has looked). make returns false: no memory.
+ * round: where there are more members than places, the further members begin the list again; else neighbours share a
+ * place. first: the initial thread's place, modulo the number of places. */
 void ort_places_ask(bool (*make)(struct ort_places *out), bool round, unsigned first);
 /* Set in the loader: takes processors away from the process (os_affinity_narrow), once, before they are counted. NULL:
  * nothing to do. */

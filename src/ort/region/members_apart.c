@@ -63,7 +63,7 @@ static struct ort_thread *take_near(struct ort_thread **list, int near)
     return t;
 }
 
-/* For member id, as after the first get_fresh; NULL: no memory there. */
+/* Returns storage for member id, in the state that get_fresh leaves; NULL: no memory there. */
 static struct ort_thread *get(struct ort_team *team, unsigned id, int near)
 {
     ps_spin_lock(&lock);

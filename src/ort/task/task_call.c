@@ -163,8 +163,8 @@ void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *d
 
 /* --- calls with data that a function constructs --- */
 
-/* Up to so many bytes of data of a task that runs at once are constructed on its creator's stack, which is aligned to
- * so many. */
+/* The data of a task that runs at once is constructed on its creator's stack, if it has at most STACK_DATA_BYTES bytes;
+ * that memory is aligned to STACK_ALIGN. */
 #define STACK_DATA_BYTES 16384
 #define STACK_ALIGN 16
 

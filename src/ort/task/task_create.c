@@ -29,7 +29,7 @@
 /* Data that is longer, or wants more alignment than the descriptor has, takes the slow path. */
 #define PLAIN_DATA_BYTES 64
 
-/* In place, since a call would have every register of its caller's saved. */
+/* Inlined, since a call would have every register of its caller's saved. */
 static PS_ALWAYS_INLINE void copy_task_words(void *to, const void *from, size_t bytes)
 {
     size_t i = 0;

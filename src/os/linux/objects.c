@@ -43,8 +43,8 @@ static void asking_after_fork_in_child(void)
     pthread_mutex_unlock(&asking);
 }
 
-/* Not by pthread_once: a sanitizer's runtime may be the first that registers handlers, before its own pthread_once can
- * be called. */
+/* This is not done by pthread_once: a sanitizer's runtime may be the first that registers handlers, before its own
+ * pthread_once can be called. */
 void os_objects_init(void)
 {
     if (ps_load_relaxed(&forks_watched) || ps_xchg_acq_rel(&forks_watched, 1))

@@ -82,7 +82,7 @@ static int create_kernel_thread(os_thread *out, void *(*start)(void *), void *ar
     return rc;
 }
 
-/* Of the kernel thread, whatever thread of the program's it carries. */
+/* Sets the mask of the kernel thread, whatever thread of the program's it carries. */
 static void set_signal_mask(const sigset_t *set, sigset_t *before)
 {
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)set, (long)before, KERNEL_MASK_BYTES);

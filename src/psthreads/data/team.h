@@ -55,8 +55,8 @@ struct ps_member {
     /* (shared) the region in which the body has returned and the core does not know it yet; else 0. The thread that
      * tells the core sets 0 (compare-and-swap). On the line of tls, since each region reads and writes both. */
     _Atomic uint32_t done_in;
-    /* Of the first member of a batch that waits in the barrier: how many the batch has, and the next batch in the
-     * team's list. Written by the member that publishes the batch, read by the thread that has taken it. */
+    /* Used in the first member of a batch that waits in the barrier: how many members the batch has, and the next batch
+     * in the team's list. Written by the member that publishes the batch, read by the thread that has taken it. */
     uint32_t batch, next_batch;
     uint32_t place;  /* with thread.item.bound: its place's number, from 1 (bind.h); written while no region is open */
     uint64_t rounds; /* number of the last barrier that it met in rounds; its own */
@@ -125,8 +125,8 @@ struct ps_team {
     /* (shared) 0: member 0 has no helper. PS_TEAM_FIRST_HELPER: it has one, while the parent is suspended below a
      * member (recall.h). Else the parent, which waits until the helper has left the block */
     _Atomic uintptr_t first_helper;
-    /* Of needs.h: spares that have taken members of the open region (shared); spares with which it was opened, and how
-     * many of these did not stand by then; parent only */
+    /* needs.h. Spares that have taken members of the open region (shared); spares with which the region was opened, and
+     * how many of these did not stand by then (parent only) */
     _Atomic uint32_t helpers;
     uint16_t granted, granted_late;
     /* line 2: (shared) references | pending ones * PS_TEAM_PENDING | PS_TEAM_WANTED | PS_TEAM_WAITING */
@@ -244,7 +244,7 @@ void ps_member_begin_thread(struct ps_member *m, struct vp *vp);
 /* The function of such a thread, called with the member: runs the region's body, in no hurry, on a stack of its own. */
 void *ps_member_late_main(void *arg);
 
-/* In a forked child, on vp self, with all queues emptied: takes the teams around the caller out of theirs. Their
+/* Called in a forked child, on vp self, with all queues emptied: takes the teams around the caller out of theirs. Their
  * unclaimed members do not begin by themselves. */
 void ps_team_after_fork_in_child(struct vp *self);
 /* Member `current` is in block, which is not the team's any more. */

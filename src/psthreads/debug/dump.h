@@ -5,7 +5,7 @@
 
 #include "compiler.h"
 
-/* Where a process's tables lie (debug_layout.h); openmp 0: it has none. */
+/* The addresses of a process's tables (debug_layout.h). openmp 0: it has no table of the OpenMP core. */
 struct dump_process {
     int pid;
     uintptr_t layout, openmp;

@@ -282,9 +282,9 @@ bool ps_root_wanted(void)
     return vp && vp_root_wanted(vp);
 }
 
-/* Of the yields that find nothing ready on the vp, one in so many lets other kernel threads run. A system call in each
- * would make a thread that is alone on its vp many times slower than threads that share one. A thread that waits in
- * such a loop for another kernel thread still comes to the call within a microsecond or two. */
+/* One in YIELDS_IN_VAIN of the yields that find nothing ready on the vp lets other kernel threads run. A system call in
+ * each would make a thread that is alone on its vp many times slower than threads that share one. A thread that waits
+ * in such a loop for another kernel thread still comes to the call within a microsecond or two. */
 #define YIELDS_IN_VAIN 16
 
 void psthread_yield(void)

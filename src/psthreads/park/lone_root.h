@@ -16,7 +16,7 @@ struct vp;
 /* The program asks what the kernel counts for the kernel thread with thread pointer tp: its root becomes lone. If that
  * is the caller's, so does a root that it becomes later. */
 void ps_root_counted(const void *tp);
-/* The same was asked for the calling kernel thread, before it is a root's. */
+/* Whether the calling kernel thread is expected to become a lone root: this was asked for before it is a root's. */
 bool lone_root_expected(void);
 /* Waits until something is pinned to vp, which is a root's and dedicated to it; returns that. */
 struct ps_work lone_root_await(struct vp *vp);

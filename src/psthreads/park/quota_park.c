@@ -176,8 +176,8 @@ void quota_park_end(void)
 
 /* --- what is allowed ---
  *
- * The quota counts where it is smaller than the largest seen so far. So does the mask of the watchdog, which no place
- * binds. A number of vps that the user chose to be larger than the machine stays. The watchdog looks every
+ * The quota counts where it is smaller than the largest seen so far. So does the watchdog's mask, which no place
+ * narrows. If the user chose more vps than the machine has processors, their number stays. The watchdog looks every
  * WATCHDOG_ALLOWED_NS while it watches. Where nothing makes it watch, a root that opens an outermost region that long
  * after the last reminder wakes it for one look. A process that does nothing is not looked at. */
 

@@ -54,7 +54,7 @@ enum { PS_BIND_STARVING = 1, PS_BIND_FOR_GOOD = 2, PS_BIND_OFFLINE = 4 };
 struct ps_places *ps_places_make(unsigned num_vps, unsigned n, const unsigned *first, const unsigned *cpu);
 void ps_places_free(struct ps_places *all); /* NULL: nothing */
 
-/* From now on members may be bound. Once, before any is; false: no memory. */
+/* Lets members be bound from now on. Called once, before any is bound; false: no memory. */
 bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu);
 
 /* The entry of something bound becomes ready. */

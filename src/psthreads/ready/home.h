@@ -75,7 +75,7 @@ bool home_storage_free(struct vp *vp);
 void home_settle(struct vp *vp);
 /* Brings self home: the running thread, a root on its own stack. [switches] */
 void home_come(struct psthread *self);
-/* The same for the running thread, if it is a root outside of regions and away. */
+/* Brings the running thread home, if it is a root outside of regions and away. */
 void home_come_outside(void);
 
 /* The running thread, if it is a root, has set its alternate stack. */

@@ -76,9 +76,9 @@ static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
 /* What the vp has, which a loop takes before it searches. */
 static inline struct ps_work vp_take_next(struct vp *vp)
 {
-    /* Not here: a spare asks first whether it is needed, and a vp that blocks signals asks what has become of the
-     * signals that it passed on. A worker that was just started counts as searching already. If the handoff slot is
-     * open, vp_offer has just found nothing of the vp's own. */
+    /* Some vps take the slow way: a spare asks first whether it is needed, and a vp that blocks signals asks what has
+     * become of the signals that it passed on. A worker that was just started counts as searching already. If the
+     * handoff slot is open, vp_offer has just found nothing of the vp's own. */
     if (vp_is(vp, VP_SPARE | VP_SIGNALS_BLOCKED | VP_LONE) || vp->searching ||
         ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return PS_NO_WORK;

@@ -21,7 +21,7 @@ int ps_root_spread_pick(const struct os_cpuset *mask, const struct os_cpuset *ta
     return -1;
 }
 
-/* Where other roots were lately. True: on the caller's processor, too. */
+/* Finds out where other roots were lately. True: one was on the caller's processor. */
 static bool meet_others(struct vp *vp, uint64_t now, unsigned cpu, struct os_cpuset *taken)
 {
     bool met = false;

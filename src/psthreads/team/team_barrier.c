@@ -178,8 +178,8 @@ static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t
 /* How long a member spins at most where its vp has waiters, in times ps_spin_limit: if the system takes the vp's
  * processor meanwhile, no other vp can run them. */
 #define BATCH_SPINS 4
-/* The same where the vp has no waiters. Such a member has the vp to itself, and all members may. A vp that looks for
- * work meanwhile finds nothing, or takes another vp's member and loses its own. */
+/* How long such a member spins where its vp has no waiters. The member has the vp to itself, and so may all members. A
+ * vp that looks for work meanwhile finds nothing, or takes another vp's member and loses its own. */
 #define ALONE_SPINS 16
 
 static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase)

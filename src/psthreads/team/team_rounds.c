@@ -51,7 +51,7 @@ static bool all_have_come(const struct ps_team *team, uint64_t number)
 
 /* --- deciding --- */
 
-/* From now on the caller sees every member that passes by rounds alone. The lock is held. */
+/* Makes the caller see, from now on, every member that passes by rounds alone. The lock is held. */
 static void leave_rounds_locked(struct ps_team *team, uint64_t number)
 {
     uint32_t seen = PS_BY_ROUNDS;

@@ -55,7 +55,7 @@ int ps_dedicated_number(struct uth_tls *block);
 int ps_number_to_ask(struct uth_tls *block);
 /* The calling thread's number (gettid), which is its own. */
 int ps_number_of_caller(void);
-/* The same where something is to be set for, or sent to, kernel thread `number`. [switches] */
+/* As ps_number_to_ask, where something is to be set for, or sent to, kernel thread `number`. [switches] */
 int ps_number_to_set(int number);
 /* Makes the block's thread DEDICATED. Returns the vp of its dedicated kernel thread; NULL: refused. Any kernel thread
  * may call. */

@@ -22,7 +22,7 @@ struct life {
     _Atomic uint32_t started; /* release: what start_locked has written comes before */
     pthread_key_t root_key;   /* its destructor detaches a root */
     struct vp *starter; /* the root that called psthread_init; NULL: another call came first, vp 0 is its root's */
-    /* In a child that no root forked: the vp of its first kernel thread. The vp may be a worker's, and is never
+    /* Used in a child that no root forked: the vp of its first kernel thread. The vp may be a worker's, and is never
      * left. */
     struct vp *forked;
     _Atomic uint32_t main_ended; /* the process's initial thread has: see stop.c */

@@ -62,8 +62,8 @@ struct vp_run {
     unsigned id;
     _Atomic int tid;              /* the system's number of its kernel thread */
     struct uth_tls *dedicated_to; /* with VP_DEDICATED */
-    /* Where its kernel thread is a root's: that root's context, native. In a forked child: the context, with the block,
-     * of the thread that forked, which is bound to this vp (own_by_fork, fork.c). */
+    /* Native context of the root whose kernel thread this is, if it is a root's. In a forked child: the context, with
+     * the block, of the thread that forked, which is bound to this vp (own_by_fork, fork.c). */
     struct uth *own_uth;
     /* `local` (thread.h) of the thread in whose name the kernel thread answers while `current` is NULL: the thread to
      * which it is dedicated, or as which a handler runs. NULL: it answers for `root`. Used by handlers:

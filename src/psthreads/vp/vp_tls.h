@@ -32,7 +32,7 @@ static PS_ALWAYS_INLINE bool vp_enter_tls_again(struct vp *vp, struct uth_tls *t
     vp_enter_tls_cached(vp, tls);
     return true;
 }
-/* As above for the kernel thread's own storage, where the C library's fork may have cleared the current vp. */
+/* Does the same for the kernel thread's own storage, where the C library's fork may have cleared the current vp. */
 static inline void vp_leave_tls_here(struct vp *vp)
 {
     vp_run(vp)->tls = NULL;

@@ -21,8 +21,8 @@
 #define QUICK_FOR_NS UINT64_C(1000000000)
 /* An idle vp has had so long to take what starves. */
 #define IDLE_COMES_NS UINT64_C(200000000)
-/* A kernel thread that had so many slices of the processor, each so short, has given the processor away itself: the
- * kernel leaves a slice for longer. */
+/* A kernel thread that had GIVEN_AWAY slices of the processor, each that short, has given the processor away itself:
+ * the kernel leaves a slice for longer. */
 #define GIVEN_AWAY 8
 #define GIVEN_AWAY_NS UINT64_C(50000)
 #define BURST_MAX 64

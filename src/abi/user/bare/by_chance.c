@@ -1,4 +1,4 @@
-/* Where no library is loaded, none has a routine by chance (../by_chance.c). */
+/* No library is loaded here, so none has a routine by chance (../by_chance.c). */
 #include "by_chance.h"
 
 bool user_preloaded;

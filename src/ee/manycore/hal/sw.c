@@ -27,7 +27,7 @@ static BOARD_LOCAL struct dock docks[BOARD_CORES_MAX];
 struct run {
     uint8_t first, n;
 };
-/* Where there are more than DIRECT clusters, the first of each BLOCK hands an order on to the others of the block. */
+/* With more than DIRECT clusters, the first cluster of each BLOCK hands an order on to the others of the block. */
 #define DIRECT 8u
 #define BLOCK 4u
 /* Of the root's team, in this cluster. */
