@@ -32,13 +32,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The vector of a thread's TLS blocks lies where __tls_get_addr finds it: part of the processor's ABI. */
+/* Parts of the processor's ABI: where __tls_get_addr finds the vector of a thread's TLS blocks, and the number that
+ * glibc registers an area for restartable sequences with. */
 #if defined(__x86_64__)
 #define DTV_FROM_TP 8
+#define RSEQ_SIGNATURE 0x53053053u
 #elif defined(__aarch64__)
 #define DTV_FROM_TP 0
+#define RSEQ_SIGNATURE 0xd428bc00u
 #else
 #define DTV_FROM_TP (-16)
+#define RSEQ_SIGNATURE 0xf1401073u
 #endif
 struct dtv_entry {
     void *address; /* entry -1: number of entries; entry 0: generation */
@@ -516,7 +520,6 @@ struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
     /* The kernel goes on writing the processor's number to the place that the carrier registered. Where the carrier is
      * not the initial thread, that place is in a stack which the C library counts as free from now on. */
     if (carrier != NULL && cpu_get_tp() != carrier && uth_blocks.layout.rseq_from_tp != 0)
-        os_rseq_forget((char *)carrier + uth_blocks.layout.rseq_from_tp, sizeof(struct uth_tls_rseq),
-                       UTH_TLS_RSEQ_SIGNATURE);
+        os_rseq_forget((char *)carrier + uth_blocks.layout.rseq_from_tp, sizeof(struct uth_tls_rseq), RSEQ_SIGNATURE);
     return own;
 }

@@ -7,21 +7,14 @@
 #define UTH_TLS_MAX_FIXES 64
 #define UTH_TLS_MAX_LIBC_BYTES 1024
 
-/* What the kernel shares with a kernel thread: struct rseq as of Linux 4.18, and the number that glibc registers it
- * with. (The kernel's header lacks the number, glibc's is newer than some systems this is built on.) */
+/* What the kernel shares with a kernel thread: struct rseq as of Linux 4.18. (glibc's header is newer than
+ * some systems this is built on.) */
 struct uth_tls_rseq {
     uint32_t cpu_id_start, cpu_id;
     uint64_t rseq_cs;
     uint32_t flags, padding[3];
 };
 #define UTH_TLS_RSEQ_NO_CPU UINT32_MAX /* the C library asks the kernel for the processor's number instead */
-#if defined(__x86_64__)
-#define UTH_TLS_RSEQ_SIGNATURE 0x53053053u
-#elif defined(__aarch64__)
-#define UTH_TLS_RSEQ_SIGNATURE 0xd428bc00u
-#else
-#define UTH_TLS_RSEQ_SIGNATURE 0xf1401073u /* RISC-V */
-#endif
 
 /* struct pthread as an idle kernel thread's looks, and where things are in it; offsets from the descriptor. */
 struct uth_tls_layout {
