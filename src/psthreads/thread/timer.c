@@ -31,10 +31,13 @@
 static struct ps_spin lock;
 static struct ps_timer *heap; /* guarded by lock */
 
-/* The poller's states: NONE -> RUNS (release, under start_lock), or REFUSED where no poller can be started. */
+/* The poller's states: NONE -> RUNS (release, under start_lock), or REFUSED where no poller can be started. One that is
+ * started when the process has no descriptor left keeps time alone: it sleeps on clock_turns, and both descriptors are
+ * -1. */
 enum { NONE, RUNS, REFUSED };
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t poller, stopping;
+static _Atomic uint32_t clock_turns; /* changes when the earliest deadline does */
 static os_thread thread;
 static int epoll_fd = -1, timer_fd = -1;
 
@@ -103,15 +106,21 @@ static void remove_locked(struct ps_timer *t)
 
 static void set_clock(uint64_t deadline_ns)
 {
+    if (timer_fd < 0) {
+        ps_add_release(&clock_turns, 1);
+        os_wake(&clock_turns, 1);
+        return;
+    }
     struct itimerspec at = {.it_value = {(time_t)(deadline_ns / 1000000000u), (long)(deadline_ns % 1000000000u)}};
     if (deadline_ns == 0)
         at.it_value.tv_nsec = 1; /* 0 would disarm it */
     timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
-static void expire(void)
+/* The next deadline, or PS_NEVER. */
+static uint64_t expire(void)
 {
-    uint64_t now = os_now_ns();
+    uint64_t now = os_now_ns(), next = PS_NEVER;
     ps_spin_lock(&lock);
     while (heap && heap->deadline_ns <= now) {
         struct ps_timer *t = heap;
@@ -122,8 +131,23 @@ static void expire(void)
             ps_ready(waits, PS_BACK); /* it takes the lock before it goes on: the timer is there until then */
     }
     if (heap)
-        set_clock(heap->deadline_ns);
+        next = heap->deadline_ns;
+    if (heap && timer_fd >= 0)
+        set_clock(next);
     ps_spin_unlock(&lock);
+    return next;
+}
+
+static void keep_time(void)
+{
+    while (!ps_load_acquire(&stopping)) {
+        uint32_t seen = ps_load_acquire(&clock_turns);
+        uint64_t next = expire(), now = os_now_ns();
+        if (next == PS_NEVER)
+            os_park(&clock_turns, seen, OS_FOREVER);
+        else if (next > now)
+            os_park(&clock_turns, seen, (int64_t)(next - now));
+    }
 }
 
 static void *poller_main(void *arg)
@@ -131,6 +155,8 @@ static void *poller_main(void *arg)
     struct epoll_event event[EVENTS_MAX];
     (void)arg;
     os_thread_name("psthreads-io");
+    if (epoll_fd < 0)
+        keep_time();
     while (!ps_load_acquire(&stopping)) {
         int n = epoll_wait(epoll_fd, event, EVENTS_MAX, -1);
         for (int i = 0; i < n; i++) {
@@ -153,14 +179,16 @@ static void close_all(void)
     epoll_fd = timer_fd = -1;
 }
 
-static int open_all(void)
+static void open_all(void)
 {
     struct epoll_event event = {.events = EPOLLIN, .data = {.u64 = TIMER_DATA}};
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (epoll_fd < 0 || timer_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer_fd, &event) != 0)
-        return errno;
-    return os_thread_start(&thread, poller_main, NULL, POLLER_STACK_BYTES, true);
+    if (epoll_fd >= 0 && timer_fd >= 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer_fd, &event) == 0)
+        return;
+    ps_warn("no descriptor for the kernel thread that looks at files (%s): threads that wait for one look by turns",
+            strerror(errno));
+    close_all();
 }
 
 static PS_NOINLINE bool start_poller(void)
@@ -168,11 +196,11 @@ static PS_NOINLINE bool start_poller(void)
     pthread_mutex_lock(&start_lock);
     if (ps_load_relaxed(&poller) == NONE) {
         ps_store_relaxed(&stopping, 0);
-        int err = open_all();
+        open_all();
+        int err = os_thread_start(&thread, poller_main, NULL, POLLER_STACK_BYTES, true);
         if (err) {
             close_all();
-            ps_warn("no kernel thread that keeps time (%s): what waits until a moment, or for a file descriptor, does "
-                    "so by turns",
+            ps_warn("no kernel thread that keeps time (%s): a thread that waits until a moment holds its processor",
                     strerror(err));
         }
         ps_store_release(&poller, err ? REFUSED : RUNS);
@@ -220,12 +248,14 @@ void timer_after_fork_in_child(void)
 
 /* --- waiting --- */
 
-/* Without a poller: the thread looks itself, between others' turns. */
-static bool wait_by_turns(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer)
+/* Without a poller. The thread is published: another one may make it ready at any time, so it must not yield, which
+ * would put it into a queue twice. It keeps its vp until the deadline; the watchdog gives others what is ready there.
+ * Rejected: a flag of the thread's that ps_ready asks for, in every program, for one that gets no kernel thread. */
+static bool wait_here(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer)
 {
-    while (os_now_ns() < timer->deadline_ns)
-        if (!ps_yield())
-            os_yield();
+    _Atomic uint32_t never = 0;
+    for (uint64_t now; (now = os_now_ns()) < timer->deadline_ns;)
+        os_park(&never, 0, (int64_t)(timer->deadline_ns - now));
     if (timer->take(timer))
         return true;
     ps_block(self, kind, object); /* another thread has taken it, and readies it */
@@ -239,7 +269,7 @@ bool ps_block_until(struct psthread *self, enum ps_wait kind, const volatile voi
         return false;
     }
     if (!poller_runs())
-        return wait_by_turns(self, kind, object, timer);
+        return wait_here(self, kind, object, timer);
     timer->thread = self;
     timer->child = timer->next = timer->before = NULL;
     timer->pending = true;

@@ -28,7 +28,7 @@ struct ps_timer {
 };
 
 /* Blocks the thread until it is made ready or its deadline comes. True: the deadline came first. With deadline_ns
- * PS_NEVER this is ps_block. False also where no poller can be started: no deadline comes then. */
+ * PS_NEVER this is ps_block. Where no poller can be started the thread keeps its vp until the deadline. */
 bool ps_block_until(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer);
 
 /* 1: the poller runs, and has no thread left to make ready; the threads that it made ready are in a queue
