@@ -1,12 +1,12 @@
 /* Values as users of libgomp and of libomp write them. See spelling.h. */
 #include "spelling.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <string.h>
 #include <strings.h>
 
 #include "icv.h"
+#include "letters.h"
 #include "os.h"
 
 const char *spelling_skip(const char *p) { return os_skip_blanks(p); }

@@ -12,7 +12,6 @@
  * OpenMP 5.2 chapter 21; libgomp's manual, chapter "Environment Variables". */
 #include "env.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 #include "allocator.h"
 #include "check.h"
 #include "display.h"
+#include "letters.h"
 #include "ort.h"
 #include "os.h"
 #include "place.h"

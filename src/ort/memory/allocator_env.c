@@ -7,13 +7,13 @@
  * OpenMP 5.2 section 21.5.1. */
 #include "allocator.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "check.h"
+#include "letters.h"
 #include "ort.h"
 #include "os.h"
 

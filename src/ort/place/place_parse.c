@@ -9,12 +9,12 @@
  * A length may be 0, a stride may have several signs. OpenMP 5.2 section 21.1.6. */
 #include "place.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "check.h"
+#include "letters.h"
 #include "spelling.h"
 
 static const char *const no_memory = "no memory or too many places";

@@ -10,9 +10,9 @@
 #define _GNU_SOURCE /* secure_getenv */
 #endif
 #include "check.h"
+#include "letters.h"
 #include "os.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
