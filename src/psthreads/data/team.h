@@ -142,7 +142,7 @@ struct ps_team {
     bool awake;      /* no member's own kernel thread slept at the fork; parent only */
     /* member 0 has its parent's thread-local block, so only the parent runs tasks as member 0, while it waits in the
      * join. Written by the parent at the join's begin, read by the thread that makes member 0 a helper afterwards */
-    bool recalled;
+    bool by_parent_only;
     /* stacks that its open region may need; the entity layer's, parent only. Here, because the parent reads `left` last
      * as well */
     uint32_t promised;

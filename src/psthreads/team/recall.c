@@ -60,7 +60,7 @@ void recall_reset(void)
 static bool is_wanted(const struct ps_team *team)
 {
     const struct uth_tls *tls = team->parent_tls;
-    return team->recalled && ps_load_seq(&team->notified) && ps_load_acquire(&team->first_helper) == 0 && tls &&
+    return team->by_parent_only && ps_load_seq(&team->notified) && ps_load_acquire(&team->first_helper) == 0 && tls &&
            ps_load_seq(&tls->below) == team->parent && team->ops->any && team->ops->any(ps_team_member(team, 0));
 }
 

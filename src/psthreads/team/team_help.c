@@ -106,7 +106,7 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
 static void last_look_of_parent(struct ps_team *team)
 {
     struct ps_member *m = ps_team_member(team, 0);
-    if (team->recalled) {
+    if (team->by_parent_only) {
         ps_team_assist_oneself(team);
         return;
     }
@@ -271,7 +271,7 @@ static void want_parent(struct ps_team *team)
 
 void ps_team_help(struct ps_team *team, unsigned id)
 {
-    if (id == 0 && team->recalled) {
+    if (id == 0 && team->by_parent_only) {
         want_parent(team);
         return;
     }

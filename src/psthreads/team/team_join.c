@@ -113,7 +113,7 @@ static uint64_t begin_to_wait(struct ps_team *team)
 static void wait_and_assist(struct ps_team *team)
 {
     struct ps_member *m = ps_team_member(team, 0);
-    bool mine = team->recalled ? ps_member_is_done(team, m) : ps_member_take_done(team, m);
+    bool mine = team->by_parent_only ? ps_member_is_done(team, m) : ps_member_take_done(team, m);
     for (uint64_t left;;) {
         for (; mine; mine = team->ops->idle(m)) {
             ps_team_assist_oneself(team);
@@ -340,7 +340,7 @@ void ps_team_join(struct ps_team *team)
     bool tls = ps_tls_on();
     bool room = !vp_stays_with_root(vp) && uth_has_room(vp_run(vp)->uth, __builtin_frame_address(0)) &&
                 !(tls && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));
-    team->recalled = tls;
+    team->by_parent_only = tls;
     if (!tls)
         ps_store_release(&ps_team_member(team, 0)->done_in, team->region); /* else it is not free before it waits */
     else
