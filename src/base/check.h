@@ -12,10 +12,10 @@
 #include "compiler.h"
 
 PS_NORETURN PS_COLD void ps_fatal(const char *fmt, ...) PS_PRINTF(1, 2);
-/* A mark that tools of a peer's users look for in a warning; or "". Written in the loader. */
+/* A mark that tools of a peer's users look for in a warning; or "". Written by a constructor, before main. */
 extern const char *ps_warn_mark;
-/* Whether there are no warnings, as the program or its user asked (KMP_WARNINGS). Written in the loader, or by a later
- * call that asks for it. */
+/* True: warnings are off, as the program or its user asked (KMP_WARNINGS). Written by a constructor, or by a later call
+ * of the program's. */
 extern bool ps_warn_quiet;
 PS_COLD void ps_warn(const char *fmt, ...) PS_PRINTF(1, 2);
 

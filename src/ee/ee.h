@@ -203,12 +203,13 @@ void ee_team_join(struct ee_team *team);
  * for. Each member becomes a helper (ops->idle) when its body has returned, on any thread; so does member 0 where it
  * waits in the join. Caller: an unfinished member of the team, once a region. [does not switch] */
 void ee_team_notify(struct ee_team *team);
-/* Makes ops->assist be called for member id, whose identity ops->idle gave to the core; then ops->idle. The join waits
- * for that. Caller: an unfinished member, a member that assists, or a thread that holds back a task of the region.
- * [does not switch] */
+/* Calls member id back, whose identity ops->idle gave to the core: some carrier calls ops->assist for the member, then
+ * ops->idle again. The join waits for that. Caller: an unfinished member, or a member that assists. Or a thread outside
+ * of the team that has a ready task of the region not yet queued, so that the region cannot end. [does not switch] */
 void ee_team_help(struct ee_team *team, unsigned id);
-/* The caller, a member of the team, waits until a task has run that it may not run itself, while no helper may run
- * it. Member 0 becomes a helper, where its entity waits for the caller's stack. [switches] */
+/* For a member that may yield in a loop until a task has run that it may not run itself, and for which no helper comes.
+ * If the caller runs as a call on the stack of member 0's entity, member 0 cannot go on before the caller returns: it
+ * becomes a helper on another stack. [does not switch] */
 void ee_team_call_first(struct ee_team *team);
 
 /* --- barrier: of the team's members, counting other work as well --- */

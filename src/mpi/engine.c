@@ -69,15 +69,15 @@ static void add_layer(const char *name)
     layer->poll_by(poll_all);
 }
 
-/* Looks for runtimes, as one may be loaded at any time. Does so where the caller is no thread of those that are known,
- * and not too often. */
+/* Looks for runtimes, as one may be loaded at any time. Called where the calling thread is of no known runtime. Only
+ * the first, second, fourth, eighth ... such call looks. */
 static void look_for_layers(void)
 {
     static const char *const names[] = {NULL, "libgomp.so.1", "libomp.so.5", "libiomp5.so", "libpsthreads.so.0"};
     static _Atomic uint32_t times;
     uint32_t n = ps_load_relaxed(&times);
     ps_store_relaxed(&times, n + 1);
-    if ((n & (n - 1)) != 0 || ps_load_relaxed(&num_layers) == LAYERS_MAX) /* the first, second, fourth ... time */
+    if ((n & (n - 1)) != 0 || ps_load_relaxed(&num_layers) == LAYERS_MAX)
         return;
     pthread_mutex_lock(&layers_lock);
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)

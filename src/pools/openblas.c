@@ -77,7 +77,8 @@ static void learn_bound(struct openblas *b)
     watch_forks(b);
 }
 
-/* Until jobs have ended. A thread that is cancelled goes on: it holds the lock. */
+/* Waits until some job has ended; the caller holds the lock, and looks again. No cancellation point: a thread that is
+ * cancelled here would keep the lock. */
 static void wait_for_jobs(struct openblas *b)
 {
     int state;

@@ -109,9 +109,10 @@ void uth_release(struct uth *u);
  * from will not be resumed as it is now (it is put or restarted next). The other side must call uth_switched(from)
  * first: a resumed context gets `transfer` as result of uth_switch, a new one as its entry's argument. */
 static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying);
-/* uth_switch in two steps. From uth_claim on `to` is not visited anew; false: a visitor is there, for which the caller
- * has to wait (uth_await_visitor). The visitor is in to's thread-local block, and writes there. So a caller that enters
- * this block enters it between the two steps. */
+/* uth_switch in two steps. From uth_claim on no kernel thread begins to visit `to` (uth_visit: a visitor handles a
+ * signal below to's saved stack). False: a visitor is there, for which the caller has to wait (uth_await_visitor). The
+ * visitor is in to's thread-local block, and writes there. So a caller that enters this block enters it between the two
+ * steps. */
 static inline bool uth_claim(struct uth *to);
 static inline void *uth_switch_claimed(struct uth *from, struct uth *to, void *transfer, bool dying);
 /* Ends the switch away from `from`; called first on the new stack. Closes the sanitizers' bracket for `self` and clears

@@ -44,8 +44,8 @@ static void submit_taskloop(struct ort_thread *t, const struct ort_taskloop *loo
 
 /* --- many tasks in one descriptor --- */
 
-/* Tasks that one member runs one after the other, in a block of its own with one kmp_task_t. What a task may have
- * changed is made anew for the next one. */
+/* The data of a descriptor for many tasks: one kmp_task_t, in which a member runs the tasks one after the other. What a
+ * task may have changed in it is restored before the next one. A thief has a copy of this block. */
 struct many {
     uint64_t from, end; /* of the next task: the core writes them */
     uint64_t step, last_end;

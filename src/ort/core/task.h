@@ -371,14 +371,14 @@ void ort_taskgroup_end(struct ort_thread *thread);
 void ort_task_reduction_register(struct ort_thread *thread, uintptr_t *block);
 void ort_task_reduction_unregister(uintptr_t *block);
 void ort_task_reduction_remap(struct ort_thread *thread, size_t n, size_t n_original, void **pointers);
-/* Work-sharing constructs: the member enters a group of its own, then registers. The construct's slot keeps the first
- * one's block. */
+/* Work-sharing constructs: each member opens a taskgroup, then registers its block. `first`: the block of the member
+ * that registered first, which the construct's slot keeps (workshare.c); NULL: the caller is that member. */
 void ort_workshare_reduction_start(struct ort_thread *thread);
 void ort_workshare_reduction_register(struct ort_thread *thread, uintptr_t *block, uintptr_t *first);
 /* [switches] */
 void ort_workshare_reduction_end(struct ort_thread *thread, bool cancelled);
-/* For parallel reduction(task, ...): called before the fork, for a team of n; the block becomes each implicit task's
- * group. */
+/* For parallel reduction(task, ...): called before the fork, for a team of n. Each implicit task begins in the
+ * taskgroup `group`, which has the block. */
 void ort_parallel_reduction_start(struct ort_taskgroup *group, uintptr_t *block, unsigned n);
 
 /* --- cancellation --- */

@@ -120,8 +120,8 @@ PS_NOINLINE void ort_task_call_slow(struct ort_thread *thread, void (*fn)(void *
                                                     .flags = flags | ORT_TASK_UNDEFERRED});
 }
 
-/* A kernel thread that is no OpenMP thread yet becomes one, and enters again; apart, so that nothing is kept over that
- * call. */
+/* Makes the kernel thread an OpenMP thread, and calls the task then. Not inlined, so that ort_task_call saves no
+ * registers over ort_thread_make_root. */
 static PS_NOINLINE void call_as_root(void (*fn)(void *), void *data, unsigned flags)
 {
     ort_thread_make_root();

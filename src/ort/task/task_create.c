@@ -16,7 +16,7 @@
  * Failures: without memory for a descriptor the emergency pool has one (emergency_pool.h). Without one there, ready
  * tasks are run until a descriptor comes free. Where no task is ready either, the runtime aborts with one line: there
  * is nothing left to go on with.
- * Cost: about 60 instructions a task on the fast path. A child made and run by the same member: no read-modify-write
+ * Cost: about 75 instructions a task on the fast path. A child made and run by the same member: no read-modify-write
  * and no fence while no thread steals from the member (deque.h); else the fence behind the push, and the pop's.
  * Rejected: the fast path as special cases within the slow one. Each test costs every task an instruction or two and a
  * branch; together the tests were half of a task's 440 instructions. */
@@ -29,7 +29,7 @@
 /* Data that is longer, or wants more alignment than the descriptor has, takes the slow path. */
 #define PLAIN_DATA_BYTES 64
 
-/* Inlined, since a call would have every register of its caller's saved. */
+/* Inlined, since around a call the caller would have to save its registers. */
 static PS_ALWAYS_INLINE void copy_task_words(void *to, const void *from, size_t bytes)
 {
     size_t i = 0;

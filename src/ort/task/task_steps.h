@@ -1,5 +1,5 @@
-/* The steps of a task's life that the fast path and the slow path share, or that several files have in place. Seen
- * by the files of src/ort that make, run or tell of tasks. */
+/* The steps of a task's life that the fast path and the slow path share, or that several files inline.
+ * Included by the files of src/ort that make, run or tell of tasks. */
 #ifndef PS_ORT_TASK_STEPS_H
 #define PS_ORT_TASK_STEPS_H
 

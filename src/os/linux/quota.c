@@ -10,8 +10,9 @@
  * Where a group is:    /proc/self/cgroup     "0::/path" (version 2)   "4:cpu,cpuacct:/path" (version 1)
  * where that shows:    /sys/fs/cgroup/path (version 2), /sys/fs/cgroup/cpu/path (version 1), as systemd and containers
  *                      have it. Other places are not looked for.
- * In a container without a namespace of its own, the container's group shows there itself and not at its path. Where no
- * files are at the path, those of the first ancestor that has some count, and so these.
+ * A container without a cgroup namespace of its own sees its group at /sys/fs/cgroup itself, while /proc/self/cgroup
+ * has a path that does not exist there. A folder without files sets no limit. So the walk up to the root finds the
+ * container's group.
  *
  * Quotas round up: 1.5 processors are two that are busy three quarters of the time; one would waste a third. */
 #include "quota.h"

@@ -1,7 +1,8 @@
 /* The scheduler's face to the rest of this room: the current thread, the waiting primitive, spinning.
  *
  * Everything that waits (join, waitall, barrier, mutex, cond, monitor, work-queue, once, ee_wait ...) is built on
- * ps_block/ps_ready and nothing else. */
+ * ps_block/ps_ready and nothing else. The exception are members that wait in a batch for their team's barrier:
+ * team_barrier.c publishes them in their vp's list, and switches by itself. */
 #ifndef PS_SCHEDULER_H
 #define PS_SCHEDULER_H
 

@@ -207,7 +207,7 @@ void ps_team_join(struct ps_team *team);
 void ps_team_notify(struct ps_team *team);
 /* See ee_team_help. */
 void ps_team_help(struct ps_team *team, unsigned id);
-/* See ee_team_call_first. [switches] */
+/* See ee_team_call_first. Does not switch. */
 void ps_team_call_first(struct ps_team *team);
 /* Called by member 0 when it becomes an assistant, in the block that its parent has left (recall.c). */
 void *ps_member_first_main(void *arg);

@@ -101,8 +101,9 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
     } while (team->ops->idle(m));
 }
 
-/* Runs tasks for the parent, before it goes on with other members. Where its identity cannot help elsewhere it only
- * looks, and tells the core when it waits. */
+/* Runs tasks for the parent, before it goes on with other members. Where only the parent can run as member 0
+ * (by_parent_only), it keeps the identity, and gives it to the core when it waits (wait_and_assist). Else the core may
+ * have the identity at once. */
 static void last_look_of_parent(struct ps_team *team)
 {
     struct ps_member *m = ps_team_member(team, 0);

@@ -31,8 +31,8 @@ struct ps_timer {
  * PS_NEVER this is ps_block. Where no poller can be started the thread keeps its vp until the deadline. */
 bool ps_block_until(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer);
 
-/* 1: the poller runs, and has no thread left to make ready; the threads that it made ready are in a queue
- * (deadlock.c). */
+/* Returns how many pollers run that have nothing to wait for, neither a moment nor a descriptor: 0 or 1. What such a
+ * poller has readied before is in a queue by then (deadlock.c). */
 unsigned timer_poller_idles(void);
 /* Ends the poller; it starts again at need. Caller: stop.c, when no thread waits. */
 void timer_stop(void);

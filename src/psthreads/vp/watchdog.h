@@ -108,8 +108,8 @@ void watchdog_be_there(void);
 
 /* Kernel threads of the watchdog: 0 or 1. */
 unsigned watchdog_runs(void);
-/* The watchdog's kernel thread (watchdog_tick.c), and functions that it calls: whether it is to end; to sleep, unless
- * it is to end. */
+/* The watchdog's kernel thread (watchdog_tick.c), and functions that it calls. watchdog_stops: whether it is to end.
+ * watchdog_nap: sleeps for ns at most, and no longer once the watchdog is asked for something, such as its end. */
 void *watchdog_main(void *arg);
 bool watchdog_stops(void);
 void watchdog_nap(int64_t ns);
@@ -117,7 +117,7 @@ void watchdog_nap(int64_t ns);
 /* Stops the watchdog's kernel thread, if there is one; none is started again. Caller: the workers are gone. Spares may
  * be there, started by the watchdog's last look or by a root. They count themselves off. */
 void watchdog_stop(void);
-/* There is none: for watchdog_tick.c. */
+/* Notes that the watchdog has no kernel thread, and that one may be started. Caller: watchdog_tick.c. */
 void watchdog_forget(void);
 /* Spares are gone: what arms the watchdog starts it again. */
 void watchdog_may_start(void);
