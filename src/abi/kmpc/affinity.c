@@ -17,7 +17,7 @@
  *
  * KMP_AFFINITY is read when the library is loaded. KMP_HW_SUBSET is read when processors are first counted (the core's
  * hook), since programs set it themselves before their first OpenMP call.
- * Callers: the loader (kmpc_affinity_env_read); the core, once (restrict_processors, make_places).
+ * Callers: a constructor of the library (kmpc_affinity_env_read); the core, once (restrict_processors, make_places).
  * Failures: what cannot be read: one line, and the variable counts for nothing. No memory: likewise.
  * Refused with one line: attributes of cores (:intel_atom). norespect gives no processors beyond those of the process,
  * and a line says so where there are some. verbose: one line with the places. */

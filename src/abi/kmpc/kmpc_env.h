@@ -26,7 +26,7 @@ struct kmpc_settings {
 };
 extern struct kmpc_settings kmpc_settings;
 
-/* Sets one setting by its variable's name, also after the loader. false: it cannot be changed then, or is
+/* Sets one setting by its variable's name, also after the library was loaded. false: it cannot be changed then, or is
  * unreadable. */
 bool kmpc_set_default(const char *name, const char *value);
 
@@ -44,7 +44,7 @@ int kmpc_pause(int kind);
 /* KMP_AFFINITY. */
 void kmpc_affinity_env_read(void);
 void kmpc_affinity_forget(void);
-/* Notes, in the loader, that KMP_HW_SUBSET is to be read when processors are counted first. */
+/* Notes, while the library is loaded, that KMP_HW_SUBSET is to be read when processors are counted first. */
 void kmpc_affinity_restricts(void);
 /* Reads all variables, where the process was not built for libomp but a part of it is. */
 void kmpc_env_read_late(void);

@@ -4,7 +4,7 @@
 
 #include "compiler.h"
 
-/* The library was preloaded. Written in the loader. */
+/* True: the library was preloaded. Written while the library is loaded. */
 extern bool user_preloaded;
 bool user_by_chance_slow(const void *caller, const char *name);
 

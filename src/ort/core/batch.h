@@ -8,8 +8,8 @@
  * the parent, with no region open.
  *
  * Invariants: each chunk is begun once. No member leaves the loop while another holds a chunk that has not begun. A
- * member runs what it holds in order, and robs only when it holds nothing. States, orderings and proof:
- * tests/models/batch.md; the model is batch.pml beside it.
+ * member runs what it holds in order, and robs (takes chunks that another member holds) only when it holds nothing.
+ * States, orderings and proof: tests/models/batch.md; the model is batch.pml beside it.
  *
  * Cost: a chunk of a batch is one addition on the member's own line. A claim is one addition on the line of `next`, and
  * a reading of the cycle counter. A robbery costs four atomic operations and three lines. The end of a loop in which no
@@ -36,7 +36,7 @@ struct ort_batch {
     bool shown;      /* its bit is set */
     uint64_t stride; /* from a chunk's first value to the next one's */
     uint64_t since;  /* cpu_cycles at its last claim */
-    uint64_t seen;   /* what that got */
+    uint64_t seen;   /* what `next` was at that claim */
 };
 
 #define ORT_BATCH_FIRST (UINT64_C(1) << 16)
@@ -46,10 +46,10 @@ static inline uint32_t ort_batch_end(uint64_t word) { return (uint32_t)word & 0x
 /* Gets the next chunk, where the caller's word is EMPTY: from a new batch, or from another member's. false: none is
  * left. [switches] */
 bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi);
-/* The same, where a claim of the caller's has found `next` used up. */
+/* As ort_batch_refill, where a claim of the caller's has found `next` used up. */
 bool ort_batch_used_up(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi);
 
-/* The caller's next chunk, as values. [switches] */
+/* Gets the caller's next chunk, as values. [switches] */
 static inline bool ort_batch_next(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi)
 {
     uint64_t word = ps_load_acquire(&own->word);

@@ -12,11 +12,11 @@
 
 #include "team_block.h"
 
-/* More members than this no region gets. */
+/* No region gets more members than this. */
 #define ORT_THREADS_MAX (1u << 20)
 
-/* Called with the number of virtual processors when the first OpenMP thread appears; NULL: not called. Set in the
- * loader. */
+/* Called with the number of virtual processors when the first OpenMP thread appears; NULL: not called. Set while the
+ * library is loaded. */
 extern void (*ort_started)(unsigned num_vps);
 
 /* --- threads --- */
@@ -31,7 +31,7 @@ static inline struct ort_thread *ort_self(void)
     return PS_LIKELY(t != NULL) ? t : ort_thread_make_root();
 }
 
-/* The same without a call. */
+/* As ort_self, without a call. */
 static PS_ALWAYS_INLINE struct ort_thread *ort_self_inline(void)
 {
     struct ort_thread *t = ee_local_inline();
@@ -114,7 +114,7 @@ unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads);
 
 /* Opens a teams construct on the host: num_teams teams at once, as far as there are threads for them. */
 void ort_league(const struct ort_parallel *teams, unsigned thread_limit);
-/* The hidden region whose members run a league's teams. */
+/* Whether team is the hidden region whose members run a league's teams. */
 bool ort_is_league(const struct ort_team *team);
 /* Whether t is the initial thread of one of several teams that run at once: then what it shares with the others is not
  * its own. */

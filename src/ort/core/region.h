@@ -9,14 +9,14 @@ struct ort_team *ort_team_alloc(unsigned n_max);
 /* Returns a block for the region of *n members that t opens, kept in t->hot; *n becomes less where there is no
  * memory. */
 struct ort_team *ort_team_block(struct ort_thread *t, unsigned *n);
-/* A region gets fewer members than it wants: says so once. */
+/* Says once that a region gets fewer members than it wants. */
 void ort_team_shrunk(unsigned wanted, unsigned got, const char *why);
 /* How the entities run members (team.c). */
 extern const struct ee_team_ops ort_team_ops;
 /* Returns a team of one, for an initial thread, in a contention group of its own. Its ICVs are not set. Aborts where
  * there is no memory for `what`. */
 struct ort_team *ort_team_initial(const char *what);
-/* The caller's kernel thread is that initial thread from here on. */
+/* Makes the calling kernel thread that team's initial thread. Returns the thread. */
 struct ort_thread *ort_thread_begin_initial(struct ort_team *team);
 /* Bytes of a block for n_max members. */
 size_t ort_members_bytes(unsigned n_max);
@@ -24,15 +24,15 @@ size_t ort_members_bytes(unsigned n_max);
  * gives them back, before the block. */
 bool ort_members_get(struct ort_team *team);
 void ort_members_give(struct ort_team *team);
-/* Each storage that a member has. */
+/* Calls `visit` for each member's storage. */
 void ort_members_visit(struct ort_team *team, void (*visit)(struct ort_thread *t));
-/* The entities', once for the block. */
+/* Makes the members known to the entities (ee_team_init), once for the block. */
 void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops);
 /* Moves the members to a larger block: what their threads are, and what is kept for them. No region is open. */
 void ort_members_succeed(struct ort_team *larger, struct ort_team *team);
-/* The caller has changed what regions inside of the open one take from it. */
+/* Notes that the caller has changed what regions inside of the open one take from it. */
 void ort_team_reshaped(struct ort_team *team);
-/* The member enters the region: by itself, first thing. */
+/* Called by a member, first thing: it enters the region. */
 void ort_member_begin(struct ort_thread *m);
 /* Resets what the member has of its own to the state at a region's begin: it is in no loop, and all that it pushes
  * belongs to its implicit task. */
@@ -58,7 +58,7 @@ static inline void ort_member_begin_again(struct ort_thread *m)
     }
     ort_member_begin_own(m);
 }
-/* Apart, region_again.c: ee_team_ops. */
+/* With members apart: functions of ee_team_ops (region_again.c). */
 void ort_member_again(struct ee_member *member, void (*fn)(void *), void *data);
 void ort_region_ended(struct ee_member *first);
 void ort_region_otherwise(struct ee_team *t, void (*fn)(void *), void *data);

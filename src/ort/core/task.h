@@ -199,7 +199,7 @@ struct ort_task_team {
  * memory for its tasks. ort_task_team_fini: before the block is given back. */
 bool ort_task_team_init(struct ort_team *team);
 void ort_task_team_fini(struct ort_team *team);
-/* The same two for each member's storage; init is optional for zeroed memory. */
+/* Gives back what a member's storage keeps for tasks. Such storage begins as zeroed memory. */
 void ort_task_thread_fini(struct ort_thread *thread);
 /* Called when the member begins: makes its implicit task the current one (thread->task), with the given ICVs. */
 void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv);
@@ -211,7 +211,7 @@ void ort_task_team_end(struct ort_team *team);
 /* Called in a forked child, whose only thread is t: gives up what other threads held in the teams around it, and in the
  * process. */
 void ort_task_after_fork_in_child(struct ort_thread *t);
-/* ee_team_ops.assist [switches] and idle. */
+/* The core's assist [switches] and idle, as ee_team_ops says. */
 void ort_task_assist(struct ort_thread *thread);
 bool ort_task_idle(struct ort_thread *thread);
 /* The team's barrier, a task scheduling point: all tasks of the region are complete when it opens. [switches] */
@@ -268,7 +268,7 @@ void ort_task_discard(struct ort_thread *thread, struct ort_task *t);
 /* Does what ort_task_create does for a task whose data is in place (args: without data, copy, size and event).
  * ORT_TASK_COPIED may be among the flags. [switches] */
 void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
-/* Around the body of an undeferred task, which the caller runs itself. [leave switches] */
+/* Called around the body of an undeferred task, which the caller runs itself. [leave switches] */
 void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 void ort_task_leave(struct ort_thread *thread, struct ort_task *t);
 
@@ -301,7 +301,7 @@ static inline struct ort_task *ort_task_new_small(struct ort_task_cache *cache)
     t->size_class = ORT_TASK_SMALL_CLASS; /* it is; one store with the flags */
     return t;
 }
-/* ort_task_discard of what that gave; false: ask that. */
+/* As ort_task_discard, for what ort_task_new_small gave. False: the caller has to call ort_task_discard. */
 #define ORT_TASK_CACHED 64
 static inline bool ort_task_discard_small(struct ort_task_cache *cache, struct ort_task *t)
 {
@@ -327,7 +327,7 @@ extern _Atomic bool ort_tasks_in_order;
 /* The running task t, for which its creator does not wait, completes only after one ort_task_release more. Caller: its
  * member. */
 void ort_task_hold(struct ort_task *t);
-/* From anywhere, as ort_task_fulfill. */
+/* Ends what one ort_task_hold has begun. May be called anywhere, as ort_task_fulfill. */
 void ort_task_release(void *task);
 bool ort_in_final(struct ort_thread *thread);
 

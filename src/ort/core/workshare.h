@@ -92,21 +92,21 @@ struct ort_loop {
  * t->loop.ws, then call ort_ws_ready. [switches] */
 bool ort_ws_enter(struct ort_thread *t);
 void ort_ws_ready(struct ort_thread *t);
-/* The caller needs the slot no more. */
+/* Gives the slot up, which the caller needs no more. */
 void ort_ws_leave(struct ort_thread *t);
 /* Called by the parent before it opens a region whose members begin in a construct. Returns ORT_BEGINS_... */
 uint8_t ort_ws_prepare(struct ort_team *team, const struct ort_loop_desc *desc);
-/* What they begin in. */
+/* Returns the loop that the members of such a region begin in. */
 const struct ort_loop_desc *ort_ws_begun_in(struct ort_team *team);
 /* Begins a static loop, which takes no slot. */
 void ort_ws_static(struct ort_thread *t, const struct ort_loop_desc *desc);
-/* A member of such a region, when it begins. */
+/* Called by a member of such a region when it begins: it enters the construct. */
 void ort_ws_begin_in(struct ort_thread *t);
-/* The block is freed: what its slots keep. */
+/* Frees what the slots of a block keep; the block is freed afterwards. */
 void ort_ws_fini(struct ort_team *team);
 /* Called by the parent while no region is open: makes all slots FREE for the constructs from `base` on. */
 void ort_ws_reset(struct ort_team *team, uint32_t base);
-/* Zeroed slots that no member knows yet: FREE for the first constructs. */
+/* Makes zeroed slots, which no member knows yet, FREE for the first constructs. */
 void ort_ws_open(struct ort_workshare *ring);
 
 /* For this room's modules. Called by the first member, or the parent: describes what the slot hands out. */
@@ -138,13 +138,13 @@ bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool
 bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi);
 /* Leaves the loop or sections, without a barrier. */
 void ort_loop_leave(struct ort_thread *t);
-/* The same without a tool's event, where the member is in a slot. */
+/* As ort_loop_leave, without a tool's event. Caller: a member that is in a slot. */
 void ort_loop_leave_slot(struct ort_thread *t);
 
 /* Sections 1 .. n; 0: none is left. [switches] */
 unsigned ort_sections_start(struct ort_thread *t, unsigned n, const struct ort_loop_extra *extra);
 unsigned ort_sections_next(struct ort_thread *t);
-/* scope with task reductions. */
+/* Begins a scope construct with task reductions. */
 void ort_scope_start(struct ort_thread *t, uintptr_t *reductions);
 
 /* true: the caller executes the region. */
@@ -154,7 +154,7 @@ bool ort_single(struct ort_thread *t);
 void *ort_single_copy_start(struct ort_thread *t);
 void ort_single_copy_end(struct ort_thread *t, void *data);
 
-/* The member's turn among the chunks of an ordered loop. [switches] */
+/* Waits for the member's turn among the chunks of an ordered loop. [switches] */
 void ort_ordered_start(struct ort_thread *t);
 
 /* Begins a doacross nest of `dims` loops with counts[] iterations each; the outermost loop is handed out. Positions are
@@ -163,7 +163,7 @@ bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *cou
                         bool runtime, const struct ort_loop_extra *extra, uint64_t *lo, uint64_t *hi);
 /* Returns how many numbers a position has; 0: posting and waiting do nothing in this loop. */
 unsigned ort_doacross_dims(const struct ort_thread *t);
-/* The current iteration's position has been finished. */
+/* Posts that the current iteration, at this position, is finished. */
 void ort_doacross_post(struct ort_thread *t, const uint64_t *position);
 /* Waits until the iteration at that position has posted. [switches] */
 void ort_doacross_wait(struct ort_thread *t, const uint64_t *position);

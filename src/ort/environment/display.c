@@ -1,8 +1,8 @@
 /* OMP_DISPLAY_ENV: the values that the environment has led to.
  *
  * Does: the lines of libgomp's newest versions for the host, in its order and spelling, since people's scripts read
- * them. libgomp 12 has the same lines without "[host] ". Callers: the loader, or any thread. The whole is put together
- * first and written at once.
+ * them. libgomp 12 has the same lines without "[host] ". Callers: a constructor of the library, or any
+ * thread. The whole is put together first and written at once.
  * Failures: no memory: nothing is shown.
  * Deviations: OMP_STACKSIZE is '0' where the default holds, as in libgomp. Where GOMP_SPINCOUNT was not given the line
  * shows what libgomp would take; waiting is not counted in rounds here then. A runtime whose place the library takes

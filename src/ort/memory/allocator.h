@@ -67,7 +67,7 @@ uintptr_t ort_allocator_default(void);
 void ort_allocator_set_default(uintptr_t allocator);
 /* Name of a predefined one, as OMP_ALLOCATOR has it; NULL for others. */
 const char *ort_allocator_name(uintptr_t allocator);
-/* Reads OMP_ALLOCATOR into the initial ICVs. Once, in the loader. See allocator_env.c. */
+/* Reads OMP_ALLOCATOR into the initial ICVs. Once, while the library is loaded. See allocator_env.c. */
 void ort_allocator_env_read(void);
 
 /* Allocates `bytes`, aligned to `alignment` (0 or a power of two) and to the allocator's own alignment. NULL: as the

@@ -1,9 +1,9 @@
 /* OMP_ALLOCATOR: the initial default allocator.
  *
  * Does: a predefined allocator's name, or a predefined memory space's, with traits behind it
- * ("omp_large_cap_mem_space:alignment=64,pinned=true"). A space without traits is its predefined allocator. Callers:
- * the loader. What has traits is an allocator as omp_init_allocator makes them, kept to the end. Failures: one line,
- * and omp_default_mem_alloc.
+ * ("omp_large_cap_mem_space:alignment=64,pinned=true"). A space without traits is its predefined allocator. What has
+ * traits is an allocator as omp_init_allocator makes them, kept to the end.
+ * Callers: a constructor of the library. Failures: one line, and omp_default_mem_alloc.
  * OpenMP 5.2 section 21.5.1. */
 #include "allocator.h"
 

@@ -21,7 +21,7 @@
 #include "ort.h"
 #include "spelling.h"
 
-/* Written in the loader. */
+/* Written while the library is loaded. */
 static enum place_kind asked_kind;
 static unsigned asked_count;
 static struct ort_places asked_list;

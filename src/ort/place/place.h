@@ -5,10 +5,10 @@
  * anything, which the entities do (ee.h). An initial thread has the first place as far as the routines go. Its kernel
  * thread is bound in active regions only, and has its own mask outside. A kernel thread that the program makes there
  * would else inherit a narrower mask.
- * Callers: ort_place_env_read in the loader; the others anywhere.
+ * Callers: ort_place_env_read while the library is loaded; the others anywhere.
  *
- * Shared fields: the list is written once, in the loader or at the first need (names such as "cores" want the
- * topology), then read only; os_once orders it.
+ * Shared fields: the list is written once, while the library is loaded or at the first need (names such as "cores" want
+ * the topology), then read only; os_once orders it.
  * A thread's place is a pure function of the bind policies, sizes and numbers from the root inwards. Nothing is stored
  * for each thread, so regions pay nothing while the program does not ask. Cost of asking: one step for each level; of
  * binding: the same, and one for each member where something has changed since the team's last region.
@@ -30,18 +30,18 @@ struct ort_places {
     unsigned *cpu;   /* ascending within a place */
 };
 
-/* Reads OMP_PROC_BIND, OMP_PLACES and GOMP_CPU_AFFINITY: sets bind, bind_list and bind_rest of the settings. Once, in
- * the loader. */
+/* Reads OMP_PROC_BIND, OMP_PLACES and GOMP_CPU_AFFINITY: sets bind, bind_list and bind_rest of the settings. Once,
+ * while the library is loaded. */
 void ort_place_env_read(void);
 /* Called before the variables are read again: forgets which places were asked for. None have been made yet. */
 void ort_place_env_forget(void);
-/* Asks for the places that another variable than OpenMP's names (KMP_AFFINITY); called in the loader. They are made at
- * the first need. OpenMP's variables, where given, are stronger (the caller has looked). make returns false: no memory.
- * round: where there are more members than places, the further members begin the list again; else neighbours share a
- * place. first: the initial thread's place, modulo the number of places. */
+/* Asks for the places that another variable than OpenMP's names (KMP_AFFINITY); called while the library is loaded.
+ * They are made at the first need. OpenMP's variables, where given, are stronger (the caller has looked). make returns
+ * false: no memory. round: where there are more members than places, the further members begin the list again; else
+ * neighbours share a place. first: the initial thread's place, modulo the number of places. */
 void ort_places_ask(bool (*make)(struct ort_places *out), bool round, unsigned first);
-/* Set in the loader: takes processors away from the process (os_affinity_narrow), once, before they are counted. NULL:
- * nothing to do. */
+/* Set while the library is loaded: takes processors away from the process (os_affinity_narrow), once, before they are
+ * counted. NULL: nothing to do. */
 extern void (*ort_processors_hook)(void);
 void ort_processors_restrict(void);
 /* The places of the process; NULL: none (threads are not to be bound). */

@@ -125,8 +125,8 @@ PS_NOINLINE static void first_task(struct ort_team *team)
         ee_team_notify(&team->ee);
 }
 
-/* Makes thread's deque unfenced, which no member has robbed lately: then no member needs to be told of tasks, unless
- * one sleeps or is a helper. */
+/* Makes thread's deque unfenced, from which no member has stolen lately: then no member needs to be told of tasks,
+ * unless one sleeps or is a helper. */
 static void become_unfenced(struct ort_thread *thread, struct ort_team *team)
 {
     struct ps_deque *d = &ort_tasks(thread)->deque;
