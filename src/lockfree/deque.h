@@ -11,9 +11,9 @@
  * Items stand at the indices top <= i < bottom of an endless array, of which the buffer holds item i modulo its
  * capacity (a power of two). A push writes there, then bottom + 1. A pop claims index bottom - 1 by lowering bottom; if
  * that was the last item, by moving top over it, as a thief would. A steal claims index top by moving top over it.
- * Invariants: both indices are 64 bits and never wrap; top only grows. While no thread has robbed it for a while the
- * deque is *unfenced*: its owner pays no fence, and a thief first makes it fenced again. States of the word `watch`,
- * orderings and rejected ways: tests/models/deque_unfenced.md.
+ * Invariants: both indices are 64 bits and never wrap; top only grows. While no thread has stolen from it for a while
+ * the deque is *unfenced*: its owner pays no fence, and a thief first makes it fenced again. States of the word
+ * `watch`, orderings and rejected ways: tests/models/deque_unfenced.md.
  *
  * Failures: os_fence_all refused: the thief waits for the owner's next operation, yielding. push answers false where it
  * has to grow and no memory is to be had; nothing has changed then. pop and steal cannot fail.

@@ -410,7 +410,7 @@ struct uth_tls *uth_tls_get(struct uth_tls_near *near)
 
 struct uth_tls *uth_tls_try_get(void) { return get_block(NULL, 1); }
 
-/* The one that has been free longest, taken out; NULL: not that long. */
+/* Takes out the block that has been free longest; NULL: none has been free long enough. */
 static struct uth_tls *take_idle_locked(void)
 {
     if (ps_list_empty(&free_list))

@@ -130,7 +130,7 @@ struct uth_tls *uth_tls_current(void);
 /* Returns the block with this descriptor (a thread's pthread_self()); NULL: it is a kernel thread's. The thread has not
  * ended. */
 struct uth_tls *uth_tls_of(uintptr_t pthread);
-/* The stack that was told last; NULL: a kernel thread's own. */
+/* Tells the stack that uth_tls_set_stack was given last; NULL: a kernel thread's own. */
 void uth_tls_stack(const struct uth_tls *tls, void **stack, size_t *bytes);
 /* Returns the address of the C library's list of robust mutexes that the thread holds, for set_robust_list; NULL: it is
  * not known. */
@@ -156,7 +156,7 @@ void uth_tls_put(struct uth_tls *tls);
 /* Gives the block back to near, on any thread pointer. False: near is full, or it is time to give memory back; then the
  * caller has to call uth_tls_put. */
 bool uth_tls_keep(struct uth_tls_near *near, struct uth_tls *tls);
-/* What is in near is put, as above. */
+/* Puts all blocks that are in near (uth_tls_put). */
 void uth_tls_drain(struct uth_tls_near *near);
 /* Sets the stack that pthread_getattr_np tells: that of the uth on which the thread runs. Any time; cheap. */
 void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes);
@@ -195,9 +195,10 @@ inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
  * (seq_cst), then takes it back. The carrier makes this call, then looks for such a reason (seq_cst): one of the two
  * sees the other. Nothing is said where the block's number is its carrier's. */
 void uth_tls_keep_cached(struct uth_tls *tls);
-/* Takes it back. Any kernel thread. */
+/* Takes back what uth_tls_keep_cached said. Any kernel thread. */
 void uth_tls_drop_cached(struct uth_tls *tls);
-/* Does the same, and no thread may enter the block again as it was: uth_tls_was_in is false. Any kernel thread. */
+/* Does what uth_tls_drop_cached does, and no thread may enter the block again as it was: uth_tls_was_in is false. Any
+ * kernel thread. */
 void uth_tls_take_away(struct uth_tls *tls);
 /* From now on each thread has floating-point status flags of its own (cpu_float_keep_flags). No block stays cached: a
  * member looks at its block's flags when it begins and ends (psthreads/team/floats.h). */
@@ -221,7 +222,7 @@ enum { UTH_TLS_ASKS_NOT = 0, UTH_TLS_ASKS_MAYBE = 1000 };
 #define UTH_TLS_ASKS UINT32_MAX
 extern _Atomic uint32_t uth_tls_asks __attribute__((visibility("hidden")));
 #endif
-/* The number is at least this from now on. */
+/* Raises uth_tls_asks to `asks`, if it is less. */
 void uth_tls_may_ask(uint32_t asks);
 /* Called around fork(), by the room that registers fork handlers: no other thread is in the middle of the lists of
  * blocks while the child is copied. */

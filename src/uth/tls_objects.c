@@ -196,7 +196,7 @@ static unsigned kind_of_symbol(const char *symbol)
     return is_of_a_thread(symbol) ? ASKS_STATE : 0;
 }
 
-/* Which of those calls the object's relocations name. (Its symbol table's length is written nowhere.) */
+/* Tells which of those calls the object's relocations name. (Its symbol table's length is written nowhere.) */
 static unsigned asks_for(const struct ps_loaded *o)
 {
     unsigned asks = 0;
@@ -370,7 +370,7 @@ static bool collect_of(struct collection *c, const struct dl_phdr_info *info, co
     return true;
 }
 
-/* The object's segment for thread-local variables; false: it has none. */
+/* Finds the object's segment for thread-local variables; false: it has none. */
 static bool look_at_segments(const struct dl_phdr_info *info, struct uth_tls_segment *found, const ElfW(Phdr) * *out)
 {
     const ElfW(Phdr) *tls = NULL;

@@ -78,7 +78,7 @@ void uth_tls_may_ask(uint32_t asks)
         continue;
 }
 
-/* Each time that something was loaded, until there is one. */
+/* Called each time that something was loaded, until an asker has been found. */
 static void look_for_askers(void)
 {
     if (!cpu_float_flags_kept() && uth_tls_objects_read_flags())
@@ -199,9 +199,9 @@ static const char *try_block(void)
     return why;
 }
 
-/* Why there can be no blocks; NULL: there can. *refused: machine and program would allow them. *sanitized: a sanitizer
- * forbids them, and the program has thread-local variables that will be shared. (Where the sanitizer is linked into the
- * program, its variables cannot be told from the program's.) */
+/* Tells why there can be no blocks; NULL: there can be. *refused: machine and program would allow them. *sanitized: a
+ * sanitizer forbids them, and the program has thread-local variables that will be shared. (Where the sanitizer is
+ * linked into the program, its variables cannot be told from the program's.) */
 static const char *find_out(bool *refused, bool *sanitized)
 {
     *refused = *sanitized = false;

@@ -69,7 +69,7 @@ void uth_cache_init(struct uth_cache *cache) { *cache = (struct uth_cache){.stac
  * is unmapped. `used` counts them roughly and is where the search for a free one begins. No lock here either. */
 struct uth_chunk uth_registry;
 
-/* The chunk behind c, made at need; NULL: no memory. */
+/* Returns the chunk behind c, made at need; NULL: no memory. */
 static struct uth_chunk *chunk_after(struct uth_chunk *c)
 {
     struct uth_chunk *next = ps_load_acquire(&c->next), *none = NULL;
@@ -86,7 +86,7 @@ static struct uth_chunk *chunk_after(struct uth_chunk *c)
  * slot that becomes free there moves the hint back. */
 static _Atomic(struct uth_chunk *) not_full;
 
-/* No place to be had: the stack is not seen from outside, and that is all. */
+/* Puts u into the registry. Where no place is free, debuggers and reports do not see the stack, and that is all. */
 static void enlist(struct uth *u)
 {
     struct uth_chunk *first = ps_load_acquire(&not_full);
@@ -212,7 +212,7 @@ static struct uth *uth_of(struct ps_piece *piece) { return PS_CONTAINER_OF(piece
 
 static size_t count_shared(void) { return ps_depot_count(&warm, UTH_BATCH) + ps_depot_count(&idle, UTH_BATCH); }
 
-/* To a depot, or to the system where there are enough. */
+/* Gives the stack to a depot, or to the system where depots have enough. */
 static void share_stack(struct uth *u, struct ps_depot *depot)
 {
     if (count_shared() < UTH_SHARED_MAX)
@@ -279,7 +279,7 @@ struct uth *uth_get_sized(size_t stack_bytes)
     return make_uth(stack_bytes < CPU_STACK_MIN ? CPU_STACK_MIN : stack_bytes);
 }
 
-/* The cache is full, or keeps nothing. */
+/* Does the rest of uth_put where the cache is full, or keeps nothing. */
 PS_NOINLINE static void put_elsewhere(struct uth_cache *cache, struct uth *u)
 {
     if (ps_load_relaxed(&scarce)) {

@@ -70,16 +70,16 @@ void uth_cache_trim(struct uth_cache *cache, unsigned keep);
 void uth_add(size_t n);
 /* Stacks of the default size that exist. */
 size_t uth_mapped(void);
-/* There are hardly more to be had: from now on caches keep none. */
+/* Says that hardly more stacks are to be had: from now on caches keep none. */
 void uth_scarce(void);
 
 /* Returns a uth with the default stack size, from the cache, the shared list or the system. NULL: no memory. Only the
  * cache's owner calls it. */
 struct uth *uth_get(struct uth_cache *cache);
-/* One of its own size (not cached: unmapped by uth_put). NULL: no memory. */
+/* Returns a uth with a stack of its own size (not cached: unmapped by uth_put). NULL: no memory. */
 struct uth *uth_get_sized(size_t stack_bytes);
 void uth_put(struct uth_cache *cache, struct uth *u);
-/* What was shared is left alone for good. */
+/* Called in a forked child: leaves alone for good what was shared. */
 void uth_after_fork_in_child(void);
 
 /* uth_area_take gets a place at the far end of u's stack, for what is to run there while a thread runs above it:
@@ -137,7 +137,7 @@ void uth_overflow_install(uth_current_fn *current, uth_describe_fn *describe, co
 void uth_overflow_thread_init(void);
 /* Whether `stack` is the alternate stack that was installed for the calling kernel thread. */
 bool uth_overflow_is_ours(const void *stack);
-/* This handler of SIGSEGV is the one that has been installed. */
+/* Whether this handler of SIGSEGV is the one that has been installed. */
 bool uth_overflow_handles(uintptr_t handler);
 void uth_overflow_thread_fini(void);
 /* Gives alternate stacks that kernel threads have left for others to the system. */

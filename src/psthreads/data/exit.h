@@ -24,7 +24,7 @@ struct ps_exit {
     struct ps_exit *outer;
     const void *owner;  /* on whose behalf the function runs, for ps_exit_inside */
     uintptr_t function; /* in whose frame the point lies: it must be no inline one */
-    void *guard;        /* of a guarded call (cpu.h): it is left in the place of `jump`; else NULL */
+    void *guard;        /* of a guarded call (cpu.h): psthread_exit leaves that call, and `jump` is unused; else NULL */
     void *result;
     jmp_buf jump;
 };
@@ -34,7 +34,7 @@ struct ps_exits {
     struct ps_exit *innermost;
     _Alignas(16) unsigned char leaving[80]; /* exit.c: must outlive the frames that are unwound */
 };
-/* Of the running stack. */
+/* Returns the points of the running stack. */
 struct ps_exits *ps_exits(void);
 
 static inline void ps_exit_push_on(struct ps_exits *all, struct ps_exit *here, const void *owner, uintptr_t function)

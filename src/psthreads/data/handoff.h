@@ -29,7 +29,7 @@ static inline struct ps_team *ps_handoff_team(uint64_t handoff)
 }
 static inline unsigned ps_handoff_id(uint64_t handoff) { return (unsigned)(handoff & (PS_HANDOFF_MAX_ID - 1)); }
 
-/* A vp's slot. The whole is in vp.h. */
+/* Returns vp's slot, in place; struct vp is in vp.h. */
 _Atomic uint64_t *vp_handoff(const struct vp *vp);
 
 /* Closes vp's slot: vp takes no messages from here on. If a message has come, its member becomes a thread in `to`'s

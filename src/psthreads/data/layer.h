@@ -42,7 +42,7 @@ struct ps_layer {
 #define PS_LAYER_NO_VP (~0U)
 extern const struct ps_layer ps_layer;
 
-/* What a vp that searches asks (search.c); NULL: nothing. */
+/* Called by a vp that searches (search.c): poll_by's function; NULL: none is registered. */
 extern _Atomic(bool (*)(void)) ps_layer_poll;
 /* The layer's function that is told of objects that begin; NULL: none. */
 extern _Atomic(void (*)(const void *code)) ps_layer_object;

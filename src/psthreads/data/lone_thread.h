@@ -38,10 +38,10 @@ static inline bool ps_lone_due(const struct ps_lone *l, unsigned round)
 {
     return l->rounds <= 1 || (round & (l->rounds - 1)) == 0;
 }
-/* The first round in which they are. */
+/* Returns the first round in which queues are looked at. */
 static inline unsigned ps_lone_first(const struct ps_lone *l) { return l->rounds <= 1 ? 1 : l->rounds; }
 
-/* The vp has found something. */
+/* Notes that the vp has found something. fresh_alone: one fresh thread, and no more came with it. */
 static inline void ps_lone_took(struct ps_lone *l, bool fresh_alone, uint64_t now)
 {
     l->since = fresh_alone ? now : 0;

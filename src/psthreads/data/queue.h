@@ -21,7 +21,7 @@ struct ps_queue {
     struct ps_list items;   /* of ps_item.link; guarded by the lock */
 };
 
-/* A vp's. The whole is in vp.h. */
+/* Returns vp's queue, in place; struct vp is in vp.h. */
 struct ps_queue *vp_queue(const struct vp *vp);
 
 static inline void ps_queue_init(struct ps_queue *q)

@@ -63,7 +63,7 @@ static void end_level(struct walk *w)
     w->levels++;
 }
 
-/* Once around my group of this level. */
+/* Walks once around the vp's own group of this level. */
 static void walk_group(struct walk *w, const struct level *l)
 {
     unsigned mine = group_number(l, w->my_id), before_me = 0, after_me = 0;

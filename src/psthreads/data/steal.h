@@ -33,7 +33,7 @@ struct vp;
  * most eight, or else the vp's own processor and all of the topology's levels but the last. */
 #define PS_STEAL_LEVELS 9
 
-/* A vp's: its victims. The vp alone uses it where nothing else is said. */
+/* Each vp has one: its victims. Only the vp uses a field where nothing else is said. */
 struct ps_thief {
     /* [num_vps - 1] the other regular vps in visiting order; NULL: all are visited, cyclically from the vp's own
      * number. Written once (release). */
@@ -45,7 +45,7 @@ struct ps_thief {
      * Written by the vp, read by dump.c. */
     _Atomic uint64_t thefts[PS_STEAL_LEVELS + 1];
 };
-/* The whole is in vp.h. */
+/* Returns vp's part of this, in place; struct vp is in vp.h. */
 struct ps_thief *vp_thief(const struct vp *vp);
 
 /* Computes the order for equal groups of group_size[0..num_levels-1] vps, innermost level first; size 0 skips a level.

@@ -23,17 +23,19 @@ struct ps_member;
 /* The members of one team that wait in its barrier on a vp, while other members of the team run on that vp:
  * team_barrier.c. */
 struct ps_waiters {
-    _Atomic uint32_t count; /* in list, and root */
-    uint32_t uncounted;     /* of them, whose arrival the team does not know yet */
+    _Atomic uint32_t count; /* how many wait here: those of `list`, and `root` */
+    uint32_t uncounted;     /* how many of them the team has not counted yet */
     struct ps_team *team;
     struct ps_list list;   /* of thread.item.link */
-    uint32_t phase;        /* for which they wait */
-    struct psthread *root; /* the one on the kernel thread's own stack; NULL: it is not among them */
-    /* See "Turns" there: openings until this turn ends, and when it began; owner only, with the lock or without. */
+    uint32_t phase;        /* the barrier's phase for whose end they wait */
+    struct psthread *root; /* the waiter on the kernel thread's own stack; NULL: none */
+    /* "Turns" in team_barrier.c: openings until this turn ends, and when it began; owner only, with the lock or
+     * without. */
     uint32_t turn_left;
     uint64_t turn_began;
 };
 
+/* Functions of the layer above, which gives them for its teams: as in ee_team_ops (ee.h). */
 struct ps_team_ops {
     void (*body)(struct ps_member *m);
     void (*assist)(struct ps_member *m);
@@ -70,8 +72,8 @@ struct ps_member {
  * come, and assistants. All references get a pending one at once (add_pending). So a member that drops its reference
  * sees in the word's old value whether it has a pending one. */
 #define PS_TEAM_PENDING (UINT64_C(1) << 32)
-#define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent blocks for it */
-#define PS_TEAM_WANTED (UINT64_C(1) << 62)  /* member 0 is to help, whose identity is the parent's */
+#define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent is blocked until all have ended */
+#define PS_TEAM_WANTED (UINT64_C(1) << 62)  /* the parent is to run tasks as member 0 */
 #define PS_TEAM_FIRST_HELPER ((uintptr_t)1) /* in first_helper */
 #define PS_TEAM_ALL_PENDING (PS_TEAM_WANTED - PS_TEAM_PENDING)
 #define PS_UNREAD_MOST 6
@@ -107,14 +109,14 @@ struct ps_team {
     uint32_t place; /* with item.bound: all members' place, from 1; parent only */
     struct {
         bool
-            /* its first region with tasks is open (recall.h). Set by the member that makes the first task; otherwise as
-             * `controls` */
+            /* its first region with tasks is open (recall.h). Set by the member that makes the first task; else parent
+             * only */
             watched;
-        bool controls;       /* the parent had others than plain ones in its join: floats.h. Parent only */
-        bool turn;           /* it is to be given back: root_fairness.h. Parent only */
-        bool timed;          /* serial.began is set: the region is timed. Parent only */
+        bool controls; /* at its join the parent's floating-point controls were not plain (floats.h). Parent only */
+        bool turn;     /* the root has a turn, which is to be given back (root_fairness.h). Parent only */
+        bool timed;    /* serial.began is set: the region is timed. Parent only */
         bool granted, less;  /* spares were called for it (needs.h); half of what its place needs. Parent only */
-        _Atomic bool helped; /* spares have taken members. By spares; then as `controls` */
+        _Atomic bool helped; /* spares have taken members. Set by spares, cleared by the parent */
         bool unused;
     } at_end;                 /* what the join has to see to, once all have ended */
     _Atomic bool had_tasks;   /* (shared) some region of this block had tasks: see join */

@@ -19,7 +19,7 @@
 struct uth;
 struct vp;
 
-/* What can stand in a ready queue. Both begin with a ps_item. */
+/* What can stand in a ready queue: psthread and ps_team, each of which has a ps_item. */
 enum ps_kind { PS_KIND_THREAD, PS_KIND_TEAM };
 
 struct ps_item {
@@ -43,8 +43,8 @@ _Static_assert(PS_KIND_THREAD == 0 && offsetof(struct ps_item, bound) == offseto
 enum ps_state {
     PS_MADE,    /* created, not submitted */
     PS_READY,   /* submitted: in a queue, or handed to a vp */
-    PS_SPAWNED, /* the same, by psthread_spawn: a joiner may call it in its own thread-local block */
-    PS_RUNNING, /* begun: on a vp, in a queue again, or blocked; only its waiter needs the difference */
+    PS_SPAWNED, /* the same, by psthread_spawn: a joiner may call it in the joiner's thread-local block */
+    PS_RUNNING, /* begun: on a vp, in a queue again, or blocked; the state does not tell which */
     PS_ENDED,   /* its function has returned; the descriptor waits to be reaped or reused */
     PS_FREE,    /* in a free list */
 };
@@ -153,7 +153,8 @@ void ps_thread_end_member(struct psthread *t);
  * children of a descriptor that is the user's); returns the vp. */
 struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result);
 void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
-/* Gives up the descriptor of a root whose kernel thread ends. wait: first for the threads that the root has made. */
+/* Gives up the descriptor of a root whose kernel thread ends. wait: true where the threads that the root has made are
+ * to end first. */
 void ps_thread_end_root(struct psthread *t, bool wait);
 /* The thread that runs on vp lets others run until every thread that was submitted has ended. */
 void ps_wait_for_all(struct vp *vp);

@@ -1,5 +1,5 @@
-/* Functions of higher folders that lower folders of this room call without seeing their headers. * The table is
- * constant. runtime.c fills it in. */
+/* Functions of higher folders that lower folders of this room call without seeing their headers. The table is constant.
+ * runtime.c fills it in. */
 #ifndef PS_UPCALLS_H
 #define PS_UPCALLS_H
 

@@ -15,7 +15,7 @@ void vp_enter_loop(struct vp *vp);
 /* The first function on a fresh stack `self`, for uth_start. transfer: the vp. */
 void vp_loop_main(void *transfer, void *self);
 
-/* For how long a vp is left alone that cannot go on for now. */
+/* How long a vp that cannot go on for now is left alone. */
 #define PS_ASIDE_NS INT64_C(1000000)
 
 #endif

@@ -13,7 +13,7 @@
 #include "waiters.h"
 #include "watchdog.h"
 
-/* The rest of ps_block, where more than the front of the vp's own queue is to be looked at. */
+/* Does the rest of ps_block, where more than the front of the vp's own queue is to be looked at. */
 static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
 {
     struct uth_wait *wait = &self->uth->wait;
@@ -35,7 +35,7 @@ static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
     wait->thread = NULL;
 }
 
-/* The rest of ps_block where thread t, not self, has been taken from the queue. */
+/* Does the rest of ps_block where thread t, not self, has been taken from the queue. */
 static PS_NOINLINE void block_for(struct vp *vp, struct psthread *self, struct psthread *t)
 {
     struct uth_wait *wait = &self->uth->wait;
@@ -130,7 +130,7 @@ static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
     return true;
 }
 
-/* One of so many yields looks into the global queue first: threads that poll may keep the vp's own queue full. */
+/* One of this many yields looks into the global queue first: threads that poll may keep the vp's own queue full. */
 #define GLOBAL_TURNS 64
 
 /* Yields where there is a global queue. */

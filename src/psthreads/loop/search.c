@@ -70,7 +70,7 @@ static bool layer_polls(void)
     return poll && poll();
 }
 
-/* Kernel threads that carry one thread each spin in the place of vps. */
+/* Whether dedicated kernel threads spin in the place of vps, so that vps shall not. */
 static bool spins_for_others(void)
 {
     uint32_t spins = ps_load_relaxed(&ps_dedicated_spins);
@@ -122,8 +122,8 @@ static void sleep_and_learn(struct vp *vp)
         vp->spin_ns = ps_adaptive_spin_after(vp->spin_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
-/* A spare stands in for a lone root, whose kernel thread runs nothing else (lone_root.h): the spare is there for the
- * root's next region, as a worker would be. */
+/* Lets a spare stand in for a lone root, whose kernel thread runs nothing else (lone_root.h): the spare is there for
+ * the root's next region, as a worker would be. */
 static struct ps_work stand_in(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
@@ -146,7 +146,7 @@ static struct ps_work stand_in(struct vp *vp)
     return w;
 }
 
-/* vp, a spare, has nothing to do: it stands by. What it is to do then. */
+/* Lets vp, a spare that has nothing to do, stand by. Returns what it is to do then. */
 static enum standby_word spare_rests(struct vp *vp)
 {
     if (!vp_is(vp, VP_SIGNALS_BLOCKED)) /* as long as it stands by it carries no thread */
@@ -216,7 +216,7 @@ static struct ps_work find_work_spare(struct vp *vp)
 
 #define LONE_A_PERIOD 4 /* a microsecond */
 
-/* vp has found w, which is what is run next. */
+/* Notes that vp has found w, which it runs next. Returns w. */
 static inline struct ps_work found(struct vp *vp, struct ps_work w)
 {
     const struct psthread *t = ps_work_thread(w);
@@ -225,7 +225,7 @@ static inline struct ps_work found(struct vp *vp, struct ps_work w)
     return w;
 }
 
-/* One look before vp counts as one that searches. */
+/* Looks once, before vp counts as one that searches. */
 static inline struct ps_work look_first(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;

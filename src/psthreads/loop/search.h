@@ -13,8 +13,8 @@ struct ps_work vp_find_work(struct vp *vp);
  * member is counted out, so that the parent's next region finds the slot open. */
 void vp_offer(struct vp *vp);
 
-/* vp takes part in nothing for now, because there is no stack for its loop, or nothing for it to do. What was counted
- * on it for goes to others. */
+/* vp takes part in nothing for now, because there is no stack for its loop, or nothing for it to do. Its handoff slot
+ * is closed, and what is in its queue is told to others. */
 void vp_stand_aside(struct vp *vp);
 
 #endif

@@ -1,5 +1,5 @@
-/* The victims that a vp robs, in order: computed once for all regular vps, when the first of them has nothing else to
- * do.
+/* The victims from which a vp steals, in order: computed once for all regular vps, when the first of them has nothing
+ * else to do.
  *
  * Does: gather what the order depends on (the user's groups, else the machine's topology), have steal.h compute it, and
  * hand each vp its list. Does not: steal (sources.c).

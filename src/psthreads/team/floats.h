@@ -28,7 +28,7 @@
 
 #define PS_FLOAT_REGIONS 64
 
-/* m's block may be left cached: nothing need be looked at. */
+/* Whether m's block may be left cached: nothing about its controls need be looked at. */
 bool ps_floats_are_plain(const struct ps_member *m);
 /* Calls a function of the core's in the name of m, which is current and in its block, with m's controls. */
 void ps_member_call_floating(struct ps_member *m, void (*fn)(struct ps_member *m));
@@ -46,7 +46,7 @@ static inline void ps_floats_at_fork(struct ps_team *team)
  * the last one set. Rejected: a look at MXCSR when each body returns. stmxcsr takes 5 ns, and a nested region of 125 ns
  * became 16 % longer. */
 void ps_floats_left(const struct vp *vp, struct ps_team *team, uint32_t region);
-/* The running vp has plain controls. */
+/* Gives the running vp plain controls. */
 static inline void ps_floats_become_plain(void)
 {
     if (PS_UNLIKELY(cpu_float_controls_changed(&ps_rt.floats) || cpu_float_x87_changed(&ps_rt.floats)))
@@ -70,7 +70,7 @@ static inline void ps_floats_at_join(struct ps_team *team)
     if (PS_UNLIKELY(cpu_float_x87_differs(&team->joined, &ps_rt.floats)))
         ps_floats_leave_parents(team);
 }
-/* The running vp has what the team's parent had at its join. */
+/* Gives the running vp the controls that the team's parent had at its join. */
 void ps_floats_give_back(const struct ps_team *team);
 
 #endif

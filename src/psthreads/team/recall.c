@@ -127,7 +127,7 @@ void recall_give_back(struct ps_team *team)
         ps_ready((struct psthread *)helper, PS_FRONT);
 }
 
-/* The region of self's whose member 0 has a helper. With the lock. */
+/* Returns the region of self's whose member 0 has a helper; NULL: none. Under the lock. */
 static struct ps_team *helped_of(const struct psthread *self)
 {
     for (unsigned i = 0; i < WATCHED_MOST; i++)

@@ -190,7 +190,7 @@ static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase)
     return spun ? spun > 0 : block_in_barrier(team, ps_team_member(team, id), phase);
 }
 
-/* vp's waiters, if any, are another member's fellows: they must not wait for this member. */
+/* First counts the vp's waiters, if any, so that they do not wait for this member. */
 bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
 {
     leave_if_any(ps_vp());
@@ -276,7 +276,7 @@ static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team 
     return ps_work_of(t);
 }
 
-/* m does not wait in a batch after all. */
+/* Counts m's arrival where m does not wait in a batch after all. */
 static enum ps_met wait_otherwise(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
                                   bool counted)
 {
@@ -284,7 +284,7 @@ static enum ps_met wait_otherwise(struct vp *vp, struct ps_team *team, struct ps
     return count_arrivals(vp, team, m, phase, counted);
 }
 
-/* The rest of meet_in_batch, where vp has something ready. */
+/* Does the rest of meet_in_batch, where vp has something ready. */
 static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                                              uint32_t phase, bool counted)
 {

@@ -88,9 +88,9 @@ static inline bool ps_member_is_done(struct ps_team *team, struct ps_member *m)
     return ps_member_take_done(team, m);
 }
 
-/* The caller has run m, and the identity is free. */
+/* Gives m's identity, which is free, to the core; calls m back where the core wants that. Caller: has run m. */
 void ps_member_tell_core(struct ps_team *team, struct ps_member *m);
-/* So many references more. Caller: has one. */
+/* Adds `refs` references. Caller: has one. */
 void ps_team_refer(struct ps_team *team, unsigned refs);
 /* Ends m, whose body has returned on the stack that m keeps from now on, and the `refs` members that have run there
  * before it. */

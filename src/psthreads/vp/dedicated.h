@@ -64,7 +64,7 @@ struct vp *ps_dedicate(struct uth_tls *block);
 /* Moves the running thread's context to `to`, which is dedicated to the thread. [switches] */
 void ps_move_dedicated(struct vp *vp, struct psthread *self, struct vp *to);
 
-/* The library starts, or is started in a forked child. */
+/* Called when the library starts, also in a forked child. */
 void ps_dedicate_in_this_process(void);
 /* Whether the caller is a process of its own in this memory, a child between vfork and exec, and none of the runtime's
  * threads. */
@@ -75,18 +75,18 @@ bool ps_in_vfork_child(void);
 void ps_go_home_slow(struct uth_tls *next);
 /* The block's thread has ended: its kernel thread ends by and by. */
 void ps_retire_dedicated(struct uth_tls *block);
-/* In a forked child: there is none. */
+/* Called in a forked child, which has none: forgets them all. */
 void ps_dedicated_after_fork_in_child(void);
-/* Kernel threads of this kind that have not ended yet. */
+/* Returns how many dedicated kernel threads have not ended yet. */
 unsigned ps_dedicated_count(void);
 
 /* For scheduler.c. ps_wait_dedicated: the thread to which vp is dedicated waits until it is readied. ps_wake_dedicated:
- * it has been readied. */
+ * wakes vp, whose thread has been readied. */
 void ps_wait_dedicated(struct vp *vp, const struct psthread *self);
 void ps_wake_dedicated(struct vp *vp);
-/* t is for vp, which is dedicated to a thread, to run. */
+/* Pins t to vp, which is dedicated to a thread. */
 void ps_pin_dedicated(struct vp *vp, struct psthread *t);
-/* vp waits until something is pinned to it, or it is to end. */
+/* Waits until something is pinned to vp, the caller's, or vp is to end. */
 void ps_await_pinned(struct vp *vp);
 
 #endif

@@ -43,11 +43,11 @@ extern struct ps_idle ps_idle __attribute__((visibility("hidden")));
 #define IDLE_PARKED(w) ((uint32_t)((w) >> 32))
 #define IDLE_ONE_PARKED (UINT64_C(1) << 32)
 
-/* A vp's wake_word, in place. */
+/* Returns vp's wake_word, in place. */
 _Atomic uint32_t *vp_wake_word(const struct vp *vp);
 
 static inline uint64_t idle_word(void) { return ps_load_relaxed(&ps_idle.word); }
-/* Some vp would take work now, or could be woken to. */
+/* Whether some vp would take work now, or could be woken for it. */
 static inline bool idle_any(void) { return idle_word() != 0; }
 
 void idle_init(unsigned num_workers_first, unsigned num_vps);
@@ -60,17 +60,17 @@ void idle_never_start(struct vp *vp);
 bool idle_take_unstarted(struct vp *vp);
 void idle_give_unstarted(struct vp *vp);
 
-/* The watchdog starts the workers that others want. */
+/* Starts the workers that others want. Caller: the watchdog. */
 void idle_start_wanted(void);
 
 /* vp begins and ends a search; search_end does the last searcher's duty. */
 void idle_search_begin(struct vp *vp);
 void idle_search_end(struct vp *vp);
-/* vp has no kernel thread any more, and the counts of idle vps begin anew. */
+/* Notes that vp does not search: it has no kernel thread any more. The counts of idle vps begin anew. */
 void idle_forget_search(struct vp *vp);
 /* Parks the searching vp. Returns when vp is woken or has seen something; vp is searching again then. */
 void idle_park(struct vp *vp);
-/* The same for so long at most; false: it was not woken. */
+/* As idle_park, for ns at most; false: vp was not woken. */
 bool idle_park_for(struct vp *vp, int64_t ns);
 
 /* After an insertion: wakes one vp if none searches. near: preferred, if parked. */
@@ -97,6 +97,6 @@ bool idle_wake_this(struct vp *vp);
 /* Whether all vps that kernel threads carry sleep, here or as vps that are dedicated to a thread. *carried: how many
  * there are. */
 bool idle_all_parked(unsigned *carried);
-/* Each worker that sleeps looks around once more. */
+/* Wakes each worker that sleeps, to look for work once more. */
 void idle_wake_all(void);
 #endif

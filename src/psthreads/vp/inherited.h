@@ -1,5 +1,5 @@
-/* The signal mask and the processors of kernel threads that are started for threads of regions. * The mask is that of
- * the opener of the region (inherited.c), the processors are the root's. So a root, and a thread on a dedicated kernel
+/* The signal mask and the processors of kernel threads that are started for threads of regions. The mask is that of the
+ * opener of the region (inherited.c), the processors are the root's. So a root, and a thread on a dedicated kernel
  * thread (dedicated.h), write down what they have whenever it changes (root_state.c). */
 #ifndef PS_INHERITED_H
 #define PS_INHERITED_H

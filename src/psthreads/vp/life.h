@@ -25,7 +25,7 @@ struct life {
     /* Used in a child that no root forked: the vp of its first kernel thread. The vp may be a worker's, and is never
      * left. */
     struct vp *forked;
-    _Atomic uint32_t main_ended; /* the process's initial thread has: see stop.c */
+    _Atomic uint32_t main_ended; /* 1: the process's initial thread has ended (stop.c) */
     struct ps_settings settings;
 };
 extern struct life ps_life __attribute__((visibility("hidden")));
@@ -35,9 +35,9 @@ extern struct life ps_life __attribute__((visibility("hidden")));
 struct vp *life_claim_slot(unsigned first, uint32_t attached);
 /* Slot id's vp; NULL: no memory. Caller: has slot_lock, or start_lock. */
 struct vp *life_make_vp(unsigned id, bool is_guest);
-/* All vps go. Caller: has start_lock; no kernel thread carries one. */
+/* Forgets all vps. Caller: has start_lock; no kernel thread carries one. */
 void life_forget_vps(void);
-/* One of the library's kernel threads has ended. */
+/* Notes that one of the library's kernel threads has ended. */
 static inline void life_forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threads, 1); }
 
 /* Does another root use the library? Spares end by themselves. */
@@ -47,8 +47,8 @@ bool life_other_roots(const struct vp *self);
 uint64_t life_mask_of_forker(void);
 /* Makes the calling kernel thread, which carries no vp, a root; starts the library at need. */
 struct vp *life_attach_root(void);
-/* Detaches the calling kernel thread, which is no root any more. wait: for the threads that it has made; else the
- * caller knows that none of them runs. */
+/* Detaches the calling kernel thread, which is no root any more. wait: true where the threads that it has made are to
+ * end first; else the caller knows that none of them runs. */
 void life_detach_root(struct vp *vp, bool wait);
 /* The destructor of root_key. */
 void life_root_ended(void *arg);

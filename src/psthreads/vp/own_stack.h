@@ -27,12 +27,12 @@
 #include "run.h"
 #include "tls.h"
 
-/* vp's kernel thread is dedicated, and on the stack that its member keeps. */
+/* Whether vp's kernel thread is dedicated, and on the stack that its member keeps. */
 static inline bool own_stack_is(const struct vp *vp)
 {
     return vp_is(vp, VP_DEDICATED) && vp_run(vp)->dedicated_to->own_stack == vp_run(vp)->uth;
 }
-/* The same, FIRST. */
+/* Whether that is so, in state FIRST. */
 static inline bool own_stack_begins(const struct vp *vp) { return own_stack_is(vp) && !vp_run(vp)->on_own; }
 /* The dedicated vp on which the thread of this block begins, or NULL. A NULL may be out of date: then the thread moves
  * when it enters the block (ps_dedicate_again). */
@@ -44,7 +44,7 @@ static inline struct vp *own_stack_vp(const struct uth_tls *block)
 void own_stack_begin(struct vp *vp, struct psthread *t);
 /* Runs what is posted for vp, on that stack, in the block, until vp ends. */
 PS_NORETURN void own_stack_await_next(struct vp *vp);
-/* vp has ended; block's stack goes to its cache. */
+/* Gives block's stack to the cache of vp, which has ended. */
 void own_stack_give_back(struct uth_tls *block, struct vp *vp);
 
 #endif

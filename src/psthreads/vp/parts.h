@@ -25,7 +25,7 @@ struct vp_outer {
     uint64_t mask;
     struct os_cpuset cpus;
     _Atomic uint64_t inner_mask; /* what a root, or a dedicated thread, has set last, inside of regions too */
-    bool own_changed;            /* it has set its own since its last region; owner only */
+    bool own_changed;            /* the root has set its mask or processors since its last region; owner only */
 };
 struct vp_outer *vp_outer(const struct vp *vp);
 
@@ -65,7 +65,7 @@ struct vp_forked *vp_forked(const struct vp *vp);
 /* priority.h. Only of a vp whose kernel thread is a root's; no other kernel thread uses it. */
 struct vp_priority {
     bool opened;   /* its root has opened a region */
-    uint64_t mask; /* and had this signal mask then: its members have */
+    uint64_t mask; /* the root's signal mask at that time, which its members have */
 };
 struct vp_priority *vp_priority(const struct vp *vp);
 
@@ -73,10 +73,10 @@ struct vp_priority *vp_priority(const struct vp *vp);
  * and `on_way`. */
 struct vp_thread_signal {
     _Atomic uint32_t letter;
-    _Atomic int poked;       /* the kernel thread that was poked last for this letter; handlers read it */
-    _Atomic uint32_t on_way; /* that has not seen it yet; the handler there clears it */
+    _Atomic int poked;       /* number of the kernel thread that was poked last for this letter; handlers read it */
+    _Atomic uint32_t on_way; /* 1: that kernel thread has not seen the poke yet; the handler there clears it */
     bool blocked;     /* all signals are blocked until its thread is on its own stack; mask: run.unblocked_mask */
-    uint64_t poke_ns; /* when that was poked */
+    uint64_t poke_ns; /* the time of the last poke */
     _Alignas(8) unsigned char info[OS_SIGNAL_BYTES];
 };
 struct vp_thread_signal *vp_thread_signal(const struct vp *vp);
@@ -127,13 +127,13 @@ struct ps_wake_spread {
     bool tried;
     uint64_t late_ns, preempted; /* preempted: os_times_preempted */
 };
-/* The whole is in vp.h. */
+/* Returns vp's part of this, in place; struct vp is in vp.h. */
 struct ps_wake_spread *vp_wake_spread(const struct vp *vp);
 
 struct vp_home *vp_home(const struct vp *vp);
 
 /* Single fields, in place. */
-/* What only vp may run and that is ready. */
+/* Ready work that only vp may run. */
 _Atomic(struct psthread *) *vp_pinned(const struct vp *vp);
 /* PS_REST_... (quota_park.h) */
 _Atomic uint32_t *vp_offline(const struct vp *vp);

@@ -33,7 +33,7 @@ static inline void vp_block_signals(struct vp *vp)
     if (vp_is_to_block_signals(vp) && !vp_is(vp, VP_SIGNALS_BLOCKED))
         vp_block_signals_slowly(vp);
 }
-/* It takes signals. */
+/* Lets vp's kernel thread, the caller, take signals again. */
 static inline void vp_unblock_signals(struct vp *vp)
 {
     if (!vp_is(vp, VP_SIGNALS_BLOCKED))
@@ -72,8 +72,8 @@ static inline void vp_end_blocked(struct vp *vp)
     vp_is_no_more(vp, VP_SIGNALS_BLOCKED);
 }
 
-/* vp's kernel thread has blocked all signals. mask: the one with which it takes signals. A worker ignores it: its mask
- * stays that of the last member it ran, or what it began with. */
+/* Notes that vp's kernel thread has blocked all signals. mask: the one with which it takes signals. A worker ignores
+ * it: its mask stays that of the last member it ran, or what it began with. */
 static inline void vp_become_blocked(struct vp *vp, uint64_t mask)
 {
     if (vp_is_roots(vp) || vp_is(vp, VP_DEDICATED))

@@ -104,7 +104,7 @@ static inline void vp_is_no_more(struct vp *vp, unsigned what) { ps_and_seq(&vp_
  * the pool's: those of one thread of the program's. */
 static inline bool vp_differs(const struct vp *vp) { return vp_is(vp, VP_OTHER_PRIORITY | VP_DEDICATED); }
 
-/* The vp passes a scheduling point: it is not stuck. */
+/* Counts a scheduling point that the vp passes: it is not stuck. */
 static inline void vp_tick(struct vp *vp)
 {
     struct vp_run *run = vp_run(vp);

@@ -45,7 +45,7 @@ struct ps_runtime {
         roots_leave; /* a root was released or has a dedicated kernel thread, or there is a forked_root: never false
                                   * again (home.h) */
     const struct psthread *forked_root; /* in a child: a member or thread that has forked, which is a root there */
-    struct vp *forked_home;             /* and its home */
+    struct vp *forked_home;             /* the home of that thread */
     bool homes_stand_aside;             /* a layer above opens regions (home.h); constant */
     _Atomic uint32_t table_size;        /* vps in use or once used: the range worth visiting */
     _Atomic uint32_t stopping;
@@ -95,18 +95,18 @@ void ps_start(void); /* with the defaults, if the library is not started yet */
 /* Values of a vp's `attached`: a kernel thread carries it; OURS: a kernel thread of the library's, in a guest's slot. A
  * slot is claimed with its value, so that no thread ever takes a spare for a root. */
 enum { PS_ATTACHED = 1, PS_ATTACHED_OURS };
-/* The whole is in vp.h. */
+/* Returns vp's `attached`, in place; struct vp is in vp.h. */
 _Atomic uint32_t *vp_attached(const struct vp *vp);
 
 int vp_start_worker(struct vp *vp);
-/* The mask for a kernel thread of the library's that the caller is about to start: never one that a root has set inside
- * of a region. */
+/* Returns the mask for a kernel thread of the library's that the caller is about to start: never a mask that a root has
+ * set inside of a region. */
 uint64_t vp_mask_to_start_with(void);
 void *vp_worker_main(void *arg);
-/* Sets a spare to work: one that stands by (standby.h), or a new one. Callers: the watchdog, or a root. Returns an
- * errno value where there is none. */
+/* Sets a spare to work: one that stands by (standby.h), or a new one. Callers: the watchdog, or a root. Returns 0, or
+ * an errno value where there is no spare. */
 int vp_get_spare(void);
-/* A new one, which stands by until it is called. */
+/* Starts a new spare, which stands by until it is called. */
 int vp_start_standby(void);
 /* Claims a guest vp for a kernel thread that will be dedicated to block's thread; NULL: there are too many.
  * vp_dedicated_ended gives it back. */

@@ -33,9 +33,10 @@ struct vp;
 #define WATCHDOG_QUICK_TICK_NS INT64_C(1000000)
 #define WATCHDOG_STALL_NS INT64_C(5000000)
 
-/* Values of `armed`. An insertion that finds it set does nothing: the watchdog looks after each what is ready. */
+/* Values of `armed`. An insertion that finds one of them set does nothing: the watchdog looks afterwards whether
+ * something is ready. */
 enum { WATCHDOG_WATCH = 1, WATCHDOG_GLANCE };
-/* In `asked`. */
+/* Bits of `asked`. */
 enum { WATCHDOG_WORKERS = 1, WATCHDOG_SPARE = 2, WATCHDOG_STOP = 4 };
 
 struct ps_watchdog {
@@ -47,7 +48,7 @@ struct ps_watchdog {
     _Atomic uint32_t standing; /* of these: stand in for a lone root, and have found nothing to do (search.c) */
     _Atomic uint32_t blocked;  /* vps whose threads block in the kernel, with work behind them: blocking.h */
     _Atomic uint32_t lacking;  /* spares that are wanted where none stands by; anyone sets, the watchdog takes */
-    _Atomic uint32_t asked;    /* WATCHDOG_...: of it, soon; anyone sets, the watchdog takes, and naps on it */
+    _Atomic uint32_t asked; /* WATCHDOG_...: what it is to do soon; anyone sets, the watchdog takes, and naps on it */
     _Atomic uint32_t spares_ever, spares_most; /* for reports and tests */
     _Atomic uint32_t released;                 /* the same; roots that were released (home.h) */
 };
@@ -93,7 +94,7 @@ static inline bool watchdog_spare_may_work(uint32_t more)
     return ps_load_seq(&ps_watchdog.spares) + more <=
            ps_load_seq(&ps_watchdog.blocked) + ps_load_relaxed(&ps_watchdog.standing);
 }
-/* A spare that is not counted counts itself, if it may work. */
+/* Counts a spare, the caller, if it may work; false: it may not. */
 static inline bool watchdog_spare_counts_in(void)
 {
     uint32_t spares = ps_load_seq(&ps_watchdog.spares);
@@ -103,7 +104,7 @@ static inline bool watchdog_spare_counts_in(void)
     while (!ps_cas_seq(&ps_watchdog.spares, &spares, spares + 1));
     return true;
 }
-/* Starts its kernel thread, which then sleeps, if the system allows one. Callers: as of watchdog_arm. */
+/* Starts the watchdog's kernel thread, which then sleeps, if the system allows one. Callers: those of watchdog_arm. */
 void watchdog_be_there(void);
 
 /* Kernel threads of the watchdog: 0 or 1. */
@@ -119,9 +120,9 @@ void watchdog_nap(int64_t ns);
 void watchdog_stop(void);
 /* Notes that the watchdog has no kernel thread, and that one may be started. Caller: watchdog_tick.c. */
 void watchdog_forget(void);
-/* Spares are gone: what arms the watchdog starts it again. */
+/* Lets what arms the watchdog start it again. Called when the spares are gone. */
 void watchdog_may_start(void);
-/* As before the first arming: at the start, and in a forked child. */
+/* Sets all to what it was before the first arming. Called at the start, and in a forked child. */
 void watchdog_reset(void);
 
 #endif
