@@ -39,7 +39,7 @@
  * them. Most entities that a poller keeps from running do not wait for the lock. */
 #define TURNS 64
 
-/* The value of a word that is taken while no entity waits. */
+/* Returns the value of a word that is taken while no entity waits. */
 static uint32_t as_taken(void) { return ort_traced() ? ORT_LOCK_TRACED : ORT_LOCK_TAKEN; }
 
 PS_NOINLINE void ort_lock_contended(_Atomic uint32_t *word)

@@ -21,13 +21,13 @@ void ort_unlock(_Atomic uint32_t *word); /* [switches] */
 bool ort_unlock_first(_Atomic uint32_t *word);
 void ort_unlocked(bool waited); /* [switches] */
 
-/* The rest of taking a word that was not free [switches], and of freeing one at which an entity may wait. */
+/* Do the rest of taking a word that was not free [switches], and of freeing a word at which an entity may wait. */
 void ort_lock_contended(_Atomic uint32_t *word);
 void ort_lock_wake(_Atomic uint32_t *word); /* [switches] */
 /* Counts locks freed on this kernel thread, up to zero; ort_lock_turn does what is due then. [switches] */
 extern __thread uint8_t ort_lock_turns __attribute__((tls_model("initial-exec"), visibility("hidden")));
 void ort_lock_turn(void);
-/* After a try of the program's that failed. [switches] */
+/* Called after a try of the program's that failed. [switches] */
 void ort_lock_missed(void);
 
 /* The fast path, inlined. Returns false, and does nothing, where the word is not free, or a tool or sanitizer listens;

@@ -103,7 +103,7 @@ void ort_batch_reset(struct ort_team *team)
 
 /* --- claiming --- */
 
-/* How many chunks the next claim is for.
+/* Returns the shift of the next claim, which is for 1 << shift chunks.
  *
  * A claim moves the line of `next` to the claimer's processor, 50 to 100 ns; a chunk may be much shorter. So a member
  * claims batches. The first batch is one chunk. As long as no other member claims, batches stay at one chunk
@@ -193,7 +193,7 @@ static enum found rob(struct ort_thread *t, struct ort_workshare *ws, struct ort
     return found;
 }
 
-/* One look at every holder, the caller's neighbour first. */
+/* Looks once at every holder, the caller's neighbour first. */
 static enum found look_at_holders(struct ort_thread *t, struct ort_workshare *ws, uint64_t *lo)
 {
     struct ort_team *team = t->team;

@@ -93,7 +93,7 @@ bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *cou
     return ort_loop_next(t, lo, hi);
 }
 
-/* The cell in which the position's iteration is posted. */
+/* Returns the cell in which the position's iteration is posted. */
 static struct cell *cell_of(const struct ort_thread *t, const struct ort_doacross *d, uint64_t outer)
 {
     if (!d->by_member)

@@ -58,7 +58,7 @@ struct ort_loop_desc ort_loop_desc_ull(bool up, unsigned long long start, unsign
     };
 }
 
-/* The member's next static chunk: iterations [*a, *b). */
+/* Gets the member's next static chunk: iterations [*a, *b). false: none is left. */
 static bool next_static(struct ort_loop *loop, const struct ort_loop_desc *d, uint32_t id, uint32_t threads,
                         uint64_t *a, uint64_t *b)
 {
@@ -97,7 +97,7 @@ static bool next_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d
     return true;
 }
 
-/* The turn of the chunk behind the member's. */
+/* Passes the turn to the chunk behind the member's. */
 static void pass_turn(struct ort_thread *t)
 {
     ort_ordered_start(t);
@@ -153,7 +153,7 @@ static PS_ALWAYS_INLINE bool next_loop_chunk(struct ort_thread *t, uint64_t *lo,
 
 bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi) { return next_loop_chunk(t, lo, hi); }
 
-/* The schedule that the ICVs give. */
+/* Gives the loop the schedule of the ICVs. */
 void ort_loop_apply_runtime(const struct ort_thread *t, struct ort_loop_desc *d)
 {
     const struct ort_icv *icv = ort_icv(t);

@@ -87,7 +87,7 @@ static void add_host(struct text *to, const struct field *f)
     add_string(to, f, name, strlen(name));
 }
 
-/* Processors as ranges: 0-3,8. libomp has no ranges of two. */
+/* Appends processors as ranges: 0-3,8. libomp has no ranges of two. */
 static void append_cpu_ranges(struct text *to, const struct os_cpuset *set)
 {
     char range[32];
@@ -127,7 +127,7 @@ static void add_affinity(struct text *to, const struct field *f, const struct or
     add_fill(to, ' ', f->right ? 0 : fill);
 }
 
-/* false: there is no such field. */
+/* Adds the field that `letter` names; false: there is no such field. */
 static bool add_field(struct text *to, const struct field *f, char letter, const struct ort_thread *t)
 {
     const struct ort_team *team = t->team;
@@ -155,7 +155,7 @@ static bool add_field(struct text *to, const struct field *f, char letter, const
     return letter == 'H' || letter == 'A';
 }
 
-/* The field's letter at *p, which moves behind it; 0: it cannot be read. */
+/* Reads the field's letter at *p, which moves behind it; 0: it cannot be read. */
 static char read_letter(const char **p)
 {
     static const struct {

@@ -39,7 +39,7 @@ void (*ort_processors_hook)(void);
 
 /* --- the environment --- */
 
-/* true: it was given. */
+/* Reads OMP_PROC_BIND; true: it was given. */
 static bool read_proc_bind(void)
 {
     const char *name = ORT_ENV_NAME("OMP_PROC_BIND"), *text = os_env(name);
@@ -94,7 +94,7 @@ static bool cut_to_mask(struct ort_places *list)
     return list->n > 0;
 }
 
-/* One of the two variables; true: places are given. */
+/* Reads one of the two variables; true: places are given. */
 static bool read_places(const char *name, const char *text, bool ignore)
 {
     bool of_gomp = name[0] == 'G';
@@ -243,7 +243,7 @@ bool place_from_topology(struct ort_places *out, const struct os_topology *machi
 
 /* --- each thread's place --- */
 
-/* The place that is `steps` from `place` on, going round in the partition. */
+/* Returns the place that is `steps` behind `place`, going round in the partition. */
 static unsigned around(const struct ort_place *in, unsigned place, unsigned steps)
 {
     return in->first + (place - in->first + steps) % in->n;

@@ -44,7 +44,7 @@ void ort_places_ask(bool (*make)(struct ort_places *out), bool round, unsigned f
  * counted. NULL: nothing to do. */
 extern void (*ort_processors_hook)(void);
 void ort_processors_restrict(void);
-/* The places of the process; NULL: none (threads are not to be bound). */
+/* Returns the places of the process; NULL: none (threads are not to be bound). */
 const struct ort_places *ort_places(void);
 
 /* Returns the name by which the places were asked for (or that they have by default); NULL: a list was given, or there
@@ -57,19 +57,19 @@ struct ort_place {
 };
 /* false: there are no places. */
 bool ort_place_of(const struct ort_thread *t, struct ort_place *out);
-/* Member `id` of a team of `size` whose parent has *parent. */
+/* Returns the place of member `id` of a team of `size` whose parent has *parent. */
 struct ort_place ort_place_of_member(const struct ort_place *parent, enum ort_bind bind, unsigned size, unsigned id);
 
 /* Binds the n members of the team's next region as `bind` says, before the entities are asked for them; the team's
  * parent is set. Cheap where all is as it was. */
 void ort_place_bind(struct ort_team *team, int8_t bind, unsigned n);
 
-/* The places were asked for by a variable of an ABI's own. */
+/* Whether the places were asked for by a variable of an ABI's own. */
 bool ort_places_of_abi(void);
 /* How many processors there are in places whose number was given, which libomp takes for the machine; 0: no number was
  * given. */
 unsigned ort_places_limit(void);
-/* Processors that t may use as far as OpenMP goes. */
+/* Returns how many processors t may use, as far as OpenMP goes. */
 unsigned ort_num_procs(const struct ort_thread *t);
 
 /* --- between place.c and its parts; no thread but the caller sees *out --- */

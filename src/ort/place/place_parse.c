@@ -99,7 +99,7 @@ static bool fail(struct cursor *c, const char *why)
     return false;
 }
 
-/* The character, and blanks around it. */
+/* Reads the character and the blanks around it; false: it is another one. */
 static bool eat(struct cursor *c, char what)
 {
     c->at = os_skip_blanks(c->at);
@@ -177,7 +177,7 @@ static bool read_processors(struct cursor *c, struct os_cpuset *set)
     return true;
 }
 
-/* Every processor's number moved by `by`; false: one goes out of range. */
+/* Moves every processor's number by `by`; false: one goes out of range. */
 static bool shift(const struct os_cpuset *from, long by, struct os_cpuset *to)
 {
     os_cpuset_zero(to);
@@ -217,7 +217,7 @@ const char *const place_names[PLACE_LIST] = {[PLACE_THREADS] = "threads",
                                              [PLACE_NUMA_DOMAINS] = "numa_domains",
                                              [PLACE_SOCKETS] = "sockets"};
 
-/* true: the text begins with a name, which is then read. */
+/* Reads a name, if the text begins with one; false: it does not. */
 static bool read_name(struct cursor *c, enum place_kind *kind, unsigned *count)
 {
     unsigned long n = 0; /* all */

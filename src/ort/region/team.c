@@ -272,7 +272,7 @@ static PS_NOINLINE struct ort_team *new_shape(struct ort_thread *t, const struct
     return team;
 }
 
-/* The region is as the last one, as far as can be told without the entities. */
+/* Whether the region is as the last one, as far as can be told without the entities. */
 static PS_ALWAYS_INLINE bool same_shape(const struct ort_thread *t, const struct ort_parallel *region)
 {
     const struct ort_team *team = t->hot;
@@ -293,7 +293,7 @@ static PS_ALWAYS_INLINE struct ort_team *team_for(struct ort_thread *t, const st
     return PS_LIKELY(*alike) ? team : new_shape(t, region, granted);
 }
 
-/* What the members are to do. */
+/* Writes what the members are to do. */
 static PS_ALWAYS_INLINE void describe_region(struct ort_team *team, const struct ort_parallel *region)
 {
     ort_region_counts(team);

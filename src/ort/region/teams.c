@@ -15,7 +15,7 @@
 #include "ort.h"
 #include "region.h"
 
-/* The thread limit of the caller's data environment. */
+/* Sets the thread limit of the caller's data environment. */
 static void set_limit(struct ort_thread *t, unsigned limit)
 {
     struct ort_icv *icv = ort_icv_write(t);

@@ -79,7 +79,7 @@ static void add_successor_locked(struct ort_depend_node *node, struct ort_depend
     node->successors[node->n++] = successor;
 }
 
-/* `node` waits for `predecessor`, unless that has finished. */
+/* Makes `node` wait for `predecessor`, unless that has finished. */
 static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node *node)
 {
     if (!predecessor || predecessor == node)
@@ -292,7 +292,7 @@ void ort_depend_table_free(struct ort_depend_table *table)
  * is one such order. */
 static bool joins_set(enum ort_depend_kind kind) { return kind == ORT_DEPEND_IN || kind == ORT_DEPEND_INOUTSET; }
 
-/* The predecessors that a dependence of this kind has at e. */
+/* Links `node` to the predecessors that a dependence of this kind has at e. */
 static void link_at(const struct entry *e, enum ort_depend_kind kind, struct ort_depend_node *node)
 {
     bool beside = joins_set(kind) && e->kind == kind;

@@ -15,7 +15,7 @@ _Static_assert(sizeof(struct ort_depend_node) <= NODE_BYTES, "the memory of a no
 
 static struct ps_depot shared;
 
-/* As many as a batch, of one block; where there is no memory for that, one. */
+/* Makes a batch of nodes from one block of memory; where there is none for that, one node. */
 static void make_nodes(struct ps_magazine *nodes)
 {
     unsigned n = ORT_DEPEND_BATCH;

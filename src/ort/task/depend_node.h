@@ -47,11 +47,11 @@ struct ort_depend_node {
 /* The memory of nodes: depend_memory.c. Each member has a magazine of free ones. */
 #define ORT_DEPEND_BATCH 32 /* nodes that pass from member to member at once */
 
-/* Nodes for a member whose magazine is empty. */
+/* Gets nodes for a member whose magazine is empty. */
 void ort_depend_refill(struct ps_magazine *nodes);
-/* Of a member whose magazine is full. */
+/* Takes nodes from a member whose magazine is full. */
 void ort_depend_spill(struct ps_magazine *nodes);
-/* A node from a thread without a magazine. */
+/* Takes a node from a thread without a magazine. */
 void ort_depend_give(struct ort_depend_node *node);
 
 /* --- depend_node.c --- */
@@ -59,7 +59,7 @@ void ort_depend_give(struct ort_depend_node *node);
 /* Drops a name that a table, or the task, had for the node. nodes: the caller's magazine; NULL: it has none. */
 void ort_depend_node_release(struct ps_magazine *nodes, struct ort_depend_node *node);
 
-/* It has no predecessors, or all are complete. */
+/* Whether the node has no predecessors, or all are complete. */
 static inline bool ort_depend_node_is_ready(const struct ort_depend_node *node)
 {
     return ps_load_seq(&node->missing) == 0;
@@ -95,7 +95,7 @@ static inline struct ort_depend_node *ort_depend_node_hold(struct ort_depend_nod
     return node;
 }
 
-/* A place in the table that named it (or NULL) is empty. */
+/* Gives up the reference of a place in the table, which named the node (or NULL) and is empty now. */
 static inline void ort_depend_node_drop(struct ps_magazine *nodes, struct ort_depend_node *node)
 {
     if (node && --node->held == 0)

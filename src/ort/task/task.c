@@ -124,7 +124,7 @@ void ort_task_after_fork_in_child(struct ort_thread *t)
     }
 }
 
-/* The rest of a barrier for a member that was not simply let go. */
+/* Does the rest of a barrier for a member that was not simply let go. */
 static PS_NOINLINE void end_barrier(struct ort_thread *thread, uint32_t phase, enum ee_await met)
 {
     struct ort_team *team = thread->team;

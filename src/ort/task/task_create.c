@@ -76,7 +76,7 @@ struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t ali
     return t;
 }
 
-/* t becomes a child of the current task `parent`, which counts it. */
+/* Makes t a child of the current task `parent`, which counts it. */
 static PS_ALWAYS_INLINE void adopt_child(struct ort_thread *thread, struct ort_task *parent, struct ort_task *t,
                                          void (*fn)(void *), unsigned flags)
 {
@@ -155,7 +155,7 @@ static void run_undeferred(struct ort_thread *thread, struct ort_task *t, const 
     ort_task_run(thread, t);
 }
 
-/* t is made, and deferred. */
+/* Queues t, which is made and deferred, once its predecessors are complete. */
 static void make_available(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     ps_race_release(t);
@@ -199,7 +199,7 @@ void ort_task_discard(struct ort_thread *thread, struct ort_task *t) { ort_task_
 
 /* --- the fast path --- */
 
-/* A task made here and now may take the fast path. */
+/* Whether a task made here and now may take the fast path. */
 static inline bool takes_fast_path(struct ort_thread *thread)
 {
     return !PS_UNLIKELY(ort_tasks_traced()) && PS_LIKELY(ps_deque_has_room_owner(&ort_tasks(thread)->deque)) &&

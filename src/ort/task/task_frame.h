@@ -26,7 +26,7 @@ static PS_ALWAYS_INLINE unsigned ort_task_flags_of(const struct ort_task *t)
 /* Ends t as any other task, not as a frame: t's body is done, and it leaves something behind, or has more to give back
  * than its descriptor. [switches] */
 void ort_task_frame_outlives(struct ort_task *t);
-/* One frame more, at the end of the chain. False: no memory. */
+/* Adds a frame at the end of the chain. False: no memory. */
 bool ort_task_frame_add(struct ort_thread *thread);
 
 /* Whether a task may run in a frame: one is there, and the running task has no ICVs of its own. flags: the running
@@ -42,7 +42,7 @@ static PS_ALWAYS_INLINE bool ort_frame_is_there(struct ort_thread *thread)
            (PS_LIKELY(ort_tasks(thread)->frame != NULL) || ort_task_frame_add(thread));
 }
 
-/* around: flags of the task that runs, as they are. */
+/* Enters the next frame, for a task of the running one with these flags. around: the flags of the task that runs. */
 static PS_ALWAYS_INLINE struct ort_task *ort_frame_enter_from(struct ort_thread *thread, unsigned flags,
                                                               unsigned around)
 {
@@ -65,7 +65,7 @@ static PS_ALWAYS_INLINE struct ort_task *ort_frame_enter(struct ort_thread *thre
     return ort_frame_enter_from(thread, flags, ort_task_flags_of(thread->task));
 }
 
-/* The body of t, a frame, has left nothing behind. */
+/* Whether the body of t, a frame, has left nothing behind. */
 static PS_ALWAYS_INLINE bool ort_frame_is_over(struct ort_task *t)
 {
     return !PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL) &&

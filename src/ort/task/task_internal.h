@@ -13,9 +13,9 @@
  * one, and everything else is undefined. NULL: no memory. */
 struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes, size_t data_align);
 #define ORT_TASK_BATCH (ORT_TASK_CACHED / 2)
-/* What is special about t, or its data's block, is put back. */
+/* Puts back what is special about t, or its data's block. */
 void ort_task_tidy(struct ort_task *t);
-/* A magazine is full. */
+/* Gives a batch of a full magazine to all members. */
 void ort_task_spill(struct ort_task_cache *cache, unsigned class);
 static inline void ort_task_free(struct ort_task_cache *cache, struct ort_task *t)
 {
@@ -28,7 +28,7 @@ static inline void ort_task_free(struct ort_task_cache *cache, struct ort_task *
 /* Returns implicit tasks for the n members of a new block; NULL: no memory. To be given back with the same n. */
 struct ort_task_implicit *ort_task_implicits_get(unsigned n);
 void ort_task_implicits_give(struct ort_task_implicit *first, unsigned n);
-/* By a thread that has no cache. */
+/* Frees t, for a thread that has no cache. */
 void ort_task_free_shared(struct ort_task *t);
 void ort_task_cache_drain(struct ort_task_cache *cache);
 /* Gives a member's frames (task_call.c) back; no task of its own runs. */
@@ -58,27 +58,27 @@ struct ort_wait {
     struct ort_task *told; /* for this one; NULL: for its wish */
 };
 
-/* What `wait` names has come. */
+/* Whether what `wait` names has come. */
 bool ort_wait_is_over(struct ort_team *team, const struct ort_wait *wait);
 /* Announces that the caller sleeps, looks again, and sleeps. Returns a task if it finds one meanwhile. [switches] */
 struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *wait);
-/* Some task of the team is ready, and no member runs it yet. */
+/* Whether some task of the team is ready, and no member runs it yet. */
 bool ort_task_any(struct ort_team *team);
 /* Asks a helper to look for tasks. The caller is a member. False: there is no helper. */
 bool ort_task_ask(struct ort_team *team);
-/* One task that the member may run now, taken; NULL: none found. */
+/* Takes one task that the member may run now; NULL: none was found. */
 struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within);
 /* Queues t, which is ready to run. thread: the caller, a member of t's team whose running task is t's ancestor, or
  * NULL: any thread. */
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t);
-/* Does the rest of that for a task that the caller has put into its deque. */
+/* Does the rest of ort_task_enqueue for a task that the caller has put into its deque. */
 void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_task *t);
 static inline void ort_task_pushed(struct ort_thread *thread, struct ort_task *t)
 {
     if (PS_UNLIKELY(!ps_deque_is_unfenced_owner(&ort_tasks(thread)->deque)))
         ort_task_pushed_fenced(thread, t);
 }
-/* Something about `object` has changed: wakes the members of the team that wait for it. The change was sequentially
+/* Wakes the members of the team that wait for `object`, about which something has changed. The change was sequentially
  * consistent. */
 void ort_task_wake_object(struct ort_team *team, const void *object);
 /* Wakes the members that wait in a barrier. */
@@ -96,7 +96,7 @@ void ort_task_adopt(struct ort_thread *thread, struct ort_task *t, const struct 
 /* Runs a task without clauses at once, on the caller's data. False: there is no fast path, and nothing was done.
  * [switches] */
 bool ort_task_call_fast(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
-/* The same on whichever path. [switches] */
+/* As ort_task_call_fast, on whichever path. [switches] */
 void ort_task_call_slow(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
 /* Runs a task at once that ort_task_submit_fast would have to run so. [switches] */
 bool ort_task_submit_at_once(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
@@ -116,14 +116,14 @@ void ort_task_wait(struct ort_thread *thread, struct ort_wait *wait);
 
 /* --- task_complete.c --- */
 
-/* The body of t, which ran in `below`, is done; base: of before. [switches] */
+/* Called when the body of t, which ran in `below`, is done. base: the deque's base from before t. [switches] */
 void ort_task_end_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
 /* Does the same where tasks are traced. was_run: false if the task was cancelled; tool: there is a tool. [switches] */
 void ort_task_end_traced(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base,
                          bool was_run, bool tool);
-/* A child of `parent` is complete, and gone with all below it. */
+/* Called when a child of `parent` is complete, and gone with all below it. */
 void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent);
-/* Body and event of t are done. thread: see ort_task_enqueue. */
+/* Called when body and event of t are done. thread: see ort_task_enqueue. */
 void ort_task_complete(struct ort_thread *thread, struct ort_task *t);
 /* Tells the program's thread sanitizer that t ends, or that its event is fulfilled (race.h). */
 void ort_task_race_end(struct ort_task *t);
@@ -141,7 +141,7 @@ static inline const void *ort_cancel_barrier_at(const struct ort_team *team, uin
 }
 static inline const void *ort_cancelled_at(const struct ort_team *team) { return (const char *)&team->tasks + 40; }
 
-/* Of a task or group of the caller's: zero where nothing is left. */
+/* Returns the count of a task or group of the caller's: zero where nothing is left. */
 static inline int64_t ort_count_total(struct ort_count *c) { return c->own + ps_load_seq(&c->others); }
 
 /* --- depend.c --- */
@@ -151,18 +151,18 @@ static inline int64_t ort_count_total(struct ort_count *c) { return c->own + ps_
 bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const struct ort_depend_list *list);
 /* Waits for the predecessors that a task with this list would have. [switches] */
 void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *list);
-/* t is complete: its successors lose a predecessor. */
+/* Called when t is complete: its successors lose a predecessor. */
 void ort_depend_complete(struct ort_thread *thread, struct ort_task *t);
 /* Tells the program's thread sanitizer that a task with predecessors begins (race.h). */
 void ort_depend_begin(struct ort_depend_node *node);
 void ort_depend_nodes_drain(struct ps_magazine *nodes);
 void ort_depend_after_fork_in_child(void);
-/* The task makes no more children. */
+/* Frees the table of a task that makes no more children. */
 void ort_depend_table_free(struct ort_depend_table *table);
 
 /* --- cancel.c --- */
 
-/* group, or one around it. */
+/* Whether `group`, or one around it, is cancelled. */
 bool ort_task_group_is_cancelled(struct ort_taskgroup *group);
 /* Whether a task of the group that is made now, or has not begun, is to be dropped. */
 static inline bool ort_task_is_cancelled(struct ort_team *team, struct ort_taskgroup *group)

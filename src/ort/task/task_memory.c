@@ -37,7 +37,7 @@ static struct ps_depot depots[ORT_TASK_CLASSES];
 
 static void *near_data(struct ort_task *t) { return (char *)(t + 1) + ort_tool_task_bytes; }
 
-/* Into an empty magazine. False: there is no memory. */
+/* Fills an empty magazine from a new slab. False: there is no memory. */
 static bool carve_slab(struct ps_magazine *m, unsigned class)
 {
     size_t bytes = class_bytes[class];

@@ -32,9 +32,9 @@ static inline bool task_is_descendant(struct ort_task *t, const struct ort_task 
 /* task_queue.c; the caller has the team's lock. */
 void ort_task_priority_insert_locked(struct ort_team *team, struct ort_task *t);
 
-/* task_sleep.c. A sleeper or a helper is told of t. */
+/* task_sleep.c. Tells a sleeper or a helper of t. */
 void ort_task_tell_taker(struct ort_team *team, struct ort_task *t);
-/* ort_task_enqueue by a thread outside of the team. */
+/* As ort_task_enqueue, by a thread outside of the team. */
 void ort_task_enqueue_from_outside(struct ort_team *team, struct ort_task *t);
 
 #endif

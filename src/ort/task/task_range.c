@@ -145,7 +145,7 @@ static bool add_range(struct ort_chunks *own, struct ort_task *t)
     return true;
 }
 
-/* The body of a range. */
+/* Runs a range: the body of its task. */
 static void run_range(void *data)
 {
     struct ort_thread *thread = ort_self_inline();

@@ -82,7 +82,7 @@ void ort_task_reduction_unregister(uintptr_t *block)
 
 /* --- finding copies --- */
 
-/* The block and item of an original address; NULL: it is none. */
+/* Finds the block and the item of an original address; NULL: it is none. */
 static uintptr_t *find_original(uintptr_t *block, uintptr_t address, uintptr_t **in)
 {
     for (; block; block = next_reduction(block)) {

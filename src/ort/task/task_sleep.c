@@ -62,7 +62,7 @@ static void leave_sleeping_locked(struct ort_team *team, struct ort_wait *w)
     ps_sub_relaxed(&team->tasks.takers, 1);
 }
 
-/* For task t; NULL: its wish is fulfilled. */
+/* Wakes the sleeper w for task t; NULL: what it waits for has come. */
 static void wake_locked(struct ort_team *team, struct ort_wait *w, struct ort_task *t)
 {
     leave_sleeping_locked(team, w);
@@ -74,7 +74,7 @@ static void wake_locked(struct ort_team *team, struct ort_wait *w, struct ort_ta
     ee_wake(word, 1);
 }
 
-/* Wakes one that may run t. False: there is none. */
+/* Wakes a sleeper that may run t. False: there is none. */
 static bool wake_for_task_locked(struct ort_team *team, struct ort_task *t)
 {
     for (struct ps_list *at = team->tasks.sleeping.next; at != &team->tasks.sleeping; at = at->next) {
@@ -121,7 +121,7 @@ static void leave_helpers_locked(struct ort_team *team, struct ort_thread *m)
         team->tasks.coming = ort_tasks(m)->comes = true;
 }
 
-/* A helper that is to be called; NULL: there is none, or one is coming. */
+/* Takes out a helper that is to be called; NULL: there is none, or one is coming. */
 static struct ort_thread *take_helper_locked(struct ort_team *team)
 {
     struct ort_task_team *q = &team->tasks;
@@ -132,7 +132,7 @@ static struct ort_thread *take_helper_locked(struct ort_team *team)
     return m;
 }
 
-/* A sleeper or a helper is told of t. */
+/* Tells a sleeper or a helper of t. */
 PS_NOINLINE void ort_task_tell_taker(struct ort_team *team, struct ort_task *t)
 {
     struct ort_thread *helper = NULL;
@@ -144,7 +144,7 @@ PS_NOINLINE void ort_task_tell_taker(struct ort_team *team, struct ort_task *t)
         ee_team_help(&team->ee, helper->id);
 }
 
-/* Some task stands where ort_task_find would take it. */
+/* Whether some task stands where ort_task_find would take it. */
 static bool stands(struct ort_thread *thread, struct ort_task *within)
 {
     struct ort_team *team = thread->team;
@@ -170,7 +170,7 @@ static struct ort_task *look_surely(struct ort_thread *thread, struct ort_task *
     return t;
 }
 
-/* False: t, of which the caller was told, has been taken. */
+/* Whether t, of which the caller was told, may still stand in a queue. */
 static bool may_stand(struct ort_team *team, const struct ort_task *t)
 {
     bool may = ps_load_seq(&team->tasks.priority_count) != 0;

@@ -48,7 +48,7 @@ void ort_task_assist(struct ort_thread *thread)
     }
 }
 
-/* There is something to wait for. [switches] */
+/* Waits for self's children, of which some are incomplete. [switches] */
 PS_NOINLINE static void run_children(struct ort_thread *thread, struct ort_task *self)
 {
     struct ps_deque *d = &ort_tasks(thread)->deque;
