@@ -40,7 +40,7 @@ unsigned ps_dedicated_count(void) { return ps_load_acquire(&kernel_threads); }
 
 /* --- the kernel thread --- */
 
-/* For so long, or until it is woken. */
+/* Lets vp sleep for timeout_ns, or until it is woken. */
 static void sleep_dedicated(struct vp *vp, int64_t timeout_ns)
 {
     ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
@@ -51,7 +51,7 @@ static void sleep_dedicated(struct vp *vp, int64_t timeout_ns)
     ps_xchg_seq(&vp_dedicated(vp)->wake, 0);
 }
 
-/* A thread, the end, or a signal that is to be looked at. */
+/* Whether vp has something to do: a thread, its end, or a signal to be looked at. */
 static bool is_called(const struct vp *vp)
 {
     return ps_load_acquire(vp_pinned(vp)) || ps_load_acquire(&vp_dedicated(vp)->ends) ||
@@ -144,7 +144,7 @@ static struct psthread *await_carrier(struct vp *vp)
     return ps_xchg_seq(vp_pinned(vp), NULL);
 }
 
-/* The kernel looks through the thread's own. */
+/* Gives the kernel the thread's own list of robust mutexes, which it looks through. */
 static void take_robust_list(const struct vp *vp, const void *own_list)
 {
     void *its_list = uth_tls_robust_list(vp_run(vp)->dedicated_to);

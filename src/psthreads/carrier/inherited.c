@@ -11,8 +11,8 @@
 #include "scheduler.h"
 #include "team.h"
 
-/* The vp of the root in whose regions the block's thread runs. That is known of the running thread; else the caller's
- * vp is taken, if it is a root's, or vp 0. */
+/* Returns the vp of the root in whose regions the block's thread runs. That is known of the running thread; else the
+ * caller's vp is taken, if it is a root's, or vp 0. */
 static const struct vp *root_of(const struct vp *here, const struct uth_tls *block)
 {
     const struct psthread *t = here && vp_run(here)->tls == block ? vp_run(here)->current : NULL;
@@ -34,8 +34,8 @@ static const struct vp *own_vp(const struct uth_tls *block)
     return begins ? NULL : own;
 }
 
-/* The vp of the thread that gives an inner region its mask: a dedicated thread that has opened the region, or one
- * around it; or a root that has opened an inner region as the first member of another. NULL: a root has opened the
+/* Returns the vp of the thread that gives an inner region its mask: a dedicated thread that has opened the region, or
+ * one around it; or a root that has opened an inner region as the first member of another. NULL: a root has opened the
  * outermost region. */
 static const struct vp *inner_opener(const struct vp *here, const struct uth_tls *block)
 {

@@ -9,8 +9,8 @@
 #include "team.h"
 #include "vp_tls.h"
 
-/* The member in whose block vp is; NULL: the block is no member's. The first member of an inner region is in the block
- * of the thread that has opened the region. */
+/* Returns the member in whose block vp is; NULL: the block is no member's. The first member of an inner region is in
+ * the block of the thread that has opened the region. */
 static struct psthread *member_of_block(const struct vp *vp)
 {
     for (struct psthread *t = vp_run(vp)->current; t && t->flags & PS_T_MEMBER; t = t->parent) {

@@ -113,7 +113,7 @@ int vp_start_worker(struct vp *vp)
     return err;
 }
 
-/* A new spare, which counts as one at work until it stands by. */
+/* Starts a new spare, which counts as one at work until it stands by. */
 int vp_start_standby(void)
 {
     struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);

@@ -16,7 +16,7 @@
 struct ps_idle ps_idle;
 
 static bool bit_set(unsigned id) { return ps_or_seq(&ps_idle.bits[id / 64], UINT64_C(1) << id % 64) >> id % 64 & 1; }
-/* True: the bit was there and is the caller's now. */
+/* Takes a vp's bit. True: the bit was there, and is the caller's now. */
 static bool bit_take(unsigned id)
 {
     uint64_t mask = UINT64_C(1) << id % 64;
@@ -188,7 +188,7 @@ static void sleep_until_woken(struct vp *vp)
     ps_wake_spread_woken(vp);
 }
 
-/* [P] and [L]. True: vp searches again. */
+/* Makes the steps [P] and [L] (idle.h). True: vp searches again. */
 static bool park_unless_found(struct vp *vp)
 {
     uth_cache_trim(&vp_run(vp)->stacks, 2);

@@ -10,7 +10,7 @@
 #include "vp_tls.h"
 #include "watchdog.h"
 
-/* Another vp can run what is in a lone root's queue. */
+/* Whether another vp can run what is in a lone root's queue. */
 static bool others_can(void) { return ps_rt.num_vps > 1 || ps_rt.max_spares > 0; }
 
 struct ps_work lone_root_await(struct vp *vp)

@@ -13,17 +13,17 @@
 
 struct vp;
 
-/* The program asks what the kernel counts for the kernel thread with thread pointer tp: its root becomes lone. If that
- * is the caller's, so does a root that it becomes later. */
+/* Called when the program asks what the kernel counts for the kernel thread with thread pointer tp: that kernel
+ * thread's root becomes lone. Where it is the caller's, and no root yet, a root that it becomes later is lone too. */
 void ps_root_counted(const void *tp);
 /* Whether the calling kernel thread is expected to become a lone root: this was asked for before it is a root's. */
 bool lone_root_expected(void);
 /* Waits until something is pinned to vp, which is a root's and dedicated to it; returns that. */
 struct ps_work lone_root_await(struct vp *vp);
-/* Roots with kernel threads that carry no other thread. */
+/* Returns how many roots have kernel threads that carry no other thread. */
 unsigned lone_root_count(void);
-/* A lone root is about to wait: starts a spare where something is ready that no vp would come for before the watchdog
- * does. */
+/* Called when a lone root is about to wait: starts a spare where something is ready that no vp would come for before
+ * the watchdog does. */
 void lone_root_call_stand_in(void);
 
 #endif

@@ -64,7 +64,7 @@ void needs_note(struct ps_team *team, struct vp *vp)
     ps_store_relaxed(&team->at_end.helped, true);
 }
 
-/* A place that needed nothing so far. */
+/* Begins the entry of a place that needed nothing so far. */
 static void begin_need(struct need *need, const void *place, unsigned spares)
 {
     need->spares = spares;

@@ -26,15 +26,15 @@ struct vp;
 
 /* Calls spares for team's region of n members, which has just been published. */
 void needs_at_fork(struct ps_team *team, unsigned n);
-/* vp, a spare, has taken a member of team, since that starved or by a grant. */
+/* Notes that vp, a spare, has taken a member of team, because work starved, or by a grant. */
 void needs_note(struct ps_team *team, struct vp *vp);
 /* Learns from a region of which some members ran on spares; all have ended. Caller: the parent. */
 void needs_learn(struct ps_team *team);
 
-/* What a vp that begins has of VP_NEEDS. */
+/* Returns VP_NEEDS if a vp that begins is to have it, else 0. */
 unsigned needs_bit(void);
 
-/* In a forked child. */
+/* Called in a forked child: no place needs anything. */
 void needs_reset(void);
 
 #endif

@@ -29,7 +29,8 @@ static unsigned quota_at_start(void)
     return n ? n : UINT_MAX;
 }
 
-/* Workers from the limit on that have no kernel thread do not count as parked: no vp starts them. */
+/* Sets which vps are online, when workers start anew. Those from the limit on that have no kernel thread do not count
+ * as parked: no vp starts them. */
 static void begin_offline(void)
 {
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
@@ -63,7 +64,7 @@ void quota_park_restart(void)
 
 /* --- the vp's side --- */
 
-/* Threads in vp's queue go to vps that are online, one each in turn. */
+/* Moves the threads in vp's queue to vps that are online, one each in turn. */
 static void empty_queue(struct vp *vp)
 {
     struct ps_queue *q = vp_queue(vp);

@@ -35,10 +35,10 @@ enum ps_offline { PS_ONLINE, PS_OFFLINE_ASKED, PS_OFFLINE, PS_OFFLINE_UNSTARTED 
  * does so when workers are to start anew, and in a forked child; the limit stays. */
 void quota_park_init(void);
 void quota_park_restart(void);
-/* The library stops: wakes all vps that are offline. Caller: has set stopping. */
+/* Wakes all vps that are offline, as the library stops. Caller: has set stopping. */
 void quota_park_end(void);
 
-/* Regular vps 0 .. limit-1 may carry work from now on. */
+/* Lets regular vps 0 .. limit-1 carry work from now on, and no others. */
 void quota_park_allow(unsigned limit);
 /* The watchdog's policy. quota_park_decide returns how many vps may carry work; 0: nothing is to be done.
  * quota_park_most: the most that was ever allowed; 0: not seen yet. */
@@ -46,15 +46,15 @@ struct quota_park_most {
     unsigned quota, in_mask;
 };
 unsigned quota_park_decide(const struct watchdog_sample *s, struct quota_park_most *most);
-/* One tick: decides and acts. Caller: the watchdog. */
+/* Decides and acts, once a tick. Caller: the watchdog. */
 void quota_park_look(const struct watchdog_sample *s);
-/* A root that opens a region, at `now` in cpu_cycles: is a look due? */
+/* Lets the watchdog look, if a look is due. Caller: a root that opens a region, at `now` in cpu_cycles. */
 void quota_park_remind(uint64_t now);
-/* vp has taken its request to go offline, and its loop carries it out. */
+/* Carries out the request to go offline, which vp has taken. Caller: its loop. */
 void quota_park_run(struct vp *vp);
-/* quota_park_run is not possible: there is no stack for it. */
+/* Lets vp be online again where quota_park_run is not possible: there is no stack for it. */
 void quota_park_refused(struct vp *vp);
-/* Kernel threads of vps that are offline; for deadlock.c. */
+/* Returns how many kernel threads are of vps that are offline; for deadlock.c. */
 unsigned quota_park_count(void);
 
 #endif

@@ -11,7 +11,7 @@
 #define MOST 128 /* that stand by, beyond those for roots */
 #define HALVED_NS UINT64_C(1000000000)
 
-/* On its own stack. */
+/* A spare that stands by; on its own stack. */
 struct standby {
     struct ps_list link;
     _Atomic uint32_t word;
@@ -59,7 +59,7 @@ enum standby_word standby_rest(void)
     return (enum standby_word)word;
 }
 
-/* One that stands by is told so; false: there is none. */
+/* Tells one spare that stands by this word; false: there is none. */
 static bool tell_one(enum standby_word word)
 {
     ps_spin_lock(&pool.lock);

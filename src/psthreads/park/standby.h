@@ -24,7 +24,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The calling kernel thread, a spare's, stands by until it is called, is granted one piece of work, or has to end. */
+/* Lets the calling kernel thread, a spare's, stand by until it is called, is granted one piece of work, or has to
+ * end. */
 enum standby_word { STANDBY_RESTS, STANDBY_CALLED, STANDBY_GRANTED, STANDBY_ENDS };
 enum standby_word standby_rest(void);
 /* Wakes a spare that stands by, and counts it as at work again. False: there is none. Any kernel thread. */
@@ -39,15 +40,16 @@ void standby_revoke(unsigned n);
  * Caller: the watchdog, in each of its ticks. */
 unsigned standby_keep(unsigned n, uint64_t now_ns);
 
-/* Those that stand by. */
+/* Returns how many spares stand by. */
 unsigned standby_idle(void);
-/* A spare's kernel thread is about to begin; it was refused, or has ended. */
+/* standby_begins: counts a spare's kernel thread that is about to begin. standby_ended: counts off one that was
+ * refused, or has ended. */
 void standby_begins(void);
 void standby_ended(void);
 
 /* Ends all of them. The caller has stopped the watchdog and the workers; spares at work end when they find nothing. */
 void standby_stop(void);
-/* Before the first one; and in a forked child. */
+/* Called before the first spare, and in a forked child. */
 void standby_reset(void);
 
 #endif

@@ -7,7 +7,7 @@
 #define LATE_NS 200000
 #define LOOK_NS INT64_C(20000)
 
-/* Its kernel thread is the library's, and carries vp for good. */
+/* Whether vp's kernel thread is the library's, and carries vp for good. */
 static bool is_worker(const struct vp *vp) { return !vp_run(vp)->is_guest && vp_run(vp)->id != 0; }
 
 void ps_wake_spread_parks(struct vp *vp)

@@ -37,10 +37,10 @@ struct vp;
 #define PS_WAKE_TRIES_MOST_NS UINT64_C(3200000000)
 #define PS_WAKE_TRIES_REST 32 /* times as long as the vp came late, at least */
 
-/* A wake-up is due on the waker's processor: is it to be elsewhere? */
+/* Whether a wake-up that is due on the waker's processor is to be elsewhere. */
 static inline bool ps_wake_tries_now(const struct ps_wake_tries *t, uint64_t now_ns) { return now_ns >= t->until_ns; }
 
-/* The last try was in vain; or the vp came so late by it. */
+/* Notes that the last try was in vain, or that the vp came so late by it. */
 static inline void ps_wake_tries_in_vain(struct ps_wake_tries *t, uint64_t late_ns, uint64_t now_ns)
 {
     uint64_t rest = t->rest_ns ? t->rest_ns * 2 : PS_WAKE_TRIES_LEAST_NS;
@@ -51,15 +51,15 @@ static inline void ps_wake_tries_in_vain(struct ps_wake_tries *t, uint64_t late_
 }
 static inline void ps_wake_tries_paid(struct ps_wake_tries *t) { t->rest_ns = 0; }
 
-/* vp is about to set its bit. */
+/* Called when vp is about to set its bit. */
 void ps_wake_spread_parks(struct vp *vp);
 /* Called when vp is about to be woken. True: vp is to run elsewhere, and ps_wake_spread_end gives it back its mask,
  * *own. */
 bool ps_wake_spread_begin(struct vp *vp, struct os_cpuset *own);
 void ps_wake_spread_end(struct vp *vp, const struct os_cpuset *own);
-/* vp has been woken. */
+/* Called by vp when it has been woken. */
 void ps_wake_spread_woken(struct vp *vp);
-/* In a forked child: vp is asleep nowhere. */
+/* Called in a forked child, where vp sleeps nowhere. */
 void ps_wake_spread_reset(struct vp *vp);
 
 #endif

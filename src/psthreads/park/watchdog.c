@@ -49,7 +49,7 @@ static void start_watchdog(void)
     ps_store_release(&alive, err ? REFUSED : RUNNING);
 }
 
-/* `armed` has been set: its kernel thread sees that. */
+/* Lets the watchdog's kernel thread see that `armed` has been set; starts it at need. */
 static void wake_watchdog(void)
 {
     uint32_t none = NONE;

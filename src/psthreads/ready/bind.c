@@ -136,7 +136,7 @@ void ps_bind_after_fork_in_child(void)
 
 /* --- queues --- */
 
-/* Number of the place of something bound, from 1. */
+/* Returns the number, from 1, of the place to which the item is bound. */
 static unsigned item_place(const struct ps_item *item)
 {
     if (item->kind == PS_KIND_TEAM)
@@ -179,7 +179,7 @@ void ps_bind_enqueue(struct ps_item *item, enum ps_end end)
     wake_for(place);
 }
 
-/* The root in whose regions it is. */
+/* Returns the root in whose regions the item is. */
 static const struct psthread *root_of_item(struct ps_item *item)
 {
     const struct psthread *t = item->kind == PS_KIND_TEAM ? PS_CONTAINER_OF(item, struct ps_team, item)->parent
@@ -189,7 +189,7 @@ static const struct psthread *root_of_item(struct ps_item *item)
     return t;
 }
 
-/* For a home that is aside: only what is of its own root's regions. */
+/* Takes from q's front, for a home that stands aside: only what is of its own root's regions. */
 static PS_NOINLINE struct ps_work take_own_front(struct vp *vp, struct ps_queue *q)
 {
     struct ps_work w = PS_NO_WORK;

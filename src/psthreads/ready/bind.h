@@ -57,7 +57,7 @@ void ps_places_free(struct ps_places *all); /* NULL: nothing */
 /* Lets members be bound from now on. Called once, before any is bound; false: no memory. */
 bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu);
 
-/* The entry of something bound becomes ready. */
+/* Puts an item that is bound, and has become ready, into its place's queue. */
 void ps_bind_enqueue(struct ps_item *item, enum ps_end end);
 /* Returns the queue that the entry belongs to; NULL: its place has no home vp, so any vp's queue will do. */
 struct ps_queue *ps_bind_queue(const struct ps_item *item);
@@ -69,7 +69,7 @@ unsigned ps_bind_pending(struct vp *vp);
 void ps_bind_starving(bool starving);
 /* Called when a worker cannot run: from then on every vp that looks for work looks into its places' queues as well. */
 void ps_bind_home_lost(void);
-/* The limit below which vps are online has changed. */
+/* Called when the limit below which vps are online has changed. */
 void ps_bind_offline(void);
 /* Hands the member to a home vp of its place that has nothing to do. False: there is none. */
 bool ps_bind_hand_off(struct vp *self, struct ps_member *m, unsigned id);

@@ -10,7 +10,7 @@
 #include "vp_tls.h"
 #include "watch.h"
 
-/* Home's loop is in E from the next time on. */
+/* Lets home's loop be in E from the next time on. */
 static void vacate_storage(struct vp *vp)
 {
     struct vp_home *home = vp_home(vp);

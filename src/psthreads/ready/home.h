@@ -33,13 +33,13 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* R; NULL: vp is no root's, or there are no blocks. */
+/* Returns R; NULL: vp is no root's, or there are no blocks. */
 static inline struct uth_tls *home_block(const struct vp *vp)
 {
     struct uth_tls *own = vp_run(vp)->own_tls;
     return own && own->adopted ? own : NULL;
 }
-/* The home of the root that t is, or in whose regions it is a member. */
+/* Returns the home of `root`. Of a member: the home of the root in whose regions it is. */
 static inline struct vp *home_of(const struct psthread *root)
 {
     while (root->flags & PS_T_MEMBER && root != ps_rt.forked_root)
@@ -55,10 +55,10 @@ static inline struct vp *home_of(const struct psthread *root)
 void home_never_left(struct vp *vp);
 /* Gives vp's root R, where blocks are on and it has none. Caller: the root, at home, outside of regions. */
 void home_begin(struct vp *vp);
-/* E is home's from now on, where the system refuses membarrier: a releaser could not make the fence that it needs.
- * Caller: the root, at home. */
+/* Lets home be in E from now on, where the system refuses membarrier: a releaser could not make the fence that it
+ * needs. Caller: the root, at home. */
 void home_vacate_early(struct vp *vp);
-/* It may be released from now on: E is made. Caller: the root, at home, as it opens a region. */
+/* Makes E, so that the root may be released from now on. Caller: the root, at home, as it opens a region. */
 void home_prepare(struct vp *vp);
 /* Called by a root that ends, at home: wherever it waits from now on, it goes on at home. */
 void home_stay(struct vp *vp);
@@ -71,19 +71,19 @@ bool home_release(struct vp *vp);
 /* Whether no thread but the root is in R. It stays so as long as the root's context is saved and claimed by the
  * caller. */
 bool home_storage_free(struct vp *vp);
-/* Vp's loop, which has found no work: it goes to E where it is to be there. */
+/* Lets vp's loop, which has found no work, go to E where it is to be there. */
 void home_settle(struct vp *vp);
 /* Brings self home: the running thread, a root on its own stack. [switches] */
 void home_come(struct psthread *self);
 /* Brings the running thread home, if it is a root outside of regions and away. */
 void home_come_outside(void);
 
-/* The running thread, if it is a root, has set its alternate stack. */
+/* Notes that the running thread, if it is a root, has set its alternate stack. */
 void home_note(void);
 /* Gives the dedicated kernel thread of a root that is away, and is about to run there, what the root has. */
 void home_equip(struct vp *vp);
 
-/* R of the root whose kernel thread calls, at home; NULL: there is none. */
+/* Returns R of the root whose kernel thread calls, at home; NULL: there is none. */
 struct uth_tls *home_block_here(void);
 /* Returns the number of the home's kernel thread if the caller is a root that is away, and not in a child of vfork's;
  * else 0. */

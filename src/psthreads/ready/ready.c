@@ -12,7 +12,7 @@
 #include "vp.h"
 #include "watchdog.h"
 
-/* The only vp that may run t; NULL: any. */
+/* Returns the only vp that may run t; NULL: any may. */
 static struct vp *pinned_to(const struct psthread *t) { return t->uth ? t->uth->vp : NULL; }
 
 void ps_wake_pinned(struct vp *vp)
@@ -21,7 +21,7 @@ void ps_wake_pinned(struct vp *vp)
         ps_wake_dedicated(vp);
 }
 
-/* A root's home is blocked: the root may go on elsewhere at once (blocking.h). */
+/* Does the rest where a root's home is blocked: the root may go on elsewhere at once (blocking.h). */
 static PS_NOINLINE void pinned_specially(struct vp *bound)
 {
     if (vp_is(bound, VP_DEDICATED))

@@ -121,7 +121,7 @@ static PS_NOINLINE bool peek_at(struct vp *vp, struct vp *victim)
     return true;
 }
 
-/* Whether vp looks into victim's queue. */
+/* Whether vp may look into victim's queue. */
 static inline bool open_to(struct vp *vp, struct vp *victim, bool peek)
 {
     return PS_LIKELY(ps_load_relaxed(&victim->closed) != PS_CLOSED) || vp_is(vp, VP_SPARE) ||
@@ -143,7 +143,7 @@ static PS_NOINLINE void count_theft(struct vp *vp, unsigned level, unsigned vict
     PS_WATCHED(steal, PS_WATCH_STEAL, vp_run(vp)->id, (uint64_t)level << 32 | victim);
 }
 
-/* How far the regular vp at place i of vp's visiting order is. */
+/* Returns how far away the regular vp at place i of vp's visiting order is. */
 static unsigned steal_level(struct vp *vp, const uint16_t *victims, unsigned i)
 {
     unsigned level = victims ? 0 : PS_STEAL_LEVELS - 1;

@@ -22,10 +22,10 @@ struct vp;
  * is claimed. */
 struct ps_work vp_take_item_locked(struct ps_queue *q, struct ps_item *item);
 struct ps_work vp_take_front(struct ps_queue *q);
-/* Members that no vp has claimed, in the first entries of q. */
+/* Returns how many members no vp has claimed, in the first entries of q. */
 unsigned vp_count_members(struct ps_queue *q);
 
-/* A thief's visit to another vp's queue: from the back, and the lock is only tried. */
+/* Visits another vp's queue as a thief: takes from the back, and only tries the lock. */
 struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q);
 
 /* All sources of work for a vp, in the order in which vp_visit looks there. After a thread has run, a vp looks at
@@ -58,7 +58,7 @@ bool vp_look_for_all(unsigned which);
 /* Without locks: whether some queue does not seem empty. */
 bool vp_work_waits(void);
 
-/* Inserts, and wakes a vp if that helps. */
+/* Inserts the item into target's queue, and wakes a vp if that helps. */
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end);
 /* Enqueues n threads at once, none of them bound: a ring of their links that begins with `first`. */
 void vp_enqueue_ring(struct vp *target, struct ps_list *first, unsigned n, enum ps_end end);

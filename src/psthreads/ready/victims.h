@@ -19,9 +19,9 @@ bool ps_victims_prepared(void);
 int victims_read_groups(const psthread_config_t *config, unsigned num_vps);
 /* Whether there are such groups. */
 bool victims_are_given(void);
-/* Not prepared: before the vps are made. */
+/* Says that no lists are prepared. Called before the vps are made. */
 void victims_reset(void);
-/* The memory of the lists is given back. */
+/* Gives back the memory of the lists. */
 void victims_forget(void);
 
 #endif

@@ -73,7 +73,7 @@ static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
     return vp_visit(vp, PS_OWN, PS_TAKE, false);
 }
 
-/* What the vp has, which a loop takes before it searches. */
+/* Takes what the vp has of its own: a loop does that before it searches. */
 static inline struct ps_work vp_take_next(struct vp *vp)
 {
     /* Some vps take the slow way: a spare asks first whether it is needed, and a vp that blocks signals asks what has

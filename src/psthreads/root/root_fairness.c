@@ -23,18 +23,18 @@
 #define TURN 5000   /* a root that has gone on for so long lets another one come before it */
 #define TRIAL 50000 /* so often one goes on out of turn */
 #define REST 250000 /* without turns, after they were in vain for the first time */
-/* All that wait look so often, together. */
+/* How often all roots that wait look, taken together. */
 #define LOOK_NS INT64_C(1000000)
 /* A late root adds WEIGHT to the count, another root takes 1 off; from CROWD on, roots take turns. */
 #define WEIGHT 16
 #define CROWD 20
-/* So many in a row: there are none. */
+/* After this many in a row turns are in vain. */
 #define VAIN_DAWDLED 64
 #define VAIN_BESIDE 3
 
 #define OPEN (UINT32_C(1) << 30)
 
-/* What is known is relaxed: a race loses an observation. The word orders nothing but itself. */
+/* Accesses to what is known are relaxed: a race loses an observation. The word orders nothing but itself. */
 static struct root_fairness known;
 static struct {
     PS_LINE_ALIGNED _Atomic uint32_t word;

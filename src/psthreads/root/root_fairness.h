@@ -47,11 +47,11 @@ enum root_opening {
 };
 void root_fairness_judge(struct root_fairness *f, enum root_opening how, uint64_t now);
 
-/* The caller is in no region, and has asked; it may wait. */
+/* Takes the root's turn, for which it may wait. Caller: a root in no region, which has asked. */
 void root_fairness_take(void);
 void root_fairness_open(struct vp *vp, struct ps_team *team, uint64_t now);
 void root_fairness_give(void);
-/* In a forked child: the other roots are gone. */
+/* Called in a forked child, where the other roots are gone. */
 void root_fairness_reset(void);
 
 #endif

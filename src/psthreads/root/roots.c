@@ -113,8 +113,8 @@ struct vp *life_attach_root(void)
     return vp;
 }
 
-/* Detaches the root of vp. wait: first for the threads that the root has made; else it is known that none of them
- * runs. */
+/* Detaches the root of vp. wait: true where the threads that the root has made are to end first; else it is known that
+ * none of them runs. */
 void life_detach_root(struct vp *vp, bool wait)
 {
     blocking_forget(vp);

@@ -132,7 +132,7 @@ static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread 
         make_fibers(team, n);
 }
 
-/* Counts up with each barrier that the team meets, by the word or by rounds. */
+/* Returns a number that counts up with each barrier of the team, by the word or by rounds. */
 static inline uint32_t barriers_met(const struct ps_team *team)
 {
     return ps_team_barrier_phase(team) + (uint32_t)ps_team_member(team, 0)->rounds;
@@ -151,7 +151,7 @@ static PS_NOINLINE bool inner_wants_vps(struct ps_team *team, unsigned n)
     return PS_UNLIKELY(met != seen) && IDLE_SEARCHING(idle_word()) >= n - 1;
 }
 
-/* Members go to idle vps by handoff. */
+/* Whether members are handed off to idle vps. */
 static PS_ALWAYS_INLINE bool is_offered(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
     bool offered = outermost;
@@ -168,7 +168,7 @@ static PS_ALWAYS_INLINE bool is_offered(struct vp *vp, struct ps_team *team, uns
     return offered;
 }
 
-/* The members may be taken by any vp. */
+/* Opens a region whose members any vp may take. */
 static PS_ALWAYS_INLINE void fork_unbound(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
     unsigned next = 1;

@@ -47,14 +47,14 @@ void ps_team_refer(struct ps_team *team, unsigned refs)
     while (!ps_cas_seq(&team->left, &left, left + more));
 }
 
-/* The caller has run m, and the identity is free. */
+/* m's identity is free: the caller has run m. */
 void ps_member_tell_core(struct ps_team *team, struct ps_member *m)
 {
     if (ps_member_take_done(team, m) && team->ops->idle(m))
         ps_team_help(team, m->id);
 }
 
-/* The parent, in the name of member 0, runs what tasks it finds. */
+/* Lets the parent, in the name of member 0, run what tasks it finds. */
 void ps_team_assist_oneself(struct ps_team *team)
 {
     struct ps_member *m = ps_team_member(team, 0);
@@ -115,7 +115,7 @@ static void last_look_of_parent(struct ps_team *team)
         ps_team_assist_oneself(team);
 }
 
-/* The vp goes on with something else, after it has offered itself. */
+/* Takes back what vp_offer did: the vp goes on with something else. */
 static void withdraw_offer(struct vp *vp)
 {
     if (ps_load_relaxed(vp_handoff(vp)) != HANDOFF_BUSY)
@@ -160,7 +160,7 @@ PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct 
 
 static void assistant_ends(struct ps_member *m);
 
-/* The end of what runs as a thread in the name of m. */
+/* Ends what runs as a thread in the name of m. */
 static void *look_and_end(struct ps_member *m)
 {
     ps_member_call_floating(m, m->team->ops->assist);
@@ -173,7 +173,7 @@ static void *look_and_end(struct ps_member *m)
     return NULL;
 }
 
-/* m counts itself out, and its assistant is `m->thread` as well. */
+/* Counts m out. Its assistant is `m->thread` as well. */
 static void end_as_thread(struct ps_member *m)
 {
     add_pending(m->team);
@@ -202,7 +202,7 @@ void *ps_member_late_main(void *arg)
 
 /* --- helping --- */
 
-/* The caller is member 0 in the region's body. */
+/* Whether the caller is member 0, in the region's body. */
 static bool is_first(const struct ps_team *team)
 {
     const struct vp *vp = ps_vp();

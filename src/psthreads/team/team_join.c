@@ -98,8 +98,8 @@ static void requeue_handoffs(struct vp *vp, struct ps_team *team)
     }
 }
 
-/* The parent begins to wait. Returns what `left` was. 0: all have ended. With PS_TEAM_WANTED the parent has to assist,
- * and has taken the bit off. Else it has to block. */
+/* Lets the parent begin to wait. Returns what `left` was. 0: all have ended. With PS_TEAM_WANTED the parent has to
+ * assist, and has taken the bit off. Else it has to block. */
 static uint64_t begin_to_wait(struct ps_team *team)
 {
     uint64_t left = ps_load_seq(&team->left), next;
@@ -131,9 +131,9 @@ static void wait_and_assist(struct ps_team *team)
     ps_store_relaxed(&team->left, 0);
 }
 
-/* A handoff was taken back unread: the vp that idled there does not run, because something else has its processor. The
- * parent has spun in vain, and would again. So the next regions that are offered, 1 to 63 of them, only publish their
- * members. Vps that do run still take them. */
+/* Notes that a handoff was taken back unread: the vp that idled there does not run, because something else has its
+ * processor. The parent has spun in vain, and would again. So the next regions that are offered, 1 to 63 of them, only
+ * publish their members. Vps that do run still take them. */
 static void handoff_was_late(struct ps_team *team)
 {
     team->unread += team->unread < PS_UNREAD_MOST;
@@ -259,7 +259,7 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
     return false;
 }
 
-/* The parent calls no members on its stack: they become threads. */
+/* Makes threads of the members that are left, where the parent calls none on its stack. */
 static PS_NOINLINE void leave_rest_to_others(struct vp *vp, struct ps_team *team)
 {
     struct vp *to = ps_vp_for_others(vp);
@@ -320,7 +320,7 @@ static inline bool is_away(const struct psthread *parent)
             ((parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT && parent->uth->vp != home_of(parent)));
 }
 
-/* The root goes home after its outermost region. In a forked child the member that forked is the root: its outermost
+/* Brings the root home after its outermost region. In a forked child the member that forked is the root: its outermost
  * region is the one that it has opened itself (ps_is_outside). */
 static PS_NOINLINE void come_home(struct psthread *parent)
 {

@@ -95,9 +95,9 @@ void ps_team_refer(struct ps_team *team, unsigned refs);
 /* Ends m, whose body has returned on the stack that m keeps from now on, and the `refs` members that have run there
  * before it. */
 PS_NORETURN void ps_team_end_on_own_stack(struct ps_team *team, struct ps_member *m, unsigned refs);
-/* The parent, in the name of member 0, runs what tasks it finds. May switch. */
+/* Lets the parent, in the name of member 0, run what tasks it finds. May switch. */
 void ps_team_assist_oneself(struct ps_team *team);
-/* The end of drop_refs (run_member.h) in a region with tasks. May switch. */
+/* Does the rest of drop_refs (run_member.h) in a region with tasks. May switch. */
 uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct ps_member *last, unsigned refs);
 
 #endif

@@ -57,7 +57,7 @@ static bool queue_up_for_word(_Atomic uint32_t *word, uint32_t expected, struct 
     return same;
 }
 
-/* Whether it has changed after a short while of looking. */
+/* Whether the word changes during a short while of looking. */
 static bool changes_soon(_Atomic uint32_t *word, uint32_t expected)
 {
     for (unsigned left = ps_spin_budget(); left; left = ps_spin_round(left))

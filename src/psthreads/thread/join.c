@@ -63,7 +63,7 @@ static int join_ended(struct psthread *t, uintptr_t seen, void **result)
 
 #define NOT_JOINABLE (PS_T_DETACHED | PS_T_REUSED | PS_T_MEMBER | PS_T_ROOT)
 
-/* 0: t may be joined by self, as far as can be seen. */
+/* Returns 0 where self may join t, as far as can be seen; else an errno value. */
 static int check_joinable(const struct psthread *t, const struct psthread *self)
 {
     if (!t || ps_load_relaxed(&t->state) == PS_FREE)
@@ -208,7 +208,7 @@ static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *se
     return result;
 }
 
-/* t, which self has called, is no child of its parent's any more. */
+/* Takes t, which self has called, out of its parent's children. */
 static void called_child_ended(struct vp *vp, struct psthread *self, struct psthread *parent)
 {
     if (parent == self && self->created)
@@ -217,7 +217,7 @@ static void called_child_ended(struct vp *vp, struct psthread *self, struct psth
         children_child_ended(vp, parent);
 }
 
-/* self, which is noted as t's joiner, has taken t. */
+/* Calls t, which self has taken; self is noted as t's joiner. Returns t's result. */
 static PS_ALWAYS_INLINE void *run_as_call(struct vp *vp, struct psthread *self, struct psthread *t, bool own_tls)
 {
     struct psthread *parent = t->parent;
@@ -301,7 +301,7 @@ int psthread_tryjoin(psthread_t t, void **result)
     return EBUSY;
 }
 
-/* self, which is noted as t's joiner, waits for its end. */
+/* Lets self, which is noted as t's joiner, wait for t's end. */
 static PS_NOINLINE int wait_for_end(struct psthread *self, struct psthread *t, void **result, uint64_t deadline_ns)
 {
     struct ps_timer timer = {.deadline_ns = deadline_ns, .take = take_joiner, .arg = t, .thread = self};

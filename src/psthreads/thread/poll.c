@@ -128,7 +128,7 @@ void ps_io_event(int fd, uint32_t events)
     ps_sub_release(&waiting, readied); /* deadlock.c: not before they are ready */
 }
 
-/* What is so now, without a wait. */
+/* Tells which events have come by now, without a wait. */
 static int look_at_descriptors(struct pollfd *fds, nfds_t n)
 {
     int ready;
@@ -138,7 +138,7 @@ static int look_at_descriptors(struct pollfd *fds, nfds_t n)
     return ready;
 }
 
-/* Without a poller. */
+/* Does a poll's work where there is no poller: looks by turns. */
 static int poll_by_turns(struct pollfd *fds, nfds_t n, uint64_t deadline_ns)
 {
     int ready;
@@ -186,7 +186,7 @@ static int add_to_set(int set, const struct pollfd *fds, nfds_t i)
     return epoll_ctl(set, EPOLL_CTL_MOD, fds[i].fd, &event) != 0 ? errno : 0;
 }
 
-/* Waits until epoll tells of one of several. */
+/* Waits until epoll tells of one of several descriptors. */
 static int wait_for_reports(int epoll, const struct pollfd *fds, nfds_t n, uint64_t deadline_ns)
 {
     int set = epoll_create1(EPOLL_CLOEXEC), err = set < 0 ? errno : 0;

@@ -53,7 +53,7 @@ int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*
     return create_thread(ps_vp_attach(), thread, attr, fn, arg, true, PS_T_REUSED);
 }
 
-/* A thread that was made and will not be submitted: as if it had ended. */
+/* Ends a thread that was made and will not be submitted: it counts as ended. */
 static void never_begins(struct vp *vp, struct psthread *t)
 {
     struct psthread *parent = t->parent;
@@ -92,7 +92,7 @@ int psthread_discard(psthread_t t)
     return 0;
 }
 
-/* The vp whose turn it is to get an outer thread of vp's. */
+/* Returns the vp whose turn it is to get an outer thread of vp's. */
 static PS_ALWAYS_INLINE struct vp *deal_to(struct vp *vp)
 {
     unsigned id = vp->deal < ps_load_relaxed(&ps_rt.limit) ? vp->deal : 0;
@@ -194,7 +194,7 @@ void ps_thread_end_member(struct psthread *t)
         ps_keys_run_destructors(&t->keys);
 }
 
-/* Nothing of the thread's functions is left on its stack. */
+/* Ends the thread, of whose functions nothing is left on the stack. */
 static void end_on_this_stack(void *result)
 {
     struct vp *vp = ps_vp();

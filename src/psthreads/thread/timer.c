@@ -117,7 +117,7 @@ static void set_clock(uint64_t deadline_ns)
     timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
-/* The next deadline, or PS_NEVER. */
+/* Readies all threads whose deadline has come. Returns the next deadline, or PS_NEVER. */
 static uint64_t expire(void)
 {
     uint64_t now = os_now_ns(), next = PS_NEVER;
@@ -248,9 +248,10 @@ void timer_after_fork_in_child(void)
 
 /* --- waiting --- */
 
-/* Without a poller. The thread is published: another one may make it ready at any time, so it must not yield, which
- * would put it into a queue twice. It keeps its vp until the deadline; the watchdog gives others what is ready there.
- * Rejected: a flag of the thread's that ps_ready asks for, in every program, for one that gets no kernel thread. */
+/* Waits where there is no poller. The thread is published: another one may make it ready at any time, so it must not
+ * yield, which would put it into a queue twice. It keeps its vp until the deadline; the watchdog gives others what is
+ * ready there. Rejected: a flag of the thread's that ps_ready asks for, in every program, for one that gets no kernel
+ * thread. */
 static bool wait_here(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer)
 {
     _Atomic uint32_t never = 0;

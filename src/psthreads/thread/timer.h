@@ -41,10 +41,10 @@ void timer_after_fork_in_child(void);
 /* Returns the poller's file descriptor for epoll_ctl; -1: the poller does not run and cannot be started. `data` of an
  * entry is the descriptor that is waited for. */
 int timer_epoll(void);
-/* poll.c: something happened to a file descriptor. Called by the poller. */
+/* Called by the poller when something has happened to a file descriptor (poll.c). */
 void ps_io_event(int fd, uint32_t events);
 void ps_io_after_fork_in_child(void);
-/* Threads that wait for a file descriptor. */
+/* Returns how many threads wait for a file descriptor. */
 unsigned ps_io_waiting(void);
 
 #endif

@@ -25,10 +25,10 @@ enum {
     VP_SPARE = 1,           /* carried by a kernel thread of the watchdog's */
     VP_SIGNALS_BLOCKED = 2, /* its kernel thread takes no signals, its mask is unblocked_mask else (process_signal.h) */
     VP_DEDICATED = 4,       /* it carries the thread of the block dedicated_to and nothing else (dedicated.h) */
-    VP_COUNTED = 8,         /* dedicated to its root: lone_root.h */
-    VP_OTHER_PRIORITY = 16, /* the same */
-    VP_STARTS = 32,         /* the same, and it starts the kernel threads of its members (priority.h) */
-    VP_MASK = 64,           /* the same */
+    VP_COUNTED = 8,         /* dedicated to its root, whose processor time the program asks for (lone_root.h) */
+    VP_OTHER_PRIORITY = 16, /* dedicated to its root, which has another priority (lone_root.h) */
+    VP_STARTS = 32,         /* dedicated to its root, and starts the kernel threads of its members (priority.h) */
+    VP_MASK = 64,           /* dedicated to its root, which has another mask than its members (lone_root.h) */
     VP_ASIDE = 128,         /* a home, of one root of several: it runs only what is of that root's regions (home.h) */
     VP_TO_BE_COUNTED = 256, /* COUNTED from its root's next region on */
     VP_BLOCKED = 1024,      /* its thread blocks in the kernel, with work behind it: blocking.h */

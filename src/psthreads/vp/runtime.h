@@ -35,7 +35,7 @@ struct ps_runtime {
     bool has_global;
     bool verbose;
     struct cpu_float floats;            /* plain ones: those of the thread that has started the library (floats.h) */
-    const bool *floats_of_opener;       /* NULL: no */
+    const bool *floats_of_opener;       /* whether members begin with the opener's (floats.h); NULL: no */
     unsigned max_spares;                /* 0: no watchdog */
     _Atomic(struct ps_places *) places; /* NULL: nothing is ever bound (bind.h) */
     _Atomic bool tls;           /* threads have thread-local blocks of their own; may turn true, never false again */

@@ -115,7 +115,7 @@ struct ps_exits *ps_exits(void) { return vp_exits(ps_vp_attach()); }
 
 /* --- the parts of a vp, for files that do not see the whole --- */
 
-/* Whose part is written is not what the pointer says. */
+/* Drops the const: a caller that gets a part of a vp may write it. */
 static struct vp *whole(const struct vp *vp) { return (struct vp *)(uintptr_t)vp; }
 
 struct ps_thief *vp_thief(const struct vp *vp) { return &whole(vp)->thief; }

@@ -9,7 +9,7 @@
 #include "team.h"
 #include "upcalls.h"
 
-/* In a block that vp left last `ee_here` is still vp. */
+/* In a block that vp was the last to leave, `ee_here` is still vp. */
 PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
 {
     if (tls == vp_run(vp)->tls)
