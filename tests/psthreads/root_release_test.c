@@ -105,7 +105,8 @@ static void *forks(void *arg)
     CHECK(child >= 0);
     if (child == 0) {
         struct vp *vp = ps_vp_attach();
-        CHECK(vp == ps_vp_at(0) && !vp_home(vp)->leaves && !vp_home(vp)->was_out && !vp_home(vp)->stays);
+        CHECK(vp == ps_vp_at(0) && vp_home(vp)->leaves == !os_fence_all_ready() && !vp_home(vp)->was_out &&
+              !vp_home(vp)->stays);
         CHECK(ps_load_relaxed(&vp->run.own_tp) == vp->run.kernel_tp);
         _exit(0);
     }
