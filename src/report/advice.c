@@ -7,13 +7,16 @@
 
 /* What has to be measured. A share is of the vps' time, where nothing else is said. */
 static const struct {
+    double run_ns;                                         /* of any: a shorter run mostly starts its threads */
     double small_task_ns, many_tasks, small_tasks_share;   /* small-tasks: what their making costs, at 1 us each */
     double imbalance, imbalance_share, own_work;           /* imbalance: of the region's own time, of all, own time */
     double lock_share;                                     /* lock */
     double nested_regions, nested_wall, nested_efficiency; /* nesting-off: inner regions of one thread; of the run's */
-    double overhead, overhead_share, short_region_ns; /* inner-costs, short-regions: of the region's own time ... */
-    double serial_wall;                               /* serial-parts: of the run's time */
+    double overhead, overhead_share, short_region_ns;      /* inner-costs, short-regions: of the region's own time ...
+                                                       * A shorter region's waits are for its start. */
+    double serial_wall;                                    /* serial-parts: of the run's time */
 } at = {
+    .run_ns = 10e6,
     .small_task_ns = 1000,
     .many_tasks = 1000,
     .small_tasks_share = 0.02,
@@ -32,12 +35,19 @@ static const struct {
 
 static double part_of_all(const struct profile *p, double ns) { return p->capacity > 0 ? ns / p->capacity : 0; }
 
+/* A place in a sentence: names of C++ templates may have thousands of characters. */
+static const char *say_place(char to[64], const struct place *place)
+{
+    snprintf(to, 64, "%.57s%s", place->brief, strlen(place->brief) > 57 ? "..." : "");
+    return to;
+}
+
 /* Rules of a row: false, or what the advice has beside its place. */
 
 static bool has_small_tasks(const struct profile *p, const struct profile_row *r, struct advice *a)
 {
     double mean = r->tasks > 0 ? r->task_ns / r->tasks : 0;
-    char each[16], many[24];
+    char place[64], each[16], many[24];
     if (r->tasks < at.many_tasks || mean >= at.small_task_ns || part_of_all(p, 1000 * r->tasks) < at.small_tasks_share)
         return false;
     a->number = mean;
@@ -45,30 +55,40 @@ static bool has_small_tasks(const struct profile *p, const struct profile_row *r
     snprintf(a->text, sizeof a->text,
              "The tasks of %s take %s each, and there are %s: to make one costs about as much. Give each more to do: "
              "taskloop with grainsize, or no task below a certain size (clauses final, if).",
-             r->place->brief, say_ns(each, mean), say_count(many, r->tasks));
+             say_place(place, r->place), say_ns(each, mean), say_count(many, r->tasks));
     return true;
 }
 
-/* Where the members themselves do little, and the program has tasks, these are the work: nothing is known of their
- * balance. */
+/* A region's time with that of regions inside, which have rows of their own. */
+static double time_of_threads(const struct profile *p, const struct profile_row *r)
+{
+    double own = profile_row_time(r), threads = r->regions > 0 ? r->threads / r->regions : 0;
+    double all = r->wall * (threads < p->vps ? threads : p->vps);
+    return all > own ? all : own;
+}
+
+/* Members wait as well for one that starts late, with as much to do: that is no imbalance. Where the members themselves
+ * do little, and the program has tasks, these are the work: nothing is known of their balance. */
 static bool has_imbalance(const struct profile *p, const struct profile_row *r, struct advice *a)
 {
-    double time = profile_row_time(r), wait = r->state[REC_IMBALANCE];
+    char place[64];
+    double time = time_of_threads(p, r), wait = r->state[REC_IMBALANCE], uneven = r->longest - r->useful;
+    wait = wait < uneven ? wait : uneven;
     if (r->regions == 0 || wait < at.imbalance * time || part_of_all(p, wait) < at.imbalance_share ||
-        r->longest <= r->useful || (p->tasks > 0 && r->state[REC_USEFUL] < at.own_work * time))
+        r->wall < at.short_region_ns * r->regions || (p->tasks > 0 && r->state[REC_USEFUL] < at.own_work * time))
         return false;
     a->number = wait / time;
     a->loss = wait;
     snprintf(a->text, sizeof a->text,
              "In the region of %s some threads have more to do than others, which wait for %.0f %% of its time. If it "
              "is a loop: try schedule(dynamic) or schedule(guided); else divide it into smaller parts, or tasks.",
-             r->place->brief, 100 * a->number);
+             say_place(place, r->place), 100 * a->number);
     return true;
 }
 
 static bool has_lock(const struct profile *p, const struct profile_row *r, struct advice *a)
 {
-    char waited[16];
+    char place[64], waited[16];
     if (part_of_all(p, r->lock_ns) < at.lock_share)
         return false;
     a->number = part_of_all(p, r->lock_ns);
@@ -76,13 +96,13 @@ static bool has_lock(const struct profile *p, const struct profile_row *r, struc
     snprintf(a->text, sizeof a->text,
              "Threads waited %s, %.0f %% of all time, for the lock or critical section of %s. Hold it for less, give "
              "each part of the data a lock of its own, or use atomic or a reduction.",
-             say_ns(waited, r->lock_ns), 100 * a->number, r->place->brief);
+             say_ns(waited, r->lock_ns), 100 * a->number, say_place(place, r->place));
     return true;
 }
 
 static bool has_nesting_off(const struct profile *p, const struct profile_row *r, struct advice *a)
 {
-    char many[24];
+    char place[64], many[24];
     if (!p->nested_off || r->inner < at.nested_regions || r->serialized < at.nested_regions ||
         r->wall < at.nested_wall * p->wall || p->efficiency >= at.nested_efficiency)
         return false;
@@ -91,7 +111,7 @@ static bool has_nesting_off(const struct profile *p, const struct profile_row *r
     snprintf(a->text, sizeof a->text,
              "The region of %s stands inside of another one and ran with one thread %s times, because nesting is off, "
              "while processors had nothing to do. Try OMP_MAX_ACTIVE_LEVELS=2.",
-             r->place->brief, say_count(many, r->serialized));
+             say_place(place, r->place), say_count(many, r->serialized));
     return true;
 }
 
@@ -110,7 +130,7 @@ static bool costs_more(const struct profile *p, const struct profile_row *r)
 
 static bool is_costly_inside(const struct profile *p, const struct profile_row *r, struct advice *a)
 {
-    char each[16];
+    char place[64], each[16];
     if (!costs_more(p, r) || 2 * r->inner < r->regions)
         return false;
     a->number = overhead_of(r);
@@ -118,13 +138,13 @@ static bool is_costly_inside(const struct profile *p, const struct profile_row *
     snprintf(a->text, sizeof a->text,
              "The region of %s stands inside of another one and lasts %s; %.0f %% of its time go into its start and "
              "end. Let it run with one thread: num_threads(1), or the clause if with a size.",
-             r->place->brief, say_ns(each, r->wall / r->regions), 100 * a->number);
+             say_place(place, r->place), say_ns(each, r->wall / r->regions), 100 * a->number);
     return true;
 }
 
 static bool is_short(const struct profile *p, const struct profile_row *r, struct advice *a)
 {
-    char each[16];
+    char place[64], each[16];
     if (!costs_more(p, r) || 2 * r->inner >= r->regions)
         return false;
     a->number = overhead_of(r);
@@ -132,7 +152,7 @@ static bool is_short(const struct profile *p, const struct profile_row *r, struc
     snprintf(a->text, sizeof a->text,
              "The region of %s lasts %s; %.0f %% of its time go into its start and end. Make one region of several, or "
              "run it with one thread where there is little to do (clause if).",
-             r->place->brief, say_ns(each, r->wall / r->regions), 100 * a->number);
+             say_place(place, r->place), say_ns(each, r->wall / r->regions), 100 * a->number);
     return true;
 }
 
@@ -197,6 +217,8 @@ unsigned advice_find(const struct profile *p, struct advice found[ADVICE_MOST])
 {
     unsigned num = 0;
     struct advice a = {0};
+    if (p->wall < at.run_ns)
+        return 0;
     for (unsigned i = 0; i < sizeof rules / sizeof *rules; i++) {
         a.rule = rules[i].name;
         a.place = NULL;

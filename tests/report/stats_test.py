@@ -200,6 +200,35 @@ class Advice(unittest.TestCase):
             if due:
                 self.assertEqual(found["imbalance"]["number"], round(wait / 1800, 4))
 
+    def test_imbalance_around_inner_regions(self):
+        """Their work is in rows of their own, and is time of the outer region all the same."""
+        r = Run()
+        r.sums(0, 1, regions=1, threads=2, wall=900 * MS, useful=1300 * MS, longest=1800 * MS)
+        r.sums(1, 1, imbalance=450 * MS)
+        r.sums(0, 2, regions=100, threads=100, inner=100, serialized=100, wall=1300 * MS, useful_state=1300 * MS)
+        self.assertEqual(self.rules(r)["imbalance"]["number"], 0.25)
+
+    def test_a_late_start_is_no_imbalance(self):
+        """Members have as much to do; one waits because the other began late. Nor does a short region or run tell."""
+        for run, regions, longest in ((1000, 1, 900), (1000, 100000, 1800), (5, 1, 9)):
+            r = Run(wall=run * MS)
+            ms = run * MS / 1000
+            r.sums(0, 1, regions=regions, threads=2 * regions, wall=900 * ms, useful_state=450 * ms,
+                   useful=longest * ms / 2, longest=longest * ms)
+            if longest == 900:
+                r.sums(0, 1, useful=900 * ms)
+            r.sums(1, 1, useful_state=450 * ms, imbalance=450 * ms)
+            self.assertEqual([rule for rule in self.rules(r) if rule == "imbalance"], [])
+
+    def test_long_names(self):
+        """The sentence behind a name of thousands of characters is there."""
+        r = Run()
+        r.add(f"code 1 401000 1000 /nowhere/{'x' * 700}")
+        r.sums(0, 1, locks=1000, lock_waits=900, lock_ticks=900 * MS, for_locks=900 * MS)
+        text = self.rules(r)["lock"]["text"]
+        self.assertTrue(text.endswith("a reduction."), text)
+        self.assertRegex(text, r"of x{57}\.\.\.\. Hold")
+
     def test_tasks_are_no_imbalance(self):
         """One member makes tasks and the others wait for them in the barrier, where they run them."""
         r = Run()
