@@ -2,6 +2,7 @@
  * it. */
 #include "places.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -75,6 +76,44 @@ static struct object *object_of(struct places *p, const char *path, const struct
     return o;
 }
 
+static bool is_of_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* Keeps the name of "double space::f<int>(int) const": what stands between the last space before the last list of
+ * parameters and that list. Parentheses and spaces within others do not count: "(anonymous namespace)",
+ * "{lambda(int)#1}", types of templates. */
+static void keep_bare_name(char *readable)
+{
+    char *name = readable, *last = NULL, *end = NULL;
+    bool of_type = false; /* its spaces are the name's: "operator unsigned long" */
+    unsigned depth = 0;
+    for (char *at = readable; *at; at++) {
+        if (depth == 0 && strncmp(at, "operator", 8) == 0 && !is_of_word(at[8]) &&
+            (at == readable || !is_of_word(at[-1]))) {
+            of_type = true;
+            at += 7;
+            if (at[1] == '(')
+                at += 2;
+            else
+                at += strspn(at + 1, "<>=-");
+        } else if (strchr("({[<", *at)) {
+            if (depth++ == 0 && *at == '(') {
+                last = at;
+                end = name;
+            }
+        } else if (strchr(")}]>", *at)) {
+            depth -= depth > 0;
+            if (depth == 0 && at[1] == ':')
+                last = NULL; /* a scope, no parameters */
+        } else if (depth == 0 && *at == ' ' && !of_type) {
+            name = at + 1;
+        }
+    }
+    if (!last || last == end)
+        return;
+    *last = '\0';
+    memmove(readable, end, strlen(end) + 1);
+}
+
 /* The function as the source calls it: without what compilers add to a region's or a task's body. */
 static char *readable_name(const struct places *p, const char *symbol)
 {
@@ -91,7 +130,7 @@ static char *readable_name(const struct places *p, const char *symbol)
     if (!readable)
         return name;
     free(name);
-    readable[strcspn(readable, "(")] = '\0'; /* without the types of parameters */
+    keep_bare_name(readable);
     return readable;
 }
 

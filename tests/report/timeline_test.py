@@ -194,6 +194,32 @@ class Shown(unittest.TestCase):
             self.assertEqual(region.name, "parallel " + name)
             self.assertEqual(region.place, (str(source) if kind == "-g" else "", 2 * (kind == "-g"), "first"))
 
+    def test_names_of_cxx(self):
+        """Without source lines functions have their names, without types of what they take and answer."""
+        names = {"_ZN12_GLOBAL__N_16insideEv": "(anonymous namespace)::inside",
+                 "_ZN12_GLOBAL__N_16insideEv._omp_fn.0": "(anonymous namespace)::inside",
+                 "_ZNK12_GLOBAL__N_12OpclEi": "(anonymous namespace)::Op::operator()",
+                 "_ZN5named2fnIdEET_S1_": "named::fn<double>",
+                 "_ZN5named2fnISt6vectorIiSaIiEEEEvPFvvET_": "named::fn<std::vector<int, std::allocator<int> > >",
+                 "_ZZ4mainENKUliE_clEi": "main::{lambda(int)#1}::operator()",
+                 "_ZNK1AcvmEv": "A::operator unsigned long", "_ZlsIiEvR1AT_": "operator<< <int>",
+                 "_ZN1AptEv": "A::operator->", "_Z10myoperatori": "myoperator", "plain": "plain",
+                 "_ZN1A12_GLOBAL__N_13varE": "A::(anonymous namespace)::var"}
+        source, library = FOLDER / "cxx.c", FOLDER / "cxx.so"
+        source.write_text("".join(f'int f{i}(void) __asm__("{symbol}");\nint f{i}(void)\n{{\n    return {i};\n}}\n'
+                                  for i, symbol in enumerate(names)))
+        subprocess.run([CC, "-shared", "-fPIC", source, "-o", library], check=True)
+        symbols = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
+        at = {line.split()[2]: int(line.split()[0], 16) for line in symbols.splitlines() if len(line.split()) == 3}
+        for symbol, name in names.items():
+            r = Recording()
+            r.add(f"code 1 401000 {at[symbol] + 1:x} {library}")
+            r.event(0, 100, "REGION_BEGIN", REGION, INITIAL, number=1)
+            region, = self.check(timeline_of(r)).of("region")
+            if region.name.endswith("insideEv"):
+                self.skipTest("no libstdc++, which knows C++'s names")
+            self.assertEqual(region.name, "parallel " + name)
+
 
 if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
