@@ -120,6 +120,7 @@ static inline uint64_t id_of_frame(const struct frame *f) { return f != NULL ? f
 static void begin_frame(struct frame *f, uint64_t id, struct frame *member, struct region *region, unsigned work)
 {
     f->id = id;
+    f->is_other = false;
     f->own = f->total = 0;
     f->member = member != NULL ? member : f;
     f->region = region;
@@ -194,6 +195,7 @@ static void member_begins(struct track *k, struct region *region, ompt_data_t *t
     uint64_t id = new_id(k, region != NULL ? REC_ID_CODE(region->id) : 0);
     begin_frame(f, id, NULL, region, region != NULL ? REC_USEFUL : REC_SERIAL);
     if (region != NULL) {
+        f->is_other = number != 0;
         ps_store_relaxed(&region->members, n);
         track_put(k, now, REC_MEMBER_BEGIN, team, 0, number, id, region->id);
     }
@@ -473,6 +475,18 @@ static void mutex_released(int kind, uint64_t lock, const void *caller)
 
 /* --- the rest --- */
 
+/* Each member tells of a whole loop: the first one counts it, for the region. */
+static void count_loop(struct track *k, int kind, const struct frame *f, uint64_t count, unsigned code)
+{
+    if (kind == ORT_WORK_SECTIONS || kind == ORT_WORK_SINGLE_EXECUTOR || kind == ORT_WORK_SCOPE ||
+        (f != NULL && f->is_other && kind != ORT_WORK_TASKLOOP))
+        return;
+    const struct region *region = f != NULL ? f->member->region : NULL;
+    struct recording_sums *sums = &k->shared->sums[region != NULL ? REC_ID_CODE(region->id) : code];
+    track_add(&sums->loops, 1);
+    track_add(&sums->iterations, count);
+}
+
 static void work(int kind, int scope, ompt_data_t *parallel, ompt_data_t *task, uint64_t count, const void *caller)
 {
     (void)parallel;
@@ -481,10 +495,8 @@ static void work(int kind, int scope, ompt_data_t *parallel, ompt_data_t *task, 
         return;
     unsigned code = code_of(k, caller);
     struct frame *f = frame_of(task);
-    if (scope == ORT_SCOPE_BEGIN) {
-        track_add(&k->shared->sums[code].loops, 1);
-        track_add(&k->shared->sums[code].iterations, count);
-    }
+    if (scope == ORT_SCOPE_BEGIN)
+        count_loop(k, kind, f, count, code);
     if (!recorder_keeps_events)
         return;
     track_put(k, track_until_now(k), scope == ORT_SCOPE_BEGIN ? REC_WORK_BEGIN : REC_WORK_END, (unsigned)kind, 0,

@@ -69,6 +69,7 @@ struct frame {
     uint64_t wait_since;   /* for a lock */
     uint16_t state, work;  /* recording_state; what it is when it works */
     uint16_t next_held;
+    bool is_other; /* a member, and not the region's first */
     struct {
         uint64_t lock, since;
         uint32_t code;

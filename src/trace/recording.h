@@ -127,7 +127,7 @@ struct recording_sums {
     _Atomic uint64_t useful, longest;            /* of these: all members' useful ticks; the longest member's,
                                                          * times the number of members. Less useful: imbalance */
     _Atomic uint64_t created, tasks, task_ticks; /* tasks made here; those ended, and their useful ticks */
-    _Atomic uint64_t loops, iterations;          /* work-sharing constructs here, one a member */
+    _Atomic uint64_t loops, iterations;          /* in regions that were opened here, each loop once */
     _Atomic uint64_t locks, lock_waits, lock_ticks, lock_held; /* taken here; those waited for, how long; held */
 };
 _Static_assert(sizeof(struct recording_sums) % 64 == 0, "lines");

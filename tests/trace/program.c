@@ -125,9 +125,15 @@ static void dependences(void)
 static void loops(void)
 {
     for (int i = 0; i < number; i++) {
-#pragma omp parallel for num_threads(2) schedule(dynamic)
-        for (int k = 0; k < 10; k++)
-            __asm__ volatile("" : : "r"(k));
+#pragma omp parallel num_threads(2)
+        {
+            __asm__ volatile("" : : "r"(i));
+#pragma omp for schedule(dynamic)
+            for (int k = 0; k < 10; k++)
+                __asm__ volatile("" : : "r"(k));
+#pragma omp single
+            __asm__ volatile("" : : "r"(i));
+        }
     }
 }
 
