@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "id_table.h"
 #include "memory.h"
 
 #define PAGE_BINS 4096
@@ -103,6 +104,13 @@ struct page_track {
     struct page_process *process;
 };
 
+/* The last wait of a task for a lock. */
+struct page_wait {
+    uint64_t begin, end; /* as far as it is known */
+    struct page_name *name;
+    bool has_left; /* its thread left the vp when the last slice ended */
+};
+
 /* One input: the trace of one process. */
 struct page_process {
     const char *file;
@@ -115,6 +123,7 @@ struct page_process {
     struct page_track **tracks;
     size_t num_tracks, room_tracks;
     uint64_t packets, unmatched; /* unmatched: ends without a beginning */
+    struct id_table lock_waits;  /* struct page_wait, by the task that waits */
 };
 
 /* A part of a task or of a region that ran without a break. */

@@ -237,6 +237,52 @@ static uint64_t advance(struct page_model *m, struct page_track *t, uint64_t tim
     return time;
 }
 
+/* Waits for locks. A thread that waits leaves its vp: its slices end. Those around the wait begin again where the
+ * thread goes on. If the wait is over by then, it has no slice there. */
+
+static bool is_of_lock(const struct page_name *name) { return name->kind == PAGE_WAIT && name->state == PAGE_LOCKS; }
+
+static struct page_wait *wait_of(const struct page_track *t, const struct page_slice *s)
+{
+    return id_table_get(&t->process->lock_waits, s->id);
+}
+
+static void wait_lasts(struct page_wait *w, uint64_t time)
+{
+    if (time <= w->end)
+        return;
+    w->name->wait_ns += time - w->end;
+    w->end = time;
+    if (w->name->longest < time - w->begin)
+        w->name->longest = time - w->begin;
+}
+
+static void begin_wait(struct page_track *t, const struct page_slice *s)
+{
+    struct page_name *name = s->path->name;
+    struct page_wait *w = wait_of(t, s);
+    bool around = name->kind == PAGE_MEMBER || name->kind == PAGE_TASK;
+    if (w && s->resumed && (around ? w->has_left : w->name == name))
+        wait_lasts(w, s->begin);
+    if (!is_of_lock(name) || (s->resumed && w && w->name == name))
+        return;
+    if (!w)
+        id_table_put(&t->process->lock_waits, s->id, w = memory_new(1, sizeof *w));
+    *w = (struct page_wait){s->begin, s->begin, name, false};
+    name->waits++;
+    name->elsewhere = name->elsewhere || (name->region && name->region != s->path->region);
+    name->region = name->region ? name->region : s->path->region;
+}
+
+static void end_wait(struct page_track *t, const struct page_slice *s, uint64_t time)
+{
+    struct page_wait *w = wait_of(t, s);
+    if (w && s->path->name == w->name)
+        wait_lasts(w, time);
+    else if (w)
+        w->has_left = w->end == time;
+}
+
 void page_begin(struct page_model *m, struct page_track *t, uint64_t time, struct page_name *name,
                 const struct page_slice *more)
 {
@@ -247,6 +293,7 @@ void page_begin(struct page_model *m, struct page_track *t, uint64_t time, struc
     t->open[t->num_open] = *more;
     t->open[t->num_open].begin = time;
     t->open[t->num_open].path = find_path(m, t->num_open ? t->open[t->num_open - 1].path : NULL, name);
+    begin_wait(t, &t->open[t->num_open]);
     t->num_open++;
 }
 
@@ -264,13 +311,7 @@ void page_end(struct page_model *m, struct page_track *t, uint64_t time)
         keep_interval(m, t, &t->outer, (struct page_interval){s->begin, time, s->path});
     if (name->state == PAGE_PARKED)
         t->parks++;
-    if (name->kind == PAGE_WAIT) {
-        name->waits += !s->resumed;
-        name->wait_ns += ns;
-        name->longest = ns > name->longest ? ns : name->longest;
-        name->elsewhere = name->elsewhere || (name->region && name->region != s->path->region);
-        name->region = name->region ? name->region : s->path->region;
-    }
+    end_wait(t, s, time);
     if (name->kind == PAGE_TASK || name->kind == PAGE_REGION) {
         m->parts = page_grow(m->parts, m->num_parts, &m->room_parts, sizeof *m->parts);
         m->parts[m->num_parts++] = (struct page_part){
@@ -304,6 +345,9 @@ void page_close(struct page_model *m, struct page_process *p)
     for (size_t i = 0; i < p->num_tracks; i++)
         while (p->tracks[i]->num_open)
             page_end(m, p->tracks[i], p->last);
+    for (size_t i = 0; i < p->lock_waits.capacity; i++)
+        free(p->lock_waits.entry[i].value);
+    id_table_free(&p->lock_waits);
     if (p->num_tracks)
         qsort(p->tracks, p->num_tracks, sizeof *p->tracks, compare_tracks);
 }

@@ -114,6 +114,23 @@ def check_parts():
     expect(tasks["short"] == 1 and tasks["sizes"][8] == tasks["sizes"][11] == 1, "sizes of both", tasks["sizes"])
 
 
+def check_lock():
+    """A wait for a lock goes on while its thread is on no vp; it may be over when the thread is back."""
+    trace = page_traces.Trace("lock", 2)
+    for vp, begin, waits, end in ((0, 0, (10, 50), 50), (1, 100, (100, 110), 110), (0, 1000, (2000, 2100), 2500),
+                                  (1, 9000, None, 9900)):
+        resumed = {"resumed": True} if begin else {}
+        trace.begin(vp, trace.start + begin, "lock.c:5 [0/2]", "member", ("/p/lock.c", 5, "f"), id=5, **resumed)
+        if waits:
+            first, last = (trace.start + time for time in waits)
+            trace.slice(vp, first, last, "lock", "wait", None, id=5, lock=64, **(resumed if vp else {}))
+        trace.end(vp, trace.start + end)
+    write(trace, "lock.pftrace")
+    make(path("lock.pftrace"), out="lock.html")
+    lock, = data_of("lock.html")["locks"]
+    expect((lock["waits"], lock["ns"], lock["longest"]) == (2, 990 + 100, 990), "two waits, one in parts", lock)
+
+
 def check_capacity():
     """Threads of a region have no more time than the vps."""
     trace = page_traces.Trace("wide", 2)
@@ -298,6 +315,7 @@ def main():
     os.makedirs(work)
     check_numbers()
     check_parts()
+    check_lock()
     check_capacity()
     check_names()
     check_long()

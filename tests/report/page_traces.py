@@ -138,7 +138,8 @@ def lock_region(trace, time, region, rounds, place):
         at = time + 20 * US
         for turn in range(rounds):
             mine = now + (turn * trace.vps + vp) * held
-            trace.slice(vp, at, mine, "lock" if turn % 3 else "critical", "wait", lock=0x55d0c0ffee40 + turn % 3)
+            trace.slice(vp, at, mine, "lock" if turn % 3 else "critical", "wait", id=region + vp + 1,
+                        lock=0x55d0c0ffee40 + turn % 3)
             at = mine + held
     end = now + rounds * trace.vps * held + 30 * US
     for vp in range(trace.vps):
