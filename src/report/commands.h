@@ -2,7 +2,7 @@
 #ifndef PS_REPORT_COMMANDS_H
 #define PS_REPORT_COMMANDS_H
 
-enum { COMMAND_FAILED = 1, COMMAND_USAGE = 2 };
+enum { COMMAND_FAILED = 1, COMMAND_USAGE = 125 };
 
 int command_pftrace(int argc, char **argv);
 int command_page(int argc, char **argv);

@@ -9,18 +9,16 @@
 
 static const char usage[] = "psthreads-report pftrace RECORDING -o OUT\n"
                             "psthreads-report page TRACE... -o OUT.html\n"
+                            "psthreads-report stats [--json OUT] [--live] RECORDING...\n"
                             "\n"
                             "pftrace  writes the timeline of a recording for ui.perfetto.dev\n"
                             "page     makes one page of HTML of timelines, which needs no network\n"
                             "stats    prints where the time went, on one screen; several recordings are added up\n"
                             "         --json OUT writes the same numbers as JSON instead (-: to standard output)\n"
                             "         --live     the programs still run: sums up to now\n"
-                            "stats    prints where the time went, on one screen; several recordings are added up\n"
-                            "         --json OUT writes the same numbers as JSON instead (-: to standard output)\n"
-                            "         --live     the programs still run: sums up to now\n"
                             "\n"
                             "Recordings are what psrun --trace and psrun --stats make; psrun calls this program.\n"
-                            "Exit status: 0 it is done, 1 it could not be done, 2 the arguments were wrong.\n";
+                            "Exit status: 0 it is done, 1 it could not be done, 125 the arguments were wrong.\n";
 
 static const struct {
     const char *name;

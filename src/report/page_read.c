@@ -348,7 +348,7 @@ static size_t take_packets(struct reader *r, const uint8_t *begin, size_t bytes)
 
 bool page_read(struct page_model *m, const char *file)
 {
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    int fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe would wait for its writer */
     struct stat st;
     void *bytes = MAP_FAILED;
     if (fd >= 0 && os_fstat(fd, &st) == 0) {
@@ -358,7 +358,7 @@ bool page_read(struct page_model *m, const char *file)
             errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL; /* the latter: empty, or no file */
     }
     if (bytes == MAP_FAILED) {
-        fprintf(stderr, "psthreads-report: page: %s: %s\n", file, errno == EINVAL ? "no trace" : strerror(errno));
+        fprintf(stderr, "psrun: report: %s: %s\n", file, errno == EINVAL ? "no trace" : strerror(errno));
         if (fd >= 0)
             close(fd);
         return false;
@@ -367,10 +367,10 @@ bool page_read(struct page_model *m, const char *file)
     size_t good = take_packets(&r, bytes, st.st_size);
     bool any = r.process->packets > 0;
     if (!any)
-        fprintf(stderr, "psthreads-report: page: %s: no trace that psrun --trace has written\n", file);
+        fprintf(stderr, "psrun: report: %s: no trace that psrun --trace has written\n", file);
     else if (good < (size_t)st.st_size)
-        fprintf(stderr, "psthreads-report: page: %s: damaged at byte %zu of %lld; the page shows what is before\n",
-                file, good, (long long)st.st_size);
+        fprintf(stderr, "psrun: report: %s: damaged at byte %zu of %lld; the page shows what is before\n", file, good,
+                (long long)st.st_size);
     page_close(m, r.process);
     id_table_free(&r.sequences);
     id_table_free(&r.tracks);

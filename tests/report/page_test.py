@@ -193,6 +193,30 @@ def one_line(said, *words):
     expect(said.count("\n") == 1 and all(word in said for word in words), f"a line with {words}", said)
 
 
+def check_arguments():
+    """Nothing is lost by a slip, and each is one line."""
+    trace, link, pipe = path("run.pftrace"), path("link.pftrace"), path("pipe")
+    for name in (link, pipe):
+        if os.path.lexists(name):
+            os.remove(name)
+    os.symlink("run.pftrace", link)
+    os.mkfifo(pipe)
+    with open(trace, "rb") as f:
+        before = f.read()
+    for status, words, arguments in (
+            (125, "no trace", ["-o", path("none.html")]), (125, "no name", [trace]), (125, "no name", [trace, "-o"]),
+            (125, "no name", [trace, "-o", ""]), (125, "unknown option --foo", [trace, "--foo", "-o", "x"]),
+            (125, "unknown option -x", [trace, "-x"]), (125, "would replace the trace", [trace, "-o", trace]),
+            (125, "would replace the trace", [trace, "-o", link]), (1, "pipe: no trace", [pipe, "-o", "x"])):
+        done = subprocess.run([report, "page", *arguments], capture_output=True, text=True)
+        expect(done.returncode == status and done.stdout == "", f"{arguments}: {done.returncode}")
+        one_line(done.stderr, "psrun: report: ", words)
+    done = subprocess.run([report, "page", "--help"], capture_output=True, text=True)
+    expect(done.returncode == 0 and "TRACE... -o" in done.stdout and not done.stderr, "--help", done)
+    with open(trace, "rb") as f:
+        expect(f.read() == before, "the trace is as it was")
+
+
 def check_wrong_input():
     whole = open(path("run.pftrace"), "rb").read()
     with open(path("cut.pftrace"), "wb") as f:
@@ -205,7 +229,7 @@ def check_wrong_input():
         one_line(make(path(name), out="none.html", status=1), name, "no trace")
     one_line(make(path("absent"), out="none.html", status=1), "absent", "No such file")
     one_line(make(path("run.pftrace"), out="absent/none.html", status=1), "none.html", "No such file")
-    one_line(make(out="none.html", status=2), "no trace")
+    check_arguments()
     expect(not os.path.exists(path("none.html")), "no page of wrong input")
     for seed in range(0, len(whole), max(1, len(whole) // 100)): # no crash, whatever stands there
         damaged = bytearray(whole)

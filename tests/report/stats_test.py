@@ -146,7 +146,7 @@ class Screen(unittest.TestCase):
 
     def test_options(self):
         done = subprocess.run([REPORT, "stats"], capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (125, 1))
         made = Run().write(MAKER, FOLDER / "0.recording")
         done = subprocess.run([REPORT, "stats", "--json", "/dev/full", made], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
