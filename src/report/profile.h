@@ -5,7 +5,8 @@
 
 #include "places.h"
 
-#define PROFILE_SIZES 6 /* of tasks, by powers of ten from 1 us on */
+#define PROFILE_DISTANCES 10 /* nine levels of the machine, and spares: what a recording has more is zero */
+#define PROFILE_SIZES 6      /* of tasks, by powers of ten from 1 us on */
 
 struct profile_row {
     const struct place *place;

@@ -128,7 +128,7 @@ void profile_print_json(const struct profile *p, FILE *out)
     print_json_tasks(p, out);
     print_json_locks(p, out);
     fputs(",\n  \"steals\": [", out);
-    for (unsigned i = 0; i < REC_DISTANCES; i++)
+    for (unsigned i = 0; i < PROFILE_DISTANCES; i++)
         fprintf(out, "%s%.0f", i > 0 ? ", " : "", p->steals[i]);
     fprintf(out, "], \"parks\": %.0f, \"spares\": %.0f", p->parks, p->spares);
     print_json_advice(p, out);

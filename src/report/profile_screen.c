@@ -11,16 +11,25 @@ enum { COLUMNS = 80, MOST_REGIONS = 7, MOST_TASKS = 3, MOST_LOCKS = 3, MOST_ADVI
 
 static double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
+/* Arguments may have anything in them, and the screen be a terminal's. */
+static void print_program(const char *command, int columns, FILE *out)
+{
+    for (int i = 0; command[i] && i < columns; i++)
+        fputc((unsigned char)command[i] < ' ' || command[i] == 127 ? '?' : command[i], out);
+}
+
 static void print_head(const struct profile *p, FILE *out)
 {
     char wall[16], which[48];
     snprintf(which, sizeof which, p->processes == 1 ? "process %u" : "%u processes",
              p->processes == 1 ? p->pid : p->processes);
     const char *how = p->running ? ", still running" : p->cut ? ", ended early" : "";
-    fprintf(out, "%.*s (%s%s)\n", COLUMNS - 3 - (int)strlen(which) - (int)strlen(how),
-            p->command && *p->command ? p->command : "?", which, how);
-    fprintf(out, "%s from the first region on, %u virtual processors on %u processors\n", say_ns(wall, p->wall), p->vps,
-            p->processors);
+    print_program(p->command && *p->command ? p->command : "?", COLUMNS - 3 - (int)strlen(which) - (int)strlen(how),
+                  out);
+    fprintf(out, " (%s%s)\n", which, how);
+    fprintf(out, "%s from the first region on, %u virtual processor%s%s on %u processor%s\n", say_ns(wall, p->wall),
+            p->vps, p->vps == 1 ? "" : "s", p->processes == 1 ? "" : " in all", p->processors,
+            p->processors == 1 ? "" : "s");
 }
 
 static void print_efficiency(const struct profile *p, FILE *out)

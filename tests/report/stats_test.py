@@ -139,6 +139,15 @@ class Screen(unittest.TestCase):
         self.assertLessEqual(max(map(len, lines)), 80, lines)
         self.assertIn("and 22 more", lines)
 
+    def test_head(self):
+        """No control character of an argument reaches the terminal; numbers of one have no plural."""
+        r = Run(vps=1)
+        r.add("command ./program \x1b[31m \x7f")
+        self.assertEqual(stats(r).split("\n")[:2],
+                         ["./program ?[31m ? (process 4711)",
+                          "1.00 s from the first region on, 1 virtual processor on 1 processor"])
+        self.assertIn("4 virtual processors in all on 2 processors", stats(Run(), Run()))
+
     def test_nothing(self):
         text = stats(Run())
         for word in ("region  ", "lock  ", "tasks:", "advice", "nan"):
