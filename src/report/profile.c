@@ -94,6 +94,11 @@ static void add_track(struct profile *p, struct places *places, const struct rec
             add_sums(row_of(p, places_find(places, f, code)), &t->sums[code], ns, is_spare);
     uint64_t last = ps_load_relaxed(&t->last);
     unsigned state = ps_load_relaxed(&t->state), code = ps_load_relaxed(&t->code);
+    uint64_t over = ps_load_relaxed(&t->wait_over); /* see recording.h */
+    if (state >= REC_IMBALANCE && state <= REC_OUTSIDE && over >= last && over < end) {
+        row_of(p, places_find(places, f, code))->state[state] += (double)(over - last) * ns;
+        last = over, state = REC_PARKED, code = 0;
+    }
     if (last > 0 && last < end && state < REC_STATES && (state != REC_PARKED || !is_spare))
         row_of(p, places_find(places, f, code))->state[state] += (double)(end - last) * ns;
     add_sizes(p, t, ns);

@@ -126,6 +126,7 @@ static void begin_frame(struct frame *f, uint64_t id, struct frame *member, stru
     f->region = region;
     f->state = f->work = (uint16_t)work;
     f->next_held = 0;
+    f->waits_at = NULL;
     for (unsigned i = 0; i < HELD; i++)
         f->held[i].lock = 0;
 }
@@ -239,13 +240,31 @@ static void implicit_task(int scope, ompt_data_t *parallel, ompt_data_t *task, u
 
 /* --- tasks --- */
 
+void events_waits(struct track *k, struct frame *f, unsigned state)
+{
+    if (f == NULL)
+        return;
+    f->state = (uint16_t)state;
+    f->waits_at = k;
+}
+
+void events_waits_no_longer(const struct track *k, struct frame *f, uint64_t now)
+{
+    if (f == NULL)
+        return;
+    struct track *before = f->waits_at;
+    if (before != NULL && before != k && ps_load_relaxed(&before->frame) == f)
+        ps_store_relaxed(&before->shared->wait_over, now);
+    f->state = f->work;
+    f->waits_at = NULL;
+}
+
 static void wait_begins(struct track *k, struct frame *f, unsigned state, unsigned wait, uint64_t number,
                         uint64_t other)
 {
     uint64_t now = track_until_now(k);
     track_put(k, now, REC_WAIT_BEGIN, wait, 0, number, id_of_frame(f), other);
-    if (f != NULL)
-        f->state = (uint16_t)state;
+    events_waits(k, f, state);
     track_is(k, f, state, f != NULL ? REC_ID_CODE(f->id) : 0);
 }
 
@@ -253,8 +272,7 @@ static void wait_ends(struct track *k, struct frame *f, unsigned wait, uint64_t 
 {
     uint64_t now = track_until_now(k);
     track_put(k, now, REC_WAIT_END, wait, 0, number, id_of_frame(f), other);
-    if (f != NULL)
-        f->state = f->work;
+    events_waits_no_longer(k, f, now);
     track_runs(k, f);
 }
 
@@ -428,8 +446,8 @@ static void lock_is_held(struct track *k, struct frame *f, uint64_t lock, const 
         track_put(k, now, REC_LOCK_HELD, wait, 0, code, id_of_frame(f), lock);
     else if (waited > short_wait || !was_free(k, f, lock))
         track_put(k, now, REC_WAIT_END, wait, 0, code, id_of_frame(f), lock);
+    events_waits_no_longer(k, f, now);
     if (f != NULL) {
-        f->state = f->work;
         f->held[f->next_held].lock = lock;
         f->held[f->next_held].since = now;
         f->held[f->next_held].code = code;

@@ -62,12 +62,13 @@ enum { HELD = 2 };
 /* Of a task. Written by the thread that runs it. */
 struct frame {
     uint64_t id;
-    uint64_t own;          /* ticks in which it ran */
-    uint64_t total;        /* of a member: the same with its tasks, and with regions that it opened */
-    struct frame *member;  /* the member that runs it; itself for a member, and for a root */
-    struct region *region; /* of a member; NULL: of a root */
-    uint64_t wait_since;   /* for a lock */
-    uint16_t state, work;  /* recording_state; what it is when it works */
+    uint64_t own;           /* ticks in which it ran */
+    uint64_t total;         /* of a member: the same with its tasks, and with regions that it opened */
+    struct frame *member;   /* the member that runs it; itself for a member, and for a root */
+    struct region *region;  /* of a member; NULL: of a root */
+    uint64_t wait_since;    /* for a lock */
+    struct track *waits_at; /* where its wait began; NULL: it does not wait */
+    uint16_t state, work;   /* recording_state; what it is when it works */
     uint16_t next_held;
     bool is_other; /* a member, and not the region's first */
     struct {
@@ -113,8 +114,8 @@ static inline uint64_t id_of_task(const ompt_data_t *task)
 struct track {
     struct recording_event *next, *end; /* in the segment */
     struct recording_track *shared;
-    struct recording_sums *sums; /* of the code that the vp is at */
-    struct frame *frame;         /* that runs; NULL: none, or not known */
+    struct recording_sums *sums;   /* of the code that the vp is at */
+    _Atomic(struct frame *) frame; /* that runs, or waits; NULL: none, or not known. Others only compare it */
     uint64_t written, last;
     uint32_t state;
     uint16_t number;
@@ -171,6 +172,9 @@ void events_set(ompt_function_lookup_t lookup);
 /* The frame of the task that the caller runs; NULL: none. */
 struct frame *events_current(void);
 struct frame *events_more_frames(struct track *k); /* takes one */
+/* The thread in frame f begins to wait at k; it goes on at k. f may be NULL. */
+void events_waits(struct track *k, struct frame *f, unsigned state);
+void events_waits_no_longer(const struct track *k, struct frame *f, uint64_t now);
 void watched_event(enum ps_watched what, unsigned vp, uint64_t value);
 
 /* --- the path of an event --- */
@@ -203,9 +207,10 @@ static inline uint64_t track_until_now(struct track *k)
     k->last = now;
     ps_store_relaxed(&k->shared->last, now);
     track_add(&k->sums->state[k->state], ticks);
-    if (k->state == REC_USEFUL && k->frame != NULL) {
-        k->frame->own += ticks;
-        k->frame->member->total += ticks;
+    struct frame *f = ps_load_relaxed(&k->frame);
+    if (k->state == REC_USEFUL && f != NULL) {
+        f->own += ticks;
+        f->member->total += ticks;
     }
     return now;
 }
@@ -213,7 +218,7 @@ static inline uint64_t track_until_now(struct track *k)
 /* From now on the vp is in `state`, in a frame or at a code. */
 static inline void track_is(struct track *k, struct frame *f, unsigned state, unsigned code)
 {
-    k->frame = f;
+    ps_store_relaxed(&k->frame, f);
     k->state = state;
     k->sums = &k->shared->sums[code];
     ps_store_relaxed(&k->shared->state, state);

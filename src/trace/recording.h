@@ -139,7 +139,9 @@ struct recording_track {
     _Atomic uint32_t state, code;
     _Atomic uint32_t tid, is_spare;
     _Atomic uint64_t thread; /* not a vp's: the number of the OpenMP thread, from 1 */
-    _Atomic uint64_t unused[2];
+    /* Ticks. Not less than `last`: the wait of `state` ended then, elsewhere; since then the vp sleeps (REC_PARKED). */
+    _Atomic uint64_t wait_over;
+    _Atomic uint64_t unused;
     /* Of all codes. */
     _Atomic uint64_t parks, spares, steals[REC_DISTANCES];
     _Atomic uint64_t task_sizes[REC_SIZES]; /* tasks by their useful ticks */

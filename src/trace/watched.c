@@ -24,19 +24,36 @@ static void note(struct track *k, enum recording_kind kind, unsigned vp, uint64_
         track_put(k, track_until_now(k), kind, 0, vp, 0, value, 0);
 }
 
+static bool is_wait(unsigned state) { return state >= REC_IMBALANCE && state <= REC_OUTSIDE; }
+
+/* A vp that sleeps because the thread that it ran waits, waits as well: its time goes on to be that wait's. A vp above
+ * those of the processors only rests. */
 static void rests(struct track *k, enum recording_kind kind, _Atomic uint64_t *times)
 {
     uint64_t now = track_until_now(k);
+    const struct frame *f = ps_load_relaxed(&k->frame);
+    bool waits = kind == REC_PARK && k->number < recorder_own->recording->num_vps && is_wait(k->state) && f != NULL &&
+                 f->state == k->state;
     track_add(times, 1);
     track_put(k, now, kind, 0, 0, 0, 0, 0);
-    track_is(k, NULL, REC_PARKED, 0);
+    ps_store_relaxed(&k->shared->wait_over, 0);
+    if (!waits)
+        track_is(k, NULL, REC_PARKED, 0);
 }
 
+/* The wait is over if its thread went on at another vp meanwhile: from then on the vp slept without it. */
 static void goes_on(struct track *k, enum recording_kind kind)
 {
+    uint64_t over = ps_load_relaxed(&k->shared->wait_over);
+    if (is_wait(k->state) && over >= k->last) {
+        track_add(&k->sums->state[k->state], over - k->last);
+        k->last = over;
+        track_is(k, NULL, REC_PARKED, 0);
+    }
     uint64_t now = track_until_now(k);
     track_put(k, now, kind, 0, 0, 0, 0, 0);
-    track_is(k, NULL, REC_IN_RUNTIME, 0);
+    if (!is_wait(k->state))
+        track_is(k, NULL, REC_IN_RUNTIME, 0);
 }
 
 static void steals(struct track *k, uint64_t value)
@@ -53,8 +70,10 @@ static void waits_outside(struct track *k, bool begins, uint64_t thread)
     struct frame *f = events_current();
     uint64_t now = track_until_now(k);
     track_put(k, now, begins ? REC_WAIT_BEGIN : REC_WAIT_END, REC_WAIT_OUTSIDE, 0, 0, f != NULL ? f->id : 0, thread);
-    if (f != NULL)
-        f->state = begins ? REC_OUTSIDE : f->work;
+    if (begins)
+        events_waits(k, f, REC_OUTSIDE);
+    else
+        events_waits_no_longer(k, f, now);
     track_is(k, f, begins ? REC_OUTSIDE : f != NULL ? f->work : REC_IN_RUNTIME, f != NULL ? REC_ID_CODE(f->id) : 0);
 }
 

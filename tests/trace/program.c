@@ -183,6 +183,20 @@ static void signals(void)
     short_tasks();
 }
 
+/* Thread 0 waits for thread 1 so long that its vp sleeps. Thread 0 sees the other one begin: it is on another vp. */
+static void uneven(void)
+{
+    _Atomic int begun = 0;
+#pragma omp parallel num_threads(2)
+    {
+        begun++;
+        while (begun < 2)
+            continue;
+        if (omp_get_thread_num() == 1)
+            body(number * 1000000L);
+    }
+}
+
 /* Ends in the middle of a region. */
 static void ends(const char *how)
 {
@@ -221,12 +235,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } modes[] = {{"tasks", tasks},     {"short_tasks", short_tasks},
-                 {"regions", regions}, {"tree", tree},
-                 {"locks", locks},     {"dependences", dependences},
-                 {"loops", loops},     {"foreign", foreign},
-                 {"forks", forks},     {"signals", signals},
-                 {"waits", waits}};
+    } modes[] = {{"tasks", tasks}, {"short_tasks", short_tasks}, {"regions", regions}, {"tree", tree},
+                 {"locks", locks}, {"dependences", dependences}, {"loops", loops},     {"foreign", foreign},
+                 {"forks", forks}, {"signals", signals},         {"waits", waits},     {"uneven", uneven}};
     const char *mode = argc > 2 ? argv[1] : "";
     number = argc > 2 ? atoi(argv[2]) : 0;
     for (unsigned i = 0; i < sizeof modes / sizeof modes[0]; i++)

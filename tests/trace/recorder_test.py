@@ -96,6 +96,15 @@ def regions():
     assert r.command.endswith("regions 20"), r.command
 
 
+def uneven():
+    """A long wait is a wait to its end, though the vp sleeps meanwhile."""
+    _, (r,) = trace(PROGRAM, "uneven", 100)
+    is_sound(r)
+    begun = {e.id: e.time for _, e in r.events("WAIT_BEGIN")}
+    waited = sum(e.time - begun[e.id] for _, e in r.events("WAIT_END"))
+    assert 0.9 * waited < r.state("IMBALANCE") < 1.1 * waited, (waited, r.state("IMBALANCE"), r.state("PARKED"))
+
+
 def nested_off():
     _, (r,) = trace(PROGRAM, "regions", 3, variables={"OMP_MAX_ACTIVE_LEVELS": "1"})
     is_sound(r)
@@ -213,8 +222,8 @@ def file_limit():
 def main():
     global entities
     for entities in ENTITIES:
-        for test in (tasks, regions, nested_off, tree, locks, dependences, loops, foreign, forks, executes, throws,
-                     signals, endings, oldest_go, file_limit):
+        for test in (tasks, regions, uneven, nested_off, tree, locks, dependences, loops, foreign, forks, executes,
+                     throws, signals, endings, oldest_go, file_limit):
             print(entities, test.__name__, flush=True)
             test()
 
