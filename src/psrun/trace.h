@@ -30,6 +30,8 @@ void trace_make(struct trace *t, const struct plan *p, const struct wishes *w);
 void trace_environment(const struct trace *t); /* of the program */
 /* Returns the exit status; ends psrun by a signal that has ended the program. */
 int trace_run(const struct trace *t, const struct plan *p, char **argv);
+bool trace_is_stopped(void);  /* a signal has asked for an end since the program's end */
+void trace_reporter(int pid); /* psthreads-report, which such a signal ends; 0: it has ended */
 /* All recordings of this run become files, and go; `first`: the program's process. */
 void trace_report(const struct trace *t, int first);
 void trace_give_up(const struct trace *t); /* nothing is written */

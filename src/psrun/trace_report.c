@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ struct found {
     int pid;
     unsigned number;       /* of the process's recordings: from its second program on */
     uint64_t events, lost; /* events that are there; those that have gone */
+    bool unfinished;       /* its process has not said that it ends */
 };
 
 /* psthreads-report's file; NULL: it is not built here, which is said. psrun's own place tells the folder. */
@@ -43,17 +45,34 @@ static bool run_report(const char *file, char **arguments, char **environment)
 {
     pid_t pid;
     int ended = 0;
+    if (trace_is_stopped())
+        return false;
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t psruns; /* what is sent to the whole group psrun decides on */
+    sigemptyset(&psruns);
+    sigaddset(&psruns, SIGINT);
+    sigaddset(&psruns, SIGQUIT);
+    sigaddset(&psruns, SIGTERM);
+    sigaddset(&psruns, SIGHUP);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &psruns);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    int error = posix_spawn(&pid, file, &actions, NULL, arguments, environment);
+    int error = posix_spawn(&pid, file, &actions, &attributes, arguments, environment);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error) {
         fprintf(stderr, "psrun: %s cannot be run: %s\n", file, strerror(error));
         return false;
     }
+    trace_reporter(pid);
+    if (trace_is_stopped())
+        kill(pid, SIGKILL);
     while (waitpid(pid, &ended, 0) < 0 && errno == EINTR)
         continue;
+    trace_reporter(0);
     return WIFEXITED(ended) && WEXITSTATUS(ended) == 0;
 }
 
@@ -72,6 +91,7 @@ static bool count_events(struct found *f)
     const struct recording *r = (const void *)at;
     bool known = r->magic == RECORDING_MAGIC && r->version == RECORDING_VERSION && r->tracks_at < bytes &&
                  r->num_tracks <= (bytes - r->tracks_at) / sizeof(uint64_t);
+    f->unfinished = known && r->ended_ticks == 0;
     for (unsigned i = 0; known && i < r->num_tracks; i++) {
         uint64_t offset = ((const uint64_t *)(const void *)(at + r->tracks_at))[i];
         if (offset == 0 || offset > bytes - sizeof(struct recording_track))
@@ -162,8 +182,6 @@ static bool make_timeline(const struct trace *t, const char *report, const struc
             fprintf(stderr, "psrun: %s older events are not in it (--trace-limit SIZE keeps more)\n", lost);
         free(events);
         free(lost);
-    } else {
-        fprintf(stderr, "psrun: the recording stays in %s\n", f->path);
     }
     free(name);
     return made;
@@ -200,6 +218,20 @@ void trace_give_up(const struct trace *t)
         unlink(t->json);
 }
 
+/* A recording goes if its name cannot be said. */
+static void leave_recording(const char *path)
+{
+    if (fprintf(stderr, "psrun: the recording stays in %s\n", path) < 0)
+        unlink(path);
+}
+
+/* Of another process than the first. What it does from here on is in no trace. */
+static void say_runs_on(const struct found *f)
+{
+    if (f->unfinished && kill(f->pid, 0) == 0)
+        fprintf(stderr, "psrun: process %d still runs: what it does from here on is not shown\n", f->pid);
+}
+
 void trace_report(const struct trace *t, int first)
 {
     size_t num = 0;
@@ -208,7 +240,9 @@ void trace_report(const struct trace *t, int first)
         fprintf(
             stderr,
             "psrun: no %s: the program opened no parallel region, has a tool of its own (OMPT), or could not record\n",
-            t->out ? "trace" : "profile");
+            !t->out                ? "profile"
+            : t->json || t->screen ? "trace and no profile"
+                                   : "trace");
         trace_give_up(t);
     }
     char *report = num ? report_file() : NULL;
@@ -216,10 +250,15 @@ void trace_report(const struct trace *t, int first)
     if (report && !profile)
         profile = make_profile(t, report, found, num);
     for (size_t i = 0; i < num; i++) {
-        bool made = report && (!t->out || (count_events(&found[i]) && make_timeline(t, report, &found[i], i == 0)));
+        bool known = report && count_events(&found[i]);
+        bool made = report && (!t->out || (known && make_timeline(t, report, &found[i], i == 0)));
         timeline = timeline || (i == 0 && made);
+        if (found[i].pid != first)
+            say_runs_on(&found[i]);
         if (made && profile)
             unlink(found[i].path);
+        else
+            leave_recording(found[i].path);
         free(found[i].path);
     }
     if (num && t->out && !timeline)

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pty
+import resource
 import select
 import signal
 import subprocess
@@ -174,17 +175,75 @@ def full_disk():
 
 def passing_on():
     """What is sent to psrun alone reaches the program, and psrun ends as the program does."""
-    for number, status in ((signal.SIGTERM, -signal.SIGTERM), (signal.SIGHUP, -signal.SIGHUP)):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGALRM, signal.SIGPIPE,
+                   signal.SIGRTMIN):
         with subprocess.Popen([place.psrun, "--trace", place.work / f"s{number}", PROGRAM, "waits", "2"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               start_new_session=True) as running:
             assert running.stdout.readline() == "begun\n"
             running.send_signal(number)
             said = running.stderr.read()  # the program's input stays open meanwhile
-            assert running.wait() == status and "psrun: trace of" in said, (running.returncode, said)
+            assert running.wait() == -number and "psrun: trace of" in said, (running.returncode, said)
+    # psrun is killed: the program as well.
+    with subprocess.Popen([place.psrun, "--trace", place.work / "killed", PROGRAM, "waits", "2"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout.readline() == "begun\n"
+        running.kill()
+        assert running.stdout.read() == ""  # ends when the program has ended
     ran = place.run("--trace", "t.rec", PROGRAM, "regions", 2, 42,
                     preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
     assert ran.returncode == 42
+
+
+def ends_a_report():
+    """A signal to psrun ends psthreads-report, and then psrun."""
+    good = place.report.read_text()
+    place.report.write_text("#!/bin/sh\necho works\nexec sleep 1000\n")
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        folder = place.work / f"ends{number}"
+        folder.mkdir()
+        with subprocess.Popen([place.psrun, "--trace", "t.rec", PROGRAM, "forks", "2"], cwd=folder, text=True,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:
+            assert running.stderr.readline() == "works\n"
+            running.send_signal(number)
+            said = running.stderr.read()
+            kept = list(folder.iterdir())
+            assert running.wait() == 0 and len(kept) == 3, (running.returncode, kept)
+            assert sorted(said.splitlines()) == sorted(f"psrun: the recording stays in {path}" for path in kept), said
+    # `timeout` sends the signal to psrun, then to the whole group.
+    place.report.write_text(good.replace("import sys\n", "import os\nimport sys\n\nos.killpg(0, 15)\n"))
+    with subprocess.Popen([place.psrun, "--trace", place.work / "group", PROGRAM, "waits", "2"], text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          start_new_session=True) as running:
+        assert running.stdout.readline() == "begun\n"
+        running.terminate()
+        said = running.stderr.read()
+        assert running.wait() == -signal.SIGTERM and "psrun: trace of" in said, (running.returncode, said)
+    place.report.write_text(good)
+
+
+def standard_error():
+    """It is closed; nobody reads it."""
+    ran = place.run("--trace", "t.rec", PROGRAM, "regions", 2, preexec_fn=lambda: os.close(2))
+    assert ran.returncode == 0 and Recording(place.folder / "t.rec").count("REGION_BEGIN") == 8, ran
+    assert len(list(place.folder.iterdir())) == 1, list(place.folder.iterdir())
+    unread, written = os.pipe()
+    os.close(unread)
+    folder = place.work / "unread"
+    folder.mkdir()
+    ran = subprocess.run([place.psrun, "--stats", PROGRAM, "regions", "2", "6"], stderr=written, check=False,
+                         env={**os.environ, "TMPDIR": str(folder)})
+    os.close(written)
+    assert ran.returncode == 6 and not list(folder.iterdir()), (ran, list(folder.iterdir()))
+
+
+def no_pipe():
+    """There is no descriptor for psrun: the program runs without a recorder."""
+    limit = (4, 4)
+    ran = place.run("--trace", "t.rec", PROGRAM, "regions", 2, 6, preexec_fn=lambda: (
+        resource.setrlimit(resource.RLIMIT_NOFILE, limit)))
+    assert ran.returncode == 6 and not list(place.folder.iterdir()), (ran, list(place.folder.iterdir()))
+    assert ran.stderr == "psrun: no pipe: Too many open files; the program runs without a recording\n", ran
 
 
 def read_until(fd, text):
@@ -214,7 +273,7 @@ def terminal():
 
 def main():
     for test in (names, ranks, variables, profiles, of_a_running_program, what_cannot_be, full_disk, passing_on,
-                 terminal):
+                 ends_a_report, standard_error, no_pipe, terminal):
         print(test.__name__, flush=True)
         test()
 
