@@ -16,9 +16,13 @@ const char *base_name(const char *path)
 }
 
 /* Whether the next argument is this command; after "--" it is a program of that name. */
-static bool is_command(int argc, char **argv, const char *name)
+static bool is_command(int argc, char **argv, const char *name, const struct wishes *w)
 {
-    return optind < argc && strcmp(argv[optind], name) == 0 && strcmp(argv[optind - 1], "--") != 0;
+    if (optind >= argc || strcmp(argv[optind], name) != 0 || strcmp(argv[optind - 1], "--") == 0)
+        return false;
+    if (w->traces_by_option)
+        fprintf(stderr, "psrun: %s: --trace and --stats have no effect\n", name);
+    return true;
 }
 
 int main(int argc, char **argv)
@@ -27,25 +31,25 @@ int main(int argc, char **argv)
     int status = wishes_read(argc, argv, &w);
     if (status != GO_ON)
         return status;
-    if (is_command(argc, argv, "doctor")) {
+    if (is_command(argc, argv, "doctor", &w)) {
         optind++;
         return doctor(argc, argv, &w);
     }
-    if (is_command(argc, argv, "dump")) {
+    if (is_command(argc, argv, "dump", &w)) {
         if (argc - optind != 2) {
             fprintf(stderr, "psrun: dump: wanted a process's number\n");
             return EXIT_USAGE;
         }
         return dump_pid(argv[optind + 1]);
     }
-    if (is_command(argc, argv, "stats")) {
+    if (is_command(argc, argv, "stats", &w)) {
         if (argc - optind != 2) {
             fprintf(stderr, "psrun: stats: wanted a process's number\n");
             return EXIT_USAGE;
         }
         return stats_of_pid(argv[optind + 1]);
     }
-    if (is_command(argc, argv, "report")) {
+    if (is_command(argc, argv, "report", &w)) {
         if (argc - optind < 2) {
             fprintf(stderr, "psrun: report: wanted a trace, and -o with the page's file\n");
             return EXIT_USAGE;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char usage[] =
     "Usage: psrun [options] program [arguments...]\n"
@@ -122,9 +123,11 @@ static int read_options(int argc, char **argv, struct wishes *w)
             break;
         case OPT_TRACE:
             w->trace = optarg;
+            w->traces_by_option = true;
             break;
         case OPT_STATS:
             w->stats = optarg ? optarg : "";
+            w->traces_by_option = true;
             break;
         case OPT_LIMIT:
             w->trace_limit = optarg;
@@ -175,13 +178,15 @@ static int check_wishes(struct wishes *w)
     if (!w->trace && w->limit_from_environment)
         w->trace_limit = NULL; /* also what another psrun tells the recorder */
     if (w->trace_limit && !trace_size(w->trace_limit, &bytes)) {
-        fprintf(stderr, "psrun: %s%s: wanted a size such as 64M%s\n",
+        fprintf(stderr, "psrun: %s%s: wanted a size such as 64M, of 1024G at most%s\n",
                 w->limit_from_environment ? "PSTHREADS_TRACE_LIMIT=" : "--trace-limit ", w->trace_limit,
                 w->limit_from_environment ? "; 256M is used" : "");
         if (!w->limit_from_environment)
             return EXIT_USAGE;
         w->trace_limit = NULL;
     }
+    if (w->trace_limit && !w->trace)
+        fprintf(stderr, "psrun: --trace-limit without --trace has no effect\n");
     if (w->trace && !*w->trace) {
         fprintf(stderr, "psrun: --trace: wanted a file's name\n");
         return EXIT_USAGE;
@@ -189,13 +194,18 @@ static int check_wishes(struct wishes *w)
     return GO_ON;
 }
 
-/* PSTHREADS_STATS: "on" or 1 is the screen; "off" or 0 is nothing; else a file. */
+/* PSTHREADS_STATS: yes is the screen, no is nothing; else a file. */
 static const char *stats_setting(void)
 {
+    static const char *const yes[] = {"on", "1", "true", "yes"}, *const no[] = {"off", "0", "false", "no"};
     const char *value = setting("PSTHREADS_STATS");
-    if (!value || strcmp(value, "off") == 0 || strcmp(value, "0") == 0)
-        return NULL;
-    return strcmp(value, "on") == 0 || strcmp(value, "1") == 0 ? "" : value;
+    for (unsigned i = 0; value && i < sizeof yes / sizeof yes[0]; i++) {
+        if (strcasecmp(value, yes[i]) == 0)
+            return "";
+        if (strcasecmp(value, no[i]) == 0)
+            return NULL;
+    }
+    return value;
 }
 
 int wishes_read(int argc, char **argv, struct wishes *w)

@@ -10,6 +10,7 @@ struct wishes {
     const char *trace, *trace_limit;
     const char *stats; /* a file's name, or "": the screen */
     bool mpi_from_environment, pools_from_environment, limit_from_environment, verbose;
+    bool traces_by_option; /* --trace or --stats is on the command line */
 };
 
 enum { GO_ON = -1 }; /* else the exit status */

@@ -16,6 +16,7 @@ extern char **environ;
 bool trace_size(const char *text, uint64_t *bytes)
 {
     static const char units[] = "KMG";
+    static const uint64_t MOST = UINT64_C(1) << 40;
     char *end;
     errno = 0;
     unsigned long long n = strtoull(text, &end, 10);
@@ -23,7 +24,7 @@ bool trace_size(const char *text, uint64_t *bytes)
         return false;
     const char *unit = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
     unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-    if ((*end && (!unit || end[1])) || n > UINT64_MAX >> shift)
+    if ((*end && (!unit || end[1])) || n > MOST >> shift)
         return false;
     *bytes = (uint64_t)n << shift;
     return true;
@@ -50,10 +51,23 @@ static char *name_of_rank(const char *name)
     return rank ? plan_text("%.*s-rank%s%s", (int)n, name, rank, name + n) : plan_text("%s", name);
 }
 
+/* Whether there is something that is no file, a terminal for example. "-" and /dev/stdout are meant so. */
+static bool is_special(const char *name)
+{
+    struct stat st;
+    if (strcmp(name, "-") == 0 || strncmp(name, "/dev/std", 8) == 0)
+        return true;
+    return os_stat(name, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 /* Makes the file, empty, under this name or one that is free. NULL: it cannot be made, which is said. */
 static char *reserve(const char *what, const char *wanted)
 {
     enum { MOST = 10000 };
+    if (is_special(wanted)) {
+        fprintf(stderr, "psrun: %s is no regular file; the program runs without a %s\n", wanted, what);
+        return NULL;
+    }
     char *folder = NULL, *name = name_of_rank(wanted), *file = NULL;
     const char *leaf = base_name(name);
     if (leaf > name + 1)

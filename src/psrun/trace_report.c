@@ -289,6 +289,19 @@ static char *recording_of(int pid)
     return found;
 }
 
+/* Of the process, or of what it has started: psrun itself, a shell. */
+static char *recording_at(int pid)
+{
+    char path[64], *found = recording_of(pid);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+    FILE *children = found ? NULL : fopen(path, "re");
+    for (int child; children && !found && fscanf(children, "%d", &child) == 1;)
+        found = recording_of(child);
+    if (children)
+        fclose(children);
+    return found;
+}
+
 int stats_of_pid(const char *number)
 {
     int pid = read_pid(number);
@@ -296,7 +309,7 @@ int stats_of_pid(const char *number)
         fprintf(stderr, "psrun: stats %s: wanted a process's number\n", number);
         return EXIT_USAGE;
     }
-    char *recording = recording_of(pid), *report = recording ? report_file() : NULL;
+    char *recording = recording_at(pid), *report = recording ? report_file() : NULL;
     if (!recording)
         fprintf(stderr,
                 "psrun: stats %d: no such process, or it may not be looked at, or it does not record: start it with "

@@ -63,17 +63,24 @@ def variables():
     ran = place.run(PROGRAM, "regions", 2, variables={"PSTHREADS_TRACE": "v.rec", "PSTHREADS_TRACE_LIMIT": "1M"})
     assert Recording(place.folder / "v.rec").limit_bytes == 1 << 20, ran
     ran = place.run(PROGRAM, "regions", 2, variables={"PSTHREADS_TRACE": "v.rec", "PSTHREADS_TRACE_LIMIT": "much"})
-    assert lines(ran)[0] == "psrun: PSTHREADS_TRACE_LIMIT=much: wanted a size such as 64M; 256M is used", ran
+    said = "psrun: PSTHREADS_TRACE_LIMIT=much: wanted a size such as 64M, of 1024G at most; 256M is used"
+    assert lines(ran)[0] == said, ran
     assert Recording(place.folder / "v.rec").limit_bytes == 256 << 20, ran
-    for value, said in (("on", "profile: "), ("off", None), ("0", None), ("p.json", "psrun: profile in ")):
+    for value, said in (("on", "profile: "), ("Yes", "profile: "), ("off", None), ("0", None), ("false", None),
+                        ("p.json", "psrun: profile in ")):
         ran = place.run(PROGRAM, "regions", 2, variables={"PSTHREADS_STATS": value})
         assert ran.returncode == 0 and (lines(ran)[-1].startswith(said) if said else ran.stderr == ""), ran
     # What the program starts is traced by the same psrun.
     ran = place.run("--trace", "o.rec", "sh", "-c", f"{place.psrun} {PROGRAM} regions 2; {PROGRAM} regions 2")
     assert len([line for line in lines(ran) if "psrun: trace of" in line]) == 2 and len(lines(ran)) == 2, ran
-    for limit in ("0", "x", "1X", "-1", "99999999999999999999G"):
+    for limit in ("0", "x", "1X", "-1", "1025G", "99999999999999999999G"):
         ran = place.run("--trace", "o.rec", "--trace-limit", limit, PROGRAM, "regions", 2)
-        assert ran.returncode == 125 and ran.stderr == f"psrun: --trace-limit {limit}: wanted a size such as 64M\n", ran
+        said = f"psrun: --trace-limit {limit}: wanted a size such as 64M, of 1024G at most\n"
+        assert ran.returncode == 125 and ran.stderr == said, ran
+    ran = place.run("--trace-limit", "1M", "true")
+    assert ran.returncode == 0 and ran.stderr == "psrun: --trace-limit without --trace has no effect\n", ran
+    ran = place.run("--stats", "dump", "x")
+    assert lines(ran)[0] == "psrun: dump: --trace and --stats have no effect", ran
 
 
 def profiles():
@@ -98,6 +105,8 @@ def of_a_running_program():
         (pid,) = (place_of(running.pid) / "children").read_text().split()
         ran = place.run("stats", pid)
         assert ran.returncode == 0 and ran.stdout.startswith("profile: --live ") and f".{pid}.0.recording" in ran.stdout
+        ran = place.run("stats", running.pid)  # psrun's own number means the program
+        assert ran.returncode == 0 and f".{pid}.0.recording" in ran.stdout, ran
         running.communicate("on\n")
         assert running.returncode == 0
     ran = place.run("stats", os.getpid())
@@ -114,6 +123,11 @@ def what_cannot_be():
         assert ran.returncode == 5 and len(lines(ran)) == 1, ran
         assert ran.stderr.startswith(f"psrun: {name} cannot be written: {why}"), ran
         assert ran.stderr.endswith("; the program runs without a trace\n"), ran
+    os.mkfifo(place.work / "fifo")
+    for name in ("/dev/null", "/dev/stdout", "-", place.work / "fifo"):
+        ran = place.run("--trace", name, PROGRAM, "regions", 2, 5)
+        assert ran.returncode == 5 and not list(place.folder.iterdir()), ran
+        assert ran.stderr == f"psrun: {name} is no regular file; the program runs without a trace\n", ran
     ran = place.run("--trace", "t.rec", "true")
     said = "psrun: no trace: the program opened no parallel region, has a tool of its own (OMPT), or could not record\n"
     assert ran.returncode == 0 and ran.stderr == said, ran
