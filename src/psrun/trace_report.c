@@ -25,6 +25,7 @@ struct found {
     int pid;
     unsigned number;       /* of the process's recordings: from its second program on */
     uint64_t events, lost; /* events that are there; those that have gone */
+    bool no_room;          /* the file could not grow */
     bool unfinished;       /* its process has not said that it ends */
 };
 
@@ -91,6 +92,7 @@ static bool count_events(struct found *f)
     const struct recording *r = (const void *)at;
     bool known = r->magic == RECORDING_MAGIC && r->version == RECORDING_VERSION && r->tracks_at < bytes &&
                  r->num_tracks <= (bytes - r->tracks_at) / sizeof(uint64_t);
+    f->no_room = known && r->segments_failed > 0;
     f->unfinished = known && r->ended_ticks == 0;
     for (unsigned i = 0; known && i < r->num_tracks; i++) {
         uint64_t offset = ((const uint64_t *)(const void *)(at + r->tracks_at))[i];
@@ -179,7 +181,9 @@ static bool make_timeline(const struct trace *t, const char *report, const struc
         char *events = grouped(f->events), *lost = grouped(f->lost);
         fprintf(stderr, "psrun: trace of %s events in %s; open it in ui.perfetto.dev\n", events, name);
         if (f->lost)
-            fprintf(stderr, "psrun: %s older events are not in it (--trace-limit SIZE keeps more)\n", lost);
+            fprintf(stderr, "psrun: %s older events are not in it (%s)\n", lost,
+                    f->no_room ? "the disk is full, or files may not be longer: ulimit -f"
+                               : "--trace-limit SIZE keeps more");
         free(events);
         free(lost);
     }

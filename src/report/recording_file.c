@@ -180,6 +180,7 @@ static bool ring_advance(struct recording_events *e, unsigned track)
         if (r->event.time < r->first_time)
             r->event.time = r->first_time;
         r->first_time = r->event.time;
+        e->read++;
         r->is_run = r->event.kind == REC_TASK_RUN;
         if (r->is_run)
             r->event.kind = REC_TASK_BEGIN;

@@ -41,6 +41,7 @@ struct recording_events {
     const struct recording_file *file;
     struct recording_ring *ring; /* one a track */
     unsigned *heap, num_heap;    /* tracks with events left, the earliest first */
+    uint64_t read;               /* events; a REC_TASK_RUN is one */
     uint64_t overwritten;        /* events that went for later ones */
     uint64_t unreadable;         /* those outside of the file, and those of no known kind */
 };

@@ -319,10 +319,10 @@ static void write_timeline(struct timeline *t, FILE *out)
     write_tracks(t, ns);
     while (recording_events_next(&events, &r, &track)) {
         ns = recording_file_ns(&t->file, r.time);
-        t->events++;
         on_event(t, &r, track + 1, ns);
     }
     timeline_board_end(&t->board, ns);
+    t->events = events.read;
     write_facts(t, events.overwritten + events.unreadable, ns);
     if (events.unreadable)
         fprintf(stderr, "psthreads-report: %s: %llu events cannot be read, the others are in the timeline\n",

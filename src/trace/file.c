@@ -71,8 +71,10 @@ static void *lengthen(int fd, _Atomic uint64_t *file_bytes, uint64_t bytes, uint
     struct rlimit limit;
     bytes = pages(bytes);
     *offset = ps_add_relaxed(file_bytes, bytes);
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < *offset + bytes)
-        return NULL; /* the system would send a signal */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < *offset + bytes) {
+        errno = EFBIG; /* the system would send a signal */
+        return NULL;
+    }
     if (syscall(SYS_fallocate, fd, 0, *offset, bytes) != 0 &&
         (errno != EOPNOTSUPP || posix_fallocate(fd, (off_t)*offset, (off_t)bytes) != 0))
         return NULL;
@@ -310,8 +312,10 @@ static struct recording_event *new_segment(struct track *k)
         return NULL;
     uint64_t bytes = r->segment_events * sizeof(struct recording_event);
     void *events = lengthen_recording(r, bytes, &offset);
-    if (events == NULL)
+    if (events == NULL) {
+        ps_add_relaxed(&r->segments_failed, 1);
         return NULL;
+    }
     madvise(events, bytes, MADV_POPULATE_WRITE); /* where there is no such advice, pages come one by one */
     struct recording_segment *s = (struct recording_segment *)(void *)((char *)r + r->segments_at) + at;
     s->track = k->number;

@@ -22,7 +22,7 @@
 #include "compiler.h"
 
 #define RECORDING_MAGIC UINT64_C(0x3243455253485450) /* "PTHSREC2" */
-#define RECORDING_VERSION 2
+#define RECORDING_VERSION 3
 
 enum recording_kind {
     REC_NONE,
@@ -173,7 +173,8 @@ struct recording {
     struct recording_clock begin, now; /* now: at the last look, from time to time and at the end */
     _Atomic uint64_t ended_ticks;      /* 0: the program has not ended, or not by its end (killed, _exit, exec) */
     _Atomic uint64_t mpi_init_ns;      /* CLOCK_MONOTONIC at the end of MPI_Init: joins ranks; 0: none */
-    _Atomic uint64_t segments_refused; /* the disk was full, or the limit reached */
+    _Atomic uint64_t segments_refused; /* the limit was reached, or the file could not grow */
+    _Atomic uint64_t segments_failed;  /* of these: the file could not grow; a full disk, a limit of the system's */
     uint64_t limit_bytes;              /* of all events */
     uint64_t segment_events, max_segments;
     /* Offsets: of struct recording_code [REC_MAX_CODES], of the texts (each ends with 0; 0: ""), of uint64_t

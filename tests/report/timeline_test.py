@@ -155,6 +155,7 @@ class Shown(unittest.TestCase):
         r.event(0, 200, "MEMBER_END", MEMBERS[0], REGION)
         t = self.check(timeline_of(r))
         self.assertEqual([(times([s])[0], s.depth) for s in t.of("task")], [(("vp 0 (main)", 110, 150), 1)])
+        self.assertEqual(t.facts()["events"], 4, "as psrun counts")
 
     def test_the_scheduler(self):
         r = Recording()

@@ -31,10 +31,10 @@ NAME = {value: name for name, value in KIND.items()}
 HEAD = (("magic", "Q"), ("version", "I"), ("header_bytes", "I"), ("file_bytes", "Q"), ("pid", "I"), ("parent_pid", "I"),
         ("rank", "i"), ("num_tracks", "I"), ("num_vps", "I"), ("num_processors", "I"), ("keeps_events", "I"),
         ("nested_off", "I"), ("begin_ticks", "Q"), ("begin_ns", "Q"), ("now_ticks", "Q"), ("now_ns", "Q"),
-        ("ended_ticks", "Q"), ("mpi_init_ns", "Q"), ("segments_refused", "Q"), ("limit_bytes", "Q"),
-        ("segment_events", "Q"), ("max_segments", "Q"), ("codes_at", "Q"), ("texts_at", "Q"), ("texts_bytes", "Q"),
-        ("tracks_at", "Q"), ("segments_at", "Q"), ("num_codes", "Q"), ("codes_refused", "Q"), ("texts_used", "Q"),
-        ("command_at", "Q"), ("runtime", "64s"))
+        ("ended_ticks", "Q"), ("mpi_init_ns", "Q"), ("segments_refused", "Q"), ("segments_failed", "Q"),
+        ("limit_bytes", "Q"), ("segment_events", "Q"), ("max_segments", "Q"), ("codes_at", "Q"), ("texts_at", "Q"),
+        ("texts_bytes", "Q"), ("tracks_at", "Q"), ("segments_at", "Q"), ("num_codes", "Q"), ("codes_refused", "Q"),
+        ("texts_used", "Q"), ("command_at", "Q"), ("runtime", "64s"))
 SUMS = ("regions threads inner serialized wall useful longest created tasks task_ticks loops iterations locks "
         "lock_waits lock_ticks lock_held").split()
 SUMS_BYTES = 8 * (STATES + len(SUMS))
