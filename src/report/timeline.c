@@ -205,7 +205,8 @@ static void on_event(struct timeline *t, const struct recording_event *r, unsign
         end_on_track(t, timeline_thread_known(&t->board, r->id), TIMELINE_LOOP, r->sub, track, ns);
         break;
     case REC_PARK:
-        timeline_park(&t->board, track, ns);
+        if (r->sub == 0)
+            timeline_park(&t->board, track, ns);
         break;
     case REC_UNPARK:
         timeline_unpark(&t->board, track, ns);

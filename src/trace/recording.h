@@ -48,7 +48,7 @@ enum recording_kind {
     REC_WORK_END,   /* the same */
     REC_CANCEL,     /* id: task, number: ompt_cancel_flag_t */
     /* The scheduler's (psthreads/data/watch.h). */
-    REC_PARK,
+    REC_PARK, /* sub: 1: the thread that the vp ran waits; it has the vp until another event says otherwise */
     REC_UNPARK,
     REC_STEAL, /* vp: the victim, sub: level of distance */
     REC_SPARE_BEGIN,

@@ -35,7 +35,7 @@ static void rests(struct track *k, enum recording_kind kind, _Atomic uint64_t *t
     bool waits = kind == REC_PARK && k->number < recorder_own->recording->num_vps && is_wait(k->state) && f != NULL &&
                  f->state == k->state;
     track_add(times, 1);
-    track_put(k, now, kind, 0, 0, 0, 0, 0);
+    track_put(k, now, kind, waits, 0, 0, 0, 0);
     ps_store_relaxed(&k->shared->wait_over, 0);
     if (!waits)
         track_is(k, NULL, REC_PARKED, 0);
@@ -48,6 +48,7 @@ static void goes_on(struct track *k, enum recording_kind kind)
     if (is_wait(k->state) && over >= k->last) {
         track_add(&k->sums->state[k->state], over - k->last);
         k->last = over;
+        track_put(k, over, REC_PARK, 0, 0, 0, 0, 0);
         track_is(k, NULL, REC_PARKED, 0);
     }
     uint64_t now = track_until_now(k);

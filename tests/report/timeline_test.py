@@ -146,6 +146,17 @@ class Shown(unittest.TestCase):
         ran, = t.of("task")
         self.assertEqual((times([ran]), ran.depth), ([("vp 1", 120, 130)], 2))
 
+    def test_a_vp_that_sleeps_in_a_wait(self):
+        r = Recording()
+        r.event(0, 100, "MEMBER_BEGIN", MEMBERS[0], REGION, number=0)
+        r.event(0, 110, "WAIT_BEGIN", MEMBERS[0], sub="REC_WAIT_JOIN")
+        r.event(0, 120, "PARK", 0, sub=1)
+        r.event(0, 180, "UNPARK", 0)
+        r.event(0, 190, "WAIT_END", MEMBERS[0], sub="REC_WAIT_JOIN")
+        r.event(0, 200, "MEMBER_END", MEMBERS[0], REGION)
+        t = self.check(timeline_of(r))
+        self.assertEqual((times(t.of("wait")), t.of("sched")), ([("vp 0 (main)", 110, 190)], []))
+
     def test_a_task_that_is_one_event(self):
         r = Recording()
         a = task(20)
