@@ -172,6 +172,27 @@ static void forks(void)
     regions();
 }
 
+/* Leaves a child, which runs until its standard input ends. */
+static void background(void)
+{
+    char c;
+    int told[2];
+    regions();
+    if (pipe(told) != 0)
+        return;
+    pid_t pid = fork();
+    if (pid == 0) {
+        regions();
+        close(told[0]);
+        close(told[1]);
+        close(STDOUT_FILENO);
+        close(STDERR_FILENO);
+        _exit(read(STDIN_FILENO, &c, 1) == 0 ? 0 : 1);
+    }
+    close(told[1]);
+    printf("child %d %d\n", (int)pid, (int)read(told[0], &c, 1));
+}
+
 static void interrupted(int unused) { (void)unused; }
 
 static void signals(void)
@@ -235,9 +256,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } modes[] = {{"tasks", tasks}, {"short_tasks", short_tasks}, {"regions", regions}, {"tree", tree},
-                 {"locks", locks}, {"dependences", dependences}, {"loops", loops},     {"foreign", foreign},
-                 {"forks", forks}, {"signals", signals},         {"waits", waits},     {"uneven", uneven}};
+    } modes[] = {{"tasks", tasks},          {"short_tasks", short_tasks}, {"regions", regions}, {"tree", tree},
+                 {"locks", locks},          {"dependences", dependences}, {"loops", loops},     {"foreign", foreign},
+                 {"forks", forks},          {"signals", signals},         {"waits", waits},     {"uneven", uneven},
+                 {"background", background}};
     const char *mode = argc > 2 ? argv[1] : "";
     number = argc > 2 ? atoi(argv[2]) : 0;
     for (unsigned i = 0; i < sizeof modes / sizeof modes[0]; i++)

@@ -117,6 +117,13 @@ def of_a_running_program():
     assert ran.stdout == "page: a.pftrace -o b.html\n", ran
 
 
+def runs_on():
+    with subprocess.Popen([place.psrun, "--stats", PROGRAM, "background", "2"], stdin=subprocess.PIPE, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        said, pid = running.stderr.read(), running.stdout.read().split()[1]
+        assert f"psrun: process {pid} still runs: what it does from here on is not shown\n" in said, said
+
+
 def what_cannot_be():
     for name, why in (("/nowhere/t", "No such file or directory"), (".", "Is a directory"), ("x/", "")):
         ran = place.run("--trace", name, PROGRAM, "regions", 2, 5)
@@ -286,8 +293,8 @@ def terminal():
 
 
 def main():
-    for test in (names, ranks, variables, profiles, of_a_running_program, what_cannot_be, full_disk, passing_on,
-                 ends_a_report, standard_error, no_pipe, terminal):
+    for test in (names, ranks, variables, profiles, of_a_running_program, runs_on, what_cannot_be, full_disk,
+                 passing_on, ends_a_report, standard_error, no_pipe, terminal):
         print(test.__name__, flush=True)
         test()
 
