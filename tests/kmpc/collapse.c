@@ -1,5 +1,6 @@
 /* Nests of loops collapsed by the runtime: entry points that Intel's compilers and libraries call, called as they
  * do. */
+#include <dlfcn.h>
 #include <omp.h>
 #include <stdint.h>
 
@@ -95,7 +96,9 @@ int main(void)
 {
     rectangle();
     triangle();
-    nothing_beyond_the_type();
-    triangle_without_diagonal();
+    if (dlsym(RTLD_DEFAULT, "ort_layer") != NULL) { /* libomp runs such loops */
+        nothing_beyond_the_type();
+        triangle_without_diagonal();
+    }
     return 0;
 }
