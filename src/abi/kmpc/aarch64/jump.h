@@ -2,6 +2,7 @@
 #define JUMP b
 #define LANDING hint #34 /* bti c */
 
+/* clang-format off */
 /* At the end of a file: every entry of it is a landing pad. The linker marks a library if all its objects say so. */
     .macro  say_landing_pads
 #if defined(__ARM_FEATURE_BTI_DEFAULT)

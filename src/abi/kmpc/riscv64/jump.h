@@ -2,5 +2,6 @@
 #define JUMP tail
 #define LANDING
 
+/* clang-format off */
     .macro  say_landing_pads
     .endm

@@ -2,5 +2,6 @@
 #define JUMP jmp
 #define LANDING endbr64
 
+/* clang-format off */
     .macro  say_landing_pads
     .endm
