@@ -227,7 +227,7 @@ static void put_processes(struct page_model *m, FILE *out)
                 (long long)p->pid, (long long)p->rank, (unsigned long long)p->wall_ns, (unsigned long long)p->events,
                 (unsigned long long)p->lost, (unsigned long long)p->processors, (unsigned long long)p->vps,
                 any ? (long long)(p->first - (ranks ? p->mpi_init_ns : 0)) : 0,
-                any ? (unsigned long long)(p->last - p->first) : 0, (unsigned long long)(width * join),
+                any ? (unsigned long long)(p->last - p->first) : 0, (unsigned long long)width * join,
                 any ? (long long)((p->bin_base << p->shift) - p->first) : 0);
         bool before = false;
         for (size_t j = 0; j < p->num_tracks; j++) {

@@ -53,7 +53,7 @@ int os_stat(const char *path, struct stat *about)
 
 unsigned os_count_kernel_threads(void)
 {
-    struct stat s;
+    struct stat s = {.st_nlink = 0};
     return os_stat("/proc/self/task", &s) == 0 && s.st_nlink > 2 ? (unsigned)s.st_nlink - 2 : 0;
 }
 
