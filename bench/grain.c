@@ -14,26 +14,7 @@ enum { TASKS = 20000, CHAINS = 8, LINKS = 2000, CELLS = 32, STEPS = 400, SAMPLES
 
 static unsigned long turns_of_a_task = 1;
 
-__attribute__((noinline)) static void turns(unsigned long n)
-{
-    for (unsigned long i = 0; i < n; i++)
-        __asm__ volatile("" ::: "memory");
-}
-
-static void work(void) { turns(turns_of_a_task); }
-
-static void calibrate(void)
-{
-    const unsigned long n = 4 * 1000 * 1000;
-    double best = 1e9;
-    for (int i = 0; i < 5; i++) {
-        double start = sample_now();
-        turns(n);
-        double took = sample_now() - start;
-        best = took < best ? took : best;
-    }
-    turns_of_a_task = (unsigned long)(1e-6 / (best / (double)n));
-}
+static void work(void) { sample_turns(turns_of_a_task); }
 
 static unsigned long cell[2][CELLS + 2];
 static unsigned long chain[CHAINS];
@@ -113,7 +94,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "grain [SAMPLES from 1 to %d]\n", SAMPLES_MAX);
         return 2;
     }
-    calibrate();
+    turns_of_a_task = sample_turns_of(1e-6);
     for (int k = 0; k < 3; k++) {
         double percent[SAMPLES_MAX];
         for (unsigned i = 0; i < samples; i++) {

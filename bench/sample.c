@@ -65,3 +65,22 @@ void sample_print(const char *bench, const char *unit, double *values, unsigned 
            bench, unit, s.median, s.mean, s.ci95, s.least, num);
     fflush(stdout);
 }
+
+__attribute__((noinline)) void sample_turns(unsigned long n)
+{
+    for (unsigned long i = 0; i < n; i++)
+        __asm__ volatile("" ::: "memory");
+}
+
+unsigned long sample_turns_of(double seconds)
+{
+    const unsigned long n = 4 * 1000 * 1000;
+    double best = 1e9;
+    for (int i = 0; i < 5; i++) {
+        double start = sample_now();
+        sample_turns(n);
+        double took = sample_now() - start;
+        best = took < best ? took : best;
+    }
+    return (unsigned long)(seconds / (best / (double)n));
+}

@@ -7,6 +7,10 @@
 /* Seconds of the system's monotonic clock. */
 double sample_now(void);
 
+/* A loop of n turns that does nothing, and how many turns take so many seconds: the least time of five tries. */
+void sample_turns(unsigned long n);
+unsigned long sample_turns_of(double seconds);
+
 struct sample_summary {
     double mean, sd, ci95, median, least;
 };

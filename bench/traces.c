@@ -14,32 +14,13 @@ enum { TASKS = 20000, REGIONS = 2000, LOOPS = 2000, CHUNKS = 64, SAMPLES_MAX = 1
 
 static unsigned long turns_of_a_microsecond = 1;
 
-__attribute__((noinline)) static void turns(unsigned long n)
-{
-    for (unsigned long i = 0; i < n; i++)
-        __asm__ volatile("" ::: "memory");
-}
-
-static void calibrate(void)
-{
-    const unsigned long n = 4 * 1000 * 1000;
-    double best = 1e9;
-    for (int i = 0; i < 5; i++) {
-        double start = sample_now();
-        turns(n);
-        double took = sample_now() - start;
-        best = took < best ? took : best;
-    }
-    turns_of_a_microsecond = (unsigned long)(1e-6 / (best / (double)n));
-}
-
 static void run_tasks(void)
 {
 #pragma omp parallel
 #pragma omp single
     for (int i = 0; i < TASKS; i++) {
 #pragma omp task
-        turns(turns_of_a_microsecond);
+        sample_turns(turns_of_a_microsecond);
     }
 }
 
@@ -47,7 +28,7 @@ static void run_regions(void)
 {
     for (int i = 0; i < REGIONS; i++) {
 #pragma omp parallel
-        turns(turns_of_a_microsecond);
+        sample_turns(turns_of_a_microsecond);
     }
 }
 
@@ -57,7 +38,7 @@ static void run_loops(void)
     for (int i = 0; i < LOOPS; i++) {
 #pragma omp for schedule(dynamic)
         for (int k = 0; k < CHUNKS; k++)
-            turns(turns_of_a_microsecond / 5);
+            sample_turns(turns_of_a_microsecond / 5);
     }
 }
 
@@ -94,7 +75,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: traces [SAMPLES from 1 to %d] [THREADS]\n", SAMPLES_MAX);
         return 2;
     }
-    calibrate();
+    turns_of_a_microsecond = sample_turns_of(1e-6);
     measure("task", run_tasks, TASKS, samples);
     measure("region", run_regions, REGIONS, samples);
     measure("loop", run_loops, LOOPS, samples);
