@@ -204,8 +204,9 @@ long os_system_call(long number, long a, long b, long c, long d, long e, long f)
  * other side of a pair needs only a compiler barrier. False: refused, no fence was made. About 2 us; interrupts the
  * others. */
 bool os_fence_all(void);
-/* Whether os_fence_all works. Cheap; but where the library was loaded into a process with several kernel threads, one
- * of the first some hundred calls that say no takes some milliseconds to arrange it. */
+/* Whether a fast path may rely on os_fence_all. Cheap. Where the library was loaded into a process with several kernel
+ * threads, the answer is no at first: the first fence, or one of the first some hundred questions, takes some
+ * milliseconds to arrange it. */
 bool os_fence_all_ready(void);
 
 /* --- time --- */

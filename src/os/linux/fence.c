@@ -2,8 +2,8 @@
  *
  * The system wants to know beforehand that a process means to use it. In a process of one kernel thread that costs
  * nothing, so such a process registers when this library is loaded. With several kernel threads it takes some
- * milliseconds; there the library registers only once the fence has been wanted ENOUGH_WISHES times. A forked child
- * keeps its parent's registration.
+ * milliseconds. There the library registers only once a fast path has wished for the fence ENOUGH_WISHES times, or with
+ * the first fence that is made. A forked child keeps its parent's registration.
  * States of `arranged`: UNKNOWN -> ARRANGED or REFUSED, once; written by the thread that registers, read by all
  * (relaxed: the value publishes nothing else).
  * Failures: an old system, a sandbox: never ready, and the caller goes on with fences of its own. Callers: any
@@ -39,4 +39,14 @@ bool os_fence_all_ready(void)
     return now == ARRANGED;
 }
 
-bool os_fence_all(void) { return raw_call(SYS_membarrier, FENCE_ALL, 0, 0, 0) == 0; }
+static bool fence_all(void) { return raw_call(SYS_membarrier, FENCE_ALL, 0, 0, 0) == 0; }
+
+bool os_fence_all(void)
+{
+    if (PS_LIKELY(fence_all()))
+        return true;
+    if (ps_load_relaxed(&arranged) != UNKNOWN)
+        return false;
+    arrange();
+    return fence_all();
+}
