@@ -198,6 +198,33 @@ void os_yield(void);
 /* The program's own system call by number: the kernel's result. */
 long os_system_call(long number, long a, long b, long c, long d, long e, long f);
 
+/* --- memory that processes share --- */
+
+/* Maps the file NAME-UID, which the processes of one user share (linux/shared_file.c); read-only without `make`. An
+ * empty file gets its size, and is zeroes then. EINVAL: the file is not as it should be; *wrong says it in words. Other
+ * errno values: the file, or memory for it, cannot be had. */
+int os_shared_file(const char *name, size_t bytes, bool make, void **map, const char **wrong);
+/* os_word_hold takes a word that is 0 or OS_WORD_LEFT for the calling kernel thread, one of the library's. Until that
+ * ends the word is its number. Then, in whatever way it ends, the kernel stores OS_WORD_LEFT. False: another has the
+ * word, or the system cannot do this. The holder stays in its place as long as the kernel thread lives. */
+#define OS_WORD_LEFT UINT32_C(0x40000000)
+struct os_word_holder {
+    void *head; /* these three are the kernel's */
+    intptr_t offset;
+    void *pending;
+    void *before;
+};
+bool os_word_hold(struct os_word_holder *h, _Atomic uint32_t *word);
+void os_word_leave(struct os_word_holder *h, _Atomic uint32_t *word); /* the same, before it ends */
+/* Sleeps on two words at once; the second is shared with other processes, or NULL. Where the system cannot, it looks at
+ * the second every OS_SHARED_LOOK_NS. os_wake_shared wakes all processes that sleep on a shared word. */
+#define OS_SHARED_LOOK_NS INT64_C(10000000)
+void os_park_both(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *shared, uint32_t of_shared,
+                  int64_t timeout_ns);
+void os_wake_shared(_Atomic uint32_t *word);
+/* Processor time that the process has used. */
+uint64_t os_process_cpu_ns(void);
+
 /* --- a fence for all kernel threads --- */
 
 /* Makes a sequentially consistent fence in each kernel thread of the process, wherever it is just now. With it the

@@ -9,6 +9,7 @@
  * too (about 100 ns), so callers know by their own words whether a thread sleeps. */
 #include "os.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <time.h>
 
@@ -44,5 +45,36 @@ int os_wake(_Atomic uint32_t *word, int n)
     long woken = raw_call(FUTEX_NUMBER, (long)word, FUTEX_WAKE_PRIVATE, n < 0 ? INT_MAX : n, 0);
     return woken < 0 ? 0 : (int)woken;
 }
+
+/* futex_waitv(2), of Linux 5.16. */
+#define WAITV_NUMBER 449
+#define WAITV_WORD 2 /* of 32 bits */
+
+struct waitv {
+    uint64_t value, word;
+    uint32_t flags, reserved;
+};
+
+void os_park_both(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *shared, uint32_t of_shared,
+                  int64_t timeout_ns)
+{
+    if (!shared) {
+        os_park(word, expected, timeout_ns);
+        return;
+    }
+    struct waitv both[] = {{expected, (uintptr_t)word, WAITV_WORD | FUTEX_WAIT_PRIVATE, 0},
+                           {of_shared, (uintptr_t)shared, WAITV_WORD, 0}};
+    uint64_t end = os_now_ns() + (uint64_t)timeout_ns;
+    struct {
+        int64_t s, ns;
+    } limit = {(int64_t)(end / 1000000000), (int64_t)(end % 1000000000)};
+    long end_of_wait = raw_call6(WAITV_NUMBER, (long)both, 2, 0, timeout_ns < 0 ? 0 : (long)&limit, CLOCK_MONOTONIC, 0);
+    if (end_of_wait >= 0 || end_of_wait == -EAGAIN || end_of_wait == -EINTR || end_of_wait == -ETIMEDOUT)
+        return;
+    bool soon = timeout_ns >= 0 && timeout_ns < OS_SHARED_LOOK_NS; /* an older kernel, or a filter refuses the call */
+    os_park(word, expected, soon ? timeout_ns : OS_SHARED_LOOK_NS);
+}
+
+void os_wake_shared(_Atomic uint32_t *word) { raw_call(FUTEX_NUMBER, (long)word, 1, INT_MAX, 0); }
 
 void os_yield(void) { raw_call(SYS_sched_yield, 0, 0, 0, 0); }

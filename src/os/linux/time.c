@@ -1,4 +1,4 @@
-/* The monotonic clock.
+/* The monotonic clock, and the process's.
  *
  * Callers: any thread, on any stack. Cannot fail. Cost: about 20 ns, no system call where the kernel maps its clock. */
 #include "os.h"
@@ -10,4 +10,11 @@ uint64_t os_now_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+uint64_t os_process_cpu_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
 }

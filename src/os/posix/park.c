@@ -96,4 +96,14 @@ int os_wake(_Atomic uint32_t *word, int n)
     return n >= 0 && woken > n ? n : woken;
 }
 
+void os_park_both(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *shared, uint32_t of_shared,
+                  int64_t timeout_ns)
+{
+    bool soon = !shared || (timeout_ns >= 0 && timeout_ns < OS_SHARED_LOOK_NS);
+    if (!shared || ps_load_relaxed(shared) == of_shared)
+        os_park(word, expected, soon ? timeout_ns : OS_SHARED_LOOK_NS);
+}
+
+void os_wake_shared(_Atomic uint32_t *word) { (void)word; }
+
 void os_yield(void) { sched_yield(); }
