@@ -20,7 +20,6 @@ INSTEAD = {
     r"uncover\w*": "recall the parent",
     r"comes? up|came up|come_up": "resume",
     r"go(?:es)? below|go_below|stands? below|stand_below": "run on a suspended thread's stack",
-    r"lent|lends?|lending": "helper",
     r"recheck\w*": "per-region work",
 }
 WORD = re.compile(r"(?<![a-z])(?:" + "|".join(f"(?P<w{i}>{pattern})" for i, pattern in enumerate(INSTEAD)) +

@@ -16,6 +16,7 @@
 #include "quota_park.h"
 #include "recall.h"
 #include "scheduler.h"
+#include "share.h"
 #include "standby.h"
 #include "team.h"
 #include "tls.h"
@@ -154,6 +155,7 @@ static void check_variables(void)
                                         "PSTHREADS_CENSUS",
                                         "PSTHREADS_CENSUS_AT",
                                         "PSTHREADS_TRACE",
+                                        "PSTHREADS_SHARE",
                                         "PSTHREADS_STATS",
                                         "PSTHREADS_TRACE_LIMIT",
                                         "PSTHREADS_RECORDING",
@@ -212,6 +214,7 @@ static int start_locked(const psthread_config_t *config)
         return err;
     ps_store_release(&ps_rt.table_size, (uint32_t)n);
     quota_park_init();
+    share_configure();
     /* The user's own order holds from the first steal; the machine's is read by a vp that has nothing else to do. */
     if (victims_are_given())
         ps_prepare_victims();

@@ -9,6 +9,7 @@
 #include "parts.h"
 #include "run.h"
 #include "runtime.h"
+#include "share.h"
 #include "sources.h"
 #include "team.h"
 #include "watchdog.h"
@@ -18,10 +19,11 @@
 
 static struct ps_spin lock; /* around quota_park_allow: the watchdog's looks, and the stop of the library */
 static PS_LINE_ALIGNED _Atomic uint32_t changes;
-static _Atomic uint32_t sleeping;   /* kernel threads that sleep in quota_park_run; each adds and takes off itself */
-static _Atomic uint64_t due;        /* cpu_cycles: the next reminder */
-static struct quota_park_most most; /* the watchdog's own */
-static unsigned allowed;            /* under the lock: the last limit that is not quota_park_end's */
+static _Atomic uint32_t sleeping;    /* kernel threads that sleep in quota_park_run; each adds and takes off itself */
+static _Atomic uint64_t due;         /* cpu_cycles: the next reminder */
+static struct quota_park_most most;  /* the watchdog's own */
+static unsigned allowed;             /* under the lock: the last limit that is not quota_park_end's */
+static unsigned by_system, by_share; /* the watchdog's own; UINT_MAX: no limit */
 
 static unsigned quota_at_start(void)
 {
@@ -52,6 +54,7 @@ void quota_park_init(void)
     ps_store_relaxed(&sleeping, 0);
     ps_store_relaxed(&due, cpu_cycles());
     most = (struct quota_park_most){.quota = quota_at_start()};
+    by_system = by_share = UINT_MAX;
     begin_offline();
 }
 
@@ -202,24 +205,43 @@ unsigned quota_park_decide(const struct watchdog_sample *s, struct quota_park_mo
     return limit ? limit : 1;
 }
 
+/* Applies the limits. The same limit too: a vp that was refused, or has started since, is asked again. */
+static void apply(void)
+{
+    unsigned limit = by_system < by_share ? by_system : by_share;
+    if (limit < ps_rt.num_vps || ps_load_relaxed(&ps_rt.limit) < ps_rt.num_vps)
+        quota_park_allow(limit < ps_rt.num_vps ? limit : ps_rt.num_vps);
+}
+
+void quota_park_share(unsigned limit)
+{
+    if (limit == by_share)
+        return;
+    by_share = limit;
+    apply();
+}
+
 void quota_park_look(const struct watchdog_sample *s)
 {
     static _Atomic uint32_t said;
     unsigned limit = quota_park_decide(s, &most);
     if (!limit)
         return;
-    if (limit < ps_rt.num_vps || ps_load_relaxed(&ps_rt.limit) < ps_rt.num_vps)
-        quota_park_allow(limit); /* the same limit too: a vp that was refused, or has started since, is asked again */
+    by_system = limit;
+    apply();
     if (limit < ps_rt.num_vps && ps_rt.verbose && !ps_xchg_acq_rel(&said, 1))
         ps_warn("the system allows %u processors now: %u of %u virtual processors are offline (said once)", limit,
                 ps_rt.num_vps - limit, ps_rt.num_vps);
 }
 
-void quota_park_remind(uint64_t now)
+void quota_park_remind_now(void) { ps_store_seq(&due, cpu_cycles()); }
+
+void quota_park_remind(uint64_t now, unsigned n)
 {
     if (PS_LIKELY((int64_t)(now - ps_load_relaxed(&due)) < 0))
         return;
-    ps_store_relaxed(&due, now + ps_rt.per_region_cycles * (WATCHDOG_ALLOWED_NS / PS_PER_REGION_NS));
+    ps_store_seq(&due, now + ps_rt.per_region_cycles * (WATCHDOG_ALLOWED_NS / PS_PER_REGION_NS));
+    share_open(n);
     if (ps_rt.num_vps > 1)
         watchdog_glance();
 }

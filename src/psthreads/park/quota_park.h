@@ -48,8 +48,12 @@ struct quota_park_most {
 unsigned quota_park_decide(const struct watchdog_sample *s, struct quota_park_most *most);
 /* Decides and acts, once a tick. Caller: the watchdog. */
 void quota_park_look(const struct watchdog_sample *s);
-/* Lets the watchdog look, if a look is due. Caller: a root that opens a region, at `now` in cpu_cycles. */
-void quota_park_remind(uint64_t now);
+/* A second limit, that of the processes which share the machine (share.h); UINT_MAX: none. Caller: the watchdog. */
+void quota_park_share(unsigned limit);
+/* Lets the watchdog look, if a look is due. Caller: a root that opens a region of n, at `now` in cpu_cycles. After
+ * quota_park_remind_now the next region's look is due. */
+void quota_park_remind(uint64_t now, unsigned n);
+void quota_park_remind_now(void);
 /* Carries out the request to go offline, which vp has taken. Caller: its loop. */
 void quota_park_run(struct vp *vp);
 /* Lets vp be online again where quota_park_run is not possible: there is no stack for it. */

@@ -7,6 +7,7 @@
 #include "os.h"
 #include "run.h"
 #include "runtime.h"
+#include "share.h"
 #include "standby.h"
 #include "upcalls.h"
 
@@ -26,7 +27,7 @@ static _Atomic uint32_t stop_word; /* 1: it is to end */
 
 bool watchdog_stops(void) { return ps_load_acquire(&stop_word); }
 
-void watchdog_nap(int64_t ns) { os_park(&ps_watchdog.asked, 0, ns); }
+void watchdog_nap(int64_t ns) { share_park(&ps_watchdog.asked, ns); }
 
 /* Starts the watchdog's kernel thread. The caller has set `alive` to STARTING. No handler of the program's runs on that
  * kernel thread (process_signal.h). If the system refuses it several times there is no watchdog; what never starves
@@ -125,6 +126,7 @@ void watchdog_forget(void)
     ps_store_relaxed(&ps_watchdog.starving, 0);
     ps_store_relaxed(&ps_watchdog.asked, 0);
     ps_store_relaxed(&ps_watchdog.lacking, 0);
+    share_forget();
 }
 
 void watchdog_stop(void)

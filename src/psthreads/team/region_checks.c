@@ -17,7 +17,7 @@ static PS_NOINLINE void per_region_work(struct vp *vp, struct ps_team *team, uin
     vp_run(vp)->per_region_at = now;
     vp_priority(vp)->opened = true;
     dump_request_look();
-    quota_park_remind(now);
+    quota_park_remind(now, team->n);
     ps_root_look(vp);
     if (PS_UNLIKELY(ps_load_relaxed(&ps_rt.table_size) > ps_rt.num_vps)) {
         ps_root_spread_look(vp, now);

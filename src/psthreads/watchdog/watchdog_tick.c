@@ -9,6 +9,7 @@
 #include "receiver.h"
 #include "root_fairness.h"
 #include "runtime.h"
+#include "share.h"
 #include "sources.h"
 #include "spares.h"
 #include "standby.h"
@@ -68,7 +69,8 @@ static void watch(void)
         int64_t left = spares_period_ns();
         uint64_t until = os_now_ns() + (uint64_t)left;
         while (left > 0 && !watchdog_stops()) { /* it is woken for what it is asked */
-            watchdog_nap(left);
+            int64_t share_ns = share_look();
+            watchdog_nap(share_ns >= 0 && share_ns < left ? share_ns : left);
             start_asked();
             left = (int64_t)(until - os_now_ns());
         }
@@ -90,7 +92,7 @@ void *watchdog_main(void *arg)
     os_thread_name("psthreads-watch");
     while (!watchdog_stops()) {
         if (!ps_load_acquire(&ps_watchdog.armed)) {
-            os_park(&ps_watchdog.armed, 0, OS_FOREVER);
+            share_park(&ps_watchdog.armed, share_look());
             continue;
         }
         if (ps_load_acquire(&ps_watchdog.armed) == WATCHDOG_WATCH)
@@ -102,6 +104,7 @@ void *watchdog_main(void *arg)
                                   ps_load_seq(&ps_watchdog.asked) || recall_wanted()))
             ps_store_seq(&ps_watchdog.armed, WATCHDOG_WATCH);
     }
+    share_leave();
     return NULL;
 }
 

@@ -1,0 +1,296 @@
+/* This process among those that share the machine: see share.h. */
+#include "share.h"
+
+#include "bind.h"
+#include "check.h"
+#include "handoff.h"
+#include "os.h"
+#include "quota_park.h"
+#include "runtime.h"
+#include "share_policy.h"
+#include "share_table.h"
+#include "sources.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MASK_NS UINT64_C(100000000) /* between two looks at the affinity mask */
+/* A process that has used less than a 64th of a processor for IDLE_NS wants none. */
+#define IDLE_NS UINT64_C(10000000)
+#define IDLE_PART 64
+
+static unsigned long weight;                  /* 0: off; constant after the start */
+static _Atomic(struct share_slot *) own_slot; /* NULL: none */
+static _Atomic uint32_t lends;                /* less is wanted than there are vps */
+static struct share_table *table;             /* stays mapped */
+static struct os_word_holder holder;
+
+/* The watchdog's. */
+static struct {
+    bool failed, others;
+    uint32_t change;              /* at the last look */
+    uint64_t looked_ns, mask_ns;  /* the last look; the last look at the mask */
+    uint64_t used_ns, counted_ns; /* processor time of the process, and when that was read */
+    bool idle;
+    unsigned wanted;
+    uint64_t wanted_ns; /* when as much was wanted last */
+    unsigned cpus;      /* in the mask */
+} own;
+
+static struct share_room room;
+static struct share_claim claims[SHARE_SLOTS];
+static const struct share_slot *slots[SHARE_SLOTS];
+
+void share_configure(void)
+{
+    const char *wish = os_env("PSTHREADS_SHARE");
+    weight = 1;
+    if (wish && !os_env_switch("PSTHREADS_SHARE"))
+        weight = 0;
+    else if (wish && strcmp(wish, "on") != 0)
+        os_env_unsigned("PSTHREADS_SHARE", 1, SHARE_WEIGHT_MOST, &weight, "weight 1");
+}
+
+void share_forget(void)
+{
+    ps_store_relaxed(&own_slot, NULL);
+    ps_store_relaxed(&lends, 0);
+    memset(&own, 0, sizeof own);
+}
+
+static void announce(void)
+{
+    ps_add_seq(&table->change, 1);
+    os_wake_shared(&table->change);
+}
+
+/* --- joining --- */
+
+/* This process does not share. why: NULL where there is nothing to say about it. */
+static void give_sharing_up(const char *why)
+{
+    static bool said;
+    own.failed = true;
+    ps_store_relaxed(&own_slot, NULL);
+    ps_store_relaxed(&lends, 0);
+    quota_park_share(UINT_MAX);
+    if (why && !said)
+        ps_warn("the file by which processes share processors is left alone: %s (PSTHREADS_SHARE=off: no file)", why);
+    said |= why != NULL;
+}
+
+static bool map_table(void)
+{
+    void *map;
+    const char *wrong;
+    uint64_t none = 0;
+    if (table)
+        return true;
+    int err = os_shared_file(SHARE_FILE, sizeof *table, true, &map, &wrong);
+    if (err) {
+        give_sharing_up(err == EINVAL ? wrong : ps_rt.verbose ? "it cannot be opened" : NULL);
+        return false;
+    }
+    table = map;
+    if (ps_cas_acq_rel(&table->magic, &none, SHARE_MAGIC) || none == SHARE_MAGIC)
+        return true;
+    table = NULL;
+    os_unmap(map, sizeof *table);
+    give_sharing_up("it is another version's, or damaged");
+    return false;
+}
+
+/* Returns whether the mask has processors that can be shared. */
+static bool publish_mask(struct share_slot *s, uint64_t now)
+{
+    struct os_cpuset mask;
+    own.mask_ns = now;
+    if (os_affinity_get(&mask) != 0)
+        return own.cpus != 0;
+    own.cpus = 0;
+    for (unsigned w = 0; w < SHARE_CPU_WORDS; w++) {
+        own.cpus += (unsigned)__builtin_popcountll(mask.bits[w]);
+        ps_store_relaxed(&s->cpus[w], mask.bits[w]);
+    }
+    return own.cpus != 0;
+}
+
+static void join(uint64_t now)
+{
+    unsigned i = 0;
+    if (!map_table())
+        return;
+    while (i < SHARE_SLOTS && !os_word_hold(&holder, &table->slot[i].owner))
+        i++;
+    if (i == SHARE_SLOTS) {
+        give_sharing_up("no slot is free");
+        return;
+    }
+    struct share_slot *s = &table->slot[i];
+    ps_store_relaxed(&s->beat_ns, 0); /* until all is there */
+    ps_store_relaxed(&s->pid, (uint32_t)getpid());
+    ps_store_relaxed(&s->weight, (uint32_t)weight);
+    ps_store_relaxed(&s->most, ps_rt.num_vps);
+    ps_store_relaxed(&s->wanted, ps_rt.num_vps);
+    ps_store_relaxed(&s->allowed, ps_rt.num_vps);
+    ps_store_relaxed(&s->begun_ns, now);
+    ps_store_relaxed(&s->lent_us, 0);
+    ps_store_relaxed(&s->borrowed_us, 0);
+    if (!publish_mask(s, now)) {
+        give_sharing_up("this process's processors have numbers above 1023");
+        return;
+    }
+    own.wanted = ps_rt.num_vps;
+    own.wanted_ns = own.looked_ns = now;
+    ps_store_relaxed(&s->beat_ns, now);
+    uint32_t used = ps_load_relaxed(&table->used);
+    while (used <= i && !ps_cas_relaxed(&table->used, &used, i + 1))
+        ;
+    ps_store_seq(&own_slot, s);
+    announce();
+}
+
+void share_leave(void)
+{
+    struct share_slot *s = ps_load_relaxed(&own_slot);
+    if (!s)
+        return;
+    ps_store_seq(&own_slot, NULL);
+    os_word_leave(&holder, &s->owner);
+    announce();
+}
+
+/* --- what is wanted --- */
+
+/* Vps that run something, and what is ready behind them. */
+static unsigned count_demand(void)
+{
+    unsigned n = 0, vps = ps_load_acquire(&ps_rt.table_size);
+    for (unsigned id = 0; id < vps; id++) {
+        struct vp *vp = ps_vp_at(id);
+        if (!vp)
+            continue;
+        n += ps_load_relaxed(vp_attached(vp)) && ps_load_relaxed(vp_handoff(vp)) != HANDOFF_IDLE;
+        n += ps_places_on() ? ps_bind_pending(vp) : 0;
+        if (!ps_queue_seems_empty(vp_queue(vp)))
+            n += ps_load_relaxed(&vp_queue(vp)->count) + vp_count_members(vp_queue(vp));
+    }
+    return n < ps_rt.num_vps ? n : ps_rt.num_vps;
+}
+
+static bool uses_nothing(uint64_t now)
+{
+    if (now - own.counted_ns < IDLE_NS)
+        return own.idle;
+    uint64_t used = os_process_cpu_ns();
+    own.idle = (used - own.used_ns) * IDLE_PART < now - own.counted_ns;
+    own.counted_ns = now;
+    own.used_ns = used;
+    return own.idle;
+}
+
+/* Sets own.wanted. A root may have opened a region since the last look. */
+static void want(struct share_slot *s, uint64_t now)
+{
+    unsigned n = uses_nothing(now) ? 0 : count_demand();
+    unsigned published = share_cut(ps_load_relaxed(&s->wanted), 0, ps_rt.num_vps);
+    if (published > n && published > own.wanted)
+        n = published;
+    if (n < own.wanted && now - own.wanted_ns < SHARE_HOLD_NS)
+        return;
+    own.wanted = n;
+    own.wanted_ns = now;
+}
+
+static void publish_wanted(struct share_slot *s, unsigned wanted)
+{
+    ps_store_seq(&lends, wanted < ps_rt.num_vps);
+    if (wanted < ps_rt.num_vps)
+        quota_park_remind_now();
+    if (ps_load_relaxed(&s->wanted) == wanted)
+        return;
+    ps_store_relaxed(&s->wanted, wanted);
+    announce();
+}
+
+void share_open(unsigned n)
+{
+    struct share_slot *s = ps_load_seq(&lends) ? ps_load_relaxed(&own_slot) : NULL;
+    if (n > ps_rt.num_vps)
+        n = ps_rt.num_vps;
+    if (!s || ps_load_relaxed(&s->wanted) >= n)
+        return;
+    ps_store_relaxed(&s->wanted, n);
+    announce();
+}
+
+/* --- what is allowed --- */
+
+static void divide(unsigned n, unsigned cpus, unsigned mine, uint64_t now, struct share_slot *s)
+{
+    uint32_t wanted = own.wanted;
+    claims[mine].wanted = ps_rt.num_vps;
+    share_divide(&room, claims, n, cpus);
+    uint32_t allowed = claims[mine].allowed, used = wanted < allowed ? wanted : allowed;
+    quota_park_share(allowed >= own.cpus ? UINT_MAX : allowed);
+    ps_store_relaxed(&s->allowed, allowed);
+    for (unsigned i = 0; i < n; i++)
+        claims[i].wanted = share_cut(ps_load_relaxed(&slots[i]->most), 1, SHARE_CPUS);
+    share_divide(&room, claims, n, cpus);
+    uint32_t fair = claims[mine].allowed;
+    uint64_t passed_us = (now - own.looked_ns) / 1000;
+    if (used < fair)
+        ps_add_relaxed(&s->lent_us, passed_us * (fair - used));
+    if (used > fair)
+        ps_add_relaxed(&s->borrowed_us, passed_us * (used - fair));
+}
+
+int64_t share_look(void)
+{
+    if (!weight || own.failed)
+        return OS_FOREVER;
+    uint64_t now = os_now_ns();
+    struct share_slot *s = ps_load_relaxed(&own_slot);
+    if (!s)
+        join(now);
+    s = ps_load_relaxed(&own_slot);
+    if (!s)
+        return OS_FOREVER;
+    own.change = ps_load_seq(&table->change);
+    if (ps_load_relaxed(&s->owner) != (uint32_t)os_thread_id()) {
+        give_sharing_up("another process has written to this one's slot");
+        return OS_FOREVER;
+    }
+    ps_store_relaxed(&s->beat_ns, now);
+    if (now - own.mask_ns >= MASK_NS)
+        publish_mask(s, now);
+    unsigned cpus, n = share_read(table, now, claims, slots, &cpus), mine = 0;
+    while (mine < n && slots[mine] != s)
+        mine++;
+    bool others = n > 1 && mine < n, came = others && !own.others;
+    own.others = others;
+    if (!others) {
+        publish_wanted(s, ps_rt.num_vps);
+        quota_park_share(UINT_MAX);
+        ps_store_relaxed(&s->allowed, ps_rt.num_vps);
+        return OS_FOREVER;
+    }
+    if (came) { /* they may have left this slot out, as one without a beat */
+        own.looked_ns = now;
+        own.used_ns = os_process_cpu_ns();
+        own.counted_ns = now;
+        announce();
+    }
+    want(s, now);
+    publish_wanted(s, own.wanted);
+    divide(n, cpus, mine, now, s);
+    own.looked_ns = now;
+    return own.wanted > 1 ? SHARE_TICK_NS : SHARE_REST_NS;
+}
+
+void share_park(_Atomic uint32_t *word, int64_t ns)
+{
+    os_park_both(word, 0, ps_load_relaxed(&own_slot) ? &table->change : NULL, own.change, ns);
+}
