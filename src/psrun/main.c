@@ -49,6 +49,8 @@ int main(int argc, char **argv)
         }
         return stats_of_pid(argv[optind + 1]);
     }
+    if (is_command(argc, argv, "top", &w))
+        return top(argv + optind + 1);
     if (is_command(argc, argv, "report", &w)) {
         if (argc - optind < 2) {
             fprintf(stderr, "psrun: report: wanted a trace, and -o with the page's file\n");

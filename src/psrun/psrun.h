@@ -38,4 +38,6 @@ const char *base_name(const char *path);
 int read_pid(const char *number); /* dump_pid.c; 0: it is no number of a process */
 int dump_pid(const char *number);
 
+int top(char **options); /* top.c: psrun top; the options end with NULL */
+
 #endif

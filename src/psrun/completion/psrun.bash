@@ -58,6 +58,7 @@ _psrun()
             doctor) _psrun_doctor $((at + 1)) ;;
             dump | stats) _pids ;;
             report) _filedir ;;
+            top) mapfile -t COMPREPLY < <(compgen -W "--json --once" -- "$cur") ;;
             *) _command_offset "$at" ;;
         esac
         return
@@ -76,7 +77,7 @@ _psrun()
                     --version -h --help" "$cur"
             else
                 _command_offset "$cword"
-                mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "doctor dump stats report" -- "$cur")
+                mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "doctor dump stats top report" -- "$cur")
             fi
             ;;
     esac

@@ -32,7 +32,7 @@ end
 # Completes the program's own arguments.
 function __psrun_program
     set -l rest (__psrun_rest); or return
-    contains -- "$rest[1]" dump stats report; and return
+    contains -- "$rest[1]" dump stats top report; and return
     test "$rest[1]" = doctor; and set rest (__psrun_behind '-o --output --pid' $rest[2..])
     set -q rest[1]; and complete -C (string join ' ' -- (string escape -- $rest) (commandline -ct))
 end
@@ -45,6 +45,7 @@ complete -c psrun -n $first -a '(__fish_complete_command)'
 complete -c psrun -n $first -a doctor -d 'List the thread pools of a program'
 complete -c psrun -n $first -a dump -d 'Print what the threads of a program do'
 complete -c psrun -n $first -a stats -d 'Print the profile of a program that runs'
+complete -c psrun -n $first -a top -d 'Show the processes that share the processors'
 complete -c psrun -n $first -a report -d 'Make a page of traces'
 complete -c psrun -n $first -s n -l threads -x -d 'Threads of a region, or a list, a number a level'
 complete -c psrun -n $first -l ee -x -a 'psthreads pthreads' -d 'What carries OpenMP threads'
@@ -69,5 +70,6 @@ complete -c psrun -n $doctor -a '(__fish_complete_command)'
 
 complete -c psrun -n '__psrun_in dump ""' -a '(__fish_complete_pids)'
 complete -c psrun -n '__psrun_in stats ""' -a '(__fish_complete_pids)'
+complete -c psrun -n '__psrun_in top ""' -a '--json --once'
 complete -c psrun -n '__psrun_in report ""' -F
 complete -c psrun -a '(__psrun_program)'

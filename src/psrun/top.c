@@ -1,0 +1,204 @@
+/* psrun top: the processes that share the processors (docs/sharing.md), from the file that they share.
+ *
+ * It only reads. On a terminal the table is written anew every second; elsewhere one table follows the other, without
+ * control characters. Processor time is /proc's, and unknown for processes of another container. */
+#include "psrun.h"
+
+#include "share_table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PERIOD_MS 1000
+#define ONCE_MS 200 /* between two looks at the processor time, where one table is printed */
+#define COMMAND_BYTES 32
+
+struct row {
+    uint32_t pid, weight, wanted, allowed;
+    char command[COMMAND_BYTES]; /* "": it is not in sight */
+    double now, all;             /* processors that it uses; negative: unknown */
+    double lent, borrowed;       /* processor seconds */
+};
+
+static struct {
+    const struct share_table *table;
+    uint64_t at_ns, used_ns[SHARE_SLOTS]; /* the last look */
+    uint32_t pid[SHARE_SLOTS];
+} last;
+
+static struct row rows[SHARE_SLOTS];
+
+/* Reads /proc/PID/stat: the command's name, and processor time. False: the process is not in sight. */
+static bool process_of(uint32_t pid, char command[COMMAND_BYTES], uint64_t *used_ns)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    FILE *file = fopen(path, "re");
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[length] = '\0';
+    char *name = strchr(text, '('), *end = strrchr(text, ')');
+    unsigned long user, system;
+    if (!name || !end || sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
+        return false;
+    *end = '\0';
+    snprintf(command, COMMAND_BYTES, "%s", name + 1);
+    for (char *c = command; *c; c++)
+        if (*c < ' ' || *c > '~' || *c == '"' || *c == '\\')
+            *c = '?';
+    *used_ns = (user + system) * UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
+    return true;
+}
+
+static double cores(uint64_t used_ns, uint64_t passed_ns)
+{
+    return passed_ns ? (double)used_ns / (double)passed_ns : 0;
+}
+
+/* Reads all live slots. Returns how many. */
+static unsigned read_rows(void)
+{
+    uint64_t now_ns = os_now_ns();
+    unsigned n = 0;
+    for (unsigned i = 0; i < share_used(last.table); i++) {
+        const struct share_slot *s = &last.table->slot[i];
+        uint64_t used_ns = 0, begun_ns = ps_load_relaxed(&s->begun_ns);
+        uint32_t owner = ps_load_relaxed(&s->owner), pid = ps_load_relaxed(&s->pid);
+        if (!owner || owner == OS_WORD_LEFT)
+            continue;
+        struct row *r = &rows[n];
+        bool seen = process_of(pid, r->command, &used_ns);
+        if (!seen && !share_is_live(s, now_ns))
+            continue;
+        n++;
+        r->pid = pid;
+        r->weight = ps_load_relaxed(&s->weight);
+        r->wanted = ps_load_relaxed(&s->wanted);
+        r->allowed = ps_load_relaxed(&s->allowed);
+        r->lent = (double)ps_load_relaxed(&s->lent_us) / 1e6;
+        r->borrowed = (double)ps_load_relaxed(&s->borrowed_us) / 1e6;
+        bool before = last.at_ns && last.pid[i] == pid && used_ns >= last.used_ns[i];
+        r->now = seen && before ? cores(used_ns - last.used_ns[i], now_ns - last.at_ns) : -1;
+        r->all = seen && now_ns > begun_ns ? cores(used_ns, now_ns - begun_ns) : -1;
+        if (!seen)
+            r->command[0] = '\0';
+        last.pid[i] = pid;
+        last.used_ns[i] = used_ns;
+    }
+    last.at_ns = now_ns;
+    return n;
+}
+
+static void print_number(double n) { n < 0 ? printf("      -") : printf(" %6.2f", n); }
+
+/* A table of the terminal's width: what does not fit is left out. */
+static void print_table(unsigned n, unsigned width)
+{
+    bool totals = width >= 60, all = width >= 45;
+    int room = (int)width - 34 - (all ? 7 : 0) - (totals ? 20 : 0);
+    if (room < 1)
+        room = 1;
+    printf("    PID WEIGHT WANTS ALLOWED    NOW%s%s %.*s\n", all ? "    ALL" : "", totals ? "      LENT  BORROWED" : "",
+           room, "COMMAND");
+    for (unsigned i = 0; i < n; i++) {
+        const struct row *r = &rows[i];
+        printf("%7u %6u %5u %7u", r->pid, r->weight, r->wanted, r->allowed);
+        print_number(r->now);
+        if (all)
+            print_number(r->all);
+        if (totals)
+            printf(" %8.1fs %8.1fs", r->lent, r->borrowed);
+        printf(" %.*s\n", room, r->command[0] ? r->command : "?");
+    }
+    if (!n)
+        puts("no process shares processors");
+}
+
+static void print_member(const char *name, double n)
+{
+    n < 0 ? printf(",\"%s\":null", name) : printf(",\"%s\":%.3f", name, n);
+}
+
+/* One object, one line. */
+static void print_object(unsigned n)
+{
+    printf("{\"processes\":[");
+    for (unsigned i = 0; i < n; i++) {
+        const struct row *r = &rows[i];
+        printf("%s{\"pid\":%u,\"command\":\"%s\",\"weight\":%u,\"wanted\":%u,\"allowed\":%u", i ? "," : "", r->pid,
+               r->command, r->weight, r->wanted, r->allowed);
+        print_member("processors_now", r->now);
+        print_member("processors", r->all);
+        print_member("lent_seconds", r->lent);
+        print_member("borrowed_seconds", r->borrowed);
+        printf("}");
+    }
+    puts("]}");
+}
+
+static unsigned terminal_width(void)
+{
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+}
+
+static void pause_ms(long ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL); }
+
+/* Finds the file. False: there is none, or it cannot be used, which is said. */
+static bool open_table(void)
+{
+    static const struct share_table none;
+    void *map;
+    const char *wrong;
+    last.table = &none;
+    int err = os_shared_file(SHARE_FILE, sizeof none, false, &map, &wrong);
+    if (err == ENOENT)
+        return true; /* no process has shared yet */
+    if (err) {
+        fprintf(stderr, "psrun: top: the file that processes share is of no use: %s\n",
+                err == EINVAL ? wrong : strerror(err));
+        return false;
+    }
+    if (ps_load_relaxed(&((const struct share_table *)map)->magic) != SHARE_MAGIC) {
+        fprintf(stderr, "psrun: top: the file that processes share is another version's, or damaged\n");
+        return false;
+    }
+    last.table = map;
+    return true;
+}
+
+int top(char **options)
+{
+    bool json = false, once = false, screen;
+    for (; *options; options++) {
+        json |= strcmp(*options, "--json") == 0;
+        once |= strcmp(*options, "--once") == 0;
+        if (strcmp(*options, "--json") != 0 && strcmp(*options, "--once") != 0) {
+            fprintf(stderr, "psrun: top: wanted nothing, --json or --once, not %s\n", *options);
+            return EXIT_USAGE;
+        }
+    }
+    screen = isatty(STDOUT_FILENO) && !json && !once;
+    if (!open_table())
+        return 1;
+    read_rows();
+    do {
+        pause_ms(once || !last.at_ns ? ONCE_MS : PERIOD_MS);
+        unsigned n = read_rows();
+        if (screen)
+            printf("\033[H\033[J");
+        if (json)
+            print_object(n);
+        else
+            print_table(n, terminal_width());
+        if (!screen && !json && !once)
+            puts("");
+    } while (fflush(stdout) == 0 && !ferror(stdout) && !once);
+    return 0;
+}
