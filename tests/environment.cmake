@@ -6,5 +6,3 @@ foreach(name ${names})
   string(REGEX REPLACE "[\n=]" "" name "${name}")
   unset(ENV{${name}})
 endforeach()
-# Tests that run at the same time do not share the processors: each has all its vps.
-set(ENV{PSTHREADS_SHARE} off)

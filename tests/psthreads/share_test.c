@@ -213,7 +213,7 @@ static int begin(void **state)
         return 1;
     snprintf(file, sizeof file, "%s/%s-%lu", folder, SHARE_FILE, (unsigned long)geteuid());
     setenv("XDG_RUNTIME_DIR", folder, 1);
-    unsetenv("PSTHREADS_SHARE");
+    setenv("PSTHREADS_SHARE", "on", 1);
     /* The processes are forked from here. There is no watchdog that would look as well. */
     return psthread_init(&(psthread_config_t){.num_vps = VPS, .max_spares = PSTHREAD_NO_SPARES});
 }

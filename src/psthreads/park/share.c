@@ -46,10 +46,8 @@ static const struct share_slot *slots[SHARE_SLOTS];
 void share_configure(void)
 {
     const char *wish = os_env("PSTHREADS_SHARE");
-    weight = 1;
-    if (wish && !os_env_switch("PSTHREADS_SHARE"))
-        weight = 0;
-    else if (wish && strcmp(wish, "on") != 0)
+    weight = wish && os_env_switch("PSTHREADS_SHARE");
+    if (weight && strcmp(wish, "on") != 0)
         os_env_unsigned("PSTHREADS_SHARE", 1, SHARE_WEIGHT_MOST, &weight, "weight 1");
 }
 
