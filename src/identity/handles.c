@@ -117,7 +117,14 @@ static int get_clock(int number, clockid_t *clock)
     *clock = calls_clock_of(number);
     return 0;
 }
-INTERPOSE_HANDLE_AFTER(ps_root_counted((const void *)thread), GLIBC_2_34, pthread_getcpuclockid,
+/* A handle is the address of the thread's descriptor, which has the same distance from the thread pointer in all
+ * threads. (Both are the same on x86-64.) */
+static const void *tp_of(pthread_t thread)
+{
+    return (const char *)thread - ((const char *)pthread_self() - (const char *)cpu_get_tp());
+}
+
+INTERPOSE_HANDLE_AFTER(ps_root_counted(tp_of(thread)), GLIBC_2_34, pthread_getcpuclockid,
                        (pthread_t thread, clockid_t *clock), (thread, clock), get_clock(number, clock));
 OLD_VERSION(pthread_getcpuclockid, GLIBC_2_2_5);
 
@@ -173,7 +180,7 @@ static bool direct(pthread_t thread, int number, const union sigval *value, int 
     else if (block != NULL)
         tid = ps_dedicated_number(block);
     else if (number != 0 && thread != pthread_self())
-        tid = ps_ready_root_for_signals((const void *)thread, 0, number);
+        tid = ps_ready_root_for_signals(tp_of(thread), 0, number);
     bool directs = block != NULL || tid != 0;
     if (directs)
         *error = tid == 0 ? EAGAIN : send(tid, number, value);
