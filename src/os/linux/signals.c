@@ -37,17 +37,18 @@ enum os_signal_sent os_signal_sent(int number, const void *info)
 }
 
 /* The kernel takes codes of its own (not negative, and SI_TKILL) from a process's first thread alone, or from the
- * receiver itself. So such a code travels where an error would stand, which is 0 there. */
-#define SENT_AGAIN (-0x7053)
+ * receiver itself. So such a code travels in a range that no sender uses. (qemu-user passes on 16 bits of a code, and
+ * no si_errno.) */
+#define SENT_AGAIN (-0x7000)
+
+static bool is_kernels_own(int code) { return code == SI_TKILL || (code >= 0 && code <= SI_KERNEL); }
 
 static siginfo_t sent_again(const void *info)
 {
     siginfo_t again;
     memcpy(&again, info, sizeof again);
-    if (again.si_code >= 0 || again.si_code == SI_TKILL) {
-        again.si_errno = again.si_code;
-        again.si_code = SENT_AGAIN;
-    }
+    if (is_kernels_own(again.si_code))
+        again.si_code += SENT_AGAIN;
     return again;
 }
 
@@ -76,10 +77,8 @@ void os_signal_poke(int tid, int number, unsigned by)
 void os_signal_as_sent(void *info)
 {
     siginfo_t *of = info;
-    if (of->si_code != SENT_AGAIN)
-        return;
-    of->si_code = of->si_errno;
-    of->si_errno = 0;
+    if (is_kernels_own(of->si_code - SENT_AGAIN))
+        of->si_code -= SENT_AGAIN;
 }
 
 int os_take_signal(uint64_t numbers, void *info)
