@@ -12,7 +12,7 @@ CONFIGURE_ANEW = test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/d
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp' ':!include/TAMPIf.h') # that one is Fortran
 
 .PHONY: product all help help-developers library uninstall demo manycore manycore-long manycore-apps programs mpi \
-    check-long check-by-hand \
+    check-long check-by-hand check-kernel \
     check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm \
     conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake release-roots release-programs \
     release-suites debug-links bench bench-grains bench-traces bench-waiting bench-plots install install-manycore \
@@ -67,6 +67,7 @@ help-developers: help
 ### make models       the protocols' Promela models, searched by spin (two minutes)
 ### make check-ports  the other processors' ports, cross-built and run under qemu-user (ALL=1: all
 ###                   programs; half an hour)
+### make check-kernel     AArch64's programs that fork, its signals and its library under a kernel, in an emulator
 ### make conformance  libgomp's and libomp's own test suites, under each and under us (conformance-gnu,
 ###                   conformance-llvm: one of them)
 ### make conformance-newer    the suite of a GCC that is newer than the system's (GCC=16), built and run in a Debian of
@@ -164,6 +165,10 @@ soak: all
 check-ports:
 	tools/install-deps build ports
 	tools/check-ports $(if $(ALL),--all)
+
+check-kernel:
+	tools/install-deps build kernel
+	tools/check-kernel
 
 conformance: conformance-gnu conformance-llvm
 
