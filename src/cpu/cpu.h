@@ -12,9 +12,9 @@
  * Guarantees of cpu_switch, said in C: it returns in `to`, at the point where `to` last called cpu_switch (or at its
  * entry). All callee-saved registers, the stack pointer and the floating-point *control* state are as they were there.
  * That state is the rounding mode and the exception masks (x86-64: MXCSR's control bits and the x87 control word;
- * AArch64: FPCR; RISC-V: frm). Status flags of MXCSR on x86-64 and of FPSR on AArch64 are restored as well, and so are
- * the x87 unit's after cpu_float_keep_flags; others are carried over. Caller-saved registers, the signal mask and the
- * thread pointer are not touched.
+ * AArch64: FPCR; RISC-V: fcsr's frm). Status flags of MXCSR on x86-64, of FPSR on AArch64 and of fcsr on RISC-V are
+ * restored as well, and so are the x87 unit's after cpu_float_keep_flags; others are carried over. Caller-saved
+ * registers, the signal mask and the thread pointer are not touched.
  * The value of `transfer` comes out as cpu_switch's result in `to` (or as the entry's first argument).
  *
  * Publication: the write to *save happens before anything that runs in `to`. The caller may let another kernel thread

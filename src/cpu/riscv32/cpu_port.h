@@ -5,7 +5,7 @@
  *
  *   sp +   0   s0 ... s11 (12 x 4)     first frame: s0 = 0 (ends frame-pointer chains), s1 = entry, s2 = arg
  *   sp +  48   ra                      first frame: cpu_first
- *   sp +  52   frm, the rounding mode
+ *   sp +  52   fcsr: the rounding mode and the status flags
  *   sp +  56   fs0 ... fs11 (12 x 4)   unused without float registers
  *   sp + 104   unused
  *

@@ -5,15 +5,23 @@
  *
  *   sp +   0   s0 ... s11 (12 x 8)     first frame: s0 = 0 (ends frame-pointer chains), s1 = entry, s2 = arg
  *   sp +  96   ra                      first frame: cpu_first
- *   sp + 104   frm, the rounding mode
+ *   sp + 104   fcsr: the rounding mode and the status flags
  *   sp + 112   fs0 ... fs11 (12 x 8)   unused without float registers
  *   sp + 208   unused
  *
- * gp and tp belong to the process and to the kernel thread; they are not touched. */
+ * gp and tp belong to the process and to the kernel thread; they are not touched.
+ *
+ * V: the standard calling convention keeps no vector register over a call, nor vl, vtype, vxrm and vxsat, and a switch
+ * is one. A function of the vector convention, which keeps v1 to v7 and v24 to v31 for its caller, saves them itself
+ * before it calls anything of the standard one. */
 #ifndef PS_CPU_PORT_H
 #define PS_CPU_PORT_H
 
 #include "compiler.h"
+
+#ifndef __cplusplus
+#include "atomic.h"
+#endif
 
 #define CPU_PORT_NAME "riscv64"
 #define CPU_CARRIES_TLS 0
@@ -32,6 +40,70 @@ struct cpu_context {
 };
 /* Of a saved context: what lies below is free. */
 #define CPU_SAVED_SP(context) ((uintptr_t)(context)->sp)
+
+#ifdef __riscv_flen
+#define CPU_HAS_FLOAT_STATE 1
+struct cpu_float {
+    uint32_t fcsr;
+};
+#define CPU_RISCV_FLAGS 0x1fu /* the lowest bits; above them the rounding mode, the only control: there are no traps */
+#ifndef __cplusplus
+static inline uint32_t cpu_riscv_rounding(void)
+{
+    uintptr_t now;
+    __asm__ volatile("frrm %0" : "=r"(now));
+    return (uint32_t)now;
+}
+static inline void cpu_float_save(struct cpu_float *state)
+{
+    uintptr_t now;
+    __asm__ volatile("frcsr %0" : "=r"(now));
+    state->fcsr = (uint32_t)now;
+}
+static inline bool cpu_float_controls_differ(const struct cpu_float *a, const struct cpu_float *b)
+{
+    return (a->fcsr ^ b->fcsr) > CPU_RISCV_FLAGS;
+}
+static inline bool cpu_float_controls_changed(const struct cpu_float *since)
+{
+    return cpu_riscv_rounding() != since->fcsr >> 5;
+}
+/* The cheapest look at controls; x86-64's is at the x87 unit alone. */
+static inline bool cpu_float_x87_differs(const struct cpu_float *a, const struct cpu_float *b)
+{
+    return cpu_float_controls_differ(a, b);
+}
+static inline bool cpu_float_x87_changed(const struct cpu_float *since) { return cpu_float_controls_changed(since); }
+static inline void cpu_float_set(const struct cpu_float *state)
+{
+    __asm__ volatile("fscsr %0" : : "r"((uintptr_t)state->fcsr));
+}
+static inline bool cpu_float_changed(const struct cpu_float *since)
+{
+    struct cpu_float now;
+    cpu_float_save(&now);
+    return now.fcsr != since->fcsr;
+}
+
+extern _Atomic bool cpu_riscv_keeps_flags __attribute__((visibility("hidden")));
+static inline void cpu_float_keep_flags(void) { ps_store_seq(&cpu_riscv_keeps_flags, true); }
+static inline bool cpu_float_flags_kept(void) { return ps_load_seq(&cpu_riscv_keeps_flags); }
+static inline void cpu_float_save_kept(struct cpu_float *state) { cpu_float_save(state); }
+static inline bool cpu_float_kept_differ(const struct cpu_float *a, const struct cpu_float *b)
+{
+    return cpu_float_controls_differ(a, b) || (cpu_float_flags_kept() && a->fcsr != b->fcsr);
+}
+static inline void cpu_float_set_kept(const struct cpu_float *state, const struct cpu_float *now)
+{
+    (void)now;
+    cpu_float_set(state);
+}
+static inline void cpu_float_take_flags(struct cpu_float *state, const struct cpu_float *from)
+{
+    state->fcsr = (state->fcsr & ~CPU_RISCV_FLAGS) | (from->fcsr & CPU_RISCV_FLAGS);
+}
+#endif
+#endif
 
 /* The Zihintpause hint, spelled as the fence that it is encoded as, so that every assembler takes it. */
 static inline void cpu_pause(void) { __asm__ volatile(".insn i 0x0f, 0, x0, x0, 0x010" ::: "memory"); }

@@ -9,7 +9,7 @@ struct frame {
     void *s1, *s2;
     uintptr_t s3_to_s11[9];
     void *ra;
-    uintptr_t frm;
+    uintptr_t fcsr;
     uintptr_t fs0_to_fs11[12];
     uintptr_t unused[2];
 };
@@ -23,7 +23,7 @@ static inline void frame_init(struct frame *f, cpu_entry_fn *entry, void *arg)
 {
     *f = (struct frame){.s1 = (void *)entry, .s2 = arg, .ra = (void *)cpu_first};
 #ifdef __riscv_flen
-    __asm__ volatile("frrm %0" : "=r"(f->frm));
+    __asm__ volatile("frcsr %0" : "=r"(f->fcsr));
 #endif
 }
 

@@ -1,8 +1,8 @@
 /* cpu_switch and the first frame of a context, of 64 bits and of 32. Frame layout: cpu_port.h.
  *
  * Both stacks have the same frame shape where the stack pointer changes, so the unwind information is right at every
- * instruction. The rounding mode is written only where the two contexts differ. The switch ends in ret, so that the
- * return predictor stays in step with the call depth. */
+ * instruction. fcsr, rounding mode and status flags, is written only where the two contexts differ. The switch ends in
+ * ret, so that the return predictor stays in step with the call depth. */
 
 #if __riscv_xlen == 64
 #define WORD        8
@@ -21,7 +21,7 @@
 #define fload       flw
 #define fstore      fsw
 #endif
-#define FRAME_FRM    13 * WORD
+#define FRAME_FCSR   13 * WORD
 #define FRAME_FLOATS 14 * WORD
 
     .text
@@ -46,8 +46,8 @@ cpu_switch:
     fstore  fs\i, FRAME_FLOATS + \i * FLOAT(sp)
     .cfi_rel_offset fs\i, FRAME_FLOATS + \i * FLOAT
     .endr
-    frrm    t0
-    store   t0, FRAME_FRM(sp)
+    frcsr   t0
+    store   t0, FRAME_FCSR(sp)
 #endif
 
     store   sp, 0(a0)
@@ -55,9 +55,9 @@ cpu_switch:
     mv      a0, a2
 
 #ifdef __riscv_flen
-    load    t1, FRAME_FRM(sp)
+    load    t1, FRAME_FCSR(sp)
     beq     t0, t1, 1f
-    fsrm    t1
+    fscsr   t1
 1:
     .irp    i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
     fload   fs\i, FRAME_FLOATS + \i * FLOAT(sp)
