@@ -12,8 +12,16 @@ static long carrier_id(void)
     long result;
     __asm__ volatile("syscall" : "=a"(result) : "a"(SYS_gettid) : "rcx", "r11", "memory");
     return result;
+#elif defined(__aarch64__)
+    register long number __asm__("x8") = SYS_gettid, result __asm__("x0");
+    __asm__ volatile("svc 0" : "=r"(result) : "r"(number) : "memory");
+    return result;
+#elif defined(__riscv)
+    register long number __asm__("a7") = SYS_gettid, result __asm__("a0");
+    __asm__ volatile("ecall" : "=r"(result) : "r"(number) : "memory");
+    return result;
 #else
-    return syscall(SYS_gettid);
+#error "how does this processor call the kernel?"
 #endif
 }
 
