@@ -253,9 +253,11 @@ static void initialise_by_linker(struct uth_tls *tls, uint32_t now)
     size_t entries = (size_t)dtv[-1].address;
     free_dynamic(dtv, entries);
     memset(dtv, 0, (entries + 1) * sizeof *dtv);
-    memcpy(libc_state, libc_tls, uth_blocks.layout.libc_bytes);
+    bool keeps = !tls->emptied && !uth_blocks.layout.shared_segment; /* else it is emptied, or was never entered */
+    if (keeps)
+        memcpy(libc_state, libc_tls, uth_blocks.layout.libc_bytes);
     uth_blocks.layout.initialise(tls->tp, true);
-    if (!tls->emptied)
+    if (keeps)
         memcpy(libc_tls, libc_state, uth_blocks.layout.libc_bytes);
     note_initialised(tls, now);
 }
@@ -304,12 +306,28 @@ static void *take_libc_state(void *block)
     return NULL;
 }
 
+/* Not inlined, so that the compiler keeps nothing of the thread pointer from the caller. */
+static PS_NOINLINE void free_state_inside(const struct uth_tls *tls)
+{
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* no thread runs here that a handler could be for */
+    void *own = cpu_get_tp();
+    cpu_set_tp(tls->tp);
+    uth_blocks.layout.free_state();
+    cpu_set_tp(own);
+    os_set_signal_mask(mask);
+}
+
 /* Frees the malloc cache of a block. Only the C library can do that, at a kernel thread's end. So a kernel thread is
- * started, takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends. False: the
- * system gives no kernel thread for that, and the cache stays. */
+ * started, takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends. In a static
+ * program the C library's function for that end can be called. False: the system gives no kernel thread for that, and
+ * the cache stays. */
 static bool empty(struct uth_tls *tls)
 {
     os_thread thread;
+    if (!tls->emptied && uth_blocks.layout.shared_segment) {
+        free_state_inside(tls);
+        tls->emptied = true;
+    }
     if (!tls->emptied && os_thread_start(&thread, take_libc_state, tls, 0, true) == 0) {
         os_thread_join(thread);
         tls->emptied = true;
@@ -433,7 +451,10 @@ static void push_locked(struct uth_tls *tls)
  * memory (one, so that a wide team's end does not wait for hundreds of kernel threads). If some block has been free
  * for UTH_TLS_IDLE_NS, the one that has been free longest is unmade. Else the block that is put is emptied, if its
  * cache is older than UTH_TLS_CACHE_NS. The clock is read at one put in UTH_TLS_LOOK. What threads hold that live on -
- * a hot team's members - is theirs, as a kernel thread's would be. */
+ * a hot team's members - is theirs, as a kernel thread's would be.
+ *
+ * In a static program no block keeps its cache, which is among the variables that get initial values again. So each
+ * block is emptied, without a kernel thread. */
 static PS_NOINLINE void put_tidily(struct uth_tls *tls)
 {
     ps_spin_lock(&uth_blocks.lock);
@@ -444,6 +465,8 @@ static PS_NOINLINE void put_tidily(struct uth_tls *tls)
         unmake_block(idle);
     else if (now_ns - tls->since_ns > UTH_TLS_CACHE_NS && empty(tls))
         tls->since_ns = now_ns;
+    if (uth_blocks.layout.shared_segment)
+        empty(tls);
     ps_spin_lock(&uth_blocks.lock);
     push_locked(tls);
     ps_spin_unlock(&uth_blocks.lock);
@@ -455,7 +478,7 @@ void uth_tls_put(struct uth_tls *tls)
     unsigned nth = ++times_put;
     if (PS_UNLIKELY(nth % UTH_TLS_LOOK == 0))
         clock_ns = os_now_ns();
-    bool tidily = nth % UTH_TLS_ONE_IN == 0;
+    bool tidily = nth % UTH_TLS_ONE_IN == 0 || uth_blocks.layout.shared_segment;
     if (PS_LIKELY(!tidily))
         push_locked(tls);
     ps_spin_unlock(&uth_blocks.lock);
@@ -465,7 +488,8 @@ void uth_tls_put(struct uth_tls *tls)
 
 bool uth_tls_keep(struct uth_tls_near *near, struct uth_tls *tls)
 {
-    if (PS_UNLIKELY(near->num == UTH_TLS_NEAR || ++near->puts % UTH_TLS_ONE_IN == 0))
+    if (PS_UNLIKELY(near->num == UTH_TLS_NEAR || ++near->puts % UTH_TLS_ONE_IN == 0 ||
+                    uth_blocks.layout.shared_segment))
         return false;
     near->block[near->num++] = tls;
     return true;

@@ -21,6 +21,7 @@
 #include "tls_layout.h"
 
 #include "os.h"
+#include "tls_blocks.h"
 #include "tls_objects.h"
 
 #include <errno.h>
@@ -281,7 +282,12 @@ const char *uth_tls_find_layout(struct uth_tls_layout *l)
     find_libc_by_address(l);
     if (l->libc_bytes == 0 && (!os_objects_visit(find_libc, l) || l->libc_bytes == 0))
         return "the C library's own thread-local storage is not found";
-    if (l->libc_bytes > UTH_TLS_MAX_LIBC_BYTES)
+    uintptr_t segment = (uintptr_t)__builtin_thread_pointer() + (uintptr_t)l->libc_from_tp;
+    l->shared_segment = (uintptr_t)uth_tls_current_in(__builtin_thread_pointer()) - segment < l->libc_bytes;
+    l->free_state = (void (*)(void))uth_tls_symbol("__libc_thread_freeres");
+    if (l->shared_segment && l->free_state == NULL)
+        return "the C library gives no function that frees what it keeps for a thread";
+    if (!l->shared_segment && l->libc_bytes > UTH_TLS_MAX_LIBC_BYTES)
         return "the C library's own thread-local storage is too big";
     return take_specimen(l);
 }

@@ -23,6 +23,7 @@ struct uth_tls_layout {
     void *(*initialise)(void *tcb, bool own); /* _dl_allocate_tls_init */
     void (*ctype_init)(void);                 /* __ctype_init */
     void (*call_destructors)(void);           /* __call_tls_dtors */
+    void (*free_state)(void);                 /* with `shared_segment`: __libc_thread_freeres */
     /* __pthread_keys [PTHREAD_KEYS_MAX] */
     const struct {
         uintptr_t sequence;
@@ -44,8 +45,9 @@ struct uth_tls_layout {
     /* The resolver's state is in the descriptor; the C library's TLS segment has a pointer to it. 0: not known. */
     size_t resolver;
     ptrdiff_t resolver_pointer_from_tp;
-    ptrdiff_t libc_from_tp; /* the C library's own TLS segment */
+    ptrdiff_t libc_from_tp; /* the TLS segment with the C library's variables */
     size_t libc_bytes;
+    bool shared_segment;    /* a static program: the segment has all other variables as well */
     ptrdiff_t rseq_from_tp; /* its area for restartable sequences; 0: none (glibc before 2.35, or switched off) */
     bool refused_now;       /* none, because the system has refused memory or a kernel thread, maybe for now */
 };

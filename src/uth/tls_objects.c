@@ -28,6 +28,7 @@ static struct os_symbol symbols[] = {{"_dl_allocate_tls", NULL},
                                      {"_dl_allocate_tls_init", NULL},
                                      {"__ctype_init", NULL},
                                      {"__call_tls_dtors", NULL},
+                                     {"__libc_thread_freeres", NULL},
                                      {"__pthread_keys", NULL},
                                      {"__res_state", NULL},
                                      {"_rtld_global", NULL},
@@ -41,7 +42,11 @@ static struct os_symbol symbols[] = {{"_dl_allocate_tls", NULL},
                                      {"_thread_db_link_map_l_tls_offset", NULL},
                                      {"__asan_init", NULL},
                                      {"__tsan_init", NULL},
-                                     {"__lsan_init", NULL}};
+                                     {"__lsan_init", NULL},
+                                     {"fetestexcept", NULL},
+                                     {"fegetexceptflag", NULL},
+                                     {"__ieee_exceptions_MOD_ieee_get_flag", NULL},
+                                     {"__ieee_exceptions_MOD_ieee_get_status", NULL}};
 #define NUM_SYMBOLS (sizeof symbols / sizeof symbols[0])
 static bool looked_up;
 static size_t global_bytes; /* of _rtld_global; 0: not known */
@@ -273,13 +278,13 @@ bool uth_tls_objects_wanted(void)
 }
 
 /* Whether the object wants a function that reads status flags: one of the C library's, or one of gfortran's library,
- * which reads them by an instruction. */
+ * which reads them by an instruction. NULL: whether the process has such a function. */
 static bool reads_flags(const struct ps_loaded *object)
 {
     static const char *const names[] = {"fetestexcept", "fegetexceptflag", "__ieee_exceptions_MOD_ieee_get_flag",
                                         "__ieee_exceptions_MOD_ieee_get_status"};
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (ps_loaded_wants(object, names[i]) != 0)
+        if (object != NULL ? ps_loaded_wants(object, names[i]) != 0 : uth_tls_symbol(names[i]) != NULL)
             return true;
     return false;
 }
@@ -303,9 +308,11 @@ static int look_for_flags(struct dl_phdr_info *info, size_t bytes, void *arg)
     return f->read;
 }
 
-bool uth_tls_objects_read_flags(void)
+bool uth_tls_objects_read_flags(bool linked)
 {
     struct flags f = {.read = false};
+    if (linked)
+        return reads_flags(NULL);
     os_objects_visit(look_for_flags, &f);
     return f.read;
 }

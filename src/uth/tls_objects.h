@@ -27,8 +27,9 @@ bool uth_tls_objects_of_program(const void *library);
 
 /* Whether some code of the program may read floating-point status flags after a wait: it wants a function that reads
  * them, and is the program, a library that the program names, or an object with OpenMP constructs. (Compilers' run-time
- * libraries and numpy want such a function, too, and read only what they have just computed.) */
-bool uth_tls_objects_read_flags(void);
+ * libraries and numpy want such a function, too, and read only what they have just computed.) `linked`: the program is
+ * static, and its code wants what is linked into it. */
+bool uth_tls_objects_read_flags(bool linked);
 
 #define UTH_TLS_MAX_SEGMENTS 256
 /* A TLS segment that lies at the same place of every thread's block. */

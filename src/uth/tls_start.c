@@ -81,7 +81,7 @@ void uth_tls_may_ask(uint32_t asks)
 /* Called each time that something was loaded, until an asker has been found. */
 static void look_for_askers(void)
 {
-    if (!cpu_float_flags_kept() && uth_tls_objects_read_flags())
+    if (!cpu_float_flags_kept() && uth_tls_objects_read_flags(uth_blocks.layout.shared_segment))
         uth_tls_keep_flags();
     if (uth_blocks.numbered && ps_load_relaxed(&uth_tls_asks) == UTH_TLS_ASKS_NOT &&
         os_objects_want("pthread_getattr_np"))
