@@ -71,8 +71,8 @@ add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${CMAKE_BINARY_DIR}/unin
 add_custom_target(product)
 set(mpi_layers ${PS_MPIS})
 list(TRANSFORM mpi_layers PREPEND psthreads_mpi_)
-foreach(part dropin dropin_pthreads ompd psthreads_shared psthreads_static psthreads_pools psthreads_trace
-     psthreads-report psrun psthreads-taskqc man ${mpi_layers})
+foreach(part dropin dropin_pthreads dropin_libgomp_a dropin_libomp_a ompd psthreads_shared psthreads_static
+     psthreads_pools psthreads_trace psthreads-report psrun psthreads-taskqc man ${mpi_layers})
   if(TARGET ${part})
     add_dependencies(product ${part})
   endif()

@@ -3,6 +3,7 @@
 #   library.map     libpsthreads' one: src/psthreads/exports.map, and the nodes of the C library
 #   versions.inc    for src/abi/kmpc/versions.S
 #   interposed.inc  for src/psrun/plan.c
+#   static.txt      what libgomp.a and libomp.a show: neither patterns nor the C library's names
 #   glibc_nodes.h   for src/identity: GLIBC_2_2_5 is the node that has x86-64's GLIBC_2.2.5 on this processor
 # The C library of a processor has no nodes older than itself (PS_GLIBC_FIRST): what x86-64 has under older ones stands
 # under the first one. Files that stay the same are not written again.
@@ -15,6 +16,7 @@ set(made "/* made of src/abi/symbols.txt by cmake/symbols.cmake */\n")
 set(versions "${made}")
 set(interposed "${made}")
 set(nodes_header "${made}")
+set(static)
 set(nodes)
 file(STRINGS ${list} lines)
 foreach(line IN LISTS lines)
@@ -41,6 +43,9 @@ foreach(line IN LISTS lines)
     set(marks "${CMAKE_MATCH_2}")
     if(NOT symbol IN_LIST symbols_${node})
       list(APPEND symbols_${node} ${symbol})
+    endif()
+    if(NOT symbol MATCHES "[*]" AND (NOT node MATCHES "^GLIBC_" OR marks MATCHES " core"))
+      string(APPEND static "${symbol}\n")
     endif()
     if(marks MATCHES " jump")
       string(APPEND versions "    versioned ${symbol}\n")
@@ -73,7 +78,7 @@ foreach(node IN LISTS nodes)
 endforeach()
 
 foreach(pair "exports.map;map" "library.map;library_map" "versions.inc;versions" "interposed.inc;interposed"
-             "glibc_nodes.h;nodes_header")
+             "glibc_nodes.h;nodes_header" "static.txt;static")
   list(GET pair 0 file)
   list(GET pair 1 text)
   file(CONFIGURE OUTPUT ${PS_SYMBOLS_DIR}/${file} CONTENT "${${text}}" @ONLY)

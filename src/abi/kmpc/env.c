@@ -241,6 +241,9 @@ static void look_at_loaded_object(const char *file, void *arg)
     found->some_libomps |= of == LIBOMP;
 }
 
+/* In libomp.a (abi/static): the program is linked to libomp. */
+extern const bool kmpc_linked_in __attribute__((weak, visibility("hidden")));
+
 /* Before the other constructors of this library, which have no number. */
 __attribute__((constructor(101))) static void see_first(void)
 {
@@ -252,6 +255,8 @@ __attribute__((constructor(101))) static void see_first(void)
         found.some_libomps = is_libomps(slash != NULL ? slash + 1 : of.dli_fname);
         found.first = found.some_libomps ? LIBOMP : LIBGOMP;
     }
+    if (&kmpc_linked_in != NULL)
+        found = (struct owners){LIBOMP, true};
     if (found.some_libomps) {
         read_warnings();
         ort_env_hook = read_all;

@@ -46,18 +46,23 @@ static void note_runtime_beside(const char *file, PS_UNUSED void *arg)
     snprintf(replaced + used, sizeof replaced - used, "%s%s", used > 0 ? ", " : "", file);
 }
 
+static const char linked_in[] = "linked into the program";
 static const char *own_file(void)
 {
     Dl_info info;
-    return dladdr(replaced, &info) && info.dli_fname ? info.dli_fname : "unknown file";
+    return dladdr(replaced, &info) && info.dli_fname ? info.dli_fname : linked_in;
 }
 
 static bool has_started;
 static void started(unsigned num_vps)
 {
+    const char *file = own_file();
     has_started = true;
     dprintf(STDERR_FILENO, "psthreads " PS_VERSION " runs this process: %u vps, replaced: %s (%s)\n", num_vps,
-            replaced[0] ? replaced : "what asks for a runtime later", own_file());
+            replaced[0]         ? replaced
+            : file == linked_in ? "nothing"
+                                : "what asks for a runtime later",
+            file);
 }
 
 __attribute__((constructor)) static void listen(void)

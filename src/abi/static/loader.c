@@ -1,0 +1,137 @@
+/* The dynamic linker's functions, as the runtime calls them, for libgomp.a and libomp.a: a static program has no dynamic
+ * linker.
+ *
+ * Does: answer dlsym(RTLD_DEFAULT, NAME) for the names below, which are all that the runtime asks for. The linker has
+ * found them: they are weak references here, so NULL is what the program does not have. Does not: open libraries.
+ * The functions are hidden, and local in the archive: calls of the program's own go to the C library. Nothing else of
+ * the runtime knows of static programs, but for where the C library's thread-local variables are (uth/tls_layout.h).
+ * Rejected: the C library's own functions. Its dlsym finds no name in a static program, and its dlopen makes the linker
+ * warn each user. */
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <pthread.h>
+#include <resolv.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+
+#define HIDDEN __attribute__((visibility("hidden")))
+
+/* libc.a may hide them from other libraries, but not from the program that it is linked into. */
+#define NAMES(N)                             \
+    N(_dl_allocate_tls)                      \
+    N(_dl_deallocate_tls)                    \
+    N(_dl_allocate_tls_init)                 \
+    N(__ctype_init)                          \
+    N(__libc_thread_freeres)                 \
+    N(__pthread_keys)                        \
+    N(__rseq_offset)                         \
+    N(__rseq_size)                           \
+    N(_thread_db_sizeof_pthread)             \
+    N(_thread_db_pthread_tid)                \
+    N(_thread_db_pthread_list)               \
+    N(_thread_db_pthread_specific)           \
+    N(__asan_init)                           \
+    N(__tsan_init)                           \
+    N(__lsan_init)                           \
+    N(fetestexcept)                          \
+    N(fegetexceptflag)                       \
+    N(__ieee_exceptions_MOD_ieee_get_flag)   \
+    N(__ieee_exceptions_MOD_ieee_get_status) \
+    N(GOMP_parallel)                         \
+    N(ompt_start_tool)
+
+#define DECLARE(name) extern char here_##name[] __asm__(#name) __attribute__((weak));
+NAMES(DECLARE)
+extern char here_call_tls_dtors[] __asm__("__call_tls_dtors") __attribute__((weak));
+extern char here_dl_load_adds[] __asm__("_dl_load_adds") __attribute__((weak));
+
+/* Without thread_local objects the C library's function is not linked in. */
+static void no_destructors(void) {}
+
+#define ENTRY(name) {#name, here_##name},
+HIDDEN void *dlsym(void *handle, const char *name)
+{
+    /* In a static program the dynamic linker's count of what it loads is a variable of its own. */
+    const struct {
+        const char *name;
+        void *address;
+    } known[] = {NAMES(ENTRY){"__res_state", (void *)__res_state},
+                 {"_rtld_global", here_dl_load_adds},
+                 {"__call_tls_dtors", here_call_tls_dtors ? here_call_tls_dtors : (void *)no_destructors}};
+    for (size_t i = 0; handle == RTLD_DEFAULT && i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].address;
+    return NULL;
+}
+
+/* Asked of _rtld_global alone. */
+HIDDEN int dladdr1(const void *address, Dl_info *info, void **extra, int flags)
+{
+    static ElfW(Sym) count = {.st_size = sizeof(unsigned long long)};
+    (void)flags;
+    if (address != here_dl_load_adds)
+        return 0;
+    *info = (Dl_info){.dli_saddr = here_dl_load_adds};
+    *extra = &count;
+    return 1;
+}
+
+/* Of which library something is. */
+HIDDEN int dladdr(const void *address, Dl_info *info)
+{
+    (void)address;
+    (void)info;
+    return 0;
+}
+
+HIDDEN void *dlopen(const char *file, int mode)
+{
+    (void)file;
+    (void)mode;
+    return NULL;
+}
+
+HIDDEN int dlclose(void *handle)
+{
+    (void)handle;
+    return -1;
+}
+
+HIDDEN char *dlerror(void) { return "the runtime is linked into the program, and opens no libraries"; }
+
+/* The compilers' own libraries (libgfortran, libgcc) refer to these weakly. With pthread_create in the program they take
+ * all of them for being there. */
+static void *const wanted[] __attribute__((used)) = {
+    (void *)pthread_cond_broadcast,
+    (void *)pthread_cond_destroy,
+    (void *)pthread_cond_init,
+    (void *)pthread_cond_signal,
+    (void *)pthread_cond_timedwait,
+    (void *)pthread_cond_wait,
+    (void *)pthread_detach,
+    (void *)pthread_equal,
+    (void *)pthread_getspecific,
+    (void *)pthread_join,
+    (void *)pthread_key_create,
+    (void *)pthread_key_delete,
+    (void *)pthread_mutex_destroy,
+    (void *)pthread_mutex_init,
+    (void *)pthread_mutex_lock,
+    (void *)pthread_mutex_timedlock,
+    (void *)pthread_mutex_trylock,
+    (void *)pthread_mutex_unlock,
+    (void *)pthread_mutexattr_destroy,
+    (void *)pthread_mutexattr_init,
+    (void *)pthread_mutexattr_settype,
+    (void *)pthread_once,
+    (void *)pthread_rwlock_rdlock,
+    (void *)pthread_rwlock_tryrdlock,
+    (void *)pthread_rwlock_trywrlock,
+    (void *)pthread_rwlock_unlock,
+    (void *)pthread_rwlock_wrlock,
+    (void *)pthread_self,
+    (void *)pthread_setspecific,
+    (void *)pthread_sigmask,
+};
