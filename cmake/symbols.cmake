@@ -3,7 +3,8 @@
 #   library.map     libpsthreads' one: src/psthreads/exports.map, and the nodes of the C library
 #   versions.inc    for src/abi/kmpc/versions.S
 #   interposed.inc  for src/psrun/plan.c
-#   static.txt      what libgomp.a and libomp.a show: neither patterns nor the C library's names
+#   static.txt      what libgomp.a and libomp.a show, without patterns
+#   static_behind.inc  for src/abi/static/loader.c
 #   glibc_nodes.h   for src/identity: GLIBC_2_2_5 is the node that has x86-64's GLIBC_2.2.5 on this processor
 # The C library of a processor has no nodes older than itself (PS_GLIBC_FIRST): what x86-64 has under older ones stands
 # under the first one. Files that stay the same are not written again.
@@ -17,6 +18,7 @@ set(versions "${made}")
 set(interposed "${made}")
 set(nodes_header "${made}")
 set(static)
+set(static_behind "${made}")
 set(nodes)
 file(STRINGS ${list} lines)
 foreach(line IN LISTS lines)
@@ -38,13 +40,19 @@ foreach(line IN LISTS lines)
       set(symbols_${node})
       set(core_${node})
     endif()
-  elseif(line MATCHES "^  ([A-Za-z0-9_*]+)(( jump| asked| core)*)$" AND nodes)
+  elseif(line MATCHES "^  ([A-Za-z0-9_*]+)(( jump| asked| core)*)( behind ([a-z0-9_]+))?$" AND nodes)
     set(symbol ${CMAKE_MATCH_1})
     set(marks "${CMAKE_MATCH_2}")
+    set(behind "${CMAKE_MATCH_5}")
     if(NOT symbol IN_LIST symbols_${node})
       list(APPEND symbols_${node} ${symbol})
     endif()
-    if(NOT symbol MATCHES "[*]" AND (NOT node MATCHES "^GLIBC_" OR marks MATCHES " core"))
+    if(behind STREQUAL symbol)
+      string(APPEND static_behind "BEHIND(${symbol}, libc_${behind})\n") # renamed by src/abi/static/make-archive
+    elseif(behind AND NOT behind STREQUAL none)
+      string(APPEND static_behind "BEHIND(${symbol}, ${behind})\n")
+      string(APPEND static "${symbol}\n")
+    elseif(behind OR marks MATCHES " core" OR (NOT symbol MATCHES "[*]" AND NOT node MATCHES "^GLIBC_"))
       string(APPEND static "${symbol}\n")
     endif()
     if(marks MATCHES " jump")
@@ -78,7 +86,8 @@ foreach(node IN LISTS nodes)
 endforeach()
 
 foreach(pair "exports.map;map" "library.map;library_map" "versions.inc;versions" "interposed.inc;interposed"
-             "glibc_nodes.h;nodes_header" "static.txt;static")
+             "glibc_nodes.h;nodes_header" "static.txt;static"
+             "static_behind.inc;static_behind")
   list(GET pair 0 file)
   list(GET pair 1 text)
   file(CONFIGURE OUTPUT ${PS_SYMBOLS_DIR}/${file} CONTENT "${${text}}" @ONLY)

@@ -1,8 +1,8 @@
 /* The dynamic linker's functions, as the runtime calls them, for libgomp.a and libomp.a: a static program has no dynamic
  * linker.
  *
- * Does: answer dlsym(RTLD_DEFAULT, NAME) for the names below, which are all that the runtime asks for. The linker has
- * found them: they are weak references here, so NULL is what the program does not have. Does not: open libraries.
+ * Does: answer dlsym for the names below, which are all that the runtime asks for. The linker has found them. Those of
+ * RTLD_DEFAULT are weak references, so NULL is what the program does not have. Does not: open libraries.
  * The functions are hidden, and local in the archive: calls of the program's own go to the C library. Nothing else of
  * the runtime knows of static programs, but for where the C library's thread-local variables are (uth/tls_layout.h).
  * Rejected: the C library's own functions. Its dlsym finds no name in a static program, and its dlopen makes the linker
@@ -50,20 +50,46 @@ extern char here_dl_load_adds[] __asm__("_dl_load_adds") __attribute__((weak));
 /* Without thread_local objects the C library's function is not linked in. */
 static void no_destructors(void) {}
 
+#ifdef PS_CALLS
+/* The C library's functions behind those of src/identity, which dlsym(RTLD_NEXT, NAME) asks for. libc.a has each under a
+ * second name as well, and its usual name is weak there, so ours takes its place. A function without a second name, or
+ * with a strong usual one, is not interposed (src/abi/symbols.txt). */
+#define BEHIND(name, second) extern char behind_##name[] __asm__(#second);
+#include "static_behind.inc"
+#undef BEHIND
+#endif
+
+struct entry {
+    const char *name;
+    void *address;
+};
+
+static void *find(const struct entry *table, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return table[i].address;
+    return NULL;
+}
+
 #define ENTRY(name) {#name, here_##name},
 HIDDEN void *dlsym(void *handle, const char *name)
 {
     /* In a static program the dynamic linker's count of what it loads is a variable of its own. */
-    const struct {
-        const char *name;
-        void *address;
-    } known[] = {NAMES(ENTRY){"__res_state", (void *)__res_state},
-                 {"_rtld_global", here_dl_load_adds},
-                 {"__call_tls_dtors", here_call_tls_dtors ? here_call_tls_dtors : (void *)no_destructors}};
-    for (size_t i = 0; handle == RTLD_DEFAULT && i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, name) == 0)
-            return known[i].address;
-    return NULL;
+    const struct entry here[] = {
+        NAMES(ENTRY){"__res_state", (void *)__res_state},
+        {"pthread_getattr_np", (void *)pthread_getattr_np},
+        {"_rtld_global", here_dl_load_adds},
+        {"__call_tls_dtors", here_call_tls_dtors ? here_call_tls_dtors : (void *)no_destructors}};
+    const struct entry behind[] = {
+#ifdef PS_CALLS
+#define BEHIND(name, second) {#name, behind_##name},
+#include "static_behind.inc"
+#endif
+        {"", NULL}};
+    return handle == RTLD_DEFAULT ? find(here, sizeof here / sizeof *here, name)
+           : handle == RTLD_NEXT  ? find(behind, sizeof behind / sizeof *behind, name)
+                                  : NULL;
 }
 
 /* Asked of _rtld_global alone. */
