@@ -71,7 +71,7 @@ void doctor_print_verdict(const struct plan *p, FILE *out)
     if (p->status)
         fprintf(out, "verdict        no: %s\n", p->why);
     else if (p->alone)
-        fprintf(out, "verdict        nothing to replace (no OpenMP): %s\n", p->alone);
+        fprintf(out, "verdict        nothing to replace%s: %s\n", p->linked_in ? "" : " (no OpenMP)", p->alone);
     else if (p->library)
         fprintf(out, "verdict        yes: a program that loads it under psrun gets our runtime\n");
     else if (p->num_wanted || closure_has_runtime(&p->before))

@@ -368,6 +368,32 @@ bool elf_has_version(const struct elf *e, const char *version)
     return false;
 }
 
+/* The first of the notes in a segment. Each of its parts is filled up to a word. */
+static const char *note_in(const struct elf *e, size_t at, size_t end, const char *owner)
+{
+    for (const ElfW(Nhdr) * n; (n = at_offset(e, at, sizeof *n, alignof(ElfW(Nhdr)))) != NULL && at < end;) {
+        size_t name = at + sizeof *n, text = name + (((size_t)n->n_namesz + 3) & ~(size_t)3);
+        const char *its_owner = at_offset(e, name, n->n_namesz, 1), *its_text = at_offset(e, text, n->n_descsz, 1);
+        if (!its_owner || !its_text)
+            break;
+        if (n->n_namesz == strlen(owner) + 1 && memcmp(its_owner, owner, n->n_namesz) == 0)
+            return n->n_descsz > 0 && its_text[n->n_descsz - 1] == '\0' ? its_text : NULL;
+        at = text + (((size_t)n->n_descsz + 3) & ~(size_t)3);
+    }
+    return NULL;
+}
+
+const char *elf_note(const struct elf *e, const char *owner)
+{
+    const char *found = NULL;
+    for (unsigned i = 0; i < header(e)->e_phnum && !found; i++) {
+        const ElfW(Phdr) *p = segment(e, i);
+        if (p && p->p_type == PT_NOTE && p->p_offset <= e->size && p->p_filesz <= e->size - p->p_offset)
+            found = note_in(e, p->p_offset, p->p_offset + p->p_filesz, owner);
+    }
+    return found;
+}
+
 bool elf_contains(const struct elf *e, const char *name)
 {
     const ElfW(Ehdr) *h = header(e);

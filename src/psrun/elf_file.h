@@ -77,6 +77,8 @@ size_t elf_find(const struct elf *e, const char *part);
 bool elf_wants_any(const struct elf *e, const char *const names[]);
 /* Does e define the version node `version`? */
 bool elf_has_version(const struct elf *e, const char *version);
+/* Returns the text of the note whose owner has this name; NULL: there is none, or it is no text. */
+const char *elf_note(const struct elf *e, const char *owner);
 /* Whether `name` is a function in the unstripped symbol table, so also one that is not exported. */
 bool elf_contains(const struct elf *e, const char *name);
 

@@ -65,6 +65,7 @@ struct plan {
     /* Why nothing of it can be replaced, where there is no OpenMP in it either: it runs as it is;
      * NULL: it is not so. */
     const char *alone;
+    bool linked_in;     /* `alone`, since our runtime is linked into it */
     char *library_path; /* the values that it will get; preload_value NULL: leave as it is */
     char *preload_value;
     unsigned num_wanted; /* entry points in use */

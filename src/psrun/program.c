@@ -93,6 +93,12 @@ int plan_look_at_elf(struct plan *p, struct elf *e, bool allow_library)
     p->library = !e->interp && e->type == ET_DYN && (e->soname || e->num_needed > 0);
     if (p->library && !allow_library)
         return plan_fail(p, EXIT_CANNOT_RUN, "%s is a shared library, not a program", p->elf);
+    const char *ours = p->library ? NULL : elf_note(e, "psthreads"); /* of src/abi/static/about.S */
+    if (ours) {
+        p->alone = plan_text("%s, is linked into it", ours);
+        p->linked_in = true;
+        return 0;
+    }
     bool inside = elf_contains(e, "GOMP_parallel") || elf_contains(e, "__kmpc_fork_call");
     if (!p->library && !e->interp) {
         if (inside)

@@ -20,7 +20,7 @@ static void report_plan(const struct plan *p)
 {
     fprintf(stderr, "psrun: runtime %s/libgomp.so.1, entities: %s\n", p->dropin_dir, p->entities);
     if (p->alone)
-        fprintf(stderr, "psrun: %s: nothing to replace (no OpenMP): %s\n", p->file, p->alone);
+        fprintf(stderr, "psrun: %s: nothing to replace%s: %s\n", p->file, p->linked_in ? "" : " (no OpenMP)", p->alone);
     else if (!p->num_wanted)
         fprintf(stderr, "psrun: %s%s%s: no OpenMP in the program itself; libraries are checked when they are loaded\n",
                 p->file, p->script ? ", run by " : "", p->script ? p->elf : "");

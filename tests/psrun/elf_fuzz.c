@@ -42,8 +42,9 @@ static unsigned read_everything(const char *path)
     for (unsigned i = 0; i < e.num_needed; i++)
         seen += (unsigned)strlen(e.needed[i]);
     seen += elf_defines(&e, "GOMP_parallel", "GOMP_4.0") + elf_wants_any(&e, (const char *const[]){"dlopen", NULL}) +
-            elf_has_version(&e, "GOMP_4.0") + elf_contains(&e, "main") + (unsigned)elf_find(&e, "openblas") +
-            (e.soname ? (unsigned)strlen(e.soname) : 0) + (e.interp ? (unsigned)strlen(e.interp) : 0);
+            elf_has_version(&e, "GOMP_4.0") + elf_contains(&e, "main") + (elf_note(&e, "psthreads") != NULL) +
+            (unsigned)elf_find(&e, "openblas") + (e.soname ? (unsigned)strlen(e.soname) : 0) +
+            (e.interp ? (unsigned)strlen(e.interp) : 0);
     elf_close(&e);
     return seen + 1;
 }
