@@ -18,7 +18,8 @@ fail() {
 built() {
     compiler=$1 source=$2
     shift 2
-    if $compiler -O1 -w -fopenmp "$@" -I"$src/tests" -L"$dropin" "$source" -o program -lm >said 2>&1 && [ ! -s said ]; then
+    if $compiler -O1 -w -fopenmp "$@" -I"$src/tests" -L"$dropin" "$source" -o program -lm >said 2>&1 &&
+        [ ! -s said ]; then
         return 0
     fi
     fail "$compiler $* $source: $(cat said)"
@@ -54,7 +55,8 @@ doctor)
     export OMP_MAX_ACTIVE_LEVELS=2
     built gcc "$src/tests/static/program.c" -static && strip program
     "$build/bin/psrun" doctor ./program >out || fail "doctor: status $?"
-    grep -q "nothing to replace: psthreads .*, static, libgomp's ABI, is linked into it" out || fail "doctor: $(cat out)"
+    grep -q "nothing to replace: psthreads .*, static, libgomp's ABI, is linked into it" out ||
+        fail "doctor: $(cat out)"
     "$build/bin/psrun" ./program || fail "psrun: status $?"
     gcc -O1 -fopenmp -static -I"$src/tests" "$src/tests/static/program.c" -o foreign 2>said # its linker warns
     "$build/bin/psrun" doctor ./foreign >out && fail "doctor of a foreign runtime: status 0"

@@ -1,5 +1,5 @@
-/* The dynamic linker's functions, as the runtime calls them, for libgomp.a and libomp.a: a static program has no dynamic
- * linker.
+/* The dynamic linker's functions, as the runtime calls them, for libgomp.a and libomp.a: a static program has no
+ * dynamic linker.
  *
  * Does: answer dlsym for the names below, which are all that the runtime asks for. The linker has found them. Those of
  * RTLD_DEFAULT are weak references, so NULL is what the program does not have. Does not: open libraries.
@@ -51,9 +51,9 @@ extern char here_dl_load_adds[] __asm__("_dl_load_adds") __attribute__((weak));
 static void no_destructors(void) {}
 
 #ifdef PS_CALLS
-/* The C library's functions behind those of src/identity, which dlsym(RTLD_NEXT, NAME) asks for. libc.a has each under a
- * second name as well, and its usual name is weak there, so ours takes its place. A function without a second name, or
- * with a strong usual one, is not interposed (src/abi/symbols.txt). */
+/* The C library's functions behind those of src/identity, which dlsym(RTLD_NEXT, NAME) asks for. libc.a has each under
+ * a second name as well, and its usual name is weak there, so ours takes its place. A function without a second name,
+ * or with a strong usual one, is not interposed (src/abi/symbols.txt), or has a stand-in (src/identity/standins.c). */
 #define BEHIND(name, second) extern char behind_##name[] __asm__(#second);
 #include "static_behind.inc"
 #undef BEHIND
@@ -127,8 +127,8 @@ HIDDEN int dlclose(void *handle)
 
 HIDDEN char *dlerror(void) { return "the runtime is linked into the program, and opens no libraries"; }
 
-/* The compilers' own libraries (libgfortran, libgcc) refer to these weakly. With pthread_create in the program they take
- * all of them for being there. */
+/* The compilers' own libraries (libgfortran, libgcc) refer to these weakly. With pthread_create in the program they
+ * take all of them for being there. */
 static void *const wanted[] __attribute__((used)) = {
     (void *)pthread_cond_broadcast,
     (void *)pthread_cond_destroy,

@@ -1,5 +1,6 @@
-/* What src/identity calls where the C library's function has no second name in libc.a (loader.c). Ours has the first
- * name then, so the C library's is not linked in, and these do its work: by system calls, for a kernel thread. */
+/* For static programs alone (src/abi/static/loader.c): what this room calls where the C library's function has no
+ * second name in libc.a. Ours has the first name then, so the C library's is not linked in, and these do its work: by
+ * system calls, for a kernel thread. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +18,7 @@ HIDDEN int static_nice(int increment);
 extern int clock_of_thread(pthread_t thread, clockid_t *clock) __asm__("__pthread_getcpuclockid");
 
 /* A kernel thread's number stands in the number of its clock, as the kernel makes that. */
-static int number_of(pthread_t thread)
+static int number_of_kernel_thread(pthread_t thread)
 {
     clockid_t clock;
     return clock_of_thread(thread, &clock) == 0 ? ~(clock >> 3) : -1;
@@ -25,14 +26,14 @@ static int number_of(pthread_t thread)
 
 int static_getschedparam(pthread_t thread, int *policy, struct sched_param *param)
 {
-    int number = number_of(thread);
+    int number = number_of_kernel_thread(thread);
     *policy = (int)os_system_call(SYS_sched_getscheduler, number, 0, 0, 0, 0, 0);
     return *policy < 0 ? -*policy : (int)-os_system_call(SYS_sched_getparam, number, (long)param, 0, 0, 0, 0);
 }
 
 int static_setschedparam(pthread_t thread, int policy, const struct sched_param *param)
 {
-    return (int)-os_system_call(SYS_sched_setscheduler, number_of(thread), policy, (long)param, 0, 0, 0);
+    return (int)-os_system_call(SYS_sched_setscheduler, number_of_kernel_thread(thread), policy, (long)param, 0, 0, 0);
 }
 
 int static_getcpu(void)
