@@ -5,6 +5,7 @@ The paper's two ways to start and join teams and ours (manycore-cc --hal) side b
 - table 2 and more cores;
 - the phases of fork and join (figures 8, 10 and 11);
 - one to five levels (figure 14), table 4;
+- a region of the same shape again, of another shape in turn, and the first one;
 - slower networks, memory and code.
 
 Simulated cycles do not depend on what else runs: --jobs machines are simulated at once (default: the processors).
@@ -155,6 +156,20 @@ def levels(study):
     return rows
 
 
+def shapes(study):
+    """The same region again; two in turn, as a pair; the first of a program."""
+    rows = []
+    for hal in HALS:
+        elf = study.compile(hal, "shapes.c")
+        lines = study.run(elf) + study.run(elf, "nested")
+        rows += [[hal, which, what, int(threads), int(cycles)] for which, what, threads, cycles in lines]
+        of = {(which, what): int(cycles) for which, what, _, cycles in lines}
+        print(f"{hal:9} flat 64: repeated {of['repeated', 'flat']}, first {of['first', 'flat']}; nested 4 x 16: "
+              f"repeated {of['repeated', 'nested']}, first {of['first', 'nested']}; shape changed: flat 64 and 32 "
+              f"{of['changed', 'flat+half']} a pair, flat 64 and nested {of['changed', 'flat+nested']}", flush=True)
+    study.write("manycore-shapes.csv", ["hal", "which", "what", "threads", "cycles"], rows)
+
+
 def table4(study, measured):
     rows = [[name, cores, cost, round(cost * 64 / cores, 1), round(cost * 16 / cores, 1)]
             for name, cores, cost in OTHERS]
@@ -249,6 +264,7 @@ def main():
         measured = costs(study)
         table4(study, measured)
         memory(study, measured)
+        shapes(study)
         _, drawn = phases(study)
         level_rows = levels(study)
         if args.keep:
