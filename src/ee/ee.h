@@ -157,6 +157,8 @@ void ee_team_again(struct ee_team *team, void (*fn)(void *), void *data);
  * well, and ops->ended if there were tasks. If the team cannot have its carriers now, it calls ops->otherwise and does
  * nothing else. [switches] */
 bool ee_team_lasts(struct ee_team *team);
+/* For such entities alone. The caller's next region is of `team`; its last one was of another team. */
+void ee_team_turn(struct ee_team *team);
 void ee_team_run_again(struct ee_team *team, void (*fn)(void *), void *data);
 
 /* Called once for a team block, before its first fork. members: n_max objects that each begin with an ee_member,

@@ -1,5 +1,6 @@
-/* What the runtime keeps in a cluster. Regions alone need the members' least. What loops and tasks need comes with the
- * first of them, to members that have begun and ended many regions by the shortest way, and goes with the team. */
+/* What the runtime keeps in a cluster. Regions alone need the members' least, and one block more where a shape comes
+ * back after another one. What loops and tasks need comes with the first of them, to members that have begun and ended
+ * many regions by the shortest way, and goes with the team. */
 #include "check.h"
 
 #include <stddef.h>
@@ -11,6 +12,7 @@ size_t board_block_bytes(unsigned cluster, size_t *most);
  * its region of all threads, too. With the variables of each cluster that is less than 6 KB. */
 #define MOST (4864 - 256)
 #define MOST_FIRST (6144 - 256)
+#define SECOND_SHAPE 640 /* of the root: a block and a mapping, in the first cluster */
 static int count;
 
 static size_t bytes_now(void)
@@ -96,6 +98,12 @@ int main(void)
     CHECK(most > 0 && most <= MOST);
     board_block_bytes(0, &most);
     CHECK(most > 0 && most <= MOST_FIRST);
+    regions();
+    regions();
+    board_block_bytes(1, &most);
+    CHECK(most <= MOST);
+    board_block_bytes(0, &most);
+    CHECK(most <= MOST_FIRST + SECOND_SHAPE);
     size_t before = bytes_now();
     loops();
     size_t with_loops = bytes_now();

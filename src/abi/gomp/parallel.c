@@ -38,7 +38,8 @@ static PS_ALWAYS_INLINE void parallel_start(void (*fn)(void *), void *data, unsi
 /* Where GOMP_parallel has a shorter way. */
 static PS_NOINLINE PS_UNUSED void parallel_anew(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags)
 {
-    parallel(fn, data, num_threads, flags, NULL);
+    if (!ort_parallel_turn(fn, data, num_threads, flags))
+        parallel(fn, data, num_threads, flags, NULL);
 }
 
 PS_EXPORT void GOMP_parallel(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags)

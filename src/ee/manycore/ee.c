@@ -12,7 +12,6 @@
  * where it waits, when it has learnt of tasks.
  *
  * Shared fields            written by                                     read by
- *   pool_root_cores        the root team's members in the cluster         the same
  *   member.end             the member's core; the core that notifies      the same
  *   team up to `id_of`     the parent, no region open                     members, behind the order
  *   assistants, wanted, notified: members; see pool.h
@@ -24,7 +23,6 @@
 #include "check.h"
 #include "cpu.h"
 
-BOARD_LOCAL volatile uint32_t pool_root_cores;
 struct team *volatile pool_open_root;
 BOARD_LOCAL unsigned pool_clusters, pool_cores;
 __thread struct self pool_self;
@@ -120,49 +118,44 @@ void pool_assist(struct team *team, bool *mine)
 /* No other core looks at it now. */
 static inline void reset(_Atomic uint32_t *word, uint32_t value) { *(uint32_t *)word = value; }
 
-static PS_NOINLINE void look_at(struct team *team, uint32_t version)
+static PS_NOINLINE void look_at(struct known *known, struct team *team, uint32_t version)
 {
-    struct self *self = &pool_self;
     struct member *m = member_at(team, team->id_of[pool_core()]);
     m->region = team->region - 2;
-    self->known_team = team;
-    self->known_version = (uint16_t)version;
-    self->known = m;
-    self->known_slots = m->slots = team->slots;
-    self->known_body = team->ops->body;
-    self->known_again = team->ops->again;
-    self->known_gate = NULL;
+    m->slots = team->slots;
+    *known = (struct known){.team = team, .m = m, .version = (uint16_t)version, .slots = m->slots};
+    known->cores = (uint16_t)team->cores[board_cluster()];
+    pool_self.body = team->ops->body;
+    pool_self.again = team->ops->again;
 }
 
 static inline void run(struct order order)
 {
     struct self *self = &pool_self;
     struct team *team = (struct team *)(order.what & ~(uintptr_t)ORDER_BITS); // NOLINT(performance-no-int-to-ptr)
-    self->of_root_team = order.what & ORDER_ROOT;
     bool again = order.what & ORDER_AGAIN;
-    if (PS_UNLIKELY(again && self->known_team != team)) /* another team had the core meanwhile */
-        look_at(team, team->version);
-    if (PS_UNLIKELY(!(order.what & ORDER_AGAIN))) {
-        if (order.what & ORDER_ROOT)
-            pool_root_cores = order.cores & 0xffff;
-        if (self->known_team != team || self->known_version != order.cores >> 16)
-            look_at(team, order.cores >> 16);
+    struct known *known = self->known;
+    if (known == NULL || known->team != team)
+        known = pool_other_known(self);
+    if (PS_UNLIKELY(known->team != team || (!again && known->version != order.cores >> 16)))
+        look_at(known, team, again ? team->version : order.cores >> 16);
+    pool_know(self, known, order.what);
+    if (PS_UNLIKELY(!again))
         hal_told(team);
-    }
-    self->known_order = order.what | ORDER_AGAIN;
-    struct member *m = self->known;
+    known->order = order.what | ORDER_AGAIN;
+    struct member *m = known->m;
     pool_local = m;
     self->member = m;
     self->sees_tasks = false;
-    ee_gate = self->known_gate;
-    ee_gate_mask = self->known_gate_mask;
+    ee_gate = known->gate;
+    ee_gate_mask = known->gate_mask;
     m->phase = 0;
     m->barriers = 0;
     uint32_t region = m->region += 2;
     if (PS_LIKELY(again))
-        self->known_again((struct ee_member *)(void *)m, order.fn, order.data);
+        self->again((struct ee_member *)(void *)m, order.fn, order.data);
     else
-        self->known_body((struct ee_member *)(void *)m);
+        self->body((struct ee_member *)(void *)m);
     pool_member_end(m, region);
     self->member = NULL;
     hal_arrive(m);
@@ -266,6 +259,23 @@ static inline void open_team(struct team *team, unsigned n)
     pool_local = first;
 }
 
+static void become_last_root(struct team *team)
+{
+    pool_self.root_cores = (uint16_t)team->cores[board_cluster()];
+    if (pool_last_root != NULL && pool_last_root != team)
+        pool_last_root->opener = NULL;
+    pool_last_root = team;
+}
+
+void ee_team_turn(struct ee_team *t)
+{
+    struct team *team = team_of(t);
+    if (!team->root || pool_self.member != NULL || !hal_turn(team))
+        return; /* another thread's team is as it was left */
+    become_last_root(team);
+    team->opener = &pool_self;
+}
+
 void ee_team_fork(struct ee_team *t, unsigned n, PS_UNUSED bool outermost)
 {
     struct team *team = team_of(t);
@@ -273,12 +283,8 @@ void ee_team_fork(struct ee_team *t, unsigned n, PS_UNUSED bool outermost)
     team->n = n;
     first->core = team->home;
     first->slots = team->slots;
-    if (team->root) {
-        pool_root_cores = team->cores[board_cluster()];
-        if (pool_last_root != NULL && pool_last_root != team)
-            pool_last_root->opener = NULL;
-        pool_last_root = team;
-    }
+    if (team->root)
+        become_last_root(team);
     team->again = false;
     team->told = true;
     open_team(team, n);

@@ -18,6 +18,9 @@ void hal_init(void);
  * none). */
 void hal_mapped(struct team *team);
 void hal_unmapped(struct team *team);
+/* Root: the team, whose mapping its cores have been told of, is the next to be opened, after others of the root's.
+ * False: its cores have to be told anew. */
+bool hal_turn(struct team *team);
 /* Parent: orders members 1 to n - 1 to run. */
 void hal_release(struct team *team);
 /* Docked: waits for an order. */

@@ -7,8 +7,7 @@
  * Mapping. A mapping stays with the team from region to region: a fork takes the same cores again where they are idle,
  * with one atomic operation a cluster. The root's team takes nothing from the pool: while it is open every other fork
  * is by one of its members or by one below them. So a fork that takes cores from the pool leaves out that team's cores.
- * A member of that team finds those of its own cluster in `pool_root_cores`, which each of them writes before it runs
- * the body. Other members ask the team.
+ * A member of that team keeps those of its own cluster (root_cores). Other members ask the team.
  *
  * Shared: `idle`, by forks (and) and joins (or) anywhere. Failures: smaller teams.
  * Rejected: a lock around the pool, as the paper has it: the atomic operation takes all cores of a cluster at once. */
@@ -31,7 +30,7 @@ void pool_start(void)
 static uint32_t taken_by_root(unsigned cluster)
 {
     if (pool_self.of_root_team && cluster == board_cluster())
-        return pool_root_cores;
+        return pool_self.root_cores;
     return pool_open_root != NULL ? pool_open_root->cores[cluster] : 0;
 }
 
@@ -114,6 +113,7 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
         team->cores[c] |= 1u << core;
         m->team = team;
         m->core = (uint16_t)(c * pool_cores + core);
+        ps_store_relaxed(&m->end, 0); /* it may have been another team's, of other region numbers */
         team->id_of[m->core] = (uint16_t)id;
     }
     team->num_spans = 0;

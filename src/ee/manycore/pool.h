@@ -101,21 +101,29 @@ enum {
 _Static_assert(_Alignof(struct ee_team) > ORDER_BITS && PS_CACHE_LINE > ORDER_BITS && BOARD_BLOCK_UNIT > ORDER_BITS,
                "the lowest bits of a team's or a member's address are an order's");
 
+/* A team that a core has been told of, and its member there. */
+struct known {
+    struct team *team; /* NULL: none */
+    struct member *m;
+    uintptr_t order;         /* what tells to run m again */
+    volatile uint32_t *gate; /* ee_gate and ee_gate_mask of m; NULL: it has none yet */
+    uint32_t gate_mask;
+    uint16_t version; /* the mapping that this is from */
+    uint16_t cores;   /* of the root's team in this cluster */
+    uint8_t slots;
+};
 /* What each core keeps in its cluster's memory; its own alone. */
 struct self {
     struct member *member; /* that runs; NULL: it is the root, or docked */
     /* Two bytes that are looked at together (pool_may_run_again). */
-    bool sees_tasks;   /* it has been told of tasks in one of the teams around it */
-    bool of_root_team; /* and pool_root_cores of its cluster are of the region that is open */
-    uint8_t known_slots;
-    uint16_t known_version; /* the mapping that `known` is from */
-    uintptr_t known_order;  /* what tells to run `known` again */
-    struct team *known_team;
-    struct member *known;
-    volatile uint32_t *known_gate; /* ee_gate and ee_gate_mask of `known`; NULL: it has none yet */
-    uint32_t known_gate_mask;
-    void (*known_body)(struct ee_member *);
-    void (*known_again)(struct ee_member *, void (*fn)(void *), void *data);
+    bool sees_tasks;     /* it has been told of tasks in one of the teams around it */
+    bool of_root_team;   /* and root_cores are of the region that is open */
+    uint16_t root_cores; /* of this cluster, in the root's team that the core was in last */
+    /* The two teams that it was told of last: regions of two shapes in turn, or of two levels. */
+    struct known *known; /* the later one; NULL: it was told of none */
+    struct known teams[2];
+    void (*body)(struct ee_member *); /* of all teams' ops */
+    void (*again)(struct ee_member *, void (*fn)(void *), void *data);
 };
 #define POOL_SEES_NOTHING 0x000 /* both, as a number */
 #define POOL_OF_ROOT_TEAM 0x100
@@ -153,9 +161,8 @@ static inline void pool_saw_tasks(void)
 }
 /* The root's team while it is open, set by the root. In each cluster: those of its cores that are in that team. */
 extern struct team *volatile pool_open_root;
-/* The root's team; its cores stand in each cluster's pool_root_cores. */
+/* The root's last team. */
 extern struct team *pool_last_root;
-extern BOARD_LOCAL volatile uint32_t pool_root_cores;
 /* In each cluster's memory: the clusters, and the cores of one. */
 extern BOARD_LOCAL unsigned pool_clusters, pool_cores;
 static inline unsigned pool_core(void) { return board_cluster() * pool_cores + board_core(); }
@@ -194,18 +201,32 @@ struct expected {
     uint32_t region;
     void (*again)(struct ee_member *, void (*)(void *), void *);
 };
-static PS_ALWAYS_INLINE struct expected pool_expect(struct self *self)
+static PS_ALWAYS_INLINE struct expected pool_expect(struct self *self, const struct known *known)
 {
-    struct member *m = self->known;
-    struct expected e = {.m = m, .order = self->known_order, .region = m->region + 2, .again = self->known_again};
+    struct member *m = known->m;
+    struct expected e = {.m = m, .order = known->order, .region = m->region + 2, .again = self->again};
     pool_local = m;
     self->member = m;
     self->sees_tasks = false;
-    ee_gate = self->known_gate;
-    ee_gate_mask = self->known_gate_mask;
+    ee_gate = known->gate;
+    ee_gate_mask = known->gate_mask;
     m->phase = 0;
     __asm__ volatile("" : "+r"(e.order), "+r"(e.region), "+r"(e.again) : : "memory"); /* now, not later */
     return e;
+}
+
+/* The place of a team that is not the last one that the core was told of: its own, or the one that it takes. */
+static inline struct known *pool_other_known(struct self *self)
+{
+    return self->known == &self->teams[0] ? &self->teams[1] : &self->teams[0];
+}
+/* The core runs a member of `known` next; of the root's team or of another one, as `order` says. */
+static inline void pool_know(struct self *self, struct known *known, uintptr_t order)
+{
+    self->known = known;
+    self->of_root_team = order & ORDER_ROOT;
+    if (order & ORDER_ROOT)
+        self->root_cores = known->cores;
 }
 
 /* A member that has been told: assists until it is a helper again. */
@@ -250,7 +271,7 @@ void pool_tidy(struct team *team);
  * set to the team's last region, which is read while the answer of pool_and is on its way. */
 static inline bool pool_claim_again(const struct team *team, uint32_t cores, uint32_t *region)
 {
-    uint32_t taken = pool_root_cores, before = pool_and(team->idle, ~cores); /* the root's do not change meanwhile */
+    uint32_t taken = pool_self.root_cores, before = pool_and(team->idle, ~cores); /* those do not change meanwhile */
     *region = team->region;
     __asm__ volatile("" : "+r"(before), "+r"(*region));
     if (PS_LIKELY(((~before | taken) & cores) == 0))

@@ -5,13 +5,13 @@
 #include "emergency_pool.h"
 #include "ort.h"
 #include "race.h"
+#include "region.h"
 
 struct ort_icv *ort_icv_write(struct ort_thread *t)
 {
     struct ort_task *task = t->task;
     struct ort_icv *icv = task->icv;
-    if (t->hot != NULL)
-        t->hot->within = 0; /* its next region is not as its last */
+    ort_hot_forget(t);
     bool mine = icv->owner == task;
     if (mine && !ps_load_relaxed(&icv->shared))
         return icv;

@@ -105,6 +105,18 @@ static PS_ALWAYS_INLINE bool ort_parallel_again(void (*fn)(void *), void *data, 
     ee_team_run_again(&team->ee, fn, data);
     return true;
 }
+/* The same for a region that is not as the thread's last one, but as the last one of another shape. */
+bool ort_parallel_of_other(struct ort_thread *t, void (*fn)(void *), void *data, unsigned num_threads, unsigned bind);
+static PS_ALWAYS_INLINE bool ort_parallel_turn(PS_UNUSED void (*fn)(void *), PS_UNUSED void *data,
+                                               PS_UNUSED unsigned num_threads, PS_UNUSED unsigned bind)
+{
+#if ORT_MEMBERS_APART
+    struct ort_thread *t = ee_local_inline();
+    if (t != NULL && t->hot != NULL && t->hot->other != NULL)
+        return ort_parallel_of_other(t, fn, data, num_threads, bind);
+#endif
+    return false;
+}
 /* ort_parallel in two halves, between which the caller runs its own share. On return of ort_parallel_start the caller
  * is member 0. */
 unsigned ort_parallel_start(const struct ort_parallel *region);

@@ -9,8 +9,39 @@ struct ort_team *ort_team_alloc(unsigned n_max);
 /* Returns a block for the region of *n members that t opens, kept in t->hot; *n becomes less where there is no
  * memory. */
 struct ort_team *ort_team_block(struct ort_thread *t, unsigned *n);
+/* Takes n members out of the group's account, or as many as the thread limit leaves; for a limit that is set. */
+unsigned ort_group_limited(struct ort_group *group, unsigned limit, unsigned n);
 /* Says once that a region gets fewer members than it wants. */
 void ort_team_shrunk(unsigned wanted, unsigned got, const char *why);
+/* Frees the blocks of t's regions; none is open. */
+void ort_hot_free(struct ort_thread *t);
+/* t's next region is like none before. */
+static inline void ort_hot_forget(struct ort_thread *t)
+{
+    if (t->hot == NULL)
+        return;
+    t->hot->within = 0;
+#if ORT_MEMBERS_APART
+    if (t->hot->other != NULL)
+        t->hot->other->within = 0;
+#endif
+}
+/* With members apart: makes that block t's hot one which the region of `wanted` members is to have (region_again.c).
+ * ort_shape_is notes how many members its region wanted. */
+#if ORT_MEMBERS_APART
+void ort_shape_turn(struct ort_thread *t, unsigned wanted, int8_t bind);
+#else
+static inline void ort_shape_turn(PS_UNUSED struct ort_thread *t, PS_UNUSED unsigned wanted, PS_UNUSED int8_t bind) {}
+#endif
+static inline void ort_shape_is(PS_UNUSED struct ort_team *team, PS_UNUSED unsigned wanted)
+{
+#if ORT_MEMBERS_APART
+    team->wanted = (uint16_t)(wanted < UINT16_MAX ? wanted : UINT16_MAX);
+#endif
+}
+/* With members apart: gives members of a block to a smaller one, with what they keep. present: those of the last
+ * region, which the smaller block is to have; else what is kept of those of former regions. No region is open. */
+void ort_members_part(struct ort_team *smaller, struct ort_team *team, bool present);
 /* How the entities run members (team.c). */
 extern const struct ee_team_ops ort_team_ops;
 /* Returns a team of one, for an initial thread, in a contention group of its own. Its ICVs are not set. Aborts where

@@ -100,15 +100,21 @@ struct ort_team {
     uint32_t ws_base, single_base; /* what the members' ws_seq and single_seq begin with */
     uint8_t begins_in;             /* combined construct: ORT_BEGINS_... */
     bool ee_ready;                 /* ee_team_init has been called */
+#if ORT_MEMBERS_APART
+    uint16_t wanted; /* members that the last region wanted; n is how many it got */
+#endif
     PS_LINE_ALIGNED struct ort_group *contention;
     uint32_t level, active_level;
-    bool enclosed;      /* an active region encloses it on this entity */
-    bool outermost;     /* and none encloses it on the parent's */
-    bool plain;         /* apart: the last region had nothing that members begin in, several members, and its end */
-    bool cancellable;   /* cancellation is on */
-    bool counted;       /* its members are counted in contention->busy */
-    int8_t bind;        /* enum ort_bind: how its members have their places (place.h) */
-    uint8_t bind_var;   /* enum ort_bind: of its members' tasks */
+    bool enclosed;    /* an active region encloses it on this entity */
+    bool outermost;   /* and none encloses it on the parent's */
+    bool plain;       /* apart: the last region had nothing that members begin in, several members, and its end */
+    bool cancellable; /* cancellation is on */
+    bool counted;     /* its members are counted in contention->busy */
+    int8_t bind;      /* enum ort_bind: how its members have their places (place.h) */
+    uint8_t bind_var; /* enum ort_bind: of its members' tasks */
+#if ORT_MEMBERS_APART
+    int8_t bind_before;
+#endif
     uint32_t bind_used; /* elements of ort_settings.bind_list that it and those around it have taken */
     /* Regions that are alike (team.c, "Alike"). */
     unsigned long shape;  /* another one when something changes that regions inside take from it; never 0 */
@@ -135,6 +141,8 @@ struct ort_team {
     struct ort_task_team tasks;
 #if ORT_MEMBERS_APART
     _Atomic(struct ort_team_store *) store; /* NULL: nothing has needed it yet (ort_slot) */
+    struct ort_team *other;                 /* the parent's, of another shape (region_again.c); NULL: none */
+    uint16_t wanted_before;    /* as `wanted`, of the shape before in this block; bind_before: as asked_bind */
     struct ort_thread **apart; /* [n_max] those from number 1 on where the entities want them; NULL: not yet */
 #else
     struct ort_workshare ring[ORT_WS_RING];

@@ -106,6 +106,31 @@ bool ort_members_get(struct ort_team *team)
     return true;
 }
 
+void ort_members_part(struct ort_team *smaller, struct ort_team *team, bool present)
+{
+    struct ort_thread *first = smaller->apart[0], *before = team->apart[0];
+    first->hot = before->hot;
+    before->hot = NULL;
+    for (struct ort_team *inner = first->hot; inner != NULL; inner = inner->other)
+        inner->parent = first;
+    ort_hot_forget(first);
+    if (present && team->ee_ready) { /* its mapping is of the members that it gives */
+        ee_team_fini(&team->ee);
+        team->ee_ready = false;
+    }
+    for (unsigned id = 1; id < smaller->n_max && id < team->n_max; id++) {
+        struct ort_thread *now = team->apart[id], *rest = now != NULL ? now->next : NULL;
+        if (now != NULL)
+            now->next = NULL;
+        team->apart[id] = present ? rest : now;
+        smaller->apart[id] = present ? now : rest;
+        for (struct ort_thread *t = smaller->apart[id]; t != NULL; t = t->next) {
+            t->team = smaller;
+            ort_hot_forget(t); /* the regions around are numbered anew */
+        }
+    }
+}
+
 void ort_members_give(struct ort_team *team)
 {
     for (unsigned i = 0; i < team->n_max; i++)

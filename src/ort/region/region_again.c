@@ -8,6 +8,9 @@
  * A member's counters of work-sharing constructs and singles go on from region to region, and are the same in all
  * members at a region's end. The team's are brought up to date when another path opens its next region
  * (ort_region_counts).
+ * Two shapes. A thread keeps a block for each of two shapes, once a shape has come back after another one
+ * (ort_shape_turn): then the shapes will go on in turn. A program that leaves its shapes one after the other has one
+ * block, which takes each of them. Of two blocks a third shape takes the one that was used longer ago.
  * `base` of a member stays: its deque is empty when a region begins, so that all it holds later is above any base of
  * before.
  * Does not: cancellation (so no loop is left in its middle), reductions, combined loops, thread limits, teams for which
@@ -17,6 +20,72 @@
  * parent's. */
 #include "region.h"
 #include "task_internal.h"
+
+/* The thread's two blocks change places. */
+static struct ort_team *turn(struct ort_thread *t)
+{
+    struct ort_team *now = t->hot, *other = now->other;
+    now->other = NULL;
+    other->other = now;
+    t->hot = other;
+    return other;
+}
+
+bool ort_parallel_of_other(struct ort_thread *t, void (*fn)(void *), void *data, unsigned num_threads, unsigned bind)
+{
+    struct ort_team *team = t->hot->other;
+    if (team->within != ort_shape_around(t) || team->asked != num_threads || team->again_bind != bind ||
+        team->icv_then != t->task->icv)
+        return false;
+    turn(t);
+    ee_team_turn(&team->ee);
+    ee_team_run_again(&team->ee, fn, data);
+    return true;
+}
+
+static bool is_shape(const struct ort_team *team, unsigned wanted, int8_t bind)
+{
+    return team->wanted == wanted && team->asked_bind == bind;
+}
+
+/* Makes a block for the smaller one of the present shape and of the one that returns; the block that there is has the
+ * other one. Where there is no memory it goes on to take both. */
+static void part(struct ort_thread *t, unsigned wanted)
+{
+    struct ort_team *team = t->hot;
+    bool present = team->wanted < wanted;
+    struct ort_team *smaller = ort_team_alloc(present ? team->wanted : wanted);
+    if (smaller == NULL)
+        return;
+    smaller->parent = t;
+    smaller->wanted = team->wanted;
+    smaller->asked_bind = team->asked_bind;
+    ort_members_part(smaller, team, present);
+    if (present) {
+        team->other = smaller;
+    } else {
+        smaller->other = team;
+        t->hot = smaller;
+    }
+}
+
+void ort_shape_turn(struct ort_thread *t, unsigned wanted, int8_t bind)
+{
+    struct ort_team *team = t->hot;
+    if (team == NULL || is_shape(team, wanted, bind))
+        return;
+    if (team->other != NULL) {
+        team = turn(t);
+        if (is_shape(team, wanted, bind)) /* else it takes that shape */
+            ee_team_turn(&team->ee);
+        return;
+    }
+    bool returns = team->wanted_before == wanted && team->bind_before == bind;
+    team->wanted_before = team->wanted;
+    team->bind_before = team->asked_bind;
+    if (returns)
+        part(t, wanted);
+}
 
 /* Begins the member as on any other path, but its counters go on: those in the team are of the last region that took
  * another path. */

@@ -118,17 +118,6 @@ void ort_member_begin(struct ort_thread *m)
         ort_ws_begin_in(m);
 }
 
-/* Takes n members out of the group's account, or as many as the thread limit leaves; for a limit that is set. */
-static unsigned limited(struct ort_group *group, unsigned limit, unsigned n)
-{
-    uint32_t busy = ps_load_relaxed(&group->busy), granted;
-    do {
-        unsigned left = limit > busy ? limit - busy + 1 : 1;
-        granted = n < left ? n : left;
-    } while (!ps_cas_relaxed(&group->busy, &busy, busy + granted - 1));
-    return granted;
-}
-
 static PS_ALWAYS_INLINE unsigned size(const struct ort_thread *t, unsigned num_threads)
 {
     const struct ort_icv *icv = ort_icv(t);
@@ -188,7 +177,7 @@ static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, int8_t bi
     struct ort_group *group = t->team->contention;
     *counted = *n > 1 && icv->thread_limit != UINT_MAX;
     if (*counted)
-        *n = limited(group, icv->thread_limit, *n);
+        *n = ort_group_limited(group, icv->thread_limit, *n);
     unsigned wanted = *n;
     if (PS_UNLIKELY(*n > ORT_THREADS_MAX)) {
         *n = ORT_THREADS_MAX;
@@ -264,6 +253,7 @@ static PS_NOINLINE struct ort_team *new_shape(struct ort_thread *t, const struct
     struct ort_icv *inherited = inherit(team, outer, icv);
     ps_update(team->icv, inherited);
     reshape(team);
+    ort_shape_is(team, wanted);
     team->asked = region->num_threads;
     team->asked_bind = (int8_t)region->bind;
     team->icv_then = icv;
@@ -280,17 +270,35 @@ static PS_ALWAYS_INLINE bool same_shape(const struct ort_thread *t, const struct
                      team->asked_bind == (int8_t)region->bind && team->icv_then == t->task->icv);
 }
 
-/* Returns the team of t's next region. *alike: it is the last region's team, in the same shape. */
-static PS_ALWAYS_INLINE struct ort_team *team_for(struct ort_thread *t, const struct ort_parallel *region, bool *alike)
+/* Whether t's region is as its hot block's last one in all. *granted: how many members the entities grant then; 0: they
+ * were not asked. */
+static PS_ALWAYS_INLINE bool is_alike(const struct ort_thread *t, const struct ort_parallel *region, unsigned *granted)
 {
     struct ort_team *team = t->hot;
-    unsigned n = 0, granted = 0;
-    if (same_shape(t, region)) {
-        n = team->n;
-        granted = n > 1 ? ee_team_reserve(&team->ee, n) : 1;
+    unsigned n = same_shape(t, region) ? team->n : 0;
+    *granted = n > 1 ? ee_team_reserve(&team->ee, n) : n;
+    return *granted != 0 && *granted == n;
+}
+
+/* As team_for, where the region is not alike. */
+static PS_NOINLINE struct ort_team *other_shape(struct ort_thread *t, const struct ort_parallel *region,
+                                                unsigned granted, bool *alike)
+{
+    if (granted == 0) {
+        ort_shape_turn(t, size(t, region->num_threads), (int8_t)region->bind);
+        *alike = is_alike(t, region, &granted);
     }
-    *alike = granted != 0 && granted == n;
-    return PS_LIKELY(*alike) ? team : new_shape(t, region, granted);
+    return *alike ? t->hot : new_shape(t, region, granted);
+}
+
+/* Returns the team of t's next region. *alike: it is that of a former region, in the same shape. */
+static PS_ALWAYS_INLINE struct ort_team *team_for(struct ort_thread *t, const struct ort_parallel *region, bool *alike)
+{
+    unsigned granted;
+    *alike = is_alike(t, region, &granted);
+    if (PS_LIKELY(*alike))
+        return t->hot;
+    return ORT_MEMBERS_APART ? other_shape(t, region, granted, alike) : new_shape(t, region, granted);
 }
 
 /* Writes what the members are to do. */

@@ -29,10 +29,30 @@ struct ort_team *ort_team_alloc(unsigned n_max)
     return team;
 }
 
-static void member_free(struct ort_thread *t)
+unsigned ort_group_limited(struct ort_group *group, unsigned limit, unsigned n)
 {
+    uint32_t busy = ps_load_relaxed(&group->busy), granted;
+    do {
+        unsigned left = limit > busy ? limit - busy + 1 : 1;
+        granted = n < left ? n : left;
+    } while (!ps_cas_relaxed(&group->busy, &busy, busy + granted - 1));
+    return granted;
+}
+
+void ort_hot_free(struct ort_thread *t)
+{
+#if ORT_MEMBERS_APART
+    if (t->hot != NULL && t->hot->other != NULL)
+        ort_team_free(t->hot->other);
+#endif
     if (t->hot != NULL)
         ort_team_free(t->hot);
+    t->hot = NULL;
+}
+
+static void member_free(struct ort_thread *t)
+{
+    ort_hot_free(t);
     if (t->team->parent == NULL && t->task != NULL)
         ort_icv_drop(t->task->icv, t->task);
     ort_task_thread_fini(t);
@@ -99,6 +119,11 @@ struct ort_team *ort_team_block(struct ort_thread *t, unsigned *n)
         larger->parent = t;
         t->hot = larger;
         if (team != NULL) {
+#if ORT_MEMBERS_APART
+            larger->other = team->other;
+            larger->wanted_before = team->wanted_before;
+            larger->bind_before = team->bind_before;
+#endif
             succeed(larger, team);
             ort_team_free(team);
         }

@@ -80,8 +80,7 @@ void ort_league(const struct ort_parallel *teams, unsigned thread_limit)
     league.fn = run_teams;
     league.data = &l;
     league.group = t->team->contention;
-    if (t->hot != NULL)
-        t->hot->within = 0; /* its last region was none of these */
+    ort_hot_forget(t); /* its last region was none of these */
     ort_parallel(&league);
 }
 

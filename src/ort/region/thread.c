@@ -179,10 +179,7 @@ int ort_pause(bool hard)
     (void)hard;                  /* threadprivate data of members lives as long as its kernel thread either way */
     if (t->team->parent != NULL) /* in a region, or beside other teams */
         return -1;
-    if (t->hot != NULL) {
-        ort_team_free(t->hot);
-        t->hot = NULL;
-    }
+    ort_hot_free(t);
     ee_quiesce();
     return 0;
 }

@@ -18,6 +18,7 @@ void hal_mapped(struct team *team)
     synchroniser_ready(team);
 }
 void hal_unmapped(struct team *team) { synchroniser_give_back(team); }
+bool hal_turn(PS_UNUSED struct team *team) { return false; }
 
 void hal_release(struct team *team)
 {

@@ -5,6 +5,7 @@
 void hal_init(void) {}
 void hal_mapped(struct team *team) { synchroniser_get(team, team->root); }
 void hal_unmapped(struct team *team) { synchroniser_give_back(team); }
+bool hal_turn(struct team *team) { return synchroniser_has_masks(team, team->slots, team->version); }
 
 void hal_release(struct team *team)
 {
@@ -135,26 +136,44 @@ void ee_team_run_again(struct ee_team *t, void (*fn)(void *), void *data)
     go(team, fn, data);
 }
 
+/* Computed once for all regions of a team. */
+static inline volatile uint32_t *join_of(const struct known *known)
+{
+    volatile uint32_t *join = &MC_HWS(0x140 + 4u * known->slots);
+    __asm__ volatile("" : "+r"(join));
+    return join;
+}
+
 struct order hal_dock(void)
 {
     struct self *self = &pool_self;
+    struct known *known = self->known;
     struct order order;
-    if (PS_UNLIKELY(self->known_slots == 0)) {
+    if (PS_UNLIKELY(known == NULL || known->slots == 0)) {
         order.what = mc_hws_receive(SLOT_ORDER);
         goto other;
     }
-    volatile uint32_t *joined = &MC_HWS(0x140 + 4u * self->known_slots); /* an order for another team ends the loop */
-    __asm__ volatile("" : "+r"(joined));
+    volatile uint32_t *join = join_of(known);
     for (;;) {
-        struct expected e = pool_expect(self);
+        struct expected e = pool_expect(self, known);
         order.what = mc_hws_receive(SLOT_ORDER);
         /* The expected order goes straight on: a branch that is taken costs two cycles more. */
-        __asm__ goto("bne %0, %1, %l2" : : "r"(order.what), "r"(e.order) : : other);
+        __asm__ goto("bne %0, %1, %l2" : : "r"(order.what), "r"(e.order) : : turn);
+    run:;
         uint32_t fn = mc_hws_receive(SLOT_ORDER), data = mc_hws_receive(SLOT_ORDER);
         // NOLINTNEXTLINE(performance-no-int-to-ptr)
         pool_run_expected(&e, (void (*)(void *))(uintptr_t)fn, (void *)(uintptr_t)data);
-        *joined = 0; /* memory is sequentially consistent */
+        *join = 0; /* memory is sequentially consistent */
         pool_ran_expected(&e);
+        continue;
+    turn: /* to the other team that the core knows */
+        known = pool_other_known(self);
+        if (PS_UNLIKELY(known->order != order.what || known->slots == 0))
+            break;
+        pool_know(self, known, order.what);
+        join = join_of(known);
+        e = pool_expect(self, known);
+        goto run;
     }
 other:
     if (order.what & ORDER_AGAIN) {

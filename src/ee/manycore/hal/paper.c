@@ -108,6 +108,7 @@ static inline unsigned fetch(struct team *team, struct paper_descriptor *d, unsi
                 break;
             m->team = team;
             m->core = before[id] = (uint16_t)thread;
+            ps_store_relaxed(&m->end, 0); /* it may have been another team's, of other region numbers */
         }
         p->busy[core] = 1;
         team->cores[c] |= 1u << core;

@@ -56,6 +56,7 @@ void hal_mapped(struct team *team)
         *paper_descriptor_of(team->descriptor->persistent[id]) = team->descriptor;
 }
 void hal_unmapped(PS_UNUSED struct team *team) {}
+bool hal_turn(PS_UNUSED struct team *team) { return false; }
 
 static void release(const struct team *team, uint32_t what)
 {
@@ -100,7 +101,10 @@ void hal_order_assist(unsigned core, struct member *m)
 enum { BARRIER_JOIN = 0xffff };
 static uint32_t word_of(uint32_t version, uint32_t barrier) { return version << 16 | barrier; }
 
-void hal_arrive(PS_UNUSED struct member *m) { *masters[board_core()] = word_of(pool_self.known_version, BARRIER_JOIN); }
+void hal_arrive(PS_UNUSED struct member *m)
+{
+    *masters[board_core()] = word_of(pool_self.known->version, BARRIER_JOIN);
+}
 
 static bool flag_shows_tasks(struct team *team)
 {
@@ -151,7 +155,7 @@ enum ee_await hal_barrier_meet(struct team *team, struct member *m, uint32_t pha
         ps_store_relaxed(&team->released, 0); /* the numbers come round */
     } else {
         unsigned core = board_core();
-        *masters[core] = word_of(pool_self.known_version, m->barriers);
+        *masters[core] = word_of(pool_self.known->version, m->barriers);
         bool released = false;
         while (released || !flag_shows_tasks(team) || (released = ps_load_seq(&team->released) == m->barriers))
             if (rflags[core] != 0) {

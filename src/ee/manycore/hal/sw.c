@@ -35,9 +35,10 @@ static BOARD_LOCAL struct root_here {
     void (*fn)(void *);
     void *data;
     _Atomic uint32_t left;
-    uint32_t members; /* in another cluster than the root's */
-    struct run run;   /* all but the first */
-    uint8_t n_below;  /* docks of other clusters' first cores that this cluster's first core hands the order on to */
+    /* In another cluster than the root's, written by its first core (lead_cluster). */
+    uint32_t cores, members;
+    struct run run;  /* all but the first */
+    uint8_t n_below; /* docks of other clusters' first cores that this cluster's first core hands the order on to */
     _Atomic uint32_t *below[BOARD_CLUSTERS_MAX / BLOCK + BLOCK];
 } root_here;
 
@@ -141,6 +142,11 @@ static void plan_orders(const struct team *team)
         struct root_here *at = board_global(&root_here, by);
         at->below[at->n_below++] = &first_dock(board_global(docks, c), team->cores[c])->what;
     }
+}
+bool hal_turn(struct team *team)
+{
+    plan_orders(team);
+    return true;
 }
 static PS_ALWAYS_INLINE void give_below(uint32_t what)
 {
@@ -263,11 +269,19 @@ void ee_team_run_again(struct ee_team *t, void (*fn)(void *), void *data)
     go(team, fn, data);
 }
 
+/* Called by the first core of its cluster, for another team than the last one: the root's team has these cores. */
+static PS_NOINLINE void lead_cluster(uint32_t cores)
+{
+    root_here.cores = cores;
+    root_here.members = (uint32_t)__builtin_popcount(cores);
+    root_here.run = run_of(cores & (cores - 1));
+}
+
 /* Called by the first core of its cluster: gives the order to the other cores of the root's team there. */
 static inline void hand_on(const struct order *order)
 {
     if (PS_LIKELY(order->what & ORDER_AGAIN)) {
-        uint32_t cores = pool_root_cores;
+        uint32_t cores = root_here.cores;
         // NOLINTNEXTLINE(performance-no-int-to-ptr)
         const struct team *team = (struct team *)(order->what & ~(uintptr_t)ORDER_BITS);
         give_below((uint32_t)order->what | ORDER_HAND_ON);
@@ -277,8 +291,7 @@ static inline void hand_on(const struct order *order)
         give_near_again(root_here.run, cores & (cores - 1), order->what);
     } else {
         uint32_t cores = order->cores & 0xffff;
-        root_here.members = (uint32_t)__builtin_popcount(cores);
-        root_here.run = run_of(cores & (cores - 1));
+        lead_cluster(cores);
         ps_store_relaxed(&root_here.left, root_here.members);
         give_all(docks, cores & (cores - 1), order->what, order->cores);
     }
@@ -318,14 +331,27 @@ static inline void take_order(struct dock *own, uintptr_t what, struct order *or
     }
 }
 
-static PS_ALWAYS_INLINE void arrive_by_words(const struct self *self)
+/* The core does not know the order's team. */
+static struct order take_other(struct dock *own, uintptr_t what)
+{
+    struct order order;
+    if ((what & ORDER_AGAIN) && (what & ORDER_HAND_ON)) {
+        // NOLINTNEXTLINE(performance-no-int-to-ptr)
+        const struct team *team = (struct team *)(what & ~(uintptr_t)ORDER_BITS);
+        lead_cluster(team->cores[board_cluster()]);
+    }
+    take_order(own, what, &order);
+    return order;
+}
+
+static PS_ALWAYS_INLINE void arrive_by_words(const struct self *self, const struct member *m)
 {
     /* The root is in cluster 0. */
     if (self->of_root_team && board_cluster() != 0 && pool_sub(&root_here.left, 1) != 1)
         return;
-    pool_sub(&self->known_team->left, 1);
+    pool_sub(&m->team->left, 1);
 }
-void hal_arrive(PS_UNUSED struct member *m) { arrive_by_words(&pool_self); }
+void hal_arrive(struct member *m) { arrive_by_words(&pool_self, m); }
 
 struct order hal_dock(void)
 {
@@ -333,24 +359,27 @@ struct order hal_dock(void)
     struct dock *own = &docks[board_core()];
     struct order order;
     while (PS_LIKELY(self->known != NULL)) {
-        struct expected e = pool_expect(self);
+        struct expected e = pool_expect(self, self->known);
         uintptr_t what = await_order(own);
         if (PS_UNLIKELY((what & ~(uintptr_t)ORDER_HAND_ON) != e.order)) {
+            struct known *other = pool_other_known(self);
             if (what == 0)
                 break;
-            take_order(own, what, &order);
-            return order;
+            if ((what & ~(uintptr_t)ORDER_HAND_ON) != other->order)
+                return take_other(own, what);
+            pool_know(self, other, what);
+            if (what & ORDER_HAND_ON)
+                lead_cluster(other->cores);
+            e = pool_expect(self, other);
         }
         take_order(own, what, &order);
         pool_run_expected(&e, order.fn, order.data);
-        arrive_by_words(self);
+        arrive_by_words(self, e.m);
         pool_ran_expected(&e);
     }
     uintptr_t what = await_order(own);
-    if (what != 0) {
-        take_order(own, what, &order);
-        return order;
-    }
+    if (what != 0)
+        return take_other(own, what);
     order.what = ps_load_relaxed(&own->assist) | ORDER_ASSIST;
     ps_store_release(&own->assist, 0);
     return order;

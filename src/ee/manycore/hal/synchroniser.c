@@ -23,7 +23,10 @@ void synchroniser_get(struct team *team, bool outermost)
     unsigned home = board_cluster();
     uint64_t others = others_of(team, home);
     if (outermost) {
-        team->slots = SLOT_ROOT;
+        const struct team *last = pool_last_root;
+        bool before =
+            last != NULL && last != team ? last->slots == SLOT_ROOT : synchroniser_masks[SLOT_ROOT_BEFORE].team == team;
+        team->slots = before ? SLOT_ROOT_BEFORE : SLOT_ROOT;
     } else if (others == 0) {
         uint32_t taken = ps_load_relaxed(&pairs_taken);
         do {
@@ -56,26 +59,26 @@ void synchroniser_set_home(const struct team *team)
 }
 
 /* Another cluster of the root's team; the root is in cluster 0. */
-static PS_NOINLINE void set_away(const struct team *team, uint32_t version)
+static PS_NOINLINE void set_away(const struct team *team, unsigned slot, uint32_t version)
 {
     uint32_t cores = team->cores[board_cluster()];
-    mc_hws_gather(SLOT_ROOT, cores, 0, MC_NOTIFY_PARENT(0));
-    mc_hws_gather(SLOT_ROOT + 1, cores, 0, MC_NOTIFY_PARENT(0));
-    set_masks(SLOT_ROOT, team, version);
+    mc_hws_gather(slot, cores, 0, MC_NOTIFY_PARENT(0));
+    mc_hws_gather(slot + 1, cores, 0, MC_NOTIFY_PARENT(0));
+    set_masks(slot, team, version);
 }
 
 void hal_told(struct team *team)
 {
-    if (pool_self.known_slots != SLOT_ROOT || board_cluster() == 0)
+    const struct known *known = pool_self.known;
+    if ((known->slots != SLOT_ROOT && known->slots != SLOT_ROOT_BEFORE) || board_cluster() == 0)
         return;
-    if (PS_UNLIKELY(synchroniser_masks[SLOT_ROOT].team != team ||
-                    synchroniser_masks[SLOT_ROOT].version != pool_self.known_version))
-        set_away(team, pool_self.known_version);
+    if (PS_UNLIKELY(!synchroniser_has_masks(team, known->slots, known->version)))
+        set_away(team, known->slots, known->version);
 }
 
 void hal_arrive(struct member *m)
 {
-    unsigned slot = pool_self.known_slots;
+    unsigned slot = m->slots;
     if (PS_UNLIKELY(slot == 0)) {
         ps_sub_acq_rel(&m->team->left, 1);
         return;
@@ -120,9 +123,10 @@ void hal_gather(struct team *team)
 /* Lets ee_barrier_pass meet the next barriers, in this region and in those that are like it. */
 static inline void open_gate(struct team *team, const struct member *m, volatile uint32_t *gate, uint32_t mask)
 {
-    if (m == pool_self.known) {
-        pool_self.known_gate = gate;
-        pool_self.known_gate_mask = mask;
+    struct known *known = pool_self.known;
+    if (known != NULL && m == known->m) {
+        known->gate = gate;
+        known->gate_mask = mask;
     } else { /* the parent */
         team->gate = gate;
         team->gate_mask = mask;

@@ -4,8 +4,9 @@
  *   0      words: what is ordered (hws: pool.h; hws-paper: the team's descriptor)
  *   3      words: the orders' second; signal: a team around has tasks
  *   1, 2   the root's team: join, barrier; through the hierarchy, home is the root's cluster
- *   4 on   pairs for teams inside of one cluster, one for each that is mapped, as far as they go
- * A team without a pair (a nested one of several clusters, a fifth one in its cluster) has the software's counters.
+ *   4, 5   the same of the root's team before, of another shape
+ *   6 on   pairs for teams inside of one cluster, one for each that is mapped, as far as they go
+ * A team without a pair (a nested one of several clusters, a fourth one in its cluster) has the software's counters.
  *
  * A slot's masks stay for the next region of the same mapping. The parent sets the masks of its own cluster before it
  * releases any core. In the other clusters each core that is told of a mapping looks before it runs its member, and
@@ -31,8 +32,9 @@ enum {
     SLOT_CORES = 3,
     SLOT_TASKS = 3,
     SLOT_ROOT = 1,
-    SLOT_PAIRS = 4,
-    PAIRS = 4,
+    SLOT_ROOT_BEFORE = 4,
+    SLOT_PAIRS = 6,
+    PAIRS = 3,
     SLOTS = 12,
 };
 
@@ -49,12 +51,17 @@ extern BOARD_LOCAL volatile struct masks synchroniser_masks[SLOTS];
 void synchroniser_get(struct team *team, bool outermost);
 void synchroniser_give_back(struct team *team);
 void synchroniser_set_home(const struct team *team);
+/* Whether the caller's cluster has the masks of that mapping; the parent's has them only if all clusters of the team
+ * have. */
+static inline bool synchroniser_has_masks(const struct team *team, unsigned slot, uint32_t version)
+{
+    volatile struct masks *m = &synchroniser_masks[slot];
+    return m->team == team && m->version == version;
+}
 /* Parent, before a release: its cluster's masks are the mapping's. */
 static inline void synchroniser_ready(const struct team *team)
 {
-    unsigned slot = team->slots;
-    volatile struct masks *m = &synchroniser_masks[slot];
-    if (slot != 0 && PS_UNLIKELY(m->team != team || m->version != team->version))
+    if (team->slots != 0 && PS_UNLIKELY(!synchroniser_has_masks(team, team->slots, team->version)))
         synchroniser_set_home(team);
 }
 
