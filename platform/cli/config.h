@@ -31,6 +31,7 @@ namespace mc
     X(noc, hop, 2, 1, 100, "cycles from a router to the next")                                                    \
     X(noc, occupancy, 1, 1, 32, "cycles that a flit keeps a port or a link")                                      \
     X(noc, flit, 8, 4, 64, "bytes of data in a flit (power of two)")                                              \
+    X(noc, posted, 0, 0, 64, "stores over the NoC that a core may have under way while it goes on")               \
     X(l2, size, 1048576, 65536, 67108864, "bytes of on-chip L2 (power of two)")                                   \
     X(l2, latency, 4, 1, 200, "cycles from a request's start in L2 to its answer")                                \
     X(l2, occupancy, 1, 1, 32, "cycles of L2's port for 8 bytes")                                                 \

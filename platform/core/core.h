@@ -1,6 +1,7 @@
 // One core: registers, counters, and how it stands with the kernel that runs it.
 #pragma once
 #include "isa/op.h"
+#include "noc/noc.h"
 #include <cstdint>
 
 namespace mc
@@ -9,7 +10,7 @@ namespace mc
 struct Code; // decoded code of one memory
 
 // Why a core does not run.
-enum class Wait : uint8_t { none, memory, refill, hws_signal, hws_word, hws_any, wfi, dma_queue, stopped };
+enum class Wait : uint8_t { none, memory, stores, refill, hws_signal, hws_word, hws_any, wfi, dma_queue, stopped };
 
 // What a core counts. The cycles of a core are its instructions plus all its stalls plus the cycles asleep.
 #define MC_COUNTERS(X)                                                           \
@@ -62,6 +63,9 @@ struct alignas(64) Core {
     uint32_t wait_address = 0;
     uint64_t since = 0;
     uint32_t reservation = 1; // an odd address is none
+    uint32_t posted = 0;      // stores under way that it does not wait for, all to one receiver:
+    End posted_to{};
+    uint16_t posted_node = 0;
     uint32_t region = 0;
     uint32_t csr_mstatus = 0x6000, csr_mie = 0, csr_mtvec = 0, csr_mscratch = 0, csr_mepc = 0, csr_mcause = 0,
              csr_mtval = 0;

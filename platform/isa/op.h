@@ -21,11 +21,12 @@ namespace mc
 // clang-format on
 // Jumps and branches: registers only as well, but they say what comes next.
 #define MC_JUMP_KINDS(X) X(jal) X(jalr) X(beq) X(bne) X(blt) X(bge) X(bltu) X(bgeu)
-// Instructions that touch what cores share, or end what a core does: each is an event of its cycle.
+// Instructions that touch what cores share, or end what a core does: each is an event of its cycle. drain: a fence on a
+// platform where it waits (noc.posted).
 // clang-format off
 #define MC_SHARED_KINDS(X)                                                                                     \
     X(lb) X(lh) X(lw) X(lbu) X(lhu) X(flw) X(sb) X(sh) X(sw) X(fsw) X(lr) X(sc) X(amoswap) X(amoadd) X(amoxor) \
-    X(amoand) X(amoor) X(amomin) X(amomax) X(amominu) X(amomaxu) X(wfi) X(ebreak) X(ecall) X(illegal)
+    X(amoand) X(amoor) X(amomin) X(amomax) X(amominu) X(amomaxu) X(wfi) X(ebreak) X(ecall) X(illegal) X(drain)
 // clang-format on
 
 enum class Kind : uint8_t {

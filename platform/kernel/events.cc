@@ -194,7 +194,7 @@ uint32_t Machine::perform(Core &c, Kind k, uint8_t *p, uint32_t a, uint32_t data
     return old;
 }
 
-Machine::Outcome Machine::remote(Core &c, const Op &op, uint32_t address, Packet)
+Machine::Outcome Machine::remote(Core &c, const Op &op, uint32_t address)
 {
     Message *m = make();
     m->what = Message::What::access;
@@ -206,12 +206,34 @@ Machine::Outcome Machine::remote(Core &c, const Op &op, uint32_t address, Packet
     m->data = operand(c, op);
     m->bytes = access_size(op.kind);
     noc_request(*m, address, 1);
+    m->posted = is_store(op.kind) && config.noc_posted != 0;
+    c.n.remote++;
+    schedule(m, noc.inject(m->packet, now));
+    if (m->posted) {
+        c.posted++;
+        c.posted_to = m->packet.receiver;
+        c.posted_node = m->packet.to;
+        return Outcome::done;
+    }
     c.wait = Wait::memory;
     c.wait_address = address;
     c.since = now;
-    c.n.remote++;
-    schedule(m, noc.inject(m->packet, now));
     return Outcome::blocked;
+}
+
+// Whether an access may begin while the core's posted stores are under way. Stores to their receiver stay behind them
+// on the way; loads of the own TCDM may see the past. All others wait, so that nobody sees stores of a core out of
+// their order.
+bool Machine::passes_posted(const Core &c, Kind k, uint32_t a) const
+{
+    if (is_load(k))
+        return a - c.tcdm_base < config.tcdm_size || a - map::kAlias < config.tcdm_size || a - map::kSystem < 0x1000;
+    if (!is_store(k) || c.posted >= config.noc_posted || a < map::kCluster)
+        return false;
+    if (a < map::kL2)
+        return c.posted_to == End::cluster && (a - map::kCluster) / map::kStride == c.posted_node &&
+               c.posted_node != c.cluster;
+    return c.posted_to == (a >= map::kMain ? End::memory : End::l2);
 }
 
 // Words that describe the platform, each a register of the core's own.
@@ -229,6 +251,13 @@ Machine::Outcome Machine::system(Core &c, const Op &op, uint32_t address)
 Machine::Outcome Machine::access(Core &c, const Op &op)
 {
     Kind k = op.kind;
+    if (c.posted && !passes_posted(c, k, c.x[op.rs1] + uint32_t(op.imm))) {
+        c.wait = Wait::stores;
+        c.since = now;
+        return Outcome::blocked;
+    }
+    if (k == Kind::drain)
+        return Outcome::done;
     if (k == Kind::illegal)
         fault(c, "illegal instruction");
     if (k == Kind::ecall)
@@ -312,7 +341,7 @@ Machine::Outcome Machine::access(Core &c, const Op &op)
         for (const Range &r : executable)
             if (r.holds(a, 1))
                 fault(c, text("store to 0x%08x, which is code", given));
-    return remote(c, op, a, {});
+    return remote(c, op, a);
 }
 
 void Machine::messages()
@@ -541,6 +570,16 @@ void Machine::deliver(Message *m)
         c.n.miss_stall += took + 1;
         recycle(m);
         return resume(c, now + 1, false);
+    }
+    if (m->posted) {
+        recycle(m);
+        // With the last answer, or with the first one if it waits to post another.
+        if (c.posted-- == config.noc_posted || c.posted == 0)
+            if (c.wait == Wait::stores) {
+                c.n.remote_stall += took + 1;
+                resume(c, now + 1, false);
+            }
+        return;
     }
     write_result(c, *m->op, m->data);
     c.n.remote_stall += took;

@@ -147,6 +147,8 @@ void Machine::prepare(Code &code, Op &op)
     uint8_t heat = op.heat;
     Op::State state = op.state;
     op = decode_at(offset);
+    if (op.kind == Kind::fence && config.noc_posted)
+        op.kind = Kind::drain;
     op.native = is_shared(op.kind) && native == no_block ? no_event : native;
     op.line = line;
     op.heat = heat;
@@ -200,6 +202,8 @@ std::string Machine::waits_for(const Core &c) const
     switch (c.wait) {
     case Wait::memory:
         return text("memory at 0x%08x", c.wait_address);
+    case Wait::stores:
+        return text("answers to %u stores", c.posted);
     case Wait::refill:
         return text("code at 0x%08x", c.wait_address);
     case Wait::hws_signal:

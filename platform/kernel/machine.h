@@ -51,6 +51,7 @@ struct Message {
     uint32_t other = 0, done = 0;
     bool writes = false; // the beats under way store into the TCDM
     bool queued = false; // at a cluster's port
+    bool posted = false; // a store that its core does not wait for
     // synchroniser
     uint8_t slot = 0;
     uint32_t mask = 0;
@@ -181,7 +182,8 @@ class Machine
     Costs costs;
     uint32_t boot_argc = 0, boot_argv = 0;
 
-    Outcome remote(Core &c, const Op &op, uint32_t address, Packet p);
+    Outcome remote(Core &c, const Op &op, uint32_t address);
+    bool passes_posted(const Core &c, Kind k, uint32_t address) const;
     Outcome system(Core &c, const Op &op, uint32_t address);
     uint32_t operand(const Core &c, const Op &op) const;
     uint32_t perform(Core &c, Kind k, uint8_t *p, uint32_t address, uint32_t data);

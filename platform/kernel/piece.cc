@@ -431,6 +431,10 @@ void Piece::access(Op &op)
         load(rax, rbp, MC_STATE(reservations), true);
         byte(0x83), byte(0x38), byte(0); // cmp dword [rax], 0
         slow(not_equal);
+        if (m.config.noc_posted) {
+            byte(0x83), address(7, rbx, kPosted), byte(0); // cmp dword [rbx + posted], 0
+            slow(not_equal);
+        }
     }
     load(rax, rbx, xreg(op.rs1));
     if (op.imm)

@@ -16,9 +16,9 @@ using namespace x86;
 constexpr int kX = int(offsetof(Core, x)), kF = int(offsetof(Core, f)), kOp = int(offsetof(Core, op)),
               kNative = int(offsetof(Core, native)), kAt = int(offsetof(Core, at)), kTags = int(offsetof(Core, tags)),
               kColumn = int(offsetof(Core, column)), kBit = int(offsetof(Core, bit)),
-              kBanks = int(offsetof(Core, banks)), kTcdm = int(offsetof(Core, tcdm)),
-              kTcdmBase = int(offsetof(Core, tcdm_base)), kLimit = int(offsetof(Core, stack_limit)),
-              kCounters = int(offsetof(Core, n));
+              kPosted = int(offsetof(Core, posted)), kBanks = int(offsetof(Core, banks)),
+              kTcdm = int(offsetof(Core, tcdm)), kTcdmBase = int(offsetof(Core, tcdm_base)),
+              kLimit = int(offsetof(Core, stack_limit)), kCounters = int(offsetof(Core, n));
 inline int counter(size_t offset) { return kCounters + int(offset); }
 #define MC_COUNTER(name) counter(offsetof(Counters, name))
 #define MC_STATE(name) int(offsetof(Translator::State, name))

@@ -45,11 +45,11 @@ void simulate(Machine &m)
         MC_REGISTER_KINDS(X) MC_JUMP_KINDS(X)
 #undef X
     };
-    static const void *const event[] = {&&E_lb, &&E_lh,  &&E_lw, &&E_lbu, &&E_lhu, &&E_flw, &&E_sb, &&E_sh,
-                                        &&E_sw, &&E_fsw,
+    static const void *const event[] = {&&E_lb,  &&E_lh, &&E_lw, &&E_lbu, &&E_lhu, &&E_flw, &&E_sb, &&E_sh, &&E_sw,
+                                        &&E_fsw,
 #define Y &&E_other
-                                        Y,      Y,       Y,      Y,       Y,       Y,       Y,      Y,
-                                        Y,      Y,       Y,      Y,       Y,       Y,       Y
+                                        Y,       Y,      Y,      Y,       Y,       Y,       Y,      Y,      Y,
+                                        Y,       Y,      Y,      Y,       Y,       Y,       Y
 #undef Y
     };
     static_assert(std::size(event) == size_t(Kind::count) - size_t(Kind::lb));
@@ -472,6 +472,8 @@ conflict:
 #define MC_STORE(kind, type, value)                    \
     E_##kind:                                          \
     {                                                  \
+        if (MC_UNLIKELY(c->posted))                    \
+            goto E_other;                              \
         MC_LOCAL(sizeof(type), 0)                      \
         type v = type(value);                          \
         std::memcpy(p, &v, sizeof v);                  \
