@@ -13,12 +13,13 @@ endif()
 
 set(bare_src ${CMAKE_SOURCE_DIR}/src)
 set(bare_out ${CMAKE_BINARY_DIR}/manycore)
-set(bare_hals hws sw hws-paper sw-paper)
+set(bare_hals hws sw hws-paper-implicit hws-paper sw-paper)
 # Of ee/manycore: what depends on the way to start and join teams.
 set(bare_hal_hws mapping.c hal/synchroniser.c hal/hws.c)
 set(bare_hal_sw mapping.c hal/sw.c)
-set(bare_hal_hws-paper hal/paper.c hal/synchroniser.c hal/hws-paper.c)
-set(bare_hal_sw-paper hal/paper.c hal/sw-paper.c)
+set(bare_hal_hws-paper-implicit hal/paper-implicit.c hal/paper.c hal/synchroniser.c hal/hws-paper.c)
+set(bare_hal_hws-paper hal/paper-explicit.c hal/paper.c hal/synchroniser.c hal/hws-paper.c)
+set(bare_hal_sw-paper hal/paper-explicit.c hal/paper.c hal/sw-paper.c)
 set(bare_default_hal hws)
 set(bare_flags --specs=picolibc.specs -march=rv32imafc -mabi=ilp32f -O2 -g -std=gnu17 -Wall -Wextra -ffunction-sections
     -fdata-sections

@@ -3,7 +3,8 @@
  *   hws        orders are multicast as words of the hardware synchroniser, joins and barriers gathered by it
  *   sw         memory alone: orders go from the parent to one core in each cluster, which hands them on; counters by
  *              cluster
- *   hws-paper, sw-paper   the ways of manycore-nested-2016, section 3, to compare the others with (paper.h)
+ *   hws-paper-implicit, hws-paper, sw-paper   the ways of manycore-nested-2016, section 3, to compare the others with
+ *              (paper.h)
  *
  * Member 0 is the parent; `team->spans` has the others' cores. A function is for the parent, a docked core or a member
  * as said; team->left and arrivals_left are the software ways', which every HAL has at its hand. */

@@ -7,15 +7,19 @@
 
 void hal_init(void) {}
 
-void hal_mapped(struct team *team)
+void hws_paper_tell(const struct team *team)
 {
-    synchroniser_get(team, pool_self.member == NULL);
     for (unsigned s = 0; s < team->num_spans; s++) {
         mc_hws_clusters(team->spans[s].clusters);
         mc_hws_targets(team->spans[s].cores);
         mc_hws_send(SLOT_CORES, (uint32_t)(uintptr_t)team->descriptor);
     }
     synchroniser_ready(team);
+}
+void hal_mapped(struct team *team)
+{
+    synchroniser_get(team, pool_self.member == NULL);
+    hws_paper_tell(team);
 }
 void hal_unmapped(struct team *team) { synchroniser_give_back(team); }
 bool hal_turn(PS_UNUSED struct team *team) { return false; }

@@ -28,26 +28,25 @@ void pool_start(void) { pool.busy[0] = 1; } /* the global master is cluster 0's 
 /* INIT. NULL: no memory. */
 static struct paper_descriptor *new_descriptor(struct team *team)
 {
-    unsigned threads = pool_clusters * pool_cores, words = (threads + 31) / 32;
+    unsigned threads = pool_clusters * pool_cores;
     lock(&descriptors.lock);
     struct paper_descriptor *d = descriptors.free;
     if (PS_LIKELY(d != NULL))
         descriptors.free = d->parent;
     unlock(&descriptors.lock);
     if (PS_UNLIKELY(d == NULL)) {
-        d = board_block(sizeof *d + words * sizeof *d->mask + threads * sizeof *d->local_ids +
-                        threads * sizeof *d->persistent);
+        d = board_block(sizeof *d + threads * sizeof *d->local_ids + threads * sizeof *d->persistent);
         if (d == NULL)
             return NULL;
-        d->mask = (uint32_t *)(d + 1);
-        d->local_ids = (uint16_t *)(d->mask + words);
+        d->local_ids = (uint16_t *)(d + 1);
         d->persistent = d->local_ids + threads;
     }
     d->function = team->ops->body;
     d->argument = team;
     d->parent = paper_descriptors[board_core()];
-    for (unsigned w = 0; w < words; w++)
-        d->mask[w] = 0;
+    d->mask = team->cores;
+    for (unsigned c = 0; c < pool_clusters; c++)
+        d->mask[c] = 0;
     return d;
 }
 
@@ -62,60 +61,80 @@ static void drop_descriptor(struct paper_descriptor *d)
 
 static inline void select_thread(struct paper_descriptor *d, unsigned id, unsigned core, unsigned persistent)
 {
-    d->mask[core / 32] |= 1u << core % 32;
     d->local_ids[core] = (uint16_t)id;
     d->persistent[id] = (uint16_t)persistent;
+}
+
+/* Returns the first member behind `id` that is bound to another cluster, or n. Four are compared at once: the paper has
+ * a stride over the pool here, and no list of places. */
+static inline unsigned bound_until(const uint8_t *cluster_of, unsigned id, unsigned n)
+{
+    uint32_t four, alike = cluster_of[id] * 0x01010101u;
+    unsigned end = id + 1;
+    while (end < n && end % 4 != 0 && cluster_of[end] == cluster_of[id])
+        end++;
+    if (end % 4 == 0)
+        for (; end + 4 <= n; end += 4) {
+            memcpy(&four, __builtin_assume_aligned(cluster_of + end, 4), sizeof four);
+            if (four != alike)
+                break;
+        }
+    while (end < n && cluster_of[end] == cluster_of[id])
+        end++;
+    return end;
+}
+
+/* The OpenMP core's data of member id is to be near the thread. False: no memory. */
+static PS_NOINLINE bool move_member(struct team *team, unsigned id, unsigned cluster, unsigned thread)
+{
+    struct member *m = (struct member *)(void *)team->ops->near(team->members, id, (int)cluster);
+    if (m == NULL)
+        return false;
+    m->team = team;
+    m->core = (uint16_t)thread;
+    ps_store_relaxed(&m->end, 0); /* it may have been another team's, of other region numbers */
+    return true;
+}
+
+/* FETCH in one cluster: threads for the members from id to `end`, or as many as are idle. Returns the first member that
+ * has none. */
+static inline unsigned fetch_from(struct team *team, struct paper_descriptor *d, unsigned c, unsigned id, unsigned end)
+{
+    uint16_t *before = (uint16_t *)(team->cores + pool_clusters); /* by id: in the last region; ee_team_init's id_of */
+    unsigned cores = pool_cores, first = c * cores;
+    uint32_t taken = 0;
+    struct pool *p = pool_of(c);
+    lock(&p->lock);
+    for (unsigned core = 0; core < cores && id < end; core++) {
+        if (p->busy[core])
+            continue;
+        if (PS_UNLIKELY(before[id] != first + core)) {
+            if (!move_member(team, id, c, first + core))
+                break;
+            before[id] = (uint16_t)(first + core);
+        }
+        p->busy[core] = 1;
+        taken |= 1u << core;
+        select_thread(d, id++, first + core, c * BOARD_CORES_MAX + core);
+    }
+    unlock(&p->lock);
+    d->mask[c] |= taken;
+    return id;
 }
 
 /* FETCH: n members, or as many as there are idle threads for. */
 static inline unsigned fetch(struct team *team, struct paper_descriptor *d, unsigned n)
 {
-    unsigned here = board_cluster(), clusters = pool_clusters, cores = pool_cores, id = 1, core = 0, c = here;
-    unsigned wanted = here, left = team->place != EE_NO_PLACE && !team->scattered ? 1 : clusters, stride = left;
-    unsigned bound = 0;
-    uint16_t *before = (uint16_t *)(team->cores + clusters); /* by id: in the last region; ee_team_init's id_of */
-    struct pool *p = pool_of(here);
-    lock(&p->lock);
+    unsigned here = board_cluster(), clusters = pool_clusters, id = 1;
+    unsigned may_be_in = team->place != EE_NO_PLACE && !team->scattered ? 1 : clusters;
     while (id < n) {
-        if (PS_UNLIKELY(team->cluster_of[id] != bound)) {
-            bound = team->cluster_of[id];
-            wanted = bound != 0 ? bound - 1 : here;
-            left = stride;
-            if (wanted != c) {
-                unlock(&p->lock);
-                c = wanted;
-                p = pool_of(c);
-                lock(&p->lock);
-                core = 0;
-            }
-        }
-        while (core < cores && p->busy[core])
-            core++;
-        if (core == cores) { /* the next cluster, if the team may be there */
-            if (--left == 0)
-                break;
-            unlock(&p->lock);
-            c = c + 1 == clusters ? 0 : c + 1;
-            p = pool_of(c);
-            lock(&p->lock);
-            core = 0;
-            continue;
-        }
-        unsigned thread = c * cores + core;
-        if (before[id] != thread) {
-            struct member *m = (struct member *)(void *)team->ops->near(team->members, id, (int)c);
-            if (m == NULL)
-                break;
-            m->team = team;
-            m->core = before[id] = (uint16_t)thread;
-            ps_store_relaxed(&m->end, 0); /* it may have been another team's, of other region numbers */
-        }
-        p->busy[core] = 1;
-        team->cores[c] |= 1u << core;
-        select_thread(d, id++, thread, c * BOARD_CORES_MAX + core);
-        core++;
+        unsigned end = bound_until(team->cluster_of, id, n), bound = team->cluster_of[id];
+        unsigned c = bound != 0 ? bound - 1 : here, left = may_be_in;
+        for (; id < end && left > 0; left--, c = c + 1 == clusters ? 0 : c + 1)
+            id = fetch_from(team, d, c, id, end);
+        if (id < end)
+            break;
     }
-    unlock(&p->lock);
     return id;
 }
 
@@ -123,9 +142,8 @@ static inline unsigned fetch(struct team *team, struct paper_descriptor *d, unsi
 bool ee_team_lasts(PS_UNUSED struct ee_team *team) { return false; }
 void ee_team_run_again(struct ee_team *t, void (*fn)(void *), void *data) { team_of(t)->ops->otherwise(t, fn, data); }
 
-unsigned ee_team_reserve(struct ee_team *t, unsigned n)
+unsigned paper_reserve(struct team *team, unsigned n)
 {
-    struct team *team = team_of(t);
     pool_phase("INIT");
     struct paper_descriptor *d = new_descriptor(team);
     team->n = 1;
@@ -135,8 +153,6 @@ unsigned ee_team_reserve(struct ee_team *t, unsigned n)
     team->told = false;
     team->gate = NULL; /* of the last region's slots */
     select_thread(d, 0, team->home, board_cluster() * BOARD_CORES_MAX + board_core());
-    for (unsigned c = 0; c < pool_clusters; c++)
-        team->cores[c] = 0;
     team->version = (uint16_t)ps_add_relaxed(&versions, 1);
     pool_phase("FETCH");
     team->n = n = fetch(team, d, n);
@@ -156,13 +172,11 @@ unsigned ee_team_reserve(struct ee_team *t, unsigned n)
     return n;
 }
 
-/* UPDATE and CLOSE. */
-void pool_give_back(struct team *team)
+void paper_drop(struct paper_descriptor *d, unsigned n)
 {
-    struct paper_descriptor *d = team->descriptor;
     struct pool *p = NULL;
     unsigned c = BOARD_CLUSTERS_MAX;
-    for (unsigned id = 1; id < team->n; id++) {
+    for (unsigned id = 1; id < n; id++) {
         unsigned thread = d->persistent[id];
         if (thread / BOARD_CORES_MAX != c) {
             if (p != NULL)
@@ -175,9 +189,15 @@ void pool_give_back(struct team *team)
     }
     if (p != NULL)
         unlock(&p->lock);
+    drop_descriptor(d);
+}
+
+void paper_give_back(struct team *team)
+{
+    struct paper_descriptor *d = team->descriptor;
     paper_descriptors[board_core()] = d->parent;
+    paper_drop(d, team->n);
     pool_phase("CLOSE");
     hal_unmapped(team);
     team->descriptor = NULL;
-    drop_descriptor(d);
 }

@@ -1,0 +1,54 @@
+/* The paper's implicit nested way (manycore-nested-2016, section 3.2.1, figure 12), on top of hws-paper.c: a region of
+ * the root with all threads has one descriptor, which stays from region to region. So no thread is fetched, and none is
+ * given back: the descriptor's address is broadcast to all clusters at once, the release and the join go through the
+ * hierarchy of synchronisers. The threads stay taken in the pool; the next region of the root that is none of all
+ * threads gives them back first. Every other region is as in hws-paper.c.
+ *
+ * `whole` is the root's; it is looked at on the root's core alone. */
+#include "paper.h"
+
+static struct paper_descriptor *whole; /* of the root's last region of all threads; NULL: the pool has its threads */
+
+/* All other clusters have the same cores in the team: one span. */
+static void join_spans(struct team *team)
+{
+    unsigned kept = 0, others = 0;
+    for (unsigned s = 0; s < team->num_spans; s++) {
+        struct span span = team->spans[s];
+        if (others > 0 && span.cores == team->spans[others].cores)
+            team->spans[others].clusters |= span.clusters;
+        else
+            team->spans[others = kept++] = span;
+    }
+    team->num_spans = (uint8_t)kept;
+}
+
+unsigned ee_team_reserve(struct ee_team *t, unsigned n)
+{
+    struct team *team = team_of(t);
+    bool all = pool_self.member == NULL && n == pool_clusters * pool_cores;
+    if (PS_LIKELY(all && whole != NULL && team->descriptor == whole)) {
+        pool_phase("INIT");
+        paper_descriptors[board_core()] = whole;
+        hws_paper_tell(team);
+        return n;
+    }
+    if (pool_self.member == NULL && whole != NULL) {
+        paper_drop(whole, pool_clusters * pool_cores);
+        whole = NULL;
+    }
+    unsigned granted = paper_reserve(team, n);
+    if (all && granted == n) {
+        whole = team->descriptor;
+        join_spans(team);
+    }
+    return granted;
+}
+
+void pool_give_back(struct team *team)
+{
+    if (team->descriptor != whole)
+        paper_give_back(team);
+    else
+        paper_descriptors[board_core()] = whole->parent;
+}
