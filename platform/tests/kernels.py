@@ -25,7 +25,8 @@ def platform(rng):
                 "icache.ways": rng.randint(1, 2), "icache.size": rng.choice([256, 1024, 4096]),
                 "icache.line": rng.choice([8, 16, 32, 64]), "tcdm.banks": rng.choice([1, 2, 8, 32, 64]),
                 "tcdm.atomic": rng.randint(1, 4), "noc.latency": rng.randint(0, 30), "noc.hop": rng.randint(1, 5),
-                "noc.occupancy": rng.randint(1, 4), "noc.flit": rng.choice([4, 8, 16]), "noc.posted": rng.choice([0, 1, 2, 8]),
+                "noc.occupancy": rng.randint(1, 4), "noc.flit": rng.choice([4, 8, 16]),
+                "noc.posted": rng.choice([0, 1, 2, 8]),
                 "l2.latency": rng.randint(1, 20), "memory.latency": rng.randint(1, 100),
                 "dma.outstanding": rng.randint(1, 8), "dma.burst": rng.choice([8, 32, 64, 256]),
                 "hws.latency": rng.randint(2, 9), "hws.remote": rng.randint(1, 20)}

@@ -6,8 +6,8 @@
  *   TEAM_DESC_PTR     for each of the cluster's threads the descriptor of its team
  * paper.c has mapping.c's work: a fork selects thread by thread, from the first of the place's cluster on, and a
  * join gives them back thread by thread. Its functions are called by paper-explicit.c, for each region, or by
- * paper-implicit.c, where a region is not one of all threads. The team's descriptor is in the master's cluster, got at the fork and given
- * back at the join.
+ * paper-implicit.c, where a region is not one of all threads. The team's descriptor is in the master's cluster, got at
+ * the fork and given back at the join.
  *
  * Other than in the paper: ids have two bytes, since there may be 1024 threads; so a descriptor for 64 threads is
  * larger than the paper's 148 bytes. And a thread that starts finds the member's data, which the OpenMP core keeps near
