@@ -84,8 +84,8 @@ help-developers: help
 ###                   instruction counts
 ### make check-by-hand    tests that take minutes each, or the network: the manycore applications at length, mpi4py's
 ###                   own tests
-### make manycore-study   fork and join on the virtual manycore, the paper's ways and ours (QUICK=1: less of it; KEEP=1:
-###                   rows and pictures into the repository)
+### make manycore-study   the manycore paper measured anew, its ways and ours: regions, the network, the applications
+###                   (QUICK=1: small inputs, 64 cores; KEEP=1: into the repository)
 ### make manycore-long   its random tests at length (six minutes)
 ### make asan|tsan|ubsan   build in build-<name>/ and run the tests there
 ### make debug-links  the libraries alone, as the preset debug compiles them: they link without an optimiser (a minute)
@@ -260,11 +260,16 @@ mpi:
 	cd $(BUILD) && $(CTEST) -L '^mpi$$'
 
 .PHONY: manycore-study
+STUDY_PARTS = table1 fig17 nesting fig18 fig19 fig20 scaling sweep best remote short
 manycore-study:
 	tools/install-deps build manycore
 	@$(CONFIGURE_ANEW)
 	$(MAKE) all
 	bench/manycore/forkjoin.py --build $(BUILD) $(if $(QUICK),--quick) $(if $(KEEP),--keep)
+	bench/manycore/sweep.py --build $(BUILD) $(if $(KEEP),--keep)
+	bench/manycore/apps.py --build $(BUILD) --again $(if $(QUICK),--quick) $(if $(KEEP),--keep) \
+	    $(addprefix --part ,$(STUDY_PARTS))
+	bench/manycore/documents.py $(if $(KEEP),--write)
 
 manycore-long:
 	tools/install-deps build manycore

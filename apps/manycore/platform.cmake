@@ -27,6 +27,20 @@ foreach(name color fast mahalanobis strassen ncc shot)
     list(APPEND mc_elves ${mc_elf})
   endforeach()
 endforeach()
+# In software without binding, as figure 17's "nested" of the paper: outer teams span clusters.
+foreach(name color fast mahalanobis strassen ncc shot)
+  set(mc_sources ${name}.c mc.c forms.c images.c move_platform.c files_platform.c unbound.c)
+  if(name STREQUAL shot)
+    list(APPEND mc_sources shot_parts.c)
+  endif()
+  list(TRANSFORM mc_sources PREPEND ${mc_folder}/)
+  set(mc_elf ${CMAKE_BINARY_DIR}/manycore/apps/${name}-sw-unbound.elf)
+  add_custom_command(OUTPUT ${mc_elf}
+    COMMAND ${CMAKE_BINARY_DIR}/bin/manycore-cc --hal=sw --stack=4096 -ffp-contract=off -fno-math-errno
+            -DPS_VERSION="${PROJECT_VERSION}" -Wall -Wextra ${mc_sources} -o ${mc_elf}
+    DEPENDS ${mc_sources} ${mc_headers} manycore_runtime VERBATIM)
+  list(APPEND mc_elves ${mc_elf})
+endforeach()
 add_custom_target(manycore_apps ALL DEPENDS ${mc_elves})
 
 if(PS_TESTS AND TARGET manycore AND TARGET mc-fast)

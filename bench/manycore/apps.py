@@ -4,7 +4,9 @@ section 4.
 
   table1    cycles of one cluster's 16 threads with near data, and with data in another cluster's scratchpad
   fig17     speed-up over sequential of flat, nested, nested NUMA, nested NUMA with the hardware synchroniser, on 64
-            cores
+            cores; nested: with threads bound to no cluster, and bound as the runtime does it by itself
+  nesting   the same with small inputs, on the default network and on one as slow as the paper's (latency 20,
+            occupancy 4)
   fig18     FAST on chess patterns of 32 to 512 pixels
   fig19     FAST on streets with 1.5% and 6% of corners; variance among the threads; with schedule(dynamic) and tasks
             too
@@ -17,8 +19,8 @@ section 4.
   host      the six on this machine, 2x2 to 8x8 threads, beside libgomp, libomp, and --peer NAME=LIBRARY
 
 Each run's checksum must be the host's. Rows go into OUT/apps.csv at once: an interrupted measurement goes on where it
-stopped (--again: from the start). Pictures: OUT/manycore-apps-PART.png. --keep copies them to docs/ and the rows to
-bench/results/."""
+stopped (--again: the parts from the start). Pictures: OUT/manycore-apps-PART.png. --keep copies them to docs/ and the
+rows to bench/results/."""
 
 import argparse
 import os
@@ -71,8 +73,8 @@ def main():
     a = read_arguments()
     out = a.out or a.build / "bench" / "manycore"
     out.mkdir(parents=True, exist_ok=True)
-    rows = Rows(out / ("apps-quick.csv" if a.quick else "apps.csv"), a.again and not a.draw)
     parts = a.part or PARTS
+    rows = Rows(out / ("apps-quick.csv" if a.quick else "apps.csv"), parts if a.again and not a.draw else ())
     failed = 0
     if not a.draw:
         for needed in [a.build / "bin" / "manycore", *(a.build / "bin" / f"mc-{p[0]}" for p in PROGRAMS.values())]:
@@ -85,7 +87,10 @@ def main():
     (out / "apps.txt").write_text("\n".join(texts))
     print("\n".join(texts), end="")
     if a.keep:
-        shutil.copy(rows.path, ROOT / "bench" / "results" / "manycore-apps.csv")
+        kept = ROOT / "bench" / "results" / "manycore-apps.csv"
+        rows.take_missing(kept)
+        rows.sort(list(jobs(a)))
+        shutil.copy(rows.path, kept)
         for picture in out.glob("manycore-apps-*.png"):
             shutil.copy(picture, ROOT / "docs")
     say(f"written: {rows.path.name}, apps.txt and pictures in {out}" + (f"; {failed} runs failed" if failed else ""))

@@ -1,6 +1,6 @@
 """What apps.py measures: the applications with their options, and the runs of each part."""
 
-PARTS = ["table1", "fig17", "fig18", "fig19", "fig20", "scaling", "sweep", "best", "remote", "short", "host"]
+PARTS = ["table1", "fig17", "nesting", "fig18", "fig19", "fig20", "scaling", "sweep", "best", "remote", "short", "host"]
 FIELDS = [
     "part",
     "program",
@@ -32,6 +32,7 @@ PROGRAMS = {
 }
 CORES = {2: (1, 2), 4: (2, 2), 8: (4, 2), 16: (4, 4), 32: (4, 8), 64: (4, 16)}
 REMOTE = ["", "noc.latency=20", "noc.latency=20 noc.occupancy=4", "noc.latency=40 noc.occupancy=8"]
+PAPER_LIKE = "noc.latency=20 noc.occupancy=4"
 SHORT = ["", "noc.latency=20"]
 NEAREST = ["FAST", "NCC", "SHOT1"]
 BEST = [
@@ -74,12 +75,22 @@ def jobs(a):
     small = {name: p[2] for name, p in PROGRAMS.items()}
     whole_shot = {**{n: o for n, o in small.items() if not n.startswith("SHOT")}, "SHOT": "--kernel both"}
     for name, options in whole_shot.items():
-        for remote in (0, 3):
-            yield job("table1", name, f"{options} --remote {remote}".strip(), "cluster", a.hw, 1, 16)
+        for settings in ("", PAPER_LIKE):
+            for remote in (0, 3):
+                of_table = f"{options} --remote {remote}".strip()
+                yield job("table1", name, of_table, "cluster", a.hw, 1, 16, settings)
     for name, options in six.items():
         yield from speedups(
-            "fig17", a, name, options, [("flat", a.sw), ("nested", a.sw), ("numa", a.sw), ("numa", a.hw)]
+            "fig17", a, name, options,
+            [("flat", a.sw), ("nested", f"{a.sw}-unbound"), ("nested", a.sw), ("numa", a.sw), ("numa", a.hw)],
         )
+    for settings in ("", PAPER_LIKE):
+        for name, options in small.items():
+            yield from speedups(
+                "nesting", a, name, options,
+                [("flat", a.sw), ("nested", f"{a.sw}-unbound"), ("nested", a.sw), ("numa", a.sw), ("numa", a.hw)],
+                settings=settings,
+            )
     for size in (32, 64, 128, 256) if a.quick else (32, 64, 128, 256, 512):
         yield from speedups("fig18", a, "FAST", f"--scene chess --width {size}", [("numa", a.hw)])
     for density in 15, 60:

@@ -15,16 +15,15 @@ from harness import say
 class Rows:
     """What is measured; the file has a line for each row as soon as it is there."""
 
-    def __init__(self, path, again):
+    def __init__(self, path, again=()):
+        """again: the parts whose rows are not taken from the file."""
         self.path, self.rows = path, {}
-        if again and path.exists():
-            path.unlink()
         if path.exists():
             with open(path, newline="") as f:
                 for row in csv.DictReader(f):
                     if row.get("error") is None:
                         continue  # the line at which a measurement was killed
-                    if not row["error"]:
+                    if not row["error"] and row["part"] not in again:
                         self.rows[self.key(row)] = row
         self.write_all()
 
@@ -39,6 +38,18 @@ class Rows:
             writer.writeheader()
             writer.writerows(self.rows.values())
         part.rename(self.path)
+
+    def take_missing(self, path):
+        """Parts that are not measured here are those of another file."""
+        there = {row["part"] for row in self.rows.values()}
+        for key, row in (Rows.read(path) if path.exists() else {}).items():
+            if row["part"] not in there:
+                self.rows[key] = row
+
+    @staticmethod
+    def read(path):
+        with open(path, newline="") as f:
+            return {Rows.key(row): row for row in csv.DictReader(f)}
 
     def sort(self, wanted):
         """In the order of the jobs, whichever was done first."""

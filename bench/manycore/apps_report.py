@@ -2,7 +2,7 @@
 import statistics
 
 import harness
-from apps_jobs import BEST, CORES, PROGRAMS, REMOTE, RUNTIMES, SHORT, SWEEP
+from apps_jobs import BEST, CORES, PAPER_LIKE, PROGRAMS, REMOTE, RUNTIMES, SHORT, SWEEP
 
 # 100 000 cycles, near and remote data (table 1; SHOT whole)
 PAPER_TABLE1 = {
@@ -88,7 +88,7 @@ class Report:
     def table1(self):
         lines, names = [], [n for n in PAPER_TABLE1 if self.rows.find(part="table1", program=n)]
         for name in names:
-            found = {int(r["options"].split()[-1]): r for r in self.rows.find(part="table1", program=name)}
+            found = {int(r["options"].split()[-1]): r for r in self.rows.find(part="table1", program=name, settings="")}
             near, far = (float(found[k]["work_most"]) if k in found else None for k in (0, 3))
             paper = PAPER_TABLE1[name]
             lines.append([
@@ -116,28 +116,33 @@ class Report:
         )
 
     def fig17(self):
+        return self.forms("fig17", self.options, "", "64 cores")
+
+    def nesting(self):
+        return self.forms("nesting", lambda name: PROGRAMS[name][2], "", "64 cores, small inputs") + self.forms(
+            "nesting", lambda name: PROGRAMS[name][2], PAPER_LIKE,
+            "64 cores, small inputs, network of latency 20 and occupancy 4",
+        )
+
+    def forms(self, part, options, settings, where):
+        """Speed-up over sequential of the ways to nest."""
         forms = {
             "flat": ("flat", self.a.sw),
-            "nested": ("nested", self.a.sw),
+            "nested, unbound": ("nested", f"{self.a.sw}-unbound"),
+            "nested, bound by default": ("nested", self.a.sw),
             "nested NUMA": ("numa", self.a.sw),
             "nested NUMA HW": ("numa", self.a.hw),
         }
-        names = [n for n in PROGRAMS if self.rows.find(part="fig17", program=n)]
-        series = {
-            label: [
-                ratio(self.one("fig17", n, "sequential", self.a.hw), self.one("fig17", n, form, hal)) for n in names
-            ]
-            for label, (form, hal) in forms.items()
-        }
+        names = [n for n in PROGRAMS if self.rows.find(part=part, program=n, settings=settings)]
         if not names:
             return ""
-        self.bars(
-            "fig17",
-            names,
-            series,
-            "speed-up over sequential",
-            "64 cores (the paper: NUMA up to 63, 46 on average; up to 28 times flat, 7 on average)",
-        )
+
+        def over_one(name, form, hal):
+            return ratio(*(self.one(part, name, f, h, options=options(name), settings=settings)
+                           for f, h in (("sequential", self.a.hw), (form, hal))))
+
+        series = {label: [over_one(n, *way) for n in names] for label, way in forms.items()}
+        self.bars(part, names, series, "times as fast as one core", f"Warm second runs, {where}")
         lines = [
             [n, *(text(series[s][i]) for s in series), text(ratio(series["nested NUMA HW"][i], series["flat"][i]))]
             for i, n in enumerate(names)
@@ -148,7 +153,7 @@ class Report:
             text(geometric([ratio(x, y) for x, y in zip(series["nested NUMA HW"], series["flat"])])),
         ])
         return table(
-            "Figure 17: speed-up over sequential, 64 cores (mean: geometric)", ["", *series, "HW / flat"], lines
+            f"Figure 17: speed-up over sequential, {where} (mean: geometric)", ["", *series, "HW / flat"], lines
         )
 
     def one(self, part, name, form, hal, **more):

@@ -2,14 +2,15 @@
 """forkjoin.py [--build DIR] [--keep] [--quick] - what a region costs on the virtual manycore, from fork to join.
 
 The paper's two ways to start and join teams and ours (manycore-cc --hal) side by side:
-- table 2 and more cores;
-- the phases of fork and join (figures 8, 10 and 11);
+- table 2 and more cores, a larger instruction cache, posted stores;
+- the phases of fork and join (figures 8, 10 and 11), of which the paper's are linear in software and constant in
+  hardware by the threads of a team;
 - one to five levels (figure 14), table 4;
 - a region of the same shape again, of another shape in turn, and the first one;
 - slower networks, memory and code.
 
 Simulated cycles do not depend on what else runs: --jobs machines are simulated at once (default: the processors).
---keep writes bench/results/manycore-*.csv and the pictures of docs; --quick leaves out the machines beyond 256 cores;
+--keep writes bench/results/manycore-*.csv and the pictures of docs; --quick leaves out the machines beyond 64 cores;
 --work is the longest work between fork and join, in cycles."""
 import argparse
 import concurrent.futures
@@ -24,13 +25,18 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-HALS = ("sw-paper", "sw", "hws-paper", "hws")
-COLOURS = dict(zip(HALS, ("#c44e52", "#dd8452", "#4c72b0", "#55a868")))
+HALS = ("sw-paper", "sw", "hws-paper", "hws")  # that the phases and the levels are of
+ALL = ("sw-paper", "hws-paper", "hws-paper-implicit", "sw", "hws")
+COLOURS = dict(zip(ALL, ("#c44e52", "#4c72b0", "#8172b3", "#dd8452", "#55a868")))
+LATENCIES = ("noc.latency=10", "noc.latency=20", "noc.latency=40")
+PAPER_LIKE = "noc.latency=20 noc.occupancy=4"  # remote data over near ones as in the paper's table 1
+# Of 4 clusters; the cache of 4 KB is ours, the paper names no size, and no word says whether its cores wait for stores.
+SETTINGS = ("icache.size=16384", "noc.posted=8", "icache.size=16384 noc.posted=8", *LATENCIES, PAPER_LIKE)
 PAPER = {("flat", 2): 400, ("flat", 4): 500, ("flat", 8): 900, ("flat", 16): 1700, ("flat", 32): 3600,
          ("flat", 64): 8500, ("nested", 4): 2300, ("nested", 8): 2300, ("nested", 16): 2500, ("nested", 32): 2900,
          ("nested", 64): 3400}  # software, table 2
-PAPER_HW = {("nested", 4): 2300, ("nested", 8): 2300, ("nested", 16): 2400, ("nested", 32): 2600, ("nested", 64): 2900,
-            ("flat", 4): 1500, ("flat", 8): 1600, ("flat", 16): 1700, ("flat", 32): 1800, ("flat", 64): 2100}
+PAPER_HW = {("nested", 4): 2300, ("nested", 8): 2300, ("nested", 16): 2400, ("nested", 32): 2600, ("nested", 64): 2900}
+PAPER_IMPLICIT = {4: 1500, 8: 1600, 16: 1700, 32: 1800, 64: 2100}  # all cores of 4 clusters
 PHASES = ("INIT", "FETCH", "RELEASE", "BODY", "GATHER", "CLOSE", "UPDATE")
 # Table 4: architecture, cores, fork and join in thousands of cycles.
 OTHERS = (("Intel Xeon Phi", 240, 1700), ("Intel Xeon X5650, GCC", 8, 5.7), ("Intel Xeon X5650, ICC", 8, 4.3),
@@ -51,9 +57,11 @@ class Study:
                        check=True)
         return elf
 
-    def run(self, elf, *arguments, clusters=4, latency=8, options=()):
-        command = [self.machine, "--clusters", str(clusters), "--set", f"noc.latency={latency}", "--set",
-                   "run.limit=2000000000", *options, elf, *arguments]
+    def run(self, elf, *arguments, clusters=4, settings="", options=()):
+        command = [self.machine, "--clusters", str(clusters), "--set", "run.limit=2000000000", *options]
+        for setting in settings.split():
+            command += ["--set", setting]
+        command += [elf, *arguments]
         out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if out.returncode:
             raise RuntimeError(f"{' '.join(map(str, command))}: exit status {out.returncode}")
@@ -67,31 +75,38 @@ class Study:
                 w.writerows(rows)
 
 
+def of_paper(hal, clusters, settings, what, threads):
+    """What the paper's table 2 has in this place."""
+    if hal == "hws-paper-implicit":
+        all_cores = settings == f"platform.cores={threads // 4}" or (not settings and threads == 64)
+        return PAPER_IMPLICIT[threads] if clusters == 4 and what == "flat" and all_cores else ""
+    table = {"sw-paper": PAPER, "hws-paper": PAPER_HW}.get(hal, {})
+    return table.get((what, threads), "") if (clusters, settings) == (4, "") else ""
+
+
 def costs(study):
-    """Table 2, more cores, slower networks, memory."""
+    """Table 2, more cores, slower networks, other caches, memory."""
     rows, todo = [], []
-    machines = [(4, 8), (8, 8), (16, 8)]
-    if not study.quick:
-        machines += [(32, 8), (64, 8)]
-    machines += [(4, 10), (4, 20), (4, 40)]
-    for hal in HALS:
+    machines = [(4, s) for s in ("", *SETTINGS)] + ([] if study.quick else [(c, "") for c in (8, 16, 32, 64)])
+    for hal in ALL:
         elf = study.compile(hal, "forkjoin.c")
-        todo += [(hal, elf, clusters, latency) for clusters, latency in machines]
+        todo += [(hal, elf, *machine) for machine in machines]
+        if hal in ("hws-paper-implicit", "hws"):  # a region of all cores, of fewer
+            todo += [(hal, elf, 4, f"platform.cores={n}") for n in (1, 2, 4, 8)]
 
     def measure(machine):
-        _, elf, clusters, latency = machine
-        return study.run(elf, *(["whole"] if clusters > 4 else []), clusters=clusters, latency=latency)
+        _, elf, clusters, settings = machine
+        return study.run(elf, *(["whole"] if clusters > 4 else []), clusters=clusters, settings=settings)
 
     with concurrent.futures.ThreadPoolExecutor(study.jobs) as pool:
-        for (hal, _, clusters, latency), lines in zip(todo, pool.map(measure, todo)):
+        for (hal, _, clusters, settings), lines in zip(todo, pool.map(measure, todo)):
             for what, threads, cycles in lines:
-                paper = (PAPER_HW if hal.startswith("hws") else PAPER).get((what, int(threads)), "")
-                rows.append([hal, clusters, latency, what, int(threads), int(cycles),
-                             paper if (clusters, latency) == (4, 8) else ""])
-                print(f"{hal:9} {clusters:2} clusters, latency {latency:2}: {what:15} {threads:>4} threads",
-                      f"{cycles:>7} cycles   {rows[-1][-1]}", flush=True)
+                rows.append([hal, clusters, settings, what, int(threads), int(cycles),
+                             of_paper(hal, clusters, settings, what, int(threads))])
+            print(f"{hal}, {clusters} clusters, {settings or 'default'}:",
+                  ", ".join(f"{w} {n}: {c}" for w, n, c in lines if w in ("flat", "nested")), flush=True)
     study.write("manycore-forkjoin.csv",
-                ["hal", "clusters", "noc.latency", "what", "threads", "cycles", "paper (table 2)"], rows)
+                ["hal", "clusters", "settings", "what", "threads", "cycles", "paper (table 2)"], rows)
     return rows
 
 
@@ -173,9 +188,9 @@ def shapes(study):
 def table4(study, measured):
     rows = [[name, cores, cost, round(cost * 64 / cores, 1), round(cost * 16 / cores, 1)]
             for name, cores, cost in OTHERS]
-    for hal in HALS:
+    for hal in ALL:
         for what in ("flat", "nested"):
-            cost = next(r[5] for r in measured if r[:5] == [hal, 4, 8, what, 64]) / 1000
+            cost = next(r[5] for r in measured if r[:5] == [hal, 4, "", what, 64]) / 1000
             rows.append([f"here, {hal}, {what}", 64, round(cost, 2), round(cost, 2), round(cost / 4, 2)])
     for r in rows:
         print(f"{r[0]:24} {r[1]:3} cores: {r[2]:7} thousand cycles; of 64 cores {r[3]:6}, of 16 {r[4]:6}", flush=True)
@@ -194,8 +209,8 @@ def code_bytes(study, hal):
 
 def memory(study, measured):
     rows = []
-    for hal in HALS:
-        first, other, static = (next(r[5] for r in measured if r[:4] == [hal, 4, 8, f"memory-{who}"])
+    for hal in ALL:
+        first, other, static = (next(r[5] for r in measured if r[:4] == [hal, 4, "", f"memory-{who}"])
                                 for who in ("first", "other", "variables"))
         rows.append([hal, first, other, static, code_bytes(study, hal)])
         print(f"{hal:9} cluster 0: {first}, another: {other}; variables of cluster 0 alone: {static}; "
@@ -204,26 +219,47 @@ def memory(study, measured):
                                         "variables of cluster 0 alone (bytes)", "code (bytes)"], rows)
 
 
-def pictures(measured, drawn, level_rows):
+def pictures(measured, phase_rows, drawn, level_rows):
     import matplotlib  # pylint: disable=import-outside-toplevel
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt  # pylint: disable=import-outside-toplevel
     docs = ROOT / "docs"
 
-    fig, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
+    fig, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True)
     for axis, what in zip(axes, ("flat", "nested")):
-        for hal in HALS:
-            points = sorted({(r[4], r[5]) for r in measured if r[0] == hal and r[2] == 8 and r[3] == what
-                             and (r[1] == 4 or r[4] == 16 * r[1])})
+        for hal in ALL:
+            if (hal, what) == ("hws-paper-implicit", "nested"):
+                continue  # as hws-paper
+            own = (4, "") if hal != "hws-paper-implicit" else None
+            points = sorted({(r[4], r[5]) for r in measured if r[0] == hal and r[3] == what
+                             and ((r[1], r[2]) == own or r[2] == "" and r[4] == 16 * r[1]
+                                  or own is None and r[2] == f"platform.cores={r[4] // 4}")})
             axis.plot(*zip(*points), "o-", color=COLOURS[hal], label=hal, markersize=3)
-        points = sorted((n, c) for (w, n), c in PAPER.items() if w == what)
-        axis.plot(*zip(*points), "k--", label="the paper, software")
-        axis.set(xscale="log", yscale="log", xlabel="threads", title=what)
+        for label, style, table in (("the paper, software", "k--", PAPER), ("the paper, hardware", "k:", PAPER_HW),
+                                    ("the paper, implicit nested hardware", "k-.",
+                                     {("flat", n): c for n, c in PAPER_IMPLICIT.items()})):
+            points = sorted((n, c) for (w, n), c in table.items() if w == what)
+            if points:
+                axis.plot(*zip(*points), style, label=label)
+        axis.set(xscale="log", yscale="log", xlabel="threads (16 a cluster above 64)", title=f"a {what} region")
+        axis.set_xticks([4, 16, 64, 256, 1024], ["4", "16", "64", "256", "1024"])
         axis.grid(alpha=.3)
+        axis.legend(fontsize=7)
     axes[0].set_ylabel("fork and join, cycles")
-    axes[0].legend(fontsize=8)
     fig.tight_layout()
     fig.savefig(docs / "manycore-forkjoin.png", dpi=110, metadata={"Software": None})
+
+    fig, axes = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True)
+    for axis, hal, title in zip(axes, ("sw-paper", "hws-paper"), ("the paper's way in software", "with hardware")):
+        for phase, style in (("FETCH", "o-"), ("RELEASE", "s-"), ("GATHER", "^-")):
+            points = [(r[1], r[4 + PHASES.index(phase)]) for r in phase_rows if r[0] == hal and r[2] == 3]
+            axis.plot(*zip(*points), style, label=phase)
+        axis.set(xlabel="threads of a nested team", title=title, xticks=[2, 4, 8, 16])
+        axis.grid(alpha=.3)
+    axes[0].set(ylabel="cycles of a local master", ylim=(0, None))  # of both, now that all is drawn
+    axes[0].legend()
+    fig.tight_layout()
+    fig.savefig(docs / "manycore-scaling.png", dpi=110, metadata={"Software": None})
 
     fig, axes = plt.subplots(1, 4, figsize=(12, 3.6), sharey=True)
     tints = dict(zip(PHASES, ("#8172b3", "#c44e52", "#dd8452", "#eeeeee", "#4c72b0", "#937860", "#55a868")))
@@ -265,10 +301,10 @@ def main():
         table4(study, measured)
         memory(study, measured)
         shapes(study)
-        _, drawn = phases(study)
+        phase_rows, drawn = phases(study)
         level_rows = levels(study)
         if args.keep:
-            pictures(measured, drawn, level_rows)
+            pictures(measured, phase_rows, drawn, level_rows)
     return 0
 
 
