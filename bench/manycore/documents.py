@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""documents.py [--write] - the tables of docs/manycore*.md that are made of measured rows (bench/results/manycore-*.csv).
+"""documents.py [--write] - the tables of docs/manycore*.md that are made of measured rows, which are
+bench/results/manycore-*.csv.
 
 A table stands behind a line "<!-- table NAME -->", up to the next empty line. Without --write: says which tables are
 not those of the rows (exit status 1); with it they are written anew."""
