@@ -58,8 +58,8 @@ def cpu_flags():
 class Target:
     """Answers GCC's questions about the machine; remembers the ones it had to guess."""
 
-    def __init__(self):
-        machine = platform.machine()
+    def __init__(self, machine=""):
+        machine = machine or platform.machine()
         x86 = machine == "x86_64"
         self.triplet = f"{machine}-pc-linux-gnu"
         self.unknown = set()

@@ -12,10 +12,11 @@ BUSY = 4  # runnable threads a processor
 
 
 class Runtime:
-    """The libgomp.so.1 that programs get: the system's own (folder None), or the one in a folder."""
+    """The libgomp.so.1 that programs get: the system's own (folder None), or the one in a folder. `emulator`: the
+    command before a program, where it is another processor's."""
 
-    def __init__(self, name, folder, environment):
-        self.name, self.folder = name, folder
+    def __init__(self, name, folder, environment, emulator=()):
+        self.name, self.folder, self.emulator = name, folder, list(emulator)
         self.environment = {k: v for k, v in os.environ.items()
                             if not k.startswith(("OMP_", "GOMP_", "ACC_", "LD_", "PSTHREADS_"))}
         self.environment["LC_ALL"] = "C"
@@ -27,7 +28,7 @@ class Runtime:
         """Every object that a run of the program initialises, as the dynamic linker tells it."""
         env = dict(self.environment, LD_DEBUG="files")
         try:
-            out = subprocess.run([program], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            out = subprocess.run([*self.emulator, program], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.PIPE, timeout=60).stderr.decode(errors="replace")
         except subprocess.TimeoutExpired as e:
             out = (e.stderr or b"").decode(errors="replace")
@@ -89,8 +90,8 @@ def run(test, runtime, limit_s):
     env = dict(runtime.environment, **test.plan.environment)
     log = os.path.join(test.work, f"{runtime.name}.log")
     with open(log, "wb+") as out:
-        child = subprocess.Popen([test.program], cwd=test.work, env=env, stdin=subprocess.DEVNULL, stdout=out,
-                                 stderr=subprocess.STDOUT, start_new_session=True)
+        child = subprocess.Popen([*runtime.emulator, test.program], cwd=test.work, env=env, stdin=subprocess.DEVNULL,
+                                 stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
         try:
             status, late = wait(child, limit_s), False
         except subprocess.TimeoutExpired:

@@ -60,8 +60,9 @@ def files(folder, endings):
                   if name.endswith(endings))
 
 
-def listed(libgomp, folder, target, gcc):
-    """Every test of the suite for the host, the common ones once as C and once as C++."""
+def listed(libgomp, folder, target, gcc, compilers=""):
+    """Every test of the suite for the host, the common ones once as C and once as C++. `compilers`: what the names of
+    another processor's compilers begin with."""
     base = os.path.join(libgomp, "testsuite")
     include = [f"-I{os.path.join(folder, 'configured')}", f"-I{os.path.join(libgomp, '..', 'include')}", f"-I{libgomp}"]
     common = files(os.path.join(base, "libgomp.c-c++-common"), (".c",))
@@ -85,11 +86,12 @@ def listed(libgomp, folder, target, gcc):
             work = os.path.join(folder, "work", name.replace("/", "~"))
             program = os.path.join(work, "program")
             yield Test(name, group, language, source, plan, work, program,
-                       compile_command(gcc, language, option, source, plan, include, program))
+                       compile_command(gcc, compilers, language, option, source, plan, include, program))
 
 
-def compile_command(gcc, language, option, source, plan, include, program):
-    compiler = {"c": [f"gcc-{gcc}"], "c++": [f"g++-{gcc}", "-x", "c++"], "fortran": [f"gfortran-{gcc}"]}[language]
+def compile_command(gcc, compilers, language, option, source, plan, include, program):
+    compiler = {"c": ["gcc"], "c++": ["g++", "-x", "c++"], "fortran": ["gfortran"]}[language]
+    compiler[0] = f"{compilers}{compiler[0]}-{gcc}"
     if language == "fortran":
         options = [option] + (plan.options or [])
     else:
