@@ -28,8 +28,9 @@ class Runtime:
         """Every object that a run of the program initialises, as the dynamic linker tells it."""
         env = dict(self.environment, LD_DEBUG="files")
         try:
-            out = subprocess.run([*self.emulator, program], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.PIPE, timeout=60).stderr.decode(errors="replace")
+            out = subprocess.run([*self.emulator, program], env=env, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                 timeout=60).stderr.decode(errors="replace")
         except subprocess.TimeoutExpired as e:
             out = (e.stderr or b"").decode(errors="replace")
         return set(re.findall(r"calling init: (\S+)", out))
