@@ -321,7 +321,8 @@ static void ready_threads_own_no_stack(void **state)
     }
     getrusage(RUSAGE_SELF, &after);
 #if !PS_ASAN && !PS_TSAN
-    assert_in_range((after.ru_maxrss - before.ru_maxrss) * 1024L / N, 1, 127);
+    /* 0: the process had as much at another time */
+    assert_in_range((after.ru_maxrss - before.ru_maxrss) * 1024L / N, 0, 127);
 #endif
     psthread_waitall();
     assert_int_equal(ps_load_relaxed(&counter), N);
