@@ -145,7 +145,8 @@ static __thread int probe = 12345;
 /* Not inlined, so that the compiler keeps nothing of the thread pointer from the caller. */
 PS_NOINLINE static const char *try_inside(const struct uth_tls *tls, const void *stack, size_t bytes)
 {
-    pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    pthread_mutex_t mutex;
+    pthread_mutexattr_t recursive;
     pthread_attr_t attr;
     void *told = NULL, *volatile memory;
     size_t told_bytes = 0;
@@ -161,7 +162,10 @@ PS_NOINLINE static const char *try_inside(const struct uth_tls *tls, const void 
         return "malloc does not work";
     }
     free(memory);
-    int error = pthread_mutex_lock(&mutex);
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    int error = pthread_mutex_init(&mutex, &recursive);
+    error |= pthread_mutex_lock(&mutex);
     error |= pthread_mutex_lock(&mutex);
     error |= pthread_mutex_unlock(&mutex);
     error |= pthread_mutex_unlock(&mutex);

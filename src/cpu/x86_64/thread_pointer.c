@@ -2,10 +2,10 @@
 #include "atomic.h"
 #include "cpu.h"
 
-#include <asm/prctl.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 
+#define ARCH_SET_FS 0x1002 /* of arch_prctl; musl comes without the kernel's headers */
 #define HWCAP2_FSGSBASE 2u /* the kernel lets user mode write fs's base */
 
 enum { UNKNOWN, USER_MODE, BY_KERNEL };
