@@ -25,8 +25,8 @@ set(bare_flags --specs=picolibc.specs -march=rv32imafc -mabi=ilp32f -O2 -g -std=
     -fdata-sections
     -D_GNU_SOURCE -DPS_VERSION="${PROJECT_VERSION}"
     -DPS_CACHE_LINE=16 -DPS_LINE_ALIGN=8 # no data caches: objects are aligned for every type, fields for their own
-    -DPS_RACE=0 -DORT_TOOLS=0 -DORT_MEMBERS_APART=1 -DORT_EMERGENCY_BYTES=8192 -DORT_TASK_SLAB_BYTES=4096
-    -DORT_WS_RING=2 -DORT_TURN_EVENT_BITS=4 -DEE_MEMBER_BYTES=24 -DEE_TEAM_BYTES=144)
+    -DPS_RACE=0 -DORT_TOOLS=0 -DORT_MEMBERS_APART=1 -DORT_BATCHES=0 -DORT_EMERGENCY_BYTES=8192
+    -DORT_TASK_SLAB_BYTES=4096 -DORT_WS_RING=2 -DORT_TURN_EVENT_BITS=4 -DEE_MEMBER_BYTES=24 -DEE_TEAM_BYTES=144)
 if(PS_WERROR)
   list(APPEND bare_flags -Werror)
 endif()
@@ -50,7 +50,7 @@ list(APPEND bare_runtime
   ort/task/task_range.c
   ort/task/task_reduction.c ort/task/taskgroup.c ort/task/taskloop.c ort/task/depend.c ort/task/depend_node.c
   ort/task/depend_memory.c
-  ort/loop/workshare.c ort/loop/loop.c ort/loop/batch.c ort/loop/ordered.c ort/loop/doacross.c
+  ort/loop/workshare.c ort/loop/loop.c ort/loop/ordered.c ort/loop/doacross.c
   ort/region/thread.c ort/region/team.c ort/region/team_block.c ort/region/members_apart.c
   ort/region/region_again.c ort/region/teams.c ort/region/target.c ort/region/cancel.c)
 foreach(name alloc cancel loop loop_ull parallel sync target task taskloop workshare)

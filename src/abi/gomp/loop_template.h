@@ -7,6 +7,7 @@
  *   LOOP_UP_VALUE   the same as an argument
  *   LOOP_DESCRIBE   gomp_loop or gomp_loop_ull */
 #include "gomp.h"
+#include "loop_steps.h"
 
 static PS_ALWAYS_INLINE bool LOOP_STATIC(begin)(LOOP_UP LOOP_VALUE from, LOOP_VALUE to, LOOP_VALUE incr, unsigned kind,
                                                 LOOP_VALUE chunk, bool runtime, bool ordered,
@@ -37,6 +38,20 @@ static PS_ALWAYS_INLINE bool LOOP_STATIC(begin)(LOOP_UP LOOP_VALUE from, LOOP_VA
     {                                                                                       \
         return GOMP_BOUNDS(LOOP_VALUE, lo, hi, ort_loop_next(ort_self_inline(), lo_, hi_)); \
     }
+static PS_NOINLINE bool LOOP_STATIC(next_otherwise)(struct ort_thread *t, LOOP_VALUE *lo, LOOP_VALUE *hi)
+{
+    return GOMP_BOUNDS(LOOP_VALUE, lo, hi, ort_loop_next_otherwise(t, lo_, hi_));
+}
+/* In place, as most chunks are of this kind. The thread is in the loop, so it is known. */
+#define NEXT_DYNAMIC(name)                                                                              \
+    PS_EXPORT bool LOOP_NAME(name##_next)(LOOP_VALUE * lo, LOOP_VALUE * hi)                             \
+    {                                                                                                   \
+        struct ort_thread *t = ee_local_inline();                                                       \
+        const struct ort_loop *loop = ort_loop_begun(t);                                                \
+        if (PS_UNLIKELY(loop->desc->plain != ORT_PLAIN_DYNAMIC))                                        \
+            return LOOP_STATIC(next_otherwise)(t, lo, hi);                                              \
+        return GOMP_BOUNDS(LOOP_VALUE, lo, hi, ort_next_plain_dynamic(loop->ws, loop->desc, lo_, hi_)); \
+    }
 
 START(static, ORT_SCHED_STATIC, false)
 START(dynamic, ORT_SCHED_DYNAMIC, false)
@@ -51,10 +66,10 @@ START_RUNTIME(nonmonotonic_runtime, NONMONOTONIC, false)
 START_RUNTIME(maybe_nonmonotonic_runtime, NONMONOTONIC, false)
 START_RUNTIME(ordered_runtime, 0, true)
 NEXT(static)
-NEXT(dynamic)
+NEXT_DYNAMIC(dynamic)
 NEXT(guided)
 NEXT(runtime)
-NEXT(nonmonotonic_dynamic)
+NEXT_DYNAMIC(nonmonotonic_dynamic)
 NEXT(nonmonotonic_guided)
 NEXT(nonmonotonic_runtime)
 NEXT(maybe_nonmonotonic_runtime)

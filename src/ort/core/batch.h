@@ -25,6 +25,10 @@ struct ort_team;
 struct ort_thread;
 struct ort_workshare;
 
+#ifndef ORT_BATCHES /* 0: a target without data caches, where no line moves to who claims; batch.c is left out */
+#define ORT_BATCHES 1
+#endif
+
 /* In each ort_thread, a line of its own. Zeroed memory is its initial state. */
 struct ort_batch {
     PS_LINE_ALIGNED _Atomic uint64_t word; /* (shared) */

@@ -193,6 +193,11 @@ static inline struct ort_loop *ort_loop_or_none(const struct ort_thread *t)
     struct ort_in_loops *own = *(struct ort_in_loops *const *)&t->in_loops;
     return own != NULL ? &own->loop : NULL;
 }
+/* t is in a loop. */
+static inline const struct ort_loop *ort_loop_begun(const struct ort_thread *t)
+{
+    return &(*(struct ort_in_loops *const *)&t->in_loops)->loop;
+}
 static inline struct ort_batch *ort_batch_or_none(struct ort_thread *t)
 {
     struct ort_in_loops *its = ps_load_acquire(&t->in_loops);
@@ -222,6 +227,7 @@ static inline struct ort_task_member *ort_tasks(struct ort_thread *t) { return &
 static inline struct ort_loop *ort_loop(struct ort_thread *t) { return &t->loop; }
 static inline struct ort_batch *ort_batch(struct ort_thread *t) { return &t->batch; }
 static inline const struct ort_loop *ort_loop_or_none(const struct ort_thread *t) { return &t->loop; }
+static inline const struct ort_loop *ort_loop_begun(const struct ort_thread *t) { return &t->loop; }
 static inline struct ort_batch *ort_batch_or_none(struct ort_thread *t) { return &t->batch; }
 static inline struct ort_task_implicit *ort_implicit(struct ort_thread *t) { return t->tasks.implicit; }
 static inline struct ps_list *ort_helper_link(struct ort_thread *t) { return &t->tasks.helper; }
@@ -236,6 +242,16 @@ static inline void ort_member_bare(struct ort_thread *t)
 }
 #endif
 static inline bool ort_absent(const void *p) { return ORT_MEMBERS_APART && p == NULL; }
+
+/* With members apart: copies the slot's description, which is READY, into the member's own memory. Else each chunk of a
+ * member in another cluster would cost nine reads over the network. */
+static inline void ort_ws_keep(PS_UNUSED struct ort_loop *loop)
+{
+#if ORT_MEMBERS_APART
+    loop->own = loop->ws->desc;
+    loop->desc = &loop->own;
+#endif
+}
 
 /* A team's slots, and what some of its regions begin with; also allocated at the first use, by any member. */
 #if ORT_MEMBERS_APART

@@ -22,6 +22,7 @@
 #define PS_ORT_WORKSHARE_H
 
 #include "atomic.h"
+#include "batch.h"
 #include "compiler.h"
 
 struct ort_thread;
@@ -43,7 +44,7 @@ struct ort_loop_desc {
     uint8_t sched;  /* enum ort_sched */
     bool ordered;
     bool nonmonotonic; /* a member's chunks need not grow */
-    bool checked_add;  /* next + chunk * threads may wrap: claim by compare-and-swap */
+    bool checked_add;  /* next + chunk * threads may wrap: claim by compare-and-swap, in `wide` */
     bool units;        /* the entry points' own: a number stands for several iterations. Never plain dynamic */
     uint8_t plain;     /* ORT_PLAIN_... */
 };
@@ -51,6 +52,12 @@ struct ort_loop_desc {
 /* How a plain loop's chunks are claimed. A plain loop is not ordered; if dynamic, not checked and not past 2^63; and no
  * tool listens. So no code asks later which chunk it was. BATCHES: dynamic by batch.h. */
 enum { ORT_PLAIN_NOT, ORT_PLAIN_DYNAMIC, ORT_PLAIN_GUIDED, ORT_PLAIN_BATCHES };
+
+/* Whether the chunks are claimed by batch.h. */
+static inline bool ort_by_batches(const struct ort_loop_desc *d)
+{
+    return ORT_BATCHES && d->plain == ORT_PLAIN_BATCHES;
+}
 
 struct ort_doacross;
 
@@ -62,18 +69,28 @@ struct ort_workshare {
     void *mem;                 /* memory for the construct that the compiler asked for (`mem` of GOMP_loop_start) */
     uintptr_t *reductions;     /* what the first member registered */
     struct ort_doacross *doacross;
-    uint64_t reach;                        /* plain dynamic: from a chunk's first value to the one behind its last */
-    uint64_t share;                        /* batches: iterations that one of theirs has, of those left, at most */
-    uint64_t quantum;                      /* batches: shorter than so many cycles, the next is larger */
-    uint64_t batched;                      /* batches: iterations before the last chunk */
-    PS_LINE_ALIGNED _Atomic uint64_t next; /* all members: fetch-and-add or compare-and-swap */
-    _Atomic uint64_t holders;              /* batches: members that may hold chunks */
+    uint64_t reach;   /* plain dynamic: from a chunk's first value to the one behind its last */
+    uint64_t share;   /* batches: iterations that one of theirs has, of those left, at most */
+    uint64_t quantum; /* batches: shorter than so many cycles, the next is larger */
+    uint64_t batched; /* batches: iterations before the last chunk */
+    union {           /* all members: the first iteration that none has claimed yet */
+        PS_LINE_ALIGNED _Atomic uintptr_t next; /* fetch-and-add or compare-and-swap */
+        _Atomic uint64_t wide;                  /* the same where checked_add says so: compare-and-swap */
+    };
+    _Atomic uint64_t holders; /* batches: members that may hold chunks */
     _Atomic uint32_t moves, last;
     _Atomic uint32_t left; /* every member that leaves adds; the last one sets it to 0 */
-    PS_LINE_ALIGNED _Atomic uint64_t
-        turn;                       /* ordered: first iteration of the chunk whose turn it is; its member writes */
+    union {                /* ordered: first iteration of the chunk whose turn it is; its member writes */
+        PS_LINE_ALIGNED _Atomic uintptr_t turn;
+        _Atomic uint64_t wide_turn; /* the same in a wide loop */
+    };
     _Atomic uint32_t turn_event[8]; /* counts turns; waiters of a small team spread over them by their chunk */
 };
+/* Whether the loop's numbers are longer than what the processor's atomic instructions take. */
+static inline bool ort_is_wide(const struct ort_loop_desc *d)
+{
+    return sizeof(uintptr_t) < sizeof(uint64_t) && d->checked_add;
+}
 
 /* A member's place in the loop or sections that it is in. */
 struct ort_loop {
@@ -136,6 +153,8 @@ bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool
 /* Gets the next chunk; false: none is left. In an ordered loop it first waits for the turn of the chunk that the caller
  * had before. [switches] */
 bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi);
+/* The same where the loop is not plain dynamic. [switches] */
+bool ort_loop_next_otherwise(struct ort_thread *t, uint64_t *lo, uint64_t *hi);
 /* Leaves the loop or sections, without a barrier. */
 void ort_loop_leave(struct ort_thread *t);
 /* As ort_loop_leave, without a tool's event. Caller: a member that is in a slot. */

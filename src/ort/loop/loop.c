@@ -81,19 +81,26 @@ static bool next_static(struct ort_loop *loop, const struct ort_loop_desc *d, ui
 
 static bool next_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d, uint64_t *a, uint64_t *b)
 {
-    if (PS_LIKELY(!d->checked_add)) {
-        *a = ps_add_relaxed(&ws->next, d->chunk);
-        if (*a >= d->n)
-            return false;
-    } else {
-        *a = ps_load_relaxed(&ws->next);
-        do {
-            if (*a >= d->n)
-                return false;
-            *b = d->n - *a <= d->chunk ? d->n : *a + d->chunk;
-        } while (!ps_cas_relaxed(&ws->next, a, *b));
-    }
+    *a = ps_add_relaxed(&ws->next, (uintptr_t)d->chunk);
+    if (*a >= d->n)
+        return false;
     *b = d->n - *a <= d->chunk ? d->n : *a + d->chunk;
+    return true;
+}
+
+/* The next chunk of a loop with checked_add, dynamic or guided. */
+static bool next_checked(struct ort_workshare *ws, const struct ort_loop_desc *d, uint32_t threads, uint64_t *a,
+                         uint64_t *b)
+{
+    *a = ps_load_relaxed(&ws->wide);
+    do {
+        uint64_t left = d->n - *a, some = d->chunk;
+        if (left == 0)
+            return false;
+        if (d->sched == ORT_SCHED_GUIDED && (left - 1) / threads >= some)
+            some = (left - 1) / threads + 1;
+        *b = left <= some ? d->n : *a + some;
+    } while (!ps_cas_relaxed(&ws->wide, a, *b));
     return true;
 }
 
@@ -115,10 +122,12 @@ static PS_NOINLINE bool next_chunk(struct ort_thread *t, uint64_t *lo, uint64_t 
     bool got;
     switch (d->sched) {
     case ORT_SCHED_DYNAMIC:
-        got = next_dynamic(loop->ws, d, &a, &b);
+        got = PS_UNLIKELY(d->checked_add) ? next_checked(loop->ws, d, threads, &a, &b)
+                                          : next_dynamic(loop->ws, d, &a, &b);
         break;
     case ORT_SCHED_GUIDED:
-        got = ort_chunk_guided(loop->ws, d, threads, &a, &b);
+        got = PS_UNLIKELY(d->checked_add) ? next_checked(loop->ws, d, threads, &a, &b)
+                                          : ort_chunk_guided(loop->ws, d, threads, &a, &b);
         break;
     default:
         got = next_static(loop, d, t->id, threads, &a, &b);
@@ -135,23 +144,16 @@ static PS_NOINLINE bool next_chunk(struct ort_thread *t, uint64_t *lo, uint64_t 
     return true;
 }
 
-static PS_NOINLINE bool next_otherwise(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
+PS_NOINLINE bool ort_loop_next_otherwise(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
     const struct ort_loop_desc *d = ort_loop(t)->desc;
-    if (d->plain == ORT_PLAIN_BATCHES)
+    if (ort_by_batches(d))
         return ort_loop(t)->uncontended ? ort_next_uncontended(t, d, lo, hi) : ort_batch_next(t, ort_batch(t), lo, hi);
     return d->plain == ORT_PLAIN_GUIDED ? ort_next_plain_guided(ort_loop(t)->ws, d, t->team->n, lo, hi)
                                         : next_chunk(t, lo, hi);
 }
 
-static PS_ALWAYS_INLINE bool next_loop_chunk(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
-{
-    const struct ort_loop_desc *d = ort_loop(t)->desc;
-    return PS_LIKELY(d->plain == ORT_PLAIN_DYNAMIC) ? ort_next_plain_dynamic(ort_loop(t)->ws, d, lo, hi)
-                                                    : next_otherwise(t, lo, hi);
-}
-
-bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi) { return next_loop_chunk(t, lo, hi); }
+bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi) { return ort_loop_next_inline(t, lo, hi); }
 
 /* Gives the loop the schedule of the ICVs. */
 void ort_loop_apply_runtime(const struct ort_thread *t, struct ort_loop_desc *d)
@@ -182,10 +184,11 @@ bool ort_loop_start(struct ort_thread *t, const struct ort_loop_desc *desc, bool
             ort_ws_extra(t, extra, first);
         if (first)
             ort_ws_ready(t);
+        ort_ws_keep(loop);
     }
     if (PS_UNLIKELY(ort_tool_on()))
         ort_tool_loop_begins(t, false, loop->desc->n, loop->desc->sched);
-    return lo == NULL || next_loop_chunk(t, lo, hi);
+    return lo == NULL || ort_loop_next_inline(t, lo, hi);
 }
 
 void ort_loop_leave_slot(struct ort_thread *t)
@@ -194,7 +197,7 @@ void ort_loop_leave_slot(struct ort_thread *t)
     if (loop->desc->ordered && loop->has_chunk)
         pass_turn(t);
     loop->has_chunk = false;
-    if (loop->desc->plain == ORT_PLAIN_BATCHES) {
+    if (ort_by_batches(loop->desc)) {
         ort_batch_drop(ort_batch(t));
         loop->uncontended = false;
     }

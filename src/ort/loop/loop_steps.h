@@ -11,30 +11,31 @@
 static PS_ALWAYS_INLINE bool ort_next_plain_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d,
                                                     uint64_t *lo, uint64_t *hi)
 {
-    uint64_t chunk = d->chunk, n = d->n, a = ps_add_relaxed(&ws->next, chunk);
+    uintptr_t chunk = (uintptr_t)d->chunk, n = (uintptr_t)d->n, a = ps_add_relaxed(&ws->next, chunk);
     if (PS_UNLIKELY(a >= n))
         return false;
-    uint64_t first = d->start + a * d->step;
+    uint64_t first = d->start + a * d->step, reach = ORT_MEMBERS_APART ? chunk * d->step : ws->reach;
     *lo = first;
-    *hi = PS_UNLIKELY(n - a <= chunk) ? d->end : first + ws->reach;
+    *hi = PS_UNLIKELY(n - a <= chunk) ? d->end : first + reach;
     return true;
 }
 
-/* Iterations [*a, *b) of a guided loop, plain or not. */
+/* Iterations [*a, *b) of a guided loop that is not wide, plain or not. */
 static PS_ALWAYS_INLINE bool ort_chunk_guided(struct ort_workshare *ws, const struct ort_loop_desc *d, uint32_t threads,
                                               uint64_t *a, uint64_t *b)
 {
-    uint64_t n = d->n, least = d->chunk;
-    *a = ps_load_relaxed(&ws->next);
+    uintptr_t n = (uintptr_t)d->n, least = (uintptr_t)d->chunk, from = ps_load_relaxed(&ws->next), end;
     do {
-        uint64_t left = n - *a;
+        uintptr_t left = n - from;
         if (left == 0)
             return false;
-        uint64_t q = (left - 1) / threads + 1;
+        uintptr_t q = (left - 1) / threads + 1;
         if (q < least)
             q = least;
-        *b = left <= q ? n : *a + q;
-    } while (!ps_cas_relaxed(&ws->next, a, *b));
+        end = left <= q ? n : from + q;
+    } while (!ps_cas_relaxed(&ws->next, &from, end));
+    *a = from;
+    *b = end;
     return true;
 }
 
@@ -73,6 +74,14 @@ static PS_ALWAYS_INLINE bool ort_next_uncontended(struct ort_thread *t, const st
         return ort_batch_used_up(t, own, lo, hi);
     *hi = *lo + own->stride;
     return true;
+}
+
+/* ort_loop_next, with the commonest claim in place. */
+static PS_ALWAYS_INLINE bool ort_loop_next_inline(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
+{
+    const struct ort_loop *loop = ort_loop_begun(t);
+    return PS_LIKELY(loop->desc->plain == ORT_PLAIN_DYNAMIC) ? ort_next_plain_dynamic(loop->ws, loop->desc, lo, hi)
+                                                             : ort_loop_next_otherwise(t, lo, hi);
 }
 
 #endif

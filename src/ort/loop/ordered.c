@@ -25,6 +25,12 @@ static inline _Atomic uint32_t *event_of(struct ort_workshare *ws, uint32_t memb
     return &shared_event[((lo + (uintptr_t)ws) * GOLDEN) >> (64 - ORT_TURN_EVENT_BITS)];
 }
 
+static inline bool turn_has_come(struct ort_workshare *ws, uint64_t lo)
+{
+    return PS_UNLIKELY(ort_is_wide(&ws->desc)) ? ps_load_acquire(&ws->wide_turn) == lo
+                                               : ps_load_acquire(&ws->turn) == (uintptr_t)lo;
+}
+
 void ort_ordered_start(struct ort_thread *t)
 {
     const struct ort_loop *loop = ort_loop_or_none(t);
@@ -35,7 +41,7 @@ void ort_ordered_start(struct ort_thread *t)
     _Atomic uint32_t *event = event_of(ws, t->team->n, lo);
     for (;;) {
         uint32_t seen = ps_load_acquire(event);
-        if (ps_load_acquire(&ws->turn) == lo)
+        if (turn_has_come(ws, lo))
             break;
         ee_wait(event, seen);
     }
@@ -48,7 +54,10 @@ void ort_ordered_pass(struct ort_thread *t)
     uint64_t hi = ort_loop(t)->hi;
     ort_loop(t)->has_chunk = false;
     ps_race_release(&ws->turn);
-    ps_store_release(&ws->turn, hi);
+    if (PS_UNLIKELY(ort_is_wide(&ws->desc)))
+        ps_store_release(&ws->wide_turn, hi);
+    else
+        ps_store_release(&ws->turn, (uintptr_t)hi);
     if (t->team->n == 1 || hi == ws->desc.n)
         return;
     _Atomic uint32_t *event = event_of(ws, t->team->n, hi);

@@ -24,7 +24,8 @@ void ort_ws_reset(struct ort_team *team, uint32_t base)
         ps_store_relaxed(&ws->left, 0);
         ps_store_relaxed(&ws->phase, phase(s, FREE));
     }
-    ort_batch_reset(team);
+    if (ORT_BATCHES)
+        ort_batch_reset(team);
     team->ws_base = base;
 }
 
@@ -103,7 +104,7 @@ void ort_ws_leave(struct ort_thread *t)
 
 void ort_ws_describe(struct ort_workshare *ws, const struct ort_loop_desc *desc, unsigned threads)
 {
-    uint64_t claim;
+    uintptr_t claim;
     ws->desc = *desc;
     if (ws->desc.chunk == 0 && desc->sched != ORT_SCHED_STATIC && desc->sched != ORT_SCHED_AUTO)
         ws->desc.chunk = 1;
@@ -114,15 +115,16 @@ void ort_ws_describe(struct ort_workshare *ws, const struct ort_loop_desc *desc,
         if (desc->sched == ORT_SCHED_DYNAMIC) {
             ws->reach = ws->desc.chunk * desc->step;
             ws->desc.plain =
-                ws->desc.checked_add || (int64_t)claim < 0 || desc->units ? ORT_PLAIN_NOT : ORT_PLAIN_DYNAMIC;
-            if (desc->nonmonotonic && ws->desc.plain && desc->n / ORT_BATCH_LEAST >= ws->desc.chunk * threads)
+                ws->desc.checked_add || (intptr_t)claim < 0 || desc->units ? ORT_PLAIN_NOT : ORT_PLAIN_DYNAMIC;
+            if (ORT_BATCHES && desc->nonmonotonic && ws->desc.plain &&
+                desc->n / ORT_BATCH_LEAST >= ws->desc.chunk * threads)
                 ort_batch_describe(ws, threads);
-        } else if (desc->sched == ORT_SCHED_GUIDED) {
+        } else if (desc->sched == ORT_SCHED_GUIDED && !ort_is_wide(&ws->desc)) {
             ws->desc.plain = ORT_PLAIN_GUIDED;
         }
     }
-    ps_store_relaxed(&ws->next, 0);
-    ps_store_relaxed(&ws->turn, 0);
+    *(uint64_t *)&ws->wide = 0; /* no other member is in the slot yet */
+    *(uint64_t *)&ws->wide_turn = 0;
 }
 
 uint8_t ort_ws_prepare(struct ort_team *team, const struct ort_loop_desc *desc)
@@ -153,6 +155,7 @@ void ort_ws_begin_in(struct ort_thread *t)
     struct ort_loop *loop = ort_loop(t);
     loop->ws = ort_slot(t->team, s);
     loop->desc = &loop->ws->desc;
+    ort_ws_keep(loop);
     loop->trip = 0;
     loop->has_chunk = false;
     loop->uncontended = false;

@@ -87,7 +87,8 @@ static void configure(void)
  * would not run handlers that come late. */
 __attribute__((constructor)) static void core_watch_forks(void)
 {
-    ort_batch_init();
+    if (ORT_BATCHES)
+        ort_batch_init();
     os_at_fork(ort_own_before_fork, ort_own_after_fork, core_after_fork_in_child);
 }
 
