@@ -25,7 +25,7 @@ struct ort_team;
 struct ort_thread;
 struct ort_workshare;
 
-#ifndef ORT_BATCHES /* 0: a target without data caches, where no line moves to who claims; batch.c is left out */
+#ifndef ORT_BATCHES /* 0: a target without data caches, where a claim moves no line; batch.c is left out */
 #define ORT_BATCHES 1
 #endif
 
