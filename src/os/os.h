@@ -216,6 +216,7 @@ struct os_word_holder {
 };
 bool os_word_hold(struct os_word_holder *h, _Atomic uint32_t *word);
 void os_word_leave(struct os_word_holder *h, _Atomic uint32_t *word); /* the same, before it ends */
+void os_word_forget(struct os_word_holder *h);                        /* another has written to the word */
 /* Sleeps on two words at once; the second is shared with other processes, or NULL. Where the system cannot, it looks at
  * the second every OS_SHARED_LOOK_NS. os_wake_shared wakes all processes that sleep on a shared word. */
 #define OS_SHARED_LOOK_NS INT64_C(10000000)

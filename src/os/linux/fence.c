@@ -45,8 +45,10 @@ bool os_fence_all(void)
 {
     if (PS_LIKELY(fence_all()))
         return true;
-    if (ps_load_relaxed(&arranged) != UNKNOWN)
+    uint32_t now = ps_load_relaxed(&arranged); /* another thread may have arranged it meanwhile */
+    if (now == REFUSED)
         return false;
-    arrange();
+    if (now == UNKNOWN)
+        arrange();
     return fence_all();
 }

@@ -42,8 +42,11 @@ static const char *file_defect(int file, size_t bytes, bool make)
     if (about.st_uid != geteuid() || about.st_mode & 077 || about.st_nlink != 1)
         return "it is not this user's alone";
     if (make && about.st_size == 0 && raw_call(SYS_ftruncate, file, (long)bytes, 0, 0) == 0)
-        return NULL;
-    return (size_t)about.st_size == bytes ? NULL : "its size is wrong";
+        about.st_size = (off_t)bytes;
+    if ((size_t)about.st_size != bytes)
+        return "its size is wrong";
+    /* The first touch of a page for which there is no room would end the process. */
+    return make && raw_call(SYS_fallocate, file, 0, 0, (long)bytes) == -ENOSPC ? "its file system is full" : NULL;
 }
 
 int os_shared_file(const char *name, size_t bytes, bool make, void **map, const char **wrong)
@@ -53,8 +56,7 @@ int os_shared_file(const char *name, size_t bytes, bool make, void **map, const 
     if (!path_of(path, name))
         return ENAMETOOLONG;
     int file = (int)raw_call(SYS_openat, AT_FDCWD, (long)path, flags, 0600), err = 0;
-    if (file == -ELOOP)
-        *wrong = "it is no plain file";
+    *wrong = file == -ELOOP ? "it is no plain file" : "it cannot be opened";
     if (file < 0)
         return file == -ELOOP ? EINVAL : -file;
     *wrong = file_defect(file, bytes, make);
@@ -89,5 +91,7 @@ bool os_word_hold(struct os_word_holder *h, _Atomic uint32_t *word)
 void os_word_leave(struct os_word_holder *h, _Atomic uint32_t *word)
 {
     ps_store_release(word, OS_WORD_LEFT);
-    os_set_robust_list(h->before);
+    os_word_forget(h);
 }
+
+void os_word_forget(struct os_word_holder *h) { os_set_robust_list(h->before); }

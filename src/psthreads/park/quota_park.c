@@ -62,6 +62,8 @@ void quota_park_restart(void)
 {
     ps_spin_init(&lock);
     ps_store_relaxed(&sleeping, 0);
+    by_share = UINT_MAX; /* the next watchdog asks the other processes anew */
+    allowed = by_system < ps_rt.num_vps ? by_system : ps_rt.num_vps;
     begin_offline();
 }
 
@@ -215,7 +217,7 @@ static void apply(void)
 
 void quota_park_share(unsigned limit)
 {
-    if (limit == by_share)
+    if (limit == by_share && limit >= ps_rt.num_vps)
         return;
     by_share = limit;
     apply();

@@ -32,7 +32,7 @@ struct watchdog_sample;
 enum ps_offline { PS_ONLINE, PS_OFFLINE_ASKED, PS_OFFLINE, PS_OFFLINE_UNSTARTED }; /* vp_offline */
 
 /* quota_park_init sets up what the library starts with: no vp is offline (in the idle set, too). quota_park_restart
- * does so when workers are to start anew, and in a forked child; the limit stays. */
+ * does so when workers are to start anew, and in a forked child; the system's limit stays. */
 void quota_park_init(void);
 void quota_park_restart(void);
 /* Wakes all vps that are offline, as the library stops. Caller: has set stopping. */

@@ -91,13 +91,14 @@ static bool map_table(void)
         give_sharing_up(err == EINVAL ? wrong : ps_rt.verbose ? "it cannot be opened" : NULL);
         return false;
     }
-    table = map;
-    if (ps_cas_acq_rel(&table->magic, &none, SHARE_MAGIC) || none == SHARE_MAGIC)
-        return true;
-    table = NULL;
-    os_unmap(map, sizeof *table);
-    give_sharing_up("it is another version's, or damaged");
-    return false;
+    struct share_table *found = map;
+    if (!ps_cas_acq_rel(&found->magic, &none, SHARE_MAGIC) && none != SHARE_MAGIC) {
+        os_unmap(map, sizeof *found);
+        give_sharing_up("it is another version's, or damaged");
+        return false;
+    }
+    table = found;
+    return true;
 }
 
 /* Returns whether the mask has processors that can be shared. */
@@ -137,6 +138,7 @@ static void join(uint64_t now)
     ps_store_relaxed(&s->lent_us, 0);
     ps_store_relaxed(&s->borrowed_us, 0);
     if (!publish_mask(s, now)) {
+        os_word_leave(&holder, &s->owner);
         give_sharing_up("this process's processors have numbers above 1023");
         return;
     }
@@ -258,17 +260,21 @@ int64_t share_look(void)
         return OS_FOREVER;
     own.change = ps_load_seq(&table->change);
     if (ps_load_relaxed(&s->owner) != (uint32_t)os_thread_id()) {
+        os_word_forget(&holder);
         give_sharing_up("another process has written to this one's slot");
         return OS_FOREVER;
     }
+    bool unseen = now - ps_load_relaxed(&s->beat_ns) >= SHARE_STALE_NS; /* the others have left this slot out */
     ps_store_relaxed(&s->beat_ns, now);
     if (now - own.mask_ns >= MASK_NS)
         publish_mask(s, now);
     unsigned cpus, n = share_read(table, now, claims, slots, &cpus), mine = 0;
     while (mine < n && slots[mine] != s)
         mine++;
-    bool others = n > 1 && mine < n, came = others && !own.others;
+    bool others = n > 1 && mine < n, came = others && !own.others, left = !others && own.others;
     own.others = others;
+    if (unseen || left)
+        announce();
     if (!others) {
         publish_wanted(s, ps_rt.num_vps);
         quota_park_share(UINT_MAX);
