@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <manycore.h>
+#include "check_in.h"
 
 #define ROUNDS 5
 static int warm = 2, rounds = ROUNDS, regions = 8;
@@ -17,31 +17,7 @@ static int warm = 2, rounds = ROUNDS, regions = 8;
 size_t board_block_bytes(unsigned cluster, size_t *most);
 extern char __local_end[], __runtime_start[], __runtime_end[]; /* manycore.ld */
 
-static MC_LOCAL volatile unsigned seen[16];
 static unsigned long outer_cycles[64];
-
-static void check_in(void) { seen[mc_core()]++; }
-
-static void verify(unsigned threads, const char *name)
-{
-    unsigned sum = 0;
-    for (unsigned c = 0; c < mc_clusters(); c++)
-        for (unsigned i = 0; i < mc_cores(); i++) {
-            volatile unsigned *word = (volatile unsigned *)mc_global((void *)&seen[i], c);
-            sum += *word;
-            *word = 0;
-        }
-    if (sum != threads) {
-        fprintf(stderr, "forkjoin: %s: %u threads checked in, %u expected\n", name, sum, threads);
-        exit(1);
-    }
-}
-
-static int by_value(const void *a, const void *b)
-{
-    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
-    return x < y ? -1 : x > y;
-}
 
 static void tell(const char *name, unsigned threads, unsigned *cycles)
 {

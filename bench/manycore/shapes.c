@@ -7,35 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <manycore.h>
+#include "check_in.h"
 
 #define ROUNDS 16
 #define COLD 6 /* rounds that fill instruction caches and get memory */
-
-static MC_LOCAL volatile unsigned seen[16];
-
-static void check_in(void) { seen[mc_core()]++; }
-
-static void verify(unsigned threads, const char *name)
-{
-    unsigned sum = 0;
-    for (unsigned c = 0; c < mc_clusters(); c++)
-        for (unsigned i = 0; i < mc_cores(); i++) {
-            volatile unsigned *word = (volatile unsigned *)mc_global((void *)&seen[i], c);
-            sum += *word;
-            *word = 0;
-        }
-    if (sum != threads) {
-        fprintf(stderr, "shapes: %s: %u threads checked in, %u expected\n", name, sum, threads);
-        exit(1);
-    }
-}
-
-static int by_value(const void *a, const void *b)
-{
-    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
-    return x < y ? -1 : x > y;
-}
 
 /* A region of `threads`; in clusters != 0, so many teams of this many threads each. */
 struct kind {
