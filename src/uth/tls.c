@@ -81,15 +81,19 @@ static struct dtv_entry **dtv_of(const struct uth_tls *tls)
 
 void uth_tls_number_blocks(void) { uth_blocks.numbered = true; }
 
+static int first_of_batch(void)
+{
+    return (int)(UTH_TLS_FIRST_NUMBER + ps_add_relaxed(&last_number, NUMBERS) % (BATCHES * NUMBERS));
+}
+
 static int next_number(struct uth_tls *tls)
 {
-    const uint32_t most = BATCHES * NUMBERS;
     if (PS_LIKELY(tls->numbers != 0)) {
         tls->numbers--;
         return tls->number + 1;
     }
     tls->numbers = NUMBERS - 1;
-    return (int)(UTH_TLS_FIRST_NUMBER + ps_add_relaxed(&last_number, NUMBERS) % most);
+    return first_of_batch();
 }
 
 PS_NOINLINE struct uth_tls *uth_tls_current(void)
@@ -113,7 +117,12 @@ void uth_tls_adopt(struct uth_tls *tls, const void *home, int tid)
     current_block = NULL;
 }
 
-void uth_tls_for_no_thread(struct uth_tls *tls, bool is) { *uth_tls_current_in(tls->tp) = is ? NULL : tls; }
+void uth_tls_for_no_thread(struct uth_tls *tls, bool is)
+{
+    *uth_tls_current_in(tls->tp) = is ? NULL : tls;
+    if (is && !uth_blocks.numbered) /* no vp enters it by uth_tls_enter, which writes a number */
+        *tls->tid = first_of_batch();
+}
 
 struct uth_tls *uth_tls_of(uintptr_t pthread)
 {

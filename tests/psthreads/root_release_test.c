@@ -98,6 +98,19 @@ static void a_root_ends_where_it_began(void **state)
     }
 }
 
+/* The C library tells kernel threads apart by the number in their storage: its recursive locks let the owner's number
+ * in. While the root is away its home's loop goes on in other storage. */
+static void the_loop_of_a_home_has_a_number_of_its_own(void **state)
+{
+    (void)state;
+    if (!begin(1))
+        skip();
+    leave();
+    const struct uth_tls *loop = vp_home(ps_vp_at(0))->empty;
+    CHECK(*loop->tid > 0 && *loop->tid != getpid());
+    CHECK(psthread_finalize() == 0);
+}
+
 /* Its child's root has the slot of one that was away in the parent, and has never left. */
 static void *forks(void *arg)
 {
@@ -204,8 +217,11 @@ static void homes_of_several_roots_stand_aside(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_root_leaves_and_comes_home),       cmocka_unit_test(a_root_ends_where_it_began),
-        cmocka_unit_test(a_childs_root_has_not_left),         cmocka_unit_test(a_root_that_home_takes_is_bound_again),
+        cmocka_unit_test(a_root_leaves_and_comes_home),
+        cmocka_unit_test(a_root_ends_where_it_began),
+        cmocka_unit_test(the_loop_of_a_home_has_a_number_of_its_own),
+        cmocka_unit_test(a_childs_root_has_not_left),
+        cmocka_unit_test(a_root_that_home_takes_is_bound_again),
         cmocka_unit_test(homes_of_several_roots_stand_aside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
