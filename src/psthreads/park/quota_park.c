@@ -19,8 +19,11 @@
 
 static struct ps_spin lock; /* around quota_park_allow: the watchdog's looks, and the stop of the library */
 static PS_LINE_ALIGNED _Atomic uint32_t changes;
-static _Atomic uint32_t sleeping;    /* kernel threads that sleep in quota_park_run; each adds and takes off itself */
-static _Atomic uint64_t due;         /* cpu_cycles: the next reminder */
+static _Atomic uint32_t sleeping; /* kernel threads that sleep in quota_park_run; each adds and takes off itself */
+/* cpu_cycles: the next reminder. Written by roots that open regions, and by the watchdog where the process lends. Both
+ * are seq_cst: the watchdog writes `lends` (share.c), then this; a root writes this, then reads `lends`. So a root
+ * whose store is the later one sees that the process lends; else the watchdog's stays, and the next region looks. */
+static _Atomic uint64_t due;
 static struct quota_park_most most;  /* the watchdog's own */
 static unsigned allowed;             /* under the lock: the last limit that is not quota_park_end's */
 static unsigned by_system, by_share; /* the watchdog's own; UINT_MAX: no limit */
