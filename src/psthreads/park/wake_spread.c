@@ -6,6 +6,7 @@
 
 #define LATE_NS 200000
 #define LOOK_NS INT64_C(20000)
+#define PULLED_FOR 256 /* wake-ups, until the system is left to choose once */
 
 /* Whether vp's kernel thread is the library's, and carries vp for good. */
 static bool is_worker(const struct vp *vp) { return !vp_run(vp)->is_guest && vp_run(vp)->id != 0; }
@@ -20,7 +21,7 @@ void ps_wake_spread_parks(struct vp *vp)
         return;
     s->tried = false;
     if (s->late_ns > LATE_NS || os_times_preempted() != s->preempted)
-        ps_wake_tries_in_vain(&s->tries, s->late_ns, os_now_ns());
+        ps_wake_tries_in_vain(&s->tries, os_now_ns());
     else
         ps_wake_tries_paid(&s->tries);
 }
@@ -43,7 +44,7 @@ static PS_NOINLINE bool try_elsewhere(struct vp *vp, unsigned here, struct os_cp
     if (!ps_wake_tries_now(&s->tries, now))
         return false;
     if (!narrow(vp, here, own)) {
-        ps_wake_tries_in_vain(&s->tries, 0, now);
+        ps_wake_tries_in_vain(&s->tries, now);
         return false;
     }
     s->moved = true;
@@ -56,8 +57,12 @@ bool ps_wake_spread_begin(struct vp *vp, struct os_cpuset *own)
 {
     if (!is_worker(vp) || ps_places_on())
         return false;
-    int here = os_cpu_here();
-    return here >= 0 && PS_UNLIKELY(here == vp_wake_spread(vp)->slept_on) && try_elsewhere(vp, (unsigned)here, own);
+    struct ps_wake_spread *s = vp_wake_spread(vp);
+    int here = s->woken_from = os_cpu_here();
+    if (here < 0 || PS_LIKELY(here != s->slept_on && !s->pulled) || !try_elsewhere(vp, (unsigned)here, own))
+        return false;
+    s->pulled -= s->pulled > 0;
+    return true;
 }
 
 void ps_wake_spread_end(struct vp *vp, const struct os_cpuset *own)
@@ -69,8 +74,11 @@ void ps_wake_spread_end(struct vp *vp, const struct os_cpuset *own)
 void ps_wake_spread_woken(struct vp *vp)
 {
     struct ps_wake_spread *s = vp_wake_spread(vp);
-    if (PS_LIKELY(!s->moved))
+    if (PS_LIKELY(!s->moved)) {
+        if (is_worker(vp) && PS_UNLIKELY(s->woken_from == os_cpu_here()))
+            s->pulled = PULLED_FOR;
         return;
+    }
     s->moved = false;
     s->tried = true;
     s->late_ns = os_now_ns() - s->woken_at_ns;

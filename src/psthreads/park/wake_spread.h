@@ -3,13 +3,14 @@
  * The system wakes a kernel thread where it ran last. A worker that has run on the processor of a root once, and
  * sleeps before each region, is woken there for each region to come. So the two take turns, and a region takes twice
  * the work. Nothing mends that, because the system balances with its clock ticks (every 4 ms), and a member of a
- * millisecond has ended by then. Kernel threads that spin between regions have this problem less.
+ * millisecond has ended by then. In a virtual machine Linux also pulls a worker from an idle processor to its waker's:
+ * it takes a halted virtual processor for one that is not available (available_idle_cpu).
  *
- * Does: the worker notes its processor before it parks. A waker on this processor takes it out of the mask of the
- * worker's kernel thread, wakes the worker, and gives the mask back. So the system chooses among the other processors,
- * as it does at each wake-up (an idle one, a near one). From then on the worker sleeps there, and its wake-ups are as
- * ever. Does not: choose the processor; touch a root's kernel thread, or any where places are on (bind.h); move what
- * runs. ps_wake_tries says how often it is tried.
+ * Does: the worker notes its processor before it parks, and its waker's when it was woken there. A waker on that
+ * processor takes it out of the mask of the worker's kernel thread, wakes the worker, and gives the mask back. So the
+ * system chooses among the other processors. After a pull the next 256 wake-ups are made so. Does not: choose the
+ * processor; touch a root's kernel thread, or any where places are on (bind.h); move what runs. ps_wake_tries says how
+ * often it is tried.
  *
  * Callers: idle.c alone. _parks and _woken: the vp. _begin and _end: the waker that has taken the vp's bit, on any
  * kernel thread and stack. Which of the two has the fields when: tests/models/wake_spread.md.
@@ -30,26 +31,22 @@ struct vp;
 
 /* The other processors may be busy, and members that wait for each other are better off on one processor then. So a try
  * is judged when the worker parks next. The try was in vain if the worker came late, or had to leave its processor
- * since; or if the worker has no other processor. Then such wake-ups are left as they are for 50 ms, and twice as long
- * each time, up to 3.2 s. The pause is 32 times as long as the worker came late, at least: a program of real-time
- * priority may keep it for 50 ms. */
+ * since; or if the worker has no other processor. One such try may be an accident. After the second one in a row
+ * wake-ups are left to the system for 50 ms, and for twice as long after each further one, up to 3.2 s. */
 #define PS_WAKE_TRIES_LEAST_NS UINT64_C(50000000)
 #define PS_WAKE_TRIES_MOST_NS UINT64_C(3200000000)
-#define PS_WAKE_TRIES_REST 32 /* times as long as the vp came late, at least */
 
 /* Whether a wake-up that is due on the waker's processor is to be elsewhere. */
 static inline bool ps_wake_tries_now(const struct ps_wake_tries *t, uint64_t now_ns) { return now_ns >= t->until_ns; }
 
-/* Notes that the last try was in vain, or that the vp came so late by it. */
-static inline void ps_wake_tries_in_vain(struct ps_wake_tries *t, uint64_t late_ns, uint64_t now_ns)
+static inline void ps_wake_tries_in_vain(struct ps_wake_tries *t, uint64_t now_ns)
 {
-    uint64_t rest = t->rest_ns ? t->rest_ns * 2 : PS_WAKE_TRIES_LEAST_NS;
-    if (rest < late_ns * PS_WAKE_TRIES_REST)
-        rest = late_ns * PS_WAKE_TRIES_REST;
-    t->rest_ns = rest < PS_WAKE_TRIES_MOST_NS ? rest : PS_WAKE_TRIES_MOST_NS;
-    t->until_ns = now_ns + t->rest_ns;
+    uint64_t rest = t->in_a_row ? PS_WAKE_TRIES_LEAST_NS << (t->in_a_row - 1) : 0;
+    if (rest < PS_WAKE_TRIES_MOST_NS)
+        t->in_a_row++;
+    t->until_ns = now_ns + rest;
 }
-static inline void ps_wake_tries_paid(struct ps_wake_tries *t) { t->rest_ns = 0; }
+static inline void ps_wake_tries_paid(struct ps_wake_tries *t) { t->in_a_row = 0; }
 
 /* Called when vp is about to set its bit. */
 void ps_wake_spread_parks(struct vp *vp);

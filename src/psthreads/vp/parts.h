@@ -114,12 +114,13 @@ struct vp_worker *vp_worker(const struct vp *vp);
 
 /* wake_spread.h: when a waker tries next, and a vp's part. */
 struct ps_wake_tries {
-    uint64_t rest_ns;  /* how long wake-ups are left as they are after the last try; 0: it was not in vain */
-    uint64_t until_ns; /* the end of that */
+    unsigned in_a_row; /* the last tries that were in vain */
+    uint64_t until_ns; /* wake-ups are left as they are until then */
 };
 struct ps_wake_spread {
-    int slept_on; /* processor */
-    bool moved;   /* its waker has narrowed its mask; the vp takes it off */
+    int slept_on, woken_from; /* processors: the vp's own when it parked, and its last waker's (negative: unknown) */
+    bool moved;               /* its waker has narrowed its mask; the vp takes it off */
+    unsigned pulled;          /* wake-ups to be made elsewhere, since the system made one on the waker's processor */
     struct ps_wake_tries tries;
     uint64_t woken_at_ns; /* of the last try */
     _Atomic uint32_t moving;
