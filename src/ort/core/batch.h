@@ -1,19 +1,21 @@
-/* Dynamic loops that may be nonmonotonic: a member claims several chunks at once, and idle members take the chunks that
- * it has not begun.
+/* Batches of a dynamic loop's chunks, for loops that may be nonmonotonic: a member claims several chunks at once, and
+ * idle members take over the chunks that it has not begun.
  *
- * Does: hands out the chunks of loops whose slot says ORT_PLAIN_BATCHES. Does not: loops that are monotonic, ordered,
- * small, watched by a tool, or in a team with one vp (no contention there); these take each chunk from the slot's
- * `next` (loop.c).
- * Callers: a member, in the loop. Of ort_batch_describe: the loop's first member, or the parent. Of ort_batch_reset:
- * the parent, with no region open.
+ * Does: hands out the chunks of loops whose slot says ORT_PLAIN_BATCHES. Does not: handle loops that are monotonic,
+ * ordered, small or watched by a tool, or loops of a team with one vp, where nothing contends. Those loops take each
+ * chunk from the slot's `next` (loop.c).
+ * Callers: a member that is in the loop. Exceptions: ort_batch_describe is called by the loop's first member or by the
+ * parent, ort_batch_reset by the parent while no region is open.
  *
- * Invariants: each chunk is begun once. No member leaves the loop while another holds a chunk that has not begun. A
- * member runs what it holds in order, and robs (takes chunks that another member holds) only when it holds nothing.
- * States, orderings and proof: tests/models/batch.md; the model is batch.pml beside it.
+ * Invariants: each chunk is begun once. No member leaves the loop while another member holds a chunk that has not
+ * begun. A member runs the chunks that it holds in order. It robs, that is, takes chunks that another member holds,
+ * only when it holds none itself. States, orderings and proof are in tests/models/batch.md; the model is batch.pml
+ * beside it.
  *
- * Cost: a chunk of a batch is one addition on the member's own line. A claim is one addition on the line of `next`, and
- * a reading of the cycle counter. A robbery costs four atomic operations and three lines. The end of a loop in which no
- * member holds a batch costs a member four loads, and an exchange while the last chunk is not taken. Failures: none.
+ * Cost: a chunk of a batch is one addition on the member's own cache line. A claim is one addition on the line of
+ * `next`, and one read of the cycle counter. A robbery is four atomic operations and three cache lines. In a loop in
+ * which no member holds a batch, the end costs each member four loads, and also an exchange if the last chunk is not
+ * taken yet. Failures: none.
  * OpenMP 5.2 section 11.5.3 and its nonmonotonic modifier. */
 #ifndef PS_ORT_BATCH_H
 #define PS_ORT_BATCH_H
@@ -25,35 +27,40 @@ struct ort_team;
 struct ort_thread;
 struct ort_workshare;
 
-#ifndef ORT_BATCHES /* 0: a target without data caches, where a claim moves no line; batch.c is left out */
+/* 0 for a target without data caches, where a claim moves no cache line; such a target leaves batch.c out */
+#ifndef ORT_BATCHES
 #define ORT_BATCHES 1
 #endif
 
-/* In each ort_thread, a line of its own. Zeroed memory is its initial state. */
+/* Part of each ort_thread, on a cache line of its own. Zeroed memory is its initial state. Every member may access the
+ * fields marked (shared); only the member itself accesses the others. */
 struct ort_batch {
-    PS_LINE_ALIGNED _Atomic uint64_t word; /* (shared) */
-    _Atomic uint64_t base;                 /* (shared) where chunk 0 of the word's begins */
-    _Atomic uint32_t construct;            /* (shared) the loop's, as in ws_seq */
-    /* The member's own: */
-    uint8_t shift;   /* it claims 1 << shift chunks */
-    uint8_t state;   /* how far it is in the loop (batch.c) */
-    bool shown;      /* its bit is set */
-    uint64_t stride; /* from a chunk's first value to the next one's */
-    uint64_t since;  /* cpu_cycles at its last claim */
-    uint64_t seen;   /* what `next` was at that claim */
+    /* (shared) the chunks that the member holds: {sequence 32 | first 16 | end 16}, see batch.md */
+    PS_LINE_ALIGNED _Atomic uint64_t word;
+    /* (shared) the first value of chunk 0 of the batch in `word`; only the member writes it */
+    _Atomic uint64_t base;
+    /* (shared) number of the loop that the batch belongs to, as in ws_seq; only the member writes it */
+    _Atomic uint32_t construct;
+    /* Not shared: */
+    uint8_t shift;   /* the member's last claim was for 1 << shift chunks */
+    uint8_t state;   /* CLAIMS, ROBS or DONE (batch.c): how far the member is in the loop */
+    bool shown;      /* true: the member's bit in the slot's `holders` is set for this loop */
+    uint64_t stride; /* distance of the first values of two consecutive chunks */
+    uint64_t since;  /* cpu_cycles at the member's last claim */
+    uint64_t seen;   /* the value that `next` had at that claim */
 };
 
 #define ORT_BATCH_FIRST (UINT64_C(1) << 16)
 static inline uint32_t ort_batch_first(uint64_t word) { return (uint32_t)word >> 16; }
 static inline uint32_t ort_batch_end(uint64_t word) { return (uint32_t)word & 0xffff; }
 
-/* Gets the next chunk, where the caller's word is EMPTY: from a new batch, or from another member's. false: none is
- * left. [switches] */
+/* Gets the next chunk for a caller that holds none: from a new claim, or from another member's word. Returns false if
+ * no chunk is left. [switches] */
 bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi);
-/* As ort_batch_refill, where a claim of the caller's has found `next` used up. */
+/* As ort_batch_refill, for a caller whose claim has just found that `next` has reached the last chunk. [switches] */
 bool ort_batch_used_up(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi);
 
-/* Gets the caller's next chunk, as values. [switches] */
+/* Gets the caller's next chunk: values *lo to *hi (exclusive). Returns false if no chunk is left. [switches] */
 static inline bool ort_batch_next(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi)
 {
     uint64_t word = ps_load_acquire(&own->word);
@@ -68,12 +75,12 @@ static inline bool ort_batch_next(struct ort_thread *t, struct ort_batch *own, u
     return true;
 }
 
-/* Makes the slot one of batches where that can pay. Its description is complete, with an n of at least ORT_BATCH_LEAST
- * chunks a member. */
+/* Chooses batches for the loop if they can pay, by setting ws->desc.plain. The caller has filled in the rest of the
+ * description; the loop has at least ORT_BATCH_LEAST chunks for each member. */
 #define ORT_BATCH_LEAST 4
 void ort_batch_describe(struct ort_workshare *ws, unsigned threads);
 
-/* The member leaves the loop: what it still holds is dropped. */
+/* Called by a member that leaves the loop. Chunks that it still holds, as after a cancellation, are dropped. */
 void ort_batch_drop_slow(struct ort_batch *own);
 static inline void ort_batch_drop(struct ort_batch *own)
 {
@@ -82,10 +89,11 @@ static inline void ort_batch_drop(struct ort_batch *own)
         ort_batch_drop_slow(own);
 }
 
-/* After a cancelled region: no member holds anything. */
+/* Called by the parent after a cancelled region: drops the chunks that its members still hold. */
 void ort_batch_reset(struct ort_team *team);
 
-/* Called while the runtime starts: from here on the cycle counter is compared with the time. */
+/* Called once, while the runtime starts: notes the cycle counter and the time, so that a later call can compute the
+ * counter's frequency. */
 void ort_batch_init(void);
 
 #endif

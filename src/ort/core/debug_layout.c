@@ -1,11 +1,12 @@
-/* ort_debug_layout: threads, regions, tasks and their ICVs, as base/debug_layout.h says. Nothing here runs. */
+/* ort_debug_layout: tells a debugger where the fields of threads, regions, tasks and their ICVs are. The format is
+ * described in base/debug_layout.h. This file has data only. */
 #include "debug_layout.h"
 
 #include "display.h"
 #include "icv.h"
 #include "ort.h"
 
-/* A field under a name that is shorter than its own, or of a part of the structure. */
+/* A field with a name of its own in the table: a shorter one, or one for a field of a nested structure. */
 #define AS(name, type, member)              \
     {                                       \
         name, offsetof(struct type, member) \
@@ -28,7 +29,7 @@ const struct ps_debug_layout ort_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field
     PS_DEBUG_SIZE(ort_task), {"flag.final", ORT_TASK_FINAL},
     {"flag.undeferred", ORT_TASK_UNDEFERRED}, {"flag.implicit", ORT_TASK_IMPLICIT},
     PS_DEBUG_ADDRESS(ort_common_fn),
-    /* what is known where a tool or a debugger listens */
+    /* Fields that are valid only while a tool or a debugger listens. */
     PS_DEBUG_ADDRESS(ort_tool_task_bytes), PS_DEBUG_ADDRESS(ort_debugger_stop),
     AS("ort_thread.state", ort_thread, tool.state), AS("ort_thread.wait_id", ort_thread, tool.wait_id),
     AS("ort_thread.tool_data", ort_thread, tool.data), AS("ort_team.tool_data", ort_team, tool.data),

@@ -1,4 +1,5 @@
-/* What OpenMP shows of itself: the environment, and each thread's affinity. See display.c and affinity_format.c. */
+/* What OpenMP prints about itself: the settings (environment/display.c), and each thread's affinity
+ * (place/affinity_format.c). */
 #ifndef PS_ORT_DISPLAY_H
 #define PS_ORT_DISPLAY_H
 
@@ -7,35 +8,40 @@
 
 struct ort_thread;
 
-/* Shows the initial ICVs on standard error, in libgomp's form; verbose: also those that only libgomp has. */
+/* Prints the initial ICVs on standard error: by ort_display_env_otherwise if it is set, else in libgomp's form.
+ * verbose: with the variables that only libgomp has. */
 void ort_display_env(bool verbose);
-/* Shows the ICVs in another form instead, from the first OpenMP call on; NULL: it is not wanted. Set while the library
- * is loaded, before the rest. */
+/* Prints the ICVs in another runtime's form. If it is set, OMP_DISPLAY_ENV takes effect at the first OpenMP call, not
+ * while the library is loaded. NULL: libgomp's form is printed. Set while the library is loaded, before variables are
+ * read. */
 extern void (*ort_display_env_otherwise)(bool verbose);
-/* What OMP_DISPLAY_ENV asks for. */
+/* The value of OMP_DISPLAY_ENV. */
 extern enum ort_display_wish { ORT_DISPLAY_NOTHING, ORT_DISPLAY_SOME, ORT_DISPLAY_VERBOSE } ort_display_env_wish;
-/* The same as text, to be freed; NULL: no memory. */
+/* Returns the text of ort_display_env in libgomp's form, which the caller frees; NULL: no memory. */
 char *ort_display_env_text(bool verbose);
-/* Reads OMP_DISPLAY_ENV and OMP_AFFINITY_FORMAT; once, while the library is loaded, after all other variables. */
+/* Reads OMP_DISPLAY_ENV and OMP_AFFINITY_FORMAT. Called while the library is loaded, after all other variables have
+ * been read; called again if variables are read again (ort_env_settle). */
 void ort_display_env_read(void);
 
-/* Set (relaxed, once for all) where a program asks in libomp's way: lines of affinity then look as libomp's do, and
- * appear on standard output. */
+/* true: the program has made an OpenMP call of libomp's interface. Then lines of affinity look as libomp's do, and are
+ * printed on standard output. Set once, never cleared; read with relaxed loads. */
 extern _Atomic bool ort_display_as_libomp;
-/* The values of affinity-format-var where none was set: libgomp's, then libomp's (ort_display_as_libomp). */
+/* The default values of affinity-format-var: [0] libgomp's, [1] libomp's (while ort_display_as_libomp). */
 extern const char *const ort_affinity_defaults[2];
 
-/* Sets affinity-format-var. length: format need not end with a zero. */
+/* Sets affinity-format-var to `length` characters of format, which need not end with a zero. */
 void ort_affinity_format_set(const char *format, size_t length);
-/* Copies as much of affinity-format-var as fits, with a zero behind it where size > 0. Returns the format's length. */
+/* Copies affinity-format-var into buffer, cut to size - 1 characters and ended by a zero; copies nothing if size is 0.
+ * Returns the length of the whole format. */
 size_t ort_affinity_format_get(char *buffer, size_t size);
 
-/* Writes the text for t as `format` asks (NULL or empty: affinity-format-var). Copies what fits, without a zero.
- * Returns the text's length. */
+/* Formats t's affinity as `format` says; NULL or empty: as affinity-format-var says. Copies the first `size` characters
+ * into buffer, without a zero. Returns the length of the whole text. */
 size_t ort_affinity_text(const struct ort_thread *t, const char *format, char *buffer, size_t size);
-/* Prints that text as one line on standard error, or on standard output (ort_display_as_libomp). */
+/* Prints that text as one line on standard error; on standard output while ort_display_as_libomp. */
 void ort_affinity_print(const struct ort_thread *t, const char *format);
-/* Prints the line of member m, which begins, where the line is new. Called where OMP_DISPLAY_AFFINITY asks for it. */
+/* Called by member m when it begins, if OMP_DISPLAY_AFFINITY is set: prints its line, unless m has printed the same
+ * state before. */
 void ort_affinity_member_begins(struct ort_thread *m);
 
 #endif

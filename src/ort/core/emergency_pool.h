@@ -1,48 +1,50 @@
-/* Memory for what a program cannot go on without, where the system has none left.
+/* The emergency pool: memory for what a program cannot go on without, when malloc has none left.
  *
- * A program that meets the limit of its address space (RLIMIT_AS) may go on with less: teams shrink, tasks run at once.
- * But a region of one thread, a task or a taskgroup needs a block all the same. The C library may have no memory for a
- * thread without an arena of its own, though other arenas have some. This megabyte lies in the library's data;
- * untouched, it costs no memory.
+ * A program that meets the limit of its address space (RLIMIT_AS) can often go on with less: teams shrink, tasks run at
+ * once. But a region of one thread, a task or a taskgroup needs a block all the same. malloc may also fail for a thread
+ * that has no arena of its own, although other arenas have free memory. The pool is a megabyte in the library's data
+ * segment; it costs no memory until it is touched.
  *
- * Does: gives and takes back blocks of any size, in units of a cache line and aligned to one. A block takes the first
- * place that is long enough. The pool stands behind malloc and calloc for the core and the ABIs. Does not: grow, or
- * move anything together: blocks that lie side by side are one place again when they are free.
+ * Does: gives and takes back blocks of any size, in units of a cache line. A block takes the first free place that is
+ * long enough. The core and the ABIs use the pool when malloc or calloc has failed. Does not: grow, or move blocks.
+ * Adjacent blocks that have been given back are one free place.
  * Callers: any thread, on any stack.
- * Shared, under a spin lock: `used`, a bit a unit. `last`, set for the last unit of each block, which tells its length.
- * `lowest`: no unit below it is free. `left`: the number of free units.
- * Fork: what was taken stays taken in the child; a block in the middle of being taken is lost there.
- * Failures: NULL, where no place is long enough or less than `keep` would be left. Cost: a lock and a scan, only where
- * malloc has failed; free: a comparison.
- * Rejected: cells of one size (regions took them all; a task is a twentieth of one), the C library's own other arenas
- * (no interface). */
+ * Shared, under a spin lock: `used` has a bit for each unit. `last` has the bit of each block's last unit set, which
+ * gives the block's length. No unit below `lowest` is free. `left` is the number of free units.
+ * Fork: blocks that were taken stay taken in the child. A block that another thread is taking at that moment is lost in
+ * the child.
+ * Failures: NULL if no place is long enough, or if less than `keep` would be left. Cost: a lock and a scan, only where
+ * malloc has failed; ort_mem_free: a comparison.
+ * Rejected: cells of one size (regions took all of them, and a task needs a twentieth of a region's); the C library's
+ * other arenas (no interface reaches them). */
 #ifndef ORT_EMERGENCY_POOL_H
 #define ORT_EMERGENCY_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifndef ORT_EMERGENCY_BYTES /* a target with little memory says when it is built how much of it this may be */
+#ifndef ORT_EMERGENCY_BYTES /* a target with little memory defines a smaller size when it is built */
 #define ORT_EMERGENCY_BYTES (1024 * 1024)
 #endif
-#define ORT_EMERGENCY_UNIT 64 /* bytes */
+#define ORT_EMERGENCY_UNIT 64 /* bytes in a unit, and the alignment of every block */
 
-/* Tasks leave so much to others, and all others leave so much to regions: regions are fewest, and nothing can run in
- * their place. */
+/* Tasks leave ORT_EMERGENCY_KEEP_TASK bytes to all other users, and these leave ORT_EMERGENCY_KEEP bytes to regions.
+ * Regions are fewest, and a program without them cannot go on. */
 #define ORT_EMERGENCY_KEEP_TASK (ORT_EMERGENCY_BYTES / 2)
 #define ORT_EMERGENCY_KEEP (ORT_EMERGENCY_BYTES / 4)
 
-/* A block, if `keep` bytes are left after it; its contents are anything. */
+/* Returns a block of `bytes` bytes, not zeroed. Returns NULL if fewer than `keep` bytes would then be free, or if no
+ * free place is long enough. */
 void *ort_emergency_pool_take(size_t bytes, size_t keep);
-/* True: p was a block, and is free again. False: it is not ours. */
+/* Gives block p back and returns true. Returns false if p is no block of the pool. */
 bool ort_emergency_pool_give(void *p);
 void ort_emergency_pool_after_fork_in_child(void);
 
-/* Memory from the C library, or from the emergency pool where the C library has none (down to ORT_EMERGENCY_KEEP);
- * NULL: nor has the pool. */
+/* Each of these returns memory of the C library. If the C library has none, they return a block of the emergency pool,
+ * of which they leave ORT_EMERGENCY_KEEP bytes. NULL: the pool has no memory, either. */
 void *ort_mem_get(size_t bytes);
 void *ort_mem_zeroed(size_t bytes);
-void *ort_mem_aligned(size_t align, size_t bytes); /* from the emergency pool with align up to ORT_EMERGENCY_UNIT */
-void ort_mem_free(void *p);                        /* what one of these gave, or malloc */
+void *ort_mem_aligned(size_t align, size_t bytes); /* uses the pool only if align <= ORT_EMERGENCY_UNIT */
+void ort_mem_free(void *p);                        /* p is from one of these functions, or from malloc */
 
 #endif

@@ -1,4 +1,4 @@
-/* ICVs of data environments: copies made on the first change. See icv.h. */
+/* ICVs of data environments: a task gets a copy of its own when it first changes a value. See icv.h. */
 #include "icv.h"
 
 #include "check.h"

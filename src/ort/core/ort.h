@@ -1,29 +1,29 @@
-/* The OpenMP core: regions, teams' threads, and what the other modules of this room and the entry points call.
+/* The OpenMP core: regions, their threads, and the functions that the other modules of this room and the entry points
+ * call.
  *
  * Does: regions to any depth, work-sharing, synchronisation, ICVs. Does not: know an ABI, or anything of threads but
  * ee.h. The structures are in team_block.h; src/ort/README.md lists the folders, and each folder's README its files.
  * Callers: entry points, on the stack of the OpenMP thread concerned.
  *
- * Failures: no memory for a team: the region gets one member, one line says so once. No memory even for that: aborts
- * with one line.
+ * Failures: without memory for a team the region gets one member, and one line says so once. Without memory even for
+ * that, one line is printed and the program is aborted.
  * Papers: psthreads-2009 section 3. OpenMP 5.2 sections 2.4 (ICVs), 10.1 (parallel), 11 (work-sharing). */
 #ifndef PS_ORT_H
 #define PS_ORT_H
 
 #include "team_block.h"
 
-/* No region gets more members than this. */
+/* The largest number of members of a region. */
 #define ORT_THREADS_MAX (1u << 20)
 
-/* Called with the number of virtual processors when the first OpenMP thread appears; NULL: not called. Set while the
+/* Called once, with the number of virtual processors, before the first root is made. NULL: not called. Set while the
  * library is loaded. */
 extern void (*ort_started)(unsigned num_vps);
 
 /* --- threads --- */
 
-/* Returns the calling OpenMP thread; makes a kernel thread that is none yet a root. To be read anew after a call that
- * may switch. */
-/* thread.c */
+/* ort_self returns the calling OpenMP thread. If the calling kernel thread is none yet, it becomes a root
+ * (ort_thread_make_root, defined in thread.c). The result must be read anew after a call that may switch. */
 extern __attribute__((visibility("hidden"))) struct ort_thread *(*const ort_thread_make_root)(void);
 static inline struct ort_thread *ort_self(void)
 {
@@ -31,14 +31,15 @@ static inline struct ort_thread *ort_self(void)
     return PS_LIKELY(t != NULL) ? t : ort_thread_make_root();
 }
 
-/* As ort_self, without a call. */
+/* ort_self, with ee_local inline. */
 static PS_ALWAYS_INLINE struct ort_thread *ort_self_inline(void)
 {
     struct ort_thread *t = ee_local_inline();
     return PS_LIKELY(t != NULL) ? t : ort_thread_make_root();
 }
 
-/* Whether ort_taskwait would return at once: there is nothing to wait for, and no tool or sanitizer to tell. */
+/* Returns true if ort_taskwait would return at once: the current task has no incomplete child, and no tool or sanitizer
+ * listens. */
 static PS_ALWAYS_INLINE bool ort_taskwait_is_over(struct ort_thread *t)
 {
     struct ort_task *self = t->task;
@@ -48,9 +49,9 @@ static PS_ALWAYS_INLINE bool ort_taskwait_is_over(struct ort_thread *t)
 
 static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->task->icv; }
 
-/* Leaves a loop in which the member may still be when it goes on to another construct, or when its region ends: a
- * combined construct that a cancellation left has no end of its own. Gives the slot back, for which the team would wait
- * when the ring comes round. No event: ort_tool_loop_ends. [switches] */
+/* Leaves the loop that the member may still be in when it goes on to another construct, or when its region ends. (After
+ * a cancellation a combined construct has no end of its own.) The member must give the loop's slot back, or the team
+ * would wait for the slot when it is used again. Raises no event; ort_tool_loop_ends does. [switches] */
 static inline void ort_loop_abandon(struct ort_thread *t)
 {
     const struct ort_loop *loop = ort_loop_or_none(t);
@@ -63,25 +64,26 @@ static inline void ort_loop_abandon(struct ort_thread *t)
 struct ort_parallel {
     void (*fn)(void *);
     void *data;
-    unsigned num_threads;  /* 0: as the ICVs say; 1 also for if(false) */
-    enum ort_bind bind;    /* ORT_BIND_UNSET: as the ICVs say */
-    uintptr_t *reductions; /* task reductions of the construct; NULL: none */
-    const struct ort_loop_desc
-        *loop;          /* combined work-sharing construct: every member is in it from the start; NULL: none */
-    const void *caller; /* for a tool: ORT_CALLER and ORT_FRAME of the entry point */
+    unsigned num_threads;             /* the clause's value; 1 also for if(false); 0: as the ICVs say */
+    enum ort_bind bind;               /* the clause's value; ORT_BIND_UNSET: as the ICVs say */
+    uintptr_t *reductions;            /* the construct's task reductions; NULL: none */
+    const struct ort_loop_desc *loop; /* combined construct: the loop that every member begins in; NULL: none */
+    const void *caller;               /* for a tool: ORT_CALLER and ORT_FRAME of the entry point */
     void *frame;
-    struct ort_group *group; /* NULL: the opener's; else no level: a league, or one of its teams, whose own it is */
+    /* NULL: the region is in its opener's contention group. Else it has no level of its own, and this group: it is a
+     * league (the opener's group) or one of a league's teams (a new group) */
+    struct ort_group *group;
 };
 
-/* One fn that an ABI has for all its regions: the region's data begins with the address of the construct's own
- * function. NULL: there is none. Written before the first such region. */
+/* The function that an ABI passes as `fn` for all its regions. The region's data then begins with the address of the
+ * construct's own function. NULL: there is no such function. Written before the first such region. */
 extern void (*ort_common_fn)(void *data);
 
-/* Runs the whole region; returns how many threads it had. [switches] */
+/* Runs a region from its start to its end. Returns how many members it had. [switches] */
 unsigned ort_parallel(const struct ort_parallel *region);
-/* Runs a region that has nothing but these clauses, bind as in GNU's flags, if it is as the thread's last one and has a
- * shorter way (region_again.c); false: nothing is done. [switches] */
-#define ORT_AGAIN_NOT 0xff /* ort_team.again_bind: it has not */
+/* Runs a region that has no other clauses than these; bind: as in GNU's flags. Takes the short way of region_again.c if
+ * the region is like the thread's last one, and returns true. Otherwise does nothing and returns false. [switches] */
+#define ORT_AGAIN_NOT 0xff /* as ort_team.again_bind: the next region cannot take the short way */
 static PS_ALWAYS_INLINE bool ort_parallel_again(void (*fn)(void *), void *data, unsigned num_threads, unsigned bind)
 {
     if (!ORT_MEMBERS_APART)
@@ -89,7 +91,8 @@ static PS_ALWAYS_INLINE bool ort_parallel_again(void (*fn)(void *), void *data, 
     struct ort_thread *t = ee_local_inline();
     if (PS_UNLIKELY(t == NULL))
         return false;
-    /* Values that are compared are read first: a value that the next instruction needs costs a cycle more. */
+    /* The values are read before they are compared: a value that the very next instruction needs costs one cycle
+     * more. */
     struct ort_team *team = t->hot;
     const struct ort_task *task = t->task;
     unsigned long around = ort_shape_around(t);
@@ -105,7 +108,7 @@ static PS_ALWAYS_INLINE bool ort_parallel_again(void (*fn)(void *), void *data, 
     ee_team_run_again(&team->ee, fn, data);
     return true;
 }
-/* The same for a region that is not as the thread's last one, but as the last one of another shape. */
+/* Both do the same for a region that is like the last one of the thread's other block (region_again.c). */
 bool ort_parallel_of_other(struct ort_thread *t, void (*fn)(void *), void *data, unsigned num_threads, unsigned bind);
 static PS_ALWAYS_INLINE bool ort_parallel_turn(PS_UNUSED void (*fn)(void *), PS_UNUSED void *data,
                                                PS_UNUSED unsigned num_threads, PS_UNUSED unsigned bind)
@@ -117,46 +120,49 @@ static PS_ALWAYS_INLINE bool ort_parallel_turn(PS_UNUSED void (*fn)(void *), PS_
 #endif
     return false;
 }
-/* ort_parallel in two halves, between which the caller runs its own share. On return of ort_parallel_start the caller
- * is member 0. */
+/* ort_parallel in two halves. ort_parallel_start makes the caller member 0, and returns the number of members. The
+ * caller then runs its own share and calls ort_parallel_end. [both switch] */
 unsigned ort_parallel_start(const struct ort_parallel *region);
 void ort_parallel_end(void);
-/* Returns how many threads a region would get now, under the thread limit and the threads that count against it now. */
+/* Returns how many members a region would get if it were opened now, as the thread limit and the number of busy threads
+ * are now. */
 unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads);
 
-/* Opens a teams construct on the host: num_teams teams at once, as far as there are threads for them. */
+/* Runs a teams construct on the host. Its num_teams teams run at once if there are enough threads. [switches] */
 void ort_league(const struct ort_parallel *teams, unsigned thread_limit);
-/* Whether team is the hidden region whose members run a league's teams. */
+/* Returns whether team is the hidden region whose members run a league's teams. */
 bool ort_is_league(const struct ort_team *team);
-/* Whether t is the initial thread of one of several teams that run at once: then what it shares with the others is not
- * its own. */
+/* Returns whether t is the initial thread of one of several teams that run at once. Such a thread runs alone in its
+ * team, but not alone in its contention group. */
 static inline bool ort_beside_teams(const struct ort_thread *t)
 {
     const struct ort_group *group = t->team->contention;
     return PS_UNLIKELY(group->at_once) && t->team->level == group->level;
 }
-/* A teams construct within a target region: the caller runs the region's body as long as this returns true. */
+/* A teams construct within a target region, whose teams run one after the other. The caller runs the construct's body
+ * each time that this returns true; `first` is true in the first call. */
 bool ort_teams_next(unsigned num_teams, unsigned thread_limit, bool first);
 
-/* Runs fn(data) as a target region on the host; thread_limit 0: none. [switches] */
+/* Runs fn(data) as a target region on the host; thread_limit 0: no limit. [switches] */
 void ort_target(void (*fn)(void *), void *data, unsigned thread_limit);
 
-/* Barrier of the team, a task scheduling point. [switches] */
+/* The team's barrier, which is a task scheduling point. [switches] */
 static inline void ort_barrier(struct ort_thread *t)
 {
     if (!ee_barrier_pass())
         ort_task_barrier(t);
 }
 
-/* Returns the thread at `level` that is t or encloses it, by a walk outwards; NULL where there is no such level. */
+/* Returns the thread at `level` that is t or encloses t; NULL if t's region is not that deep. Costs a step for each
+ * level. */
 struct ort_thread *ort_ancestor(struct ort_thread *t, int level);
 
-/* Frees a block with everything that its threads keep. No region of it is open. */
+/* Frees a block with everything that its threads keep. The caller has closed all regions of the block. */
 void ort_team_free(struct ort_team *team);
 
 /* --- after an omp_pause_resource, at fork --- */
 
-/* Gives back what no open region needs. Returns 0, or nonzero where the caller is in a parallel region. */
+/* Gives back what no open region needs. Returns 0; or -1, and does nothing, if the caller is in a region. */
 int ort_pause(bool hard);
 
 #endif

@@ -1,4 +1,4 @@
-/* Values as users of libgomp and of libomp write them. See spelling.h. */
+/* Reads the values of variables, as users of libgomp and of libomp write them. See spelling.h. */
 #include "spelling.h"
 
 #include <limits.h>
@@ -134,7 +134,8 @@ bool spelling_schedule(const char *text, unsigned *sched, int *chunk, const char
     return true;
 }
 
-/* Reads a policy at *p, by its name or its number; *p moves behind it and the blanks. */
+/* Reads a policy at *p, by its name or its number, and moves *p behind it and the blanks that follow. Returns
+ * ORT_BIND_UNSET if there is no policy. */
 static enum ort_bind read_policy_or_number(const char **p)
 {
     static const struct {
@@ -164,14 +165,15 @@ unsigned spelling_policies(const char *text, unsigned char *list, const char **f
         n += *q == ',';
     for (unsigned i = 0; i < n; i++) {
         enum ort_bind bind = read_policy_or_number(&p);
-        if (i == 0 && (bind == ORT_BIND_FALSE || bind == ORT_BIND_TRUE)) { /* they stand alone */
+        /* A policy true or false must be the only one; anything behind it is a fault. */
+        if (i == 0 && (bind == ORT_BIND_FALSE || bind == ORT_BIND_TRUE)) {
             n = 1;
         } else if (bind <= ORT_BIND_TRUE) {
             return 0;
         }
         list[i] = (unsigned char)bind;
         if (i + 1 < n && *p != '\0')
-            p++; /* a comma, or what then is no policy */
+            p++; /* skips a comma; at any other character the next round finds no policy and fails */
     }
     if (*p != '\0')
         *fault = "something follows that does not belong there";

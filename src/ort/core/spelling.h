@@ -1,9 +1,9 @@
-/* Values of variables, one reading for the users of libgomp and of libomp.
+/* Reads the values of variables. One reading serves the users of libgomp and of libomp.
  *
- * Does: turns a text into values. What either runtime takes as valid is taken; a number has no sign. A text that cannot
- * be read may still have counted in part. Does not: know a variable's default, or say anything.
- * Callers: constructors of the library, or the first thread that asks; no shared state.
- * Deviations: a number that does not fit is the largest there is, where libomp's own may overflow. */
+ * Does: turns a text into values. It takes every spelling that one of the two runtimes takes. Numbers have no sign. A
+ * function that fails may have written a part of its results. Does not: know a variable's default, or print anything.
+ * Callers: constructors of the library, or the first thread that asks. No shared state.
+ * Deviation: a number that does not fit becomes the largest one; libomp's may overflow. */
 #ifndef PS_ORT_SPELLING_H
 #define PS_ORT_SPELLING_H
 
@@ -11,32 +11,34 @@
 
 #include "compiler.h"
 
-/* Returns the place behind the blanks at p. */
+/* Returns the first place at or behind p that is no blank. */
 const char *spelling_skip(const char *p);
-/* Reads the digits at *p as a number, at most `max`; *p moves behind them. false: there are no digits. */
+/* Reads the digits at *p as a number, cut to `max`, and moves *p behind them. Returns false if there are no digits. */
 bool spelling_digits(const char **p, unsigned long max, unsigned long *out);
-/* Whether the text at *p begins with `word`, in capitals or not, whatever follows; if so, *p moves behind the word. */
+/* Returns whether the text at *p begins with `word`; case does not matter. If so, moves *p behind the word. */
 bool spelling_begins(const char **p, const char *word);
-/* Compares as libomp does: in any case, and once `least` letters are the same the rest of the longer word does not
- * matter. least 0: all letters matter. */
+/* Compares `text` with `word` as libomp does; case does not matter. least > 0: returns whether one of them begins with
+ * the other, which has at least `least` letters. least 0: returns whether they are equal. */
 bool spelling_is_word(const char *word, size_t least, const char *text);
-/* Whether the text is a switch's word for true, or for false. */
+/* Return whether the text is a word for true, or for false. */
 bool spelling_says_true(const char *text);
 bool spelling_says_false(const char *text);
 
-/* Reads a whole number. One that is too large becomes the largest; if it is too small, or none, *out stays. true: *out
- * is as it was given. */
+/* Reads a whole number. A number above max becomes max. If there is no number, or one below min, *out stays. Returns
+ * true only if *out is exactly the number in the text. */
 bool spelling_number(const char *text, long min, long max, long *out);
-/* Reads OMP_NUM_THREADS: a number for each level; 0: the number of processors. A level without a number has that of the
- * level before; a comma may stand at the end. list has room for one more than there are commas. Returns 0 if the text
- * cannot be read. *changed: a 0 has become 1. */
+/* Reads OMP_NUM_THREADS into list: a number of threads for each level. An element that is left out is that of the level
+ * before; a comma may stand at the end. Element 0, meaning the number of processors, comes from the text "all", or from
+ * a first element that is left out. A 0 in the text becomes 1, and *changed becomes true. list has room for one more
+ * element than the text has commas. Returns the number of elements; 0 if the text cannot be read. */
 unsigned spelling_counts(const char *text, unsigned max, unsigned *list, bool *changed);
-/* Reads OMP_SCHEDULE; *sched: enum ort_sched. *fault: what is wrong in a text that can be read all the same. */
+/* Reads OMP_SCHEDULE into *sched (enum ort_sched) and *chunk. Returns false if the text cannot be read. Sets *fault to
+ * a message if a part of the text was ignored. */
 bool spelling_schedule(const char *text, unsigned *sched, int *chunk, const char **fault);
-/* Reads OMP_PROC_BIND; list: enum ort_bind, has room for one more than there are commas. Returns how many policies
- * there are; 0: it cannot be read. *fault: what is wrong in a text that can be read all the same. */
+/* Reads OMP_PROC_BIND into list (enum ort_bind), which has room for one more element than the text has commas. Returns
+ * the number of policies; 0 if the text cannot be read. Sets *fault to a message if a part of the text was ignored. */
 unsigned spelling_policies(const char *text, unsigned char *list, const char **fault);
-/* Whether this value of OMP_PROC_BIND also says that there are no places. */
+/* Returns whether this value of OMP_PROC_BIND also turns places off. */
 bool spelling_disables(const char *text);
 
 #endif

@@ -1,21 +1,20 @@
 /* Explicit tasks: what the rest of the core must know of them.
  *
- * Does: the task descriptor, each member's deque, completion counts, and the hooks by which regions and barriers take
- * part. Does not: know an ABI; decide how a team forks. src/ort/task/README.md says which file does what.
- * Callers: a member of a team on its own behalf, unless a function says otherwise.
+ * Does: the task descriptor, each member's deque, completion counts, and the functions that regions and barriers call.
+ * Does not: know an ABI; decide how a team forks. src/ort/task/README.md says which file does what.
+ * Callers: a member of a team on its own behalf, unless a function's comment says otherwise.
  *
  * Life of a task: made (ort_task_create) -> [waits for its predecessors] -> queued -> run by one member -> body done ->
  * [waits for its event] -> complete -> [waits for the subtree below it] -> freed. A member runs a task as a call on its
- * own stack, so all tasks are tied to the member that runs them. An undeferred task goes from made to run at once, in
- * its creator.
+ * own stack, so every task is tied to the member that runs it. The creator of an undeferred task runs it at once; such
+ * a task is never queued.
  *
- * Invariants: a task is complete once (struct ort_count). Its descriptor lives until all below it are complete.
- * Descriptors, the implicit ones too, are never given back to the system (task_memory.c), so a thief may look at one
- * that is gone. A free descriptor's node, depends, event and priority are zero, and data points behind it: a function
- * that changes one of these puts it back.
- * Ordering: finishing a child is a release on count.others (acq_rel, so that the member that completes the subtree has
- * seen all of it); taskwait's load is its acquire.
- * OpenMP 5.2 sections 12.5 to 12.9. */
+ * Invariants: a task completes once (struct ort_count). Its descriptor lives until all tasks below it are complete. The
+ * memory of descriptors, the implicit ones too, never goes back to the system (task_memory.c), so a thief may read the
+ * descriptor of a task that has been freed. In a free descriptor node, depends, event and priority are zero, and data
+ * points behind it. A function that changes one of these restores it.
+ * Ordering: finishing a child is an acq_rel operation on count.others. So the member that completes the subtree has
+ * seen all of it. The load of taskwait is the acquire. OpenMP 5.2 sections 12.5 to 12.9. */
 #ifndef PS_ORT_TASK_H
 #define PS_ORT_TASK_H
 
@@ -26,7 +25,7 @@
 #include "spin.h"
 #include "tool.h"
 
-#ifndef ORT_MEMBERS_APART /* ort_member, ort_tasks: a target with memory by clusters */
+#ifndef ORT_MEMBERS_APART /* 1: a target with memory by clusters (ort_member, ort_tasks) */
 #define ORT_MEMBERS_APART 0
 #endif
 
@@ -40,84 +39,84 @@ struct ort_taskgroup;
 #define ORT_COUNT_INCOMPLETE INT64_C(1)
 #define ORT_COUNT_LIVE (INT64_C(1) << 32)
 
-/* A task counts two things. The first is its children that are not complete: taskwait waits for them. The second is its
- * children whose subtree is not complete. Until this number is zero the descriptor lives, and the implicit task does
- * not arrive at a barrier. Both counts are packed in one number: ORT_COUNT_LIVE for each child's subtree and
- * ORT_COUNT_INCOMPLETE for each child. That number is the sum of `own`, which the task's member alone changes, and
- * `others`, which all other members change. Where a child is made and finished by its parent's member, which is the
- * rule, there is no atomic at all. When the body is done and something is left, `own` is poured into `others`
- * (ORT_TASK_MERGED). From then on the member that brings `others` to zero completes the subtree. Before that, `others`
- * only falls from zero, so it is never zero after a subtraction. So no member completes a task too early. */
+/* A task counts its children that are not complete, for which taskwait waits, and its children whose subtree is not
+ * complete. Until the second number is zero the descriptor lives, and an implicit task does not arrive at a barrier.
+ * Both are packed in one number: a child adds ORT_COUNT_INCOMPLETE, and ORT_COUNT_LIVE for its subtree. The number is
+ * the sum of `own`, which only the task's member changes, and `others`, which all other members change. As a rule the
+ * parent's member also finishes the child, which takes no atomic operation.
+ * When the body is done and the sum is not zero, the member adds `own` to `others` (ORT_TASK_MERGED). From then on the
+ * member that brings `others` to zero completes the subtree. Before that, `others` only goes down from zero, so no
+ * subtraction leaves zero, and no member completes the task too early. */
 struct ort_count {
-    int64_t own;            /* of the member that runs the task: no other touches it */
-    _Atomic int64_t others; /* of every other member: read-modify-write; the owner acquires it */
+    int64_t own;            /* only the member that runs the task reads and writes it */
+    _Atomic int64_t others; /* all other members: read-modify-write; the task's member: acquire load */
 };
 
 enum ort_task_flags {
     ORT_TASK_UNTIED = 1 << 0,
     ORT_TASK_FINAL = 1 << 1,
     ORT_TASK_MERGEABLE = 1 << 2,
-    ORT_TASK_UNDEFERRED = 1 << 3, /* if(0) */
+    ORT_TASK_UNDEFERRED = 1 << 3, /* if(0): the creator runs it at once */
     ORT_TASK_DETACH = 1 << 4,
-    /* for the core itself */
-    ORT_TASK_MERGED = 1 << 5, /* count.own has been poured into count.others */
+    /* Used by the core only. */
+    ORT_TASK_MERGED = 1 << 5, /* count.own has been added to count.others */
     ORT_TASK_IMPLICIT = 1 << 7,
-    ORT_TASK_ORDERED = 1 << 6, /* it has a node */
-    ORT_TASK_TRACED = 1 << 8,  /* a tool or the program's thread sanitizer is told of it (ort_traced) */
-    ORT_TASK_COPIED = 1 << 9,  /* its data has been constructed: it must run even where cancelled */
-    ORT_TASK_IN_GROUP =
-        1 << 10, /* counted by its group: a child, not a further descendant, of the task that opened it */
-    /* The task has something that most tasks lack: an event, a table of dependences, ICVs of its own, a poured count,
+    ORT_TASK_ORDERED = 1 << 6, /* the task has dependences (`node`) */
+    ORT_TASK_TRACED = 1 << 8,  /* the task is reported to a tool or to the program's thread sanitizer (ort_traced) */
+    /* The task's data has been constructed, so the task must run even after a cancellation. */
+    ORT_TASK_COPIED = 1 << 9,
+    ORT_TASK_IN_GROUP = 1 << 10, /* the task's group counts it: it is a child of the task that opened the group */
+    /* The task has something that most tasks lack: an event, a table of dependences, ICVs of its own, a merged count,
      * far data, a priority or a group. A function that gives the task one of these sets the flag. Without the flag the
-     * task ends on the fast path (task_run.c), which looks for none of them. */
+     * task ends on the fast path (task_run.c), which tests for none of them. */
     ORT_TASK_SPECIAL = 1 << 11,
-    ORT_TASK_FAR_DATA = 1 << 12, /* its data is a malloc block of its own */
-    ORT_TASK_INCLUDES = 1 << 13, /* outside of every region: its children run at once */
-    ORT_TASK_OWN_ICV = 1 << 14,  /* it has changed an ICV */
+    ORT_TASK_FAR_DATA = 1 << 12, /* the task's data is not behind the descriptor, but in a block of its own */
+    ORT_TASK_INCLUDES = 1 << 13, /* the task is outside of every region: its children run at once */
+    ORT_TASK_OWN_ICV = 1 << 14,  /* the task has changed an ICV, and so has ICVs of its own */
 };
 
-/* event: bits of a task with a detach clause */
+/* Bits of `event`, of a task with a detach clause or a held one. */
 #define ORT_EVENT_BODY_DONE 1u
 #define ORT_EVENT_FULFILLED 2u
-#define ORT_EVENT_HOLD 4u /* one of those that ort_task_hold has taken; the rest of the word counts them */
+#define ORT_EVENT_HOLD 4u /* ort_task_hold adds one of these, ort_task_release subtracts it */
 
-/* Writers of event: the owner and the fulfilling thread (read-modify-write). Of flags: the creator, then the owner.
- * Before the task runs, an entry point may keep the maker in `owner`. */
+/* Writers of event: the owner, and the thread that fulfils the event, by read-modify-write. Writers of flags: the
+ * creator, then the owner. Before the task runs, an entry point may keep the creator in `owner`. */
 struct ort_task {
-    /* Written by the creator before the task is published, read by the member that runs or finishes it. Thieves read
-     * parent and depth speculatively (relaxed; task_queue.h). */
+    /* The creator writes these before it publishes the task; the member that runs or finishes the task reads them.
+     * Thieves read parent and depth, perhaps of a freed task (relaxed; task_queue.h). */
 #if !ORT_MEMBERS_APART
     PS_LINE_ALIGNED void (*fn)(void *);
     void *data;
 #endif
-    _Atomic(struct ort_task *) parent; /* NULL: implicit */
+    _Atomic(struct ort_task *) parent; /* NULL: an implicit task */
     struct ort_team *team;
-    struct ort_taskgroup *group; /* innermost one that encloses it; changes while it runs (its owner only) */
-    struct ort_icv *icv;         /* of its data environment */
+    struct ort_taskgroup *group; /* the innermost taskgroup around it; changes while it runs (owner only) */
+    struct ort_icv *icv;         /* the ICVs of its data environment */
 #if !ORT_MEMBERS_APART
     struct ort_depend_node *node;
 #endif
-    _Atomic uint32_t depth; /* 0: implicit */
+    _Atomic uint32_t depth; /* number of its ancestors; an implicit task's is 0 */
     uint16_t flags;
-    uint16_t size_class; /* of its memory */
-    /* Fields of a task that runs. owner: the member that runs it, written before the body begins; members that finish a
-     * child read it. Only the owner uses depends. */
+    uint16_t size_class; /* size class of the descriptor's memory (task_memory.c) */
+    /* Fields of a running task. owner: the member that runs it; written before the body begins, read by members that
+     * finish a child. Only the owner uses depends. */
     PS_LINE_ALIGNED struct ort_thread *owner;
-    struct ort_depend_table *depends; /* of its children; NULL: none yet */
+    struct ort_depend_table *depends; /* the dependences of its children; NULL: they have none yet */
     struct ort_count count;
-    /* An implicit task uses no field from here on, and neither fn, data nor node: it is in no queue and no frame, has
-     * no priority and no event. Only task_memory.c has lists of blocks of implicit tasks. With ORT_MEMBERS_APART an
+    /* An implicit task uses no field from here on, nor fn, data and node: it is in no queue and no frame, has no
+     * priority and no event. Exception: task_memory.c has lists of free implicit tasks. With ORT_MEMBERS_APART an
      * implicit task has no room for these fields (ort_apart). */
     union {
-        struct ps_piece piece; /* in a magazine, or in task_memory.c's lists of implicit tasks */
-        struct ps_list link;   /* in the team's priority queue */
-        struct ort_task *next; /* in a taskloop's list, before all of them become ready together */
-        struct {               /* of a frame: ort_task_member.base of the task around it; the frame below, NULL: none */
+        struct ps_piece piece; /* free task: its link in a magazine or in a list */
+        struct ps_list link;   /* ready task with a priority: its link in the team's queue */
+        struct ort_task *next; /* taskloop: the next task; used until all of them become ready together */
+        struct {               /* task in a frame: `base` of the task around it; the frame before (NULL: none) */
             int64_t base;
             struct ort_task *under;
         };
     };
-    struct ort_task *above; /* of a frame: the next one; NULL: none */
+    struct ort_task *above; /* frame: the next one in the chain (task_frame.h); NULL: none */
     int32_t priority;
     _Atomic uint32_t event;
 #if ORT_MEMBERS_APART
@@ -127,7 +126,7 @@ struct ort_task {
     uint32_t unused[2];
 #endif
 };
-/* The tool's part, behind every task that a tool may be told of. */
+/* The tool's record, behind every task that a tool may be told of. */
 static inline struct ort_tool_task *ort_tool_task(struct ort_task *task)
 {
     return (struct ort_tool_task *)(void *)(task + 1);
@@ -138,101 +137,108 @@ _Static_assert(sizeof(struct ort_task) % 16 == 0 && sizeof(struct ort_task) <= 1
 #define ORT_TASK_CLASSES 3
 #define ORT_TASK_SMALL_CLASS 1
 
-/* Free descriptors, by the size of their memory. */
+/* A member's free descriptors, by the size of their memory. */
 struct ort_task_cache {
     struct ps_magazine of[ORT_TASK_CLASSES];
 };
 
-/* A member's implicit task. It does not lie in its team's block, which may be freed: thieves follow pointers to it as
- * to any other task (task_memory.c). */
+/* A member's implicit task. It is not in its team's block, because that may be freed: thieves follow pointers to
+ * implicit tasks as to any other task (task_memory.c). */
 struct ort_task_implicit {
     struct ort_task task;
-    struct ort_tool_task tool; /* behind it, as for every task */
+    struct ort_tool_task tool; /* behind the task, as for every task */
 };
 
-/* A member's tasks: part of each ort_thread, or allocated at the member's first task (ort_tasks). Its initial state is
- * zeroed memory; it lasts from region to region. */
+/* What a member has for tasks: part of its ort_thread, or allocated at its first task (ort_tasks). Zeroed memory is its
+ * initial state; it lasts from region to region. */
 struct ort_task_member {
-    struct ps_deque deque; /* owner: the member, or after its body its assistant (ee_team_ops.assist) */
-    int64_t base;          /* items of the deque from here on are descendants of the task that runs */
+    /* The member pushes and pops. Once its body has returned, the thread that assists does (ee_team_ops.assist). */
+    struct ps_deque deque;
+    int64_t base; /* position in the deque: items from here on are descendants of the running task */
 #if ORT_MEMBERS_APART
-    struct ort_thread *thread; /* it belongs to this one */
+    struct ort_thread *thread; /* the member that these are of */
 #else
-    struct ort_task_implicit *implicit; /* from ort_task_team_init on; on the line of base, which are each region's */
+    /* Set by ort_task_team_init; on the line of base, since a region's begin uses both. */
+    struct ort_task_implicit *implicit;
 #endif
-    uint32_t seed; /* where the next search for a victim begins */
-    bool comes;    /* it was called as a helper: `coming` is for it; the caller writes it under the lock */
+    uint32_t seed; /* number of the teammate that the next search for a task begins with */
+    bool comes;    /* true: the member is the helper called last (ort_task_team.coming); written under the lock */
     struct ort_task_cache cache;
-    /* Descriptors of tasks that run at once (task_frame.h): the first, the last, and the next to be used (NULL: not
-     * made yet). */
+    /* The chain of descriptors for tasks that run at once (task_frame.h): the first, the last, and the next to be used
+     * (NULL: it must be made). */
     struct ort_task *frames, *last_frame, *frame;
-    struct ps_magazine nodes; /* of tasks with dependences that are over (depend.c) */
-    struct ps_list helper;    /* in the team's `helpers`, under its lock */
+    struct ps_magazine nodes; /* free nodes of dependences (depend.c) */
+    struct ps_list helper;    /* its link in the team's `helpers`, under the team's lock */
 };
 
 #define ORT_CANCELLED_REGION 1u
 #define ORT_CANCELLED_GROUP 2u
 
-/* In each ort_team. Zeroed memory is its initial state. */
+/* A team's part for tasks. Zeroed memory is its initial state. takers, sleepers and priority_count are written under
+ * `lock`, and read by any member without it. */
 struct ort_task_team {
-    PS_LINE_ALIGNED _Atomic uint32_t takers; /* members in `sleeping` and `helpers`; read after every push */
-    _Atomic uint32_t sleepers;               /* members in `sleeping` */
-    _Atomic uint32_t priority_count;         /* tasks in `priority` */
-    _Atomic uint32_t used;                   /* a deferred task has been made in this region */
-    _Atomic uint32_t unfenced;               /* some member's deque was unfenced in this region (deque.h) */
-    _Atomic uint32_t cancelled;              /* bits: cancel parallel; cancel taskgroup, of any group */
-    _Atomic uint32_t loop_cancelled;         /* cancel for or sections */
-    _Atomic uint32_t turn, turn_tries;       /* under a thread sanitizer: see task_run.c */
-    PS_LINE_ALIGNED struct ps_spin lock;     /* of the three lists, which are empty but in rare cases */
-    bool coming;                             /* a helper was called, and has not looked for tasks yet */
-    struct ps_list sleeping;                 /* members that found no task while they wait for some */
-    struct ps_list helpers;                  /* members whose bodies have returned, and that find no task */
-    struct ps_list priority;                 /* ready tasks with a priority, or readied from outside; by priority */
-    _Atomic uint32_t pins;                   /* threads outside of the team that finish one of its tasks just now */
-    _Atomic uint32_t barrier_arrived;        /* cancellable barrier */
+    /* Members in `sleeping` and `helpers`. A thread loads it after it has pushed a task, and wakes one of them. */
+    PS_LINE_ALIGNED _Atomic uint32_t takers;
+    _Atomic uint32_t sleepers;       /* members in `sleeping` */
+    _Atomic uint32_t priority_count; /* tasks in `priority` */
+    _Atomic uint32_t used;           /* 1: a deferred task has been made in this region */
+    _Atomic uint32_t unfenced;       /* 1: some member's deque was unfenced in this region (deque.h) */
+    /* bits ORT_CANCELLED_REGION, ORT_CANCELLED_GROUP (some group of the region) */
+    _Atomic uint32_t cancelled;
+    _Atomic uint32_t loop_cancelled;     /* 1: the current loop or sections are cancelled */
+    _Atomic uint32_t turn, turn_tries;   /* used under a thread sanitizer only, see task_run.c */
+    PS_LINE_ALIGNED struct ps_spin lock; /* guards the three lists, which are empty in most regions */
+    bool coming;                         /* true: a helper was called that has not looked for tasks yet */
+    struct ps_list sleeping;             /* members that wait for tasks, and have found none */
+    struct ps_list helpers;              /* members whose bodies have returned, and that find no task */
+    /* Ready tasks with a priority, or made ready by a thread outside of the team; sorted by priority. */
+    struct ps_list priority;
+    _Atomic uint32_t pins;            /* threads outside of the team that complete one of its tasks just now */
+    _Atomic uint32_t barrier_arrived; /* members that have arrived at the cancellable barrier */
     _Atomic uint32_t barrier_phase;
 };
 
-/* --- hooks for regions and barriers --- */
+/* --- functions that regions and barriers call --- */
 
-/* ort_task_team_init: once per team block, when its zeroed memory is there and n_max is set; false: there is not enough
- * memory for its tasks. ort_task_team_fini: before the block is given back. */
+/* ort_task_team_init is called once for a team block, when it is zeroed and n_max is set; false: there is no memory for
+ * its tasks. ort_task_team_fini is called before the block is freed. */
 bool ort_task_team_init(struct ort_team *team);
 void ort_task_team_fini(struct ort_team *team);
-/* Gives back what a member's storage keeps for tasks. Such storage begins as zeroed memory. */
+/* Frees what a member's storage holds for tasks. */
 void ort_task_thread_fini(struct ort_thread *thread);
-/* Called when the member begins: makes its implicit task the current one (thread->task), with the given ICVs. */
+/* Called by a member when it begins: makes its implicit task the current one, with these ICVs. */
 void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv);
-/* The member's body is done: returns when all tasks below its implicit task are complete. Runs tasks; tasks of others
- * that are left then are run through ee_team_ops.assist. [switches] */
+/* Called by a member whose body is done: runs tasks, and returns when all tasks below its implicit task are complete.
+ * Other members' tasks that are left then are run by ee_team_ops.assist. [switches] */
 void ort_task_member_end(struct ort_thread *thread);
-/* Called by member 0 after ee_team_join (or after ort_task_member_end where the team is serialized). */
+/* Called by member 0 after the join; in a team of one, after ort_task_member_end. Waits until `pins` is 0, and resets
+ * the team's part for the next region. [switches] */
 void ort_task_team_end(struct ort_team *team);
-/* Called in a forked child, whose only thread is t: gives up what other threads held in the teams around it, and in the
- * process. */
+/* Called in a forked child, whose only thread is t: resets what other threads held in t's teams and in the process. */
 void ort_task_after_fork_in_child(struct ort_thread *t);
-/* The core's assist [switches] and idle, as ee_team_ops says. */
+/* assist and idle of ee_team_ops. [ort_task_assist switches] */
 void ort_task_assist(struct ort_thread *thread);
 bool ort_task_idle(struct ort_thread *thread);
-/* The team's barrier, a task scheduling point: all tasks of the region are complete when it opens. [switches] */
+/* The team's barrier, a task scheduling point. When it opens, all tasks of the region are complete. [switches] */
 void ort_task_barrier(struct ort_thread *thread);
-/* The barrier of a region that may be cancelled; true: it has been cancelled. [switches] */
+/* The barrier of a region that may be cancelled. Returns true if the region is cancelled. [switches] */
 bool ort_task_barrier_cancel(struct ort_thread *thread);
 
 /* --- tasks --- */
 
 enum ort_depend_kind { ORT_DEPEND_IN = 1, ORT_DEPEND_OUT = 2, ORT_DEPEND_MUTEXINOUTSET = 4, ORT_DEPEND_INOUTSET = 5 };
 struct ort_depend {
-    void *address; /* NULL with ORT_DEPEND_OUT: omp_all_memory */
+    void *address; /* with ORT_DEPEND_OUT: NULL stands for omp_all_memory */
     enum ort_depend_kind kind;
 };
-/* How to enumerate the dependences of an ABI's list; out kinds come first. Where the list has nothing but addresses, of
- * which the first n_out are written and the others read, `addresses` has them as well. */
+/* How to read the dependences of an ABI's list; out kinds come first. If the list is only addresses, of which the first
+ * n_out are written and the others read, `addresses` points to them. */
 struct ort_depend_list {
     size_t n, n_out;
-    void *const *addresses; /* NULL: ask get */
+    void *const *addresses; /* NULL: call get instead */
     struct ort_depend (*get)(const void *list, size_t i);
-    struct ort_depend (*as_written)(const void *list, size_t i); /* for a tool, in the program's order; NULL: as get */
+    /* For a tool: in the program's order; NULL: get's is the same. */
+    struct ort_depend (*as_written)(const void *list, size_t i);
     const void *list;
 };
 
@@ -246,11 +252,11 @@ struct ort_task_args {
     const struct ort_depend_list *depend; /* NULL: none */
     const void *caller;                   /* for a tool: ORT_CALLER and ORT_FRAME of the entry point */
     void *frame;
-    void **event; /* with ORT_TASK_DETACH: gets the handle; so does the first pointer of data */
+    void **event; /* with ORT_TASK_DETACH: *event and the first pointer of data receive the handle */
 };
 
-/* Returns the tasks that wait for t, as a list that lives as long as t's node: a snapshot, which each call makes anew.
- * The node's first word points to the list. For code that looks at the graph of a task that has not begun. */
+/* Returns the tasks that wait for t, which has not begun: a snapshot, made anew by each call. The list lives as long as
+ * t's node, whose first word points to it. For code that reads a graph of tasks. */
 struct ort_depend_successor {
     struct ort_depend_node *node;
     struct ort_depend_successor *next;
@@ -261,26 +267,27 @@ struct ort_depend_successor *ort_depend_successors(struct ort_task *t);
 void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args);
 
 /* ort_task_create in steps, for compiled code that writes into the task itself. Returns a descriptor whose `data` has
- * room for size bytes, and which has no parent yet; the same thread must submit, enter or discard it. Without memory
- * for it other tasks run first; with none of those, aborts with one line. [switches] */
+ * room for size bytes. It has no parent yet; the same thread must submit, enter or discard it. Without memory it runs
+ * other tasks first; if there are none, it aborts with one line. [switches] */
 struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t align);
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t);
-/* Does what ort_task_create does for a task whose data is in place (args: without data, copy, size and event).
- * ORT_TASK_COPIED may be among the flags. [switches] */
+/* Like ort_task_create, for a descriptor with its data in place (args: without data, copy, size and event). flags may
+ * contain ORT_TASK_COPIED. [switches] */
 void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
-/* Called around the body of an undeferred task, which the caller runs itself. [leave switches] */
+/* Called before and after the body of an undeferred task, which the caller runs itself. [ort_task_leave switches] */
 void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 void ort_task_leave(struct ort_thread *thread, struct ort_task *t);
 
-/* As ort_task_create, for a task of the caller's without any clause but untied, final and mergeable (flags); its data
- * is copied by memcpy. No tool is attached. [switches] */
+/* As ort_task_create, for a task of the caller's that has no clauses but untied, final and mergeable (flags). Its data
+ * is copied by memcpy. Called while no tool is attached. [switches] */
 void ort_task_spawn(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags);
-/* Such a task with dependences. [switches] */
+/* The same for such a task with dependences. [switches] */
 void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags,
                             const struct ort_depend_list *depend);
-/* Such a task where it is undeferred: runs it at once, on the caller's data. [switches] */
+/* The same for such a task that is undeferred: runs it at once, on the caller's data. [switches] */
 void ort_task_call(void (*fn)(void *), void *data, unsigned flags);
-/* The two above for data that a function constructs; where the task runs at once, on the caller's stack. [switches] */
+/* ort_task_spawn and ort_task_call for data that `copy` constructs; in a task that runs at once, on the caller's stack.
+ * [switches] */
 void ort_task_spawn_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size,
                            size_t align, unsigned flags);
 void ort_task_call_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size, size_t align,
@@ -289,7 +296,7 @@ static PS_ALWAYS_INLINE struct ort_task *ort_task_pop(struct ps_magazine *m)
 {
     return PS_CONTAINER_OF(ps_magazine_pop(m), struct ort_task, piece);
 }
-/* ort_task_new for up to ORT_TASK_SMALL bytes, aligned to 16. NULL: the caller has to call ort_task_new. */
+/* ort_task_new for up to ORT_TASK_SMALL bytes, aligned to 16. NULL: call ort_task_new instead. */
 #define ORT_TASK_SMALL 128
 static inline struct ort_task *ort_task_new_small(struct ort_task_cache *cache)
 {
@@ -298,21 +305,21 @@ static inline struct ort_task *ort_task_new_small(struct ort_task_cache *cache)
         return NULL;
     struct ort_task *t = ort_task_pop(m);
     t->flags = 0;
-    t->size_class = ORT_TASK_SMALL_CLASS; /* it is; one store with the flags */
+    t->size_class = ORT_TASK_SMALL_CLASS; /* unchanged: one store writes it with the flags */
     return t;
 }
-/* As ort_task_discard, for what ort_task_new_small gave. False: the caller has to call ort_task_discard. */
+/* ort_task_discard for what ort_task_new_small returned. False: call ort_task_discard instead. */
 #define ORT_TASK_CACHED 64
 static inline bool ort_task_discard_small(struct ort_task_cache *cache, struct ort_task *t)
 {
     struct ps_magazine *m = &cache->of[ORT_TASK_SMALL_CLASS];
     if (PS_UNLIKELY(t->size_class != ORT_TASK_SMALL_CLASS) || PS_UNLIKELY(m->n >= ORT_TASK_CACHED - 1))
         return false;
-    (void)ps_magazine_push(m, &t->piece, ORT_TASK_CACHED / 2); /* it is not full by that */
+    (void)ps_magazine_push(m, &t->piece, ORT_TASK_CACHED / 2); /* the magazine cannot become full: n was tested */
     return true;
 }
-/* Does the same as ort_task_submit on the fast path. depend: may be NULL. False: there is no fast path, and nothing was
- * done. [switches] */
+/* ort_task_submit on the fast path. depend may be NULL. Returns false, and has done nothing, if the task needs the slow
+ * path. [switches] */
 bool ort_task_submit_fast(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
 bool ort_task_submit_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,
                              const struct ort_depend_list *depend);
@@ -320,14 +327,13 @@ bool ort_task_submit_ordered(struct ort_thread *thread, struct ort_task *t, void
 void ort_taskwait(struct ort_thread *thread);
 void ort_taskwait_depend(struct ort_thread *thread, const struct ort_depend_list *depend);
 void ort_taskyield(struct ort_thread *thread);
-/* May be called anywhere, also on a kernel thread that has nothing to do with the team. */
+/* Fulfils the event of a task with a detach clause. May be called on any kernel thread, in the team or not. */
 void ort_task_fulfill(void *event);
-/* Whether members that are in no explicit task run tasks in the order of their making; see layer.h. */
+/* true: members in no explicit task run tasks in the order in which they were made (layer.h). */
 extern _Atomic bool ort_tasks_in_order;
-/* The running task t, for which its creator does not wait, completes only after one ort_task_release more. Caller: its
- * member. */
+/* Called by the member that runs t, which is deferred: t completes only after one further ort_task_release. */
 void ort_task_hold(struct ort_task *t);
-/* Ends what one ort_task_hold has begun. May be called anywhere, as ort_task_fulfill. */
+/* Ends one ort_task_hold. May be called on any kernel thread. */
 void ort_task_release(void *task);
 bool ort_in_final(struct ort_thread *thread);
 
@@ -335,20 +341,19 @@ bool ort_in_final(struct ort_thread *thread);
 
 enum ort_taskloop_size { ORT_TASKLOOP_DEFAULT, ORT_TASKLOOP_NUM_TASKS, ORT_TASKLOOP_GRAINSIZE };
 struct ort_taskloop {
-    struct ort_task_args task; /* its data begins with two bounds, `bound` bytes each, that the loop fills */
+    struct ort_task_args task; /* its data begins with two bounds (uint64_t), which ort_taskloop fills in */
     bool nogroup, strict;
     enum ort_taskloop_size by;
-    uint64_t size;  /* num_tasks or grainsize */
-    uint64_t n;     /* iterations, > 0 */
+    uint64_t size;  /* the value of num_tasks or grainsize */
+    uint64_t n;     /* iterations; > 0 */
     uint64_t start; /* first value; arithmetic modulo 2^64 */
     uint64_t step;
     uintptr_t *reductions; /* NULL: none */
-    /* Submits the task for `count` iterations from value `from` on, instead of a copy of `task`. NULL: `task` is
-     * copied. */
+    /* Submits a task for `count` iterations from value `from` on. NULL: copies of `task` are submitted. */
     void (*submit)(struct ort_thread *thread, const struct ort_taskloop *loop, uint64_t from, uint64_t count,
                    bool last);
-    void *context; /* for submit */
-    bool ranges;   /* beside submit: many tasks may be `task` all the same, in one descriptor (task_range.h) */
+    void *context; /* for `submit` */
+    bool ranges;   /* true: instead of `submit`, many tasks may be made from `task` in one descriptor (task_range.h) */
 };
 void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop);
 
@@ -356,26 +361,26 @@ void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop);
 
 struct ort_taskgroup {
     struct ort_taskgroup *prev;
-    struct ort_task *task; /* that opened it */
+    struct ort_task *task; /* the task that opened it */
     struct ort_count count;
-    uintptr_t *reductions; /* innermost registered block (task_reduction.c) */
+    uintptr_t *reductions; /* the task reductions in force: the innermost block (task_reduction.c) */
     _Atomic uint32_t cancelled;
-    bool workshare; /* made for a work-sharing construct with task reductions: cancellation means the group around it */
+    /* Made for a work-sharing construct with task reductions; cancelling it means the group around it. */
+    bool workshare;
 };
 void ort_taskgroup_start(struct ort_thread *thread);
-/* [switches] */
+/* Waits for the group's tasks, and closes the group. [switches] */
 void ort_taskgroup_end(struct ort_thread *thread);
 
-/* Registers a task reduction; task_reduction.c documents the block. `first`: the block that the first member
- * registered; NULL: the caller is the first. */
+/* Registers a task reduction with the task's group; task_reduction.c describes the block. */
 void ort_task_reduction_register(struct ort_thread *thread, uintptr_t *block);
 void ort_task_reduction_unregister(uintptr_t *block);
 void ort_task_reduction_remap(struct ort_thread *thread, size_t n, size_t n_original, void **pointers);
-/* Work-sharing constructs: each member opens a taskgroup, then registers its block. `first`: the block of the member
- * that registered first, which the construct's slot keeps (workshare.c); NULL: the caller is that member. */
+/* For work-sharing constructs: each member opens a taskgroup, then registers its block. `first`: the block that the
+ * first member registered, which the construct's slot keeps (workshare.c); NULL: the caller is that member. */
 void ort_workshare_reduction_start(struct ort_thread *thread);
 void ort_workshare_reduction_register(struct ort_thread *thread, uintptr_t *block, uintptr_t *first);
-/* [switches] */
+/* Waits for the group's tasks, and closes the group. Unless cancelled, ends with the team's barrier. [switches] */
 void ort_workshare_reduction_end(struct ort_thread *thread, bool cancelled);
 /* For parallel reduction(task, ...): called before the fork, for a team of n. Each implicit task begins in the
  * taskgroup `group`, which has the block. */
@@ -386,7 +391,7 @@ void ort_parallel_reduction_start(struct ort_taskgroup *group, uintptr_t *block,
 enum ort_cancel { ORT_CANCEL_PARALLEL = 1, ORT_CANCEL_LOOP = 2, ORT_CANCEL_SECTIONS = 4, ORT_CANCEL_TASKGROUP = 8 };
 bool ort_cancel(struct ort_thread *thread, unsigned which);
 bool ort_cancellation_point(struct ort_thread *thread, unsigned which);
-/* Whether the region has been cancelled (after a barrier). */
+/* Whether the region has been cancelled. Called after a barrier. */
 bool ort_cancelled_parallel(struct ort_team *team);
 
 #endif

@@ -1,17 +1,19 @@
-/* Tools that watch a program (profilers, race detectors): what the core tells them, and where their data is kept.
+/* The core's side of the tools interface (OMPT). A tool is a profiler or a race detector that watches a program.
  *
- * Does: holds the tool's callbacks; a word of tool data for each thread, region and task; and the frames between which
- * a task is outside of the program's code. Raises the events that OpenMP 5.2 chapter 19 defines. Does not: find or
- * start a tool, or know the interface's C names (src/abi/ompt does). The callbacks and the numbers of kinds are the
- * specification's (tool_events.h), so nothing is translated on the way.
+ * Does: holds the tool's callbacks, and raises the events that OpenMP 5.2 chapter 19 defines. Holds one word of the
+ * tool's data for each thread, region and task. Holds each task's frames: the stack addresses at which the task went
+ * from the runtime into the program's code, and back. Does not: find or start a tool, or know the interface's C names;
+ * src/abi/ompt does this. The callbacks' types and the numbers are the specification's (tool_events.h), so src/abi/ompt
+ * translates nothing.
  *
- * Callers: entry points and the core's modules, on the stack of the OpenMP thread concerned, with no lock held but
- * where it is said. Callbacks run on that stack, too; they may call the inquiry functions, not OpenMP constructs.
+ * Callers: entry points and the core's modules, on the stack of the OpenMP thread that the event happens to. The caller
+ * holds no lock unless a comment says so. Callbacks run on the same stack. A callback may call the inquiry functions,
+ * but no OpenMP construct.
  *
- * Invariants: a tool is found before the first team or task is made, or never. At its end its callbacks are taken away,
- * and nothing else changes. Ordering: what a creator's tool writes into a task's data is published with the task, a
- * region's with the fork.
- * Cost without a tool: one word is read, in a branch that is not taken (ort_tool_on). Failures: none. */
+ * Invariants: the runtime looks for a tool once, before it makes the first team or task. When the tool ends, its
+ * callbacks are set to NULL, and nothing else changes. Ordering: the tool of a task's creator writes the task's data
+ * before the task is published, and a region's data before the fork; this makes the data visible to the members.
+ * Cost without a tool: one word is read, and a branch is not taken (ort_tool_on). Failures: none. */
 #ifndef PS_ORT_TOOL_H
 #define PS_ORT_TOOL_H
 
@@ -26,7 +28,7 @@ struct ort_depend;
 struct ort_depend_list;
 struct ort_nest_lock;
 
-#define ORT_OPENMP 202011u /* what tools and debuggers are told: OpenMP 5.1 */
+#define ORT_OPENMP 202011u /* the OpenMP version that tools and debuggers are told: 5.1 */
 
 struct ort_tool_chunk {
     uint64_t start, iterations;
@@ -36,45 +38,54 @@ struct ort_tool_chunk {
 #define ORT_TOOLS 1
 #endif
 #if ORT_TOOLS
-/* Writers: the tool writes data; the member that runs the task writes frame and below. Members of regions inside of the
- * task read these, and it waits for them. */
+/* A task's record for the tool. The tool writes `data`. The member that runs the task writes `frame` and `below`.
+ * Members of regions that the task opens read both; the task waits for them in the join, so it does not change the
+ * fields meanwhile. */
 struct ort_tool_task {
     union ort_tool_data data;
     struct ort_tool_frame frame;
-    struct ort_task *below;      /* explicit: the task that was left for this one */
-    int flags;                   /* of task_create, with the state of what it was left in (ORT_TOOL_TASK_BELOW) */
-    uint32_t bytes;              /* of its data */
-    struct ort_tool_chunk chunk; /* of a taskloop; no iterations: none */
+    struct ort_task *below; /* of an explicit task: the task that the member left to run this one */
+    /* The flags given to task_create; ORT_TOOL_TASK_BELOW: the state of the member when it left the task `below`. */
+    int flags;
+    uint32_t bytes;              /* size of the task's data */
+    struct ort_tool_chunk chunk; /* of a taskloop's task: its iterations; `iterations` is 0 in any other task */
 };
 
-/* What the specification calls a native thread is here the OpenMP thread, as its user sees it in threadprivate data. A
- * native thread is a root, or a member other than 0 of a team block, from the member's first region until the block is
- * freed. Member 0 is its parent's thread. So thread data follows the member wherever it runs; the kernel thread below
- * may change in every wait and has no data here. A tool's own thread-local variables are the member's as well
- * (src/uth/tls.h). Where they cannot be (ee_private_storage: under a sanitizer, with kernel-thread entities), tools
- * would find another member's, or none made by a thread_begin. There the native thread is the carrier. Its thread_begin
- * comes before its first event, its thread_end never, but for a root's.
- * Rejected elsewhere: the virtual processor as native thread. Events of one task would come from several threads, and
- * begin/end pairs would not match on any of them.
- * The thread itself writes and reads it (its tool); the end of a block reads `begun`. */
+/* The specification's "native thread" is here the OpenMP thread, as the program sees it in threadprivate data. A native
+ * thread is a root, or a member other than 0 of a team block: from the member's first region until the block is freed.
+ * Member 0 is its parent's native thread. So a native thread's data follows the member from kernel thread to kernel
+ * thread. A tool's own thread-local variables are the member's, too (src/uth/tls.h).
+ *
+ * Exception: under a sanitizer, and with kernel-thread entities, members have no thread-local storage of their own
+ * (ee_private_storage returns false). A tool's thread-local variables would then be another member's. There the native
+ * thread is the carrier. Its thread_begin is raised before its first other event. Its thread_end is raised for a root
+ * only.
+ * Rejected: the virtual processor as native thread. Events of one task would come from several threads, and begin/end
+ * pairs would not match on any of them.
+ * All fields are written and read by the OpenMP thread itself. Whichever thread gives the team block up also reads
+ * `begun`. */
 struct ort_tool_thread {
-    union ort_tool_data *data;   /* while begun; goes with a member from block to block: the tool keeps the address */
-    const void *caller;          /* of the entry point that the thread is in */
-    uint64_t wait_id;            /* of the mutex it waits for; it runs no task meanwhile */
-    int state;                   /* ORT_STATE_..., of the task that it runs; 0: works */
-    bool begun;                  /* its thread_begin has been raised */
-    bool yields;                 /* in a taskyield */
-    int work;                    /* the work-sharing region that it is in; 0: none */
-    uint64_t count;              /* and its iterations */
-    struct ort_tool_chunk chunk; /* of the taskloop's task that it makes next */
+    /* Valid while `begun`. When a member moves to a larger block the pointer moves with it: the tool keeps the
+     * address. */
+    union ort_tool_data *data;
+    const void *caller; /* return address of the entry point that the thread has called last */
+    /* Address of the mutex that the thread waits for; the thread runs no task while it waits. */
+    uint64_t wait_id;
+    int state;   /* ORT_STATE_... of the task that the thread runs; 0: the task works */
+    bool begun;  /* true: thread_begin has been raised, thread_end has not */
+    bool yields; /* true: the thread begins its next task in a taskyield */
+    /* Kind of the work-sharing region that the thread is in (enum ort_work_kind); 0: it is in none. */
+    int work;
+    uint64_t count;              /* iterations of that work-sharing region */
+    struct ort_tool_chunk chunk; /* iterations of the taskloop's task that the thread makes next */
 };
 
-/* Written by the parent before the fork, read by members. */
+/* The parent writes these before the fork; the members read them. */
 struct ort_tool_team {
     union ort_tool_data data;
     const void *caller;
     int flags;
-    bool farewell; /* its members only say that their threads end */
+    bool farewell; /* true: this region has no body; each member only raises its thread_end */
 };
 #else
 struct ort_tool_task {
@@ -85,7 +96,7 @@ struct ort_tool_team {
 };
 #endif
 
-/* Raises an event if the tool wants it. */
+/* Raises an event if the tool has a callback for it. */
 #define ORT_RAISE(name, ...)                                         \
     do {                                                             \
         __auto_type raise_ = ps_load_relaxed(&ort_tool_events.name); \
@@ -95,24 +106,25 @@ struct ort_tool_team {
             raise_(__VA_ARGS__);                                     \
         }                                                            \
     } while (0)
-/* Whether the carrier is the native thread. */
+/* true: the native threads are the carriers, see struct ort_tool_thread. */
 extern ORT_HIDDEN _Atomic bool ort_tool_carriers;
-/* Raises thread_begin for the carrier, where it is the native thread and this has not been done. */
+/* Called on a carrier before each event. Raises the carrier's thread_begin if carriers are the native threads and this
+ * carrier's has not been raised yet. */
 void ort_tool_native_begins(void);
 
-/* How a tool costs nothing where there is none. ort_tool_on() is the one word that is looked at, in a branch that is
- * not taken; what follows it stands out of line. The word is true until the first OpenMP thread exists, so that the
- * first call of all is seen as well. What stands behind the branch asks for the thread first, and so the tool has been
- * looked for by then. Without a tool every event is NULL. An entry point that begins and ends a wait calls a traced
- * function in the place of the core's own (ort_tool_barrier for ort_barrier). The traced function raises the events
- * around it, so the core's own function has no hook. ORT_TOOL_CALL keeps the caller's address and frame for events that
- * the core raises.
- * Not an atomic object, since compilers do not compare those in place: two instructions in every entry point would be
- * four. The maker of the first root changes the byte, once; a reader that is early or late takes the slow path, and
- * finds nothing there. */
+/* This is how a program without a tool pays nearly nothing. An entry point tests one word, ort_tool_on(), in a branch
+ * that is not taken; the code behind the branch is out of line. The word is true until the first root is made, so the
+ * first entry point of all takes that branch, too. The code behind the branch begins with ort_self(), which makes the
+ * root and looks for the tool. If there is no tool, every callback is NULL.
+ * An entry point whose construct waits calls a traced function instead of the core's own, such as ort_tool_barrier
+ * instead of ort_barrier. The traced function raises the events around the core's own function, so that function has no
+ * hook. ORT_TOOL_CALL keeps the caller's address and frame for events that the core raises.
+ * The word is not an atomic object: compilers do not compare an atomic in memory, so each entry point would need four
+ * instructions instead of two. The thread that makes the first root writes the word, once. A thread that still reads
+ * the old value takes the slow path, and finds every callback NULL. */
 extern ORT_HIDDEN bool ort_tool_wanted;
-/* Whether a tool is there, or no thread has looked for one yet. ORT_TOOLS=0: the target has no tools; what stands
- * behind the branch is not even linked. */
+/* Returns true if there is a tool, or if no thread has looked for one yet. With ORT_TOOLS=0 the target has no tools:
+ * the code behind the branch is not even linked. */
 static inline bool ort_tool_on(void)
 {
 #if !ORT_TOOLS
@@ -123,8 +135,9 @@ static inline bool ort_tool_on(void)
     return ort_tool_wanted;
 #endif
 }
-/* Which listeners want to be told of every task. ORT_TASKS_TRACED: a tool or the program's thread sanitizer (of every
- * lock, too). ORT_TASKS_CANCEL: cancellation. Written once, as ort_tool_wanted. */
+/* Bits; if one is set, every task takes the slow path. ORT_TASKS_TRACED: because a tool or the program's thread
+ * sanitizer is told of every task, and of every lock, too. ORT_TASKS_CANCEL: because cancellation is on. Written once,
+ * together with ort_tool_wanted. */
 enum { ORT_TASKS_TRACED = 1, ORT_TASKS_CANCEL = 2 };
 extern ORT_HIDDEN unsigned char ort_tasks_wanted;
 static inline unsigned ort_tasks_traced(void)
@@ -135,28 +148,30 @@ static inline unsigned ort_tasks_traced(void)
     return ort_tasks_wanted;
 #endif
 }
-/* Flags of a new implicit task: ORT_TASK_IMPLICIT, and ORT_TASK_TRACED where ORT_TASKS_TRACED is set. Written once, as
- * ort_tool_wanted. */
+/* Flags of a new implicit task: ORT_TASK_IMPLICIT, and also ORT_TASK_TRACED if ORT_TASKS_TRACED is set. Written once,
+ * together with ort_tool_wanted. */
 extern ORT_HIDDEN _Atomic uint16_t ort_implicit_flags;
-/* Whether a tool or the program's thread sanitizer wants to be told of every task and every lock. Both then lead to the
- * traced functions, which ask which of the two it is. */
+/* Returns true if a tool or the program's thread sanitizer must be told of every task and every lock. In both cases the
+ * caller uses the traced functions, which find out which of the two it is. */
 static inline bool ort_traced(void) { return ORT_TOOLS && (ort_tasks_traced() & ORT_TASKS_TRACED) != 0; }
-/* How many bytes more a task's descriptor has for a tool; 0 without one. */
+/* Bytes that each task's descriptor has in addition, for its ort_tool_task; 0 without a tool. */
 extern ORT_HIDDEN size_t ort_tool_task_bytes;
-/* Looks for a tool and starts it; called once, before the first root is made. Set when this library is loaded; NULL: no
- * tool is looked for. */
+/* Looks for a tool and starts it. Called once, before the first root is made. Set while this library is loaded; NULL:
+ * no tool is looked for. */
 extern void (*ort_tool_start)(void);
-/* The tool is there: from now on events are raised. */
+/* Called when a tool or a debugger listens. Tasks made from now on have room for an ort_tool_task. */
 void ort_tool_attach(void);
-/* Ends all events, after the end events of what can be ended from here; false: that has been done already.
- * ort_tool_no_more: the last step alone, for tool_region.c. */
+/* Both end the tool: they set all callbacks to NULL. Both return false if the tool has ended before. ort_tool_detach is
+ * called when the program ends: it first raises the caller's end events, if the caller is a root. Without a tool it
+ * returns false. ort_tool_no_more is its last step alone. */
 bool ort_tool_detach(void);
 bool ort_tool_no_more(void);
-/* A tool is attached; unlike ort_tool_on() false after its end. */
+/* Returns true while a tool is attached. Unlike ort_tool_on() it is false after the tool's end. */
 bool ort_tool_attached(void);
 
-/* Where a debugger may want to stop. It listens as a tool does, so that these places, states and frames cost nothing
- * else: ort_debugger_stop, set when this library is loaded, is called at each of them. NULL: none listens. */
+/* The places where a debugger may want to stop. A debugger listens as a tool does (ort_tool_attach), so the states and
+ * frames are there for it at no further cost. ort_debugger_stop is set while this library is loaded, and called at each
+ * of these places. NULL: no debugger listens. */
 enum ort_stop {
     ORT_STOP_THREAD_BEGIN,
     ORT_STOP_THREAD_END,
@@ -173,26 +188,28 @@ void ort_stop_here(enum ort_stop at);
 void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame);
 void ort_tool_leave(struct ort_thread *t);
 void ort_tool_caller(struct ort_thread *t, const void *caller);
-/* What a tool is told of a construct's place: the caller's address. Where a call is the last thing that a function
- * does, compilers jump. The caller is the runtime itself then, and the place is in the construct's body, fn. After
- * ort_tool_tell_bodies that is so always: GCC gives the call of a construct the line of what stands before it. */
-extern ORT_HIDDEN bool ort_tool_tells_bodies; /* written while a tool begins, before its first event */
+/* The place of a construct that a tool is told is a code address: as a rule the caller's. If the construct's call is
+ * the last thing that a function does, compilers jump to the entry point. The return address then lies in the runtime
+ * itself, and the place is the construct's body, `fn`. After ort_tool_tell_bodies the place is always `fn`: GCC gives
+ * the call of a construct the source line of the statement before it. */
+extern ORT_HIDDEN bool ort_tool_tells_bodies; /* written while a tool starts, before its first event */
 void ort_tool_tell_bodies(void);
-extern ORT_HIDDEN const char __ehdr_start[], etext[]; /* the linker's: where this object begins, where its code ends */
+/* From the linker: start of this shared object, end of its code. */
+extern ORT_HIDDEN const char __ehdr_start[], etext[];
 static inline bool ort_tool_is_own_code(uintptr_t address)
 {
     return address - (uintptr_t)__ehdr_start < (uintptr_t)etext - (uintptr_t)__ehdr_start;
 }
 static inline const void *ort_tool_place(const void *caller, void (*fn)(void *))
 {
-    uintptr_t body = (uintptr_t)fn + 1; /* as a return address: behind the instruction that is meant */
+    uintptr_t body = (uintptr_t)fn + 1; /* as a return address it stands for the instruction before it */
     bool wanted = ort_tool_tells_bodies || ort_tool_is_own_code((uintptr_t)caller);
     return PS_UNLIKELY(wanted) && fn != NULL && !ort_tool_is_own_code(body)
                ? (const void *)body // NOLINT(performance-no-int-to-ptr)
                : caller;
 }
 const void *ort_tool_caller_of(const struct ort_thread *t);
-/* Of a taskloop: the iterations of the task that t makes next. */
+/* Notes the iterations of the taskloop's task that t makes next. */
 void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iterations);
 #if ORT_TOOLS
 #define ORT_CALLER __builtin_return_address(0)
@@ -201,7 +218,7 @@ void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iteratio
 #define ORT_CALLER NULL
 #define ORT_FRAME NULL
 #endif
-/* For an entry point: remembers the caller around a call that comes back to the program. */
+/* For an entry point whose construct may call the program: keeps the caller's address and frame during the call. */
 #define ORT_TOOL_CALL(t, ...)                             \
     do {                                                  \
         if (PS_UNLIKELY(ort_tool_on())) {                 \
@@ -214,13 +231,13 @@ void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iteratio
         }                                                 \
     } while (0)
 
-/* Remembers only the caller, for events of constructs that do not leave the program's code for long. */
+/* Keeps only the caller's address: for constructs that call no code of the program. */
 #define ORT_TOOL_CALLER(t)                  \
     do {                                    \
         if (PS_UNLIKELY(ort_tool_on()))     \
             ort_tool_caller(t, ORT_CALLER); \
     } while (0)
-/* Does `traced` where there is a tool, else `untraced`; both have the caller's address from ORT_CALLER. */
+/* Executes `traced` if there is a tool, else `untraced`. Both may use ORT_CALLER, the entry point's return address. */
 #define ORT_TRACED(traced, untraced)      \
     do {                                  \
         if (PS_UNLIKELY(ort_tool_on())) { \
@@ -229,7 +246,7 @@ void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iteratio
             untraced;                     \
         }                                 \
     } while (0)
-/* The same, between ort_tool_enter and ort_tool_leave. */
+/* As ORT_TRACED, with `traced` between ort_tool_enter and ort_tool_leave. */
 #define ORT_TOOL_TRACED(t, traced, untraced)              \
     do {                                                  \
         if (PS_UNLIKELY(ort_tool_on())) {                 \
@@ -242,18 +259,19 @@ void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iteratio
         }                                                 \
     } while (0)
 
-/* --- inquiries, by the tool --- */
+/* --- inquiries, called by the tool --- */
 
-/* Of the native thread on which t runs: see above. */
+/* Returns the data of t's native thread (struct ort_tool_thread). */
 ort_tool_ptr ort_tool_thread_data(struct ort_thread *t);
-/* Returns the task `level` levels outwards from the thread's task; NULL: there is none. *in: the thread that runs
- * it. */
+/* Returns the task `level` levels outwards from t's current task, or NULL if there are fewer levels. *in becomes the
+ * thread that runs it. */
 struct ort_task *ort_tool_ancestor(struct ort_thread *t, int level, struct ort_thread **in);
 int ort_tool_task_flags(const struct ort_task *task);
 int ort_tool_state(const struct ort_thread *t);
 
-/* ort_tool_by_carrier: whether a tool's native threads are the kernel threads; decided with the first region, before
- * which there are roots only. ort_tool_root_data: the tool's word of the calling root. */
+/* ort_tool_by_carrier returns ort_tool_carriers. ort_tool_decide_carriers sets it, when the first region begins; before
+ * that there are roots only, for which it makes no difference. ort_tool_root_data returns the word of tool data of the
+ * calling root. */
 bool ort_tool_by_carrier(void);
 void ort_tool_decide_carriers(void);
 union ort_tool_data *ort_tool_root_data(void);
@@ -262,55 +280,56 @@ union ort_tool_data *ort_tool_root_data(void);
 
 void ort_tool_root_begins(struct ort_thread *t);
 void ort_tool_root_ends(struct ort_thread *t);
-/* The members' threads of a block that is given up. */
+/* Raises thread_end for the members of a block that is about to be freed. */
 void ort_tool_team_ends(struct ort_team *team);
 struct ort_parallel;
-/* The parent, before the fork. */
+/* Called by the parent before the fork. */
 void ort_tool_region_begins(struct ort_thread *parent, struct ort_team *team, const struct ort_parallel *region);
-/* The parent, after the join. */
+/* Called by the parent after the join. */
 void ort_tool_region_ends(struct ort_thread *parent, struct ort_team *team);
-/* The member, first thing and, in place of ort_task_member_end, last. */
+/* Called by the member: ort_tool_member_begins first of all; ort_tool_member_ends last, instead of
+ * ort_task_member_end. */
 void ort_tool_member_begins(struct ort_thread *m);
 void ort_tool_member_ends(struct ort_thread *m);
-/* fn(data) on a frame that the member's current task remembers as its exit. */
+/* Calls fn(data), and notes this function's frame as the exit frame of the calling member's current task. */
 void ort_tool_run(void (*fn)(void *), void *data);
-/* The same for the task's own function. */
+/* Does the same for the task's own function and data. */
 void ort_tool_run_task(struct ort_task *task);
-/* Events of the teams of a league. The league is a region; its member m runs team number num of n, in a region of one
- * thread, because tools for libomp's programs expect that. */
+/* Events of the teams of a league. To the tool the league is one region. Its member m runs team number `num` of n, in a
+ * region of one thread. Tools for libomp's programs expect that. */
 void ort_tool_league_team_begins(struct ort_thread *m, unsigned n, unsigned num);
 void ort_tool_league_team_ends(struct ort_thread *m, unsigned num);
 
 /* --- events: explicit tasks (tool_task.c) --- */
 
 struct ort_task_args;
-/* A task of the current one has been made. */
+/* Called by `thread` when it has made t, a child of its current task. */
 void ort_tool_task_created(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
-/* begins: the thread's task has just changed from `below` to t. ends: it is about to change back; the body is done (or
- * not run). */
+/* ort_tool_task_begins is called when the thread's current task has just changed from `below` to t. ort_tool_task_ends
+ * is called just before it changes back; t's body has ended, or was not run at all. */
 void ort_tool_task_begins(struct ort_thread *thread, struct ort_task *t, struct ort_task *below);
 void ort_tool_task_ends(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, bool detached);
 void ort_tool_task_discarded(struct ort_task *t);
 void ort_tool_task_fulfilled(struct ort_task *t, bool late);
-/* first: unfinished, its node locked. */
+/* Called while first's node is locked, and `first` is not complete: `second` waits for `first`. */
 void ort_tool_task_depends(struct ort_task *first, struct ort_task *second);
-/* The dependences that `task` has, as written. */
+/* Raises the event of a task's dependences, in the order in which the program wrote them. */
 void ort_tool_tell_dependences(ort_tool_ptr task, const struct ort_depend_list *list);
 void ort_tool_taskwait_from(const void *caller, void *frame);
 void ort_tool_taskwait_depend(struct ort_thread *t, const struct ort_depend_list *list);
 void ort_tool_taskgroup_start(struct ort_thread *t);
-/* Waits in `end`, ort_taskgroup_end or an entry point's own. */
+/* Raises the events around end(t), which waits for the group: ort_taskgroup_end, or an entry point's own function. */
 void ort_tool_taskgroup_end(struct ort_thread *t, void (*end)(struct ort_thread *));
 
 /* --- events: synchronisation and work (tool_sync.c) --- */
 
 void ort_tool_barrier(struct ort_thread *t, enum ort_sync_kind kind);
-/* ort_tool_barrier between ort_tool_enter and ort_tool_leave: an entry point's only call, so that it saves nothing for
- * it. */
+/* ort_tool_barrier between ort_tool_enter and ort_tool_leave. It is the only call behind an entry point's branch, so
+ * the entry point saves no registers for it. */
 void ort_tool_barrier_from(enum ort_sync_kind kind, const void *caller, void *frame);
 bool ort_tool_barrier_cancel(struct ort_thread *t, enum ort_sync_kind kind);
-/* Lock functions with their events. Where no tool or sanitizer listens (ort_traced()), ort_lock and its like are used
- * instead. */
+/* The lock functions with their events. Used if a tool or sanitizer listens (ort_traced()); else ort_lock and the like
+ * are called. */
 void ort_tool_lock(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint, const void *caller);
 bool ort_tool_lock_try(_Atomic uint32_t *word, const void *caller);
 void ort_tool_unlock(_Atomic uint32_t *word, enum ort_mutex_kind kind, const void *caller);
@@ -322,25 +341,28 @@ void ort_tool_lock_gone(const void *lock, enum ort_mutex_kind kind, const void *
 void ort_tool_ordered_start(struct ort_thread *t, const void *caller);
 void ort_tool_ordered_end(struct ort_thread *t, const void *caller);
 void ort_tool_flush(struct ort_thread *t, const void *caller);
-/* which: ort_cancel's. */
+/* which: ORT_CANCEL_PARALLEL and so on (ort_cancel). what: ORT_CANCEL_ACTIVATED and so on (tool_events.h). */
 void ort_tool_cancel(struct ort_thread *t, unsigned which, int what, const void *caller);
 void ort_tool_masked(struct ort_thread *t, int scope, const void *caller);
 void ort_tool_reduction(struct ort_thread *t, int scope, const void *caller);
 void ort_tool_work(struct ort_thread *t, int kind, int scope, uint64_t count, const void *caller);
-/* Events of a loop, or of sections, that the core hands out: its beginning, a chunk, its end. */
+/* The core calls these for a loop or sections that it hands out: at the beginning, for each chunk or section, at the
+ * end. */
 void ort_tool_loop_begins(struct ort_thread *t, bool sections, uint64_t count, unsigned sched);
 void ort_tool_loop_ends(struct ort_thread *t);
 void ort_tool_chunk(struct ort_thread *t, int kind, uint64_t start, uint64_t n);
 void ort_tool_section(struct ort_thread *t);
-/* After ort_single: the executor's begins, the others' begins and ends. */
+/* Called after ort_single. mine: the caller executes the region, and its begin event is raised. Otherwise begin and end
+ * are raised at once. */
 void ort_tool_single(struct ort_thread *t, bool mine, const void *caller);
 void *ort_tool_single_copy_start(struct ort_thread *t);
 void ort_tool_single_copy_end(struct ort_thread *t, void *data);
-/* Returns the answer of omp_control_tool: -2 no tool, -1 no callback, else the callback's answer. */
+/* For omp_control_tool. Returns -2 if there is no tool, -1 if the tool has no callback for it, else the callback's
+ * result. */
 #define ORT_TOOL_NONE (-2)
 int ort_tool_control(uint64_t command, uint64_t modifier, void *argument, const void *caller);
 void ort_tool_error(int severity, const char *message, size_t length, const void *caller);
-/* doacross: a position posted (source) or waited for. */
+/* For doacross: the thread posts a position (`source`), or waits for one. */
 void ort_tool_position(struct ort_thread *t, bool source, const uint64_t *position, unsigned dims);
 
 #endif

@@ -1,5 +1,5 @@
-/* A tool's events: the callbacks, and the numbers of the specification's (OpenMP 5.2 chapter 19). Does: declare them.
- * How and when they are raised: tool.h. */
+/* A tool's events: the types of the callbacks, and the numbers that they are called with, all as in OpenMP 5.2 chapter
+ * 19. This file only declares them; tool.h says how and when they are raised. */
 #ifndef PS_ORT_TOOL_EVENTS_H
 #define PS_ORT_TOOL_EVENTS_H
 
@@ -11,21 +11,22 @@ union ort_tool_data {
     void *ptr;
 };
 
-/* The frames in which a task left the runtime for the program's code (exit), and came back to the runtime (enter). */
+/* A task's frames. exit: the frame from which the runtime called the program's code. enter: the frame from which that
+ * code called the runtime; NULL while the task is in the program's code. */
 struct ort_tool_frame {
     union ort_tool_data exit, enter;
     int exit_flags, enter_flags;
 };
-#define ORT_FRAME_RUNTIME_POINTER 0x20 /* of the runtime; a frame pointer */
-#define ORT_FRAME_PROGRAM_POINTER 0x21 /* of the program */
-#define ORT_FRAME_RUNTIME_CFA 0x10     /* of the runtime; a canonical frame address */
+#define ORT_FRAME_RUNTIME_POINTER 0x20 /* a frame pointer, of a frame of the runtime */
+#define ORT_FRAME_PROGRAM_POINTER 0x21 /* a frame pointer, of a frame of the program */
+#define ORT_FRAME_RUNTIME_CFA 0x10     /* a canonical frame address, of a frame of the runtime */
 
 struct ort_tool_dependence {
     union ort_tool_data variable;
     int type;
 };
 
-/* The specification's numbers. */
+/* The numbers of the specification. */
 enum { ORT_SCOPE_BEGIN = 1, ORT_SCOPE_END = 2, ORT_SCOPE_BEGINEND = 3 };
 enum { ORT_TOOL_INITIAL_THREAD = 1, ORT_TOOL_WORKER_THREAD = 2 };
 enum ort_sync_kind {
@@ -48,7 +49,8 @@ enum ort_mutex_kind {
     ORT_MUTEX_ATOMIC = 6,
     ORT_MUTEX_ORDERED = 7,
 };
-#define ORT_MUTEX_IMPL 2 /* the one that there is: spins, then blocks */
+/* The kind of implementation that a tool is told: the one kind of lock here, which spins, then blocks. */
+#define ORT_MUTEX_IMPL 2
 enum ort_work_kind {
     ORT_WORK_LOOP = 1,
     ORT_WORK_SECTIONS = 2,
@@ -69,7 +71,7 @@ enum {
     ORT_TOOL_TASK_EXPLICIT = 0x4,
     ORT_TOOL_TASK_TASKWAIT = 0x10,
     ORT_TOOL_TASK_BELOW =
-        0x1ff00, /* bits that the specification does not use: what the thread did when the task began (tool.state) */
+        0x1ff00, /* bits that the specification leaves free: tool.state of the member when it left the task `below` */
     ORT_TOOL_TASK_BELOW_UNIT = 0x100,
     ORT_TOOL_TASK_UNDEFERRED = 0x8000000,
     ORT_TOOL_TASK_UNTIED = 0x10000000,
@@ -113,7 +115,7 @@ enum {
 enum { ORT_TOOL_WARNING = 1, ORT_TOOL_FATAL = 2 };
 enum { ORT_CANCEL_ACTIVATED = 0x10, ORT_CANCEL_DETECTED = 0x20, ORT_CANCEL_DISCARDED = 0x40 };
 
-/* The callbacks, in the order of the specification's numbers (1: thread_begin); NULL: not wanted. */
+/* The callbacks, with the specification's numbers. A callback that the tool has not set is NULL. */
 typedef union ort_tool_data *ort_tool_ptr;
 #define ORT_TOOL_EVENTS(E)                                                                                             \
     E(1, void, thread_begin, (int kind, ort_tool_ptr thread))                                                          \
@@ -149,8 +151,9 @@ struct ort_tool_events {
     ORT_TOOL_EVENTS(ORT_TOOL_FIELD)
 #undef ORT_TOOL_FIELD
 };
-/* The tool changes them at any time; all threads read them, relaxed: so a call may come after the callback's removal.
- * Hidden in the declaration: else the address is loaded first. */
+/* The tool may write these at any time. All threads read them with relaxed loads, so a callback may still be called
+ * once after the tool has removed it. "Hidden" stands in the declaration because otherwise the compiler loads the
+ * address first. */
 #define ORT_HIDDEN __attribute__((visibility("hidden")))
 extern ORT_HIDDEN struct ort_tool_events ort_tool_events;
 
