@@ -1,12 +1,12 @@
-/* OMP_DISPLAY_ENV: the values that the environment has led to.
+/* OMP_DISPLAY_ENV: prints the settings that the environment has led to.
  *
- * Does: the lines of libgomp's newest versions for the host, in its order and spelling, since people's scripts read
- * them. libgomp 12 has the same lines without "[host] ". Callers: a constructor of the library, or any
- * thread. The whole is put together first and written at once.
- * Failures: no memory: nothing is shown.
- * Deviations: OMP_STACKSIZE is '0' where the default holds, as in libgomp. Where GOMP_SPINCOUNT was not given the line
- * shows what libgomp would take; waiting is not counted in rounds here then. A runtime whose place the library takes
- * may have a form of its own for the lines (ort_display_env_otherwise). OpenMP 5.2 sections 18.15, 21.7. */
+ * Does: prints the lines of libgomp's newest versions for the host, in libgomp's order and spelling, because scripts
+ * read them. (libgomp 12 prints the same lines without "[host] ".) The text is put together first, and written at once.
+ * Callers: a constructor of the library, or any thread.
+ * Failures: without memory nothing is shown.
+ * Deviations: OMP_STACKSIZE is '0' for the default size, as in libgomp. If GOMP_SPINCOUNT is not set, its line shows
+ * libgomp's default; this runtime then does not count a wait in iterations. In a process that was built for another
+ * runtime the lines have that runtime's form (ort_display_env_otherwise). OpenMP 5.2 sections 18.15, 21.7. */
 #include "display.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@
 #include "place.h"
 #include "spelling.h"
 
-/* The devices that a value is for. */
+/* The devices that a value applies to. */
 #define HOST "host"
 #define ALL "all"
 
@@ -47,7 +47,7 @@ static void show_num_threads(FILE *f, const struct ort_icv *icv)
     fputs("'\n", f);
 }
 
-/* Shows the schedule. The modifier is shown where it is not the kind's default; likewise the chunk. */
+/* Shows the schedule. The modifier and the chunk size are left out if they are the kind's default. */
 static void show_schedule(FILE *f, const struct ort_icv *icv)
 {
     static const char *const names[] = {[ORT_SCHED_STATIC] = "STATIC",
@@ -77,7 +77,7 @@ static void show_proc_bind(FILE *f)
     fputs("'\n", f);
 }
 
-/* A place as runs of processors, first:length. */
+/* Shows a place as ranges of processors, first:length. */
 static void show_place(FILE *f, const unsigned *cpu, unsigned n)
 {
     for (unsigned i = 0, run; i < n; i += run) {
@@ -111,7 +111,7 @@ static void show_affinity_format(FILE *f)
     free(format);
 }
 
-/* As libgomp counts where GOMP_SPINCOUNT is not given. */
+/* Returns the value of GOMP_SPINCOUNT; if it is not set, libgomp's default for the wait policy. */
 static uint64_t spin_count(void)
 {
     if (ort_settings.spin_count != UINT64_MAX)
@@ -134,7 +134,7 @@ static void show_counts(FILE *f, const struct ort_icv *icv)
 static void show_allocator(FILE *f, const struct ort_icv *icv)
 {
     const char *name = ort_allocator_name(icv->default_allocator), *given = getenv("OMP_ALLOCATOR");
-    if (name == NULL) /* one with traits */
+    if (name == NULL) /* an allocator with traits */
         name = given != NULL ? given : "";
     show_text(f, HOST, "OMP_ALLOCATOR", name);
 }

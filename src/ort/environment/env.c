@@ -1,14 +1,14 @@
-/* The environment variables of OpenMP and of libgomp, read when the library is loaded. libomp reads them at the first
+/* Reads the environment variables of OpenMP and of libgomp when the library is loaded. libomp reads them at the first
  * OpenMP call, and its programs set some before that call. So a process that was built for libomp reads them again at
- * its first call, where they have changed (ort_env_settle).
+ * its first call, if they have changed (ort_env_settle).
  *
- * Each value that cannot be read gets one line with the variable, the value and what is used instead; the others still
- * count.
- * Not here: OMP_PLACES, OMP_PROC_BIND, GOMP_CPU_AFFINITY (place.c), OMP_ALLOCATOR (allocator.c).
- * Where OMP_X is not given OMP_X_ALL holds, for the variables that may differ between devices; OMP_X_DEV and
- * OMP_X_DEV_n are for devices other than the host, of which there are none.
- * The processors are not counted here, since that reads files of the system: nthreads-var is 0 until the first root is
- * made (ort_env_finish), or a thread asks.
+ * Each value that cannot be read gets one line with the variable, the value and what is used instead; the other
+ * variables are still used.
+ * Not here: OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY (place.c), OMP_ALLOCATOR (allocator_env.c).
+ * For variables that may differ between devices, OMP_X_ALL is used where OMP_X is not set. OMP_X_DEV and OMP_X_DEV_n
+ * are for devices other than the host, of which there are none.
+ * The processors are not counted when the library is loaded, because that reads files of the system. nthreads-var gets
+ * its value in ort_env_finish: when the first root is made, or when a thread asks for it.
  * OpenMP 5.2 chapter 21; libgomp's manual, chapter "Environment Variables". */
 #include "env.h"
 
@@ -26,8 +26,8 @@
 #include "place.h"
 #include "spelling.h"
 
-#define SUPPORTED_LEVELS 255u             /* libgomp's */
-#define SMALLEST_STACK ((size_t)16 << 10) /* both owners' */
+#define SUPPORTED_LEVELS 255u             /* as in libgomp */
+#define SMALLEST_STACK ((size_t)16 << 10) /* the least size in libgomp and in libomp */
 
 struct ort_settings ort_settings = {
     .initial =
@@ -60,7 +60,8 @@ bool ort_env_bool(const char *name, bool *out, const char *instead)
     if (text == NULL)
         return false;
     bool on = spelling_says_true(text), known = on || spelling_says_false(text);
-    /* libgomp knows only true and false. Scripts with OMP_NESTED=1 do not nest anything there. */
+    /* For variables OMP_..., libgomp knows only true and false. Scripts that set OMP_NESTED=1 get no nesting there, and
+     * must get none here. */
     if (known && !ort_env_as_libomp && *name == 'O')
         known = strchr("tTfF", *os_skip_blanks(text)) != NULL;
     if (known)
@@ -83,10 +84,12 @@ bool ort_env_number(const char *name, long min, long max, long *out)
 }
 
 static bool nthreads_given;
-static unsigned *nthreads; /* kept: one element's rest begins behind it, where no search for leaks finds it */
+/* The block that OMP_NUM_THREADS was read into. This variable keeps it reachable for leak checkers: with one element,
+ * nthreads_list points behind the block's end. */
+static unsigned *nthreads;
 
-/* Reads OMP_NUM_THREADS. A level that is to have the number of processors gets it in ort_env_finish. A number below 1
- * is 1 to libomp; libgomp cannot read it. */
+/* Reads OMP_NUM_THREADS. ort_env_finish replaces an element 0 by the number of processors. For a number below 1 libomp
+ * takes 1; libgomp rejects the text. */
 static void read_num_threads(struct ort_icv *icv)
 {
     const char *name = ORT_ENV_NAME("OMP_NUM_THREADS"), *text = os_env(name);
@@ -128,14 +131,15 @@ static void read_schedule(struct ort_icv *icv)
                 text, ort_env_as_libomp ? "static" : "dynamic");
     else if (fault != NULL)
         ps_warn("%s=\"%s\": %s; using %d instead", name, text, fault, icv->chunk);
-    if (icv->sched == ORT_SCHED_STATIC && strchr(text, ':') == NULL) { /* OpenMP 5.2 section 11.5.3 */
+    /* OpenMP 5.2 section 11.5.3: such a schedule is monotonic */
+    if (icv->sched == ORT_SCHED_STATIC && strchr(text, ':') == NULL) {
         icv->sched |= ORT_SCHED_MONOTONIC;
         ort_settings.static_is_plain = true;
     }
 }
 
-/* Reads how many levels may be active. By default all are where OMP_NUM_THREADS or OMP_PROC_BIND has more than one
- * element. Where OMP_MAX_ACTIVE_LEVELS and OMP_NESTED are both given, libomp's programs have one level unless
+/* Reads the number of levels that may be active. The default is 1, or the highest number if OMP_NUM_THREADS or
+ * OMP_PROC_BIND is a list. If OMP_MAX_ACTIVE_LEVELS and OMP_NESTED are both set, libomp's programs get one level unless
  * OMP_NESTED is true. */
 static void read_levels(struct ort_icv *icv)
 {
@@ -170,8 +174,8 @@ static void read_wait_policy(void)
         ps_warn("%s=\"%s\" is neither active nor passive; using a short spin, then blocking, instead", name, text);
 }
 
-/* Reads a count with one of libgomp's suffixes k, M, G, T (powers of ten), or "infinite" or "infinity". A count that
- * does not fit means for ever. */
+/* Reads a count, with one of libgomp's suffixes k, M, G, T (powers of 1000), or "infinite" or "infinity". A count that
+ * does not fit is taken as infinite, which is UINT64_MAX - 1. */
 static void read_spin_count(void)
 {
     static const char units[] = "kmgt";
@@ -227,7 +231,7 @@ bool ort_env_stack_size(const char *name, size_t unit, const char *instead)
     return true;
 }
 
-/* GOMP_STACKSIZE is the weaker one to libgomp, the stronger one to libomp. */
+/* For libgomp OMP_STACKSIZE overrides GOMP_STACKSIZE; for libomp it is the other way round. */
 static void read_stack_size(void)
 {
     const char *name = ORT_ENV_NAME("OMP_STACKSIZE"), *text = os_env(name), *gomps = os_env("GOMP_STACKSIZE");
@@ -240,8 +244,8 @@ static void read_stack_size(void)
 
 static void read_numbers(struct ort_icv *icv)
 {
-    /* "mandatory" without a device but the host: there is no default device (OpenMP 5.2 section 21.2.7; not so in
-     * libomp 19) */
+    /* OMP_TARGET_OFFLOAD=mandatory, and no device but the host: there is no default device (OpenMP 5.2 section 21.2.7).
+     * libomp 19 does not follow that. */
     bool none = ort_settings.offload == ORT_OFFLOAD_MANDATORY && !ort_env_as_libomp;
     long limit = INT_MAX, device = none ? ORT_DEVICE_INVALID : 0, priority = 0, teams = 0, teams_limit = 0, debug = 0;
     ort_env_number(ORT_ENV_NAME("OMP_THREAD_LIMIT"), 1, INT_MAX, &limit);
@@ -254,7 +258,7 @@ static void read_numbers(struct ort_icv *icv)
     ort_settings.num_teams = (unsigned)teams;
     ort_env_number(ORT_ENV_NAME("OMP_TEAMS_THREAD_LIMIT"), 1, INT_MAX, &teams_limit);
     ort_settings.teams_thread_limit = (unsigned)teams_limit;
-    ort_env_number("GOMP_DEBUG", 0, INT_MAX, &debug); /* no effect: bad values are told */
+    ort_env_number("GOMP_DEBUG", 0, INT_MAX, &debug); /* only reports bad values; the number has no effect */
 }
 
 void ort_env_finish(void)
@@ -305,7 +309,7 @@ static void read_environment(void)
     ort_display_env_read();
 }
 
-static struct ort_settings without_them; /* the settings where no variable is set */
+static struct ort_settings without_them; /* the settings before any variable was read */
 
 static void read_again(void)
 {
@@ -327,8 +331,9 @@ void ort_env_settle(void)
     os_once(&once, read_again);
 }
 
-/* The only constructor that reads variables: the order of what it calls is the order in which they count. Runs before
- * the program and any library that uses OpenMP, but after the libraries this one needs. */
+/* The only constructor that reads variables, so the order of the calls in it is the order in which variables are read.
+ * It runs before the program's constructors and those of libraries that use OpenMP, and after those of libraries that
+ * this one needs. */
 __attribute__((constructor)) static void load_settings(void)
 {
     if (ort_env_changed == NULL) {
