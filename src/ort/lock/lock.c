@@ -1,24 +1,23 @@
 /* Locks of the program: omp_lock_t, omp_nest_lock_t, critical and atomic regions.
  *
- * One word, as in Drepper's "Futexes are tricky": 0 free, 1 taken, 2 taken and an entity may wait. Taking:
- * compare-and-swap 0 to 1. An entity that fails looks at the value now and then (test-and-test-and-set), then sets 2
- * and waits in ee_wait, so that its carrier runs other entities. An entity that comes out of a wait sets 2 again, since
- * others may wait still. Releasing: compare-and-swap 1 to 0; where that fails exchange with 0, and a wake where 2
- * stood. A nest lock names the task that owns it. All threads read that field, but it equals the reader's own task only
- * where the reader wrote it.
+ * A lock is one word, as in Drepper's "Futexes are tricky": 0 free, 1 taken, 2 taken and an entity may wait. Taking:
+ * compare-and-swap from 0 to 1. If that fails, the entity looks at the word a few times (test-and-test-and-set). Then
+ * it sets 2 and waits in ee_wait, so that its carrier runs other entities. An entity that is woken sets 2 again,
+ * because others may still wait. Releasing: compare-and-swap from 1 to 0. If that fails, exchange with 0, and a wake if
+ * the word was 2. A nest lock names the task that owns it. All threads read that field, but it equals the reader's own
+ * task only if the reader wrote it.
  *
  * Listeners (a tool, the program's thread sanitizer: ort_traced) cost no instruction while there are none. Taking
- * compares the word with ort_lock_fast, which no word equals while one listens; a lock taken then is 3, not 1. So both
- * compare-and-swaps fail, and the slow path asks. No listener begins once a lock has been taken by the fast path
- * (tool.h, ort_tasks_wanted).
+ * compares the word with ort_lock_fast. While one listens, ort_lock_fast has a value that no word has, and a taken lock
+ * is 3, not 1. So both compare-and-swaps fail, and the slow path asks for listeners. None begins once a lock has been
+ * taken on the fast path (tool.h, ort_tasks_wanted).
  *
- * Callers: any OpenMP thread; on any stack. Ordering: the exchange or compare-and-swap that takes is an acquire, the
- * exchange that frees a release. Cost: uncontended one read-modify-write each.
- * Two forms (lock.h): ort_lock tells the program's thread sanitizer (race.h); ort_lock_inline has the fast path in
- * place.
- * Rejected: a queue lock: fair, but an omp_lock_t has four bytes here, and transfer to an entity whose carrier is busy
- * stalls all others. OpenMP 5.2 sections 15.2 (critical) and 18.9 (locks); balder-threads-2004 section 2 (spin for two
- * switches, then block: ee_wait). */
+ * Callers: any OpenMP thread, on any stack. Ordering: the operation that takes the lock is an acquire, the one that
+ * frees it a release. Cost: without contention one read-modify-write each. Two forms (lock.h): ort_lock tells the
+ * program's thread sanitizer (race.h), ort_lock_inline has the fast path inline.
+ * Rejected: a queue lock. It is fair, but an omp_lock_t has four bytes here, and handing the lock to an entity whose
+ * carrier is busy stalls all others. OpenMP 5.2 sections 15.2 (critical) and 18.9 (locks); balder-threads-2004 section
+ * 2 (spin for two switches, then block: ee_wait). */
 #include "lock.h"
 
 #include "cpu.h"
@@ -26,20 +25,22 @@
 #include "ort.h"
 #include "race.h"
 
-/* Looks at a taken lock are rare, because each takes the line away from the holder. Where a lock is held for some
- * instructions, the holder could else free it and take it again many times on one processor. */
+/* An entity that waits for a lock pauses between its looks at the word, because each look takes the cache line away
+ * from the holder. While it pauses, the holder of a short lock can free and take the lock many times on its own
+ * processor. */
 #define LOOKS 8
 #define PAUSES 8
 
-/* Entities are not preempted. An entity that polls, taking a lock and freeing it in a loop, keeps its carrier. The
- * entity that it polls for, and the one that was woken for the lock, would not run there until the watchdog comes
- * (some milliseconds). So each TURNS-th time that a lock is freed on a kernel thread the others of the carrier run
- * first. Counted by kernel thread, not by lock: the lock's word changes where it is free or taken only.
- * Rejected: a count, in the word, of the entities that were faster than the woken one, and to give way after some of
- * them. Most entities that a poller keeps from running do not wait for the lock. */
+/* Entities are not preempted. An entity that polls, taking and freeing a lock in a loop, keeps its carrier. The entity
+ * that it waits for, or one that was woken for the lock, may be ready on this carrier. It would run only when the
+ * watchdog comes, after some milliseconds. So each time that TURNS locks have been freed on a kernel thread, the
+ * carrier's other entities run first. The count is in a thread-local variable, because the lock's word must change only
+ * when the lock is taken or freed.
+ * Rejected: counting in the word how many entities were faster than the woken one, and giving way after some of them.
+ * Most entities that a poller keeps from running do not wait for the lock. */
 #define TURNS 64
 
-/* Returns the value of a word that is taken while no entity waits. */
+/* Returns the value of a word that is taken and for which no entity waits. */
 static uint32_t as_taken(void) { return ort_traced() ? ORT_LOCK_TRACED : ORT_LOCK_TAKEN; }
 
 PS_NOINLINE void ort_lock_contended(_Atomic uint32_t *word)
@@ -57,8 +58,8 @@ PS_NOINLINE void ort_lock_contended(_Atomic uint32_t *word)
         ee_wait(word, ORT_LOCK_WAITED);
 }
 
-/* The entity that frees the lock gives way where the woken entity can run on this carrier only and has been kept
- * waiting here before. */
+/* The caller has freed the lock. It gives way if an entity that can run on this carrier only has been kept waiting
+ * here, as the woken one may be. */
 PS_NOINLINE void ort_lock_wake(_Atomic uint32_t *word)
 {
     ee_wake(word, 1);
@@ -74,8 +75,8 @@ PS_NOINLINE void ort_lock_turn(void)
     ee_offer();
 }
 
-/* Called when a try has failed: the program may try again and again, and the holder may be among this carrier's other
- * entities. */
+/* Called when the program's try has failed. The program may try in a loop, and the holder may be another entity of this
+ * carrier, so others run first. */
 PS_NOINLINE void ort_lock_missed(void) { ee_offer(); }
 
 void ort_lock(_Atomic uint32_t *word)

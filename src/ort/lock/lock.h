@@ -1,37 +1,39 @@
-/* Locks of the program. See lock.c. Zeroed memory is a free lock. */
+/* Locks of the program. See lock.c for the states of a word. Zeroed memory is a free lock. */
 #ifndef PS_ORT_LOCK_H
 #define PS_ORT_LOCK_H
 
 #include "atomic.h"
 #include "compiler.h"
 
-/* NEVER: no lock's word. */
+/* Values of a lock's word. NEVER is no word's value. */
 enum { ORT_LOCK_FREE, ORT_LOCK_TAKEN, ORT_LOCK_WAITED, ORT_LOCK_TRACED, ORT_LOCK_NEVER };
-/* The value that a word must have for the fast path to take it: FREE, or, where a tool or the program's thread
- * sanitizer listens (ort_traced), NEVER. Set with ort_tasks_wanted. */
+/* The value that a word must have if the fast path is to take it: FREE; NEVER while a tool or the program's thread
+ * sanitizer listens (ort_traced). Set together with ort_tasks_wanted. */
 extern _Atomic uint32_t ort_lock_fast __attribute__((visibility("hidden")));
 
-void ort_lock(_Atomic uint32_t *word); /* [switches] */
+void ort_lock(_Atomic uint32_t *word); /* waits until the caller has the lock [switches] */
 bool ort_lock_try(_Atomic uint32_t *word);
-void ort_unlock(_Atomic uint32_t *word); /* [switches] */
-/* ort_unlock in two steps, for callers that tell a tool between them. After ort_unlock_first the lock is free; in
- * ort_unlocked others of the carrier may run. A tool may have a lock of its own for each of the program's (Archer), and
- * free it when it is told. A thread that has taken the program's lock meanwhile waits for the tool's, in the kernel.
- * ort_unlocked is given what ort_unlock_first returned. */
+void ort_unlock(_Atomic uint32_t *word); /* wakes an entity that waits for the lock [switches] */
+/* ort_unlock in two steps, for callers that tell a tool in between. ort_unlock_first frees the lock; ort_unlocked gets
+ * its result, and may let other entities of the carrier run. The tool must be told in between: a tool such as Archer
+ * has a lock of its own for each of the program's, and frees it when it is told. A thread that has taken the program's
+ * lock meanwhile waits for the tool's lock in the kernel. */
 bool ort_unlock_first(_Atomic uint32_t *word);
 void ort_unlocked(bool waited); /* [switches] */
 
-/* Do the rest of taking a word that was not free [switches], and of freeing a word at which an entity may wait. */
+/* ort_lock_contended takes a word that was not free. ort_lock_wake wakes one entity that waits for a word that the
+ * caller has freed. [both switch] */
 void ort_lock_contended(_Atomic uint32_t *word);
-void ort_lock_wake(_Atomic uint32_t *word); /* [switches] */
-/* Counts locks freed on this kernel thread, up to zero; ort_lock_turn does what is due then. [switches] */
+void ort_lock_wake(_Atomic uint32_t *word);
+/* Counts the locks freed on this kernel thread. When it wraps to zero the caller calls ort_lock_turn, which lets the
+ * carrier's other entities run. [switches] */
 extern __thread uint8_t ort_lock_turns __attribute__((tls_model("initial-exec"), visibility("hidden")));
 void ort_lock_turn(void);
-/* Called after a try of the program's that failed. [switches] */
+/* Called after a failed try of the program's. [switches] */
 void ort_lock_missed(void);
 
-/* The fast path, inlined. Returns false, and does nothing, where the word is not free, or a tool or sanitizer listens;
- * when freeing, also where an entity waits. */
+/* The fast path, inlined. Both functions return false, and do nothing, while a tool or sanitizer listens. So does
+ * ort_lock_try_fast if the word is not free, and ort_unlock_fast if an entity waits. [ort_unlock_fast switches] */
 static PS_ALWAYS_INLINE bool ort_lock_try_fast(_Atomic uint32_t *word)
 {
     uint32_t seen = ps_load_relaxed(&ort_lock_fast);
@@ -46,7 +48,7 @@ static PS_ALWAYS_INLINE bool ort_unlock_fast(_Atomic uint32_t *word)
         ort_lock_turn();
     return true;
 }
-/* ort_lock and ort_unlock with the fast path in place. */
+/* ort_lock and ort_unlock with the fast path inline. [both switch] */
 static PS_ALWAYS_INLINE void ort_lock_inline(_Atomic uint32_t *word)
 {
     if (PS_UNLIKELY(!ort_lock_try_fast(word)))
@@ -58,21 +60,24 @@ static PS_ALWAYS_INLINE void ort_unlock_inline(_Atomic uint32_t *word)
         ort_unlock(word);
 }
 
-/* 16 bytes: the size of libgomp's omp_nest_lock_t. */
+/* At most 16 bytes, the size of libgomp's omp_nest_lock_t. */
 struct ort_nest_lock {
     _Atomic uint32_t word;
     int32_t count;
-    _Atomic(const void *) owner; /* its task (OpenMP 3.0 and later) or its thread (2.5) */
+    /* The task that has taken it (OpenMP 3.0 and later) or the thread (2.5); NULL: it is free. */
+    _Atomic(const void *) owner;
 };
 _Static_assert(sizeof(struct ort_nest_lock) <= 16, "a nest lock lies in the program's omp_nest_lock_t");
 
-void ort_nest_lock(struct ort_nest_lock *lock, const void *owner);    /* [switches] */
-int ort_nest_lock_try(struct ort_nest_lock *lock, const void *owner); /* the new count; 0: not taken */
+/* [switches]; lock->count becomes how often `owner` has it */
+void ort_nest_lock(struct ort_nest_lock *lock, const void *owner);
+int ort_nest_lock_try(struct ort_nest_lock *lock, const void *owner); /* returns the new count; 0: not taken */
 void ort_nest_unlock(struct ort_nest_lock *lock);
-bool ort_nest_unlock_first(struct ort_nest_lock *lock); /* of the last of its locks */
+bool ort_nest_unlock_first(struct ort_nest_lock *lock); /* for a lock whose count is 1 */
 
-/* The fast path for entry points that have asked and found no listener (ort_traced). With a nest lock they ask first,
- * since its owner may have nothing to compare. */
+/* Taking and freeing for entry points that have found no listener (ort_traced). Routines of nest locks ask first,
+ * because taking a lock that the caller owns has no word to compare. [ort_lock_untraced and ort_unlock_untraced
+ * switch] */
 static PS_ALWAYS_INLINE bool ort_lock_try_untraced(_Atomic uint32_t *word)
 {
     uint32_t seen = ORT_LOCK_FREE;
@@ -91,7 +96,7 @@ static PS_ALWAYS_INLINE void ort_unlock_untraced(_Atomic uint32_t *word)
         ort_lock_turn();
 }
 
-/* A nest lock by the functions of its word. */
+/* The routines of a nest lock; take and try are the functions for its word. */
 static PS_ALWAYS_INLINE void ort_nest_lock_by(struct ort_nest_lock *lock, const void *owner,
                                               void (*take)(_Atomic uint32_t *word))
 {

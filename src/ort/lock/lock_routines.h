@@ -1,10 +1,11 @@
-/* What a lock routine or a critical region's entry point of either ABI does: the lock itself (lock.h), and what a tool
- * is told of it.
+/* The lock routines and critical regions of both ABIs, which their entry points call: the lock itself (lock.h), and the
+ * report to a tool.
  *
- * Where no tool and no thread sanitizer of the program's listens (ort_traced), a lock is its atomic operation and no
- * call. Where one listens, that operation fails (lock.c), and the slow path behind it asks. Inlined into the entry
- * points, so that ORT_CALLER is the program's address. Callers: the entry points alone, on a thread of the program's.
- * Failures: no memory for a nestable lock: aborts with one line (the routines have no way to say so). */
+ * While no tool and no thread sanitizer of the program listens (ort_traced), a lock costs its atomic operation and no
+ * call. While one listens, that operation fails (lock.c), and the slow path behind it asks for listeners. The functions
+ * are inlined into the entry points, so that ORT_CALLER is the program's address. Callers: only entry points, on a
+ * thread of the program.
+ * Failures: without memory for a nestable lock aborts with one line, because the routines have no error result. */
 #ifndef PS_ORT_LOCK_ROUTINES_H
 #define PS_ORT_LOCK_ROUTINES_H
 
@@ -17,7 +18,7 @@
 
 #define ORT_ROUTINE static PS_ALWAYS_INLINE
 
-/* `traced` where a tool or a sanitizer listens, `untraced` where none does. */
+/* Executes `traced` if a tool or a sanitizer listens, else `untraced`. */
 #define ORT_LOCK_TRACED(traced, untraced) \
     do {                                  \
         if (PS_UNLIKELY(ort_traced()))    \
@@ -62,7 +63,7 @@ ORT_ROUTINE int ort_routine_test(_Atomic uint32_t *lock)
     return got;
 }
 
-/* --- nestable locks, behind a pointer or not --- */
+/* --- nestable locks; the ABI's variable is the lock, or a pointer to it --- */
 
 static inline struct ort_nest_lock *ort_routine_new_nest(void)
 {
@@ -91,7 +92,7 @@ ORT_ROUTINE void ort_routine_destroy_nest(struct ort_nest_lock **lock)
     ort_mem_free(*lock);
     *lock = NULL;
 }
-/* owner: lock.h */
+/* owner: see struct ort_nest_lock */
 ORT_ROUTINE void ort_routine_set_nest(struct ort_nest_lock *lock, const void *owner)
 {
     ORT_LOCK_TRACED(ort_tool_nest_lock(lock, owner, ORT_CALLER), ort_nest_lock_by(lock, owner, ort_lock_untraced));

@@ -1,4 +1,4 @@
-/* Locks of the runtime's own: see own_lock.h. */
+/* Locks of the runtime's own data; see own_lock.h. */
 #include "own_lock.h"
 
 static struct ort_own_lock *locks;

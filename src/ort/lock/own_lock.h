@@ -1,13 +1,15 @@
-/* Locks of the runtime's own, which no fork finds held.
+/* Locks of the runtime's own data, which are free in the child of every fork.
  *
- * Two kinds. ORT_OWN_LOCK: around data of the runtime, for some instructions or a malloc. While it is held, no code of
- * the program runs, no switch happens, and no other lock of this kind is taken. A fork takes them all
- * (ort_own_before_fork) and lets go in parent and child: a child is born with none held, and with nothing half changed.
- * ORT_CHILD_FREES: words of ort_lock around what the program computes in the middle of an atomic update. No fork waits
- * for the program there; the child frees them, since the thread that held one is not in the child.
- * Callers: any thread on any stack; not a signal handler. The list is made by constructors, and only read later.
- * Rejected: ort_lock around the runtime's data (its holders switch, a fork in a handler cannot); freeing those too
- * (lists half changed). */
+ * Two kinds. ORT_OWN_LOCK guards data of the runtime, for a few instructions or a malloc. While a thread holds it, it
+ * runs no code of the program, makes no switch, and takes no other lock of this kind. A fork takes all of them first
+ * (ort_own_before_fork), and releases them in the parent and in the child. So in the child none is held, and no data is
+ * half changed.
+ * ORT_CHILD_FREES lists words of ort_lock that a thread holds while the program computes an atomic update. A fork does
+ * not wait for the program; instead the child frees these words, because the threads that held them are not in the
+ * child.
+ * Callers: any thread, on any stack; not a signal handler. Constructors make the lists, which later are only read.
+ * Rejected: ort_lock for the runtime's data (its holders may switch, and a fork in a signal handler cannot take it);
+ * freeing the runtime's locks in the child, too (it would leave lists half changed). */
 #ifndef PS_ORT_OWN_LOCK_H
 #define PS_ORT_OWN_LOCK_H
 
@@ -28,7 +30,7 @@ void ort_own_lock_made(struct ort_own_lock *lock);
     static struct ort_own_lock name; \
     __attribute__((constructor)) static void name##_made(void) { ort_own_lock_made(&name); }
 
-/* n words, `stride` bytes apart. */
+/* n words, `stride` bytes apart, which the child sets to 0. */
 struct ort_child_frees {
     void *first;
     size_t n, stride;
