@@ -1,20 +1,22 @@
-/* Batches of a dynamic loop's chunks: claiming, robbing, the last chunk. Protocol and orderings:
- * tests/models/batch.md. */
+/* Batches of a dynamic loop's chunks: claiming, robbing, and the last chunk. tests/models/batch.md has the protocol and
+ * the orderings. */
 #include "batch.h"
 
 #include "cpu.h"
 #include "ort.h"
 #include "os.h"
 
-#define CLAIM_NS 600         /* for each vp that claims: some four times what a claim takes */
-#define MOST_SHIFT 15        /* what `first` and `end` hold */
-#define CALIBRATION_NS 50000 /* what the cycle counter is compared with the time for, at least */
+#define CLAIM_NS 600  /* quantum for each claiming vp; about four times what a claim takes */
+#define MOST_SHIFT 15 /* so that a batch's chunk numbers fit into the 16 bits of `first` and of `end` */
+/* Least time between ort_batch_init and the computation of the cycle counter's frequency. */
+#define CALIBRATION_NS 50000
 #define LOOKS_BEFORE_YIELD 100
 
 enum { CLAIMS, ROBS, DONE };
 
 static uint64_t began_ns, began_cycles;
-static _Atomic uint64_t claim_cycles; /* CLAIM_NS in cpu_cycles; 0: not known yet */
+/* CLAIM_NS in cycles of cpu_cycles; 0: not computed yet. Any thread may write it; all compute nearly the same */
+static _Atomic uint64_t claim_cycles;
 
 void ort_batch_init(void)
 {
@@ -40,7 +42,7 @@ void ort_batch_describe(struct ort_workshare *ws, unsigned threads)
     struct ort_loop_desc *d = &ws->desc;
     uint64_t chunk = d->chunk, n = d->n;
     if (n >> 42 != 0 || threads == 1)
-        return; /* all claims together stay below 2^63 */
+        return; /* n is limited so that `next` stays below 2^63 whatever is claimed */
     unsigned vps = ee_num_vps();
     uint64_t cycles = calibrated();
     if (vps == 1 || cycles == 0)
@@ -55,7 +57,7 @@ void ort_batch_describe(struct ort_workshare *ws, unsigned threads)
     d->plain = ORT_PLAIN_BATCHES;
 }
 
-/* --- the caller's word --- */
+/* --- the calling member's word --- */
 
 static uint64_t batch_word(uint64_t sequence, uint32_t first, uint32_t end)
 {
@@ -73,7 +75,7 @@ static void say_claiming(struct ort_thread *t, struct ort_workshare *ws)
     ps_store_relaxed(&own->word, batch_word((ps_load_relaxed(&own->word) >> 32) + 1, 1, 0));
 }
 
-/* Holds the chunks behind the first of `count` from `base` on. */
+/* The caller has claimed `count` chunks from value base on. It begins the first one, and holds the others. */
 static void hold_chunks(struct ort_batch *own, uint64_t base, uint32_t count)
 {
     ps_store_relaxed(&own->base, base);
@@ -85,7 +87,8 @@ static void hold_nothing(struct ort_batch *own)
     ps_store_release(&own->word, batch_word(ps_load_relaxed(&own->word) >> 32, 0, 0));
 }
 
-/* This is no plain store, which would not order what thieves read of the base before the owner's next writing of it. */
+/* Uses an exchange, not a store: it must also acquire the last thief's compare-and-swap, so that the thief has read
+ * `base` before the owner writes it again. */
 void ort_batch_drop_slow(struct ort_batch *own)
 {
     uint64_t sequence = ps_load_relaxed(&own->word) >> 32;
@@ -103,14 +106,17 @@ void ort_batch_reset(struct ort_team *team)
 
 /* --- claiming --- */
 
-/* Returns the shift of the next claim, which is for 1 << shift chunks.
+/* Returns the shift of the caller's next claim, which is for 1 << shift chunks.
  *
- * A claim moves the line of `next` to the claimer's processor, 50 to 100 ns; a chunk may be much shorter. So a member
- * claims batches. The first batch is one chunk. As long as no other member claims, batches stay at one chunk
- * (ort_loop_next: the line stays where it is). Else a batch has twice as many chunks as the last one where the last one
- * was short: less than a few such moves of every vp (CLAIM_NS). A batch has half as many where the last one took more
- * than twice that time. Bodies of microseconds are claimed one by one. Towards the loop's end a batch is at most an
- * equal share of half of what is left, but not so small that a robbery would cost less than the claims. */
+ * A claim moves the cache line of `next` to the claimer's processor, which takes 50 to 100 ns; a chunk may be much
+ * shorter. So a member claims batches. Its first batch is one chunk. As long as no other member claims, the batches
+ * stay at one chunk, because the line stays where it is (ort_next_uncontended). Otherwise the time that the last batch
+ * took decides. If it is below the quantum, which is CLAIM_NS for each claiming vp, the next batch has twice as many
+ * chunks. If it is above twice the quantum, the next batch has half as many. So bodies of microseconds are claimed one
+ * by one.
+ * Towards the loop's end a batch has at most half of an equal share of the iterations that are left. Exception: batches
+ * that take less than a quarter of the quantum are not made that small, because robbing would then cost more than
+ * claiming. */
 static unsigned next_shift(struct ort_batch *own, const struct ort_workshare *ws)
 {
     uint64_t now = cpu_cycles(), takes = now - own->since;
@@ -193,7 +199,7 @@ static enum found rob(struct ort_thread *t, struct ort_workshare *ws, struct ort
     return found;
 }
 
-/* Looks once at every holder, the caller's neighbour first. */
+/* Looks once at each other member that may hold chunks, the caller's neighbour first. */
 static enum found look_at_holders(struct ort_thread *t, struct ort_workshare *ws, uint64_t *lo)
 {
     struct ort_team *team = t->team;
@@ -249,8 +255,8 @@ bool ort_batch_used_up(struct ort_thread *t, struct ort_batch *own, uint64_t *lo
         *hi = *lo + own->stride;
         return true;
     }
-    /* The member that has the last chunk runs it as the last thing: compiled code copies lastprivate variables from
-     * that member, as the chunk left them. */
+    /* The member that gets the last chunk runs no chunk after it. Compiled code copies lastprivate variables from the
+     * member that ran the last chunk, as that chunk left them. */
     own->state = DONE;
     if (ps_load_relaxed(&ws->last) != 0 || ps_xchg_acquire(&ws->last, 1) != 0)
         return false;
@@ -273,7 +279,7 @@ bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo,
         own->state = CLAIMS;
         own->shown = false;
         own->stride = d->chunk * d->step;
-        own->since = 0; /* not known */
+        own->since = 0; /* no earlier claim: the time of the first batch is not known */
     } else if (own->state == CLAIMS) {
         shift = next_shift(own, ws);
     }

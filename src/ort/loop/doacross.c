@@ -1,18 +1,18 @@
 /* doacross loops: ordered(n) with depend(source) and depend(sink).
  *
- * An iteration's position is one number, counted in the order of the nest. A chunk of the outermost loop runs in that
- * order on one member. So there is one cell for each chunk (static: one for each member). The cell holds the last
- * position posted, plus one. So the cell says for every position of the chunk whether it is finished. The cells are
- * written by the chunk's member alone (release) and read by members that wait (acquire).
+ * An iteration's position is one number, counted in the order of the nest. One member runs a chunk of the outermost
+ * loop, in that order. So one cell for each chunk is enough; a static loop has one cell for each member. The cell holds
+ * the last position that was posted, plus one, which tells for every position of the chunk whether it is finished. Only
+ * the member that runs the chunk writes the cell (release); waiting members read it (acquire).
  *
- * A member that waits long sleeps on the cell's count of posts. The member cannot sleep on the position: that has 64
- * bits, and two positions posted one after the other may have the same low 32. A poster writes the position [1], then
- * the count [2], then wakes. A waiter reads the count [3], then the position [4], and sleeps only while the count is
- * what [3] saw. Either [3] saw [2], then [4] sees [1] (release, acquire); or the count has changed, and no member
- * sleeps on the old one. (The count goes round after 2^32 posts: a thread would have to be held between [3] and its
- * sleep for exactly that many posts of one chunk.)
- * Failures: no memory for the cells: aborts with one line.
- * Rejected: a cell for each iteration. A shift-and-or instead of the multiplication (libgomp's): it needs a second
+ * A member that waits long sleeps on the cell's count of posts. It cannot sleep on the position, which has 64 bits: two
+ * positions posted one after the other may have the same low 32. A poster writes the position [1], then the count [2],
+ * then wakes. A waiter reads the count [3], then the position [4], and sleeps only while the count is what [3] saw. If
+ * [3] saw [2], then [4] sees [1] (release, acquire). If not, the count changes after [3], and no member sleeps on.
+ * (The count wraps after 2^32 posts. A sleep would be lost only if exactly that many posts of one chunk came between
+ * [3] and the sleep.)
+ * Failures: no memory for the cells ends the program with one line.
+ * Rejected: a cell for each iteration. A shift-and-or instead of the multiplication (libgomp's), which needs a second
  * representation where the bits do not suffice. The product of the counts always fits, or the loop would never end.
  * OpenMP 5.2 section 15.9.4. */
 #include "doacross.h"
@@ -26,16 +26,16 @@
 #include "race.h"
 
 struct cell {
-    _Atomic uint64_t posted; /* 1 + the last position; 0: none */
+    _Atomic uint64_t posted; /* 1 + the last position posted; 0: none */
     _Atomic uint32_t posts;
 };
 
 struct ort_doacross {
     unsigned dims;
-    bool by_member;    /* static: a cell for each member */
-    uint64_t per_cell; /* outermost iterations of a cell, otherwise */
+    bool by_member;    /* static: there is a cell for each member */
+    uint64_t per_cell; /* otherwise: outermost iterations for each cell; static: the chunk size, 0 if not given */
     struct cell *cell;
-    uint64_t counts[]; /* [dims]; the cells follow */
+    uint64_t counts[]; /* [dims]; the cells lie behind it */
 };
 
 void ort_doacross_free(struct ort_workshare *ws)
@@ -44,8 +44,8 @@ void ort_doacross_free(struct ort_workshare *ws)
     ws->doacross = NULL;
 }
 
-/* Makes the cells for ws, which is described. A team of one needs none, and a nest without iterations never posts or
- * waits. */
+/* Makes the cells for ws, whose desc is complete. Returns NULL if none are needed: in a team of one, and in a nest
+ * without iterations, which never posts or waits. */
 static struct ort_doacross *make_doacross(const struct ort_workshare *ws, unsigned dims, const uint64_t *counts,
                                           unsigned threads)
 {
@@ -93,7 +93,7 @@ bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *cou
     return ort_loop_next(t, lo, hi);
 }
 
-/* Returns the cell in which the position's iteration is posted. */
+/* Returns the cell in which outermost iteration `outer` is posted. */
 static struct cell *cell_of(const struct ort_thread *t, const struct ort_doacross *d, uint64_t outer)
 {
     if (!d->by_member)
@@ -126,8 +126,8 @@ void ort_doacross_post(struct ort_thread *t, const uint64_t *position)
         return;
     struct cell *cell = cell_of(t, d, position[0]);
     ps_race_release(cell);
-    ps_store_release(&cell->posted, position_number(d, position));     /* [1] */
-    ps_store_release(&cell->posts, ps_load_relaxed(&cell->posts) + 1); /* [2] */
+    ps_store_release(&cell->posted, position_number(d, position));     /* step [1] of the file's head */
+    ps_store_release(&cell->posts, ps_load_relaxed(&cell->posts) + 1); /* step [2] */
     ee_wake(&cell->posts, UINT_MAX);
 }
 
@@ -139,8 +139,8 @@ void ort_doacross_wait(struct ort_thread *t, const uint64_t *position)
     struct cell *cell = cell_of(t, d, position[0]);
     uint64_t wanted = position_number(d, position);
     for (;;) {
-        uint32_t posts = ps_load_acquire(&cell->posts); /* [3] */
-        if (ps_load_acquire(&cell->posted) >= wanted)   /* [4] */
+        uint32_t posts = ps_load_acquire(&cell->posts); /* step [3] */
+        if (ps_load_acquire(&cell->posted) >= wanted)   /* step [4] */
             break;
         ee_wait(&cell->posts, posts);
     }

@@ -1,12 +1,12 @@
-/* Between the work-sharing modules: what loop.c, ordered.c and doacross.c know of each other. */
+/* Functions that loop.c, workshare.c, ordered.c and doacross.c call in each other. */
 #ifndef PS_ORT_DOACROSS_H
 #define PS_ORT_DOACROSS_H
 
 #include "workshare.h"
 
-/* Frees what a doacross loop had in the slot, if it was one. */
+/* Frees the slot's state of a doacross loop, if it has one. */
 void ort_doacross_free(struct ort_workshare *ws);
-/* The turn goes to the chunk behind the member's, whose own turn it is. */
+/* Called by a member whose chunk has the turn: passes the turn to the chunk that begins where this one ends. */
 void ort_ordered_pass(struct ort_thread *t);
 
 #endif

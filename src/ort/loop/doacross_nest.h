@@ -1,14 +1,15 @@
-/* Doacross nests that stand apart from the loop that hands out their iterations (a loop of doacross.c knows its own).
+/* Doacross nests that do not know the loop that hands out their iterations. (A loop of doacross.c knows its own.)
  *
  * The loop may be static, without any state of the team. So a nest has one bit for each iteration, numbered in the
  * order of the nest. The bit is set when the iteration has been posted. A member that waits long sleeps on the bit's
  * word.
  *
- * The member that comes first makes the nest; the others find it through the construct's slot, which each member leaves
- * as soon as it has the nest. The last member that leaves the nest frees it. Shared fields: bits (fetch-or, acq_rel;
- * read with acquire), left (acq_rel: the last member has seen that no other one looks any more).
- * Failures: no memory: aborts with one line.
- * Cost: an allocation a nest; a read-modify-write and a fence a post. OpenMP 5.2 section 15.9.6. */
+ * The member that comes first makes the nest. The others find the nest through the construct's slot, which each member
+ * leaves as soon as it has the nest. The last member that leaves the nest frees it. Shared fields: `bits` is written by
+ * fetch-or (acq_rel) and read with acquire. `left` is lowered by acq_rel subtractions, so the last member has seen that
+ * no other member reads the nest any more.
+ * Failures: no memory ends the program with one line.
+ * Cost: an allocation for a nest; a read-modify-write and a fence for a post. OpenMP 5.2 section 15.9.6. */
 #ifndef PS_ORT_DOACROSS_NEST_H
 #define PS_ORT_DOACROSS_NEST_H
 
@@ -30,7 +31,7 @@ static PS_ALWAYS_INLINE void ort_nest_wait(struct ort_nest *nest, uint64_t itera
         ort_nest_wait_long(nest, iteration);
 }
 void ort_nest_post(struct ort_nest *nest, uint64_t iteration);
-/* The member neither waits nor posts any more. */
+/* Called once by each member, when it neither waits nor posts any more. */
 void ort_nest_leave(struct ort_nest *nest);
 
 #endif

@@ -1,15 +1,18 @@
-/* Loops: static, dynamic, guided; runtime and auto become one of them. Slots: workshare.h.
+/* Loops: static, dynamic, guided. runtime and auto become one of these. Slots: workshare.h.
  *
- * Iterations are numbers 0 .. n-1 here. Values are made of them at the very end. So signed, unsigned, upward and
- * downward loops are one. static: member id has chunks id, id + threads, ...; without a chunk size one contiguous
- * share. dynamic: fetch-and-add on the slot's `next`, where it may be nonmonotonic for several chunks at once
- * (batch.h). guided: compare-and-swap, a chunk being what is left divided by the threads, at least the chunk size. auto
- * is static. Cost: static no shared line; dynamic one read-modify-write a chunk, in a batch on a line of the member's
- * own. OpenMP 5.2 section 11.5. */
+ * In this file iterations are numbers 0 .. n-1; values are computed from them at the very end. So one piece of code
+ * serves signed, unsigned, upward and downward loops.
+ * static: member `id` has the chunks id, id + threads, ...; without a chunk size each member has one contiguous share.
+ * dynamic: fetch-and-add on the slot's `next`; a nonmonotonic loop may claim several chunks at once (batch.h). guided:
+ * compare-and-swap on `next`; a chunk is the iterations that are left divided by the number of threads, but at least
+ * the chunk size. auto is static.
+ * Cost: static writes no shared cache line. dynamic takes one read-modify-write for each chunk; for a chunk of a batch,
+ * on a line of the member's own. OpenMP 5.2 section 11.5. */
 #include "doacross.h"
 #include "loop_steps.h"
 
-/* Most loops count by one, and a division takes longer than what else a start does. */
+/* Avoids the division where it can: most loops have b == 1, and a division takes longer than the rest of a loop's
+ * start. */
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return b == 1 || a == 0 ? a : (a - 1) / b + 1; }
 
 static uint8_t kind(unsigned sched)
@@ -58,7 +61,7 @@ struct ort_loop_desc ort_loop_desc_ull(bool up, unsigned long long start, unsign
     };
 }
 
-/* Gets the member's next static chunk: iterations [*a, *b). false: none is left. */
+/* Gets the member's next static chunk: iterations [*a, *b). Returns false if none is left. */
 static bool next_static(struct ort_loop *loop, const struct ort_loop_desc *d, uint32_t id, uint32_t threads,
                         uint64_t *a, uint64_t *b)
 {
@@ -88,7 +91,7 @@ static bool next_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d
     return true;
 }
 
-/* The next chunk of a loop with checked_add, dynamic or guided. */
+/* Gets the next chunk of a dynamic or guided loop with checked_add. Returns false if none is left. */
 static bool next_checked(struct ort_workshare *ws, const struct ort_loop_desc *d, uint32_t threads, uint64_t *a,
                          uint64_t *b)
 {
@@ -104,7 +107,7 @@ static bool next_checked(struct ort_workshare *ws, const struct ort_loop_desc *d
     return true;
 }
 
-/* Passes the turn to the chunk behind the member's. */
+/* Waits for the turn of the member's chunk, then passes the turn to the next chunk. */
 static void pass_turn(struct ort_thread *t)
 {
     ort_ordered_start(t);
@@ -155,7 +158,6 @@ PS_NOINLINE bool ort_loop_next_otherwise(struct ort_thread *t, uint64_t *lo, uin
 
 bool ort_loop_next(struct ort_thread *t, uint64_t *lo, uint64_t *hi) { return ort_loop_next_inline(t, lo, hi); }
 
-/* Gives the loop the schedule of the ICVs. */
 void ort_loop_apply_runtime(const struct ort_thread *t, struct ort_loop_desc *d)
 {
     const struct ort_icv *icv = ort_icv(t);

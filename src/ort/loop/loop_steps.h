@@ -1,7 +1,8 @@
-/* How a member claims a chunk of a loop that is `plain` (workshare.h): what loop.c and entry points have in place.
+/* How a member claims a chunk of a plain loop (workshare.h): inline functions for loop.c and for entry points.
  *
- * Callers: a member in the loop; [ort_next_uncontended switches]. A chunk is its first value and the one behind its
- * last; false: none is left. Cost of a chunk: one read-modify-write. Orderings: workshare.h, batch.h. */
+ * Callers: a member in the loop; [ort_next_uncontended and ort_loop_next_inline switch]. A chunk is its first value *lo
+ * and the value behind its last, *hi. Each function returns false if no chunk is left. Cost of a chunk: one
+ * read-modify-write. Orderings: workshare.h, batch.h. */
 #ifndef PS_ORT_LOOP_STEPS_H
 #define PS_ORT_LOOP_STEPS_H
 
@@ -20,7 +21,7 @@ static PS_ALWAYS_INLINE bool ort_next_plain_dynamic(struct ort_workshare *ws, co
     return true;
 }
 
-/* Iterations [*a, *b) of a guided loop that is not wide, plain or not. */
+/* Gets iterations [*a, *b) of a guided loop that is not wide; the loop need not be plain. */
 static PS_ALWAYS_INLINE bool ort_chunk_guided(struct ort_workshare *ws, const struct ort_loop_desc *d, uint32_t threads,
                                               uint64_t *a, uint64_t *b)
 {
@@ -50,8 +51,9 @@ static PS_ALWAYS_INLINE bool ort_next_plain_guided(struct ort_workshare *ws, con
     return true;
 }
 
-/* Claims in a loop by batches where no other member has claimed since the caller's last claim (uncontended). False:
- * what it got is not before the loop's last chunk; ort_batch_used_up is next. */
+/* Claims a chunk of a loop by batches for a caller whose loop->uncontended is true. Returns false if the claim is at or
+ * behind the loop's last chunk; the caller then calls ort_batch_used_up. Clears loop->uncontended if another member has
+ * claimed since the caller's last claim. */
 static PS_ALWAYS_INLINE bool ort_claim_uncontended(struct ort_loop *loop, struct ort_batch *own,
                                                    const struct ort_loop_desc *d, uint64_t *lo)
 {
@@ -76,7 +78,7 @@ static PS_ALWAYS_INLINE bool ort_next_uncontended(struct ort_thread *t, const st
     return true;
 }
 
-/* ort_loop_next, with the commonest claim in place. */
+/* ort_loop_next, with a plain dynamic loop's claim inline. */
 static PS_ALWAYS_INLINE bool ort_loop_next_inline(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
     const struct ort_loop *loop = ort_loop_begun(t);

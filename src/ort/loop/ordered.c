@@ -1,12 +1,14 @@
-/* ordered in loops: chunks have their turn one after the other. Fields and orderings: workshare.h.
+/* ordered in loops: the chunks have their turns one after the other. Fields and orderings: workshare.h.
  *
- * `turn` is the first iteration of the chunk whose turn it is. Chunks tile the iterations whatever the schedule. So the
- * chunk behind [lo, hi) is the one that begins at hi. A member passes the turn when it is done with its chunk and its
- * own turn has come, whether or not it has executed an ordered region. A member that waits sleeps on one of several
- * event words, chosen by its chunk. So passing the turn wakes the one member concerned and rarely another. The few
- * words of a slot serve a team of as many members. Larger teams share the words of the process, or each turn would wake
- * a part of all members, and the loop would cost the square of their number. An event only says that a turn has been
- * passed. A member that another team's event has woken looks at its own slot's turn, and sleeps again.
+ * `turn` is the first iteration of the chunk whose turn it is. With every schedule the chunks cover the iterations
+ * without gaps, so the chunk after [lo, hi) begins at hi. A member passes the turn on when it is done with its chunk
+ * and the chunk's turn has come, whether or not it has executed an ordered region.
+ * A waiting member sleeps on one of several event words, which its chunk selects. So passing the turn wakes the member
+ * concerned, and rarely another. A team with at most as many members as a slot has event words uses the slot's. Larger
+ * teams use the words of the process: with the slot's few words each turn would wake a fixed part of all members, and a
+ * loop would cost the square of their number.
+ * An event word only says that a turn has been passed. A member that another team's event has woken finds that its own
+ * slot's turn has not come, and sleeps again.
  * OpenMP 5.2 section 15.10.1. */
 #include <limits.h>
 

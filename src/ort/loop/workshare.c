@@ -1,4 +1,4 @@
-/* The slots of a team's ring, and single. Protocol and orderings: workshare.h. */
+/* The slots of a team's ring, and the single construct. Protocol and orderings: workshare.h. */
 #include "workshare.h"
 
 #include <limits.h>
@@ -13,7 +13,7 @@
 
 enum { FREE, SETUP, READY };
 
-/* The value of a slot's phase in state `state` of construct s. */
+/* Returns the value of a slot's phase for construct s and one of the states above. */
 static inline uint32_t phase(uint32_t s, unsigned state) { return 4 * s + state; }
 
 void ort_ws_reset(struct ort_team *team, uint32_t base)
@@ -76,7 +76,8 @@ bool ort_ws_enter(struct ort_thread *t)
                 return true;
             continue;
         }
-        ee_wait(&ws->phase, seen); /* for a slow member, or for the first to describe the work */
+        /* A slow member is still in the slot's last construct, or the first member has not described the work yet. */
+        ee_wait(&ws->phase, seen);
     }
 }
 
@@ -123,7 +124,7 @@ void ort_ws_describe(struct ort_workshare *ws, const struct ort_loop_desc *desc,
             ws->desc.plain = ORT_PLAIN_GUIDED;
         }
     }
-    *(uint64_t *)&ws->wide = 0; /* no other member is in the slot yet */
+    *(uint64_t *)&ws->wide = 0; /* plain stores: no other member is in the slot yet */
     *(uint64_t *)&ws->wide_turn = 0;
 }
 
@@ -191,8 +192,8 @@ void ort_scope_start(struct ort_thread *t, uintptr_t *reductions)
     ort_ws_leave(t);
 }
 
-/* In a small team the processor that looks first most likely has to fetch the cache line. So it fetches the line for
- * writing at once, and not first for reading. */
+/* In a team of up to FEW members the first look at team->single most likely misses the cache. So ort_single tries the
+ * compare-and-swap at once, which fetches the line for writing, instead of fetching it first for reading. */
 #define FEW 4
 
 bool ort_single(struct ort_thread *t)
