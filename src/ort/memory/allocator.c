@@ -1,26 +1,24 @@
 /* Memory allocators: traits, pools, fallbacks, on malloc and on pages of their own.
  *
- * Does: what the traits alignment, pool_size, fallback, fb_data, pinned and partition ask for (blocked is as the system
- * has it). Takes note of sync_hint and access, which change nothing here: every allocator may be used by all threads.
- * Pages of the high-bandwidth space go to the memory nodes that have it. Does not: know other kinds of memory; the
- * other spaces are the system's memory.
- * Callers: any thread of the program, at any time. A predefined allocator is malloc with a header, but for pinned
- * memory and the high-bandwidth space.
+ * Does: the traits alignment, pool_size, fallback, fb_data, pinned and partition. (partition "blocked" means what the
+ * system does by itself.) Accepts sync_hint and access, which change nothing: all threads may use every allocator.
+ * Pages of the high-bandwidth space are placed on the memory nodes that have it. Does not: know other kinds of memory;
+ * the other spaces are the system's memory. A predefined allocator is malloc with a header, except for the pinned and
+ * the high-bandwidth one.
+ * Callers: any thread of the program, at any time.
  *
- * Pinned memory, and memory on chosen nodes, are whole pages from the system, a map for each piece. malloc's memory is
- * not locked: pieces share pages, and unlocking one would unlock its neighbours. A kernel that does not place pages
- * gives them where it likes: a partition is a wish. So is the high-bandwidth space. Where no node has it, or those are
- * full, the memory is the system's, and the fallback trait is not asked, as with libgomp 13 and libmemkind. (The kernel
- * chooses a page's node when the page is touched. To hold it to full nodes then would end the program.)
+ * Pinned memory, and memory on chosen nodes, are whole pages from the system, one map for each piece. malloc's memory
+ * cannot be locked: pieces share pages, and unlocking one piece would unlock its neighbours. Partition and
+ * high-bandwidth space are wishes: the kernel may place pages elsewhere. If no node has such memory, or those nodes are
+ * full, the piece is the system's memory, and the fallback trait is not asked, as in libgomp 13 and libmemkind. (The
+ * kernel chooses a page's node when the page is touched; holding it to full nodes then would end the program.)
  *
- * Each piece has a header right before it, so that free knows all it needs whatever handle the program passes.
- *   struct allocator   written by ort_allocator_make, then read by all; but `used`: bytes of the pool that are given
- *                      out, headers and alignment included: compare-and-swap when taking, subtraction when giving back.
- *                      Relaxed: it orders nothing.
- * Failures: no memory, or more than RLIMIT_MEMLOCK lets be locked. Then the fallback trait decides: the default
- * allocator, NULL, another allocator, or one line and abort().
- * Cost: malloc and 32 bytes; with a pool one compare-and-swap.
- * OpenMP 5.2 chapter 6, sections 18.13. */
+ * Each piece has a header right before it, so that ort_free needs no handle. A struct allocator is written by
+ * ort_allocator_make, then read by all. Exception: `used`, the bytes of the pool that are given out, with headers and
+ * alignment. Taking is a compare-and-swap, giving back a subtraction; both are relaxed, since they order nothing.
+ * Failures: no memory, or no more memory may be locked (RLIMIT_MEMLOCK). Then the fallback trait decides: the default
+ * allocator, NULL, another allocator, or one line and abort(). Cost: malloc and 32 bytes; with a pool one
+ * compare-and-swap. OpenMP 5.2 chapter 6, sections 18.13. */
 #include "allocator.h"
 
 #include <stdlib.h>
@@ -35,28 +33,28 @@ enum partition { PARTITION_AS_SYSTEM, PARTITION_INTERLEAVED, PARTITION_NEAREST }
 
 struct allocator {
     size_t alignment;
-    uintptr_t pool_bytes; /* UINTPTR_MAX: no limit */
+    uintptr_t pool_bytes; /* most bytes that `used` may have; UINTPTR_MAX: no limit */
     _Atomic uintptr_t used;
     uintptr_t fb_data;
     uint8_t fallback;
     bool pinned, high_bandwidth;
     enum partition partition;
 };
-/* Of the predefined ones those that are more than malloc. */
+/* The predefined allocators that are more than malloc. */
 static struct allocator pinned = {
     .alignment = 1, .pool_bytes = UINTPTR_MAX, .fallback = ORT_TRAIT_NULL_FB, .pinned = true};
 static struct allocator high_bandwidth = {
     .alignment = 1, .pool_bytes = UINTPTR_MAX, .fallback = ORT_TRAIT_DEFAULT_FB, .high_bandwidth = true};
 
 struct header {
-    void *base;                             /* what malloc gave */
-    size_t bytes;                           /* of all, as the pool counts them */
-    size_t usable : sizeof(size_t) * 8 - 1; /* that the program asked for */
-    size_t pages : 1;                       /* or base is of its own pages */
-    uintptr_t allocator;                    /* that gave it */
+    void *base;                             /* the start of the memory, as malloc or os_map returned it */
+    size_t bytes;                           /* all of it, as the pool counts it */
+    size_t usable : sizeof(size_t) * 8 - 1; /* bytes that the program asked for */
+    size_t pages : 1;                       /* 1: base is a map of its own; 0: base is from malloc */
+    uintptr_t allocator;                    /* handle of the allocator that gave the piece */
 };
 
-/* Returns value, or fallback where value is the default; clears *good if it is not in [min, max]. */
+/* Returns value; if it is ORT_TRAIT_DEFAULT, returns fallback. Clears *good if value is not in [min, max]. */
 static uintptr_t among(uintptr_t value, uintptr_t min, uintptr_t max, uintptr_t fallback, bool *good)
 {
     if (value == ORT_TRAIT_DEFAULT)
@@ -81,7 +79,7 @@ static bool set_trait(struct allocator *a, const struct ort_alloctrait *trait)
         among(value, ORT_TRAIT_ALL, ORT_TRAIT_CGROUP, ORT_TRAIT_ALL, &good);
         break;
     case ORT_TRAIT_POOL_SIZE:
-        a->pool_bytes = value; /* the default value is no limit */
+        a->pool_bytes = value; /* ORT_TRAIT_DEFAULT is UINTPTR_MAX: no limit */
         break;
     case ORT_TRAIT_FALLBACK:
         a->fallback = (uint8_t)among(value, ORT_TRAIT_DEFAULT_FB, ORT_TRAIT_ALLOCATOR_FB, ORT_TRAIT_DEFAULT_FB, &good);
@@ -124,7 +122,7 @@ uintptr_t ort_allocator_make(uintptr_t memspace, int num_traits, const struct or
     return ORT_ALLOCATOR_NULL;
 }
 
-/* NULL: malloc. */
+/* Returns the allocator with this handle; NULL: it is plain malloc. */
 static struct allocator *allocator_of(uintptr_t handle)
 {
     if (handle > ORT_ALLOCATOR_RESERVED_MAX)
@@ -149,7 +147,7 @@ void ort_allocator_set_default(uintptr_t allocator)
 
 /* --- memory --- */
 
-/* Takes `bytes` out of the pool; false: it has not so many. */
+/* Takes `bytes` out of the pool. Returns false if the pool has not as many left. */
 static bool pool_take(struct allocator *a, size_t bytes)
 {
     if (a == NULL || a->pool_bytes == UINTPTR_MAX)
@@ -173,7 +171,7 @@ static bool chooses_nodes(const struct allocator *a)
     return a->partition != PARTITION_AS_SYSTEM || (a->high_bandwidth && os_memory_high_bandwidth());
 }
 
-/* Pieces below a page lie on one node in any case. */
+/* Only pieces of at least a page are placed on nodes: a smaller piece lies on one node in any case. */
 static bool is_of_pages(const struct allocator *a, size_t bytes)
 {
     return a != NULL && (a->pinned || (bytes >= os_page_size() && chooses_nodes(a)));
@@ -182,7 +180,7 @@ static bool is_of_pages(const struct allocator *a, size_t bytes)
 static void *take_pages(const struct allocator *a, size_t bytes)
 {
     void *p = os_map(bytes);
-    if (p != NULL && chooses_nodes(a)) /* before they are locked, which touches them */
+    if (p != NULL && chooses_nodes(a)) /* before os_memory_lock, which touches the pages */
         os_memory_place(p, bytes, a->partition == PARTITION_INTERLEAVED, a->high_bandwidth);
     if (p != NULL && a->pinned && os_memory_lock(p, bytes) != 0) {
         os_unmap(p, bytes);
@@ -191,7 +189,7 @@ static void *take_pages(const struct allocator *a, size_t bytes)
     return p;
 }
 
-/* One try from one allocator; NULL: it cannot. */
+/* Tries one allocator, without its fallback. Returns NULL if it cannot give the memory. */
 static void *take_from_allocator(size_t alignment, size_t bytes, uintptr_t handle, bool zeroed)
 {
     struct allocator *a = allocator_of(handle);
@@ -265,7 +263,8 @@ void *ort_realloc(void *p, size_t bytes, uintptr_t allocator)
     struct header *h = (struct header *)p - 1;
     if (allocator == ORT_ALLOCATOR_NULL)
         allocator = h->allocator;
-    /* A pool needs room only for the difference, but it holds both blocks for a moment. */
+    /* If old and new block are of one pool, the pool needs room only for the difference, although it holds both for a
+     * moment. So the old block is not counted while the new one is taken. */
     struct allocator *pool = allocator == h->allocator ? allocator_of(allocator) : NULL;
     pool_give(pool, h->bytes);
     void *q = ort_alloc(1, bytes, allocator, false);

@@ -4,24 +4,24 @@
 
 #include "compiler.h"
 
-/* Handles of the predefined allocators; above them an address. Both ABIs have these numbers: 2 to 8 are large_cap,
- * const, high_bw, low_lat, cgroup, pteam and thread. */
+/* Handles of allocators. Up to ORT_ALLOCATOR_RESERVED_MAX they are predefined, above it they are addresses. Both ABIs
+ * use these numbers: 2 to 8 are large_cap, const, high_bw, low_lat, cgroup, pteam and thread. */
 enum {
     ORT_ALLOCATOR_NULL = 0,
     ORT_ALLOCATOR_DEFAULT = 1,
     ORT_ALLOCATOR_HIGH_BW = 4,
     ORT_ALLOCATOR_PINNED = 200,       /* GCC's ompx_gnu_pinned_mem_alloc */
-    ORT_ALLOCATOR_MANAGED,            /* ompx_gnu_managed_mem_alloc: devices', here as the default one */
-    ORT_ALLOCATOR_RESERVED_MAX = 4095 /* no address; numbers that were not said yet are as the default one */
+    ORT_ALLOCATOR_MANAGED,            /* ompx_gnu_managed_mem_alloc, for devices; here as the default one */
+    ORT_ALLOCATOR_RESERVED_MAX = 4095 /* below every address; numbers without a meaning are as the default one */
 };
 enum { ORT_MEMSPACE_DEFAULT, ORT_MEMSPACE_LARGE_CAP, ORT_MEMSPACE_CONST, ORT_MEMSPACE_HIGH_BW, ORT_MEMSPACE_LOW_LAT };
 enum {
-    ORT_MEMSPACE_CGROUP = 5, /* LLVM's from release 21 on, as is 99 */
+    ORT_MEMSPACE_CGROUP = 5, /* LLVM's number from release 21 on, like 99 */
     ORT_MEMSPACE_LLVM_DEFAULT = 99,
     ORT_MEMSPACE_MANAGED = 200 /* GCC's ompx_gnu_managed_mem_space */
 };
 
-/* omp_alloctrait_t as it lies in memory; its fields are an omp_alloctrait_key_t and an omp_alloctrait_value_t. */
+/* omp_alloctrait_t as it is in the program's memory: an omp_alloctrait_key_t and an omp_alloctrait_value_t. */
 struct ort_alloctrait {
     int key;
     uintptr_t value;
@@ -58,22 +58,26 @@ enum {
 };
 #define ORT_TRAIT_DEFAULT UINTPTR_MAX
 
-/* A new allocator; ORT_ALLOCATOR_NULL: the traits cannot be had. */
+/* Makes an allocator. Returns ORT_ALLOCATOR_NULL if it cannot have these traits, or if there is no memory. */
 uintptr_t ort_allocator_make(uintptr_t memspace, int num_traits, const struct ort_alloctrait *traits);
-/* Memory that it has given may only be freed from then on (ort_free). Does nothing to predefined allocators. */
+/* Frees an allocator; does nothing to a predefined one. The program has freed all of its memory before: ort_free and
+ * ort_realloc read the allocator. */
 void ort_allocator_destroy(uintptr_t allocator);
-/* Of the calling task's data environment. */
+/* The default allocator of the calling task's data environment. */
 uintptr_t ort_allocator_default(void);
 void ort_allocator_set_default(uintptr_t allocator);
-/* Name of a predefined one, as OMP_ALLOCATOR has it; NULL for others. */
+/* Returns the name of a predefined allocator, as in OMP_ALLOCATOR; NULL for others. */
 const char *ort_allocator_name(uintptr_t allocator);
-/* Reads OMP_ALLOCATOR into the initial ICVs. Once, while the library is loaded. See allocator_env.c. */
+/* Reads OMP_ALLOCATOR into the initial ICVs (allocator_env.c). Called while the library is loaded, and when variables
+ * are read again. */
 void ort_allocator_env_read(void);
 
-/* Allocates `bytes`, aligned to `alignment` (0 or a power of two) and to the allocator's own alignment. NULL: as the
- * fallback trait says, or bytes == 0. */
+/* Allocates `bytes`, aligned to `alignment` (0 or a power of two) and to the allocator's own alignment.
+ * ORT_ALLOCATOR_NULL: the default allocator. Returns NULL if bytes == 0, or if there is no memory and the fallback
+ * trait says so. */
 void *ort_alloc(size_t alignment, size_t bytes, uintptr_t allocator, bool zeroed);
-/* Moves the content to memory of `allocator` (ORT_ALLOCATOR_NULL: the allocator that it is from). p may be NULL. */
+/* Moves the content of p to `bytes` of new memory of `allocator` (ORT_ALLOCATOR_NULL: of p's own allocator), and frees
+ * p. p may be NULL. Returns NULL and keeps p if there is no memory; frees p and returns NULL if bytes == 0. */
 void *ort_realloc(void *p, size_t bytes, uintptr_t allocator);
 void ort_free(void *p);
 

@@ -1,9 +1,9 @@
 /* OMP_ALLOCATOR: the initial default allocator.
  *
- * Does: a predefined allocator's name, or a predefined memory space's, with traits behind it
- * ("omp_large_cap_mem_space:alignment=64,pinned=true"). A space without traits is its predefined allocator. What has
- * traits is an allocator as omp_init_allocator makes them, kept to the end.
- * Callers: a constructor of the library. Failures: one line, and omp_default_mem_alloc.
+ * Does: reads the name of a predefined allocator, or of a predefined memory space, which traits may follow
+ * ("omp_large_cap_mem_space:alignment=64,pinned=true"). A space without traits stands for its predefined allocator. A
+ * space with traits becomes an allocator as omp_init_allocator makes them, which is never destroyed.
+ * Called by environment/env.c while it reads the variables. Failures: one line, and omp_default_mem_alloc.
  * OpenMP 5.2 section 21.5.1. */
 #include "allocator.h"
 
@@ -34,7 +34,7 @@ static const struct word allocators[] = {{"omp_default_mem_alloc", ORT_ALLOCATOR
                                          {"ompx_gnu_pinned_mem_alloc", ORT_ALLOCATOR_PINNED},
                                          {"ompx_gnu_managed_mem_alloc", ORT_ALLOCATOR_MANAGED},
                                          {NULL, 0}};
-/* The first five in the order of the allocators that stand for them. */
+/* The first five have the same order as the allocators that stand for them. */
 static const struct word spaces[] = {{"omp_default_mem_space", ORT_MEMSPACE_DEFAULT},
                                      {"omp_large_cap_mem_space", ORT_MEMSPACE_LARGE_CAP},
                                      {"omp_const_mem_space", ORT_MEMSPACE_CONST},
@@ -67,7 +67,7 @@ static const struct word partitions[] = {{"environment", ORT_TRAIT_ENVIRONMENT},
                                          {"blocked", ORT_TRAIT_BLOCKED},
                                          {"interleaved", ORT_TRAIT_INTERLEAVED},
                                          {NULL, 0}};
-/* The words that a trait's value may be, by its key; NULL: a number. */
+/* The words that a trait's value may be, by the trait's key; NULL: the value is a number. */
 static const struct word *const values[] = {
     [ORT_TRAIT_SYNC_HINT] = sync_hints, [ORT_TRAIT_ACCESS] = accesses, [ORT_TRAIT_FALLBACK] = fallbacks,
     [ORT_TRAIT_FB_DATA] = allocators,   [ORT_TRAIT_PINNED] = truths,   [ORT_TRAIT_PARTITION] = partitions};
@@ -80,7 +80,8 @@ const char *ort_allocator_name(uintptr_t allocator)
     return NULL;
 }
 
-/* Finds the word at *p in `words`, any case; *p moves behind it and the blanks around it. NULL: it is none of them. */
+/* Finds the word at *p in `words`; case does not matter. Moves *p behind the word and the blanks that follow. Returns
+ * NULL if it is none of them. */
 static const struct word *read_trait_word(const char **p, const struct word *words)
 {
     const char *at = os_skip_blanks(*p);
@@ -110,10 +111,11 @@ static bool read_value(const char **p, struct ort_alloctrait *trait)
     errno = 0;
     trait->value = strtoul(at, &end, 10);
     *p = os_skip_blanks(end);
-    return errno == 0 && trait->value != ORT_TRAIT_DEFAULT; /* which is a number, too */
+    /* The number that stands for a default is none that a program may give. */
+    return errno == 0 && trait->value != ORT_TRAIT_DEFAULT;
 }
 
-/* "key=value,key=value" to the end; how many, or -1. */
+/* Reads "key=value,key=value" to the end of the text. Returns the number of traits; -1: it cannot be read. */
 static int read_traits(const char *p, struct ort_alloctrait *traits)
 {
     for (int n = 0; n < TRAITS_MAX; p++) {
