@@ -1,18 +1,19 @@
-/* A thread's affinity as text, as a format (affinity-format-var) says.
+/* Formats a thread's affinity as text, as a format (affinity-format-var) says.
  *
  *   %[[[0].]width]field    field: one letter or {long name}; "." aligns to the right, "0" fills numbers with zeros; %%
  *                          is a percent sign
- * Does: all fields of OpenMP 5.2, for any thread; native_thread_id only for the caller's, as gettid tells it: no two
- * members that exist at once have the same. thread_affinity is the place to which the thread is bound, else what its
- * kernel thread may use (an initial thread), or the process (a member).
+ * Does: all fields of OpenMP 5.2, for any thread. native_thread_id is always the caller's, as gettid reports it: no two
+ * members that exist at once have the same. thread_affinity is the place that the thread is bound to. For a thread
+ * without a place it is the mask of the kernel thread (an initial thread), or of the process (a member).
  * Callers: any thread of the program.
  *
- * Shared fields: the format (affinity_var.c); shown (ort_thread): the member's own.
- * Failures: a field that there is not: one line for the process, the format's own text stands in its place. No memory:
- * nothing is shown.
- * Deviation from libgomp: it ends the program over a wrong format, and shows pthread_self() as native_thread_id.
- * In libomp's way (ort_display_as_libomp): its default format, "undefined" for a field that there is not, its
- * occasions, standard output. OpenMP 5.2 sections 18.12, 21.2.4. */
+ * Shared fields: the format (affinity_var.c). `shown` of an ort_thread is written by the thread itself; in libomp's way
+ * by member 0 of a region inside of it, which the thread is at that time.
+ * Failures: for an unknown field one line is printed, once in the process, and the format's own text stands in its
+ * place. Without memory nothing is shown.
+ * Deviation from libgomp, which ends the program over a wrong format, and shows pthread_self() as native_thread_id. In
+ * libomp's way (ort_display_as_libomp) the default format, "undefined" for an unknown field, the occasions for lines,
+ * and standard output are libomp's. OpenMP 5.2 sections 18.12, 21.2.4. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@
 
 static bool formats_as_libomp(void) { return ps_load_relaxed(&ort_display_as_libomp); }
 
-/* Text that grows: what fits is kept, all is counted. */
+/* A text that is being composed: the buffer keeps what fits; length counts everything. */
 struct text {
     char *buffer;
     size_t size, length;
@@ -50,7 +51,8 @@ struct field {
     size_t width;
 };
 
-/* sign: the part that zeros go behind. */
+/* Appends value, padded to the field's width. sign: the number of leading characters that stand before filled-in
+ * zeros. */
 static void add_aligned(struct text *to, const struct field *f, const char *value, size_t length, size_t sign)
 {
     size_t fill = f->width > length ? f->width - length : 0;
@@ -117,7 +119,8 @@ static void add_affinity(struct text *to, const struct field *f, const struct or
         for (unsigned i = list->first[place.place]; i < list->first[place.place + 1]; i++)
             os_cpuset_add(&set, list->cpu[i]);
     } else if (t->team->enclosed || os_affinity_get(&set) != 0) {
-        os_affinity_at_start(&set); /* a member's kernel thread is the runtime's own: where it runs now says nothing */
+        /* A member's kernel thread is the runtime's own, so its present mask says nothing. */
+        os_affinity_at_start(&set);
     }
     struct text measure = {0};
     append_cpu_ranges(&measure, &set);
@@ -127,7 +130,7 @@ static void add_affinity(struct text *to, const struct field *f, const struct or
     add_fill(to, ' ', f->right ? 0 : fill);
 }
 
-/* Adds the field that `letter` names; false: there is no such field. */
+/* Appends the field that `letter` names. Returns false if there is no such field. */
 static bool add_field(struct text *to, const struct field *f, char letter, const struct ort_thread *t)
 {
     const struct ort_team *team = t->team;
@@ -155,7 +158,7 @@ static bool add_field(struct text *to, const struct field *f, char letter, const
     return letter == 'H' || letter == 'A';
 }
 
-/* Reads the field's letter at *p, which moves behind it; 0: it cannot be read. */
+/* Reads the field's letter or long name at *p, and moves *p behind it. Returns the letter; 0: it cannot be read. */
 static char read_letter(const char **p)
 {
     static const struct {
@@ -177,7 +180,8 @@ static char read_letter(const char **p)
     return 0;
 }
 
-/* What follows a percent sign at p; where it ends, NULL: it cannot be read. */
+/* Appends what the directive behind a percent sign at p stands for. Returns where the directive ends; NULL: it cannot
+ * be read. */
 static const char *add_directive(struct text *to, const char *p, const struct ort_thread *t)
 {
     struct field f = {0};
@@ -196,7 +200,7 @@ static const char *add_directive(struct text *to, const char *p, const struct or
     for (; *p >= '0' && *p <= '9' && f.width < 4096; p++)
         f.width = f.width * 10 + (size_t)(*p - '0');
     if (f.zeros && !f.right && formats_as_libomp())
-        f.zeros = false; /* there they count for nothing */
+        f.zeros = false; /* libomp ignores the 0 without a "." */
     if ((f.zeros && !f.right) || (f.right && f.width == 0))
         return NULL;
     char letter = read_letter(&p);
@@ -227,7 +231,7 @@ size_t ort_affinity_text(const struct ort_thread *t, const char *format, char *b
         copy = malloc(length);
         if (copy == NULL)
             return 0;
-        ort_affinity_format_get(copy, length); /* cut, where another thread has set a longer one since */
+        ort_affinity_format_get(copy, length); /* cut, if another thread has set a longer one in between */
         format = copy;
     }
     for (const char *p = format; *p != '\0';) {
@@ -264,10 +268,10 @@ void ort_affinity_print(const struct ort_thread *t, const char *format)
         free(line);
 }
 
-/* libomp shows a line for teams of one too, and once more where an OpenMP thread begins at another level or elsewhere.
- * What a thread has shown is kept with the outermost thread for which it is member 0. In a league each initial thread
- * has a line, at the level around the teams construct, as a member of one team. The blocks in which they run their
- * teams have none. */
+/* libomp prints a line for teams of one, too, and another line when a thread begins at another level or in another
+ * place. What a thread has shown is kept in the outermost thread for which it is member 0. In a league each initial
+ * thread prints a line, at the level around the teams construct, as a member of one team. The blocks in which the
+ * initial threads run their teams print none. */
 static void begins_as_in_libomp(struct ort_thread *m)
 {
     struct ort_thread *carrier = m;

@@ -1,8 +1,8 @@
-/* affinity-format-var: the text that is kept. What it means: affinity_format.c.
+/* affinity-format-var: the text itself. affinity_format.c knows what it means.
  *
  * Callers: any thread of the program. Shared: ort_settings.affinity_format is written and copied under `lock`, so that
- * a reader never sees half of one. Failure: no memory: one line, and the format stays as it was. OpenMP 5.2 section
- * 21.2.4. */
+ * a reader never sees half of a text. Failure: without memory one line is printed, and the format stays as it was.
+ * OpenMP 5.2 section 21.2.4. */
 #include <stdlib.h>
 #include <string.h>
 

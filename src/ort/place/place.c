@@ -1,15 +1,15 @@
 /* The list of places, and each thread's place. See place.h.
  *
- * Assignment, for a team of T whose parent has place p of a partition of P places:
+ * Assignment, for a team of T members whose parent has place p of a partition of P places:
  *   primary every member has p; the partition stays.
- *   close    member i has the i-th place from p on, going round in the partition, which stays. T > P: the first
- *            P * (T / P) members in runs of T / P, the rest one by one. In a process that was built for libomp the runs
- *            of T % P places are longer by one; these places are as far apart as can be.
- *   spread   T <= P: the partition falls into T parts, the first P % T of them one place longer. Member i has the i-th
- *            part from p's on as its partition, and that part's first place (member 0 keeps p). T > P: as close, each
- *            with a partition of one.
+ *   close    member i has the i-th place from p on, counted around the partition, which stays. T > P: the first
+ *            P * (T / P) members in runs of T / P to a place, the others one to a place. In a process built for libomp
+ *            T % P of the runs are one member longer instead, as far apart from each other as can be.
+ *   spread   T <= P: the partition is cut into T parts, the first P % T of them one place longer. Member i's partition
+ *            is the i-th part from p's part on; its place is the part's first (member 0 keeps p). T > P: as close, each
+ *            member with a partition of one place.
  *   true     as close.
- * A team of one keeps what its parent has. */
+ * A team of one has its parent's place. */
 #include "place.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "ort.h"
 #include "spelling.h"
 
-/* Written while the library is loaded. */
+/* The environment's request. Written while the library is loaded. */
 static enum place_kind asked_kind;
 static unsigned asked_count;
 static struct ort_places asked_list;
@@ -32,14 +32,14 @@ static bool places_exist;
 static os_once_flag once = OS_ONCE_INIT;
 
 static bool (*asked_make)(struct ort_places *out);
-static bool round_robin;     /* members beyond the number of places go round in them, where "close" has them in runs */
-static unsigned first_place; /* the initial thread's, modulo their number */
-static bool of_abi;          /* a variable of an ABI's own asked for them, whose policy has no name in OpenMP */
+static bool round_robin;     /* with P places for more members, member i has place i modulo P; false: as "close" */
+static unsigned first_place; /* the initial thread's place, modulo the number of places */
+static bool of_abi;          /* the places are from a variable of an ABI's own, whose policy has no name in OpenMP */
 void (*ort_processors_hook)(void);
 
 /* --- the environment --- */
 
-/* Reads OMP_PROC_BIND; true: it was given. */
+/* Reads OMP_PROC_BIND into the settings. Returns false if it is not set, or cannot be read. */
 static bool read_proc_bind(void)
 {
     const char *name = ORT_ENV_NAME("OMP_PROC_BIND"), *text = os_env(name);
@@ -62,8 +62,8 @@ static bool read_proc_bind(void)
     return true;
 }
 
-/* Removes from each place the processors that the mask does not allow; false: nothing is left. libomp's users are told
- * of each processor. */
+/* Removes from each place the processors that the process's mask does not allow. Returns false if none is left. Prints
+ * a line if a place is lost; for libomp's users also if only processors are. */
 static bool cut_to_mask(struct ort_places *list)
 {
     struct os_cpuset mask, set;
@@ -94,7 +94,7 @@ static bool cut_to_mask(struct ort_places *list)
     return list->n > 0;
 }
 
-/* Reads one of the two variables; true: places are given. */
+/* Reads the text of one of the two variables. Returns true if it gives places. ignore: only faults are reported. */
 static bool read_places(const char *name, const char *text, bool ignore)
 {
     bool of_gomp = name[0] == 'G';
@@ -129,7 +129,8 @@ void ort_place_env_read(void)
 {
     bool ignore = read_proc_bind() && ort_settings.bind == ORT_BIND_FALSE;
     const char *list = os_env("OMP_PLACES"), *cpus = os_env("GOMP_CPU_AFFINITY");
-    if (ort_env_as_libomp && cpus != NULL && read_places("GOMP_CPU_AFFINITY", cpus, false)) { /* the strongest there */
+    /* To libomp GOMP_CPU_AFFINITY overrides OpenMP's variables. */
+    if (ort_env_as_libomp && cpus != NULL && read_places("GOMP_CPU_AFFINITY", cpus, false)) {
         if (os_env("OMP_PLACES") != NULL || os_env("OMP_PROC_BIND") != NULL)
             ps_warn("OMP_PLACES and OMP_PROC_BIND do not count beside GOMP_CPU_AFFINITY; using \"%s\" instead", cpus);
         ort_settings.bind = ORT_BIND_CLOSE;
@@ -243,13 +244,13 @@ bool place_from_topology(struct ort_places *out, const struct os_topology *machi
 
 /* --- each thread's place --- */
 
-/* Returns the place that is `steps` behind `place`, going round in the partition. */
+/* Returns the place that is `steps` places after `place`, counted around the partition. */
 static unsigned around(const struct ort_place *in, unsigned place, unsigned steps)
 {
     return in->first + (place - in->first + steps) % in->n;
 }
 
-/* Returns how many places member id's is from the parent's, where each member has a place; see the table above. */
+/* Returns how many places member id is from its parent, by the policy "close" (see the table above), for n places. */
 static unsigned close_steps(unsigned n, unsigned size, unsigned id)
 {
     if (size > n && round_robin)
@@ -357,12 +358,12 @@ static unsigned num_different(const struct ort_places *list)
     return os_cpuset_count(&all);
 }
 
-/* Programs ask often, and the quota is read from files; but it may change while the program runs. The first thread that
- * finds the value old and claims it reads anew; others take the old value. */
+/* The quota is read from files, and may change while the program runs. Programs ask often. So a value is used for a
+ * second. The first thread that then finds it old reads it anew; others use the old value meanwhile. */
 #define QUOTA_AGE_NS UINT64_C(1000000000)
 static unsigned quota_lately(void)
 {
-    static _Atomic unsigned known; /* 1 + the quota */
+    static _Atomic unsigned known; /* 1 + quota; 0: not read */
     static _Atomic uint64_t read_at;
     unsigned q = ps_load_relaxed(&known);
     uint64_t at = ps_load_relaxed(&read_at), now = os_now_ns();
@@ -386,8 +387,8 @@ unsigned ort_num_procs(const struct ort_thread *t)
     unsigned limit = ort_places_limit();
     if (limit != 0)
         return limit;
-    /* A member's kernel thread is the runtime's own, and a root's may be bound: their masks say nothing of what the
-     * program may use. */
+    /* A member's kernel thread is the runtime's own, and a root's may be bound. So the mask at the start counts, not
+     * the present one. */
     if (t->team->parent != NULL || ort_places() != NULL)
         os_affinity_at_start(&mask);
     else if (os_affinity_get(&mask) != 0)

@@ -1,20 +1,20 @@
-/* Places: sets of processors that OpenMP threads are bound to, and which place each thread has.
+/* Places: sets of processors that OpenMP threads are bound to, and the place of each thread.
  *
  * Does: reads OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY, and keeps the list of places. Computes for any thread
- * its place and its place partition. Tells the entities before a region where its members belong. Does not: move
- * anything, which the entities do (ee.h). An initial thread has the first place as far as the routines go. Its kernel
- * thread is bound in active regions only, and has its own mask outside. A kernel thread that the program makes there
- * would else inherit a narrower mask.
+ * its place and its place partition. Tells the entities before a region in which places its members belong. Does not:
+ * move anything, which the entities do (ee.h). The routines report the first place for an initial thread. Its kernel
+ * thread is bound in active regions only, and has its own mask outside: a kernel thread that the program makes there
+ * would otherwise inherit a narrower mask.
  * Callers: ort_place_env_read while the library is loaded; the others anywhere.
  *
- * Shared fields: the list is written once, while the library is loaded or at the first need (names such as "cores" want
- * the topology), then read only; os_once orders it.
- * A thread's place is a pure function of the bind policies, sizes and numbers from the root inwards. Nothing is stored
- * for each thread, so regions pay nothing while the program does not ask. Cost of asking: one step for each level; of
- * binding: the same, and one for each member where something has changed since the team's last region.
- * Failures: a variable that cannot be read: one line, and there are no places; no memory: the same.
- * Rejected: one bit mask a place: 512 bytes each, where most places are one processor.
- * OpenMP 5.2 sections 10.1.3, 21.1.5, 21.1.6; where a section leaves the choice, libgomp's. */
+ * Shared fields: the list is written once, and then only read; os_once orders this. It is written while the library is
+ * loaded, or at the first need (names such as "cores" need the topology).
+ * A thread's place is computed from the policies, sizes and numbers of the regions from the root inwards. Nothing is
+ * stored for each thread, so regions cost nothing while the program does not ask. Asking costs one step for each level.
+ * Binding costs the same, and one step for each member if something has changed since the team's last region.
+ * Failures: if a variable cannot be read, or there is no memory, one line is printed and there are no places.
+ * Rejected: a bit mask for each place, which takes 512 bytes where most places are one processor. OpenMP 5.2 sections
+ * 10.1.3, 21.1.5, 21.1.6; where a section leaves a choice, libgomp's is taken. */
 #ifndef PS_ORT_PLACE_H
 #define PS_ORT_PLACE_H
 
@@ -26,73 +26,74 @@ struct ort_thread;
 
 struct ort_places {
     unsigned n;
-    unsigned *first; /* [n + 1]: place p has processors cpu[first[p]] .. cpu[first[p + 1] - 1] */
+    unsigned *first; /* [n + 1]: place p is cpu[first[p]] .. cpu[first[p + 1] - 1] */
     unsigned *cpu;   /* ascending within a place */
 };
 
-/* Reads OMP_PROC_BIND, OMP_PLACES and GOMP_CPU_AFFINITY: sets bind, bind_list and bind_rest of the settings. Once,
- * while the library is loaded. */
+/* Reads OMP_PROC_BIND, OMP_PLACES and GOMP_CPU_AFFINITY, and sets bind, bind_list and bind_rest of the settings. Called
+ * while the library is loaded, and when variables are read again. */
 void ort_place_env_read(void);
-/* Called before the variables are read again: forgets which places were asked for. None have been made yet. */
+/* Called before the variables are read again: forgets the places that were asked for. The list has not been made
+ * yet. */
 void ort_place_env_forget(void);
-/* Asks for the places that another variable than OpenMP's names (KMP_AFFINITY); called while the library is loaded.
- * They are made at the first need. OpenMP's variables, where given, are stronger (the caller has looked). make returns
- * false: no memory. round: where there are more members than places, the further members begin the list again; else
- * neighbours share a place. first: the initial thread's place, modulo the number of places. */
+/* Asks for places that an ABI's own variable (KMP_AFFINITY) describes. Called while the library is loaded, by a caller
+ * that has found none of OpenMP's variables set, as these override it. `make` makes the list at the first need; it
+ * returns false if there is no memory. round: with more members than places, member i has place i modulo their number;
+ * otherwise neighbours share a place. first: the initial thread's place, modulo the number of places. */
 void ort_places_ask(bool (*make)(struct ort_places *out), bool round, unsigned first);
-/* Set while the library is loaded: takes processors away from the process (os_affinity_narrow), once, before they are
- * counted. NULL: nothing to do. */
+/* ort_processors_restrict calls the hook once, before processors are counted. The hook takes processors away from the
+ * process (os_affinity_narrow). Set while the library is loaded; NULL: nothing to do. */
 extern void (*ort_processors_hook)(void);
 void ort_processors_restrict(void);
-/* Returns the places of the process; NULL: none (threads are not to be bound). */
+/* Returns the places of the process; NULL: there are none, so threads are not bound. */
 const struct ort_places *ort_places(void);
 
-/* Returns the name by which the places were asked for (or that they have by default); NULL: a list was given, or there
- * are no places. */
+/* Returns the name that the places have in OMP_PLACES, given or by default. NULL: there are no places, or they are a
+ * list. */
 const char *ort_places_name(void);
 
-/* A thread's place, and the partition [first, first + n) that its regions divide. */
+/* A thread's place, and the partition [first, first + n) that is divided among the members of its regions. */
 struct ort_place {
     unsigned place, first, n;
 };
-/* false: there are no places. */
+/* Returns t's place in *out, or false if there are no places. */
 bool ort_place_of(const struct ort_thread *t, struct ort_place *out);
-/* Returns the place of member `id` of a team of `size` whose parent has *parent. */
+/* Returns the place of member `id` of a team of `size` members, whose parent's place is *parent. */
 struct ort_place ort_place_of_member(const struct ort_place *parent, enum ort_bind bind, unsigned size, unsigned id);
 
-/* Binds the n members of the team's next region as `bind` says, before the entities are asked for them; the team's
- * parent is set. Cheap where all is as it was. */
+/* Tells the entities the places of the n members of the team's next region, by policy `bind`. Called by the team's
+ * parent before ee_team_reserve, or again after it with fewer members. Cheap if nothing has changed. */
 void ort_place_bind(struct ort_team *team, int8_t bind, unsigned n);
 
-/* Whether the places were asked for by a variable of an ABI's own. */
+/* Returns whether the places are from a variable of an ABI's own. */
 bool ort_places_of_abi(void);
-/* How many processors there are in places whose number was given, which libomp takes for the machine; 0: no number was
- * given. */
+/* For libomp's programs that give a number of places, as in "cores(4)": returns how many processors these places have,
+ * which libomp takes for the whole machine. Otherwise returns 0. */
 unsigned ort_places_limit(void);
-/* Returns how many processors t may use, as far as OpenMP goes. */
+/* Returns how many processors t may use, for omp_get_num_procs. */
 unsigned ort_num_procs(const struct ort_thread *t);
 
-/* --- between place.c and its parts; no thread but the caller sees *out --- */
+/* --- between place.c and its parts; only the caller accesses *out --- */
 
 struct place_builder {
     struct ort_places list;
     unsigned places_max, cpus_max;
 };
-/* Appends a place; false: no memory, or more than PLACE_MAX. */
+/* Appends a place. Returns false if there is no memory, or if there are PLACE_MAX places. */
 bool place_append(struct place_builder *b, const struct os_cpuset *set);
 void place_free(struct ort_places *list);
 #define PLACE_MAX 65536u
 
 enum place_kind { PLACE_THREADS, PLACE_CORES, PLACE_LL_CACHES, PLACE_NUMA_DOMAINS, PLACE_SOCKETS, PLACE_LIST };
 extern const char *const place_names[PLACE_LIST];
-/* Reads what OMP_PLACES says, into `list` where it is a list. Returns NULL, or why it cannot be read. count: of an
- * abstract name; 0: all. */
+/* Reads the text of OMP_PLACES. For a list sets *kind to PLACE_LIST, and *list; for a name sets *kind, and *count to
+ * the number of places, 0: all. Returns NULL, or a message why it cannot be read. */
 const char *place_parse(const char *text, enum place_kind *kind, unsigned *count, struct ort_places *list);
-/* A list of processors (GOMP_CPU_AFFINITY, and in KMP_AFFINITY), from *p to the character `end`, where
- * *p then stands. The list has numbers and spans, each processor a place, and sets in braces, each set a place. Commas
- * may be left out. Returns NULL, or why the list cannot be read. */
+/* Reads a list of processors, as GOMP_CPU_AFFINITY and KMP_AFFINITY have it, from *p to the character `end`, at which
+ * it leaves *p. The list has numbers and spans, in which each processor is a place, and sets in braces, each of which
+ * is a place. Commas may be left out. Returns NULL, or a message why the list cannot be read. */
 const char *place_parse_proclist(const char **p, char end, struct ort_places *list);
-/* Makes the first `count` (0: all) places that the name stands for on that machine. */
+/* Makes the first `count` places (0: all) of that kind, for the given machine. Returns false if there is no memory. */
 bool place_from_topology(struct ort_places *out, const struct os_topology *machine, enum place_kind kind,
                          unsigned count);
 

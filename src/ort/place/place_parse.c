@@ -1,12 +1,12 @@
-/* The texts of OMP_PLACES and GOMP_CPU_AFFINITY. See place.h.
+/* Reads the texts of OMP_PLACES and GOMP_CPU_AFFINITY. See place.h.
  *
  *   list:     place {, place}
- *   place:    [!] processors [: length [: stride]]      ! takes an equal place out of the list again; not with a length
+ *   place:    [!] processors [: length [: stride]]      ! removes an equal place from the list; then without a length
  *   processors: number  or  { range {, range} }
- *   range:    number [: length [: stride]] or ! number ! takes the number out of this place, wherever it stands
- *   name:     threads | cores | ll_caches | numa_domains | sockets, with (count) perhaps
- * Blanks may stand between all of these. Processors that do not exist are no fault here: place.c drops them.
- * A length may be 0, a stride may have several signs. OpenMP 5.2 section 21.1.6. */
+ *   range:    number [: length [: stride]] or ! number  ! removes the number from this place, wherever it stands
+ *   name:     threads | cores | ll_caches | numa_domains | sockets, perhaps followed by (count)
+ * Blanks may stand between all of these. Processors that do not exist are no fault here: place.c drops them. A length
+ * may be 0, a stride may have several signs. OpenMP 5.2 section 21.1.6. */
 #include "place.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ void place_free(struct ort_places *list)
     *list = (struct ort_places){0};
 }
 
-/* Makes room for one more element, and one for what stands behind the last. */
+/* Makes room for elements n and n + 1. Returns false if there is no memory. */
 static bool grow(unsigned **array, unsigned n, unsigned *max)
 {
     if (n + 2 <= *max)
@@ -63,7 +63,7 @@ bool place_append(struct place_builder *b, const struct os_cpuset *set)
     return true;
 }
 
-/* Takes the place that is equal to `set` out of the list; false: there is none. */
+/* Removes the place that is equal to `set` from the list. Returns false if there is none, or no memory. */
 static bool take_out(struct place_builder *b, const struct os_cpuset *set)
 {
     struct place_builder rest = {0};
@@ -89,7 +89,7 @@ static bool take_out(struct place_builder *b, const struct os_cpuset *set)
 
 struct cursor {
     const char *at;
-    const char *fault; /* NULL while all is well */
+    const char *fault; /* the first fault; NULL: none so far */
 };
 
 static bool fail(struct cursor *c, const char *why)
@@ -99,7 +99,7 @@ static bool fail(struct cursor *c, const char *why)
     return false;
 }
 
-/* Reads the character and the blanks around it; false: it is another one. */
+/* Skips blanks, then `what` and blanks behind it. Returns false if the next character is not `what`. */
 static bool eat(struct cursor *c, char what)
 {
     c->at = os_skip_blanks(c->at);
@@ -125,7 +125,7 @@ static bool read_number(struct cursor *c, long min, long max, long *out)
     return v <= max || fail(c, out_of_range);
 }
 
-/* [: length [: stride]] */
+/* Reads [: length [: stride]]; what is left out is 1. */
 static bool read_interval(struct cursor *c, long *length, long *stride)
 {
     *length = *stride = 1;
@@ -177,7 +177,7 @@ static bool read_processors(struct cursor *c, struct os_cpuset *set)
     return true;
 }
 
-/* Moves every processor's number by `by`; false: one goes out of range. */
+/* Adds `by` to every processor's number. Returns false if one is then out of range. */
 static bool shift(const struct os_cpuset *from, long by, struct os_cpuset *to)
 {
     os_cpuset_zero(to);
@@ -217,10 +217,10 @@ const char *const place_names[PLACE_LIST] = {[PLACE_THREADS] = "threads",
                                              [PLACE_NUMA_DOMAINS] = "numa_domains",
                                              [PLACE_SOCKETS] = "sockets"};
 
-/* Reads a name, if the text begins with one; false: it does not. */
+/* Reads a name with its count, if the text begins with a name; otherwise returns false. */
 static bool read_name(struct cursor *c, enum place_kind *kind, unsigned *count)
 {
-    unsigned long n = 0; /* all */
+    unsigned long n = 0; /* 0: all places of that kind */
     for (unsigned k = 0; k < PLACE_LIST; k++) {
         size_t length = strlen(place_names[k]);
         if (strncasecmp(c->at, place_names[k], length) != 0)
@@ -256,7 +256,7 @@ const char *place_parse(const char *text, enum place_kind *kind, unsigned *count
     return c.fault;
 }
 
-/* number [- number [: [-] stride]]: a place for each. */
+/* Reads number [- number [: [-] stride]]. Each number is a place. */
 static bool read_span(struct cursor *c, struct place_builder *b)
 {
     unsigned long first = 0, last, stride = 1;
@@ -289,7 +289,7 @@ static bool read_span(struct cursor *c, struct place_builder *b)
     return true;
 }
 
-/* Behind "{": numbers, to "}": one place. */
+/* Reads the numbers behind "{", up to "}". Together they are one place. */
 static bool read_set(struct cursor *c, struct place_builder *b)
 {
     struct os_cpuset set;
