@@ -1,16 +1,17 @@
 /* Cancellation.
  *
- * Does: keeps the cancelled state of regions, work-sharing constructs and task groups. Does not: jump; the compiled
- * code asks and leaves by itself. The barrier that a cancelled region does not wait in: ort_task_barrier_cancel
- * (task.c).
+ * Does: keeps the cancelled state of regions, work-sharing constructs and task groups. Does not: leave a construct;
+ * compiled code asks whether it is cancelled, and leaves by itself. The barrier at which a cancelled region does not
+ * wait is ort_task_barrier_cancel (task.c).
  * Callers: members, in their implicit or an explicit task.
  *
- * States: three flags. Each flag is set only while its construct lasts. team.tasks.cancelled has two bits, of the
- * region and of any task group in it. So a member that makes or runs a task looks at one word, and not at each group
- * around it. Member 0 clears the word after the region. team.tasks.loop_cancelled is cleared by the last arrival at the
- * construct's closing barrier, of either kind. taskgroup.cancelled is gone with the group.
- * A group's flag is set before the team's: a member that sees the team's (acquire, with the fetch-or) sees the group's.
- * A work-sharing construct with task reductions has a group of its own, which stands for the group around it.
+ * States: three flags, each of which is set only while its construct lasts. team.tasks.cancelled has one bit for the
+ * region, and one for any task group in it. So a member that makes or runs a task reads one word, instead of each group
+ * around it. Member 0 clears the word after the region. team.tasks.loop_cancelled is cleared by the last member that
+ * arrives at the construct's closing barrier, of either kind. taskgroup.cancelled ends with the group.
+ * A group's flag is set before the team's bit. So a member that sees the team's bit (fetch-or; acquire load) also sees
+ * the group's flag. A work-sharing construct with task reductions has a group of its own; cancelling it means the group
+ * around it.
  * Failures: none. Without OMP_CANCELLATION nothing here costs more than a load. OpenMP 5.2 chapter 16. */
 #include "race.h"
 #include "task_internal.h"
@@ -61,7 +62,8 @@ bool ort_cancel(struct ort_thread *thread, unsigned which)
         return false;
     struct ort_team *team = thread->team;
     if (which & (ORT_CANCEL_LOOP | ORT_CANCEL_SECTIONS)) {
-        if (team->level > 0) /* outside of every region only the caller is concerned */
+        /* Outside of every region the loop has only the caller, so there is no other member to tell. */
+        if (team->level > 0)
             ps_store_release(&team->tasks.loop_cancelled, 1);
         return true;
     }
@@ -71,8 +73,8 @@ bool ort_cancel(struct ort_thread *thread, unsigned which)
             group = group->prev;
         if (group) {
             ps_store_release(&group->cancelled, 1);
-            /* This bit is set by itself: a thread that cancels a group again must not go on before its own tasks are
-             * dropped. */
+            /* The bit is tested, not the group's flag. Another thread may have set the flag but not yet the bit; then
+             * the caller must set the bit before it goes on, or its own tasks would still run. */
             if (!(ps_load_relaxed(&team->tasks.cancelled) & ORT_CANCELLED_GROUP))
                 ps_or_acq_rel(&team->tasks.cancelled, ORT_CANCELLED_GROUP);
         }

@@ -7,7 +7,7 @@
 #include "region.h"
 #include "task.h"
 
-/* Tasks whose creator goes on only when they are complete, or that have no place of their own. */
+/* Tasks that cannot be held: their creator waits for them, or they are in no region's queue. */
 #define CANNOT_BE_HELD (ORT_TASK_IMPLICIT | ORT_TASK_UNDEFERRED | ORT_TASK_INCLUDES | ORT_TASK_FINAL)
 
 static void *hold_running_task(void)
@@ -36,8 +36,8 @@ static void run_jobs_of_member(void *data)
         jobs->job(jobs->data, id);
 }
 
-/* Runs the jobs as a region. Its size is not the program's choice, so the ICVs that restrict it are replaced meanwhile.
- * They count as the opening task's own, on which no later region relies (team.c, "Alike"). */
+/* Runs the jobs as a region. The program's ICVs must not restrict the region's size, so the task has other ICVs
+ * meanwhile. They count as the task's own, and on a task's own ICVs no later region relies (team.c, "Alike"). */
 static void run_jobs(unsigned n, void (*job)(void *data, unsigned id), void *data)
 {
     struct jobs jobs = {n, job, data};
@@ -55,7 +55,7 @@ static void run_jobs(unsigned n, void (*job)(void *data, unsigned id), void *dat
     task->icv = icv;
 }
 
-/* The core starts first: it configures the entities. */
+/* Starts the core first, which configures the entities. */
 static unsigned num_vps(void)
 {
     ort_self();

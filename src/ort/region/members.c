@@ -1,4 +1,4 @@
-/* Where a team's members stand: in its block, one behind the other. See ort_member. */
+/* Where a team's members are: in its block, one behind the other. See ort_member. */
 #include "region.h"
 #include "task_internal.h"
 
@@ -30,14 +30,14 @@ void ort_members_visit(struct ort_team *team, void (*visit)(struct ort_thread *t
         visit(&team->threads[i]);
 }
 
-/* Moves the members of its own last region, too, and those of theirs. */
+/* Moves the block of `from`'s last region to `to`, with its members and all that they keep. */
 static void take_hot_block(struct ort_thread *to, struct ort_thread *from)
 {
     to->hot = from->hot;
     from->hot = NULL;
     if (to->hot != NULL) {
         to->hot->parent = to;
-        to->hot->within = 0; /* its next region is not as its last */
+        to->hot->within = 0; /* its last region was opened in another team, and must not pass for alike */
     }
 }
 

@@ -1,15 +1,16 @@
-/* Where a team's members stand: each in the memory near its core. See ort_member; built with ORT_MEMBERS_APART=1.
+/* Where a team's members are: each in the memory near its core. See ort_member; built with ORT_MEMBERS_APART=1.
  *
- * The entities know on which core a member will run when they map the team, and ask for its storage near it then
- * (`near` of ee_team_ops). If the member's storage is near this core already, it stays. Else the member takes another
- * one, and the former is kept for the next time that the member is there. So a thread has what it keeps from region to
- * region, its hot team above all, once for each cluster that it has been in. Member 0 runs on its parent's core and
- * never moves.
+ * When the entities map a team, they know on which core a member will run, and ask for its storage near that core
+ * (`near` of ee_team_ops). If the member's storage is near the core already, it stays. Otherwise the member gets
+ * another storage. The former one is kept for the next time that the member runs near it. So a member keeps one set of
+ * what lasts from region to region, its hot team above all, in each cluster that it has been in. Member 0 runs on its
+ * parent's core and never moves.
  *
- * Tasks, and loops that the compiler does not divide, need storage of their own. The first task or loop gets it, from
- * the memory that the member or the team is in (ort_tasks, ort_loop, ort_store). This storage goes with the team.
- * Storage is not given back to the heap, but to a list for the next team: thieves may look through it (task_memory.c).
- * Callers: the parent, no region of the team open. Shared: the list, under a lock. */
+ * Tasks, and loops that the compiler does not divide, need further storage. The first task or loop gets it, near the
+ * member or the team (ort_tasks, ort_in_loops, ort_store); it is given back with the team.
+ * Storage of members does not go back to the heap, but to a list for the next team, because thieves may still read it
+ * (task_memory.c).
+ * Callers: the parent, while no region of the team is open; ..._make: a member. Shared: the list, under a lock. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,16 +24,17 @@ static struct ps_spin lock;
 
 size_t ort_members_bytes(unsigned n_max) { return sizeof(struct ort_team) + n_max * sizeof(struct ort_thread *); }
 
-/* There is no padding behind it: members are an odd number of 16 bytes apart, so that fewer of them meet at a bank. */
+/* Members lie an odd multiple of 16 bytes apart, without padding, so that fewer of them share a memory bank. */
 #define APART_BYTES (offsetof(struct ort_apart, implicit) + ORT_TASK_IMPLICIT_BYTES)
 _Static_assert(APART_BYTES % 32 == 16, "members would meet at the banks of every other one");
-/* How many members are allocated in one piece, with one head: those of a cluster's cores, and the one that opens their
- * region. */
+/* The number of members that are allocated in one piece, with one header: one for each core of a cluster, and one for
+ * the opener of their region. */
 #ifndef ORT_APART_TOGETHER
 #define ORT_APART_TOGETHER 17
 #endif
 
-/* Gets storages in one piece, of which all but the returned one are free; or one alone. NULL: no memory there. */
+/* Allocates ORT_APART_TOGETHER storages in one piece, or a single one if memory is short. Returns the first, and puts
+ * the others into the list. NULL: no memory there. */
 static struct ort_thread *get_fresh(int near)
 {
     unsigned n = ORT_APART_TOGETHER;
@@ -52,7 +54,7 @@ static struct ort_thread *get_fresh(int near)
     return &((struct ort_apart *)(void *)piece)->thread;
 }
 
-/* Takes the first storage of a list that is near; NULL: none is. */
+/* Removes the first storage near `near` from the list, and returns it; NULL: the list has none. */
 static struct ort_thread *take_near(struct ort_thread **list, int near)
 {
     while (*list != NULL && !ee_is_near(*list, near))
@@ -63,14 +65,14 @@ static struct ort_thread *take_near(struct ort_thread **list, int near)
     return t;
 }
 
-/* Returns storage for member id, in the state that get_fresh leaves; NULL: no memory there. */
+/* Returns storage for member id with its constant fields set; NULL: no memory there. */
 static struct ort_thread *get(struct ort_team *team, unsigned id, int near)
 {
     ps_spin_lock(&lock);
     struct ort_thread *t = take_near(&free_ones, near);
     ps_spin_unlock(&lock);
     if (t != NULL)
-        memset(t, 0, sizeof *t); /* what thieves read of the implicit task stays as it is */
+        memset(t, 0, sizeof *t); /* the implicit task behind it is left as it is, because thieves may read it */
     else if ((t = get_fresh(near)) == NULL)
         return NULL;
     t->team = team;
@@ -114,7 +116,7 @@ void ort_members_part(struct ort_team *smaller, struct ort_team *team, bool pres
     for (struct ort_team *inner = first->hot; inner != NULL; inner = inner->other)
         inner->parent = first;
     ort_hot_forget(first);
-    if (present && team->ee_ready) { /* its mapping is of the members that it gives */
+    if (present && team->ee_ready) { /* the entities' mapping of the team contains the members that it gives away */
         ee_team_fini(&team->ee);
         team->ee_ready = false;
     }
@@ -126,7 +128,7 @@ void ort_members_part(struct ort_team *smaller, struct ort_team *team, bool pres
         smaller->apart[id] = present ? now : rest;
         for (struct ort_thread *t = smaller->apart[id]; t != NULL; t = t->next) {
             t->team = smaller;
-            ort_hot_forget(t); /* the regions around are numbered anew */
+            ort_hot_forget(t); /* its former shape numbers mean nothing in the new block */
         }
     }
 }
@@ -143,7 +145,7 @@ void ort_members_give(struct ort_team *team)
         }
 }
 
-/* Returns zeroed memory that members and teams need from the first use on: near them, not near the caller. */
+/* Returns zeroed memory near `beside`, the member or the team that it is for, not near the caller. */
 static void *get_more(const void *beside, size_t bytes)
 {
     void *p = ee_memory_beside(beside, bytes);
@@ -163,14 +165,14 @@ struct ort_task_member *ort_tasks_make(struct ort_thread *t)
 {
     struct ort_task_member *own = get_more(t, sizeof *own);
     own->thread = t;
-    ps_store_release(&t->tasks, own); /* thieves look */
+    ps_store_release(&t->tasks, own); /* release: thieves acquire it */
     return own;
 }
 
 struct ort_in_loops *ort_in_loops_make(struct ort_thread *t)
 {
     struct ort_in_loops *own = get_more(t, sizeof *own);
-    ps_store_release(&t->in_loops, own); /* so do robbers */
+    ps_store_release(&t->in_loops, own); /* release: robbers acquire it */
     return own;
 }
 
@@ -200,7 +202,7 @@ void ort_member_bare(struct ort_thread *t)
 
 void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops)
 {
-    static struct ee_team_ops apart_ops; /* each store writes what others have written or will write */
+    static struct ee_team_ops apart_ops; /* several threads may fill it in at once: all store the same values */
     apart_ops.body = ops->body;
     apart_ops.assist = ops->assist;
     apart_ops.idle = ops->idle;
@@ -211,7 +213,7 @@ void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops)
     ee_team_init(&team->ee, &apart_ops, team->apart, 0, team->n_max);
 }
 
-/* Also those that other clusters keep of a member. */
+/* Visits also the storages that a member has in other clusters. */
 void ort_members_visit(struct ort_team *team, void (*visit)(struct ort_thread *t))
 {
     for (unsigned i = 0; i < team->n_max; i++)
@@ -219,5 +221,5 @@ void ort_members_visit(struct ort_team *team, void (*visit)(struct ort_thread *t
             visit(t);
 }
 
-/* A member is its core's, whatever its storage. */
+/* Does nothing: what an entity keeps belongs to its core, whatever storage the member has. */
 void ort_members_succeed(struct ort_team *larger, struct ort_team *team) { (void)larger, (void)team; }

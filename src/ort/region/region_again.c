@@ -1,27 +1,26 @@
-/* A region like the thread's last one, by the shortest path; built with ORT_MEMBERS_APART=1.
+/* The short way of a region that is like the thread's last one; built with ORT_MEMBERS_APART=1.
  *
- * Does: opens, runs and ends a region whose team, shape, clauses, ICVs and kind are those of the thread's last one
- * (team.c, "Alike"). ort_parallel_again has compared them, so nothing of the team is set but function and data, and a
- * member has nothing to do before and after its share. The rare cases are told by `anew`: the member has run its last
- * region by another path, or its implicit task has got a child, a table of dependences or ICVs of its own
+ * Does: opens, runs and ends a region whose team, shape, clauses, ICVs and kind are those of the thread's last region
+ * (team.c, "Alike"). ort_parallel_again has compared them. So only the function and the data are new, and a member has
+ * nothing to do before and after its share. `anew` is set in the rare cases in which it has: the member's last region
+ * took another path, or its implicit task has got a child, a table of dependences or ICVs of its own
  * (ort_member_changed). Then the member begins and ends as on any other path.
- * A member's counters of work-sharing constructs and singles go on from region to region, and are the same in all
- * members at a region's end. The team's are brought up to date when another path opens its next region
+ * A member's counters of work-sharing constructs and singles go on from region to region; at a region's end they are
+ * equal in all members. The team's counters are updated only when another path opens the team's next region
  * (ort_region_counts).
- * Two shapes. A thread keeps a block for each of two shapes, once a shape has come back after another one
- * (ort_shape_turn): then the shapes will go on in turn. A program that leaves its shapes one after the other has one
- * block, which takes each of them. Of two blocks a third shape takes the one that was used longer ago.
- * `base` of a member stays: its deque is empty when a region begins, so that all it holds later is above any base of
- * before.
- * Does not: cancellation (so no loop is left in its middle), reductions, combined loops, thread limits, teams for which
- * the entities have no fast path.
+ * Two shapes. A thread gets a block for each of two shapes when a shape returns after another one (ort_shape_turn),
+ * because then they will probably alternate. A program that does not return to a shape has one block, which takes each
+ * new shape. With two blocks, a third shape takes the block that was used longer ago.
+ * A member's `base` stays from region to region: its deque is empty when a region begins, so all later items are above
+ * it.
+ * Does not: serve cancellation (so a member never leaves a loop early), reductions, combined loops, thread limits, or
+ * teams for which the entities have no short way.
  *
- * Callers: entry points, as ort_parallel. `anew` of a member is its own while it runs; again_bind of a team its
- * parent's. */
+ * Callers: entry points, as ort_parallel. A member's `anew` is its own while it runs; again_bind is the parent's. */
 #include "region.h"
 #include "task_internal.h"
 
-/* The thread's two blocks change places. */
+/* Exchanges the thread's two blocks. Returns the one that is now hot. */
 static struct ort_team *turn(struct ort_thread *t)
 {
     struct ort_team *now = t->hot, *other = now->other;
@@ -48,8 +47,8 @@ static bool is_shape(const struct ort_team *team, unsigned wanted, int8_t bind)
     return team->wanted == wanted && team->asked_bind == bind;
 }
 
-/* Makes a block for the smaller one of the present shape and of the one that returns; the block that there is has the
- * other one. Where there is no memory it goes on to take both. */
+/* Gives each of the two shapes a block: the present one and the one that returns. The smaller shape gets a new block,
+ * and the larger shape keeps the one that there is. Without memory one block goes on to serve both. */
 static void part(struct ort_thread *t, unsigned wanted)
 {
     struct ort_team *team = t->hot;
@@ -76,7 +75,7 @@ void ort_shape_turn(struct ort_thread *t, unsigned wanted, int8_t bind)
         return;
     if (team->other != NULL) {
         team = turn(t);
-        if (is_shape(team, wanted, bind)) /* else it takes that shape */
+        if (is_shape(team, wanted, bind)) /* if it is not, the block takes the new shape, as a single block does */
             ee_team_turn(&team->ee);
         return;
     }
@@ -87,8 +86,8 @@ void ort_shape_turn(struct ort_thread *t, unsigned wanted, int8_t bind)
         part(t, wanted);
 }
 
-/* Begins the member as on any other path, but its counters go on: those in the team are of the last region that took
- * another path. */
+/* Begins the member as on any other path, but keeps its counters. The team's are out of date: only regions of other
+ * paths write them. */
 static PS_NOINLINE void begin_slowly(struct ort_thread *m)
 {
     uint32_t ws_seq = m->ws_seq, single_seq = m->single_seq;
@@ -98,7 +97,7 @@ static PS_NOINLINE void begin_slowly(struct ort_thread *m)
     m->anew = false;
 }
 
-/* What `anew` tells of; 0: nothing differs from how the region began. */
+/* Returns 0 if all that `anew` is set for is as it was when the region began. */
 static inline PS_UNUSED uint64_t changes(const struct ort_thread *m)
 {
     const struct ort_task *t = m->task;

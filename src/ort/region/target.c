@@ -1,9 +1,9 @@
-/* Target regions: the host is the only device, so a region runs in a fresh initial thread of its own, on the caller's
+/* Target regions. The host is the only device, so a target region runs in an initial thread of its own, on the caller's
  * stack.
  *
- * The initial thread is a block of one at level 0 in a contention group of its own, as a root's is. The caller's own
- * team is out of sight until the region is done (OpenMP 5.2 section 13.8). Cost: two allocations a region.
- * Failures: no memory: aborts with one line. */
+ * The initial thread is a block of one at level 0, in a contention group of its own, like a root's. Until the region
+ * ends the caller's own team is not visible to it (OpenMP 5.2 section 13.8). Cost: two allocations for each region.
+ * Failures: without memory aborts with one line. */
 #include <limits.h>
 
 #include "emergency_pool.h"

@@ -1,22 +1,21 @@
 /* Regions. Storage and states: team_block.h.
  *
  * A region in steps:
- *   1. ort_parallel_start: how many members (size), the parent's hot block or a larger one, how many the entities grant
- *      (ee_team_reserve), the team's own fields, ee_team_fork; the caller is member 0 and begins.
- *   2. body, for each other member: begins, runs the outlined function, ends.
- *   3. ort_parallel_end: member 0 ends, ee_team_join, the team is closed.
- * Alike. Most regions are opened again and again by the same thread with the same clauses. How many members the region
- * gets, where they belong, its level and ICVs depend on the clauses, on the opening task's ICVs and on the region
- * around it. The region around it is one number, its shape, which changes whenever anything in that region may have
- * changed. So a comparison of four words tells that all is as it was, and nothing is computed again. A shape is relied
- * upon (within) only where the ICVs' address stands for their values. The address does so where the opening task is
- * implicit and the ICVs are not its own: a task's own ICVs may be gone, and another task's stand at their address. An
- * initial thread's own ICVs last, and are relied upon too. ort_icv_write forgets the shape.
- * A member begins by taking its counters from the team (ort_member_begin) and ends when the explicit tasks below it
- * have (task.h).
- * Cost: the parent writes about three lines of its own team; nothing is done for each member.
- * Deviation: dyn-var true caps a team at the processors that are there, whatever else runs (OpenMP 5.2, algorithm 10.1
- * leaves it open). */
+ *   1. start: how many members (size), the parent's hot block or a larger one, how many members the entities grant
+ *      (ee_team_reserve), the team's own fields, ee_team_fork; the caller becomes member 0, and begins.
+ *   2. body, for each other member: it begins, runs the outlined function, and ends.
+ *   3. end_region: member 0 ends, ee_team_join, the team is closed.
+ * Alike. Most regions are opened again and again by the same thread with the same clauses. A region's size, places,
+ * level and ICVs depend on the clauses, on the opening task's ICVs, and on the region around it. That region is
+ * represented by one number, its shape, which changes whenever something in it may have changed. So if four words are
+ * equal to the last region's, nothing is computed again. One of these is the address of the ICVs. It stands for their
+ * values only if they stay: if the opening task is implicit and the ICVs are not its own. (A task's own ICVs may be
+ * freed, and another task's may get their address; only an initial thread's own ICVs stay.) Otherwise `within` is 0,
+ * and the next region computes all. ort_icv_write sets it to 0, too.
+ * A member takes its counters from the team when it begins (ort_member_begin). It ends when the explicit tasks below
+ * its implicit task have ended (task.h). Cost: the parent writes about three cache lines of its own team, and nothing
+ * for each member.
+ * With dyn-var true a team has at most as many members as processors (OpenMP 5.2, algorithm 10.1 leaves it open). */
 #include "region.h"
 
 #include <limits.h>
@@ -31,8 +30,8 @@
 #include "race.h"
 #include "task_internal.h"
 
-/* Under a thread sanitizer, makes each member's body wait until all members are there. Members that run one after the
- * other on one stack would be ordered by its reuse, and their races hidden. */
+/* Under a thread sanitizer: each member's body waits here until all members have begun. Members that ran one after the
+ * other on one stack would be ordered by the stack's reuse, which would hide their races. */
 static void begin_together(struct ort_team *team)
 {
     uint32_t others = team->n - 1, begun = ps_add_acq_rel(&team->begun, 1) + 1;
@@ -97,7 +96,7 @@ static PS_NOINLINE void watched_member_begins(struct ort_thread *m)
     if (ort_settings.display_affinity)
         ort_affinity_member_begins(m);
     if (!ort_tool_attached())
-        return; /* not yet, or no more */
+        return; /* no tool is attached yet, or it has ended */
     if (m->team->parent == NULL)
         ort_tool_root_begins(m);
     else
@@ -139,8 +138,8 @@ unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads)
     return n < left ? n : left;
 }
 
-/* Sets the ICVs of the implicit tasks: the parent's, with two exceptions. Lists go on with their next element. A policy
- * that the construct itself gives is inherited (as with libgomp: the specification leaves bind-var alone). */
+/* Returns the ICVs of the implicit tasks: the parent's, with the next element of OMP_NUM_THREADS. Sets bind-var: the
+ * next element of OMP_PROC_BIND, or the policy of this region. (So a proc_bind clause is inherited, as in libgomp.) */
 static struct ort_icv *inherit(struct ort_team *team, const struct ort_team *outer, struct ort_icv *icv)
 {
     team->bind_used = outer->bind_used;
@@ -159,18 +158,18 @@ static struct ort_icv *inherit(struct ort_team *team, const struct ort_team *out
     return own;
 }
 
-/* Returns how many of n members the entities grant, once they know where the members are to run. */
+/* Tells the entities where n members are to run. Returns how many they grant. */
 static PS_ALWAYS_INLINE unsigned reserve_members(struct ort_team *team, int8_t bind, unsigned n)
 {
     if (PS_UNLIKELY(ort_settings.bind != ORT_BIND_FALSE))
         ort_place_bind(team, bind, n);
-    unsigned granted = ee_team_reserve(&team->ee, n); /* says itself why there are fewer */
+    unsigned granted = ee_team_reserve(&team->ee, n); /* prints why if it grants fewer */
     if (PS_UNLIKELY(granted < n) && ort_settings.bind != ORT_BIND_FALSE)
         ort_place_bind(team, bind, granted);
     return granted;
 }
 
-/* As admit, where the block is new or too small, or the thread limit is set. */
+/* As admit, for a block that is new or too small, and while the thread limit is set. */
 static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, int8_t bind, unsigned *n, bool *counted)
 {
     const struct ort_icv *icv = ort_icv(t);
@@ -196,8 +195,8 @@ static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, int8_t bi
     return team;
 }
 
-/* Returns the block for a region of *n members that t asks for; *n becomes the number that it gets. *counted: they are
- * counted in the group. */
+/* Returns the block for a region of *n members that t asks for. *n becomes the number that t gets. *counted becomes
+ * whether they are counted in the group. */
 static PS_ALWAYS_INLINE struct ort_team *admit(struct ort_thread *t, int8_t bind, unsigned *n, bool *counted)
 {
     struct ort_team *team = t->hot;
@@ -222,8 +221,8 @@ void ort_team_reshaped(struct ort_team *team)
     ort_member_reshaped(ort_member(team, 0));
 }
 
-/* Returns the team for a region that is not like the last one. granted: how many members the entities have granted, in
- * t->hot; 0: they have not been asked. */
+/* Returns the team for a region that is not alike. granted: how many members the entities have granted to t->hot for
+ * this region; 0: they have not been asked. */
 static PS_NOINLINE struct ort_team *new_shape(struct ort_thread *t, const struct ort_parallel *region, unsigned granted)
 {
     struct ort_team *outer = t->team;
@@ -239,7 +238,7 @@ static PS_NOINLINE struct ort_team *new_shape(struct ort_thread *t, const struct
         if (ort_settings.bind != ORT_BIND_FALSE)
             ort_place_bind(team, bind, n);
     }
-    team->within = 0; /* a child forked in the middle of this computes it again */
+    team->within = 0; /* after a fork in the middle of this function the child computes all again */
     ps_update(team->n, n);
     bool parallel = region->group == NULL;
     team->contention = parallel ? outer->contention : region->group;
@@ -262,7 +261,7 @@ static PS_NOINLINE struct ort_team *new_shape(struct ort_thread *t, const struct
     return team;
 }
 
-/* Whether the region is as the last one, as far as can be told without the entities. */
+/* Returns whether the region is like the last one; whether the entities grant as many members is not asked yet. */
 static PS_ALWAYS_INLINE bool same_shape(const struct ort_thread *t, const struct ort_parallel *region)
 {
     const struct ort_team *team = t->hot;
@@ -270,8 +269,8 @@ static PS_ALWAYS_INLINE bool same_shape(const struct ort_thread *t, const struct
                      team->asked_bind == (int8_t)region->bind && team->icv_then == t->task->icv);
 }
 
-/* Whether t's region is as its hot block's last one in all. *granted: how many members the entities grant then; 0: they
- * were not asked. */
+/* Returns whether t's region is like the last one of t->hot, and gets as many members. *granted: how many members the
+ * entities grant; 0: they were not asked. */
 static PS_ALWAYS_INLINE bool is_alike(const struct ort_thread *t, const struct ort_parallel *region, unsigned *granted)
 {
     struct ort_team *team = t->hot;
@@ -280,7 +279,7 @@ static PS_ALWAYS_INLINE bool is_alike(const struct ort_thread *t, const struct o
     return *granted != 0 && *granted == n;
 }
 
-/* As team_for, where the region is not alike. */
+/* As team_for, for a region that is not like the last one. */
 static PS_NOINLINE struct ort_team *other_shape(struct ort_thread *t, const struct ort_parallel *region,
                                                 unsigned granted, bool *alike)
 {
@@ -291,7 +290,7 @@ static PS_NOINLINE struct ort_team *other_shape(struct ort_thread *t, const stru
     return *alike ? t->hot : new_shape(t, region, granted);
 }
 
-/* Returns the team of t's next region. *alike: it is that of a former region, in the same shape. */
+/* Returns the team of t's next region. *alike: the team is set for it already, by a former region. */
 static PS_ALWAYS_INLINE struct ort_team *team_for(struct ort_thread *t, const struct ort_parallel *region, bool *alike)
 {
     unsigned granted;
@@ -301,7 +300,7 @@ static PS_ALWAYS_INLINE struct ort_team *team_for(struct ort_thread *t, const st
     return ORT_MEMBERS_APART ? other_shape(t, region, granted, alike) : new_shape(t, region, granted);
 }
 
-/* Writes what the members are to do. */
+/* Stores in the team what its members run: function, data, task reductions, a combined loop. */
 static PS_ALWAYS_INLINE void describe_region(struct ort_team *team, const struct ort_parallel *region)
 {
     ort_region_counts(team);
@@ -316,8 +315,8 @@ static PS_ALWAYS_INLINE void describe_region(struct ort_team *team, const struct
     ps_update(team->begins_in, begins_in);
 }
 
-/* Returns the team, whose member 0 the caller is now. Inlined, as end_region is: the two ways to open a region are
- * called once a region. */
+/* Opens the region, and returns its team, of which the caller is now member 0. Inlined, like end_region: each region
+ * calls both once. */
 static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region)
 {
     struct ort_thread *t = ort_self_inline();
@@ -338,7 +337,8 @@ static PS_ALWAYS_INLINE struct ort_team *start(const struct ort_parallel *region
         ps_store_relaxed(&team->begun, 0);
         ps_race_release(&team->fn);
     }
-    if (ORT_MEMBERS_APART && PS_LIKELY(again)) { /* without an optimiser, too, nothing asks other entities for it */
+    /* ORT_MEMBERS_APART is tested so that unoptimised builds with other entities do not refer to ee_team_again. */
+    if (ORT_MEMBERS_APART && PS_LIKELY(again)) {
         ee_team_again(&team->ee, region->fn, region->data);
         ort_member_begin_again(ort_member(team, 0));
         return team;

@@ -1,7 +1,7 @@
-/* Team blocks: got, made larger, freed. Storage and states: core/team_block.h.
+/* Team blocks: how they are allocated, replaced by larger ones, and freed. Storage and states: core/team_block.h.
  *
- * Callers: the thread that opens a region; ort_team_free also a thread that gives a root's block back. Failures: no
- * memory: the region gets fewer members, and one line says so once. */
+ * Callers: the thread that opens a region. ort_team_free is also called by a thread that frees a root's block.
+ * Failures: without memory the region gets fewer members, and one line says so once. */
 #include "region.h"
 
 #include <limits.h>
@@ -79,9 +79,9 @@ PS_COLD void ort_team_shrunk(unsigned wanted, unsigned got, const char *why)
         ps_warn("a parallel region of %u threads gets %u: %s", wanted, got, why);
 }
 
-#define BLOCK_TRIES 1000 /* of a thread that has no block at all */
+#define BLOCK_TRIES 1000 /* how often a thread without any block tries again */
 
-/* Moves the members of t's block to the larger block that takes its place. */
+/* Moves the members of t's block to the larger block that replaces it. */
 static void succeed(struct ort_team *larger, struct ort_team *team)
 {
     if (!team->ee_ready)
@@ -98,21 +98,22 @@ struct ort_team *ort_team_block(struct ort_thread *t, unsigned *n)
         return team;
     unsigned wanted = *n, most = team != NULL ? team->n_max : 0;
     struct ort_team *larger = NULL;
-    if (ORT_MEMBERS_APART && team != NULL && team->ee_ready) { /* where memory is short: not both mappings at once */
+    /* Frees the old mapping first: memory for both may be short. */
+    if (ORT_MEMBERS_APART && team != NULL && team->ee_ready) {
         ee_team_fini(&team->ee);
         team->ee_ready = false;
     }
     while (*n > most && (larger = ort_team_alloc(*n)) == NULL)
         *n /= 2;
     if (PS_UNLIKELY(larger != NULL && wanted > *n && most < *n / 2)) {
-        /* Memory is nearly exhausted, so half of it is left to other threads, which may be about to ask for a region of
-         * one. */
+        /* Memory is nearly exhausted. So the thread takes only half of what it got, and leaves the rest to other
+         * threads, which may need a region of one. */
         ort_team_free(larger);
         *n /= 2;
         larger = ort_team_alloc(*n);
     }
     for (int i = 0; PS_UNLIKELY(larger == NULL && team == NULL) && i < BLOCK_TRIES; i++) {
-        ee_yield(); /* the thread that has taken all of it just now gives half back */
+        ee_yield(); /* a thread that has just taken all memory gives half of it back, as above */
         larger = ort_team_alloc(*n = 1);
     }
     if (larger != NULL) {

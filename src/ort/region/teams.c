@@ -1,21 +1,21 @@
 /* The teams construct on the host.
  *
- * The number and count stand in the contention group, which all threads below share. thread_limit holds for the time of
- * the construct. The league is a region that the program does not see, and a tool sees at the level of the caller. Each
- * of its members opens, for each of its teams, a region of one thread at this level. That thread is made an initial
- * thread with a contention group of its own and the settings of the caller, and runs a team. Where there are fewer
- * members than teams, a member runs several, one after the other.
- * The caller does nothing else meanwhile, so that its settings may be read by all. What belongs to a team is its
- * member's until it ends; the join orders all of it before what follows.
- * Within a target region teams run one after the other, each the initial thread's (ort_teams_next).
- * Rejected: threads of a league that are known as such to the whole core (its levels, ancestors and numbers would each
- * ask). OpenMP 5.2 section 10.2. */
+ * num_teams and team_num are in the contention group, which all threads of a team share. thread_limit is in force
+ * during the construct. The league is a hidden region at the caller's level, which only a tool sees. For each of its
+ * teams a member of the league opens a region of one thread, also at this level. That thread becomes an initial thread
+ * with a contention group of its own and the caller's settings, and runs the team. If the league has fewer members than
+ * teams, a member runs several teams, one after the other.
+ * The caller does nothing else meanwhile, so all members may read its settings. What belongs to a team is its member's
+ * until the team ends. The join orders all of it before what follows the construct.
+ * Within a target region the teams run one after the other, all in the region's initial thread (ort_teams_next).
+ * Rejected: marking a league's threads as such, so that each function for levels, ancestors and numbers would test for
+ * it. OpenMP 5.2 section 10.2. */
 #include <limits.h>
 
 #include "ort.h"
 #include "region.h"
 
-/* Sets the thread limit of the caller's data environment. */
+/* Sets the thread limit in t's data environment. */
 static void set_limit(struct ort_thread *t, unsigned limit)
 {
     struct ort_icv *icv = ort_icv_write(t);
@@ -80,7 +80,7 @@ void ort_league(const struct ort_parallel *teams, unsigned thread_limit)
     league.fn = run_teams;
     league.data = &l;
     league.group = t->team->contention;
-    ort_hot_forget(t); /* its last region was none of these */
+    ort_hot_forget(t); /* t's last region is not like a league, whatever its clauses were */
     ort_parallel(&league);
 }
 

@@ -1,10 +1,10 @@
 /* Roots, and what fork() leaves behind. See ort.h.
  *
- * A root's storage is a block of one at level 0, and its contention group. The root gets them when its kernel thread
- * first meets OpenMP; the entities give them back (root_exit) when that kernel thread ends.
- * After fork() only the calling entity lives in the child. The hot blocks of the threads that enclose it may have
- * members on kernel threads that are gone. So these blocks are forgotten, and not freed, because threads that are gone
- * may hold their locks. */
+ * A root's storage is a block of one at level 0, and a contention group. The root gets them when its kernel thread
+ * first calls OpenMP. The entities call root_exit when that kernel thread ends, which frees them.
+ * After fork() only the calling entity exists in the child. The hot blocks of the threads that enclose it may have
+ * members on kernel threads that are gone. The child forgets these blocks instead of freeing them, because a thread
+ * that is gone may hold a lock of theirs. */
 #include "check.h"
 #include "ort.h"
 
@@ -20,13 +20,13 @@
 #include "race.h"
 #include "region.h"
 
-extern const struct ps_debug_layout ort_debug_layout; /* debug_layout.c */
+extern const struct ps_debug_layout ort_debug_layout; /* defined in debug_layout.c */
 
 static void root_exit(void *local)
 {
     struct ort_thread *t = local;
     if (t->team->parent != NULL)
-        return; /* the kernel thread ends within a region: its members may still run */
+        return; /* the kernel thread ends within a region, whose members may still run */
     if (ort_tool_on())
         ort_tool_root_ends(t);
     ort_mem_free(t->team->contention);
@@ -83,8 +83,8 @@ static void configure(void)
         ort_started(ee_num_vps());
 }
 
-/* Registered when the library is loaded: a fork that is under way when another kernel thread opens the first region
- * would not run handlers that come late. */
+/* A constructor registers the handlers. If they were registered when the first region is opened, a fork already under
+ * way on another kernel thread would not call them. */
 __attribute__((constructor)) static void core_watch_forks(void)
 {
     if (ORT_BATCHES)
@@ -108,8 +108,8 @@ static void start_tool(void)
     ps_store_relaxed(&ort_implicit_flags, (uint16_t)(ORT_TASK_IMPLICIT | (traced ? ORT_TASK_TRACED : 0)));
 }
 
-/* Starts the tool, once, for the first root. The tool may call OpenMP routines meanwhile: then the caller becomes a
- * root there and then, and is returned. */
+/* Starts the tool, once, before the first root is made. If the tool calls OpenMP routines meanwhile, the caller becomes
+ * a root in that call; then returns this root, else NULL. */
 static struct ort_thread *with_tool_started(void)
 {
     static os_once_flag once = OS_ONCE_INIT;
@@ -151,7 +151,8 @@ struct ort_thread *ort_thread_begin_initial(struct ort_team *team)
 static struct ort_thread *make_root(void)
 {
     static os_once_flag once = OS_ONCE_INIT;
-    struct ort_thread *self = ee_local(); /* a handler: ee_local_inline knows only what runs */
+    /* A signal handler may get here: ee_local knows its thread, ee_local_inline may not. */
+    struct ort_thread *self = ee_local();
     if (self != NULL)
         return self;
     os_once(&once, configure);
@@ -177,8 +178,8 @@ struct ort_thread *ort_ancestor(struct ort_thread *t, int level)
 int ort_pause(bool hard)
 {
     struct ort_thread *t = ort_self();
-    (void)hard;                  /* threadprivate data of members lives as long as its kernel thread either way */
-    if (t->team->parent != NULL) /* in a region, or beside other teams */
+    (void)hard;                  /* a soft pause and a hard pause do the same */
+    if (t->team->parent != NULL) /* true in a region, and in a team of a league */
         return -1;
     ort_hot_free(t);
     ee_quiesce();
