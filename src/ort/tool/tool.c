@@ -1,4 +1,4 @@
-/* Tools: what is known of the tool, inquiries, and the native threads. See tool.h. */
+/* Tools: the callbacks, the state of the attachment, inquiries, and native threads. See tool.h. */
 #include "tool.h"
 
 #include "lock.h"
@@ -70,7 +70,7 @@ PS_NOINLINE void ort_tool_run(void (*fn)(void *), void *data)
     f->exit.ptr = __builtin_frame_address(0);
     f->exit_flags = ORT_FRAME_RUNTIME_POINTER;
     fn(data);
-    f->exit.ptr = NULL; /* also keeps the call from being the last thing */
+    f->exit.ptr = NULL; /* this store also keeps fn(data) from becoming a tail call */
 }
 
 PS_NOINLINE void ort_tool_run_task(struct ort_task *task)
@@ -115,8 +115,9 @@ int ort_tool_state(const struct ort_thread *t)
 /* --- native threads --- */
 
 _Atomic bool ort_tool_carriers;
-/* The kernel thread's data; used only where the kernel thread is the native thread, and for roots. Not kept over a
- * callback. */
+/* own_data: the kernel thread's word of tool data, used for roots, and where carriers are the native threads.
+ * carrier_data points to it; NULL: the kernel thread's thread_begin has not been raised. No caller keeps
+ * the address of carrier_data across a callback, after which it may be on another kernel thread. */
 static __thread union ort_tool_data own_data;
 static __thread union ort_tool_data *carrier_data;
 

@@ -1,13 +1,13 @@
 /* Tools: the events of threads, regions and implicit tasks, and the tool's end. See tool.h.
  *
- * A member raises its thread_end itself, in a region of its block in which nothing else happens (`farewell`). So the
- * event comes on the member's own stack, with its own thread-local variables. A block whose parent's kernel thread is
- * ending has no such region any more: its members' threads end without the event. When the program ends inside of a
- * region, the threads of that region are still at work, and end without the event as well. The tool's finalizer is
- * called in any case.
- * Without a tool, members that are done return, and may help with tasks of others (ee_team_ops.assist). With a
- * tool, the end of a region is a barrier. So a member's implicit task ends on the member's own stack, after the last
- * explicit task that the member runs. */
+ * thread_end. When a team block is given up, its parent opens one last region with it, in which each member only raises
+ * its thread_end (`farewell`). So the event comes on the member's own stack, with its own thread-local variables. If
+ * the parent's kernel thread is ending, it can open no region: then the members' threads end without the event. If the
+ * program ends inside of a region, the threads of that region are still at work, and end without the event, too. The
+ * tool's finalizer is called in any case.
+ * The end of a region. Without a tool, a member whose body is done returns, and may later help with other members'
+ * tasks (ee_team_ops.assist). With a tool, the end of a region is a barrier instead. So a member's implicit task ends
+ * on the member's own stack, after the last explicit task that the member runs. */
 #include "check.h"
 #include "emergency_pool.h"
 #include "ort.h"
@@ -59,7 +59,7 @@ void ort_tool_root_ends(struct ort_thread *t)
 
 static void empty_tool_body(PS_UNUSED void *data) {}
 
-/* On the member: the threads below it, then its own. */
+/* Called by the member in the farewell region: ends the threads of its own block, then its own thread. */
 static void says_farewell(struct ort_thread *m)
 {
     if (m->hot != NULL)
@@ -73,7 +73,7 @@ void ort_tool_team_ends(struct ort_team *team)
     struct ort_thread *parent = team->parent;
     unsigned n = 1;
     if (parent == NULL || ee_local() != parent || parent->open != NULL)
-        return; /* not the parent's entity: no entity can run its members */
+        return; /* the caller is not the parent outside of any region, so it can open none for the members */
     for (unsigned i = 1; i < team->n_max; i++)
         if (team->threads[i].tool.begun)
             n = i + 1;
@@ -140,18 +140,20 @@ void ort_tool_member_begins(struct ort_thread *m)
         return;
     }
     if (ort_tool_by_carrier())
-        m->tool.data = ort_tool_thread_data(m); /* for debuggers */
+        m->tool.data = ort_tool_thread_data(m); /* for debuggers, which read the field */
     else if (m->id != 0 && !m->tool.begun)
         thread_begins(m, ORT_TOOL_WORKER_THREAD);
     *task = (struct ort_tool_task){.flags = ORT_TOOL_TASK_IMPLICIT};
     m->tool.state = 0;
     m->tool.work = 0;
     m->tool.caller = team->tool.caller;
-    if (team->tool.flags & ORT_TOOL_LEAGUE) /* its teams' initial tasks are told of one by one */
+    /* The league's members are told of one by one, as initial tasks (ort_tool_league_team_begins) */
+    if (team->tool.flags & ORT_TOOL_LEAGUE)
         return;
     ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &team->tool.data, &task->data, team->n, m->id, ORT_TOOL_TASK_IMPLICIT);
     ort_stop_here(ORT_STOP_TASK_BEGIN);
-    /* Unless the runtime calls it (ort_tool_run), the region's code runs where the entry point was called. */
+    /* Member 0's exit frame is the caller's frame of the entry point. Where the runtime calls the body itself,
+     * ort_tool_run sets its own frame. */
     if (m->id == 0) {
         task->frame.exit = ort_tool_task(team->parent->task)->frame.enter;
         task->frame.exit_flags = ORT_FRAME_RUNTIME_CFA;
@@ -173,7 +175,7 @@ void ort_tool_member_ends(struct ort_thread *m)
         ort_task_member_end(m);
         return;
     }
-    ort_tool_loop_ends(m); /* a single region's end that no compiler tells */
+    ort_tool_loop_ends(m); /* ends a single region whose end no compiler reports */
     task->frame = (struct ort_tool_frame){.exit = {.ptr = NULL}};
     if (barrier) {
         ORT_RAISE(sync_region, ORT_SYNC_BARRIER_PARALLEL, ORT_SCOPE_BEGIN, &team->tool.data, &task->data, caller);

@@ -1,9 +1,9 @@
 /* Tools: the events of barriers, mutual exclusion, work-sharing, cancellation and the rest. See tool.h.
  *
- * Each traced function raises the events around the core's own function. The caller's address is read before that,
- * since tasks that run meanwhile on the same thread leave theirs.
- * GCC does not tell where a single region ends; its end is raised at the thread's next work-sharing construct, barrier
- * or region end. */
+ * Each traced function raises the events around the core's own function. It reads the caller's address (tool.caller)
+ * before it waits, because tasks that the thread runs during the wait overwrite that field.
+ * GCC's code does not report the end of a single region. Its end event is raised when the thread reaches its next
+ * work-sharing construct, its next barrier or the region's end. */
 #include "lock.h"
 #include "ort.h"
 #include "tool.h"
@@ -162,7 +162,7 @@ void ort_tool_nest_unlock(struct ort_nest_lock *lock, const void *caller)
 
 void ort_tool_lock_made(const void *lock, enum ort_mutex_kind kind, unsigned hint, const void *caller)
 {
-    ort_self(); /* perhaps the first call of all */
+    ort_self(); /* makes the caller a root, and starts the tool, if this is the program's first OpenMP call */
     ORT_RAISE(lock_init, kind, hint, ORT_MUTEX_IMPL, id_of(lock), caller);
 }
 
@@ -171,7 +171,8 @@ void ort_tool_lock_gone(const void *lock, enum ort_mutex_kind kind, const void *
     ORT_RAISE(lock_destroy, kind, id_of(lock), caller);
 }
 
-/* Returns the mutex of an ordered region: the loop's, or the thread's team's where the loop has no slot. */
+/* Returns the address that identifies an ordered region's mutex: the loop's slot, or the team if the loop has no
+ * slot. */
 static const void *ordered_of(const struct ort_thread *t)
 {
     return t->loop.ws != NULL ? (const void *)t->loop.ws : (const void *)t->team;
@@ -195,7 +196,7 @@ void ort_tool_ordered_end(struct ort_thread *t, const void *caller)
 void ort_tool_work(struct ort_thread *t, int kind, int scope, uint64_t count, const void *caller)
 {
     if (kind == ORT_WORK_TASKLOOP) {
-        /* may stand in a single region: that goes on */
+        /* The taskloop may stand in a single region, which has not ended: tool.work stays. */
     } else if (scope == ORT_SCOPE_BEGIN) {
         ort_tool_loop_ends(t);
         t->tool.work = kind;

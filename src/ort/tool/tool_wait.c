@@ -19,7 +19,7 @@ void ort_tool_taskwait_from(const void *caller, void *frame)
     ort_tool_leave(t);
 }
 
-/* Tells a tool of a taskwait with dependences: to the tool it is a task without a body, with these dependences. */
+/* To a tool, a taskwait with dependences is a task without a body that has these dependences. */
 void ort_tool_taskwait_depend(struct ort_thread *t, const struct ort_depend_list *list)
 {
     struct ort_tool_task *self = ort_tool_task(t->task);
