@@ -1,18 +1,20 @@
-/* Areas: places at the far end of a stack, for handlers of threads that stand on it below another one.
+/* Areas: places at the far end of a stack, on which signal handlers run.
  *
- * The lowest sixteenth of a stack is cut into up to UTH_AREAS areas. A thread whose signal is to be handled while
- * another one runs above it on the same stack gets one (thread_signal.h, in the room psthreads). The one above goes on
- * meanwhile, and so has that much less of its stack.
+ * A thread may be suspended on a stack while another thread, which it has called, runs above it on the same stack. If a
+ * signal to the suspended thread must be handled then, its handler runs in an area of that stack
+ * (identity/thread_signal.h). The lowest sixteenth of a stack is cut into up to UTH_AREAS areas. The thread above goes
+ * on meanwhile, and has that much less stack.
  *
- * u.areas has a bit for each area that is taken: set by compare-and-swap (acquire), cleared by its owner (release).
- * An area is given out where nothing has been on its pages, as far as the system tells (os_memory_untouched), so that
- * it lies below whatever runs there. Pages that an area has used stay touched. So the first area sets `area_used`,
- * which is never cleared, and from then on the pages are not looked at again.
+ * u.areas has a bit for each area that is taken: set by compare-and-swap (acquire), cleared by the area's owner
+ * (seq_cst, of which the release is needed). The first area is given out only if nothing has ever been on the pages of
+ * all areas, as far as the system tells (os_memory_untouched). So it lies below whatever runs there. A handler in an
+ * area touches its pages, so this cannot be tested again. The first area therefore sets `area_used`, which is never
+ * cleared; from then on the pages are not looked at.
  *
- * Callers: any kernel thread, while something below keeps the stack from being given back. Failures: false. Cost: two
- * system calls where no thread has used an area of the stack yet.
- * Rejected: memory of its own (a collector looks at all between the handler's stack pointer and the stack's bottom).
- * Rejected: to stop the thread above (the handler may wait for that thread). */
+ * Callers: any kernel thread, while something keeps the stack from being given back. Failures: false. Cost: two system
+ * calls as long as no area of the stack was used.
+ * Rejected: memory outside of the stack (a garbage collector looks at all between the handler's stack pointer and the
+ * stack's bottom). To stop the thread above (the handler may wait for that thread). */
 #include "uth.h"
 
 #include "os.h"
@@ -31,7 +33,8 @@ void uth_areas_at(struct uth *u, uintptr_t low, size_t stack_bytes)
     u->areas_n = (uint32_t)(n > UTH_AREAS ? UTH_AREAS : n);
 }
 
-/* Whether nothing stands there, as far as can be seen. */
+/* Whether no frames of a thread are on the pages of u's areas, as far as can be seen. Sets area_used where it finds
+ * out. */
 static bool is_free(struct uth *u)
 {
     if (ps_load_relaxed(&u->area_used))

@@ -1,20 +1,22 @@
-/* Stack overflow: one line that says whose stack and how to raise it, then what would have happened anyway.
+/* Stack overflow: one line says whose stack has overflowed and how to raise its size; then comes what would have come
+ * anyway.
  *
- * A SIGSEGV handler runs on an alternate stack, because the stack that overflowed has no room for it. The handler is
+ * The handler of SIGSEGV runs on an alternate stack, because the stack that overflowed has no room for it. It is
  * installed only where there is none: a program's or a sanitizer's handler stays. The handler looks whether the address
- * lies in the guard page of the uth that runs. Whatever it finds, it puts the default action back and returns. The
- * instruction faults again, so a core dump shows the place and the exit status is the usual one. A SIGSEGV that another
- * thread or process sent has no instruction to fault again; it is raised anew and comes when the handler returns.
+ * lies in the guard page of the uth that runs. In either case it restores the default action and returns. The
+ * instruction faults again, so a core dump shows the place, and the exit status is the usual one. A SIGSEGV that
+ * another thread or process has sent has no such instruction. The handler raises it anew, and it is delivered when the
+ * handler returns.
  *
- * What it cannot see: a frame so large that it steps over the guard page (gcc -fstack-clash-protection prevents that),
- * and overflow of a stack that is not ours.
+ * Two things are not seen: a frame so large that it steps over the guard page (gcc -fstack-clash-protection prevents
+ * that), and overflow of a stack that is not ours.
  *
- * The handler calls only async-signal-safe functions; `report` is published whole (release, acquire) before the handler
- * is installed, and replaced by a later install. Alternate stacks belong to their kernel thread: `alternate` is native
- * thread-local, touched only by uth_overflow_thread_init and _fini, which the caller runs on the thread's own thread
- * pointer. No memory for one: that thread overflows without the line. A kernel thread that ends leaves its alternate
- * stack for others (free_slots.h). A forked child uses the stacks that it finds there, since it reads nothing of
- * them. */
+ * The handler calls only async-signal-safe functions. `report` is published whole (release, acquire) before the handler
+ * is installed; a later install replaces it. An alternate stack belongs to its kernel thread. `alternate` is native
+ * thread-local: only uth_overflow_thread_init and _fini write it, called on the kernel thread's own thread pointer. If
+ * there is no memory for an alternate stack, an overflow in that kernel thread ends without the line. A kernel thread
+ * that ends leaves its alternate stack for others (free_slots.h). A forked child uses the stacks that it finds there,
+ * since it reads nothing of them. */
 #include "check.h"
 #include "free_slots.h"
 #include "os.h"
@@ -25,9 +27,9 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-/* Bytes of an alternate stack beyond the signal frame. Formatting one line takes some kilobytes. Handlers of the
- * program's with SA_ONSTACK run here too, in threads that have set no such stack; under other runtimes they would have
- * a whole thread's stack. Pages that are not touched cost nothing. */
+/* Bytes of an alternate stack beyond the signal frame. To format one line takes some kilobytes. The program's handlers
+ * with SA_ONSTACK run here too, in threads that have set no alternate stack of their own; under other runtimes they
+ * would have a whole thread's stack. Pages that are not touched cost nothing. */
 #define HANDLER_BYTES ((size_t)256 * 1024)
 
 struct report {
@@ -36,10 +38,10 @@ struct report {
     const char *variable;
 };
 
-static struct report reports[2]; /* the installed one and its successor */
+static struct report reports[2]; /* the one that `report` points to, and the one that a later install fills in */
 static _Atomic(struct report *) report;
 
-static struct ps_free_slots left; /* alternate stacks */
+static struct ps_free_slots left; /* alternate stacks that ended kernel threads have left */
 
 static __thread void *alternate;
 
@@ -83,8 +85,9 @@ bool uth_overflow_handles(uintptr_t handler) { return handler == (uintptr_t)&on_
 
 static size_t alternate_bytes(void)
 {
-    int saved_errno = errno;                  /* a program's: getauxval sets it where the kernel has no such entry */
-    size_t frame = getauxval(AT_MINSIGSTKSZ); /* the processor's vector state decides; 0 before Linux 5.14 */
+    /* The program's errno: getauxval changes it if the kernel has no such entry. */
+    int saved_errno = errno;
+    size_t frame = getauxval(AT_MINSIGSTKSZ); /* depends on the processor's vector state; 0 before Linux 5.14 */
     errno = saved_errno;
     return (frame < MINSIGSTKSZ ? (size_t)MINSIGSTKSZ : frame) + HANDLER_BYTES;
 }
@@ -117,7 +120,7 @@ void uth_overflow_thread_fini(void)
         return;
     stack_t present, none = {.ss_flags = SS_DISABLE};
     if (os_alternate_stack(NULL, &present) == 0 && present.ss_sp == alternate && os_alternate_stack(&none, NULL) != 0)
-        return; /* it runs on it right now: leaving it is a leak, unmapping it a crash */
+        return; /* the kernel thread runs on it right now: to keep it is a leak, to unmap it would be a crash */
     leave_alternate(alternate);
     alternate = NULL;
 }

@@ -1,24 +1,24 @@
-/* What address sanitizer, thread sanitizer and Valgrind have to be told of stacks: sanitizers of this build, or of a
- * program that runs on a build without any. The sanitizers' functions are weak symbols, looked at once (san_find);
- * where there are none, a switch costs two predictable branches. Valgrind's requests are some instructions that do
- * nothing outside of it, on the way that maps a stack.
+/* What address sanitizer, thread sanitizer and Valgrind must be told about stacks. The sanitizers may be those of this
+ * build, or of a program that runs on a build without any. Their functions are weak symbols, looked up once (san_find).
+ * Where there are none, a switch costs two predictable branches. Valgrind's requests are some instructions where a
+ * stack is mapped; outside of Valgrind they do nothing.
  *
- * Address sanitizer: start_switch before the switch (with the bounds of the stack to come), finish_switch after it. A
+ * Address sanitizer: start_switch before a switch (with the bounds of the stack to come), finish_switch after it. A
  * stack that is used anew is unpoisoned if frames that never returned were left on it. An ended thread leaves such
- * frames (UTH_SPOILED); so does the loop in a build of ours with the sanitizer.
- * Thread sanitizer: a fiber for each context, and one for each member of a team (psthreads/team/team_fork.c): members
- * that run on one stack one after the other are different threads. So the fiber to come back to is the one that was
+ * frames (UTH_SPOILED), and so does the vp's loop in a build of ours with the sanitizer.
+ * Thread sanitizer: each context has a fiber, and each member of a team has one (psthreads/team/team_fork.c), as
+ * members that run one after the other on one stack are different threads. So a switch returns to the fiber that was
  * current when the context was left.
- *   In a build of ours with thread sanitizer a switch synchronises the context that is left with the one that is
- *   entered. The kernel thread that runs both orders them: what a vp owns passes through its uths without atomics.
- *   Between kernel threads `running` orders them, which the sanitizer sees for itself. Members have no fibers of their
- *   own in such a build.
- *   Else a switch orders nothing: what orders the program's threads is said where OpenMP says so (base/race.h).
- *   A fiber's shadow call stack must be empty where a context begins anew: a build of ours makes a new fiber each time.
- * C++'s exceptions that are being handled stand in thread-local storage. With a sanitizer, and on a port that cannot
- * set the thread pointer, threads share their kernel thread's: there they are kept with the context over a switch.
- * The port whose contexts are kernel threads tells the sanitizers nothing: both know kernel threads by themselves.
- * Valgrind: stacks are registered by address, so that its stack-pointer guess is not needed. */
+ * - In a build of ours with thread sanitizer, a switch synchronises the context that is left with the one that is
+ *   entered. One kernel thread runs both, and what a vp owns is passed between its uths without atomics. Between kernel
+ *   threads `running` orders them, which the sanitizer sees. Members have no fibers of their own there.
+ * - In other builds a switch orders nothing: base/race.h tells the sanitizer what OpenMP orders.
+ * - A fiber's shadow call stack must be empty where a context begins: a build of ours makes a new fiber each time.
+ * C++ keeps the exceptions that are being handled in thread-local storage. Threads share their kernel thread's storage
+ * with a sanitizer, and on a port that cannot set the thread pointer. There a switch saves these exceptions with the
+ * context.
+ * The port whose contexts are kernel threads tells the sanitizers nothing: they know kernel threads by themselves.
+ * Valgrind: stacks are registered by address, so it need not guess from the stack pointer. */
 #ifndef PS_UTH_SANITIZERS_H
 #define PS_UTH_SANITIZERS_H
 
@@ -43,7 +43,8 @@ extern void *__tsan_create_fiber(unsigned flags) __attribute__((weak));
 extern void __tsan_destroy_fiber(void *fiber) __attribute__((weak));
 extern void *__tsan_get_current_fiber(void) __attribute__((weak));
 extern void __tsan_switch_to_fiber(void *fiber, unsigned flags) __attribute__((weak));
-extern void *__cxa_get_globals(void) __attribute__((weak)); /* of the C++ ABI: what is caught, how many are in flight */
+/* Of the C++ ABI: the exceptions that are caught, and the number in flight. */
+extern void *__cxa_get_globals(void) __attribute__((weak));
 extern void AnnotateIgnoreReadsBegin(const char *file, int line) __attribute__((weak));
 extern void AnnotateIgnoreReadsEnd(const char *file, int line) __attribute__((weak));
 extern void AnnotateIgnoreWritesBegin(const char *file, int line) __attribute__((weak));
@@ -51,8 +52,8 @@ extern void AnnotateIgnoreWritesEnd(const char *file, int line) __attribute__((w
 #define SAN_SWITCH_ORDERS (PS_TSAN ? 0u : 1u /* __tsan_switch_to_fiber_no_sync */)
 
 enum { SAN_ADDRESS = 1, SAN_THREAD = 2, SAN_EXCEPTIONS = 4 };
-extern __attribute__((visibility("hidden"))) unsigned char
-    uth_sanitizers; /* which of them are there; written by san_find before there are contexts */
+/* SAN_... bits: which sanitizers are there. Written by san_find before there are contexts. */
+extern __attribute__((visibility("hidden"))) unsigned char uth_sanitizers;
 
 static inline void san_find(void)
 {
@@ -66,9 +67,9 @@ static inline void san_find(void)
 }
 static PS_ALWAYS_INLINE bool san_any(void) { return PS_UNLIKELY(uth_sanitizers != 0); }
 
-/* Makes the thread sanitizer ignore what a fiber of the runtime's own loop does: it intercepts the C library's
- * functions that the loop calls on a stack, but these do not concern the program. A fiber must not end while it is
- * ignored. */
+/* Makes the thread sanitizer ignore, or no longer ignore, what a fiber of the runtime's loop does: `reads` and `writes`
+ * are its functions for that. The sanitizer intercepts the C library's functions, which the loop calls as well, but
+ * these calls do not concern the program. A fiber must not end while it is ignored. */
 static inline void san_ignore(void *fiber, void (*reads)(const char *, int), void (*writes)(const char *, int))
 {
     void *here = __tsan_get_current_fiber();
@@ -91,7 +92,8 @@ static inline void san_loop_fiber_end(void *fiber)
     __tsan_destroy_fiber(fiber);
 }
 
-/* Tells the leak sanitizer that this memory of the runtime's points to blocks of malloc: they are in use. */
+/* Tells the leak sanitizer that the pointers in this memory of the runtime's count: blocks of malloc to which they
+ * point are in use. san_root_gone ends that. */
 static inline void san_root_made(const void *at, size_t bytes)
 {
     if (__lsan_register_root_region)
@@ -112,9 +114,9 @@ static inline void san_stack_made(struct uth *u)
 #endif
 }
 
-/* How much of a stack is cleared for AddressSanitizer, which has a byte for eight of the stack. As its own runtime does
- * where a function never returns, only the frames nearest the top are cleared: a stack may be reserved for
- * terabytes. */
+/* How much of a stack is cleared for address sanitizer, which keeps a byte for every eight bytes of it. A stack may be
+ * reserved for terabytes, so only the frames nearest the top are cleared. The sanitizer's own runtime does the same
+ * where a function never returns. */
 #define SAN_CLEARED_BYTES ((size_t)64 << 20)
 
 static inline void san_clear_stack(struct uth *u)
@@ -144,7 +146,7 @@ static inline void san_context_starts(struct uth *u)
         return;
     memset(u->exceptions, 0, sizeof u->exceptions);
     if (uth_sanitizers & SAN_THREAD) {
-        if (u->fiber != u->loop_fiber) /* the ended thread's own */
+        if (u->fiber != u->loop_fiber) /* the fiber of the thread that has ended here */
             __tsan_destroy_fiber(u->fiber);
         if (PS_TSAN && u->loop_fiber != NULL) {
             __tsan_destroy_fiber(u->loop_fiber);
@@ -189,8 +191,8 @@ static inline void san_arrived_traced(struct uth *from, struct uth *self)
     if (!(uth_sanitizers & SAN_ADDRESS))
         return;
     __sanitizer_finish_switch_fiber(self->fake_stack, &bottom, &bytes);
-    /* Only here an adopted stack's bounds can be learnt. That is soon enough: the stack is left before it is switched
-     * to. */
+    /* An adopted stack's bounds can be learnt only here. That is early enough: the stack is left before any switch to
+     * it. */
     if (from->flags & UTH_ADOPTED) {
         from->san_stack = bottom;
         from->san_stack_bytes = bytes;
@@ -203,13 +205,14 @@ static PS_ALWAYS_INLINE void san_arrived(struct uth *from, struct uth *self)
         san_arrived_traced(from, self);
 }
 
-/* Fibers for what runs on a stack on which others run before and after it. */
+/* A fiber for a thread that runs on a stack on which other threads run before and after it. san_fiber_make makes it in
+ * *fiber where thread sanitizer is there, and there is none yet. */
 static inline void san_fiber_make(void **fiber)
 {
     if (!PS_TSAN && uth_sanitizers & SAN_THREAD && *fiber == NULL)
         *fiber = __tsan_create_fiber(0);
 }
-/* Returns the fiber that was current, for san_fiber_leave; NULL: there are no fibers. */
+/* Makes `fiber` current. Returns the fiber that was current, for san_fiber_leave; NULL where `fiber` is NULL. */
 static inline void *san_fiber_enter(void *fiber)
 {
     void *outer = NULL;

@@ -1,22 +1,23 @@
-/* Thread-local blocks: made, entered, ended, used again. The contract is tls.h; the C library's layout is
- * tls_layout.c's.
+/* Thread-local blocks are made, cached, used again and freed here. The contract is tls.h; tls_layout.c knows the C
+ * library's layout.
  *
  * Does: keep the C library's view of a thread whole while a user-level thread runs on another thread's stack and core.
  * Does not: decide which thread has a block, nor when.
  *
  * States of a block: FREE (in the list) -> fresh (initial values; its character tables not yet set) -> used -> FREE. A
- * block's fields are its owner's; so are the few blocks that a vp keeps for its next threads (uth_tls_near). The free
- * list and the list of all blocks are under `lock`. The list of all is there for objects that dlopen brings into the
+ * block's fields belong to its owner, as do the few blocks that a vp keeps for its next threads (uth_tls_near). The
+ * free list and the list of all blocks are under `lock`. The list of all is for objects that dlopen brings into the
  * static part of every block (uth_tls_look_again). A fork takes both locks (init_lock first, as everywhere): the thread
- * that forks may have nothing to do with user-level threads, while another one is in the middle of these lists.
+ * that forks may not be a user-level thread, while another one is in the middle of these lists.
  *
- * Invariant: a block has the initial values of every loaded object when its thread begins (get_block says why). A
- * block of an ended thread is used again with its malloc cache (renew). Where memory is to go, a kernel thread takes
- * over that cache and ends (empty).
+ * Invariant: a block has the initial values of every loaded object when its thread begins (get_block says why). The
+ * block of an ended thread is used again with its malloc cache (renew). To return memory to the system, a kernel thread
+ * is started that takes over that cache and ends (empty).
  *
  * Cost: a kernel thread's life (20 us) at one put in UTH_TLS_ONE_IN at most, at most once in UTH_TLS_CACHE_NS for a
- * block. Rejected: copying TLS segments out and in at each switch: one address would be the variable of several
- * threads. A kernel thread's own thread pointer for the first thread that it carries: that thread may migrate. */
+ * block. Rejected: to copy TLS segments out and in at each switch (one address would be the variable of several
+ * threads). To give a kernel thread's own thread pointer to the first thread that it carries (that thread may
+ * migrate). */
 #define _GNU_SOURCE
 #include "tls_blocks.h"
 
@@ -32,8 +33,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Parts of the processor's ABI: where __tls_get_addr finds the vector of a thread's TLS blocks, and the number that
- * glibc registers an area for restartable sequences with. */
+/* Parts of the processor's ABI. DTV_FROM_TP: where, from the thread pointer, __tls_get_addr finds the pointer to a
+ * thread's vector of TLS blocks. RSEQ_SIGNATURE: the number with which glibc registers an area for restartable
+ * sequences. */
 #if defined(__x86_64__)
 #define DTV_FROM_TP 8
 #define RSEQ_SIGNATURE 0x53053053u
@@ -45,11 +47,11 @@
 #define RSEQ_SIGNATURE 0xf1401073u
 #endif
 struct dtv_entry {
-    void *address; /* entry -1: number of entries; entry 0: generation */
+    void *address; /* in entry -1: the number of entries; in entry 0: the vector's generation */
     void *to_free;
 };
 
-#ifndef UTH_TLS_LOOK /* tests build with tiny ones */
+#ifndef UTH_TLS_LOOK /* tests are built with tiny values */
 #define UTH_TLS_LOOK 64
 #define UTH_TLS_ONE_IN 8
 #define UTH_TLS_CACHE_NS UINT64_C(10000000000)
@@ -58,13 +60,13 @@ struct dtv_entry {
 
 struct uth_blocks uth_blocks;
 _Atomic bool uth_tls_missing;
-/* Under `lock`. */
-static struct ps_list free_list = {&free_list, &free_list}; /* put last, taken first */
+/* The next three variables are under uth_blocks.lock. */
+static struct ps_list free_list = {&free_list, &free_list}; /* the block that was put last is taken first */
 static unsigned times_put;
-static uint64_t clock_ns; /* of the last look */
+static uint64_t clock_ns; /* the time at the last put that read the clock */
 static _Atomic uint32_t last_number;
 
-/* In each block: which one it is. */
+/* In each block's storage: that block. In a kernel thread's own storage: NULL. */
 static __thread struct uth_tls *current_block __attribute__((tls_model("initial-exec")));
 
 bool uth_tls_enabled(void) { return ps_load_acquire(&uth_blocks.status) == UTH_BLOCKS_ON; }
@@ -76,8 +78,8 @@ static struct dtv_entry **dtv_of(const struct uth_tls *tls)
     return (struct dtv_entry **)((char *)tls->tp + DTV_FROM_TP);
 }
 
-#define NUMBERS 64 /* that a block takes at once: each of its threads has the next one */
-#define BATCHES ((0x3fffffffu - UTH_TLS_FIRST_NUMBER) / NUMBERS) /* FUTEX_TID_MASK */
+#define NUMBERS 64 /* numbers that a block takes at once; each thread that uses the block gets the next one */
+#define BATCHES ((0x3fffffffu - UTH_TLS_FIRST_NUMBER) / NUMBERS) /* 0x3fffffff: FUTEX_TID_MASK */
 
 void uth_tls_number_blocks(void) { uth_blocks.numbered = true; }
 
@@ -120,7 +122,7 @@ void uth_tls_adopt(struct uth_tls *tls, const void *home, int tid)
 void uth_tls_for_no_thread(struct uth_tls *tls, bool is)
 {
     *uth_tls_current_in(tls->tp) = is ? NULL : tls;
-    if (is && !uth_blocks.numbered) /* no vp enters it by uth_tls_enter, which writes a number */
+    if (is && !uth_blocks.numbered) /* the vps that use it do not call uth_tls_enter, which would write a number */
         *tls->tid = first_of_batch();
 }
 
@@ -128,7 +130,7 @@ struct uth_tls *uth_tls_of(uintptr_t pthread)
 {
     if (!uth_blocks.numbered || ps_load_acquire(&uth_blocks.status) != UTH_BLOCKS_ON)
         return NULL;
-    /* A kernel thread has NULL there. */
+    /* In a kernel thread's own storage this variable is NULL. */
     return *uth_tls_current_in((char *)pthread - uth_blocks.layout.descriptor_from_tp);
 }
 
@@ -144,7 +146,8 @@ int uth_tls_pose_as(struct uth_tls *tls, int tid)
     return before;
 }
 
-/* Writes the descriptor as that of a thread that begins, around what the dynamic linker keeps there. */
+/* Makes the descriptor that of a thread that begins. Leaves the pointer to the vector of TLS blocks, which the dynamic
+ * linker keeps in it, as it is. Skips the values of keys if the block's last thread has used no key. */
 static void write_descriptor(struct uth_tls *tls)
 {
     char *descriptor = uth_tls_descriptor(tls);
@@ -173,8 +176,8 @@ static void write_descriptor(struct uth_tls *tls)
     ps_store_relaxed(&tls->cached, NULL);
     tls->own_stack = NULL;
     tls->float_regions = 0;
-    tls->stack = tls;                          /* none so far */
-    if (uth_blocks.layout.rseq_from_tp != 0) { /* not registered */
+    tls->stack = tls;                          /* no stack so far */
+    if (uth_blocks.layout.rseq_from_tp != 0) { /* the kernel does not know this area */
         struct uth_tls_rseq *rseq = (void *)((char *)tls->tp + uth_blocks.layout.rseq_from_tp);
         rseq->cpu_id_start = 0;
         rseq->cpu_id = UTH_TLS_RSEQ_NO_CPU;
@@ -198,7 +201,7 @@ struct uth_tls *uth_tls_make(void)
     write_descriptor(tls);
     ps_spin_lock(&uth_blocks.lock);
     if (clock_ns == 0)
-        clock_ns = os_now_ns(); /* the first of all: nothing is old yet */
+        clock_ns = os_now_ns(); /* the first block of all: nothing is old yet */
     tls->since_ns = clock_ns;
     tls->next_of_all = uth_blocks.all;
     tls->link_of_all = &uth_blocks.all;
@@ -209,7 +212,8 @@ struct uth_tls *uth_tls_make(void)
     return tls;
 }
 
-/* Frees the second-level arrays of keys' values, which the C library allocates at need. The values are gone by now. */
+/* Frees the second-level arrays of keys' values, which the C library allocates when they are needed. The values are
+ * gone by now. */
 static void free_key_arrays(struct uth_tls *tls)
 {
     void **specific = (void **)(void *)(uth_tls_descriptor(tls) + uth_blocks.layout.specific);
@@ -220,19 +224,22 @@ static void free_key_arrays(struct uth_tls *tls)
         }
 }
 
-#define NOT_ALLOCATED ((void *)-1) /* in the vector: the module's block is made at the first use */
+/* Address in the vector's entry of a module whose TLS block is made at the first use. */
+#define NOT_ALLOCATED ((void *)-1)
 
-/* Frees the blocks of dlopened objects in the vector, which were made at the first use. */
+/* Frees the TLS blocks of dlopened objects, which the dynamic linker made at their first use. */
 static void free_dynamic(struct dtv_entry *dtv, size_t modules)
 {
     for (size_t i = 1; i <= modules; i++)
-        if (PS_UNLIKELY(dtv[i].to_free != NULL)) { /* a call for each of some dozens is felt */
+        /* Tested first: a call of free for each of some dozens would cost noticeable time. */
+        if (PS_UNLIKELY(dtv[i].to_free != NULL)) {
             free(dtv[i].to_free);
             dtv[i] = (struct dtv_entry){NOT_ALLOCATED, NULL};
         }
 }
 
-/* Notes how the dynamic linker has just initialised the block, in epoch `now`; nothing was loaded meanwhile. */
+/* Notes how the dynamic linker has just initialised the block, for initialise_quickly. `now` is the epoch; nothing was
+ * loaded meanwhile. The vector stays NULL if some module's segment is not among the copied images. */
 static void note_initialised(struct uth_tls *tls, uint32_t now)
 {
     struct dtv_entry *dtv = *dtv_of(tls);
@@ -242,7 +249,7 @@ static void note_initialised(struct uth_tls *tls, uint32_t now)
         return;
     tls->modules = 0;
     for (size_t i = 1; i <= entries; i++) {
-        if (dtv[i].address == NULL && dtv[i].to_free == NULL) /* no such module */
+        if (dtv[i].address == NULL && dtv[i].to_free == NULL) /* no module has this number */
             continue;
         ptrdiff_t from_tp = (char *)dtv[i].address - (char *)tls->tp;
         if (dtv[i].to_free != NULL || (dtv[i].address != NOT_ALLOCATED && !uth_tls_images_have(i, from_tp)))
@@ -262,7 +269,8 @@ static void initialise_by_linker(struct uth_tls *tls, uint32_t now)
     size_t entries = (size_t)dtv[-1].address;
     free_dynamic(dtv, entries);
     memset(dtv, 0, (entries + 1) * sizeof *dtv);
-    bool keeps = !tls->emptied && !uth_blocks.layout.shared_segment; /* else it is emptied, or was never entered */
+    /* False: this segment gets initial values, too, because the block was emptied or the program is static. */
+    bool keeps = !tls->emptied && !uth_blocks.layout.shared_segment;
     if (keeps)
         memcpy(libc_state, libc_tls, uth_blocks.layout.libc_bytes);
     uth_blocks.layout.initialise(tls->tp, true);
@@ -271,12 +279,13 @@ static void initialise_by_linker(struct uth_tls *tls, uint32_t now)
     note_initialised(tls, now);
 }
 
-/* The dynamic linker initialises a block in some 300 instructions, under locks. So note_initialised notes what the
- * dynamic linker has done, and this function does it again as long as the dynamic linker would do the same:
+/* Gives the block's segments their initial values without the dynamic linker, which takes some 300 instructions for
+ * that, under locks. note_initialised has noted what the dynamic linker did last. This function does it again if the
+ * dynamic linker would do the same, that is if:
  * - nothing has been loaded since: `epoch` is the one that was noted;
  * - the thread has noticed no unloading: the vector is in the same place, of the same generation;
  * - every module that had a static place in the vector has an image in tls_images.h, and is in the same place.
- * False: the dynamic linker might do something else now. */
+ * False: the dynamic linker might do something else now, and nothing was changed. */
 static bool initialise_quickly(struct uth_tls *tls, uint32_t now)
 {
     struct dtv_entry *dtv = *dtv_of(tls);
@@ -287,11 +296,11 @@ static bool initialise_quickly(struct uth_tls *tls, uint32_t now)
     return true;
 }
 
-/* Makes the block as new. C++ and key destructors have run (uth_tls_end), so only values are left. Every object's TLS
- * segment gets its initial values again, except the C library's own. That segment holds the thread's malloc cache and
- * arena, which a thread would have to give back and fetch again. Nothing else that a thread could have left there
- * survives uth_tls_end. Blocks of dlopened objects (not in the static part) are freed, as when a kernel thread's stack
- * is used again. */
+/* Makes a used block as new. C++ and key destructors have run (uth_tls_end), so only values are left. Every object's
+ * TLS segment gets its initial values again, except the C library's own. That segment holds the thread's malloc cache
+ * and arena, which a new thread would otherwise have to fetch again. Nothing else that a thread could have left there
+ * survives uth_tls_end. Blocks of dlopened objects (not in the static part) are freed, as the C library does when it
+ * uses a kernel thread's stack again. */
 static void renew(struct uth_tls *tls, uint32_t now)
 {
     if (uth_tls_any_key_used(tls))
@@ -305,8 +314,8 @@ static void renew(struct uth_tls *tls, uint32_t now)
     tls->used = false;
 }
 
-/* The function of a kernel thread that has not allocated anything: takes the block's malloc state with it to its
- * end. */
+/* The function of a kernel thread that has not allocated anything. Copies the block's malloc state into its own
+ * storage. When this kernel thread ends, the C library frees that state. */
 static void *take_libc_state(void *block)
 {
     struct uth_tls *tls = block;
@@ -315,10 +324,12 @@ static void *take_libc_state(void *block)
     return NULL;
 }
 
-/* Not inlined, so that the compiler keeps nothing of the thread pointer from the caller. */
+/* Calls the C library's free_state in the block. Not inlined, so that the compiler keeps no address that was computed
+ * from the caller's thread pointer. */
 static PS_NOINLINE void free_state_inside(const struct uth_tls *tls)
 {
-    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* no thread runs here that a handler could be for */
+    /* No thread runs in this block for which a signal's handler could run. */
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
     void *own = cpu_get_tp();
     cpu_set_tp(tls->tp);
     uth_blocks.layout.free_state();
@@ -326,10 +337,10 @@ static PS_NOINLINE void free_state_inside(const struct uth_tls *tls)
     os_set_signal_mask(mask);
 }
 
-/* Frees the malloc cache of a block. Only the C library can do that, at a kernel thread's end. So a kernel thread is
- * started, takes over the C library's TLS segment of the block (pointers, so a copy will do), and ends. In a static
- * program the C library's function for that end can be called. False: the system gives no kernel thread for that, and
- * the cache stays. */
+/* Frees the malloc cache of a block. Only the C library can do that, when a kernel thread ends. So a kernel thread is
+ * started, which takes over the block's TLS segment of the C library (it holds pointers, so a copy will do), and ends.
+ * In a static program the C library's function for that end is called directly. False: the system refuses a kernel
+ * thread for now, and the cache stays. */
 static bool empty(struct uth_tls *tls)
 {
     os_thread thread;
@@ -357,14 +368,14 @@ static void unmake_block(struct uth_tls *tls)
     unlist_locked(tls);
     ps_spin_unlock(&uth_blocks.lock);
     free_key_arrays(tls);
-    empty(tls); /* or its malloc cache, some KiB, is lost */
+    empty(tls); /* if that fails, the block's malloc cache, some KiB, is lost */
     uth_blocks.layout.deallocate(tls->tp, true);
     free(tls);
 }
 
 /* --- the cache --- */
 
-/* Returns the present epoch; all that has been loaded has been looked at in it. */
+/* Returns the present epoch, in which all objects loaded so far have been looked at. */
 static uint32_t look(void)
 {
     for (;;) {
@@ -373,12 +384,12 @@ static uint32_t look(void)
             return now;
         uth_tls_look_again();
         now = ps_load_acquire(&uth_blocks.epoch);
-        if (now % 2 == 0) /* else another one is about to look at what has come behind this look */
+        if (now % 2 == 0) /* if it is odd, another thread is looking at objects that were loaded after this look */
             return now;
     }
 }
 
-/* Whether something has been loaded since look() gave `then`. */
+/* Whether a look at newly loaded objects has begun since look() returned `then`. */
 static bool looked_at_more(uint32_t then)
 {
     if (PS_LIKELY(os_fence_all_ready()))
@@ -401,13 +412,14 @@ static struct uth_tls *pop_free(void)
 /* Returns a block that was given back, or a new one if the system allows that within `tries` tries.
  *
  * epoch is even; it is odd while the thread that has found a newly loaded object looks at it (under init_lock).
- *   here       1. reads epoch: even   2. writes the block         3. reads epoch: the same, else begins again
- *   look again a. makes epoch odd     b. writes all blocks        c. makes epoch even (release)
- * A fence stands between 2 and 3, and one between a and b; with os_fence_all in b the first one is the compiler's. So
- * if 3 misses a, all that 2 has written is older than what b writes. */
+ *    this function   1. reads epoch: even   2. writes the block   3. reads epoch; begins again if it has changed
+ *    the look        a. makes epoch odd     b. writes all blocks  c. makes epoch even (release)
+ * A fence stands between 2 and 3, and one between a and b. Where b has os_fence_all, the first of these is only the
+ * compiler's. So if 3 does not see a, all that 2 has written is older than what b writes. */
 static PS_ALWAYS_INLINE struct uth_tls *get_block(struct uth_tls_near *near, int tries)
 {
-    uint32_t now = look(); /* so that no later look finds a segment new that this block begins with */
+    /* first: so each segment that this block begins with has been seen, and no later look initialises it again. */
+    uint32_t now = look();
     struct uth_tls *tls = near != NULL && near->num != 0 ? near->block[--near->num] : pop_free();
     for (int i = 0; tls == NULL && i < tries; i++) {
         if (i > 0)
@@ -416,8 +428,8 @@ static PS_ALWAYS_INLINE struct uth_tls *get_block(struct uth_tls_near *near, int
     }
     if (tls == NULL)
         return NULL;
-    /* A block that was emptied and not used was given back unentered: it had the malloc state of its last thread, and a
-     * fork lost that state. */
+    /* A block may be emptied without being used: it was renewed, its next thread did not enter it, and in a forked
+     * child the malloc state in it was lost. */
     if (tls->used || tls->emptied)
         renew(tls, now);
     while (looked_at_more(now)) {
@@ -437,7 +449,7 @@ struct uth_tls *uth_tls_get(struct uth_tls_near *near)
 
 struct uth_tls *uth_tls_try_get(void) { return get_block(NULL, 1); }
 
-/* Takes out the block that has been free longest; NULL: none has been free long enough. */
+/* Takes the block that has been free longest out of the free list. NULL: no block has been free for UTH_TLS_IDLE_NS. */
 static struct uth_tls *take_idle_locked(void)
 {
     if (ps_list_empty(&free_list))
@@ -455,15 +467,17 @@ static void push_locked(struct uth_tls *tls)
     ps_list_push_front(&free_list, &tls->in_free);
 }
 
-/* A malloc cache holds up to seven pieces of memory of each of 64 sizes, 230 KiB, and fills with what threads free.
- * Blocks go from thread to thread, so all caches fill up in time. One put in UTH_TLS_ONE_IN therefore looks after
- * memory (one, so that a wide team's end does not wait for hundreds of kernel threads). If some block has been free
- * for UTH_TLS_IDLE_NS, the one that has been free longest is unmade. Else the block that is put is emptied, if its
- * cache is older than UTH_TLS_CACHE_NS. The clock is read at one put in UTH_TLS_LOOK. What threads hold that live on -
- * a hot team's members - is theirs, as a kernel thread's would be.
+/* Gives a block back, and looks whether memory can be returned to the system.
  *
- * In a static program no block keeps its cache, which is among the variables that get initial values again. So each
- * block is emptied, without a kernel thread. */
+ * A malloc cache holds up to seven pieces of memory of each of 64 sizes, 230 KiB in all, and fills with what threads
+ * free. Blocks go from thread to thread, so in time all caches are full. Therefore one put in UTH_TLS_ONE_IN calls this
+ * function. It frees at most one cache, so that the end of a wide team does not wait for hundreds of kernel threads. If
+ * some block has been free for UTH_TLS_IDLE_NS, the one that has been free longest is unmade. Otherwise the block that
+ * is put is emptied, if its cache is older than UTH_TLS_CACHE_NS. The clock is read at one put in UTH_TLS_LOOK. Blocks
+ * that threads keep while they live (a hot team's members) are not touched, as a kernel thread's cache would not be.
+ *
+ * In a static program no block can keep its cache, which is among the variables that get initial values again. So each
+ * block is emptied at each put, without a kernel thread. */
 static PS_NOINLINE void put_tidily(struct uth_tls *tls)
 {
     ps_spin_lock(&uth_blocks.lock);
@@ -533,25 +547,29 @@ void uth_tls_after_fork(void)
 struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
 {
     struct uth_tls *own = NULL;
-    /* The C library counts the arenas of threads that are gone as free. A thread that went on with such a cache, or
-     * gave one back, would make that count wrong by one. The child loses these caches, as with kernel threads. */
+    /* The C library counts the arenas of threads that do not exist in the child as free. If a thread went on with the
+     * cache of such a block, or gave it back, that count would be wrong by one. So the child loses these caches, as it
+     * loses those of kernel threads. */
     for (struct uth_tls *tls = uth_blocks.all; tls != NULL; tls = tls->next_of_all) {
         ps_store_relaxed(&tls->dedicated, NULL);
         ps_store_relaxed(&tls->own, NULL);
-        tls->own_stack = NULL; /* left alone, as all stacks of the parent's other threads */
+        tls->own_stack = NULL; /* never used again, like all stacks of the parent process's other threads */
         if (tls->tp != cpu_get_tp())
             tls->emptied = true;
         else
             own = tls;
     }
-    if (own != NULL) { /* fork has made the C library's only thread of it: its number, its list of robust mutexes */
+    /* Fork has made this block the storage of the C library's only thread, with that thread's number and list of robust
+     * mutexes. */
+    if (own != NULL) {
         own->number = *own->tid;
-        own->numbers = 0; /* those behind it are kernel threads' */
+        own->numbers = 0; /* the numbers behind it may be those of kernel threads */
         current_block = NULL;
         unlist_locked(own);
     }
-    /* The kernel goes on writing the processor's number to the place that the carrier registered. Where the carrier is
-     * not the initial thread, that place is in a stack which the C library counts as free from now on. */
+    /* The kernel goes on writing the processor's number to the area that the carrier registered. If the carrier is not
+     * the initial thread, that area is in a stack which the C library counts as free from now on. So the area is
+     * unregistered. */
     if (carrier != NULL && cpu_get_tp() != carrier && uth_blocks.layout.rseq_from_tp != 0)
         os_rseq_forget((char *)carrier + uth_blocks.layout.rseq_from_tp, sizeof(struct uth_tls_rseq), RSEQ_SIGNATURE);
     return own;

@@ -1,4 +1,4 @@
-/* Initial values of TLS segments, copied: see tls_images.h. */
+/* Copies of TLS segments' initial values: see tls_images.h. */
 #include "tls_images.h"
 
 #include "atomic.h"
@@ -6,9 +6,10 @@
 
 #include <string.h>
 
-#define MOST_BYTES ((size_t)32 * 1024) /* beyond, the dynamic linker's own copying is as quick */
+#define MOST_BYTES ((size_t)32 * 1024) /* if there is more to copy, the dynamic linker is as quick */
 
-static struct uth_tls_segment *segments; /* with copies of their images behind them; NULL: too much, or none */
+/* The copies of their images lie behind the array; NULL: there are none, or too many. */
+static struct uth_tls_segment *segments;
 static unsigned num;
 static _Atomic bool doubted;
 

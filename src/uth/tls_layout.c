@@ -1,22 +1,27 @@
-/* The layout of the C library's thread descriptor, found out at run time.
+/* Finds out the layout of the C library's thread descriptor at run time.
  *
- * glibc's struct pthread is private and changes between versions. What is needed of it comes from three places. The
- * first are the constants that glibc publishes for debuggers (nptl_db: _thread_db_*). The second are public facts
- * (pthread_self, __rseq_offset, the system call get_robust_list). The third is a specimen: a kernel thread is started
- * on a stack of ours, and copies its own descriptor before anything has happened in it. A word of the copy that points
- * into the descriptor will point into the new one. A word that points into the specimen's stack may be the stack's
- * base, which tells where the bounds are kept. Any other such word is of no use to other threads and is cleared.
- * Everything else a new thread has (guards, flags, "more than one thread") is right as copied. The specimen's stack is
- * one that the user gave. Fork in the child of a block relies on that: the descriptor is put in the list of user stacks
- * and nowhere else.
+ * glibc's struct pthread is private and changes between versions. What blocks need to know about it comes from three
+ * sources:
+ * - the constants that glibc publishes for debuggers (nptl_db: _thread_db_*);
+ * - public facts (pthread_self, __rseq_offset, the system call get_robust_list);
+ * - a specimen: a kernel thread that is started on a stack of ours, and copies its own descriptor before it has done
+ *   anything else. be_specimen is its function.
  *
- * Which byte tells that a thread has used keys is seen when the specimen does so. The byte only saves time in a short
- * thread's life: where it is not found, all keys are looked through.
+ * Each word of the copy is treated by what it points to. A word that points into the specimen's descriptor will point
+ * to the same place of a new block's descriptor. A word that is the base of the specimen's stack, with the stack's size
+ * behind it, tells where the stack's bounds are kept. Any other word that points into the specimen's stack is useless
+ * to other threads, and is cleared. Everything else (guards, flags, "more than one thread") is right for a new thread
+ * as it was copied. The specimen runs on a stack that was given to pthread_create. The C library's fork, when a thread
+ * in a block calls it, relies on that: in the child it puts the descriptor into the list of user stacks and nowhere
+ * else.
  *
- * Whatever does not come out as expected: no layout, and a reason. Nothing is guessed.
+ * One byte of the descriptor tells whether a thread has used keys. To find it, the specimen sets a key and looks what
+ * has changed. The byte saves time when a short thread ends: where it is not found, all keys are looked through.
+ *
+ * Where anything is not as expected, there is no layout, and a reason is returned. Nothing is guessed.
  * Rejected: offsets by version (wrong at the first distribution patch). A descriptor of zeros with the known fields
- * filled in (every new field of glibc would begin wrong). Real kernel threads as donors of blocks (a parked thread
- * each). */
+ * filled in (every new field of glibc would begin wrong). Real kernel threads as donors of blocks (a parked thread for
+ * each block). */
 #define _GNU_SOURCE
 #include "tls_layout.h"
 
@@ -32,7 +37,8 @@
 
 #if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
 
-#define SPECIMEN_STACK_BYTES (1u << 20) /* static TLS of big programs comes out of it */
+/* the C library takes a program's static TLS, which may be large, from this stack */
+#define SPECIMEN_STACK_BYTES (1u << 20)
 
 struct specimen {
     struct uth_tls_layout *layout;
@@ -41,7 +47,8 @@ struct specimen {
     int tid;
 };
 
-/* Finds the resolver's state. A new thread's is in its descriptor; a variable of the C library's tells so. */
+/* Finds the resolver's state (__res_state) and the pointer to it in the C library's TLS segment. Called by the
+ * specimen. The state is in the descriptor of a new thread; if it is elsewhere here, l->resolver stays 0. */
 static void note_resolver(struct specimen *s)
 {
     struct uth_tls_layout *l = s->layout;
@@ -58,19 +65,22 @@ static void note_resolver(struct specimen *s)
         }
 }
 
-/* Whether the kernel may write that byte of the descriptor any time. */
+/* Whether the byte at offset `at` belongs to the area for restartable sequences, which the kernel may write at any
+ * time. */
 static bool is_of_kernel(const struct specimen *s, size_t at)
 {
     size_t area = (uintptr_t)__builtin_thread_pointer() + (uintptr_t)s->layout->rseq_from_tp - s->descriptor;
     return s->layout->rseq_from_tp != 0 && at >= area && at - area < sizeof(struct uth_tls_rseq);
 }
 
-#define ARRAYS_OF_KEYS 32 /* PTHREAD_KEYS_MAX / KEYS_AN_ARRAY; the first array is in the descriptor */
+#define ARRAYS_OF_KEYS 32 /* PTHREAD_KEYS_MAX / KEYS_AN_ARRAY; the first of the arrays is in the descriptor */
 #define KEYS_AN_ARRAY 32
 #define BYTES_OF_KEY (2 * sizeof(uintptr_t))
 
-/* Finds the byte that tells of keys. A thread's first value of a key changes one byte beside it from 0 to 1. The place
- * is known if that is so, and if the first array of values and the pointers to all arrays lie one behind the other. */
+/* Finds the byte that tells whether a thread has used keys. The specimen gives a key its first value, and compares its
+ * descriptor with the copy made before. The byte is known if exactly one byte outside of the values has changed, from 0
+ * to 1. The first array of values and the pointers to all arrays must also follow each other in memory. Otherwise
+ * keys_used stays 0. */
 static void note_keys_used(struct specimen *s)
 {
     struct uth_tls_layout *l = s->layout;
@@ -105,7 +115,7 @@ static void *be_specimen(void *arg)
     struct specimen *s = arg;
     s->descriptor = (uintptr_t)pthread_self();
     s->tid = os_thread_id();
-    s->robust_head = (uintptr_t)os_robust_list(); /* emulators do not know it */
+    s->robust_head = (uintptr_t)os_robust_list(); /* 0 under emulators, which do not implement the system call */
     note_resolver(s);
     s->layout->descriptor_from_tp = (ptrdiff_t)(s->descriptor - (uintptr_t)__builtin_thread_pointer());
     memcpy(s->layout->image, (void *)s->descriptor, s->layout->descriptor_bytes);
@@ -113,7 +123,8 @@ static void *be_specimen(void *arg)
     return NULL;
 }
 
-/* A field's offset as published for debuggers: {bits, elements, offset}. */
+/* Stores the offset of a field, from the triple {bits, elements, offset} that glibc publishes for debuggers as `name`.
+ * False: the C library has no such name. */
 static bool published_offset(const char *name, size_t *out)
 {
     const uint32_t *description = uth_tls_symbol(name);
@@ -135,7 +146,7 @@ static void set_word(struct uth_tls_layout *l, size_t offset, uintptr_t word)
     memcpy(l->image + offset, &word, sizeof word);
 }
 
-/* Makes the copy independent of where the specimen was. */
+/* Makes the copy independent of the place of the specimen's descriptor and stack. Returns NULL, or why it cannot. */
 static const char *detach_image(struct uth_tls_layout *l, const struct specimen *s)
 {
     uintptr_t stack = (uintptr_t)s->stack;
@@ -144,7 +155,8 @@ static const char *detach_image(struct uth_tls_layout *l, const struct specimen 
         uintptr_t word = word_at(l, at);
         bool in_list = at >= l->list && at < l->list + 2 * sizeof(uintptr_t);
         if (in_list) {
-            word = s->descriptor + l->list; /* linked with itself: what unlinks it finds a list */
+            /* a list of itself alone: code that unlinks the descriptor then finds a valid list */
+            word = s->descriptor + l->list;
         }
         if (word >= s->descriptor && word < s->descriptor + l->descriptor_bytes) {
             if (l->own_pointers == UTH_TLS_MAX_FIXES)
@@ -174,7 +186,7 @@ static const char *check_image(struct uth_tls_layout *l, const struct specimen *
     memcpy(&tid, l->image + l->tid, sizeof tid);
     if (tid != s->tid)
         return "the thread number is not where the C library publishes it";
-    /* The list of robust mutexes that a thread holds begins as a pointer to itself. */
+    /* While a thread holds no robust mutex, the head of its list of robust mutexes points to itself. */
     size_t robust = s->robust_head - s->descriptor;
     if (s->robust_head == 0)
         return NULL;
@@ -214,8 +226,8 @@ out:
     return why;
 }
 
-/* Without the dynamic linker's lock: in a forked child no thread may hold it, and then os_objects_visit does not
- * ask. */
+/* Finds the C library's TLS segment without the dynamic linker's lock. In a forked child this lock may belong to a
+ * thread that does not exist there; os_objects_visit then asks nothing. */
 static void find_libc_by_address(struct uth_tls_layout *l)
 {
     const uint32_t *offset_at = uth_tls_symbol("_thread_db_link_map_l_tls_offset");
@@ -240,7 +252,7 @@ static void find_libc_by_address(struct uth_tls_layout *l)
         }
 }
 
-/* The C library is the object that has errno in its TLS segment. */
+/* A callback of os_objects_visit: finds the C library's TLS segment, which is the one that contains errno. */
 static int find_libc(struct dl_phdr_info *info, size_t bytes, void *layout)
 {
     struct uth_tls_layout *l = layout;

@@ -1,16 +1,19 @@
-/* Which loaded objects have thread-local storage or ask the C library for what it keeps for each thread, and where.
+/* Which loaded objects have thread-local storage, or ask the C library for what it keeps for each thread.
  *
- * Does: ask the dynamic linker (os_objects_visit; it counts what it loads). Does not: keep anything, but where some
- * symbols are. Symbols are looked up when the library is loaded and not when they are needed. The reason is a deadlock:
- * dlsym waits for the dynamic linker's lock. A thread holds this lock while constructors of what it opens run. A
- * constructor that runs a region would wait for a lock of ours, while that lock's owner waits in dlsym. Where a segment
- * lies is a private field of the dynamic linker's, published for debuggers (nptl_db).
+ * Does: ask the dynamic linker (os_objects_visit), which also counts the objects that it loads. Does not: keep what it
+ * learns, except the addresses of symbols and of watched words.
  *
- * Asking what is loaded takes two locks, and each thread that begins asks. The dynamic linker's count of what it has
- * loaded (dlpi_adds) is a word of its variable _rtld_global; which word is private. So every word of that variable with
- * the count's value is watched. The count is among these words. As long as all of them keep that value, nothing has
- * been loaded. When one has changed, the dynamic linker is asked. Words that differ from the count then are no longer
- * watched. Where no word is left, or too many have the value at first, every look asks. */
+ * Symbols are looked up when the library is loaded, not when they are needed, because dlsym waits for the dynamic
+ * linker's lock. A thread holds that lock while the constructors of an object that it opens run. Such a constructor may
+ * run a region, and wait for a lock of ours. If that lock's owner were waiting in dlsym, both would wait for ever. The
+ * place of a segment is a private field of the dynamic linker, published for debuggers (nptl_db).
+ *
+ * Asking what is loaded takes two locks, and each thread that begins asks. The dynamic linker's count of loaded objects
+ * (dlpi_adds) is one word of its variable _rtld_global, but which word is private. So every word of that variable that
+ * has the count's value is watched: the count is one of them. As long as all of them keep that value, nothing has been
+ * loaded. When one of them has changed, the dynamic linker is asked. Watched words that then differ from the count are
+ * not the count, and are watched no longer. If no word is left, or too many have the value at first, every look asks
+ * the dynamic linker. */
 #define _GNU_SOURCE
 #include "tls_objects.h"
 
@@ -49,9 +52,9 @@ static struct os_symbol symbols[] = {{"_dl_allocate_tls", NULL},
                                      {"__ieee_exceptions_MOD_ieee_get_status", NULL}};
 #define NUM_SYMBOLS (sizeof symbols / sizeof symbols[0])
 static bool looked_up;
-static size_t global_bytes; /* of _rtld_global; 0: not known */
+static size_t global_bytes; /* size of _rtld_global; 0: not known */
 
-/* The size that the dynamic linker's symbol table tells. */
+/* Returns the size of the variable at `address` by the symbol table of its object; 0: not known. */
 static size_t bytes_of_symbol(const void *address)
 {
 #if defined(__GLIBC__)
@@ -66,8 +69,8 @@ static size_t bytes_of_symbol(const void *address)
     return 0;
 }
 
-/* Runs before any region. Exception: the library is part of a program, and the program's own constructors run regions.
- * They call it on one thread. */
+/* Runs before any region, with one exception: if the library is linked into a program, the program's own constructors
+ * may run regions first. Then uth_tls_symbol calls it, on the only thread that there is. */
 __attribute__((constructor)) static void look_up(void)
 {
     for (unsigned i = 0; i < NUM_SYMBOLS && !looked_up; i++)
@@ -112,7 +115,8 @@ bool uth_tls_objects_watched(void)
 
 bool uth_tls_objects_same(unsigned long long loaded) { return uth_tls_watched_are(loaded); }
 
-/* The count may grow meanwhile, which would be missed: so it is read again before anything is believed. */
+/* Begins the watch: notes the words that have the value `loaded`. If an object is loaded during the search, the count
+ * may be missed. So the count is read again, and the words are used only if it has not changed. */
 static void watch_first(unsigned long long loaded)
 {
     const counter *words = uth_tls_symbol("_rtld_global");
@@ -132,8 +136,8 @@ static void watch_first(unsigned long long loaded)
     ps_store_release(&uth_tls_watch.num, still ? num : 0);
 }
 
-/* Replaces a word that is no longer watched by one that is. A word keeps its place in the list, since others read the
- * list meanwhile. */
+/* Drops the words that differ from the count `loaded`. Other kernel threads read the list at the same time, so it does
+ * not shrink: a word that stays takes the place of each word that is dropped. */
 static void watch_fewer(unsigned long long loaded)
 {
     unsigned num = ps_load_relaxed(&uth_tls_watch.num);
@@ -161,9 +165,9 @@ void uth_tls_objects_watch(unsigned long long loaded)
         watch_first(loaded);
 }
 
-/* Whether the object is one of the C library's own. Their variables, whose names are part of its ABI, do not count as
- * the program's. It matters only where blocks cannot be made: there a program with thread-local variables gets regions
- * of one member (uth_tls_missing). */
+/* Whether the object is part of the C library. Thread-local variables of the C library, whose names are part of its
+ * ABI, do not count as the program's. The answer matters only where blocks cannot be made: there a program with
+ * thread-local variables gets regions of one member (uth_tls_missing). */
 static bool is_of_c_library(const char *path)
 {
     static const char *const names[] = {"libc.so.", "ld-linux",  "ld64.so",   "libpthread.so.",
@@ -176,7 +180,8 @@ static bool is_of_c_library(const char *path)
     return false;
 }
 
-/* Whether the symbol is a call by which the C library gives a program something that it keeps for each thread. */
+/* Whether the symbol is a function of the C library that sets or returns something that the C library keeps for each
+ * thread. */
 static bool is_of_a_thread(const char *symbol)
 {
     static const char *const names[] = {"pthread_self", "pthread_setspecific", "tss_set",
@@ -187,8 +192,9 @@ static bool is_of_a_thread(const char *symbol)
     return false;
 }
 
-/* Compilers keep the address of errno over calls. The kept address is wrong where a function with OpenMP constructs
- * uses errno: its thread may come out of a construct on another kernel thread. */
+/* What the symbols that an object uses tell about it. The use of errno counts only together with OpenMP constructs. The
+ * reason: compilers keep the address of errno across calls. A thread may leave an OpenMP construct on another kernel
+ * thread than it entered it on, and then the kept address is wrong. */
 #define ASKS_STATE 1u
 #define ASKS_ERRNO 2u
 #define ASKS_OPENMP 4u
@@ -201,7 +207,8 @@ static unsigned kind_of_symbol(const char *symbol)
     return is_of_a_thread(symbol) ? ASKS_STATE : 0;
 }
 
-/* Tells which of those calls the object's relocations name. (Its symbol table's length is written nowhere.) */
+/* Returns which of these kinds of symbols the object uses. Its relocations are searched, because the length of a symbol
+ * table is written nowhere. */
 static unsigned asks_for(const struct ps_loaded *o)
 {
     unsigned asks = 0;
@@ -235,8 +242,8 @@ static int look_at_object(struct dl_phdr_info *info, size_t bytes, void *wanted)
         has_tls |= segment->p_type == PT_TLS && segment->p_memsz > 0;
         is_ours |= segment->p_type == PT_LOAD && here >= start && here < start + segment->p_memsz;
     }
-    /* If the runtime is linked into the program itself, its variables cannot be told from the program's: the program
-     * counts. */
+    /* A program is examined even if the runtime is linked into it, because the runtime's variables cannot be told from
+     * the program's. */
     bool is_program = info->dlpi_name == NULL || info->dlpi_name[0] == '\0';
     if (is_program ? has_tls : !is_ours && !is_of_c_library(info->dlpi_name) && has_tls)
         *(bool *)wanted = true;
@@ -260,7 +267,7 @@ static int look_at_program(struct dl_phdr_info *info, size_t bytes, void *arg)
         p->has_tls |= segment->p_type == PT_TLS && segment->p_memsz > 0;
         p->has_address |= segment->p_type == PT_LOAD && p->address >= start && p->address < start + segment->p_memsz;
     }
-    return 1; /* it comes first */
+    return 1; /* the visit begins with the program */
 }
 
 bool uth_tls_objects_of_program(const void *library)
@@ -277,8 +284,9 @@ bool uth_tls_objects_wanted(void)
     return wanted;
 }
 
-/* Whether the object wants a function that reads status flags: one of the C library's, or one of gfortran's library,
- * which reads them by an instruction. NULL: whether the process has such a function. */
+/* Whether the object uses a function that reads status flags. Such a function is one of the C library's, or one of
+ * gfortran's library, which reads the flags by an instruction. With object NULL: whether the process has such a
+ * function. */
 static bool reads_flags(const struct ps_loaded *object)
 {
     static const char *const names[] = {"fetestexcept", "fegetexceptflag", "__ieee_exceptions_MOD_ieee_get_flag",
@@ -290,7 +298,7 @@ static bool reads_flags(const struct ps_loaded *object)
 }
 
 struct flags {
-    struct ps_loaded program; /* it comes first */
+    struct ps_loaded program; /* the first object of the visit */
     bool read;
 };
 
@@ -323,11 +331,12 @@ struct collection {
     struct uth_tls_segment *out;
     unsigned n;
     char *room;
-    size_t bytes;                /* of room, left */
-    size_t module_at, offset_at; /* in the dynamic linker's struct link_map */
+    size_t bytes;                /* what is left of room */
+    size_t module_at, offset_at; /* offsets in the dynamic linker's struct link_map */
 };
 
-/* The dynamic linker unmaps nothing that a visit still finds. */
+/* Copies the image to the room, and returns the copy. Returns the object's own image where there is nothing to copy, or
+ * no room. The object stays mapped meanwhile: the dynamic linker unmaps no object that a visit still finds. */
 static const void *copy_image(struct collection *c, const struct dl_phdr_info *info, const ElfW(Phdr) * tls)
 {
     const void *image = (char *)info->dlpi_addr + tls->p_vaddr;
@@ -343,24 +352,24 @@ static const void *copy_image(struct collection *c, const struct dl_phdr_info *i
     return copy;
 }
 
-/* Gives where an object's segment is in every thread, from the offset that the dynamic linker keeps for it. False: not
- * in the static part. */
+/* Computes *from_tp, the segment's offset from every thread pointer, from `offset`, the value that the dynamic linker
+ * keeps for the object. False: the segment is not in the static part. */
 static bool is_static(ptrdiff_t offset, ptrdiff_t *from_tp)
 {
 #if defined(__x86_64__)
     *from_tp = -offset;
-    return offset > 0; /* 0: none so far; -1: never */
+    return offset > 0; /* 0: no place so far; -1: never a place in the static part */
 #elif defined(__aarch64__)
-    *from_tp = offset; /* two words of the C library's stand at 0 */
+    *from_tp = offset; /* two words of the C library are at offset 0, so no segment is */
     return offset > 0;
 #else
     *from_tp = offset;
-    return offset >= 0; /* -1 and -2, likewise */
+    return offset >= 0; /* -1: no place so far; -2: never a place in the static part */
 #endif
 }
 
-/* Finds info's segment by what the dynamic linker keeps about the object in `map`. False: this is not the object's
- * map. */
+/* Adds the segment *found of the object `info` to the collection, if it is in the static part. `map` is a candidate for
+ * the dynamic linker's record of that object. False: it is another object's record, and nothing was added. */
 static bool collect_of(struct collection *c, const struct dl_phdr_info *info, const struct link_map *map,
                        struct uth_tls_segment *found, const ElfW(Phdr) * tls)
 {
@@ -377,7 +386,8 @@ static bool collect_of(struct collection *c, const struct dl_phdr_info *info, co
     return true;
 }
 
-/* Finds the object's segment for thread-local variables; false: it has none. */
+/* Finds the object's TLS segment: *out is its program header, and *found what the collection keeps. False: the object
+ * has none, or an empty one. */
 static bool look_at_segments(const struct dl_phdr_info *info, struct uth_tls_segment *found, const ElfW(Phdr) * *out)
 {
     const ElfW(Phdr) *tls = NULL;

@@ -1,49 +1,54 @@
-/* Which loaded objects have thread-local storage, and where: private to uth/tls*.c. */
+/* Which loaded objects have thread-local storage, and where it is. Private to uth/tls*.c. */
 #ifndef PS_UTH_TLS_OBJECTS_H
 #define PS_UTH_TLS_OBJECTS_H
 
 #include "tls.h"
 
-/* What dlsym(RTLD_DEFAULT, name) gives, for the names that these files ask for (uth/tls_objects.c), looked up when the
- * library was loaded; before glibc 2.34 also private symbols of libpthread.so.0. */
+/* Returns what dlsym(RTLD_DEFAULT, name) gave when the library was loaded; NULL: there is no such symbol. Only the
+ * names in the table of uth/tls_objects.c can be asked for. Before glibc 2.34, private symbols of libpthread.so.0 are
+ * found as well. */
 void *uth_tls_symbol(const char *name);
-/* Returns a number that grows with each object that is loaded; some tens of ns. 0: it cannot be asked
- * (os_objects_visit). */
+/* Returns the dynamic linker's count of the objects that it has loaded so far. Costs some tens of ns. 0: the dynamic
+ * linker cannot be asked now (os_objects_visit). */
 unsigned long long uth_tls_objects_loaded(void);
-/* Whether uth_tls_objects_loaded() is still `loaded`, as far as can be seen in some ns; false: ask it. Never true where
- * something has been loaded since uth_tls_objects_watch(loaded). Any kernel thread, without a lock. */
+/* Whether nothing has been loaded since uth_tls_objects_watch(loaded), for certain. Costs some ns. False:
+ * uth_tls_objects_loaded must be called to know. Any kernel thread may call this, without a lock. */
 bool uth_tls_objects_same(unsigned long long loaded);
-/* Whether the former can ever say true. */
+/* Whether uth_tls_objects_same may ever return true. */
 bool uth_tls_objects_watched(void);
-/* Watches for changes of that number, which uth_tls_objects_loaded has just returned. One caller at a time. */
+/* From now on uth_tls_objects_same compares with `loaded`, which uth_tls_objects_loaded has just returned. One caller
+ * at a time. */
 void uth_tls_objects_watch(unsigned long long loaded);
 /* Whether an object other than the C library and the runtime itself needs blocks. An object needs blocks if it has
- * thread-local storage, or uses what the C library keeps for each thread: pthread_self, keys, uselocale, and errno
- * where it has OpenMP constructs. */
+ * thread-local storage, or if it uses what the C library keeps for each thread: pthread_self, keys, uselocale. The use
+ * of errno counts only in an object with OpenMP constructs. */
 bool uth_tls_objects_wanted(void);
-/* Whether the program itself has thread-local variables: more than those of the library that is linked into it, and of
- * which `library` is an address. */
+/* Whether the program itself has thread-local variables. False as well if `library`, an address in some library, lies
+ * in the program: then that library is linked into it, and its variables cannot be told from the program's. */
 bool uth_tls_objects_of_program(const void *library);
 
-/* Whether some code of the program may read floating-point status flags after a wait: it wants a function that reads
- * them, and is the program, a library that the program names, or an object with OpenMP constructs. (Compilers' run-time
- * libraries and numpy want such a function, too, and read only what they have just computed.) `linked`: the program is
- * static, and its code wants what is linked into it. */
+/* Whether some code of the program may read floating-point status flags after a wait. That is assumed of the program,
+ * of a library that the program names, and of an object with OpenMP constructs, if it uses a function that reads flags.
+ * (Compilers' run-time libraries and numpy use such functions, too, but read only the flags of what they have just
+ * computed.) `linked`: the program is static; then it is enough that such a function is linked into it. */
 bool uth_tls_objects_read_flags(bool linked);
 
 #define UTH_TLS_MAX_SEGMENTS 256
-/* A TLS segment that lies at the same place of every thread's block. */
+/* A TLS segment that lies at the same offset from every thread's thread pointer. */
 struct uth_tls_segment {
     uintptr_t object;
     size_t module;
     ptrdiff_t from_tp;
     const void *image;
     size_t image_bytes, bytes;
-    uintptr_t low, high;           /* the object's memory: [low, high) */
-    unsigned long long right_when; /* tls_start.c's: how much had been loaded when blocks last got its initial values */
+    uintptr_t low, high; /* the object's code and data lie in [low, high) */
+    /* Used by tls_start.c alone: the count of loaded objects when existing blocks last got this segment's initial
+     * values. */
+    unsigned long long right_when;
 };
-/* Fills out with at most UTH_TLS_MAX_SEGMENTS of them; returns how many. Copies the images to room[bytes], in their
- * order, as long as they fit: an object may be unloaded any time. Other images stay where the objects have them. */
+/* Fills out[] with at most UTH_TLS_MAX_SEGMENTS segments; returns how many. An object may be unloaded at any time, so
+ * the images are copied to room[bytes], in this order, as long as they fit. The `image` of any other segment points
+ * into the object itself. */
 unsigned uth_tls_objects_static(struct uth_tls_segment *out, char *room, size_t bytes);
 
 #endif

@@ -1,4 +1,5 @@
-/* Thread-local blocks: a thread runs in one, and ends. See tls.h; blocks themselves: tls.c. */
+/* Thread-local blocks: how a kernel thread enters one, and how a thread ends in it. The contract is tls.h; tls.c makes
+ * the blocks. */
 #define _GNU_SOURCE
 #include "tls_blocks.h"
 
@@ -11,8 +12,9 @@
 #include <netdb.h>
 #include <pthread.h>
 
-struct key_data {       /* struct pthread_key_data */
-    uintptr_t sequence; /* of the key that the value is of; another one: the key was deleted meanwhile */
+struct key_data { /* struct pthread_key_data */
+    /* The key's sequence number when the value was set; if it is another one now, the key was deleted meanwhile. */
+    uintptr_t sequence;
     void *value;
 };
 
@@ -69,7 +71,7 @@ void uth_tls_take_away(struct uth_tls *tls)
     ps_store_seq(&tls->carrier, NULL);
 }
 
-/* Whether any value of this block of keys is set. */
+/* Whether any value of this array of keys' values is set. */
 static bool any_value(const struct key_data *kept)
 {
     uintptr_t any = 0;
@@ -79,8 +81,8 @@ static bool any_value(const struct key_data *kept)
     return any != 0;
 }
 
-/* Returns the first key from `key` on whose value is not NULL; PTHREAD_KEYS_MAX: none. Reads the values in place: a
- * call for each of the keys of the first block, which every thread has, would be most of a short thread's end. */
+/* Returns the first key from `key` on whose value is not NULL; PTHREAD_KEYS_MAX: there is none. Reads the values in
+ * place. Every thread has the first array, and a call for each of its keys would be most of a short thread's end. */
 static unsigned next_key(const struct uth_tls *tls, unsigned key)
 {
     void **specific = (void **)(void *)(uth_tls_descriptor(tls) + uth_blocks.layout.specific);
@@ -96,14 +98,15 @@ static unsigned next_key(const struct uth_tls *tls, unsigned key)
     return PTHREAD_KEYS_MAX;
 }
 
-/* Values of POSIX keys are destroyed in rounds, as at a kernel thread's end: a destructor may set others. */
+/* Calls the destructors of POSIX keys' values in rounds, as at a kernel thread's end, because a destructor may set
+ * other values. */
 static void destroy_keys(struct uth_tls *tls)
 {
     bool more = true;
     for (unsigned round = 0; more && round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
         more = false;
         for (unsigned key = next_key(tls, 0); key < PTHREAD_KEYS_MAX; key = next_key(tls, key + 1)) {
-            void *value = pthread_getspecific(key); /* NULL where it is of a key that was deleted meanwhile */
+            void *value = pthread_getspecific(key); /* NULL if the value belongs to a key that was deleted meanwhile */
             if (value == NULL)
                 continue;
             pthread_setspecific(key, NULL);

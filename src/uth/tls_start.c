@@ -1,5 +1,5 @@
-/* Thread-local blocks: whether there can be any, found out by trying one; and the segments of objects that are loaded
- * later, which existing blocks get. See tls.h; blocks themselves, and `epoch`: tls.c. */
+/* Thread-local blocks: finds out whether blocks can be made, by trying one, and gives existing blocks the segments of
+ * objects that are loaded later. The contract is tls.h; tls.c makes the blocks, and says what `epoch` is. */
 #define _GNU_SOURCE
 #include "tls_blocks.h"
 
@@ -15,9 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define START_TRIES 8 /* as UTH_TLS_TRIES, of what all that follows rests on: an eighth of a second in all */
+/* As UTH_TLS_TRIES, for the first block, without which there are none: an eighth of a second in all. */
+#define START_TRIES 8
 
-/* Under init_lock. */
+/* The segments at the last look, and the room for their images. Under init_lock. */
 static struct uth_tls_segment segments[UTH_TLS_MAX_SEGMENTS];
 static unsigned num_segments;
 static char images_now[32 * 1024];
@@ -43,15 +44,16 @@ static void initialise_segment(const struct uth_tls_segment *segment)
     }
 }
 
-/* dlopen may have put segments into the static part of every thread's block since the last look. Blocks that exist get
- * their initial values here; the dynamic linker does that for the threads that it knows. Where it could not be asked
- * before (os_objects_visit), nothing is known to be new. `beginning`: code of an object of which nothing else has run
- * yet, or NULL. Its segment may have been seen before the dynamic linker was through with it, or have been another
- * object's that lay there. So it is initialised, unless that was done when another object began that was loaded with
- * it. */
+/* Gives existing blocks the initial values of segments that dlopen has put into the static part of every thread's block
+ * since the last look. (The dynamic linker does that for the threads that it knows.) `any_known` is false if the
+ * dynamic linker could not be asked before (os_objects_visit): then no segment counts as new.
+ * `beginning`: NULL, or an address in an object whose code has not run yet. Its segment is initialised even if it was
+ * seen before: the dynamic linker may not have been through with it then, or another object's segment was there. It is
+ * initialised once for each value of `loaded`, since objects that are loaded together begin one after the other. */
 static void initialise_new_segments(bool any_known, const void *beginning, unsigned long long loaded)
 {
-    static struct uth_tls_segment now[UTH_TLS_MAX_SEGMENTS]; /* under init_lock; too big for a small stack */
+    /* Under init_lock; static, because it is too big for a small stack. */
+    static struct uth_tls_segment now[UTH_TLS_MAX_SEGMENTS];
     unsigned n = uth_tls_objects_static(now, images_now, sizeof images_now);
     uth_tls_images_check(now, n);
     for (unsigned i = 0; i < n; i++) {
@@ -78,7 +80,8 @@ void uth_tls_may_ask(uint32_t asks)
         continue;
 }
 
-/* Called each time that something was loaded, until an asker has been found. */
+/* Looks whether a loaded object reads floating-point status flags or asks for a stack's bounds. Called each time that
+ * something was loaded; what was found once is not looked for again. */
 static void look_for_askers(void)
 {
     if (!cpu_float_flags_kept() && uth_tls_objects_read_flags(uth_blocks.layout.shared_segment))
@@ -88,7 +91,8 @@ static void look_for_askers(void)
         uth_tls_may_ask(UTH_TLS_ASKS_MAYBE);
 }
 
-/* Under init_lock. */
+/* Looks at all loaded objects after something was loaded. `beginning`: see initialise_new_segments. Called under
+ * init_lock. */
 static void look_at_objects(unsigned long long loaded, const void *beginning)
 {
     ps_store_seq(&uth_blocks.epoch, ps_load_relaxed(&uth_blocks.epoch) + 1);
@@ -107,7 +111,7 @@ static void look_at_objects(unsigned long long loaded, const void *beginning)
 
 bool uth_tls_look_again(void)
 {
-    bool on = ps_load_acquire(&uth_blocks.status) == UTH_BLOCKS_ON; /* else it is the stacks alone */
+    bool on = ps_load_acquire(&uth_blocks.status) == UTH_BLOCKS_ON; /* false: only stacks are looked at */
     if (PS_LIKELY(ps_load_acquire(&uth_blocks.epoch) % 2 == 0)) {
         if (PS_LIKELY(uth_tls_objects_same(ps_load_relaxed(&uth_tls_watch.seen))))
             return on;
@@ -142,7 +146,8 @@ void uth_tls_object_begins(const void *code)
 
 static __thread int probe = 12345;
 
-/* Not inlined, so that the compiler keeps nothing of the thread pointer from the caller. */
+/* Tries, in the block, what a thread needs. Returns NULL, or what does not work. Not inlined, so that the compiler
+ * keeps no address that was computed from the caller's thread pointer. */
 PS_NOINLINE static const char *try_inside(const struct uth_tls *tls, const void *stack, size_t bytes)
 {
     pthread_mutex_t mutex;
@@ -171,7 +176,7 @@ PS_NOINLINE static const char *try_inside(const struct uth_tls *tls, const void 
     error |= pthread_mutex_unlock(&mutex);
     if (error != 0)
         return "mutexes do not work";
-    if (uth_blocks.numbered) /* the room that numbers blocks interposes that */
+    if (uth_blocks.numbered) /* the room that numbers blocks interposes pthread_getattr_np, which needs no test */
         return NULL;
     if (pthread_getattr_np(pthread_self(), &attr) != 0)
         return "pthread_getattr_np does not work";
@@ -203,9 +208,9 @@ static const char *try_block(void)
     return why;
 }
 
-/* Tells why there can be no blocks; NULL: there can be. *refused: machine and program would allow them. *sanitized: a
- * sanitizer forbids them, and the program has thread-local variables that will be shared. (Where the sanitizer is
- * linked into the program, its variables cannot be told from the program's.) */
+/* Returns why there can be no blocks; NULL: there can be. *refused: machine and program would allow blocks, but making
+ * one failed. *sanitized: a sanitizer forbids them, and the program has thread-local variables that threads will share.
+ * (If the sanitizer is linked into the program, its variables cannot be told from the program's.) */
 static const char *find_out(bool *refused, bool *sanitized)
 {
     *refused = *sanitized = false;
@@ -215,7 +220,8 @@ static const char *find_out(bool *refused, bool *sanitized)
     const void *init = NULL;
     for (unsigned i = 0; i < sizeof inits / sizeof inits[0] && init == NULL; i++)
         init = uth_tls_symbol(inits[i]);
-    const bool ours = PS_ASAN + PS_TSAN > 0; /* this build's: the runtime's variables are part of its programs */
+    /* This build has a sanitizer: its programs contain the runtime's variables, and need no warning. */
+    const bool ours = PS_ASAN + PS_TSAN > 0;
     *sanitized = init != NULL && !ours && uth_tls_objects_of_program(init);
     if (init != NULL || ours)
         return "a sanitizer keeps its own state in the kernel thread's (psrun --ee pthreads gives each thread its own)";
@@ -224,7 +230,7 @@ static const char *find_out(bool *refused, bool *sanitized)
     return why != NULL ? why : try_block();
 }
 
-/* The system may refuse a kernel thread or memory for the moment. */
+/* Calls find_out, several times if the system refuses a kernel thread or memory, which may be for a moment only. */
 static const char *find_out_patiently(bool *refused, bool *sanitized)
 {
     const char *why = find_out(refused, sanitized);
@@ -247,8 +253,9 @@ bool uth_tls_init(enum uth_tls_mode mode, bool verbose)
         if (mode != UTH_TLS_NEVER) {
             num_segments = uth_tls_objects_static(segments, images_now, sizeof images_now);
             uth_tls_images_check(segments, num_segments);
-            for (unsigned i = 0; i < num_segments;
-                 i++) /* no block is older, and malloc's may be in use before it begins */
+            /* All blocks are made later, so these segments are never to be initialised again. Moreover a segment of
+             * malloc's may be in use before its object begins. */
+            for (unsigned i = 0; i < num_segments; i++)
                 segments[i].right_when = FOR_EVER;
             bool refused, sanitized;
             const char *why = find_out_patiently(&refused, &sanitized);

@@ -1,26 +1,28 @@
-/* Underlying threads: stacks made late, cached, shared in batches, given back; switching with the sanitizers told.
+/* Underlying threads (uths): their stacks are made when first needed, cached, shared in batches and given back.
+ * A switch tells the sanitizers.
  *
- * Does not schedule and never waits, but for uth_saved_soon. The contract with its states is uth.h.
+ * Does not schedule. Waits only for short steps of other kernel threads: for a context that is being saved, for a
+ * visitor, for readers of the registry. The contract with its states is uth.h.
  *
- * A uth's descriptor lies at the top of its own stack: one mapping, one page touched, and an overflow, which runs away
- * downwards, cannot reach it.
+ * A uth's descriptor lies at the top of its own stack: one mapping, one page touched. An overflow runs away from it.
  *
- * The way of a stack:   system -> magazine of a vp <-> depot <-> magazine of another vp (magazine.h)
- *                          ^---------------------------'
- * There are two depots. `warm` has stacks whose pages were touched, `idle` those whose memory the system has back: all
- * pages but the topmost. A vp that is about to park makes its own stacks and the warm ones idle (uth_cache_trim). An
- * owner that ends leaves a few stacks in `left` for those that come (uth_cache_leave). Bounds: two batches a vp,
- * UTH_SHARED_MAX in both depots, those in `left`; all others are unmapped. Once stacks are scarce (uth_scarce) no
- * cache keeps any: each that is not in use stands where every vp finds it.
+ * The way of a stack:
+ *   system -> magazine of a vp <-> depot <-> magazine of another vp (magazine.h)
+ *      ^---------------------------'
+ * There are two depots: `warm` for stacks whose pages were touched, `idle` for stacks whose memory the system has back
+ * (except the topmost pages). A vp that is about to park makes its own stacks and the warm ones idle (uth_cache_trim).
+ * An owner that ends leaves a few stacks in `left` for later owners (uth_cache_leave). At most two batches a vp,
+ * UTH_SHARED_MAX in both depots, and those in `left` are kept; all others are unmapped. Once stacks are scarce
+ * (uth_scarce), caches keep none: each unused stack is in a depot, where every vp finds it.
  *
  * running: 1 from the switch to a uth until its context is saved again. The vp that switches to the uth writes 1
  * (relaxed: this vp owns the uth). uth_switched writes 0 (release), and the acquire in uth_saved_soon pairs with it:
- * what ran before the save happens before what resumes it.
+ * what ran before the save happens before what resumes the uth.
  *
- * Cost: uth_get and uth_put a few loads and stores; a depot's lock each UTH_BATCH of them; fresh stacks two system
+ * Cost: uth_get and uth_put a few loads and stores; a depot's lock each UTH_BATCH of them; a fresh stack two system
  * calls. Failure: no memory for a stack, NULL. Rejected: one list of single stacks (a shared line at each put).
- * Rejected: descriptors from malloc (a second cache miss, and the program's own malloc may run on these threads).
- * Papers: psthreads-2009 section 2.3 (recycling through local queues); nthlib-2004 section 2. */
+ * Descriptors from malloc (a second cache miss, and the program's own malloc may run on these threads). Papers:
+ * psthreads-2009 section 2.3 (recycling through local queues); nthlib-2004 section 2. */
 #include "uth.h"
 
 #include <limits.h>
@@ -30,11 +32,11 @@
 #include "os.h"
 #include "sanitizers.h"
 
-#ifndef UTH_BATCH /* tests build with tiny ones */
+#ifndef UTH_BATCH /* tests are built with tiny values */
 #define UTH_BATCH 32
 #define UTH_SHARED_MAX 2048
 #endif
-#define LEFT_BYTES ((size_t)64 * 1024) /* of each */
+#define LEFT_BYTES ((size_t)64 * 1024) /* how much of each stack in `left` stays in memory */
 #define SMALLEST_STACK ((size_t)64 * 1024)
 #define COLOURS 16
 #define COLOUR_STEP (2 * PS_CACHE_LINE)
@@ -46,8 +48,8 @@ static _Atomic size_t default_bytes;
 static struct ps_depot warm, idle;
 static struct ps_free_slots left;
 static _Atomic unsigned next_colour;
-static _Atomic size_t mapped; /* stacks of the usual size */
-static _Atomic bool scarce;   /* for good */
+static _Atomic size_t mapped; /* number of stacks of the default size that exist */
+static _Atomic bool scarce;   /* never cleared */
 
 void uth_init(size_t default_stack_bytes)
 {
@@ -65,11 +67,12 @@ void uth_cache_init(struct uth_cache *cache) { *cache = (struct uth_cache){.stac
 
 /* --- the registry: see uth.h --- */
 
-/* A slot is taken by compare-and-swap (release: the uth is whole) and emptied by its owner (release) before the stack
- * is unmapped. `used` counts them roughly and is where the search for a free one begins. No lock here either. */
+/* A maker of a uth puts it into a slot by compare-and-swap (release: the uth is whole). Its owner empties the slot
+ * (release) before the stack is unmapped. `used` counts taken slots roughly; the search for a free slot begins at the
+ * slot with this number. There is no lock. */
 struct uth_chunk uth_registry;
 
-/* Returns the chunk behind c, made at need; NULL: no memory. */
+/* Returns the chunk behind c, and makes it if there is none. NULL: no memory. */
 static struct uth_chunk *chunk_after(struct uth_chunk *c)
 {
     struct uth_chunk *next = ps_load_acquire(&c->next), *none = NULL;
@@ -82,11 +85,12 @@ static struct uth_chunk *chunk_after(struct uth_chunk *c)
     return none;
 }
 
-/* The chunk at which the search for a free slot begins, a hint. Chunks before it were full when the search came here; a
- * slot that becomes free there moves the hint back. */
+/* A hint: the chunk at which the search for a free slot begins. Chunks before it were full when it was set; a slot that
+ * becomes free in one of them moves the hint back. */
 static _Atomic(struct uth_chunk *) not_full;
 
-/* Puts u into the registry. Where no place is free, debuggers and reports do not see the stack, and that is all. */
+/* Puts u into the registry. If there is no memory for a slot, debuggers and reports do not see this stack, and
+ * u->registered is 0. */
 static void enlist(struct uth *u)
 {
     struct uth_chunk *first = ps_load_acquire(&not_full);
@@ -132,8 +136,8 @@ static struct uth *make_uth(size_t stack_bytes)
     unsigned char *stack = os_stack_map(stack_bytes, &usable);
     if (stack == NULL)
         return NULL;
-    /* Stacks are a whole number of pages apart, so equal depths of all stacks would fall into the same sets of the
-     * first-level cache. Therefore each top is lowered by a few lines, its colour. */
+    /* Stacks are whole numbers of pages apart, so the same depth of all stacks would fall into the same set of the
+     * first-level cache. Therefore each top is lowered by a few lines: its colour. */
     top_bytes = (ps_add_relaxed(&next_colour, 1) % COLOURS) * COLOUR_STEP;
     struct uth *u = (struct uth *)(((uintptr_t)stack + usable - top_bytes - sizeof *u) & -(uintptr_t)PS_CACHE_LINE);
     *u = (struct uth){
@@ -148,13 +152,15 @@ static struct uth *make_uth(size_t stack_bytes)
         ps_add_relaxed(&mapped, 1);
     enlist(u);
     ps_fence_seq();
-    if (PS_UNLIKELY(os_stacks_hold_code() != code)) /* else uth_stacks_look_again sees it in the registry */
+    /* If the answer changes later, uth_stacks_look_again finds this stack in the registry. */
+    if (PS_UNLIKELY(os_stacks_hold_code() != code))
         os_stack_protect(u->stack, u->stack_bytes);
     return u;
 }
 
-/* The number of visitors that read the registry. A stack is taken out of it, then this is read; a visitor adds itself,
- * then reads the registry: one of the two sees the other. */
+/* Number of kernel threads that read the registry now. A stack is taken out of the registry, then `readers` is read
+ * (await_readers). A reader adds itself, then reads the registry. Between the two steps each has a seq_cst fence, so
+ * one of the two sees the other, and no stack is unmapped while a reader looks at it. */
 static _Atomic uint32_t readers;
 
 static void await_readers(void)
@@ -175,8 +181,8 @@ static void unmake_uth(struct uth *u)
     os_stack_unmap(u->stack, u->stack_bytes);
 }
 
-/* os_stacks_look stores its answer before the registry is read; a stack is in the registry before its maker reads that
- * answer. */
+/* No stack is missed: os_stacks_look stores its answer, then this function reads the registry. make_uth puts a stack
+ * into the registry, then reads that answer. */
 void uth_stacks_look_again(void)
 {
     if (PS_LIKELY(!os_stacks_look()))
@@ -192,14 +198,14 @@ void uth_stacks_look_again(void)
     ps_sub_seq(&readers, 1);
 }
 
-/* Bytes of the stack that a context may use: those below the descriptor. */
+/* Returns how many bytes of the stack a context may use: those below the descriptor. */
 static size_t context_bytes(const struct uth *u) { return (size_t)((const char *)u - (const char *)u->stack); }
 
 static void give_memory_back(struct uth *u)
 {
     if (!u->used)
         return;
-    /* The page of the descriptor stays, whole: contexts start there. */
+    /* The pages with the descriptor stay in memory: contexts start there. */
     size_t page = os_page_size(), above = u->stack_bytes - context_bytes(u);
     cpu_context_fini(&u->ctx);
     u->used = false;
@@ -212,7 +218,7 @@ static struct uth *uth_of(struct ps_piece *piece) { return PS_CONTAINER_OF(piece
 
 static size_t count_shared(void) { return ps_depot_count(&warm, UTH_BATCH) + ps_depot_count(&idle, UTH_BATCH); }
 
-/* Gives the stack to a depot, or to the system where depots have enough. */
+/* Gives the stack to the depot, or to the system if both depots together have UTH_SHARED_MAX stacks. */
 static void share_stack(struct uth *u, struct ps_depot *depot)
 {
     if (count_shared() < UTH_SHARED_MAX)
@@ -235,8 +241,8 @@ static struct uth *take_shared(void)
     return piece != NULL ? uth_of(piece) : NULL;
 }
 
-/* Makes a smaller stack where the system refuses one of the usual size: better than a thread that waits for others to
- * end. Smaller stacks are not cached (uth_put). */
+/* Makes a smaller stack when the system refuses one of the usual size; otherwise the thread would have to wait until
+ * others end. Smaller stacks are not cached (uth_put). NULL: no memory. */
 static struct uth *make_smaller(size_t stack_bytes)
 {
     static _Atomic uint32_t said;
@@ -252,8 +258,8 @@ static struct uth *make_smaller(size_t stack_bytes)
     return NULL;
 }
 
-/* Gets a stack from the depot or the system. A depot with less than a batch gives one stack at a time, so that owners
- * that come together share them. */
+/* Gets a stack from `left`, the depots or the system. If the depots have less than a batch, one stack at a time is
+ * taken, so that owners that come together share them. */
 PS_NOINLINE static struct uth *get_from_elsewhere(struct uth_cache *cache)
 {
     struct uth *u = ps_free_slots_take(&left);
@@ -279,7 +285,7 @@ struct uth *uth_get_sized(size_t stack_bytes)
     return make_uth(stack_bytes < CPU_STACK_MIN ? CPU_STACK_MIN : stack_bytes);
 }
 
-/* Does the rest of uth_put where the cache is full, or keeps nothing. */
+/* Does the rest of uth_put if the cache is full, or if stacks are scarce. */
 PS_NOINLINE static void put_elsewhere(struct uth_cache *cache, struct uth *u)
 {
     if (ps_load_relaxed(&scarce)) {
@@ -331,8 +337,8 @@ void uth_cache_trim(struct uth_cache *cache, unsigned keep)
         share_idle(u);
 }
 
-/* Such an owner is a root whose kernel thread ends. Of the stacks that it leaves, the pages near the top stay, up to
- * LEFT_BYTES, until a vp parks. */
+/* The owner is a root whose kernel thread ends. Of each stack that it leaves, the pages near the top, up to LEFT_BYTES,
+ * stay in memory until a vp parks. */
 void uth_cache_leave(struct uth_cache *cache)
 {
     while (cache->stacks.free != NULL) {
@@ -357,7 +363,7 @@ void uth_cache_drain(struct uth_cache *cache)
 
 void uth_after_fork_in_child(void)
 {
-    while (ps_free_slots_take(&left) != NULL) /* free_slots.h */
+    while (ps_free_slots_take(&left) != NULL) /* these stacks are lost: see free_slots.h */
         ps_sub_relaxed(&mapped, 1);
     ps_sub_relaxed(&mapped, count_shared());
     ps_depot_forget(&warm);
@@ -385,17 +391,17 @@ void uth_release(struct uth *u)
 {
     PS_ASSERT(u->flags & UTH_ADOPTED);
     cpu_context_fini(&u->ctx);
-    u->tls = NULL; /* nothing is saved here for a visitor to find */
+    u->tls = NULL; /* no context is saved here that a visitor could find */
     ps_store_release(&u->running, 0);
 }
 
-/* --- visits: thread_signal.h says what for --- */
+/* --- visits: identity/thread_signal.h says what they are for --- */
 
-/* A vp that continues a context stores `running`, then reads `visited`. The visitor stores `visited`, makes a fence for
- * all kernel threads, and reads `running`: one sees the other. */
+/* A vp that continues a context stores `running`, then reads `visited`. The visitor stores `visited`, makes a fence in
+ * all kernel threads, and reads `running`. So one of the two sees the other. */
 bool uth_visit(struct uth *u, const struct uth_tls *tls)
 {
-    struct uth_tls *volatile *block = &u->tls; /* of a context that runs its owner's to write */
+    struct uth_tls *volatile *block = &u->tls; /* volatile: while the context runs, its owner may write this field */
     if (ps_load_acquire(&u->running) != 0 || *block != tls)
         return false;
     ps_store_seq(&u->visited, 1);

@@ -1,26 +1,26 @@
-/* UTHLIB: underlying threads - a stack, a context, and the place of a thread-local block - behind one contract.
+/* UTHLIB: underlying threads. A uth is a stack, a context, and the place of a thread-local block, behind one contract.
  *
- * An underlying thread (uth) knows no scheduler: the room that binds it to a thread's descriptor decides what runs on
- * it. Stacks are made late, come from a cache of the virtual processor, its magazine (magazine.h), and are given back
- * to the system when idle.
+ * An underlying thread (uth) knows no scheduler: src/psthreads, which binds it to a thread's descriptor, decides what
+ * runs on it. A stack is made when it is first needed, comes from a cache of the vp, its magazine (magazine.h), and is
+ * given back to the system when it is idle.
  * Papers: psthreads-2009 sections 2.1 and 2.3 (separate stack and descriptor, local recycling); nthlib-2004 section 2.
  *
  * Life of a uth:
  *   uth_get -> uth_start -> uth_switch to it ... -> (not running any more) uth_put, or uth_start again (stack handoff
  *   by re-initialisation).
- *   uth_adopt: stands for a kernel thread's own stack; never put; uth_release at the end.
+ *   uth_adopt: the uth stands for a kernel thread's own stack. It is never put; uth_release ends it.
  *
- * A uth may be touched by the kernel thread that runs on it, or, while it does not run, by its one owner. `running` is
- * the hand-over: the switching side clears it (release) once the context is saved (uth_switched, called on the other
- * side). A vp that wants to switch to the uth looks until it reads 0 (acquire), for no longer than a switch takes;
- * then it does something else (uth_saved_soon). */
+ * While a uth runs, only the kernel thread that runs on it may touch it. While it does not run, only its one owner may.
+ * `running` hands it over: the vp that has switched away clears it (release) once the context is saved (uth_switched,
+ * called on the stack that the switch has led to). A vp that wants to switch to the uth reads `running` until it is 0
+ * (acquire), but no longer than a switch takes; then it does something else (uth_saved_soon). */
 #ifndef PS_UTH_H
 #define PS_UTH_H
 
 #include "uth_struct.h"
 
-/* Whether there is room for a call of another thread at `here`, an address in the caller's frame. False on a stack that
- * is not u's: a coroutine's, of unknown size. */
+/* Whether u's stack has room for a call of another thread. `here` is an address in the caller's frame. False if it is
+ * not on u's stack: then the caller runs on a coroutine's stack, of unknown size. */
 static inline bool uth_has_room(const struct uth *u, const void *here)
 {
     return (uintptr_t)here - u->call_floor < u->call_span;
@@ -28,62 +28,66 @@ static inline bool uth_has_room(const struct uth *u, const void *here)
 
 struct uth_cache {
     struct ps_magazine stacks;
-    size_t stack_bytes; /* of each of them */
+    size_t stack_bytes; /* of each stack */
 };
 
-/* Called once in a process, before anything else here. default_stack_bytes: usable size of a uth's stack (rounded to
- * pages). While stacks of the default size exist, that size stays; with none, a call sets it anew. */
+/* Called before anything else here. default_stack_bytes: usable size of a uth's stack (rounded up to pages). A later
+ * call changes this size only while no stack of the default size exists. */
 void uth_init(size_t default_stack_bytes);
 size_t uth_default_stack_bytes(void);
 
-/* Every stack that exists, for debuggers and reports: a list of chunks that only grows, each slot empty or a uth. A
- * reader that does not stop the process must expect a uth to be unmapped under its eyes. */
+/* Every stack that exists, for debuggers and reports: a list of chunks that only grows. A slot is NULL or a uth. A
+ * reader that does not stop the process must expect that a uth is unmapped while it reads. */
 #define UTH_CHUNK_SLOTS 508
 struct uth_chunk {
-    _Atomic(struct uth_chunk *) next; /* written once (release) */
-    _Atomic uint32_t used;            /* slots taken, or about to be; a hint */
+    _Atomic(struct uth_chunk *) next; /* the next chunk; written once (release) */
+    _Atomic uint32_t used;            /* about how many slots are taken; a hint */
     uint32_t first;                   /* number of its first slot; constant */
     _Atomic(struct uth *) slot[UTH_CHUNK_SLOTS];
 };
 extern struct uth_chunk uth_registry;
 
-/* Visits u, whose context is saved and whose block is `tls`: the context stays saved until uth_visited. A thread that
- * is to continue the context waits, or finds that it is not saved yet. False: u runs, or is about to, as far as can be
- * seen now. Any kernel thread; one visitor of a block at a time. */
+/* Begins a visit of u, whose context is saved and whose block is `tls`: the context stays saved until uth_visited. A vp
+ * that is to continue the context meanwhile waits for the visitor (uth_await_visitor), or treats the context as not
+ * saved yet (uth_saved_soon). False: u runs or is about to run, as far as can be seen now, or has another block. Any
+ * kernel thread may call it, but only one at a time visits a block. */
 bool uth_visit(struct uth *u, const struct uth_tls *tls);
 void uth_visited(struct uth *u);
-/* Visits whichever registered uth has the block `tls`; NULL: none. [no stack is unmapped meanwhile] */
+/* Begins a visit of the registered uth that has the block `tls`, and returns it. NULL: none has, or it runs. [no stack
+ * is unmapped meanwhile] */
 struct uth *uth_visit_any(const struct uth_tls *tls);
-/* Called when objects have been loaded: stacks hold code from then on where one of the objects asks for it. One caller
+/* Called when objects have been loaded. If one of them asks for it, all stacks are executable from now on. One caller
  * at a time. */
 void uth_stacks_look_again(void);
 
 void uth_cache_init(struct uth_cache *cache);
-/* Gives everything back to the system. */
+/* Gives all stacks of the cache, and all shared ones, back to the system. */
 void uth_cache_drain(struct uth_cache *cache);
-/* Gives a cache's stacks back when its owner ends: a few stay for later owners like it, the rest go to the system. */
+/* Gives a cache's stacks back when its owner ends. A few are kept for later owners, the others go to the system. */
 void uth_cache_leave(struct uth_cache *cache);
-/* Keeps at most `keep` stacks, the rest go to the shared list or to the system. Called by a vp about to park. */
+/* Keeps at most `keep` stacks in the cache. The others, and all shared stacks whose memory the system does not have
+ * back yet, give their memory back. Called by a vp that is about to park. */
 void uth_cache_trim(struct uth_cache *cache, unsigned keep);
 
-/* Maps up to n more stacks of the default size; they stand in the shared list, where every vp finds them. */
+/* Maps up to n more stacks of the default size, and shares them: every vp finds them. */
 void uth_add(size_t n);
-/* Stacks of the default size that exist. */
+/* Returns how many stacks of the default size exist. */
 size_t uth_mapped(void);
-/* Says that hardly more stacks are to be had: from now on caches keep none. */
+/* Called when the system has few stacks left to give. From now on no cache keeps stacks. */
 void uth_scarce(void);
 
-/* Returns a uth with the default stack size, from the cache, the shared list or the system. NULL: no memory. Only the
- * cache's owner calls it. */
+/* Returns a uth with the default stack size, from the cache, the shared stacks or the system; under lack of memory a
+ * smaller one. NULL: no memory. Only the cache's owner calls it. */
 struct uth *uth_get(struct uth_cache *cache);
 /* Returns a uth with a stack of its own size (not cached: unmapped by uth_put). NULL: no memory. */
 struct uth *uth_get_sized(size_t stack_bytes);
 void uth_put(struct uth_cache *cache, struct uth *u);
-/* Called in a forked child: leaves alone for good what was shared. */
+/* Called in a forked child: forgets all shared stacks, which are never used again. */
 void uth_after_fork_in_child(void);
 
-/* uth_area_take gets a place at the far end of u's stack, for what is to run there while a thread runs above it:
- * area.c. False: there is none. The caller knows of a thread on u's stack that cannot go on meanwhile. */
+/* uth_area_take gets a place at the far end of u's stack, for code that is to run there while a thread runs above it:
+ * area.c. False: there is no free place. The caller knows of a suspended thread on u's stack, which cannot go on
+ * meanwhile and so keeps the stack. */
 #define UTH_AREAS 8
 struct uth_area {
     struct uth *of;
@@ -93,30 +97,30 @@ struct uth_area {
 };
 bool uth_area_take(struct uth *u, struct uth_area *area);
 void uth_area_put(const struct uth_area *area);
-/* Sets the bounds of u's stack: `stack_bytes` from `low` on. Caller: the owner of an adopted stack, before any caller
- * takes an area. */
+/* Sets where u's areas are, on a stack of `stack_bytes` from `low` on. Called by make_uth, and by the owner of an
+ * adopted stack before any caller takes an area. */
 void uth_areas_at(struct uth *u, uintptr_t low, size_t stack_bytes);
 
-/* (Re-)initialises u so that the first switch to it starts entry(transfer, arg) on an empty stack. u does not run.
- * 0 or a positive errno value (only the port with kernel threads can fail). */
+/* (Re-)initialises u so that the first switch to it starts entry(transfer, arg) on an empty stack. u must not run.
+ * Returns 0 or a positive errno value (only the port whose contexts are kernel threads can fail). */
 int uth_start(struct uth *u, cpu_entry_fn *entry, void *arg);
 
-/* Makes *u stand for the calling kernel thread's own stack, which runs now. 0 or a positive errno value. */
+/* Makes *u stand for the calling kernel thread's own stack, on which the caller runs. Returns 0 or a positive errno
+ * value. */
 int uth_adopt(struct uth *u);
 void uth_release(struct uth *u);
 
-/* Leaves `from` (the caller's) and continues `to` (not running, no other vp's); `transfer` comes out there. `dying`:
- * from will not be resumed as it is now (it is put or restarted next). The other side must call uth_switched(from)
- * first: a resumed context gets `transfer` as result of uth_switch, a new one as its entry's argument. */
+/* Saves the caller's context in `from`, and continues `to`, which does not run and which no other vp has. `transfer` is
+ * the result of uth_switch in a resumed context, or the argument of a new context's entry. The code that runs on the
+ * other side must first call uth_switched(from). `dying`: `from` will not be resumed; it is put or restarted next. */
 static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying);
-/* uth_switch in two steps. From uth_claim on no kernel thread begins to visit `to` (uth_visit: a visitor handles a
- * signal below to's saved stack). False: a visitor is there, for which the caller has to wait (uth_await_visitor). The
- * visitor is in to's thread-local block, and writes there. So a caller that enters this block enters it between the two
- * steps. */
+/* uth_switch in two steps, for a caller that enters to's thread-local block between them. From uth_claim on, no kernel
+ * thread begins to visit `to` (a visitor handles a signal on to's stack, below the saved context; it is in to's block,
+ * and writes there). False: a visitor is there, and the caller has to wait for it (uth_await_visitor). */
 static inline bool uth_claim(struct uth *to);
 static inline void *uth_switch_claimed(struct uth *from, struct uth *to, void *transfer, bool dying);
-/* Ends the switch away from `from`; called first on the new stack. Closes the sanitizers' bracket for `self` and clears
- * from->running (release). */
+/* Ends the switch away from `from`; called first on the new stack, whose uth is `self`. Tells the sanitizers that the
+ * switch has ended, and clears from->running (release). */
 static inline void uth_switched(struct uth *from, struct uth *self);
 /* Waits until u's context is saved, but no longer than a switch takes. False: it is not saved yet. */
 static inline bool uth_saved_soon(struct uth *u);
@@ -125,22 +129,23 @@ void uth_await_visitor(struct uth *u);
 
 /* --- stack overflow --- */
 
-/* Installs a SIGSEGV handler (only where the disposition is the default) and an alternate stack for the calling kernel
- * thread (only where it has none). On a fault in the guard page of the stack that runs, `describe` writes into buf what
- * the thread is. Then one line tells the stack's size, and the variable that raises it. Then comes the default action.
- * Any other fault: the default action, as if no handler were there. */
+/* Installs a SIGSEGV handler (only if the disposition is the default) and an alternate stack for the calling kernel
+ * thread (only if it has none). After a fault in the guard page of the stack that runs, `describe` writes the thread's
+ * name into buf. Then one line tells the stack's size, and the environment variable that raises it. Then comes the
+ * default action. Any other fault: the default action at once. */
 typedef void uth_describe_fn(char *buf, size_t bytes);
-/* Returns the uth that runs on the calling kernel thread, or NULL. A function of src/psthreads; async-signal-safe. */
+/* Returns the uth that runs on the calling kernel thread, or NULL. Given by src/psthreads; async-signal-safe. */
 typedef struct uth *uth_current_fn(void);
 void uth_overflow_install(uth_current_fn *current, uth_describe_fn *describe, const char *variable);
-/* For each kernel thread that will run uths, at its start and end. */
+/* uth_overflow_thread_init and uth_overflow_thread_fini are called by each kernel thread that runs uths, at its start
+ * and end: they install and remove its alternate stack. */
 void uth_overflow_thread_init(void);
 /* Whether `stack` is the alternate stack that was installed for the calling kernel thread. */
 bool uth_overflow_is_ours(const void *stack);
-/* Whether this handler of SIGSEGV is the one that has been installed. */
+/* Whether `handler` is the handler that uth_overflow_install installs. */
 bool uth_overflow_handles(uintptr_t handler);
 void uth_overflow_thread_fini(void);
-/* Gives alternate stacks that kernel threads have left for others to the system. */
+/* Gives the alternate stacks that ended kernel threads have left for others back to the system. */
 void uth_overflow_drain(void);
 
 #include "uth_switch.h"

@@ -1,4 +1,4 @@
-/* The switch between uths: inline, since it is most of what a yield costs. Included by uth.h only. */
+/* The switch between uths. It is inline, since it is most of what a yield costs. Included by uth.h only. */
 #ifndef PS_UTH_SWITCH_H
 #define PS_UTH_SWITCH_H
 
@@ -10,7 +10,7 @@ static inline bool uth_claim(struct uth *to)
 {
     PS_ASSERT(ps_load_relaxed(&to->running) == 0);
     ps_store_relaxed(&to->running, 1);
-    ps_fence_compiler(); /* uth_visit fences for all */
+    ps_fence_compiler(); /* a compiler barrier is enough: uth_visit makes the fence in all kernel threads */
     return PS_LIKELY(!ps_load_acquire(&to->visited));
 }
 
