@@ -1,4 +1,4 @@
-/* The work-stealing deque's buffers (the first, growth), and how it becomes unfenced and fenced; see
+/* The slower part of the work-stealing deque: the first buffer, growth, and the change between unfenced and fenced. See
  * deque.h. */
 #include "deque.h"
 
@@ -29,7 +29,7 @@ bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom)
         return false;
     buffer->mask = (int64_t)capacity - 1;
     buffer->older = older;
-    /* Items below top_seen are gone; the rest moves to its place modulo the new capacity. */
+    /* Items below top_seen have been taken. Each other item moves to its index modulo the new capacity. */
     for (int64_t i = d->top_seen; older != NULL && i < bottom; i++)
         ps_store_relaxed(&buffer->slot[i & buffer->mask], ps_load_relaxed(&older->slot[i & older->mask]));
     ps_store_release(&d->buffer, buffer);
@@ -38,8 +38,8 @@ bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom)
 
 /* --- unfenced and fenced --- */
 
-/* How many pauses a thief waits for the owner's answer; an owner with short tasks answers within them. After that a
- * system call costs less than waiting longer. */
+/* How many pauses a thief waits until the owner answers by making the deque fenced. An owner with short tasks answers
+ * within them. After that a system call costs less than waiting longer. */
 #define ANSWER_PAUSES 32
 
 bool ps_deque_calm_owner(struct ps_deque *d)
@@ -54,7 +54,7 @@ bool ps_deque_calm_owner(struct ps_deque *d)
 
 void ps_deque_unfence_owner(struct ps_deque *d)
 {
-    /* From FENCED no other thread leads anywhere. */
+    /* No compare-and-swap is needed: while the state is FENCED, no other thread writes the word. */
     ps_store_relaxed(&d->watch, ps_load_relaxed(&d->watch) + PS_DEQUE_TURN + PS_DEQUE_UNFENCED);
     ps_fence_seq();
 }

@@ -3,23 +3,22 @@
  *
  * Does: one owner pushes and pops at the bottom, last in first out; any thread steals at the top, first in first out.
  * Grows without bound. Does not: sleep, wake, know what the pointers are, insert from outside, or remove from the
- * middle (ready queues of threads need both and are lists under a lock instead). NULL cannot be pushed.
- * Callers: ps_deque_push, ps_deque_pop, ..._owner, init, fini: the owner alone. "Owner" is a role: it may pass from one
- * kernel thread to another, with a release/acquire between them. ps_deque_steal_if, ps_deque_seems_empty: any thread,
- * the owner too.
+ * middle (ready queues of threads need both and are lists under a lock instead). NULL cannot be pushed. Callers:
+ * ps_deque_push, ps_deque_pop, ps_deque_fini and ..._owner: the owner alone; all other functions: any thread, the owner
+ * too. "Owner" is a role: it may pass from one kernel thread to another, with a release/acquire between them.
  *
- * Items stand at the indices top <= i < bottom of an endless array, of which the buffer holds item i modulo its
- * capacity (a power of two). A push writes there, then bottom + 1. A pop claims index bottom - 1 by lowering bottom; if
- * that was the last item, by moving top over it, as a thief would. A steal claims index top by moving top over it.
- * Invariants: both indices are 64 bits and never wrap; top only grows. While no thread has stolen from it for a while
- * the deque is *unfenced*: its owner pays no fence, and a thief first makes it fenced again. States of the word
- * `watch`, orderings and rejected ways: tests/models/deque_unfenced.md.
+ * Items are at the indices top <= i < bottom of an endless array, of which the buffer holds item i modulo its capacity
+ * (a power of two). A push writes item bottom, then increments bottom. A pop claims the last item by decrementing
+ * bottom. If it was the only item, the pop moves top over it, as a thief would. A steal claims item top by moving top
+ * over it. Invariants: both indices are 64 bits and never wrap; top only grows. When no thread has stolen from the
+ * deque for a while, it becomes *unfenced*: its owner pays no fence, and a thief must first make it fenced again.
+ * States of the word `watch`, orderings and rejected ways: tests/models/deque_unfenced.md.
  *
- * Failures: os_fence_all refused: the thief waits for the owner's next operation, yielding. push answers false where it
- * has to grow and no memory is to be had; nothing has changed then. pop and steal cannot fail.
+ * Failures. If os_fence_all is refused, the thief waits for the owner's next operation, yielding. If push has to grow
+ * and there is no memory, it returns false, and nothing has changed. pop and steal cannot fail.
  * Cost. push: no read-modify-write, no fence. pop: one fence, none when unfenced or empty; a compare-and-swap for the
  * last item. steal: one compare-and-swap, none when empty. The first steal from an unfenced deque: two more, and a
- * system call (2 us) where the owner is in a long body. */
+ * system call (2 us) if the owner is in a long body. */
 #ifndef PS_DEQUE_H
 #define PS_DEQUE_H
 
@@ -28,25 +27,26 @@
 
 enum { PS_DEQUE_FENCED = 0, PS_DEQUE_UNFENCED = 1, PS_DEQUE_ANNOUNCED = 2, PS_DEQUE_STATE = 3, PS_DEQUE_TURN = 4 };
 
-/* How many calls of ps_deque_calm_owner without a theft make it say yes. A fence costs about 20 cycles, and becoming
- * fenced about a hundred where the owner answers. So a wrong guess loses less than the fences that were paid while
- * waiting. Tests make it 1. */
+/* ps_deque_calm_owner says yes after this many calls during which no item was stolen. A fence costs about 20 cycles. To
+ * become fenced again costs about a hundred where the owner answers. So a wrong guess loses less than the fences that
+ * were paid while waiting. Tests make it 1. */
 #ifndef PS_DEQUE_CALM
 #define PS_DEQUE_CALM 64
 #endif
 
-/* Slots of the first buffer; a power of two. Test builds make it 1 or 2, so that growth and wrap-around come at
- * once. */
+/* Number of slots of the first buffer, a power of two. Test builds make it 1 or 2, so that growth and wrap-around
+ * happen at once. */
 #ifndef PS_DEQUE_INITIAL
 #define PS_DEQUE_INITIAL 256
 #endif
 
-/* Stress tests define this as a delay where another thread's step would hurt most; in the product it is nothing. */
+/* Stress tests define this as a delay, at the places where another thread's step would hurt most. In the product it is
+ * nothing. */
 #ifndef PS_DEQUE_WINDOW
 #define PS_DEQUE_WINDOW() ((void)0)
 #endif
 
-/* A thief may hold an old buffer for as long as it likes, so retired ones stay until ps_deque_fini. All of them
+/* A thief may read an old buffer long after the deque has grown, so old buffers stay until ps_deque_fini. All of them
  * together are smaller than the one in use. */
 struct ps_deque_buffer {
     int64_t mask; /* capacity - 1 */
@@ -54,52 +54,57 @@ struct ps_deque_buffer {
     _Atomic(void *) slot[];
 };
 
-/* Zeroed memory is its initial state: no buffer until the first push, so an unused deque costs two cache lines. Thieves
- * and the owner's last pop move top, by compare-and-swap only; all threads write watch; the owner writes the rest. */
+/* Zeroed memory is its initial state: there is no buffer until the first push, so an unused deque costs two cache
+ * lines. Thieves and the owner's last pop write top, by compare-and-swap only. All threads write watch. The owner alone
+ * writes the other fields. */
 struct ps_deque {
-    PS_LINE_ALIGNED _Atomic int64_t top; /* thieves' line */
+    PS_LINE_ALIGNED _Atomic int64_t top; /* index of the oldest item; a cache line for thieves */
     /* The owner's line: thieves read bottom and buffer only when they come to steal. */
     PS_LINE_ALIGNED _Atomic int64_t bottom;
     _Atomic(struct ps_deque_buffer *) buffer;
-    int64_t top_seen; /* owner: top was at least this; saves push a look at the thieves' line */
+    int64_t top_seen; /* owner: a lower bound of top; with it push need not read the thieves' line */
     _Atomic uintptr_t watch;
     int64_t own_tops; /* owner: how often it has moved top itself */
-    int64_t thefts;   /* owner: how often others had at its last look */
-    uint32_t calm;    /* owner: calls since that */
+    int64_t thefts;   /* owner: how often thieves had moved top, at the last call of ps_deque_calm_owner that looked */
+    uint32_t calm;    /* owner: calls of ps_deque_calm_owner since then */
 };
 
-/* Gives all buffers back. No thread may use the deque any more; items left in it are forgotten. */
+/* Frees all buffers. No thread may use the deque meanwhile or later; items that are left in it are forgotten. */
 void ps_deque_fini(struct ps_deque *d);
 
-/* Makes the deque fenced. Any thread. When it returns, what the owner has pushed or taken before is seen. */
+/* Makes the deque fenced. Any thread may call it. When it returns, the caller sees all that the owner has pushed or
+ * taken before. */
 void ps_deque_fence(struct ps_deque *d);
 static inline bool ps_deque_is_fenced(struct ps_deque *d)
 {
     return (ps_load_acquire(&d->watch) & PS_DEQUE_STATE) == PS_DEQUE_FENCED;
 }
-/* Owner only: the same, without help. */
+/* Makes the deque fenced. Owner only: it needs no answer of another thread, and no system call. */
 void ps_deque_fence_owner(struct ps_deque *d);
-/* Whether the deque is unfenced; owner only, after a push. If it is, no thread looks for the item, nor sleeps for lack
- * of it, without calling ps_deque_fence first. */
+/* Whether the deque is unfenced. Owner only, after a push. If it is, then each thread calls ps_deque_fence before it
+ * looks for the item, and before it sleeps because it has found none. So the owner need not look for sleepers. */
 static inline bool ps_deque_is_unfenced_owner(struct ps_deque *d)
 {
     atomic_signal_fence(memory_order_seq_cst);
     return (ps_load_relaxed(&d->watch) & PS_DEQUE_UNFENCED) != 0;
 }
-/* Whether nothing was stolen lately, and os_fence_all works. Owner only, to be called now and then. */
+/* Whether nothing was stolen lately, and os_fence_all works: then the deque may become unfenced. Owner only; called now
+ * and then. */
 bool ps_deque_calm_owner(struct ps_deque *d);
-/* Makes the deque, which is not, unfenced, and makes a fence; owner only. After this call the owner looks whether a
- * thread counts on finding what it pushes from here on. If so, it calls ps_deque_fence_owner. */
+/* Makes the deque, which is fenced, unfenced; then makes a fence. Owner only. After this call the owner must look
+ * whether some thread sleeps and relies on being woken for items pushed from here on. If so, it calls
+ * ps_deque_fence_owner. */
 void ps_deque_unfence_owner(struct ps_deque *d);
 
-/* Owner only: the index that the next push takes. Items from an index kept by the caller on are those pushed since.
- * No other thread writes it: no atomic, which is a call where 64 bits are two words. */
+/* Owner only. Returns the index of the next item that is pushed. A caller that keeps it knows later which items were
+ * pushed since: those from that index on. No other thread writes bottom. So the load is not atomic: an atomic load is a
+ * call where 64 bits are two words. */
 static inline int64_t ps_deque_bottom_owner(struct ps_deque *d) { return *(const int64_t *)&d->bottom; }
 
-/* Makes room for one more item: the first buffer, or twice the last. Part of push. */
+/* Part of push: makes room for one more item, by the first buffer or by one of twice the size. False: no memory. */
 PS_COLD bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom);
 
-/* Owner only. False: no memory, not pushed. */
+/* Pushes an item. Owner only. False: there was no memory, and nothing was pushed. */
 static inline bool ps_deque_push(struct ps_deque *d, void *item)
 {
     int64_t bottom = ps_deque_bottom_owner(d);
@@ -117,8 +122,8 @@ static inline bool ps_deque_push(struct ps_deque *d, void *item)
     return true;
 }
 
-/* Owner only, in two steps: whether it certainly holds less than PS_DEQUE_INITIAL items, and then the push of one
- * more. */
+/* Owner only: a push in two steps. The first says whether the deque certainly holds less than PS_DEQUE_INITIAL items,
+ * so that it need not grow. If it does, the second pushes one more. */
 static inline bool ps_deque_has_room_owner(struct ps_deque *d)
 {
     return ps_deque_bottom_owner(d) - d->top_seen < PS_DEQUE_INITIAL && ps_load_relaxed(&d->buffer) != NULL;
@@ -131,11 +136,11 @@ static inline void ps_deque_push_room_owner(struct ps_deque *d, void *item)
     ps_store_release(&d->bottom, bottom + 1);
 }
 
-/* Owner only. The item pushed last, or NULL where there is none. */
+/* Owner only. Takes the item that was pushed last. NULL: there is none. */
 static inline void *ps_deque_pop(struct ps_deque *d)
 {
     int64_t bottom = ps_deque_bottom_owner(d) - 1;
-    if (ps_load_relaxed(&d->top) > bottom) /* top only grows: empty for certain */
+    if (ps_load_relaxed(&d->top) > bottom) /* top only grows, so the deque is empty for certain */
         return NULL;
     ps_store_release(&d->bottom, bottom);
     PS_DEQUE_WINDOW();
@@ -151,7 +156,7 @@ static inline void *ps_deque_pop(struct ps_deque *d)
         return ps_load_relaxed(&buffer->slot[bottom & buffer->mask]);
     }
     void *item = NULL;
-    if (top == bottom) { /* the last one: thieves may be after it */
+    if (top == bottom) { /* the last item, which a thief may be about to take */
         struct ps_deque_buffer *buffer = ps_load_relaxed(&d->buffer);
         item = ps_load_relaxed(&buffer->slot[bottom & buffer->mask]);
         PS_DEQUE_WINDOW();
@@ -164,7 +169,8 @@ static inline void *ps_deque_pop(struct ps_deque *d)
     return item;
 }
 
-/* Returns the oldest item, as far as can be told without watching; NULL: there is none. */
+/* Returns the oldest item without taking it. Another thread may take it at any time, and while the deque is unfenced
+ * the answer may be out of date. NULL: there seems to be none. */
 static inline void *ps_deque_peek(struct ps_deque *d)
 {
     int64_t top = ps_load_seq(&d->top);
@@ -174,8 +180,9 @@ static inline void *ps_deque_peek(struct ps_deque *d)
     return ps_load_relaxed(&buffer->slot[top & buffer->mask]);
 }
 
-/* Any caller that knows that item was pushed. False: it has been taken. True: it may stand there; longer deques are not
- * looked through. */
+/* Whether the deque may still hold `item`. Called by any thread that knows that it was pushed. False: it has been
+ * taken. True: it may be there. A deque with more than PS_DEQUE_LOOK_MOST items is not searched, and the answer is
+ * true. */
 #define PS_DEQUE_LOOK_MOST 32
 static inline bool ps_deque_may_hold(struct ps_deque *d, const void *item)
 {
@@ -188,11 +195,12 @@ static inline bool ps_deque_may_hold(struct ps_deque *d, const void *item)
     return top < bottom;
 }
 
-/* Takes the item that was pushed first, unless `accept` refuses it (accept NULL: any item will do). Any thread. NULL in
- * three cases: there is no item; another thief took it meanwhile; the owner became unfenced. A thief then goes on to
- * the next victim; a caller that must know which case it was asks ps_deque_seems_empty. accept may be shown an item
- * that another thief has taken meanwhile; its answer then counts for nothing (top has moved). So accept must not follow
- * pointers into memory that may be unmapped, and reads relaxed atomics. */
+/* Takes the oldest item, unless `accept` refuses it (accept NULL: any item will do). Any thread may call it. NULL in
+ * four cases: there is no item; accept has refused it; another thread took it meanwhile; the owner made the deque
+ * unfenced. A thief then goes on to the next victim. A caller that must know whether items are left asks
+ * ps_deque_seems_empty. accept may be shown an item that another thread has taken meanwhile; its answer then counts for
+ * nothing (top has moved). So accept must not follow pointers into memory that may be unmapped, and must read by
+ * relaxed atomics. */
 static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *item, void *arg), void *arg)
 {
     if (PS_UNLIKELY(!ps_deque_is_fenced(d))) {
@@ -220,8 +228,8 @@ static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *i
     return ps_cas_seq(&d->top, &top, top + 1) ? item : NULL;
 }
 
-/* Any thread; exact for an instant between call and return where the deque is fenced, and then sequentially consistent
- * with pop and steal. */
+/* Whether the deque is empty. Any thread may call it. Where the deque is fenced, the answer was exact at some moment
+ * during the call, and is sequentially consistent with pop and steal. */
 static inline bool ps_deque_seems_empty(struct ps_deque *d)
 {
     int64_t top = ps_load_seq(&d->top);

@@ -1,4 +1,4 @@
-/* Magazines and depots: see magazine.h. */
+/* Magazines and depots: the functions that move batches between them. See magazine.h. */
 #include "magazine.h"
 
 static void give_batch_locked(struct ps_depot *depot, struct ps_piece *first)
@@ -8,7 +8,7 @@ static void give_batch_locked(struct ps_depot *depot, struct ps_piece *first)
     ps_store_relaxed(&depot->num_batches, ps_load_relaxed(&depot->num_batches) + 1);
 }
 
-/* NULL: there is none. */
+/* Takes a batch out of the depot. NULL: it has no whole batch. */
 static struct ps_piece *take_batch_locked(struct ps_depot *depot)
 {
     struct ps_piece *first = depot->batches;

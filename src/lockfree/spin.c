@@ -1,12 +1,13 @@
-/* The waiting half of the spin lock; see spin.h. */
+/* How a kernel thread waits for a spin lock that is held. See spin.h. */
 #include "spin.h"
 #include "cpu.h"
 #include "os.h"
 
 #if !PS_PORTABLE
 
-#define LOOKS_BEFORE_YIELD 300 /* some microseconds: longer than any section that is not preempted */
-#define MOST_PAUSES 16         /* between two looks */
+/* Some microseconds: longer than a critical section takes, unless its thread is preempted. */
+#define LOOKS_BEFORE_YIELD 300
+#define MOST_PAUSES 16 /* between two looks at the lock */
 
 void ps_spin_lock_slow(struct ps_spin *lock)
 {

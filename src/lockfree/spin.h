@@ -1,21 +1,22 @@
 /* Spin lock: test-and-test-and-set.
  *
  * Does: short critical sections between kernel threads. Does not: sleep, queue, count, or know user-level threads: a
- * holder must not switch to another context, and its section should be some tens of instructions.
- * Callers: any thread, on any stack; not from a signal handler that may have interrupted the holder.
- * States: 0 free, 1 held. Written by the thread that takes it (exchange) and by the holder (release store); read by
- * waiters.
- * Ordering: unlock's release store pairs with the acquire of the exchange in lock and try_lock that takes it next.
- * Failures: none. Cost: lock, one exchange; unlock, one store; try_lock on a held one, one load.
+ * holder must not switch to another context, and its critical section should be some tens of instructions.
+ * Callers: any thread, on any stack; but not a signal handler that may have interrupted the holder.
+ * States: 0 free, 1 held. Written by the thread that takes the lock (exchange) and by the holder (release store); read
+ * by waiters.
+ * Ordering: the release store of unlock pairs with the acquire of the exchange by which the next holder takes the lock
+ * (in ps_spin_lock, ps_spin_try_lock or ps_spin_take).
+ * Failures: none. Cost: lock, one exchange; unlock, one store; try_lock on a held lock, one load.
  *
- * A waiter looks at the line without writing it, and pauses longer and longer. After some hundred looks it gives its
- * processor to another kernel thread between looks, because the holder may have been preempted on this very processor.
- * A waiter does not sleep: it stays runnable.
- * Rejected: ticket and queue locks, which convoy as soon as one waiter in line is preempted.
+ * A waiter reads the line without writing it, and pauses longer and longer between looks. After some hundred looks it
+ * yields its processor to another kernel thread before each look, because the holder may have been preempted on this
+ * very processor. A waiter does not sleep: it stays runnable.
+ * Rejected: ticket and queue locks. Where one waiter in line is preempted, all behind it wait (a convoy).
  * Paper: balder-threads-2004, figure 2. This is its spinning half; the blocking half is the scheduler's.
  *
- * PS_PORTABLE: every lock is made of a POSIX mutex and a condition variable instead (spin_posix.c), the other column of
- * the paper's table 1. The size, the all-zero free state and the rules for callers stay the same. */
+ * PS_PORTABLE: every lock is made of a POSIX mutex and a condition variable instead (spin_posix.c), which is the other
+ * column of the paper's table 1. The size, the all-zero free state and the rules for callers stay the same. */
 #ifndef PS_SPIN_H
 #define PS_SPIN_H
 
@@ -37,7 +38,7 @@ void ps_spin_unlock(struct ps_spin *lock);
 
 #else
 
-/* Takes the lock that was seen held. */
+/* The rest of ps_spin_lock, when the lock was found held: waits until it has taken the lock. */
 PS_COLD void ps_spin_lock_slow(struct ps_spin *lock);
 
 static inline void ps_spin_lock(struct ps_spin *lock)
@@ -49,13 +50,14 @@ static inline bool ps_spin_try_lock(struct ps_spin *lock)
 {
     return ps_load_relaxed(&lock->word) == 0 && ps_xchg_acquire(&lock->word, 1) == 0;
 }
-/* Tries to take the lock without a look before, for a caller that expects the lock to be free. */
+/* Tries to take the lock by an exchange at once, without a load before it. For a caller that expects the lock to be
+ * free. */
 static inline bool ps_spin_take(struct ps_spin *lock) { return ps_xchg_acquire(&lock->word, 1) == 0; }
 static inline void ps_spin_unlock(struct ps_spin *lock) { ps_store_release(&lock->word, 0); }
 
 #endif
 
-/* A hint, for checks: a thread holds it. */
+/* Whether some thread holds the lock. A hint, for checks only. */
 static inline bool ps_spin_is_held(struct ps_spin *lock) { return ps_load_relaxed(&lock->word) != 0; }
 
 #endif

@@ -1,24 +1,24 @@
-/* The short locks on POSIX primitives alone (-DPS_PORTABLE=ON): "architecture support disabled", the slow column of
+/* The spin locks on POSIX primitives alone (-DPS_PORTABLE=ON): "architecture support disabled", the slow column of
  * balder-threads-2004 table 1, and the mapping to POSIX mutexes of psthreads-2009 section 2.1.
  *
- * What portable does not change. The words that carry the state of queues, barriers, mutexes and the like stay C11
- * atomics, which are standard C and need no port. So the state machines are the same, and are tested once. Waiting
- * threads still block in the scheduler. A POSIX primitive that held a waiting *thread* would hold its kernel thread,
- * and a vp with a thousand threads on it would deadlock. Calls that wait for another thread do not spin first
- * (src/psthreads/thread/active_wait.h).
+ * The words with the state of queues, barriers, mutexes and the like stay C11 atomics in this build: they are standard
+ * C and need no port. So the state machines are the same, and are tested once. Waiting threads still block in the
+ * scheduler. If a POSIX primitive held a waiting *thread*, it would hold the kernel thread, and a vp with a thousand
+ * threads would deadlock. Calls that wait for another thread do not spin first (src/psthreads/thread/active_wait.h).
  *
- * Threads are not preempted, and a POSIX mutex belongs to the kernel thread that locked it. Nothing here may be held
- * across a switch of contexts, then; that is already the rule of spin.h. Waiting here holds the kernel thread, which is
- * safe for the same reason: the holder runs, on another kernel thread, and does not switch before it releases.
+ * Threads are not preempted, and a POSIX mutex belongs to the kernel thread that locked it. So no lock may be held
+ * across a switch of contexts, which is already the rule of spin.h. A waiter holds its kernel thread here. That is safe
+ * by the same rule: the holder runs on another kernel thread, and does not switch before it releases the lock.
  *
  * A lock keeps its four bytes, zero when free, so that public objects have one size and one static initialiser. A POSIX
- * mutex does not fit there; so a table of them is hashed by the lock's address. An entry's mutex guards the words of
- * the locks that hash to it. A thread that finds its lock's word set waits on the entry's condition variable. Locks
- * that share an entry share wake-ups, hence the broadcast, but never wait for one another longer than for a look.
- * A forked child makes the entries anew, before anything else is done in it: other threads' sections are not there to
- * end. The words stay as they are.
+ * mutex does not fit there; so a lock's address is hashed to an entry in a table of mutexes. An entry's mutex guards
+ * the words of all locks that hash to it. A thread that finds its lock's word set waits on the entry's condition
+ * variable. Locks that share an entry share wake-ups, hence the broadcast; none of them waits for another longer than
+ * for a look.
+ * A forked child makes the entries anew before it does anything else, because the threads in their critical sections
+ * are not in the child. The locks' words stay as they are.
  * Rejected: to hold the entry's mutex for as long as the lock (a thread with two locks of one entry would deadlock with
- * itself). Rejected: pthread_spinlock_t in the four bytes (in glibc's x86-64 port zero means held).
+ * itself). pthread_spinlock_t in the four bytes (in glibc's x86-64 port zero means held).
  * Cost: two mutex pairs a critical section, and a condition variable where it is contended. */
 #include "spin.h"
 
@@ -31,7 +31,7 @@
 static struct entry {
     PS_LINE_ALIGNED pthread_mutex_t mutex;
     pthread_cond_t released;
-    unsigned waiting; /* kernel threads in `released`; guarded by mutex */
+    unsigned waiting; /* number of kernel threads that wait on `released`; guarded by mutex */
 } table[ENTRIES] = {[0 ... ENTRIES - 1] = {.mutex = PTHREAD_MUTEX_INITIALIZER, .released = PTHREAD_COND_INITIALIZER}};
 
 static void make_entries(void)
@@ -43,7 +43,8 @@ static void make_entries(void)
     }
 }
 
-/* Handlers in a child run in the order in which they were registered. */
+/* Registered by an early constructor: a child runs its fork handlers in the order of their registration, so this one
+ * comes first. */
 __attribute__((constructor(101))) static void spin_watch_forks(void) { pthread_atfork(NULL, NULL, make_entries); }
 
 static struct entry *spin_entry(const struct ps_spin *lock)
