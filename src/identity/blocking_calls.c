@@ -1,9 +1,9 @@
-/* The C library's calls that wait in the kernel: a thread that is about to wait gives its vp's processor away. See
- * blocking.h and calls.h.
+/* The C library's calls that wait in the kernel. A thread that is about to wait lets a spare use its vp's processor
+ * meanwhile. See blocking.h and calls.h.
  *
- * Where something is ready behind the caller, and the call may find what it wants at once, the runtime looks first. For
- * a descriptor the look is poll without a time-out; for a file it reads two bytes if they are in memory (RWF_NOWAIT).
- * Other calls wait in any case. */
+ * Work may be ready behind the caller while the call itself need not wait. So the runtime first looks whether the call
+ * will wait. For a descriptor it calls poll without a time-out. For a file it tries to read the first and the last byte
+ * from memory (RWF_NOWAIT). Other calls are taken to wait in any case. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -28,8 +28,8 @@
 #include "blocking.h"
 #include "os.h"
 
-/* Defines the function `name` of the C library's, under this version. It waits if `will` holds; `will` is evaluated
- * only where something is ready behind the caller. */
+/* Defines the function `name` in the C library's place, with the version `node`. The call is treated as one that waits
+ * if `will` holds; `will` is evaluated only where something is ready behind the caller. */
 #define INTERPOSE_WAITS(will, node, type, name, parameters, arguments)                    \
     NEXT(name, type parameters);                                                          \
     static PS_NOINLINE type slow_##name parameters                                        \
@@ -51,7 +51,7 @@
 
 /* --- descriptors --- */
 
-/* How many are ready; negative: an error. */
+/* Returns how many of the descriptors are ready now; negative: an error. */
 static int ready_now(struct pollfd *at, nfds_t n)
 {
     return (int)os_system_call(SYS_ppoll, (long)at, (long)n, (long)&(struct timespec){0}, 0, 0, 0);
@@ -81,8 +81,9 @@ static bool byte_is_away(int fd, off_t at)
     return os_system_call(SYS_preadv2, fd, (long)&one, 1, at, 0, RWF_NOWAIT) == -EAGAIN;
 }
 
-/* Whether what is to be read of a file is not in memory: the first and the last byte tell. A file system that cannot
- * say so is taken for one that need not wait. at -1: where the file stands. */
+/* Whether the read of a file will wait for the disk, that is, whether the first or the last byte to be read is not in
+ * memory. A file system that cannot tell is taken for one that need not wait. at -1: the read begins at the file's
+ * position. */
 static bool waits_for_disk(int fd, off_t at, size_t n, off_t end)
 {
     if (os_system_call(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_DIRECT)
@@ -148,7 +149,8 @@ INTERPOSE_WAITS(!(operation & LOCK_NB), GLIBC_2_2_5, int, flock, (int fd, int op
 INTERPOSE_WAITS(true, GLIBC_2_2_5, int, fsync, (int fd), (fd));
 INTERPOSE_WAITS(true, GLIBC_2_2_5, int, fdatasync, (int fd), (fd));
 
-/* The answer is what this look finds: files that tell of a change tell it once. */
+/* As INTERPOSE_WAITS, for poll and ppoll. If the runtime's look finds descriptors that are ready, its result is
+ * returned and the C library is not called: some files tell of a change only once. */
 #define INTERPOSE_POLL(will, node, name, parameters, arguments)                           \
     NEXT(name, int parameters);                                                           \
     static PS_NOINLINE int slow_##name parameters                                         \

@@ -1,4 +1,4 @@
-/* The C library's functions behind those of this folder. See calls.h. */
+/* Looks up the C library's functions that the functions of this folder stand before. See calls.h. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -15,9 +15,10 @@
 
 extern struct next __start_ps_next[], __stop_ps_next[];
 
-/* Where the C library comes before the runtime there is nothing behind. The C library comes first if a library of the
- * program's is opened late, or if a library of its libraries wants the runtime. Then the C library answers: before
- * glibc 2.34 by libpthread. */
+/* Returns the C library's function `name`. Normally it is the next one behind the runtime's (RTLD_NEXT). But there is
+ * none behind if the C library comes before the runtime. That is so if a library of the program's is opened late, or if
+ * a library of its libraries needs the runtime. Then the C library is asked by its file name; before glibc 2.34
+ * libpthread has some of the functions. */
 static void *look_behind(const char *name)
 {
     static const char *const c_library[] = {LIBPTHREAD_SO, LIBC_SO};
@@ -32,20 +33,21 @@ static void *look_behind(const char *name)
     return function;
 }
 
-/* Runs first of all constructors: others may call these functions, and threads may begin in them, which is when blocks
- * are made. */
+/* Looks all functions up. Runs before all other constructors: these may call the interposed functions, or begin
+ * threads, for which blocks are made. */
 int interposed_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr);
 __attribute__((constructor(101))) static void look_up(void)
 {
     for (struct next *next = __start_ps_next; next < __stop_ps_next; next++)
         next->function = look_behind(next->name);
-    /* Not done where the program finds the C library's function first: then a block's number is nothing that the
-     * program could hand on to the kernel. */
+    /* Blocks are numbered only if the program's calls reach the interposed functions. If the program finds the C
+     * library's functions first, it could pass a block's number to the kernel, which does not know it. */
     if (dlsym(RTLD_DEFAULT, "pthread_getattr_np") == (void *)interposed_pthread_getattr_np)
         uth_tls_number_blocks();
 }
 
-/* Before look_up, objects' functions for indirect symbols may have run, on the only thread: they look here. */
+/* Before look_up runs, the objects' functions that resolve indirect symbols may call interposed functions, on the only
+ * thread. Then the function is looked up here. */
 void *ps_calls_next(struct next *next)
 {
     if (PS_UNLIKELY(next->function == NULL))

@@ -1,20 +1,20 @@
-/* Signal handlers: a function of the library's stands before each, and asks whether it runs here (process_signal.h).
- * See calls.h.
+/* Signal handlers. The library's function `call_handler` stands before each handler of the program, and asks whether
+ * the handler runs here (process_signal.h). See calls.h.
  *
- * The kernel calls `call_handler` for every signal for which the program has a handler, with the flags and the mask
- * that the program wants. The program is shown its own actions. Where the runtime has its own handler (for stack
- * overflows), it is shown the standard action. Two flags of the kernel's action are not the program's. SA_SIGINFO is
- * always set, for what a signal brought is passed on with it. SA_RESETHAND never is, for a signal that is passed on
- * must not reset the action. The reset is done here.
+ * For each signal for which the program has a handler, the kernel's action is call_handler, with the flags and the mask
+ * that the program wants. Two flags differ. SA_SIGINFO is always set, because a signal that is passed on takes its
+ * information with it. SA_RESETHAND never is, because a signal that is passed on must not reset the action;
+ * call_handler resets it. The program is shown its own actions. Where the runtime's own handler is installed (for stack
+ * overflows), it is shown the default action.
  *
- * `installed` has the program's handler and these flags for each signal. An entry counts while the kernel's action is
- * call_handler. The entry is written before the kernel's action, so that a signal that comes at once finds it. A signal
- * that is on its way while the program sets another handler may find the new one. One lock guards changes. All signals
- * are blocked meanwhile, since handlers make these calls too. A child between vfork and exec has its own actions and
- * this memory: what it sets is set without call_handler.
+ * `installed` has the program's handler and these two flags for each signal. An entry counts while the kernel's action
+ * is call_handler. It is written before the kernel's action, so that a signal that comes at once finds it. A signal
+ * that is on its way while the program sets another handler may find the new handler. One lock guards changes. All
+ * signals are blocked meanwhile, since handlers make these calls too. A child between vfork and exec has its own
+ * actions, but shares the parent's memory: handlers that it sets are set without call_handler.
  *
- * siginterrupt, system, abort and posix_spawn change or keep the kernel's action inside the C library; they are right
- * as they are. Not seen: the system call itself, handlers of the C library's own, and those set by sigset, ssignal,
+ * siginterrupt, system, abort and posix_spawn change or keep the kernel's action inside the C library, and are right as
+ * they are. Not seen are the system call itself, handlers of the C library, and those set by sigset, ssignal,
  * bsd_signal and sysv_signal. */
 #define _GNU_SOURCE
 #include "calls.h"
@@ -32,12 +32,12 @@ typedef void handler_of(int);
 typedef void informed_of(int, siginfo_t *, void *);
 struct installed {
     _Atomic(informed_of *) handler;
-    _Atomic int flags;    /* of OURS */
-    _Atomic bool used_up; /* with SA_RESETHAND: one has come */
+    _Atomic int flags;    /* the program's SA_SIGINFO and SA_RESETHAND */
+    _Atomic bool used_up; /* with SA_RESETHAND: a signal has come, and the action was reset */
 };
 static struct installed installed[SIGNALS];
 static _Atomic uint32_t lock;
-static _Atomic int process; /* whose memory this is */
+static _Atomic int process; /* number of the process whose memory this is */
 
 NEXT(sigaction, int(int, const struct sigaction *, struct sigaction *));
 
@@ -61,8 +61,8 @@ static bool in_other_memory(void) { return ps_load_relaxed(&process) != (int)get
 
 /* --- a signal comes --- */
 
-/* Whether this signal still finds the handler: the first signal takes the handler away, and the next ones find the
- * standard action when their handler returns. */
+/* With SA_RESETHAND: whether this signal still gets the handler. The first signal resets the action. A later one that
+ * was on its way already is sent again, and meets the default action when call_handler returns. */
 static bool comes_once(int number)
 {
     struct sigaction action;
@@ -72,7 +72,7 @@ static bool comes_once(int number)
     bool first = !once || !ps_load_relaxed(&installed[number].used_up);
     if (once && first && CALL_NEXT(sigaction)(number, NULL, &action) == 0) {
         ps_store_relaxed(&installed[number].used_up, true);
-        action.sa_handler = SIG_DFL; /* flags and mask stay, as where the kernel does it */
+        action.sa_handler = SIG_DFL; /* flags and mask stay, as the kernel leaves them */
         action.sa_flags = (action.sa_flags & ~OURS) | flags;
         CALL_NEXT(sigaction)(number, &action, NULL);
     }
@@ -112,7 +112,7 @@ static struct view view_of(int number)
     return (struct view){ps_load_relaxed(&installed[number].handler), ps_load_relaxed(&installed[number].flags)};
 }
 
-/* What the kernel is to know of the program's action. */
+/* Turns the program's action into the one that the kernel gets, and notes the program's handler. Under the lock. */
 static void keep(int number, struct sigaction *action)
 {
     if (!is_handler(action) || action->sa_sigaction == call_handler)
@@ -167,7 +167,8 @@ VERSIONS(__sigaction, GLIBC_2_2_5);
 
 /* --- functions that make an action of a handler themselves --- */
 
-/* What stands there is the program's. */
+/* The kernel's action is the program's handler, which was set without call_handler: puts call_handler before it. Under
+ * the lock. */
 static void wrap(int number)
 {
     struct sigaction now;
@@ -208,8 +209,8 @@ static void begin_in_child(void)
     ps_store_relaxed(&process, (int)getpid());
 }
 
-/* This constructor runs after the one that looks up the C library's functions. Handlers that exist already are the
- * program's, which has loaded the library late. */
+/* Runs after the constructor that looks up the C library's functions. Handlers that exist already are the program's,
+ * which has opened the library late; call_handler is put before them. */
 __attribute__((constructor(102))) static void begin(void)
 {
     ps_store_relaxed(&process, (int)getpid());

@@ -1,5 +1,5 @@
-/* Calls about a thread that is named by its handle; signals to such a thread, by a call or by a file's owner; kernel
- * threads that begin. See calls.h. */
+/* Calls that name a thread by its handle (pthread_t); signals to a thread, by such a call or as a file's owner; and
+ * pthread_create. See calls.h. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -26,15 +26,16 @@ int interposed_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set);
 
 /* --- calls about a thread that is named by its handle --- */
 
-/* Returns the number of the kernel thread that is `thread`'s own. 0: `thread` is a kernel thread, which the C library
- * is to ask about. *error: the thread can have none. */
+/* Returns the number of the kernel thread to which a call about `thread` applies; `sets`: the call sets something. 0:
+ * `thread` is a kernel thread, and the C library's function is to be called. *error is not 0 if the thread can get no
+ * kernel thread of its own. */
 static int kernel_thread_number(pthread_t thread, bool sets, int *error)
 {
     struct uth_tls *block = uth_tls_of(thread);
     *error = 0;
     if (block == NULL)
         return 0;
-    if (block->adopted) /* a root's that is away: home's, which the C library knows */
+    if (block->adopted) /* a root that is away from home: home's number, which the C library knows */
         return *block->tid;
     bool own = block == uth_tls_current();
     if (own && (sets ? !ps_dedicate_self() : ps_number_to_ask(block) == 0) && ps_in_vfork_child())
@@ -47,7 +48,8 @@ static int kernel_thread_number(pthread_t thread, bool sets, int *error)
 static int error_of(long result) { return result < 0 ? errno : 0; }
 
 /* Defines a function about a thread. If the thread is a kernel thread, the C library's function is called, between
- * `first` and `last`; else `by_number` answers, an expression in `number`. errno stays. */
+ * `first` and `last`. Otherwise the result is that of `by_number`, an expression in which `number` is the thread's
+ * kernel thread. errno does not change. */
 #define INTERPOSE_HANDLE_WITHIN(sets, first, last, node, name, parameters, arguments, by_number) \
     NEXT(name, int parameters);                                                                  \
     PS_EXPORT int interposed_##name parameters                                                   \
@@ -117,8 +119,8 @@ static int get_clock(int number, clockid_t *clock)
     *clock = calls_clock_of(number);
     return 0;
 }
-/* A handle is the address of the thread's descriptor, which has the same distance from the thread pointer in all
- * threads. (Both are the same on x86-64.) */
+/* Returns the thread pointer of a thread's storage. The handle is the address of the thread's descriptor, which has the
+ * same distance from the thread pointer in all threads. (The distance is 0 on x86-64.) */
 static const void *tp_of(pthread_t thread)
 {
     return (const char *)thread - ((const char *)pthread_self() - (const char *)cpu_get_tp());
@@ -139,7 +141,7 @@ PS_EXPORT int interposed_pthread_getattr_np(pthread_t thread, pthread_attr_t *at
     void *stack;
     size_t bytes;
     uth_tls_stack(block, &stack, &bytes);
-    if (stack == NULL) { /* a kernel thread's own, which the member was called on */
+    if (stack == NULL) { /* the member was called on the stack of its kernel thread, which the C library knows */
         if (block != uth_tls_current())
             return EAGAIN;
         uth_tls_pose_as(block, (int)syscall(SYS_gettid));
@@ -168,15 +170,17 @@ static int send(int tid, int number, const union sigval *value)
     return error_of(calls_told(os_system_call(SYS_rt_tgsigqueueinfo, getpid(), tid, number, (long)&info, 0, 0)));
 }
 
-/* False: a kernel thread's, for the C library. */
+/* Sends a signal to a thread, through its dedicated kernel thread where it has or needs one. Returns true with the
+ * result in *error. False: nothing was sent; the thread is a kernel thread, for which the C library's function is to be
+ * called. */
 static bool direct(pthread_t thread, int number, const union sigval *value, int *error)
 {
     struct uth_tls *block = uth_tls_of(thread);
     int before = errno, tid = 0;
-    if (block != NULL && number == 0) /* is it there? */
+    if (block != NULL && number == 0) /* number 0: the caller only asks whether the thread exists */
         tid = block->adopted ? *block->tid : ps_number_of(block);
     else if (block == uth_tls_current() && block != NULL && !ps_dedicate_self())
-        tid = os_thread_id(); /* in a handler: the caller's until that ends */
+        tid = os_thread_id(); /* the caller is in a handler: the kernel thread is its own until the handler ends */
     else if (block != NULL)
         tid = ps_dedicated_number(block);
     else if (number != 0 && thread != pthread_self())
@@ -215,7 +219,7 @@ PS_EXPORT int interposed_tgkill(pid_t process, pid_t thread, int number)
 }
 VERSIONS(tgkill, GLIBC_2_30);
 
-/* A file's signals to a thread. */
+/* A file's owner may be a thread (F_SETOWN_EX): it is prepared for the signals that the file sends it. */
 #define INTERPOSE_FCNTL(name, node)                             \
     NEXT(name, int(int, int, ...));                             \
     PS_EXPORT int interposed_##name(int file, int command, ...) \
@@ -237,9 +241,9 @@ INTERPOSE_FCNTL(fcntl64, GLIBC_2_28);
 
 /* --- kernel threads that begin --- */
 
-/* Kernel threads begin with what their maker's kernel thread has. The runtime's own starts do not count
- * (os_thread_is_starting).
- * The runtime's starts call the C library's default version, and this is not the default. So the dynamic linker
+/* A new kernel thread begins with the state of its maker's kernel thread, so a user-level thread that makes one becomes
+ * dedicated first. The runtime's own starts are exempt (os_thread_is_starting).
+ * The runtime's starts call the C library's default version, and this one is not the default. So the dynamic linker
  * resolves them like the program's calls, and a library that stands before both sees all of them. */
 #define HIDDEN_VERSION(name, node) __asm__(".symver interposed_" #name "," #name "@" node)
 INTERPOSE_AS(if (PS_UNLIKELY(uth_tls_current() != NULL) && !os_thread_is_starting()) ps_dedicate_self(), ,

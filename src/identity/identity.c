@@ -1,4 +1,4 @@
-/* What psthreads asks of this room: see psthreads/data/identity.h. */
+/* The table by which psthreads calls this room: see psthreads/data/identity.h. */
 #include "identity.h"
 
 #include "priority.h"

@@ -1,13 +1,14 @@
-/* Mutexes with an owner that the kernel compares: robust, priority-inheriting and priority-protecting ones. See
- * calls.h.
+/* Mutexes whose owner the kernel compares: robust, priority-inheriting and priority-protecting ones. See calls.h.
  *
- * The owner of such a mutex is written into it as the number of a kernel thread, and a block has another number. A
- * thread that calls for such a mutex becomes dedicated, and for the call it has the number of its kernel thread. Other
- * mutexes that it owns meanwhile, or takes later, have the block's number as owner: a mutex is given back under the
- * number under which it was taken. The kind stands in the mutex, also if another process has made it in shared memory.
- * A root (home.h) takes robust mutexes by home's number wherever it is, for home's list of them. Others it takes by the
- * number of the kernel thread where it is, and gives them back by that same number. Limit: a mutex that a root takes at
- * home and gives back away, or the other way round, while another thread waits for it in the kernel.
+ * The owner of such a mutex must be the number of a kernel thread, but a thread in a block has another number. So a
+ * thread that makes a call with such a mutex becomes dedicated, and for the time of the call it has the number of its
+ * kernel thread. Other mutexes that it owns or takes have the block's number as owner: each mutex is unlocked under the
+ * number under which it was locked. The kind is stored in the mutex, also if another process has made it in shared
+ * memory.
+ * A root (home.h) locks robust mutexes with its home's number wherever it is, because home's list of robust mutexes has
+ * them. Others it locks with the number of the kernel thread where it is, and unlocks them with that same number.
+ * Limit: a mutex that a root locks at home and unlocks away, or the other way round, while another thread waits for it
+ * in the kernel.
  *
  * Cost: an ordinary mutex costs a look at its kind, a load and a jump more. */
 #define _GNU_SOURCE
@@ -22,13 +23,13 @@
 #include "home.h"
 #include "os.h"
 
-/* Bits of the kind: robust, priority-inheriting, priority-protecting. Static initialisers and mutexes that processes
- * share make them a part of the C library's ABI. */
+/* Bits of a mutex's kind: robust, priority-inheriting, priority-protecting. They are part of the C library's ABI, since
+ * static initialisers and mutexes shared between processes contain them. */
 #define ROBUST_KIND 0x10
 #define COMPARED_KINDS (ROBUST_KIND | 0x20 | 0x40)
 
-/* May be called before the library's constructors, from malloc in dlsym: so the C library's functions are linked
- * directly. */
+/* These three may be called before the library's constructors, from malloc in dlsym. So the C library's functions are
+ * linked directly, by their second names. */
 #define BEHIND(name)                                  \
     extern int behind_##name(pthread_mutex_t *mutex); \
     __asm__(".symver behind_" #name ",__" #name "@" GLIBC_2_2_5)
@@ -41,8 +42,8 @@ static inline bool is_compared(const pthread_mutex_t *mutex)
     return PS_UNLIKELY((mutex->__data.__kind & COMPARED_KINDS) != 0);
 }
 
-/* Gives the caller the number of its kernel thread. Returns the number that the caller had; -1: it keeps that. *block:
- * the caller's, a root's also at home. */
+/* Gives the caller the number of its kernel thread, for a call with `mutex`. Stores the caller's block in *block; a
+ * root's also if the root is at home. Returns the number that the caller had; -1: its number was not changed. */
 static PS_NOINLINE int begin_compared(const pthread_mutex_t *mutex, struct uth_tls **block)
 {
     int error = errno, owner = mutex->__data.__owner, number = 0;
@@ -102,8 +103,8 @@ INTERPOSE_MUTEX(GLIBC_2_34, pthread_mutex_setprioceiling, NULL, (pthread_mutex_t
 OLD_VERSION(pthread_mutex_setprioceiling, GLIBC_2_4);
 INTERPOSE_MUTEX(GLIBC_2_34, pthread_mutex_consistent, NULL, (pthread_mutex_t * mutex), (mutex));
 OLD_VERSION(pthread_mutex_consistent, GLIBC_2_12);
-/* They give the mutex back, wait, and take it again (blocking.h). Not under GLIBC_2.2.5, where each is another
- * function. */
+/* Condition variables: the call unlocks the mutex, waits (blocking.h), and locks it again. The versions under
+ * GLIBC_2.2.5 are other functions, and are not interposed. */
 #define INTERPOSE_COND(node, name, parameters, arguments)                                                       \
     NEXT(name, int parameters);                                                                                 \
     PS_NOINLINE static int slow_##name parameters                                                               \

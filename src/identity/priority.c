@@ -1,4 +1,4 @@
-/* Openers that differ from the pool: see priority.h. */
+/* Roots whose priority differs from the pool's: see priority.h. */
 #include "priority.h"
 
 #include "atomic.h"
@@ -12,7 +12,7 @@
 
 #include <unistd.h>
 
-/* The pool's. Under `lock`. */
+/* The pool's scheduling, and whether it is known. Under `lock`. */
 static struct os_scheduling pool;
 static bool known;
 static _Atomic uint32_t lock;
@@ -50,14 +50,15 @@ void priority_attach(struct vp *vp) { set_other_priority(vp, differs_from_pool(f
 
 void priority_before_change(void)
 {
-    if (os_thread_id() == (int)getpid() || ps_vp()) /* as a child of vfork's */
+    if (os_thread_id() == (int)getpid() || ps_vp()) /* true as well in a child between vfork and exec */
         return;
     ps_start();
     differs_from_pool(false);
     watchdog_be_there();
 }
 
-/* As long as no kernel thread of the pool exists, the only opener decides what the pool will have. */
+/* As long as no kernel thread of the pool exists and there is no other root, the pool will have what the only root has
+ * now. */
 void priority_changed(void)
 {
     struct vp *vp = ps_vp();

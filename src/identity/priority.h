@@ -1,18 +1,19 @@
-/* Openers of regions whose kernel thread has another nice value or scheduling policy than the pool.
+/* Roots whose kernel thread has another nice value or scheduling policy than the pool.
  *
  * A kernel thread begins with the nice value and policy of the kernel thread that starts it. The pool (workers, spares,
  * the watchdog) begins with those of the program's first thread that uses the library, and keeps them. Another root may
  * differ: a thread that is to run in the background, or in real time. Members of such a root's outermost regions begin
- * with the root's, as kernel threads would (VP_STARTS). The root's kernel thread starts a dedicated kernel thread for
- * each member before the region begins (dedicated.h). They stay with the members' blocks, so the members of a later
- * region are the same kernel threads. What the root sets after its first region does not change them, as with a pool of
- * kernel threads. Members of inner regions have what the pool has.
+ * with the root's nice value and policy, as kernel threads would (VP_STARTS). Before the region begins, the root's
+ * kernel thread starts a dedicated kernel thread for each member (dedicated.h). These stay with the members' blocks, so
+ * the members of a later region are the same kernel threads. What the root sets after its first region does not change
+ * them, as with a pool of kernel threads. Members of inner regions have what the pool has.
  *
- * A root that differs, since it has attached or later, is dedicated to itself (VP_OTHER_PRIORITY): no member runs on
- * its kernel thread. Such a root starts no kernel threads of the pool: it asks the watchdog (watchdog_ask), and does
- * not wait. Nor does a dedicated thread, which may have set its own processors. So the watchdog is started before a
- * thread becomes dedicated, and before a thread of the program's, other than the initial one, first changes its own
- * nice value or policy. Where there is no watchdog, the caller starts the kernel threads.
+ * A root that differs, from the time it attaches or later, is dedicated to itself (VP_OTHER_PRIORITY): no member runs
+ * on its kernel thread. Such a root starts no kernel threads of the pool, which would begin with its priority: it asks
+ * the watchdog to start them (watchdog_ask), and does not wait. A dedicated thread does the same, because it may have
+ * set its own processors. So the watchdog must exist before a thread becomes dedicated, and before a thread of the
+ * program's, other than the initial one, first changes its own nice value or policy. Where there is no watchdog, the
+ * caller starts the kernel threads.
  *
  * Cost: two system calls when a root attaches; one load and a branch a region. */
 #ifndef PS_PRIORITY_H
@@ -25,14 +26,15 @@
 
 struct vp;
 
-/* A root attaches; the first root decides what the pool has. Caller: its kernel thread. */
+/* Called when a root attaches, by its kernel thread. The first root decides what the pool has. */
 void priority_attach(struct vp *vp);
-/* Called when the calling kernel thread, which is none of the library's threads yet, is about to change its own
- * priority. */
+/* Called by a kernel thread, which may not be known to the library yet, before it changes its own priority. Starts the
+ * library and its watchdog, so that they begin with the present priority. Does nothing on the initial thread, and where
+ * the library knows the caller. */
 void priority_before_change(void);
-/* The calling kernel thread has changed its own. */
+/* Called by a kernel thread that has changed its own priority, or may have. */
 void priority_changed(void);
-/* In a forked child. */
+/* Called in a forked child: forgets what the pool had. */
 void priority_reset(void);
 
 #endif

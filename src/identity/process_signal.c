@@ -1,4 +1,4 @@
-/* Signals that come: see process_signal.h. */
+/* What happens when a signal comes: see process_signal.h. */
 #include "process_signal.h"
 
 #include "current.h"
@@ -9,8 +9,9 @@
 #include "tls.h"
 #include "vp_tls.h"
 
-/* Lets the handler's kernel thread block signals when the handler returns. Another handler below this one may have
- * noted its own frame's mask; the thread's own mask is the common part of both. */
+/* Makes the handler's kernel thread block signals when the handler returns, by the mask in its frame. The mask that
+ * this frame had is noted as the thread's own. If a handler that this one interrupted has noted its frame's mask
+ * already, the thread's own mask is what both have in common. */
 static void return_blocked(struct vp *vp, void *frame)
 {
     uint64_t mask = os_frame_mask(frame);
@@ -20,7 +21,8 @@ static void return_blocked(struct vp *vp, void *frame)
 
 /* --- as which thread --- */
 
-/* Sends the signal to the process (tid 0), or to a kernel thread; all signals are blocked here then. */
+/* Sends the signal to the process (tid 0) or to kernel thread `tid`. True: sent, and all signals are blocked on the
+ * calling kernel thread. False: refused, and the mask is as before. */
 static bool sent_on(int tid, int number, const void *info)
 {
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
@@ -30,8 +32,9 @@ static bool sent_on(int tid, int number, const void *info)
     return false;
 }
 
-/* Passes the signal on. From here on the kernel thread blocks signals, by the mask that the handler's frame restores,
- * and it is woken. */
+/* Sends the signal on, to the process (tid 0) or to kernel thread `tid`. From here on vp's kernel thread, the caller,
+ * blocks signals (by the mask that the handler's frame restores), and its sleep is ended. False: it could not be
+ * sent. */
 static bool passed_on(struct vp *vp, int tid, int number, const void *info, void *frame)
 {
     if (!sent_on(tid, number, info))
@@ -44,18 +47,17 @@ static bool passed_on(struct vp *vp, int tid, int number, const void *info, void
     return true;
 }
 
-/* Where the signal's handler runs:
- *   a fault                        here, where the fault is
- *   a poke                         here, if there is a letter for the block that is current (thread_signal.h)
- *   in a block, or in a root's     here, as that thread: the kernel has chosen
- *   storage
- *   a dedicated kernel thread,     nowhere yet: deferred for its thread (thread_signal.h), or passed on to the process
- *   outside of its block
- *   at a root's home, to a root    on the root's dedicated kernel thread, where it has one: sent on to that
- *   that is elsewhere
- *   where no thread runs, to the   nowhere yet: passed on. The kernel chooses again, among the others
- *   process
- */
+/* Whether the signal's handler runs here, on the kernel thread of vp:
+ *    a fault                        here, where the fault is
+ *    a poke                         here, if there is a letter for the block that is current (thread_signal.h)
+ *    in a block, or in a root's     here, as that thread: the kernel has chosen
+ *    storage
+ *    a dedicated kernel thread,     nowhere yet: deferred for its thread (thread_signal.h), or passed on to the process
+ *    outside of its block
+ *    at a root's home, to a root    on the root's dedicated kernel thread, if it has one: the signal is sent there
+ *    that is elsewhere
+ *    where no thread runs, to the   nowhere yet: passed on. The kernel chooses again, among the others
+ *    process */
 static bool comes_here(struct vp *vp, int number, void *info, void *frame)
 {
     enum os_signal_sent sent = os_signal_sent(number, info);
@@ -76,8 +78,8 @@ static bool comes_here(struct vp *vp, int number, void *info, void *frame)
         const struct vp *own = block ? ps_load_acquire(&block->dedicated) : NULL;
         int tid = own && vp_home(vp)->empty && sent != OS_SIGNAL_TO_PROCESS ? ps_load_relaxed(&vp_run(own)->tid) : 0;
         bool in_root = tp == (block ? block->tp : vp_run(vp)->own_tp);
-        if (in_root &&
-            ((vp_run(vp)->uth == vp_run(vp)->own_uth && !vp_switches(vp)) || !tid)) /* else: not on its stack */
+        /* On the root's own stack, or where the root has no other kernel thread that could take the signal. */
+        if (in_root && ((vp_run(vp)->uth == vp_run(vp)->own_uth && !vp_switches(vp)) || !tid))
             return true;
         if (tid)
             return !sent_on(tid, number, info);
@@ -108,7 +110,7 @@ void ps_handler_ends(const struct ps_handler *h)
     if (!vp)
         return;
     if (vp_is(vp, VP_DEDICATED))
-        ps_add_seq(&ps_idle.parks, 1); /* it may have readied others: deadlock.c */
+        ps_add_seq(&ps_idle.parks, 1); /* the handler may have readied threads, which deadlock.c must see */
     void *here = (void *)(uintptr_t)h;
     if (ps_cas_seq(&vp_run(vp)->in_handler, &here, h->outer))
         vp_run(vp)->handler_on = h->outer_on;

@@ -1,4 +1,4 @@
-/* Signals: masks, waits for signals, the alternate stack. See calls.h. Signals to one thread: handles.c. */
+/* Signals: masks, waits for signals, the alternate stack. See calls.h. Signals to one thread are in handles.c. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -9,7 +9,7 @@ INTERPOSE_INHERITED(GLIBC_2_2_5, int, sigprocmask, (int how, const sigset_t *set
 INTERPOSE_INHERITED(GLIBC_2_32, int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old));
 OLD_VERSION(pthread_sigmask, GLIBC_2_2_5);
 
-/* The runtime's own alternate stack, on which it reports overflows, is not shown to the program. */
+/* The program is not shown the runtime's own alternate stack, on which the runtime reports stack overflows. */
 NEXT(sigaltstack, int(const stack_t *, stack_t *));
 PS_EXPORT int interposed_sigaltstack(const stack_t *stack, stack_t *before)
 {
@@ -23,7 +23,8 @@ PS_EXPORT int interposed_sigaltstack(const stack_t *stack, stack_t *before)
 }
 VERSIONS(sigaltstack, GLIBC_2_2_5);
 
-/* Else a member that runs on the home of a root that is away would signal that root. */
+/* The caller becomes dedicated. Otherwise a member that runs on the home of a root which is away would signal that
+ * root. */
 INTERPOSE(GLIBC_2_2_5, int, raise, (int number), (number));
 INTERPOSE(GLIBC_2_2_5, int, sigsuspend, (const sigset_t *set), (set));
 INTERPOSE(GLIBC_2_2_5, int, sigwait, (const sigset_t *set, int *number), (set, number));

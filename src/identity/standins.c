@@ -1,6 +1,6 @@
-/* For static programs alone (src/abi/static/loader.c): what this room calls where the C library's function has no
- * second name in libc.a. Ours has the first name then, so the C library's is not linked in, and these do its work: by
- * system calls, for a kernel thread. */
+/* Stand-ins for functions of the C library, for static programs only (src/abi/static/loader.c). In a static program the
+ * interposed function has the C library's name, so the C library's function can be called only by a second name. Where
+ * libc.a has no second name for it, this file does its work: by system calls, for a kernel thread. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +17,8 @@ HIDDEN int static_getcpu(void);
 HIDDEN int static_nice(int increment);
 extern int clock_of_thread(pthread_t thread, clockid_t *clock) __asm__("__pthread_getcpuclockid");
 
-/* A kernel thread's number stands in the number of its clock, as the kernel makes that. */
+/* Returns the number of a kernel thread, which is part of the number of its clock (the kernel makes one from the
+ * other). -1: an error. */
 static int number_of_kernel_thread(pthread_t thread)
 {
     clockid_t clock;
@@ -42,7 +43,7 @@ int static_getcpu(void)
     return os_system_call(SYS_getcpu, (long)&cpu, 0, 0, 0, 0, 0) == 0 ? (int)cpu : -1;
 }
 
-/* The kernel tells 20 less the value. */
+/* The system call returns 20 - the nice value, which is not negative. */
 int static_nice(int increment)
 {
     int value = 20 - (int)os_system_call(SYS_getpriority, PRIO_PROCESS, 0, 0, 0, 0, 0) + increment;

@@ -1,5 +1,5 @@
-/* What a kernel thread has: number, scheduling, name, time, of the caller or of a kernel thread that is named by its
- * number. See calls.h. */
+/* Calls about what a kernel thread has (number, scheduling, name, time), for the caller or for a kernel thread that is
+ * named by its number. See calls.h. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -26,8 +26,8 @@
 
 /* --- number, scheduling, time, name --- */
 
-/* From now on, the kernel counts only the caller's time for its kernel thread; a member becomes dedicated for that.
- * True: the caller is in a block. */
+/* Called when the program asks what the kernel counts for the caller. A root's kernel thread runs no other threads from
+ * now on. True: the caller is in a block, and has to become dedicated for that. */
 static bool be_counted(void)
 {
     const struct uth_tls *block = uth_tls_current();
@@ -36,8 +36,9 @@ static bool be_counted(void)
     return block != NULL;
 }
 
-/* The number of the kernel thread to ask, where the caller says this number. For 0: the home of a root that is away
- * (home.h), or the thread's own kernel thread; else 0, the kernel thread that calls. */
+/* Returns the number of the kernel thread to ask, if the program has passed `number`. For 0, the caller itself: the
+ * number of home if the caller is a root that is away (home.h), or of the thread's own kernel thread. Else 0, the
+ * calling kernel thread. */
 static int number_to_ask(int number)
 {
     if (number != 0 || (number = home_number()) != 0)
@@ -46,8 +47,8 @@ static int number_to_ask(int number)
     return PS_UNLIKELY(block != NULL) ? ps_number_to_ask(block) : 0;
 }
 
-/* The number where something is set. For 0: the home of a root that is away; else 0, and the caller becomes
- * dedicated. */
+/* Returns the number of the kernel thread for which something is set, if the program has passed `number`. For 0, the
+ * caller itself: the number of home if the caller is a root that is away. Else 0, and the caller becomes dedicated. */
 static int number_to_set(int number)
 {
     if (number != 0)
@@ -60,7 +61,8 @@ static int number_to_set(int number)
 NEXT(gettid, pid_t(void));
 PS_EXPORT pid_t interposed_gettid(void) { return ps_number_of_caller(); }
 VERSIONS(gettid, GLIBC_2_30);
-/* Nice value, policy: what regions' members begin with. */
+/* Defines a call that sets the nice value or policy of kernel thread `number`: members of a region may begin with
+ * them. */
 #define INTERPOSE_SCHEDULES(number, node, type, name, parameters, arguments) \
     INTERPOSE_AS(before_scheduling(number), scheduled, VERSIONS, node, type, name, parameters, arguments)
 static void before_scheduling(int number)
@@ -73,7 +75,7 @@ static int scheduled(int result)
     priority_changed();
     return result;
 }
-/* Adds to another thread's nice value: the C library's function has only the caller's. */
+/* Adds to the nice value of kernel thread `number`: the C library's function can change only the caller's. */
 static int nice_of(int number, int increment)
 {
     errno = 0;
@@ -92,22 +94,22 @@ PS_EXPORT int interposed_nice(int increment)
     return scheduled(CALL_NEXT(nice)(increment));
 }
 VERSIONS(nice, GLIBC_2_2_5);
-/* Of a process group or a user: the first threads of processes. */
+/* For a process group or a user, this call sets the priority of the first thread of each process. */
 INTERPOSE_SCHEDULES(which == PRIO_PROCESS ? (int)(who = (id_t)number_to_set((int)who)) : getpid(), GLIBC_2_2_5, int,
                     setpriority, (__priority_which_t which, id_t who, int value), (which, who, value));
-/* Asks the kernel where the caller is away from home: the C library would read the area that the kernel keeps up to
- * date for home's kernel thread. */
+/* Asks the kernel if the caller is a root away from home: the C library would read the area for restartable sequences,
+ * which the kernel keeps up to date for home's kernel thread. */
 NEXT(sched_getcpu, int(void));
 PS_EXPORT int interposed_sched_getcpu(void)
 {
     unsigned cpu;
     if (PS_LIKELY(home_number() == 0))
         return CALL_NEXT(sched_getcpu)();
-    be_dedicated(); /* with home's processors */
+    be_dedicated(); /* its dedicated kernel thread has home's processors */
     return syscall(SYS_getcpu, &cpu, NULL, NULL) == 0 ? (int)cpu : -1;
 }
 VERSIONS(sched_getcpu, GLIBC_2_6);
-/* A call that tells the state of kernel thread `pid`. */
+/* Defines a call that tells the state of kernel thread `pid`. */
 #define INTERPOSE_TELLS(node, name, parameters, arguments) \
     INTERPOSE_AS(pid = number_to_ask(pid), , VERSIONS, node, int, name, parameters, arguments)
 INTERPOSE_AS(if (which == PRIO_PROCESS) who = (id_t)number_to_ask((int)who), , VERSIONS, GLIBC_2_2_5, int, getpriority,
@@ -119,13 +121,13 @@ PS_EXPORT int interposed_sched_setaffinity(pid_t pid, size_t bytes, const cpu_se
     if (PS_UNLIKELY(number != 0) && CALL_NEXT(sched_setaffinity)(number, bytes, set) != 0)
         return -1;
     if (pid == 0)
-        be_dedicated(); /* it is to run there, too */
+        be_dedicated(); /* the caller itself is to run on these processors, too */
     else
         pid = ps_number_to_set(pid);
     return inherited(CALL_NEXT(sched_setaffinity)(pid, bytes, set));
 }
 VERSIONS(sched_setaffinity, GLIBC_2_3_4);
-/* A thread that is bound to a place is told of that, wherever it runs. */
+/* A thread that is bound to a place is told the processors of this place, wherever it runs. */
 INTERPOSE_AS(if (pid != 0 || !bind_is_narrow()) pid = number_to_ask(pid), , VERSIONS, GLIBC_2_3_4, int,
              sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set), (pid, bytes, set));
 INTERPOSE_SCHEDULES(pid = number_to_set(pid), GLIBC_2_2_5, int, sched_setscheduler,
@@ -136,10 +138,11 @@ INTERPOSE_SCHEDULES(pid = number_to_set(pid), GLIBC_2_2_5, int, sched_setparam,
 INTERPOSE_TELLS(GLIBC_2_2_5, sched_getparam, (pid_t pid, struct sched_param *param), (pid, param));
 INTERPOSE_IF(who == RUSAGE_THREAD && be_counted(), GLIBC_2_2_5, int, getrusage,
              (__rusage_who_t who, struct rusage *usage), (who, usage));
-/* The clock's number as the kernel makes it of a thread's. */
+/* Makes the clock's number from a kernel thread's number, as the kernel does. */
 clockid_t calls_clock_of(int number) { return (clockid_t)(~(unsigned)number << 3 | 6); }
 NEXT(clock_gettime, int(clockid_t, struct timespec *));
-/* Reads the caller's own clock. For a root that is away it adds home's, from which the root goes on. */
+/* Reads the clock of the caller's processor time. For a root that is away, home's clock is added, with which the root
+ * began. */
 static PS_NOINLINE int own_clock(struct timespec *now)
 {
     if (be_counted())
@@ -179,9 +182,9 @@ PS_EXPORT int interposed_timer_create(clockid_t clock, struct sigevent *event, t
 VERSIONS(timer_create, GLIBC_2_34);
 OLD_VERSION(timer_create, GLIBC_2_3_3);
 
-/* Reads or writes the name of kernel thread `number`, in /proc. "c" in the mode: no cancellation points, as the C
- * library's. */
-#define NAME_BYTES 16 /* with the end */
+/* Reads or writes the name of kernel thread `number`, in /proc. The "c" in the mode: these calls are no cancellation
+ * points, as the C library's are none. Returns 0 or an error number. */
+#define NAME_BYTES 16 /* with the byte 0 at the end */
 static int move_name(int number, const char *mode, char name[NAME_BYTES + 1])
 {
     char path[64];
@@ -226,7 +229,7 @@ PS_EXPORT int interposed_prctl(int option, ...)
     if (PS_UNLIKELY(number != 0)) {
         char name[NAME_BYTES];
         if (option == PR_SET_NAME)
-            snprintf(name, sizeof name, "%s", (const char *)a); /* cut off, as the kernel does */
+            snprintf(name, sizeof name, "%s", (const char *)a); /* a longer name is cut off, as by the kernel */
         int error =
             option == PR_SET_NAME ? calls_set_name(number, name) : calls_get_name(number, (char *)a, NAME_BYTES);
         errno = error != 0 ? error : errno;
@@ -236,8 +239,8 @@ PS_EXPORT int interposed_prctl(int option, ...)
 }
 VERSIONS(prctl, GLIBC_2_2_5);
 
-/* Calls that set or tell what a thread has. FIRST, SECOND: the argument that says which thread. ASKS: the call only
- * tells. */
+/* Returns how system call `number` concerns a thread; -1: it does not. OF_CALLER: it sets state of the caller. FIRST,
+ * SECOND: this argument names a kernel thread, whose state it sets. With ASKS, it only tells that state. */
 #define OF_CALLER 0
 #define FIRST 1
 #define SECOND 2
@@ -260,7 +263,8 @@ static int concerns_thread(long number)
     return -1;
 }
 
-/* Prepares such a call: *named becomes the kernel thread's number. NULL: the call is about the caller. */
+/* Prepares such a call: *named becomes the number of the kernel thread to which the call applies. NULL: the call is
+ * about the caller. */
 static void reach_thread(long *named, bool asks)
 {
     if (named == NULL || (*named == 0 && !asks))
@@ -269,7 +273,7 @@ static void reach_thread(long *named, bool asks)
         *named = asks ? number_to_ask((int)*named) : ps_number_to_set((int)*named);
 }
 
-/* Not inlined: errno is looked up anew after a call that may switch. */
+/* Not inlined, so that the address of errno is computed anew after a call that may have switched kernel threads. */
 PS_NOINLINE long calls_told(long result)
 {
     if (result >= 0 || result < -MOST_ERRNO)
@@ -278,8 +282,8 @@ PS_NOINLINE long calls_told(long result)
     return -1;
 }
 
-/* A call that concerns the caller, or a kernel thread by its number, is made as the interposed function would make it.
- * Any other goes straight on. */
+/* A system call about the caller, or about a kernel thread that is named by its number, is made as the interposed
+ * function would make it. Any other call is passed on unchanged. */
 PS_EXPORT long interposed_syscall(long number, ...)
 {
     va_list list;

@@ -18,21 +18,21 @@
 
 #define TAKEN UINT32_MAX
 #define LOOK_NS INT64_C(1000000)
-#define UNSEEN_NS UINT64_C(64000000) /* a poke that was not seen for so long is sent again */
+#define UNSEEN_NS UINT64_C(64000000) /* a poke that was not seen for this time is sent again */
 
 /* --- where the thread is --- */
 
 static struct uth *saved(const struct uth_tls *block)
 {
     unsigned slots = ps_load_acquire(&ps_rt.table_size);
-    for (unsigned id = 0; id < slots; id++) /* called on a root's stack; a root */
+    for (unsigned id = 0; id < slots; id++) /* the thread is a root, or was called on a root's stack */
         if (uth_visit(&vp_run(ps_vp_at(id))->native, block))
             return &vp_run(ps_vp_at(id))->native;
     return uth_visit_any(block);
 }
 
-/* The block's thread, if it is suspended below another one that it has called; it cannot go on without vp's help then.
- * NULL: it is not. */
+/* Returns the block's thread if it is suspended below another thread that it has called. From then on it can go on only
+ * on its dedicated kernel thread, which calls this function. NULL: it is not suspended in this way. */
 static struct psthread *take_from_caller(struct uth_tls *block)
 {
     struct psthread *t = ps_load_seq(&block->below);
@@ -42,7 +42,8 @@ static struct psthread *take_from_caller(struct uth_tls *block)
     return os_fence_all() && ps_load_seq(&block->below) == t ? t : NULL;
 }
 
-/* The vp that runs the block's thread, as far as can be seen; not the dedicated one. */
+/* Returns the vp that is in the block, as far as can be seen, other than the thread's dedicated one (`own`). NULL:
+ * none. */
 static struct vp *vp_in_block(const struct uth_tls *block, const struct vp *own)
 {
     unsigned slots = ps_load_acquire(&ps_rt.table_size);
@@ -55,7 +56,7 @@ static struct vp *vp_in_block(const struct uth_tls *block, const struct vp *own)
     return NULL;
 }
 
-/* The home of the root whose storage this is; NULL: it is a member's. */
+/* Returns the home of the root whose storage this is; NULL: the block is not a root's. */
 static struct vp *home_of_block(const struct uth_tls *block)
 {
     return block->adopted ? (struct vp *)(uintptr_t)block->home : NULL;
@@ -73,7 +74,8 @@ void thread_signal_take_back(struct vp *vp)
         os_signal_to_thread(ps_load_relaxed(&vp_run(vp)->tid), (int)number, d->info);
 }
 
-/* The dedicated kernel thread is in the block: handles what is deferred, and blocks signals again. */
+/* Called when vp's kernel thread, the dedicated one, is in the block: handles deferred signals, then blocks signals
+ * again. */
 static void unblock_there(struct vp *vp)
 {
     thread_signal_take_back(vp);
@@ -81,10 +83,10 @@ static void unblock_there(struct vp *vp)
     vp_block_signals_slowly(vp);
 }
 
-/* Enters the block with signals blocked: what is pending is handled where they are unblocked, not here. */
+/* Enters the block with signals blocked: pending signals are handled when they are unblocked, not here. */
 static void enter_blocked(struct vp *vp)
 {
-    vp_run(vp)->tls = NULL; /* entered anew: another vp may have been in it */
+    vp_run(vp)->tls = NULL; /* so that the block is entered anew: another vp may have been in it */
     vp_is_no_more(vp, VP_SIGNALS_BLOCKED);
     vp_enter_tls(vp, vp_run(vp)->dedicated_to);
     vp_becomes(vp, VP_SIGNALS_BLOCKED);
@@ -96,13 +98,13 @@ static void unblock_below(struct vp *vp, struct uth *u, const struct psthread *t
     enter_blocked(vp);
     if (!(is_saved ? suspended_stack_run_saved(vp, u, unblock_there)
                    : suspended_stack_run_called(vp, u, unblock_there)))
-        unblock_there(vp);  /* no room */
-    vp_enter_tls(vp, NULL); /* the thread may go on elsewhere from here on */
+        unblock_there(vp);  /* there is no room on that stack: handles them on this one */
+    vp_enter_tls(vp, NULL); /* leaves the block: from here on the thread may go on elsewhere */
     ps_store_relaxed(&vp_run(vp)->stands_as, NULL);
 }
 
-/* Lets the dedicated kernel thread take signals in the thread's block, if it may be there now. False: the thread runs
- * elsewhere, or is on its way, or home is in the root's storage. */
+/* Lets vp's kernel thread, the dedicated one, handle signals in the thread's block, if it may be in the block now.
+ * False: the thread runs elsewhere, or is being moved, or its home is in the root's storage. */
 static bool come_in(struct vp *vp)
 {
     struct uth_tls *block = vp_run(vp)->dedicated_to;
@@ -112,18 +114,21 @@ static bool come_in(struct vp *vp)
     if (home && !home_storage_free(home)) {
         if (u)
             uth_visited(u);
-        idle_wake_this(home); /* home's loop may stand in the storage, beside the saved root: it goes to E */
+        /* Home's loop may be in the storage while the root is saved: home is made to move to its own (E in home.h) */
+        idle_wake_this(home);
         ps_wake_dedicated(home);
         return false;
     }
-    if (u) { /* saved: on its stack, below the context */
+    if (u) { /* the thread is saved: signals are handled on its stack, below the context */
         unblock_below(vp, u, vp_left_by(u), true);
         uth_visited(u);
-    } else if (ps_team_rests(vp, block)) { /* no region is open, or its body has returned: on our own stack */
+        /* No region is open, or the member's body has returned: they are handled on our own stack. */
+    } else if (ps_team_rests(vp, block)) {
         enter_blocked(vp);
         thread_signal_take_back(vp);
         vp_unblock_signals(vp);
-    } else if ((caller = take_from_caller(block)) != NULL) { /* it has called another one: in an area of that stack */
+        /* It has called another thread: they are handled in an area of that stack. */
+    } else if ((caller = take_from_caller(block)) != NULL) {
         unblock_below(vp, caller->uth, caller, false);
     } else {
         return false;
@@ -131,15 +136,17 @@ static bool come_in(struct vp *vp)
     return true;
 }
 
-/* The thread runs on `to`. One signal becomes the letter, if there is none, and `to` is poked: it gets a signal of the
- * same number. It is poked again if it has seen the last poke and the letter is still there. It is also poked again if
- * it has not seen the poke for UNSEEN_NS: the program may have taken it (sigwait). */
+/* Called when the thread runs on vp `to`. If vp has no letter, one of its pending signals becomes the letter. Then `to`
+ * is poked: it is sent a signal of the same number, and its handler takes the letter. `to` is poked again if it has
+ * seen the last poke and the letter is still there. It is also poked again if it has not seen the poke for UNSEEN_NS:
+ * the program may have taken it (sigwait). */
 static void write_letter(struct vp *vp, const struct vp *to)
 {
     struct vp_thread_signal *d = vp_thread_signal(vp);
     int tid = ps_load_relaxed(&vp_run(to)->tid);
     uint64_t now_ns = os_now_ns();
-    uint32_t on_way = ps_load_seq(&d->on_way); /* before the letter: `to` takes that first, then says so */
+    /* Read before the letter, because `to` takes the letter first and clears on_way afterwards. */
+    uint32_t on_way = ps_load_seq(&d->on_way);
     uint32_t letter = ps_load_acquire(&d->letter);
     if (!letter) {
         int number = os_take_signal(unblocked(vp), d->info);
@@ -200,7 +207,7 @@ static bool take_letter(int number, void *info)
     uint32_t letter = (uint32_t)number;
     const struct psthread *t = here ? vp_run(here)->current : NULL;
     if (here && (vp_switches(here) || (t && t->uth != vp_run(here)->uth)))
-        return false; /* in its block, but not yet on its stack: it is poked again */
+        return false; /* in the thread's block, but not yet on its stack: this kernel thread is poked again */
     if (!own || !vp_is(own, VP_DEDICATED) || !ps_cas_seq(&vp_thread_signal(own)->letter, &letter, TAKEN))
         return false;
     memcpy(info, vp_thread_signal(own)->info, OS_SIGNAL_BYTES);
@@ -221,7 +228,7 @@ bool thread_signal_take(int number, void *info)
 
 /* --- a root --- */
 
-static _Atomic int expected; /* the number of a kernel thread that may become a root */
+static _Atomic int expected; /* number of a kernel thread that will be sent signals and may become a root; a hint */
 
 void thread_signal_root_begins(const struct vp *vp)
 {

@@ -1,6 +1,6 @@
 /* Signals that are sent to one thread: by its pthread_t, or by the number of its kernel thread.
  *
- * Such a signal goes to the thread's dedicated kernel thread (dedicated.h), which is started where there is none. The
+ * Such a signal goes to the thread's dedicated kernel thread (dedicated.h), which is started if there is none. The
  * handler runs as the thread, in the thread's block. A sender waits for nothing but that start. A root that has been
  * sent signals has a dedicated kernel thread for its storage, too (home.h).
  *
@@ -8,19 +8,19 @@
  * is DEDICATED. A signal that comes while the kernel thread is in the block is handled there. A signal that comes
  * elsewhere is deferred: the function before the handlers (process_signal.h) blocks all signals, sends the signal to
  * the same kernel thread again, so that it stays pending, and wakes it. Its loop (ps_await_pinned) then calls
- * thread_signal_look, at once and each LOOK_NS, until nothing is pending that the thread does not block. Where the
- * thread runs on another kernel thread, the signal becomes a letter, and that kernel thread is poked: its handler takes
- * the letter (write_letter).
+ * thread_signal_look, at once and each LOOK_NS, until nothing is pending that the thread does not block. If the thread
+ * runs on another kernel thread, that one must run the handler. The signal becomes a *letter*, and the other kernel
+ * thread is *poked*: it gets a signal, in whose handler it takes the letter (write_letter).
  *
  * Invariants: A signal is pending on the dedicated kernel thread, or is its letter, or its handler has begun. None is
  * lost, and each is handled once: one compare-and-swap takes a letter. A poke carries nothing. At most one kernel
- * thread is in a block, as tests/models/mail.md shows with the orderings. The dedicated kernel thread answers as the
- * thread (ps_local) while it is in the block: run.stands_as has the thread's `local`.
+ * thread is in a block, as tests/models/mail.md shows with the orderings. While the dedicated kernel thread is in the
+ * block, it counts as the thread (ps_local): run.stands_as has the thread's `local`.
  *
- * Limits: while the thread runs without a scheduling point on a kernel thread that blocks a signal which the thread
- * does not block, this signal waits. Without room below a context, or in its stack's areas, the handler runs on the
- * dedicated kernel thread's native stack, in the block. Models: tests/models/mail.md and mail.pml (letters),
- * thread_signal.pml (saved contexts), called_on.pml (calls). */
+ * Limits: If a kernel thread blocks a signal which its thread does not block, and the thread runs without a scheduling
+ * point, this signal waits. Without room below a context, or in its stack's areas, the handler runs on the dedicated
+ * kernel thread's native stack, in the block. Models: tests/models/mail.md and mail.pml (letters), thread_signal.pml
+ * (saved contexts), called_on.pml (calls). */
 #ifndef PS_THREAD_SIGNAL_H
 #define PS_THREAD_SIGNAL_H
 
@@ -35,24 +35,24 @@
 struct uth_tls;
 struct vp;
 
-/* The dedicated kernel thread, in its loop: handles what is deferred where that can be. Returns for how many ns it may
- * sleep; 0: it has to look again. */
+/* Called by vp's kernel thread, a dedicated one, in its loop: handles deferred signals if that is possible now. Returns
+ * for how many ns it may sleep; 0: it has to call again at once. */
 int64_t thread_signal_look(struct vp *vp);
-/* Called when the thread is about to run on its dedicated kernel thread: a letter that no handler has taken is handled
- * there. */
+/* Called when the thread is about to run on its dedicated kernel thread, vp's. A letter that no handler has taken
+ * becomes a pending signal of that kernel thread again, and is handled there. */
 void thread_signal_take_back(struct vp *vp);
-/* Called in a handler that was poked by signal `number`: takes the current block's letter and sets *info to its
- * content. False: there is no letter. */
+/* Called in the handler of a poke with signal `number`: takes the letter for the current block, and copies its content
+ * to *info. False: there is no letter. */
 bool thread_signal_take(int number, void *info);
 
-/* A root may be sent signals: the one whose kernel thread has the thread pointer tp, or, where tp is NULL, the number
- * tid. If it can be away from home it gets a dedicated kernel thread. Returns that one's number if signal `number` has
- * to be sent there: the root is away, and does not block the signal. (Sent to home, the signal might find a poke of the
- * same number pending, and the kernel would drop it.) Else 0: the signal is sent as the program asked. number 0: only
- * prepares. */
+/* Called when a root may be sent signals: the root whose kernel thread has the thread pointer tp, or, if tp is NULL,
+ * the number tid. If the root can be away from home, it gets a dedicated kernel thread. Returns the number of that
+ * kernel thread if signal `number` must be sent there: the root is away, and does not block the signal. (If the signal
+ * were sent to home, a poke of the same number might be pending there, and the kernel would drop one of them.)
+ * Otherwise returns 0: the signal is sent as the program asked. With number 0 it only prepares. */
 int ps_ready_root_for_signals(const void *tp, int tid, int number);
-/* vp's root is about to open its first region: it gets that kernel thread now, if its number was the last one that
- * ps_ready_root_for_signals was given. */
+/* Called when vp's root is about to open its first region. If its number is the last one that ps_ready_root_for_signals
+ * was given, it gets its dedicated kernel thread now. */
 void thread_signal_root_begins(const struct vp *vp);
 
 #endif
