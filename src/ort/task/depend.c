@@ -3,19 +3,19 @@
  * Does: orders the children of a task by the addresses in their depend clauses. Does not: queue or run them (a task
  * without predecessors left is handed to ort_task_enqueue).
  * Callers of insert and wait: the member that runs the parent. Of complete: the thread that completes a task (thread
- * NULL: one outside of the team).
+ * NULL: a thread outside of the team).
  *
- * Two things. The *table* belongs to the parent. Only the parent's member touches it, so it needs no lock. A *node*
- * stands for a task with dependences (depend_node.h: states, owners, orderings). The node counts the predecessors that
- * it still misses, and lists its successors under a lock of its own. No lock covers more than one node, and a finished
- * task touches no table: entries that name finished nodes are dropped when the table has to grow.
+ * There are two structures. A *table* belongs to each parent. Only the parent's member touches it, so it needs no lock.
+ * A *node* stands for a task with dependences (depend_node.h: states, owners, orderings). It counts the predecessors
+ * that are not complete yet, and lists its successors under a lock of its own. No thread holds the locks of two nodes.
+ * A task that finishes touches no table: entries that name finished nodes are dropped when the table has to grow.
  *
  * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a node from the member's magazine, where
- * the member that gave up the node last has put it; batches go from member to member (magazine.h). A lock for each
+ * the member that freed the node last has put it; nodes pass between members in batches (magazine.h). A lock for each
  * predecessor that has not ended, and one at the task's end. Two read-modify-writes for the node's life, and one for
  * each predecessor but the last to end.
- * Rejected: a lock on the table with removal by finishers (libgomp, team-wide): the parent and all finishers meet
- * there. OpenMP 5.2 section 15.9.5. */
+ * Rejected: a lock on the table, from which finishers remove tasks (libgomp, for the whole team): the parent and all
+ * finishers would contend for it. OpenMP 5.2 section 15.9.5. */
 #include "task_internal.h"
 
 #include <stdlib.h>
@@ -31,18 +31,18 @@ struct node_set {
 };
 
 struct entry {
-    void *address;               /* NULL: the place is free */
-    enum ort_depend_kind kind;   /* of `last` */
+    void *address;               /* NULL: the entry is free */
+    enum ort_depend_kind kind;   /* kind of the tasks in `last` */
     struct ort_depend_node *out; /* the last writer */
-    struct node_set last;        /* tasks since then that may run together: readers, or members of an inoutset */
-    struct node_set before;      /* the set before that one, which the present set waits for */
+    struct node_set last;        /* tasks after `out` that may run together: readers, or members of an inoutset */
+    struct node_set before;      /* the set before `last`: the tasks in `last` wait for it */
 };
 
 struct ort_depend_table {
-    struct ps_magazine *nodes; /* of the parent's member */
+    struct ps_magazine *nodes; /* magazine of the parent's member */
     struct entry *entries;
     unsigned n, mask;
-    struct ort_depend_node *all; /* the last task with omp_all_memory: the first `out` of every address that comes */
+    struct ort_depend_node *all; /* the last task with omp_all_memory: the first `out` of each new entry */
 };
 
 static void *allocate_depend_block(size_t bytes)
@@ -56,8 +56,8 @@ static void *allocate_depend_block(size_t bytes)
 
 static bool is_finished(struct ort_depend_node *node) { return ps_load_acquire(&node->finished); }
 
-/* Whether the node is finished, and may be dropped from the table: what the caller submits from now on comes after
- * it. */
+/* Whether the node is finished, so that the table may drop it. If it is, tasks that the caller makes from now on run
+ * after it. */
 static inline bool node_is_over(struct ort_depend_node *node)
 {
     bool over = is_finished(node);
@@ -79,13 +79,13 @@ static void add_successor_locked(struct ort_depend_node *node, struct ort_depend
     node->successors[node->n++] = successor;
 }
 
-/* Makes `node` wait for `predecessor`, unless that has finished. */
+/* Makes `node` wait for `predecessor`, unless `predecessor` has finished or is NULL. */
 static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node *node)
 {
     if (!predecessor || predecessor == node)
         return;
     if (is_finished(predecessor)) {
-        ps_race_acquire(predecessor); /* what the caller submits next is behind it */
+        ps_race_acquire(predecessor); /* tasks that the caller submits from now on run after it */
         return;
     }
     ps_spin_lock(&predecessor->lock);
@@ -101,14 +101,14 @@ static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node 
     ps_spin_unlock(&predecessor->lock);
 }
 
-/* Ends the state linking: all predecessors are linked. True: the node misses none, or none any more. */
+/* Ends the state linking, when all predecessors are linked. True: the node has no predecessor that is not complete. */
 static bool end_linking(struct ort_depend_node *node)
 {
-    if (node->linked == 0) { /* no other thread knows it */
+    if (node->linked == 0) { /* no other thread knows the node */
         ps_store_relaxed(&node->missing, 0);
         return true;
     }
-    uint32_t bias = ORT_DEPEND_LINKING - node->linked; /* behind the subtraction it may be gone */
+    uint32_t bias = ORT_DEPEND_LINKING - node->linked; /* computed first: after the subtraction the node may be gone */
     return ps_sub_seq(&node->missing, bias) == bias;
 }
 
@@ -207,7 +207,7 @@ static bool entry_is_over(struct ps_magazine *nodes, struct entry *e)
     return !e->last.n && !e->before.n && (!e->out || node_is_over(e->out));
 }
 
-/* Drops what is over, then doubles if that was not much. */
+/* Drops entries of which all tasks are over. Doubles the table if a quarter of its entries or more are left. */
 static void make_room(struct ort_depend_table *table)
 {
     struct entry *old = table->entries;
@@ -282,14 +282,13 @@ void ort_depend_table_free(struct ort_depend_table *table)
 
 /* --- the rules --- */
 
-/* What a new task T waits for, at an address:
- *   out, inout, mutexinoutset   the tasks in `last`, or else in `before`, or else `out`; then T is `out` and the sets
- *                               are empty
- *   in, inoutset                where `last` is of another kind, it becomes `before`; then the tasks in `before`, or
- *                               else `out`; T joins `last`
- *   omp_all_memory              as out at every address of the table; and T becomes `all`
- * mutexinoutset: tasks of such a set exclude each other and their order is free; taking them in the order of creation
- * is one such order. */
+/* The tasks for which a new task T waits, by the kind of its dependence on an address:
+ *    out, inout, mutexinoutset   the tasks in `last`, if empty those in `before`, if empty `out`; then T becomes `out`
+ *                                and both sets are empty
+ *    in, inoutset                if `last` has another kind, it becomes `before`; then T waits for the tasks in
+ *                                `before`, if empty for `out`, and joins `last`
+ *    omp_all_memory              as out at every address of the table; then T becomes `all`
+ * mutexinoutset: tasks of such a set exclude each other in any order; this table takes the order of creation. */
 static bool joins_set(enum ort_depend_kind kind) { return kind == ORT_DEPEND_IN || kind == ORT_DEPEND_INOUTSET; }
 
 /* Links `node` to the predecessors that a dependence of this kind has at e. */
@@ -359,7 +358,7 @@ bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const stru
         struct ort_depend d = depend_at(list, i);
         insert_one(table, &d, node);
     }
-    ps_race_release(&node->missing); /* the caller is behind predecessors that were over */
+    ps_race_release(&node->missing); /* the caller runs after the predecessors that were over */
     return end_linking(node);
 }
 

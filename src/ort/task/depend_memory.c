@@ -1,7 +1,8 @@
-/* The memory of dependences' nodes.
+/* Memory for the nodes of tasks with dependences.
  *
- * Does: takes nodes from the system in batches; they pass from member to member through a depot (magazine.h). Does not:
- * know what a node stands for (depend_node.h). Callers: the member whose magazine it is.
+ * Does: takes nodes from the system in batches, and passes them between members through a depot (magazine.h). Does not:
+ * know what a node stands for (depend_node.h). Callers: the member that owns the magazine; ort_depend_give: a thread
+ * without one.
  *
  * Failures: no memory, nor in the emergency pool: aborts with one line. */
 #include <stdlib.h>
@@ -9,13 +10,13 @@
 #include "depend_node.h"
 #include "emergency_pool.h"
 
-#define NODE_BYTES 128 /* of its memory, which begins a cache line and stays a node's */
+#define NODE_BYTES 128 /* bytes of a node's memory, which begins at a cache line and is never given back */
 
 _Static_assert(sizeof(struct ort_depend_node) <= NODE_BYTES, "the memory of a node");
 
 static struct ps_depot shared;
 
-/* Makes a batch of nodes from one block of memory; where there is none for that, one node. */
+/* Makes a batch of nodes from one block of memory; if there is no memory for a batch, one node. */
 static void make_nodes(struct ps_magazine *nodes)
 {
     unsigned n = ORT_DEPEND_BATCH;

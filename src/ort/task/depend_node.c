@@ -1,7 +1,9 @@
-/* Nodes of tasks with dependences: their completion and their end. States, owners and orderings: depend_node.h.
+/* Nodes of tasks with dependences: what happens when a task completes, and when its node is freed. States, owners and
+ * orderings: depend_node.h.
  *
- * Callers of ort_depend_complete: the thread that completes a task (thread NULL: one outside of the team). Of release:
- * a member of the team. Of ort_depend_successors: a tool's caller. */
+ * Callers of ort_depend_complete: the thread that completes a task (thread NULL: a thread outside of the team). Of
+ * ort_depend_node_release: a member of the team, or that thread. Of ort_depend_successors: an entry point for libraries
+ * that look at the graph of tasks. */
 #include "depend_node.h"
 
 #include <stdlib.h>
@@ -35,8 +37,8 @@ void ort_depend_node_release(struct ps_magazine *nodes, struct ort_depend_node *
         recycle(nodes, node);
 }
 
-/* Takes one predecessor off. What the node stands for is read before: after the subtraction a waiter's node may be
- * gone. */
+/* Takes one predecessor off the node's count. If it was the last, queues the task or wakes the waiter. task and team
+ * are read first: after the subtraction a waiter's node may be gone. */
 static void satisfy_node(struct ort_thread *thread, struct ort_depend_node *node)
 {
     struct ort_team *team = node->team;

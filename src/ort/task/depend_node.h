@@ -1,10 +1,11 @@
-/* The node of a task with dependences. Seen by depend*.c, task_queue.c and task_sleep.c only.
+/* The node of a task with dependences. Included by depend*.c, task_queue.c and task_sleep.c only.
  *
- * States: linking (missing has LINKING more, so that no task makes it ready before its parent has gone through the
- * list) -> waiting (missing > 0) -> ready -> finished. While a node is linking its predecessors are counted in
- * `linked`. The subtraction that ends the state takes LINKING off and puts the predecessors on. No other thread knows
- * a node without predecessors, so it needs no subtraction. Lifetime: refs counts the task (or the waiter) and, as one,
- * all places in the table, which the parent counts in `held`.
+ * States: linking -> waiting (missing > 0) -> ready -> finished. While a node is linking, its parent goes through the
+ * list of dependences, and `missing` is at least LINKING, so that no finishing predecessor makes it ready. The parent
+ * counts the predecessors in `linked` meanwhile. One subtraction ends this state: it takes LINKING off `missing`, and
+ * puts `linked` on. No other thread knows a node without predecessors, so this node needs no subtraction. Lifetime:
+ * refs counts the task (or the waiter) as one, and all places in the table together as one; the parent counts these
+ * places in `held`.
  *
  * Shared fields    written by                                read by
  *   missing        the parent (once), finishers (subtract)   the thread that brings it to zero, the waiter
@@ -13,50 +14,53 @@
  *   refs           parent and finisher (read-modify-write); the parent by a store while it is linking
  *   held, linked   the parent                                the parent
  * Ordering: missing is decreased seq_cst (with `sleepers`, task_sleep.c), which also orders a predecessor before its
- * successor. A finisher that reads 1 in a task's node is the last (the read acquires from the subtraction before, a
- * finisher's or the parent's). No other thread writes or reads `missing` from then on, so it subtracts nothing. A
- * waiter reads its own node, so there the last one subtracts too. */
+ * successor. If a finisher reads 1 in a task's node, it is the last predecessor (the read acquires from the subtraction
+ * before, a finisher's or the parent's). No other thread uses `missing` from then on, so this finisher subtracts
+ * nothing. If a waiter has the node, the last finisher subtracts too, because the waiter reads `missing`. */
 #ifndef ORT_DEPEND_NODE_H
 #define ORT_DEPEND_NODE_H
 
 #include "task_internal.h"
 
-#define ORT_DEPEND_LINKING (UINT32_C(1) << 31) /* of `missing`: the parent goes through the list still */
-#define ORT_DEPEND_FEW 7                       /* successors in the node itself */
+#define ORT_DEPEND_LINKING (UINT32_C(1) << 31) /* added to `missing` while the parent goes through the list */
+#define ORT_DEPEND_FEW 7                       /* number of successors for which the node itself has room */
 
 struct ort_depend_node {
-    struct ort_depend_successor *shown; /* first: the snapshot that ort_depend_successors has given out; NULL: none */
+    /* The list that ort_depend_successors has returned last; NULL: none. It is the first field, because libraries that
+     * look at the graph of tasks read it here. */
+    struct ort_depend_successor *shown;
     struct ps_spin lock;
     _Atomic uint32_t finished;
     _Atomic uint32_t refs;
     _Atomic uint32_t missing;
     union {
         struct {
-            struct ort_task *task; /* NULL: a thread waits in place */
+            struct ort_task *task; /* NULL: a thread waits (ort_depend_wait) */
             struct ort_team *team;
         };
-        struct ps_piece piece; /* while it is free */
+        struct ps_piece piece; /* while the node is free */
     };
-    unsigned held;   /* places in its parent's table */
-    unsigned linked; /* predecessors that it was linked to */
+    unsigned held;   /* number of places in its parent's table that name the node */
+    unsigned linked; /* number of predecessors to which the node was linked */
     unsigned n, capacity;
     struct ort_depend_node **successors;
     struct ort_depend_node *few[ORT_DEPEND_FEW];
 };
 
 /* The memory of nodes: depend_memory.c. Each member has a magazine of free ones. */
-#define ORT_DEPEND_BATCH 32 /* nodes that pass from member to member at once */
+#define ORT_DEPEND_BATCH 32 /* number of nodes that pass from member to member at once */
 
-/* Gets nodes for a member whose magazine is empty. */
+/* Fills the empty magazine of a member with nodes. */
 void ort_depend_refill(struct ps_magazine *nodes);
-/* Takes nodes from a member whose magazine is full. */
+/* Takes a batch of nodes from the full magazine of a member. */
 void ort_depend_spill(struct ps_magazine *nodes);
-/* Takes a node from a thread without a magazine. */
+/* Frees a node, for a thread that has no magazine. */
 void ort_depend_give(struct ort_depend_node *node);
 
 /* --- depend_node.c --- */
 
-/* Drops a name that a table, or the task, had for the node. nodes: the caller's magazine; NULL: it has none. */
+/* Gives up one reference to the node; frees the node if it was the last. nodes: the caller's magazine; NULL: it has
+ * none. */
 void ort_depend_node_release(struct ps_magazine *nodes, struct ort_depend_node *node);
 
 /* Whether the node has no predecessors, or all are complete. */
@@ -65,14 +69,15 @@ static inline bool ort_depend_node_is_ready(const struct ort_depend_node *node)
     return ps_load_seq(&node->missing) == 0;
 }
 
-/* Returns a node for `task` (NULL: the caller waits in place), in state linking, with one reference, the caller's. */
+/* Returns a node for `task` (NULL: for the caller, which waits itself). It is in the state linking, with one reference,
+ * the caller's. */
 static inline struct ort_depend_node *ort_depend_node_new(struct ort_thread *thread, struct ort_task *task)
 {
     struct ps_magazine *nodes = &ort_tasks(thread)->nodes;
     if (PS_UNLIKELY(nodes->free == NULL))
         ort_depend_refill(nodes);
     struct ort_depend_node *node = PS_CONTAINER_OF(ps_magazine_pop(nodes), struct ort_depend_node, piece);
-    __builtin_prefetch(nodes->free, 1); /* it may be another processor's */
+    __builtin_prefetch(nodes->free, 1); /* the next node's memory may be in another processor's cache */
     node->shown = NULL;
     ps_spin_init(&node->lock);
     ps_store_relaxed(&node->finished, 0);
@@ -87,7 +92,8 @@ static inline struct ort_depend_node *ort_depend_node_new(struct ort_thread *thr
     return node;
 }
 
-/* Takes a reference for a place in the table that names the node. The first one is taken while the node is linking. */
+/* Called when a place in the table gets to name the node: counts it. The first one takes the reference, while the node
+ * is linking. */
 static inline struct ort_depend_node *ort_depend_node_hold(struct ort_depend_node *node)
 {
     if (node->held++ == 0)
@@ -95,7 +101,8 @@ static inline struct ort_depend_node *ort_depend_node_hold(struct ort_depend_nod
     return node;
 }
 
-/* Gives up the reference of a place in the table, which named the node (or NULL) and is empty now. */
+/* Called when a place in the table that named the node (or NULL) is empty again. The last one gives up the
+ * reference. */
 static inline void ort_depend_node_drop(struct ps_magazine *nodes, struct ort_depend_node *node)
 {
     if (node && --node->held == 0)

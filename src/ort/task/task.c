@@ -1,11 +1,11 @@
-/* Explicit tasks: the hooks of regions and barriers.
+/* Explicit tasks: what regions and barriers do about them.
  *
  * Making tasks: task_create.c. Tasks that run at once: task_call.c. Running tasks: task_run.c. Waiting for them:
- * task_wait.c. The end of a task: task_complete.c. Where ready tasks stand, and which member may run them:
- * task_queue.c. Does and states: task.h.
- * Callers: the member concerned, on its own stack, with no lock held.
- * Rejected: deferred arrival at barriers (the last task of a member's subtree arrives for it): the member is awake to
- * run tasks anyway. */
+ * task_wait.c. The end of a task: task_complete.c. In which queues ready tasks are, and which member may run them:
+ * task_queue.c. States: task.h.
+ * Callers: a member for itself, on its own stack, with no lock held.
+ * Rejected: deferred arrival at barriers (the member that runs the last task of another member's subtree arrives at the
+ * barrier for it). The other member is awake to run tasks anyway. */
 #include "region.h"
 #include "task_internal.h"
 
@@ -50,7 +50,7 @@ void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv)
     t->flags = ps_load_relaxed(&ort_implicit_flags);
     t->owner = thread;
     t->count.own = 0;
-    *(int64_t *)&t->count.others = 0; /* no other thread knows it yet */
+    *(int64_t *)&t->count.others = 0; /* no other thread knows the task yet */
     thread->task = t;
 }
 
@@ -68,7 +68,7 @@ static PS_NOINLINE void wait_for_some_subtree(struct ort_thread *thread)
 static inline void wait_for_subtree(struct ort_thread *thread)
 {
     struct ort_task *self = thread->task;
-    /* own is 0 where each child was finished by this member: then others is, too. */
+    /* If own is 0, this member has finished each child itself, and others is 0 as well. */
     if (PS_UNLIKELY(self->count.own != 0 || self->depends != NULL))
         wait_for_some_subtree(thread);
 }
@@ -82,7 +82,8 @@ void ort_task_team_end(struct ort_team *team)
         ee_yield();
     if (PS_LIKELY(!ps_load_relaxed(&q->used) && !ort_settings.cancellation))
         return;
-    if (ps_load_relaxed(&q->unfenced)) /* in the next region no member will have said that it makes tasks */
+    /* The next region begins with fenced deques: no member has made a task in it yet. */
+    if (ps_load_relaxed(&q->unfenced))
         for (unsigned i = 0; i < team->n; i++) {
             struct ort_task_member *its = ort_tasks_or_none(ort_member(team, i));
             if (!ort_absent(its))
@@ -93,7 +94,7 @@ void ort_task_team_end(struct ort_team *team)
     ps_store_relaxed(&q->cancelled, 0);
     ps_store_relaxed(&q->loop_cancelled, 0);
     ps_store_relaxed(&q->barrier_arrived, 0);
-    while (ps_list_pop_front(&q->helpers) != NULL) /* no other member is in the team any more */
+    while (ps_list_pop_front(&q->helpers) != NULL) /* the other members have left the team */
         continue;
     ps_store_relaxed(&q->takers, 0);
     q->coming = false;
@@ -105,7 +106,8 @@ void ort_task_after_fork_in_child(struct ort_thread *t)
     ort_depend_after_fork_in_child();
     for (; t != NULL; t = t->team->parent) {
         struct ort_task_team *q = &t->team->tasks;
-        if (ps_spin_is_held(&q->lock)) { /* the priority queue may be half changed */
+        /* Its holder, which is not in the child, may have half changed the priority queue. */
+        if (ps_spin_is_held(&q->lock)) {
             ps_list_init(&q->priority);
             ps_store_relaxed(&q->priority_count, 0);
         }
@@ -124,7 +126,7 @@ void ort_task_after_fork_in_child(struct ort_thread *t)
     }
 }
 
-/* Does the rest of a barrier for a member that was not simply let go. */
+/* Does the rest of a barrier for a member that ee_barrier_meet has not simply released. met: its answer. */
 static PS_NOINLINE void end_barrier(struct ort_thread *thread, uint32_t phase, enum ee_await met)
 {
     struct ort_team *team = thread->team;
@@ -137,8 +139,8 @@ static PS_NOINLINE void end_barrier(struct ort_thread *thread, uint32_t phase, e
         if (PS_UNLIKELY(polite))
             ee_yield();
     }
-    /* If the region has tasks, members wait in the sleepers' list; then await only orders what the others did before
-     * what follows. */
+    /* If the region has tasks, a member waits in the list of sleepers, and runs tasks. ee_barrier_await then finds the
+     * barrier open, and orders what the other members did before what follows. */
     while (met == EE_NOTIFIED) {
         if (ps_load_relaxed(&team->tasks.used))
             ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_BARRIER, .phase = phase});
@@ -164,19 +166,18 @@ void ort_task_barrier(struct ort_thread *thread)
     uint32_t phase = ee_barrier_phase(&team->ee);
     bool traced = ps_race_enabled();
     ps_race_release(ort_barrier_at(team, phase));
-    /* Arrivals are counted where the last member has to do something, or the phase has to differ from the next
-     * one's. */
+    /* Arrivals are counted if the last member has to do something, or if this phase must be told from the next one. */
     enum ee_await met = ee_barrier_meet(&team->ee, thread->id, phase, ort_settings.cancellation | traced);
     if (met != EE_RELEASED || traced)
         end_barrier(thread, phase, met);
 }
 
-/* The cancellable barrier counts arrivals in barrier_arrived; the last arrival sets it to 0 and moves barrier_phase on.
- * The member that cancels the region sets `cancelled` and wakes all members that wait here. The arrivals counted so far
- * no longer matter: all members go to the end of the region, where the count is cleared. A member arrives when the
- * tasks below its implicit task are complete.
- * Ordering: barrier_arrived acq_rel, barrier_phase seq_cst (store; with `sleepers`, see task_sleep.c), read with
- * acquire or stronger. */
+/* The cancellable barrier counts arrivals in barrier_arrived; the last member sets it to 0 and increments
+ * barrier_phase. The member that cancels the region sets `cancelled` and wakes all members that wait here. The arrivals
+ * counted so far no longer matter: all members go to the end of the region, where the count is cleared. A member
+ * arrives when the tasks below its implicit task are complete.
+ * Ordering: barrier_arrived acq_rel. barrier_phase is stored seq_cst (because of `sleepers`, see task_sleep.c), and
+ * read with acquire or stronger. */
 bool ort_task_barrier_cancel(struct ort_thread *thread)
 {
     if (!ort_settings.cancellation) {

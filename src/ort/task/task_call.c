@@ -1,11 +1,11 @@
 /* Tasks that run at once, as calls: the fast path in a frame (task_frame.h), the slow path through ort_task_create.
  *
- * Does: ort_task_call and its like, for a task of the caller's without clauses. Also ort_task_enter and ort_task_leave,
- * the slow path for a descriptor that compiled code has filled and runs itself (the fast path for these is the entry
- * point's, in a frame). The fast path is taken where no task is traced (ort_tasks_traced). Under cancellation it is
- * taken too, where nothing of the team's is cancelled.
- * Callers: a member on its own behalf.
- * Failures: none; without memory the slow path is taken, which says so.
+ * Does: ort_task_call and its like, for a task without clauses that the caller makes. Also ort_task_enter and
+ * ort_task_leave, which are the slow path for a descriptor that compiled code has filled and runs itself. (Entry points
+ * have the fast path for these, in a frame.) The fast path is taken if no task is traced (ort_tasks_traced), and under
+ * cancellation if nothing of the team is cancelled.
+ * Callers: a member for itself.
+ * Failures: none; without memory for a frame the slow path is taken, which reports the failure.
  * Cost: about 55 instructions with the entry point. */
 #include "task_range.h"
 #include "task_steps.h"
@@ -14,7 +14,8 @@
 
 /* --- frames --- */
 
-/* Counts t for its parent and its group, which do not count a task that runs at once while its body runs. */
+/* Counts t for its parent `below` and its group. They do not count a task that runs at once while its body runs; this
+ * one outlives its body. */
 static void count_late(struct ort_task *t, struct ort_task *below)
 {
     below->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
@@ -77,7 +78,8 @@ void ort_task_frames_drain(struct ort_task_member *m)
 
 /* --- calls --- */
 
-/* Whether a call in a frame is possible, since no listener is to be told of it. *discarded: the task is cancelled. */
+/* Whether the task may run in a frame: there is one, and no listener is to be told of the task. *discarded: the task is
+ * cancelled, and must not run. */
 static PS_ALWAYS_INLINE bool may_call(struct ort_thread *thread, bool *discarded)
 {
     unsigned traced = ort_tasks_traced();
@@ -120,8 +122,8 @@ PS_NOINLINE void ort_task_call_slow(struct ort_thread *thread, void (*fn)(void *
                                                     .flags = flags | ORT_TASK_UNDEFERRED});
 }
 
-/* Makes the kernel thread an OpenMP thread, and calls the task then. Not inlined, so that ort_task_call saves no
- * registers over ort_thread_make_root. */
+/* Makes the calling kernel thread an OpenMP thread, then calls the task. Not inlined, so that ort_task_call need not
+ * save registers around ort_thread_make_root. */
 static PS_NOINLINE void call_as_root(void (*fn)(void *), void *data, unsigned flags)
 {
     ort_thread_make_root();
@@ -138,7 +140,7 @@ void ort_task_call(void (*fn)(void *), void *data, unsigned flags)
     call_or_slow(thread, fn, data, flags);
 }
 
-/* One frame is entered for all of the chunks, as long as they leave nothing behind. */
+/* All chunks run in one frame, as long as no task leaves anything behind. */
 void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags,
                           struct ort_chunks *chunks)
 {
@@ -163,8 +165,8 @@ void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *d
 
 /* --- calls with data that a function constructs --- */
 
-/* The data of a task that runs at once is constructed on its creator's stack, if it has at most STACK_DATA_BYTES bytes;
- * that memory is aligned to STACK_ALIGN. */
+/* The data of a task that runs at once is constructed on its creator's stack, if it has at most STACK_DATA_BYTES bytes
+ * and needs an alignment of at most STACK_ALIGN. */
 #define STACK_DATA_BYTES 16384
 #define STACK_ALIGN 16
 
@@ -187,7 +189,7 @@ static PS_ALWAYS_INLINE void call_copied(struct ort_thread *thread, void (*fn)(v
     }
     if (PS_UNLIKELY(discarded))
         return;
-    /* As a line begins, which long copies want. */
+    /* The memory begins at a cache line, so that long copies are quick. */
     void *own = (void *)(((uintptr_t)__builtin_alloca(size + PS_CACHE_LINE - STACK_ALIGN) + PS_CACHE_LINE - 1) &
                          -(uintptr_t)PS_CACHE_LINE);
     copy(own, data);
@@ -202,8 +204,8 @@ void ort_task_call_copied(void (*fn)(void *), void *data, void (*copy)(void *to,
 
 /* --- descriptors that compiled code has filled --- */
 
-/* ort_task_submit of a task without clauses that would have to be run at once: runs it, in a frame. The descriptor is
- * its data's memory only. [switches] */
+/* Does what ort_task_submit does, for a task without clauses that must run at once: runs it in a frame. Only the data
+ * in the descriptor t is used. False: there is no fast path, and nothing was done. [switches] */
 static inline bool run_at_once_fast(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
 {
     if (PS_UNLIKELY(ort_tasks_traced()) || PS_UNLIKELY(!ort_frame_is_there(thread)))
@@ -223,8 +225,8 @@ void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct 
 {
     struct ort_task *below = thread->task;
     ort_task_adopt(thread, t, args);
-    /* With a detach clause the creator goes on when the body has been run: it may be the thread that fulfills the
-     * event. */
+    /* A task with a detach clause does not count as undeferred here: the creator goes on when the body has run, since
+     * it may be the thread that fulfills the event. */
     t->flags =
         (uint16_t)(t->flags & ORT_TASK_DETACH ? t->flags & ~ORT_TASK_UNDEFERRED : t->flags | ORT_TASK_UNDEFERRED);
     t->base = task_enter(thread, t);

@@ -2,22 +2,23 @@
  *
  * Callers: the member that has run the body; ort_task_fulfill and ort_task_release: any thread.
  *
- * Completion of t by thread m, in this order: its successors become ready; its own count is settled; its group and
- * parent lose their counts. If nothing is below t, that is a LIVE and an INCOMPLETE. Else the parent loses an
- * INCOMPLETE now, and the LIVE later, by the thread that completes the subtree. After the parent has been told, nothing
- * of t is touched: it may be gone.
+ * Completion of t by thread m has three steps: its successors become ready; its own count is settled; its group and
+ * parent lose their counts of it. If nothing is left below t, these are a LIVE and an INCOMPLETE. Otherwise the parent
+ * loses the INCOMPLETE now, and the LIVE later, by the thread that completes the subtree. After the parent's count was
+ * changed, nothing of t is touched: it may be gone.
  *
  * Detach. `event` collects two bits: the body is done (set by the member), the event is fulfilled (set by any thread).
- * The thread that sets the second bit completes the task. Before the member sets its bit it pours the count, with one
- * more ORT_COUNT_LIVE for the missing completion, because from then on a stranger may complete the task. An undeferred
- * task waits for its event in place. A task may be held as well (ort_task_hold): `event` counts in its further bits
- * what it is held for, and completes when nothing is left of that either. A task without a detach clause that is held
- * first becomes one whose event is fulfilled.
- * A stranger pins the team (team->tasks.pins) before it sets its bit, since the task that it completes may be the last
- * that the team waits for. Member 0 waits for the pins to go before it gives the team up.
+ * The thread that sets the second bit completes the task. That may be a thread outside of the team. So before the
+ * member sets its bit, it pours the count, with one more ORT_COUNT_LIVE for the completion that is to come. An
+ * undeferred task waits for its event inside of the creator. A task may also be held (ort_task_hold): further bits of
+ * `event` count what holds it, and it completes only when this count is zero, too. A task without a detach clause that
+ * is held first gets an event that is fulfilled.
+ * A thread outside of the team pins the team (team->tasks.pins) before it sets its bit, since the task that it
+ * completes may be the last for which the team waits. Member 0 waits until there are no pins before it gives the team
+ * up.
  *
- * Ordering: see task.h. event: fetch-or, acq_rel: the thread that completes has seen all that the body and the
- * fulfiller did. */
+ * Ordering: see task.h. event is changed by acq_rel or stronger: the thread that completes the task has seen all that
+ * the body and the fulfiller did. */
 #include "race.h"
 #include "task_internal.h"
 
@@ -42,7 +43,8 @@ static void leave_taskgroup(struct ort_thread *thread, struct ort_taskgroup *gro
     ort_task_wake_object(team, group);
 }
 
-/* Takes delta off p's count. True: p's body is done and this was the last child, so its subtree is complete. */
+/* Subtracts delta from p's count. True: p's body is done and nothing is left below p, so the caller completes p's
+ * subtree. */
 static bool take_count(struct ort_thread *thread, struct ort_task *p, int64_t delta)
 {
     if (PS_LIKELY(p->owner == thread) && PS_LIKELY(!(p->flags & ORT_TASK_MERGED))) {
@@ -56,8 +58,8 @@ static bool take_count(struct ort_thread *thread, struct ort_task *p, int64_t de
     return false;
 }
 
-/* Gives t back, below which nothing is left, and perhaps the tasks above it. delta: what its parent's count still holds
- * for it. */
+/* Frees t, below which nothing is left. Goes on with t's parent, if its body is done and nothing is left below it any
+ * more, and so on upwards. delta: what t's parent still counts for t. */
 static void subtree_complete(struct ort_thread *thread, struct ort_task *t, int64_t delta)
 {
     for (;;) {
@@ -72,9 +74,10 @@ static void subtree_complete(struct ort_thread *thread, struct ort_task *t, int6
     }
 }
 
-/* What the program's thread sanitizer is told (race.h). A task begins after its creation (t) and after its
- * predecessors. A thread that waits for the task (as the parent, in a taskgroup, in a barrier or at the region's end)
- * goes on after its end, and after its fulfilment. A descriptor is used again after the end of the task before. */
+/* Tells the program's thread sanitizer how tasks are ordered (race.h). A task begins after its creation (t) and after
+ * its predecessors. A thread that waits for the task (as the parent, in a taskgroup, in a barrier or at the region's
+ * end) goes on after its end, and after the fulfilment of its event. A descriptor is used again after the end of its
+ * last task. */
 void ort_task_race_end(struct ort_task *t)
 {
     if (!ps_race_enabled())
@@ -118,13 +121,15 @@ void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
         subtree_complete(thread, parent, ORT_COUNT_LIVE);
 }
 
-/* Called when the body of a deferred task with a detach clause is done. True: its event is fulfilled, too. */
+/* Called when the body of a deferred task with a detach clause is done. True: its event is fulfilled, and nothing holds
+ * it, so the caller completes it. */
 static bool event_has_come(struct ort_task *t)
 {
     int64_t own = t->count.own;
     t->flags |= ORT_TASK_MERGED | ORT_TASK_SPECIAL;
     ps_add_relaxed(&t->count.others, own + ORT_COUNT_LIVE);
-    return ps_or_acq_rel(&t->event, ORT_EVENT_BODY_DONE) == ORT_EVENT_FULFILLED; /* and no layer holds it */
+    /* Equal only if the count of holders is zero, too. */
+    return ps_or_acq_rel(&t->event, ORT_EVENT_BODY_DONE) == ORT_EVENT_FULFILLED;
 }
 
 void ort_task_hold(struct ort_task *t)
@@ -150,7 +155,7 @@ void ort_task_release(void *task)
 void ort_task_fulfill(void *event)
 {
     struct ort_task *t = event;
-    ort_self(); /* ee_wake and its like want an entity */
+    ort_self(); /* ee_wake and similar functions must be called by an entity */
     struct ort_team *team = t->team;
     ort_task_race_end(t);
     ps_add_seq(&team->tasks.pins, 1);
@@ -165,7 +170,8 @@ void ort_task_fulfill(void *event)
     ps_sub_release(&team->tasks.pins, 1);
 }
 
-/* Ends t, which ran in `below`: its body is done, or was not run (detach: 0). tool: there is a tool. [switches] */
+/* Ends t: its body is done, or was not run. below: the task to which the member returns. base: the deque's base before
+ * t. detach: not 0 if t has a detach clause and was run. tool: a tool is attached. [switches] */
 static PS_ALWAYS_INLINE void end_body(struct ort_thread *thread, struct ort_task *t, struct ort_task *below,
                                       int64_t base, unsigned detach, bool tool)
 {

@@ -1,23 +1,23 @@
 /* Making tasks: the fast path and the slow path beside each other.
  *
  * The fast path (takes_fast_path, publish_task) makes a task without clauses, or with dependences alone, and pushes it.
- * The slow path (ort_task_create, ort_task_submit) makes every other one. Both make it a child by adopt_child. A
- * function of the fast path goes to the slow path before it has changed anything.
- * Where a tool, a thread sanitizer or cancellation is to be told of tasks (ort_tasks_traced), every task takes the slow
- * path. So the fast path asks for none of the three.
- * Callers: a member on its own behalf, on its own stack, with no lock held. States and fields: task.h.
+ * The slow path (ort_task_create, ort_task_submit) makes every other task. Both make it a child by adopt_child. A
+ * function of the fast path changes to the slow path before it has changed anything.
+ * If a tool, a thread sanitizer or cancellation must be told of tasks (ort_tasks_traced), every task takes the slow
+ * path. So the fast path tests for none of the three.
+ * Callers: a member for itself, on its own stack, with no lock held. States and fields: task.h.
  *
- * Undeferred tasks (task_is_undeferred) are those with if(0), children of final tasks, tasks of a root outside of
- * every region, and tasks made while the creator's deque is full. An undeferred task has a descriptor as others have,
- * and no place in a queue: it is made, run at once as a call, and completed. So a child that outlives it finds its
- * parent.
+ * Undeferred tasks (task_is_undeferred) are those with if(0), children of final tasks, tasks of a root outside of every
+ * region, and tasks made while the creator's deque is full. An undeferred task has a descriptor like any other, but is
+ * in no queue: it is made, run at once as a call, and completed. So a child that outlives it finds its parent.
  *
- * Ordering: none of its own: the push publishes what the creator wrote (deque.h).
- * Failures: without memory for a descriptor the emergency pool has one (emergency_pool.h). Without one there, ready
- * tasks are run until a descriptor comes free. Where no task is ready either, the runtime aborts with one line: there
- * is nothing left to go on with.
- * Cost: about 75 instructions a task on the fast path. A child made and run by the same member: no read-modify-write
- * and no fence while no thread steals from the member (deque.h); else the fence behind the push, and the pop's.
+ * Ordering: the push publishes what the creator wrote (deque.h).
+ * Failures: if there is no memory for a descriptor, one comes from the emergency pool (emergency_pool.h). If that is
+ * empty, the member runs ready tasks until a descriptor is free. If no task is ready either, the runtime aborts with
+ * one line.
+ * Cost: about 75 instructions a task on the fast path. For a child made and run by the same member: no
+ * read-modify-write, and no fence while no thread steals from the member (deque.h); else the fence behind the push, and
+ * the pop's.
  * Rejected: the fast path as special cases within the slow one. Each test costs every task an instruction or two and a
  * branch; together the tests were half of a task's 440 instructions. */
 #include "task_steps.h"
@@ -26,16 +26,16 @@
 
 #include "race.h"
 
-/* Data that is longer, or wants more alignment than the descriptor has, takes the slow path. */
+/* Longer data takes the slow path, as does data that needs more alignment than a cache line. */
 #define PLAIN_DATA_BYTES 64
 
-/* Inlined, since around a call the caller would have to save its registers. */
+/* Inlined, because for a call the caller would have to save its registers. */
 static PS_ALWAYS_INLINE void copy_task_words(void *to, const void *from, size_t bytes)
 {
     size_t i = 0;
     for (; i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t)) {
         memcpy((char *)to + i, (const char *)from + i, sizeof(uint64_t));
-        __asm__("" : "+r"(i)); /* a few words: what a vector loop sets up would cost more */
+        __asm__("" : "+r"(i)); /* prevents a vector loop, whose preparation would cost more for a few words */
     }
     for (; PS_UNLIKELY(i < bytes); i++) {
         ((char *)to)[i] = ((const char *)from)[i];
@@ -43,7 +43,8 @@ static PS_ALWAYS_INLINE void copy_task_words(void *to, const void *from, size_t 
     }
 }
 
-/* Copies the task's data: mostly a few pointers and numbers, for which memcpy's call costs more than the copy. */
+/* Copies the task's data, which is mostly a few pointers and numbers: a call of memcpy would cost more than the
+ * copy. */
 static inline void copy_task_data(void *to, const void *from, size_t bytes)
 {
     if (PS_LIKELY(bytes <= PLAIN_DATA_BYTES))
@@ -52,10 +53,10 @@ static inline void copy_task_data(void *to, const void *from, size_t bytes)
         memcpy(to, from, bytes);
 }
 
-#define TASK_TRIES 1000 /* of a thread that has no block for a task */
+#define TASK_TRIES 1000 /* how often a member that gets no descriptor runs ready tasks and tries again */
 
-/* Runs ready tasks here, so that their blocks come free: the system has no memory, and the emergency pool none for
- * tasks. [switches] */
+/* Called if neither the system nor the emergency pool has memory for a task: runs ready tasks, so that their
+ * descriptors become free. [switches] */
 static PS_COLD PS_NOINLINE struct ort_task *new_task_in_time(struct ort_thread *thread, size_t size, size_t align)
 {
     struct ort_task *t = NULL;
@@ -76,7 +77,7 @@ struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t ali
     return t;
 }
 
-/* Makes t a child of the current task `parent`, which counts it. */
+/* Makes t a child of `parent`, the current task, which counts it from now on. */
 static PS_ALWAYS_INLINE void adopt_child(struct ort_thread *thread, struct ort_task *parent, struct ort_task *t,
                                          void (*fn)(void *), unsigned flags)
 {
@@ -99,7 +100,7 @@ static PS_ALWAYS_INLINE void adopt_child(struct ort_thread *thread, struct ort_t
     }
 }
 
-/* As adopt_child, with all that a task may have. Its maker sees to its data. */
+/* As adopt_child, for a task with any clauses. The caller cares for its data. */
 static inline void adopt_with_args(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     struct ort_task *parent = thread->task;
@@ -139,9 +140,9 @@ struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_
     return t;
 }
 
-/* Runs t, whose predecessors are complete. The creator waits for t's event only where the program says so. Outside of
- * every region it does not wait, since it may itself be the thread that fulfills the event; later siblings depend on
- * t. */
+/* Runs t, an undeferred task whose predecessors are complete. If t has a detach clause, the creator waits for its event
+ * only if the program has said that t is undeferred (or the creator is final). Otherwise it does not wait, since it may
+ * be the thread that fulfills the event; then t gets a node, because later siblings may depend on it. */
 static void run_undeferred(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     bool outlives = (args->flags & (ORT_TASK_DETACH | ORT_TASK_UNDEFERRED)) == ORT_TASK_DETACH &&
@@ -155,7 +156,7 @@ static void run_undeferred(struct ort_thread *thread, struct ort_task *t, const 
     ort_task_run(thread, t);
 }
 
-/* Queues t, which is made and deferred, once its predecessors are complete. */
+/* Queues t, a deferred task that was made just now; if it has predecessors, the last of them queues it. */
 static void make_available(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     ps_race_release(t);
@@ -199,7 +200,7 @@ void ort_task_discard(struct ort_thread *thread, struct ort_task *t) { ort_task_
 
 /* --- the fast path --- */
 
-/* Whether a task made here and now may take the fast path. */
+/* Whether a task that the caller makes now may take the fast path. */
 static inline bool takes_fast_path(struct ort_thread *thread)
 {
     return !PS_UNLIKELY(ort_tasks_traced()) && PS_LIKELY(ps_deque_has_room_owner(&ort_tasks(thread)->deque)) &&
@@ -214,7 +215,7 @@ static inline void publish_task(struct ort_thread *thread, struct ort_task *t, v
     ort_task_pushed(thread, t);
 }
 
-/* As publish_task, where t may have predecessors; then the last of these queues it. */
+/* As publish_task, for a task with dependences. If it has predecessors, the last of them queues it. */
 static inline void publish_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,
                                    const struct ort_depend_list *depend)
 {
@@ -311,8 +312,10 @@ void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t 
         return;
     }
     struct ort_task *t = ort_task_pop(m);
-    uintptr_t next = (uintptr_t)m->free - offsetof(struct ort_task, piece); /* or there is none */
-    __builtin_prefetch((void *)next, 1);                                    /* as a rule another member has ended it */
+    /* The next free descriptor; no valid address if there is none. */
+    uintptr_t next = (uintptr_t)m->free - offsetof(struct ort_task, piece);
+    /* Usually another member's processor has it in its cache. */
+    __builtin_prefetch((void *)next, 1);
     __builtin_prefetch((void *)(next + PS_CACHE_LINE), 1);
     copy_task_words(t->data, data, size);
     publish_ordered(thread, t, fn, flags, depend);

@@ -1,21 +1,22 @@
 /* Frames: descriptors of tasks that run at once. For src/ort/task*.c, and for entry points whose compiled code runs
  * such a task itself.
  *
- * Frames. A task that runs at once is gone when its body is, unless it leaves something behind (children that are not
+ * A task that runs at once is gone when its body has returned, unless it leaves something behind (children that are not
  * complete, ICVs, a table of dependences). Each member keeps a chain of descriptors for such tasks, one for each depth
- * to which it has called them. The next one is `frame`: a call moves it up, a return down again. What never differs
- * from use to use (team, owner, counts of zero) stays written. Its parent and its group count the task only where it
- * leaves something behind: while its body runs no other thread looks for it there. Such a task leaves the chain
- * (ort_task_frame_outlives) and ends like any other. A chain is as long as the deepest recursion so far (that
- * recursion's stack was longer); it goes with the member.
+ * to which it has called them. `frame` is the next free one: a call moves it one up the chain, a return one down.
+ * Fields that are the same in each use (team, owner, counts of zero) stay written. The task's parent and group count it
+ * only if it leaves something behind: while its body runs, no other thread asks for these counts. A task that leaves
+ * something behind is taken out of the chain (ort_task_frame_outlives), and ends like any other. A chain is as long as
+ * the deepest recursion so far (whose stack was larger), and is freed with the member.
  *
- * Callers: the member, on its own behalf. Cost: about 25 instructions to enter and 12 to leave. */
+ * Callers: a member for itself. Cost: about 25 instructions to enter and 12 to leave. */
 #ifndef PS_ORT_TASK_FRAME_H
 #define PS_ORT_TASK_FRAME_H
 
 #include "ort.h"
 
-/* Returns t's flags without a comparison of 16 bits with a constant, which stalls decoders. */
+/* Returns t's flags. The compiler would compare the 16 bits in memory with a constant, which stalls decoders; this
+ * prevents it. */
 static PS_ALWAYS_INLINE unsigned ort_task_flags_of(const struct ort_task *t)
 {
     unsigned flags = t->flags;
@@ -23,26 +24,26 @@ static PS_ALWAYS_INLINE unsigned ort_task_flags_of(const struct ort_task *t)
     return flags;
 }
 
-/* Ends t as any other task, not as a frame: t's body is done, and it leaves something behind, or has more to give back
- * than its descriptor. [switches] */
+/* Takes t, a frame, out of the chain and ends it like any other task. Called when t's body is done, and t has left
+ * something behind, or has more than its descriptor to give back. [switches] */
 void ort_task_frame_outlives(struct ort_task *t);
-/* Adds a frame at the end of the chain. False: no memory. */
+/* Adds a frame at the end of the member's chain. False: no memory. */
 bool ort_task_frame_add(struct ort_thread *thread);
 
-/* Whether a task may run in a frame: one is there, and the running task has no ICVs of its own. flags: the running
- * task's. */
+/* Whether a task may run in a frame: the chain has a free one, and the running task has no ICVs of its own. flags: the
+ * running task's. */
 static PS_ALWAYS_INLINE bool ort_frame_may_be(struct ort_thread *thread, unsigned flags)
 {
     return !PS_UNLIKELY(flags & ORT_TASK_OWN_ICV) && PS_LIKELY(ort_tasks(thread)->frame != NULL);
 }
-/* As ort_frame_may_be; makes a frame where there is none. */
+/* As ort_frame_may_be, but makes a frame if the chain has no free one. */
 static PS_ALWAYS_INLINE bool ort_frame_is_there(struct ort_thread *thread)
 {
     return !PS_UNLIKELY(ort_task_flags_of(thread->task) & ORT_TASK_OWN_ICV) &&
            (PS_LIKELY(ort_tasks(thread)->frame != NULL) || ort_task_frame_add(thread));
 }
 
-/* Enters the next frame, for a task of the running one with these flags. around: the flags of the task that runs. */
+/* Enters the next frame, for a child of the running task. flags: the new task's; around: the running task's. */
 static PS_ALWAYS_INLINE struct ort_task *ort_frame_enter_from(struct ort_thread *thread, unsigned flags,
                                                               unsigned around)
 {
@@ -65,7 +66,7 @@ static PS_ALWAYS_INLINE struct ort_task *ort_frame_enter(struct ort_thread *thre
     return ort_frame_enter_from(thread, flags, ort_task_flags_of(thread->task));
 }
 
-/* Whether the body of t, a frame, has left nothing behind. */
+/* Whether t, a frame whose body is done, has left nothing behind. */
 static PS_ALWAYS_INLINE bool ort_frame_is_over(struct ort_task *t)
 {
     return !PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL) &&

@@ -1,4 +1,4 @@
-/* Explicit tasks: what their modules know of each other. Seen by src/ort/task*.c, depend*.c, cancel.c and tool_task.c
+/* Explicit tasks: what the files about them share. Included by src/ort/task*.c, depend*.c, cancel.c and tool_task.c
  * only. */
 #ifndef PS_ORT_TASK_INTERNAL_H
 #define PS_ORT_TASK_INTERNAL_H
@@ -9,13 +9,13 @@
 
 /* --- task_memory.c --- */
 
-/* Gets a descriptor with room for data. flags, data and size_class are set; it is otherwise as task.h says of a free
- * one, and everything else is undefined. NULL: no memory. */
+/* Returns a descriptor with room for data_bytes of data. flags, data and size_class are set; node, depends, event and
+ * priority are as task.h says of a free descriptor; all other fields are undefined. NULL: no memory. */
 struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes, size_t data_align);
 #define ORT_TASK_BATCH (ORT_TASK_CACHED / 2)
-/* Puts back what is special about t, or its data's block. */
+/* Makes the fields of t those of a free descriptor, and frees the block of its data, if it has one. */
 void ort_task_tidy(struct ort_task *t);
-/* Gives a batch of a full magazine to all members. */
+/* Moves a batch from the cache's full magazine to the depot, from which all members take. */
 void ort_task_spill(struct ort_task_cache *cache, unsigned class);
 static inline void ort_task_free(struct ort_task_cache *cache, struct ort_task *t)
 {
@@ -25,146 +25,158 @@ static inline void ort_task_free(struct ort_task_cache *cache, struct ort_task *
     if (ps_magazine_push(&cache->of[class], &t->piece, ORT_TASK_BATCH))
         ort_task_spill(cache, class);
 }
-/* Returns implicit tasks for the n members of a new block; NULL: no memory. To be given back with the same n. */
+/* Returns n implicit tasks, for the members of a team's new block; NULL: no memory. They are given back with the same
+ * n. */
 struct ort_task_implicit *ort_task_implicits_get(unsigned n);
 void ort_task_implicits_give(struct ort_task_implicit *first, unsigned n);
-/* Frees t, for a thread that has no cache. */
+/* Frees t, for a thread outside of the team, which has no cache. */
 void ort_task_free_shared(struct ort_task *t);
 void ort_task_cache_drain(struct ort_task_cache *cache);
-/* Gives a member's frames (task_call.c) back; no task of its own runs. */
+/* Frees a member's frames (task_call.c); the member runs no task. */
 void ort_task_frames_drain(struct ort_task_member *m);
 void ort_task_memory_after_fork_in_child(void);
 
 /* --- task_queue.c, task_sleep.c --- */
 
-/* What a member waits for. Only the owner reads these fields, except those under the team's lock while it sleeps. */
+/* What a member waits for (struct ort_wait). Only this member uses the structure, except the fields under the team's
+ * lock, while it sleeps. */
 enum ort_wait_kind {
-    ORT_WAIT_CHILDREN,       /* of `object`, a task of the caller's */
-    ORT_WAIT_SUBTREE,        /* of `object`, the caller's implicit task, already poured */
-    ORT_WAIT_GROUP,          /* `object`: a taskgroup of the caller's */
-    ORT_WAIT_NODE,           /* `object`: a dependence node without predecessors */
-    ORT_WAIT_EVENT,          /* `object`: a task whose event is fulfilled */
-    ORT_WAIT_BARRIER,        /* the phase is over */
-    ORT_WAIT_BARRIER_CANCEL, /* the same of the cancellable barrier, or the region is cancelled */
+    ORT_WAIT_CHILDREN,       /* `object`: a task of the caller's; until its children are complete */
+    ORT_WAIT_SUBTREE,        /* `object`: the caller's implicit task; until the whole subtree below it is complete */
+    ORT_WAIT_GROUP,          /* `object`: a taskgroup of the caller's; until its tasks are complete */
+    ORT_WAIT_NODE,           /* `object`: a dependence node; until it has no predecessors */
+    ORT_WAIT_EVENT,          /* `object`: a task; until its event is fulfilled */
+    ORT_WAIT_BARRIER,        /* until the barrier's phase `phase` is over */
+    ORT_WAIT_BARRIER_CANCEL, /* until `phase` of the cancellable barrier is over, or the region is cancelled */
 };
 struct ort_wait {
     enum ort_wait_kind kind;
     void *object;
     uint32_t phase;
-    struct ort_task *within; /* only descendants of it may be run; NULL: every task of the team */
-    /* While it sleeps, under team->tasks.lock. */
+    /* The member may run only descendants of this task meanwhile; NULL: every task of the team. */
+    struct ort_task *within;
+    /* Used while the member sleeps, under team->tasks.lock. */
     struct ps_list link;
-    _Atomic uint32_t word; /* 1: woken */
-    struct ort_task *told; /* for this one; NULL: for its wish */
+    _Atomic uint32_t word; /* 1: woken. Store by the waker, under the lock (release); load by the sleeper (acquire) */
+    struct ort_task *told; /* the task for which it was woken; NULL: what it waits for has come */
 };
 
-/* Whether what `wait` names has come. */
+/* Whether what `wait` waits for has come. */
 bool ort_wait_is_over(struct ort_team *team, const struct ort_wait *wait);
-/* Announces that the caller sleeps, looks again, and sleeps. Returns a task if it finds one meanwhile. [switches] */
+/* Puts the caller into the list of sleepers, looks for a task once more, and sleeps until it is woken. Returns a task
+ * that the caller is to run; NULL: what it waits for has come, or there is no task any more. [switches] */
 struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *wait);
-/* Whether some task of the team is ready, and no member runs it yet. */
+/* Whether some ready task of the team is still in a queue. */
 bool ort_task_any(struct ort_team *team);
-/* Asks a helper to look for tasks. The caller is a member. False: there is no helper. */
+/* Calls a helper, which then looks for tasks. The caller is a member. False: there is no helper, and none is coming. */
 bool ort_task_ask(struct ort_team *team);
-/* Takes one task that the member may run now; NULL: none was found. */
+/* Takes one task that the member may run now out of a queue. within: as in ort_wait. NULL: none was found. */
 struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within);
-/* Queues t, which is ready to run. thread: the caller, a member of t's team whose running task is t's ancestor, or
- * NULL: any thread. */
+/* Queues t, which is ready to run. thread: the caller, a member of t's team that runs an ancestor of t; or NULL: any
+ * thread. */
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t);
-/* Does the rest of ort_task_enqueue for a task that the caller has put into its deque. */
+/* The rest of ort_task_enqueue, for a task that the caller has pushed on its deque: other members are told. */
 void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_task *t);
 static inline void ort_task_pushed(struct ort_thread *thread, struct ort_task *t)
 {
     if (PS_UNLIKELY(!ps_deque_is_unfenced_owner(&ort_tasks(thread)->deque)))
         ort_task_pushed_fenced(thread, t);
 }
-/* Wakes the members of the team that wait for `object`, about which something has changed. The change was sequentially
- * consistent. */
+/* Called after a seq_cst change of `object`: wakes the members of the team that wait for it, if what they wait for has
+ * come. */
 void ort_task_wake_object(struct ort_team *team, const void *object);
-/* Wakes the members that wait in a barrier. */
+/* Called after the phase of a barrier has changed: wakes the members that sleep in it. */
 void ort_task_wake_barrier(struct ort_team *team);
 
 /* --- task_create.c --- */
 
-/* Makes a task, which its parent and group count, to be run or queued next. Its data is copied. */
+/* Makes a task with a copy of its data. Its parent and group count it from now on. The caller runs or queues it
+ * next. */
 struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args);
-/* Makes t a child of the current task, as args says; the maker cares for its data. */
+/* Makes t a child of the current task, as args says. The caller cares for its data. */
 void ort_task_adopt(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 
 /* --- task_call.c --- */
 
-/* Runs a task without clauses at once, on the caller's data. False: there is no fast path, and nothing was done.
- * [switches] */
+/* Runs a task without clauses at once, on the caller's data, if the fast path is possible. False: it is not, and
+ * nothing was done. [switches] */
 bool ort_task_call_fast(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
-/* As ort_task_call_fast, on whichever path. [switches] */
+/* As ort_task_call_fast, but takes the slow path if the fast path is not possible. [switches] */
 void ort_task_call_slow(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
-/* Runs a task at once that ort_task_submit_fast would have to run so. [switches] */
+/* Does what ort_task_submit_fast does, for a task that must be run at once. False: it need not, or there is no fast
+ * path; nothing was done. [switches] */
 bool ort_task_submit_at_once(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
 
 /* --- task_run.c --- */
 
 /* Runs t as a call and finishes it. [switches] */
 void ort_task_run(struct ort_thread *thread, struct ort_task *t);
-/* Ends t, whose body is done, where there is more to do than to count that for `below`. base: as in ort_task_end_run.
- * [switches] */
+/* Ends t, whose body is done, if more must be done than to subtract t from its parent's count. below, base: as in
+ * ort_task_end_run. [switches] */
 void ort_task_end_slow(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
 
 /* --- task_wait.c --- */
 
-/* Returns when what `wait` names has come, running tasks meanwhile. [switches] */
+/* Returns when what `wait` waits for has come. Runs tasks meanwhile, and sleeps when it finds none. [switches] */
 void ort_task_wait(struct ort_thread *thread, struct ort_wait *wait);
 
 /* --- task_complete.c --- */
 
-/* Called when the body of t, which ran in `below`, is done. base: the deque's base from before t. [switches] */
+/* Called when the body of t is done. below: the task to which the member returns. base: the deque's base before t was
+ * entered. [switches] */
 void ort_task_end_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
-/* Does the same where tasks are traced. was_run: false if the task was cancelled; tool: there is a tool. [switches] */
+/* As ort_task_end_run, where tasks are traced. was_run: false if the task was cancelled and not run; tool: a tool is
+ * attached. [switches] */
 void ort_task_end_traced(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base,
                          bool was_run, bool tool);
-/* Called when a child of `parent` is complete, and gone with all below it. */
+/* Called when a child of `parent`, and all tasks below the child, are complete and gone: subtracts it from parent's
+ * count. */
 void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent);
-/* Called when body and event of t are done. thread: see ort_task_enqueue. */
+/* Called when t's body is done and its event, if it has one, is fulfilled. thread: see ort_task_enqueue. */
 void ort_task_complete(struct ort_thread *thread, struct ort_task *t);
 /* Tells the program's thread sanitizer that t ends, or that its event is fulfilled (race.h). */
 void ort_task_race_end(struct ort_task *t);
 
-/* The address at which a barrier orders, for a thread sanitizer: another one than the next barrier's. For a member that
- * wakes late from this barrier must not be ordered after the next one. */
+/* For a thread sanitizer: the address at which a barrier orders its members. The next barrier has another one, because
+ * a member that wakes late from this barrier must not be ordered after the next one. */
 static inline const void *ort_barrier_at(const struct ort_team *team, uint32_t phase)
 {
     return (const char *)&team->tasks + 8 + 8 * (phase & 1);
 }
-/* The addresses at which a cancellable barrier orders (one for each phase and its next one), and a cancellation. */
+/* For a thread sanitizer: the addresses at which a cancellable barrier orders (a phase has another one than the next
+ * phase), and at which a cancellation does. */
 static inline const void *ort_cancel_barrier_at(const struct ort_team *team, uint32_t phase)
 {
     return (const char *)&team->tasks + 24 + 8 * (phase & 1);
 }
 static inline const void *ort_cancelled_at(const struct ort_team *team) { return (const char *)&team->tasks + 40; }
 
-/* Returns the count of a task or group of the caller's: zero where nothing is left. */
+/* Returns the sum of both counts, of a task or group of the caller's. Zero: nothing is left to wait for. */
 static inline int64_t ort_count_total(struct ort_count *c) { return c->own + ps_load_seq(&c->others); }
 
 /* --- depend.c --- */
 
-/* Gives t (not yet published, a child of thread's current task) its place among its siblings. True: t is ready. False:
- * t has predecessors, the last of which will enqueue it; t may be gone already. */
+/* Orders t, a child of thread's current task that is not published yet, after its siblings by their dependences. True:
+ * t is ready. False: t has predecessors, and the last of them queues it; t may be gone already. */
 bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const struct ort_depend_list *list);
-/* Waits for the predecessors that a task with this list would have. [switches] */
+/* Waits for the predecessors that a child of the current task with this list of dependences would have. [switches] */
 void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *list);
-/* Called when t is complete: its successors lose a predecessor. */
+/* Called when t, which has a node, is complete: each successor has one predecessor less, and is queued if it was the
+ * last. */
 void ort_depend_complete(struct ort_thread *thread, struct ort_task *t);
 /* Tells the program's thread sanitizer that a task with predecessors begins (race.h). */
 void ort_depend_begin(struct ort_depend_node *node);
 void ort_depend_nodes_drain(struct ps_magazine *nodes);
 void ort_depend_after_fork_in_child(void);
-/* Frees the table of a task that makes no more children. */
+/* Frees the table of dependences of a task that makes no more children. */
 void ort_depend_table_free(struct ort_depend_table *table);
 
 /* --- cancel.c --- */
 
-/* Whether `group`, or one around it, is cancelled. */
+/* Whether `group`, or a group around it, is cancelled. */
 bool ort_task_group_is_cancelled(struct ort_taskgroup *group);
-/* Whether a task of the group that is made now, or has not begun, is to be dropped. */
+/* Whether a task of this group that is made now, or has not begun, must not run: the region or a group around the task
+ * is cancelled. */
 static inline bool ort_task_is_cancelled(struct ort_team *team, struct ort_taskgroup *group)
 {
     uint32_t cancelled = ps_load_acquire(&team->tasks.cancelled);

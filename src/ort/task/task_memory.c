@@ -2,23 +2,23 @@
  *
  * Does: gives and takes descriptors of a few sizes, each with room for the task's data behind it. Does not: know what a
  * task is.
- * Callers: a member for itself (its own cache, no lock); NULL stands for a thread outside of the team (goes through the
- * depot).
+ * Callers: a member for itself (with its own cache, no lock). A thread outside of the team frees to the depot
+ * (ort_task_free_shared).
  *
- * The member that finishes the task gives the descriptor back to its own cache: no queue of remote frees. Where one
- * member makes tasks and others finish them, caches overflow into depots, one for each size, and are refilled from
- * these (magazine.h).
+ * The member that finishes the task frees the descriptor into its own cache, so there is no queue of remote frees. If
+ * one member makes tasks and others finish them, the others' full caches give batches to depots, one for each size, and
+ * the maker's empty cache takes them there (magazine.h).
  *
- * Type stability: blocks are carved out of slabs that are never given back, so that thieves may read parent and depth
- * of a task that is gone (task_queue.h). A thief that is kept from running in the middle of its walk may find that the
- * task is another team's by now, and walk on there. So implicit tasks are blocks of their own too, and outlive the
- * team's block. Blocks of implicit tasks stand in lists by their number (a power of two). Data that does not fit into
- * the largest size lives in a block of its own. Where the C library has no memory a block comes from the emergency pool
- * (emergency_pool.h), and stays a descriptor as well.
+ * Type stability: descriptors are carved out of slabs that are never given back, so that thieves may read parent and
+ * depth of a task that is gone (task_queue.h). A thief may be preempted in the middle of its walk, find that the task
+ * belongs to another team by now, and walk on there. So implicit tasks are in blocks that outlive their team's block,
+ * too. Blocks of implicit tasks are in lists by the number of tasks (a power of two). Data that does not fit into the
+ * largest size is in a block of its own. If the C library has no memory, a descriptor comes from the emergency pool
+ * (emergency_pool.h), and remains a descriptor.
  *
- * Shared: the depots; the lists of implicit tasks (lock).
- * Failures: out of memory is told by NULL (task_create.c: the caller runs other tasks, and gets their blocks).
- * Cost: a load and a store each way; a lock per ORT_TASK_BATCH blocks that flow between members. */
+ * Shared: the depots; the lists of implicit tasks (under implicits_lock).
+ * Failures: no memory: NULL (task_create.c: the caller runs other tasks, and gets their descriptors).
+ * Cost: a load and a store each way; a lock for each ORT_TASK_BATCH descriptors that pass between members. */
 #include "task_internal.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@
 
 #include "emergency_pool.h"
 
-#ifndef ORT_TASK_SLAB_BYTES /* at most, of which a batch is carved */
+#ifndef ORT_TASK_SLAB_BYTES /* at most this size; a slab is carved into a batch of descriptors */
 #define ORT_TASK_SLAB_BYTES (16 * 1024)
 #endif
 
@@ -44,7 +44,7 @@ static bool carve_slab(struct ps_magazine *m, unsigned class)
     unsigned count = ORT_TASK_SLAB_BYTES / (unsigned)bytes;
     count = count < ORT_TASK_BATCH ? count : ORT_TASK_BATCH;
     char *slab = aligned_alloc(PS_CACHE_LINE, count * bytes);
-    if (PS_UNLIKELY(!slab)) { /* there may be room for one */
+    if (PS_UNLIKELY(!slab)) { /* there may be memory for one descriptor */
         slab = aligned_alloc(PS_CACHE_LINE, bytes);
         count = 1;
         if (!slab)
@@ -134,10 +134,10 @@ void ort_task_free_shared(struct ort_task *t)
 
 /* --- implicit tasks --- */
 
-#define IMPLICIT_CLASSES 21 /* 1, 2, 4 .. ORT_THREADS_MAX of them */
+#define IMPLICIT_CLASSES 21 /* for blocks of 1, 2, 4 ... ORT_THREADS_MAX implicit tasks */
 
 static struct ps_spin implicits_lock;
-static struct ps_piece *implicits[IMPLICIT_CLASSES]; /* of the first task of each */
+static struct ps_piece *implicits[IMPLICIT_CLASSES]; /* lists of free blocks, linked by each block's first task */
 
 static unsigned implicit_class(unsigned n) { return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0; }
 
@@ -151,7 +151,7 @@ struct ort_task_implicit *ort_task_implicits_get(unsigned n)
         implicits[class] = piece->next;
     ps_spin_unlock(&implicits_lock);
     struct ort_task_implicit *first = NULL;
-    if (piece != NULL) { /* what thieves read stays as it is */
+    if (piece != NULL) { /* the block was used before: what thieves read in it stays as it is */
         first = PS_CONTAINER_OF(piece, struct ort_task_implicit, task.piece);
         for (unsigned i = 0; i < n; i++)
             memset(&first[i].tool, 0, sizeof first[i].tool);
@@ -174,8 +174,8 @@ void ort_task_implicits_give(struct ort_task_implicit *first, unsigned n)
     ps_spin_unlock(&implicits_lock);
 }
 
-/* The lists may be half changed, and their locks held by kernel threads that are gone: so the lists are emptied without
- * being read. */
+/* Empties all lists without reading them: they may be half changed, and their locks may be held by kernel threads that
+ * are not in the child. */
 void ort_task_memory_after_fork_in_child(void)
 {
     for (unsigned class = 0; class < ORT_TASK_CLASSES; class ++)

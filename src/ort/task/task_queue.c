@@ -1,14 +1,14 @@
-/* Ready tasks: where they stand, and how a member finds one that it may run.
+/* Ready tasks: in which queues they are, and how a member finds one that it may run.
  *
  * Does: queues ready tasks, finds one that a member may run. Does not: run a task (task_wait.c has the loops that do),
  * finish it, know what its body is, put members to sleep or wake them (task_sleep.c).
- * Callers: members of the team; ort_task_enqueue(NULL, ..) also threads outside that have pinned the team.
+ * Callers: members of the team; ort_task_enqueue(NULL, ..) also a thread outside of the team that has pinned it.
  *
- * Where ready tasks stand. Each member has a deque: it pushes and pops at the bottom, teammates steal at the top. Each
- * team has one list more, under a lock: the *priority queue*. The priority queue holds the tasks that must not go into
- * a deque. Such tasks are: tasks with a priority (taken in its order, before anything else), tasks readied by a thread
- * outside of the team, and tasks for which the deque had no memory. Not bounded: tasks that wait for predecessors are
- * in no queue, and a task may make any number of them.
+ * Each member has a deque: it pushes and pops at the bottom, teammates steal at the top. Each team has one list more,
+ * under a lock: the *priority queue*. It holds the tasks that must not go into a deque. These are tasks with a priority
+ * (the highest is taken first, before all other tasks), tasks readied by a thread outside of the team, and tasks for
+ * which the deque had no memory. Neither is bounded: tasks that wait for predecessors are in no queue, and a task may
+ * make any number of them.
  *
  * Shared: tasks.lock guards priority; priority_count is written under it and read without. Failures: none. Cost: push:
  * a store; fenced, also a fence and some loads; own pop: fenced, a fence; a failed search: three loads a member.
@@ -117,16 +117,16 @@ bool ort_task_any(struct ort_team *team)
 
 /* --- making ready --- */
 
-/* Called for the first task of a region: members that wait in the barrier shall wait here instead, and those that have
- * returned become helpers. */
+/* Called for the first task of a region. Members that wait in the entities' barrier return from it, and wait in the
+ * list of sleepers instead. Members whose body has returned become helpers. */
 PS_NOINLINE static void first_task(struct ort_team *team)
 {
     if (ps_xchg_acq_rel(&team->tasks.used, 1) == 0)
         ee_team_notify(&team->ee);
 }
 
-/* Makes thread's deque unfenced, from which no member has stolen lately: then no member needs to be told of tasks,
- * unless one sleeps or is a helper. */
+/* Makes the deque of `thread` unfenced: no member has stolen from it lately. Then the owner need tell no member of its
+ * tasks, except while one sleeps or is a helper; in that case the deque stays fenced. */
 static void become_unfenced(struct ort_thread *thread, struct ort_team *team)
 {
     struct ps_deque *d = &ort_tasks(thread)->deque;
@@ -140,7 +140,8 @@ static void become_unfenced(struct ort_thread *thread, struct ort_team *team)
         ps_deque_fence_owner(d);
 }
 
-/* Tells a member of t, which any member may have taken, and ended, by now: its memory is still that of some task. */
+/* Tells another member of t, after t was queued. Any member may have taken t and ended it by now; its memory is still
+ * that of some task. */
 static void tell(struct ort_team *team, struct ort_task *t)
 {
     if (PS_UNLIKELY(!ps_load_relaxed(&team->tasks.used)) && team->n > 1)
@@ -162,9 +163,9 @@ PS_NOINLINE void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_ta
         become_unfenced(thread, team);
 }
 
-/* Rejected: a limit of 64 incomplete tasks for each member, above which the creator first runs a ready one (sparse LU
+/* Rejected: a limit of 64 incomplete tasks for each member, above which the creator first runs a ready task (sparse LU
  * on one processor: 5.2 ms instead of 6.3, bench/notes/tasks.md). A program may hold a lock while it makes tasks that
- * take this lock; it would then wait for itself. libgomp has such a limit, but for ready tasks only. */
+ * take this lock; the creator would then wait for itself. libgomp has such a limit, but for ready tasks only. */
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_team *team = t->team;

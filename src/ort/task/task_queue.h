@@ -1,21 +1,21 @@
-/* Between task_queue.c and task_sleep.c: which member may run which task, and the wake-up for
- * one that is ready. */
+/* What task_queue.c and task_sleep.c share: which member may run which task, and how a member is told of a ready
+ * task. */
 #ifndef PS_ORT_TASK_QUEUE_H
 #define PS_ORT_TASK_QUEUE_H
 
 #include "depend_node.h"
 
-/* The tied-task scheduling constraint. A member that waits inside of a task may run descendants of that task only. A
- * member that waits in a barrier may run everything. Only the innermost task counts: it is a descendant of the tasks
- * below it on the stack. In the member's own deque the answer is a number. `base` is the bottom of the deque when the
- * running task began. Items at or above `base` were pushed later, by the task or by descendants of it that ran nested;
- * so they are descendants as well. (A successor that a task readies is its sibling: a child of the task that was below
- * or of a descendant of that one.) For an item of a victim's deque the thief walks up the item's ancestors, as many as
- * the depths differ. Another member may take the item meanwhile, and even finish it. The walk does no harm then:
- * descriptors stay readable, the number of steps is fixed before, and the thief drops the answer because the top has
- * moved.
- * Rejected: to let thieves ignore the constraint as libgomp mostly does (a lock held across a taskwait then deadlocks
- * with itself). Rejected: to run children only (the waiter of a stolen task idles while it could help its thief). */
+/* Whether t is a descendant of `ancestor`: the tied-task scheduling constraint. A member that waits inside of a task
+ * may run descendants of that task only. A member that waits in a barrier may run every task. Only the innermost task
+ * counts, because it is a descendant of the tasks below it on the stack.
+ * For the member's own deque the answer is a number. `base` is the bottom of the deque when the running task began.
+ * Items from `base` on were pushed later, by the task or by descendants of it that ran nested; so they are descendants
+ * as well. (A successor that a task readies is its sibling: a child of the task below it on the stack, or of a
+ * descendant of that task.) For an item of a victim's deque the thief walks up the item's ancestors, as many steps as
+ * the depths differ. Another member may take the item meanwhile, and even finish it. That does no harm: descriptors
+ * stay readable, the number of steps is fixed before, and the thief's answer does not count because top has moved.
+ * Rejected: to let thieves ignore the constraint, as libgomp mostly does (a lock held across a taskwait then deadlocks
+ * with itself). To run children only (the waiter of a stolen task idles while it could help its thief). */
 static inline bool task_is_descendant(struct ort_task *t, const struct ort_task *ancestor)
 {
     uint32_t from = ps_load_relaxed(&t->depth), to = ps_load_relaxed(&ancestor->depth);
@@ -29,12 +29,12 @@ static inline bool task_is_descendant(struct ort_task *t, const struct ort_task 
     return t == ancestor;
 }
 
-/* task_queue.c; the caller has the team's lock. */
+/* Inserts t into the priority queue (task_queue.c). The caller holds the team's lock. */
 void ort_task_priority_insert_locked(struct ort_team *team, struct ort_task *t);
 
-/* task_sleep.c. Tells a sleeper or a helper of t. */
+/* Wakes a sleeper that may run t, or else calls a helper (task_sleep.c). */
 void ort_task_tell_taker(struct ort_team *team, struct ort_task *t);
-/* As ort_task_enqueue, by a thread outside of the team. */
+/* As ort_task_enqueue, called by a thread outside of the team, which has pinned it (task_sleep.c). */
 void ort_task_enqueue_from_outside(struct ort_team *team, struct ort_task *t);
 
 #endif

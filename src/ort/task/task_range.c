@@ -1,42 +1,41 @@
 /* Ranges: one descriptor for many tasks of a taskloop.
  *
- * Does: the tasks of a taskloop of which there are more than the team needs, where nothing but their bounds differs.
- * Does not: decide how many tasks there are (taskloop.c), nor what is traced, cancelled, or has a copy constructed:
- * those are made one by one.
+ * Does: makes and runs the tasks of a taskloop that has more of them than the team needs, if they differ in their
+ * bounds only. Does not: decide how many tasks there are (taskloop.c). Tasks that are traced, cancelled or have a copy
+ * constructed are made one by one.
  * Callers: the member that meets the construct; then members that run a range, as the body of a task.
  *
- * A range stands in a deque as one task. The member that takes it runs the loop's tasks one by one, each as a call on a
- * descriptor of its own (task_frame.h). Tasks of the range that have not begun are kept in three parts, two
- * of which stand in the member's deque:
- *   half   half of what there was, pushed first, anew whenever nothing is left of the deque
- *   rest   what the member goes on with, pushed last; popped again when it is through with its own
- *   own    at most SOME, less towards the end, that the member has to itself; they go back into the rest as soon as a
- *          thief has taken something
- * A thief takes the oldest item: the half, as long as there is one. The rest is taken at the loop's end only.
+ * A range is one task of a deque. The member that takes it runs the loop's tasks one by one, each as a call on a
+ * descriptor of its own (task_frame.h). It keeps the tasks that have not begun in three parts, two of which are in its
+ * deque:
+ *   half   half of the tasks, pushed first; pushed anew when the deque is empty
+ *   rest   the tasks with which the member goes on, pushed last; popped again when `own` has none left
+ *   own    at most SOME tasks, fewer towards the end, in no queue; they go back into the rest when a thief steals
+ * A thief takes the oldest item, which is the half as long as there is one. The rest is stolen at the loop's end only.
  *
- * Shared: no thread writes a range that stands in a deque; the member that takes it owns it (ordered by the deque).
- * Failures: as of ort_task_create. Cost of a task: a call; of SOME: a push and a pop.
- * Rejected: no part `own`: a push and a pop for each task were half of an empty task's time. Rejected: to run all tasks
- * at once where they are many (libgomp): no other member helps. */
+ * Shared: no thread writes a range that is in a deque; the member that takes it owns it (ordered by the deque).
+ * Failures: as of ort_task_create. Cost: a call for each task; a push and a pop for SOME of them.
+ * Rejected: no part `own`: a push and a pop for each task were half of an empty task's time. To run all tasks at once
+ * if they are many (libgomp): no other member helps. */
 #include "task_range.h"
 #include "task_steps.h"
 
 #include <string.h>
 
 struct range {
-    void (*fn)(void *); /* the program's */
-    size_t size;        /* of the data */
+    void (*fn)(void *); /* the program's function */
+    size_t size;        /* bytes of data[] */
     unsigned flags;
     bool nogroup;
     struct ort_chunks chunks;
-    alignas(16) char data[]; /* what the program's function gets; the bounds come first */
+    alignas(16) char data[]; /* passed to the program's function; begins with the two bounds */
 };
 
-/* The most chunks that a member keeps to itself. Only these wait behind a long task, until it ends at the latest: then
- * the member sees whether the half was taken meanwhile. */
+/* The most chunks that a member keeps in `own`. Only these may have to wait until a long task ends. After each task the
+ * member looks whether a thief has stolen from its deque. */
 #define SOME 16
 
-/* Takes off c what is behind its first n chunks. */
+/* Splits c: leaves its first n chunks in it, and returns the others. */
 static struct ort_chunks behind(struct ort_chunks *c, uint64_t n)
 {
     struct ort_chunks tail = *c;
@@ -67,9 +66,9 @@ static void construct_chunk(void *to, void *from)
     memcpy(r->data, origin->data, r->size);
 }
 
-/* Makes a child of the current task that stands for these chunks. Rest and halves are children of the range that they
- * come from, as the loop's tasks are (of the member's own range). So nothing is counted for a task that leaves nothing
- * behind, and the construct's taskgroup sees one child. */
+/* Makes a child of the current task that stands for these chunks. A half or rest is a child of the range from which it
+ * was split, and so are the loop's tasks that the range's member runs. So a task that leaves nothing behind needs no
+ * count, and the construct's taskgroup sees one child. */
 static struct ort_task *make_range(struct ort_thread *thread, const struct range *head, const struct ort_chunks *chunks,
                                    const void *data)
 {
@@ -81,7 +80,8 @@ static struct ort_task *make_range(struct ort_thread *thread, const struct range
                                                          .align = alignof(struct range)});
 }
 
-/* Ends t, a child of the current task that is in no deque and has no chunks left to stand for. */
+/* Frees t, a range that is in no deque and has no chunks left. It is a child of the current task, which counts it no
+ * longer. */
 static void discard(struct ort_thread *thread, struct ort_task *t)
 {
     thread->task->count.own -= ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
@@ -91,8 +91,8 @@ static void discard(struct ort_thread *thread, struct ort_task *t)
 
 static struct ort_chunks *chunks_of(struct ort_task *t) { return &((struct range *)t->data)->chunks; }
 
-/* Pops a child of self's that is a range. An item that is neither half nor rest was made by one of the loop's tasks,
- * and runs at once. NULL: there is none any more. [switches] */
+/* Pops a range that is a child of `self`. Runs items on the way that are no such ranges: the loop's tasks have made
+ * them. NULL: there is no range left. [switches] */
 static inline struct ort_task *pop_range(struct ort_thread *thread, const struct ort_task *self)
 {
     struct ps_deque *d = &ort_tasks(thread)->deque;
@@ -107,8 +107,8 @@ static inline struct ort_task *pop_range(struct ort_thread *thread, const struct
     return NULL;
 }
 
-/* Puts all but some of the member's own chunks into the deque: half of them where nothing is left there, and the rest.
- * spare: a descriptor for the rest, or NULL. */
+/* Moves all but some of the member's own chunks into the deque: half of them if the deque is empty, then the rest.
+ * spare: a descriptor for the rest, or NULL. Returns spare if it was not used, else NULL. */
 static struct ort_task *share_range(struct ort_thread *thread, const struct range *mine, struct ort_chunks *own,
                                     struct ort_task *spare)
 {
@@ -160,7 +160,7 @@ static void run_range(void *data)
         if (t == NULL)
             continue;
         if (PS_UNLIKELY(!add_range(&own, t))) {
-            ps_deque_push_room_owner(d, t); /* where it came from */
+            ps_deque_push_room_owner(d, t); /* puts it back */
             ort_task_pushed(thread, t);
             continue;
         }
@@ -170,8 +170,8 @@ static void run_range(void *data)
     }
     if (spare != NULL)
         discard(thread, spare);
-    /* Without a group the creator's taskwait waits for its children, and not for their children. So this range is over
-     * only when its own children are. */
+    /* Without a group, the creator's taskwait waits for its children, but not for the children of these. So this range
+     * ends only when its own children are complete. */
     if (mine->nogroup)
         ort_taskwait(thread);
 }

@@ -4,14 +4,14 @@
 
 #include "task_internal.h"
 
-/* A run of n tasks; the first task begins at the value `from`. Each task has `iterations` iterations, the first
- * `longer` tasks one more; all together have `left`. */
+/* Chunks of a loop, for n tasks: the first chunk begins at the value `from`. Each chunk has `iterations` iterations,
+ * the first `longer` chunks have one more; all together have `left`. */
 struct ort_chunks {
     uint64_t n, from, step;
     uint64_t iterations, longer, left;
 };
 
-/* Takes the next chunk off, and writes its bounds into data. */
+/* Takes the next chunk out of c, and writes its two bounds to data. */
 static inline void ort_chunk_next(struct ort_chunks *c, void *data)
 {
     uint64_t *bounds = data, count = c->iterations;
@@ -28,14 +28,14 @@ static inline void ort_chunk_next(struct ort_chunks *c, void *data)
 }
 
 /* Calls fn(data) as a task for one chunk after the other, at least for one (task_call.c). Returns when no chunk is
- * left, when a thief has stolen from the caller's deque, or when a task has left something behind. No task is traced.
- * [switches] */
+ * left, when a thief has stolen from the caller's deque, or when a task has left something behind. Tasks must not be
+ * traced. [switches] */
 void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags,
                           struct ort_chunks *chunks);
 
-/* Makes all of these tasks, as args says. Their data begins with two bounds to be filled in (and is written, where they
- * run at once). The tasks are queued or run as by ort_task_create. False: nothing is done, the tasks have to be made
- * one by one. [switches] */
+/* Makes a task for each of these chunks, as args says. The tasks' data begins with two bounds, which are filled in. (If
+ * the tasks run at once, args->data itself is written.) The tasks are queued or run as by ort_task_create. False:
+ * nothing was done, and the caller must make the tasks one by one. [switches] */
 bool ort_task_range(struct ort_thread *thread, const struct ort_task_args *args, const struct ort_chunks *chunks,
                     bool nogroup);
 

@@ -1,25 +1,25 @@
-/* Task reductions: memory for each thread's copy, and finding it.
+/* Task reductions: memory for each thread's copies, and how a copy is found.
  *
  * Does: keeps the blocks that describe the reductions of a taskgroup, a work-sharing construct or a parallel region.
- * Gives a task the address of its thread's copy of a list item. Does not: initialise or combine copies; compiled code
- * does that, and looks at the memory (zeroed) to see whether a copy is in use.
+ * Tells a task the address of its thread's copy of a list item. Does not: initialise or combine copies. Compiled code
+ * does that, and sees by the memory (zeroed) whether a copy is in use.
  * Callers: the member that meets the construct; remap: the member that runs a task.
  *
- * A block (the GNU compilers' layout, also written by the LLVM entry points), in words:
+ * A block has the GNU compilers' layout; the LLVM entry points write it, too. Its words are:
  *   0   number of list items
  *   1   bytes of one thread's copies
  *   2   alignment; once registered, the memory
  *   3   allocator; -1: the default one
- *   4   next block of the construct, or 0; once registered, the last block leads to the construct around
+ *   4   next block of the construct, or 0; once registered, the last one's is the first block of the construct around
  *   5   0; once registered, 1 in the construct's first block
  *   6   end of the memory
  *   7.. for each item three words: original address, offset in a thread's copies (ascending), unused
  * Thread i of the team has its copies at memory + i * bytes.
  *
- * The member that registers writes the fields, before the tasks that read them are made. Members of a work-sharing
- * construct have a block each, with the memory of the first one's.
- * Lookups walk the blocks from the innermost outwards: constructs have few items, so a hash table (libgomp's way) costs
- * more to build than it saves.
+ * The member that registers a block writes it before the tasks that read it are made. In a work-sharing construct each
+ * member has a block, and all use the memory of the first one.
+ * A lookup walks the blocks from the innermost outwards. Constructs have few items, so a hash table (as in libgomp)
+ * costs more to build than it saves.
  * Failures: no memory, nor in the emergency pool: aborts with one line; an unknown address: likewise. OpenMP 5.2
  * section 5.5.8. */
 #include "task_internal.h"
@@ -82,7 +82,7 @@ void ort_task_reduction_unregister(uintptr_t *block)
 
 /* --- finding copies --- */
 
-/* Finds the block and the item of an original address; NULL: it is none. */
+/* Returns the item of an original address, and stores its block in *in. NULL: no block has this address. */
 static uintptr_t *find_original(uintptr_t *block, uintptr_t address, uintptr_t **in)
 {
     for (; block; block = next_reduction(block)) {

@@ -1,22 +1,22 @@
 /* Running a task: the fast path and the slow path beside each other.
  *
- * The fast path (run_untraced in task_steps.h) serves tasks that have nothing special and that are not traced. The slow
- * path (run_traced, ort_task_end_run) serves all others. Both enter a task by task_enter. Waiting for tasks:
- * task_wait.c.
- * Where a tool, a thread sanitizer or cancellation is to be told of tasks (ort_tasks_traced), every task takes the slow
- * path. So the fast path asks for none of the three. ORT_TASK_SPECIAL says which other tasks end on the slow path.
- * Callers: a member on its own behalf, on its own stack, with no lock held. States and fields: task.h.
- * Ordering: none of its own; the counts' is in task.h.
+ * The fast path (run_untraced in task_steps.h) runs tasks that have nothing special and that are not traced. The slow
+ * path (run_traced, ort_task_end_run) runs all others. Both enter a task by task_enter. Waiting for tasks: task_wait.c.
+ * If a tool, a thread sanitizer or cancellation must be told of tasks (ort_tasks_traced), every task takes the slow
+ * path. So the fast path tests for none of the three. ORT_TASK_SPECIAL marks other tasks that end on the slow path.
+ * Callers: a member for itself, on its own stack, with no lock held. States and fields: task.h, with the counts'
+ * ordering.
  * Cost: about 70 instructions to take a task, run and end it, with the read-modify-writes of the deque. */
 #include "race.h"
 #include "task_steps.h"
 
-/* A thread sanitizer thinks that all tasks that one member runs are one thread's, and reports no race between them.
- * Short tasks would all be run by one member before another has come. So a member that has run a task leaves the next
- * one to the others (turn: its number, from 1). If none of them takes it in TURN_TRIES yields (a millisecond), they
- * have something else to do: nothing is left to them any more until one of them has run a task.
+/* A thread sanitizer takes all tasks that one member runs for one thread's, and reports no race between them. If tasks
+ * are short, one member would run all of them before another one has come. So a member that has run a task leaves the
+ * next one to the others; `turn` is its number, from 1. If no other member takes the task in TURN_TRIES yields (a
+ * millisecond), they have something else to do. Then the member leaves no more tasks to them until one of them has run
+ * a task.
  * Rejected: a fiber for each task. Tasks share their member's stack, and the sanitizer cannot be told that a stack's
- * memory is new; what two tasks write there, one after the other, would be reported. */
+ * memory is new; it would report what two tasks write there, one after the other. */
 #define TURN_TRIES 2000
 
 static void race_begin(struct ort_thread *thread, struct ort_task *t)
@@ -44,7 +44,7 @@ static void leave_turn(struct ort_thread *thread)
     }
 }
 
-/* Runs t on the slow path: a tool, a thread sanitizer or cancellation is to be told of it. [switches] */
+/* Runs t on the slow path, where a tool, a thread sanitizer or cancellation must be told of tasks. [switches] */
 static PS_NOINLINE void run_traced(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_task *below = thread->task;

@@ -1,27 +1,26 @@
-/* Members that sleep where there is no task for them, members that have returned, and the wake-up
- * for a task.
+/* Members that sleep because there is no task for them, helpers, and how a member is told of a task.
  *
  * Does: puts members that wait to sleep and wakes them, keeps members whose body has returned (*helpers*) and calls
  * them for tasks. Does not: queue tasks or find them (task_queue.c), know how a helper comes to run (ee.h).
- * Callers: members of the team; the wake functions and ort_task_enqueue_from_outside also threads outside that have
- * pinned the team.
+ * Callers: members of the team; the wake functions and ort_task_enqueue_from_outside also a thread outside of the team
+ * that has pinned it.
  *
- * Invariants: a task that is ready is in a queue before `takers` is read; a member is counted in `takers` before its
- * second look. So either the maker sees the member, or the member the task. One sleeper or helper is told of a task; a
- * sleeper that goes on without the task it was told of tells the next one. Protocol: tests/models/task_sleep.md, with
- * its model task_sleep.pml; team_join.pml for helpers.
+ * Invariants: the maker of a task queues it, then reads `takers`. A member that wants to sleep is counted in `takers`,
+ * then looks for a task again. So either the maker sees the member, or the member sees the task. One sleeper or helper
+ * is told of a task. If a sleeper does not take the task of which it was told, it tells the next member. Protocol:
+ * tests/models/task_sleep.md, with its model task_sleep.pml; team_join.pml for helpers.
  *
  * Shared: tasks.lock guards sleeping, helpers, coming and the list fields of ort_wait; sleepers and takers are written
- * under it and read without. ort_wait.word and told: the waker, under the lock, word last (release); the sleeper reads
- * word (acquire), or takes the lock. Failures: none. */
+ * under it and read without. The waker writes ort_wait.told and word under the lock, word last (release); the sleeper
+ * reads word (acquire), or takes the lock. Failures: none. */
 #include "task_queue.h"
 
 #include <limits.h>
 
 /* --- sleeping --- */
 
-/* Makes the other members' deques fenced, before the last look in the name of thread, which is in a list: what others
- * push from here on is told (`tell`). */
+/* Makes the other members' deques fenced. Called by `thread`, which is in a list of takers, before it looks for a task
+ * the last time: members that push tasks from here on look at the list (`tell`). */
 static void fence_others(const struct ort_thread *thread)
 {
     struct ort_team *team = thread->team;
@@ -62,19 +61,19 @@ static void leave_sleeping_locked(struct ort_team *team, struct ort_wait *w)
     ps_sub_relaxed(&team->tasks.takers, 1);
 }
 
-/* Wakes the sleeper w for task t; NULL: what it waits for has come. */
+/* Wakes the sleeper w. t: the task for which it is woken; NULL: what it waits for has come. */
 static void wake_locked(struct ort_team *team, struct ort_wait *w, struct ort_task *t)
 {
     leave_sleeping_locked(team, w);
     w->told = t;
-    /* Once the sleeper reads 1 it may leave the stack frame that holds w: only the word's address is used after
-     * that. */
+    /* Once the sleeper reads 1, it may leave the stack frame that holds w. So only the address of the word is used
+     * afterwards. */
     _Atomic uint32_t *word = &w->word;
     ps_store_release(word, 1);
     ee_wake(word, 1);
 }
 
-/* Wakes a sleeper that may run t. False: there is none. */
+/* Wakes a sleeper that may run t. False: there is none. The caller holds the team's lock. */
 static bool wake_for_task_locked(struct ort_team *team, struct ort_task *t)
 {
     for (struct ps_list *at = team->tasks.sleeping.next; at != &team->tasks.sleeping; at = at->next) {
@@ -108,7 +107,7 @@ void ort_task_wake_object(struct ort_team *team, const void *object)
 
 void ort_task_wake_barrier(struct ort_team *team)
 {
-    /* The phase is a word of the entities', with acquire order only as far as is known. */
+    /* The phase belongs to the entities, whose contract promises acquire order only: so a fence is made here. */
     ps_fence_seq();
     ort_task_wake_object(team, NULL);
 }
@@ -117,11 +116,11 @@ static void leave_helpers_locked(struct ort_team *team, struct ort_thread *m)
 {
     ps_list_remove(ort_helper_link(m));
     ps_sub_relaxed(&team->tasks.takers, 1);
-    if (m->id != 0) /* that one may have to wait for its carrier */
+    if (m->id != 0) /* member 0 does not count as coming: it may have to wait for its carrier */
         team->tasks.coming = ort_tasks(m)->comes = true;
 }
 
-/* Takes out a helper that is to be called; NULL: there is none, or one is coming. */
+/* Takes a helper, which the caller must call, out of the list. NULL: there is none, or one is coming already. */
 static struct ort_thread *take_helper_locked(struct ort_team *team)
 {
     struct ort_task_team *q = &team->tasks;
@@ -132,7 +131,7 @@ static struct ort_thread *take_helper_locked(struct ort_team *team)
     return m;
 }
 
-/* Tells a sleeper or a helper of t. */
+/* Wakes a sleeper that may run t, or else calls a helper. */
 PS_NOINLINE void ort_task_tell_taker(struct ort_team *team, struct ort_task *t)
 {
     struct ort_thread *helper = NULL;
@@ -144,7 +143,7 @@ PS_NOINLINE void ort_task_tell_taker(struct ort_team *team, struct ort_task *t)
         ee_team_help(&team->ee, helper->id);
 }
 
-/* Whether some task stands where ort_task_find would take it. */
+/* Whether some deque has a task that ort_task_find would take. */
 static bool stands(struct ort_thread *thread, struct ort_task *within)
 {
     struct ort_team *team = thread->team;
@@ -159,8 +158,8 @@ static bool stands(struct ort_thread *thread, struct ort_task *within)
     return false;
 }
 
-/* Takes a task that the member may run; NULL: there was none. A further turn means that another member has taken a
- * task. */
+/* Takes a task that the member may run. NULL: there was none. ort_task_find may fail although a task is there, if
+ * another member takes one at the same time; then it is called again. */
 static struct ort_task *look_surely(struct ort_thread *thread, struct ort_task *within)
 {
     struct ort_task *t;
@@ -170,7 +169,7 @@ static struct ort_task *look_surely(struct ort_thread *thread, struct ort_task *
     return t;
 }
 
-/* Whether t, of which the caller was told, may still stand in a queue. */
+/* Whether t, of which the caller was told, may still be in a queue. */
 static bool may_stand(struct ort_team *team, const struct ort_task *t)
 {
     bool may = ps_load_seq(&team->tasks.priority_count) != 0;
@@ -191,7 +190,7 @@ static void end_sleep(struct ort_team *team, struct ort_wait *w)
     }
 }
 
-/* Ends the caller's sleep; t: what it has found. Returns the task that it goes on with. */
+/* Ends the caller's sleep. t: a task that it has found itself, or NULL. Returns the task with which it goes on. */
 static struct ort_task *leave_sleep(struct ort_thread *thread, struct ort_wait *w, struct ort_task *t)
 {
     struct ort_team *team = thread->team;
@@ -202,7 +201,7 @@ static struct ort_task *leave_sleep(struct ort_thread *thread, struct ort_wait *
     if (t == NULL && !ort_wait_is_over(team, w))
         t = look_surely(thread, w->within);
     if (t != told && (t != NULL || ort_wait_is_over(team, w)) && may_stand(team, told))
-        ort_task_tell_taker(team, told); /* if it is gone that member looks in vain */
+        ort_task_tell_taker(team, told); /* if t was taken meanwhile, the member that is told looks in vain */
     return t;
 }
 
@@ -247,7 +246,7 @@ bool ort_task_idle(struct ort_thread *thread)
     if (thread->id == 0)
         ps_list_push_back(&q->helpers, link);
     else
-        ps_list_push_front(&q->helpers, link); /* what was used last is called first */
+        ps_list_push_front(&q->helpers, link); /* the helper that has run last is called first */
     ps_add_seq(&q->takers, 1);
     ps_spin_unlock(&q->lock);
     fence_others(thread);
@@ -276,8 +275,8 @@ PS_NOINLINE bool ort_task_ask(struct ort_team *team)
 
 /* --- tasks from outside --- */
 
-/* Submits t for a thread outside of the team. Once t can be taken, it may end, and the region with it. So a helper is
- * called before that; it looks when the lock is free again. */
+/* Queues t for a thread outside of the team. Once t can be taken, it may end, and the region with it. So a helper is
+ * called before t is queued; the helper looks for tasks when the lock is free again. */
 PS_NOINLINE void ort_task_enqueue_from_outside(struct ort_team *team, struct ort_task *t)
 {
     struct ort_task_team *q = &team->tasks;

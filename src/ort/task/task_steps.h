@@ -1,5 +1,5 @@
-/* The steps of a task's life that the fast path and the slow path share, or that several files inline.
- * Included by the files of src/ort that make, run or tell of tasks. */
+/* Steps of a task's life that the fast path and the slow path share, or that are inlined in several files. Included by
+ * the files of src/ort that make or run tasks, or tell tools of them. */
 #ifndef PS_ORT_TASK_STEPS_H
 #define PS_ORT_TASK_STEPS_H
 
@@ -7,8 +7,7 @@
 #include "task_frame.h"
 #include "task_internal.h"
 
-/* The number of tasks in a deque from which on the creator runs new tasks itself: as many as fit into the deque's first
- * buffer. */
+/* While its deque has this many tasks, a member runs new tasks at once. As many fit into the deque's first buffer. */
 #define DEQUE_FULL PS_DEQUE_INITIAL
 static inline bool task_deque_full(struct ps_deque *d)
 {
@@ -19,7 +18,7 @@ static inline bool task_deque_full(struct ps_deque *d)
     return bottom - d->top_seen >= DEQUE_FULL && !ort_settings.unbounded_tasks;
 }
 
-/* Whether a task that the caller makes now would have to be run at once. flags: ort_task_args.flags. */
+/* Whether a task that the caller makes now must be run at once. flags: ort_task_args.flags. */
 static inline bool task_is_undeferred(struct ort_thread *thread, unsigned flags)
 {
     if (PS_UNLIKELY((flags & ORT_TASK_UNDEFERRED) || (thread->task->flags & ORT_TASK_FINAL) ||
@@ -28,8 +27,8 @@ static inline bool task_is_undeferred(struct ort_thread *thread, unsigned flags)
     return PS_UNLIKELY(task_deque_full(&ort_tasks(thread)->deque)) && !(flags & ORT_TASK_DETACH);
 }
 
-/* Makes t the task that thread runs. Returns the former base, which is needed when t is left. The tasks below t may
- * take what stands in the deque from the new base on. */
+/* Makes t the task that `thread` runs. Returns the former base, which is needed when t is left. While t runs, `thread`
+ * may take the items of its deque from the new base on. */
 static inline int64_t task_enter(struct ort_thread *thread, struct ort_task *t)
 {
     int64_t base = ort_tasks(thread)->base;
@@ -39,7 +38,7 @@ static inline int64_t task_enter(struct ort_thread *thread, struct ort_task *t)
     return base;
 }
 
-/* Runs t, which no listener traces, and which as a rule ends with its body. [switches] */
+/* Runs t on the fast path: tasks are not traced. Usually t ends with its body. [switches] */
 static inline void run_untraced(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_task *below = thread->task;
@@ -66,8 +65,8 @@ static PS_ALWAYS_INLINE void call_in_frame(struct ort_thread *thread, void (*fn)
     PS_PROBE1(task__begin, fn);
     fn(data);
     PS_PROBE1(task__end, t);
-    /* Values that are needed again are read from t: else each would be kept over the body in a register that has to be
-     * saved. */
+    /* The compiler is made to read values that are needed again from t. Otherwise it would keep each of them in a
+     * register over the body, which would have to be saved. */
     __asm__("" : "+r"(t));
     if (!ort_frame_is_over(t)) {
         ort_task_frame_outlives(t);
@@ -76,7 +75,8 @@ static PS_ALWAYS_INLINE void call_in_frame(struct ort_thread *thread, void (*fn)
     ort_frame_leave(t);
 }
 
-/* Calls fn on the fast path, if the task is as most tasks below a cut-off are: neither traced nor cancelled. */
+/* Calls fn(data) as a task: on the fast path if the task is neither traced nor cancelled, as most tasks below a cut-off
+ * are. [switches] */
 static PS_ALWAYS_INLINE void call_or_slow(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
 {
     unsigned traced = ort_tasks_traced();

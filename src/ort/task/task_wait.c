@@ -1,13 +1,14 @@
-/* Waiting for tasks: members that wait, and helpers, run what is ready meanwhile.
+/* Waiting for tasks. Members that wait, and helpers, run ready tasks meanwhile.
  *
- * Does: the loops that find a task, run it, and sleep where there is none. Does not: know where tasks stand, or which
- * member may run which one (task_queue.h), how it sleeps (task_sleep.c), or what running a task is (task_run.c).
- * Callers: a member on its own behalf, on its own stack, with no lock held. Ordering: none of its own. */
+ * Does: the loops that find a task, run it, and sleep if there is none. Does not: know in which queues tasks are, or
+ * which member may run which one (task_queue.h), how a member sleeps (task_sleep.c), or what running a task is
+ * (task_run.c). Callers: a member for itself, on its own stack, with no lock held. */
 #include "cpu.h"
 #include "race.h"
 #include "task_steps.h"
 
-/* How often a member searches in vain before it sleeps, where each member can have a carrier of its own. */
+/* How often a member searches in vain before it sleeps, if there are at least as many carriers as members. Otherwise,
+ * and in a team of one, it sleeps at once. */
 #define SEARCHES 64
 
 void ort_task_wait(struct ort_thread *thread, struct ort_wait *w)
@@ -37,18 +38,19 @@ void ort_task_assist(struct ort_thread *thread)
     struct ort_task_member *own = ort_tasks_or_none(thread);
     if (!ort_absent(own) && own->comes) {
         ps_spin_lock(&team->tasks.lock);
-        team->tasks.coming = own->comes = false; /* before the look */
+        team->tasks.coming = own->comes = false; /* before this helper looks for tasks */
         ps_spin_unlock(&team->tasks.lock);
     }
     bool first = true;
     for (struct ort_task *t; (t = ort_task_find(thread, NULL)) != NULL; first = false) {
-        if (first && ort_task_any(team)) /* pushed while this one was coming: no helper was told */
+        /* A task was pushed while this helper was coming, and no other helper was called for it. */
+        if (first && ort_task_any(team))
             ort_task_ask(team);
         ort_task_run(thread, t);
     }
 }
 
-/* Waits for self's children, of which some are incomplete. [switches] */
+/* Waits until all children of `self` are complete; some are not yet. Runs tasks meanwhile. [switches] */
 PS_NOINLINE static void run_children(struct ort_thread *thread, struct ort_task *self)
 {
     struct ps_deque *d = &ort_tasks(thread)->deque;
@@ -100,7 +102,8 @@ void ort_taskyield(struct ort_thread *thread)
         ort_task_run(thread, t);
         return;
     }
-    /* The caller may yield until a task has run that it may not run itself. */
+    /* The caller may yield in a loop until some task has run that it may not run itself. So a helper is called for
+     * it. */
     struct ort_team *team = thread->team;
     if (team->n > 1 && ort_task_any(team) && !ort_task_ask(team))
         ee_team_call_first(&team->ee);

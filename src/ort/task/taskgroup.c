@@ -1,11 +1,11 @@
 /* Task groups.
  *
- * Does: opens a group around what the current task creates, and waits for all of it, descendants included.
- * Callers: the task's member. Groups nest; a task inherits its creator's innermost one, for reductions and
+ * Does: opens a group around the tasks that the current task creates, and waits for all of them and their descendants.
+ * Callers: the task's member. Groups nest; a task inherits its creator's innermost group, for reductions and
  * cancellation. Only children of the task that opened the group are counted, each until the subtree below it is
- * complete. Deeper tasks of the group do not touch the count. So a recursion inside of a group has no shared counter.
- * Shared fields: count as in task.h (own: the member of the opening task); cancelled: any thread; the rest: that
- * member.
+ * complete. Deeper tasks of the group do not change the count. So a recursion inside of a group has no shared counter.
+ * Shared fields: count as in task.h (own: the member of the opening task); cancelled: any thread; all others: that
+ * member only.
  * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a malloc and a free. OpenMP 5.2 section
  * 15.4. */
 #include "task_internal.h"

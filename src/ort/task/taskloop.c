@@ -1,4 +1,4 @@
-/* taskloop: iterations dealt out to explicit tasks.
+/* taskloop: distributes the iterations of a loop to explicit tasks.
  *
  * Does: decides how many tasks there are and which bounds each gets, makes them, and waits for them in a taskgroup of
  * its own.
@@ -8,20 +8,20 @@
  * n iterations in k tasks: the first n mod k tasks get one iteration more than n / k. k is num_tasks, at most n; by
  * default it is the number of threads. With a grainsize g it is n / g, at least 1, so that each task gets between g and
  * 2 g - 1. With a strict grainsize every task gets g, and the last one what is left. An upper bound is the lower one
- * plus the task's iterations times the step, modulo 2^64. Compiled code tests it after each step. So the loop ends also
- * where its own bound is near the type's end.
+ * plus the task's iterations times the step, modulo 2^64. Compiled code tests it after each step, so the loop ends even
+ * if its own bound is near the type's end.
  *
- * Where data has to be constructed (C++), all tasks are made before the first one runs, since a body may change what is
- * copied from. Else tasks are made and queued one by one; once the deque is full the creator runs them. Where there are
- * many, they stand in one descriptor (task_range.c).
+ * If data has to be constructed (C++), all tasks are made before the first one runs, because a body may change what is
+ * copied. Otherwise tasks are made and queued one by one; once the deque is full the creator runs them. If there are
+ * many, one descriptor stands for all of them (task_range.c).
  * Failures: as of ort_task_create. OpenMP 5.2 section 12.6. */
 #include "task_range.h"
 #include "task_steps.h"
 
 struct split {
     uint64_t tasks;
-    uint64_t iterations; /* of each task */
-    uint64_t longer;     /* so many of the first have one more */
+    uint64_t iterations; /* iterations of each task */
+    uint64_t longer;     /* this many tasks, the first ones, have one iteration more */
 };
 
 static struct split split(const struct ort_taskloop *loop, unsigned threads)
@@ -115,7 +115,7 @@ static void make_traced(struct ort_thread *thread, const struct ort_taskloop *lo
 void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop)
 {
     if (ort_settings.cancellation && ort_task_is_cancelled(thread->team, thread->task->group)) {
-        /* Tells the compiled code that nothing has been registered. */
+        /* Word 2 is 0: this tells the compiled code that nothing was registered. */
         if (!loop->nogroup && loop->reductions)
             loop->reductions[2] = 0;
         return;

@@ -1,6 +1,6 @@
-/* Tools: the events of explicit tasks and taskloop. See tool.h. Those of waits: tool_wait.c.
+/* Tools: the events of explicit tasks and of taskloop. See tool.h. The events of waits: tool_wait.c.
  *
- * A member that runs a task has left another one for it, and goes back to that one when the task ends (task.h). So
+ * A member that runs a task has left another task for it, and returns to that task when this one ends (task.h). So
  * schedule events nest. */
 #include <stdlib.h>
 
@@ -60,7 +60,7 @@ void ort_tool_task_created(struct ort_thread *thread, struct ort_task *t, const 
     if (args->depend != NULL)
         ort_tool_tell_dependences(&task->data, args->depend);
     if (!(task->flags & ORT_TOOL_TASK_UNDEFERRED))
-        ort_tool_leave(thread); /* else when it has been run */
+        ort_tool_leave(thread); /* for an undeferred task ort_tool_task_ends does this */
 }
 
 void ort_tool_task_begins(struct ort_thread *thread, struct ort_task *t, struct ort_task *below)
