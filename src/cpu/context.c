@@ -1,7 +1,8 @@
-/* Contexts of the ports with assembly: a saved context is the address of its frame on its own stack.
+/* Contexts of the ports with assembly. A saved context is the address of its frame, which lies on the context's own
+ * stack.
  *
- * The port gives, in its folder: the frame (frame_port.h; drawn in cpu_port.h), the switch that writes and reads it
- * (switch.S), cpu_first, and the thread pointer (thread_pointer.c). */
+ * The port's folder gives the layout of the frame (frame_port.h; drawn in cpu_port.h), the switch that writes and reads
+ * the frame (switch.S, with cpu_first, the first code of a context), and the thread pointer (thread_pointer.c). */
 #include "cpu.h"
 #include "frame_port.h"
 
@@ -17,7 +18,7 @@ int cpu_context_init(struct cpu_context *ctx, void *stack, size_t bytes, cpu_ent
 
 int cpu_context_adopt(struct cpu_context *ctx)
 {
-    ctx->sp = NULL; /* filled by the first switch away */
+    ctx->sp = NULL; /* The first cpu_switch away from this stack writes the address. */
     return 0;
 }
 

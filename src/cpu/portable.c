@@ -1,5 +1,6 @@
-/* The thread pointer of the ports without assembly: read, never set. Their contexts use the kernel thread's own
- * thread-local storage; a caller that asks cpu_tp_settable first never calls cpu_set_tp. */
+/* The thread pointer of the ports without assembly can be read and is never set, because their contexts use the
+ * thread-local storage of a kernel thread. Callers ask cpu_tp_settable first, and do not call cpu_set_tp when it
+ * returns false. */
 #include "check.h"
 #include "cpu.h"
 

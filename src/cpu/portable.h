@@ -1,4 +1,4 @@
-/* Pause, counter and thread pointer for the ports without assembly (ucontext, posix). */
+/* Pause, counter and the end of unwinding for the ports without assembly (ucontext, posix). */
 #ifndef PS_CPU_PORTABLE_H
 #define PS_CPU_PORTABLE_H
 
@@ -6,8 +6,8 @@
 
 #include <time.h>
 
-/* Said at the start of a context's first function: its return address is undefined for unwinders, which end here. What
- * the C library has below it carries no unwind information that could say so. */
+/* The first function of a context begins with this. It marks the function's return address as undefined, so unwinders
+ * stop here. The C library's frame below has no unwind information that would stop them. */
 #if defined(__x86_64__)
 #define CPU_UNWINDING_ENDS() __asm__ volatile(".cfi_undefined rip")
 #elif defined(__aarch64__)

@@ -1,29 +1,23 @@
 /* AArch64 (AAPCS64): what cpu.h asks of a port.
  *
- * A saved context is its stack pointer; everything else is in the frame that it points to. The frame, lowest address
- * first (switch.S writes and reads it, frame_port.h makes the first one); 176 bytes, the stack stays 16-byte aligned:
+ * A saved context is its stack pointer; everything else is in the frame that it points to. switch.S writes and reads
+ * the frame, frame_port.h makes the first one. It has 176 bytes, so the stack stays 16-byte aligned. Lowest address
+ * first:
  *
  *   sp +   0   x29, x30       frame pointer and return address, as a frame record
  *                             first frame: 0 (ends frame-record chains), cpu_first
  *   sp +  16   x19, x20       first frame: entry, arg
- *   sp +  32   x21, x22
- *   sp +  48   x23, x24
- *   sp +  64   x25, x26
- *   sp +  80   x27, x28
- *   sp +  96   d8,  d9        the low halves of v8-v15 are the callee's to save
- *   sp + 112   d10, d11
- *   sp + 128   d12, d13
- *   sp + 144   d14, d15
+ *   sp +  32   x21, x22       and so on, to sp + 80: x27, x28
+ *   sp +  96   d8,  d9        and so on, to sp + 144: d14, d15; a callee saves the low halves of v8-v15
  *   sp + 160   FPCR, FPSR
  *
- * Pointer authentication: return addresses are saved as the callers signed them, with their own stack pointers as
- * modifier, and come back with those; nothing is signed here. Landing pads are in place.
- *
- * SVE: a function of the base procedure call standard keeps d8 to d15 for its caller and nothing else of the vector and
- * predicate registers. One of the vector standard, which keeps z8 to z23 and p4 to p15, saves them itself before it
- * calls anything of the base standard, as cpu_switch is. SME: nothing is kept of ZA; a thread that waits has not to
- * leave it dormant (TPIDR2_EL0). Tags of addresses (MTE, top-byte ignore) stay: nothing here masks an address's upper
- * bits. */
+ * Pointer authentication: each caller has signed its return address with its own stack pointer as modifier. The switch
+ * saves and restores the signed address, and signs nothing itself. Landing pads (BTI) are in place. SVE: a function of
+ * the base procedure call standard keeps d8 to d15 for its caller, and no other vector or predicate register;
+ * cpu_switch is such a function. A function of the vector standard, which keeps z8 to z23 and p4 to p15, saves them
+ * itself before it calls cpu_switch. SME: the switch keeps nothing of ZA; a thread that waits must not leave ZA dormant
+ * (TPIDR2_EL0). Tags of addresses (MTE, top-byte ignore) stay, because nothing here masks the upper bits of an
+ * address. */
 #ifndef PS_CPU_PORT_H
 #define PS_CPU_PORT_H
 
@@ -37,7 +31,7 @@
 #define CPU_CARRIES_TLS 0
 #define CPU_STACK_MIN 16384
 
-/* The frame above, for debuggers (psthreads/debug/debug_layout.c). */
+/* The frame above, as a table for debuggers (psthreads/debug/debug_layout.c). */
 /* clang-format off */
 #define CPU_SAVED_REGISTERS \
     {"reg.x29", 0}, {"reg.pc", 8}, {"reg.x19", 16}, {"reg.x20", 24}, {"reg.x21", 32}, {"reg.x22", 40}, \
@@ -48,12 +42,12 @@
 struct cpu_context {
     void *sp;
 };
-/* Of a saved context: what lies below is free. */
+/* The stack pointer of a saved context: the stack below this address is unused. */
 #define CPU_SAVED_SP(context) ((uintptr_t)(context)->sp)
 
 #define CPU_HAS_FLOAT_STATE 1
 struct cpu_float {
-    uint32_t fpcr; /* rounding, traps; the register's upper half is reserved */
+    uint32_t fpcr; /* controls: rounding and traps; the upper half of the 64-bit register is reserved */
     uint32_t fpsr; /* status flags */
 };
 #ifndef __cplusplus
@@ -78,7 +72,7 @@ static inline bool cpu_float_controls_changed(const struct cpu_float *since)
 {
     return cpu_aarch64_fpcr() != since->fpcr;
 }
-/* The cheapest look at controls; x86-64's is at the x87 unit alone. */
+/* The cheapest comparison of controls that the port has. On x86-64 it looks at the x87 unit alone, hence the name. */
 static inline bool cpu_float_x87_differs(const struct cpu_float *a, const struct cpu_float *b)
 {
     return cpu_float_controls_differ(a, b);
@@ -114,7 +108,8 @@ static inline void cpu_float_take_flags(struct cpu_float *state, const struct cp
 }
 #endif
 
-static inline void cpu_pause(void) { __asm__ volatile("isb" ::: "memory"); } /* yield is a no-op on most cores */
+/* isb delays the loop. The instruction `yield` does nothing on most cores. */
+static inline void cpu_pause(void) { __asm__ volatile("isb" ::: "memory"); }
 static inline uint64_t cpu_cycles(void)
 {
     uint64_t ticks;

@@ -1,8 +1,9 @@
-/* cpu_switch and the first frame of a context. Frame layout: cpu_port.h.
+/* cpu_switch and cpu_first, the first frame of a context. Frame layout: cpu_port.h.
  *
- * Both stacks have the same frame shape where the stack pointer changes, so the unwind information is right at every
- * instruction. FPCR and FPSR are written only where the two contexts differ: the write drains the pipeline on many
- * cores. The switch ends in ret, so that the return predictor stays in step with the call depth. */
+ * When the stack pointer moves from one stack to the other, both stacks hold a frame of the same shape. So the unwind
+ * information is right at every instruction. FPCR and FPSR are written only if the two contexts differ, because the
+ * write drains the pipeline on many cores. The switch ends in ret, so that the return predictor stays in step with the
+ * call depth. */
 
 #define FRAME_BYTES 176
 
@@ -21,7 +22,7 @@
     .balign 64
 cpu_switch:
     .cfi_startproc
-    hint    #34                 /* bti c */
+    hint    #34                 /* bti c: reached by a call */
     stp     x29, x30, [sp, #-FRAME_BYTES]!
     .cfi_adjust_cfa_offset FRAME_BYTES
     .cfi_rel_offset x29, 0
@@ -79,8 +80,9 @@ cpu_switch:
     .cfi_endproc
     .size   cpu_switch, . - cpu_switch
 
-/* The return address of every context's outermost frame is undefined: unwinders end here. The nop stands inside the
- * unwind range so that a return address of cpu_first itself, looked up one byte lower, is found here too. */
+/* Unwinders end here, because the return address of every context's outermost frame is undefined. Unwinders look a
+ * return address up one byte lower. The nop lies inside the unwind range, so that they find the address of cpu_first
+ * itself too. */
     .globl  cpu_first
     .hidden cpu_first
     .type   cpu_first, %function

@@ -1,11 +1,12 @@
 /* Contexts emulated by kernel threads. See cpu_port.h.
  *
- * Life of a carrier: the first cpu_context_init creates it, and it waits for the baton. A baton with RESTART makes it
- * run the entry anew (by a longjmp to its base, if it waits in the middle of something). A baton with END makes it
- * return, and cpu_context_fini joins it. A context's fields are written before a post of its semaphore and read after
- * the wait: the semaphore orders them. A context that started afresh has no baton yet: the first switch brings it. */
-#define _GNU_SOURCE    /* femode_t */
-#undef _FORTIFY_SOURCE /* its longjmp may refuse a stack that the C library did not make */
+ * Life of a carrier, the kernel thread of a context: the first cpu_context_init creates it, and it waits for the baton.
+ * The context's `order` says what the carrier does when it gets the baton. RESTART: it runs the entry anew; if it waits
+ * in the middle of something, it gets to its base by a longjmp first. END: it returns, and cpu_context_fini joins it. A
+ * context's fields are written before its semaphore is posted, and read after the wait; the semaphore orders them.
+ * cpu_context_init gives no baton: the first switch to the context does. */
+#define _GNU_SOURCE    /* for femode_t */
+#undef _FORTIFY_SOURCE /* The checked longjmp may refuse to jump on a stack that the C library did not make. */
 #include "cpu.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@ _Static_assert(sizeof(femode_t) <= sizeof((struct cpu_context){0}.mode), "room f
 static void await_baton(struct cpu_context *ctx)
 {
     while (sem_wait(&ctx->baton) != 0)
-        ; /* EINTR */
+        ; /* interrupted by a signal (EINTR) */
     if (ctx->order != CPU_POSIX_GO_ON)
         _longjmp(ctx->base, 1);
 }

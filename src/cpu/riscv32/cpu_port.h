@@ -1,7 +1,7 @@
 /* RISC-V, 32 bits, bare metal (ILP32F; also ILP32 without float registers): what cpu.h asks of a port.
  *
- * The frame of a context that does not run is riscv64's with words of 4 bytes (switch.S, frame_port.h and
- * thread_pointer.c of ../riscv64 serve both); 112 bytes, the stack stays 16-byte aligned:
+ * The frame of a context that does not run has riscv64's layout with words of 4 bytes; switch.S, frame_port.h and
+ * thread_pointer.c of ../riscv64 serve both. It has 112 bytes, so the stack stays 16-byte aligned:
  *
  *   sp +   0   s0 ... s11 (12 x 4)     first frame: s0 = 0 (ends frame-pointer chains), s1 = entry, s2 = arg
  *   sp +  48   ra                      first frame: cpu_first
@@ -9,7 +9,8 @@
  *   sp +  56   fs0 ... fs11 (12 x 4)   unused without float registers
  *   sp + 104   unused
  *
- * The cycle counter is the core's own: no privilege is needed. Cores of one platform start theirs together. */
+ * Each core has a cycle counter of its own, which needs no privilege. All cores of a platform start their counters
+ * together. */
 #ifndef PS_CPU_PORT_H
 #define PS_CPU_PORT_H
 
@@ -24,7 +25,8 @@ struct cpu_context {
 };
 #define CPU_SAVED_SP(context) ((uintptr_t)(context)->sp)
 
-/* A core has no other thread to give way to: the pause only keeps the core from its memory port for some cycles. */
+/* A core runs one thread, so the pause gives way to no other. It only keeps the spinning core off its memory port for
+ * some cycles. */
 static inline void cpu_pause(void) { __asm__ volatile("nop\n\tnop\n\tnop\n\tnop" ::: "memory"); }
 static inline uint64_t cpu_cycles(void)
 {

@@ -1,7 +1,8 @@
 /* RISC-V, 64 bits, double-precision float (LP64D; also LP64 without float registers): what cpu.h asks of a port.
  *
- * A saved context is its stack pointer; everything else is in the frame that it points to. The frame, lowest address
- * first (switch.S writes and reads it, frame_port.h makes the first one); 224 bytes, the stack stays 16-byte aligned:
+ * A saved context is its stack pointer; everything else is in the frame that it points to. switch.S writes and reads
+ * the frame, frame_port.h makes the first one. It has 224 bytes, so the stack stays 16-byte aligned. Lowest address
+ * first:
  *
  *   sp +   0   s0 ... s11 (12 x 8)     first frame: s0 = 0 (ends frame-pointer chains), s1 = entry, s2 = arg
  *   sp +  96   ra                      first frame: cpu_first
@@ -9,11 +10,11 @@
  *   sp + 112   fs0 ... fs11 (12 x 8)   unused without float registers
  *   sp + 208   unused
  *
- * gp and tp belong to the process and to the kernel thread; they are not touched.
+ * The switch does not touch gp, which belongs to the process, and tp, which belongs to the kernel thread.
  *
- * V: the standard calling convention keeps no vector register over a call, nor vl, vtype, vxrm and vxsat, and a switch
- * is one. A function of the vector convention, which keeps v1 to v7 and v24 to v31 for its caller, saves them itself
- * before it calls anything of the standard one. */
+ * V: a function of the standard calling convention, as cpu_switch is, keeps no vector register for its caller, nor vl,
+ * vtype, vxrm and vxsat. A function of the vector convention keeps v1 to v7 and v24 to v31. It saves them itself before
+ * it calls a function of the standard convention. */
 #ifndef PS_CPU_PORT_H
 #define PS_CPU_PORT_H
 
@@ -27,7 +28,7 @@
 #define CPU_CARRIES_TLS 0
 #define CPU_STACK_MIN 16384
 
-/* The frame above, for debuggers (psthreads/debug/debug_layout.c). */
+/* The frame above, as a table for debuggers (psthreads/debug/debug_layout.c). */
 /* clang-format off */
 #define CPU_SAVED_REGISTERS \
     {"reg.fp", 0}, {"reg.s1", 8}, {"reg.s2", 16}, {"reg.s3", 24}, {"reg.s4", 32}, {"reg.s5", 40}, {"reg.s6", 48}, \
@@ -38,7 +39,7 @@
 struct cpu_context {
     void *sp;
 };
-/* Of a saved context: what lies below is free. */
+/* The stack pointer of a saved context: the stack below this address is unused. */
 #define CPU_SAVED_SP(context) ((uintptr_t)(context)->sp)
 
 #ifdef __riscv_flen
@@ -46,7 +47,8 @@ struct cpu_context {
 struct cpu_float {
     uint32_t fcsr;
 };
-#define CPU_RISCV_FLAGS 0x1fu /* the lowest bits; above them the rounding mode, the only control: there are no traps */
+/* fcsr's lowest bits are the status flags. Above them is the rounding mode, the only control: RISC-V has no traps. */
+#define CPU_RISCV_FLAGS 0x1fu
 #ifndef __cplusplus
 static inline uint32_t cpu_riscv_rounding(void)
 {
@@ -68,7 +70,7 @@ static inline bool cpu_float_controls_changed(const struct cpu_float *since)
 {
     return cpu_riscv_rounding() != since->fcsr >> 5;
 }
-/* The cheapest look at controls; x86-64's is at the x87 unit alone. */
+/* The cheapest comparison of controls that the port has. On x86-64 it looks at the x87 unit alone, hence the name. */
 static inline bool cpu_float_x87_differs(const struct cpu_float *a, const struct cpu_float *b)
 {
     return cpu_float_controls_differ(a, b);
@@ -105,12 +107,12 @@ static inline void cpu_float_take_flags(struct cpu_float *state, const struct cp
 #endif
 #endif
 
-/* The Zihintpause hint, spelled as the fence that it is encoded as, so that every assembler takes it. */
+/* The hint `pause` of Zihintpause. It is written as the fence that encodes it, so that every assembler takes it. */
 static inline void cpu_pause(void) { __asm__ volatile(".insn i 0x0f, 0, x0, x0, 0x010" ::: "memory"); }
 static inline uint64_t cpu_cycles(void)
 {
     uint64_t ticks;
-    __asm__ volatile("rdtime %0" : "=r"(ticks)); /* rdcycle is the kernel's to allow */
+    __asm__ volatile("rdtime %0" : "=r"(ticks)); /* a program may read rdcycle only if the kernel allows it */
     return ticks;
 }
 

@@ -1,8 +1,8 @@
-/* cpu_switch and the first frame of a context, of 64 bits and of 32. Frame layout: cpu_port.h.
+/* cpu_switch and cpu_first, the first frame of a context, for 64 bits and for 32. Frame layout: cpu_port.h.
  *
- * Both stacks have the same frame shape where the stack pointer changes, so the unwind information is right at every
- * instruction. fcsr, rounding mode and status flags, is written only where the two contexts differ. The switch ends in
- * ret, so that the return predictor stays in step with the call depth. */
+ * When the stack pointer moves from one stack to the other, both stacks hold a frame of the same shape. So the unwind
+ * information is right at every instruction. fcsr (rounding mode and status flags) is written only if the two contexts
+ * differ. The switch ends in ret, so that the return predictor stays in step with the call depth. */
 
 #if __riscv_xlen == 64
 #define WORD        8
@@ -12,7 +12,7 @@
 #define store       sd
 #define fload       fld
 #define fstore      fsd
-#else /* riscv32/cpu_port.h */
+#else /* 32 bits: riscv32/cpu_port.h */
 #define WORD        4
 #define FLOAT       4
 #define FRAME_BYTES 112
@@ -76,8 +76,9 @@ cpu_switch:
     .cfi_endproc
     .size   cpu_switch, . - cpu_switch
 
-/* The return address of every context's outermost frame is undefined: unwinders end here. The nop stands inside the
- * unwind range so that a return address of cpu_first itself, looked up one byte lower, is found here too. */
+/* Unwinders end here, because the return address of every context's outermost frame is undefined. Unwinders look a
+ * return address up one byte lower. The nop lies inside the unwind range, so that they find the address of cpu_first
+ * itself too. */
     .globl  cpu_first
     .hidden cpu_first
     .type   cpu_first, @function

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* makecontext passes ints only: the context's address comes in two halves. */
+/* makecontext passes only ints to this function, so the address of the context comes in two halves. */
 static void ucontext_first(unsigned high, unsigned low)
 {
     CPU_UNWINDING_ENDS();
@@ -30,7 +30,7 @@ int cpu_context_init(struct cpu_context *ctx, void *stack, size_t bytes, cpu_ent
 
 int cpu_context_adopt(struct cpu_context *ctx)
 {
-    (void)ctx; /* filled by the first switch away */
+    (void)ctx; /* The first cpu_switch away from this stack fills it in. */
     return 0;
 }
 
@@ -39,8 +39,8 @@ void cpu_context_fini(struct cpu_context *ctx) { (void)ctx; }
 void *cpu_switch(struct cpu_context *save, struct cpu_context *to, void *transfer)
 {
     to->transfer = transfer;
-    /* The mask belongs to the kernel thread: the context entered takes over the present one. By the system call, since
-     * thread sanitizer takes a write by sigprocmask for one of the program's. */
+    /* The signal mask belongs to the kernel thread, so the entered context must have the present mask. This is a direct
+     * system call, because thread sanitizer takes a sigprocmask that writes here for a call by the program. */
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &to->machine.uc_sigmask, _NSIG / 8);
     swapcontext(&save->machine, &to->machine);
     return save->transfer;

@@ -1,9 +1,9 @@
 /* Contexts by getcontext, makecontext, swapcontext (POSIX.1-2001): what cpu.h asks of a port.
  *
  * Differs from the contract: floating-point status flags come back as they were when the context was left, because
- * swapcontext saves them. The signal mask, which it saves too, is put right (context.c).
- * Cost: two system calls for signal masks a switch (glibc on x86-64). It is there to compare other ports with, not to
- * run programs with. */
+ * swapcontext saves them. swapcontext saves the signal mask too; context.c corrects that. Cost: each switch makes two
+ * system calls for signal masks (glibc on x86-64). The port exists for comparison with other ports, and is not meant
+ * for running programs. */
 #ifndef PS_CPU_PORT_H
 #define PS_CPU_PORT_H
 
@@ -21,7 +21,7 @@ struct cpu_context {
     ucontext_t machine;
     cpu_ucontext_entry_fn *entry;
     void *arg;
-    void *transfer; /* written by the context that switches here, read by this one */
+    void *transfer; /* written by the context that switches to this one, before the switch; read by this context */
 };
 
 #endif

@@ -1,9 +1,9 @@
 /* x86-64 (System V ABI): what cpu.h asks of a port.
  *
- * A saved context is its stack pointer; everything else is in the frame that it points to. The frame, lowest address
- * first (switch.S writes and reads it, frame_port.h makes the first one):
+ * A saved context is its stack pointer; everything else is in the frame that it points to. switch.S writes and reads
+ * the frame, frame_port.h makes the first one. Lowest address first:
  *
- *   sp +  0   MXCSR (4 bytes), x87 control word (2), x87 status word (2; 0 where flags are not kept)
+ *   sp +  0   MXCSR (4 bytes), x87 control word (2), x87 status word (2; 0 while flags are not kept)
  *   sp +  8   r15
  *   sp + 16   r14
  *   sp + 24   r13        first frame: arg
@@ -13,9 +13,9 @@
  *   sp + 56   return address      first frame: cpu_first
  *   sp + 64   the caller's frame  first frame: 16-byte aligned, zeros
  *
- * Intel's control-flow technology: entries carry endbr64 (indirect-branch tracking holds); shadow stacks do not,
- * because a context would need its own, which takes a system call each. The objects are not marked for shadow stacks,
- * so the dynamic linker leaves them off. */
+ * Intel's control-flow technology: entries begin with endbr64, so indirect-branch tracking works. Shadow stacks do not
+ * work: each context would need a shadow stack of its own, and each change of it a system call. The objects are not
+ * marked for shadow stacks, so the dynamic linker leaves them off. */
 #ifndef PS_CPU_PORT_H
 #define PS_CPU_PORT_H
 
@@ -30,7 +30,7 @@
 #define CPU_STACK_MIN 16384
 #define CPU_HAS_GUARDED_CALL 1
 
-/* The frame above, for debuggers (psthreads/debug/debug_layout.c). */
+/* The frame above, as a table for debuggers (psthreads/debug/debug_layout.c). */
 /* clang-format off */
 #define CPU_SAVED_REGISTERS \
     {"reg.rbp", 48}, {"reg.rbx", 40}, {"reg.r12", 32}, {"reg.r13", 24}, {"reg.r14", 16}, {"reg.r15", 8}, \
@@ -40,11 +40,12 @@
 struct cpu_context {
     void *sp;
 };
-/* Of a saved context: what lies below is free. */
+/* The stack pointer of a saved context: the stack below this address is unused. */
 #define CPU_SAVED_SP(context) ((uintptr_t)(context)->sp)
 
 #ifndef __cplusplus
-/* 1: the kernel allows wrfsbase. Relaxed: a constant, once cpu_tp_settable was called. */
+/* 1: the kernel allows wrfsbase. Written by the first cpu_tp_settable, and constant afterwards; so relaxed loads
+ * suffice. */
 extern _Atomic int cpu_x86_user_tp __attribute__((visibility("hidden")));
 void cpu_set_tp(void *tp);
 #define CPU_HAS_SET_TP_SOON 1
@@ -60,15 +61,15 @@ static inline void cpu_set_tp_soon(void *tp)
 #define CPU_HAS_FLOAT_STATE 1
 struct cpu_float {
     uint32_t mxcsr;
-    uint16_t x87cw, x87sw; /* the second: flags alone, of what was saved by cpu_float_save_kept */
+    uint16_t x87cw, x87sw; /* x87sw holds flags alone, and only cpu_float_save_kept writes it */
 };
 #ifndef __cplusplus
 static inline void cpu_float_save(struct cpu_float *state)
 {
-    __asm__ volatile("stmxcsr %0\n\tfnstcw 4+%0" : "=m"(*state)); /* one operand: one address */
+    __asm__ volatile("stmxcsr %0\n\tfnstcw 4+%0" : "=m"(*state)); /* one operand, so one address is formed */
 }
 _Static_assert(offsetof(struct cpu_float, x87cw) == 4, "cpu_float_save");
-#define CPU_MXCSR_CONTROL 0xffc0u /* but the status flags */
+#define CPU_MXCSR_CONTROL 0xffc0u /* all bits except the status flags */
 static inline bool cpu_float_controls_differ(const struct cpu_float *a, const struct cpu_float *b)
 {
     return ((a->mxcsr ^ b->mxcsr) & CPU_MXCSR_CONTROL) != 0 || a->x87cw != b->x87cw;
@@ -77,14 +78,14 @@ static inline bool cpu_float_x87_differs(const struct cpu_float *a, const struct
 {
     return a->x87cw != b->x87cw;
 }
-/* Looks at MXCSR alone, as below. */
+/* Looks at MXCSR alone. cpu_float_changed says why that suffices. */
 static inline bool cpu_float_controls_changed(const struct cpu_float *since)
 {
     uint32_t now;
     __asm__ volatile("stmxcsr %0" : "=m"(now));
     return ((now ^ since->mxcsr) & CPU_MXCSR_CONTROL) != 0;
 }
-/* Looks at the x87 unit's alone: a nanosecond, where MXCSR takes five. */
+/* Looks at the x87 control word alone. Reading it takes one nanosecond, reading MXCSR five. */
 static inline bool cpu_float_x87_changed(const struct cpu_float *since)
 {
     uint16_t now;
@@ -96,7 +97,7 @@ static inline void cpu_float_set(const struct cpu_float *state)
     __asm__ volatile("ldmxcsr %0" : : "m"(state->mxcsr));
     __asm__ volatile("fldcw %0" : : "m"(state->x87cw));
 }
-/* The C library changes rounding and traps of both units at once: MXCSR tells whether there is anything to do. */
+/* Looks at MXCSR alone: the C library changes rounding and traps of both units at once. */
 static inline bool cpu_float_changed(const struct cpu_float *since)
 {
     uint32_t now;

@@ -1,10 +1,10 @@
-/* x86-64: status flags of floating point, where they are kept. cpu.h has the contract. */
+/* x86-64: sets the x87 unit's control word, and its status flags if they are kept. cpu.h has the contract. */
 #include "atomic.h"
 #include "cpu.h"
 
-_Atomic bool cpu_x86_keeps_flags; /* read by switch.S as well */
+_Atomic bool cpu_x86_keeps_flags; /* also read by switch.S */
 
-struct environment { /* as fnstenv writes it */
+struct environment { /* the layout that fnstenv writes */
     uint16_t control, unused, status, unused_too;
     uint32_t rest[5];
 };

@@ -12,9 +12,10 @@ struct frame {
     void *r13, *r12;
     uint64_t rbx, rbp;
     void *return_address;
-    uint64_t above[4]; /* zeros: what a reader past the outermost frame finds; keeps the alignment */
+    uint64_t above[4]; /* zeros, for a reader that goes past the outermost frame; also keeps the alignment */
 };
-/* `above` begins where the caller's frame of cpu_first would: on a multiple of 16, so that its call aligns rightly. */
+/* `above` begins where the frame of cpu_first's caller would begin, at a multiple of 16. So cpu_first calls the entry
+ * with an aligned stack. */
 _Static_assert(offsetof(struct frame, above) == 64, "frame");
 
 void cpu_first(void);

@@ -1,10 +1,10 @@
-/* cpu_switch and the first frame of a context. Frame layout: cpu_port.h.
+/* cpu_switch and cpu_first, the first frame of a context. Frame layout: cpu_port.h.
  *
- * Both stacks have the same frame shape wherever the stack pointer changes, so the unwind information is right at every
- * instruction. MXCSR, control bits and status flags, and the x87 control word are loaded only where the two contexts
- * differ: ldmxcsr and fldcw cost more than the whole rest. So are the x87 unit's status flags, but only where they are
- * kept (cpu_float_keep_flags), since to read them costs a tenth of a switch. A context that was left before that has
- * none.
+ * Whenever the stack pointer moves from one stack to the other, both stacks hold a frame of the same shape. So the
+ * unwind information is right at every instruction. MXCSR (control bits and status flags) and the x87 control word are
+ * loaded only if the two contexts differ, because ldmxcsr and fldcw cost more than all the rest. The x87 unit's status
+ * flags are treated the same way, but only after cpu_float_keep_flags, since reading them costs a tenth of a switch. A
+ * context that was left before cpu_float_keep_flags has no x87 flags saved.
  *
  * The switch ends in a plain ret. The ret is the partner of the call that the leaving context made, so the processor's
  * return predictor stays in step with the call depth. Where threads wait at the same place of the same code (a
@@ -17,9 +17,9 @@
 #define FRAME_X87SW 6
 #define FRAME_CONTROL_BYTES 8
 #define X87_FLAGS 0x7f
-#define ENVIRONMENT -32 /* of the x87 unit: 28 bytes in the red zone; control word, 2 unused bytes, status word, ... */
+#define ENVIRONMENT -32 /* x87 environment, 28 bytes in the red zone: control word, 2 unused bytes, status word, ... */
 
-/* The registers that a function keeps for its caller: to the stack, and back. */
+/* Push and pop the registers that a function keeps for its caller. */
     .macro  push_kept
     .irp    register, rbp, rbx, r12, r13, r14, r15
     pushq   %\register
@@ -80,7 +80,8 @@ cpu_switch:
     fldcw   FRAME_X87CW(%rsp)
     jmp     .Lx87cw_done
 
-    /* The same with status flags. They come before the control word: fldcw would trap for flags of the leaving one. */
+    /* The same with x87 status flags. The flags are loaded before the control word: fldcw would trap on flags of the
+     * context that is left. */
 .Lwith_flags:
     fnstsw  FRAME_X87SW(%rsp)
     movl    FRAME_MXCSR(%rsp), %ecx
@@ -109,8 +110,9 @@ cpu_switch:
     .cfi_endproc
     .size   cpu_switch, . - cpu_switch
 
-/* The return address of every context's outermost frame is undefined: unwinders end here. The nop stands inside the
- * unwind range so that a return address of cpu_first itself, looked up one byte lower, is found here too. */
+/* Unwinders end here, because the return address of every context's outermost frame is undefined. Unwinders look a
+ * return address up one byte lower. The nop lies inside the unwind range, so that they find the address of cpu_first
+ * itself too. */
     .globl  cpu_first
     .hidden cpu_first
     .type   cpu_first, @function
@@ -127,9 +129,10 @@ cpu_first:
     .cfi_endproc
     .size   cpu_first, . - cpu_first
 
-/* void *cpu_guarded_call(void *(*fn)(void *) rdi, void *arg rsi, void **guard rdx). While fn runs *guard is the address
- * of what was pushed; cpu_guarded_leave comes back to it. The return address is undefined from then on, so that
- * unwinders end here; the nop is for those that look a return address up one byte lower. */
+/* void *cpu_guarded_call(void *(*fn)(void *) rdi, void *arg rsi, void **guard rdx). While fn runs, *guard is the stack
+ * pointer below the pushed registers; cpu_guarded_leave sets the stack pointer back to it. During the call the return
+ * address is marked as undefined, so that unwinders end here. The nop is there because unwinders look a return address
+ * up one byte lower. */
     .globl  cpu_guarded_call
     .hidden cpu_guarded_call
     .type   cpu_guarded_call, @function
@@ -173,7 +176,7 @@ cpu_guarded_leave:
     .size   cpu_guarded_leave, . - cpu_guarded_leave
 
 #if defined(__CET__) && (__CET__ & 1)
-    /* Indirect-branch tracking only; see cpu_port.h. */
+    /* The objects are marked for indirect-branch tracking only; see cpu_port.h. */
     .section .note.gnu.property, "a"
     .balign 8
     .long   4, 16, 5

@@ -1,16 +1,16 @@
-/* x86-64: the thread pointer, by an instruction where the kernel allows it, else by the kernel. */
+/* x86-64: the thread pointer is set by an instruction if the kernel allows that, and by a system call if not. */
 #include "atomic.h"
 #include "cpu.h"
 
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 
-#define ARCH_SET_FS 0x1002 /* of arch_prctl; musl comes without the kernel's headers */
-#define HWCAP2_FSGSBASE 2u /* the kernel lets user mode write fs's base */
+#define ARCH_SET_FS 0x1002 /* arch_prctl's code; musl comes without the kernel's header that has it */
+#define HWCAP2_FSGSBASE 2u /* bit of HWCAP2: user mode may write the base of fs */
 
 enum { UNKNOWN, USER_MODE, BY_KERNEL };
 _Atomic int cpu_x86_user_tp;
-static _Atomic int how; /* relaxed: every writer writes the same value */
+static _Atomic int how; /* relaxed: every thread that writes it writes the same value */
 
 static bool user_mode(void)
 {
@@ -26,13 +26,13 @@ static bool user_mode(void)
 bool cpu_tp_settable(void)
 {
     user_mode();
-    return true; /* arch_prctl is always there */
+    return true; /* without wrfsbase there is arch_prctl */
 }
 
 void *cpu_get_tp(void)
 {
     void *tp;
-    __asm__ volatile("movq %%fs:0, %0" : "=r"(tp)); /* the ABI: the word there points to itself */
+    __asm__ volatile("movq %%fs:0, %0" : "=r"(tp)); /* by the ABI this word holds its own address */
     return tp;
 }
 
@@ -40,7 +40,9 @@ void cpu_set_tp(void *tp)
 {
     if (PS_LIKELY(user_mode())) {
         __asm__ volatile("wrfsbase %0" : : "r"(tp) : "memory");
-    } else { /* not by the C library: its thread is about to be another one */
+    } else {
+        /* A direct system call, not the C library's: once the thread pointer has changed, the C library takes its
+         * caller for another thread. */
         long result;
         __asm__ volatile("syscall"
                          : "=a"(result)
