@@ -1,21 +1,22 @@
-/* Entities on a fixed thread pool (manycore-nested-2016, section 3.1): a thread a core, docked from the start.
+/* Entities on a fixed thread pool (manycore-nested-2016, section 3.1): each core has one thread, docked from the start.
  *
- * Does: runs a team's members on the cores that the pool gives at a fork (mapping.c, or hal/paper.c), and gives these
- * back at the join. Does not: make threads, or run two entities on one core; so each wait is a look at a word, and
- * no core has to be woken. How cores are told and waited for: hal.h.
+ * Does: runs a team's members on the cores that the pool gives at a fork (mapping.c, or hal/paper.c), and returns these
+ * cores at the join. Does not: make threads, or run two entities on one core. So a core waits by reading a word, and no
+ * core has to be woken. How cores get orders and wait: hal.h.
  *
  * States of a core: idle -> taken (at a fork) -> runs its member's body -> done, still taken -> [assists] -> idle (at
- * the join). The forking core is member 0; it was taken already.
+ * the join). The forking core is member 0; it was taken before.
  *
- * Helpers. A member's word `end` decides which thread tells the OpenMP core of the member (member_end.h). The member
- * counts regions itself, in its own cluster's memory: it is in each region of its mapping. The parent tells of member 0
- * where it waits, when it has learnt of tasks.
+ * Helpers. A member's word `end` decides which thread reports the member's end to the OpenMP core (member_end.h). Each
+ * member counts the regions itself, in its own cluster's memory, because it takes part in every region of its mapping.
+ * The parent reports member 0 when it waits in the join and has learnt of tasks.
  *
  * Shared fields            written by                                     read by
  *   member.end             the member's core; the core that notifies      the same
- *   team up to `id_of`     the parent, no region open                     members, behind the order
+ *   team up to `id_of`     the parent, while no region is open            members, after they got the order
  *   assistants, wanted, notified: members; see pool.h
- * Ordering: memory is sequentially consistent, a core has one access at a time; the atomics keep the compiler to it. */
+ * Ordering: the memory is sequentially consistent, because a core has one access at a time. The atomics keep the
+ * compiler from reordering. */
 #include "hal.h"
 
 #include <string.h>
@@ -47,12 +48,13 @@ void *ee_local(void) { return pool_local; }
 void ee_set_local(void *value)
 {
     pool_local = value;
-    ee_gate = NULL; /* a serialized region begins or ends */
+    /* A serialized region begins or ends, so the gate of the team is closed. */
+    ee_gate = NULL;
 }
 
-/* --- places: the cluster of a place's first core counts --- */
+/* --- places: only the cluster of a place's first core counts --- */
 
-static uint8_t *place_cluster; /* of each place; the list itself stands in main memory */
+static uint8_t *place_cluster; /* the cluster of each place; the list is in main memory */
 
 bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu)
 {
@@ -94,7 +96,7 @@ bool ee_is_near(const void *p, int near)
 
 /* --- members --- */
 
-/* Runs tasks in the name of m, which the caller has, until m is a helper again. */
+/* Called with m's identity. Runs tasks as m until m is a helper again. */
 static void assist_until_free(struct team *team, struct member *m)
 {
     member_end_assist(team->ops, (struct ee_member *)(void *)m);
@@ -102,7 +104,7 @@ static void assist_until_free(struct team *team, struct member *m)
 
 void pool_assist_told(struct member *m)
 {
-    hal_sees_tasks(m->team); /* takes the signal, if it has come */
+    hal_sees_tasks(m->team); /* Takes the signal of tasks if it has come. */
     assist_until_free(m->team, m);
 }
 
@@ -110,12 +112,12 @@ void pool_assist(struct team *team, bool *mine)
 {
     if (!*mine && ps_load_acquire(&team->wanted) == 0)
         return;
-    ps_store_relaxed(&team->wanted, 0); /* before it is a helper again */
+    ps_store_relaxed(&team->wanted, 0); /* before member 0 becomes a helper again */
     *mine = false;
     assist_until_free(team, member_at(team, 0));
 }
 
-/* No other core looks at it now. */
+/* Called while no other core looks at the word. */
 static inline void reset(_Atomic uint32_t *word, uint32_t value) { *(uint32_t *)word = value; }
 
 static PS_NOINLINE void look_at(struct known *known, struct team *team, uint32_t version)
@@ -172,7 +174,7 @@ static void run_assist(struct member *m)
     ps_sub_acq_rel(&team->assistants, 1);
 }
 
-/* Runs every core but the first, for good; the board's start calls it (board.h). */
+/* The loop of every core except the first; it never ends. The board's start calls it (board.h). */
 void mc_main_others(void);
 void mc_main_others(void)
 {
@@ -186,7 +188,7 @@ void mc_main_others(void)
     }
 }
 
-/* Before main: all cores but the caller's are idle. */
+/* Runs before main. Afterwards all cores except the caller's are idle. */
 __attribute__((constructor(102))) static void pool_init(void)
 {
     for (unsigned c = 0; c < board_clusters(); c++) {
@@ -226,7 +228,7 @@ void ee_team_fini(struct ee_team *t)
     board_block_free(team_of(t)->spans);
 }
 
-/* A member is its core's. */
+/* Not possible: a member belongs to its core. */
 bool ee_team_succeed(struct ee_team *larger, struct ee_team *t, unsigned id)
 {
     (void)larger, (void)t, (void)id;
@@ -271,7 +273,7 @@ void ee_team_turn(struct ee_team *t)
 {
     struct team *team = team_of(t);
     if (!team->root || pool_self.member != NULL || !hal_turn(team))
-        return; /* another thread's team is as it was left */
+        return; /* the root's other teams stay as they were left */
     become_last_root(team);
     team->opener = &pool_self;
 }
@@ -369,20 +371,22 @@ enum ee_await ee_barrier_await(struct ee_team *t, PS_UNUSED unsigned id, uint32_
 
 /* --- tasks --- */
 
-/* The fast path (ee_team_run_again) relies on the following. The parent has counted the region before it sends the
- * first order, and a member counts it when the order has come, so that both use the same number. What a region's first
- * task can meet:
+/* The fast path (ee_team_run_again) relies on the following. The parent counts the region before it sends the first
+ * order, and a member counts it when the order has come, so both use the same number. When the region's first task is
+ * made, the others can be in these states:
  *   a member whose order is under way, or that has prepared in its dock: it has not exchanged `end` in this region. At
- *      its end it finds TOLD.
- *   a member that has exchanged: the thread that makes the task tells in the member's name, and may call it as a
- *      helper. The request to assist comes behind the order in the same dock, or in the same queue of words; the core
- *      has read the order's words by then.
- *   a parent that waits, and does not know: member 0 is no helper, so none calls it. The parent looks at `notified`
- *      when all have arrived; its writer wrote it before it arrived. Then the parent waits for the members that assist:
- *      each is counted by a member that has not arrived, or by a member that is counted.
- *   members in a barrier: the way's own signal, before the one that made the task arrives (hal/synchroniser.h).
- * Only then (pool_tidy) the core and the entities forget helpers, and the next region begins. A signal that comes later
- * is found in the next region, as one of a team around would be: `notified` is 0 there. */
+ *      its end it will find TOLD.
+ *   a member that has exchanged: the thread that makes the task reports the member's end to the OpenMP core, and may
+ *      call the member as a helper. The request to assist comes behind the order in the same dock, or in the same queue
+ *      of words; the member's core has read the order's words by then.
+ *   a parent that waits, and does not know of tasks: member 0 is no helper, so no thread calls it. The parent looks at
+ *      `notified` when all have arrived; the thread that wrote it did so before it arrived. Then the parent waits for
+ *      the members that assist. Each of them is counted by a member that has not arrived, or by a counted member.
+ *   members in a barrier: they get the HAL's own signal before the member that made the task arrives
+ *      (hal/synchroniser.h).
+ * Only then (pool_tidy) the OpenMP core and the entities forget helpers, and the next region begins. A signal that
+ * comes later is found in the next region. There it is taken for a signal of an enclosing team, because `notified` is
+ * 0. */
 void ee_team_notify(struct ee_team *t)
 {
     struct team *team = team_of(t);
@@ -406,7 +410,7 @@ void ee_team_help(struct ee_team *t, unsigned id)
     hal_order_assist(m->core, m);
 }
 
-/* Each entity has a stack of its own. */
+/* Nothing to do: each entity has a stack of its own. */
 void ee_team_call_first(struct ee_team *t) { (void)t; }
 
 /* --- waiting on a word --- */

@@ -1,11 +1,11 @@
-/* What the OpenMP core has inline of the entities on the virtual manycore (ee.h, EE_PORT): the barrier of a region
- * without tasks.
+/* The parts of the entities that the OpenMP core has inline on the virtual manycore (ee.h, EE_PORT): the barrier of a
+ * region without tasks.
  *
- * A core's gate is the register of the synchroniser by which its member arrives at its team's barrier; NULL: the slow
- * path, ee_barrier_meet. A member that takes the slow path through the synchroniser leaves the gate open
- * (hal/synchroniser.c). The core itself closes its gate in three cases: another member, another team or a serialized
- * region begins or ends on it; it has seen tasks; its implicit task has a child. Members of one barrier may take either
- * path. */
+ * A core's gate is the register of the synchroniser through which its member arrives at its team's barrier. If the gate
+ * is NULL (closed), the member takes the slow path, ee_barrier_meet. A member that takes the slow path through the
+ * synchroniser opens the gate for the next barriers (hal/synchroniser.c). Only the core itself closes its gate, in
+ * three cases: another member, another team or a serialized region begins or ends on it; it has seen tasks; its
+ * implicit task has a child. Members of one barrier may take either path. */
 #ifndef PS_EE_PORT_H
 #define PS_EE_PORT_H
 
@@ -17,17 +17,18 @@
 
 #include <manycore.h>
 
-extern __thread void *pool_local; /* ee_local() */
+extern __thread void *pool_local; /* what ee_local() returns */
 static PS_ALWAYS_INLINE void *ee_local_inline(void) { return pool_local; }
 
-#define EE_GATE_TASKS (1 << 3) /* the signal that a team around has tasks: SLOT_TASKS */
+#define EE_GATE_TASKS (1 << 3) /* the signal that an enclosing team has tasks: SLOT_TASKS */
 
 extern __thread volatile uint32_t *ee_gate;
-extern __thread uint32_t ee_gate_mask; /* its slot's signal, and EE_GATE_TASKS */
+extern __thread uint32_t ee_gate_mask; /* the signal of the barrier's slot, and EE_GATE_TASKS */
 
-/* Arrives, and sleeps until a signal of the mask is pending; returns which. The three accesses stand in one line of the
- * instruction cache: the core is asleep before anything can come that was sent after the release. *release: the
- * barrier's signal alone, computed in the cycle in which what came cannot be used yet. */
+/* Arrives, and sleeps until a signal of the mask is pending. Returns the pending signals of the mask. The three
+ * accesses are in one line of the instruction cache, so the core sleeps before any signal can come that was sent after
+ * the release. *release is the barrier's signal alone; it is computed in the cycle in which the loaded signals cannot
+ * be used yet. */
 static PS_ALWAYS_INLINE uint32_t ee_gate_meet(volatile uint32_t *gate, uint32_t mask, uint32_t *release)
 {
     uint32_t came;
@@ -37,21 +38,22 @@ static PS_ALWAYS_INLINE uint32_t ee_gate_meet(volatile uint32_t *gate, uint32_t 
                      : "memory");
     return came;
 }
-/* Takes the signal of the barrier. */
+/* Takes the barrier's signal, so that it is no longer pending. */
 static PS_ALWAYS_INLINE void ee_gate_take(volatile uint32_t *gate)
 {
-    (void)gate[-32]; /* 0x0c0 + slot * 4 */
+    (void)gate[-32]; /* the register at 0x0c0 + slot * 4 */
     __asm__ volatile("" ::: "memory");
 }
 
-/* Whether the caller has arrived by the gate while there are tasks: it goes on in ee_barrier_meet. */
+/* True: the caller has arrived by the gate, and then found that there are tasks. ee_barrier_meet reads it, and does not
+ * arrive once more. */
 extern __thread bool ee_gate_arrived;
 
 static PS_ALWAYS_INLINE bool ee_barrier_pass(void)
 {
     volatile uint32_t *gate = ee_gate;
     uint32_t mask = ee_gate_mask, release;
-    /* Tests gate == NULL, in four bytes, which spares GOMP_barrier a nop before the line. */
+    /* Tests gate == NULL with an instruction of four bytes. So GOMP_barrier needs no nop before the aligned line. */
     __asm__ goto(".option push\n\t.option norvc\n\tbeqz %0, %l1\n\t.option pop" : : "r"(gate) : : closed);
     if (PS_UNLIKELY(ee_gate_meet(gate, mask, &release) != release)) {
         ee_gate_arrived = true;

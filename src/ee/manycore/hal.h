@@ -1,46 +1,48 @@
-/* How teams are started, met and joined: one of hal/<name>.c, chosen when the program is linked.
+/* How teams are started, meet in barriers and are joined. One of hal/<name>.c has these functions; it is chosen when
+ * the program is linked.
  *
- *   hws        orders are multicast as words of the hardware synchroniser, joins and barriers gathered by it
- *   sw         memory alone: orders go from the parent to one core in each cluster, which hands them on; counters by
- *              cluster
- *   hws-paper-implicit, hws-paper, sw-paper   the ways of manycore-nested-2016, section 3, to compare the others with
- *              (paper.h)
+ *   hws        orders are multicast as words of the hardware synchroniser, which also gathers joins and barriers
+ *   sw         memory alone: the parent orders one core in each cluster, which hands the order on; counters by cluster
+ *   hws-paper-implicit, hws-paper, sw-paper   the ways of manycore-nested-2016, section 3, for comparison (paper.h)
  *
- * Member 0 is the parent; `team->spans` has the others' cores. A function is for the parent, a docked core or a member
- * as said; team->left and arrivals_left are the software ways', which every HAL has at its hand. */
+ * Member 0 is the parent; `team->spans` has the cores of the other members. The comment of each function says whether
+ * the parent, a docked core or a member calls it. team->left and arrivals_left are counters for the software ways;
+ * every HAL may use them. */
 #ifndef PS_EE_HAL_H
 #define PS_EE_HAL_H
 
 #include "pool.h"
 
-/* Each core, before it docks or forks. */
+/* Called by each core, before it docks or forks. */
 void hal_init(void);
-/* Called by the parent: the team has a new mapping, or is about to lose it (at the latest in fini, where it may have
- * none). */
+/* Called by the parent. hal_mapped: the team has a new mapping. hal_unmapped: the team is about to lose its mapping; at
+ * the latest it is called in ee_team_fini, where the team may have none. */
 void hal_mapped(struct team *team);
 void hal_unmapped(struct team *team);
-/* Root: the team, whose mapping its cores have been told of, is the next to be opened, after others of the root's.
- * False: its cores have to be told anew. */
+/* Called by the root, before it opens `team` after another of its teams. The team's cores were told of its mapping
+ * earlier. Returns false if they must be told again. */
 bool hal_turn(struct team *team);
-/* Parent: orders members 1 to n - 1 to run. */
+/* Called by the parent: orders members 1 to n - 1 to run. */
 void hal_release(struct team *team);
-/* Docked: waits for an order. */
+/* Called by a docked core: waits for an order, and returns it. */
 struct order hal_dock(void);
-/* Docked: the core has been ordered to run a member of the team, with another mapping than the last time, or for the
- * first time since others of the root's teams. */
+/* Called by a docked core that was ordered to run a member of the team. Either the team's mapping has changed since the
+ * core last ran for it, or the root has opened other teams in between. */
 void hal_told(struct team *team);
-/* Orders `core`, which has a helper, to assist. Any caller; no other such order is under way to the core. */
+/* Orders `core`, whose member is a helper, to assist. Any core may call it, while no other such order is under way to
+ * that core. */
 void hal_order_assist(unsigned core, struct member *m);
-/* Member but the first: is done. Parent: waits until all are. */
+/* hal_arrive is called by a member other than the first: it is done. hal_gather is called by the parent: waits until
+ * all members are done. */
 void hal_arrive(struct member *m);
 void hal_gather(struct team *team);
-/* The barrier: ee.h's meet and await. */
+/* The barrier. meet, await, release and phase are those of ee.h. */
 enum ee_await hal_barrier_meet(struct team *team, struct member *m, uint32_t phase, bool counted);
 enum ee_await hal_barrier_await(struct team *team, struct member *m, uint32_t phase);
 void hal_barrier_release(struct team *team, struct member *m);
 uint32_t hal_barrier_phase(struct team *team, struct member *m);
-/* hal_notify is called by a member: from then on the region has tasks. hal_sees_tasks is called by a member that waits:
- * whether the region has tasks, as far as can be told without a look at remote memory. */
+/* hal_notify is called by a member: from then on the region has tasks. hal_sees_tasks is called by a member that waits.
+ * It returns whether the region has tasks, as far as the core can know without reading remote memory. */
 bool hal_sees_tasks(struct team *team);
 void hal_notify(struct team *team);
 

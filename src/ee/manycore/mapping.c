@@ -1,16 +1,16 @@
-/* Which cores a team has: the pool of the ways sw and hws.
+/* Which cores a team has: the pool of idle cores for the ways sw and hws.
  *
- * Does: keeps which cores are idle, in a word of bits in each cluster's memory. Maps a team's members to cores, those
- * of the member's place first. Takes these cores at a fork, and gives them back at the join. A team that is bound to
- * one place stays inside: it has fewer members where that has no more idle cores.
+ * Does: keeps the idle cores of each cluster in a word of bits in that cluster's memory. Maps a team's members to
+ * cores, preferring cores of the member's place. Takes these cores at a fork, and gives them back at the join. A team
+ * that is bound to one place stays inside; it has fewer members if the place has too few idle cores.
  *
- * Mapping. A mapping stays with the team from region to region: a fork takes the same cores again where they are idle,
- * with one atomic operation a cluster. The root's team takes nothing from the pool: while it is open every other fork
- * is by one of its members or by one below them. So a fork that takes cores from the pool leaves out that team's cores.
- * A member of that team keeps those of its own cluster (root_cores). Other members ask the team.
+ * Mapping. A team keeps its mapping from region to region. A fork takes the same cores again if they are idle, with one
+ * atomic operation a cluster. The root's team takes nothing from the pool, because while it is open every other fork is
+ * by one of its members or by a team below them. So a fork that takes cores from the pool leaves out the root team's
+ * cores. A member of that team knows those of its own cluster (root_cores); other members look into the team.
  *
- * Shared: `idle`, by forks (and) and joins (or) anywhere. Failures: smaller teams.
- * Rejected: a lock around the pool, as the paper has it: the atomic operation takes all cores of a cluster at once. */
+ * Shared: `idle`, changed by forks (and) and joins (or) on any core. Failures: smaller teams. Rejected: a lock around
+ * the pool, as in the paper. Here one atomic operation takes all cores of a cluster at once. */
 #include "hal.h"
 
 #include "cpu.h"
@@ -26,7 +26,8 @@ void pool_start(void)
         ps_store_relaxed(idle_of(c), ((2u << (pool_cores - 1)) - 1) & (c == 0 ? ~1u : ~0u));
 }
 
-/* Returns the cores of the cluster that the root's open team has; none for the root itself, which maps that team. */
+/* Returns the cores of the cluster that belong to the root's open team. Returns none when the root itself maps that
+ * team. */
 static uint32_t taken_by_root(unsigned cluster)
 {
     if (pool_self.of_root_team && cluster == board_cluster())
@@ -40,7 +41,7 @@ static unsigned first_cluster(uint64_t clusters)
     return (unsigned)(low != 0 ? __builtin_ctz(low) : 32 + __builtin_ctz((uint32_t)(clusters >> 32)));
 }
 
-/* All of the team's cores or none; in several clusters. */
+/* Takes all of the team's cores or none. Returns whether it took them. The cores may be in several clusters. */
 static PS_NOINLINE bool claim_far(struct team *team)
 {
     for (unsigned s = 0; s < team->num_spans; s++) {
@@ -51,7 +52,8 @@ static PS_NOINLINE bool claim_far(struct team *team)
             if (PS_LIKELY((before & cores) == cores && (cores & taken_by_root(c)) == 0))
                 continue;
             atomic_fetch_or_explicit(idle_of(c), before & cores, memory_order_acq_rel);
-            for (unsigned b = 0; b < pool_clusters; b++) /* those that it has taken before this one */
+            /* Gives back the cores that it took before these. */
+            for (unsigned b = 0; b < pool_clusters; b++)
                 for (unsigned u = 0; u <= s; u++)
                     if ((team->spans[u].clusters >> b & 1) && (u < s || b < c))
                         atomic_fetch_or_explicit(idle_of(b), team->spans[u].cores, memory_order_acq_rel);
@@ -61,7 +63,7 @@ static PS_NOINLINE bool claim_far(struct team *team)
     return true;
 }
 
-/* All of the team's cores or none. near: they are in the caller's cluster. */
+/* As claim_far, for a team whose cores are all in the caller's cluster. */
 static inline bool claim_near(struct team *team)
 {
     uint32_t cores = team->spans[0].cores;
@@ -88,7 +90,7 @@ void pool_give_back(struct team *team)
         give_back_far(team);
 }
 
-/* A new mapping for n members, or as many as there are idle cores for. */
+/* Makes a new mapping for n members, or for as many as there are idle cores. Returns the number of members. */
 static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
 {
     unsigned here = board_cluster(), id = 1;
@@ -113,7 +115,7 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
         team->cores[c] |= 1u << core;
         m->team = team;
         m->core = (uint16_t)(c * pool_cores + core);
-        ps_store_relaxed(&m->end, 0); /* it may have been another team's, of other region numbers */
+        ps_store_relaxed(&m->end, 0); /* an older value may be of another team, whose regions have other numbers */
         team->id_of[m->core] = (uint16_t)id;
     }
     team->num_spans = 0;
@@ -130,7 +132,8 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
     team->idle = team->num_spans == 1 && team->spans[0].clusters == UINT64_C(1) << here ? idle_of(here) : NULL;
     team->home = (uint16_t)pool_core();
     team->mapped = (uint16_t)id;
-    team->version = (uint16_t)ps_add_relaxed(&mappings, 1); /* another team may stand there tomorrow */
+    /* cores recognise the mapping by its version even if another team's block is at this address later */
+    team->version = (uint16_t)ps_add_relaxed(&mappings, 1);
     team->bound_anew = team->told = false;
     team->gate = NULL;
     team->n = id;
@@ -140,8 +143,8 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
     return id;
 }
 
-/* Whether the team's present mapping is for n members of the same binding on this core. Whether the team is the root's
- * (`root`) has to be the same, too: a region of one thread around it changes that. */
+/* Returns whether the team's present mapping is for n members of the same binding on this core. `root` must be the same
+ * too: an enclosing region of one thread changes it. */
 static bool mapping_fits(const struct team *team, unsigned n, bool root)
 {
     return team->mapped == n && !team->bound_anew && team->root == root && team->home == pool_core();

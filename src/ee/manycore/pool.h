@@ -1,7 +1,7 @@
-/* Entities of a fixed thread pool, between ee.c and the ways to start and join them (hal.h).
+/* Entities of a fixed thread pool: what ee.c shares with the ways to start and join them (hal.h).
  *
- * Words are manycore-nested-2016's, section 3.1: a persistent thread is docked on each core; a team takes threads from
- * the pool and gives them back. */
+ * The words are those of manycore-nested-2016, section 3.1: a persistent thread is docked on each core; a team takes
+ * threads from the pool and gives them back. */
 #ifndef PS_EE_POOL_H
 #define PS_EE_POOL_H
 
@@ -15,17 +15,17 @@ struct team;
 struct self;
 struct member {
     struct team *team;
-    uint16_t core;        /* that runs it: cluster * cores of a cluster + number there */
-    uint32_t region;      /* as the team's, counted by the member itself */
-    _Atomic uint32_t end; /* member_end.h */
-    uint32_t phase;       /* of the barrier, as far as it knows */
-    uint8_t slots;        /* as the team's */
-    bool met;             /* it has arrived in the synchroniser at this barrier, too */
-    uint16_t barriers;    /* sw-paper: that it has met by flags in this region */
+    uint16_t core;        /* the core that runs it: cluster * cores of a cluster + number in the cluster */
+    uint32_t region;      /* the team's region number, counted by the member itself */
+    _Atomic uint32_t end; /* decides which thread reports its end: member_end.h */
+    uint32_t phase;       /* number of the team's barrier phase, as far as the member knows */
+    uint8_t slots;        /* copy of the team's `slots` */
+    bool met;             /* at this barrier it has also arrived in the synchroniser */
+    uint16_t barriers;    /* sw-paper: barriers of this region that it has met by flags */
 };
 _Static_assert(sizeof(struct member) <= sizeof(struct ee_member), "ee_member is too small");
 
-/* Clusters in which a team has the same cores. */
+/* A set of clusters in which a team has the same cores, as bits. */
 struct span {
     uint64_t clusters;
     uint32_t cores;
@@ -33,48 +33,54 @@ struct span {
 
 struct team {
     const struct ee_team_ops *ops;
-    struct member **members; /* a table of the core's, where `near` puts them */
+    struct member **members; /* a table that the OpenMP core made; `near` fills it */
     uint32_t n;
     void *parent_local;
-    struct member *parent; /* what the forking core was; NULL: the root */
-    int16_t place;         /* that all members have; EE_NO_PLACE */
+    struct member *parent; /* the member that forked the team; NULL: the root forked it */
+    int16_t place;         /* the place of all members, or EE_NO_PLACE */
     bool scattered, bound_anew;
-    /* The mapping, members to cores, stays from region to region as long as the cores are idle again. */
-    uint16_t mapped;  /* members that it has, the first counted; 0: none */
-    uint16_t version; /* of the mapping: a number of its own among the last 65536 */
-    uint16_t home;    /* core of member 0 */
-    bool root;        /* the root's: no other team forked when it did */
+    /* The mapping of members to cores. It stays from region to region, as long as the cores are idle again. */
+    uint16_t mapped;  /* number of members, including member 0, that have a core; 0: no mapping */
+    uint16_t version; /* number of the mapping, different from those of the last 65535 mappings */
+    uint16_t home;    /* member 0's core */
+    bool root;        /* the root's team: it was forked outside of any other team */
     bool told;        /* its cores have been told of this mapping */
-    bool again;       /* the region is as the last one: fn and data are sent with the order */
+    bool again;       /* the region is like the last one, so the order carries only fn and data */
     uint8_t num_spans;
-    uint8_t slots;                       /* of the synchroniser: the join's, the barrier's is the next one; 0: none */
-    _Atomic uint32_t *idle;              /* mapping.c: its cluster's, where it is in the parent's alone; NULL */
-    struct span *spans;                  /* [clusters]; without member 0 */
-    uint32_t *cores;                     /* [clusters] the same by cluster */
-    uint16_t *id_of;                     /* [cores] */
-    struct paper_descriptor *descriptor; /* hal/paper.h; its block of the open region */
-    uint8_t *cluster_of;                 /* [members] that of the place it is bound to, + 1; 0: anywhere */
+    /* slot of the synchroniser for the join; the barrier has the next slot; 0: none */
+    uint8_t slots;
+    /* the idle cores (mapping.c) of the parent's cluster, if all cores are there; else NULL */
+    _Atomic uint32_t *idle;
+    struct span *spans;                  /* num_spans entries; without member 0's core */
+    uint32_t *cores;                     /* [clusters] the same cores, cluster by cluster */
+    uint16_t *id_of;                     /* [cores] the member that runs on each core */
+    struct paper_descriptor *descriptor; /* the open region's descriptor: hal/paper.h */
+    uint8_t *cluster_of;                 /* [members] the cluster of the member's place, + 1; 0: any cluster */
     void (*fn)(void *);
     void *data;
-    uint32_t region;         /* its number, odd */
-    volatile uint32_t *gate; /* member 0's in the team, ee_gate and ee_gate_mask; NULL: it has none yet */
+    uint32_t region;         /* number of the open region; odd */
+    volatile uint32_t *gate; /* ee_gate and ee_gate_mask of member 0; NULL: it has none yet */
     uint32_t gate_mask;
-    const struct self *opener; /* the core that may call ee_team_run_again; NULL: none may */
-    struct member *first;      /* then: member 0, */
-    uint32_t near;             /* and the cores of a team that has all but the first in the opener's cluster */
-    void (*run_again)(struct ee_member *, void (*)(void *), void *); /* and of `ops`, in memory that is near */
-    void (*go)(struct team *, void (*)(void *), void *);             /* the HAL's own: the whole region */
-    uint16_t expects;          /* and what the opener's two bytes must be, see struct self */
-    volatile uint32_t *joined; /* and the register of the synchroniser that waits for the join */
-    _Atomic uint32_t released; /* sw-paper: number of the barrier that member 0 has ended by flags; 0: none yet */
-    uint16_t arrivals;         /* sw: of the root's team, that the parent waits for */
-    uint8_t run_first, run_n;  /* sw: its cores in the parent's cluster, where they are neighbours */
-    /* (shared) written by members */
-    _Atomic uint32_t left;          /* software join: members but the first that are not done */
+    const struct self *opener; /* the core that may call ee_team_run_again; NULL: no core may */
+    struct member *first;      /* While opener is not NULL: member 0. */
+    /* While opener is not NULL: the cores, if all but the first are in the opener's cluster. */
+    uint32_t near;
+    /* While opener is not NULL: a copy of ops->again in near memory. */
+    void (*run_again)(struct ee_member *, void (*)(void *), void *);
+    /* runs a whole region; set by the HAL's ee_team_lasts */
+    void (*go)(struct team *, void (*)(void *), void *);
+    uint16_t expects;          /* the value that two bytes of the opener's struct self must have (pool_may_run_again) */
+    volatile uint32_t *joined; /* the register of the synchroniser that waits for the join */
+    _Atomic uint32_t released; /* sw-paper: the last barrier that member 0 has ended by flags; 0: none yet */
+    uint16_t arrivals;         /* sw: in the root's team, how many arrivals the parent waits for */
+    /* sw: the first and the number of the team's cores in the parent's cluster, if they are neighbours */
+    uint8_t run_first, run_n;
+    /* The fields below are written by members. */
+    _Atomic uint32_t left;          /* software join: members other than the first that are not done */
     _Atomic uint32_t assistants;    /* members that assist after they were done */
-    _Atomic uint32_t wanted;        /* member 0 is called as a helper: the parent, which waits in the join */
-    _Atomic uint32_t notified;      /* the region has tasks */
-    _Atomic uint32_t arrivals_left; /* software barrier */
+    _Atomic uint32_t wanted;        /* 1: member 0, whose core waits in the join, is called as a helper */
+    _Atomic uint32_t notified;      /* 1: the region has tasks */
+    _Atomic uint32_t arrivals_left; /* software barrier: members that have not arrived */
     _Atomic uint32_t phase;
 };
 _Static_assert(sizeof(struct team) <= sizeof(struct ee_team), "ee_team is too small");
@@ -82,9 +88,10 @@ _Static_assert(sizeof(struct team) <= sizeof(struct ee_team), "ee_team is too sm
 static inline struct team *team_of(struct ee_team *t) { return (struct team *)(void *)t; }
 static inline struct member *member_at(const struct team *team, unsigned id) { return team->members[id]; }
 
-/* An order to a docked thread; the lowest bits of `what` tell its kind. ORDER_ROOT: the team, and which cores of the
- * thread's cluster are the team's, with the mapping's version above. ORDER_AGAIN: the team, fn and data. ORDER_ASSIST:
- * the member. */
+/* An order to a docked thread. The lowest bits of `what` tell its kind; the other bits are an address. ORDER_ROOT:
+ * `what` is the team, which is the root's. Without ORDER_AGAIN, `cores` has the team's cores in the thread's cluster,
+ * with the mapping's version in its upper half. ORDER_AGAIN: `what` is the team; fn and data are given. ORDER_ASSIST:
+ * `what` is the member. */
 struct order {
     uintptr_t what;
     uint32_t cores;
@@ -97,40 +104,41 @@ enum {
     ORDER_AGAIN = 4,
     ORDER_HAL = 8,
     ORDER_BITS = 15
-}; /* ORDER_HAL: the HAL's own */
+}; /* ORDER_HAL is for the HAL's own use */
 _Static_assert(_Alignof(struct ee_team) > ORDER_BITS && PS_CACHE_LINE > ORDER_BITS && BOARD_BLOCK_UNIT > ORDER_BITS,
                "the lowest bits of a team's or a member's address are an order's");
 
-/* A team that a core has been told of, and its member there. */
+/* A team that a core has been told of, and the core's member in it. */
 struct known {
-    struct team *team; /* NULL: none */
+    struct team *team; /* NULL: the entry is empty */
     struct member *m;
-    uintptr_t order;         /* what tells to run m again */
+    uintptr_t order;         /* `what` of the order to run m again */
     volatile uint32_t *gate; /* ee_gate and ee_gate_mask of m; NULL: it has none yet */
     uint32_t gate_mask;
-    uint16_t version; /* the mapping that this is from */
-    uint16_t cores;   /* of the root's team in this cluster */
+    uint16_t version; /* version of the mapping from which the entry is */
+    uint16_t cores;   /* the team's cores in this cluster */
     uint8_t slots;
 };
-/* What each core keeps in its cluster's memory; its own alone. */
+/* What each core keeps in its cluster's memory; no other core reads or writes it. */
 struct self {
-    struct member *member; /* that runs; NULL: it is the root, or docked */
-    /* Two bytes that are looked at together (pool_may_run_again). */
-    bool sees_tasks;     /* it has been told of tasks in one of the teams around it */
-    bool of_root_team;   /* and root_cores are of the region that is open */
-    uint16_t root_cores; /* of this cluster, in the root's team that the core was in last */
-    /* The two teams that it was told of last: regions of two shapes in turn, or of two levels. */
-    struct known *known; /* the later one; NULL: it was told of none */
+    struct member *member; /* the member that it runs; NULL: the core is the root, or docked */
+    /* The next two bytes are compared as one number (pool_may_run_again). */
+    bool sees_tasks;     /* it has been told of tasks in one of the enclosing teams */
+    bool of_root_team;   /* it is in the root's team, and root_cores belong to the open region */
+    uint16_t root_cores; /* this cluster's cores in the last root's team that the core was in */
+    /* The two teams that the core was told of last. Two suffice for regions of two shapes in turn, or of two levels. */
+    struct known *known; /* the entry that was used last; NULL: the core was told of no team */
     struct known teams[2];
-    void (*body)(struct ee_member *); /* of all teams' ops */
+    void (*body)(struct ee_member *); /* body and again are the same in all teams' ops */
     void (*again)(struct ee_member *, void (*fn)(void *), void *data);
 };
-#define POOL_SEES_NOTHING 0x000 /* both, as a number */
+#define POOL_SEES_NOTHING 0x000 /* The value of both bytes as one number. No tasks seen; not in the root's team. */
 #define POOL_OF_ROOT_TEAM 0x100
 _Static_assert(offsetof(struct self, of_root_team) == offsetof(struct self, sees_tasks) + 1, "they are neighbours");
 extern __thread struct self pool_self;
-/* The address of a core's own variable, and a store to it, computed where this stands. GCC would keep half of the
- * address over a call, in a register that has to be saved, and the linker then finds that half to be nothing. */
+/* POOL_OWN computes the address of a core's own variable right here, POOL_OWN_SET stores to such a variable. Without
+ * them GCC would keep half of the address over a call, in a register that has to be saved; the linker then finds that
+ * this half is zero. */
 #define POOL_OWN(variable)                                                                             \
     __extension__({                                                                                    \
         __typeof__(variable) *own_;                                                                    \
@@ -149,8 +157,8 @@ extern __thread struct self pool_self;
                          : "rJ"(value_)                                                                \
                          : "memory");                                                                  \
     } while (0)
-extern __thread void *pool_local; /* ee_local() */
-/* ee_port.h says what they are; only the way hws opens them. */
+extern __thread void *pool_local; /* what ee_local() returns */
+/* The gate; ee_port.h describes it. Only the way hws opens it. */
 extern __thread volatile uint32_t *ee_gate;
 extern __thread uint32_t ee_gate_mask;
 extern __thread bool ee_gate_arrived;
@@ -159,16 +167,16 @@ static inline void pool_saw_tasks(void)
     pool_self.sees_tasks = true;
     ee_gate = NULL;
 }
-/* The root's team while it is open, set by the root. In each cluster: those of its cores that are in that team. */
+/* The root's team while it is open, else NULL. Written by the root. */
 extern struct team *volatile pool_open_root;
 /* The root's last team. */
 extern struct team *pool_last_root;
-/* In each cluster's memory: the clusters, and the cores of one. */
+/* The number of clusters, and of cores in a cluster. Each cluster's memory has a copy. */
 extern BOARD_LOCAL unsigned pool_clusters, pool_cores;
 static inline unsigned pool_core(void) { return board_cluster() * pool_cores + board_core(); }
 
-/* Loads and stores of orders and joins, with acquire and release; where memory is sequentially consistent, only the
- * compiler has to keep their order. */
+/* Loads and read-modify-writes of orders and joins, with acquire and release. Where the memory is sequentially
+ * consistent, only the compiler has to keep their order. */
 static inline uint32_t pool_load(_Atomic uint32_t *word)
 {
     if (!board_in_order())
@@ -193,8 +201,8 @@ POOL_FETCH(sub, fetch_sub)
 POOL_FETCH(swap, exchange)
 #undef POOL_FETCH
 
-/* What a docked core that has run `known` expects: the last order again, for which it prepares. All others of its team
- * wait for what it does between the order and its arrival. */
+/* What a docked core that has run `known` expects: the same order again, for which it prepares. All other members wait
+ * for what a core does between the order and its arrival, so as much as possible is done before the order. */
 struct expected {
     struct member *m;
     uintptr_t order;
@@ -211,16 +219,17 @@ static PS_ALWAYS_INLINE struct expected pool_expect(struct self *self, const str
     ee_gate = known->gate;
     ee_gate_mask = known->gate_mask;
     m->phase = 0;
-    __asm__ volatile("" : "+r"(e.order), "+r"(e.region), "+r"(e.again) : : "memory"); /* now, not later */
+    /* computes these values now, not later */
+    __asm__ volatile("" : "+r"(e.order), "+r"(e.region), "+r"(e.again) : : "memory");
     return e;
 }
 
-/* The place of a team that is not the last one that the core was told of: its own, or the one that it takes. */
+/* Returns the core's other entry. The caller looks for the order's team there, or overwrites the entry. */
 static inline struct known *pool_other_known(struct self *self)
 {
     return self->known == &self->teams[0] ? &self->teams[1] : &self->teams[0];
 }
-/* The core runs a member of `known` next; of the root's team or of another one, as `order` says. */
+/* The core runs the member of `known` next. `order` tells whether it is of the root's team. */
 static inline void pool_know(struct self *self, struct known *known, uintptr_t order)
 {
     self->known = known;
@@ -229,33 +238,34 @@ static inline void pool_know(struct self *self, struct known *known, uintptr_t o
         self->root_cores = known->cores;
 }
 
-/* A member that has been told: assists until it is a helper again. */
+/* Called by a member whose `end` said TOLD: assists until the member is a helper again. */
 void pool_assist_told(struct member *m);
-/* Does everything for a member but the first, after its body has returned, except its arrival. As member_end_return. */
+/* Does everything that a member other than the first does after its body has returned, except its arrival. The exchange
+ * is member_end_return's. */
 static PS_ALWAYS_INLINE void pool_member_end(struct member *m, uint32_t region)
 {
     if (PS_UNLIKELY(pool_swap(&m->end, member_end_returned(region)) == member_end_told(region)))
         pool_assist_told(m);
 }
-/* Runs the expected order, which has come, and does everything but the arrival. pool_ran_expected does what is left
- * after that. */
+/* Runs the expected order, which has come, and does everything except the arrival. pool_ran_expected does what is left
+ * after the arrival. */
 static PS_ALWAYS_INLINE void pool_run_expected(const struct expected *e, void (*fn)(void *), void *data)
 {
     e->again((struct ee_member *)(void *)e->m, fn, data);
     pool_member_end(e->m, e->region);
 }
 static PS_ALWAYS_INLINE void pool_ran_expected(const struct expected *e) { e->m->region = e->region; }
-/* Called by the parent where it waits in the join and knows of tasks: it assists if member 0 is its own (*mine; at
- * first) or was called as a helper. */
+/* Called by the parent when it waits in the join and knows of tasks. It assists if the parent has member 0's identity
+ * (*mine, true at first), or if member 0 was called as a helper. */
 void pool_assist(struct team *team, bool *mine);
 
-/* Which cores are idle is kept by mapping.c, or hal/paper.c, which have ee_team_reserve (ee.h), too. pool_start is
- * called by the first core before others dock: all cores but itself are idle. */
+/* mapping.c or hal/paper.c keeps which cores are idle, and has ee_team_reserve (ee.h) too. The first core calls
+ * pool_start before others dock: all cores except the first become idle. */
 void pool_start(void);
 /* Called by the parent: marks the open region's cores, except its own, as idle again. */
 void pool_give_back(struct team *team);
-/* Tells the trace (manycore-cc --phases) what the parent does now: a literal, one of INIT, FETCH, RELEASE, BODY,
- * GATHER, CLOSE, UPDATE. */
+/* Tells the trace (manycore-cc --phases) what the parent does now. `name` is a literal: INIT, FETCH, RELEASE, BODY,
+ * GATHER, CLOSE or UPDATE. */
 static inline void pool_phase(const char *name)
 {
 #ifdef POOL_PHASES
@@ -265,13 +275,15 @@ static inline void pool_phase(const char *name)
 #endif
 }
 
-/* After a region that had tasks: what the next one begins with. */
+/* Called after a region that had tasks: sets the team's words to what the next region begins with. */
 void pool_tidy(struct team *team);
-/* Takes all of the team's cores or none; for ee_team_run_again, where they all are in the caller's cluster. *region is
- * set to the team's last region, which is read while the answer of pool_and is on its way. */
+/* Takes all of the team's cores or none, for ee_team_run_again of a team whose cores are all in the caller's cluster.
+ * Returns whether it took them. Sets *region to the number of the team's last region, which is read while the answer of
+ * pool_and is on its way. */
 static inline bool pool_claim_again(const struct team *team, uint32_t cores, uint32_t *region)
 {
-    uint32_t taken = pool_self.root_cores, before = pool_and(team->idle, ~cores); /* those do not change meanwhile */
+    /* root_cores does not change meanwhile */
+    uint32_t taken = pool_self.root_cores, before = pool_and(team->idle, ~cores);
     *region = team->region;
     __asm__ volatile("" : "+r"(before), "+r"(*region));
     if (PS_LIKELY(((~before | taken) & cores) == 0))
@@ -279,7 +291,7 @@ static inline bool pool_claim_again(const struct team *team, uint32_t cores, uin
     pool_or(team->idle, before & cores);
     return false;
 }
-/* ee_team_lasts: what ee_team_run_again needs. */
+/* Prepares what ee_team_run_again needs. Returns the result of ee_team_lasts. */
 static inline bool pool_lasts(struct team *team)
 {
     bool lasts = team->told && (team->root ? pool_last_root == team : team->idle != NULL && pool_self.of_root_team);
@@ -287,20 +299,20 @@ static inline bool pool_lasts(struct team *team)
     team->expects = team->root ? POOL_SEES_NOTHING : POOL_OF_ROOT_TEAM;
     team->first = team->members[0];
     if (lasts)
-        pool_tidy(team); /* as open_team does it for the slow path */
+        pool_tidy(team); /* the slow path does this in open_team */
     team->near = team->spans[0].cores;
     team->run_again = team->ops->again;
     return lasts;
 }
-/* Of ee_team_run_again: this core, and no tasks that it knows of. */
+/* Returns whether ee_team_run_again may use the fast path: this core is the team's opener, and has seen no tasks. */
 static inline bool pool_may_run_again(const struct team *team, const struct self *self)
 {
     uint16_t seen;
     memcpy(&seen, &self->sees_tasks, sizeof seen);
-    /* one branch, behind all loads */
+    /* one branch, after all loads */
     return (((uintptr_t)team->opener ^ (uintptr_t)self) | (uintptr_t)(seen ^ team->expects)) == 0;
 }
-/* Opens a region of the root's team, which is the last one that the root has mapped. */
+/* Opens a region of the root's team that the root has mapped last. */
 static inline void pool_open_again(struct team *team, struct self *self)
 {
     self->of_root_team = true;
@@ -311,7 +323,7 @@ static inline void pool_close_again(struct self *self)
     self->sees_tasks = self->of_root_team = false;
     pool_open_root = NULL;
 }
-/* Member 0 begins, and is done; others may be not. */
+/* Called by the parent when member 0 begins, and when member 0 is done. Other members may not be done then. */
 static inline struct ee_member *pool_begin_first(struct team *team)
 {
     struct member *first = team->first;
@@ -329,9 +341,9 @@ static inline void pool_end_first(const struct team *team, struct self *self)
     self->member = parent;
     POOL_OWN_SET(ee_gate, NULL);
 }
-/* All members are done, and one has made a task. */
+/* Called by the parent: all members are done, and at least one has made a task. */
 void pool_end_with_tasks(struct team *team);
-/* The fast path cannot be had. */
+/* Called when the fast path is not possible. */
 PS_COLD void pool_run_otherwise(struct team *team, void (*fn)(void *), void *data);
 
 #endif

@@ -1,6 +1,7 @@
 /* Entities are user-level threads: the contract of ee.h mapped onto src/psthreads.
  *
- * Nothing is decided here: ee_team is a ps_team, ee_member a ps_member, a carrier is a vp. */
+ * An ee_team is a ps_team, an ee_member is a ps_member, and a carrier is a vp. The only decision made here is how many
+ * members get a stack (ee_team_reserve). */
 #include "ee.h"
 
 #include "address_wait.h"
@@ -28,11 +29,11 @@ static struct ps_team *scheduler_team(struct ee_team *team) { return (struct ps_
 /* --- configuration --- */
 
 #define ACTIVE_SEARCH_NS UINT64_C(100000000)
-#define PAUSE_NS 15 /* what one iteration of a spin count is taken for */
+#define PAUSE_NS 15 /* assumed length of one iteration of a spin count */
 #define YIELDS_TO_SYSTEM 16
 
-/* Returns the size of a stack that has `bytes` left below its share: members may be run as calls on a stack that is in
- * use up to its share, and each is promised `bytes`. */
+/* Returns the size of a stack that still has `bytes` left when a share of it (UTH_CALL_SHARE) is used. A member may run
+ * as a call on a stack that is used up to that share, and each member is promised `bytes`. */
 static size_t with_share(size_t bytes) { return bytes + bytes / (UTH_CALL_SHARE - 1) + 1; }
 
 void ee_init(const struct ee_config *config)
@@ -72,13 +73,13 @@ bool ee_private_storage(void)
     return uth_tls_enabled();
 }
 
-void ee_after_fork_in_child(void) { ps_after_fork_in_child(); /* once, whichever handler comes first */ }
+void ee_after_fork_in_child(void) { ps_after_fork_in_child(); /* only its first call in a child does anything */ }
 
 int ee_thread_number(void) { return ps_number_of_caller(); }
 
 void ee_quiesce(void) { ps_quiesce(); }
 
-extern const struct ps_debug_layout ps_debug_layout; /* psthreads/debug */
+extern const struct ps_debug_layout ps_debug_layout; /* defined in psthreads/debug */
 const struct ps_debug_layout *const ee_debug_layout = &ps_debug_layout;
 
 /* --- the current entity --- */
@@ -95,7 +96,8 @@ void ee_take_turn(void) { root_fairness_take(); }
 
 void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
-    /* The two tables of functions begin alike but for the name of the member's type; memory is not by clusters here. */
+    /* ee_team_ops begins with the functions of ps_team_ops, which differ only in the name of the member's type.
+     * psthreads does not use the later ones, which are for memory by clusters. */
     _Static_assert(offsetof(struct ee_team_ops, near) == sizeof(struct ps_team_ops),
                    "ee_team_ops has ps_team_ops first");
     ps_team_init(scheduler_team(team), (const struct ps_team_ops *)(const void *)ops, members, stride, n_max);
@@ -106,29 +108,32 @@ bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id)
     return ps_team_succeed(scheduler_team(larger), scheduler_team(team), id);
 }
 
-/* Members that wait need a stack each, and a team that is open cannot shrink any more. So where the address space is
- * limited, stacks for all of them are mapped before the team opens. Else the first members might take the memory (the C
- * library's arenas, 64 MiB each) that later members need for their stacks. All stacks together get half of the memory,
- * the other half is the program's. Whether there is a limit is asked when a team first has so many members.
+/* Stacks for the members of a team, where the address space is limited.
+ *
+ * Each member that waits needs a stack, and a team that is open cannot shrink any more. So if there is a limit, stacks
+ * for all members are mapped before the team opens. Otherwise the first members might use up the memory (the C
+ * library's arenas, 64 MiB each) that later members need for their stacks. All stacks together get half of the memory;
+ * the other half is the program's. reserve_stacks asks whether there is a limit when a team first has more members than
+ * before.
  *
  * Under a limit an account is kept. `promised` counts the stacks that the open teams may need, n - 1 for a team of n.
- * The stacks are taken by compare-and-swap before the fork, and given back by the parent after the join. Besides, each
- * vp may need one stack for its loop (LOOPS). `promised` and the loops together never exceed the stacks that exist. So
- * a thread that waits for a stack waits for a loop to end. A team that finds fewer stacks is smaller: of one member at
- * least, which needs none. Thread-local blocks stay with a team's members from region to region, so they are no sum:
- * each member has its own before the fork. From the first such team on no vp keeps idle stacks for itself. Relaxed: the
- * account is only a number.
- * The account does not know threads that the program makes with psthread_create, spares, and regions that were open
- * when the limit was set. These take smaller stacks, or wait until one is free. */
+ * They are added by compare-and-swap before the fork, and the parent subtracts them after the join. Besides, each vp
+ * may need one stack for its loop (loops()). `promised` and the loops together never exceed the stacks that exist. So a
+ * thread that waits for a stack only waits until some loop ends. A team that finds fewer stacks has fewer members, at
+ * least one, which needs no stack. Thread-local blocks need no account: they stay with a team's members from region to
+ * region, and each member has its own before the fork. From the first smaller team on no vp keeps idle stacks for
+ * itself. Relaxed: the account is only a number.
+ * The account does not include threads of psthread_create, spares, and regions that were open when the limit was set.
+ * These get smaller stacks, or wait until one is free. */
 #define MANY_MEMBERS 64
-#define MANY_STACKS 4096 /* so many fit under any kernel's limit of mappings */
+#define MANY_STACKS 4096 /* any kernel's limit of mappings allows this many */
 
 static _Atomic size_t promised;
-static _Atomic bool limited; /* a limit was seen */
+static _Atomic bool limited; /* a limit was seen; never cleared */
 
 static size_t loops(void) { return ps_load_relaxed(&ps_rt.table_size) + 1; }
 
-/* Promises n - 1 more stacks, or as many of them as exist; returns how many. */
+/* Adds up to `wanted` stacks to `promised`, as many as exist and are not promised yet. Returns how many it added. */
 static size_t promise(size_t wanted)
 {
     size_t before = ps_load_relaxed(&promised), granted;
@@ -140,8 +145,8 @@ static size_t promise(size_t wanted)
     return granted;
 }
 
-/* Keeps, of the stacks promised to the team, those for which the member has a block; the blocks stay with the members.
- * Returns how many members may begin. */
+/* Takes a thread-local block for each member that has a promised stack. Stacks for which there was no block are no
+ * longer promised. The blocks stay with the members. Returns how many members may begin. */
 static size_t with_blocks(struct ps_team *team)
 {
     unsigned n = ps_team_take_tls(team, team->promised + 1);
@@ -150,7 +155,8 @@ static size_t with_blocks(struct ps_team *team)
     return n;
 }
 
-/* How many of n members get a stack, which are promised to the team; SIZE_MAX: all, since there is no limit. */
+/* Returns how many of n members get a stack; their stacks are then promised to the team. SIZE_MAX: all, since there is
+ * no limit. */
 static size_t stacks_that_fit(struct ps_team *team, unsigned n)
 {
     size_t left, bytes = uth_default_stack_bytes();
@@ -161,7 +167,7 @@ static size_t stacks_that_fit(struct ps_team *team, unsigned n)
     if (team->promised == n - 1)
         return with_blocks(team);
     if ((left = os_memory_left()) == SIZE_MAX)
-        left = SIZE_MAX / 2; /* lifted: maps what it wants */
+        left = SIZE_MAX / 2; /* the limit has been lifted: no limit on new stacks */
     size_t wanted = ps_load_relaxed(&promised) + loops() + n - 1 - team->promised, all = uth_mapped();
     size_t fresh = left > all * bytes ? (left - all * bytes) / 2 / bytes : 0;
     if (wanted > all)
@@ -172,7 +178,7 @@ static size_t stacks_that_fit(struct ps_team *team, unsigned n)
     return with_blocks(team);
 }
 
-/* Returns how many stacks the system maps for a process; a quarter of the mappings is left to the program. */
+/* Returns how many stacks the system can map for the process. A quarter of the mappings is left to the program. */
 static size_t stacks_that_map(void)
 {
     size_t most = os_mappings_max();
@@ -200,8 +206,9 @@ static PS_NOINLINE unsigned reserve_stacks(struct ps_team *team, unsigned n)
 
 unsigned ee_team_reserve(struct ee_team *team, unsigned n)
 {
-    if (PS_UNLIKELY(
-            ps_load_relaxed(&uth_tls_missing))) /* two members on one kernel thread would see one another's variables */
+    /* Members cannot have thread-local storage of their own: two on one kernel thread would see each other's
+     * variables. */
+    if (PS_UNLIKELY(ps_load_relaxed(&uth_tls_missing)))
         return 1;
     return PS_LIKELY(n <= scheduler_team(team)->roomy) ? n : reserve_stacks(scheduler_team(team), n);
 }
@@ -254,8 +261,8 @@ enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase
 
 void ee_wait(_Atomic uint32_t *word, uint32_t expected) { ps_wait_on(word, expected); }
 void ee_wake(_Atomic uint32_t *word, unsigned n) { ps_wake_on(word, n); }
-/* Threads that yield to one another wait for another thread. That thread may be on another vp, which goes on only if
- * the system lets its kernel thread run. So every so many yields this kernel thread yields as well. */
+/* An entity that calls this in a loop waits for another thread. That thread may be on another vp, which goes on only if
+ * the system lets its kernel thread run. So every YIELDS_TO_SYSTEM-th call also yields the kernel thread. */
 void ee_yield(void)
 {
     struct vp *vp = ps_vp();

@@ -1,24 +1,24 @@
 /* Entities are kernel threads: the papers' baseline under the same OpenMP core (psthreads-2009 section 3, OMPi's POSIX
  * EELIB).
  *
- * Each member of a team but the first has a kernel thread of its own. The kernel thread is taken from one pool, or made
- * when the pool is empty. An inner region gives it back at the join; the team block of an outermost region keeps it for
- * its next region. A kernel thread is its own carrier; entities never move.
+ * Each member of a team except member 0 has a kernel thread of its own, a worker. The team takes it from one pool, or
+ * makes it when the pool is empty. An inner region returns its workers at the join; the team block of an outermost
+ * region keeps them for its next region. A kernel thread is its own carrier; entities never move.
  *
- * A worker sleeps on its `order` word: NONE -> MEMBER or ASSIST (by the team's parent, or by the thread that calls
- * the helper) -> NONE (by the worker, acquire). The worker counts itself out of `left` when it is through. From then on
- * the parent may give it another order, even before the worker looks again: the word keeps the order.
+ * A worker sleeps on its `order` word. The team's parent, or the thread that calls the helper, changes it from NONE to
+ * MEMBER or ASSIST. The worker sets it back to NONE (acquire). When the worker is through, it subtracts itself from
+ * `left`. From then on the parent may give it another order, even before the worker looks again: the word keeps the
+ * order.
+ * Helpers. A member's `end` decides which thread reports the member's end to the OpenMP core (member_end.h). A member
+ * exchanges `end` before it counts itself out of `left`. The parent does the same when it waits in the join. So in a
+ * region without tasks no member looks at `notified`.
  *
- * Helpers. A member's `end` decides which thread tells the core of the member (member_end.h). A member exchanges
- * `end` before it counts itself out. The parent ends likewise where it waits in the join. So no member looks at
- * `notified` in a region without tasks.
+ * Orderings. fork -> member: the order's store (seq_cst, so also release), the worker's acquire exchange. member ->
+ * join: `left` is counted down acq_rel and read acquire. Sleeping anywhere: the sleeper announces itself (sleepers + 1,
+ * seq_cst), then looks at the condition. The waker changes the condition (seq_cst), then looks at sleepers. One of the
+ * two sees the other (Dekker), and the futex word closes the rest of the gap.
  *
- * Orderings. fork -> member: the order's release store, the worker's acquire exchange. member -> join: `left` counted
- * down acq_rel, read acquire. Sleeping anywhere: the sleeper announces itself (sleepers + 1, seq_cst) and then looks at
- * the condition. The waker changes the condition (seq_cst) and then looks at sleepers. One of the two sees the other
- * (Dekker), and the futex word closes the rest of the gap.
- *
- * Failure: the system refuses a kernel thread: the region is smaller, which is said once. */
+ * Failure: if the system refuses a kernel thread, the region is smaller; that is reported once. */
 #include "ee.h"
 
 #include "check.h"
@@ -40,23 +40,25 @@ struct team;
 struct member;
 
 struct worker {
-    PS_LINE_ALIGNED _Atomic uint32_t order; /* written by the thread that gives the order, taken by the worker */
-    _Atomic uint32_t asleep;                /* 1: it may be parked on `order` */
-    struct team *team;                      /* of the order */
+    /* what to do; written by the thread that gives the order, set back by the worker */
+    PS_LINE_ALIGNED _Atomic uint32_t order;
+    _Atomic uint32_t asleep; /* written by the worker; 1: it may be parked on `order` */
+    struct team *team;       /* team and member of the order; written before `order` */
     struct member *member;
-    struct worker *next; /* in the pool */
+    struct worker *next; /* the next worker in the pool */
     os_thread thread;
 };
 
 struct member {
     struct team *team;
-    struct worker *worker; /* 1 .. n-1; member 0 is the parent's kernel thread */
-    uint32_t place;        /* that it is bound to, from 1; 0: none; the parent, while no region is open */
-    _Atomic uint32_t end;  /* member_end.h */
+    struct worker *worker; /* of members 1 .. n-1; member 0 runs on the parent's kernel thread */
+    /* place that it is bound to, from 1; 0: none; written by the parent while no region is open */
+    uint32_t place;
+    _Atomic uint32_t end; /* decides which thread reports its end: member_end.h */
 };
 
 struct team {
-    /* written by the parent between regions */
+    /* The fields up to born_in are written by the parent between regions. */
     const struct ee_team_ops *ops;
     char *members;
     size_t stride;
@@ -64,16 +66,16 @@ struct team {
     bool outermost, keeps_workers;
     void *parent_local;
     uint32_t parent_place;
-    uint32_t born_in; /* fork_generation when its workers were taken */
-    /* workers that have not ended, | PARENT_ASLEEP. The thread that brings it to PARENT_ASLEEP wakes the parent, by
-     * address only: the block may be gone by then. The thread that calls member 0 as a helper sets PARENT_WANTED, and
-     * takes PARENT_ASLEEP off. */
+    uint32_t born_in; /* fork_generation when the team took its workers */
+    /* The number of workers that have not ended, with the bits PARENT_ASLEEP and PARENT_WANTED. The worker that brings
+     * it to PARENT_ASLEEP wakes the parent by the address only, since the block may be gone by then. The thread that
+     * calls member 0 as a helper sets PARENT_WANTED and clears PARENT_ASLEEP. */
     PS_LINE_ALIGNED _Atomic uint32_t left;
     PS_LINE_ALIGNED _Atomic uint32_t arrivals_left;
     _Atomic uint32_t phase;
-    _Atomic uint32_t flag;     /* futex word of the barrier: changes with each opening and notification */
+    _Atomic uint32_t flag;     /* futex word of the barrier: each opening and each notification changes it */
     _Atomic uint32_t sleepers; /* members that may be parked on flag */
-    _Atomic uint32_t notified; /* no member is to wait in the barrier any more; 0 at the fork */
+    _Atomic uint32_t notified; /* 1: the region has tasks, so no member waits in the barrier; 0 at the fork */
 };
 #define PARENT_ASLEEP 0x80000000u
 #define PARENT_WANTED 0x40000000u
@@ -86,19 +88,19 @@ static struct member *worker_team_member(struct team *team, unsigned id)
     return (struct member *)(void *)(team->members + id * team->stride);
 }
 
-/* The kernel thread's carrier and entity. Entities do not move, so plain thread-local variables do. */
+/* The kernel thread's entity and carrier. Plain thread-local variables suffice, because entities do not move. */
 static __thread struct ee_running entity __attribute__((tls_model("initial-exec")));
 static __thread struct kernel_thread kernel_thread __attribute__((tls_model("initial-exec")));
 extern __thread struct ee_carrier *ee_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
-__thread struct ee_carrier *ee_here; /* for ee_local_inline */
+__thread struct ee_carrier *ee_here; /* read by ee_local_inline */
 
 static struct ee_config config;
 static unsigned num_procs = 1;
 static pthread_key_t root_key;
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct worker *pool;          /* idle workers; pool_lock */
-static uint32_t fork_generation = 1; /* counts up in each forked child */
-static _Atomic uint32_t num_busy;    /* workers in teams */
+static struct worker *pool;          /* idle workers; under pool_lock */
+static uint32_t fork_generation = 1; /* grows by one in each forked child */
+static _Atomic uint32_t num_busy;    /* workers that belong to teams */
 
 static PS_NOINLINE void become_carrier(void)
 {
@@ -126,7 +128,7 @@ const struct ps_debug_layout *const ee_debug_layout = &layout;
 
 /* --- spinning --- */
 
-#define SPINS_FREE 20000 /* while there is a processor for every kernel thread */
+#define SPINS_FREE 20000 /* limit while each kernel thread has a processor */
 #define SPINS_CROWDED 100
 
 static unsigned spin_limit(void)
@@ -140,7 +142,7 @@ static unsigned spin_limit(void)
     return crowd > num_procs ? SPINS_CROWDED : SPINS_FREE * factor;
 }
 
-/* Spins while *word == value; true: it changed. */
+/* Spins while *word == value, up to the limit. Returns whether *word changed. */
 static bool spin_while(_Atomic uint32_t *word, uint32_t value)
 {
     for (unsigned i = 0, limit = spin_limit(); i < limit; i++) {
@@ -184,7 +186,7 @@ static __thread bool is_worker __attribute__((tls_model("initial-exec")));
 void ee_set_local(void *value)
 {
     if (!entity.local && value && !is_worker)
-        pthread_setspecific(root_key, value); /* the root's own: what root_exit gets */
+        pthread_setspecific(root_key, value); /* root_exit gets this value, which the root set itself */
     become_entity(value);
 }
 
@@ -198,7 +200,7 @@ void ee_team_bind(PS_UNUSED struct ee_team *team, PS_UNUSED int place, PS_UNUSED
 
 /* --- workers --- */
 
-/* Runs tasks in the name of m, which the caller has, until m is a helper again. */
+/* Called with m's identity. Runs tasks as m until m is a helper again. */
 static void assist_as(struct team *team, struct member *m)
 {
     member_end_assist(team->ops, (struct ee_member *)(void *)m);
@@ -239,7 +241,8 @@ static void *worker_main(void *arg)
             os_park(&w->order, ORDER_NONE, OS_FOREVER);
         ps_store_relaxed(&w->asleep, 0);
     }
-    pthread_mutex_lock(&pool_lock); /* the thread that gave the order may still look at w */
+    /* The thread that gave the order holds pool_lock while it may still look at w. */
+    pthread_mutex_lock(&pool_lock);
     pthread_mutex_unlock(&pool_lock);
     kernel_threads_remove(&kernel_thread);
     places_forget();
@@ -262,7 +265,8 @@ static struct worker *worker_new(void)
     if (w) {
         memset(w, 0, sizeof *w);
         uint32_t place = places_here;
-        places_follow(0); /* it inherits the mask */
+        /* A new kernel thread inherits the mask of its maker, so the maker unbinds itself meanwhile. */
+        places_follow(0);
         err = os_thread_start(&w->thread, worker_main, w, config.stack_bytes, false);
         places_follow(place);
     }
@@ -328,7 +332,7 @@ void ee_team_fini(struct ee_team *t)
         workers_put(worker_team(t));
 }
 
-/* A team takes its kernel threads from the pool, in any order. */
+/* Not possible: a team takes its kernel threads from the pool, in any order. */
 bool ee_team_succeed(struct ee_team *larger, struct ee_team *t, unsigned id)
 {
     (void)larger, (void)t, (void)id;
@@ -338,7 +342,7 @@ bool ee_team_succeed(struct ee_team *larger, struct ee_team *t, unsigned id)
 unsigned ee_team_reserve(struct ee_team *t, unsigned n)
 {
     struct team *team = worker_team(t);
-    if (team->born_in != fork_generation) { /* its workers stayed in the parent process */
+    if (team->born_in != fork_generation) { /* the child of a fork: the team's workers stayed in the parent process */
         team->born_in = fork_generation;
         team->reserved = 1;
     }
@@ -372,7 +376,7 @@ void ee_team_fork(struct ee_team *t, unsigned n, bool outermost)
     places_follow(worker_team_member(team, 0)->place);
 }
 
-/* Spins while there are workers and the parent is not wanted. */
+/* Spins until no workers are left or the parent is wanted, up to the limit. */
 static void spin_for_workers(struct team *team)
 {
     for (unsigned i = 0, limit = spin_limit(); i < limit; i++) {
@@ -383,8 +387,8 @@ static void spin_for_workers(struct team *team)
     }
 }
 
-/* The parent is about to sleep: sets PARENT_ASLEEP, or takes PARENT_WANTED off if that is set. Returns what `left`
- * was. */
+/* Called by the parent before it sleeps. If PARENT_WANTED is set, clears it; else sets PARENT_ASLEEP, unless no worker
+ * is left. Returns what `left` was before. */
 static uint32_t begin_to_sleep(struct team *team)
 {
     uint32_t left = ps_load_seq(&team->left), next;
@@ -394,7 +398,7 @@ static uint32_t begin_to_sleep(struct team *team)
     return left;
 }
 
-/* Waits for the workers, and assists as often as member 0 is called. */
+/* Waits until all workers have ended. Assists whenever member 0 is called as a helper. */
 static void wait_for_workers(struct team *team)
 {
     struct member *self = worker_team_member(team, 0);
@@ -496,7 +500,7 @@ void ee_team_help(struct ee_team *t, unsigned id)
 {
     struct team *team = worker_team(t);
     if (id != 0) {
-        /* The parent stays in its join because of the caller's own unit in `left`; or the caller is the parent. */
+        /* The parent cannot leave its join: the caller itself still counts in `left`, or the caller is the parent. */
         ps_add_seq(&team->left, 1);
         give_order(worker_team_member(team, id)->worker, ORDER_ASSIST);
         return;
@@ -508,12 +512,13 @@ void ee_team_help(struct ee_team *t, unsigned id)
         os_wake(&team->left, 1);
 }
 
-/* Each entity has a stack of its own. */
+/* Nothing to do: each entity has a stack of its own. */
 void ee_team_call_first(struct ee_team *t) { (void)t; }
 
 /* --- waiting on a word --- */
 
-/* The number of entities that may be parked on a word with this hash: ee_wake skips the system call where it is 0. */
+/* For each hash of a word's address: how many entities may be parked on such words. If 0, ee_wake needs no system
+ * call. */
 #define WAIT_BUCKETS 256
 static struct {
     PS_LINE_ALIGNED _Atomic uint32_t waiters;
@@ -537,7 +542,7 @@ void ee_wait(_Atomic uint32_t *word, uint32_t expected)
 
 void ee_wake(_Atomic uint32_t *word, unsigned n)
 {
-    ps_fence_seq(); /* the caller's change of *word, then the look at waiters */
+    ps_fence_seq(); /* orders the caller's change of *word before the load of the waiters */
     if (ps_load_seq(waiters_of(word)) != 0)
         os_wake(word, n > INT32_MAX ? INT32_MAX : (int)n);
 }
@@ -572,5 +577,6 @@ void ee_quiesce(void)
         give_order(w, ORDER_END);
         w = next;
     }
-    pthread_mutex_unlock(&pool_lock); /* until here none of them goes away */
+    /* While pool_lock is held each w is valid: a worker that ends takes the lock before it frees itself. */
+    pthread_mutex_unlock(&pool_lock);
 }

@@ -3,7 +3,7 @@
 
 #include "os.h"
 
-struct ps_list kernel_threads_all = {&kernel_threads_all, &kernel_threads_all}; /* lock */
+struct ps_list kernel_threads_all = {&kernel_threads_all, &kernel_threads_all}; /* changed under `lock` */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 PS_NOINLINE void kernel_threads_add(struct kernel_thread *k)

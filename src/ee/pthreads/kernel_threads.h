@@ -1,5 +1,6 @@
-/* The kernel threads that have been an entity, as a list that debuggers read: from a kernel thread's number to what it
- * runs. Added at the first entity, removed before the end; the scheduler does not look at the list. */
+/* A list of the kernel threads that have been an entity. Debuggers read it, to get from a kernel thread's number to
+ * what the kernel thread runs. A kernel thread is added when it first becomes an entity, and removed before it ends.
+ * The entities themselves do not look at the list. */
 #ifndef PS_EE_KERNEL_THREADS_H
 #define PS_EE_KERNEL_THREADS_H
 
@@ -9,17 +10,18 @@
 #include <pthread.h>
 
 struct kernel_thread {
-    struct ee_carrier carrier; /* first: ee_here */
+    struct ee_carrier carrier; /* must be first: ee_here points to it */
     struct ps_list link;
     pthread_t itself;
     int tid;
 };
 extern struct ps_list kernel_threads_all;
 
-/* The calling kernel thread. removed: it need not be in the list. */
+/* Called by the kernel thread that k describes. kernel_threads_remove does nothing if k is not in the list. */
 void kernel_threads_add(struct kernel_thread *k);
 void kernel_threads_remove(struct kernel_thread *k);
-/* NULL: the calling kernel thread is none. */
+/* Called in a forked child: makes the list anew with only the calling kernel thread, k. NULL: the caller was in no
+ * list. */
 void kernel_threads_after_fork_in_child(struct kernel_thread *k);
 
 #endif

@@ -9,11 +9,11 @@
 #include <string.h>
 
 __thread uint32_t places_here __attribute__((tls_model("initial-exec")));
-/* The kernel thread's mask of before it was bound. */
+/* The mask that the calling kernel thread had before it was bound. */
 static __thread struct os_cpuset *own_mask __attribute__((tls_model("initial-exec")));
 
-/* The table of places, set once. A kernel thread is bound while it is a bound member; a worker that it makes begins
- * with the mask of before. */
+/* The table of places, set once. A kernel thread is bound while it runs as a bound member. A worker that it makes
+ * begins with the mask of before. */
 static struct {
     unsigned n;
     const unsigned *first, *cpu;

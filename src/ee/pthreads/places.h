@@ -1,20 +1,20 @@
-/* Where the kernel threads of this room run: a kernel thread is bound while it is a bound member, and has its own mask
- * else. */
+/* Binding of this folder's kernel threads: a kernel thread is bound while it runs as a bound member, and has its own
+ * mask otherwise. */
 #ifndef PS_EE_PLACES_H
 #define PS_EE_PLACES_H
 
 #include "compiler.h"
 
-/* Place of the calling kernel thread, from 1; 0: not bound. */
+/* The place to which the calling kernel thread is bound, from 1; 0: not bound. */
 extern __thread uint32_t places_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
 void places_move(uint32_t place);
-/* The calling kernel thread goes to that place; 0: its own mask again. */
+/* Binds the calling kernel thread to `place`; 0: gives it its own mask back. */
 static inline void places_follow(uint32_t place)
 {
     if (PS_UNLIKELY(place != places_here))
         places_move(place);
 }
-/* The calling kernel thread ends. */
+/* Called by a kernel thread that ends: frees its saved mask. */
 void places_forget(void);
 
 #endif

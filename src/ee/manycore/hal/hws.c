@@ -1,5 +1,5 @@
-/* Teams by the hardware synchroniser: docked cores sleep; a fork is a multicast of words, a join and a barrier a
- * gather (synchroniser.h). */
+/* Teams by the hardware synchroniser: docked cores sleep; a fork is a multicast of words; a join and a barrier are
+ * gathers (synchroniser.h). */
 #include "synchroniser.h"
 
 void hal_init(void) {}
@@ -10,7 +10,8 @@ bool hal_turn(struct team *team) { return synchroniser_has_masks(team, team->slo
 void hal_release(struct team *team)
 {
     uintptr_t what = (uintptr_t)team | (team->root ? ORDER_ROOT : 0);
-    if (PS_LIKELY(team->again)) { /* and no other team's masks are in its slots */
+    /* Also true here: no other team's masks are in the team's slots. */
+    if (PS_LIKELY(team->again)) {
         uint32_t again = (uint32_t)what | ORDER_AGAIN, fn = (uint32_t)(uintptr_t)team->fn,
                  data = (uint32_t)(uintptr_t)team->data;
         const struct span *span = team->spans;
@@ -40,7 +41,7 @@ static inline void send_again(uint32_t cores, uint32_t what, uint32_t fn, uint32
     mc_hws_send(SLOT_ORDER, data);
 }
 
-/* The region was opened with tasks about, or member 0 has been told of some. */
+/* Called by the parent: an enclosing team has tasks, or member 0 has been told of tasks. */
 static PS_NOINLINE void end_with_tasks(struct team *team)
 {
     hal_gather(team);
@@ -48,14 +49,15 @@ static PS_NOINLINE void end_with_tasks(struct team *team)
     pool_end_with_tasks(team);
 }
 
-/* Member 0's share, and the join. False: there were tasks, and all is done. */
+/* Runs member 0's share, and joins. Returns false if there were tasks; then all is done. */
 static PS_ALWAYS_INLINE bool run_share(struct team *team, void (*fn)(void *), void *data)
 {
     pool_phase("BODY");
     team->run_again(pool_begin_first(team), fn, data);
     pool_phase("GATHER");
     struct self *self = POOL_OWN(pool_self);
-    uint32_t seen = self->sees_tasks, pending = mc_hws_pending(); /* both are read before either is used */
+    /* Both values are read before either is used. */
+    uint32_t seen = self->sees_tasks, pending = mc_hws_pending();
     if (PS_UNLIKELY((seen | (pending & 1u << SLOT_TASKS)) != 0)) {
         end_with_tasks(team);
         return false;
@@ -67,7 +69,7 @@ static PS_ALWAYS_INLINE bool run_share(struct team *team, void (*fn)(void *), vo
     return true;
 }
 
-/* The two kinds of team have a function each, so that what a function knows is not tested again. */
+/* Each of the two kinds of team has a function of its own, so that a function does not test again what it knows. */
 static PS_NOINLINE void run_root_by_hws(struct team *team, void (*fn)(void *), void *data)
 {
     uint32_t what = (uint32_t)(uintptr_t)team | ORDER_AGAIN | ORDER_ROOT, f = (uint32_t)(uintptr_t)fn,
@@ -83,7 +85,7 @@ static PS_NOINLINE void run_root_by_hws(struct team *team, void (*fn)(void *), v
     if (PS_UNLIKELY(!run_share(team, fn, data)))
         return;
     uint32_t notified = pool_load(&team->notified);
-    struct self *self = POOL_OWN(pool_self); /* while that cannot be used yet */
+    struct self *self = POOL_OWN(pool_self); /* computed before `notified` can be used */
     if (PS_UNLIKELY(notified != 0)) {
         pool_end_with_tasks(team);
         return;
@@ -136,7 +138,7 @@ void ee_team_run_again(struct ee_team *t, void (*fn)(void *), void *data)
     go(team, fn, data);
 }
 
-/* Computed once for all regions of a team. */
+/* The address is computed once for all regions of a team; the asm keeps the compiler from computing it again. */
 static inline volatile uint32_t *join_of(const struct known *known)
 {
     volatile uint32_t *join = &MC_HWS(0x140 + 4u * known->slots);
@@ -157,16 +159,16 @@ struct order hal_dock(void)
     for (;;) {
         struct expected e = pool_expect(self, known);
         order.what = mc_hws_receive(SLOT_ORDER);
-        /* The expected order goes straight on: a branch that is taken costs two cycles more. */
+        /* The expected order goes straight on, because a taken branch costs two cycles more. */
         __asm__ goto("bne %0, %1, %l2" : : "r"(order.what), "r"(e.order) : : turn);
     run:;
         uint32_t fn = mc_hws_receive(SLOT_ORDER), data = mc_hws_receive(SLOT_ORDER);
         // NOLINTNEXTLINE(performance-no-int-to-ptr)
         pool_run_expected(&e, (void (*)(void *))(uintptr_t)fn, (void *)(uintptr_t)data);
-        *join = 0; /* memory is sequentially consistent */
+        *join = 0; /* the arrival; needs no fence, since memory is sequentially consistent */
         pool_ran_expected(&e);
         continue;
-    turn: /* to the other team that the core knows */
+    turn: /* the order is for the core's other known team */
         known = pool_other_known(self);
         if (PS_UNLIKELY(known->order != order.what || known->slots == 0))
             break;

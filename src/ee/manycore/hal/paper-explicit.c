@@ -1,4 +1,4 @@
-/* Each team of the paper's ways is mapped for itself. See paper.h. */
+/* The paper's ways without the implicit one: each region's team is mapped anew. See paper.h. */
 #include "paper.h"
 
 unsigned ee_team_reserve(struct ee_team *t, unsigned n) { return paper_reserve(team_of(t), n); }

@@ -1,15 +1,16 @@
-/* The paper's implicit nested way (manycore-nested-2016, section 3.2.1, figure 12), on top of hws-paper.c: a region of
- * the root with all threads has one descriptor, which stays from region to region. So no thread is fetched, and none is
- * given back: the descriptor's address is broadcast to all clusters at once, the release and the join go through the
- * hierarchy of synchronisers. The threads stay taken in the pool; the next region of the root that is none of all
- * threads gives them back first. Every other region is as in hws-paper.c.
+/* The paper's implicit nested way (manycore-nested-2016, section 3.2.1, figure 12), on top of hws-paper.c. A region of
+ * the root with all threads has one descriptor, which stays from region to region. So no thread is fetched or given
+ * back. The descriptor's address is broadcast to all clusters at once, and the release and the join go through the
+ * hierarchy of synchronisers. The threads stay taken in the pool. When the root opens a region with fewer threads, it
+ * gives them back first. Every other region is as in hws-paper.c.
  *
- * `whole` is the root's; it is looked at on the root's core alone. */
+ * `whole` is the root's; only the root's core reads and writes it. */
 #include "paper.h"
 
-static struct paper_descriptor *whole; /* of the root's last region of all threads; NULL: the pool has its threads */
+/* The descriptor of the root's last region with all threads. NULL: the threads are back in the pool. */
+static struct paper_descriptor *whole;
 
-/* All other clusters have the same cores in the team: one span. */
+/* Joins the spans of the other clusters to one, since the team has the same cores in all of them. */
 static void join_spans(struct team *team)
 {
     unsigned kept = 0, others = 0;

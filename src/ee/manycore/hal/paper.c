@@ -13,7 +13,7 @@ static _Atomic uint32_t versions;
 static BOARD_LOCAL struct {
     _Atomic uint32_t lock;
     struct paper_descriptor *free;
-} descriptors; /* that the cluster's masters have had */
+} descriptors; /* a list of free descriptors, used by the cluster's masters */
 
 static void lock(_Atomic uint32_t *word)
 {
@@ -23,9 +23,9 @@ static void lock(_Atomic uint32_t *word)
 static void unlock(_Atomic uint32_t *word) { ps_store_release(word, 0); }
 static struct pool *pool_of(unsigned cluster) { return board_global((void *)(uintptr_t)&pool, cluster); }
 
-void pool_start(void) { pool.busy[0] = 1; } /* the global master is cluster 0's first thread */
+void pool_start(void) { pool.busy[0] = 1; } /* The global master is cluster 0's first thread. */
 
-/* INIT. NULL: no memory. */
+/* The paper's INIT: returns a descriptor for the team's next region. NULL: no memory. */
 static struct paper_descriptor *new_descriptor(struct team *team)
 {
     unsigned threads = pool_clusters * pool_cores;
@@ -50,7 +50,7 @@ static struct paper_descriptor *new_descriptor(struct team *team)
     return d;
 }
 
-/* CLOSE: by a core of the cluster that got it. */
+/* The paper's CLOSE. Called by a core of the cluster in which the descriptor was made. */
 static void drop_descriptor(struct paper_descriptor *d)
 {
     lock(&descriptors.lock);
@@ -65,8 +65,8 @@ static inline void select_thread(struct paper_descriptor *d, unsigned id, unsign
     d->persistent[id] = (uint16_t)persistent;
 }
 
-/* Returns the first member behind `id` that is bound to another cluster, or n. Four are compared at once: the paper has
- * a stride over the pool here, and no list of places. */
+/* Returns the first member after `id` that is bound to another cluster than `id`, or n. It compares four members at
+ * once. The paper has a stride over the pool in place of a list of places. */
 static inline unsigned bound_until(const uint8_t *cluster_of, unsigned id, unsigned n)
 {
     uint32_t four, alike = cluster_of[id] * 0x01010101u;
@@ -84,7 +84,7 @@ static inline unsigned bound_until(const uint8_t *cluster_of, unsigned id, unsig
     return end;
 }
 
-/* The OpenMP core's data of member id is to be near the thread. False: no memory. */
+/* Gets storage for member id near its new thread from the OpenMP core. Returns false if there is no memory. */
 static PS_NOINLINE bool move_member(struct team *team, unsigned id, unsigned cluster, unsigned thread)
 {
     struct member *m = (struct member *)(void *)team->ops->near(team->members, id, (int)cluster);
@@ -92,15 +92,16 @@ static PS_NOINLINE bool move_member(struct team *team, unsigned id, unsigned clu
         return false;
     m->team = team;
     m->core = (uint16_t)thread;
-    ps_store_relaxed(&m->end, 0); /* it may have been another team's, of other region numbers */
+    ps_store_relaxed(&m->end, 0); /* an older value may be of another team, whose regions have other numbers */
     return true;
 }
 
-/* FETCH in one cluster: threads for the members from id to `end`, or as many as are idle. Returns the first member that
- * has none. */
+/* The paper's FETCH in one cluster: selects threads for the members from id up to `end`, or as many as are idle.
+ * Returns the first member that has no thread. */
 static inline unsigned fetch_from(struct team *team, struct paper_descriptor *d, unsigned c, unsigned id, unsigned end)
 {
-    uint16_t *before = (uint16_t *)(team->cores + pool_clusters); /* by id: in the last region; ee_team_init's id_of */
+    /* Each member's core in the last region, by id. The memory is the id_of that ee_team_init made. */
+    uint16_t *before = (uint16_t *)(team->cores + pool_clusters);
     unsigned cores = pool_cores, first = c * cores;
     uint32_t taken = 0;
     struct pool *p = pool_of(c);
@@ -122,7 +123,7 @@ static inline unsigned fetch_from(struct team *team, struct paper_descriptor *d,
     return id;
 }
 
-/* FETCH: n members, or as many as there are idle threads for. */
+/* The paper's FETCH: selects threads for n members, or as many as are idle. Returns the number of members. */
 static inline unsigned fetch(struct team *team, struct paper_descriptor *d, unsigned n)
 {
     unsigned here = board_cluster(), clusters = pool_clusters, id = 1;
@@ -138,7 +139,7 @@ static inline unsigned fetch(struct team *team, struct paper_descriptor *d, unsi
     return id;
 }
 
-/* Each region has a pool's lock and a descriptor to get. */
+/* There is no short path: each region has to take locks of the pool and to get a descriptor. */
 bool ee_team_lasts(PS_UNUSED struct ee_team *team) { return false; }
 void ee_team_run_again(struct ee_team *t, void (*fn)(void *), void *data) { team_of(t)->ops->otherwise(t, fn, data); }
 
@@ -151,7 +152,7 @@ unsigned paper_reserve(struct team *team, unsigned n)
         return 1;
     team->home = (uint16_t)pool_core();
     team->told = false;
-    team->gate = NULL; /* of the last region's slots */
+    team->gate = NULL; /* the gate belonged to the slots of the last region */
     select_thread(d, 0, team->home, board_cluster() * BOARD_CORES_MAX + board_core());
     team->version = (uint16_t)ps_add_relaxed(&versions, 1);
     pool_phase("FETCH");
@@ -162,7 +163,7 @@ unsigned paper_reserve(struct team *team, unsigned n)
     }
     team->descriptor = d;
     team->id_of = d->local_ids;
-    team->num_spans = 0; /* a member with tasks tells the clusters one after the other */
+    team->num_spans = 0; /* one span for each cluster, so hal_notify sends its signal cluster by cluster */
     for (unsigned c = 0; c < pool_clusters; c++)
         if (team->cores[c] != 0)
             team->spans[team->num_spans++] = (struct span){.clusters = UINT64_C(1) << c, .cores = team->cores[c]};

@@ -1,18 +1,17 @@
 /* The paper's pool and team descriptor (manycore-nested-2016, sections 3.1 and 3.2), for sw-paper.c, hws-paper.c and
  * paper-implicit.c.
  *
- * Distributed by cluster as in its figure 7, consecutive words in consecutive banks:
- *   pool descriptor   which of the cluster's threads are busy, behind a lock
+ * They are distributed by cluster as in the paper's figure 7, consecutive words in consecutive banks:
+ *   pool descriptor   which of the cluster's threads are busy, under a lock
  *   TEAM_DESC_PTR     for each of the cluster's threads the descriptor of its team
- * paper.c has mapping.c's work: a fork selects thread by thread, from the first of the place's cluster on, and a
- * join gives them back thread by thread. Its functions are called by paper-explicit.c, for each region, or by
- * paper-implicit.c, where a region is not one of all threads. The team's descriptor is in the master's cluster, got at
- * the fork and given back at the join.
+ * paper.c does here what mapping.c does for the other ways. A fork selects thread by thread, beginning with the first
+ * of the place's cluster; a join gives them back thread by thread. paper-explicit.c calls its functions for each
+ * region, paper-implicit.c only for regions with fewer than all threads. The team's descriptor is in the master's
+ * cluster. The fork gets it, and the join gives it back.
  *
- * Other than in the paper: ids have two bytes, since there may be 1024 threads; so a descriptor for 64 threads is
- * larger than the paper's 148 bytes. And a thread that starts finds the member's data, which the OpenMP core keeps near
- * it (ee.c).
- */
+ * Differences from the paper: ids have two bytes, since there may be 1024 threads, so a descriptor for 64 threads is
+ * larger than the paper's 148 bytes. A thread that starts also finds the member's data, which the OpenMP core keeps
+ * near it (ee.c). */
 #ifndef PS_EE_HAL_PAPER_H
 #define PS_EE_HAL_PAPER_H
 
@@ -21,27 +20,30 @@
 struct paper_descriptor {
     void (*function)(struct ee_member *);
     struct team *argument;
-    struct paper_descriptor *parent; /* the master's other team; NULL: it is the root */
-    uint32_t *mask;                  /* [clusters] the threads but the master, by cluster: the team's `cores` */
-    /* Behind them: */
-    uint16_t *local_ids;  /* LCL_THR_IDS [threads] */
-    uint16_t *persistent; /* PST_THR_IDS [members] */
+    struct paper_descriptor *parent; /* the team in which the master forked this one; NULL: the master is the root */
+    /* [clusters] the threads except the master, as bits; it points to the team's `cores` */
+    uint32_t *mask;
+    /* The two arrays follow the descriptor in memory. */
+    uint16_t *local_ids;  /* LCL_THR_IDS [threads]: the id in the team of each thread */
+    uint16_t *persistent; /* PST_THR_IDS [members]: the thread of each member */
 };
-extern BOARD_LOCAL struct paper_descriptor *volatile paper_descriptors[BOARD_CORES_MAX]; /* TEAM_DESC_PTR */
+/* TEAM_DESC_PTR: the descriptor of each thread's team */
+extern BOARD_LOCAL struct paper_descriptor *volatile paper_descriptors[BOARD_CORES_MAX];
 
 static inline struct paper_descriptor *volatile *paper_descriptor_of(unsigned persistent)
 {
     return board_global((void *)(uintptr_t)&paper_descriptors[persistent % BOARD_CORES_MAX],
                         persistent / BOARD_CORES_MAX);
 }
-/* UPDATE, CLOSE: the threads of a team of n are idle again. By a core of the cluster that has the descriptor. */
+/* The paper's UPDATE and CLOSE: makes the threads of a team of n idle again, and frees the descriptor. Called by a core
+ * of the descriptor's cluster. */
 void paper_drop(struct paper_descriptor *d, unsigned n);
-/* ee_team_reserve and pool_give_back, thread by thread. */
+/* ee_team_reserve and pool_give_back, which select and give back thread by thread. */
 unsigned paper_reserve(struct team *team, unsigned n);
 void paper_give_back(struct team *team);
-/* hws-paper.c: broadcasts the descriptor's address to the team's threads. */
+/* Defined in hws-paper.c: broadcasts the descriptor's address to the team's threads. */
 void hws_paper_tell(const struct team *team);
-/* What a thread is ordered by its descriptor. */
+/* Returns the order that a thread finds in its descriptor. */
 static inline struct order paper_order(const struct paper_descriptor *d)
 {
     struct team *team = d->argument;

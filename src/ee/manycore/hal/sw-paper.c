@@ -1,15 +1,15 @@
-/* The paper's software way (manycore-nested-2016, sections 3.1 and 3.2): its pool (paper.h), and by memory alone
- *   RFLAGS   a word for each of the cluster's threads, which it waits for
- *   NFLAGS   a word for each thread of the platform, in every cluster, so that a master looks at its own memory
- * Fork: the master writes to TEAM_DESC_PTR and RFLAGS of each member, one after the other. Join and barrier: each slave
+/* The paper's software way (manycore-nested-2016, sections 3.1 and 3.2): its pool (paper.h), and two arrays of flags:
+ *   RFLAGS   in each cluster, a word for each of its threads, on which the thread waits
+ *   NFLAGS   in every cluster, a word for each thread of the platform, so that a master reads only its own memory
+ * Fork: the master writes TEAM_DESC_PTR and RFLAGS of each member, one after the other. Join and barrier: each slave
  * writes its word of NFLAGS in the master's cluster. The master waits for one slave after the other, and ends the
  * barrier by RFLAGS.
  *
- * Tasks: the thread that makes a region's first task says so to each member in a word beside its RFLAGS. A barrier is
- * counted in memory from then on, as the OpenMP core wants it. The master decides for all: when all have come it looks
- * for tasks, which were made before this barrier then. The master says in `released` whether it ends the barrier by
- * flags. A slave that is told of tasks while it waits looks there: a thread that was released before it may have made
- * them. */
+ * Tasks: the thread that makes a region's first task tells each member by a word beside the member's RFLAGS. From then
+ * on barriers are counted in memory, as the OpenMP core needs it. The master decides for all. When all have come it
+ * looks for tasks; tasks that it sees were made before this barrier. It writes `released` to say that it ends the
+ * barrier by flags. A slave that learns of tasks while it waits reads `released`, because a thread that was released
+ * before it may have made them. */
 #include "paper.h"
 #include "software.h"
 
@@ -18,11 +18,12 @@
 enum { RELEASE_TEAM = 1, RELEASE_BARRIER = 2 };
 static BOARD_LOCAL volatile uint32_t rflags[BOARD_CORES_MAX];
 static BOARD_LOCAL volatile uint32_t tasks[BOARD_CORES_MAX];
-static BOARD_LOCAL volatile uintptr_t assists[BOARD_CORES_MAX]; /* the member; 0: none */
-static BOARD_LOCAL volatile uint32_t *nflags;                   /* [threads] */
-static BOARD_LOCAL volatile uint32_t *masters[BOARD_CORES_MAX]; /* the thread's word in its master's NFLAGS */
+static BOARD_LOCAL volatile uintptr_t assists[BOARD_CORES_MAX]; /* the member that is to assist; 0: none */
+static BOARD_LOCAL volatile uint32_t *nflags;                   /* this cluster's NFLAGS [threads] */
+/* address of the thread's word in its master's NFLAGS */
+static BOARD_LOCAL volatile uint32_t *masters[BOARD_CORES_MAX];
 
-/* A thread's word in its cluster's array. */
+/* Returns the address of a thread's word in the array of its cluster. */
 static inline volatile uint32_t *at(volatile uint32_t *array, unsigned persistent)
 {
     return (volatile uint32_t *)board_global((void *)(uintptr_t)&array[persistent % BOARD_CORES_MAX],
@@ -34,7 +35,7 @@ static volatile uint32_t *nflag(unsigned cluster, unsigned persistent)
     return *(volatile uint32_t **)board_global((void *)(uintptr_t)&nflags, cluster) + persistent;
 }
 
-/* The first core, before the others have a master, for all clusters. */
+/* The first core does this for all clusters, before any other core has a master. */
 void hal_init(void)
 {
     if (pool_core() != 0)
@@ -96,8 +97,8 @@ void hal_order_assist(unsigned core, struct member *m)
     *word = (uintptr_t)m;
 }
 
-/* The word that a slave writes: the region's number, and the number of the barrier there that it has come to; the last
- * barrier is the join. */
+/* The word that a slave writes: the version of the team, and the number of the barrier at which it has arrived. The
+ * last barrier is the join. */
 enum { BARRIER_JOIN = 0xffff };
 static uint32_t word_of(uint32_t version, uint32_t barrier) { return version << 16 | barrier; }
 
@@ -117,7 +118,7 @@ static bool flag_shows_tasks(struct team *team)
 }
 bool hal_sees_tasks(struct team *team) { return flag_shows_tasks(team); }
 
-/* Called by the master: goes on from *id over the slaves that have written their word. Returns whether all have. */
+/* Called by the master: advances *id over the slaves that have written their word. Returns whether all have. */
 static bool gathered(const struct team *team, unsigned *id, uint32_t word)
 {
     const uint16_t *core = team->descriptor->persistent;
@@ -152,7 +153,8 @@ enum ee_await hal_barrier_meet(struct team *team, struct member *m, uint32_t pha
             release(team, RELEASE_BARRIER);
             return EE_RELEASED;
         }
-        ps_store_relaxed(&team->released, 0); /* the numbers come round */
+        /* A later barrier may have the same number, because the numbers wrap around. */
+        ps_store_relaxed(&team->released, 0);
     } else {
         unsigned core = board_core();
         *masters[core] = word_of(pool_self.known->version, m->barriers);

@@ -1,48 +1,50 @@
-/* Teams by memory alone. Docked cores look at a word of their own in their cluster's memory.
+/* Teams by memory alone. A docked core reads a word of its own in its cluster's memory until an order is there.
  *
- * Fork of the root's team: in each other cluster the parent writes two words to the first of the team's cores, and this
- * core hands them on to the rest of its cluster. To cores of its own cluster the parent writes by itself; so it does to
- * all cores of a nested team. If the region is like the last one, each core gets one word. With many clusters the
- * parent then writes to every fourth cluster only; the first core there hands the word on to the three clusters behind
- * it (plan_orders). Function and data stand in the team, and those of the root's team in each other cluster, too: the
- * first core there copies them.
- * Join: in the root's team the members of another cluster count down a word of that cluster, and the last of them
- * counts down the parent's word. All other members count down the parent's word directly. manycore-nested-2016 section
- * 3.2 has the flags by cluster; there the parent writes and reads one flag for each thread.
- * The barrier is counted in the team.
+ * Fork of the root's team: in each other cluster the parent writes two words to the first of the team's cores, and that
+ * core hands them on to the rest of its cluster. The parent itself writes to the cores of its own cluster, and to all
+ * cores of a nested team. If the region is like the last one, each core gets one word. With many clusters the parent
+ * then writes to every fourth cluster only; the first core there hands the word on to the three clusters behind it
+ * (plan_orders). Function and data are in the team. For the root's team the first core of each other cluster copies
+ * them to its cluster. Join: in the root's team the members of another cluster count down a word of that cluster, and
+ * the last of them counts down the parent's word. All other members count down the parent's word directly. In
+ * manycore-nested-2016, section 3.2, the flags are by cluster, but the parent writes and reads one flag for each
+ * thread. The barrier is counted in the team.
  *
- * Ordering: `what` is stored by release and loaded by acquire; what a core is told beside it was written before. The
- * counters of the join are acquire and release, so that the next order comes after all of the last region.
- * No instruction counts bits or finds the first one here (RV32IMA): the loops shift. Cores that are neighbours are
- * counted once, when they are mapped, and then get their words by stores alone. */
+ * Ordering: `what` is stored by release and loaded by acquire; the other words of an order are written before. The
+ * counters of the join are acquire and release, so that the next order comes after everything of the last region.
+ * RV32IMA has no instruction that counts bits or finds the first one, so the loops shift. Cores that are neighbours are
+ * counted once, when they are mapped; then plain stores write their words. */
 #include "software.h"
 
 struct dock {
-    _Atomic uint32_t what;   /* 0: nothing */
-    uint32_t cores;          /* but with ORDER_AGAIN */
-    _Atomic uint32_t assist; /* the member; 0: none */
+    _Atomic uint32_t what;   /* the order; 0: none */
+    uint32_t cores;          /* written before `what`, except with ORDER_AGAIN */
+    _Atomic uint32_t assist; /* the member that is to assist; 0: none */
 };
 static BOARD_LOCAL struct dock docks[BOARD_CORES_MAX];
-/* A run of neighbouring docks, at most 15. n 0: there are no docks, they have a gap, or they are more. */
+/* A run of neighbouring docks, at most 15. n == 0: no docks, more than 15, or docks with a gap. */
 struct run {
     uint8_t first, n;
 };
 /* With more than DIRECT clusters, the first cluster of each BLOCK hands an order on to the others of the block. */
 #define DIRECT 8u
 #define BLOCK 4u
-/* Of the root's team, in this cluster. */
+/* What each cluster keeps of the root's team. */
 static BOARD_LOCAL struct root_here {
     void (*fn)(void *);
     void *data;
     _Atomic uint32_t left;
-    /* In another cluster than the root's, written by its first core (lead_cluster). */
+    /* Used in clusters other than the root's; written by the first of the team's cores there (lead_cluster). */
     uint32_t cores, members;
-    struct run run;  /* all but the first */
-    uint8_t n_below; /* docks of other clusters' first cores that this cluster's first core hands the order on to */
+    struct run run; /* all of the team's cores here except the first */
+    /* The number of docks in `below`: first cores of other clusters, to which this cluster's first core hands the order
+     * on. */
+    uint8_t n_below;
     _Atomic uint32_t *below[BOARD_CLUSTERS_MAX / BLOCK + BLOCK];
 } root_here;
 
-#define ORDER_HAND_ON ORDER_HAL /* in `what`: the core is the first of its cluster */
+/* a bit of `what`: the receiver is the first core of its cluster, and hands the order on */
+#define ORDER_HAND_ON ORDER_HAL
 
 static struct dock *dock_of(unsigned core) { return board_global(&docks[core % pool_cores], core / pool_cores); }
 
@@ -50,8 +52,8 @@ void hal_init(void) {}
 void hal_told(PS_UNUSED struct team *team) {}
 void hal_unmapped(PS_UNUSED struct team *team) {}
 
-/* A relaxed store. GCC 12 makes an atomic exchange of one, which keeps a bank longer; an aligned word is stored at once
- * in any case. */
+/* A relaxed store. GCC 12 compiles an atomic store to an atomic exchange, which keeps a memory bank busy longer. An
+ * aligned word is stored at once in any case. */
 static inline void put_plainly(_Atomic uint32_t *word, uint32_t value) { *(volatile uint32_t *)word = value; }
 
 static inline struct dock *first_dock(struct dock *d, uint32_t cores)
@@ -100,7 +102,7 @@ static PS_ALWAYS_INLINE struct dock *give_next(struct dock *d, unsigned n, uintp
         put_plainly(&d[i].what, what);
     return d + n;
 }
-/* As give_all_again, to this cluster's cores, of which run_of(to) is known. */
+/* As give_all_again, for cores of this cluster. `run` is run_of(to), computed before. */
 static PS_ALWAYS_INLINE void give_near_again(struct run run, uint32_t to, uintptr_t what)
 {
     if (PS_UNLIKELY(run.n == 0)) {
@@ -126,8 +128,8 @@ void hal_mapped(struct team *team)
     team->run_n = run.n;
 }
 
-/* Called by the parent of the root's team: plans which cores hand its orders on, and to which clusters, as long as the
- * mapping stands. */
+/* Called by the parent of the root's team. Plans which cores hand its orders on, and to which clusters; the plan is
+ * valid as long as the mapping. */
 static void plan_orders(const struct team *team)
 {
     unsigned block = pool_clusters > DIRECT ? BLOCK : 1, first = 0;
@@ -204,8 +206,8 @@ void hal_release(struct team *team)
     give_all(docks, team->cores[here], what, team->cores[here] | version);
 }
 
-/* Tells the others, runs member 0's share and joins. last: the team's last region. False: there were tasks; the region
- * is complete. */
+/* Orders the other members, runs member 0's share, and joins. last: number of the team's last region. Returns false if
+ * there were tasks; then the region is complete. */
 static PS_ALWAYS_INLINE bool run_region(struct team *team, uint32_t last, void (*fn)(void *), void *data,
                                         uintptr_t what)
 {
@@ -224,7 +226,7 @@ static PS_ALWAYS_INLINE bool run_region(struct team *team, uint32_t last, void (
     return false;
 }
 
-/* The two kinds of team have a function each, so that what a function knows is not tested again. */
+/* Each of the two kinds of team has a function of its own, so that a function does not test again what it knows. */
 static PS_NOINLINE void run_root_by_memory(struct team *team, void (*fn)(void *), void *data)
 {
     pool_phase("RELEASE");
@@ -269,7 +271,8 @@ void ee_team_run_again(struct ee_team *t, void (*fn)(void *), void *data)
     go(team, fn, data);
 }
 
-/* Called by the first core of its cluster, for another team than the last one: the root's team has these cores. */
+/* Called by the first of the root team's cores in its cluster, if that team is not the one of the last order: notes the
+ * team's cores here. */
 static PS_NOINLINE void lead_cluster(uint32_t cores)
 {
     root_here.cores = cores;
@@ -277,7 +280,7 @@ static PS_NOINLINE void lead_cluster(uint32_t cores)
     root_here.run = run_of(cores & (cores - 1));
 }
 
-/* Called by the first core of its cluster: gives the order to the other cores of the root's team there. */
+/* Called by the first of the root team's cores in its cluster: gives the order to the team's other cores there. */
 static inline void hand_on(const struct order *order)
 {
     if (PS_LIKELY(order->what & ORDER_AGAIN)) {
@@ -297,9 +300,9 @@ static inline void hand_on(const struct order *order)
     }
 }
 
-#define LOOKS 8 /* at the word that is waited for, between two at what comes but seldom */
+#define LOOKS 8 /* reads of the awaited word between two reads of a word that seldom changes */
 
-/* 0: assistance is wanted. */
+/* Waits for an order and returns its `what`. Returns 0 if the core is wanted to assist. */
 static inline uintptr_t await_order(struct dock *own)
 {
     for (;;) {
@@ -314,8 +317,8 @@ static inline uintptr_t await_order(struct dock *own)
     }
 }
 
-/* Takes the order that has come: the others in this cluster get it, and the core's word is free again, since no core
- * gives another order before this core has arrived. */
+/* Takes an order that has come: hands it on to others if it says so, and frees the core's word. No core gives another
+ * order before this core has arrived, so the word can be freed first. */
 static inline void take_order(struct dock *own, uintptr_t what, struct order *order)
 {
     order->what = what & ~(uintptr_t)ORDER_HAND_ON;
@@ -331,7 +334,7 @@ static inline void take_order(struct dock *own, uintptr_t what, struct order *or
     }
 }
 
-/* The core does not know the order's team. */
+/* Takes an order for a team that the core does not know. */
 static struct order take_other(struct dock *own, uintptr_t what)
 {
     struct order order;
@@ -346,7 +349,7 @@ static struct order take_other(struct dock *own, uintptr_t what)
 
 static PS_ALWAYS_INLINE void arrive_by_words(const struct self *self, const struct member *m)
 {
-    /* The root is in cluster 0. */
+    /* The root is in cluster 0, whose members count down the parent's word directly. */
     if (self->of_root_team && board_cluster() != 0 && pool_sub(&root_here.left, 1) != 1)
         return;
     pool_sub(&m->team->left, 1);

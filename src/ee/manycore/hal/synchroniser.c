@@ -48,7 +48,7 @@ void synchroniser_give_back(struct team *team)
     team->slots = 0;
 }
 
-/* The parent's cluster. */
+/* Called in the parent's cluster: sets the masks of the team's two slots there. */
 void synchroniser_set_home(const struct team *team)
 {
     unsigned home = board_cluster(), core = board_core(), slot = team->slots;
@@ -58,7 +58,7 @@ void synchroniser_set_home(const struct team *team)
     set_masks(slot, team, team->version);
 }
 
-/* Another cluster of the root's team; the root is in cluster 0. */
+/* Called in a cluster other than the root's, for the root's team: sets the masks there. The root is in cluster 0. */
 static PS_NOINLINE void set_away(const struct team *team, unsigned slot, uint32_t version)
 {
     uint32_t cores = team->cores[board_cluster()];
@@ -96,7 +96,7 @@ static bool slot_shows_tasks(struct team *team)
 }
 bool hal_sees_tasks(struct team *team) { return slot_shows_tasks(team); }
 
-/* Software: or as long as there may be something to assist with. */
+/* Waits for the members without the synchroniser, or as long as the caller may have to assist. */
 static PS_NOINLINE void gather_slowly(struct team *team)
 {
     unsigned slot = team->slots;
@@ -120,14 +120,14 @@ void hal_gather(struct team *team)
         gather_slowly(team);
 }
 
-/* Lets ee_barrier_pass meet the next barriers, in this region and in those that are like it. */
+/* Opens the gate: ee_barrier_pass will meet the next barriers of this region and of regions like it. */
 static inline void open_gate(struct team *team, const struct member *m, volatile uint32_t *gate, uint32_t mask)
 {
     struct known *known = pool_self.known;
     if (known != NULL && m == known->m) {
         known->gate = gate;
         known->gate_mask = mask;
-    } else { /* the parent */
+    } else { /* m is member 0 */
         team->gate = gate;
         team->gate_mask = mask;
     }
