@@ -1,13 +1,13 @@
 /* Finds MPI in the process, and what it allows: see mpi_layer.h.
  *
- * This library is preloaded before it is known whether MPI will be there (Python loads MPI late, with symbols that
- * others do not see). So nothing is linked: at the first call MPI's library is looked up by its name among the loaded
- * ones, and each function in that library. Where it is not there (another MPI called us), calls go straight on to the
- * next definition.
+ * This library is preloaded before it is known whether MPI will be in the process (Python loads MPI late, with symbols
+ * that other libraries do not see). So this library is not linked to MPI. At the first call it looks for MPI's library
+ * by name among the loaded libraries, and for each function in it. If this library's own MPI is not loaded, another MPI
+ * has called; then each call goes on to the next definition.
  *
- * States of mpi_mode_word: UNKNOWN -> STRAIGHT or AWARE, by compare-and-swap, when MPI is initialized; AWARE ->
- * STRAIGHT at MPI_Finalize. All ranks must agree whether collective calls go by their nonblocking forms. So this
- * depends on the mode and the environment alone, and not on the caller. */
+ * States of mpi_mode_word: UNKNOWN -> STRAIGHT or AWARE, by compare-and-swap, at the first call after MPI was
+ * initialized; AWARE -> STRAIGHT at MPI_Finalize. All ranks must use the same form of a collective call, blocking or
+ * nonblocking. So the form depends on the mode and the environment alone, and not on the caller. */
 #include "mpi_layer.h"
 
 #include <dlfcn.h>
@@ -27,7 +27,7 @@ static const char *const libraries[] = {"libmpich.so.12", "libmpi.so.12", "libmp
 _Atomic uint32_t mpi_mode_word;
 bool mpi_collectives;
 
-static bool is_there; /* this library's own MPI */
+static bool is_there; /* the MPI for which this library was compiled is loaded */
 static pthread_once_t found = PTHREAD_ONCE_INIT;
 
 void *mpi_find(const char *name)
@@ -64,7 +64,7 @@ extern struct mpi_own __start_mpi_own[], __stop_mpi_own[];
 static void find_mpi(void)
 {
     for (unsigned i = 0; i < sizeof libraries / sizeof *libraries && !is_there; i++)
-        is_there = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD) != NULL; /* kept */
+        is_there = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD) != NULL; /* not closed, so that it stays loaded */
     for (struct mpi_own *own = __start_mpi_own; own < __stop_mpi_own; own++)
         ps_store_relaxed(&own->function, mpi_find(own->name));
 }
@@ -108,7 +108,7 @@ enum mpi_mode mpi_mode_now(void)
         return MPI_STRAIGHT;
     MPI_OWN(MPI_Initialized)(&yes);
     if (!yes)
-        return MPI_STRAIGHT; /* the call is an error, or one that is allowed before */
+        return MPI_STRAIGHT; /* the call is an error, or one that MPI allows before its initialization */
     MPI_OWN(MPI_Finalized)(&yes);
     if (yes)
         return MPI_STRAIGHT;
@@ -131,7 +131,9 @@ void mpi_mode_over(void) { ps_store_release(&mpi_mode_word, MPI_STRAIGHT); }
 /* Open MPI's constants are addresses of its variables. */
 static void *constant(const char *name)
 {
-    void *at = dlsym(RTLD_DEFAULT, name); /* a program may have a copy of it, which then is the one */
+    /* A program may have a copy of the variable (copy relocation). The copy is then the valid one, and RTLD_DEFAULT
+     * finds it. */
+    void *at = dlsym(RTLD_DEFAULT, name);
     if (!at)
         at = mpi_find(name);
     if (!at)

@@ -1,8 +1,10 @@
-/* Calls that block and have no nonblocking form: communicators made and freed, processes started and connected,
- * windows, collective file access, buffers taken back. Reading from files is here too, because its nonblocking form
- * does not always end. A thread that makes such a call first goes to a kernel thread of its own, as a thread does that
- * sets its own state in the kernel. The thread stays there until its region ends, and so holds no virtual processor
- * while MPI waits. The program's own threads (a region's first) have one already. */
+/* Calls that block and have no nonblocking form: making and freeing communicators, starting and connecting processes,
+ * windows, collective file access, taking buffers back. Reading from files is here too, because its nonblocking form
+ * does not always end.
+ *
+ * A thread that makes such a call first moves to a kernel thread of its own, as a thread does that sets its own state
+ * in the kernel. It stays there until its region ends. So it holds no virtual processor while MPI waits. The program's
+ * own threads (the parents of outermost regions) have a kernel thread of their own already. */
 #include "mpi_layer.h"
 
 void mpi_go_apart(void)
@@ -105,7 +107,7 @@ APART(File_write_ordered, (MPI_File f, const void *buf, int n, MPI_Datatype type
 IN_TWO_PARTS(read, NOT_CONST)
 IN_TWO_PARTS(write, const)
 
-/* The same with counts of MPI 4. */
+/* The same calls with the large counts of MPI 4. */
 #if MPI_VERSION >= 4
 APART(Win_create_c, (void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info i, MPI_Comm c, MPI_Win *w), base, bytes, unit,
       i, c, w)

@@ -1,7 +1,7 @@
-/* The calls between two processes that block, and those that wait and test, for C: see mpi_layer.h.
+/* C's blocking calls between two processes, and the calls that wait and test: see mpi_layer.h.
  *
- * Each of them is MPI's own call where the mode is not MPI_AWARE or the caller is no thread of ours. Else it is the
- * nonblocking form and a wait. */
+ * If the mode is not MPI_AWARE, or the caller is no thread of psthreads, the call goes to MPI unchanged. Otherwise it
+ * becomes the nonblocking form and a wait. */
 #include "mpi_layer.h"
 
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 
 /* --- beginning and end --- */
 
-/* When MPI_Init ended, by CLOCK_MONOTONIC: about the same instant in all ranks, by which their recordings are joined
- * (src/trace). 0: it has not. */
+/* The time at which MPI_Init ended, by CLOCK_MONOTONIC; 0: it has not ended. src/trace reads it: MPI_Init ends at about
+ * the same instant in all ranks, so their recordings are aligned by it. */
 PS_EXPORT uint64_t psthreads_mpi_init_ns;
 
 static void init_has_ended(void)
@@ -26,7 +26,7 @@ static void init_has_ended(void)
 
 PS_EXPORT int MPI_Init(int *argc, char ***argv)
 {
-    mpi_mode_now(); /* finds MPI's own functions */
+    mpi_mode_now(); /* finds MPI's own functions, which the next line calls */
     int error = MPI_OWN(MPI_Init)(argc, argv);
     init_has_ended();
     mpi_mode_now();
@@ -59,14 +59,15 @@ PS_EXPORT int MPI_Finalize(void)
 
 /* --- one message --- */
 
-/* The caller is a thread that can wait. */
+/* Returns whether the caller is a thread that can wait without a vp. */
 static inline bool caller_can_wait(void)
 {
     void *thread;
     return mpi_aware() && mpi_threads(&thread) != NULL;
 }
 
-/* Begins a nonblocking call, and waits for it. */
+/* Returns from the enclosing function with the result of `call`, a nonblocking call that fills in `request`, and of the
+ * wait for it. */
 #define FINISH(call, status)                 \
     do {                                     \
         MPI_Request request;                 \
@@ -76,9 +77,9 @@ static inline bool caller_can_wait(void)
         return mpi_finish(&request, status); \
     } while (0)
 
-/* MPICH calls MPI_COMM_WORLD's error handler for what goes wrong with a request, whatever the communicator's is. From
- * the first handler that the program sets on, a message is therefore matched first and looked at, and the
- * communicator's handler is called here where the message is too long. */
+/* If a request fails, MPICH calls the error handler of MPI_COMM_WORLD, not that of the request's communicator. So once
+ * the program has set any handler, a receive first matches its message, then looks at its length. If the message is too
+ * long, the receive itself calls the communicator's handler. */
 #ifndef OPEN_MPI
 static _Atomic bool handlers_set;
 
@@ -92,19 +93,19 @@ PS_EXPORT int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
 }
 #endif
 
-/* Whether a message from `source` cannot be received by a request alone. */
+/* Returns whether a receive from `source` must match its message before it starts a request (receive_matched). */
 static inline bool matches_first(int source)
 {
 #ifdef OPEN_MPI
     (void)source;
     return false;
 #else
-    return PS_UNLIKELY(ps_load_relaxed(&handlers_set)) ||
-           source == MPI_PROC_NULL; /* its requests have a wrong status */
+    /* MPICH's requests from MPI_PROC_NULL have a wrong status. */
+    return PS_UNLIKELY(ps_load_relaxed(&handlers_set)) || source == MPI_PROC_NULL;
 #endif
 }
 
-/* Completes both; the receive's error goes before the send's. */
+/* Completes both requests. Returns the receive's error if there is one, else the send's. */
 static int finish_both(MPI_Request *receive, MPI_Request *send, MPI_Status *status)
 {
     int sent = mpi_finish(send, MPI_STATUS_IGNORE);
@@ -143,10 +144,10 @@ static bool look_mprobe(struct mpi_wait *wait)
 
 static int probe_once(struct mpi_wait *wait, MPI_Status *status)
 {
-    if (!wait->look(wait)) /* an error is met here, on the caller's own thread */
+    if (!wait->look(wait)) /* the first look is on the caller's own thread, and reports its errors */
         mpi_await(wait);
     if (!wait->error && status != MPI_STATUS_IGNORE) {
-        int error = status->MPI_ERROR; /* only calls with several statuses set it */
+        int error = status->MPI_ERROR; /* only calls with several statuses set MPI_ERROR */
         *status = wait->status;
         status->MPI_ERROR = error;
     }
@@ -173,11 +174,11 @@ PS_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *messag
 
 /* --- requests --- */
 
-/* A thread that waits for the program's requests calls MPI_Test itself, by turns with the other threads of its vp, in
- * two cases:
- *   From the first file on that is opened with MPICH. It completes a file's requests in MPI_Test and MPI_Wait alone;
- *   MPI_Request_get_status never tells that they are complete.
- *   From the first generalized request on. The poller would call the program's function for it once more. */
+/* Threads that wait for the program's requests normally block, and the poller looks at the requests. From two events on
+ * they call MPI_Test themselves instead, in turns with the other threads of their vp:
+ *   The first file is opened, with MPICH. MPICH completes a file's requests in MPI_Test and MPI_Wait alone;
+ *   MPI_Request_get_status never says that they are complete.
+ *   The first generalized request is started. The poller would call the program's query function for it once more. */
 static _Atomic bool in_turns;
 
 void mpi_wait_by_turns(void) { ps_store_relaxed(&in_turns, true); }
@@ -195,7 +196,7 @@ PS_EXPORT int MPI_Grequest_start(MPI_Grequest_query_function *query, MPI_Greques
 
 PS_EXPORT int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file)
 {
-    mpi_go_apart(); /* it is collective, and has no nonblocking form */
+    mpi_go_apart(); /* opening is collective, and has no nonblocking form */
 #ifndef OPEN_MPI
     mpi_wait_by_turns();
 #endif
@@ -262,7 +263,7 @@ PS_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int
     if (error || *outcount)
         return error;
     error = MPI_OWN(MPI_Testsome)(count, requests, outcount, indices, statuses);
-    if (error || *outcount) /* MPI_UNDEFINED: none is active */
+    if (error || *outcount) /* MPI_UNDEFINED is not 0: no request is active */
         return error;
     struct mpi_any any;
     mpi_any_begin(&any, count, requests);
@@ -277,7 +278,8 @@ PS_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int
 
 /* --- tests --- */
 
-/* Tests for the program. A thread that tests in vain lets another thread run. found: whether it has found something. */
+/* The tests for C. A thread whose test finds nothing lets another thread run. found: an expression that is true if the
+ * test has found something. */
 #define TEST(name, found, parameters, ...)            \
     PS_EXPORT int MPI_##name parameters               \
     {                                                 \

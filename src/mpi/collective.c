@@ -1,9 +1,9 @@
 /* Collective calls and file access that block: the nonblocking form, then a wait. See mpi_layer.h.
  *
- * MPI does not match a blocking collective call with a nonblocking one. So the form must not depend on the caller. In
- * MPI_AWARE mode it is always the nonblocking one; a caller that is no thread of ours then waits in MPI_Wait. All ranks
- * of a job must have the same mode and the same environment. A reduction by a function of the program's goes to MPI as
- * it is, in all ranks alike: else the thread that polls would run that function. */
+ * MPI does not match a blocking collective call with a nonblocking one, so the form must not depend on the caller. In
+ * MPI_AWARE mode it is always the nonblocking one. A caller that is no thread of psthreads then waits in MPI_Wait. All
+ * ranks of a job must have the same mode and the same environment. A reduction by a function of the program goes to MPI
+ * unchanged, in all ranks alike; otherwise the thread that polls would run that function. */
 #include "mpi_layer.h"
 
 static int finish_anywhere(MPI_Request *request, MPI_Status *status)
@@ -41,8 +41,8 @@ ANSWER(MPI_Barrier, MPI_Ibarrier, false, (MPI_Comm comm), comm)
 
 /* --- files --- */
 
-/* Writing that is not collective. For reading see apart.c: Open MPI 4.1's nonblocking read never completes where the
- * file ends before it. With MPICH all file access goes to MPI as it is: see by_turns in calls.c. */
+/* Writing that is not collective. Reading is in apart.c: Open MPI 4.1's nonblocking read never completes if the file
+ * ends too early. With MPICH all file access goes to MPI unchanged: see by_turns in calls.c. */
 #ifdef OPEN_MPI
 #define FILE_ACCESS(name, nonblocking, parameters, ...)                     \
     PS_EXPORT int MPI_File_##name parameters                                \

@@ -1,5 +1,5 @@
-/* The collective calls that have counts, for collective.c, which includes this once for each type that a count has:
- * COUNT, and PLACE, the type of a displacement. */
+/* The collective calls with counts. collective.c includes this file once for each type of counts. COUNT is that type,
+ * PLACE the type of a displacement. */
 COLLECTIVE(Bcast, Ibcast, false, (void *buf, COUNT count, MPI_Datatype type, int root, MPI_Comm comm), buf, count, type,
            root, comm)
 COLLECTIVE(Gather, Igather, false,

@@ -4,21 +4,21 @@
  * complete requests.
  *
  * How a call waits. The call starts the nonblocking form, which keeps the order of messages, and tests it at once. If
- * the request is not complete, the caller is published together with a function that tells whether the call would go on
- * now, and waits. The thread that polls finds the caller and readies it. The caller then completes the request by MPI's
- * own blocking call, which no longer blocks. So status, errors, error handlers, persistent and generalized requests are
- * MPI's own affair, on the thread that made the call. Rejected: MPI_Testsome over all requests. That call completes
- * requests, and calls an error handler, on the thread that happens to poll; MPICH takes MPI_COMM_WORLD's handler there,
- * whatever the communicator's is.
+ * the request is not complete, the caller publishes itself together with a function that tells whether the call would
+ * go on now, and blocks. A thread that polls finds the wait and readies the caller. The caller then completes the
+ * request by MPI's own blocking call, which no longer blocks. So status, errors, error handlers, persistent and
+ * generalized requests are MPI's own affair, on the thread that made the call. Rejected: MPI_Testsome over all
+ * requests. That call completes requests, and calls an error handler, on the thread that happens to poll; MPICH takes
+ * MPI_COMM_WORLD's handler there, whatever the communicator's is.
  *
- * Three kinds of threads poll: a vp that finds no work, the watcher (watch_mpi), and a thread with nothing else ready
- * behind it, for SPIN_LOOKS turns before it waits.
- * States of a wait: with its thread -> in `coming` (published) -> in `list` (a thread that polls has moved it there) ->
- * out (its thread is ready and may be gone).
+ * Three kinds of threads poll: a vp that finds no work; the watcher (watch_mpi); and a thread that is about to wait
+ * with no other thread ready behind it, SPIN_LOOKS times. States of a wait: its thread has it -> in `coming`
+ * (published) -> in `list` (a polling thread has moved it there) -> out (its thread is ready, and the wait may be
+ * gone).
  *
- * Errors: a look that fails counts as a yes: the thread then meets the error in its own call.
- * After fork: the child has no watcher and no thread waits in it. At exit and in MPI_Finalize `polling` is taken for
- * good. */
+ * Errors: a look that fails counts as "can go on"; the thread then meets the error in its own call. After fork the
+ * child has no watcher, and no thread waits in it. At exit and in MPI_Finalize `polling` is set and never cleared, so
+ * that no thread polls any more. */
 #include "mpi_layer.h"
 
 #include <dlfcn.h>
@@ -33,15 +33,19 @@
 #define STOP_TRIES 4000
 #define LEAST_NS INT64_C(50000)
 #define MOST_NS INT64_C(1000000)
-#define WATCHER_STACK_BYTES ((size_t)1 << 20) /* MPI's own code runs on it */
+#define WATCHER_STACK_BYTES ((size_t)1 << 20) /* large enough for MPI's code, which runs on this stack */
 
-static _Atomic(struct mpi_wait *) coming; /* a stack: push by compare-and-swap (release), all by exchange (acquire) */
-static struct mpi_wait *list, **list_end = &list; /* guarded by polling */
-static _Atomic uint32_t polling; /* 1: a thread polls: by exchange (acquire), ended by a store (release) */
-static _Atomic uint32_t waiting; /* waits in both: added to before the push, taken off before the thread is readied */
-static _Atomic uint32_t looks;   /* how often a thread has polled; only a hint */
+/* A stack of waits. A thread pushes its wait by compare-and-swap (release); the polling thread takes all by an exchange
+ * (acquire). */
+static _Atomic(struct mpi_wait *) coming;
+static struct mpi_wait *list, **list_end = &list; /* used only by the thread that holds `polling` */
+static _Atomic uint32_t polling; /* 1: a thread polls. Set by an exchange (acquire), cleared by a store (release). */
+/* The number of waits in `coming` and `list`. A thread adds to it before the push; the polling thread subtracts before
+ * it readies the waiting thread. */
+static _Atomic uint32_t waiting;
+static _Atomic uint32_t looks; /* how often a thread has polled; a hint for the watcher */
 static _Atomic uint32_t found_some;
-static _Atomic uint32_t stopped; /* polling is taken for good */
+static _Atomic uint32_t stopped; /* 1: `polling` is set for good */
 
 /* --- the runtimes in this process --- */
 
@@ -69,8 +73,8 @@ static void add_layer(const char *name)
     layer->poll_by(poll_all);
 }
 
-/* Looks for runtimes, as one may be loaded at any time. Called where the calling thread is of no known runtime. Only
- * the first, second, fourth, eighth ... such call looks. */
+/* Looks for runtimes that have been loaded. Called when no known runtime has the calling thread. Only the first,
+ * second, fourth, eighth ... call looks. */
 static void look_for_layers(void)
 {
     static const char *const names[] = {NULL, "libgomp.so.1", "libomp.so.5", "libiomp5.so", "libpsthreads.so.0"};
@@ -116,7 +120,7 @@ unsigned mpi_waiting(void) { return ps_load_acquire(&waiting); }
 static void take_coming(void)
 {
     struct mpi_wait *some = ps_load_relaxed(&coming) ? ps_xchg_acq_rel(&coming, NULL) : NULL, *first = NULL;
-    while (some) { /* the stack has the last one first */
+    while (some) { /* the stack begins with the newest wait; the list gets the oldest first */
         struct mpi_wait *next = some->next;
         some->next = first;
         first = some;
@@ -127,10 +131,10 @@ static void take_coming(void)
         list_end = &(*list_end)->next;
 }
 
-/* Polls, unless another thread does. A vp that finds no work calls this while it searches (psthreads/data/layer.h):
- * such a look takes nothing from threads with work, and a message that comes while a vp searches is seen at once.
- * A nonblocking reduction may run a function of the program's on the kernel thread that looks, perhaps between two
- * threads. So such a function must not use OpenMP. */
+/* Looks at all waits, unless another thread polls. Returns whether a thread was readied. A vp that finds no work calls
+ * this while it searches (psthreads/data/layer.h). So these looks take no time from threads with work, and a message
+ * that comes meanwhile is seen at once. A nonblocking reduction may run a function of the program on the kernel thread
+ * that polls, perhaps between two threads. So such a function must not use OpenMP. */
 static bool poll_all(void)
 {
     if (ps_load_relaxed(&waiting) == 0 || ps_load_relaxed(&polling) || ps_xchg_acq_rel(&polling, 1))
@@ -156,7 +160,7 @@ static bool poll_all(void)
         ps_store_relaxed(&found_some, 1);
     while (out) {
         struct mpi_wait *w = out;
-        out = w->next; /* w is gone once its thread runs */
+        out = w->next; /* w is gone as soon as its thread runs */
         ps_sub_release(&waiting, 1);
         if (w->done)
             w->done(w);
@@ -170,8 +174,9 @@ void mpi_stop_polling(void)
 {
     if (ps_xchg_acq_rel(&stopped, 1))
         return;
-    for (int i = 0; i < STOP_TRIES && ps_xchg_acq_rel(&polling, 1);
-         i++) /* MPI may end the process in the middle of a look */
+    /* The number of tries is limited, because MPI may end the process in the middle of a look; then `polling` is never
+     * cleared. */
+    for (int i = 0; i < STOP_TRIES && ps_xchg_acq_rel(&polling, 1); i++)
         nanosleep(&(struct timespec){.tv_nsec = LEAST_NS}, NULL);
 }
 
@@ -181,10 +186,11 @@ static bool watcher_sleeps;
 static pthread_mutex_t watcher_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t watcher_wanted;
 
-/* Sleeps while no thread waits; else for the time, or until a task's requests are complete. True: none waited.
+/* Called by the watcher. If no thread waits, sleeps until one does, and returns true. Else sleeps for pause_ns and
+ * returns false. Requests of tasks that are complete end either sleep.
  *
- * No wait is forgotten: the watcher sleeps without a limit only while `waiting` is 0, which it looks at under
- * watcher_lock. The thread that adds the first wait takes that lock after it has pushed, and wakes the watcher. */
+ * No wait is forgotten: the watcher sleeps without a limit only while `waiting` is 0, which it reads under
+ * watcher_lock. The thread that adds the first wait takes that lock after its push, and wakes the watcher. */
 static bool pause_watching(int64_t pause_ns)
 {
     struct timespec until;
@@ -207,10 +213,10 @@ static bool pause_watching(int64_t pause_ns)
     return rested;
 }
 
-/* The function of a kernel thread of this library's, which polls while no vp has looked for a while (all of them are
- * busy, or they sleep). Between looks it sleeps a sixteenth of the time for which nothing has come, LEAST_NS at least
- * and MOST_NS at most. So a long wait costs next to nothing, and a message is seen a sixteenth later than it could have
- * been. */
+/* The main function of the watcher, a kernel thread of this library. It polls if no other thread has polled since its
+ * last look, because all vps are busy or sleep. Between looks it sleeps a sixteenth of the time for which nothing has
+ * come, at least LEAST_NS and at most MOST_NS. So a long wait costs next to nothing, and a message is seen late by at
+ * most a sixteenth of the wait. */
 static void *watch_mpi(void *arg)
 {
     int64_t quiet_ns = 0;
@@ -255,8 +261,8 @@ static void engine_after_fork_in_child(void)
     pthread_mutex_init(&layers_lock, NULL);
 }
 
-/* Starts the watcher. The caller must not be published: the runtime interposes the calls below, and moves their caller
- * to a dedicated kernel thread. */
+/* Starts the watcher. The caller must not be in a published wait. Reason: the runtime interposes some of the functions
+ * called below, and moves their caller to a dedicated kernel thread. */
 void mpi_start_watcher(void)
 {
     pthread_attr_t attr;
@@ -266,7 +272,7 @@ void mpi_start_watcher(void)
     atexit(stop_at_exit);
     pthread_atfork(NULL, NULL, engine_after_fork_in_child);
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's threads' */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the watcher takes no signals; the program's threads take them */
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, WATCHER_STACK_BYTES);
@@ -319,7 +325,7 @@ void mpi_tested_in_vain(void)
         layer->yield();
 }
 
-/* --- what is waited for --- */
+/* --- the looks of each kind of wait --- */
 
 static bool is_complete(MPI_Request request)
 {
@@ -381,7 +387,8 @@ int mpi_finish(MPI_Request *request, MPI_Status *status)
         return error;
     mpi_await_one(request);
 #else
-    if (PS_UNLIKELY(!is_complete(*request))) /* its MPI_Test asks the network first, also for what is complete */
+    /* MPICH's MPI_Test asks the network first, even for a complete request; is_complete is cheaper. */
+    if (PS_UNLIKELY(!is_complete(*request)))
         mpi_await_one(request);
 #endif
     return MPI_OWN(MPI_Wait)(request, status);

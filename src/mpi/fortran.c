@@ -1,10 +1,10 @@
-/* Open MPI's Fortran calls that block: mpif.h and `use mpi` (mpi_recv_ and its spellings) and `use mpi_f08` (which
- * calls ompi_recv_f). MPICH's Fortran calls the C functions, and calls.c answers.
+/* Open MPI's Fortran calls that block: those of mpif.h and `use mpi` (mpi_recv_ and its spellings) and of `use mpi_f08`
+ * (which calls ompi_recv_f). MPICH's Fortran calls the C functions, which calls.c defines.
  *
- * Each starts Open MPI's own Fortran form of the nonblocking call, waits, and completes the request by the Fortran
- * form of test or wait. So addresses that mean something (MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE) are never
- * looked at here; handles become C's only to be asked whether they are complete. fortran_waits.c has the calls
- * that wait for what there is already, fortran_apart.c those that have no nonblocking form. */
+ * Each function starts Open MPI's own Fortran form of the nonblocking call, waits, and completes the request by the
+ * Fortran form of test or wait. So this file need not know the addresses that have a meaning (MPI_BOTTOM, MPI_IN_PLACE,
+ * MPI_STATUS_IGNORE). It converts handles to C's only to ask whether they are complete. fortran_waits.c has the calls
+ * that wait for existing messages and requests, fortran_apart.c those without a nonblocking form. */
 #include "fortran.h"
 
 #ifdef OPEN_MPI
@@ -50,7 +50,7 @@ SENDS(send, SEND, isend)
 SENDS(ssend, SSEND, issend)
 SENDS(rsend, RSEND, irsend)
 
-/* Of one request, with a status. n: of its arguments before that. */
+/* A call with one request and a status. n: the number of its arguments before the status. */
 #define WITH_STATUS(lower, UPPER, nonblocking, n)                        \
     PS_EXPORT void ompi_##lower##_f(P##n, void *status, MPI_Fint *error) \
     {                                                                    \
@@ -87,7 +87,7 @@ PS_EXPORT void ompi_sendrecv_f(P11, void *status, MPI_Fint *error)
 }
 SPELLINGS(sendrecv, SENDRECV)
 
-/* A copy is sent. buf, count, type, dest, sendtag, source, recvtag, comm. */
+/* Sends a copy of the buffer. Arguments: buf, count, type, dest, sendtag, source, recvtag, comm. */
 PS_EXPORT void ompi_sendrecv_replace_f(P8, void *status, MPI_Fint *error)
 {
     MPI_Fint bytes = 0, used = 0, type = 0, receive, send, sent = MPI_SUCCESS;
@@ -100,7 +100,7 @@ PS_EXPORT void ompi_sendrecv_replace_f(P8, void *status, MPI_Fint *error)
         if (copy)
             OWN(pack, T7)(a, b, c, copy, &bytes, &used, h, error);
     }
-    if (!copy || *error) { /* what is wrong MPI says by its own call */
+    if (!copy || *error) { /* MPI's own call waits here, or reports what is wrong */
         free(copy);
         OWN(sendrecv_replace, T9)(A8, status, error);
         return;
@@ -119,7 +119,7 @@ SPELLINGS(sendrecv_replace, SENDRECV_REPLACE)
 
 /* --- tests --- */
 
-/* n: the number of arguments before the error. flag: the argument that says whether something was found. */
+/* n: the number of arguments before the error. flag: the argument that tells whether the test has found something. */
 #define TESTS(lower, UPPER, n, flag)                       \
     PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error) \
     {                                                      \
@@ -145,7 +145,7 @@ WITH_STATUS(file_write, FILE_WRITE, file_iwrite, 4)
 WITH_STATUS(file_write_at, FILE_WRITE_AT, file_iwrite_at, 5)
 WITH_STATUS(file_write_shared, FILE_WRITE_SHARED, file_iwrite_shared, 4)
 
-/* --- collective calls: the same form as C's, in all ranks --- */
+/* --- collective calls: in the same form, blocking or nonblocking, as C's, in all ranks --- */
 
 #define COLLECTIVE(lower, UPPER, n, own)                    \
     PS_EXPORT void ompi_##lower##_f(P##n, MPI_Fint *error)  \
@@ -192,5 +192,5 @@ PS_EXPORT void ompi_grequest_start_f(P5, MPI_Fint *error)
 SPELLINGS(grequest_start, GREQUEST_START)
 
 #else
-typedef int mpi_fortran_is_c; /* an empty file is no C */
+typedef int mpi_fortran_is_c; /* C does not allow an empty file */
 #endif

@@ -1,8 +1,8 @@
-/* What the files for Fortran's calls share: fortran.c, fortran_waits.c,
- * fortran_apart.c, fortran08.c.
+/* What the files for Fortran's calls share: fortran.c, fortran_waits.c, fortran_apart.c, fortran08.c.
  *
- * A Fortran call has addresses alone, and behind them the lengths of its character arguments, which fit where an
- * address does. T: their types, P: parameters, A: arguments, of as many as the name says. */
+ * All arguments of a Fortran call are addresses, followed by the lengths of its character arguments; a length fits into
+ * an argument of an address's type. Tn, Pn and An are the types, the parameters and the arguments of a call with n
+ * arguments. */
 #ifndef PS_MPI_FORTRAN_H
 #define PS_MPI_FORTRAN_H
 
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#pragma GCC diagnostic ignored "-Wmissing-prototypes" /* what Fortran calls has no header */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes" /* functions that only Fortran calls have no header */
 
 /* clang-format off */
 #define T1 void *
@@ -51,7 +51,7 @@
 #define A12 A11, l
 /* clang-format on */
 
-/* MPI's own Fortran function of that symbol. `...`: the types of its arguments. */
+/* MPI's own Fortran function with that symbol. `...`: the types of its arguments. */
 #define OWN_SYMBOL(symbol, ...) ((void (*)(__VA_ARGS__))MPI_OWN_SYMBOL(symbol))
 
 static inline bool fortran_caller_can_wait(void)
@@ -60,7 +60,7 @@ static inline bool fortran_caller_can_wait(void)
     return mpi_aware() && mpi_threads(&thread) != NULL;
 }
 
-/* An error argument that the program leaves out has no address. */
+/* Stores the error for the program. `wanted` is NULL if the program has left out the error argument. */
 static inline void answer_error(MPI_Fint *wanted, MPI_Fint error)
 {
     if (wanted)
@@ -68,13 +68,13 @@ static inline void answer_error(MPI_Fint *wanted, MPI_Fint error)
 }
 
 #ifdef OPEN_MPI
-/* Open MPI's spellings of one Fortran function. */
+/* Defines the other spellings of a Fortran function, as Open MPI has them, as aliases. */
 #define SPELLINGS(lower, UPPER)                                                                         \
     __typeof__(ompi_##lower##_f) mpi_##lower PS_EXPORT __attribute__((alias("ompi_" #lower "_f")));     \
     __typeof__(ompi_##lower##_f) mpi_##lower##_ PS_EXPORT __attribute__((alias("ompi_" #lower "_f")));  \
     __typeof__(ompi_##lower##_f) mpi_##lower##__ PS_EXPORT __attribute__((alias("ompi_" #lower "_f"))); \
     __typeof__(ompi_##lower##_f) MPI_##UPPER PS_EXPORT __attribute__((alias("ompi_" #lower "_f")));
-/* Its own one. ...: the types of what it has before the error. */
+/* Open MPI's own Fortran function. `...`: the types of its arguments before the error. */
 #define OWN(name, ...) OWN_SYMBOL("pmpi_" #name "_", __VA_ARGS__, MPI_Fint *)
 #endif
 

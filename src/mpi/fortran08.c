@@ -1,13 +1,13 @@
-/* The calls of the module mpi_f08 that go to PMPI directly, past all libraries before MPI: with MPICH those without a
- * buffer, with Open MPI those with a LOGICAL. They are interposed by the names that the compiler gives to the module's
- * specific procedures. The calls that wait are in fortran_waits.c, those without a nonblocking form in
- * fortran_apart.c. */
+/* The calls of the module mpi_f08 that call PMPI directly, past all libraries that stand before MPI. With MPICH these
+ * are the calls without a buffer, with Open MPI those with a LOGICAL. They are interposed by the names that the
+ * compiler gives to the module's specific procedures. The calls that wait are in fortran_waits.c, those without a
+ * nonblocking form in fortran_apart.c. */
 #include "fortran.h"
 
-/* The module's own procedure; ...: the types of its arguments. */
+/* The module's own procedure. `...`: the types of its arguments. */
 #define OWN08(lower, ...) OWN_SYMBOL("mpi_" #lower "_f08_", __VA_ARGS__)
 
-/* n: the number of arguments before the error. flag: the argument that says whether something was found. */
+/* n: the number of arguments before the error. flag: the argument that tells whether the test has found something. */
 #define TESTS(lower, n, flag)                                 \
     PS_EXPORT void mpi_##lower##_f08_(P##n, MPI_Fint *wanted) \
     {                                                         \

@@ -1,8 +1,8 @@
-/* Fortran's calls without a nonblocking form: the caller goes to a kernel thread of its own first, as in apart.c.
+/* Fortran's calls without a nonblocking form: the caller first moves to a kernel thread of its own, as in apart.c.
  *
- * Open MPI's are all here, by their names for mpif.h and `use mpi`, which `use mpi_f08` calls too. MPICH's mpif.h and
- * `use mpi` call C's, and apart.c answers. What the module mpi_f08 has itself goes to PMPI; it is interposed by the
- * name that the compiler gives to a specific procedure of the module. */
+ * All of Open MPI's calls are here, by their names for mpif.h and `use mpi`; `use mpi_f08` calls these too. MPICH's
+ * mpif.h and `use mpi` call the C functions, which apart.c defines. The procedures that the module mpi_f08 has itself
+ * call PMPI. They are interposed by the name that the compiler gives to a specific procedure of the module. */
 #include "fortran.h"
 
 #define APART(function, symbol, n)      \
@@ -11,10 +11,10 @@
         mpi_go_apart();                 \
         OWN_SYMBOL(symbol, T##n)(A##n); \
     }
-/* n: the number of all arguments, the error and the lengths of character arguments among them. */
+/* n: the number of all arguments, including the error and the lengths of character arguments. */
 #define APART08(lower, n) APART(mpi_##lower##_f08_, "mpi_" #lower "_f08_", n)
 
-/* By the names that this MPI's calls come by. */
+/* Defines the function by the names under which this MPI's programs call it. */
 #ifdef OPEN_MPI
 #define APART_FORTRAN(lower, UPPER, n)             \
     APART(ompi_##lower##_f, "pmpi_" #lower "_", n) \
@@ -95,11 +95,11 @@ APART_FORTRAN(file_write_at_all_begin, FILE_WRITE_AT_ALL_BEGIN, 6)
 APART_FORTRAN(file_write_at_all_end, FILE_WRITE_AT_ALL_END, 4)
 APART_FORTRAN(file_write_ordered_begin, FILE_WRITE_ORDERED_BEGIN, 5)
 APART_FORTRAN(file_write_ordered_end, FILE_WRITE_ORDERED_END, 4)
-/* baseptr is a TYPE(C_PTR) in the module mpi */
+/* Their baseptr is a TYPE(C_PTR) in the module mpi. */
 APART_FORTRAN(win_allocate_cptr, WIN_ALLOCATE_CPTR, 7)
 APART_FORTRAN(win_allocate_shared_cptr, WIN_ALLOCATE_SHARED_CPTR, 7)
 
-/* with a LOGICAL */
+/* The module mpi_f08 has procedures of its own for these, because they have a LOGICAL. */
 APART08(intercomm_merge, 4)
 APART08(cart_create, 7)
 APART08(cart_sub, 4)

@@ -1,9 +1,10 @@
-/* Fortran's calls that wait for messages and requests that there are already, and the beginning and end of MPI: Open
- * MPI's for mpif.h and its modules, MPICH's for mpi_f08. (MPICH's mpif.h and `use mpi` call C's.)
+/* Fortran's calls that wait for existing messages and requests, and the beginning and end of MPI. For Open MPI these
+ * are the calls of mpif.h and its modules, for MPICH those of mpi_f08. (MPICH's mpif.h and `use mpi` call the C
+ * functions.)
  *
- * Each call waits first, and then calls MPI's own Fortran procedure, which no longer blocks. So statuses, and the
- * addresses that stand for none, are that procedure's own affair. Handles become C's only to be asked whether they are
- * complete. */
+ * Each function waits first, and then calls MPI's own Fortran procedure, which no longer blocks. So only that procedure
+ * needs to know statuses and the addresses that stand for "no status". Handles are converted to C's only to ask whether
+ * they are complete. */
 #include "fortran.h"
 
 #include "TAMPI.h"
@@ -18,7 +19,7 @@ static MPI_Comm communicator(MPI_Fint comm) { return MPI_OWN(MPI_Comm_f2c)(comm)
 #else
 #define OWN(lower, ...) OWN_SYMBOL("mpi_" #lower "_f08_", __VA_ARGS__, MPI_Fint *)
 #define WAITS(lower, UPPER, ...) PS_EXPORT void mpi_##lower##_f08_(__VA_ARGS__, MPI_Fint *wanted)
-/* A handle is the number that C has. */
+/* MPICH's Fortran handles are the same numbers as C's. */
 _Static_assert(sizeof(MPI_Request) == sizeof(MPI_Fint) && sizeof(MPI_Comm) == sizeof(MPI_Fint), "MPICH's handles");
 static MPI_Request handle(MPI_Fint request) { return request; }
 static MPI_Comm communicator(MPI_Fint comm) { return comm; }
@@ -45,7 +46,8 @@ PS_EXPORT void mpi_finalize_f08_(MPI_Fint *wanted) { answer_error(wanted, MPI_Fi
 
 /* --- probes --- */
 
-/* Waits until there is a message. It does so by C's probe, which looks at nothing but numbers and a handle. */
+/* Waits until a matching message is there, by C's probe. C's probe gets only numbers and a handle, so it needs none of
+ * Fortran's special addresses. */
 static MPI_Fint await_message(const MPI_Fint *source, const MPI_Fint *tag, const MPI_Fint *comm)
 {
     MPI_Status seen;
@@ -58,7 +60,8 @@ WAITS(probe, PROBE, MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, void *statu
     if (!fortran_caller_can_wait())
         OWN(probe, T4)(source, tag, comm, status, &error);
     else
-        do /* another thread may take the message that C's probe has seen */
+        /* A loop, because another thread may take the message that C's probe has seen. */
+        do
             OWN(iprobe, T5)(source, tag, comm, &flag, status, &error);
         while (!flag && !error && (error = await_message(source, tag, comm)) == MPI_SUCCESS);
     answer_error(wanted, error);
@@ -78,7 +81,8 @@ WAITS(mprobe, MPROBE, MPI_Fint *source, MPI_Fint *tag, MPI_Fint *comm, void *mes
 
 /* --- requests --- */
 
-/* C's handles of Fortran's; NULL: no memory, then MPI waits itself. */
+/* Returns C's handles for Fortran's: in `few`, or in memory that the caller frees. NULL: no memory; the caller then
+ * lets MPI's own call wait. */
 #define FEW 32
 static MPI_Request *handles(MPI_Request few[FEW], MPI_Fint n, const MPI_Fint *requests)
 {
@@ -147,8 +151,8 @@ static bool found_some(struct some *s)
     return *s->out || s->error;
 }
 
-/* Waits until a test finds something (perhaps an error), or one of the requests is complete. Returns whether a test has
- * found it. */
+/* Waits until a test finds something (perhaps an error), or one of the requests is complete. Returns true if a test has
+ * found it, and false if MPI's own wait must still be called. */
 static bool await_any(struct some *s, bool (*found)(struct some *))
 {
     MPI_Request few[FEW], *all;

@@ -1,8 +1,9 @@
-/* The calls of one message, for calls.c, which includes this once for each type that a count has. COUNT: that type.
- * CALL(name): the name of the function that takes such counts. */
+/* The calls that send or receive one message. calls.c includes this file once for each type of counts. COUNT is that
+ * type. CALL(name) is the name of the function that takes such counts. */
 
 #ifndef OPEN_MPI
-/* A message of `bytes` is received, and thrown away. */
+/* Receives a message of `bytes`, which is too long for the program's buffer, and throws it away. Then calls the
+ * communicator's error handler. */
 static int CALL(too_long)(MPI_Message *message, COUNT bytes, MPI_Comm comm)
 {
     MPI_Request request;
@@ -22,7 +23,7 @@ static int CALL(receive_matched)(void *buf, COUNT count, MPI_Datatype type, int 
     MPI_Request request;
     MPI_Count size = 0;
     COUNT bytes = 0;
-    /* a mistake in the buffer is said before a message comes, by the same receive from no process */
+    /* The same receive from no process finds errors in the buffer's arguments before a message is matched. */
     int error = MPI_OWN(CALL(MPI_Irecv))(buf, count, type, MPI_PROC_NULL, tag, comm, &request);
     if (error)
         return error;
@@ -106,8 +107,8 @@ PS_EXPORT int CALL(MPI_Sendrecv)(const void *out, COUNT outcount, MPI_Datatype o
     if (error)
         return error;
     int not_sent = MPI_OWN(CALL(MPI_Isend))(out, outcount, outtype, dest, outtag, comm, &send);
-    return not_sent ? not_sent
-                    : finish_both(&to_come, &send, status); /* as MPI's own: then no thread waits for the receive */
+    /* If the send fails, no thread waits for the receive, as in MPI's own call. */
+    return not_sent ? not_sent : finish_both(&to_come, &send, status);
 }
 
 PS_EXPORT int CALL(MPI_Sendrecv_replace)(void *buf, COUNT count, MPI_Datatype type, int dest, int outtag, int source,

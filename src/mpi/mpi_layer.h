@@ -1,21 +1,21 @@
-/* The room's own contract: threads that wait in MPI without a vp.
+/* The contract between the files of this folder: threads that wait in MPI without a vp.
  *
- *   abi.c       finds MPI's own functions (PMPI_...) and its constants in the process, without being linked to them
- *   engine.c    whether the caller is a thread that can wait, waiting, polling
- *   calls.c     the calls that block, for C
- *   collective.c   the same, collective calls and file access
- *   apart.c     those that have no nonblocking form
- *   message_calls.h, collective_calls.h   parts of calls.c and collective.c, once for each type of counts
- *   fortran.c   Open MPI's Fortran calls (MPICH's call the C ones)
- *   fortran08.c   the calls of the module mpi_f08 that go to PMPI past all of these
- *   fortran_waits.c, fortran_apart.c   of both, the calls that wait for requests, and those without a nonblocking form
+ *   abi.c       finds MPI's own functions (PMPI_...) and constants in the process, without being linked to MPI
+ *   engine.c    tells whether the caller is a thread that can wait; waiting and polling
+ *   calls.c     C's calls that block
+ *   collective.c   C's collective calls and file access that block
+ *   apart.c     C's calls that have no nonblocking form
+ *   message_calls.h, collective_calls.h   parts of calls.c and collective.c, included once for each type of counts
+ *   fortran.c   Open MPI's Fortran calls (MPICH's Fortran calls the C functions)
+ *   fortran08.c   the calls of the module mpi_f08 that call PMPI directly, past all of these
+ *   fortran_waits.c, fortran_apart.c   for both: calls that wait for requests, and those without a nonblocking form
  *   tasks.c     TAMPI's interface
- *   tools.c     profilers and others that stand before MPI
+ *   tools.c     profilers and other tools that stand before MPI
  *   spawn.c     processes that a program starts
  *
- * Compiled once for each MPI, with that one's mpi.h. Knows of MPI what the standard says, and of threads
- * psthreads/data/layer.h and ort/core/layer.h; linked to neither: a program without MPI loads this library's code and
- * nothing of MPI. How a call waits: engine.c. */
+ * The library is compiled once for each MPI, with that MPI's mpi.h. It knows of MPI what the standard says, and of
+ * threads psthreads/data/layer.h and ort/core/layer.h. It is linked to neither, so a program without MPI loads this
+ * library's code and nothing of MPI. How a call waits: engine.c. */
 #ifndef PS_MPI_LAYER_H
 #define PS_MPI_LAYER_H
 
@@ -28,14 +28,14 @@
 
 /* --- MPI's own functions --- */
 
-/* All are looked up at once when MPI is found, since a look-up waits for the dynamic linker's lock. A function that is
- * not there then (its library is loaded later) is looked up when it is called. */
+/* A cell for the address of one of MPI's own functions. All cells are filled when MPI is found, because a look-up waits
+ * for the dynamic linker's lock. A function whose library is loaded later is looked up when it is called. */
 struct mpi_own {
     const char *name;
     _Atomic(void *) function;
 };
-void *mpi_own_late(struct mpi_own *own); /* ends the program where there is none */
-/* The function of that symbol. */
+void *mpi_own_late(struct mpi_own *own); /* looks the function up; ends the program if there is none */
+/* Returns the address of MPI's function with that symbol. */
 #define MPI_OWN_SYMBOL(symbol)                                                                       \
     ({                                                                                               \
         static struct mpi_own own_ __attribute__((section("mpi_own"), aligned(8))) = {symbol, NULL}; \
@@ -47,18 +47,19 @@ void *mpi_own_late(struct mpi_own *own); /* ends the program where there is none
 
 enum mpi_mode {
     MPI_UNKNOWN,  /* no call has come yet, or MPI is not initialized */
-    MPI_STRAIGHT, /* calls go to MPI as they are */
-    MPI_AWARE,    /* MPI_THREAD_MULTIPLE, and not switched off */
+    MPI_STRAIGHT, /* calls go to MPI unchanged */
+    MPI_AWARE,    /* calls wait without a vp: MPI_THREAD_MULTIPLE, and not switched off */
 };
-/* The mode, found out at need; never MPI_UNKNOWN. */
+/* Returns the mode, after finding it out if it is unknown. Never returns MPI_UNKNOWN. */
 enum mpi_mode mpi_mode_now(void);
 extern _Atomic uint32_t mpi_mode_word;
-extern bool mpi_collectives; /* blocking collective calls go by their nonblocking forms */
-/* MPI's own function `name` of whichever library of this MPI has it; NULL. */
+extern bool mpi_collectives; /* whether blocking collective calls use their nonblocking forms */
+/* Returns MPI's own function `name`, from any library of this MPI; NULL: none has it. */
 void *mpi_find(const char *name);
-/* MPI is about to be finalized: calls go straight from now on. */
+/* Called before MPI is finalized: calls go to MPI unchanged from now on. */
 void mpi_mode_over(void);
-/* A message packed by MPI_Pack. */
+/* MPI's constants: the type of a message packed by MPI_Pack, no communicator, no info, no request. mpi_op_predefined
+ * returns whether op is an operation that MPI defines. */
 MPI_Datatype mpi_packed(void);
 MPI_Comm mpi_no_comm(void);
 MPI_Info mpi_no_info(void);
@@ -77,61 +78,64 @@ struct mpi_wait {
     struct mpi_wait *next;
     const struct ps_layer *layer;
     void *thread;
-    /* Whether the call would go on now. Called by the thread itself, or by the poller, one at a time. May be called
-     * again after it has said yes. */
+    /* Returns whether the call would go on now. Called by the thread itself or by the polling thread, never by both at
+     * once. May be called again after it has returned true. */
     bool (*look)(struct mpi_wait *wait);
-    /* What it looks at. */
+    /* What the look functions read. */
     MPI_Request *request;
     int count, at;
-    char *passed_by; /* any: those that are not active */
+    char *passed_by; /* waits for any request: 1 for each request that is not active */
     int source, tag, flag, error;
     MPI_Comm comm;
     MPI_Message message;
     MPI_Status status;
-    /* Used by tasks.c, where no thread waits: the poller calls this instead of making a thread ready. */
+    /* Used by tasks.c, where no thread waits: the polling thread calls this instead of making a thread ready. */
     void (*done)(struct mpi_wait *wait);
 };
 
-/* Returns the layer that has the caller as a thread; *thread is that thread. NULL: there is none, or the caller may not
- * wait. */
+/* Returns the table of functions (layer) of the runtime that has the caller as a thread, and that thread in *thread.
+ * NULL: no runtime has it, or the caller may not wait. */
 const struct ps_layer *mpi_threads(void **thread);
-/* The caller can wait; mode is MPI_AWARE. Fills in layer and thread. */
+/* Returns whether the caller can wait, and fills in wait->layer and wait->thread. The mode is MPI_AWARE. */
 bool mpi_can_wait(struct mpi_wait *wait);
-/* Waits until look says so. */
+/* Waits until wait->look returns true. */
 void mpi_await(struct mpi_wait *wait);
-/* wait->done is called when look says so. */
+/* Returns at once. The polling thread calls wait->done when wait->look returns true. */
 void mpi_watch(struct mpi_wait *wait);
-/* Starts the kernel thread that polls where no processor is idle; once, when the mode is MPI_AWARE. */
+/* Starts the watcher, the kernel thread that polls while no processor is idle. Called once, when the mode becomes
+ * MPI_AWARE. */
 void mpi_start_watcher(void);
-/* Threads and tasks that wait. */
+/* Returns the number of waits: of threads and of tasks. */
 unsigned mpi_waiting(void);
-/* No thread polls from now on. */
+/* Called at exit and in MPI_Finalize: no thread polls from now on. */
 void mpi_stop_polling(void);
-/* Called when requests of tasks are complete (tasks.c): the poller cannot do what is left, but the watcher can. */
+/* mpi_wake_watcher is called when requests of a task are complete (tasks.c): only the watcher can do what is left, the
+ * polling thread cannot. mpi_tasks_finished returns whether there are such tasks. */
 void mpi_wake_watcher(void);
 bool mpi_tasks_finished(void);
 /* Makes the OpenMP runtime run tasks in the order of their making, unless PSTHREADS_MPI_TASK_ORDER=any. */
 void mpi_tasks_in_order(void);
 void mpi_tasks_complete(void);
-/* A test has failed: another thread may run. */
+/* Called by a thread whose test has found nothing: lets another thread run. */
 void mpi_tested_in_vain(void);
-/* Moves the caller to a kernel thread of its own, if it is a thread of ours: see apart.c. */
+/* Moves the caller to a kernel thread of its own, if it is a thread of psthreads: see apart.c. */
 void mpi_go_apart(void);
-/* Makes threads that wait for a request of the program's test it by turns from now on; see calls.c. */
+/* mpi_wait_by_turns: from now on, threads that wait for a request of the program test it in turns; see calls.c.
+ * mpi_by_turns returns whether that was called. */
 void mpi_wait_by_turns(void);
 bool mpi_by_turns(void);
 #ifndef OPEN_MPI
-/* A communicator's error handler is set. */
+/* Called when the program sets a communicator's error handler. */
 void mpi_note_handler(void);
 #endif
 
-/* Waits until the request is complete, or all of them; then MPI's own call does not block. */
+/* Waits until the request is complete, or all requests are. MPI's own call then does not block. */
 void mpi_await_one(MPI_Request *request);
 void mpi_await_all(int count, MPI_Request *requests);
-/* Waiting until any of the requests is complete. MPI says that a request which is not active (a persistent one before
- * it is started) is complete too, and does not tell the two apart. So the caller tests, and finds none complete. Then
- * mpi_any_begin notes the requests that MPI says are complete, and the caller tests once more. If it finds none again,
- * the noted requests are not active, and mpi_any_wait waits for the others. */
+/* Waiting until any of several requests is complete. MPI also calls a request complete that is not active (a persistent
+ * one before it is started), and does not tell the two apart. So the caller proceeds in steps. It tests, and finds none
+ * complete. mpi_any_begin notes the requests that MPI calls complete. The caller tests once more. If it finds none
+ * again, the noted requests are not active, and mpi_any_wait waits for the others. */
 struct mpi_any {
     int count;
     MPI_Request *request;
@@ -140,7 +144,7 @@ struct mpi_any {
 void mpi_any_begin(struct mpi_any *any, int count, MPI_Request *requests);
 void mpi_any_wait(struct mpi_any *any);
 void mpi_any_end(struct mpi_any *any);
-/* Waits until a request that has just been started is complete, and completes it. */
+/* Waits until a request that has just been started is complete, and completes it. Returns MPI's error code. */
 int mpi_finish(MPI_Request *request, MPI_Status *status);
 
 #endif

@@ -1,11 +1,11 @@
-/* Processes that a program starts by MPI run under psrun too, as those that it starts by itself do. The processes need
- * psrun: a blocking collective call of such a process would not match the nonblocking one of a rank under psrun
+/* Processes that a program starts by MPI run under psrun, as do those that it starts by itself. They need psrun because
+ * otherwise a blocking collective call in them would not match the nonblocking one of a rank under psrun
  * (collective.c).
  *
- * The launcher starts them with its own environment, not with the program's. So psrun is put before the command. The
- * command stays as it is in three cases: no memory; no psrun where it should be beside this library; a command without
- * a slash that the launcher looks for in folders of its own (the key "path"). The calls are collective without a
- * nonblocking form, see apart.c. With Open MPI, Fortran's go to MPI as they are. */
+ * The launcher starts processes with its own environment, not with the program's. So psrun is put before the command.
+ * The command stays unchanged in three cases: there is no memory; psrun is not in its place beside this library; or the
+ * command has no slash and the launcher looks for it in other folders (the key "path"). The calls are collective
+ * without a nonblocking form, see apart.c. With Open MPI, Fortran's calls go to MPI without psrun. */
 #include "mpi_layer.h"
 
 #include <dlfcn.h>
@@ -22,7 +22,8 @@ static bool find_psrun(char path[PATH_MAX])
     char beside[PATH_MAX];
     Dl_info own;
     if (!preloaded || !strstr(preloaded, "/libpsthreads-mpi-") || !dladdr((void *)find_psrun, &own))
-        return false; /* only the program itself has put it in */
+        /* Only processes into which psrun has preloaded this library start others under psrun. */
+        return false;
     const char *end = strrchr(own.dli_fname, '/');
     for (unsigned i = 0; end && i < sizeof places / sizeof *places; i++) {
         int n = snprintf(beside, sizeof beside, "%.*s/%s", (int)(end - own.dli_fname), own.dli_fname, places[i]);
@@ -42,8 +43,8 @@ static bool looked_for_elsewhere(const char *command, MPI_Info info)
     return flag;
 }
 
-/* Returns the arguments of psrun for a command with these arguments (NULL: none); to be freed. NULL: the command stays
- * as it is. */
+/* Returns psrun's arguments: the command and its own arguments (NULL: none). The caller frees them. NULL: the command
+ * stays unchanged. */
 static char **arguments_of_psrun(const char *command, char **arguments, MPI_Info info)
 {
     int n = 0;
@@ -59,7 +60,7 @@ static char **arguments_of_psrun(const char *command, char **arguments, MPI_Info
     return all;
 }
 
-/* The command counts at the root alone. */
+/* Returns whether the caller is the root; MPI reads the command only there. */
 static bool is_root(int root, MPI_Comm comm)
 {
     int rank = -1;
@@ -93,7 +94,7 @@ PS_EXPORT int MPI_Comm_spawn_multiple(int count, char *commands[], char **argume
         all[i] = arguments_of_psrun(commands[i], own, infos[i]);
         names[i] = all[i] ? psrun : commands[i];
     }
-    /* one without arguments has an empty list, where others have some */
+    /* If some commands have arguments, each command without arguments needs an empty list. */
     char *none[] = {NULL};
     bool *kept = names && all ? calloc((size_t)count, sizeof *kept) : NULL;
     for (int i = 0; kept && i < count; i++)

@@ -1,9 +1,9 @@
-/* TAMPI's interface: a task's completion waits for requests, the thread that ran it does not. See TAMPI.h,
- * ort/core/layer.h.
+/* TAMPI's interface: the completion of a task waits for requests, while the thread that ran the task goes on. See
+ * TAMPI.h and ort/core/layer.h.
  *
- * States of a binding: made (its task is held) -> watched -> finished, a stack -> completed by the watcher:
- * MPI_Waitall, release of the task. The watcher is a thread that the OpenMP runtime knows from then on. A poller may
- * stand where no thread runs, so it does nothing but the push. Failures: no memory: the call waits. */
+ * States of a binding: made (its task is held) -> watched -> in the stack `finished` -> completed by the watcher, which
+ * calls MPI_Waitall and releases the task. By that call the watcher becomes a thread that the OpenMP runtime knows. The
+ * polling thread may be between two threads, so it only pushes the binding. Failures: without memory the call waits. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@ struct binding {
     const struct ort_layer *layer;
     void *task;
     MPI_Status *statuses;
-    bool fortran;         /* the statuses are ours, and */
-    MPI_Fint *to_fortran; /* copied to here; NULL: the program ignores them */
+    bool fortran;         /* true: `statuses` is our own memory */
+    MPI_Fint *to_fortran; /* where the statuses are copied to; NULL: the program ignores them */
     MPI_Request request[];
 };
 
@@ -66,19 +66,19 @@ static bool look_at_requests(struct mpi_wait *wait)
 #ifdef OPEN_MPI
 static MPI_Request request_of(MPI_Fint handle) { return MPI_OWN(MPI_Request_f2c)(handle); }
 static MPI_Fint handle_of(MPI_Request request) { return MPI_OWN(MPI_Request_c2f)(request); }
-#else /* macros there */
+#else /* MPICH has macros for these */
 static MPI_Request request_of(MPI_Fint handle) { return MPI_Request_f2c(handle); }
 static MPI_Fint handle_of(MPI_Request request) { return MPI_Request_c2f(request); }
 #endif
 
-/* Whether the program gave MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE, which are variables of MPI's own. */
+/* Returns whether the program gave MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE, which are variables of MPI. */
 static bool ignores(const MPI_Fint *statuses)
 {
     MPI_Fint **one = mpi_find("MPI_F_STATUS_IGNORE"), **all = mpi_find("MPI_F_STATUSES_IGNORE");
     return (one && statuses == *one) || (all && statuses == *all);
 }
 
-/* Frees them. */
+/* Copies the statuses to Fortran's, unless `to` is NULL, and frees them. */
 static void give_statuses(int count, MPI_Status *from, MPI_Fint *to)
 {
     for (int i = 0; i < count && to; i++)
@@ -119,7 +119,7 @@ void mpi_tasks_complete(void)
     }
 }
 
-/* Binds the requests to the calling task. False: they have to be waited for. */
+/* Binds the requests to the calling task. Returns false if that is not possible; the caller must then wait for them. */
 static bool bind(int count, MPI_Request *requests, MPI_Status *statuses, bool fortran, MPI_Fint *to_fortran)
 {
     const struct ort_layer *layer = mpi_aware() ? openmp_layer() : NULL;
@@ -149,7 +149,7 @@ PS_EXPORT int TAMPI_Iwait(MPI_Request *request, MPI_Status *status)
     int error = MPI_OWN(MPI_Test)(request, &flag, status);
     if (error || flag)
         return error;
-    /* one status is an array of one; MPICH has two different values for "no status" and "no statuses" */
+    /* One status serves as an array of one. But MPICH has different values for "no status" and "no statuses". */
     MPI_Status *statuses = status == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : status;
     return bind(1, request, statuses, false, NULL) ? MPI_SUCCESS : MPI_Wait(request, status);
 }

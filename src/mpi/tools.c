@@ -1,14 +1,14 @@
 /* Tools that stand before MPI: profilers and checkers that define MPI_Recv and call PMPI_Recv, as MPI's profiling
- * interface has it. A tool comes first, as without this library, and sees each call that the program makes. What the
- * tool then asks of PMPI is answered by this library.
+ * interface provides. A tool comes first, as it would without this library, and sees each call of the program. Its
+ * calls of PMPI come to this library.
  *
- * psrun preloads this library behind the tools. So a program's calls go to a tool. Here the tool's own calls of
- * PMPI_... are led to this library's MPI_... of the same name: the entries of the tool's global offset table are
- * written anew. An object is a tool if it defines one of the names MPI_X that are interposed here, and refers to
- * PMPI_X. MPI's own libraries do not: each defines PMPI_X itself, or does not define MPI_X.
+ * psrun preloads this library after the tools, so the program's calls go to a tool. Here the tool's own calls of
+ * PMPI_... are redirected to this library's MPI_... of the same name, by changing entries of the tool's global offset
+ * table. An object is a tool if it defines an MPI_X that is interposed here, and refers to PMPI_X. MPI's own libraries
+ * are no tools: each defines PMPI_X itself, or does not define MPI_X.
  *
- * Called once, before main, when all objects that the program is linked to are there and relocated. Not seen: a tool
- * that is loaded later, and one that looks PMPI_X up by dlsym. Its calls go to MPI as they are.
+ * This is done once, before main, when all objects that the program is linked to are loaded and relocated. Two kinds of
+ * tools are not found: those loaded later, and those that look PMPI_X up by dlsym. Their calls go to MPI unchanged.
  *
  * Rejected: to export PMPI_X here. MPI's own libraries call one another by these names, with locks held, and must not
  * wait here. Rejected: to look at the caller's address. A tool's last call is a jump, so the address is not the
@@ -25,7 +25,7 @@
 
 struct loaded {
     struct ps_loaded o;
-    ElfW(Addr) base, relro, relro_end; /* what is read-only once it is relocated */
+    ElfW(Addr) base, relro, relro_end; /* the part that the dynamic linker makes read-only after relocation */
     const char *path;
 };
 
@@ -48,7 +48,7 @@ static int note_object(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 0;
 }
 
-/* Returns the name that the reference is to, if it is a PMPI name of another object's; else NULL. */
+/* Returns the name to which the relocation refers, if it is a PMPI name that another object defines; else NULL. */
 static const char *asks_pmpi(const struct loaded *l, const ElfW(Rela) * r)
 {
     const ElfW(Sym) *s = &l->o.symbols[ELF64_R_SYM(r->r_info)];
@@ -78,7 +78,7 @@ static void write_entry(const struct loaded *l, ElfW(Addr) at, void *value)
         mprotect((void *)from, page, PROT_READ);
 }
 
-/* own: this library. write: false: only whether it is a tool. */
+/* own: this library. write == false: returns whether the object is a tool. write == true: redirects its calls. */
 static bool lead(const struct loaded *l, void *own, bool write)
 {
     for (int t = 0; t < 2; t++)
