@@ -1,8 +1,8 @@
-/* OMPD: internal control variables, and the environment of the process.
+/* OMPD: internal control variables (ICVs), and the environment of the process.
  *
- * The first thirty have the numbers, names and scopes that LLVM's library gives them, which its plug-in for gdb counts
- * on. A thread's are those of the task that it runs. Variables of tools are not kept by the runtime: they are read from
- * the process's environment, as it is now. */
+ * The first thirty ICVs have the numbers, names and scopes that LLVM's library gives them, because LLVM's plug-in for
+ * gdb relies on them. A thread's ICVs are those of the task that it runs. The runtime does not keep the ICVs of tools;
+ * they are read from the process's environment, as it is now. */
 #include "process.h"
 
 #include <limits.h>
@@ -24,7 +24,9 @@ enum icv {
     ICV_OLD_NUM_PROCS = 20,
 };
 
-/* field: where the value stands, `bytes` of it; flag: the bits that are meant, NULL: all. */
+/* The known ICVs, by number. in: the structure that has the value; COMPUTED: a function computes it. field: the value's
+ * name in the process's tables; bytes: its size. flag: the tables' name of the bits that are the value; NULL: all
+ * bits. */
 static const struct {
     const char *name;
     ompd_scope_t scope;
@@ -32,7 +34,7 @@ static const struct {
     const char *field, *flag;
     unsigned bytes;
 } icvs[] = {
-    {"", ompd_scope_global, COMPUTED, "", NULL, 0}, /* numbers begin with 1 */
+    {"", ompd_scope_global, COMPUTED, "", NULL, 0}, /* number 0 is not used: numbers begin with 1 */
     {"dyn-var", ompd_scope_thread, IN_ICV, "icv.dynamic", NULL, 1},
     {"run-sched-var", ompd_scope_task, COMPUTED, "", NULL, 0},
     {"stacksize-var", ompd_scope_address_space, IN_SETTINGS, "set.stack_bytes", NULL, 8},
@@ -69,7 +71,7 @@ static const struct {
     {"def-allocator-var", ompd_scope_task, IN_ICV, "icv.default_allocator", NULL, 8},
 };
 #define NUM_ICVS (sizeof icvs / sizeof icvs[0])
-#define TEXT_MAX 4096 /* of what is read from the process */
+#define TEXT_MAX 4096 /* the most bytes that are read of a text of the process */
 
 /* --- the environment --- */
 
@@ -82,8 +84,8 @@ static bool belongs_to_runtimes(uint64_t beginning)
     return false;
 }
 
-/* The next variable of a runtime's after number *i, or false. The first bytes are looked at as a number: a debugger may
- * not know how to read any text. */
+/* Reads the next variable of a runtime, beginning with entry *i of the list, into text. Returns false if there is none.
+ * The variable's first 8 bytes are compared as a number, because a debugger may not know how to read any text. */
 static bool next_variable(struct ompd_aspace_handle *p, uint64_t list, unsigned *i, char *text)
 {
     while (list != 0 && *i < PROCESS_MOST) {
@@ -104,7 +106,7 @@ static uint64_t environment_of(struct ompd_aspace_handle *p)
     return variable != 0 ? process_number(p, variable, 8) : 0;
 }
 
-/* The variable's value in text, or `otherwise`. */
+/* Writes the variable's value into text, or `otherwise` if the variable is not set. */
 static void variable_of(struct ompd_aspace_handle *p, const char *name, const char *otherwise, char *text)
 {
     uint64_t list = environment_of(p);
@@ -129,7 +131,7 @@ PS_EXPORT ompd_rc_t ompd_get_display_control_vars(ompd_address_space_handle_t *p
     uint64_t list = environment_of(p);
     for (unsigned i = 0; next_variable(p, list, &i, text); n++)
         bytes += strlen(text) + 1;
-    char **vector = process_memory(p, (n + 1) * sizeof *vector + bytes); /* the texts stand behind it */
+    char **vector = process_memory(p, (n + 1) * sizeof *vector + bytes); /* the texts follow the vector */
     if (vector == NULL)
         return process_end(p);
     char *to = (char *)(vector + n + 1);
@@ -165,7 +167,8 @@ static uint64_t read_icv(struct ompd_aspace_handle *p, uint64_t at, ompd_icv_id_
     return icvs[id].bytes == 4 && value > INT_MAX ? INT_MAX : value;
 }
 
-/* Of lists: the rest, for the levels inside. */
+/* nthreads-var and bind-var are lists. The first element is the value, the others are for inner levels; the next three
+ * functions read them. */
 static uint32_t nthreads_rest(struct ompd_aspace_handle *p, uint64_t task)
 {
     return process_word_in(p, process_pointer_in(p, task, "ort_task.icv"), "icv.nthreads_rest");
@@ -235,7 +238,7 @@ static bool asked_as_libomp(struct ompd_aspace_handle *p)
     return process_number(p, process_field(p, "&display_as_libomp"), 1) != 0;
 }
 
-/* "dynamic,2": debuggers count on the comma. */
+/* Writes for example "dynamic,2". Debuggers rely on the comma. */
 static void schedule_text(struct ompd_aspace_handle *p, uint64_t task, char *text)
 {
     static const char *const names[] = {"static", "dynamic", "guided", "auto", "trapezoidal"};
@@ -243,7 +246,7 @@ static void schedule_text(struct ompd_aspace_handle *p, uint64_t task, char *tex
     uint64_t sched = process_word_in(p, icv, "icv.sched");
     int32_t chunk = (int32_t)process_word_in(p, icv, "icv.chunk");
     text[0] = '\0';
-    if (sched == process_field(p, "sched.unset")) { /* the ABI's default */
+    if (sched == process_field(p, "sched.unset")) { /* unset: the default of the program's ABI */
         bool as_libomp = asked_as_libomp(p);
         sched = process_field(p, as_libomp ? "sched.static" : "sched.dynamic");
         chunk = as_libomp ? 0 : chunk;
@@ -337,11 +340,12 @@ PS_EXPORT ompd_rc_t ompd_enumerate_icvs(ompd_address_space_handle_t *p, ompd_icv
     return process_string(p, icvs[*next].name, name);
 }
 
-/* Whose value is asked for: *process, and where it begins: a thread's ICVs are those of its task. */
+/* Checks the arguments of a request. Sets *process, and *at to the address of the structure that has the ICV: for a
+ * thread's own ICVs that is the thread's task. */
 static ompd_rc_t asked_for(void *handle, ompd_scope_t scope, ompd_icv_id_t id, const void *answer,
                            struct ompd_aspace_handle **process, uint64_t *at)
 {
-    ompd_task_handle_t *any = handle; /* each but the process's begins alike */
+    ompd_task_handle_t *any = handle; /* all handles except the process's have the same first fields */
     if (handle == NULL)
         return ompd_rc_stale_handle;
     if (answer == NULL || id == 0 || id >= NUM_ICVS || scope != icvs[id].scope)

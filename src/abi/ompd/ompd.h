@@ -1,6 +1,6 @@
-/* The debuggers' interface: its C types, numbers and functions, as omp-tools.h has them (OpenMP 5.1 chapter 5), since
- * GCC installs no such header. Source: the specification. Does: declare. The functions of libompd.so run in the
- * debugger; the names under "in the process" are the runtime's. Our tests in tests/ompd include it too. */
+/* The debuggers' interface: its C types, numbers and functions, as omp-tools.h has them (OpenMP 5.1 chapter 5). They
+ * are written from the specification, because GCC installs no such header. The functions of libompd.so run in the
+ * debugger. The names under "in the process" belong to the runtime. Our tests in tests/ompd include this header too. */
 #ifndef PS_ABI_OMPD_H
 #define PS_ABI_OMPD_H
 
@@ -63,7 +63,7 @@ typedef struct ompd_thread_handle ompd_thread_handle_t;
 typedef struct ompd_parallel_handle ompd_parallel_handle_t;
 typedef struct ompd_task_handle ompd_task_handle_t;
 
-/* Of the debugger's; the order is the interface's. */
+/* Functions of the debugger. The interface defines their order. */
 typedef struct {
     ompd_rc_t (*alloc_memory)(ompd_size_t bytes, void **memory);
     ompd_rc_t (*free_memory)(void *memory);
@@ -87,7 +87,8 @@ typedef struct {
 
 /* --- in the process --- */
 
-extern const char **ompd_dll_locations; /* paths; the last is NULL. NULL: not known yet */
+/* paths of libompd.so, with NULL as the last; the pointer itself is NULL until they are known */
+extern const char **ompd_dll_locations;
 void ompd_dll_locations_valid(void);
 void ompd_bp_parallel_begin(void);
 void ompd_bp_parallel_end(void);
@@ -142,7 +143,7 @@ ompd_rc_t ompd_get_task_frame(ompd_task_handle_t *task, ompd_frame_info_t *exit,
 ompd_rc_t ompd_task_handle_compare(ompd_task_handle_t *one, ompd_task_handle_t *other, int *result);
 ompd_rc_t ompd_rel_task_handle(ompd_task_handle_t *task);
 
-/* --- what is set, and what a tool keeps --- */
+/* --- internal control variables, and tools' data --- */
 
 ompd_rc_t ompd_enumerate_icvs(ompd_address_space_handle_t *handle, ompd_icv_id_t current, ompd_icv_id_t *next,
                               const char **name, ompd_scope_t *scope, int *more);

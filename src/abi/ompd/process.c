@@ -1,11 +1,12 @@
-/* The library's start, the process's tables, and reading. See process.h. */
+/* The library's start, reading, and the process's tables. See process.h. */
 #include "process.h"
 
 #include <string.h>
 
 #include "tool_events.h"
 
-#define API_OLDEST 201811 /* OpenMP 5.0's, which LLVM's plug-in asks for; this library's part of it is 5.1's */
+/* The version of OpenMP 5.0. LLVM's plug-in asks for it, and gets 5.1's functions. */
+#define API_OLDEST 201811
 #define API_VERSION 202011
 
 const ompd_callbacks_t *process_callbacks;
@@ -71,7 +72,8 @@ static void read_from(struct ompd_aspace_handle *p, uint64_t address, void *to, 
     memset(to, 0, bytes);
     if (p->failed != ompd_rc_ok)
         return;
-    ompd_rc_t rc = ompd_rc_unavailable; /* what a null pointer leads to: debuggers are not asked for it */
+    /* A null pointer of the process leads to an address below 4096. Debuggers are not asked to read there. */
+    ompd_rc_t rc = ompd_rc_unavailable;
     if (address >= 4096)
         rc = process_callbacks->read_memory(p->context, NULL, &from, bytes, to);
     if (rc != ompd_rc_ok)
@@ -80,7 +82,8 @@ static void read_from(struct ompd_aspace_handle *p, uint64_t address, void *to, 
 
 uint64_t process_number(struct ompd_aspace_handle *p, uint64_t address, size_t bytes)
 {
-    uint64_t value = 0; /* little-endian, as every processor that the runtime knows */
+    /* Little-endian: so are all processors for which libompd.so is built. */
+    uint64_t value = 0;
     read_from(p, address, &value, bytes);
     return p->failed == ompd_rc_ok ? value : 0;
 }
@@ -102,7 +105,7 @@ uint64_t process_symbol(struct ompd_aspace_handle *p, const char *name)
 {
     ompd_address_t address = {OMPD_SEGMENT_UNSPECIFIED, 0};
     ompd_rc_t rc = process_callbacks->symbol_addr_lookup(p->context, NULL, name, &address, NULL);
-    /* LLVM's plug-in for gdb answers -1, and no failure, for a symbol that there is not. */
+    /* For a symbol that does not exist, LLVM's plug-in for gdb reports success and the address -1. */
     return rc == ompd_rc_ok && address.address != UINT64_MAX ? address.address : 0;
 }
 
@@ -149,7 +152,7 @@ ompd_rc_t process_string(struct ompd_aspace_handle *p, const char *text, const c
 
 /* --- the process --- */
 
-/* Appends a table's fields to those that are known. */
+/* Appends the fields of the table at `address` to the known fields. */
 static void load_fields(struct ompd_aspace_handle *p, uint64_t address)
 {
     struct ps_debug_layout head;
@@ -198,7 +201,7 @@ PS_EXPORT ompd_rc_t ompd_process_initialize(ompd_address_space_context_t *contex
     p->context = context;
     uint64_t core = process_symbol(p, "ort_debug_layout");
     if (core == 0)
-        process_fails(p, ompd_rc_incompatible); /* another runtime, or none */
+        process_fails(p, ompd_rc_incompatible); /* The process has another runtime, or none. */
     load_fields(p, core);
     load_fields(p, process_symbol(p, "kmpc_debug_layout"));
     load_fields(p, process_number(p, process_field(p, "&ee_debug_layout"), 8));
@@ -218,7 +221,7 @@ PS_EXPORT ompd_rc_t ompd_device_initialize(ompd_address_space_handle_t *process,
     (void)kind, (void)bytes, (void)id;
     if (process == NULL)
         return ompd_rc_stale_handle;
-    return context == NULL || handle == NULL ? ompd_rc_bad_input : ompd_rc_unavailable; /* there are no devices */
+    return context == NULL || handle == NULL ? ompd_rc_bad_input : ompd_rc_unavailable; /* There are no devices. */
 }
 
 PS_EXPORT ompd_rc_t ompd_rel_address_space_handle(ompd_address_space_handle_t *p)

@@ -1,4 +1,4 @@
-/* OMPD: regions and tasks. A region is a team; its implicit tasks are those of its members. */
+/* OMPD: regions and tasks. A region is a team. Its implicit tasks are those of its members. */
 #include "process.h"
 
 #include <string.h>
@@ -36,7 +36,8 @@ PS_EXPORT ompd_rc_t ompd_get_curr_parallel_handle(ompd_thread_handle_t *thread, 
     if (region == NULL)
         return ompd_rc_bad_input;
     struct ompd_aspace_handle *p = thread->process;
-    uint64_t now = thread_now(thread), open = process_pointer_in(p, now, "ort_thread.open"); /* it begins just now */
+    /* `open` is not 0 while the thread opens a region: the new region is then the current one. */
+    uint64_t now = thread_now(thread), open = process_pointer_in(p, now, "ort_thread.open");
     return parallel_handle_for(p, open != 0 ? open : process_pointer_in(p, now, "ort_thread.team"), region);
 }
 
@@ -97,7 +98,7 @@ static bool is_implicit(const ompd_task_handle_t *task)
     return task->team != 0 || task_has_flag(task, "flag.implicit");
 }
 
-/* The task that opened the implicit task's region; 0: none, it is an initial one. */
+/* Returns the task that opened the region of this implicit task; 0: it is an initial task. */
 static uint64_t opener(const ompd_task_handle_t *task)
 {
     uint64_t parent = process_pointer_in(task->process, region_of(task), "ort_team.parent");
@@ -151,7 +152,8 @@ PS_EXPORT ompd_rc_t ompd_get_task_in_parallel(ompd_parallel_handle_t *region, in
     return rc;
 }
 
-/* A function of the runtime's that calls one of the program's, whose address its data has. */
+/* Returns the address of the program's function. `body` may be a function of the runtime that calls the program's; its
+ * data then has the address. */
 static uint64_t called_by(struct ompd_aspace_handle *p, uint64_t body, uint64_t data)
 {
     for (unsigned i = 0; i < p->num_fields; i++)
@@ -174,13 +176,14 @@ PS_EXPORT ompd_rc_t ompd_get_task_function(ompd_task_handle_t *task, ompd_addres
         if (function != 0 && function == common)
             function = process_number(p, process_pointer_in(p, team, "ort_team.data"), 8);
     } else if (task_has_flag(task, "flag.undeferred") && !process_is_tracked(p)) {
-        return process_end(p); /* called at once, in a descriptor without a function */
+        return process_end(p); /* Without a listener the task was called at once, and its descriptor has no function. */
     } else {
         uint64_t body = process_pointer_in(p, task->at, "ort_task.fn");
         function = called_by(p, body, process_pointer_in(p, task->at, "ort_task.data"));
     }
     if (function == 0)
-        process_fails(p, ompd_rc_unavailable); /* the program runs it itself, as it does an initial task */
+        /* No function: the program itself runs the task, as it runs an initial task. */
+        process_fails(p, ompd_rc_unavailable);
     *entry = (ompd_address_t){OMPD_SEGMENT_UNSPECIFIED, function};
     return process_end(p);
 }
@@ -223,7 +226,8 @@ PS_EXPORT ompd_rc_t ompd_rel_task_handle(ompd_task_handle_t *task)
 
 /* --- a tool's data --- */
 
-/* Where a thread's word is: in the outermost member that the same native thread is. */
+/* Returns the address of the tool's word for a thread. The word is in the outermost ort_thread of the same native
+ * thread. */
 static uint64_t thread_data_at(struct ompd_aspace_handle *p, uint64_t thread)
 {
     for (unsigned steps = 0; steps < PROCESS_MOST && p->failed == ompd_rc_ok; steps++) {
@@ -237,7 +241,7 @@ static uint64_t thread_data_at(struct ompd_aspace_handle *p, uint64_t thread)
 
 PS_EXPORT ompd_rc_t ompd_get_tool_data(void *handle, ompd_scope_t scope, ompd_word_t *value, ompd_address_t *address)
 {
-    ompd_task_handle_t *any = handle; /* the others begin alike */
+    ompd_task_handle_t *any = handle; /* all handles of threads, regions and tasks have the same first fields */
     PROCESS_OF(any);
     if (value == NULL || address == NULL || scope < ompd_scope_thread || scope > ompd_scope_task)
         return ompd_rc_bad_input;

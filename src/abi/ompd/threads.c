@@ -1,12 +1,13 @@
-/* OMPD: threads. Which kernel thread is which is told by the entities' table: it has the vps of user-level threads, or
- * the list of kernel threads. */
+/* OMPD: threads. The table of the entities tells which kernel thread runs what. It has the vps of user-level threads,
+ * or the list of kernel threads (src/ee/pthreads). */
 #include "process.h"
 
 #include <string.h>
 
 /* A kernel thread, and the innermost ort_thread that it runs. */
 struct carrier {
-    uint64_t lwp, itself, runs; /* itself: pthread_self(), 0: not known; runs 0: no OpenMP thread now */
+    /* lwp: its number; itself: its pthread_self(), 0: not known; runs: 0: no OpenMP thread now */
+    uint64_t lwp, itself, runs;
 };
 
 static uint64_t next_of_list(struct ompd_aspace_handle *p, uint64_t *node, struct carrier *c)
@@ -22,7 +23,8 @@ static uint64_t next_of_list(struct ompd_aspace_handle *p, uint64_t *node, struc
     return thread;
 }
 
-/* Of vp number *i, or the next one that a kernel thread carries. */
+/* Reads vp number *i, or the next vp that has a kernel thread, into c. Advances *i. Returns the vp's address; 0: none
+ * is left. */
 static uint64_t next_of_vps(struct ompd_aspace_handle *p, uint64_t *i, struct carrier *c)
 {
     uint64_t rt = process_field(p, "&ps_rt"), n = process_word_in(p, rt, "ps_runtime.table_size");
@@ -39,14 +41,15 @@ static uint64_t next_of_vps(struct ompd_aspace_handle *p, uint64_t *i, struct ca
     return 0;
 }
 
-/* The next kernel thread after the cursor, which begins with 0. */
+/* Reads the next kernel thread after the cursor, which is 0 at first, into c. Returns false if none is left. */
 static bool next_carrier(struct ompd_aspace_handle *p, uint64_t *cursor, struct carrier *c)
 {
     uint64_t found = process_has(p, "&ps_rt") ? next_of_vps(p, cursor, c) : next_of_list(p, cursor, c);
     return p->failed == ompd_rc_ok && found != 0;
 }
 
-/* The innermost region that the thread has opened, and is member 0 of. */
+/* Returns the innermost ort_thread of the native thread: follows the regions that the thread has opened, in which it is
+ * member 0. */
 static uint64_t innermost(struct ompd_aspace_handle *p, uint64_t thread)
 {
     for (unsigned steps = 0; thread != 0 && steps < PROCESS_MOST; steps++) {
@@ -58,7 +61,7 @@ static uint64_t innermost(struct ompd_aspace_handle *p, uint64_t thread)
     return thread;
 }
 
-/* The kernel thread that runs it, or false: none does. */
+/* Finds the kernel thread that runs the thread. Returns false if none does. */
 static bool carrier_of(struct ompd_aspace_handle *p, uint64_t thread, struct carrier *c)
 {
     uint64_t inner = innermost(p, thread);
@@ -76,7 +79,8 @@ static bool carrier_with(struct ompd_aspace_handle *p, ompd_thread_id_t kind, ui
     return false;
 }
 
-/* What runs knows best where it is: it may be about to open a region, or have just closed one. */
+/* Returns the innermost ort_thread of the handle's thread. If a kernel thread runs the thread, its entity's pointer is
+ * right even while the thread opens or closes a region. */
 uint64_t thread_now(const ompd_thread_handle_t *thread)
 {
     struct ompd_aspace_handle *p = thread->process;
@@ -143,7 +147,8 @@ PS_EXPORT ompd_rc_t ompd_get_thread_id(ompd_thread_handle_t *thread, ompd_thread
         return rc;
     struct ompd_aspace_handle *p = thread->process;
     if (thread->lwp != 0 ? !carrier_with(p, OMPD_THREAD_ID_LWP, thread->lwp, &c) : !carrier_of(p, thread->at, &c))
-        return p->failed != ompd_rc_ok ? p->failed : ompd_rc_unavailable; /* it waits, and no kernel thread with it */
+        /* The thread waits, and no kernel thread runs it. */
+        return p->failed != ompd_rc_ok ? p->failed : ompd_rc_unavailable;
     uint64_t number = kind == OMPD_THREAD_ID_LWP ? c.lwp : c.itself;
     if (number == 0)
         return ompd_rc_unsupported;
@@ -161,7 +166,8 @@ PS_EXPORT ompd_rc_t ompd_get_state(ompd_thread_handle_t *thread, ompd_word_t *st
         return process_end(p);
     uint64_t now = thread_now(thread);
     *state = process_word_in(p, now, "ort_thread.state");
-    if (*state == 0) /* it works: in a region or outside of every one */
+    /* 0: the thread works. The answer is 1 in a region and 0 outside of any. */
+    if (*state == 0)
         *state = process_word_in(p, process_pointer_in(p, now, "ort_thread.team"), "ort_team.level") > 0;
     if (wait_id != NULL)
         *wait_id = process_pointer_in(p, now, "ort_thread.wait_id");

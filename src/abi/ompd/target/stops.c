@@ -1,10 +1,10 @@
 /* What a debugger finds in the process (OpenMP 5.1 section 5.6): where libompd.so is, and functions for its break
  * points.
  *
- * libompd.so stands in the folder from which this library was loaded, or to which a link led from there. The functions
- * are empty. They are called with OMP_DEBUG=enabled alone, where a tool would be told something (ort_stop_here): these
- * places cost nothing without a listener.
- * Bad input: a value of OMP_DEBUG that is none gets one line, and it counts as disabled. */
+ * libompd.so is looked for in the folder from which this library was loaded; if the library's file is a link, in the
+ * folder to which the link leads. The break-point functions are empty. They are called only with OMP_DEBUG=enabled, at
+ * the places where a tool would be told something (ort_stop_here). Without a listener these places cost nothing. Bad
+ * input: an invalid value of OMP_DEBUG is reported by one line, and counts as disabled. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -17,11 +17,13 @@
 #include "os.h"
 #include "tool.h"
 
-/* Two names: another runtime in the process, loaded before, may have the exported one too. */
+/* One variable with two names. The code here uses the static name, because another runtime, loaded before, may define
+ * the exported one too. */
 static const char **own_locations;
 extern const char **ompd_dll_locations __attribute__((alias("own_locations"))) PS_EXPORT;
 
-/* The number keeps the compiler from making one function of two. */
+/* Defines an empty function. The line number makes each function different, so that the compiler does not merge
+ * them. */
 #define BREAK_POINT(name) \
     PS_EXPORT PS_NOINLINE void name(void) { __asm__ volatile("" ::"i"(__LINE__)); }
 BREAK_POINT(ompd_dll_locations_valid)
@@ -31,7 +33,7 @@ BREAK_POINT(ompd_bp_parallel_begin)
 BREAK_POINT(ompd_bp_parallel_end)
 BREAK_POINT(ompd_bp_task_begin)
 BREAK_POINT(ompd_bp_task_end)
-/* There are no devices. */
+/* These two are never called: there are no devices. */
 BREAK_POINT(ompd_bp_device_begin)
 BREAK_POINT(ompd_bp_device_end)
 
@@ -45,7 +47,7 @@ static void stop_debugger(enum ort_stop at)
     break_points[at]();
 }
 
-/* Bytes of the path up to the file's name. */
+/* Returns the length of the path up to and including its last slash. */
 static int folder_bytes(const char *path)
 {
     const char *slash = strrchr(path, '/');
