@@ -1,11 +1,11 @@
-/* The entry points that a tool calls (OpenMP 5.1 section 4.6), found by name with the function that its initializer
- * gets.
+/* The entry points that a tool calls (OpenMP 5.1 section 4.6). The tool's initializer gets a function that finds them
+ * by name.
  *
- * They translate: the core has the tool's data and frames in the interface's own layout (asserted below), its events
- * the interface's numbers. A kernel thread that is no OpenMP thread gets the answers for "no thread"; asking does not
- * make it one. All but set_callback may be called from a callback, and those that the specification wants from a signal
- * handler.
- * Target devices: there are none; their callbacks can never be set, and their inquiries say so. */
+ * They only translate: the core keeps the tool's data and frames in the interface's own layout (asserted below), and
+ * its events have the interface's numbers. A kernel thread that is no OpenMP thread gets the answers for "no thread";
+ * asking does not make it an OpenMP thread. All except set_callback may be called from a callback. Those that the
+ * specification wants to be async-signal-safe may be called from a signal handler. Target devices: there are none.
+ * Their callbacks can never be set, and their inquiries say that there are none. */
 #include "ompt_internal.h"
 
 #include <string.h>
@@ -20,12 +20,12 @@ _Static_assert(sizeof(ompt_data_t) == sizeof(union ort_tool_data), "tool data is
 
 static ompt_data_t *data_of(union ort_tool_data *data) { return (ompt_data_t *)(void *)data; }
 
-/* The calling OpenMP thread; NULL: none, or no tool any more. */
+/* Returns the calling OpenMP thread; NULL: the caller is none, or no tool is attached any more. */
 static struct ort_thread *tool_self(void) { return ort_tool_attached() ? ee_local() : NULL; }
 
 /* --- callbacks --- */
 
-/* A slot of the core's table, by number. */
+/* Sets the callback with this number in the core's table. */
 #define CASE_SET(number, type, name, parameters)                                       \
     case number: {                                                                     \
         type(*f) parameters;                                                           \
@@ -58,7 +58,7 @@ static int get_callback(int which, ompt_callback_t *callback)
     }
 }
 
-/* --- states and implementations of mutexes, one after the other --- */
+/* --- enumeration of states, and of implementations of mutexes --- */
 
 struct named {
     int number;
@@ -159,7 +159,7 @@ static int get_task_info(int level, int *flags, ompt_data_t **data, ompt_frame_t
     return 2;
 }
 
-/* Block 0: what compiled code keeps for the task. */
+/* Block 0 is the data that compiled code keeps for the task. */
 static int get_task_memory(void **address, size_t *size, int block)
 {
     struct ort_thread *t = tool_self();
@@ -169,7 +169,7 @@ static int get_task_memory(void **address, size_t *size, int block)
         return 0;
     *address = t->task->data;
     *size = ort_tool_task(t->task)->bytes;
-    return 0; /* no more blocks */
+    return 0; /* 0: there are no more blocks */
 }
 
 /* --- processors and places --- */
@@ -230,10 +230,10 @@ static int get_target_info(uint64_t *device, uint64_t *target, uint64_t *operati
     (void)device;
     (void)target;
     (void)operation;
-    return 0; /* in no target region */
+    return 0; /* never in a target region */
 }
 
-static int get_num_devices(void) { return 1; } /* the host */
+static int get_num_devices(void) { return 1; } /* the host counts as one */
 
 ompt_interface_fn_t ompt_lookup(const char *name)
 {

@@ -1,5 +1,6 @@
-/* The tools interface's C types and numbers, as omp-tools.h has them (OpenMP 5.1 chapter 4), as far as they are used
- * here: GCC installs no such header. Source: the specification. Our own tools in tests/ompt include it too. */
+/* The tools interface's C types and numbers that are used here, as omp-tools.h has them (OpenMP 5.1 chapter 4). They
+ * are written from the specification, because GCC installs no such header. Our own tools in tests/ompt include this
+ * header too. */
 #ifndef PS_ABI_OMPT_H
 #define PS_ABI_OMPT_H
 

@@ -1,14 +1,15 @@
-/* Finding a tool and starting it; its end.
+/* Finding a tool, starting it, and ending it.
  *
- * As OpenMP 5.1 section 4.2.2 has it, after OMP_TOOL: a function ompt_start_tool in the process (the program's own, or
- * that of a linked or preloaded library); else the function in each library of OMP_TOOL_LIBRARIES, in order. The first
- * that returns a result is the tool. libomp then tries Archer in programs under ThreadSanitizer; not so here: the
- * runtime tells the sanitizer itself what orders threads (src/base/race.h). Archer attaches where it is named.
- * OMP_TOOL_VERBOSE_INIT: disabled, stdout, stderr or a file: how the search went, in libomp's words (its users' scripts
- * read them).
+ * The search follows OpenMP 5.1 section 4.2.2, if OMP_TOOL allows it. The first candidate is a function ompt_start_tool
+ * in the process (the program's own, or that of a linked or preloaded library). Then comes the function in each library
+ * of OMP_TOOL_LIBRARIES, in order. The first candidate that returns a result is the tool. In programs under
+ * ThreadSanitizer libomp would then try Archer. psthreads does not, because the runtime tells the sanitizer itself what
+ * orders threads (src/base/race.h). Archer attaches if OMP_TOOL_LIBRARIES names it. OMP_TOOL_VERBOSE_INIT: disabled,
+ * stdout, stderr or a file. It says how the search went, in libomp's words, because scripts of libomp's users read
+ * them.
  *
- * When: before the first OpenMP thread exists, on its kernel thread. The end: exit's handlers, or ompt_finalize_tool.
- * Bad input: a value of OMP_TOOL that is none gets one line, and no tool is started. */
+ * The tool starts before the first OpenMP thread exists, on that thread's kernel thread. It ends in a handler of exit,
+ * or by ompt_finalize_tool. Bad input: an invalid value of OMP_TOOL is reported by one line, and no tool is started. */
 #include "ompt_internal.h"
 
 #include <dlfcn.h>
@@ -35,7 +36,7 @@ static FILE *log_file;
 
 /* --- finding --- */
 
-/* dlsym's answer, of whatever type. */
+/* Converts dlsym's result to the type of the function. */
 static start_function function_at(void *symbol)
 {
     start_function f;
@@ -44,7 +45,8 @@ static start_function function_at(void *symbol)
     return f;
 }
 
-/* The function that programs call; its presence makes the linker export the program's own to us. */
+/* A definition of the function that programs may define. Because it exists here, the linker exports a program's own
+ * definition to this library. */
 PS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned omp_version, const char *runtime);
 PS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned omp_version, const char *runtime)
 {
@@ -78,7 +80,7 @@ static ompt_start_tool_result_t *in_library(const char *name)
         SAY("Failed: %s\n", why != NULL ? why : "ompt_start_tool = NULL");
     } else if ((found = start(ORT_OPENMP, RUNTIME)) != NULL) {
         SAY("Success.\n");
-        return found; /* the library stays */
+        return found; /* the library stays open */
     } else {
         SAY("Found but not using the OMPT interface.\nContinuing search...\n");
     }
