@@ -1,5 +1,5 @@
-/* What tells libgomp.a and libomp.a from one another, and from other runtimes: a note, which psrun doctor reads, and
- * which stays when a program is stripped. PS_ABI: libgomp or libomp. */
+/* A note that distinguishes libgomp.a and libomp.a from one another, and from other runtimes. psrun doctor reads it; it
+ * stays when a program is stripped. PS_ABI is libgomp or libomp. */
     .section .note.psthreads, "a", %note
     .balign 4
     .long   2f - 1f, 4f - 3f, 1

@@ -1,12 +1,12 @@
-/* The dynamic linker's functions, as the runtime calls them, for libgomp.a and libomp.a: a static program has no
+/* The functions of the dynamic linker that the runtime calls, for libgomp.a and libomp.a: a static program has no
  * dynamic linker.
  *
- * Does: answer dlsym for the names below, which are all that the runtime asks for. The linker has found them. Those of
- * RTLD_DEFAULT are weak references, so NULL is what the program does not have. Does not: open libraries.
- * The functions are hidden, and local in the archive: calls of the program's own go to the C library. Nothing else of
- * the runtime knows of static programs, but for where the C library's thread-local variables are (uth/tls_layout.h).
- * Rejected: the C library's own functions. Its dlsym finds no name in a static program, and its dlopen makes the linker
- * warn each user. */
+ * Does: dlsym finds the names below, which are all that the runtime asks for. The linker has resolved them. The names
+ * for RTLD_DEFAULT are weak references, so a name that the program does not have is NULL. Does not: open libraries. The
+ * functions are hidden, and local in the archive, so the program's own calls go to the C library. No other part of the
+ * runtime knows of static programs, except the code that knows where the C library's thread-local variables are
+ * (uth/tls_layout.h). Rejected: the C library's own functions. Its dlsym finds no name in a static program, and its
+ * dlopen makes the linker warn each user. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -18,7 +18,7 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-/* libc.a may hide them from other libraries, but not from the program that it is linked into. */
+/* libc.a may hide some of these names from other libraries, but not from the program that it is linked into. */
 #define NAMES(N)                             \
     N(_dl_allocate_tls)                      \
     N(_dl_deallocate_tls)                    \
@@ -47,13 +47,14 @@ NAMES(DECLARE)
 extern char here_call_tls_dtors[] __asm__("__call_tls_dtors") __attribute__((weak));
 extern char here_dl_load_adds[] __asm__("_dl_load_adds") __attribute__((weak));
 
-/* Without thread_local objects the C library's function is not linked in. */
+/* Stands for the C library's function, which is not linked in if the program has no thread_local objects. */
 static void no_destructors(void) {}
 
 #ifdef PS_CALLS
-/* The C library's functions behind those of src/identity, which dlsym(RTLD_NEXT, NAME) asks for. libc.a has each under
- * a second name as well, and its usual name is weak there, so ours takes its place. A function without a second name,
- * or with a strong usual one, is not interposed (src/abi/symbols.txt), or has a stand-in (src/identity/standins.c). */
+/* The C library's functions that the functions of src/identity replace and call, by dlsym(RTLD_NEXT, NAME). libc.a has
+ * each of them under a second name as well. Its usual name is weak there, so our function takes its place. A function
+ * without a second name, or whose usual name is strong, is not interposed (src/abi/symbols.txt), or has a stand-in
+ * (src/identity/standins.c). */
 #define BEHIND(name, second) extern char behind_##name[] __asm__(#second);
 #include "static_behind.inc"
 #undef BEHIND
@@ -75,7 +76,8 @@ static void *find(const struct entry *table, size_t n, const char *name)
 #define ENTRY(name) {#name, here_##name},
 HIDDEN void *dlsym(void *handle, const char *name)
 {
-    /* In a static program the dynamic linker's count of what it loads is a variable of its own. */
+    /* In a static program the dynamic linker's count of loaded objects is the variable _dl_load_adds. The runtime asks
+     * for it by the name _rtld_global. */
     const struct entry here[] = {
         NAMES(ENTRY){"__res_state", (void *)__res_state},
         {"pthread_getattr_np", (void *)pthread_getattr_np},
@@ -92,7 +94,7 @@ HIDDEN void *dlsym(void *handle, const char *name)
                                   : NULL;
 }
 
-/* Asked of _rtld_global alone. */
+/* The runtime calls this only for _rtld_global. */
 HIDDEN int dladdr1(const void *address, Dl_info *info, void **extra, int flags)
 {
     static ElfW(Sym) count = {.st_size = sizeof(unsigned long long)};
@@ -104,7 +106,7 @@ HIDDEN int dladdr1(const void *address, Dl_info *info, void **extra, int flags)
     return 1;
 }
 
-/* Of which library something is. */
+/* Finds no library for any address, since there are none. */
 HIDDEN int dladdr(const void *address, Dl_info *info)
 {
     (void)address;
@@ -127,8 +129,8 @@ HIDDEN int dlclose(void *handle)
 
 HIDDEN char *dlerror(void) { return "the runtime is linked into the program, and opens no libraries"; }
 
-/* The compilers' own libraries (libgfortran, libgcc) refer to these weakly. With pthread_create in the program they
- * take all of them for being there. */
+/* The compilers' own libraries (libgfortran, libgcc) refer to these functions weakly. If the program has
+ * pthread_create, they assume that all of these exist. So these references link them in. */
 static void *const wanted[] __attribute__((used)) = {
     (void *)pthread_cond_broadcast,
     (void *)pthread_cond_destroy,
