@@ -1,5 +1,5 @@
-/* Memory allocators. OpenMP 5.2 section 18.13. The free routines' allocator arguments are not needed: memory knows
- * where it comes from. */
+/* Memory allocators. OpenMP 5.2 section 18.13. The free routines ignore their allocator argument, because each piece of
+ * memory has a header that names its allocator. */
 #include "allocator.h"
 
 #include "user.h"
@@ -35,7 +35,8 @@ PS_EXPORT void *omp_aligned_alloc(size_t alignment, size_t bytes, uintptr_t allo
     return ort_alloc(alignment, bytes, allocator, false);
 }
 
-/* SIZE_MAX bytes are never to be had: the allocator's fallback decides then. */
+/* Returns n * bytes, or SIZE_MAX if that overflows. SIZE_MAX bytes cannot be allocated, so the allocator's fallback
+ * then decides. */
 static size_t product(size_t n, size_t bytes)
 {
     size_t all;

@@ -1,14 +1,15 @@
-/* PSTHREADS_VERBOSE. When the process's first OpenMP thread appears, one line: "psthreads VERSION runs this process: N
- * vps, replaced: libgomp.so.1 (path)". A process without OpenMP threads says so at its end. Also at the end: which
- * other OpenMP runtimes were loaded, and whether calls of their users came here.
+/* PSTHREADS_VERBOSE: what this library reports of itself and of other OpenMP runtimes. When the process's first OpenMP
+ * thread appears, it prints one line: "psthreads VERSION runs this process: N vps, replaced: libgomp.so.1 (path)". A
+ * process without OpenMP threads prints a line at its end. At the end it also prints which other OpenMP runtimes were
+ * loaded, and whether calls of their users came here.
  *
- * psrun names what it replaces before it starts a program. psrun cannot know what the program loads later: each wheel
- * of Python has a copy of libgomp with a name of its own. Such a copy is loaded all the same; what counts is whose
- * entry points the dynamic linker finds first. Does not see a library that was loaded to search itself first
- * (RTLD_DEEPBIND), nor what was unloaded before the end. Runtimes are known by their file's name, as threadpoolctl
- * does. Called by the dynamic linker, once; no shared field; a process that ends by _exit (a forked worker) says
- * nothing. The dynamic linker is asked directly: the end of a process needs its lock in any case.
- * Cost: a look at one environment variable where no program asked. */
+ * psrun prints what it replaces before it starts a program. But psrun cannot know what the program loads later: each
+ * Python wheel has a copy of libgomp under a name of its own. Such a copy is loaded all the same; what counts is whose
+ * entry points the dynamic linker finds first. Two cases are not seen: a library that was loaded to search itself first
+ * (RTLD_DEEPBIND), and a runtime that was unloaded before the end. Runtimes are recognised by their file's name, as
+ * threadpoolctl does. The dynamic linker calls these functions, each once, so no field is shared. A process that ends
+ * by _exit (a forked worker) prints nothing. The dynamic linker is asked directly, because the end of a process needs
+ * its lock in any case. Cost without PSTHREADS_VERBOSE: the look-up of one environment variable. */
 #include "user.h"
 
 #include <dlfcn.h>
@@ -32,7 +33,8 @@ static bool has_name_of_runtime(const char *path)
     return false;
 }
 
-/* Names of runtimes that loaded objects ask for, each once, with the file that they get: this one. */
+/* Names of runtimes that loaded objects need and for which they get this library, each once, with commas between
+ * them. */
 static char replaced[400];
 
 static void note_runtime_beside(const char *file, PS_UNUSED void *arg)

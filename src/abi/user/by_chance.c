@@ -1,17 +1,17 @@
-/* Whether a query comes from an object that is not linked to any OpenMP runtime, and refers to the routine by a weak
- * reference only.
+/* Whether a query comes "by chance": from an object that is not linked to any OpenMP runtime, and refers to the routine
+ * by a weak reference only.
  *
- * A library may look whether it runs in an OpenMP program: it declares omp_in_parallel weak, and calls it where it has
- * an address (an OpenBLAS on threads of its own does, and warns). Where this library was preloaded (psrun, for programs
- * that may load a renamed copy later) it resolves such references, which nothing else in the process would do. Objects
- * with such a reference get the answers of a program without OpenMP. A strong reference, or one of an object that needs
- * a runtime by name, is an OpenMP program's.
+ * A library may test whether it runs in an OpenMP program: it declares omp_in_parallel weak, and calls the routine if
+ * it has an address. (OpenBLAS with threads of its own does so, and prints a warning.) If psrun has preloaded this
+ * library, for a program that may load a renamed runtime later, such references find this library, although nothing
+ * else in the process has the routine. Objects with such a reference get the answers of a program without OpenMP. An
+ * object with a strong reference, or one that needs a runtime by name, belongs to an OpenMP program.
  *
- * Callers: routines that libraries ask so; any thread, any stack; no lock is taken (os_object_at). Where glibc is older
- * than 2.35 every query gets a program's answer. The answer for an object is kept under its first address:
- * cell = address | answer, one word, relaxed, since a thread that finds none computes the same. An object that takes
- * the place of another that was unloaded may get its answer. Cost: one load where nothing was preloaded; else a look-up
- * of the object and one of the cell. */
+ * Callers: the routines that such libraries call; any thread, any stack; no lock is taken (os_object_at). With a glibc
+ * older than 2.35 every query gets the answer of an OpenMP program. The answer for an object is kept in a cell: address
+ * of the object | answer, one word. The cells are relaxed, because a thread that finds no answer computes the same one.
+ * An object that is loaded at the address of an unloaded one may get the wrong answer. Cost: one load if nothing was
+ * preloaded; otherwise a search for the object and a look into its cell. */
 #include "by_chance.h"
 
 #include <dlfcn.h>

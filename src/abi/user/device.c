@@ -1,5 +1,6 @@
-/* Devices where the host is the only one: it has number 0, which is also how many other devices there are, or -1
- * (omp_initial_device). Memory of the device is memory. OpenMP 5.2 sections 18.7, 18.8; 6.0 chapter 25. */
+/* Device routines where the host is the only device. The host's number is 0, which is also the number of other devices;
+ * -1 (omp_initial_device) means the host too. Device memory is the host's memory. OpenMP 5.2 sections 18.7, 18.8; 6.0
+ * chapter 25. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #define INVALID (-4) /* omp_invalid_device */
 #define DEFAULT (-5) /* omp_default_device */
 
-/* As newer libgomps keep it: libgomp 12 made 0 of a negative number. */
+/* Keeps negative numbers, as newer libgomps do. libgomp 12 changed a negative number to 0. */
 static void set_default_device(int device)
 {
     struct ort_icv *icv = device != DEFAULT ? ort_icv_write(ort_self()) : NULL;
@@ -27,7 +28,7 @@ USER_GET(omp_get_device_num, HOST)
 USER_GET(omp_get_initial_device, HOST)
 USER_GET(omp_is_initial_device, 1)
 
-/* Whether the number means the host, wherever a device is asked for. */
+/* Returns whether the device number means the host. */
 static bool user_is_host(int device)
 {
     if (device == DEFAULT)
@@ -67,13 +68,13 @@ PS_EXPORT int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t
     return 0;
 }
 
-/* One side of a copy between arrays of several dimensions. */
+/* The source or the destination of a copy between arrays of several dimensions. */
 struct side {
     const size_t *offset, *dimension;
 };
 
-/* Computes the bytes between neighbours in the outermost dimension, and where the first is; false: more than a size
- * holds. */
+/* Computes the distance in bytes between neighbours in the outermost dimension, and the offset of the first element.
+ * Returns false if a number does not fit into a size_t. */
 static bool outermost(const struct side *s, int dims, size_t element, size_t *stride, size_t *start)
 {
     *stride = element;
@@ -109,7 +110,7 @@ PS_EXPORT int omp_target_memcpy_rect(void *to, const void *from, size_t element,
                                      const size_t *from_dimensions, int to_device, int from_device)
 {
     if (to == NULL && from == NULL)
-        return INT_MAX; /* asks for how many dimensions are supported */
+        return INT_MAX; /* with two null pointers the caller asks how many dimensions are supported */
     if (!user_is_host(to_device) || !user_is_host(from_device) || dims < 1)
         return EINVAL;
     return copy_box(to, from, element, dims, volume, (struct side){to_offsets, to_dimensions},
@@ -138,7 +139,7 @@ PS_EXPORT void *omp_target_memset(void *p, int value, size_t bytes, int device)
     return user_is_host(device) ? memset(p, value, bytes) : p;
 }
 
-/* --- the same as tasks, after those that the omp_depend_t objects name --- */
+/* --- the same as tasks, which depend on what the omp_depend_t objects name --- */
 
 static void as_task(void (*fn)(void *), void *data, size_t bytes, int num_objects, const void *objects)
 {
@@ -178,7 +179,8 @@ struct rect {
     const void *from;
     size_t element;
     int dims;
-    const size_t *volume; /* the program keeps these until the task is complete, as with libgomp */
+    /* the program keeps this array and those of t and f until the task is complete, as with libgomp */
+    const size_t *volume;
     struct side t, f;
 };
 
@@ -225,7 +227,7 @@ PS_EXPORT void *omp_target_memset_async(void *p, int value, size_t bytes, int de
 
 /* --- names, distances, dimensions of devices --- */
 
-static const char host_uid[] = "OMP_INITIAL_DEVICE"; /* libgomp's choice */
+static const char host_uid[] = "OMP_INITIAL_DEVICE"; /* the name is libgomp's */
 
 PS_EXPORT const char *omp_get_uid_from_device(int device) { return user_is_host(device) ? host_uid : NULL; }
 PS_EXPORT void omp_get_uid_from_device_(const char **text, size_t *length, int32_t device)
@@ -245,14 +247,14 @@ static int device_of(const char *uid, size_t length)
 PS_EXPORT int omp_get_device_from_uid(const char *uid) { return uid != NULL ? device_of(uid, strlen(uid)) : INVALID; }
 PS_EXPORT int omp_get_device_from_uid_(const char *uid, size_t length) { return device_of(uid, length); }
 
-/* -1: no such device, as in libgomp. */
+/* Stores -1 as the distance to a device that does not exist, as libgomp does. */
 PS_EXPORT void omp_get_device_distances(int n, const int *devices, int *distances)
 {
     for (int i = 0; i < n; i++)
         distances[i] = user_is_host(devices[i]) ? 0 : -1;
 }
 
-/* One dimension, counted from 0, is all that teams and leagues have. */
+/* Teams and leagues have one dimension. */
 static int dims_of(int device) { return user_is_host(device); }
 static int supported(int device, int dim, int most) { return !user_is_host(device) ? 0 : dim <= 1 ? most : 1; }
 

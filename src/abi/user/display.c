@@ -1,6 +1,7 @@
-/* Display of the environment and of affinity. OpenMP 5.2 sections 18.12, 18.15.
+/* Display of the environment and of affinity. OpenMP 5.2 sections 18.3 and 18.15.
  *
- * Fortran's strings come with their lengths behind all arguments, have no zero and are filled with blanks. */
+ * Fortran passes the lengths of its strings after all other arguments. Its strings have no zero at the end, and are
+ * padded with blanks. */
 #include "display.h"
 #include "env.h"
 
@@ -47,8 +48,8 @@ PS_EXPORT size_t omp_capture_affinity(char *buffer, size_t size, const char *for
     return length;
 }
 
-/* Returns a copy of the string that ends with a zero; NULL: it is empty, or there is no memory: then
- * affinity-format-var holds. */
+/* Returns a copy of the string with a zero at its end. NULL: the string is empty, or there is no memory; then the
+ * format is that of affinity-format-var. */
 static char *with_zero(const char *format, size_t length)
 {
     char *copy = length == 0 ? NULL : malloc(length + 1);

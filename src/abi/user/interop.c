@@ -1,11 +1,12 @@
-/* Objects of interoperability: they come from devices, and there are none, so each is omp_interop_none and has no
- * properties. What the numbers mean is told all the same. The Fortran routines return a string as an address and a
- * length, in front of their arguments. OpenMP 5.2 section 18.12. */
+/* Routines for objects of interoperability. Such objects come from devices other than the host. There are none, so each
+ * object is omp_interop_none and has no properties. The names of properties and the meanings of return codes are
+ * available all the same. The Fortran routines return a string as an address and a length, which are their first two
+ * arguments. OpenMP 5.2 section 18.12. */
 #include <string.h>
 
 #include "user.h"
 
-/* omp_interop_rc_t */
+/* the values of omp_interop_rc_t */
 enum {
     NO_VALUE = 1,
     SUCCESS = 0,
@@ -17,7 +18,7 @@ enum {
     OTHER = -6
 };
 
-/* omp_interop_property_t: from -1 (fr_id) down to -9 (targetsync). */
+/* The values of omp_interop_property_t go from -1 (fr_id) down to -9 (targetsync). */
 #define PROPERTIES 9
 static const char *const properties[PROPERTIES] = {"fr_id",    "fr_name", "vendor",         "vendor_name", "device_num",
                                                    "platform", "device",  "device_context", "targetsync"};
@@ -31,10 +32,10 @@ static void set_interop_code(int which, int *code)
 }
 
 static const char *name_of(int which) { return is_property(which) ? properties[-1 - which] : NULL; }
-/* What type a property has is an object's matter: omp_interop_none has none. */
+/* Only an object knows the type of a property, and omp_interop_none knows none. */
 static const char *type_of(PS_UNUSED int which) { return NULL; }
 
-/* Two of them in libgomp's words, since its users' tests compare them. */
+/* Two of these texts are libgomp's, because tests of its users compare them. */
 static const char *meaning_of(int code)
 {
     static const char *const texts[] = {"no meaningful value is available",

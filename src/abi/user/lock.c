@@ -1,19 +1,19 @@
-/* Locks, simple and nestable, in the two versions that programs may ask for.
+/* Locks, simple and nestable, in the two symbol versions that programs may ask for.
  *
- * Version OMP_3.0, of today: omp_lock_t has 4 bytes, omp_nest_lock_t 16 and belongs to the task that takes it. Version
- * OMP_1.0, of programs built before OpenMP 3.0: 4 and 8 bytes, belongs to the thread; the 8 bytes are a pointer to a
- * nest lock then. Fortran's nestable lock variables have 8 bytes, so they are pointers in both versions.
- * Failures: no memory for a nest lock behind a pointer: aborts with one line (the routine has no way to say so).
- * OpenMP 5.2 section 18.9. */
+ * Version OMP_3.0, of today: omp_lock_t has 4 bytes, omp_nest_lock_t has 16, and a nestable lock belongs to the task
+ * that takes it. Version OMP_1.0, of programs built before OpenMP 3.0: 4 and 8 bytes, and a nestable lock belongs to
+ * the thread. The 8 bytes hold a pointer to the lock. Fortran's nestable lock variables have 8 bytes, so they hold
+ * pointers in both versions. Failures: without memory for a nestable lock behind a pointer the program ends with one
+ * line, because the routine cannot report an error. OpenMP 5.2 section 18.9. */
 #include "lock_routines.h"
 
 #include "user.h"
 
-/* The function user_<name>_<its version> under its public name. */
+/* Exports the function user_<name>_1 or user_<name>_3 as omp_<name> in its symbol version. */
 #define OF_1_0(name) __asm__(".symver user_" #name "_1, omp_" #name "@OMP_1.0")
 #define OF_3_0(name) __asm__(".symver user_" #name "_3, omp_" #name "@@OMP_3.0")
 
-/* The same for both versions. */
+/* Defines and exports a routine that is the same in both versions. */
 #define BOTH(type, name, parameter, body)                                                                       \
     PS_EXPORT type user_##name##_1(parameter) body PS_EXPORT type user_##name##_3(parameter) body OF_1_0(name); \
     OF_3_0(name)
@@ -56,7 +56,7 @@ OF_3_0(set_nest_lock);
 OF_3_0(unset_nest_lock);
 OF_3_0(test_nest_lock);
 
-/* Behind a pointer. */
+/* Nestable locks whose variable holds a pointer to the lock. */
 #define NEST_POINTER(name, version, owner)                                                                             \
     PS_EXPORT void user_init_nest_lock##name##_##version(nest **lock) { ort_routine_init_nest(lock, 0); }              \
     PS_EXPORT void user_destroy_nest_lock##name##_##version(nest **lock) { ort_routine_destroy_nest(lock); }           \

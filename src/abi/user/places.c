@@ -1,8 +1,8 @@
-/* Places. OpenMP 5.2 section 18.3.2 ff.; -1, 0 or nothing where there are no places. */
+/* Places. OpenMP 5.2 section 18.3.2 ff. If there are no places, the routines return -1 or 0, or store nothing. */
 #include "place.h"
 #include "user.h"
 
-/* NULL: no such place. */
+/* Returns the processors of the place, and their number in *n. NULL: there is no such place. */
 static const unsigned *user_place_processors(int place, unsigned *n)
 {
     const struct ort_places *list = ort_places();

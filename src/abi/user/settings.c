@@ -1,8 +1,9 @@
-/* Internal control variables: those of the calling task, and those of the process. OpenMP 5.2 sections 18.2 to 18.5.
+/* Routines for internal control variables: those of the calling task, and those of the process. OpenMP 5.2 sections
+ * 18.2 to 18.5.
  *
- * A change concerns the calling task and what it makes from then on. The teams construct's variables are the process's,
- * as in libgomp: written plainly, by a program that does so before it opens teams. Values out of range are brought into
- * it in silence, as in libgomp. */
+ * A change concerns the calling task, and what this task makes from then on. The variables of the teams construct
+ * belong to the process, as in libgomp; they are plain variables, because a program sets them before it opens teams. A
+ * value out of range is ignored, or replaced by the nearest allowed one, without a message, as in libgomp. */
 #include "by_chance.h"
 #include "env.h"
 #include "user.h"
@@ -118,7 +119,8 @@ PS_EXPORT void omp_get_schedule(unsigned *kind, int *chunk)
     *chunk = icv->chunk;
 }
 
-/* Without the modifier: programs compare with omp_sched_static and so on. */
+/* Fortran programs compare the kind with omp_sched_static and so on, so it is returned without the monotonic
+ * modifier. */
 PS_EXPORT void omp_get_schedule_(int32_t *kind, int32_t *chunk)
 {
     const struct ort_icv *icv = ort_icv(ort_self());

@@ -1,4 +1,4 @@
-/* Where the caller is: team, number, levels. OpenMP 5.2 sections 18.2, 18.3. */
+/* The caller's place in the program: its team, its number, its levels. OpenMP 5.2 sections 18.2, 18.3. */
 #include "by_chance.h"
 #include "place.h"
 #include "user.h"
@@ -17,7 +17,8 @@ static int team_size(int level)
 
 USER_GET_BY_CHANCE(omp_get_num_threads, (int)ort_self()->team->n, 1)
 USER_GET(omp_get_thread_num, (int)ort_self()->id)
-/* Libraries that are about to open a region ask so. */
+/* A library calls this when it is about to open a region. So a root outside of regions waits for its turn here
+ * (ee_take_turn). */
 static int in_parallel(void)
 {
     if (ort_self()->team->active_level > 0)
@@ -34,7 +35,7 @@ USER_GET(omp_get_num_procs, (int)ort_num_procs(ort_self()))
 USER_GET(omp_get_num_teams, (int)ort_self()->team->contention->num_teams)
 USER_GET(omp_get_team_num, (int)ort_self()->team->contention->team_num)
 
-/* With a number of dimension (OpenMP 6.1): there is one, number 0. */
+/* The same for a given dimension (OpenMP 6.1). There is one dimension, number 0. */
 PS_EXPORT int omp_get_num_threads_dim(int dim) { return dim == 0 ? (int)ort_self()->team->n : 1; }
 PS_EXPORT int omp_get_thread_num_dim(int dim) { return dim == 0 ? (int)ort_self()->id : 0; }
 PS_EXPORT int omp_get_num_teams_dim(int dim) { return dim == 0 ? (int)ort_self()->team->contention->num_teams : 1; }

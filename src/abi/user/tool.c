@@ -1,5 +1,5 @@
-/* Control of a tool. OpenMP 5.2 section 20.2. Fortran passes the numbers by value here, libomp's by reference
- * (src/abi/kmpc). */
+/* Control of a tool. OpenMP 5.2 section 18.14. libgomp's Fortran passes the numbers by value, as here. libomp's Fortran
+ * passes them by reference (src/abi/kmpc). */
 #include "user.h"
 
 static PS_ALWAYS_INLINE int control(uint64_t command, uint64_t modifier, void *argument)

@@ -1,10 +1,9 @@
 /* What the omp_ routines share. A routine reads or writes the core's state in one line; it decides nothing.
  *
- * Each routine has the C name and, for Fortran, the name with an underscore. Fortran's arguments come by reference;
- * integers have four bytes, or with `_8_` eight, the program's default integer. The prototypes are those of libgomp's
- * omp.h and omp_lib: no header of ours declares them.
- * Callers: any thread of the program; one that is no OpenMP thread yet becomes a root.
- * OpenMP 5.2 chapter 18. */
+ * Each routine has the C name and, for Fortran, the name with an underscore. Fortran's arguments come by reference. Its
+ * integers have four bytes; the names with `_8_` are for programs whose default integer has eight. The prototypes are
+ * those of libgomp's omp.h and omp_lib; no header of ours declares them. Callers: any thread of the program; one that
+ * is no OpenMP thread yet becomes a root. OpenMP 5.2 chapter 18. */
 #ifndef PS_ABI_USER_H
 #define PS_ABI_USER_H
 
@@ -14,21 +13,21 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* An integer of eight bytes in the range of those of four. */
+/* Converts an integer of eight bytes to the nearest int. */
 static inline int user_int(int64_t v) { return v > INT_MAX ? INT_MAX : v < INT_MIN ? INT_MIN : (int)v; }
 
-/* int name(void), for both languages. */
+/* Defines int name(void) for both languages. */
 #define USER_GET(name, value)                    \
     PS_EXPORT int name(void) { return (value); } \
     PS_EXPORT int32_t name##_(void) { return (value); }
 
-/* int name(int level). */
+/* Defines int name(int level) for both languages. */
 #define USER_GET_OF(name, function)                                        \
     PS_EXPORT int name(int of) { return function(of); }                    \
     PS_EXPORT int32_t name##_(const int32_t *of) { return function(*of); } \
     PS_EXPORT int32_t name##_8_(const int64_t *of) { return function(user_int(*of)); }
 
-/* void name(int value). */
+/* Defines void name(int value) for both languages. */
 #define USER_SET(name, function)                                       \
     PS_EXPORT void name(int value) { function(value); }                \
     PS_EXPORT void name##_(const int32_t *value) { function(*value); } \

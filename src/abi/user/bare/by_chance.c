@@ -1,4 +1,4 @@
-/* No library is loaded here, so none has a routine by chance (../by_chance.c). */
+/* Bare metal loads no libraries, so no object calls a routine by chance (../by_chance.c). */
 #include "by_chance.h"
 
 bool user_preloaded;

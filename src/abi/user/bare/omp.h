@@ -1,4 +1,4 @@
-/* OpenMP's routines for programs on bare metal (OpenMP 5.2 chapter 18): what src/abi/user gives them. */
+/* omp.h for programs on bare metal: the OpenMP routines (OpenMP 5.2 chapter 18) that src/abi/user has. */
 #ifndef PS_BARE_OMP_H
 #define PS_BARE_OMP_H
 

@@ -1,4 +1,5 @@
-/* The time, where there is no clock but the system contract's (../time.c). OpenMP 5.2 section 18.10. */
+/* The time on bare metal, where the only clock is os_now_ns (../time.c has the usual routines). OpenMP 5.2 section
+ * 18.10. */
 #include "os.h"
 #include "user.h"
 
