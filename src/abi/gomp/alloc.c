@@ -1,5 +1,5 @@
-/* GNU entry points: memory of the allocate clause and directive. As OpenMP 5.2 section 6.5 has it, they never return
- * without memory. */
+/* GNU entry points: memory of the allocate clause and directive. GOMP_alloc never returns without memory, as OpenMP 5.2
+ * section 6.5 demands: it ends the program instead. */
 #include <stdlib.h>
 
 #include "allocator.h"
@@ -16,16 +16,17 @@ PS_EXPORT void *GOMP_alloc(size_t alignment, size_t bytes, uintptr_t allocator)
 
 PS_EXPORT void GOMP_free(void *p, PS_UNUSED uintptr_t allocator) { ort_free(p); }
 
-/* --- allocatable variables of Fortran: which addresses GOMP_alloc gave --- */
+/* --- allocatable variables of Fortran: the table of addresses that GOMP_alloc returned --- */
 
-/* A table of addresses. The compiler tells each address, and asks before it frees or moves one. GOMP_is_alloc, which it
- * asks, forgets the address; the compiler tells it anew where the piece stays, or has moved. Our header before a piece
- * says nothing of pieces that malloc gave, hence the table: chained, one lock. */
+/* Compiled code adds each address that GOMP_alloc returned by GOMP_add_alloc. Before it frees or moves a piece of
+ * memory, it calls GOMP_is_alloc, which returns whether the address is in the table, and removes it. If the piece
+ * stays, or has moved, compiled code adds the address again. The allocator's header before a piece cannot replace the
+ * table, because the piece may be malloc's, which has no such header. The table has chains and one lock. */
 struct told {
     struct told *next;
     const void *p;
 };
-#define CHAINS 1024 /* a power of two */
+#define CHAINS 1024 /* a power of two: chain_of uses it as a mask */
 ORT_OWN_LOCK(traced_lock)
 static struct told *told[CHAINS];
 

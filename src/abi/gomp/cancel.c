@@ -1,4 +1,4 @@
-/* GNU entry points: cancellation. `which` has the core's bits: parallel 1, loop 2, sections 4, taskgroup 8. */
+/* GNU entry points: cancellation. The bits of `which` are the core's: parallel 1, loop 2, sections 4, taskgroup 8. */
 #include "gomp_task.h"
 #include "ort.h"
 

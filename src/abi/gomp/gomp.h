@@ -1,7 +1,7 @@
-/* What all GNU entry points include. They translate arguments and call ort; they decide nothing and call no other entry
- * point.
+/* What all GNU entry points include. The entry points translate arguments and call the core (ort). They decide nothing,
+ * and call no other entry point.
  *
- * The prototypes are GCC's (builtins to the compiler): no header of ours declares them. */
+ * The compiler knows the prototypes (they are GCC's builtins); no header of ours declares them. */
 #ifndef PS_ABI_GOMP_H
 #define PS_ABI_GOMP_H
 
@@ -10,8 +10,8 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 /* A bit that entry points add to a schedule's kind if their name says that the loop may be nonmonotonic.
- * (GOMP_loop_start never is: a thread's chunks must grow where what it got is conditional lastprivate.) The next two
- * functions take the bit off, and tell the core. */
+ * GOMP_loop_start never adds it: with a conditional lastprivate, a thread's chunks must be in ascending order.
+ * gomp_loop and gomp_loop_ull remove the bit, and set `nonmonotonic` for the core. */
 #define NONMONOTONIC 0x40000000u
 
 static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long incr, unsigned kind, long chunk)
@@ -22,7 +22,8 @@ static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long 
     return d;
 }
 
-/* The core stores bounds as 64 bits. If the program's type is as wide, it stores them in their final place at once. */
+/* Calls the core for the bounds of a chunk. The core stores bounds as 64 bits. If the program's type has 64 bits, the
+ * core stores them directly into the program's variables. */
 #define GOMP_BOUNDS(type, lo, hi, call)                                 \
     __extension__({                                                     \
         uint64_t wide_lo_, wide_hi_;                                    \
@@ -36,8 +37,8 @@ static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long 
         }                                                               \
         some_;                                                          \
     })
-/* Returns the `dims` values, one for each loop, as 64 bits; values of a narrower type are copied to `wide`. */
-#define GOMP_DIMS_MAX 64 /* more loops in a nest than any program has */
+/* Returns the `dims` values, one for each loop, as 64 bits. Values of a narrower type are copied to `wide`. */
+#define GOMP_DIMS_MAX 64 /* a limit that no program's loop nest reaches */
 static PS_ALWAYS_INLINE const uint64_t *gomp_wide(const long *values, unsigned dims, uint64_t *wide)
 {
     if (sizeof(long) == sizeof(uint64_t))
@@ -48,7 +49,7 @@ static PS_ALWAYS_INLINE const uint64_t *gomp_wide(const long *values, unsigned d
 }
 #define GOMP_WIDE_DIMS (sizeof(long) == sizeof(uint64_t) ? 1 : GOMP_DIMS_MAX)
 
-/* up: the loop counts upwards. */
+/* As gomp_loop. up: the loop counts upwards. */
 static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop_ull(bool up, unsigned long long from, unsigned long long to,
                                                            unsigned long long incr, unsigned kind,
                                                            unsigned long long chunk)

@@ -1,7 +1,7 @@
 /* GNU entry points of tasks, taskloop, task reductions and cancellation: prototypes as compiled code calls them.
  *
- * Source of the ABI: what GCC 4.4 to 13 emit; compilers older than an argument do not set the flag that makes it
- * read. */
+ * Source of the ABI: the code that GCC 4.4 to 13 emit. A compiler that does not know an argument does not set the flag
+ * for it, so the argument is not read. */
 #ifndef PS_GOMP_TASK_H
 #define PS_GOMP_TASK_H
 
@@ -23,20 +23,20 @@ enum gomp_task_flags {
     GOMP_TASK_FLAG_STRICT = 1 << 14,
 };
 
-/* What `depend` points to. word[0] not 0: that many addresses from word[2] on, the first word[1] of them out or inout,
- * the others in. word[0] 0: word[1] entries from word[5] on: word[2] addresses out or inout, word[3] mutexinoutset,
- * word[4] in, and then pointers to omp_depend_t objects (address and kind). An address NULL among the out ones means
- * omp_all_memory. */
+/* Translates the words to which `depend` points. word[0] not 0: word[0] addresses begin at word[2]. The first word[1]
+ * of them are out or inout, the others are in. word[0] == 0: word[1] entries begin at word[5]. They are word[2]
+ * addresses for out or inout, word[3] for mutexinoutset, word[4] for in, and then pointers to omp_depend_t objects
+ * (address and kind). A NULL address among those for out means omp_all_memory. */
 struct ort_depend_list gomp_depend_list(void **words);
-/* n omp_depend_t objects in a row. */
+/* Makes a list of the n omp_depend_t objects, which follow one another in memory. */
 struct ort_depend_list gomp_depend_objects(const void *objects, size_t n);
 
-/* The flags that the core has under the same numbers. */
+/* The flags that have the same numbers in the core. */
 #define GOMP_TASK_SAME_FLAGS (ORT_TASK_UNTIED | ORT_TASK_FINAL | ORT_TASK_MERGEABLE)
 _Static_assert(GOMP_TASK_SAME_FLAGS == (GOMP_TASK_FLAG_UNTIED | GOMP_TASK_FLAG_FINAL | GOMP_TASK_FLAG_MERGEABLE),
                "flags are copied");
 
-/* What GOMP_task and GOMP_taskloop have in common; inlined for ORT_CALLER. */
+/* Arguments that GOMP_task and GOMP_taskloop have in common. Inlined, so that ORT_CALLER is the program's address. */
 static PS_ALWAYS_INLINE struct ort_task_args gomp_task_args(void (*fn)(void *), void *data,
                                                             void (*cpyfn)(void *, void *), long arg_size,
                                                             long arg_align, bool if_clause, unsigned flags)

@@ -1,9 +1,9 @@
-/* GNU entry points of loops, for and doacross, over one type of bounds. loop.c and loop_ull.c include this file, each
- * after it has defined:
+/* GNU entry points of loops, for and doacross, over one type of bounds. loop.c and loop_ull.c include this file. Each
+ * first defines:
  *   LOOP_VALUE      the type of bounds, steps and chunks
  *   LOOP_NAME(x)    the exported function x
  *   LOOP_STATIC(x)  the static function x
- *   LOOP_UP         the first parameter `bool up,` where the step's sign does not tell the direction, else nothing
+ *   LOOP_UP         the first parameter `bool up,` if the step's sign does not tell the direction, else nothing
  *   LOOP_UP_VALUE   the same as an argument
  *   LOOP_DESCRIBE   gomp_loop or gomp_loop_ull */
 #include "gomp.h"
@@ -42,7 +42,8 @@ static PS_NOINLINE bool LOOP_STATIC(next_otherwise)(struct ort_thread *t, LOOP_V
 {
     return GOMP_BOUNDS(LOOP_VALUE, lo, hi, ort_loop_next_otherwise(t, lo_, hi_));
 }
-/* In place, as most chunks are of this kind. The thread is in the loop, so it is known. */
+/* The next chunk of a plain dynamic loop is computed inline, since most chunks are of this kind. The caller is in the
+ * loop, so it is an OpenMP thread. */
 #define NEXT_DYNAMIC(name)                                                                              \
     PS_EXPORT bool LOOP_NAME(name##_next)(LOOP_VALUE * lo, LOOP_VALUE * hi)                             \
     {                                                                                                   \
@@ -78,7 +79,7 @@ NEXT(ordered_dynamic)
 NEXT(ordered_guided)
 NEXT(ordered_runtime)
 
-/* sched: 0 means runtime. */
+/* sched 0 means schedule(runtime). */
 PS_EXPORT bool LOOP_NAME(start)(LOOP_UP LOOP_VALUE from, LOOP_VALUE to, LOOP_VALUE incr, long sched, LOOP_VALUE chunk,
                                 LOOP_VALUE *lo, LOOP_VALUE *hi, uintptr_t *reductions, void **mem)
 {

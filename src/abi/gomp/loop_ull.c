@@ -1,4 +1,4 @@
-/* GNU entry points: for and doacross over unsigned long long. `up`: the loop counts upwards. */
+/* GNU entry points: for and doacross over unsigned long long. The parameter `up` is true if the loop counts upwards. */
 #define LOOP_VALUE unsigned long long
 #define LOOP_NAME(x) GOMP_loop_ull_##x
 #define LOOP_STATIC(x) x##_loop_ull

@@ -1,11 +1,10 @@
-/* OpenACC on the host: all of what libgomp exports of it, so that a program built with -fopenacc starts and runs.
+/* OpenACC on the host: all OpenACC functions that libgomp exports, so that a program built with -fopenacc starts and
+ * runs.
  *
- * Does: compute constructs run at once on the calling thread (gangs, workers and vectors of one). The host is the only
- * device and its memory is shared, so data clauses and routines move nothing. Every queue is always empty. libgomp
- * without offload devices does the same.
- * Does not: profiling: call-backs are accepted and never called. Asking for another device ends the program with a
- * line, as in libgomp.
- * Callers: any thread, on any stack. No shared state.
+ * Does: compute constructs run at once on the calling thread (one gang, one worker, one vector lane). The host is the
+ * only device and its memory is shared, so data clauses and routines move nothing. Every queue is always empty. libgomp
+ * without offload devices does the same. Does not: profiling. Call-backs are accepted and never called. A request for
+ * another device ends the program with one line, as in libgomp. Callers: any thread, on any stack. No shared state.
  * OpenACC 2.6 chapter 3; libgomp's manual, chapter "OpenACC Runtime Library Routines". */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 
 #include "gomp.h"
 
-/* acc_device_t, as far as it matters here. */
+/* acc_device_t: the values that are used here. */
 enum device { DEVICE_CURRENT = -1, DEVICE_NONE = 0, DEVICE_DEFAULT = 1, DEVICE_HOST = 2, DEVICES = 9 };
 
 static const char *device_name(int device)
@@ -23,7 +22,7 @@ static const char *device_name(int device)
     return device >= 0 && device < DEVICES ? names[device] : "unknown";
 }
 
-/* Whether the device is the host, for calls that take any device's type. */
+/* Returns whether the device type means the host. */
 static bool oacc_is_host(int device)
 {
     return device == DEVICE_CURRENT || device == DEVICE_DEFAULT || device == DEVICE_HOST;
@@ -40,7 +39,8 @@ static void need_host(int device, int number)
     exit(EXIT_FAILURE);
 }
 
-/* Entry points that ignore their arguments: these belong to the caller, on every processor. */
+/* Entry points that ignore their arguments. They may be declared without parameters, since on every processor the
+ * caller removes the arguments. */
 #define ALWAYS(type, name, value) \
     PS_EXPORT type name(void) { return value; }
 #define NOTHING(name) \
@@ -91,7 +91,7 @@ PS_EXPORT int acc_on_device_h_(const int *device) { return acc_on_device(*device
 
 PS_EXPORT size_t acc_get_property(int number, int device, int property)
 {
-    (void)property; /* the host says nothing of its memory */
+    (void)property; /* the host has no information about its memory */
     need_host(device, number);
     return 0;
 }
@@ -122,7 +122,7 @@ ALWAYS(void *, acc_get_cuda_stream, NULL)
 ALWAYS(void *, acc_prof_lookup, NULL)
 PS_EXPORT int acc_set_cuda_stream(int async, void *stream) { return async < -2 || stream == NULL ? 0 : -1; }
 
-/* --- memory: the device's is the host's --- */
+/* --- memory: device memory is the host's memory --- */
 
 PS_EXPORT void *acc_malloc(size_t bytes) { return bytes > 0 ? malloc(bytes) : NULL; }
 PS_EXPORT void acc_free(void *p) { free(p); }
@@ -160,7 +160,7 @@ PS_EXPORT void acc_map_data(void *host, void *device)
     exit(EXIT_FAILURE);
 }
 
-/* --- nothing to do: data is where it is, queues are empty, and no function is ever called --- */
+/* --- functions that do nothing: data stays in its place, queues are empty, and no call-back is ever called --- */
 
 #define FORTRAN(name) NOTHING(acc_##name##_32_h_) NOTHING(acc_##name##_64_h_) NOTHING(acc_##name##_array_h_)
 #define MOVE(name) NOTHING(acc_##name) FORTRAN(name)

@@ -1,12 +1,12 @@
 /* GNU entry points: parallel, and the constructs combined with it; the host's teams construct.
  *
- * GCC's flags: bits 0-2 proc_bind's value (0: no clause). The thread limit of a region does not depend on its kind, so
- * all combined constructs are ort_parallel with a description of the loop. */
+ * `flags` are GCC's: bits 0-2 are the value of proc_bind (0: no clause). The thread limit of a region does not depend
+ * on its kind, so a combined construct calls ort_parallel with a description of its loop. */
 #include <limits.h>
 
 #include "gomp.h"
 
-/* A region of the entry point that this stands in. */
+/* Describes the region of the entry point. Inlined, so that ORT_CALLER and ORT_FRAME are the entry point's. */
 static PS_ALWAYS_INLINE struct ort_parallel region(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags,
                                                    const struct ort_loop_desc *loop)
 {
@@ -35,7 +35,7 @@ static PS_ALWAYS_INLINE void parallel_start(void (*fn)(void *), void *data, unsi
     ort_parallel_start(&r);
 }
 
-/* Where GOMP_parallel has a shorter way. */
+/* Called by GOMP_parallel on the manycore, when the region is not like the last one. */
 static PS_NOINLINE PS_UNUSED void parallel_anew(void (*fn)(void *), void *data, unsigned num_threads, unsigned flags)
 {
     if (!ort_parallel_turn(fn, data, num_threads, flags))
@@ -46,7 +46,9 @@ PS_EXPORT void GOMP_parallel(void (*fn)(void *), void *data, unsigned num_thread
 {
     if (!ORT_MEMBERS_APART)
         parallel(fn, data, num_threads, flags, NULL);
-    else if (!ort_parallel_again(fn, data, num_threads, flags)) /* no other bit is set today: the slow path looks */
+    /* The fast path takes all of `flags` for proc_bind, because compilers set no other bit today. If another bit is
+     * set, the fast path fails, and `region` masks the bit. */
+    else if (!ort_parallel_again(fn, data, num_threads, flags))
         parallel_anew(fn, data, num_threads, flags);
 }
 
@@ -130,7 +132,8 @@ PS_EXPORT void GOMP_parallel_sections_start(void (*fn)(void *), void *data, unsi
 
 /* --- teams --- */
 
-/* If the program asks for no number, there are three teams, as in libgomp: programs that print it agree. */
+/* If the program does not ask for a number, there are three teams, as in libgomp, so that programs which print the
+ * number print the same. */
 PS_EXPORT void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit,
                               PS_UNUSED unsigned flags)
 {

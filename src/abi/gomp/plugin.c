@@ -1,7 +1,7 @@
-/* GNU entry points that libgomp's offloading plug-ins call. None is ever loaded here, since the host is the only
- * device; a process that brings one along all the same finds each symbol. A plug-in that calls one believes it was
- * given work, which it was not: that ends the program with one line. Source: libgomp-plugin.h of GCC 12 and its
- * trunk. */
+/* GNU entry points that libgomp's offloading plug-ins call. Such a plug-in is never loaded here, since the host is the
+ * only device. But a process that brings a plug-in along finds each symbol that the plug-in needs. A plug-in that calls
+ * one of them assumes that it was given work, which is not so; the call ends the program with one line. Source:
+ * libgomp-plugin.h of GCC 12 and its trunk. */
 #include "check.h"
 #include "gomp.h"
 

@@ -7,8 +7,8 @@
 #include "lock_routines.h"
 #include "own_lock.h"
 
-/* GCC calls this function for the barriers at the end of single and static loops as well, so a tool is told that all
- * are explicit. */
+/* GCC also calls this function for the barriers at the end of single and static loops. So a tool is told that all of
+ * them are explicit barriers. */
 static PS_ALWAYS_INLINE void meet_gomp_barrier(void)
 {
     if (ee_barrier_pass())
@@ -17,7 +17,7 @@ static PS_ALWAYS_INLINE void meet_gomp_barrier(void)
                ort_task_barrier(ort_self_inline()));
 }
 PS_EXPORT void GOMP_barrier(void) { meet_gomp_barrier(); }
-/* kind: what the barrier belongs to, for tools. */
+/* kind tells tools to which construct the barrier belongs; it is ignored. */
 PS_EXPORT void GOMP_barrier_ext(PS_UNUSED int kind) { meet_gomp_barrier(); }
 
 static _Atomic uint32_t unnamed, atomic_regions;
@@ -26,7 +26,7 @@ ORT_CHILD_FREES(atomic_regions_of_a_child, &atomic_regions, 1, sizeof atomic_reg
 PS_EXPORT void GOMP_critical_start(void) { ort_routine_enter(&unnamed, ORT_MUTEX_CRITICAL, 0); }
 PS_EXPORT void GOMP_critical_end(void) { ort_routine_leave(&unnamed, ORT_MUTEX_CRITICAL); }
 
-/* The compiler gives each name a zeroed word of a pointer's size: the lock lies in it. */
+/* For each name the compiler makes a zeroed word of a pointer's size. The lock is in this word. */
 PS_EXPORT void GOMP_critical_name_start(void **name)
 {
     ort_routine_enter((_Atomic uint32_t *)(void *)name, ORT_MUTEX_CRITICAL, 0);
@@ -39,7 +39,8 @@ PS_EXPORT void GOMP_critical_name_end(void **name)
 PS_EXPORT void GOMP_atomic_start(void) { ort_routine_enter(&atomic_regions, ORT_MUTEX_ATOMIC, 0); }
 PS_EXPORT void GOMP_atomic_end(void) { ort_routine_leave(&atomic_regions, ORT_MUTEX_ATOMIC); }
 
-/* Takes the same lock: parts of a program that older compilers made combine their reductions under it. */
+/* Reductions take the lock of atomic regions, because parts of a program that older compilers made combine their
+ * reductions under that lock. */
 PS_EXPORT void GOMP_reduction_start(void)
 {
     if (PS_UNLIKELY(ort_tool_on()))
@@ -53,8 +54,8 @@ PS_EXPORT void GOMP_reduction_end(void)
         ort_tool_reduction(ort_self(), ORT_SCOPE_END, ORT_CALLER);
 }
 
-/* Prints libgomp's own lines, since programs' tests look for them. length is SIZE_MAX for a string that ends with a
- * zero. */
+/* Prints the same lines as libgomp, because tests of programs look for them. length is SIZE_MAX for a string that ends
+ * with a zero. */
 static void report_error(const char *kind, const char *message, size_t length)
 {
     if (message == NULL)

@@ -1,8 +1,8 @@
 /* GNU entry points: target constructs, on the host.
  *
- * Mapped data is the data itself. What is left to do: firstprivate copies (map kind 12 of the low byte; the high byte
- * is the alignment's logarithm), dependences, and nowait as a task. OMP_TARGET_OFFLOAD=mandatory and omp_invalid_device
- * end the program, as with libgomp. */
+ * Mapped data is the program's own data. Three things remain to be done: copies for firstprivate (map kind 12 in the
+ * low byte; the high byte is the logarithm of the alignment), dependences, and nowait, which makes a task.
+ * OMP_TARGET_OFFLOAD=mandatory and omp_invalid_device end the program, as with libgomp. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define FLAG_NOWAIT 1u
 #define DEVICE_ICV (-1)
 #define DEVICE_HOST (-2)
-#define DEVICE_INITIAL (-1) /* as the program says it, in the ICV */
+#define DEVICE_INITIAL (-1) /* the program's number for the host, which may be in the ICV */
 #define DEVICE_DEFAULT (-5)
 
 PS_NORETURN static void no_device(const char *why)
@@ -42,7 +42,7 @@ static void check_device(int device)
         no_device("omp_invalid_device encountered");
 }
 
-/* Returns the thread limit among a region's arguments (GCC's GOMP_TARGET_ARG_*); 0: none. */
+/* Returns the thread limit that a region's arguments contain (GCC's GOMP_TARGET_ARG_*); 0: none. */
 static unsigned target_thread_limit(void **args)
 {
     while (args != NULL && *args != NULL) {
@@ -56,7 +56,7 @@ static unsigned target_thread_limit(void **args)
 
 static bool is_firstprivate(unsigned short kind) { return (kind & 0xff) == KIND_FIRSTPRIVATE; }
 
-/* Bytes for all firstprivate copies; any alignment can be had in them. */
+/* Returns the bytes that all firstprivate copies need, including room to align each of them. */
 static size_t copies_bytes(size_t n, const size_t *sizes, const unsigned short *kinds)
 {
     size_t bytes = 0;
@@ -66,9 +66,9 @@ static size_t copies_bytes(size_t n, const size_t *sizes, const unsigned short *
     return bytes;
 }
 
-/* Makes the addresses of firstprivate data point to copies in `room`. An array's descriptor is copied too, and then
- * points to the copied data: a following "attach" names the descriptor's address, and the word in it for the data's
- * address. */
+/* Copies firstprivate data to `room`, and makes the addresses point to the copies. If the data belongs to an array
+ * descriptor, an "attach" entry follows. Its address leads to the descriptor's address, and its size is the index of
+ * the descriptor's word that points to the data. That word then gets the address of the copy. */
 static void make_copies(char *room, size_t n, void **addresses, const size_t *sizes, const unsigned short *kinds)
 {
     for (size_t i = 0; i < n; i++) {
@@ -90,7 +90,7 @@ struct deferred {
     void (*fn)(void *);
     size_t n;
     unsigned limit;
-    /* then: void *addresses[n], and the firstprivate data */
+    /* After this in memory: void *addresses[n], and the copies of firstprivate data. */
 };
 
 static void run_deferred(void *data)
@@ -99,7 +99,8 @@ static void run_deferred(void *data)
     ort_target(d->fn, d + 1, d->limit);
 }
 
-/* The source block has everything but the copies, whose place is known in the task only. */
+/* The source from which build_deferred makes a struct deferred in the task. The copies are made only there, because
+ * their addresses are not known before. */
 struct deferred_source {
     struct deferred head;
     void **addresses;
@@ -162,11 +163,11 @@ PS_EXPORT void GOMP_target(int device, void (*fn)(void *), const void *unused, s
     ort_target(fn, addresses, 0);
 }
 
-/* --- data: all of it is where it is --- */
+/* --- data: nothing moves --- */
 
 static void empty_target_body(void *data) { (void)data; }
 
-/* A construct that moves no data but takes its place among the tasks. */
+/* Does a construct that moves no data: waits for its dependences, or with nowait makes an empty task that has them. */
 static void order(unsigned flags, void **depend)
 {
     if (depend == NULL)
@@ -216,8 +217,8 @@ PS_EXPORT void GOMP_target_enter_exit_data(int device, size_t n, void **addresse
     order(flags, depend);
 }
 
-/* Objects of interoperability that the construct makes are empty, as all of the host's are. So are those that it uses
- * or destroys. */
+/* The objects of interoperability that the construct makes or destroys become omp_interop_none, as all objects of the
+ * host are. Those that it uses need nothing. */
 PS_EXPORT void GOMP_interop(int device, int num_init, void ***init, const int *targetsync, const char **prefer,
                             int num_use, void **use, int num_destroy, void ***destroy, unsigned flags, void **depend)
 {
@@ -245,7 +246,7 @@ PS_EXPORT bool GOMP_teams4(unsigned low, unsigned high, unsigned limit, bool fir
     return ort_teams_next(low, limit, first);
 }
 
-/* --- images of other devices: there are none --- */
+/* --- images for other devices: ignored, since there are no such devices --- */
 
 PS_EXPORT void GOMP_offload_register(const void *table, int type, const void *data)
 {

@@ -1,4 +1,4 @@
-/* GNU entry points: tasks, task groups, task reductions. They translate and call the core; see gomp_task.h for the
+/* GNU entry points: tasks, task groups, task reductions. They translate and call the core; gomp_task.h has the
  * layouts. */
 #include "check.h"
 #include "gomp_task.h"
@@ -14,7 +14,7 @@ static struct ort_depend from_object(void **object)
     uintptr_t kind = (uintptr_t)object[1];
     PS_CHECK(kind >= ORT_DEPEND_IN && kind <= ORT_DEPEND_INOUTSET,
              "unknown dependence type %zu in an omp_depend_t object", (size_t)kind);
-    /* 3: inout, which is out to the core */
+    /* Kind 3 is inout, which the core treats as out. */
     return (struct ort_depend){object[0], kind == 3 ? ORT_DEPEND_OUT : (enum ort_depend_kind)kind};
 }
 
@@ -55,7 +55,7 @@ struct ort_depend_list gomp_depend_list(void **words)
                                     .list = words};
 }
 
-/* Apart, for the sake of the list on its stack. */
+/* A function of its own, so that GOMP_task's frame does not contain the list. */
 static PS_NOINLINE void spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags,
                                       void **words)
 {
@@ -63,7 +63,7 @@ static PS_NOINLINE void spawn_ordered(void (*fn)(void *), void *data, size_t siz
     ort_task_spawn_ordered(fn, data, size, align, flags, &list);
 }
 
-/* Apart, for the sake of what it has on its stack. */
+/* A function of its own, so that GOMP_task's frame does not contain its variables. */
 static PS_NOINLINE void task_with_clauses(struct ort_task_args *args, unsigned flags, void **depend, int priority,
                                           void *detach)
 {
@@ -81,8 +81,8 @@ static PS_NOINLINE void task_with_clauses(struct ort_task_args *args, unsigned f
     ort_task_create(ort_self(), args);
 }
 
-/* The parameters that a plain task does not use are volatile: they are read where they are needed, not kept in
- * registers that each call would have to save first. */
+/* A plain task does not use the last three parameters. They are volatile so that the compiler reads them where they are
+ * needed. Otherwise it would keep them in registers, which each call would have to save first. */
 PS_EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*cpyfn)(void *, void *), long arg_size, long arg_align,
                          bool if_clause, unsigned flags, void **volatile depend, volatile int priority,
                          void *volatile detach)

@@ -1,7 +1,7 @@
 /* GNU entry points: taskloop over long and unsigned long long. They count the iterations and call the core.
  *
- * The data block begins with the two bounds, which the core fills in, and with REDUCTION the address of the reductions'
- * block. */
+ * The data block begins with the two bounds of a task, which the core fills in. With GOMP_TASK_FLAG_REDUCTION the next
+ * word is the address of the reductions' block. */
 #include <string.h>
 
 #include "gomp_task.h"
@@ -28,8 +28,8 @@ static PS_ALWAYS_INLINE struct call call_of(void (*fn)(void *), void *data, void
     return c;
 }
 
-/* The head of the data block where a long is narrower than the core's bounds: bounds of type long, and tasks made one
- * by one. */
+/* The head of the data block if a long is narrower than the core's bounds. The bounds are longs, so submit_narrow makes
+ * the tasks one by one. */
 struct narrow_head {
     long bounds[2];
     uintptr_t *reductions;
@@ -52,7 +52,7 @@ static void submit_narrow(struct ort_thread *thread, const struct ort_taskloop *
     ort_task_submit(thread, t, &args);
 }
 
-/* n, start, step: as in ort_taskloop. */
+/* n: the number of iterations. n, start and step are those of ort_taskloop. */
 static PS_ALWAYS_INLINE void run_taskloop(const struct call *c, bool narrow, uint64_t n, uint64_t start, uint64_t step)
 {
     bool nogroup = c->flags & GOMP_TASK_FLAG_NOGROUP;
@@ -61,7 +61,7 @@ static PS_ALWAYS_INLINE void run_taskloop(const struct call *c, bool narrow, uin
         reductions =
             narrow ? ((struct narrow_head *)c->task.data)->reductions : ((struct data_head *)c->task.data)->reductions;
     if (n == 0) {
-        /* Tells the compiled code that nothing has been registered. */
+        /* Tells the compiled code that no reduction has been registered. */
         if (reductions && !nogroup)
             reductions[2] = 0;
         return;

@@ -1,4 +1,4 @@
-/* GNU entry points: sections, single, masked, scope, static shares, ordered, doacross's post and wait. */
+/* GNU entry points: sections, single, masked, scope, static shares, ordered, post and wait of doacross. */
 #include <stdarg.h>
 
 #include "check.h"
@@ -88,7 +88,8 @@ PS_EXPORT void GOMP_masked_end(void)
 
 /* --- static shares: the compiler divides the work, and asks for the caller's number and the number of threads --- */
 
-/* __complex__ int, as the processors' ABIs return it: the real part in the low half of a register. */
+/* The result is a __complex__ int: `count` is its real part, `number` its imaginary part. The processors' ABIs return
+ * it in one register, with the real part in the low half. */
 static uint64_t share(unsigned number, unsigned count) { return (uint64_t)number << 32 | count; }
 static uint64_t share_of_thread(void)
 {
@@ -101,7 +102,8 @@ static uint64_t share_of_team(void)
     return share(group->team_num, group->num_teams);
 }
 
-/* Those with start, dispatch and end are for tools. */
+/* Compiled code calls the functions with start, dispatch and end in their names for the sake of tools. Here they tell
+ * tools nothing. */
 #define STATIC_SHARES(construct, function)                                                      \
     PS_EXPORT uint64_t GOMP_##construct##_static_worksharing(void) { return function(); }       \
     PS_EXPORT uint64_t GOMP_##construct##_static_worksharing_start(void) { return function(); } \
@@ -124,7 +126,7 @@ PS_EXPORT void GOMP_ordered_end(void)
         ort_tool_ordered_end(ort_self(), ORT_CALLER);
 }
 
-/* Each needs a place on the stack. */
+/* Each wait has an array of this size on its stack. */
 #define DIMS_MAX GOMP_DIMS_MAX
 
 #define WAIT(name, type)                                                                                 \
