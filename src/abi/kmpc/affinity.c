@@ -1,26 +1,26 @@
-/* What KMP_AFFINITY and KMP_HW_SUBSET, libomp's own variables for where threads run, make of the machine.
+/* Makes places from KMP_AFFINITY and KMP_HW_SUBSET, libomp's own variables for where threads run.
  *
- * KMP_AFFINITY (read by affinity_env.c) gives the core a list of places and a policy. With a type or a proclist it is
- * stronger than OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY; else these count. In a process whose program was built
- * for libgomp it is weaker. A place is a group of processors of the granularity. There is one for each processor of the
- * process, or with noduplicates one for each group. Their order:
- *   compact, logical     by package, core, thread; permute p: the p innermost of these first, innermost of all foremost
- *   scatter, physical    as compact with 2 - permute: by thread, core, package
+ * KMP_AFFINITY (affinity_env.c reads it) gives the core a list of places and a policy. With a type or a proclist it has
+ * priority over OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY; otherwise these count. In a process whose program was
+ * built for libgomp they have priority over it. A place is a group of processors of the given granularity. The list has
+ * one place for each processor of the process, or with noduplicates one for each group. Its order:
+ *   compact, logical     by package, core, thread; permute p: sorted first by the p innermost of these, innermost first
+ *   scatter, physical    as compact with permute 2 - p: by thread, core, package
  *   balanced             as compact; with more members than places neighbouring members share one
  *   explicit             as listed, each processor with its group
  *   none, disabled       no places
- * offset: the place of the initial thread. Members take places in the list's order from there on ("close"); more
- * members than places go round in it. KMP_HW_SUBSET takes away processors: [:]item,item.. with item =
- * [number|*]layer[@offset], layers s(ockets), n(odes), l3, ll, d(ies), l2, tile, c(ores), t(hreads). Layers count
- * within the enclosing one; with a colon, within the one mentioned before. The variable narrows the set of processors
- * that the process was given, before they are counted.
+ * offset: the place of the initial thread. Members take places in the list's order from there on ("close"), and begin
+ * again at the list's start. KMP_HW_SUBSET removes processors: [:]item,item.. with item = [number|*]layer[@offset],
+ * layers s(ockets), n(odes), l3, ll, d(ies), l2, tile, c(ores), t(hreads). A layer's number and offset are counted
+ * within the enclosing layer; with a colon, within the layer of the item before. The process's set of processors is
+ * narrowed before they are counted.
  *
  * KMP_AFFINITY is read when the library is loaded. KMP_HW_SUBSET is read when processors are first counted (the core's
- * hook), since programs set it themselves before their first OpenMP call.
- * Callers: a constructor of the library (kmpc_affinity_env_read); the core, once (restrict_processors, make_places).
- * Failures: what cannot be read: one line, and the variable counts for nothing. No memory: likewise.
- * Refused with one line: attributes of cores (:intel_atom). norespect gives no processors beyond those of the process,
- * and a line says so where there are some. verbose: one line with the places. */
+ * hook), since programs set it themselves before their first OpenMP call. Callers: a constructor of the library
+ * (kmpc_affinity_env_read); the core, once (restrict_processors, make_places). Failures: a variable that cannot be
+ * read, or without memory, is reported by one line and ignored. Attributes of cores (:intel_atom) are refused with one
+ * line. norespect adds no processors beyond those of the process; one line says so if there are some. verbose: one line
+ * with the places. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@
 
 /* --- the machine --- */
 
-/* Group of processor i (an index of the topology) in a layer. */
+/* Returns the group of processor i (an index of the topology) in a layer. */
 static unsigned group(const struct os_topology *machine, enum layer layer, unsigned i)
 {
     static const enum os_sharing shared[] = {[SOCKET] = OS_SHARING_PACKAGE,
@@ -51,7 +51,7 @@ static unsigned group(const struct os_topology *machine, enum layer layer, unsig
     return level == OS_LEVEL_ALONE ? i : machine->level[level].group_of[i];
 }
 
-/* Reads the longest layer's name at *p, and moves *p behind it; LAYERS: there is none. */
+/* Reads the longest name of a layer that stands at *p, and moves *p behind it. LAYERS: there is none. */
 static enum layer read_layer(const char **p)
 {
     static const char *const words[LAYERS][9] = {
@@ -97,15 +97,15 @@ static void complain_of_affinity(const char *name, const char *text, const char 
 
 struct item {
     bool given;
-    unsigned count, offset; /* count 0: all */
+    unsigned count, offset; /* count: how many groups are kept, 0: all; offset: how many are skipped before */
 };
 struct subset {
     bool absolute;
     struct item item[LAYERS];
 };
 
-/* Reads a subset. Blanks may stand around a number, a layer, and a separator. A comma may stand at either end. An
- * offset that is no number is 0. Text behind an item is ignored. */
+/* Reads a subset. Blanks are allowed around a number, a layer, and a separator; a comma is allowed at either end. An
+ * offset that is not a number counts as 0. Text after an item is ignored. */
 static bool read_subset(const char *p, struct subset *out)
 {
     p = os_skip_blanks(p);
@@ -142,8 +142,9 @@ static bool read_subset(const char *p, struct subset *out)
     }
 }
 
-/* Keeps those groups of the layer that the item asks for, in each enclosing group (`within`, numbered by their first
- * processors). False: there are fewer. within becomes the layer's groups. */
+/* In each enclosing group keeps the groups of the layer that the item asks for, and clears kept[] of the others.
+ * within[i] names the enclosing group of processor i by the group's first processor; afterwards it names the layer's
+ * group. Returns false if there are fewer groups. */
 static bool keep_items(const struct os_topology *machine, enum layer layer, const struct item *item, unsigned *within,
                        bool *kept)
 {
@@ -199,7 +200,7 @@ static bool apply_subset(const struct os_topology *machine, const struct subset 
     return good && os_cpuset_count(&set) > 0 && os_affinity_narrow(&set) == 0;
 }
 
-/* The core's hook. KMP_PLACE_THREADS: its older name. */
+/* Called by the core before it counts processors. KMP_PLACE_THREADS is the older name of KMP_HW_SUBSET. */
 static void restrict_processors(void)
 {
     const char *name = "KMP_HW_SUBSET", *text = os_env(name), *older = os_env("KMP_PLACE_THREADS");
@@ -233,7 +234,7 @@ void kmpc_affinity_forget(void)
     kmpc_settings.reset = false;
 }
 
-/* What a processor's places are sorted by: from the outermost on. */
+/* What places are sorted by. `at`: from the outermost layer to the innermost; `index`: the processor. */
 struct key {
     unsigned at[3], index;
 };
@@ -250,7 +251,7 @@ static int compare(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Returns how many groups of `inner` begin in processor i's group of `outer` before processor i's own. */
+/* Returns the number of processor i's group of `inner` within its group of `outer`, counted from 0. */
 static unsigned rank(const struct os_topology *machine, enum layer outer, enum layer inner, unsigned i)
 {
     unsigned n = 0;
@@ -315,8 +316,8 @@ static void show(const struct ort_places *places)
     free(text);
 }
 
-/* Makes the places that the list names, each processor with its group of the granularity. If the process may use none
- * of them, there is one place with all processors. */
+/* Makes the places that the list names; each listed processor brings its group of the granularity. If the process may
+ * use none of the listed processors, makes one place with all of the process's processors. */
 static bool from_list(const struct os_topology *machine, struct ort_places *out)
 {
     struct place_builder b = {0};
@@ -350,7 +351,7 @@ static bool from_list(const struct os_topology *machine, struct ort_places *out)
     return good;
 }
 
-/* The core's, once. */
+/* Called by the core, once. */
 static bool make_places(struct ort_places *out)
 {
     struct os_topology machine;
@@ -364,7 +365,7 @@ static bool make_places(struct ort_places *out)
     return good;
 }
 
-/* Processors of the machine that the process may not use. */
+/* Returns whether the machine has processors that the process may not use. */
 static bool has_processors_beyond(void)
 {
     struct os_cpuset mask;
@@ -397,8 +398,8 @@ void kmpc_affinity_env_read(void)
     if (asked.beyond && has_processors_beyond())
         complain_of_affinity("KMP_AFFINITY", text, "asks for processors beyond those of the process; using its own");
     kmpc_settings.no_affinity = asked.type == KMPC_DISABLED;
-    /* "none" and another type, in either order: libomp does not bind the threads, and shows the policy that was read
-     * last */
+    /* Two types were given, one of them "none". libomp then does not bind the threads, and shows the policy of the type
+     * that it read last. */
     if (asked.policy && asked.type != KMPC_DISABLED) {
         ort_places_ask(make_places, asked.type != KMPC_BALANCED, asked.offset);
         return;

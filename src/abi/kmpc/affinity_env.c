@@ -1,8 +1,9 @@
 /* KMP_AFFINITY: [modifier,..]type[,permute[,offset]], in any order.
  *
- * Read as libomp 19 reads it. A word counts by its beginning; what follows it is said and left out. Of two types the
- * first one says where places are, the last one whether threads are bound. A number that is no permute and no
- * offset, a word that is not known, a list that cannot be read: one line, and the rest counts. See affinity.c. */
+ * It is read as libomp 19 reads it. A word is recognised by its beginning; text after it is reported and ignored. If
+ * two types are given, the first decides where places are, and the last whether threads are bound. A number that is
+ * neither permute nor offset, an unknown word, and a list that cannot be read are each reported by one line, and the
+ * rest counts. See affinity.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,11 +18,11 @@ enum { TYPE = 1, VERBOSE = 2, WARNINGS = 4, RESPECT = 8, RESET = 16, DUPLICATES 
 struct reader {
     const char *text, *p;
     struct kmpc_affinity *out;
-    unsigned given; /* what has been */
+    unsigned given; /* the kinds of items that were read already */
     unsigned number[2], numbers;
 };
 
-/* `start`: of what is left out, to the next comma. */
+/* Reports the item that begins at `start` and ends at the next comma; it is ignored. */
 static void complain_of_item(const struct reader *r, const char *start, const char *what)
 {
     char item[64];
@@ -35,7 +36,7 @@ static void pass_comma(struct reader *r)
     r->p += *r->p == ',';
 }
 
-/* Takes note that one of `what` is given; false: one has been. */
+/* Notes that an item of the kind `what` is given. Returns false, with a message, if one was given before. */
 static bool first_of_its_kind(struct reader *r, unsigned what, const char *start)
 {
     bool first = (r->given & what) == 0;
@@ -82,8 +83,8 @@ static bool take_word(struct reader *r)
     return false;
 }
 
-/* Reads the layer behind "granularity="; LAYERS: not known. *there: whether libomp, as distributions have it, finds
- * such a layer in machines. */
+/* Reads the layer after "granularity=". LAYERS: unknown. *there: false if libomp, as distributions build it, finds no
+ * such layer on any machine. */
 static enum layer read_granularity(const char **p, bool *there)
 {
     static const struct {
@@ -171,7 +172,7 @@ static bool take_affinity_number(struct reader *r)
     return true;
 }
 
-/* What the numbers and the list are for, once the type is known. */
+/* Decides what the numbers and the list mean, once the type is known. */
 static void settle_affinity(struct reader *r)
 {
     struct kmpc_affinity *a = r->out;

@@ -1,4 +1,4 @@
-/* LLVM entry points: memory of allocators; the handles and traits are OpenMP's own, the same in both ABIs. */
+/* LLVM entry points: memory of allocators. The handles and traits are OpenMP's own, the same in both ABIs. */
 #include "allocator.h"
 
 #include "kmpc.h"
@@ -10,7 +10,7 @@ PS_EXPORT void *__kmpc_aligned_alloc(GTID, size_t alignment, size_t bytes, uintp
 {
     return ort_alloc(alignment, bytes, allocator, false);
 }
-/* SIZE_MAX bytes are never to be had: the allocator's fallback decides then. */
+/* SIZE_MAX bytes cannot be allocated, so the allocator's fallback then decides. */
 PS_EXPORT void *__kmpc_calloc(GTID, size_t n, size_t bytes, uintptr_t allocator)
 {
     size_t all;
@@ -41,7 +41,7 @@ HANDLE(omp_low_lat_mem_alloc, 5);
 HANDLE(omp_cgroup_mem_alloc, 6);
 HANDLE(omp_pteam_mem_alloc, 7);
 HANDLE(omp_thread_mem_alloc, 8);
-HANDLE(omp_null_mem_space, 0); /* newer than the default space's 0 */
+HANDLE(omp_null_mem_space, 0); /* newer than omp_default_mem_space, which has the value 0 too */
 HANDLE(omp_default_mem_space, ORT_MEMSPACE_DEFAULT);
 HANDLE(omp_large_cap_mem_space, ORT_MEMSPACE_LARGE_CAP);
 HANDLE(omp_const_mem_space, ORT_MEMSPACE_CONST);

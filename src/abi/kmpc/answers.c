@@ -1,16 +1,16 @@
-/* Routines that libomp answers otherwise than libgomp, under libomp's version node: places, the policy, nesting, teams'
- * limits, pausing. versions.S has the routines that both answer alike. The values are the core's; here they are told as
- * libomp 19 tells them:
- *   - a process whose threads are not bound has one place, all processors. It has none with KMP_AFFINITY=disabled; nor
- *     with OMP_PROC_BIND=disabled, where neither KMP_AFFINITY nor GOMP_CPU_AFFINITY says anything;
- *   - with KMP_AFFINITY=reset a root has no place before its first region;
- *   - the number of processors is that of the process at its start;
- *   - places that KMP_AFFINITY or GOMP_CPU_AFFINITY asked for have a policy of their own, 5 (proc_bind_intel);
- *   - omp_set_nested(1) does not change a limit above one, omp_get_nested is true where the limit is above one;
- *   - a number of teams, or a limit of theirs, below one is one;
- *   - a pause is refused (1) while there is one, which lasts to the next region; inside of a region a pause is only
- *     taken note of.
- * Callers: any thread. State: kmpc_paused, relaxed: programs that pause in several threads at once cannot tell an
+/* Routines that libomp answers differently from libgomp, under libomp's version node: places, the policy, nesting,
+ * teams' limits, pausing. versions.S has the routines that both answer alike. The values are the core's. They are
+ * returned as libomp 19 would return them:
+ * - If a process's threads are not bound, it has one place, with all processors. It has none with
+ *   KMP_AFFINITY=disabled, nor with OMP_PROC_BIND=disabled if neither KMP_AFFINITY nor GOMP_CPU_AFFINITY is set.
+ * - With KMP_AFFINITY=reset a root has no place before its first region.
+ * - The number of processors is that of the process at its start.
+ * - Places that KMP_AFFINITY or GOMP_CPU_AFFINITY asked for have a policy of their own, 5 (proc_bind_intel).
+ * - omp_set_nested(1) does not change a limit above one. omp_get_nested is true if the limit is above one.
+ * - A number of teams, or a limit for teams, below one counts as one.
+ * - A pause lasts until the next region. Meanwhile another pause is refused (1). Inside of a region a pause is only
+ *   noted.
+ * Callers: any thread. State: kmpc_paused, relaxed, because programs that pause in several threads at once rely on no
  * order. */
 #include <limits.h>
 
@@ -20,14 +20,14 @@
 #include "os.h"
 #include "place.h"
 
-/* int omp_name(void), for both languages. */
+/* Defines int omp_name(void) for both languages. */
 #define ANSWER(name, value)                             \
     PS_EXPORT int kmpc_##name(void) { return (value); } \
     KMPC_FORTRAN(kmpc_##name);                          \
     KMPC_AS(name);                                      \
     KMPC_AS(name##_)
 
-/* type omp_name(int value). */
+/* Defines type omp_name(int value) for both languages. */
 #define CALL(type, name, function)                                                   \
     PS_EXPORT type kmpc_##name(int value) { return function(value); }                \
     PS_EXPORT type kmpc_##name##_(const int32_t *value) { return function(*value); } \
@@ -54,7 +54,7 @@ static struct ort_place kmpc_own_place(void)
     return place;
 }
 
-/* Writes the processors of a place to ids, unless that is NULL. Returns how many there are. */
+/* Stores the processors of a place in ids, unless ids is NULL. Returns how many there are. */
 static int kmpc_place_processors(int place, int *ids)
 {
     const struct ort_places *list = ort_places();
@@ -75,7 +75,7 @@ static int kmpc_place_processors(int place, int *ids)
     return n;
 }
 
-/* Of the process, also where a thread of it has bound itself since. */
+/* Returns the number of the process's processors at its start, even if one of its threads has bound itself since. */
 static int num_procs(void)
 {
     struct os_cpuset all;
@@ -150,12 +150,12 @@ int kmpc_pause(int kind)
 {
     if ((kind != SOFT && kind != HARD) || ps_load_relaxed(&kmpc_paused))
         return 1;
-    ort_pause(kind == HARD); /* refuses inside of a region */
+    ort_pause(kind == HARD); /* refuses inside of a region, which does not matter here */
     ps_store_relaxed(&kmpc_paused, true);
     return 0;
 }
 
-/* The host is the only device. */
+/* Only the host's numbers are accepted: the host is the only device. */
 static int kmpc_pause_device(int kind, int device) { return device == 0 || device == -1 ? kmpc_pause(kind) : 1; }
 
 PS_EXPORT int kmpc_pause_resource(int kind, int device) { return kmpc_pause_device(kind, device); }

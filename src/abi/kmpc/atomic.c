@@ -1,11 +1,11 @@
 /* LLVM entry points: atomic operations that compiled code does not do by itself.
  *
  * The functions are made from one list for each kind of type. <type>_<operation> updates. .._cpt ("capture") also
- * returns the new value (flag) or the old one. .._rev has the operands the other way round. .._swp exchanges, .._rd and
- * .._wr read and write. Types of up to eight bytes are updated by compare-and-swap, sums of integers by an atomic
- * addition (acq_rel; compiled code adds the flushes that a seq_cst clause asks for). Larger types have a lock. The
- * address chooses the lock, so all functions on a variable use the same one, whatever its type is called.
- * Cost: a load and a compare-and-swap, or one addition; the lock: two more. OpenMP 5.2 section 15.8.4. */
+ * returns the new value (flag) or the old one. .._rev exchanges the operands. .._swp exchanges values, .._rd and .._wr
+ * read and write. Types of up to eight bytes are updated by compare-and-swap, sums of integers by an atomic addition
+ * (acq_rel; compiled code adds the flushes that a seq_cst clause asks for). Larger types are updated under a lock. The
+ * variable's address chooses the lock, so all functions use the same lock for a variable, whatever they call its type.
+ * Cost: a load and a compare-and-swap, or one addition; a lock costs two more. OpenMP 5.2 section 15.8.4. */
 #include <complex.h>
 #include <string.h>
 
@@ -24,8 +24,8 @@ ORT_CHILD_FREES(locks_of_a_child, locks, LOCKS, sizeof locks[0])
 
 static _Atomic uint32_t *atomic_lock(const void *p) { return &locks[((uintptr_t)p >> 4) % LOCKS].word; }
 
-/* Declares `old`, the value at p, and `new`, that of the expression, and replaces the one by the other in one step. I:
- * the integer of the type's size. */
+/* Replaces the value at p by that of the expression in one step. `old` and `new` are the two values; the expression may
+ * use `old`. I: the integer type of T's size. */
 #define CAS(T, I, p, expression)                \
     _Atomic I *word = (_Atomic I *)(void *)(p); \
     I seen = ps_load_relaxed(word), wanted;     \
@@ -69,11 +69,11 @@ static _Atomic uint32_t *atomic_lock(const void *p) { return &locks[((uintptr_t)
     }                                                         \
     PS_EXPORT void __kmpc_atomic_##type##_wr(HEAD, T *p, T rhs) { how(T, I, p, rhs); }
 
-/* --- integers: modulo 2^64, then cut --- */
+/* --- integers: computed modulo 2^64, then cut to the type's size --- */
 
 #define U64(x) ((uint64_t)(x))
 
-/* Sums are what processors do at once; `by` is what is added. */
+/* Processors have an atomic addition. by: what is added. */
 #define SUM(T, I, type, op, by)                                                                                        \
     PS_EXPORT void __kmpc_atomic_##type##_##op(HEAD, T *p, T rhs) { ps_add_acq_rel((_Atomic I *)(void *)p, (I)(by)); } \
     PS_EXPORT T __kmpc_atomic_##type##_##op##_cpt(HEAD, T *p, T rhs, int flag)                                         \
@@ -152,8 +152,8 @@ MIXED(CAS, float4, float, uint32_t, float8, double)
 ARITHMETIC(LOCK, cmplx8, double _Complex, )
 ARITHMETIC(LOCK, cmplx10, long double _Complex, )
 
-/* Eight bytes, but with a lock, since they are aligned to four. What captures is returned through a pointer, except by
- * rd. */
+/* These have eight bytes, but need a lock, since they are aligned to four only. A captured value is returned through a
+ * pointer, except by rd. */
 typedef float _Complex cmplx4;
 MIXED(LOCK, cmplx4, cmplx4, , cmplx8, double _Complex)
 
@@ -190,7 +190,7 @@ PS_EXPORT void __kmpc_atomic_cmplx4_swp(HEAD, cmplx4 *p, cmplx4 rhs, cmplx4 *out
 
 /* --- compare and swap --- */
 
-/* What was there; d stands there now if that was e. */
+/* Stores d if the value is e. Returns the old value. */
 #define COMPARE(bytes, T)                                                                                           \
     static T compare_##bytes(T *p, T e, T d)                                                                        \
     {                                                                                                               \
@@ -199,7 +199,7 @@ PS_EXPORT void __kmpc_atomic_cmplx4_swp(HEAD, cmplx4 *p, cmplx4 rhs, cmplx4 *out
     }                                                                                                               \
     PS_EXPORT bool __kmpc_atomic_bool_##bytes##_cas(HEAD, T *p, T e, T d) { return compare_##bytes(p, e, d) == e; } \
     PS_EXPORT T __kmpc_atomic_val_##bytes##_cas(HEAD, T *p, T e, T d) { return compare_##bytes(p, e, d); }          \
-    /* Captures what was there, where that was not e. */                                                            \
+    /* Captures the old value if it was not e. */                                                                   \
     PS_EXPORT bool __kmpc_atomic_bool_##bytes##_cas_cpt(HEAD, T *p, T e, T d, T *captured)                          \
     {                                                                                                               \
         T old = compare_##bytes(p, e, d);                                                                           \
@@ -207,7 +207,7 @@ PS_EXPORT void __kmpc_atomic_cmplx4_swp(HEAD, cmplx4 *p, cmplx4 rhs, cmplx4 *out
             *captured = old;                                                                                        \
         return old == e;                                                                                            \
     }                                                                                                               \
-    /* Captures what stands there now. */                                                                           \
+    /* Captures the value after the operation. */                                                                   \
     PS_EXPORT T __kmpc_atomic_val_##bytes##_cas_cpt(HEAD, T *p, T e, T d, T *captured)                              \
     {                                                                                                               \
         T old = compare_##bytes(p, e, d);                                                                           \
@@ -250,7 +250,7 @@ ANY_LOCKED(16)
 ANY_LOCKED(20)
 ANY_LOCKED(32)
 
-/* Around code that the compiler makes itself. */
+/* Compiled code calls these around operations that no function above does. */
 static _Atomic uint32_t region;
 ORT_CHILD_FREES(region_of_a_child, &region, 1, sizeof region)
 PS_EXPORT void __kmpc_atomic_start(void) { ort_lock_inline(&region); }

@@ -1,21 +1,20 @@
-/* LLVM entry points: nests of loops that compiled code has the runtime collapse, bounds depending on an outer loop's
- * value or not.
+/* LLVM entry points: nests of loops that the runtime collapses for compiled code. Bounds may depend on an outer loop's
+ * value.
  *
- * A level's bounds are lb0 + lb1 * v and ub0 + ub1 * v, v being the value of the loop outer_iv. All values are 64 bits
- * wide, made of the level's own type. The entry points bring comparisons to <= or >= in place (the compiler reads them
- * back) and write trip counts.
- * Rectangular nests (..._rectang): they return the number of the nest's iterations, and the values that belong to one
- * of them.
- * Any nest (__kmpc_for_collapsed_init): it gives the calling thread's contiguous share. chunk->lb0 and ub0 are the
- * values at the share's first and last iteration; compiled code walks the nest from one to the other. The entry point
- * finds the share's ends by walking all loops but the innermost, so its cost grows with the iterations of these loops.
- * Rejected: libomp's expansion to the enclosing parallelepiped, which divides triangles unevenly.
- * Layout: bounds_info_t of openmp/runtime/src/kmp_collapse.h. Failures: a null pointer, no loop or more than
- * LEVELS_MAX, a step of 0, a type or an outer loop that there is not: aborts with one line. */
+ * A level's bounds are lb0 + lb1 * v and ub0 + ub1 * v, where v is the value of the loop number outer_iv. All values
+ * are 64 bits wide, extended from the level's own type. The entry points change comparisons to <= or >= in place
+ * (compiled code reads them back), and store trip counts. Rectangular nests (..._rectang): the entry points return the
+ * number of the nest's iterations, and the values of the loops' variables in an iteration. Any nest
+ * (__kmpc_for_collapsed_init): the entry point returns the calling thread's contiguous share. chunk->lb0 and ub0 are
+ * the values at the share's first and last iteration; compiled code walks the nest from one to the other. To find the
+ * share's ends, the entry point walks all loops except the innermost, so its cost grows with the iterations of these
+ * loops. Rejected: libomp's expansion to the enclosing parallelepiped, which divides triangles unevenly. Layout:
+ * bounds_info_t of openmp/runtime/src/kmp_collapse.h. Failures: a null pointer, no loop or more than LEVELS_MAX, a step
+ * of 0, an unknown type or outer loop end the program with one line. */
 #include "kmpc.h"
 
 struct bounds {
-    int32_t type; /* what the bounds are: bit 0: signed, the others: log2 of its bytes */
+    int32_t type; /* type of the bounds: bit 0: signed; the other bits: log2 of its bytes */
     int32_t iv_type;
     int32_t comparison;
     uint32_t outer;
@@ -27,7 +26,7 @@ _Static_assert(sizeof(struct bounds) == 64, "bounds_info_t has 64 bytes");
 enum { LESS_OR_EQUAL, GREATER_OR_EQUAL, NOT_EQUAL, LESS, GREATER };
 #define LEVELS_MAX 64
 
-/* A value of the type in 64 bits, with its sign. */
+/* Cuts v to the size of the type, and extends it to 64 bits with the type's sign. */
 static uint64_t cut(int32_t type, uint64_t v)
 {
     unsigned spare = 64 - (8u << (type >> 1));
@@ -39,8 +38,8 @@ static bool below(int32_t type, uint64_t a, uint64_t b) { return type & 1 ? (int
 static uint64_t least_value(int32_t type) { return type & 1 ? UINT64_MAX << ((8u << (type >> 1)) - 1) : 0; }
 static uint64_t greatest_value(int32_t type) { return cut(type, least_value(type) - 1); }
 
-/* A nest after `check`. Bit i of strict: level i compared by < or >. Its upper bound has been moved by one. If the
- * bound was the type's least value (<) or greatest (>) it has wrapped around, and the level is empty. */
+/* A nest after `check`. Bit i of strict: level i was compared by < or >, so `check` has moved its upper bound by one.
+ * If the bound was the type's least value (<) or greatest value (>), it has wrapped around, and the level is empty. */
 struct nest {
     const struct bounds *level;
     uint32_t n;
@@ -52,7 +51,7 @@ static uint64_t lower_bound(const struct bounds *b, const uint64_t *ivs)
     return cut(b->type, b->lb0 + b->lb1 * ivs[b->outer]);
 }
 
-/* The number of iterations of level `i`, where the loops around it have the values `ivs`. */
+/* Returns the number of iterations of level i, when the loops around it have the values `ivs`. */
 static uint64_t trips(const struct nest *nest, uint32_t i, const uint64_t *ivs)
 {
     const struct bounds *b = &nest->level[i];
@@ -108,9 +107,9 @@ PS_EXPORT void __kmpc_calc_original_ivs_rectang(PS_UNUSED struct kmpc_location *
     }
 }
 
-/* Looks for iteration *number among those of `level` and the levels within it, where the loops around have the values
- * `ivs`. True: found, and ivs has its values. False: *number is less by the iterations passed. Adds to *all what it
- * passes. */
+/* Looks for iteration *number among those of `level` and the levels inside, when the loops around have the values
+ * `ivs`. True: found; ivs has the iteration's values. False: *number is reduced by the iterations that were passed.
+ * Adds the passed iterations to *all. */
 static bool walk(const struct nest *nest, uint32_t level, uint64_t *ivs, uint64_t *number, uint64_t *all)
 {
     const struct bounds *b = &nest->level[level];
@@ -140,7 +139,7 @@ static void find_iteration(const struct nest *nest, uint64_t number, uint64_t *i
     walk(nest, 0, ivs, &number, &all);
 }
 
-/* 1: the calling thread has iterations. */
+/* Returns 1 if the calling thread has iterations, else 0. */
 PS_EXPORT int32_t __kmpc_for_collapsed_init(struct kmpc_location *at, PS_UNUSED int32_t gtid, struct bounds *levels,
                                             struct bounds *chunk, int32_t n, int32_t *last)
 {

@@ -1,4 +1,5 @@
-/* kmpc_debug_layout: in which function of the program's a task is, as base/debug_layout.h says. Nothing here runs. */
+/* kmpc_debug_layout: a table for debuggers (base/debug_layout.h), with which they find the program's function that a
+ * task runs. It has only data. */
 #include "debug_layout.h"
 
 #include "kmpc_task.h"

@@ -1,26 +1,26 @@
-/* LLVM entry points: loops and sections whose chunks are asked for one by one.
+/* LLVM entry points: loops and sections for which compiled code asks for one chunk after the other.
  *
- * Bounds are inclusive. The core hands out a chunk as its first value and the one behind its last, 64 bits wide. When
- * no chunk is left the thread leaves the loop. A cancelled loop is left early. The runtime notices that at the next
- * barrier or loop. If no barrier stands behind the loop of a combined construct, it notices at the region's end
- * (kmpc_leave_cancelled_loop). clang 19 calls dispatch_deinit only where the loop was not cancelled. Schedules of
- * multiples of a vector's length hand out vectors (`unit` iterations each). An ordered loop's turn goes from chunk to
- * chunk in the core, so that dispatch_fini, called after each iteration, has nothing to do.
+ * Bounds are inclusive. The core returns a chunk as its first value and the value after its last, both 64 bits wide.
+ * When no chunk is left, the thread leaves the loop. If a loop is cancelled, compiled code leaves it early, and the
+ * runtime notices that at the next barrier or loop. If no barrier follows the loop of a combined construct, it notices
+ * at the region's end (kmpc_leave_cancelled_loop). clang 19 calls dispatch_deinit only if the loop was not cancelled.
+ * Schedules in multiples of a vector's length hand out vectors (`unit` iterations each). In an ordered loop the core
+ * passes the turn from chunk to chunk, so dispatch_fini, which is called after each iteration, has nothing to do.
  *
- * dispatch_next claims a chunk of a plain dynamic loop (workshare.h) in place: one addition. All else, the loop's last
- * chunk too, is a jump to a function that has the arguments where they came, so that the fast path saves nothing. Plain
- * dynamic loops have one iteration a number: chunks of vectors are never claimed in batches. */
+ * dispatch_next claims a chunk of a plain dynamic loop (workshare.h) inline, by one addition. In all other cases, the
+ * loop's last chunk included, it jumps to a function that gets the arguments in the same registers. So the fast path
+ * saves no registers. In plain dynamic loops a number stands for one iteration: chunks of vectors are never claimed in
+ * batches. */
 #include "kmpc.h"
 #include "loop_steps.h"
 
 bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)
 {
-    /* Bits 29 and 30: monotonic, nonmonotonic. Without either the loop is monotonic, as compilers meant it before
-     * OpenMP 5.0. */
+    /* Bit 29: monotonic, bit 30: nonmonotonic. A loop with neither bit is monotonic, as before OpenMP 5.0. */
     bool nonmonotonic = (number >> 29 & 3) == 2;
     number &= ~(3 << 29);
     if (number >= 160)
-        number -= 128; /* "nomerge" */
+        number -= 128; /* schedules with "nomerge" have numbers from 160 on */
     *out = (struct kmpc_schedule){.sched = ORT_SCHED_STATIC, .nonmonotonic = nonmonotonic};
     out->ordered = number > 64 && number < 80;
     if (out->ordered)
@@ -31,7 +31,7 @@ bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)
         out->distribute = true;
         return true;
     case 33:
-    case 34: /* static */
+    case 34: /* static with and without a chunk size */
     case 40:
     case 41: /* greedy, balanced */
         return true;
@@ -59,7 +59,7 @@ bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)
         out->vectors = true;
         out->runtime = true;
         return true;
-    case 38: /* auto: what clang's users have of it elsewhere */
+    case 38: /* auto: guided, as in libomp */
         out->sched = ORT_SCHED_GUIDED;
         return true;
     default:
@@ -67,15 +67,16 @@ bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out)
     }
 }
 
-/* Does the number carry a chunk size? */
+/* Returns whether the schedule with this number has a chunk size. */
 static bool has_chunk(int32_t number)
 {
-    number &= 0x1f; /* without modifiers, nomerge and ordered */
+    number &= 0x1f; /* the number without modifiers, nomerge and ordered */
     return number != (34 & 0x1f) && number != (38 & 0x1f) && number != (40 & 0x1f) && number != (41 & 0x1f);
 }
 
-/* Returns how many iterations a vector of the loop's has, or a chunk of vectors where OMP_SCHEDULE gives a chunk size;
- * *chunk: that of the loop over them. */
+/* Returns how many iterations a number of the loop stands for: those of a vector, or, if OMP_SCHEDULE gives a chunk
+ * size, those of a chunk of so many vectors. If the schedule is OMP_SCHEDULE's, sets *chunk to the loop's chunk size in
+ * such numbers: 1, or 0 if none was given. */
 static PS_NOINLINE uint64_t vectors(const struct ort_thread *t, struct kmpc_schedule *s, int64_t length,
                                     uint64_t *chunk)
 {
@@ -92,7 +93,7 @@ static PS_NOINLINE uint64_t vectors(const struct ort_thread *t, struct kmpc_sche
     return unit;
 }
 
-/* Starts a loop whose schedule is known. unit: how many iterations one number stands for. */
+/* Starts a loop with a known schedule. unit: the number of iterations that one number stands for. */
 static PS_ALWAYS_INLINE void start_known(struct ort_thread *t, const struct kmpc_schedule *s, uint64_t first,
                                          uint64_t step, uint64_t trip, uint64_t chunk, uint64_t unit,
                                          const void *caller)
@@ -120,13 +121,13 @@ static PS_NOINLINE void start_otherwise(const struct kmpc_location *at, const ch
         kmpc_fatal(at, entry, "unknown schedule");
     struct ort_thread *t = ort_self();
     kmpc_leave_cancelled_loop(t);
-    /* What the ICVs begin with is static for libomp's programs. */
+    /* If neither OMP_SCHEDULE nor a call has set the schedule, it is static for programs built for libomp. */
     if (PS_UNLIKELY(s.runtime) && ort_icv(t)->sched == ORT_SCHED_UNSET) {
         s.runtime = false;
         chunk = s.vectors ? chunk : 0;
     }
     if (s.sched == ORT_SCHED_GUIDED && t->team->n == 1 && !s.ordered && !s.vectors) {
-        s.sched = ORT_SCHED_STATIC; /* one chunk: no other member would take what is left */
+        s.sched = ORT_SCHED_STATIC; /* all in one chunk: there is no other member that could take a part */
         chunk = 0;
     }
     uint64_t unit = 1, of_unit = 0;
@@ -137,7 +138,7 @@ static PS_NOINLINE void start_otherwise(const struct kmpc_location *at, const ch
     start_known(t, &s, first, step, trip, of_unit, unit, caller);
 }
 
-/* dynamic and guided, with a modifier or without, are what most loops are. */
+/* Most loops are dynamic or guided, with a modifier or without. These start inline. */
 static PS_ALWAYS_INLINE void start_dispatch(const struct kmpc_location *at, const char *entry, int32_t number,
                                             uint64_t first, uint64_t step, uint64_t trip, int64_t chunk)
 {
@@ -165,7 +166,7 @@ static PS_COLD PS_NOINLINE int32_t no_loop(const struct kmpc_location *at, const
 {
     if (without_bounds)
         kmpc_fatal(at, entry, "a bound is a null pointer");
-    return 0; /* of a kernel thread that is in no loop */
+    return 0; /* a kernel thread that is in no loop gets no chunk */
 }
 
 #define DISPATCH_TEXT(name) DISPATCH_TEXT_OF(name)
@@ -200,9 +201,10 @@ PS_EXPORT void __kmpc_dispatch_deinit(PS_UNUSED struct kmpc_location *at, PS_UNU
     kmpc_leave_cancelled_loop(ort_self_inline());
 }
 
-/* --- sections: numbers 0 .. n-1, n when none is left --- */
+/* --- sections: numbers 0 .. n-1; n when none is left --- */
 
-/* The count comes with the first question: the slot is taken then. */
+/* Takes no work-share slot: the number of sections is known only at the first __kmpc_next_section, which takes the
+ * slot. */
 PS_EXPORT int32_t __kmpc_sections_init(PS_UNUSED struct kmpc_location *at, PS_UNUSED int32_t gtid)
 {
     struct ort_thread *t = ort_self();

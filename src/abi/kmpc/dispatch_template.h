@@ -1,9 +1,9 @@
-/* LLVM entry points of loops whose chunks are asked for one by one, over one type of bounds. dispatch.c includes this
- * file four times, each time after it has defined:
+/* LLVM entry points of loops for which compiled code asks for one chunk after the other, over one type of bounds.
+ * dispatch.c includes this file four times. Before each it defines:
  *   DISPATCH_NAME(x)  the function x of this type
  *   BOUND             the type of bounds
- *   WIDTH             the unsigned type as wide
- *   STEP              the signed type as wide */
+ *   WIDTH             the unsigned type of the same width
+ *   STEP              the signed type of the same width */
 PS_EXPORT void DISPATCH_NAME(__kmpc_dispatch_init)(struct kmpc_location *at, PS_UNUSED int32_t gtid, int32_t schedule,
                                                    BOUND lower, BOUND upper, STEP step, STEP chunk)
 {
@@ -12,7 +12,8 @@ PS_EXPORT void DISPATCH_NAME(__kmpc_dispatch_init)(struct kmpc_location *at, PS_
     start_dispatch(at, __func__, schedule, (uint64_t)lower, (uint64_t)(int64_t)step,
                    KMPC_TRIP(WIDTH, lower, upper, step), chunk);
 }
-/* For distribute parallel for: begins the team's part of the range, of which its threads take chunks. */
+/* For distribute parallel for: begins a loop over the team's part of the range. The team's threads take chunks of this
+ * part. */
 PS_EXPORT void DISPATCH_NAME(__kmpc_dist_dispatch_init)(struct kmpc_location *at, PS_UNUSED int32_t gtid,
                                                         int32_t schedule, int32_t *last, BOUND lower, BOUND upper,
                                                         STEP step, STEP chunk)
@@ -47,7 +48,7 @@ static PS_NOIPA int32_t DISPATCH_NAME(used_up)(struct ort_thread *t, PS_UNUSED i
         return loop_over(t);
     return DISPATCH_NAME(give_chunk)(lo, hi, d->step, hi == d->end, last, lower, upper, stride);
 }
-/* What is not a chunk of a plain dynamic loop. */
+/* Returns the next chunk of a loop that is not a plain dynamic one. */
 static PS_NOIPA int32_t DISPATCH_NAME(next_chunk)(struct ort_thread *t, PS_UNUSED int32_t gtid, int32_t *last,
                                                   BOUND *lower, BOUND *upper, STEP *stride)
 {
@@ -69,14 +70,14 @@ static PS_NOIPA int32_t DISPATCH_NAME(next_chunk)(struct ort_thread *t, PS_UNUSE
         step = (uint64_t)((int64_t)step / (int64_t)t->loop.unit);
     return DISPATCH_NAME(give_chunk)(lo, hi, step, hi == d->end, last, lower, upper, stride);
 }
-/* There is no thread, or no place for a bound. */
+/* Called if the caller is no OpenMP thread, or has passed a null pointer for a bound. */
 static PS_NOIPA int32_t DISPATCH_NAME(next_of_none)(struct kmpc_location *at, PS_UNUSED int32_t gtid,
                                                     PS_UNUSED int32_t *last, BOUND *lower, BOUND *upper,
                                                     PS_UNUSED STEP *stride)
 {
     return no_loop(at, DISPATCH_TEXT(DISPATCH_NAME(__kmpc_dispatch_next)), lower == NULL || upper == NULL);
 }
-/* The loop's last chunk, or none is left: number `at` has been claimed. */
+/* Number `at` has been claimed. Returns the loop's last chunk if `at` is in the loop; otherwise leaves the loop. */
 static PS_NOIPA int32_t DISPATCH_NAME(last_chunk)(struct ort_thread *t, uint64_t at, int32_t *last, BOUND *lower,
                                                   BOUND *upper, STEP *stride)
 {
@@ -91,7 +92,8 @@ PS_EXPORT int32_t DISPATCH_NAME(__kmpc_dispatch_next)(struct kmpc_location *at, 
     struct ort_thread *t = ee_local_inline();
     if (PS_UNLIKELY(t == NULL) || PS_UNLIKELY(lower == NULL))
         return DISPATCH_NAME(next_of_none)(at, gtid, last, lower, upper, stride);
-    __asm__("" : "+r"(upper)); /* else both pointers are made one condition, of more instructions */
+    /* Keeps the compiler from joining the tests of the two pointers, which would take more instructions. */
+    __asm__("" : "+r"(upper));
     if (PS_UNLIKELY(upper == NULL))
         return DISPATCH_NAME(next_of_none)(at, gtid, last, lower, upper, stride);
     struct ort_workshare *ws = t->loop.ws;
@@ -99,7 +101,8 @@ PS_EXPORT int32_t DISPATCH_NAME(__kmpc_dispatch_next)(struct kmpc_location *at, 
         return DISPATCH_NAME(next_chunk)(t, gtid, last, lower, upper, stride);
     const struct ort_loop_desc *d = &ws->desc;
     uint64_t chunk = d->chunk, n = d->n, a = ps_add_relaxed(&ws->next, chunk);
-    if (PS_UNLIKELY((int64_t)(n - a) <= (int64_t)chunk)) /* neither is above 2^63 in a plain loop */
+    /* In a plain loop neither n nor a exceeds 2^63, so the difference may be compared as signed. */
+    if (PS_UNLIKELY((int64_t)(n - a) <= (int64_t)chunk))
         return DISPATCH_NAME(last_chunk)(t, a, last, lower, upper, stride);
     uint64_t lo = d->start + a * d->step;
     return DISPATCH_NAME(give_chunk)(lo, lo + ws->reach, d->step, false, last, lower, upper, stride);

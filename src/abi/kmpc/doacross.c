@@ -1,22 +1,22 @@
 /* LLVM entry points: ordered(n) with depend(source) and depend(sink), doacross(source:) and doacross(sink:).
  *
- * Here the nest is apart from the loop that hands its iterations out: the core's doacross_nest.h. Compiled code names
- * an iteration by the values of its variables; these functions number it. In a team of one no thread waits: the calls
- * do nothing.
- * Failures: no memory: aborts with one line. A position outside of the nest is no dependence (OpenMP 5.2 section
- * 15.9.6). */
+ * With this ABI the nest is separate from the loop that hands its iterations out: the core's doacross_nest.h. Compiled
+ * code names an iteration by the values of its variables; these functions compute the iteration's number. In a team of
+ * one no thread waits, so the calls do nothing. Failures: without memory the program ends with one line. A position
+ * outside of the nest is no dependence (OpenMP 5.2 section 15.9.6). */
 #include "doacross_nest.h"
 #include "emergency_pool.h"
 #include "kmpc.h"
 
-/* The calling member's view. */
+/* What a member knows of an open nest. Only the member itself uses it. */
 struct kmpc_doacross {
     struct kmpc_doacross *outer;
-    struct ort_nest *nest; /* NULL: no iterations */
+    struct ort_nest *nest; /* NULL: the nest has no iterations */
     unsigned dims;
     struct {
         int64_t lower, stride;
-        uint64_t count, weight; /* iterations; iterations of the nest in each of them */
+        /* count: the loop's iterations; weight: how many iterations of the nest one of them has */
+        uint64_t count, weight;
     } dim[];
 };
 
@@ -53,8 +53,8 @@ PS_EXPORT void __kmpc_doacross_init(PS_UNUSED struct kmpc_location *at, PS_UNUSE
     k->doacross = d;
 }
 
-/* Computes how many iterations of its loop come before `position`; false: it is before the first. Compilers mostly
- * count from 0 by 1, and a division takes longer than all the rest. */
+/* Computes how many iterations of the loop come before `position`. Returns false if `position` is before the first.
+ * Compilers mostly count from 0 by 1, and a division takes longer than all the rest. */
 static PS_ALWAYS_INLINE bool iterations_before(int64_t position, int64_t lower, int64_t stride, uint64_t *n)
 {
     if (PS_LIKELY(stride == 1)) {
@@ -66,7 +66,7 @@ static PS_ALWAYS_INLINE bool iterations_before(int64_t position, int64_t lower, 
     return stride > 0 ? position >= lower : position <= lower;
 }
 
-/* Computes the number of the iteration at a position; false: the position is outside of the nest. */
+/* Computes the number of the iteration at a position. Returns false if the position is outside of the nest. */
 static PS_ALWAYS_INLINE bool kmpc_position_number(const struct kmpc_doacross *d, const int64_t *position,
                                                   uint64_t *number)
 {
@@ -80,8 +80,8 @@ static PS_ALWAYS_INLINE bool kmpc_position_number(const struct kmpc_doacross *d,
     return true;
 }
 
-/* Returns the nest of the iteration at a position, and the iteration's number; NULL: no member posts it or waits for
- * it. post: for a tool. */
+/* Returns the nest, and the number of the iteration at a position. NULL: there is no such iteration, so no member posts
+ * it or waits for it. post: tells a tool whether the iteration is posted or waited for. */
 static PS_ALWAYS_INLINE struct ort_nest *doacross_iteration(struct ort_thread *t, const int64_t *position, bool post,
                                                             uint64_t *number)
 {

@@ -1,24 +1,23 @@
-/* The KMP_ variables: libomp's own, beside OpenMP's (which the core reads).
+/* The KMP_ variables: libomp's own, in addition to OpenMP's, which the core reads.
  *
  * Honoured: KMP_STACKSIZE, KMP_BLOCKTIME, KMP_LIBRARY, KMP_WARNINGS, KMP_SETTINGS, KMP_DETERMINISTIC_REDUCTION,
- * KMP_ENABLE_TASK_THROTTLING, KMP_TEAMS_THREAD_LIMIT, KMP_PLACE_THREADS, KMP_DISP_NUM_BUFFERS (told, without effect);
- * KMP_AFFINITY and KMP_HW_SUBSET: affinity_env.c, affinity.c. As with libomp, KMP_STACKSIZE and KMP_LIBRARY are
- * stronger than OMP_STACKSIZE and OMP_WAIT_POLICY. KMP_TEAMS_THREAD_LIMIT is for all teams of a league together: a
- * team has its share, or its own limit where that is lower. Not looked at, since nothing here depends on them, or no
- * program is known to: KMP_ALL_THREADS, KMP_DEVICE_THREAD_LIMIT, KMP_FORCE_REDUCTION,
- * KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL,
- * KMP_HOT_TEAMS_MODE, KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE, KMP_HIDDEN_HELPER_AFFINITY,
- * LIBOMP_USE_HIDDEN_HELPER_TASK, LIBOMP_NUM_HIDDEN_HELPER_THREADS, KMP_USER_LEVEL_MWAIT, KMP_MWAIT_HINTS, KMP_TPAUSE.
+ * KMP_ENABLE_TASK_THROTTLING, KMP_TEAMS_THREAD_LIMIT, KMP_PLACE_THREADS, KMP_DISP_NUM_BUFFERS (only checked);
+ * KMP_AFFINITY and KMP_HW_SUBSET: affinity_env.c, affinity.c. As with libomp, KMP_STACKSIZE and KMP_LIBRARY have
+ * priority over OMP_STACKSIZE and OMP_WAIT_POLICY. KMP_TEAMS_THREAD_LIMIT is for all teams of a league together: a team
+ * has its share, or its own limit if that is lower. Ignored, since nothing here depends on them, or no program is known
+ * to: KMP_ALL_THREADS, KMP_DEVICE_THREAD_LIMIT, KMP_FORCE_REDUCTION, KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK,
+ * KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL, KMP_HOT_TEAMS_MODE, KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE,
+ * KMP_HIDDEN_HELPER_AFFINITY, LIBOMP_USE_HIDDEN_HELPER_TASK, LIBOMP_NUM_HIDDEN_HELPER_THREADS, KMP_USER_LEVEL_MWAIT,
+ * KMP_MWAIT_HINTS, KMP_TPAUSE.
  *
- * The KMP_ variables count where a part of the process was built for libomp: at once, if an object that is loaded
- * together with this library needs a library of libomp's names. Else they count from the first call of a libomp entry
- * point on (kmpc_env_read_late: a library that is loaded later). In a process of GCC's programs alone they do not
- * count. The core's constructor reads them after OpenMP's own variables (ort_env_hook), so the KMP_ values are what
- * remains. The other variables have the defaults and meanings of libgomp or of libomp, as the first loaded object that
- * needs a runtime decides (the program stands before its libraries). In a process without such an object, the name by
- * which this library was loaded decides. Where that is libomp, warnings begin as libomp's do ("OMP: Warning #N: ";
- * people's scripts look for that), and OMP_DISPLAY_ENV has libomp's form. All this is found out before any variable is
- * read. */
+ * The KMP_ variables count if a part of the process was built for libomp. They count at once if an object that is
+ * loaded together with this library needs a library with one of libomp's names. Otherwise they count from the first
+ * call of a libomp entry point on (kmpc_env_read_late), as when such a library is loaded later. The core's constructor
+ * reads them after OpenMP's own variables (ort_env_hook), so the KMP_ values remain. The other variables have the
+ * defaults and meanings of libgomp or of libomp. The first loaded object that needs a runtime decides which; the
+ * program comes before its libraries. If there is none, the name under which this library was loaded decides. In
+ * libomp's case warnings begin as libomp's do ("OMP: Warning #N: ", which users' scripts look for), and OMP_DISPLAY_ENV
+ * has libomp's form. All this is found out before any variable is read. */
 #include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -36,7 +35,7 @@
 
 #define MOST_BUFFERS 4096
 _Static_assert(ORT_WS_RING == 8, "the lines below say so");
-#define NS_PER_SPIN 15 /* what ee counts an iteration of a waiting loop as */
+#define NS_PER_SPIN 15 /* assumed length of an iteration of a waiting loop, as in ee */
 
 #define UNSET                                                     \
     {                                                             \
@@ -49,8 +48,8 @@ static void complain_of_variable(const char *name, const char *value, const char
     ps_warn("%s=\"%s\" %s instead", name, value, what);
 }
 
-/* Parses "infinite", or a number of ms (default) or us; what follows a unit does not matter. true: the text was read
- * whole. *t may have changed in any case, as libomp's does. */
+/* Parses "infinite", or a number of ms (default) or us; text after a unit is ignored. Returns true if the whole text
+ * was valid. *t may have changed even if not, as in libomp. */
 static bool parse_blocktime(const char *text, struct kmpc_time *t)
 {
     const char *p = spelling_skip(text);
@@ -59,7 +58,7 @@ static bool parse_blocktime(const char *text, struct kmpc_time *t)
     p = spelling_skip(p);
     bool us = spelling_begins(&p, "us"), known = us || *p == '\0' || spelling_begins(&p, "ms");
     bool infinite = !known && (spelling_begins(&p, "infinite") || spelling_begins(&p, "infinity"));
-    bool large = given && !us && v > INT_MAX / 1000; /* libomp counts microseconds */
+    bool large = given && !us && v > INT_MAX / 1000; /* too large for libomp, which counts in microseconds */
     if (infinite || large)
         *t = (struct kmpc_time){.amount = KMPC_BLOCKTIME_INFINITE};
     else if (given)
@@ -91,12 +90,13 @@ static void read_blocktime(void)
         apply_blocktime(kmpc_settings.blocktime);
 }
 
-/* Reads the library's kind, which decides how long threads wait where KMP_BLOCKTIME does not say. */
+/* Reads KMP_LIBRARY, which decides how long threads spin if KMP_BLOCKTIME is not set. */
 static void read_library(void)
 {
     const char *text = os_env("KMP_LIBRARY"), *policy = os_env("OMP_WAIT_POLICY");
     int32_t *wait = &kmpc_settings.blocktime.amount;
-    if (text == NULL) { /* what kmp_get_library and kmp_get_blocktime answer; the core has the policy itself */
+    /* Sets only what kmp_get_library and kmp_get_blocktime return; the core has the policy itself. */
+    if (text == NULL) {
         if (policy != NULL && spelling_is_word("active", 1, policy)) {
             kmpc_settings.library = KMPC_TURNAROUND;
             *wait = KMPC_BLOCKTIME_INFINITE;
@@ -122,8 +122,8 @@ static void read_library(void)
         ps_warn("OMP_WAIT_POLICY=\"%s\" does not count beside KMP_LIBRARY; using \"%s\" instead", policy, text);
 }
 
-/* Reads how many loops the threads may be apart. The ring keeps its size, but a number that libomp could not have is
- * said. */
+/* Reads how many loops a team's threads may be apart. The ring keeps its size, but a number that libomp would refuse is
+ * reported. */
 static void read_buffers(void)
 {
     const char *text = os_env("KMP_DISP_NUM_BUFFERS");
@@ -181,7 +181,8 @@ static void read_warnings(void)
     ps_warn_quiet = !warnings;
 }
 
-/* Whether a variable that could count has changed: compares a hash (FNV-1a) of them all, whatever their order. */
+/* Returns whether a variable that may count has changed since the last call. Compares the sum of the variables' hashes
+ * (FNV-1a), which does not depend on their order. */
 static bool variables_changed(void)
 {
     static uint64_t before;
@@ -206,7 +207,7 @@ static void forget_variables(void)
     read_warnings();
 }
 
-/* By the first thread that asks in libomp's way, once. */
+/* Called by the first thread that calls a libomp entry point. Does nothing if the variables were read at the start. */
 void kmpc_env_read_late(void)
 {
     if (ort_env_hook != NULL)
@@ -228,7 +229,7 @@ static bool is_libomps(const char *file)
 
 enum owner { NEITHER, LIBGOMP, LIBOMP };
 struct owners {
-    enum owner first; /* of the first object that needs a runtime */
+    enum owner first; /* the runtime that is needed by the first object which needs one */
     bool some_libomps;
 };
 
@@ -241,10 +242,10 @@ static void look_at_loaded_object(const char *file, void *arg)
     found->some_libomps |= of == LIBOMP;
 }
 
-/* In libomp.a (abi/static): the program is linked to libomp. */
+/* Defined in libomp.a (abi/static): the program is linked to libomp. */
 extern const bool kmpc_linked_in __attribute__((weak, visibility("hidden")));
 
-/* Before the other constructors of this library, which have no number. */
+/* Runs before the other constructors of this library, which have no number. */
 __attribute__((constructor(101))) static void see_first(void)
 {
     Dl_info of;

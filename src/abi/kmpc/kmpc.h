@@ -1,13 +1,14 @@
-/* What all LLVM entry points include: the layouts that compiled code touches, and what they keep for a thread.
+/* What all LLVM entry points include: the layouts that compiled code uses, and what the entry points keep for a thread.
  *
- * They translate arguments and call ort; none calls another ABI's entry point. The prototypes are the compilers'
- * (builtins to clang and flang): no header of ours declares them. Arguments that carry the caller's number (gtid) or
- * source location are not needed and not looked at, but where a line is printed: the core knows the calling thread.
+ * The entry points translate arguments and call the core (ort). None calls another ABI's entry point. The compilers
+ * know the prototypes (builtins of clang and flang); no header of ours declares them. The arguments that tell the
+ * caller's number (gtid) and source location are ignored, except when a line is printed, because the core knows the
+ * calling thread.
  *
- * A thread's number (gtid) is the process's, as libomp has it: 0 is the initial thread's, member 0 of a team has its
- * parent's. Member numbers are given when a thread first asks and given back with its storage.
+ * A thread's number (gtid) is unique in the process, as in libomp. The initial thread has 0. Member 0 of a team has its
+ * parent's number. Another member gets a number when it first asks for it, and loses it with its storage.
  *
- * Source of the layouts: the code that clang 14 to 19 emits (clang/lib/CodeGen/CGOpenMPRuntime.cpp,
+ * Source of the layouts: the code that clang 14 to 19 emit (clang/lib/CodeGen/CGOpenMPRuntime.cpp,
  * llvm/lib/Frontend/OpenMP), and openmp/runtime/src/kmp.h, whose comments document them. */
 #ifndef PS_ABI_KMPC_H
 #define PS_ABI_KMPC_H
@@ -19,9 +20,9 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* --- what compiled code gives --- */
+/* --- what compiled code passes --- */
 
-/* ident_t: a place in the source. `source` is ";file;function;line;column;;"; the flags are bits. */
+/* ident_t: a place in the source. `source` is ";file;function;line;column;;". The flags are bits. */
 struct kmpc_location {
     int32_t reserved_1;
     int32_t flags;
@@ -29,31 +30,32 @@ struct kmpc_location {
     int32_t reserved_3;
     const char *source;
 };
-enum { KMPC_LOCATION_ATOMIC_REDUCE = 0x10 }; /* a reduction that the compiler can also do with atomic operations */
+/* The reduction can also be done with atomic operations. */
+enum { KMPC_LOCATION_ATOMIC_REDUCE = 0x10 };
 
-/* kmp_critical_name: 32 zeroed bytes a name (or a user's lock variable): the lock lies in its first word. */
+/* kmp_critical_name: 32 zeroed bytes for each name (or a user's lock variable). The lock is in the first word. */
 typedef _Atomic uint32_t kmpc_critical;
 
-/* An outlined region: numbers by reference, then argc pointers. */
+/* An outlined region: gets the addresses of two numbers, then argc pointers. */
 typedef void (*kmpc_microtask)(int32_t *gtid, int32_t *tid, ...);
 
 struct kmpc_task;
 typedef int32_t (*kmpc_routine)(int32_t gtid, struct kmpc_task *task);
 
-/* kmp_task_t, written by compiled code between allocation and submission; its private copies follow, then the block for
- * `shareds`. */
+/* kmp_task_t. Compiled code writes it between allocation and submission. The task's private copies follow in memory,
+ * then the block for `shareds`. */
 struct kmpc_task {
     void *shareds;
     kmpc_routine routine;
-    int32_t part_id; /* of an untied task: where it goes on */
+    int32_t part_id; /* of an untied task: the part with which it continues */
     union {
         int32_t priority;
         kmpc_routine destructors;
-    } data1, data2; /* the destructors, then the priority */
+    } data1, data2; /* data1: the destructors; data2: the priority */
 };
 _Static_assert(sizeof(struct kmpc_task) == 40, "kmp_task_t has 40 bytes");
 
-/* kmp_tasking_flags_t: the compiler's half. */
+/* kmp_tasking_flags_t: the bits that the compiler sets. */
 enum {
     KMPC_TASK_TIED = 0x1,
     KMPC_TASK_FINAL = 0x2,
@@ -79,7 +81,7 @@ enum {
 };
 _Static_assert(sizeof(struct kmpc_depend) == 24, "kmp_depend_info_t has 24 bytes");
 
-/* kmp_dim: a loop of a doacross nest, bounds inclusive. */
+/* kmp_dim: a loop of a doacross nest, with inclusive bounds. */
 struct kmpc_dim {
     int64_t lower, upper, stride;
 };
@@ -90,25 +92,29 @@ struct kmpc_threadprivate;
 struct kmpc_reduction;
 struct kmpc_doacross;
 
-/* State of a thread and of the members 0 of all regions inside of it. Only its own entity touches it, except number. */
+/* The state of a thread, and of the members 0 of all regions that it has opened. Only its own entity reads and writes
+ * it, except `number`. */
 struct kmpc_thread {
-    struct ort_local local; /* first */
+    struct ort_local local; /* must be first */
     int32_t number;
-    /* Clauses of the next construct, which comes in calls of its own. */
+    /* The next fields are clauses of the next construct, which compiled code passes in calls of their own. */
     unsigned num_threads;
-    unsigned *inner_threads, n_inner; /* of a list: what stands for the levels below; freed with its region */
-    struct { /* of a strict num_threads: 0 none, 1 a warning, 2 the end, where there cannot be as many */
+    /* Of a list in num_threads: the numbers for the inner levels. Freed with the construct's region. */
+    unsigned *inner_threads, n_inner;
+    /* Of a strict num_threads. severity: what happens if there cannot be so many threads. 0: nothing, 1: a warning, 2:
+     * the program ends. */
+    struct {
         int severity;
         const char *message, *source;
     } strict;
-    int bind; /* enum ort_bind */
+    int bind; /* a value of enum ort_bind */
     unsigned num_teams, thread_limit;
-    struct kmpc_threadprivate *copies; /* threadprivate.c */
+    struct kmpc_threadprivate *copies; /* its threadprivate copies: threadprivate.c */
     struct kmpc_reduction *reductions; /* open groups with task reductions, innermost first: task_reduction.c */
     struct kmpc_doacross *doacross;    /* open doacross nests, innermost first: doacross.c */
 };
 
-/* Of the calling thread; made at need. */
+/* Makes and returns the state of the calling thread. */
 struct kmpc_thread *kmpc_thread_make(struct ort_thread *t);
 static inline struct ort_thread *kmpc_carrier(struct ort_thread *t)
 {
@@ -127,17 +133,17 @@ static PS_ALWAYS_INLINE int32_t kmpc_number(struct ort_thread *t)
     return PS_LIKELY(t->number != 0) ? (int32_t)t->number - 1 : kmpc_number_make(t);
 }
 
-/* Checks a strict num_threads clause: the region that begins has `wanted` threads by that clause. */
+/* Checks a strict num_threads clause. The region that begins has `wanted` threads by that clause. */
 PS_COLD void kmpc_check_strict(struct kmpc_thread *k, unsigned wanted);
 
-/* A program asks in libomp's way: affinity is shown as in libomp from now on, and OMP_SCHEDULE is read if it was set
- * after this library was loaded. */
+/* Called when a program uses an entry point of libomp. From now on affinity is shown as by libomp, and OMP_SCHEDULE is
+ * read if it was set after this library was loaded. */
 void kmpc_asked_as_libomp(void);
 
-/* Gives back a thread's threadprivate copies. */
+/* Frees a thread's threadprivate copies. */
 void kmpc_threadprivate_free(struct kmpc_threadprivate *copies);
 
-/* A loop that was left by a cancellation: its slot. */
+/* Leaves the work-share slot of a loop that the caller has left by a cancellation, if there is one. */
 static inline void kmpc_leave_cancelled_loop(struct ort_thread *t)
 {
     if (PS_UNLIKELY(t->loop.ws != NULL))
@@ -148,30 +154,30 @@ static inline void kmpc_leave_cancelled_loop(struct ort_thread *t)
 
 /* Calls fn(gtid, tid, args[0], .., args[argc - 1]). Each processor has a file for it. */
 int kmpc_invoke(kmpc_microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args);
-/* As kmpc_invoke; *frame gets the frame pointer that the caller of fn has. */
+/* As kmpc_invoke. Stores in *frame the frame pointer of the function that calls fn. */
 int kmpc_invoke_traced(kmpc_microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args, void **frame);
-/* The task of a group ends: its reductions are combined. task_reduction.c */
+/* Called when a taskgroup ends: combines its reductions (task_reduction.c). */
 void kmpc_taskgroup_end(struct ort_thread *t);
 
-/* Aborts with a line that names the entry point and the source. */
+/* Ends the program with a line that names the entry point and the place in the source. */
 PS_NORETURN PS_COLD void kmpc_fatal(const struct kmpc_location *where, const char *entry, const char *what);
 
-/* In an entry point: a pointer that the ABI promises. */
+/* For entry points: ends the program if a pointer that the ABI promises is NULL. */
 #define KMPC_NOT_NULL(at, p, what)                               \
     do {                                                         \
         if (PS_UNLIKELY((p) == NULL))                            \
             kmpc_fatal(at, __func__, what " is a null pointer"); \
     } while (0)
 
-/* Schedules (enum sched_type) as the core has them. */
+/* A schedule (enum sched_type) in the core's terms. */
 struct kmpc_schedule {
-    unsigned sched; /* enum ort_sched */
+    unsigned sched; /* a value of enum ort_sched */
     bool runtime, ordered, distribute;
     bool nonmonotonic;
-    bool vectors; /* chunks are multiples of the chunk size given, which is a vector's length */
+    bool vectors; /* the given chunk size is a vector's length; chunks are multiples of it */
 };
-/* Returns the number of iterations of a loop with inclusive bounds; U: the unsigned type as wide as these. Most loops
- * count by one, and a division takes longer than what else a start does. */
+/* KMPC_TRIP returns the number of iterations of a loop with inclusive bounds. U: the unsigned type of the bounds'
+ * width. Most loops count by one, and a division takes longer than the rest of a loop's start. */
 static PS_ALWAYS_INLINE uint64_t kmpc_trips(uint64_t distance, uint64_t stride)
 {
     return (PS_LIKELY(stride == 1) ? distance : distance / stride) + 1;
@@ -181,13 +187,13 @@ static PS_ALWAYS_INLINE uint64_t kmpc_trips(uint64_t distance, uint64_t stride)
          ? ((upper) < (lower) ? 0 : kmpc_trips((uint64_t)(U)((U)(upper) - (U)(lower)), (uint64_t)(step))) \
          : ((upper) > (lower) ? 0                                                                         \
                               : kmpc_trips((uint64_t)(U)((U)(lower) - (U)(upper)), 0 - (uint64_t)(int64_t)(step))))
-/* false: an unknown number. */
+/* Stores the schedule with this number in *out. Returns false if the number is unknown. */
 bool kmpc_schedule_of(int32_t number, struct kmpc_schedule *out);
 enum { KMPC_SCHED_STATIC_CHUNKED = 33, KMPC_SCHED_STATIC = 34, KMPC_DISTRIBUTE_CHUNKED = 91, KMPC_DISTRIBUTE = 92 };
 
-/* The function kmpc_<name> is what programs that were linked with libomp call as omp_<name>. */
+/* Exports the function kmpc_<name> as omp_<name> for programs that were linked with libomp. */
 #define KMPC_AS(name) __asm__(".symver kmpc_" #name ", omp_" #name "@VERSION")
-/* The function under Fortran's name too. Its arguments are addresses, or it has none. */
+/* Exports the function under Fortran's name too. Its arguments must be addresses, or it has none. */
 #define KMPC_FORTRAN(name) extern __typeof__(name) name##_ __attribute__((alias(#name), visibility("default")))
 
 #endif

@@ -1,4 +1,4 @@
-/* What KMP_ variables set. Written while the library is loaded, and by kmp_ routines; see env.c. */
+/* Settings that KMP_ variables make. They are written while the library is loaded, and by kmp_ routines; see env.c. */
 #ifndef PS_ABI_KMPC_ENV_H
 #define PS_ABI_KMPC_ENV_H
 
@@ -10,43 +10,43 @@
 enum kmpc_library { KMPC_SERIAL = 1, KMPC_TURNAROUND = 2, KMPC_THROUGHPUT = 3 };
 #define KMPC_BLOCKTIME_INFINITE INT32_MAX
 struct kmpc_time {
-    int32_t amount; /* ms, or where us is set microseconds, as it was given; KMPC_BLOCKTIME_INFINITE */
+    int32_t amount; /* as it was given: ms, or microseconds if `us` is set; KMPC_BLOCKTIME_INFINITE */
     bool us;
 };
 struct kmpc_settings {
     bool deterministic; /* KMP_DETERMINISTIC_REDUCTION */
-    bool no_affinity;   /* KMP_AFFINITY=disabled: there are no places to be asked for, nor masks */
-    /* KMP_AFFINITY=reset: before its first region a root is shown no place, and outside of regions its own mask. Its
-     * kernel thread has its own mask there under any setting. */
+    bool no_affinity;   /* KMP_AFFINITY=disabled: queries find no places and no masks */
+    /* KMP_AFFINITY=reset: queries of a root find no place before its first region, and outside of regions its own mask.
+     * (Its kernel thread has its own mask there under any setting.) */
     bool reset;
-    bool show; /* KMP_SETTINGS: shown at the first need */
+    bool show; /* KMP_SETTINGS: show the settings when a thread first calls a libomp entry point */
     enum kmpc_library library;
     struct kmpc_time blocktime;
-    unsigned teams_threads; /* KMP_TEAMS_THREAD_LIMIT: of all teams of a league together; 0: no limit */
+    unsigned teams_threads; /* KMP_TEAMS_THREAD_LIMIT: for all teams of a league together; 0: no limit */
 };
 extern struct kmpc_settings kmpc_settings;
 
-/* Sets one setting by its variable's name, also after the library was loaded. false: it cannot be changed then, or is
- * unreadable. */
+/* Sets one setting by its variable's name, even after the library was loaded. Returns false if the setting cannot be
+ * changed any more, or the value cannot be read. */
 bool kmpc_set_default(const char *name, const char *value);
 
-/* KMP_SETTINGS: what is set. */
+/* Shows the settings as KMP_SETTINGS does. */
 void kmpc_settings_show(void);
-/* OMP_DISPLAY_ENV and omp_display_env in libomp's form. */
+/* Shows the environment in libomp's form, for OMP_DISPLAY_ENV and omp_display_env. */
 void kmpc_display_env(bool verbose);
-/* Of a thread, where nothing was said: libomp's default. */
+/* Returns the size of a thread's stack; if none was set, libomp's default. */
 size_t kmpc_stack_bytes(void);
 
-/* A pause has been asked for, and no region has been opened since (answers.c). */
+/* True: the program has asked for a pause, and has opened no region since (answers.c). */
 extern _Atomic bool kmpc_paused;
 int kmpc_pause(int kind);
 
-/* KMP_AFFINITY. */
+/* Reads KMP_AFFINITY, or forgets what was read. */
 void kmpc_affinity_env_read(void);
 void kmpc_affinity_forget(void);
-/* Notes, while the library is loaded, that KMP_HW_SUBSET is to be read when processors are counted first. */
+/* Called while the library is loaded: lets KMP_HW_SUBSET be read when processors are first counted. */
 void kmpc_affinity_restricts(void);
-/* Reads all variables, where the process was not built for libomp but a part of it is. */
+/* Reads all variables late, in a process that was not built for libomp, but has a part that was. */
 void kmpc_env_read_late(void);
 
 #endif

@@ -1,22 +1,22 @@
-/* Between the LLVM entry points of tasks: what stands before a kmp_task_t. */
+/* What the LLVM entry points of tasks share: the head that stands before a kmp_task_t. */
 #ifndef PS_ABI_KMPC_TASK_H
 #define PS_ABI_KMPC_TASK_H
 
 #include "kmpc.h"
 
-/* Written by the creator until the task is submitted, then by the member that runs it. */
+/* The thread that makes the task writes it until the task is submitted, then the member that runs the task. */
 struct kmpc_task_head {
     struct ort_task *core;
-    int32_t flags; /* the compiler's, and ours */
+    int32_t flags; /* the compiler's bits (KMPC_TASK_COMPILERS), and ours below */
     size_t bytes, shareds_bytes;
     alignas(16) struct kmpc_task task;
 };
 enum {
-    KMPC_TASK_COMPILERS = 0xffff, /* the bits that are */
-    KMPC_TASK_IN_FRAME = 1 << 27, /* it runs in a frame (ort/task/task_frame.h) */
+    KMPC_TASK_COMPILERS = 0xffff, /* the bits that the compiler sets */
+    KMPC_TASK_IN_FRAME = 1 << 27, /* the task runs in a frame (ort/task/task_frame.h) */
     KMPC_TASK_HAS_EVENT = 1 << 28,
-    KMPC_TASK_RUNNING = 1 << 29, /* a part of it runs */
-    KMPC_TASK_AGAIN = 1 << 30,   /* the next part is to follow */
+    KMPC_TASK_RUNNING = 1 << 29, /* a part of the task runs */
+    KMPC_TASK_AGAIN = 1 << 30,   /* of an untied task: another part follows */
 };
 
 static inline struct kmpc_task_head *kmpc_head(struct kmpc_task *task)
@@ -26,17 +26,18 @@ static inline struct kmpc_task_head *kmpc_head(struct kmpc_task *task)
 
 struct kmpc_task_head *kmpc_task_new(struct ort_thread *t, int32_t flags, size_t bytes, size_t shareds,
                                      kmpc_routine routine);
-/* Another of the kind, with a copy of its data. */
+/* Makes a task like `model`, with a copy of its data. */
 struct kmpc_task_head *kmpc_task_copy(struct ort_thread *t, const struct kmpc_task_head *model);
-/* Bytes of the head and all that belongs to the task. */
+/* Returns the bytes of the head and of everything that belongs to the task. */
 size_t kmpc_task_bytes(const struct kmpc_task_head *head);
-/* The same at `to`, aligned to 16; of no descriptor's yet. */
+/* Makes such a copy at `to`, which is aligned to 16. The copy belongs to no descriptor yet. */
 struct kmpc_task_head *kmpc_task_copy_to(void *to, const struct kmpc_task_head *model);
-/* What the core runs: any task; one that is tied; any for a tool. A debugger knows them by kmpc_debug_layout. */
+/* Functions that the core calls to run a task: for any task; for a tied task; for any task when a tool listens. A
+ * debugger knows them by kmpc_debug_layout. */
 void kmpc_task_body(void *data);
 void kmpc_task_body_in_one(void *data);
 void kmpc_task_body_traced(void *data);
-/* As the task's flags say, without dependences. */
+/* Returns the core's arguments for a task, made from the head's flags, without dependences. */
 struct ort_task_args kmpc_task_args(const struct ort_thread *t, const struct kmpc_task_head *head);
 
 #endif

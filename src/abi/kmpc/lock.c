@@ -1,8 +1,8 @@
 /* LLVM entry points: locks, and the omp_ lock routines of programs that were linked with libomp.
  *
- * In libomp both lock types have the size of a pointer. A simple lock lies in its variable. A nestable one is a pointer
- * to a lock of ours, and belongs to the task that takes it. Hints are advice, and not taken. Failures: no memory for a
- * nestable lock: aborts with one line. */
+ * In libomp both types of lock variables have the size of a pointer. A simple lock is in its variable. The variable of
+ * a nestable lock points to a lock that we allocate; the lock belongs to the task that takes it. Hints are ignored,
+ * except that tools are told of them. Failures: without memory for a nestable lock the program ends with one line. */
 #include "lock_routines.h"
 
 #include "kmpc.h"
@@ -14,7 +14,7 @@ typedef struct ort_nest_lock nest;
 
 static const void *kmpc_lock_owner(void) { return ort_self()->task; }
 
-/* As compiled code calls it, and as the routine omp_<name>, for C and for Fortran. */
+/* Defines the function that compiled code calls, and the routine omp_<name> for C and for Fortran. */
 #define LOCK(type, name, parameter, call)                  \
     PS_EXPORT type __kmpc_##name(HEAD parameter)           \
     {                                                      \
@@ -37,7 +37,7 @@ LOCK(void, set_nest_lock, nest **lock, ort_routine_set_nest(*lock, kmpc_lock_own
 LOCK(void, unset_nest_lock, nest **lock, ort_routine_unset_nest(*lock));
 LOCK(int, test_nest_lock, nest **lock, ort_routine_test_nest(*lock, kmpc_lock_owner()));
 
-/* libgomp has no such routines, so these are the default. */
+/* libgomp has no such routines, so these are the default versions. */
 #define HINTED(name, type, init)                                                \
     PS_EXPORT void __kmpc_##name(HEAD type *lock, uintptr_t hint)               \
     {                                                                           \

@@ -1,10 +1,10 @@
-/* OpenMP 6.0's routines for memory spaces of devices (sections 27.1 to 27.4), as libomp has them from release 21 on:
- * none is available, which the null handle says. */
+/* OpenMP 6.0's routines for memory spaces of devices (sections 27.1 to 27.4), which libomp has from release 21 on. No
+ * such space or allocator exists here, so they return the null handle. */
 #include "allocator.h"
 
 #include "kmpc.h"
 
-/* C's function, and Fortran's. */
+/* Defines a routine for C and for Fortran. */
 #define NONE(name)                                                \
     PS_EXPORT uintptr_t name(void) { return ORT_ALLOCATOR_NULL; } \
     PS_EXPORT uintptr_t name##_(void) { return ORT_ALLOCATOR_NULL; }

@@ -1,8 +1,10 @@
-/* omp_ routines that answer programs linked with libomp otherwise than programs linked with libgomp (versions.S has the
- * rest). Also the ompc_ routines: the C forms under names of their own, for compilers where Fortran has the omp_ names.
+/* omp_ routines that give programs linked with libomp other answers than programs linked with libgomp (versions.S has
+ * the rest). Also the ompc_ routines: the C routines under names of their own, for compilers where Fortran has the omp_
+ * names.
  *
- * Affinity is shown as libomp shows it from the first such call on. A thread that has set no schedule is told static,
- * and OMP_SCHEDULE=static is reported without the modifier that it implies. */
+ * From the first call of an affinity routine here on, affinity is shown as libomp shows it. A thread that has set no
+ * schedule gets static as the answer. OMP_SCHEDULE=static is reported without the monotonic modifier that it
+ * implies. */
 #include "kmpc.h"
 
 void omp_set_num_threads(int n);
@@ -26,7 +28,7 @@ PS_EXPORT int ompc_get_ancestor_thread_num(int level) { return omp_get_ancestor_
 PS_EXPORT int ompc_get_team_size(int level) { return omp_get_team_size(level); }
 PS_EXPORT void ompc_set_affinity_format(const char *format) { omp_set_affinity_format(format); }
 
-/* --- omp_...@VERSION; Fortran's with an underscore --- */
+/* --- omp_...@VERSION; Fortran's names end with an underscore --- */
 
 PS_EXPORT void kmpc_get_schedule(unsigned *kind, int32_t *chunk)
 {
@@ -50,7 +52,7 @@ int32_t omp_capture_affinity_(char *buffer, const char *format, size_t size, siz
 int32_t omp_get_affinity_format_(char *buffer, size_t size);
 void omp_display_affinity_(const char *format, size_t length);
 
-/* The routine of that name, which shows affinity as libomp does. */
+/* Defines the routine of that name for programs linked with libomp. It shows affinity as libomp does. */
 #define AS_LIBOMP(type, name, parameters, arguments) \
     PS_EXPORT type kmpc_##name parameters            \
     {                                                \
@@ -58,7 +60,7 @@ void omp_display_affinity_(const char *format, size_t length);
         return omp_##name arguments;                 \
     }                                                \
     KMPC_AS(name)
-/* The same, which is an ompc_ routine too. */
+/* The same for a routine that is also an ompc_ routine. */
 #define AS_LIBOMP_OMPC(type, name, parameters, arguments) \
     AS_LIBOMP(type, name, parameters, arguments);         \
     extern __typeof__(kmpc_##name) ompc_##name __attribute__((alias("kmpc_" #name), visibility("default")))

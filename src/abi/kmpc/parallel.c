@@ -1,7 +1,7 @@
 /* LLVM entry points: parallel and teams regions.
  *
- * __kmpc_fork_call gets the outlined function's arguments as a variable list of pointers. The arguments are gathered in
- * an array that lives on the caller's stack until the region ends. Each member calls the function with them
+ * __kmpc_fork_call gets the outlined function's arguments as a variable list of pointers. It copies them to an array on
+ * the caller's stack, which lives until the region ends. Each member calls the function with these arguments
  * (kmpc_invoke). */
 #include <stdlib.h>
 
@@ -9,11 +9,11 @@
 #include "kmpc.h"
 #include "kmpc_env.h"
 
-/* More than compilers pass as a rule; above, the array is got from malloc. */
+/* Compilers rarely pass more arguments. For more the array is allocated. */
 #define ARGS_ON_STACK 64
 
 struct region {
-    kmpc_microtask fn; /* first: ort_common_fn */
+    kmpc_microtask fn; /* must be first: ort_common_fn requires it, so that tools and debuggers find it */
     int argc;
     void **args;
     const void *caller;
@@ -25,7 +25,7 @@ static void run_microtask(void *data)
     const struct region *r = data;
     struct ort_thread *t = ort_self_inline();
     int32_t gtid = kmpc_number(t), tid = (int32_t)t->id;
-    if (PS_UNLIKELY(ort_tool_on())) /* the frame that calls the program's code is the assembly's */
+    if (PS_UNLIKELY(ort_tool_on())) /* kmpc_invoke_traced's own frame calls the program's code */
         kmpc_invoke_traced(r->fn, &gtid, &tid, r->argc, r->args, &ort_tool_task(t->task)->frame.exit.ptr);
     else
         kmpc_invoke(r->fn, &gtid, &tid, r->argc, r->args);
@@ -33,8 +33,8 @@ static void run_microtask(void *data)
 
 __attribute__((constructor)) static void tell_common_fn(void) { ort_common_fn = run_microtask; }
 
-/* Runs a region whose num_threads clause has a list: the rest of the list takes the place of nthreads-var for the
- * regions inside. */
+/* Runs a region whose num_threads clause has a list. For the regions inside, the rest of the list replaces
+ * nthreads-var. */
 static void with_inner_threads(struct kmpc_thread *k, const struct ort_parallel *p)
 {
     unsigned *list = k->inner_threads;
@@ -132,7 +132,7 @@ PS_EXPORT void __kmpc_fork_call(struct kmpc_location *where, int32_t argc, kmpc_
     va_end(list);
 }
 
-/* if clause: one argument, or none (NULL). */
+/* For a parallel construct with an if clause. It has one argument, or none (NULL). */
 PS_EXPORT void __kmpc_fork_call_if(struct kmpc_location *where, int32_t argc, kmpc_microtask fn, int32_t condition,
                                    void *argument)
 {
@@ -156,10 +156,10 @@ PS_EXPORT void __kmpc_fork_teams(struct kmpc_location *where, int32_t argc, kmpc
     va_end(list);
 }
 
-/* --- if(0): compiled code calls the region's function itself --- */
+/* --- a region of one thread: compiled code calls the region's function itself --- */
 
-/* Takes the next number of a num_threads clause's list, for the level inside; numbers for deeper levels are
- * forgotten. */
+/* Makes the next number of a num_threads clause's list the nthreads-var of the inner level. Numbers for deeper levels
+ * are dropped. */
 static PS_COLD PS_NOINLINE void serialized_inner_threads(struct kmpc_thread *k)
 {
     struct ort_icv *icv = ort_icv_write(ort_self());

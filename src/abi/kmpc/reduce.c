@@ -1,25 +1,25 @@
 /* LLVM entry points: reductions of work-sharing constructs and regions.
  *
- * Compiled code offers up to three ways and is told which. 1: combine one after the other, between reduce and
- * end_reduce. 2: combine with atomic operations. 0: nothing is left to do. A team of one has nothing to exclude (1, no
- * lock). Where the compiler can do it with atomics it is told to; else the construct's lock excludes, as it does
- * between the teams of a league that run at once. end_reduce knows by the same rule what reduce said: nothing is
- * stored.
+ * Compiled code offers up to three ways, and `reduce` answers which one to use. 1: the members combine one after the
+ * other, between reduce and end_reduce. 2: they combine with atomic operations. 0: nothing is left to do. In a team of
+ * one no lock is needed (1). If the compiler offers atomic operations, the answer is 2. Otherwise the answer is 1,
+ * under the construct's lock, which also serves teams of a league that run at once. end_reduce finds reduce's answer by
+ * the same rules; nothing is stored.
  *
- * KMP_DETERMINISTIC_REDUCTION: in order. Every member offers its copies, then member 0 alone combines them into its
- * own, by number, and gives that to the original (1); the others are done (0). The result is the same from run to run,
- * as long as the members' shares are the same.
+ * KMP_DETERMINISTIC_REDUCTION: in order. Every member offers its copies. Then member 0 alone combines them into its own
+ * copy, by number, and combines that with the original (1); the others are done (0). The result is the same in every
+ * run in which the members' shares are the same.
  *   all          offered = copies; barrier A
- *   member 0     combines; answers 1; [compiled code combines with the original]; barrier B: in end_reduce, or, nowait,
- *                before it answers
+ *   member 0     combines; answers 1; [compiled code combines with the original]; barrier B: in end_reduce, or for
+ *                nowait before the answer
  *   the others   barrier B; answer 0
- * Shared field: offered - its member before A, member 0 between A and B; the copies may go away behind B. The barriers
- * order both.
+ * Shared field `offered`: written by its member before A, read by member 0 between A and B. A member's copies may be
+ * gone after B. The barriers order both.
  *
- * Rejected: combining in a tree always (libomp's choice for more than four threads). A member that hands its copy up
- * must wait until the copy has been read, and a wait costs a switch where threads share processors; the lock's critical
- * section is some additions. Rejected: a tree in the ordered way. A tree needs a barrier for each level, and one
- * member's additions are as many as under the lock. */
+ * Rejected: always combining in a tree (libomp's choice for more than four threads). A member that hands its copy up
+ * must wait until it has been read, and a wait costs a switch where threads share processors; the lock's critical
+ * section is some additions. Rejected: a tree for the ordered way. It needs a barrier for each level, and one member's
+ * additions are as many as under the lock. */
 #include "kmpc.h"
 #include "kmpc_env.h"
 #include "lock.h"
@@ -36,7 +36,7 @@ static bool reduces_in_order(const struct ort_thread *t)
 
 static bool atomic(const struct kmpc_location *at)
 {
-    /* One by one, the tool is told where it ends. */
+    /* With a tool, answer 1 is better: end_reduce then tells the tool where the reduction ends. */
     return !PS_UNLIKELY(ort_tool_on()) && at != NULL && (at->flags & KMPC_LOCATION_ATOMIC_REDUCE) &&
            !kmpc_settings.deterministic;
 }
@@ -96,7 +96,8 @@ static PS_ALWAYS_INLINE void end(const struct kmpc_location *at, kmpc_critical *
 REDUCE(reduce, false)
 REDUCE(reduce_nowait, true)
 
-/* Called after way 1, and after way 2 by reduce (which is not nowait) alone; the barrier is reduce's. */
+/* Compiled code calls this after answer 1, and also after answer 2 of reduce (which is not nowait). The barrier is that
+ * of reduce. */
 PS_EXPORT void __kmpc_end_reduce(struct kmpc_location *at, PS_UNUSED int32_t gtid, kmpc_critical *lock)
 {
     KMPC_NOT_NULL(at, lock, "the construct's lock");

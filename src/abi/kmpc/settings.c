@@ -1,19 +1,18 @@
-/* KMP_SETTINGS, and OMP_DISPLAY_ENV of programs that come with libomp: shows what the environment asks for and which
- * values hold, on standard error, in libomp's forms.
+/* KMP_SETTINGS, and OMP_DISPLAY_ENV of programs built for libomp: shows what the environment asks for and which values
+ * hold, on standard error, in libomp's forms.
  *
- * KMP_SETTINGS is shown when a thread first asks in libomp's way, once; programs that never do (GCC's) do not see it,
- * as under libgomp. OMP_DISPLAY_ENV is shown in the same way where the library was loaded by libomp's name; where it
- * was loaded by libgomp's, the core shows it in libgomp's form. Only variables that have an effect here are listed as
- * effective: libomp's list is longer by its own internals. The values are the core's (ort_display_env_text), read line
- * by line, and our own; sorted by name. All lines are put together first and written at once. Failures: no memory:
- * nothing, or less, is shown.
- * Deviations: OMP_NUM_TEAMS and levels are shown as they hold here. Places of a program that binds threads but names no
- * places are hardware threads; libomp's are cores. */
+ * KMP_SETTINGS is shown once, when a thread first calls a libomp entry point. Programs that never do so (GCC's) do not
+ * show it, as under libgomp. OMP_DISPLAY_ENV is shown in this form if the process was built for libomp (env.c);
+ * otherwise the core shows it in libgomp's form. Only variables that have an effect here are listed as effective;
+ * libomp's list also has its internal ones. The values are the core's (ort_display_env_text), read line by line, and
+ * our own; they are sorted by name. All lines are collected first and then written at once. Failures: without memory,
+ * nothing or less is shown. Deviations: OMP_NUM_TEAMS and levels are shown as they hold here. If a program binds
+ * threads but names no places, the places are hardware threads; libomp's are cores. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h> /* environ */
+#include <unistd.h> /* for environ */
 
 #include "display.h"
 #include "env.h"
@@ -24,7 +23,7 @@
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* The variables of the environment that are OpenMP's or libomp's, by name. */
+/* Shows the variables of the environment that are OpenMP's or libomp's, sorted by name. */
 static void show_given_variables(FILE *f)
 {
     size_t n = 0, at = 0;
@@ -45,13 +44,13 @@ static void show_given_variables(FILE *f)
 
 /* --- what is effective --- */
 
-/* Forms in which a value is written. KMP_SETTINGS has quotes around texts, and small letters in switches.
- * OMP_DISPLAY_ENV has quotes around all but bare words, and capitals. */
+/* Forms in which a value is written. KMP_SETTINGS has quotes around texts, and switches in small letters.
+ * OMP_DISPLAY_ENV has quotes around everything except bare words, and switches in capitals. */
 enum form { TEXT, PLAIN, SWITCH, WORD, AFTER_NAME };
 
 struct row {
     const char *name;
-    char *value; /* NULL: not defined */
+    char *value; /* NULL: the variable is not defined */
     enum form form;
 };
 
@@ -88,7 +87,7 @@ static void add_given(struct rows *rows, const char *name, const char *otherwise
         add(rows, name, PLAIN, "%s", given != NULL ? given : otherwise);
 }
 
-/* With the largest unit that divides it. */
+/* Adds a row with a size, in the largest unit that divides it. */
 static void add_size(struct rows *rows, const char *name, size_t bytes)
 {
     static const char units[] = "\0kMGT";
@@ -105,7 +104,8 @@ static void add_own(struct rows *rows)
     static const char *const libraries[] = {
         [KMPC_SERIAL] = "serial", [KMPC_TURNAROUND] = "turnaround", [KMPC_THROUGHPUT] = "throughput"};
     const struct kmpc_settings *s = &kmpc_settings;
-    bool forever = s->blocktime.amount == KMPC_BLOCKTIME_INFINITE; /* libomp counts microseconds */
+    /* as in libomp, infinite is shown as INT32_MAX microseconds, in ms */
+    bool forever = s->blocktime.amount == KMPC_BLOCKTIME_INFINITE;
     add(rows, "KMP_BLOCKTIME", PLAIN, "%d%s", forever ? INT32_MAX / 1000 : s->blocktime.amount,
         s->blocktime.us ? "us" : "ms");
     add_switch(rows, "KMP_DETERMINISTIC_REDUCTION", s->deterministic);
@@ -116,7 +116,7 @@ static void add_own(struct rows *rows)
     add_switch(rows, "KMP_WARNINGS", !ps_warn_quiet);
 }
 
-/* What the core does not show, or otherwise than libomp. */
+/* Adds rows that the core does not show, or shows differently from libomp. */
 static void add_otherwise(struct rows *rows)
 {
     const struct ort_icv *icv = &ort_settings.initial;
@@ -127,7 +127,7 @@ static void add_otherwise(struct rows *rows)
     add_size(rows, "OMP_STACKSIZE", kmpc_stack_bytes());
     add(rows, "OMP_THREAD_LIMIT", PLAIN, "%u", limit > INT32_MAX ? INT32_MAX : limit);
     if (icv->sched == ORT_SCHED_UNSET)
-        add(rows, "OMP_SCHEDULE", TEXT, "static"); /* libgomp's programs have another default */
+        add(rows, "OMP_SCHEDULE", TEXT, "static"); /* for libgomp's programs the default is another */
     if (ort_places_name() != NULL)
         add(rows, "OMP_PLACES", TEXT, "%s", ort_places_name());
     static const char *const displays[] = {"FALSE", "TRUE", "VERBOSE"};
@@ -151,7 +151,8 @@ static void lower_case(char *text)
         *text = (char)tolower((unsigned char)*text);
 }
 
-/* A line of the core's: "  [host] NAME = 'VALUE'"; it must stay where it is. */
+/* Adds a row from a line of the core's text: "  [host] NAME = 'VALUE'". The row's name points into the line, so the
+ * line must stay in memory. */
 static void add_core_row(struct rows *rows, char *line)
 {
     char *behind = strstr(line, "] "), *name = behind != NULL ? behind + 2 : line + strspn(line, " "),
@@ -168,7 +169,7 @@ static void add_core_row(struct rows *rows, char *line)
     if (words)
         lower_case(value);
     if (strcmp(name, "OMP_PROC_BIND") == 0 && strcmp(value, "true") == 0)
-        value = "spread"; /* so libomp takes it */
+        value = "spread"; /* libomp takes "true" for spread */
     if (*value == '\0')
         add_undefined(rows, name);
     else if (!words && (strcmp(value, "TRUE") == 0 || strcmp(value, "FALSE") == 0))
@@ -185,7 +186,8 @@ static int by_row(const void *a, const void *b)
     return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
 }
 
-/* All rows, sorted, in one of the two forms. */
+/* Shows all rows, sorted by name, in one of the two forms. own: with the KMP_ variables. display: in OMP_DISPLAY_ENV's
+ * form. */
 static void show_rows(FILE *f, bool own, bool display)
 {
     struct rows rows = {.n = 0};

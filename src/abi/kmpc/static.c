@@ -1,18 +1,18 @@
-/* LLVM entry points: loops whose schedule is static. They compute bounds; nothing is shared, nothing is kept.
+/* LLVM entry points: loops with a static schedule. They compute bounds; nothing is shared, and nothing is kept.
  *
  * Bounds are inclusive. Compiled code passes a loop's whole range, and gets the calling thread's first chunk and the
- * stride to the next one. Compiled code cuts the last chunk at the range's end by itself. A lower bound above the upper
- * one must be left as it is, so that nothing runs. distribute: the league's teams stand where the team's threads do;
- * dist_for: both at once, first the team's part of the range. Arithmetic is that of unsigned 64-bit numbers, in which a
- * stride that overflows the loop's type wraps as the type would. */
+ * distance to its next one. Compiled code itself cuts the last chunk at the range's end. A lower bound above the upper
+ * one must stay so, so that nothing runs. distribute: the range is divided among the league's teams. dist_for: first
+ * among the teams, then each team's part among its threads. All arithmetic is that of unsigned 64-bit numbers, in which
+ * a stride that overflows the loop's type wraps around as the type would. */
 #include "kmpc.h"
 
-/* A range in 64-bit numbers: trip iterations, `first` and `step` modulo 2^64. */
+/* A range in 64-bit numbers: `trip` iterations; `first` and `step` modulo 2^64. */
 struct range {
     uint64_t first, step, trip;
 };
-/* A thread's share of a range: iterations [from, from + count), its next ones `jump` further. last: the share has the
- * last iteration. */
+/* A thread's share of a range: the iterations [from, from + count). Its next ones are `jump` iterations further. last:
+ * the share has the range's last iteration. */
 struct share {
     uint64_t from, count, jump;
     bool last;
@@ -32,7 +32,7 @@ static struct share chunked(uint64_t trip, uint64_t id, uint64_t n, uint64_t chu
         chunk = trip;
     uint64_t chunks = (trip - 1) / chunk + 1;
     if (n > chunks)
-        n = chunks; /* so that the stride is the range's length at most, or little more */
+        n = chunks; /* so that the stride is not much longer than the range */
     struct share s = {.from = id * chunk, .jump = n * chunk};
     if (id < n)
         s.count = trip - s.from < chunk ? trip - s.from : chunk;
@@ -46,14 +46,14 @@ static PS_NOINLINE struct share share_otherwise(int32_t kind, uint64_t trip, uin
         return chunked(trip, id, n, chunk > 0 ? (uint64_t)chunk : 1);
     return contiguous(trip, id, n);
 }
-/* Most loops are divided into one share for each. */
+/* In most loops each thread has one contiguous share. */
 static PS_ALWAYS_INLINE struct share share_of(int32_t kind, uint64_t trip, uint64_t id, uint64_t n, int64_t chunk)
 {
     return PS_LIKELY(kind == KMPC_SCHED_STATIC) ? contiguous(trip, id, n) : share_otherwise(kind, trip, id, n, chunk);
 }
 
-/* Decodes other schedules. 160 and above: the same schedules without the merging of regions; ordered and balanced
- * variants divide alike. */
+/* Returns the static schedule that divides as the schedule with this number. Numbers from 160 on are the same schedules
+ * with "nomerge". Ordered and balanced variants divide alike. */
 static PS_NOINLINE int32_t static_kind_otherwise(const struct kmpc_location *at, const char *entry, int32_t number)
 {
     struct kmpc_schedule s;
@@ -72,7 +72,7 @@ static PS_ALWAYS_INLINE int32_t static_kind(const struct kmpc_location *at, cons
     return PS_LIKELY(number == KMPC_SCHED_STATIC) ? number : static_kind_otherwise(at, entry, number);
 }
 
-/* To a tool: what the compiler says that the loop belongs to. */
+/* Returns the kind of work that a tool is told, by the location's flags. */
 static int work_of(const struct kmpc_location *at, bool distribute)
 {
     enum { SECTIONS = 0x400, DISTRIBUTE = 0x800 };
@@ -98,13 +98,14 @@ static PS_NOINLINE void tell_chunk(const struct kmpc_location *at, bool distribu
         ort_tool_chunk(t, work == ORT_WORK_DISTRIBUTE ? ORT_CHUNK_DISTRIBUTE : ORT_CHUNK_LOOP, start, n);
 }
 
-/* The whole range of a loop of the type; trip 0: nothing to do. The trip count of a range of all 2^64 values does not
- * fit, so that is not supported, as in libomp. */
+/* The whole range of a loop over the type. trip 0: there is nothing to do. A range of all 2^64 values is not supported,
+ * as in libomp, because its trip count does not fit. */
 #define RANGE(T, U, lower, upper, incr) \
     ((struct range){                    \
         .first = (uint64_t)(lower), .step = (uint64_t)(int64_t)(incr), .trip = KMPC_TRIP(U, lower, upper, incr)})
 
-/* Defines an entry point for each type of bounds: its suffix, the type, the unsigned and the signed type as wide. */
+/* Defines an entry point for each type of bounds. Its arguments: the suffix, the type, and the unsigned and the signed
+ * type of the same width. */
 #define FOR_EACH_TYPE(ENTRY)               \
     ENTRY(4, int32_t, uint32_t, int32_t)   \
     ENTRY(4u, uint32_t, uint32_t, int32_t) \
@@ -199,7 +200,7 @@ PS_EXPORT void __kmpc_for_static_fini(PS_UNUSED struct kmpc_location *at, PS_UNU
 
 FOR_EACH_TYPE(DIST_FOR_STATIC)
 
-/* The league's part of a loop whose teams take chunk after chunk. */
+/* A team's first chunk of a loop whose chunks the league's teams take in turn. */
 #define TEAM_STATIC(suffix, T, U, S)                                                                                 \
     PS_EXPORT void __kmpc_team_static_init_##suffix(struct kmpc_location *at, PS_UNUSED int32_t gtid, int32_t *last, \
                                                     T *lower, T *upper, S *stride, S incr, S chunk)                  \

@@ -1,7 +1,7 @@
 /* LLVM entry points: barrier, masked, single, copyprivate, critical, ordered, flush, cancellation, error.
  *
- * A member leaves a loop that it was cancelled out of at the construct's closing barrier: compilers do not say that it
- * is over. */
+ * A member that left a loop by a cancellation leaves the loop's work-share slot at the construct's closing barrier,
+ * because compiled code does not call the loop's end. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ typedef struct kmpc_location *where;
 
 /* --- barrier --- */
 
-/* What the compiler says of the barrier. */
+/* Returns the kind of barrier that the location's flags tell. */
 static enum ort_sync_kind barrier_kind(const struct kmpc_location *at)
 {
     enum { EXPLICIT = 0x20, IMPLICIT = 0x40 };
@@ -43,7 +43,7 @@ PS_EXPORT int32_t __kmpc_cancel_barrier(where at, G)
     return cancelled;
 }
 
-/* A barrier at which the primary thread runs code before the others go on: two barriers, with the code between them. */
+/* A barrier at which member 0 runs code before the others go on: two barriers, with the code between them. */
 PS_EXPORT int32_t __kmpc_barrier_master(W, G)
 {
     struct ort_thread *t = ort_self();
@@ -108,7 +108,7 @@ PS_EXPORT void __kmpc_end_scope(W, G, PS_UNUSED void *reserved)
         ort_tool_work(ort_self(), ORT_WORK_SCOPE, ORT_SCOPE_END, 1, ORT_CALLER);
 }
 
-/* didit: the caller executed the single region, and data is what the others copy from. */
+/* didit: the caller executed the single region, and the others copy from its data. */
 PS_EXPORT void __kmpc_copyprivate(W, G, PS_UNUSED size_t bytes, void *data, void (*copy)(void *to, void *from),
                                   int32_t didit)
 {
@@ -122,8 +122,8 @@ PS_EXPORT void __kmpc_copyprivate(W, G, PS_UNUSED size_t bytes, void *data, void
     ORT_TOOL_TRACED(t, ort_tool_barrier(t, ORT_SYNC_BARRIER_IMPLEMENTATION), ort_barrier(t));
 }
 
-/* data: not NULL for the thread that executed the region. Returns that thread's data to all members. Compiled code has
- * a barrier after its copies. */
+/* data is not NULL for the thread that executed the single region. Returns that thread's data to all members. Compiled
+ * code copies from it, and has a barrier afterwards. */
 PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
 {
     struct ort_thread *t = ort_self();
@@ -135,8 +135,8 @@ PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
 
 /* --- critical, ordered, flush --- */
 
-/* Does everything beyond one atomic operation. Entered by a jump, with the arguments where they came: nothing is moved
- * or saved before. */
+/* Does everything beyond one atomic operation. Entered by a jump, with the arguments in the same registers, so that the
+ * fast path moves and saves nothing. */
 static PS_NOIPA void critical_otherwise(where at, G, kmpc_critical *name, uint32_t hint, const char *entry,
                                         const void *caller)
 {
@@ -184,8 +184,8 @@ PS_EXPORT void __kmpc_end_ordered(W, G)
         ort_tool_ordered_end(ort_self(), ORT_CALLER);
 }
 
-/* A flush orders both directions, against every other thread's flushes: a seq_cst fence. Some compilers pass a list
- * behind the location. */
+/* A flush orders reads and writes with regard to the flushes of every other thread: a seq_cst fence. Some compilers
+ * pass a list after the location. */
 PS_EXPORT void __kmpc_flush(W, ...)
 {
     ps_fence_seq();
@@ -223,7 +223,7 @@ PS_EXPORT int32_t kmp_get_cancellation_status_(const int32_t *kind) { return kmp
 
 /* --- error directive --- */
 
-/* ";file;function;line;column;;" as libomp shows a place in the source. */
+/* Returns the place ";file;function;line;column;;" in the form in which libomp shows it. */
 static const char *source_text(where at, char *text, size_t bytes)
 {
     const char *part[5] = {NULL}, *p = at != NULL ? at->source : NULL;
@@ -241,7 +241,7 @@ static const char *source_text(where at, char *text, size_t bytes)
     return text;
 }
 
-/* severity 1: warning, 2: fatal. The line is the program's own message, in libomp's form. */
+/* severity 1 is a warning, 2 ends the program. Prints the program's message in libomp's form. */
 PS_EXPORT void __kmpc_error(where at, int severity, const char *message)
 {
     char place[256];

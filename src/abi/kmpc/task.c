@@ -1,16 +1,14 @@
 /* LLVM entry points: tasks.
  *
- * Compiled code gets a kmp_task_t from task_alloc, writes into it, and hands it to omp_task (or with_deps), runs it
- * itself between begin_if0 and complete_if0, or gives it to taskloop as a pattern. Here it lies in the core's
- * descriptor, behind a head of ours.
+ * Compiled code gets a kmp_task_t from task_alloc and writes into it. Then it hands the task to omp_task (or
+ * with_deps), runs it itself between begin_if0 and complete_if0, or gives it to taskloop as a pattern. The kmp_task_t
+ * is in the core's descriptor, after a head of ours.
  *
  * Untied tasks come in parts: a part that ends hands its own task to omp_task and returns. The next part follows at
- * once on the same member, since tasks are tied here. So that member alone touches `again`.
- * Destructors of a task's private copies run when its body is done, also where a cancellation would have kept it from
- * running: the copies exist already, so it runs (ORT_TASK_COPIED).
- * A proxy task's work is done elsewhere, and another thread completes it: a task without a body, with that completion
- * as its event.
- * Failures: no memory: aborts with one line. */
+ * once on the same member, since tasks are tied here. So only that member uses KMPC_TASK_AGAIN. Destructors of a task's
+ * private copies run when its body is done. The copies exist from the start, so a cancellation does not keep such a
+ * task from running (ORT_TASK_COPIED). The work of a proxy task is done elsewhere, and another thread completes it. It
+ * is a task without a body; the completion is its event. Failures: without memory the program ends with one line. */
 #include "emergency_pool.h"
 #include "kmpc_task.h"
 #include "task_frame.h"
@@ -22,7 +20,7 @@
 
 /* --- allocation --- */
 
-/* Where the block for the shared variables' addresses stands. */
+/* Returns the offset of the block for the shared variables' addresses. */
 static size_t shareds_at(size_t bytes) { return (bytes + 15) & ~(size_t)15; }
 
 static PS_ALWAYS_INLINE struct kmpc_task_head *fill(struct ort_thread *t, struct ort_task *core, int32_t flags,
@@ -37,7 +35,7 @@ static PS_ALWAYS_INLINE struct kmpc_task_head *fill(struct ort_thread *t, struct
     head->shareds_bytes = shareds;
     head->task.routine = routine;
     head->task.part_id = 0;
-    head->task.shareds = (char *)&head->task + at; /* where there are none, no code looks */
+    head->task.shareds = (char *)&head->task + at; /* never read if the task has none */
     return head;
 }
 
@@ -91,14 +89,14 @@ PS_EXPORT struct kmpc_task *__kmpc_omp_task_alloc(HEAD, int32_t flags, size_t by
     return &fill(t, core, flags, bytes, shareds, routine)->task;
 }
 
-/* The host runs it: there is no other device. */
+/* The task runs on the host, since there is no other device. */
 PS_EXPORT struct kmpc_task *__kmpc_omp_target_task_alloc(HEAD, int32_t flags, size_t bytes, size_t shareds,
                                                          kmpc_routine routine, PS_UNUSED int64_t device)
 {
     return &kmpc_task_new(ort_self(), flags, bytes, shareds, routine)->task;
 }
 
-/* affinity clause: a hint. */
+/* The affinity clause is a hint, and is ignored. */
 PS_EXPORT int32_t __kmpc_omp_reg_task_with_affinity(HEAD, PS_UNUSED struct kmpc_task *task, PS_UNUSED int32_t n,
                                                     PS_UNUSED void *list)
 {
@@ -129,7 +127,7 @@ static PS_ALWAYS_INLINE void kmpc_run(void *data)
         head->task.data1.destructors(kmpc_number(head->core->owner), &head->task);
 }
 
-/* A tied task has one part, or none. */
+/* For tied tasks, which have one part, or none. */
 void kmpc_task_body_in_one(void *data)
 {
     struct kmpc_task_head *head = data;
@@ -139,7 +137,7 @@ void kmpc_task_body_in_one(void *data)
 
 void kmpc_task_body(void *data) { kmpc_run(data); }
 
-/* The frame that calls the program's code is the one that the task remembers. */
+/* This function's own frame calls the program's code, and the task remembers it for tools. */
 PS_NOINLINE void kmpc_task_body_traced(void *data)
 {
     struct ort_tool_frame *frame = &ort_tool_task(ort_self()->task)->frame;
@@ -148,8 +146,8 @@ PS_NOINLINE void kmpc_task_body_traced(void *data)
     frame->exit.ptr = NULL;
 }
 
-/* Tools for this ABI expect a serialized region's tasks inside of the task that makes them: libomp runs them at
- * once. */
+/* libomp runs a serialized region's tasks at once, inside of the task that makes them. Tools for this ABI expect
+ * that. */
 static PS_NOINLINE void args_traced(const struct ort_thread *t, const struct kmpc_task_head *head,
                                     struct ort_task_args *args)
 {
@@ -185,7 +183,7 @@ static PS_NOINLINE void submit_long(struct ort_thread *t, const struct kmpc_task
     ort_task_submit(t, head->core, &args);
 }
 
-/* Flags of tasks that take the slow path, or that are no new tasks but the next parts of tasks. */
+/* Flags of tasks that take the slow path, and of calls that submit the next part of a running task. */
 #define NOT_PLAIN                                                                                           \
     (KMPC_TASK_FINAL | KMPC_TASK_DESTRUCTORS | KMPC_TASK_PROXY | KMPC_TASK_PRIORITY | KMPC_TASK_HAS_EVENT | \
      KMPC_TASK_RUNNING)
@@ -213,8 +211,8 @@ static PS_ALWAYS_INLINE void submit_task(struct kmpc_task *task, const struct or
     submit_as(task, depend, 0, ORT_CALLER, ORT_FRAME);
 }
 
-/* 0: the task has been queued, or run, and the caller has nothing left to do. The member that made the task submits it
- * (task.h). */
+/* Returns 0: the task has been queued or run, and the caller has nothing left to do. The member that made the task must
+ * submit it (task.h). */
 PS_EXPORT int32_t __kmpc_omp_task(HEAD, struct kmpc_task *task)
 {
     KMPC_NOT_NULL(at, task, "the task");
@@ -232,7 +230,7 @@ PS_EXPORT int32_t __kmpc_omp_task_parts(HEAD, struct kmpc_task *task)
     return 0;
 }
 
-/* Compiled code runs the task, on its own frame. */
+/* Tells tools that compiled code runs the task itself, in its own frame. */
 static PS_NOINLINE void runs_itself(struct ort_thread *t, void *frame)
 {
     struct ort_tool_frame *f = &ort_tool_task(t->task)->frame;
@@ -241,13 +239,14 @@ static PS_NOINLINE void runs_itself(struct ort_thread *t, void *frame)
 }
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wframe-address" /* the program's, if it keeps one */
-#ifdef __OPTIMIZE__                              /* what begin_if0 jumps to has its caller's place */
+#pragma GCC diagnostic ignored "-Wframe-address" /* The program may have no frame pointer. */
+/* With optimisation begin_if0 enters begin_otherwise by a jump, so that there is one frame less. */
+#ifdef __OPTIMIZE__
 #define PROGRAM_FRAME 1
 #else
 #define PROGRAM_FRAME 2
 #endif
-/* Whether it is tied would interest a tool alone. */
+/* Begins a task in a frame. Whether the task is tied would matter to a tool only. */
 static PS_ALWAYS_INLINE void begin_in_frame(struct ort_thread *t, struct kmpc_task_head *head, unsigned around)
 {
     ort_frame_enter_from(t, 0, around);
@@ -273,7 +272,7 @@ static PS_NOIPA void begin_otherwise(struct kmpc_location *at, PS_UNUSED int32_t
     if (PS_UNLIKELY(ort_tool_on()))
         runs_itself(t, __builtin_frame_address(PROGRAM_FRAME));
 }
-/* The task runs in a frame, its descriptor is its data's memory only. */
+/* The task runs in a frame (task_frame.h); its descriptor only holds its data. */
 PS_EXPORT void __kmpc_omp_task_begin_if0(struct kmpc_location *at, int32_t gtid, struct kmpc_task *task)
 {
     struct kmpc_task_head *head = task != NULL ? kmpc_head(task) : NULL;
@@ -350,8 +349,8 @@ PS_EXPORT void __kmpc_proxy_task_completed_ooo(struct kmpc_task *task)
 
 /* --- dependences --- */
 
-/* Both lists of a call as the core wants them: dependences that write come first, so that an address that is in both
- * lists counts as written. */
+/* Both lists of a call in the core's form. Dependences that write come first, so that an address which is in both lists
+ * counts as written. */
 #define FEW 16
 struct dependences {
     struct ort_depend_list list;
@@ -378,7 +377,7 @@ static enum ort_depend_kind depend_kind(const struct kmpc_depend *d)
     return d->flags & KMPC_DEPEND_INOUTSET ? ORT_DEPEND_INOUTSET : ORT_DEPEND_IN;
 }
 
-/* Whether the entry stands for omp_all_memory: a flag, or with another compiler the last address. */
+/* Returns whether the entry means omp_all_memory: by a flag, or with another compiler by the address -1. */
 static bool kmpc_is_all_memory(const struct kmpc_depend *d)
 {
     return (d->flags & KMPC_DEPEND_ALL) || (d->address == -1 && (d->flags & KMPC_DEPEND_OUT));
@@ -405,7 +404,7 @@ static struct ort_depend as_written(const void *list, size_t i)
     return dependence_of(i < d->n_first ? &d->first[i] : &d->second[i - d->n_first]);
 }
 
-/* NULL: no dependences. */
+/* Returns NULL if there are no dependences. */
 static const struct ort_depend_list *gather_dependences(struct dependences *d, int32_t n,
                                                         const struct kmpc_depend *list, int32_t m,
                                                         const struct kmpc_depend *noalias)
@@ -436,8 +435,8 @@ static void free_dependences(struct dependences *d)
         ort_mem_free(d->all);
 }
 
-/* Gathers a few dependences in, out and inout, which the core reads as addresses: those that write from the front on,
- * the others from the back. False: there are others among them, or too many. */
+/* Gathers a few dependences of the kinds in, out and inout as addresses. Those that write come first; the others follow
+ * from the back. Returns false if there are other kinds, or too many. */
 static PS_ALWAYS_INLINE bool gather_addresses(struct dependences *d, int32_t n, const struct kmpc_depend *list)
 {
     if (PS_UNLIKELY(n > FEW))
@@ -457,8 +456,8 @@ static PS_ALWAYS_INLINE bool gather_addresses(struct dependences *d, int32_t n, 
     return true;
 }
 
-/* In a team of one, where the current task has no incomplete child, every dependence is fulfilled. The task runs at
- * once, and no later task needs to know of it. */
+/* Returns true in a team of one, if the current task has no incomplete child. Then every dependence is fulfilled: the
+ * task runs at once, and no later task needs to know of it. */
 static bool nothing_to_depend_on(const struct ort_thread *t, const struct kmpc_task_head *head)
 {
     return t->team->n == 1 && !PS_UNLIKELY(ort_tool_on()) && !(head->flags & (KMPC_TASK_PROXY | KMPC_TASK_HAS_EVENT)) &&
@@ -560,7 +559,7 @@ PS_EXPORT void __kmpc_end_taskgroup(HEAD)
         ORT_TOOL_TRACED(t, ort_tool_taskgroup_end(t, kmpc_taskgroup_end), kmpc_taskgroup_end(t));
 }
 
-/* A graph of tasks (LLVM 18 and later, OpenMP 6.0 section 14.3) is a taskgroup: its body runs each time (1), and
+/* A graph of tasks (LLVM 18 and later, OpenMP 6.0 section 14.3) is a taskgroup here. Its body runs each time (1);
  * nothing is recorded. */
 PS_EXPORT int32_t __kmpc_start_record_task(HEAD, PS_UNUSED int32_t flags, PS_UNUSED int32_t id)
 {
@@ -574,7 +573,7 @@ PS_EXPORT void __kmpc_end_record_task(HEAD, PS_UNUSED int32_t flags, PS_UNUSED i
 
 PS_EXPORT int32_t __kmpc_omp_has_task_team(PS_UNUSED int32_t gtid) { return ort_self()->team->n > 1; }
 
-/* --- numbers of tasks, for debuggers: their addresses' --- */
+/* --- numbers of tasks, for debuggers: the tasks' addresses --- */
 
 PS_EXPORT uint64_t __kmpc_get_taskid(void) { return (uint64_t)(uintptr_t)ort_self()->task; }
 PS_EXPORT uint64_t __kmpc_get_parent_taskid(void)
@@ -582,7 +581,7 @@ PS_EXPORT uint64_t __kmpc_get_parent_taskid(void)
     return (uint64_t)(uintptr_t)ps_load_relaxed(&ort_self()->task->parent);
 }
 
-/* --- the graph, for libraries that look at it; and for libomptarget --- */
+/* --- the graph, for libraries that read it; and for libomptarget --- */
 
 PS_EXPORT void *__kmpc_task_get_depnode(struct kmpc_task *task)
 {
@@ -594,6 +593,5 @@ PS_EXPORT void *__kmpc_task_get_successors(struct kmpc_task *task)
     return ort_depend_successors(kmpc_head(task)->core);
 }
 
-/* The address where a target task keeps its stream: NULL, so that libomptarget waits for the device in the task
- * itself. */
+/* Returns where a target task keeps its stream: NULL, so that libomptarget waits for the device in the task itself. */
 PS_EXPORT void **__kmpc_omp_get_target_async_handle_ptr(PS_UNUSED int32_t gtid) { return NULL; }

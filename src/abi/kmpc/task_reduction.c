@@ -1,26 +1,26 @@
 /* LLVM entry points: task reductions.
  *
- * Unlike with the GNU compilers the runtime initialises copies and combines them. A construct's block has the core's
- * layout (ort/task/task_reduction.c), so that the core finds a block wherever a task looks for it. In memory each
- * thread's copies are
- *   head: thread 0's: struct common, where members share the construct
+ * Unlike with the GNU compilers, the runtime initialises and combines the copies. A construct's block has the core's
+ * layout (ort/task/task_reduction.c), so that the core finds it wherever a task looks for it. In memory each thread's
+ * copies are
+ *   head: for thread 0: struct common, if members share the construct
  *   for each item: a word that is not 0 once the copy is initialised, then the copy
- * A copy is initialised by the thread that first asks for it: only that thread uses it until the group has ended.
+ * The thread that first asks for a copy initialises it; only this thread uses the copy until the group has ended.
  *
- * taskgroup: taskred_init within it, end_taskgroup combines. parallel and work-sharing constructs with reduction(task,
- * ..): each member calls modifier_init and modifier_fini. They share one memory, made by the first to come; the last to
- * leave combines. The construct's own barrier stands between that and every reader of the result.
- * Later members read the first one's block. So no block goes before all have left: the last one frees them all. Shared
- * fields: common.left (push by compare-and-swap, release; taken by the last), common.count (acq_rel: the last sees all
- * copies).
- * Failures: no memory: aborts with one line. OpenMP 5.2 section 5.5.8. */
+ * taskgroup: taskred_init is called inside of it, and end_taskgroup combines. parallel and work-sharing constructs with
+ * reduction(task, ..): each member calls modifier_init and modifier_fini. The members share one memory. The first one
+ * to come makes it, and the last one to leave combines. The construct's own barrier is between that and every reader of
+ * the result. Later members read the first member's block. So no block is freed before all members have left: the last
+ * one frees them all. Shared fields: common.left (push by compare-and-swap, release; taken by the last member),
+ * common.count (acq_rel: the last member sees all copies). Failures: without memory the program ends with one line.
+ * OpenMP 5.2 section 5.5.8. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "emergency_pool.h"
 #include "kmpc_task.h"
 
-/* kmp_taskred_input_t, and kmp_task_red_input_t of clang 8 and older, which lacks `original`. */
+/* kmp_taskred_input_t. struct old_input is the kmp_task_red_input_t of clang 8 and older, which lacks `original`. */
 struct input {
     void *shared, *original;
     size_t bytes;
@@ -34,33 +34,33 @@ struct old_input {
     uint32_t flags;
 };
 
-/* Words of a block: see ort/task/task_reduction.c. ALLOCATOR is the allocator clause's; this value marks blocks of
- * ours. */
+/* Words of a block: see ort/task/task_reduction.c. The core keeps the allocator clause in ALLOCATOR; the address of
+ * `mark` there means that a block is from this file. */
 enum { ITEMS, BYTES, MEMORY, ALLOCATOR, NEXT, FIRST, END, ITEM };
 #define ITEM_WORDS 3
 static const char mark;
 
-#define ALIGN 64 /* of copies: what a compiler may want of a vector */
+#define ALIGN 64 /* alignment of copies, enough for a vector */
 
 struct common {
-    _Atomic(struct kmpc_reduction *) left; /* of members that have left */
-    _Atomic uint32_t count;                /* of them */
+    _Atomic(struct kmpc_reduction *) left; /* the blocks of members that have left, as a stack */
+    _Atomic uint32_t count;                /* how many members have left */
 };
 
 struct item {
     void *shared, *original;
-    size_t bytes, offset; /* of the copy in a thread's copies */
+    size_t bytes, offset; /* offset: of the copy in a thread's copies */
     void (*init_old)(void *copy);
     void (*init)(void *copy, void *original);
     void (*fini)(void *copy);
     void (*combine)(void *into, void *from);
 };
 
-/* An open construct of the calling thread's. */
+/* An open construct of the calling thread. */
 struct kmpc_reduction {
     struct kmpc_reduction *outer;
     struct ort_taskgroup *group;
-    bool shared; /* by the team's members */
+    bool shared; /* the team's members share it */
     unsigned n;
     struct item *items;
     uintptr_t block[];
@@ -124,7 +124,7 @@ static void *init_shared(struct kmpc_reduction *r)
     return open_group(r);
 }
 
-/* The input of old compilers in the present form. */
+/* Converts the input of old compilers to the present form. */
 static struct input *renewed(int32_t n, const struct old_input *in)
 {
     struct input *out = ort_mem_zeroed((size_t)n * sizeof *out);
@@ -186,7 +186,7 @@ static void *copy_ready(const uintptr_t *block, const struct item *item, unsigne
     return copy;
 }
 
-/* Is it the shared variable itself, or some thread's copy of it? */
+/* Returns whether the address is that of the shared variable, or of some thread's copy of it. */
 static bool means(const uintptr_t *block, const struct item *item, const char *address)
 {
     if (address == item->shared)
@@ -195,7 +195,8 @@ static bool means(const uintptr_t *block, const struct item *item, const char *a
     return a >= block[MEMORY] && a < block[END] && (a - block[MEMORY]) % block[BYTES] == item->offset;
 }
 
-/* group: the value that init gave, or NULL: any construct around the caller. The core's chain of blocks has both. */
+/* group: the value that init returned. NULL: searches all constructs around the caller, in the core's chain of
+ * blocks. */
 PS_EXPORT void *__kmpc_task_reduction_get_th_data(PS_UNUSED int32_t gtid, void *group, void *data)
 {
     struct ort_thread *t = ort_self();

@@ -1,14 +1,14 @@
-/* LLVM entry points: taskloop. The task that compiled code gives is a pattern: each task is a copy of it with bounds of
- * its own.
+/* LLVM entry points: taskloop. Compiled code passes a task as a pattern. Each task of the loop is a copy of it with
+ * bounds of its own; the pattern itself never runs.
  *
- * The bounds lie in the pattern, where `lower` and `upper` point. Bounds have 64 bits and are inclusive. `dup`, where
- * there is one, constructs what a copy of bytes does not copy. It also takes the flag of the task that has the last
- * iterations (lastprivate). The pattern itself is never run.
+ * The bounds are in the pattern, where `lower` and `upper` point. They have 64 bits and are inclusive. `dup`, if there
+ * is one, constructs what a copy of the bytes does not copy. It is also told which task has the last iterations
+ * (lastprivate).
  *
- * Where there are many tasks they stand in one descriptor (ort/task/task_range.h). Its data is the pattern with all
- * that belongs to it; a member runs its tasks there one after the other, and makes the private copies anew before each.
- * `dup` copies from the pattern itself there too, which lives until the construct's group is complete; without a group
- * (nogroup) such tasks are made one by one. */
+ * Many tasks share one descriptor (ort/task/task_range.h). Its data is the pattern with all that belongs to it. A
+ * member runs the tasks in it one after the other, and makes the private copies anew before each. `dup` copies from the
+ * pattern itself here too, which lives until the construct's group is complete. Without a group (nogroup) tasks with
+ * `dup` are therefore made one by one. */
 #include <string.h>
 
 #include "kmpc_task.h"
@@ -17,7 +17,7 @@ typedef void (*duplicate)(struct kmpc_task *to, struct kmpc_task *from, int32_t 
 
 struct pattern {
     struct kmpc_task_head *head;
-    size_t lower_at, upper_at; /* in the kmp_task_t */
+    size_t lower_at, upper_at; /* offsets in the kmp_task_t */
     duplicate dup;
     bool undeferred;
     const void *caller;
@@ -44,23 +44,23 @@ static void submit_taskloop(struct ort_thread *t, const struct ort_taskloop *loo
 
 /* --- many tasks in one descriptor --- */
 
-/* The data of a descriptor for many tasks: one kmp_task_t, in which a member runs the tasks one after the other. What a
- * task may have changed in it is restored before the next one. A thief has a copy of this block. */
+/* The data of a descriptor for many tasks: one kmp_task_t, in which a member runs the tasks one after the other.
+ * Whatever a task may have changed in it is restored before the next task. A thief has a copy of this block. */
 struct many {
-    uint64_t from, end; /* of the next task: the core writes them */
+    uint64_t from, end; /* the next task's range, written by the core */
     uint64_t step, last_end;
     size_t lower_at, upper_at;
     duplicate dup;
-    struct kmpc_task *pattern;  /* for dup */
-    const struct many *here;    /* this block, unless it has been moved since */
-    size_t own_at, own_words;   /* where in the kmp_task_t what a task has for itself begins, and its size */
-    uint64_t *own;              /* as it was; behind all else of the block */
-    struct kmpc_task_head head; /* and what follows it */
+    struct kmpc_task *pattern;  /* `dup` copies from it */
+    const struct many *here;    /* address of this block; differs after a move */
+    size_t own_at, own_words;   /* own_at: where a task's own data begins in the kmp_task_t; own_words: its size */
+    uint64_t *own;              /* a task's own data as it was at first; at the end of the block */
+    struct kmpc_task_head head; /* the rest of the task follows */
 };
-#define MANY_BYTES 4096 /* of the pattern, at most */
+#define MANY_BYTES 4096 /* size limit of the pattern */
 
-/* clang's kmp_task_t of a taskloop has both bounds, the step, a flag that dup writes, and the reductions' block, which
- * stay as they are; then come the private copies. */
+/* clang's kmp_task_t of a taskloop has both bounds, the step, a flag that `dup` writes, and the reductions' block. A
+ * task does not change these. The private copies follow. */
 enum { BOUNDS_AT = sizeof(struct kmpc_task), PRIVATE_AT = BOUNDS_AT + 5 * sizeof(uint64_t) };
 static size_t changes_from(const struct pattern *p)
 {
@@ -69,7 +69,7 @@ static size_t changes_from(const struct pattern *p)
     return from < p->head->bytes ? from : p->head->bytes;
 }
 
-/* Addresses within a block that has been moved. */
+/* Corrects the addresses in a block that has been moved. */
 static PS_NOINLINE void rebase_many(struct many *m)
 {
     size_t bytes = kmpc_task_bytes(&m->head);
@@ -83,7 +83,8 @@ static PS_ALWAYS_INLINE void next_of_many(struct many *m, struct kmpc_task *task
     uint64_t upper = m->end - m->step, *own = (uint64_t *)(void *)((char *)task + m->own_at);
     for (size_t i = 0; i < m->own_words; i++) {
         own[i] = m->own[i];
-        __asm__("" : "+r"(i)); /* a few words: what a vector loop sets up would cost more */
+        /* Keeps the compiler from making a vector loop, whose setup costs more than these few words. */
+        __asm__("" : "+r"(i));
     }
     memcpy((char *)task + m->lower_at, &m->from, sizeof m->from);
     memcpy((char *)task + m->upper_at, &upper, sizeof upper);
@@ -103,7 +104,7 @@ static PS_NOINLINE void run_one_of_many(void *data)
     kmpc_task_body(&m->head);
 }
 
-/* The same of a tied task of which nothing has to be constructed. */
+/* The same for a tied task for which nothing has to be constructed. */
 static void run_plain_one(void *data)
 {
     struct many *m = data;
@@ -146,7 +147,8 @@ static PS_NOINLINE void taskloop_of_many(struct ort_thread *t, struct ort_tasklo
     ort_taskloop(t, loop);
 }
 
-/* A task that a tool is told of is one by itself. */
+/* Returns whether the tasks may share a descriptor. If a tool listens they may not, because it must be told of each
+ * task. */
 static bool may_be_many(const struct pattern *p, bool nogroup)
 {
     return !PS_UNLIKELY(ort_tool_on()) && kmpc_task_bytes(p->head) <= MANY_BYTES && p->head->task.routine != NULL &&
@@ -168,8 +170,8 @@ static PS_ALWAYS_INLINE void taskloop(const struct kmpc_location *at, const char
     int64_t from = (int64_t)*lower, to = (int64_t)*upper;
     uint64_t distance = step > 0 ? *upper - *lower : *lower - *upper,
              stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
-    /* Compiled code has converted the bounds to 64 bits with their sign. It does not ask for empty loops, except for
-     * these. */
+    /* Compiled code has sign-extended the bounds to 64 bits. It asks for no empty loops, except those that this test
+     * finds. */
     if (!(step > 0 ? to < from : to > from) || distance < UINT64_C(1) << 63) {
         struct pattern p = {.head = head,
                             .lower_at = (size_t)((char *)lower - (char *)task),

@@ -1,8 +1,8 @@
-/* LLVM entry points: the calling thread's number, and the clauses that come in calls of their own.
+/* LLVM entry points: the calling thread's number, and the clauses that compiled code passes in calls of their own.
  *
- * Numbers: a bit for each, under a lock, taken when a thread first needs its storage and given back with it; so that
- * numbers stay small however many threads come and go. Failures: no memory, nor in the core's emergency pool: aborts
- * with one line. */
+ * A bitmap under a lock has the numbers that are taken. A thread takes the lowest free number when it first needs its
+ * storage, and returns it with the storage. So numbers stay small, however many threads come and go. Failures: without
+ * memory, even in the core's emergency pool, the program ends with one line. */
 #include <limits.h>
 #include <string.h>
 
@@ -75,7 +75,8 @@ PS_NOINLINE struct kmpc_thread *kmpc_thread_make(struct ort_thread *t)
     return k;
 }
 
-/* Gives t a number. The thread that carries t does not change, and neither does its number: t keeps the number. */
+/* Gives t a number. t keeps the number, because the thread that carries t never changes, and neither does that thread's
+ * number. */
 PS_NOINLINE int32_t kmpc_number_make(struct ort_thread *t)
 {
     int32_t number = kmpc_thread(t)->number;
@@ -88,7 +89,7 @@ void kmpc_fatal(const struct kmpc_location *where, const char *entry, const char
     ps_fatal("%s: %s (source %s)", entry, what, where != NULL && where->source != NULL ? where->source : "unknown");
 }
 
-/* --- where am I --- */
+/* --- the calling thread --- */
 
 static PS_NOINLINE int32_t number_of_new(void) { return kmpc_number(ort_self()); }
 PS_EXPORT int32_t __kmpc_global_thread_num(PS_UNUSED struct kmpc_location *where)
@@ -125,9 +126,9 @@ KMPC_FORTRAN(kmp_get_num_known_threads);
 PS_EXPORT void __kmpc_begin(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t flags) { ort_self(); }
 PS_EXPORT void __kmpc_end(PS_UNUSED struct kmpc_location *where) {}
 
-/* --- clauses of the construct that follows --- */
+/* --- clauses of the next construct --- */
 
-/* As the routines have it: less than one thread is one. */
+/* As in the omp_ routines, less than one thread counts as one. */
 static unsigned threads(int32_t n) { return n > 0 ? (unsigned)n : 1; }
 
 PS_EXPORT void __kmpc_push_num_threads(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid, int32_t n)
@@ -135,7 +136,8 @@ PS_EXPORT void __kmpc_push_num_threads(PS_UNUSED struct kmpc_location *where, PS
     kmpc_thread(ort_self())->num_threads = threads(n);
 }
 
-/* num_threads(strict: n): severity 1 warns, 2 ends the program, where there cannot be n (kmpc_check_strict). */
+/* num_threads(strict: n). If there cannot be n threads, severity 1 warns, and 2 ends the program
+ * (kmpc_check_strict). */
 PS_EXPORT void __kmpc_push_num_threads_strict(struct kmpc_location *where, PS_UNUSED int32_t gtid, int32_t n,
                                               int severity, const char *message)
 {
@@ -158,7 +160,7 @@ void kmpc_check_strict(struct kmpc_thread *k, unsigned wanted)
     ps_warn("%s (source %s)", k->strict.message, k->strict.source);
 }
 
-/* The numbers after the first of a list are for the levels inside (parallel.c). */
+/* Keeps a list's numbers after the first; they are for the inner levels (parallel.c). */
 static void set_inner_threads(struct kmpc_thread *k, uint32_t length, const int32_t *list)
 {
     ort_mem_free(k->inner_threads);
@@ -192,7 +194,7 @@ PS_EXPORT void __kmpc_push_num_threads_list_strict(struct kmpc_location *where, 
 
 PS_EXPORT void __kmpc_pop_num_threads(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid) {}
 
-/* The numbers are omp_proc_bind_t's; clang has a second one for primary. Others: the default. */
+/* The numbers are those of omp_proc_bind_t; clang has a second one (5) for primary. Other numbers mean the default. */
 PS_EXPORT void __kmpc_push_proc_bind(PS_UNUSED struct kmpc_location *where, PS_UNUSED int32_t gtid, int bind)
 {
     if (bind == 5)
@@ -215,7 +217,8 @@ PS_EXPORT void __kmpc_push_num_teams_51(struct kmpc_location *where, PS_UNUSED i
     if (lower > upper)
         kmpc_fatal(where, "__kmpc_push_num_teams_51", "num_teams has a lower bound above its upper bound");
     struct kmpc_thread *k = kmpc_thread(ort_self());
-    /* Neither bound: as the ICVs say. Both: any number between; the core has as many teams as it is asked for. */
+    /* Without bounds the ICVs decide. With two bounds any number between them is allowed; the core makes as many teams
+     * as it is asked for. */
     k->num_teams = upper > 0 ? (unsigned)upper : 0;
     k->thread_limit = limit > 0 ? (unsigned)limit : 0;
 }

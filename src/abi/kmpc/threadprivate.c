@@ -1,13 +1,13 @@
-/* LLVM entry points: threadprivate variables of code that does not use the system's thread-local storage.
+/* LLVM entry points: threadprivate variables of code that does not use the system's thread-local storage. (On the
+ * supported systems compilers normally use native thread-local storage, and do not call these.)
  *
- * (Compilers on the supported systems use native thread-local storage as a rule, and then nothing here is called.)
- * The initial thread has the variable itself. Every other thread has a copy, made when it first asks: by the registered
- * constructor, or by the registered copy constructor from the variable. Without either, the copy has the bytes that the
- * variable had when any thread first asked. A thread's copies are a list ordered by nothing: programs have few such
- * variables, and only the thread itself looks. The compiler's cache stays empty, since it is indexed by thread numbers:
- * so compiled code asks each time.
- * Shared: the table of variables, under a lock. Failures: no memory: aborts with one line.
- * Destructors run when a thread's storage is given back; at the end of the process they do not. */
+ * The initial thread uses the variable itself. Every other thread has a copy, made when it first asks: by the
+ * registered constructor, or by the registered copy constructor from the variable. Without either, the copy gets the
+ * bytes that the variable had when any thread first asked. A thread's copies are an unordered list: programs have few
+ * such variables, and only the thread itself searches the list. The compiler's cache stays empty, since it is indexed
+ * by thread numbers; so compiled code asks each time. Shared: the table of variables, under a lock. Failures: without
+ * memory the program ends with one line. Destructors run when a thread's storage is freed, but not at the end of the
+ * process. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,21 +18,21 @@
 struct variable {
     struct variable *next;
     void *address;
-    size_t elements; /* 0: not an array */
+    size_t elements; /* 0: the variable is no array */
     void *(*construct)(void *);
     void *(*construct_copy)(void *, void *);
     void (*destroy)(void *);
     void *(*construct_array)(void *, size_t);
     void *(*construct_copy_array)(void *, void *, size_t);
     void (*destroy_array)(void *, size_t);
-    void *bytes; /* what it began with; NULL: not asked for yet */
+    void *bytes; /* the variable's bytes when a thread first asked; NULL: none has */
 };
 
 struct kmpc_threadprivate {
     struct kmpc_threadprivate *next;
     const struct variable *of;
-    const void *address; /* the variable's */
-    void *copy;          /* the variable itself: the initial thread's */
+    const void *address; /* of the variable */
+    void *copy;          /* for the initial thread: the variable itself */
 };
 
 ORT_OWN_LOCK(lock)
@@ -111,7 +111,7 @@ static struct variable *find_or_add_variable(void *address, size_t bytes)
     return v;
 }
 
-/* The calling thread has none yet. */
+/* Makes the calling thread's copy, which it does not have yet. */
 static PS_NOIPA void *make_copy(const struct kmpc_location *at, PS_UNUSED int32_t gtid, void *address, size_t bytes,
                                 const char *entry)
 {
@@ -133,7 +133,8 @@ static PS_NOIPA void *make_copy(const struct kmpc_location *at, PS_UNUSED int32_
     return c->copy;
 }
 
-/* Returns the calling thread's own copy. A null pointer is no variable's address; the slow path finds it. */
+/* Returns the calling thread's copy. No variable has the address NULL, so NULL reaches the slow path, which reports
+ * it. */
 static PS_ALWAYS_INLINE void *own_copy(const struct kmpc_location *at, int32_t gtid, void *address, size_t bytes,
                                        const char *entry)
 {

@@ -1,8 +1,8 @@
 /* kmp_ and kmpc_ routines: libomp's extensions, for C and, with an underscore, for Fortran (arguments by reference).
  *
- * Some settings have an effect before the first region only, as with libomp: the stack size, the time that threads wait
- * before they sleep, the library's kind. Masks are sets of processors; a root may bind its kernel thread by one,
- * members may not (-1): they have none of their own. Memory is malloc's. */
+ * The stack size has an effect only before the first region, as with libomp. The block time is kept for
+ * kmp_get_blocktime, and has no other effect. Masks are sets of processors. A root may bind its kernel thread by a
+ * mask; members may not (-1), because they have no kernel thread of their own. Memory is malloc's. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -15,7 +15,8 @@
 #include "os.h"
 #include "place.h"
 
-/* The function kmp_<name>, and its names for Fortran and for compilers where Fortran has the kmp_ names. */
+/* GET, DO and SET define the function kmp_<name> and its name for Fortran. SET also defines kmpc_<name>, for compilers
+ * where Fortran has the kmp_ names. */
 #define GET(type, name, value)                          \
     PS_EXPORT type kmp_##name(void) { return (value); } \
     KMPC_FORTRAN(kmp_##name)
@@ -66,9 +67,9 @@ static void set_blocktime(int ms)
 GET(int, get_blocktime, settings_now()->blocktime.amount);
 SET(int, set_blocktime, set_blocktime)
 
-/* Sets the library's kind, outside of regions. Serial gives the caller's teams one member, whatever is asked for. The
- * other kinds make teams as large as the environment says. All set the caller's nthreads-var back to its first
- * value. */
+/* Sets the library's kind; ignored inside of regions. Serial gives the caller's teams one member, whatever the program
+ * asks for. With the other kinds teams are as large as the environment says. Each call sets the caller's nthreads-var
+ * back to its first value. */
 static void set_library(int kind)
 {
     struct ort_thread *t = ort_self();
@@ -89,8 +90,8 @@ DO(set_library_throughput, set_library(KMPC_THROUGHPUT));
 DO(set_warnings_on, ps_warn_quiet = false);
 DO(set_warnings_off, ps_warn_quiet = true);
 
-/* Reads settings as text ("KMP_BLOCKTIME=1|..."). Most come too late, since the environment was read when the library
- * was loaded. */
+/* Reads settings from a text ("KMP_BLOCKTIME=1|..."). Most cannot be changed any more, since the environment was read
+ * when the library was loaded. */
 static void set_defaults(const char *text)
 {
     char *copy = text == NULL ? NULL : strdup(text), *rest = copy;
@@ -109,7 +110,7 @@ PS_EXPORT void kmp_set_defaults(const char *text) { set_defaults(text); }
 PS_EXPORT void kmp_set_defaults_(const char *text, PS_UNUSED size_t length) { set_defaults(text); }
 PS_EXPORT void kmpc_set_defaults(const char *text) { set_defaults(text); }
 
-/* The ring of work-sharing constructs has its size. */
+/* Ignored: the ring of work-sharing constructs has a fixed size. */
 static void set_num_buffers(PS_UNUSED int n) {}
 SET(int, set_disp_num_buffers, set_num_buffers)
 
@@ -157,7 +158,7 @@ static bool may_use(int cpu)
     return cpu >= 0 && os_cpuset_has(&all, (unsigned)cpu);
 }
 static int max_proc(void) { return kmpc_settings.no_affinity ? 0 : (int)sysconf(_SC_NPROCESSORS_CONF); }
-/* -1: no such processor; -2: not one of the process's. */
+/* Adds the processor to a mask, or removes it. Returns 0; -1: no such processor; -2: the process may not use it. */
 static int change(int cpu, void **mask, bool on)
 {
     if (cpu < 0 || cpu >= max_proc())
@@ -175,7 +176,8 @@ static int contains(int cpu, void **mask)
 {
     return cpu < 0 || cpu >= max_proc() ? -1 : may_use(cpu) && os_cpuset_has(*mask, (unsigned)cpu);
 }
-/* A thread's place; of one that is a root, what the program has bound it to. */
+/* Stores the processors of the caller's place in *mask; without places, all processors of the process. If the caller is
+ * a root that the program has bound, stores the processors to which it is bound. Returns -1 if there are no masks. */
 PS_EXPORT int kmp_get_affinity(void **mask)
 {
     struct ort_thread *t = ort_self();
@@ -226,14 +228,14 @@ MASK(get_affinity_mask_proc, contains(cpu, mask))
 
 /* --- for libomptarget and others --- */
 
-/* 0: disabled, 1: default, 2: mandatory. */
+/* Returns 0: disabled, 1: default, 2: mandatory. */
 PS_EXPORT int __kmpc_get_target_offload(void)
 {
     return ort_settings.offload == ORT_OFFLOAD_DISABLED ? 0 : ort_settings.offload == ORT_OFFLOAD_MANDATORY ? 2 : 1;
 }
 PS_EXPORT int __kmpc_pause_resource(int kind) { return kmpc_pause(kind); }
 
-/* --- Fortran's names of libomp, which libgomp has with other arguments, or not at all --- */
+/* --- Fortran's names of libomp that libgomp has with other arguments, or not at all --- */
 
 PS_EXPORT int kmpc_control_tool_(const int *command, const int *modifier, void *argument)
 {
@@ -245,7 +247,8 @@ PS_EXPORT int kmpc_control_tool_(const int *command, const int *modifier, void *
 }
 KMPC_AS(control_tool_);
 
-/* Objects of interoperability come from devices, and there are none: each is empty (-1), none has properties. */
+/* Objects of interoperability come from devices other than the host. There are none, so each object is empty (-1) and
+ * has no properties. */
 #define EMPTY (-1)
 #define INTEROP(type, name, nothing)                                                            \
     PS_EXPORT type name(PS_UNUSED const void *object, PS_UNUSED const int *property, int *code) \

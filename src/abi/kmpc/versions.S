@@ -1,12 +1,12 @@
 /* The omp_ routines, and the GNU entry points that libomp has too, under libomp's version node.
  *
- * A program linked with libomp asks for omp_get_thread_num@VERSION (and, where GCC compiled a part of it, for
- * GOMP_parallel@VERSION). A program linked with libgomp asks for omp_get_thread_num@OMP_1.0. The dynamic linker takes
- * nothing else for either. The functions themselves (src/abi/user, src/abi/gomp) have libgomp's nodes, as the default;
- * here each has a second name, hidden behind the version, that jumps to it. What has a second name is marked in
- * symbols.txt; a jump costs nothing that could be measured. The locks, whose types differ between the two, are in
- * lock.c; what libomp answers otherwise is in answers.c. */
-#include "jump.h" /* this processor's */
+ * A program linked with libomp asks for omp_get_thread_num@VERSION (and, if GCC compiled a part of it, for
+ * GOMP_parallel@VERSION). A program linked with libgomp asks for omp_get_thread_num@OMP_1.0. The dynamic linker accepts
+ * no other version for either. The functions themselves (src/abi/user, src/abi/gomp) have libgomp's version nodes, as
+ * the default. Here each gets a second name with libomp's version, which jumps to the function. symbols.txt marks the
+ * functions that have a second name; the jump costs nothing that could be measured. The locks, whose types differ
+ * between the two, are in lock.c. The routines that libomp answers differently are in answers.c. */
+#include "jump.h" /* of this processor */
 
     .text
 

@@ -1,9 +1,9 @@
 /* int kmpc_invoke(microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args): AArch64, AAPCS64.
  *
- * fn gets gtid and tid in x0 and x1, args[0..5] in x2 .. x7, and the others on the stack, args[6] lowest. x29 holds the
- * frame, so that unwinding passes through whatever argc is. Loads beyond args[argc - 1] are avoided: the array may end
- * at a page. kmpc_invoke_traced(.., void **frame) stores that x29, the stack pointer less two words here, in *frame and
- * goes on as kmpc_invoke. */
+ * fn gets gtid and tid in x0 and x1, args[0..5] in x2 .. x7, and the other arguments on the stack, args[6] lowest. x29
+ * holds the frame, so that unwinding works for every argc. Nothing after args[argc - 1] is read, because the array may
+ * end at a page. kmpc_invoke_traced(.., void **frame) stores the x29 that kmpc_invoke will have in *frame, and jumps to
+ * kmpc_invoke. That x29 is two words below the stack pointer here. */
 #include "jump.h"
 
     .text
@@ -37,7 +37,7 @@ kmpc_invoke:
     mov     x11, x4                 /* args */
     cmp     w10, #6
     b.le    2f
-    sub     w12, w10, #5            /* on the stack: argc - 6, rounded up to an even number */
+    sub     w12, w10, #5            /* words on the stack: argc - 6, rounded up to an even number */
     and     w12, w12, #-2
     sub     sp, sp, w12, uxtw #3
     sub     x13, sp, #48
@@ -46,7 +46,7 @@ kmpc_invoke:
     str     x12, [x13, w10, uxtw #3]
     cmp     w10, #6
     b.gt    1b
-2:  cmp     w10, #1                 /* here argc <= 6 */
+2:  cmp     w10, #1                 /* argc <= 6 from here on */
     b.lt    3f
     ldr     x2, [x11]
     b.eq    3f

@@ -1,9 +1,9 @@
 /* int kmpc_invoke(microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args): RISC-V, LP64D.
  *
- * fn gets gtid and tid in a0 and a1, args[0..5] in a2 .. a7, and the others on the stack, args[6] lowest. s0 holds the
- * frame, so that unwinding passes through whatever argc is. Loads beyond args[argc - 1] are avoided: the array may end
- * at a page. kmpc_invoke_traced(.., void **frame) stores that s0, the stack pointer here, in *frame and goes on as
- * kmpc_invoke. */
+ * fn gets gtid and tid in a0 and a1, args[0..5] in a2 .. a7, and the other arguments on the stack, args[6] lowest. s0
+ * holds the frame, so that unwinding works for every argc. Nothing after args[argc - 1] is read, because the array may
+ * end at a page. kmpc_invoke_traced(.., void **frame) stores the s0 that kmpc_invoke will have in *frame, and jumps to
+ * kmpc_invoke. That s0 is the stack pointer here. */
     .text
     .globl  kmpc_invoke_traced
     .hidden kmpc_invoke_traced
@@ -34,7 +34,7 @@ kmpc_invoke:
     mv      t2, a4                  /* args */
     li      t3, 6
     ble     t1, t3, 2f
-    addi    t4, t1, -5              /* on the stack: argc - 6, rounded up to an even number */
+    addi    t4, t1, -5              /* words on the stack: argc - 6, rounded up to an even number */
     andi    t4, t4, -2
     slli    t4, t4, 3
     sub     sp, sp, t4
@@ -46,7 +46,7 @@ kmpc_invoke:
     add     t4, t5, t4
     sd      t6, 0(t4)
     bgt     t1, t3, 1b
-2:  li      t3, 1                   /* here argc <= 6 */
+2:  li      t3, 1                   /* argc <= 6 from here on */
     blt     t1, t3, 3f
     ld      a2, 0(t2)
     beq     t1, t3, 3f

@@ -1,4 +1,4 @@
-/* For assembly: a jump to a function, what stands at an entry, and what a file says of its entries. */
+/* For assembly: JUMP jumps to a function; LANDING stands at each entry; say_landing_pads marks a file. */
 #define JUMP jmp
 #define LANDING endbr64
 

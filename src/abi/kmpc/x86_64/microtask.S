@@ -1,9 +1,9 @@
 /* int kmpc_invoke(microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args): x86-64, System V ABI.
  *
- * fn gets gtid and tid in rdi and rsi, args[0..3] in rdx, rcx, r8, r9, and the others on the stack, args[4] lowest. rbp
- * holds the frame, so that unwinding passes through whatever argc is. kmpc_invoke_traced(.., void **frame) stores that
- * rbp in *frame, and goes on as kmpc_invoke. The stack pointer is below rbp then: LLVM's plug-in for gdb takes only the
- * frames that begin below the task's for frames of the task. */
+ * fn gets gtid and tid in rdi and rsi, args[0..3] in rdx, rcx, r8, r9, and the other arguments on the stack, args[4]
+ * lowest. rbp holds the frame, so that unwinding works for every argc. kmpc_invoke_traced(.., void **frame) stores that
+ * rbp in *frame, and goes on as kmpc_invoke. It keeps the stack pointer below rbp, because LLVM's plug-in for gdb takes
+ * only frames that begin below the task's frame for frames of the task. */
     .text
     .globl  kmpc_invoke_traced
     .hidden kmpc_invoke_traced
@@ -40,7 +40,7 @@ kmpc_invoke:
     movq    %r8, %r11               /* args */
     cmpl    $4, %r10d
     jle     2f
-    leal    -4(%r10), %ecx          /* on the stack: argc - 4, rounded up to an even number */
+    leal    -4(%r10), %ecx          /* words on the stack: argc - 4, rounded up to an even number */
     incl    %ecx
     andl    $-2, %ecx
     shlq    $3, %rcx
@@ -50,7 +50,7 @@ kmpc_invoke:
     movq    %rcx, -32(%rsp,%r10,8)
     cmpl    $4, %r10d
     jg      1b
-2:  cmpl    $1, %r10d               /* here argc <= 4 */
+2:  cmpl    $1, %r10d               /* argc <= 4 from here on */
     jl      5f
     movq    0(%r11), %rdx
     je      5f
@@ -61,7 +61,7 @@ kmpc_invoke:
     je      5f
     movq    24(%r11), %r9
 5:  movq    %rax, %r10
-    xorl    %eax, %eax              /* no vector registers carry arguments */
+    xorl    %eax, %eax              /* the number of vector registers with arguments: 0 */
     call    *%r10
     movl    $1, %eax
     leave
