@@ -124,6 +124,17 @@ static void do_task(unsigned long reps, unsigned threads, unsigned measurer)
     }
 }
 
+static void do_taskwait(unsigned long reps, unsigned threads, unsigned measurer)
+{
+    (void)measurer;
+#pragma omp parallel num_threads(threads)
+    for (unsigned long r = 0; r < reps; r++) {
+#pragma omp task
+        epcc_delay();
+#pragma omp taskwait
+    }
+}
+
 static const struct epcc_construct constructs[] = {
     {"parallel", do_parallel, 1, true, 1},
     {"for", do_for, 1, true, 100},
@@ -137,6 +148,7 @@ static const struct epcc_construct constructs[] = {
     {"dynamic", do_dynamic, ITERATIONS_PER_THREAD, true, 20},
     {"guided", do_guided, ITERATIONS_PER_THREAD, true, 20},
     {"task", do_task, 1, true, 100},
+    {"taskwait", do_taskwait, 1, true, 100},
 };
 #define NUM_CONSTRUCTS (sizeof constructs / sizeof constructs[0])
 
