@@ -1,4 +1,4 @@
-/* The vp that the calling kernel thread carries. The contract of `current` threads is in scheduler.h. */
+/* The vp that the calling kernel thread carries. scheduler.h says what the current thread is. */
 #ifndef PS_CURRENT_H
 #define PS_CURRENT_H
 
@@ -12,22 +12,24 @@
 
 struct uth;
 
-/* The variable itself: used only by the functions below, and by the entity contract (ee.h). */
+/* The variable that has the calling kernel thread's vp. Only the functions below and the entity contract (ee.h) use
+ * it. */
 extern __thread struct vp *ee_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* NULL: it carries none. Never inlined (see ps_current). */
+/* Returns the vp that the calling kernel thread carries; NULL: it carries none. Never inlined (see ps_current). */
 struct vp *ps_vp(void);
-/* The stack that runs there; NULL: it carries no vp. Async-signal-safe. */
+/* Returns the stack on which that vp runs; NULL: the kernel thread carries no vp. Async-signal-safe. */
 struct uth *ps_current_uth(void);
-/* The same, attaching a root at need. */
+/* As ps_vp. Makes the calling kernel thread a root first, if it carries no vp. */
 struct vp *ps_vp_attach(void);
-/* In a handler: whether the current vp can be told. */
+/* Called in a signal handler. Whether the current vp is carried by the calling kernel thread, so that the caller may
+ * use it. */
 bool vp_in_own_block(void);
-/* Says that the calling kernel thread carries vp (NULL: none). */
+/* Notes that the calling kernel thread carries vp (NULL: none). */
 void vp_carry(struct vp *vp);
 
-/* ps_vp without the call, for the yield and ps_local. Volatile, so that each use reads the variable anew and keeps no
- * address. */
+/* Does what ps_vp does, without a call; for the yield and ps_local. The assembly is volatile, so each use reads the
+ * variable anew, and the compiler keeps no address of it. */
 static PS_ALWAYS_INLINE struct vp *ps_vp_now(void)
 {
 #if defined(__x86_64__)
@@ -39,21 +41,21 @@ static PS_ALWAYS_INLINE struct vp *ps_vp_now(void)
 #endif
 }
 
-/* ps_current likewise. The thread is a vp's first field (run.h). */
+/* Does what ps_current does, without a call. The thread is a vp's first field (run.h). */
 static PS_ALWAYS_INLINE struct psthread *ps_current_now(void)
 {
     struct psthread *const *current = (struct psthread *const *)(void *)ps_vp_now();
     return PS_LIKELY(current != NULL) ? *current : NULL;
 }
 
-/* ps_vp_attach likewise. */
+/* Does what ps_vp_attach does, without a call if there is a vp. */
 static PS_ALWAYS_INLINE struct vp *ps_vp_attach_now(void)
 {
     struct vp *vp = ps_vp_now();
     return PS_LIKELY(vp != NULL) ? vp : ps_upcalls.attach();
 }
 
-/* vp_carry likewise. */
+/* Does what vp_carry does, without a call. */
 static PS_ALWAYS_INLINE void vp_carry_now(struct vp *vp)
 {
 #if defined(__x86_64__)
@@ -64,8 +66,8 @@ static PS_ALWAYS_INLINE void vp_carry_now(struct vp *vp)
 #endif
 }
 
-/* As vp_carry, but for the storage of thread pointer `tp`, which the calling kernel thread is about to take: so a
- * handler finds vp there from the first instruction on. */
+/* As vp_carry, for the storage of thread pointer `tp`. The calling kernel thread is about to change its thread
+ * pointer to `tp`. A handler that comes after this change finds vp there from the first instruction on. */
 static PS_ALWAYS_INLINE void vp_carry_at(struct vp *vp, void *tp)
 {
 #if defined(__x86_64__)

@@ -1,24 +1,25 @@
 /* Idle vps: which search, which are parked, and which to wake.
  *
- * One word counts both: searching (low half) and parked (high half); one bit per vp says parked. A worker without a
- * kernel thread yet counts as parked; waking it starts it. Where the waker may not start one (priority.h) the watchdog
- * does, and the worker counts as searching until then. If the watchdog is refused, it notifies others.
+ * One word has two counts: how many vps search (low half) and how many are parked (high half). A bit for each vp
+ * says whether it is parked. A worker without a kernel thread yet counts as parked; waking it starts its kernel
+ * thread. If the waker may not start one (priority.h), the watchdog does, and the worker counts as searching until
+ * then. If the system refuses the watchdog a kernel thread, the watchdog notifies other vps.
  *
- * Protocol (vp = a vp that found nothing; ins = the thread that makes something ready):
- *   vp  1. searches for a while (it is counted in searching)
+ * Protocol (vp: a vp that found nothing; ins: the thread that makes something ready):
+ *   vp  1. searches for a while, and is counted in searching
  *       2. word: searching - 1, parked + 1 in one read-modify-write; sets its bit                    [P]
  *       3. looks at every source of work (the list in sources.h: PS_LOOK): queues under their locks, its
  *          handoff slot and its pinned slot with sequentially consistent loads                       [L]
- *       4. nothing: sleeps on wake_word. Something: takes its bit back (or finds it taken: then a wake is due, to the
- *         same effect)
+ *       4. if it found nothing, sleeps on wake_word; else takes its bit back. If another thread has taken the bit,
+ *          a wake-up is due, which the vp takes instead
  *   ins 1. inserts under the queue's lock                                                            [I]
  *       2. reads the word: if no vp searches and some vp is parked, takes a parked vp's bit, counts it as
  *          searching and wakes it                                                                    [W]
- *   A vp that found something leaves searching. If it was the last searcher while others are parked, it does [L] once,
- *   and wakes one vp if there is more work. So one vp is woken at a time, and woken vps wake others.
+ * A vp that found something stops searching. If it was the last searcher and others are parked, it does [L] once
+ * more, and wakes one vp if there is more work. So one vp is woken at a time, and each woken vp wakes the next.
  *
- * Invariant: no wake-up is lost (tests/models/park.md; the model park.pml checks that each step is needed). Cost of an
- * insertion: one load of a line that changes only when vps go idle or are woken. */
+ * Invariant: no wake-up is lost (tests/models/park.md; the model park.pml checks that each step is needed). Cost of
+ * an insertion: one load of a line that changes only when vps go idle or are woken. */
 #ifndef PS_IDLE_H
 #define PS_IDLE_H
 
@@ -28,14 +29,14 @@
 
 struct vp;
 
-/* The most vps, guests included. If each had a region of two threads, libgomp would use up all of the system's process
- * numbers (pid_max, 32768). */
+/* The most vps, guests included. libgomp would use up the system's process numbers (pid_max, 32768) with as many
+ * regions of two threads. */
 #define IDLE_MAX 16384
 
 struct ps_idle {
     PS_LINE_ALIGNED _Atomic uint64_t word; /* searching | parked << 32 */
     PS_LINE_ALIGNED _Atomic uint64_t bits[IDLE_MAX / 64];
-    _Atomic uint64_t parks; /* times that a vp was about to set its bit; for deadlock.c */
+    _Atomic uint64_t parks; /* how often a vp was about to set its bit; deadlock.c reads it */
 };
 extern struct ps_idle ps_idle __attribute__((visibility("hidden")));
 
@@ -43,37 +44,39 @@ extern struct ps_idle ps_idle __attribute__((visibility("hidden")));
 #define IDLE_PARKED(w) ((uint32_t)((w) >> 32))
 #define IDLE_ONE_PARKED (UINT64_C(1) << 32)
 
-/* Returns vp's wake_word, in place. */
+/* Returns a pointer to vp's wake_word. */
 _Atomic uint32_t *vp_wake_word(const struct vp *vp);
 
 static inline uint64_t idle_word(void) { return ps_load_relaxed(&ps_idle.word); }
-/* Whether some vp would take work now, or could be woken for it. */
+/* Whether some vp searches, or is parked and could be woken for work. */
 static inline bool idle_any(void) { return idle_word() != 0; }
 
 void idle_init(unsigned num_workers_first, unsigned num_vps);
 
-/* Marks worker vp, which idle_init counts as parked, as carried by the caller: no kernel thread is started for it. */
+/* The caller's kernel thread carries worker vp, which idle_init counts as parked: no kernel thread is started for
+ * vp. */
 void idle_never_start(struct vp *vp);
 
-/* idle_take_unstarted: worker vp, which has no kernel thread, no longer counts as parked and cannot be started; false:
- * it has one, or is about to get one. idle_give_unstarted undoes that. */
+/* idle_take_unstarted: if worker vp has no kernel thread, it counts as parked no longer and is not started. False:
+ * it has a kernel thread, or is about to get one. idle_give_unstarted undoes that. */
 bool idle_take_unstarted(struct vp *vp);
 void idle_give_unstarted(struct vp *vp);
 
-/* Starts the workers that others want. Caller: the watchdog. */
+/* Starts the workers that other threads want started. Caller: the watchdog. */
 void idle_start_wanted(void);
 
-/* vp begins and ends a search; search_end does the last searcher's duty. */
+/* vp begins, or ends, a search. If vp is the last searcher and others are parked, idle_search_end looks for more
+ * work, and wakes one vp for it. */
 void idle_search_begin(struct vp *vp);
 void idle_search_end(struct vp *vp);
-/* Notes that vp does not search: it has no kernel thread any more. The counts of idle vps begin anew. */
+/* vp has no kernel thread any more, and does not search. Called before the counts of idle vps are set up anew. */
 void idle_forget_search(struct vp *vp);
-/* Parks the searching vp. Returns when vp is woken or has seen something; vp is searching again then. */
+/* Parks vp, which searches. Returns when vp was woken or has seen some work; vp searches again then. */
 void idle_park(struct vp *vp);
-/* As idle_park, for ns at most; false: vp was not woken. */
+/* As idle_park, for ns at most. False: the time is over, and no thread has woken vp. */
 bool idle_park_for(struct vp *vp, int64_t ns);
 
-/* After an insertion: wakes one vp if none searches. near: preferred, if parked. */
+/* Called after an insertion. Wakes one vp if none searches: `near` if it is parked, else another one. */
 void idle_wake_one(struct vp *near);
 static inline void idle_notify(struct vp *near)
 {
@@ -85,18 +88,18 @@ static inline void idle_notify(struct vp *near)
     else
         watchdog_arm();
 }
-/* Whether idle_notify has nothing to do. */
+/* Whether idle_notify has nothing to do: some vp searches, or none is parked and the watchdog is armed. */
 static inline bool idle_knows(void)
 {
     uint64_t w = idle_word();
     return PS_LIKELY(IDLE_SEARCHING(w) != 0 || (IDLE_PARKED(w) == 0 && ps_load_relaxed(&ps_watchdog.armed)));
 }
-/* Wakes this vp if it is parked: its handoff slot or pinned slot was filled, or the library stops. False: it was not
+/* Wakes vp if it is parked: its handoff slot or pinned slot was filled, or the library stops. False: vp was not
  * parked, or cannot run. */
 bool idle_wake_this(struct vp *vp);
-/* Whether all vps that kernel threads carry sleep, here or as vps that are dedicated to a thread. *carried: how many
- * there are. */
+/* Whether all vps that have kernel threads sleep: parked, or in the wait of a dedicated vp. *carried: how many vps
+ * have kernel threads. */
 bool idle_all_parked(unsigned *carried);
-/* Wakes each worker that sleeps, to look for work once more. */
+/* Wakes each worker that sleeps. Each then looks for work once more. */
 void idle_wake_all(void);
 #endif

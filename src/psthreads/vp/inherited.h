@@ -1,6 +1,6 @@
-/* The signal mask and the processors of kernel threads that are started for threads of regions. The mask is that of the
- * opener of the region (inherited.c), the processors are the root's. So a root, and a thread on a dedicated kernel
- * thread (dedicated.h), write down what they have whenever it changes (root_state.c). */
+/* The signal mask and the processors with which kernel threads begin that are started for threads of regions. The
+ * mask is that of the thread that opens the region (inherited.c); the processors are the root's. So a root, and a
+ * thread on a dedicated kernel thread (dedicated.h), note what they have whenever they change it (root_state.c). */
 #ifndef PS_INHERITED_H
 #define PS_INHERITED_H
 
@@ -13,19 +13,20 @@ struct psthread;
 struct uth_tls;
 struct vp;
 
-/* Gives `to`, the vp of block's kernel thread that is about to be started, the mask and processors to begin with. */
+/* Gives `to` the mask and processors with which its kernel thread is to begin. `to` is the vp of the dedicated
+ * kernel thread of block's thread; that kernel thread is about to be started. */
 void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block);
-/* Returns the mask that members begin with in a region which `opener` opens, or has opened. */
+/* Returns the signal mask with which members begin in a region that `opener` opens or has opened. */
 uint64_t ps_mask_of_members(const struct psthread *opener);
 
-/* The running thread has changed its signal mask or processors. A root passes them on outside of regions: its next
- * region asks the kernel, since this may be called in a signal handler, which has another mask. A dedicated thread, or
- * a root in a region, passes its mask on to members of inner regions. */
+/* The running thread has changed its signal mask or its processors. For a root outside of regions: its next region
+ * asks the kernel for both, since the call may come from a signal handler, which has another mask. For a dedicated
+ * thread, or a root in a region: notes the mask, with which members of inner regions begin. */
 void ps_root_changed(void);
-/* Whether t is vp's root outside of regions. In a forked child also true of the member that the root was at the fork,
- * since that region is not there. */
+/* Whether t is vp's root, outside of regions. In a forked child also true if t is the member that forked and is
+ * still in the region of the fork, since that region is not in the child. */
 bool ps_is_outside(const struct vp *vp, const struct psthread *t);
-/* A root opens an outermost region. */
+/* The root of vp opens an outermost region. Notes its mask and processors if they have changed. */
 void ps_root_look(struct vp *vp);
 
 #endif

@@ -1,8 +1,8 @@
-/* What a vp has for each of its roles: the parts of struct vp (vp.h) that need no line of their own.
+/* What a vp has for each of its roles: the parts of struct vp (vp.h) that need no cache line of their own.
  *
- * Each part belongs to the file that its comment names; that file says what the fields mean together. A file takes the
- * part by the function that is declared beside it (vp.c has these): a few instructions more, so no path that is hot
- * uses it. */
+ * Each part belongs to the file that its comment names. That file says what the fields mean together. A file gets
+ * its part from the function that is declared beside the part (vp.c defines these functions). The call costs a few
+ * instructions, so no hot path makes it. */
 #ifndef PS_PARTS_H
 #define PS_PARTS_H
 
@@ -18,69 +18,91 @@ struct ps_team;
 struct psthread;
 struct vp;
 
-/* inherited.h. What a vp's kernel thread is like to the program. */
+/* Belongs to inherited.h. The mask and processors that the program has given to a vp's kernel thread. */
 struct vp_outer {
-    /* A root's vp: the signal mask and processors of its kernel thread outside of regions. Threads that are dedicated
-     * in its regions begin with them. A dedicated vp: those that its kernel thread begins with. */
+    /* A root's vp: the signal mask and processors of its kernel thread outside of regions. Threads that become
+     * dedicated in the root's regions begin with them. A dedicated vp: those with which its kernel thread begins. */
     uint64_t mask;
     struct os_cpuset cpus;
-    _Atomic uint64_t inner_mask; /* what a root, or a dedicated thread, has set last, inside of regions too */
-    bool own_changed;            /* the root has set its mask or processors since its last region; owner only */
+    /* The mask that the root, or the dedicated thread, has set last, inside of regions or outside. */
+    _Atomic uint64_t inner_mask;
+    bool own_changed; /* The root has set its mask or processors since its last region. Owner only. */
 };
 struct vp_outer *vp_outer(const struct vp *vp);
 
-/* home.h. A vp's where it is a root's. */
+/* Belongs to home.h. Used in a vp that is a root's. */
 struct vp_home {
-    struct uth_tls block;  /* R; the root's from its attach on, where blocks are on; in a child: home_block */
-    ptrdiff_t errno_at;    /* of errno, from a thread pointer */
-    struct uth_tls *empty; /* E; NULL: there is none, and the root stays. Written by the root */
-    _Atomic bool leaves;   /* own_tp is E's, and there was a fence since; written by releasers, for good */
-    _Atomic bool was_out;  /* home has been in E since; written by home, for good */
-    _Atomic bool stays;    /* the root is coming home, or ends: it is not released; written by the root */
-    struct vp *at;         /* its home: this vp; in a child that the root forked while away: the child's */
-    stack_t stack;         /* what the root has set last, at home or away; as vp_outer.inner_mask */
+    /* R: the root's block from its attach on, if threads have blocks. In a forked child home_block may be another
+     * block. */
+    struct uth_tls block;
+    ptrdiff_t errno_at; /* bytes from a thread pointer to errno */
+    /* E: the storage of home's loop. NULL: there is none, so the root is never released. Written by the root. */
+    struct uth_tls *empty;
+    /* own_tp is that of E, and a fence for all kernel threads followed. Set by releasers, for good. */
+    _Atomic bool leaves;
+    _Atomic bool was_out; /* home's loop has been in E, at least once after `leaves` was set. Set by home, for good. */
+    /* The root is coming home, or ends, so it is not released now. Written by the root. */
+    _Atomic bool stays;
+    /* The root's home: this vp. In a child that the root forked while it was away: the child's vp. */
+    struct vp *at;
+    /* The alternate signal stack that the root has set last, at home or away. It goes with the root as
+     * vp_outer.inner_mask does. */
+    stack_t stack;
 };
 
-/* dedicated.h. Of a dedicated kernel thread. */
+/* States of a dedicated kernel thread: it is being started; it carries its vp; it has left its vp for good
+ * (dedicated.h). */
 enum { PS_DEDICATED_STARTS, PS_DEDICATED_STARTED, PS_DEDICATED_LEFT };
-/* A vp's that is dedicated to one thread. */
+/* Belongs to dedicated.h. Used in a vp that is dedicated to one thread. */
 struct vp_dedicated {
-    struct vp *home, *came_from; /* of the context that it carries; owner only */
-    _Atomic uint32_t state;      /* PS_DEDICATED_..., the kernel thread's */
-    _Atomic uint32_t ends;       /* 1: it is to end */
-    _Atomic uint32_t sleeps;     /* written by the kernel thread; read where something is pinned, and by deadlock.c */
-    _Atomic uint32_t wake;       /* 1: a wake is due, of one that waits for `pinned`; taken by the vp */
-    _Atomic uint32_t may_spin;   /* 1: its thread is a member of a team that has a vp for each; by the team's parent */
-    uint64_t spin_ns;            /* how long it spins before it sleeps (adaptive_spin.h); owner only */
-    _Atomic uint32_t leave;      /* the processor, from 1, on which a thread spins for it; taken by the vp */
+    /* The home of the context that the vp carries, and the vp from which the context came. Owner only. */
+    struct vp *home, *came_from;
+    _Atomic uint32_t state; /* PS_DEDICATED_...; written by the vp's kernel thread */
+    _Atomic uint32_t ends;  /* 1: the vp's kernel thread is to end */
+    /* 1: the kernel thread sleeps, or is about to. Written by it. Threads that pin something to the vp read it, and
+     * so does deadlock.c. */
+    _Atomic uint32_t sleeps;
+    /* 1: a wake-up is due for the vp, which waits for something in `pinned`. Set by wakers, taken by the vp. */
+    _Atomic uint32_t wake;
+    /* 1: the vp's thread is a member of a team with at most one member a vp, so it may spin. Written by the team's
+     * parent. */
+    _Atomic uint32_t may_spin;
+    /* How long the vp spins before it sleeps (adaptive_spin.h). Owner only. */
+    uint64_t spin_ns;
+    /* The processor, counted from 1, on which the team's parent waits for this vp's thread; 0: none. The parent sets
+     * it. The vp takes it, and leaves that processor. */
+    _Atomic uint32_t leave;
 };
-/* dedicated.h. A vp's in a forked child; owner only. */
+/* Belongs to dedicated.h. Used in a forked child by the vp of the thread that forked; owner only. */
 struct vp_forked {
-    const struct psthread *as; /* what ran here at the fork */
-    uint32_t region;           /* and in which region, if it was a member */
+    const struct psthread *as; /* the thread that ran on this vp at the fork */
+    uint32_t region;           /* the number of its region at that time, if the thread was a member */
 };
 struct vp_dedicated *vp_dedicated(const struct vp *vp);
 struct vp_forked *vp_forked(const struct vp *vp);
 
-/* priority.h. Only of a vp whose kernel thread is a root's; no other kernel thread uses it. */
+/* Belongs to priority.h. Used in a root's vp, by the root's kernel thread only. */
 struct vp_priority {
-    bool opened;   /* its root has opened a region */
-    uint64_t mask; /* the root's signal mask at that time, which its members have */
+    bool opened;   /* the root has opened a region */
+    uint64_t mask; /* the root's signal mask when it opened its first region; the mask of its members */
 };
 struct vp_priority *vp_priority(const struct vp *vp);
 
-/* thread_signal.h. Of a vp that is dedicated to a thread. The vp writes all of this; handlers elsewhere write `letter`
- * and `on_way`. */
+/* Belongs to thread_signal.h. Used in a vp that is dedicated to a thread. The vp writes all fields. Handlers on
+ * other kernel threads write `letter` and `on_way`. */
 struct vp_thread_signal {
     _Atomic uint32_t letter;
-    _Atomic int poked;       /* number of the kernel thread that was poked last for this letter; handlers read it */
-    _Atomic uint32_t on_way; /* 1: that kernel thread has not seen the poke yet; the handler there clears it */
-    bool blocked;     /* all signals are blocked until its thread is on its own stack; mask: run.unblocked_mask */
+    /* The number of the kernel thread that was poked last for this letter. Handlers read it. */
+    _Atomic int poked;
+    /* 1: the poked kernel thread has not seen the poke yet. Its handler stores 0. */
+    _Atomic uint32_t on_way;
+    /* All signals stay blocked until the vp's thread is on its own stack. Then the mask is run.unblocked_mask. */
+    bool blocked;
     uint64_t poke_ns; /* the time of the last poke */
     _Alignas(8) unsigned char info[OS_SIGNAL_BYTES];
 };
 struct vp_thread_signal *vp_thread_signal(const struct vp *vp);
-/* A slot begins anew; in a forked child no kernel thread has a letter. */
+/* Resets d, whose vp's slot is used anew or is in a forked child: there is no letter. */
 static inline void thread_signal_begins(struct vp_thread_signal *d)
 {
     ps_store_relaxed(&d->letter, 0);
@@ -88,57 +110,65 @@ static inline void thread_signal_begins(struct vp_thread_signal *d)
     d->blocked = false;
 }
 
-/* root_spread.h. Only of a vp whose kernel thread is a root's. Where nothing else is said, only the root uses it. */
+/* Belongs to root_spread.h. Used in a root's vp, by the root only where nothing else is said. */
 struct ps_root_spread {
     uint64_t look_at, waits;
     unsigned meetings;
-    _Atomic uint32_t cpu;     /* the root opened an outermost region on this processor, read by other roots */
-    _Atomic uint64_t seen_at; /* the time of that, in cpu_cycles; read by other roots */
+    /* The processor on which the root last opened an outermost region. Other roots read it. */
+    _Atomic uint32_t cpu;
+    /* When that was, in cpu_cycles. Other roots read it. */
+    _Atomic uint64_t seen_at;
 };
 struct ps_root_spread *vp_root_spread(const struct vp *vp);
 
-/* workers.c. A worker's kernel thread. kernel_thread is valid (release, acquire) in state RUNS. WANTED: the watchdog is
- * to start it. */
+/* Belongs to workers.c. PS_WORKER_...: states of a worker. kernel_thread is valid in state RUNS (release store,
+ * acquire load). WANTED: the watchdog is to start the kernel thread. */
 enum { PS_WORKER_NONE, PS_WORKER_WANTED, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_WORKER_REFUSED };
-/* A vp's that one of the library's kernel threads carries. */
+/* Used in a vp that one of the library's kernel threads carries. */
 struct vp_worker {
     os_thread kernel_thread;
-    /* PS_WORKER_...; written by the thread that has taken the bit of a worker that is NONE (idle.c), by the watchdog
-     * where the worker is WANTED, and by quiesce. */
+    /* The worker's state, PS_WORKER_... Written by the thread that has taken the bit of a worker in state NONE out
+     * of the idle set (idle.c), by the watchdog in state WANTED, and by ps_quiesce. */
     _Atomic uint32_t started;
-    bool by_watchdog;             /* the watchdog has started its kernel thread; written before that begins */
-    const struct ps_team *helped; /* a spare: the team of the last member that it took, and the region; its own */
+    /* The watchdog has started the vp's kernel thread. Written before that kernel thread begins. */
+    bool by_watchdog;
+    /* A spare: the team of the member that it took last, and the number of the region. Only the spare uses them. */
+    const struct ps_team *helped;
     uint32_t helped_in;
 };
 struct vp_worker *vp_worker(const struct vp *vp);
 
-/* wake_spread.h: when a waker tries next, and a vp's part. */
+/* Belongs to wake_spread.h: when a waker may next try to wake the vp on another processor. */
 struct ps_wake_tries {
-    unsigned in_a_row; /* the last tries that were in vain */
-    uint64_t until_ns; /* wake-ups are left as they are until then */
+    unsigned in_a_row; /* how many of the last tries were in vain, one after the other */
+    uint64_t until_ns; /* no waker tries before this time */
 };
 struct ps_wake_spread {
-    int slept_on, woken_from; /* processors: the vp's own when it parked, and its last waker's (negative: unknown) */
-    bool moved;               /* its waker has narrowed its mask; the vp takes it off */
-    unsigned pulled;          /* wake-ups to be made elsewhere, since the system made one on the waker's processor */
+    /* Processors: the one on which the vp last went to sleep, and that of its last waker (negative: unknown). */
+    int slept_on, woken_from;
+    /* The waker has narrowed the mask of the vp's kernel thread for this wake-up. The vp clears the flag. */
+    bool moved;
+    /* How many further wake-ups are to be made on another processor, since the system made one on the waker's. */
+    unsigned pulled;
     struct ps_wake_tries tries;
-    uint64_t woken_at_ns; /* of the last try */
+    uint64_t woken_at_ns; /* the time of the last try */
     _Atomic uint32_t moving;
-    /* the vp's own, from a try to the next time that it parks */
+    /* From here on only the vp uses the fields, from a try to the next time that it parks. */
     bool tried;
-    uint64_t late_ns, preempted; /* preempted: os_times_preempted */
+    uint64_t late_ns, preempted; /* late_ns: how late it woke; preempted: os_times_preempted at that time */
 };
-/* Returns vp's part of this, in place; struct vp is in vp.h. */
+/* Returns a pointer to this part of vp. */
 struct ps_wake_spread *vp_wake_spread(const struct vp *vp);
 
 struct vp_home *vp_home(const struct vp *vp);
 
-/* Single fields, in place. */
-/* Ready work that only vp may run. */
+/* The next functions return a pointer to one field of vp. */
+/* Ready work that only vp may run (vp.h). */
 _Atomic(struct psthread *) *vp_pinned(const struct vp *vp);
-/* PS_REST_... (quota_park.h) */
+/* PS_ONLINE ...: quota_park.h */
 _Atomic uint32_t *vp_offline(const struct vp *vp);
-/* root_fairness.h. When the root asked, if it has opened no region since; else 0. Only the root uses it. */
+/* When vp's root asked whether it is in a region (root_fairness.h); 0: it has opened a region since, or never asked.
+ * Only the root uses it. */
 uint64_t *vp_asked_at(const struct vp *vp);
 
 #endif

@@ -1,4 +1,4 @@
-/* Signals blocked outside of blocks, and whether the caller is in a handler: see receiver.h. */
+/* See receiver.h: blocking signals outside of blocks. Also here: whether the caller is in a handler. */
 #include "receiver.h"
 
 #include "current.h"

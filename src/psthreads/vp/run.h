@@ -1,7 +1,8 @@
-/* What runs on a vp: its stack, thread and thread-local block, what it is leaving, and what its kernel thread may run.
+/* What runs on a vp: its stack, its thread, its thread-local block, the stack that it is leaving, and what its
+ * kernel thread may run.
  *
- * This is the first part of a vp (vp.h) and has the vp's address. So code that is inlined into each switch reads it
- * without the rest of the vp (vp_run).
+ * struct vp_run is the first part of a vp (vp.h), so both have the same address. Code that is inlined into each
+ * switch reads this part by vp_run, and does not see the rest of the vp.
  *
  * Only the kernel thread that carries the vp writes these fields, except `special`. */
 #ifndef PS_RUN_H
@@ -14,97 +15,114 @@
 #include "uth.h"
 #include "work.h"
 
-struct ps_exits; /* exit.h */
+struct ps_exits; /* defined in exit.h */
 struct vp;
 
-/* Bits of `special`: what is unusual about a vp. A fast path asks at once for all that matters to it (vp_is).
- * TO_BE_COUNTED and ASIDE are set by any thread, the others by the kernel thread that carries the vp or is about to. A
- * root becomes lone only while it runs at home, not while it begins to wait; so home_release looks after it has taken
- * the root. */
+/* Bits of `special`: what is unusual about a vp. A fast path tests all bits that matter to it at once (vp_is). Any
+ * thread may set VP_TO_BE_COUNTED and VP_ASIDE. The other bits are set by the kernel thread that carries the vp, or
+ * is about to carry it. A root becomes lone (VP_LONE) only while it runs at home, never while it begins to wait. So
+ * home_release tests VP_LONE again after it has taken the root. */
 enum {
-    VP_SPARE = 1,           /* carried by a kernel thread of the watchdog's */
-    VP_SIGNALS_BLOCKED = 2, /* its kernel thread takes no signals, its mask is unblocked_mask else (process_signal.h) */
-    VP_DEDICATED = 4,       /* it carries the thread of the block dedicated_to and nothing else (dedicated.h) */
-    VP_COUNTED = 8,         /* dedicated to its root, whose processor time the program asks for (lone_root.h) */
-    VP_OTHER_PRIORITY = 16, /* dedicated to its root, which has another priority (lone_root.h) */
-    VP_STARTS = 32,         /* dedicated to its root, and starts the kernel threads of its members (priority.h) */
-    VP_MASK = 64,           /* dedicated to its root, which has another mask than its members (lone_root.h) */
-    VP_ASIDE = 128,         /* a home, of one root of several: it runs only what is of that root's regions (home.h) */
-    VP_TO_BE_COUNTED = 256, /* COUNTED from its root's next region on */
-    VP_BLOCKED = 1024,      /* its thread blocks in the kernel, with work behind it: blocking.h */
-    VP_NEEDS = 2048,        /* some place of the process needs spares: needs.h */
-    VP_UNPREPARED = 512     /* of a thread that has forked, in the child: to be prepared for its release (home.h) */
+    VP_SPARE = 1, /* a spare's kernel thread carries it */
+    /* Its kernel thread blocks all signals. unblocked_mask is the mask with which it takes signals (receiver.h). */
+    VP_SIGNALS_BLOCKED = 2,
+    VP_DEDICATED = 4, /* it carries only the thread whose block is dedicated_to (dedicated.h) */
+    /* Dedicated to its root, since the program asks for the root's processor time (lone_root.h). */
+    VP_COUNTED = 8,
+    /* Dedicated to its root, since the root has another priority than the pool (lone_root.h). */
+    VP_OTHER_PRIORITY = 16,
+    /* Dedicated to its root. The root starts the kernel threads of its members itself (priority.h). */
+    VP_STARTS = 32,
+    /* Dedicated to its root, since the root has another signal mask than its members (lone_root.h). */
+    VP_MASK = 64,
+    /* The home of a root, while there are several roots: it runs only what belongs to that root's regions (home.h). */
+    VP_ASIDE = 128,
+    VP_TO_BE_COUNTED = 256, /* it becomes VP_COUNTED at its root's next outermost region */
+    /* Its thread blocks in the kernel while other threads are ready behind it (blocking.h). */
+    VP_BLOCKED = 1024,
+    VP_NEEDS = 2048, /* some place in the program needs spares (needs.h) */
+    /* In a forked child: the vp of the thread that forked. home_prepare is still to be called for it (home.h). */
+    VP_UNPREPARED = 512
 };
 #define VP_LONE \
-    (VP_DEDICATED | VP_COUNTED | VP_OTHER_PRIORITY | VP_STARTS | VP_MASK) /* it is dedicated to one thread */
+    (VP_DEDICATED | VP_COUNTED | VP_OTHER_PRIORITY | VP_STARTS | VP_MASK) /* the vp is dedicated to one thread */
 
 struct vp_run {
-    /* line 0: written at each switch */
-    struct psthread *current; /* NULL while its loop looks for work; first (ee.h) */
-    struct uth *uth;          /* the stack it runs on */
-    struct uth_tls *tls;      /* the thread-local block it has entered; NULL: the kernel thread's own */
-    _Atomic(void *) own_tp;   /* the thread pointer of the loop: the kernel thread's own, or E's (home.h) */
-    int *own_errno;           /* and its errno */
-    struct uth *left_uth;     /* of the switch under way; NULL: none is. Its handlers read it (thread_signal.h) */
-    _Atomic uint64_t ticks;   /* scheduling points passed; read by the watchdog */
+    /* Line 0: the vp writes it at each switch. */
+    /* The thread that runs; NULL while the vp's loop looks for work. First, since ee.h reads it in place. */
+    struct psthread *current;
+    struct uth *uth; /* the stack on which the vp runs */
+    /* The thread-local block in which the vp's kernel thread is. NULL: it is in the kernel thread's own storage. */
+    struct uth_tls *tls;
+    /* The thread pointer outside of blocks: the kernel thread's own, or that of storage E after a release (home.h). */
+    _Atomic(void *) own_tp;
+    int *own_errno; /* the errno that belongs to own_tp */
+    /* The stack that the vp is leaving in the switch under way; NULL: no switch is under way. Handlers on the vp's
+     * kernel thread read it (thread_signal.h). */
+    struct uth *left_uth;
+    _Atomic uint64_t ticks; /* How many scheduling points the vp has passed. The watchdog reads it. */
     bool left_dies;
     bool is_guest;
-    /* The runtime calls what the program may have replaced (malloc) and then goes on with the vp; or the vp's thread
-     * forks. */
+    /* True while the runtime calls a function that the program may have replaced (malloc) and then goes on with the
+     * vp, and while the vp's thread forks. Handlers read it. */
     bool held;
-    bool on_own; /* own_stack.h: its loop is on the stack that its thread keeps */
-    /* in_handler: in the frame of the innermost handler of the program's that its kernel thread runs, or has left by a
-     * jump; NULL: none; read by others. handler_on: the stack that the vp was on (process_signal.h). */
+    bool on_own; /* The vp's loop is on the stack that its thread keeps (own_stack.h). */
+    /* in_handler: an address in the frame of the innermost handler of the program's that runs on the vp's kernel
+     * thread. It stays set if the program jumps out of the handler. NULL: none. Other threads read it. handler_on:
+     * the stack on which the vp was when that handler began (process_signal.h). */
     _Atomic(void *) in_handler;
     struct uth *handler_on;
-    /* line 1: seldom written; threads that ready others look at it */
-    PS_LINE_ALIGNED _Atomic uint32_t special; /* VP_... */
+    /* Line 1: seldom written. Threads that ready others on this vp read it. */
+    PS_LINE_ALIGNED _Atomic uint32_t special; /* bits VP_..., see above */
     unsigned id;
-    _Atomic int tid;              /* the system's number of its kernel thread */
-    struct uth_tls *dedicated_to; /* with VP_DEDICATED */
-    /* Native context of the root whose kernel thread this is, if it is a root's. In a forked child: the context, with
-     * the block, of the thread that forked, which is bound to this vp (own_by_fork, fork.c). */
+    _Atomic int tid;              /* the system's number of the vp's kernel thread */
+    struct uth_tls *dedicated_to; /* with VP_DEDICATED: the block of the thread that the vp carries */
+    /* A root's vp: the context of the root, on its kernel thread's own stack. In a forked child: the context and
+     * block of the thread that forked, which is bound to this vp (own_by_fork, fork.c). */
     struct uth *own_uth;
-    /* `local` (thread.h) of the thread in whose name the kernel thread answers while `current` is NULL: the thread to
-     * which it is dedicated, or as which a handler runs. NULL: it answers for `root`. Used by handlers:
-     * thread_signal.h, process_signal.h */
+    /* The `local` (thread.h) of the thread for which ps_local answers on this kernel thread while `current` is NULL:
+     * the thread to which the vp is dedicated, or as which a handler runs. NULL: ps_local answers for `root`.
+     * Handlers use it (thread_signal.h, process_signal.h). */
     _Atomic(void *) stands_as;
-    /* The block that stands for the kernel thread's own storage: a root's R (home.h), or the block of the thread that
-     * forked. NULL: a kernel thread of the library's, or there are no blocks. */
+    /* The block that stands for the kernel thread's own storage: a root's R (home.h), or the block of the thread
+     * that forked. NULL: the library's own kernel thread, or there are no blocks. */
     struct uth_tls *own_tls;
-    void *kernel_tp; /* of the C library's descriptor of the kernel thread */
+    void *kernel_tp; /* the thread pointer of the kernel thread's own storage */
     struct uth_cache stacks;
-    /* the vp alone */
-    struct ps_work first_work;  /* for the loop that starts next */
-    unsigned yields;            /* counted to tell when it is to stand back for other kernel threads */
-    unsigned in_vain;           /* threads that it would have gone on with, which still ran */
-    unsigned global_turns;      /* yields where there is a global queue */
-    struct uth_tls_near blocks; /* for the threads that begin here next */
+    /* From here on only the vp reads and writes. */
+    struct ps_work first_work; /* what the loop that starts next runs first */
+    /* Yields that found nothing ready. At each sixteenth the kernel thread gives up its processor (psthread_yield). */
+    unsigned yields;
+    /* How often the vp took a thread whose context was not saved in time (resume_or_hand_back). */
+    unsigned in_vain;
+    unsigned global_turns;      /* yields since the start, counted where the program has a global queue */
+    struct uth_tls_near blocks; /* free blocks for threads that begin here */
     struct ps_descriptors descriptors;
     struct ps_thread_counts counts;
-    uint64_t per_region_at;    /* cpu_cycles at the last look for loaded objects */
-    unsigned place;            /* that its kernel thread is bound to, from 1; 0: none (migrate.c) */
-    struct os_cpuset own_mask; /* with place: its kernel thread's mask of before */
-    uint64_t unblocked_mask;   /* with VP_SIGNALS_BLOCKED */
+    uint64_t per_region_at; /* cpu_cycles at the last per-region work (runtime.h); 0: it is due */
+    /* The place to which its kernel thread is bound, counted from 1; 0: it is not bound (migrate.c). */
+    unsigned place;
+    struct os_cpuset own_mask; /* with `place`: the mask that its kernel thread had before */
+    uint64_t unblocked_mask;   /* with VP_SIGNALS_BLOCKED: the mask with which the kernel thread takes signals */
     struct uth native;         /* the kernel thread's own stack */
-    struct psthread root;      /* its thread, where the kernel thread is a root's */
+    struct psthread root;      /* a root's vp: the root's descriptor */
 };
 
-/* What runs on vp. */
+/* Returns the part of vp that says what runs on it. */
 static inline struct vp_run *vp_run(const struct vp *vp) { return (struct vp_run *)(uintptr_t)vp; }
 
-/* Whether vp is any of these. */
+/* Whether any of the bits `what` (VP_...) is set for vp. */
 static PS_ALWAYS_INLINE bool vp_is(const struct vp *vp, unsigned what)
 {
     return PS_UNLIKELY(ps_load_relaxed(&vp_run(vp)->special) & what);
 }
 static inline void vp_becomes(struct vp *vp, unsigned what) { ps_or_seq(&vp_run(vp)->special, what); }
 static inline void vp_is_no_more(struct vp *vp, unsigned what) { ps_and_seq(&vp_run(vp)->special, ~what); }
-/* Whether a kernel thread that vp's kernel thread starts may begin with another nice value, policy or processors than
- * the pool's: those of one thread of the program's. */
+/* Whether vp's kernel thread may have another nice value, policy or processors than the pool, because one thread of
+ * the program's has set them. A kernel thread that it starts would begin with these. */
 static inline bool vp_differs(const struct vp *vp) { return vp_is(vp, VP_OTHER_PRIORITY | VP_DEDICATED); }
 
-/* Counts a scheduling point that the vp passes: it is not stuck. */
+/* Counts a scheduling point that vp passes. The watchdog sees from the count that vp is not stuck. */
 static inline void vp_tick(struct vp *vp)
 {
     struct vp_run *run = vp_run(vp);
@@ -132,30 +150,30 @@ static inline bool vp_is_roots(const struct vp *vp)
     return !vp_is(vp, VP_SPARE | VP_DEDICATED) && (run->is_guest || run->id == 0);
 }
 
-/* What psthread_exit needs of the stack that runs. */
+/* Returns what psthread_exit needs to know about the stack that runs on vp. */
 static inline struct ps_exits *vp_exits(struct vp *vp) { return (struct ps_exits *)(void *)vp_run(vp)->uth->room; }
 
-/* Whether the running thread keeps its kernel thread while it waits. On a LONE vp the root does, on its own stack, and
- * so does a dedicated thread. A root that its home has taken back after a release is not bound: it waits as if it were
- * elsewhere. */
+/* Whether the running thread keeps its kernel thread while it waits. On a VP_LONE vp the root does so on its own
+ * stack, and so does a dedicated thread. Not so a root that was released and runs at its home again without being
+ * bound to it (own_uth->vp is NULL): it waits as it would on any other vp. */
 static inline bool vp_stays_with_root(const struct vp *vp)
 {
     const struct vp_run *run = vp_run(vp);
     return vp_is(vp, VP_LONE) && ((run->uth == run->own_uth && run->own_uth->vp) || vp_is(vp, VP_DEDICATED));
 }
 
-/* For a handler on vp's kernel thread: whether a switch is under way. Then the fields may name the next stack and block
- * already, but that thread does not run yet. */
+/* For a handler on vp's kernel thread: whether a switch is under way. Then vp's fields may name the next stack and
+ * block already, although that thread does not run yet. */
 static inline bool vp_switches(const struct vp *vp)
 {
     return *(struct uth *const volatile *)&vp_run(vp)->left_uth != NULL;
 }
 
-/* Returns the thread whose context is saved in u; the thread stays suspended there for a while. */
+/* Returns the thread whose context is saved in u. The caller knows that the thread stays suspended there. */
 static inline struct psthread *vp_left_by(const struct uth *u) { return u->wait.thread ? u->wait.thread : u->left_by; }
 
-/* The thread that has left the stack of vp's root while it was in the root's storage; NULL: none has, or a thread that
- * the root has called. */
+/* Returns the thread that left the stack of vp's root and was in the root's storage. NULL: no thread has left that
+ * stack, or it was a thread that the root had called. */
 struct psthread *vp_left_root(const struct vp *vp);
 
 #endif

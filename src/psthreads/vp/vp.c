@@ -1,4 +1,4 @@
-/* The carried vp and the thread that runs on it.
+/* The vp that the calling kernel thread carries, and the thread that runs on it.
  *
  * Callers: any kernel thread. */
 #include "vp.h"
@@ -15,7 +15,7 @@
 #include "upcalls.h"
 #include "watchdog.h"
 
-/* The name is that of the entity contract (ee.h), which reads this variable, and run.current behind it, in place. */
+/* Has this name because the entity contract (ee.h) reads this variable, and run.current behind it, in place. */
 __thread struct vp *ee_here __attribute__((tls_model("initial-exec")));
 
 struct ps_runtime ps_rt;
@@ -23,7 +23,7 @@ struct ps_runtime ps_rt;
 PS_NOINLINE struct vp *ps_vp(void)
 {
     struct vp *vp = ee_here;
-    __asm__ volatile("" : "+r"(vp)); /* not folded into the caller by interprocedural passes */
+    __asm__ volatile("" : "+r"(vp)); /* so that no interprocedural pass computes the value in the caller */
     return vp;
 }
 PS_NOINLINE void vp_carry(struct vp *vp)
@@ -38,8 +38,8 @@ PS_NOINLINE struct vp *ps_vp_attach(void)
     return PS_LIKELY(vp != NULL) ? vp : ps_upcalls.attach();
 }
 
-/* Whether the vp that this block names is carried by the calling kernel thread. It is not in the block of a member that
- * is a helper now (ps_member_run_body). */
+/* Whether the calling kernel thread carries the vp that `ee_here` names in the present block. It does not if it is
+ * in the block of a member that has a helper now (ps_member_run_body). */
 bool vp_in_own_block(void)
 {
     struct vp *vp = ps_vp();
@@ -69,20 +69,20 @@ struct uth *ps_current_uth(void)
     struct vp *vp = ps_vp();
     return vp ? vp_run(vp)->uth : NULL;
 }
-/* Returns the thread that a handler belongs to which has interrupted vp's loop: the root, or a thread of which nothing
- * else is known. */
+/* For a handler that has interrupted vp's loop: returns the thread in whose name the handler runs. That is the vp's
+ * root. On the library's own kernel threads it is a descriptor that says nothing about a thread. */
 static struct psthread *in_loop(struct vp *vp) { return &vp_run(vp)->root; }
 
 struct psthread *vp_left_root(const struct vp *vp)
 {
     const struct uth *own = vp_run(vp)->own_uth;
-    bool by_root =
-        !vp_is(vp, VP_DEDICATED) && own && own->vp == vp && own->tls == vp_run(vp)->own_tls; /* not by its callee */
+    /* the root itself has left, not a thread that it called */
+    bool by_root = !vp_is(vp, VP_DEDICATED) && own && own->vp == vp && own->tls == vp_run(vp)->own_tls;
     return by_root ? vp_left_by(own) : NULL;
 }
 
-/* Returns the `local` of in_loop's thread. The root may be on its way, or wait, in a region; its context is saved, and
- * stays so. */
+/* Returns the `local` of in_loop's thread. The root may be about to switch, or may wait, in a region. Then its saved
+ * context says as which member; the context stays saved meanwhile. */
 static PS_NOINLINE void *local_in_loop(struct vp *vp)
 {
     if (vp == NULL)
@@ -113,7 +113,7 @@ void **ps_thread_keys_slot(struct psthread *self) { return &self->keys; }
 _Static_assert(sizeof(struct ps_exits) <= sizeof(((struct uth *)0)->room), "what psthread_exit needs fits");
 struct ps_exits *ps_exits(void) { return vp_exits(ps_vp_attach()); }
 
-/* --- the parts of a vp, for files that do not see the whole --- */
+/* --- the parts of a vp, for files that do not include vp.h --- */
 
 /* Drops the const: a caller that gets a part of a vp may write it. */
 static struct vp *whole(const struct vp *vp) { return (struct vp *)(uintptr_t)vp; }

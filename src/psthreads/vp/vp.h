@@ -1,20 +1,22 @@
 /* Virtual processors.
  *
- * A vp is carried by one kernel thread: a worker that the library starts at the first need, or a root's own. Slots 0 ..
- * num_vps-1 are the regular ones (0 for the first root, the rest workers). Slots from num_vps on are guests: one for
- * each further kernel thread that uses the library, recycled when it ends. Slots are never freed before
- * psthread_finalize, so that a pointer to a vp may be looked through at any time.
+ * One kernel thread carries a vp: a worker that the library starts at the first need, or a root's own kernel thread.
+ * Slots 0 .. num_vps-1 are the regular vps: slot 0 is the first root's, the others are the workers'. Slots from
+ * num_vps on are guests: one for each further kernel thread that uses the library. A guest's slot is used again
+ * after that kernel thread has ended. No slot is freed before psthread_finalize, so a pointer to a vp may be
+ * followed at any time.
  *
- * A vp consists of parts. Each part belongs to one file or two, and is declared in the header of these, with the
- * writer of each field. This header is for the files whose inlined code reaches several parts, and for those that make,
- * end and fork whole vps. Other files take what runs on a vp from run.h. They take their own part by a function that is
- * declared beside it (vp.c has these). Such a call is a few instructions more, so no path that is hot uses it.
+ * A vp consists of parts. Each part belongs to one or two files. Their header declares the part, and says which
+ * thread writes each field. Only two kinds of files include this header: those whose inlined code uses several
+ * parts, and those that make, end and fork whole vps. Any other file includes run.h for what runs on a vp, and gets
+ * its own part from a function that is declared beside the part (vp.c defines these functions). Such a call costs a
+ * few instructions, so no hot path makes it.
  *
- * What is done with a vp stands in headers of its own:
- *   without its parts    current.h (which one is it?), sources.h (work is put there), idle.h (it is woken), scheduler.h
- *                        (its threads wait), loop.h, search.h, put_back.h
- *   with what runs       switch.h, vp_tls.h
- *   with all             visit.h (work is taken), create.h (threads are made), waiters.h */
+ * Operations on a vp are declared in headers of their own. These need to see of the vp:
+ *   none of its parts    current.h (which vp is the caller's?), sources.h (to put work there), idle.h (to wake it),
+ *                        scheduler.h (its threads wait), loop.h, search.h, put_back.h
+ *   run.h                switch.h, vp_tls.h
+ *   the whole vp         visit.h (to take work), create.h (to make threads), waiters.h */
 #ifndef PS_VP_H
 #define PS_VP_H
 
@@ -26,21 +28,26 @@
 #include "runtime.h"
 #include "steal.h"
 
-/* The fields are ordered by cache lines: first those that only the vp writes, then its queue's line, then those that
- * others write to reach it, then those that thieves read in each search. */
+/* The fields are ordered by cache lines. First come the fields that only the vp writes, then the line of its queue,
+ * then the fields that other threads write to reach the vp. Last come the fields that thieves read in each search. */
 struct vp {
     struct vp_run run;
-    /* Few others read these, and seldom. */
+    /* Other threads seldom read the fields from here to `worker`. */
     struct ps_thief thief;
-    struct ps_lone lone_thread; /* how often it looks into queues while it searches; owner only */
-    uint64_t spin_ns;           /* how long it searches before it parks (adaptive_spin.h); owner only */
-    /* Whether the vp is counted in idle's `searching`. Owner only; the waker sets it for a parked vp. Apart from
-     * wake_word, which others write. */
+    /* How often the vp looks into queues while it searches. Owner only. */
+    struct ps_lone lone_thread;
+    /* How long the vp searches before it parks, learnt by adaptive_spin.h. Owner only. */
+    uint64_t spin_ns;
+    /* Whether `searching` in ps_idle.word counts the vp. Stays set while the vp is parked, since its waker counts it
+     * again. Only the vp writes the flag, except that a thread sets it for a worker that it starts. It is not on the
+     * line of wake_word, which other threads write. */
     bool searching;
-    unsigned deal; /* thread.c: cyclic distribution of outer threads; owner only */
+    /* The regular vp that gets the next outer thread made here: thread.c deals such threads out in turn. Owner only. */
+    unsigned deal;
     struct ps_root_spread spread;
     struct ps_wake_spread wake_spread;
-    uint64_t asked_at; /* root_fairness.h */
+    /* When the vp's root last asked whether it is in a region (root_fairness.h). Only the root uses it. */
+    uint64_t asked_at;
     struct vp_priority priority;
     struct vp_outer outer;
     struct vp_home home;
@@ -50,28 +57,29 @@ struct vp {
     struct vp_worker worker;
 
     PS_LINE_ALIGNED struct ps_queue queue;
-    struct ps_waiters waiters; /* guarded by the queue's lock; count is looked at without it */
+    struct ps_waiters waiters; /* The queue's lock guards this, except that `count` may be read without the lock. */
 
-    /* Others write these to reach the vp. They stand here and not with their owners' parts because the vp looks at all
-     * of them, at each scheduling point or before it sleeps, and so reads one line only. */
-    PS_LINE_ALIGNED _Atomic uint64_t handoff; /* handoff.h */
-    /* Ready work that only this vp may run: a thread with a saved context (its uth is adopted), or PS_PINNED_OFFLINE;
-     * NULL: none. Written by the thread that readies it, taken by the vp. */
+    /* Other threads write the fields of this line to reach the vp. The fields stand together, and not with the parts
+     * of the files that own them: the vp looks at all of them at each scheduling point, or before it sleeps, and so
+     * reads one line only. */
+    PS_LINE_ALIGNED _Atomic uint64_t handoff; /* The handoff slot: handoff.h. */
+    /* Ready work that only this vp may run: a thread whose saved context is on a stack that the library did not
+     * make, or PS_PINNED_OFFLINE. NULL: none. Written by the thread that readies it, taken by the vp. */
     _Atomic(struct psthread *) pinned;
-    _Atomic uint32_t wake_word; /* idle.h. 1: a wake is due; taken by the vp */
-    _Atomic uint32_t offline;   /* quota_park.h */
-    /* 1: its root was stuck behind a thread here. The watchdog sets it for good; threads that wake others here read
-     * it */
+    _Atomic uint32_t wake_word; /* 1: a wake-up of the vp is due (idle.h). Set by wakers, taken by the vp. */
+    _Atomic uint32_t offline;   /* PS_ONLINE, PS_OFFLINE_ASKED ...: quota_park.h. */
+    /* 1: the vp's root was once ready while another thread kept this vp. The watchdog sets it for good. A thread
+     * that runs on this vp reads it when it wakes others, and then lets the root go first. */
     _Atomic uint32_t root_first;
-    /* PS_ATTACHED_...; not 0: a kernel thread carries it. */
+    /* PS_ATTACHED or PS_ATTACHED_OURS: a kernel thread carries the vp. 0: none does, or the vp has gone offline. */
     _Atomic uint32_t attached;
-    /* The number of regions that its root has run alone (serial_predictor.h): written by the vp, read by thieves that
-     * peek. */
+    /* How many regions the vp's root has run alone (serial_predictor.h). The vp writes it. Thieves that peek into a
+     * closed queue read it. */
     _Atomic uint32_t serial_regions;
 
-    /* PS_CLOSED_... Every search of other vps reads it, so it is on a line that seldom changes. Its root sets it at the
-     * start of an outermost region; a thief sets PS_CLOSED_CALLED_OFF. Relaxed: it says where to look less often, not
-     * what is there. */
+    /* PS_CLOSED_...: whether thieves are to leave the vp's queue alone (serial_predictor.h). Every thief reads it in
+     * each search, so it has a line that seldom changes. The vp's root sets it at the start of an outermost region;
+     * a thief sets PS_CLOSED_CALLED_OFF. Relaxed accesses: the value only says where to look less often. */
     PS_LINE_ALIGNED _Atomic uint32_t closed;
 };
 _Static_assert(offsetof(struct vp, run) == 0, "vp_run");

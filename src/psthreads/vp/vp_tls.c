@@ -1,4 +1,4 @@
-/* Thread-local blocks of what runs on a vp: see vp_tls.h. */
+/* The thread-local blocks of threads that run on a vp: see vp_tls.h. */
 #include "vp_tls.h"
 
 #include "check.h"
@@ -9,7 +9,7 @@
 #include "team.h"
 #include "upcalls.h"
 
-/* In a block that vp was the last to leave, `ee_here` is still vp. */
+/* If vp was the last vp in the block, `ee_here` there is still vp, and is not written again. */
 PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
 {
     if (tls == vp_run(vp)->tls)
@@ -21,13 +21,13 @@ PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
     if (PS_UNLIKELY(!vp_enter_tls_again(vp, tls))) {
         vp_carry_at(vp, tls->tp);
         uth_tls_enter(tls, vp, ps_load_relaxed(&vp_run(vp)->tid));
-        vp_run(vp)->tls = tls; /* behind the thread pointer: home.h */
+        vp_run(vp)->tls = tls; /* written after the thread pointer: home.h */
     }
     vp_unblock_signals_in(vp, tls);
 }
 
-/* For a handler on any kernel thread: sets the kernel thread's own thread pointer, and returns the pointer of before.
- * Values in thread-local variables may be half written. */
+/* Called in a handler, on any kernel thread: sets the kernel thread's own thread pointer, and returns the one that
+ * was set before. Values in thread-local variables may be half written then. */
 static void *to_own_pointer(void)
 {
     void *before = cpu_get_tp();
@@ -43,7 +43,8 @@ static void *to_own_pointer(void)
 
 void vp_prepare_tls(void) { os_library_signal_between(to_own_pointer, cpu_set_tp); }
 
-/* Tells signal handlers on this kernel thread whether the runtime is at work with vp. */
+/* Tells signal handlers on this kernel thread whether the runtime calls a function of the program's and then goes on
+ * with vp. */
 static inline void hold(struct vp *vp, bool held)
 {
     __asm__ volatile("" ::: "memory");
@@ -73,8 +74,8 @@ struct uth_tls *vp_new_tls(struct vp *vp)
     return tls;
 }
 
-/* Gives the block back, on the kernel thread's own thread pointer: that may start a kernel thread, and wait for its
- * end. */
+/* Gives the block back. vp is in the kernel thread's own storage meanwhile, since uth_tls_put may start a kernel
+ * thread and wait for its end. */
 static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
 {
     struct uth_tls *here = vp_run(vp)->tls;
@@ -85,8 +86,8 @@ static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
     vp_enter_tls(vp, here);
 }
 
-/* The thread's dedicated kernel thread may be in the block, with a handler (thread_signal.h). Then the thread goes on
- * there. It leaves from the kernel thread's own storage, since the block that vp is in may be another vp's already. */
+/* The dedicated kernel thread of self may be in the block, to run a handler (thread_signal.h). Then self goes on
+ * there. It leaves from the kernel thread's own storage, since another vp may be by now in the block in which vp is. */
 PS_NOINLINE struct vp *vp_resume_caller_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls)
 {
     vp = ps_upcalls.await_first(vp, self, tls);
@@ -114,7 +115,7 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
         vp = vp_resume_caller(vp, self, next);
     else
         vp_enter_tls(vp, NULL);
-    if (!tls || PS_UNLIKELY(tls->adopted)) /* the storage of a kernel thread that has forked */
+    if (!tls || PS_UNLIKELY(tls->adopted)) /* it is the storage of a kernel thread that has forked */
         return vp;
     if (PS_UNLIKELY(ps_load_relaxed(&tls->own) != NULL))
         ps_retire_dedicated(tls);
@@ -125,11 +126,11 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
 
 struct vp *vp_end_tls(struct vp *vp) { return vp_run(vp)->tls ? vp_end_tls_for(vp, NULL, NULL) : vp; }
 
-/* The number of lookers: they may be reading a team, so a thread that gives a team back waits for them. */
+/* How many threads look at a team through its block (lookers). A thread that gives a team back waits for them. */
 static _Atomic uint32_t lookers;
 
-/* Lets vp answer as the member that keeps the block. Returns the member; NULL: there is none. The caller is a
- * looker. */
+/* Lets vp answer ps_local as the member that keeps the block; vp NULL: only looks. Returns the member; NULL: there
+ * is none. The caller has counted itself in `lookers`. */
 static struct ps_member *stand(struct vp *vp, const struct uth_tls *block)
 {
     const struct ps_team *team = ps_load_seq(&block->team);
