@@ -1,19 +1,24 @@
 /* Floating-point controls of members: see floats.h.
  *
- * Why each member has its own rounding and traps: a vp has plain ones wherever a body begins whose block is cached.
- *   - Such bodies begin in three loops: a vp's (ps_team_run), a parent's, and that of handoffs that a parent takes
- *     back. Each begins with plain ones: by ps_floats_become_plain, or ps_floats_at_join.
- *   - A body of a cached block ends with plain ones, by ps_floats_at_end. Another one ends with what the vp had before,
- *     by ps_member_call_floating. Between two bodies the runtime runs, which changes none, and tasks run: in a member's
- *     name by ps_member_call_floating. The parent's own tasks run with the parent's controls; then the vp gets plain
- *     ones again. Where a context leaves its kernel thread, the switch keeps its controls (cpu_switch).
- * So a body of a cached block begins right, for its block and its team say that plain ones are its own. Any other body
- * loads what its block or its team says; the end of each body has written that, or found it right.
+ * Why each member runs with its own rounding and traps. When a body begins whose block is cached, the vp has plain
+ * controls:
+ *   - Such bodies begin in three loops: that of a vp (ps_team_run), that of a parent in the join, and the loop in which
+ *     a parent runs handoffs that it took back. Each loop begins with plain controls, set by ps_floats_become_plain or
+ *     ps_floats_at_join.
+ *   - A body of a cached block ends with plain controls, which ps_floats_at_end sets. Any other body ends with what the
+ *     vp had before, which ps_member_call_floating sets. Between two bodies the runtime runs, which changes no
+ *     controls, and tasks run: in a member's name by ps_member_call_floating. The parent's own tasks run with the
+ *     parent's controls; afterwards the vp gets plain ones again. If a context moves to another kernel thread, the
+ *     switch keeps its controls (cpu_switch).
+ * So a body of a cached block begins with its own controls: its block and its team say that these are plain. Any
+ * other body loads what its block or its team says. The end of each body has written that there, or found it
+ * unchanged.
  *
- * From plain to kept flags: cpu_float_keep_flags (seq_cst), then all blocks are put back. A vp that leaves a block
- * cached looks afterwards whether flags are kept (ps_member_leave_cached): one of the two sees the other. Bodies that
- * have begun before that end as plain ones. What these have left is still found: by their vp at its next look, and by
- * the parent at its team's next fork (was_not_looked_at, ps_team.keeps_flags). */
+ * From plain controls to kept flags: cpu_float_keep_flags (seq_cst) comes first, then all blocks are taken out of
+ * the cached state. A vp that leaves a block cached looks afterwards whether flags are kept
+ * (ps_member_leave_cached). So one of the two sees the other. Bodies that have begun before still end as plain ones.
+ * What they leave is found later: by their vp at its next look, and by the parent at its team's next fork
+ * (was_not_looked_at, ps_team.keeps_flags). */
 #include "floats.h"
 
 #include "current.h"
@@ -30,8 +35,9 @@ bool ps_floats_are_plain(const struct ps_member *m)
 
 static bool opener_decides(void) { return ps_rt.floats_of_opener && *ps_rt.floats_of_opener; }
 
-/* Sets *floats to what m begins with. Members of inner regions are new threads in libgomp. libomp sets controls alone,
- * and its threads begin without flags. */
+/* Sets *floats to the state with which m begins. As in libgomp, a member of an outermost region keeps its own state
+ * if it has run before; any other one is like a new thread, and begins with its creator's. As in libomp, a member
+ * begins with the opener's controls, and with its own flags: none in its first region. */
 static void begin(const struct ps_member *m, struct cpu_float *floats)
 {
     bool first = m->tls->float_regions == 0;
@@ -43,7 +49,7 @@ static void begin(const struct ps_member *m, struct cpu_float *floats)
         cpu_float_take_flags(floats, &own);
 }
 
-/* Not inlined: control words are loaded between what the callers compute. */
+/* Not inlined, so that no control word is loaded between instructions of the callers. */
 PS_NOINLINE void ps_member_call_floating(struct ps_member *m, void (*fn)(struct ps_member *m))
 {
     struct uth_tls *tls = m->tls;
@@ -65,8 +71,9 @@ PS_NOINLINE void ps_member_call_floating(struct ps_member *m, void (*fn)(struct 
         cpu_float_set_kept(&before, &tls->floats);
 }
 
-/* Whether m began its body with plain controls, and what it has left was not looked at. The body has returned in a
- * region that vp knows. The block may have been put back since, for flags are kept from now on. */
+/* Whether m began its body with plain controls, and no function has looked at what it left. The caller knows that
+ * the body has returned, in this region. The block may have left the cached state since, because flags are kept from
+ * now on. */
 static bool was_not_looked_at(const struct ps_member *m)
 {
     const struct uth_tls *tls = m->tls;
@@ -109,7 +116,7 @@ void ps_floats_give_back(const struct ps_team *team) { cpu_float_set(&team->join
 PS_NOINLINE void ps_floats_opener_changed(struct ps_team *team)
 {
     bool kept = cpu_float_flags_kept();
-    if (kept && team->keeps_flags) { /* each member's are looked at, also in the last region */
+    if (kept && team->keeps_flags) { /* ps_member_call_floating looks at each member's flags, in the last region too */
         cpu_float_save_kept(&team->floats);
         return;
     }

@@ -1,4 +1,4 @@
-/* Parents suspended below members are recalled for tasks: see recall.h. */
+/* Parents that are suspended below members are recalled to run tasks: see recall.h. */
 #include "recall.h"
 
 #include "current.h"
@@ -18,7 +18,7 @@ static struct ps_spin lock;
 static _Atomic uint32_t num_watched;
 static struct {
     struct ps_team *team;
-    uint64_t since_ns; /* since when a task has waited for its parent; 0: none waits */
+    uint64_t since_ns; /* the time since which a task has waited for its parent; 0: no task waits */
 } watched[WATCHED_MOST];
 
 bool recall_wanted(void) { return PS_UNLIKELY(ps_load_seq(&num_watched) != 0); }
@@ -56,7 +56,7 @@ void recall_reset(void)
         watched[i].team = NULL;
 }
 
-/* Whether a task waits that only member 0 may run, and nothing keeps member 0 from getting a helper. Under the lock. */
+/* Whether a task waits that only member 0 may run, and member 0 can be given a helper. The lock is held. */
 static bool is_wanted(const struct ps_team *team)
 {
     const struct uth_tls *tls = team->parent_tls;
@@ -83,7 +83,8 @@ static void help_locked(struct ps_team *team)
     uth_tls_take_away(tls);
     if (!os_fence_all() || ps_load_seq(&tls->below) != team->parent)
         return;
-    ps_store_seq(&tls->below, NULL); /* before the assistant looks which vp is dedicated to it (thread_signal.h) */
+    /* before the assistant looks which vp is dedicated to the block (thread_signal.h) */
+    ps_store_seq(&tls->below, NULL);
     ps_store_release(&team->first_helper, PS_TEAM_FIRST_HELPER);
     begin_first(team, first);
 }
@@ -120,14 +121,15 @@ void recall_give_back(struct ps_team *team)
     ps_spin_lock(&lock);
     uintptr_t helper = ps_load_relaxed(&team->first_helper);
     if (helper == PS_TEAM_FIRST_HELPER)
-        ps_store_seq(&team->parent_tls->below, team->parent); /* it is suspended below the member again */
+        ps_store_seq(&team->parent_tls->below, team->parent); /* the parent is suspended below the member again */
     ps_store_release(&team->first_helper, 0);
     ps_spin_unlock(&lock);
     if (helper != PS_TEAM_FIRST_HELPER)
         ps_ready((struct psthread *)helper, PS_FRONT);
 }
 
-/* Returns the region of self's whose member 0 has a helper; NULL: none. Under the lock. */
+/* Returns the team of a region that self has opened and in which member 0 has a helper; NULL: none. The lock is
+ * held. */
 static struct ps_team *helped_of(const struct psthread *self)
 {
     for (unsigned i = 0; i < WATCHED_MOST; i++)
@@ -156,7 +158,7 @@ struct vp *recall_await(struct vp *vp, struct psthread *self, struct uth_tls *tl
     if (!recall_wanted())
         return vp;
     ps_spin_lock(&lock);
-    ps_store_seq(&tls->below, NULL); /* the assistant may have said otherwise meanwhile */
+    ps_store_seq(&tls->below, NULL); /* the assistant's end may have set it meanwhile */
     struct ps_team *team = helped_of(self);
     if (team)
         ps_store_release(&team->first_helper, (uintptr_t)self);

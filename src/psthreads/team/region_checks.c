@@ -1,4 +1,5 @@
-/* What a root looks at now and then as it opens an outermost region. */
+/* The per-region work: what a root does now and then as it opens an outermost region (ps_per_region_work in
+ * runtime.h). */
 #include "dump_request.h"
 #include "home.h"
 #include "inherited.h"

@@ -1,4 +1,4 @@
-/* One member runs, as a call on the stack of a vp that has claimed it, or of the parent in the join. */
+/* Runs one member as a call, on the stack of a vp that has claimed it, or of the parent in the join. */
 #ifndef PS_RUN_MEMBER_H
 #define PS_RUN_MEMBER_H
 
@@ -16,20 +16,21 @@
 #include "team_member.h"
 #include "vp.h"
 
-/* What a vp has run of a team, and not counted out yet. */
+/* Which members of a team a vp has run without counting them out yet. refs: how many references it has to drop. */
 struct run {
     unsigned refs;
-    struct ps_member *last; /* NULL: no member's body has returned */
+    struct ps_member *last; /* The member whose body has returned last; NULL: none has. */
 };
 
-/* Begins m, whose block is not cached, on vp, and calls its body. False: m begins elsewhere. May switch. */
+/* Begins m, whose block is not cached, on vp, and calls its body. False: m begins on another stack instead. May
+ * switch. */
 bool ps_member_run_body_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m, unsigned extra_flags,
                                struct uth_tls *before, struct run *run);
 
-/* Runs m's body in its block, and stays in it: the next member's block is entered from there, since changing the thread
- * pointer takes as long as much else here. Returns the vp. From then on the block may go to a helper with m's identity,
- * and another vp may enter it. So nothing thread-local is used (the current vp, malloc) until vp has entered another
- * block (resume_parent: `before`, in which it was at first). */
+/* Runs m's body in m's block, and returns the vp. The vp stays in the block: it enters the next member's block from
+ * there, since a change of the thread pointer takes as long as much else here. After the return, a helper may get
+ * the block with m's identity, and another vp may enter it. So the caller uses nothing thread-local (the current vp,
+ * malloc) until vp has entered another block (resume_parent enters `before`, the block in which vp was at first). */
 static PS_ALWAYS_INLINE struct vp *ps_member_run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                                       unsigned extra_flags, struct uth_tls *before, bool from_loop,
                                                       struct run *run)
@@ -49,7 +50,7 @@ static PS_ALWAYS_INLINE struct vp *ps_member_run_body(struct vp *vp, struct ps_t
         ps_member_become(vp, m, team->parent, extra_flags);
         ps_member_call(m, team->ops->body);
     }
-    vp = m->thread.vp; /* as ps_vp(), which would wait for the new thread pointer and touch one line more */
+    vp = m->thread.vp; /* this is ps_vp(), which would wait for the new thread pointer and touch one line more */
     PS_ASSERT(vp == ps_vp());
     if (vp_is(vp, VP_DEDICATED) && vp_run(vp)->tls != before) {
         if (own_stack_begins(vp) && vp_run(vp)->tls == m->tls)
@@ -59,7 +60,8 @@ static PS_ALWAYS_INLINE struct vp *ps_member_run_body(struct vp *vp, struct ps_t
         ps_go_home_slow(before);
         vp = ps_vp_now();
     }
-    ps_store_release(&m->done_in, team->region); /* fenced by what follows: a claim, or `left` */
+    /* the claim, or the subtraction from `left`, that follows is the fence */
+    ps_store_release(&m->done_in, team->region);
     run->refs++;
     run->last = m;
     return vp;
@@ -71,8 +73,8 @@ static inline void leave_block(struct vp *vp)
         vp_leave_tls_here(vp);
 }
 
-/* suspend_parent: the parent is about to run members as calls, in their blocks, and is suspended below them.
- * resume_parent: it goes on; may switch, and returns the vp. */
+/* suspend_parent: the parent is about to run members as calls, in their blocks, and is suspended below them from now
+ * on. resume_parent: the parent goes on in its block; may switch, and returns the vp. */
 static inline void suspend_parent(const struct ps_team *team, struct uth_tls *before)
 {
     if (before)
@@ -86,8 +88,9 @@ static inline struct vp *resume_parent(struct vp *vp, const struct ps_team *team
     return vp;
 }
 
-/* Drops the references of members that have returned. Looks for tasks in the name of the last of them, if there is one.
- * Returns what is left of `left`: if that is 0 or PS_TEAM_WAITING, the team may be gone. May switch. */
+/* Drops the references of members that have returned. In a region with tasks, then looks for tasks in the name of
+ * `last` (NULL: does not look). Returns what remains in `left`. If that is 0 or PS_TEAM_WAITING, the team may be
+ * gone. May switch. */
 static inline uint64_t drop_refs(struct ps_team *team, struct ps_member *last, unsigned refs)
 {
     uint64_t before = ps_sub_seq(&team->left, refs), left = before - refs;
@@ -95,7 +98,7 @@ static inline uint64_t drop_refs(struct ps_team *team, struct ps_member *last, u
     return PS_UNLIKELY(left & PS_TEAM_ALL_PENDING) ? ps_team_look_and_drop_pending(team, last, refs) : left;
 }
 
-/* The caller is the thread that forked again. */
+/* Makes the calling thread the parent again, as it was before the fork. */
 static inline void ps_team_become_parent(struct vp *vp, struct ps_team *team)
 {
     vp_run(vp)->current = team->parent;

@@ -1,10 +1,11 @@
-/* Calls on suspended threads' stacks: see suspended_stack.h. */
+/* Runs functions on the stacks of suspended threads: see suspended_stack.h. */
 #include "suspended_stack.h"
 
 #include "run.h"
 
-#define SPARE_BYTES 256                      /* between what is saved and what is called below it */
-#define UNKNOWN_BYTES ((uintptr_t)64 * 1024) /* of a stack that is not ours, what is surely there for handlers */
+#define SPARE_BYTES 256 /* bytes left free between the saved context and the visitor's frames */
+/* bytes below a saved context that a stack of the program's surely has for handlers */
+#define UNKNOWN_BYTES ((uintptr_t)64 * 1024)
 
 #if defined(CPU_SAVED_SP)
 #define HAS_ROOM true

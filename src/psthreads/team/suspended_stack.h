@@ -1,9 +1,10 @@
-/* A kernel thread runs on a suspended thread's stack for a while, so that handlers run there: below the saved context,
- * or in an area at the far end where the thread has called another one (thread_signal.h).
+/* A kernel thread runs on the stack of a suspended thread for a while, so that signal handlers run there. It runs
+ * below the saved context; or, if the thread has called another thread on its stack, in an area at the far end of
+ * the stack (thread_signal.h).
  *
- * Callers: the kernel thread that carries vp, on its stack run.uth; all signals are blocked, and are again when the
- * call returns. meanwhile(vp) runs there. False: there is no room, and nothing was done. Port ucontext does not tell
- * where a saved context ends, so there is never room. */
+ * Caller: the kernel thread that carries vp, on its stack run.uth. All signals are blocked, and are blocked again
+ * when the call returns. The functions call meanwhile(vp) on the other stack. They return false, and do nothing, if
+ * there is no room. The ucontext port does not tell where a saved context ends, so there is never room. */
 #ifndef PS_SUSPENDED_STACK_H
 #define PS_SUSPENDED_STACK_H
 
@@ -12,9 +13,9 @@
 struct uth;
 struct vp;
 
-/* Below u's context, which is visited (uth_visit). */
+/* Runs meanwhile below the saved context of u, which the caller visits (uth_visit). */
 bool suspended_stack_run_saved(struct vp *vp, struct uth *u, void (*meanwhile)(struct vp *vp));
-/* In an area of u's stack, above which something goes on. */
+/* Runs meanwhile in an area of u's stack; another thread runs above it. */
 bool suspended_stack_run_called(struct vp *vp, struct uth *u, void (*meanwhile)(struct vp *vp));
 
 #endif

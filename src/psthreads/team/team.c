@@ -1,4 +1,4 @@
-/* Teams: their blocks and members' identities. See data/team.h for states and lifetime.
+/* Teams: their set-up and end, and their members' blocks and identities. data/team.h has states and lifetime.
  *
  *   team_fork.c     a region begins, on the parent
  *   team_join.c     the parent runs what is left, waits, and the region ends
@@ -50,18 +50,19 @@ void ps_team_begin_block(struct ps_team *team, struct uth_tls *block, const stru
     vp_block_becomes(block, team);
 }
 
-/* Ends what the program left with a member: threads it has made (their parent must outlast them), keys' values,
- * thread-local objects. Destructors run as a call of the member's, outside of every region: where they use OpenMP, the
- * core makes a root of the member for that while. The caller, whose team is being given back, may not be that root. */
+/* Ends what the program left with a member: threads that the member has made (their parent must outlast them), keys'
+ * values, thread-local objects. Destructors run as a call in the member's name, outside of every region: if they use
+ * OpenMP, the core makes the member a root for that time. So the member, and not the caller, has to be that root:
+ * the caller's team is just being given back. */
 static void end_identity(struct ps_member *m)
 {
     struct vp *vp = ps_vp_attach();
     struct uth_tls *before = vp_run(vp)->tls;
     struct psthread *caller = vp_run(vp)->current;
     struct uth_tls *outer = before == vp_run(vp)->dedicated_to ? before : NULL;
-    bool dedicated = false; /* its kernel thread may stand in the block, with a handler */
+    bool dedicated = false; /* its kernel thread may be in the block, with a handler */
     if (m->tls) {
-        vp_block_becomes(m->tls, NULL); /* its kernel thread is waited for before the team goes */
+        vp_block_becomes(m->tls, NULL); /* the member's kernel thread is waited for before the team is freed */
         dedicated = ps_load_seq(&m->tls->dedicated) != NULL;
         vp_enter_tls(vp, dedicated ? outer : m->tls);
     }
@@ -106,7 +107,8 @@ bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id)
         vp_block_becomes(to->tls, larger);
         ps_team_await_lookers();
         struct vp *own = ps_load_acquire(&to->tls->dedicated);
-        if (own && ps_load_relaxed(&vp_run(own)->stands_as) == from) /* thread_signal.h */
+        /* its kernel thread now answers as the new member */
+        if (own && ps_load_relaxed(&vp_run(own)->stands_as) == from)
             ps_store_relaxed(&vp_run(own)->stands_as, to);
     }
     to->fiber = from->fiber;
@@ -145,13 +147,13 @@ void ps_team_bind(struct ps_team *team, int place, bool scattered)
     ps_store_relaxed(&team->forks, scattered || place != PS_NO_PLACE ? PS_FORKS_BOUND : 0);
 }
 
-/* Members that had not begun belong to the parent process, as those that had: none of them runs in the child. There is
- * one exception, beyond what kernel threads allow: the child may come to the end of a region of which it is the first
- * thread. Where all other members were still to be claimed, it claims them there, in the join. So the entry is in no
- * queue (home is NULL): another vp of the child's would begin them at once. */
+/* A forked child runs no member that had not begun at the fork: it belongs to the parent process, as those that had
+ * begun do. There is one exception, which kernel threads would not allow: the child comes to the end of a region
+ * whose parent it is, and no other member was claimed. Then it claims them in the join. So the entry is taken out of
+ * its queue (home is NULL), since another vp of the child's would begin the members at once. */
 void ps_team_after_fork_in_child(struct vp *self)
 {
-    bool may_end = true; /* the caller comes to this team's join, if it goes on */
+    bool may_end = true; /* the caller may reach this team's join */
     ps_team_lookers_reset();
     for (struct psthread *t = vp_run(self)->current; t && (t->flags & PS_T_MEMBER); t = t->parent) {
         struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);
@@ -161,7 +163,7 @@ void ps_team_after_fork_in_child(struct vp *self)
             ps_store_relaxed(&team->next, team->n);
         if (!team->home)
             continue;
-        team->item.link.next = NULL; /* the list that it was in is gone */
+        team->item.link.next = NULL; /* the list that had it is gone */
         team->home = NULL;
     }
 }

@@ -1,26 +1,28 @@
 /* The barrier of a team's members.
  *
- * Does: counts arrivals, lets members wait, lets all go on. Does not: know tasks, or serve others than members
- * (barrier.c does). The core waits for a member's tasks before the member arrives; once a region has tasks, members
- * wait in the core (ps_team_notify). Caller: an unfinished member of an open region, in its own name.
+ * Does: counts arrivals, lets members wait, and lets all go on.
+ * Does not: know tasks, or serve other threads than members (barrier.c does). A member arrives only after the core has
+ * run the member's tasks; once a region has tasks, members wait in the core (ps_team_notify).
+ * Caller: an unfinished member of an open region, in its own name.
  *
- * Where there are more members than processors, a vp's members join its list of *waiters* one after the other, and the
- * next one runs at once: one section of the queue's lock, no shared line. The vp's last member counts all of them with
- * one subtraction of the word `barrier`, then spins. If the barrier opens meanwhile, the list becomes ready as a whole.
- * Otherwise the list is *published* as a batch, together with the member that blocks (team_batches.h), and the member
- * that opens the barrier readies it. Teams whose members have a vp each, and members bound to places, do not use the
- * lists: they spin, then block as batches of one. Members that have a vp each meet without the word as long as none
- * comes late (team_rounds.c).
+ * If members share vps, each member that arrives joins its vp's list of *waiters*, and the vp runs the next member
+ * at once. That takes the queue's lock once, and no shared line. The vp's last member counts all of them with one
+ * subtraction from the word `barrier`, then spins. If the barrier opens meanwhile, the whole list becomes ready.
+ * Otherwise that member blocks, and the list is *published* as a batch together with it (team_batches.h). The member
+ * that opens the barrier readies the batch. Two kinds of teams do not use the lists: those whose members have a vp
+ * each, and those bound to places. Their members spin, then block as batches of one. Members with a vp each meet
+ * without the word as long as none comes late (team_rounds.c).
  *
- * Invariants: a batch enters the word in its own phase only, and leaves it once. Arrivals that are not counted belong
- * to a vp whose running member has not arrived. The word's states, orderings, turns, and why each step is right:
- * tests/models/team_barrier.md.
+ * Invariants: a batch enters the word in its own phase only, and leaves it once. If arrivals are not counted yet, a
+ * member of the team that has not arrived runs on their vp. The word's states, orderings, turns, and why each step
+ * is right: tests/models/team_barrier.md.
  *
- * Failures: none. Cost of a member that waits: a lock, a switch. Of a vp: a subtraction of the shared word, and a look
- * at it, and a lock to let its waiters go; of a team on one vp a lock alone.
- * Rejected: a word `blocked` in each member and a count of them (five atomic operations a member). Readied members at
- * the front of the queue for as long as they come (a team that only goes through barriers would keep its vp for ever).
- * nthlib-2004 sections 2 and 3; manycore-nested-2016 section 3.1. */
+ * Failures: none.
+ * Cost: a member that waits: a lock, a switch. A vp: a subtraction from the shared word, a read of it, and a lock to
+ * let its waiters go. A team on one vp: a lock alone.
+ * Rejected: a word `blocked` in each member and a count of them (five atomic operations a member). Readied members
+ * always at the front of the queue (a team that only goes through barriers would keep its vp for ever). nthlib-2004
+ * sections 2 and 3; manycore-nested-2016 section 3.1. */
 #include "check.h"
 #include "current.h"
 #include "idle.h"
@@ -57,7 +59,7 @@ static inline void leave_if_any(struct vp *vp)
 PS_NOINLINE void ps_team_barrier_leave(struct vp *vp)
 {
     ps_spin_lock(&vp->queue.lock);
-    if (!vp_has_waiters(vp)) { /* they were called back */
+    if (!vp_has_waiters(vp)) { /* the waiters were called back meanwhile */
         ps_spin_unlock(&vp->queue.lock);
         return;
     }
@@ -141,7 +143,8 @@ bool ps_team_barrier_release(struct ps_team *team)
     return vp_root_wanted(vp);
 }
 
-/* Spins for the phase to end. 1: ended, -1: the member is called away, 0: the limit was reached. */
+/* Spins until the phase ends. Returns 1: it has ended; -1: the region has tasks, so the member is called away; 0:
+ * the limit was reached, or other threads are ready on this vp. */
 static int spin_for_phase(struct ps_team *team, uint32_t phase, unsigned limit)
 {
     for (unsigned i = 0; i < limit; i++) {
@@ -156,7 +159,7 @@ static int spin_for_phase(struct ps_team *team, uint32_t phase, unsigned limit)
     return 0;
 }
 
-/* Member m, which has arrived, waits as a batch of one. True: the phase is over. */
+/* Member m, which has arrived, waits as a batch of one. True: the phase is over. False: m was called away. */
 static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t phase)
 {
     bool opens;
@@ -170,16 +173,17 @@ static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t
         return ps_team_barrier_over(team, phase);
     }
     m->thread.uth->wait.turn = phase;
-    ps_block(&m->thread, PS_WAIT_TEAM_BARRIER, team); /* and leaves the vp's waiters */
-    /* Not over: the region has tasks. */
+    ps_block(&m->thread, PS_WAIT_TEAM_BARRIER, team); /* ps_block counts and publishes the vp's waiters as well */
+    /* If the phase is not over, m was called away since the region has tasks. */
     return ps_team_barrier_over(team, phase);
 }
 
-/* How long a member spins at most where its vp has waiters, in times ps_spin_limit: if the system takes the vp's
- * processor meanwhile, no other vp can run them. */
+/* A vp's last member spins at most BATCH_SPINS times ps_spin_limit if its vp has waiters. The limit is low: if the
+ * system takes the vp's processor meanwhile, no other vp can run the waiters. */
 #define BATCH_SPINS 4
-/* How long such a member spins where its vp has no waiters. The member has the vp to itself, and so may all members. A
- * vp that looks for work meanwhile finds nothing, or takes another vp's member and loses its own. */
+/* A vp's last member spins at most ALONE_SPINS times ps_spin_limit if its vp has no waiters. The member has the vp
+ * to itself, and perhaps all members have. If it blocked, its vp would find no work, or would take another vp's
+ * member, so that this member would lose its vp. */
 #define ALONE_SPINS 16
 
 static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase)
@@ -190,14 +194,14 @@ static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase)
     return spun ? spun > 0 : block_in_barrier(team, ps_team_member(team, id), phase);
 }
 
-/* First counts the vp's waiters, if any, so that they do not wait for this member. */
+/* Counts the vp's waiters first, if there are any, so that they do not wait for this member. */
 bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
 {
     leave_if_any(ps_vp());
     return await_opening(team, id, phase);
 }
 
-/* Lets the last member of vp, which has `fellows` waiting there, wait for other vps' members. */
+/* m is the last member on vp, where `fellows` members wait. Waits for the members of other vps. */
 static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t fellows)
 {
     unsigned times = fellows == 0 ? ALONE_SPINS : fellows < BATCH_SPINS ? fellows + 1 : BATCH_SPINS;
@@ -208,7 +212,8 @@ static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_memb
     return spun > 0 ? PS_MET_RELEASED : PS_MET_CALLED;
 }
 
-/* Opens the barrier: all members are here, vp's waiters and the caller. The lock of vp's queue is held, and let go. */
+/* Opens the barrier, since all members are vp's waiters and the caller. The caller holds the lock of vp's queue; it
+ * is free on return. */
 static inline void open_here_and_unlock(struct vp *vp, struct ps_team *team, uint32_t phase)
 {
     PS_ASSERT(ps_load_relaxed(&team->barrier) == ((uint64_t)phase << PHASE_SHIFT | team->n));
@@ -217,8 +222,7 @@ static inline void open_here_and_unlock(struct vp *vp, struct ps_team *team, uin
     ready_and_unlock(vp, true, turn ? PS_FRONT : PS_BACK);
 }
 
-/* Member m of vp, the caller's, arrives and has found no teammate there to run. Counts the vp's waiters and m, and
- * waits. */
+/* Member m arrives on vp, the caller's, which has no teammate to run. Counts vp's waiters and m, and waits. */
 static enum ps_met count_arrivals(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
                                   bool counted)
 {
@@ -247,8 +251,8 @@ static inline bool is_teammate(const struct psthread *t, const struct ps_team *t
     return t->flags & PS_T_MEMBER && ((const struct ps_member *)(const void *)t)->team == team;
 }
 
-/* Fetches the context behind the next one into the first-level cache, which does not hold those of many members. q's
- * lock is held. */
+/* Prefetches the context of the queue's front thread, which runs after the one just taken. With many members the
+ * first-level cache does not hold it. q's lock is held. */
 static inline void prefetch_front_locked(const struct ps_queue *q)
 {
     const struct ps_item *front = ps_queue_item(q->items.next);
@@ -256,7 +260,8 @@ static inline void prefetch_front_locked(const struct ps_queue *q)
         __builtin_prefetch(PS_CONTAINER_OF(front, const struct psthread, item)->uth);
 }
 
-/* Takes the team's next member that this vp would run; the queue's lock is held. */
+/* Takes the next work of vp if that is a member of the team, or the team's entry; else returns none. The queue's
+ * lock is held. */
 static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team *team)
 {
     struct psthread *pinned = ps_load_acquire(&vp->pinned);
@@ -276,7 +281,7 @@ static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team 
     return ps_work_of(t);
 }
 
-/* Counts m's arrival where m does not wait in a batch after all. */
+/* Counts m's arrival. m has prepared to wait in a batch, but does not. */
 static enum ps_met wait_otherwise(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
                                   bool counted)
 {
@@ -284,18 +289,18 @@ static enum ps_met wait_otherwise(struct vp *vp, struct ps_team *team, struct ps
     return count_arrivals(vp, team, m, phase, counted);
 }
 
-/* Does the rest of meet_in_batch, where vp has something ready. */
+/* Does the rest of meet_in_batch if vp seems to have something ready. */
 static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                                              uint32_t phase, bool counted)
 {
     struct psthread *self = &m->thread;
     struct ps_waiters *among = &vp->waiters;
     struct ps_work w = PS_NO_WORK;
-    if (vp_is(vp, VP_DEDICATED)) /* what is in its queue is for others */
+    if (vp_is(vp, VP_DEDICATED)) /* the work in its queue is for other vps */
         return count_arrivals(vp, team, m, phase, counted);
     struct uth *from = vp_run(vp)->uth;
     struct uth_wait *wait = &from->wait;
-    wait->thread = self; /* while no thread can ready it */
+    wait->thread = self; /* set while no thread can ready self yet */
     if (vp_stays_with_root(vp))
         return wait_otherwise(vp, team, m, phase, counted);
     if (PS_UNLIKELY(!ps_load_relaxed(&team->batched)))
@@ -342,7 +347,7 @@ static PS_NOINLINE enum ps_met leave_and_wait(struct vp *vp, struct ps_team *tea
     return meet_in_batch(team, m, phase, counted);
 }
 
-/* Lets m wait where members share vps: m joins its vp's waiters, and the thread that the vp would run next runs. If
+/* Lets m wait if members share vps: m joins its vp's waiters, and the thread that the vp would run next runs. If
  * that thread is of another team, or the region has tasks, m counts its own arrival instead. */
 static PS_NOINLINE PS_CODE_ALIGNED enum ps_met meet_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase,
                                                              bool counted)

@@ -1,9 +1,10 @@
-/* The word of a team's barrier, the batches of members that are published in it, and a vp's list of waiters: for
- * team_barrier.c alone.
+/* The word of a team's barrier, the batches of members that are published in it, and a vp's list of waiters. Only
+ * team_barrier.c includes this.
  *
- * The word: arrivals to come (left), the first published batch (head, its first member's number + 1), the number of the
- * phase. One word, so that no state has to be looked at twice. A batch is a ring of one vp's members that wait; its
- * first member has its size, and the number of the batch behind it. tests/models/team_barrier.md. */
+ * The word has three fields: how many arrivals are still to come (left), the first published batch (head: the number
+ * of its first member + 1), and the number of the phase. It is one word, so one access sees or changes them
+ * together. A batch is a ring of members that wait on one vp. Its first member has the batch's size, and the number
+ * of the next batch. tests/models/team_barrier.md. */
 #ifndef PS_TEAM_BATCHES_H
 #define PS_TEAM_BATCHES_H
 
@@ -18,7 +19,7 @@
 #include "vp.h"
 #include "watchdog.h"
 
-#define COUNT_BITS 21 /* members: up to 2^20, their number + 1 */
+#define COUNT_BITS 21 /* room for 2^20 members: their number + 1 */
 #define HEAD_SHIFT COUNT_BITS
 #define PHASE_SHIFT (2 * COUNT_BITS)
 #define COUNT_MASK ((UINT64_C(1) << COUNT_BITS) - 1)
@@ -46,7 +47,8 @@ static inline uint64_t number_of(const struct ps_team *team, const struct ps_mem
     return (uint64_t)((const char *)m - team->members) / team->stride + 1;
 }
 
-/* Readies m's batch; no member of it is looked at afterwards. turn: NULL, or the vp whose turn is the team's. */
+/* Readies the batch whose first member is m, and reads none of its members afterwards. turn: the vp on which the
+ * team has a turn, so that its members go to the front; or NULL. */
 static inline void ready_batch(struct ps_member *m, const struct vp *turn)
 {
     struct vp *target = m->thread.vp, *here;
@@ -60,7 +62,8 @@ static inline void ready_batch(struct ps_member *m, const struct vp *turn)
     vp_enqueue_ring(target, &m->thread.item.link, m->batch, end);
 }
 
-/* Readies the batches from number `head` on, except the batch of `keep` alone; true: that one was among them. */
+/* Readies the batches from number `head` on, except that of `keep` (or NULL). True: the batch of `keep` was among
+ * them. */
 static inline bool ready_batches(struct ps_team *team, uint32_t head, const struct ps_member *keep,
                                  const struct vp *turn)
 {
@@ -76,7 +79,7 @@ static inline bool ready_batches(struct ps_team *team, uint32_t head, const stru
     return found;
 }
 
-/* Takes all published batches. */
+/* Takes all published batches out of the word. Returns the number of the first; 0: none. */
 static inline uint32_t take_published(struct ps_team *team)
 {
     uint64_t word = ps_load_seq(&team->barrier);
@@ -85,7 +88,8 @@ static inline uint32_t take_published(struct ps_team *team)
     return head_of(word);
 }
 
-/* Publishes the batches from first to last, and counts `arrivals`. False: the phase has ended meanwhile. */
+/* Publishes the batches from first to last, and counts `arrivals` at the same time. False: the phase has ended
+ * meanwhile, so nothing was published. *opens: that was the last arrival, and the caller has to open the barrier. */
 static inline bool publish_waiters(struct ps_team *team, struct ps_member *first, struct ps_member *last,
                                    uint32_t phase, uint32_t arrivals, bool *opens)
 {
@@ -101,7 +105,7 @@ static inline bool publish_waiters(struct ps_team *team, struct ps_member *first
 
 /* --- a vp's waiters --- */
 
-/* What was in w, a copy; the list, if any, is a ring that begins with first. */
+/* A copy of what a vp's list of waiters had. first: the list's members as a ring; NULL: the list was empty. */
 struct taken {
     struct ps_waiters w;
     struct ps_list *first;
@@ -116,13 +120,14 @@ static struct taken take_waiters_locked(struct ps_waiters *w)
     return t;
 }
 
-/* Limits of a turn ("Turns"): how many openings, and how long. The clock is read at the first two openings, then at
- * each fourth: a reading takes 10 ns. */
+/* Limits of a turn (see "Turns" in tests/models/team_barrier.md): how many openings of barriers, and how long. The
+ * clock is read at the first two openings, then at each fourth, since a reading takes 10 ns. */
 #define TURN_OPENINGS 32
 #define TURN_NS 1000000
 #define TURN_LOOK 4
 
-/* Whether the members of vp, the caller's, go in front of the other threads in its queue when a barrier opens. */
+/* Whether the team has a turn on vp, the caller's: when a barrier opens, its members go in front of the other
+ * threads in vp's queue. */
 static PS_NOINLINE bool has_turn(struct vp *vp)
 {
     struct ps_waiters *w = &vp->waiters;
@@ -140,15 +145,16 @@ static PS_NOINLINE bool has_turn(struct vp *vp)
     return false;
 }
 
-/* Puts vp's waiters, which have been counted, into its queue. The queue's lock is held, and let go here. own: the
- * caller runs on vp, which then need not be woken for its root. */
+/* Puts vp's waiters, which have been counted, into its queue. The caller holds the queue's lock; it is free on
+ * return. own: the caller runs on vp, so vp need not be woken for its root. */
 static inline void ready_and_unlock(struct vp *vp, bool own, enum ps_end end)
 {
     struct ps_waiters *w = &vp->waiters;
     struct psthread *root = w->root;
     uint32_t n = ps_load_relaxed(&w->count) - (root != NULL);
     if (n) {
-        struct ps_list *items = &vp->queue.items; /* in front of the first one, or of none: at the back */
+        /* insert before the front item; before the list's head: at the back */
+        struct ps_list *items = &vp->queue.items;
         ps_list_push_ring_back(end == PS_FRONT ? items->next : items, ps_list_take_ring(&w->list));
         ps_queue_count_locked(&vp->queue, (int)n);
     }
@@ -167,7 +173,7 @@ static inline void ready_and_unlock(struct vp *vp, bool own, enum ps_end end)
     watchdog_arm_for_root();
 }
 
-/* The caller runs on vp, and its waiters have been counted. */
+/* As ready_and_unlock, without the lock. The caller runs on vp, and vp's waiters have been counted. */
 static inline void ready_waiters(struct vp *vp, enum ps_end end)
 {
     ps_spin_lock(&vp->queue.lock);

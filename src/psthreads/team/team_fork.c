@@ -1,16 +1,18 @@
-/* The fork of a region, on the parent: member 0. data/team.h has the states and lifetime.
+/* The fork of a region, on the parent, which becomes member 0. data/team.h has the states and lifetime.
  *
  * The members go to idle vps by handoff, or the team's entry goes into the parent's queue. Members that are bound to
- * places, or dedicated, go each by itself. Caller: the parent, which may open a region. The join: team_join.c.
+ * places, or dedicated, go one by one.
+ * Caller: the parent. The join: team_join.c.
  *
- * Ordering, fork -> member: what the parent wrote before the fork is seen by a member, through the queue's lock or the
- * handoff slot's compare-and-swap (release) and its taking (acquire). For this a claim needs no order: a vp that claims
- * has come that way, or is the parent's, or has claimed before.
+ * Ordering, fork -> member: a member sees what the parent wrote before the fork. Either the vp that begins the
+ * member has taken the queue's lock after the parent. Or it has taken the message in its handoff slot (acquire),
+ * which the parent's compare-and-swap put there (release). So a claim itself needs no order: the vp that claims has
+ * come in one of these ways, or has claimed before, or is the parent's.
  *
- * Cost: one lock and unlock of the parent's own queue, or one compare-and-swap per idle vp (an outermost region, or an
- * inner one after a region with barriers).
+ * Cost: one lock and unlock of the parent's own queue, or one compare-and-swap per idle vp (an outermost region, or
+ * an inner one after a region with barriers).
  *
- * Rejected: one ready thread per member (n insertions; the members' lines are touched by the parent twice). */
+ * Rejected: one ready thread per member (n insertions; the parent touches the members' lines twice). */
 #include "team.h"
 
 #include "bind.h"
@@ -27,7 +29,7 @@
 #include "tls.h"
 #include "vp.h"
 
-/* Offers members to idle vps, in the order of their numbers; returns the first number that was not taken. */
+/* Hands members to idle vps in the order of their numbers. Returns the first number for which no vp was found. */
 static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned n)
 {
     unsigned next = 1, vps = ps_load_acquire(&ps_rt.table_size);
@@ -35,9 +37,11 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
         return next;
     for (unsigned i = 0; i < vps && next < n; i++) {
         struct vp *vp = ps_vp_at(i);
+        /* if the last region handed members off, the same vps are likely idle: the slot is not read first, so its
+         * line moves once */
         if (!vp || vp == self || (!team->handed_off && ps_load_relaxed(&vp->handoff) != HANDOFF_IDLE) ||
             home_is_aside(vp))
-            continue; /* vps that idled at the last region's start likely do so again: no look, the line moves once */
+            continue;
         uint64_t idle = HANDOFF_IDLE;
         if (!ps_cas_seq(&vp->handoff, &idle, ps_handoff(team, next)))
             continue;
@@ -47,23 +51,24 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
     return next;
 }
 
-/* Whether a region calls ps_per_region_work though it reads no clock otherwise. It does if something may have been
- * loaded, if there are several roots (root_spread.h), or if the root has changed its kernel thread's state. The rest is
- * for the watchdog (quota_park.h), where there are several vps. */
+/* Whether an outermost region calls ps_per_region_work although it does not need the clock. It does if objects may
+ * have been loaded, if there are several roots (root_spread.h), or if the root has changed its kernel thread's
+ * state. If there are several vps, the watchdog does the rest (quota_park.h). */
 static inline bool needs_per_region_work(const struct vp *vp)
 {
     return PS_UNLIKELY(vp_run(vp)->per_region_at == 0 || !uth_tls_nothing_loaded() ||
                        ps_load_relaxed(&ps_rt.table_size) > ps_rt.num_vps);
 }
 
-/* Whether the parent runs an outermost region of n members, which begins now, alone; tells the thieves so. If it does,
- * and the region is not timed, the clock is read only where there may be something to do. Reading the clock takes as
- * long as a member, since it waits for the write of the thread pointer. */
+/* Whether the parent runs this outermost region of n members alone; sets vp->closed accordingly, which thieves read.
+ * If it runs it alone and the region is not timed, reads the clock only if there may be per-region work. Reading the
+ * clock takes as long as a member, since it waits for the write of the thread pointer. */
 static PS_NOINLINE bool is_serial(struct vp *vp, struct ps_team *team, unsigned n)
 {
     uint32_t closed = ps_load_relaxed(&vp->closed);
     bool serial = false, timed = false;
-    if (n <= PS_SERIAL_MOST_MEMBERS && !vp_stays_with_root(vp)) { /* such a parent runs no members */
+    /* a parent that stays on its kernel thread runs no other members */
+    if (n <= PS_SERIAL_MOST_MEMBERS && !vp_stays_with_root(vp)) {
         serial = ps_serial_begin(&team->serial, n, closed == PS_CLOSED_CALLED_OFF);
         timed = ps_serial_timed(&team->serial);
     }
@@ -79,16 +84,17 @@ static PS_NOINLINE bool is_serial(struct vp *vp, struct ps_team *team, unsigned 
     return serial;
 }
 
-/* Makes the fibers at the fork, since a fiber is ordered after all that its maker has done: if it were made where its
- * member begins, a race of the parent with the member would not be seen. */
+/* Makes the members' fibers. This is done at the fork: a thread sanitizer orders a fiber after all that its maker
+ * has done. If the vp that begins the member made the fiber, no race between the parent and the member would be
+ * reported. */
 static PS_COLD void make_fibers(struct ps_team *team, unsigned n)
 {
     for (unsigned id = 1; id < n; id++)
         san_fiber_make(&ps_team_member(team, id)->fiber);
 }
 
-/* Starts a kernel thread of its own for each member, from the opener's kernel thread: the opener has another priority
- * (priority.h). */
+/* Starts a dedicated kernel thread for each member, from the opener's kernel thread, so that it begins with the
+ * opener's priority (priority.h). */
 static PS_COLD void start_carriers(struct vp *vp, struct ps_team *team, unsigned n)
 {
     for (unsigned id = 1; id < n && ps_tls_on(); id++) {
@@ -115,8 +121,8 @@ static PS_COLD void begin_specially(struct vp *vp, struct ps_team *team, unsigne
     }
 }
 
-/* Resets what members read and count in the region. No member can be claimed while the handoffs go out: a vp must not
- * claim a number that is handed off next. */
+/* Resets what members read and count in the region. `next` is n while handoffs go out, so that no vp claims a number
+ * that is handed off next. */
 static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread *parent, unsigned n)
 {
     ps_update(team->parent, parent);
@@ -132,18 +138,18 @@ static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread 
         make_fibers(team, n);
 }
 
-/* Returns a number that counts up with each barrier of the team, by the word or by rounds. */
+/* Returns a number that each barrier of the team advances, by the word or by rounds. */
 static inline uint32_t barriers_met(const struct ps_team *team)
 {
     return ps_team_barrier_phase(team) + (uint32_t)ps_team_member(team, 0)->rounds;
 }
 
-/* Whether members of an inner region want a vp each from the start, as members do that meet in barriers. Where vps take
- * them from a queue, two begin on one vp, and one of these is taken away at the next barrier, again and again. Members
- * that meet in no barrier are better left in the queue: the parent runs short ones sooner than others come. So the
- * team's last region decides. It must be possible, too: n - 1 vps search.
- * A team of more members than half the vps is not asked. Its fellow teams cannot all have such vps, and then members
- * are better off together: a vp that is idle for a moment would draw them apart. */
+/* Whether the members of an inner region get a vp each from the start. That pays for members that meet in barriers.
+ * If vps take them from a queue, two may begin on one vp; the next barrier then takes one of them away, again and
+ * again. Members that meet in no barrier are better left in the queue, since the parent runs short ones sooner than
+ * other vps come. So the answer is true if the team's last region had barriers, and n - 1 vps search now. Callers do
+ * not ask for a team of more members than half the vps. Its fellow teams cannot all have as many vps, and then
+ * members are better off together: a vp that is idle for a moment would separate them. */
 static PS_NOINLINE bool inner_wants_vps(struct ps_team *team, unsigned n)
 {
     uint32_t met = barriers_met(team), seen = team->barriers_seen;
@@ -151,7 +157,7 @@ static PS_NOINLINE bool inner_wants_vps(struct ps_team *team, unsigned n)
     return PS_UNLIKELY(met != seen) && IDLE_SEARCHING(idle_word()) >= n - 1;
 }
 
-/* Whether members are handed off to idle vps. */
+/* Whether the members of this region are handed off to idle vps. Does the per-region work of an outermost region. */
 static PS_ALWAYS_INLINE bool is_offered(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
     bool offered = outermost;
@@ -175,7 +181,7 @@ static PS_ALWAYS_INLINE void fork_unbound(struct vp *vp, struct ps_team *team, u
     if (is_offered(vp, team, n, outermost)) {
         if (n <= ps_rt.num_vps)
             ps_team_rounds_fork(team, n);
-        else /* vps of roots may take them all; the last region may have been one of rounds, with fewer members */
+        else /* vps of roots may take all members; the last region may have met in rounds, with fewer members */
             ps_team_rounds_none(team);
         next = hand_off_members(vp, team, n);
     }
@@ -191,7 +197,8 @@ static PS_ALWAYS_INLINE void fork_unbound(struct vp *vp, struct ps_team *team, u
 
 /* --- members that are bound, or dedicated --- */
 
-/* Hands m, which is not bound, off to an idle vp of those from *slot on. */
+/* Hands m, which is not bound, to the first idle vp from slot number *slot on, and advances *slot. False: no such vp
+ * is idle. */
 static bool hand_off_one(struct vp *self, struct ps_member *m, unsigned *slot)
 {
     unsigned vps = ps_load_acquire(&ps_rt.table_size);
@@ -206,8 +213,8 @@ static bool hand_off_one(struct vp *self, struct ps_member *m, unsigned *slot)
     return false;
 }
 
-/* Begins members 1 .. n-1, each by itself: on its own kernel thread; by handoff to a vp, of its place where it has one;
- * or as a thread, into the place's queue, or vp's. */
+/* Begins members 1 .. n-1 one by one. A member with a kernel thread of its own begins there. Another one is handed
+ * off to an idle vp, of its place if it has one. Else it becomes a thread in the place's queue or in vp's. */
 static void fork_each(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
     unsigned handed_off = 0, dedicated = 0, slot = 0;
@@ -236,8 +243,8 @@ static void fork_each(struct vp *vp, struct ps_team *team, unsigned n, bool oute
         ps_store_relaxed(&team->forks, ps_load_relaxed(&team->forks) & PS_FORKS_BOUND);
 }
 
-/* Opens a region whose members are bound, or have kernel threads of their own. Where all have the same place, the entry
- * goes into that place's queue. */
+/* Opens a region whose members are bound, or have kernel threads of their own. If all members have the same place,
+ * the team's entry goes into that place's queue. */
 static PS_NOINLINE void fork_bound(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
     if (outermost)

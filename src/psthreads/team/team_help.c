@@ -1,15 +1,16 @@
-/* Members that run as threads of their own, and what the core is told of members that have returned.
+/* Members that run as threads of their own, and how the core learns that a member has returned from its body.
  *
- * Helping. A member whose body has returned may run explicit tasks. The core decides which of them does
- * (src/ort/task/task_queue.c): it is told of each such member (ops->idle), and gives some back (ps_team_help). Such a
- * *helper* becomes a thread anew, which runs ops->assist: an *assistant*. Where threads have thread-local blocks,
- * member 0's block is its parent's. Then the parent itself is called back from its wait in the join (PS_TEAM_WANTED).
+ * Helping. A member whose body has returned may run explicit tasks. The core decides which members do so
+ * (src/ort/task/task_queue.c). It is told of each member that has returned (ops->idle), and calls some of them back
+ * (ps_team_help). Such a *helper* becomes a thread again, which runs ops->assist: an *assistant*. If threads have
+ * thread-local blocks, member 0's block is its parent's. Then no assistant runs as member 0. Instead the parent
+ * leaves its wait in the join (PS_TEAM_WANTED).
  *
- * Telling the core. In a region without tasks no thread tells the core. Each member that returns leaves the region's
- * number in done_in. The member that makes the first task tells the core of all these (ps_team_notify). From then on
- * each member tells for itself, when its identity is free: nothing looks at its thread any more, and its thread-local
- * block is left. The thread that takes the number out of done_in by compare-and-swap tells the core; so the core is
- * told once.
+ * Telling the core. In a region without tasks the core is told nothing: each member that returns stores the region's
+ * number in done_in. The member that makes the first task tells the core of all these members (ps_team_notify). From
+ * then on each member is reported when its identity is free: no thread reads its descriptor any more, and its
+ * thread-local block is left. The thread that takes the number out of done_in by compare-and-swap tells the core, so
+ * the core is told once.
  *
  * Cost: a region without tasks pays for no fence and no load. Why no member is missed: tests/models/team_join.md. A
  * parent suspended below a member: recall.h. Without blocks member 0 is free as soon as its body has returned. */
@@ -29,8 +30,8 @@
 #include "team_member.h"
 #include "watchdog.h"
 
-/* Gives each member whose end is counted from here on a pending reference. Caller: its own reference, or a pending one,
- * keeps `left` above 0. */
+/* Adds a pending reference for each reference that `left` counts, unless pending references were added before.
+ * Caller: its own reference, or a pending one, keeps `left` above 0. */
 static void add_pending(struct ps_team *team)
 {
     uint64_t left = ps_load_seq(&team->left);
@@ -47,14 +48,14 @@ void ps_team_refer(struct ps_team *team, unsigned refs)
     while (!ps_cas_seq(&team->left, &left, left + more));
 }
 
-/* m's identity is free: the caller has run m. */
+/* Caller: has run m, whose identity is free now. */
 void ps_member_tell_core(struct ps_team *team, struct ps_member *m)
 {
     if (ps_member_take_done(team, m) && team->ops->idle(m))
         ps_team_help(team, m->id);
 }
 
-/* Lets the parent, in the name of member 0, run what tasks it finds. */
+/* The parent runs, in the name of member 0, the tasks that it finds. */
 void ps_team_assist_oneself(struct ps_team *team)
 {
     struct ps_member *m = ps_team_member(team, 0);
@@ -66,7 +67,8 @@ void ps_team_assist_oneself(struct ps_team *team)
         ps_floats_become_plain();
 }
 
-/* Leaves the running member's block for `before`, the parent's; NULL: the kernel thread's own. */
+/* Leaves the running member's block, and goes on in `before`, the parent's block; NULL: in the kernel thread's own
+ * storage. */
 static void leave_for(struct ps_team *team, struct uth_tls *before)
 {
     if (!before) {
@@ -80,8 +82,9 @@ static void leave_for(struct ps_team *team, struct uth_tls *before)
     vp_resume_caller(ps_vp(), team->parent, before);
 }
 
-/* Runs tasks in the name of m, whose body has returned and whose reference is dropped, and tells the core. m may help
- * and come back while the core is told. A helper has had a stack of its own, so m is made anew each time. */
+/* Runs tasks in the name of m, whose body has returned and whose reference is dropped, and then tells the core. As
+ * soon as the core is told, m may run elsewhere as a helper, with a stack of its own. If the core gives m back here,
+ * m is set up anew. */
 static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
 {
     struct uth_tls *before = vp_run(ps_vp())->tls;
@@ -97,13 +100,13 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
             vp_unblock_signals(ps_vp());
         }
         ps_member_call_floating(m, team->ops->assist);
-        leave_for(team, before); /* an assistant would enter the same block */
+        leave_for(team, before); /* left before the core is told, since an assistant enters the same block */
     } while (team->ops->idle(m));
 }
 
-/* Runs tasks for the parent, before it goes on with other members. Where only the parent can run as member 0
- * (by_parent_only), it keeps the identity, and gives it to the core when it waits (wait_and_assist). Else the core may
- * have the identity at once. */
+/* The parent runs tasks before it goes on with other members. If only the parent can run as member 0
+ * (by_parent_only), it keeps that identity, and gives it to the core when it waits (wait_and_assist). Else the core
+ * may have the identity at once. */
 static void last_look_of_parent(struct ps_team *team)
 {
     struct ps_member *m = ps_team_member(team, 0);
@@ -115,14 +118,14 @@ static void last_look_of_parent(struct ps_team *team)
         ps_team_assist_oneself(team);
 }
 
-/* Takes back what vp_offer did: the vp goes on with something else. */
+/* Closes vp's handoff slot, which vp_offer has opened: vp goes on with something else. */
 static void withdraw_offer(struct vp *vp)
 {
     if (ps_load_relaxed(vp_handoff(vp)) != HANDOFF_BUSY)
         ps_handoff_close(vp, vp);
 }
 
-/* Drops pending references; returns what is left of `left`. */
+/* Drops pending references; returns what remains in `left`. */
 static uint64_t drop_pending(struct ps_team *team, unsigned pending)
 {
     uint64_t taken = pending * PS_TEAM_PENDING, before = ps_sub_seq(&team->left, taken);
@@ -130,7 +133,7 @@ static uint64_t drop_pending(struct ps_team *team, unsigned pending)
     return before - taken;
 }
 
-/* Ends the member that runs here, on the stack that it keeps from now on. */
+/* Ends the member that runs here. Its kernel thread waits on the member's stack for the next region. */
 static PS_NORETURN void wait_on_own_stack(void) { own_stack_await_next(ps_vp()); }
 
 PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct ps_member *last, unsigned refs)
@@ -144,14 +147,14 @@ PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct 
     else if (last)
         last_look(team, last, current ? PS_T_CALLED | inherited : 0);
     vp = ps_vp();
-    if (!current && own_stack_begins(vp)) { /* the last one keeps the stack of a loop */
+    if (!current && own_stack_begins(vp)) { /* the last member keeps this stack, on which a vp's loop was */
         struct psthread *parent = team->parent;
         if (drop_pending(team, refs) == PS_TEAM_WAITING)
             ps_ready(parent, PS_FRONT);
         wait_on_own_stack();
     }
     vp_run(vp)->current = current;
-    if (!current) /* the vp's loop is next: as ps_team_run */
+    if (!current) /* the vp's loop comes next, so the slot opens again, as in ps_team_run */
         vp_offer(vp);
     return drop_pending(team, refs);
 }
@@ -160,7 +163,7 @@ PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct 
 
 static void assistant_ends(struct ps_member *m);
 
-/* Ends what runs as a thread in the name of m. */
+/* The running thread, which has m's identity, runs tasks, leaves m's block and ends. */
 static void *look_and_end(struct ps_member *m)
 {
     ps_member_call_floating(m, m->team->ops->assist);
@@ -173,7 +176,7 @@ static void *look_and_end(struct ps_member *m)
     return NULL;
 }
 
-/* Counts m out. Its assistant is `m->thread` as well. */
+/* Counts m out, and goes on as m's assistant in the same thread. */
 static void end_as_thread(struct ps_member *m)
 {
     add_pending(m->team);
@@ -202,7 +205,7 @@ void *ps_member_late_main(void *arg)
 
 /* --- helping --- */
 
-/* Whether the caller is member 0, in the region's body. */
+/* Whether the caller is member 0 of the team, in the region's body. */
 static bool is_first(const struct ps_team *team)
 {
     const struct vp *vp = ps_vp();
@@ -210,18 +213,19 @@ static bool is_first(const struct ps_team *team)
     return self && self->flags & PS_T_MEMBER && self == &ps_team_member((struct ps_team *)team, 0)->thread;
 }
 
-/* Letters as in tests/models/team_join.md. */
+/* tests/models/team_join.md has the proof, in which the steps of this function have letters. */
 void ps_team_notify(struct ps_team *team)
 {
     bool watch = !ps_load_relaxed(&team->had_tasks) && ps_tls_on() && !san_any() && !is_first(team);
     ps_store_relaxed(&team->had_tasks, true);
     ps_store_seq(&team->notified, 1);
+    /* so that members that wait in rounds go to the barrier's word, where they are found */
     if (ps_load_relaxed(&team->by_word) != PS_BY_WORD)
-        ps_store_seq(&team->by_word, PS_BY_WORD); /* members that wait in rounds must be found in the barrier's word */
+        ps_store_seq(&team->by_word, PS_BY_WORD);
     add_pending(team);
     ps_add_acq_rel(&team->next, 0);
     ps_team_barrier_call_back(team);
-    ps_store_release(&team->batched, 0); /* no member joins a vp's waiters any more */
+    ps_store_release(&team->batched, 0); /* from now on no member joins a vp's waiters */
     for (unsigned id = 0; id < team->n; id++)
         ps_member_tell_core(team, ps_team_member(team, id));
     if (watch) {
@@ -230,7 +234,7 @@ void ps_team_notify(struct ps_team *team)
     }
 }
 
-/* Runs as a thread: the identity of a member that has returned from its body, as a helper that runs explicit tasks. */
+/* The main function of an assistant: the thread of member m, whose body has returned, runs explicit tasks. */
 static void *assist_main(void *arg)
 {
     struct ps_member *m = arg;
@@ -239,7 +243,7 @@ static void *assist_main(void *arg)
     return look_and_end(m);
 }
 
-/* Starts m's assistant. The identity of m is the caller's, and `left` counts the assistant. */
+/* Starts m's assistant. The caller owns the identity of m, and `left` already counts the assistant. */
 static void start_assistant(struct ps_member *m)
 {
     m->thread.uth = NULL;
@@ -248,19 +252,19 @@ static void start_assistant(struct ps_member *m)
     ps_member_begin_thread(m, ps_vp());
 }
 
-/* Ends the thread that runs in the name of m: the last thing that it does before it returns to its vp's loop. */
+/* Ends the thread that runs in the name of m. It does nothing after this but return to its vp's loop. */
 static void assistant_ends(struct ps_member *m)
 {
     struct ps_team *team = m->team;
     struct psthread *parent = team->parent;
-    /* Nothing looks at its thread any more: the identity is free. */
+    /* The identity is free from here on, since nothing reads this thread's descriptor any more. */
     if (ps_member_is_done(team, m) && team->ops->idle(m))
         start_assistant(m);
     else if (drop_pending(team, 1) == PS_TEAM_WAITING)
         ps_ready(parent, PS_FRONT);
 }
 
-/* Calls the parent back: member 0 has its identity. */
+/* Calls the parent back from its wait, so that it runs tasks as member 0. */
 static void want_parent(struct ps_team *team)
 {
     uint64_t left = ps_load_seq(&team->left);
@@ -276,14 +280,14 @@ void ps_team_help(struct ps_team *team, unsigned id)
         want_parent(team);
         return;
     }
-    add_pending(team);                        /* the notifier may not have come so far */
-    ps_add_seq(&team->left, PS_TEAM_PENDING); /* a reference of the caller's keeps it above 0; or it is the parent */
+    add_pending(team);                        /* ps_team_notify may not have done this yet */
+    ps_add_seq(&team->left, PS_TEAM_PENDING); /* `left` is above 0: the caller has a reference, or is the parent */
     start_assistant(ps_team_member(team, id));
 }
 
 /* --- a parent below a member (recall.h) --- */
 
-/* As assist_main, as member 0, in the block that the parent has left. */
+/* The main function of member 0's assistant. As assist_main, in the block that the parent has left. */
 void *ps_member_first_main(void *arg)
 {
     struct ps_member *m = arg;

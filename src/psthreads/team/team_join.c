@@ -1,19 +1,19 @@
 /* The join of a region, on the parent: member 0. data/team.h has the states and lifetime.
  *
- * The parent claims what no vp has claimed and runs it as calls on its own stack (run_member.h). Then it waits for the
- * others: it spins for a while, takes back the members that were handed off to vps which do not look, and blocks at
- * last. Where it is wanted as member 0 meanwhile it runs tasks (team_help.c). Caller: the parent. The fork:
- * team_fork.c.
+ * The parent claims the members that no vp has claimed, and runs them as calls on its own stack (run_member.h). Then
+ * it waits for the others. It spins for a while. Then it takes back members that were handed off to vps which have not
+ * looked into their slots. At last it blocks. If it is needed as member 0 meanwhile, it runs tasks (team_help.c).
+ * Caller: the parent. The fork: team_fork.c.
  *
  * Orderings.
- *  - member -> join: `left` is counted down with release (seq_cst), the parent reads 0 with acquire.
- *  - done_in -> the thread that makes the first task: through (A) or (B) of tests/models/team_join.md, which acquire
- *    what the subtraction or the claim (acq_rel) released.
+ *  - member -> join: members count `left` down with release (seq_cst), the parent reads 0 with acquire.
+ *  - done_in -> the thread that makes the first task: through (A) or (B) of tests/models/team_join.md. They acquire
+ *    what the subtraction or the claim (acq_rel) has released.
  *
- * Cost: a member: one fetch-and-add for the claim; one for the end of a whole run of claims. Join without stealing: one
- * lock and unlock.
+ * Cost: a member: one fetch-and-add for the claim. All members that one vp has claimed: one fetch-and-add for their
+ * end. A join without stealing: one lock and unlock.
  *
- * Rejected: counting the end of each member by itself (one more atomic each). */
+ * Rejected: counting the end of each member by itself (one more atomic operation each). */
 #include "team.h"
 
 #include "current.h"
@@ -37,8 +37,8 @@
 
 /* --- members that run elsewhere --- */
 
-/* Takes a message back that vp `other` (NULL: none) has not read, if it is for a member of this team. Returns the
- * member's number; 0: no such message. */
+/* Takes back the message in the handoff slot of vp `other` (NULL: no vp), if `other` has not read it and it is for a
+ * member of this team. Returns the member's number; 0: there is no such message. */
 static inline unsigned take_handoff(struct vp *other, const struct ps_team *team)
 {
     uint64_t handoff = other ? ps_load_relaxed(&other->handoff) : HANDOFF_BUSY;
@@ -48,8 +48,8 @@ static inline unsigned take_handoff(struct vp *other, const struct ps_team *team
     return ps_handoff_id(handoff);
 }
 
-/* Runs members that were handed off to vps which have not looked yet, since their kernel threads are late. Returns how
- * many; *all: all members have ended. */
+/* The parent runs members that were handed off to vps which have not looked yet, since their kernel threads are
+ * late. Returns how many it ran. *all: all members have ended. */
 static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *all)
 {
     unsigned taken = 0;
@@ -71,17 +71,18 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
     return taken;
 }
 
-/* How long a parent leaves handed-off members to vps that are about to look, and spins for members that run
- * elsewhere. */
-#define JOIN_SPINS 3       /* times ps_spin_limit */
-#define JOIN_LONG_SPINS 16 /* the same, once it is certain that each runs on a vp of its own */
+/* How long a parent spins for members that run elsewhere, and leaves handed-off members to vps that are about to
+ * look. */
+#define JOIN_SPINS 3       /* a spin takes this times ps_spin_limit at most */
+#define JOIN_LONG_SPINS 16 /* that limit times this, once each member is known to run on a vp of its own */
 
 static bool spin_for_members(struct ps_team *team, unsigned limit)
 {
     for (unsigned i = 0; i < limit; i++) {
         if (ps_load_acquire(&team->left) == 0)
             return true;
-        if (!(i % 16) && (!ps_spin_useful() || ps_load_relaxed(&team->notified))) /* tasks to be run meanwhile */
+        /* notified: the parent has tasks to run */
+        if (!(i % 16) && (!ps_spin_useful() || ps_load_relaxed(&team->notified)))
             return false;
         cpu_pause();
     }
@@ -98,8 +99,8 @@ static void requeue_handoffs(struct vp *vp, struct ps_team *team)
     }
 }
 
-/* Lets the parent begin to wait. Returns what `left` was. 0: all have ended. With PS_TEAM_WANTED the parent has to
- * assist, and has taken the bit off. Else it has to block. */
+/* The parent is about to wait. Returns what `left` was. 0: all members have ended. With PS_TEAM_WANTED: the parent
+ * has to assist; the bit is cleared. Otherwise: PS_TEAM_WAITING is set, and the parent has to block. */
 static uint64_t begin_to_wait(struct ps_team *team)
 {
     uint64_t left = ps_load_seq(&team->left), next;
@@ -109,7 +110,7 @@ static uint64_t begin_to_wait(struct ps_team *team)
     return left;
 }
 
-/* Blocks until all members have ended; comes back to assist each time member 0 is to help. */
+/* The parent blocks until all members have ended. It comes back to assist each time member 0 is to help. */
 static void wait_and_assist(struct ps_team *team)
 {
     struct ps_member *m = ps_team_member(team, 0);
@@ -125,30 +126,32 @@ static void wait_and_assist(struct ps_team *team)
         if (mine)
             continue;
         ps_block(team->parent, PS_WAIT_TEAM_END, team);
-        if (ps_load_acquire(&team->left) == PS_TEAM_WAITING) /* else ps_team_help has cleared that */
+        /* else ps_team_help has cleared PS_TEAM_WAITING, and the parent is to assist */
+        if (ps_load_acquire(&team->left) == PS_TEAM_WAITING)
             break;
     }
     ps_store_relaxed(&team->left, 0);
 }
 
-/* Notes that a handoff was taken back unread: the vp that idled there does not run, because something else has its
- * processor. The parent has spun in vain, and would again. So the next regions that are offered, 1 to 63 of them, only
- * publish their members. Vps that do run still take them. */
+/* Notes that the parent has taken a handoff back unread: the vp that idled does not run, because something else has
+ * its processor. The parent has spun in vain, and would do so again. So the next 1 to 63 regions that would be
+ * offered only publish their members. Vps that do run still take them. */
 static void handoff_was_late(struct ps_team *team)
 {
     team->unread += team->unread < PS_UNREAD_MOST;
     team->unoffered = (uint8_t)((1u << team->unread) - 1);
 }
 
-/* Whether no vp has the members that are left, and the loop on the parent's vp will take them at once. */
+/* Whether no vp has taken the members that are left, and the loop on the parent's vp will take them as soon as the
+ * parent blocks. */
 static bool rest_is_for_loop(const struct vp *vp, struct ps_team *team)
 {
     return team->region < ps_load_relaxed(&uth_tls_asks) && !vp_is(vp, VP_DEDICATED) && !vp_stays_with_root(vp) &&
            !team->handed_off && !ps_team_exhausted(team);
 }
 
-/* Calls members' own kernel threads that spun at the fork and have not seen their members yet. They do not run; perhaps
- * they wait for this processor, and are to leave it. */
+/* Tells members' own kernel threads to leave this processor, if they spun at the fork and have not seen their
+ * members yet: they do not run, perhaps because they wait for the processor on which the parent spins. */
 static PS_NOINLINE void call_dedicated(const struct ps_team *team)
 {
     int cpu = ps_places_on() ? -1 : os_current_cpu();
@@ -160,8 +163,8 @@ static PS_NOINLINE void call_dedicated(const struct ps_team *team)
     }
 }
 
-/* Waits until all members have ended; the parent has none to run any more. room: the parent may run members as calls on
- * its stack. May switch. */
+/* The parent, which has no member left to run, waits until all have ended. room: the parent may run members as calls
+ * on its stack. May switch. */
 static PS_NOINLINE void wait_for_members(struct ps_team *team, bool room)
 {
     unsigned limit = ps_spin_limit() * JOIN_SPINS;
@@ -192,7 +195,7 @@ static PS_NOINLINE void wait_for_members(struct ps_team *team, bool room)
 
 /* --- the join --- */
 
-/* Takes the entry out of the queue, unless the vp that claimed the last member has done so. */
+/* Takes the team's entry out of its queue, unless the vp that claimed the last member has done so. */
 static PS_ALWAYS_INLINE void unpublish(struct ps_team *team)
 {
     if (!team->home)
@@ -204,8 +207,8 @@ static PS_ALWAYS_INLINE void unpublish(struct ps_team *team)
     ps_spin_unlock(&q->lock);
 }
 
-/* Lets the parent help before it runs others as calls, since it cannot help then. Returns what is left of its
- * references. */
+/* The parent drops its references and runs tasks, before it runs other members as calls, since it cannot help then.
+ * Does nothing if no member is left. Returns how many of its references remain. */
 static PS_NOINLINE unsigned help_first(struct ps_team *team, struct ps_member *last, unsigned refs)
 {
     if (!refs || ps_team_exhausted(team))
@@ -214,8 +217,8 @@ static PS_NOINLINE unsigned help_first(struct ps_team *team, struct ps_member *l
     return 0;
 }
 
-/* The parent has claimed member id, and the region has tasks now. If it has references to drop, it has to look for
- * tasks first: the member becomes a thread, and the answer is true. */
+/* The parent has claimed member id, and the region has had its first task since. If the parent has references to
+ * drop, it has to look for tasks first: then the member becomes a thread, and the result is true. */
 static PS_NOINLINE bool claimed_late(struct vp *vp, struct ps_team *team, unsigned id, unsigned refs)
 {
     if (refs)
@@ -223,7 +226,7 @@ static PS_NOINLINE bool claimed_late(struct vp *vp, struct ps_team *team, unsign
     return refs != 0;
 }
 
-/* Runs what no vp took, as calls on this stack. True: all members have ended. */
+/* The parent runs the members that no vp took, as calls on this stack. True: all members have ended. */
 static bool run_the_rest(struct vp *vp, struct ps_team *team)
 {
     unsigned id, inherited = team->parent->flags & PS_T_ROOT;
@@ -248,8 +251,8 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
     ps_team_become_parent(vp, team);
     unpublish(team);
     if (run.refs == team->n && !ps_load_relaxed(&team->notified)) {
-        ps_store_relaxed(&team->left,
-                         0); /* no other was in the region: one that is, or adds an assistant, has a reference */
+        /* A plain store is enough: a thread in the region, or one that adds an assistant, would have a reference. */
+        ps_store_relaxed(&team->left, 0);
         return true;
     }
     if (drop_refs(team, NULL, run.refs) == 0)
@@ -259,7 +262,7 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
     return false;
 }
 
-/* Makes threads of the members that are left, where the parent calls none on its stack. */
+/* Makes threads of the members that are left, since the parent calls none on its stack. */
 static PS_NOINLINE void leave_rest_to_others(struct vp *vp, struct ps_team *team)
 {
     struct vp *to = ps_vp_for_others(vp);
@@ -267,7 +270,7 @@ static PS_NOINLINE void leave_rest_to_others(struct vp *vp, struct ps_team *team
         ps_team_enqueue_late(team, id, to);
 }
 
-#define SERIAL_A_PERIOD 4 /* members that take a microsecond each and more take too long for that */
+#define SERIAL_A_PERIOD 4 /* a member of a short region takes less than 4 us divided by this */
 
 static PS_NOINLINE void time_serial(struct ps_team *team)
 {
@@ -276,18 +279,19 @@ static PS_NOINLINE void time_serial(struct ps_team *team)
     ps_serial_end(&team->serial, cycles, team->n * (ps_rt.per_region_cycles / SERIAL_A_PERIOD));
 }
 
-/* Joins where the parent is deep in its stack, or may be wanted: the other members get fresh stacks while it waits. */
+/* The join of a parent that calls no members, since it is deep in its stack or may be needed for tasks. The other
+ * members get fresh stacks while it waits. */
 static PS_NOINLINE void join_without_calls(struct ps_team *team)
 {
     ps_team_become_parent(ps_vp(), team);
-    if (!team->home) /* in a forked child members may be left: ps_team_after_fork_in_child */
+    if (!team->home) /* without an entry only a forked child has members left (ps_team_after_fork_in_child) */
         leave_rest_to_others(ps_vp(), team);
     if (drop_refs(team, NULL, 1) != 0)
         wait_for_members(team, false);
     unpublish(team);
 }
 
-/* Gives the parent its own controls again: members that it has called have left others. */
+/* Sets the parent's own controls again, since members that it has called have left others. */
 static PS_NOINLINE void take_floats_back(struct ps_team *team)
 {
     const struct cpu_float own = team->joined;
@@ -311,8 +315,8 @@ static PS_NOINLINE void see_to_end(struct ps_team *team)
     memset(&team->at_end, 0, sizeof team->at_end);
 }
 
-/* Whether the parent is a root that is not pinned to its home. In a forked child, also whether it is the root that
- * forked. */
+/* Whether the parent is a root whose context is not bound to its home. True also for the thread that is a root
+ * because it forked, in the forked child. */
 static inline bool is_away(const struct psthread *parent)
 {
     return PS_UNLIKELY(ps_load_relaxed(&ps_rt.roots_leave)) &&
@@ -320,7 +324,7 @@ static inline bool is_away(const struct psthread *parent)
             ((parent->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT && parent->uth->vp != home_of(parent)));
 }
 
-/* Brings the root home after its outermost region. In a forked child the member that forked is the root: its outermost
+/* The root goes home after its outermost region. In a forked child the member that forked is a root. Its outermost
  * region is the one that it has opened itself (ps_is_outside). */
 static PS_NOINLINE void come_home(struct psthread *parent)
 {
@@ -333,16 +337,17 @@ static PS_NOINLINE void come_home(struct psthread *parent)
 void ps_team_join(struct ps_team *team)
 {
     struct vp *vp = ps_vp();
-    int error = vp_errno(vp); /* members that are run as calls may share it, and have the processor's state */
+    int error = vp_errno(vp); /* the parent's errno: members that it calls may share it */
     cpu_float_save(&team->joined);
-    /* If members leave tasks to each other, the parent stays free to run some, since no other thread can in its name.
-     * If they may ask for their stacks' bounds, they must not be on its stack (own_stack.h). */
+    /* In a team with tasks the parent calls no members: it stays free to run tasks, since no other thread can in its
+     * name. If members may ask for the bounds of their stacks, they must not run on its stack (own_stack.h). */
     bool tls = ps_tls_on();
     bool room = !vp_stays_with_root(vp) && uth_has_room(vp_run(vp)->uth, __builtin_frame_address(0)) &&
                 !(tls && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));
     team->by_parent_only = tls;
+    /* with blocks, member 0 becomes free only when the parent waits */
     if (!tls)
-        ps_store_release(&ps_team_member(team, 0)->done_in, team->region); /* else it is not free before it waits */
+        ps_store_release(&ps_team_member(team, 0)->done_in, team->region);
     else
         ps_floats_at_join(team);
     if (PS_UNLIKELY(!room))

@@ -1,5 +1,5 @@
-/* How a vp takes on the identity of a member, runs a function of the core's in its name, and gives the identity up: for
- * the files of the team. See team.c for what each of them has. */
+/* How a vp becomes a member: takes on the member's identity, runs a function of the core's in its name, and gives
+ * the identity up. For the files of the team; team.c says what each of them does. */
 #ifndef PS_TEAM_MEMBER_H
 #define PS_TEAM_MEMBER_H
 
@@ -24,11 +24,12 @@ static PS_ALWAYS_INLINE void ps_member_become(struct vp *vp, struct ps_member *m
     vp_migrate(vp, &m->thread);
 }
 
-/* As ps_member_enter_tls, where the block is not as the member left it. May switch. */
+/* As ps_member_enter_tls, for a member that has no block yet, is on another stack than in its last region, or has a
+ * dedicated kernel thread. May switch. */
 void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *before);
 
-/* Marks the block, which vp has just entered, as cached: when vp enters it again, it writes the thread pointer and
- * looks at nothing. Not where the member has a kernel thread of its own. */
+/* Marks the block, which vp has just entered, as cached: vp then enters it again by writing the thread pointer,
+ * without further tests. A block with a dedicated kernel thread, or with flags to keep, is not left cached. */
 static inline void ps_member_leave_cached(struct uth_tls *tls)
 {
     uth_tls_keep_cached(tls);
@@ -51,10 +52,10 @@ static inline void ps_member_enter_tls(struct vp *vp, struct ps_member *m, struc
         ps_member_leave_cached(tls);
 }
 
-/* As ps_member_call, where the program has a sanitizer. */
+/* As ps_member_call, in a program with a thread sanitizer. */
 void ps_member_call_traced(struct ps_member *m, struct vp *vp, void (*fn)(struct ps_member *m));
 
-/* Calls a function of the core's in the name of m, which is current. */
+/* Calls fn, a function of the core's, in the name of m, which is the current thread. */
 static PS_ALWAYS_INLINE void ps_member_call(struct ps_member *m, void (*fn)(struct ps_member *m))
 {
     if (san_any())
@@ -63,7 +64,7 @@ static PS_ALWAYS_INLINE void ps_member_call(struct ps_member *m, void (*fn)(stru
         fn(m);
 }
 
-/* Leaves the member's block for the kernel thread's own storage, unless the member keeps its stack. */
+/* Leaves the member's block for the kernel thread's own storage. Does nothing if the member keeps its stack. */
 static inline void ps_member_leave_tls(void)
 {
     if (!ps_tls_on() || own_stack_is(ps_vp()))
@@ -72,8 +73,8 @@ static inline void ps_member_leave_tls(void)
     vp_enter_tls(ps_vp(), NULL);
 }
 
-/* Marks m, whose body has returned, as told to the core, if the region has tasks and the core was not told before.
- * True: the caller is to tell the core. */
+/* If the region has tasks and the core has not been told that m's body has returned, marks m as told. True: the
+ * caller has to tell the core now. */
 static inline bool ps_member_take_done(const struct ps_team *team, struct ps_member *m)
 {
     uint32_t region = team->region;
@@ -81,23 +82,25 @@ static inline bool ps_member_take_done(const struct ps_team *team, struct ps_mem
            ps_cas_acq_rel(&m->done_in, &region, 0);
 }
 
-/* Frees the identity of m. True: the caller is to tell the core. */
+/* Notes that m's body has returned in this region and its identity is free. True: the caller has to tell the core. */
 static inline bool ps_member_is_done(struct ps_team *team, struct ps_member *m)
 {
     ps_store_seq(&m->done_in, team->region);
     return ps_member_take_done(team, m);
 }
 
-/* Gives m's identity, which is free, to the core; calls m back where the core wants that. Caller: has run m. */
+/* Tells the core that m's identity is free, if it was not told; starts an assistant for m if the core asks for one.
+ * Caller: has run m. */
 void ps_member_tell_core(struct ps_team *team, struct ps_member *m);
-/* Adds `refs` references. Caller: has one. */
+/* Adds `refs` references to `left`. The caller has one itself. */
 void ps_team_refer(struct ps_team *team, unsigned refs);
-/* Ends m, whose body has returned on the stack that m keeps from now on, and the `refs` members that have run there
- * before it. */
+/* Ends m, whose body has returned on the stack that m keeps from now on. refs: how many members ran on this stack
+ * before m and are not counted out yet. */
 PS_NORETURN void ps_team_end_on_own_stack(struct ps_team *team, struct ps_member *m, unsigned refs);
-/* Lets the parent, in the name of member 0, run what tasks it finds. May switch. */
+/* The parent runs, in the name of member 0, the tasks that it finds. May switch. */
 void ps_team_assist_oneself(struct ps_team *team);
-/* Does the rest of drop_refs (run_member.h) in a region with tasks. May switch. */
+/* Does the rest of drop_refs (run_member.h) in a region with tasks: looks for tasks, then drops pending references.
+ * Returns what remains in `left`. May switch. */
 uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct ps_member *last, unsigned refs);
 
 #endif

@@ -1,23 +1,24 @@
 /* The barrier of a team whose members have a vp each: rounds of flags, without a line that all members write.
  *
- * Does: members on processors of their own meet in the time that one cache line takes to move. (The central barrier's
- * word moves two or three times.) Does not: block, count, serve tasks. A member that has to do any of these falls back
- * to the word (team_barrier.c), and so do all others with it.
+ * Does: members on processors of their own meet in the time in which one cache line moves. (The word of the central
+ * barrier moves two or three times.)
+ * Does not: block, count, serve tasks. A member that has to do any of these falls back to the word (team_barrier.c),
+ * and then all others do.
  * Callers: an unfinished member of an open region, in its own name; the parent at the fork; the member that opens a
  * barrier by the word.
  *
- * A barrier has a number, which each member counts up for itself. Round r has the distance d = 4^r. In it member i sets
- * its flag, in a line of its own, to number * 4 + r; then it waits until the members i - d, i - 2d and i - 3d (modulo
- * n) have set this flag or a later one. After round r a member knows that the 4^(r+1) - 1 members before it have come.
- * Flags only grow, so a late member sees that the others have gone on.
+ * A barrier has a number, which each member counts for itself. Round r has the distance d = 4^r. In round r member i
+ * sets its flag, in a line of its own, to number * 4 + r. Then it waits until the members i - d, i - 2d and i - 3d
+ * (modulo n) have set this flag or a later one. After round r a member knows that the 4^(r+1) - 1 members before it
+ * have come. Flags only grow, so a late member sees that the others have gone on.
  *
  * Invariant: all members meet in rounds, or all meet by the word, as by_word says. Its states, how a barrier is
  * decided, and why no member passes by rounds where another has decided for the word: tests/models/team_rounds.md.
  *
- * Failures: the system refuses the fence, which happens only if a sandbox was closed after the start. Then the member
- * waits on and yields its processor, and the next regions meet by the word.
- * Cost: two members: one store, one line to fetch. More members: 3 lines a round, fetched at a time.
- * Rejected: a counter whose last step opens the barrier (two moves of the line instead of one); a line for each pair.
+ * Failures: the system may refuse the fence, if a sandbox was closed after the start. Then the member goes on waiting
+ * and yields its processor, and the next regions meet by the word.
+ * Cost: two members: one store, one line to fetch. More members: 3 lines a round, fetched at the same time.
+ * Rejected: a counter whose last step opens the barrier (the line moves twice instead of once); a line for each pair.
  * Source: D. Hensgen, R. Finkel, U. Manber, Two algorithms for barrier synchronization, 1988 (dissemination, here with
  * four ways a round). */
 #include "os.h"
@@ -27,12 +28,13 @@
 
 #define ROUND_BITS 2
 #define WAYS 4
-#define MOST_MEMBERS 64 /* three rounds */
+#define MOST_MEMBERS 64 /* so at most three rounds */
 #define WORD_LEAST_MAX 256
-#define PAID 32 /* barriers of rounds that are worth a fence */
+#define PAID 32 /* how many barriers of rounds save as much as a fence costs */
 #define PLAIN_LOOKS 8
 
-static _Atomic bool refused; /* a fence; relaxed: a thread that reads it late has one more refused */
+/* The system has refused a fence. Relaxed: a thread that reads the change late is refused one more fence. */
+static _Atomic bool refused;
 
 static inline struct ps_member *member(const struct ps_team *team, unsigned id) { return ps_team_member(team, id); }
 
@@ -51,12 +53,13 @@ static bool all_have_come(const struct ps_team *team, uint64_t number)
 
 /* --- deciding --- */
 
-/* Makes the caller see, from now on, every member that passes by rounds alone. The lock is held. */
+/* Ends the rounds of the team: after its fence the caller sees the flags of every member that passes by rounds
+ * alone. The lock is held. */
 static void leave_rounds_locked(struct ps_team *team, uint64_t number)
 {
     uint32_t seen = PS_BY_ROUNDS;
     if (!ps_cas_seq(&team->by_word, &seen, PS_BY_NEITHER))
-        return; /* the first task's WORD came meanwhile */
+        return; /* the maker of the first task has set PS_BY_WORD meanwhile */
     seen = PS_BY_NEITHER;
     bool made = os_fence_all();
     if (!made)
@@ -95,7 +98,8 @@ static inline bool has_flag(const struct ps_team *team, unsigned id, uint64_t fl
     return ps_load_acquire(&member(team, id)->flag) >= flag;
 }
 
-/* Waits for a flag of member id. False: it is time to decide. */
+/* Waits until member id has set `flag` or a later one. False: the caller has to decide how the barrier goes on.
+ * *impatient: since it has spun long enough, or its vp has other ready threads. */
 static PS_NOINLINE bool await_flag(const struct ps_team *team, unsigned id, uint64_t flag, bool *impatient)
 {
     const struct ps_member *m = member(team, id);
@@ -116,7 +120,8 @@ static PS_NOINLINE bool await_flag(const struct ps_team *team, unsigned id, uint
 bool ps_team_rounds_meet(struct ps_team *team, unsigned id)
 {
     struct ps_member *self = member(team, id);
-    uint64_t last = self->rounds, base = team->rounds_base; /* its own flag is in the others' caches */
+    /* not read from the member's own flag, whose line the other members have */
+    uint64_t last = self->rounds, base = team->rounds_base;
     uint64_t number = (last > base ? last : base) + 1, flag = number << ROUND_BITS;
     self->rounds = number;
     unsigned n = team->n;
@@ -136,7 +141,7 @@ bool ps_team_rounds_meet(struct ps_team *team, unsigned id)
             }
         }
     }
-    /* Behind the flags' acquiring loads. */
+    /* This load follows the acquire loads of the flags. */
     return PS_LIKELY(ps_load_acquire(&team->by_word) == PS_BY_ROUNDS) || decide(team, number, false) != BY_WORD;
 }
 
@@ -157,7 +162,8 @@ static bool possible(unsigned n)
 
 void ps_team_rounds_fork(struct ps_team *team, unsigned n)
 {
-    if (team->rounds_n != n) { /* members that were not there have smaller numbers; the parent was in all regions */
+    /* members that were not in all regions have smaller numbers; the parent was in all of them */
+    if (team->rounds_n != n) {
         uint64_t own = member(team, 0)->rounds;
         team->rounds_base = own > team->rounds_base ? own : team->rounds_base;
         team->rounds_n = n;

@@ -1,7 +1,7 @@
 /* A vp runs members that it has claimed, or taken from its handoff slot.
  *
- * A vp runs a member on its present stack, and goes on with the next member that it can claim. The vp counts all of
- * these members out of `left` together. Orderings and cost: team_fork.c, team_join.c. */
+ * A vp runs each member as a call on its present stack, then claims the next one. It counts all of them out of
+ * `left` with one subtraction. Orderings and cost: team_fork.c, team_join.c. */
 #include "team.h"
 
 #include "current.h"
@@ -19,14 +19,14 @@
 #include "team_member.h"
 #include "vp.h"
 
-/* `before` if it is the block of the thread to which vp is dedicated, since a handler of that thread's may be in it
- * (thread_signal.h); else NULL. */
+/* Returns `before` if it is the block of the thread to which vp is dedicated; else NULL. A handler of that thread's
+ * may be in that block (thread_signal.h). */
 static struct uth_tls *vp_own_of(const struct vp *vp, struct uth_tls *before)
 {
     return before == vp_run(vp)->dedicated_to ? before : NULL;
 }
 
-/* vp may be in the block of a member that it has run before: see ps_member_run_body. */
+/* vp may still be in the block of the member that it ran before (ps_member_run_body). */
 PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *before)
 {
     vp_enter_tls(vp, vp_own_of(vp, before));
@@ -41,8 +41,8 @@ PS_NOINLINE void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, stru
         vp_enter_tls(vp, m->tls);
 }
 
-/* Calls fn so that the program's thread sanitizer sees a thread of m's own, and no race in the memory of a stack on
- * which several run one after the other. */
+/* Calls fn so that the program's thread sanitizer sees m as a thread of its own, and reports no race between members
+ * that use the memory of one stack after each other. */
 PS_NOINLINE void ps_member_call_traced(struct ps_member *m, struct vp *vp, void (*fn)(struct ps_member *m))
 {
     struct uth *stack = vp_run(vp)->uth;
@@ -53,8 +53,8 @@ PS_NOINLINE void ps_member_call_traced(struct ps_member *m, struct vp *vp, void 
     san_fiber_leave(outer);
 }
 
-/* Begins m on the stack that it keeps. The caller takes references, which it has while it goes on: n of them, so that
- * no vp takes them for those of all members. */
+/* Begins m on the stack that m keeps, on m's kernel thread. The caller goes on, and takes n references for itself,
+ * so that its references are never taken for those of all members. */
 static void begin_on_own_stack(struct vp *vp, struct ps_team *team, struct ps_member *m, struct uth_tls *before,
                                struct run *run)
 {
@@ -65,7 +65,7 @@ static void begin_on_own_stack(struct vp *vp, struct ps_team *team, struct ps_me
     ps_team_enqueue_late(team, m->id, vp);
 }
 
-/* Begins m on vp: m is current, in its block. False: it begins elsewhere. May switch. */
+/* Makes m the current thread on vp, in its block. False: m begins on the stack that it keeps instead. May switch. */
 static bool begin_member_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m, unsigned extra_flags,
                                 struct uth_tls *before, struct run *run)
 {
@@ -90,8 +90,8 @@ PS_NOINLINE bool ps_member_run_body_slowly(struct vp *vp, struct ps_team *team, 
 
 /* --- the vp's loop --- */
 
-/* vp has returned from a member's body: claims the next member that it may run. Returns its number; 0: none is left, or
- * the region has tasks. */
+/* vp has returned from a member's body: claims the next member that vp may run. Returns its number; 0: none is left,
+ * or the region has tasks. */
 static unsigned claim_more(struct vp *vp, struct ps_team *team)
 {
     if (PS_UNLIKELY(ps_load_relaxed(&team->notified)))
@@ -108,7 +108,7 @@ void ps_team_run(struct ps_team *team, unsigned id)
     struct psthread *parent = team->parent;
     struct run run = {0};
     struct vp *vp = ps_vp();
-    /* A woken vp wakes others: there are more members than this one, and a vp may sleep. */
+    /* A woken vp wakes others, since there are more members and a vp may sleep. */
     if (!ps_team_exhausted(team))
         idle_notify(NULL);
     ps_floats_become_plain();
