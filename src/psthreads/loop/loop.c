@@ -1,11 +1,11 @@
 /* The loop of a vp: the scheduler on one screen.
  *
- * The loop runs on a uth of its own and calls a thread that has not begun on that same stack. A thread that never
- * blocks therefore costs no switch (nthlib-2004 section 2, stack handoff). Where a ready thread has a context of its
- * own, the loop switches to that context, and the loop's stack goes back to the cache. Nothing is lost with the stack,
+ * The loop runs on a uth of its own. It calls a thread that has not begun on this same stack. So a thread that never
+ * blocks costs no switch (nthlib-2004 section 2, stack handoff). If a ready thread has a context of its own, the
+ * loop switches to that context, and the loop's stack goes back to the cache. Nothing is lost with the stack,
  * because the loop has no state.
  *
- * Callers: every function runs on the kernel thread that carries the vp that is its argument. */
+ * Callers: each function runs on the kernel thread that carries its argument vp. */
 #include "loop.h"
 
 #include "check.h"
@@ -25,7 +25,7 @@ static void run_fresh(struct vp *vp, struct psthread *t);
 static bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t);
 static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t);
 
-/* Runs vp's loop in the place of the caller, whose uth `self` is free to be used. */
+/* Runs vp's loop on `self`, the uth that runs. Does not return. */
 static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
 {
     struct ps_work w = vp_run(vp)->first_work;
@@ -42,7 +42,7 @@ static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
             ps_upcalls.run_team(ps_work_team(w), (unsigned)w.id);
         } else if (ps_work_is_offline(w)) {
             quota_park_run(vp);
-        } else if (!t) { /* the vp ends */
+        } else if (!t) { /* the vp is to end */
             vp_leave(vp, self, &vp_run(vp)->native, true);
             __builtin_unreachable();
         } else if (t->uth) {
@@ -50,17 +50,19 @@ static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
         } else if (!(PS_UNLIKELY(t->flags & PS_T_SIZED) && run_elsewhere(vp, self, t))) {
             run_fresh(vp, t);
         }
-        vp = ps_vp(); /* what ran may have come back on another vp */
+        vp = ps_vp(); /* the thread that ran may have returned on another vp */
         w = PS_NO_WORK;
     }
 }
 
-#define IN_VAIN 16 /* tries to go on with a thread that still ran; then its vp is given time */
+/* at each so-many-th thread whose context was not saved in time, the vp sleeps a while instead of yielding */
+#define IN_VAIN 16
 
-/* Goes on with t in the place of a loop, whose stack is self. If t's context is not saved after a while, the vp that
- * still runs t may have no stack for which to leave it. Then t goes back to that vp's queue. vp_switch_to_fresh, which
- * waits there for a stack, finds t and goes on with it, unless this vp takes t first. Meanwhile this vp gives the
- * processor away, as both may share one, and steps aside now and then. */
+/* Goes on with t in the place of the loop, whose stack is `self`. If t's context is not saved after a while, the vp
+ * that still runs t may have no stack for its own loop, and so cannot leave t. Then t goes back to the queue of that
+ * vp. That vp waits for a stack in vp_switch_to_fresh; it finds t in its queue and goes on with it, unless another
+ * vp takes t first. Meanwhile this vp yields its processor, as both vps may share one, and at each IN_VAIN-th time
+ * it sleeps. */
 static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t)
 {
     if (PS_LIKELY(uth_saved_soon(t->uth))) {
@@ -74,9 +76,10 @@ static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread
         os_park(&ps_rt.stopping, 0, PS_ASIDE_NS);
 }
 
-/* Calls t's function so that the program's thread sanitizer sees the order: t begins after its creator's call, and ends
- * before the thread that waits for it goes on. A fiber takes a tenth of a millisecond to make. Threads without a stack
- * never leave theirs in the middle, so they share one fiber for each stack; that orders those that run on one stack. */
+/* Calls t's function so that the program's thread sanitizer sees the order: t begins after its creator's call, and
+ * ends before the thread that waits for it goes on. A fiber takes a tenth of a millisecond to make. Threads that
+ * never switch (PS_T_NOSTACK) share one fiber for each stack; the sanitizer then takes those that run on one stack
+ * for ordered. */
 static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t, struct ps_call call)
 {
     bool shared = t->flags & PS_T_NOSTACK;
@@ -99,16 +102,16 @@ static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t, stru
 
 static void run_fresh(struct vp *vp, struct psthread *t)
 {
-    bool member = t->flags & PS_T_MEMBER;  /* its keys last as long as the team: see ps_team_fini */
-    bool own_tls = ps_tls_on() && !member; /* an assistant enters its member's */
+    bool member = t->flags & PS_T_MEMBER;  /* its keys last as long as the team: ps_team_fini ends them */
+    bool own_tls = ps_tls_on() && !member; /* an assistant enters its member's block */
     struct ps_call call = member ? (struct ps_call){t->member_fn, t} : ps_thread_begin(t);
     if (own_tls)
         vp_enter_tls(vp, vp_new_tls(vp));
     if (vp_is(vp, VP_SIGNALS_BLOCKED) && !member)
-        vp_unblock_signals(vp); /* it has no block */
+        vp_unblock_signals(vp); /* a thread without a block takes signals as well */
     vp_begins(vp, t);
     if (member) {
-        call.fn(call.arg); /* ends t: another vp may have t already */
+        call.fn(call.arg); /* t has ended itself: another vp may run it already */
         vp_run(ps_vp())->current = NULL;
         return;
     }
@@ -127,7 +130,8 @@ void vp_loop_main(void *transfer, void *self)
     run_loop(vp, self);
 }
 
-/* Runs a fresh thread that wants a stack of its own size: the loop moves to such a stack and calls the thread there. */
+/* Runs t, a fresh thread that wants a stack of its own size: the loop moves to such a stack and calls t there.
+ * Returns only if there was no memory for the stack, and t has run here. */
 static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
 {
     struct uth *sized = uth_get_sized(t->stack_size);
@@ -145,7 +149,7 @@ static void move_to_sized(struct vp *vp, struct uth *self, struct psthread *t)
     __builtin_unreachable();
 }
 
-/* Runs t on another stack, if t wants a larger one than this. True: it was run, and is done with. */
+/* Runs t on another stack, if it wants a larger one than this. True: t has run. False: the caller runs it here. */
 static PS_NOINLINE bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t)
 {
     if (self->stack_bytes >= t->stack_size)

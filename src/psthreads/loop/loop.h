@@ -10,12 +10,13 @@
 struct uth;
 struct vp;
 
-/* Runs the loop until the library stops; the caller stands on vp_run(vp)->native. */
+/* Runs vp's loop until the library stops, or a spare finds no stack. The caller is on the kernel thread's own stack,
+ * vp_run(vp)->native. */
 void vp_enter_loop(struct vp *vp);
-/* The first function on a fresh stack `self`, for uth_start. transfer: the vp. */
+/* The first function on the fresh stack `self`, given to uth_start. transfer: the vp. */
 void vp_loop_main(void *transfer, void *self);
 
-/* How long a vp that cannot go on for now is left alone. */
+/* How long a vp sleeps between two tries if it cannot go on, because there is no stack for its loop. */
 #define PS_ASIDE_NS INT64_C(1000000)
 
 #endif

@@ -1,4 +1,4 @@
-/* The waiting primitive and the yield: see scheduler.h. */
+/* The waiting primitive (ps_block) and the yield: see scheduler.h. */
 #include "scheduler.h"
 
 #include "check.h"
@@ -13,7 +13,7 @@
 #include "waiters.h"
 #include "watchdog.h"
 
-/* Does the rest of ps_block, where more than the front of the vp's own queue is to be looked at. */
+/* Does the rest of ps_block, if the vp has to look at more than the front of its own queue. */
 static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
 {
     struct uth_wait *wait = &self->uth->wait;
@@ -30,12 +30,13 @@ static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
         return;
     }
     struct ps_work w = vp_take_own(vp);
-    if (PS_LIKELY(ps_work_thread(w) != self)) /* else: readied before it left */
+    /* w is self if another thread has readied it meanwhile: it just goes on */
+    if (PS_LIKELY(ps_work_thread(w) != self))
         vp_switch_away(vp, self, w, true);
     wait->thread = NULL;
 }
 
-/* Does the rest of ps_block where thread t, not self, has been taken from the queue. */
+/* Does the rest of ps_block for thread t, which was taken from the queue and is not self. */
 static PS_NOINLINE void block_for(struct vp *vp, struct psthread *self, struct psthread *t)
 {
     struct uth_wait *wait = &self->uth->wait;
@@ -43,7 +44,8 @@ static PS_NOINLINE void block_for(struct vp *vp, struct psthread *self, struct p
     wait->thread = NULL;
 }
 
-/* Takes the thread at the front of the vp's own queue. NULL: none, or another entry, or the lock is held. */
+/* Takes the thread at the front of the vp's own queue. NULL: the queue is empty, its front is a team, or its lock is
+ * held. */
 static PS_ALWAYS_INLINE struct psthread *take_front_thread(struct ps_queue *q)
 {
     struct psthread *t = NULL;
@@ -64,7 +66,7 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
                                             "work descriptors run as calls and may not wait");
     struct vp *vp = ps_vp_now();
     PS_ASSERT(vp_run(vp)->current == self &&
-              self->uth == vp_run(vp)->uth); /* else its context would be saved in another's place */
+              self->uth == vp_run(vp)->uth); /* otherwise self's context would be saved in another thread's uth */
     struct uth *from = vp_run(vp)->uth;
     from->wait.thread = self;
     from->wait.object = object;
@@ -75,7 +77,7 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
         block_slowly(vp, self);
         return;
     }
-    if (PS_UNLIKELY(t == self)) { /* readied before it left */
+    if (PS_UNLIKELY(t == self)) { /* another thread has readied self already */
         from->wait.thread = NULL;
         return;
     }
@@ -87,7 +89,7 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
     vp_swap(vp, from, t->uth)->wait.thread = NULL;
 }
 
-/* Yields where places have queues of their own; self is on no kernel thread's own stack. */
+/* The yield if places have queues of their own. self is not on a kernel thread's own stack. */
 static PS_NOINLINE bool yield_with_places(struct vp *vp, struct psthread *self)
 {
     struct ps_work w = vp_take_own(vp);
@@ -98,7 +100,7 @@ static PS_NOINLINE bool yield_with_places(struct vp *vp, struct psthread *self)
     return true;
 }
 
-/* Yields to w, or to what the queue's front gives. The queue's lock is held, and given up. */
+/* Yields to w, or to the front of the queue if w is none. The caller holds the queue's lock; it is free on return. */
 static PS_NOINLINE bool yield_slow_locked(struct vp *vp, struct psthread *self, struct ps_work w)
 {
     struct ps_queue *q = &vp->queue;
@@ -114,26 +116,27 @@ static PS_NOINLINE bool yield_slow_locked(struct vp *vp, struct psthread *self, 
     return true;
 }
 
-/* Yields on a stack that is bound to vp, as the kernel thread's own is: self may not enter the queue. */
+/* The yield on a stack that is bound to vp, such as the kernel thread's own: self may not enter the queue, so it is
+ * pinned. */
 static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
 {
     if (vp_stays_with_root(vp))
         return false;
     struct ps_work w = vp_take_front(&vp->queue);
     if (ps_places_on() && !ps_work_some(w))
-        w = ps_bind_visit(vp, PS_TAKE); /* of others' members none, where there are several roots */
+        w = ps_bind_visit(vp, PS_TAKE); /* with several roots, only members of its own root's regions */
     if (!ps_work_some(w))
         return false;
     ps_store_seq(&vp->pinned, self);
-    watchdog_arm_for_root(); /* what runs here now may spin for the root */
+    watchdog_arm_for_root(); /* the thread that runs here now may spin until the root runs */
     vp_give_way(vp, self, w, true);
     return true;
 }
 
-/* One of this many yields looks into the global queue first: threads that poll may keep the vp's own queue full. */
+/* Each 64th yield looks into the global queue first, since threads that poll may keep the vp's own queue full. */
 #define GLOBAL_TURNS 64
 
-/* Yields where there is a global queue. */
+/* The yield if there is a global queue. */
 static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
 {
     bool root = vp_run(vp)->uth->vp != NULL;
@@ -142,7 +145,7 @@ static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
     struct ps_work w = PS_NO_WORK;
     if (++vp_run(vp)->global_turns % GLOBAL_TURNS == 0)
         w = vp_visit(vp, PS_IN_GLOBAL, PS_TAKE, false);
-    if (!ps_work_some(w)) /* the slot is the root's own */
+    if (!ps_work_some(w)) /* a root is about to fill the pinned slot itself, so it does not look there */
         w = root ? vp_visit(vp, PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL, PS_TAKE, false)
                  : vp_visit(vp, PS_OWN | PS_IN_GLOBAL, PS_TAKE, false);
     if (!ps_work_some(w))
@@ -157,7 +160,7 @@ static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
     return true;
 }
 
-/* Yields where something comes before the vp's own queue, or the queue's lock is not to be had at once. */
+/* The yield if other work comes before the vp's own queue, or the queue's lock was not free. */
 static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
 {
     struct ps_queue *q = &vp->queue;
@@ -173,7 +176,7 @@ static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
     }
     if (PS_UNLIKELY(ps_rt.has_global))
         return yield_with_global(vp, self);
-    if (PS_UNLIKELY(vp_run(vp)->place != 0)) /* self is bound, or ran after something that was */
+    if (PS_UNLIKELY(vp_run(vp)->place != 0)) /* self is bound to a place, or runs after a thread that was */
         return yield_with_places(vp, self);
     struct ps_work w = vp_take_pinned(vp);
     if (PS_LIKELY(!ps_work_some(w)) && ps_queue_seems_empty(q))
@@ -182,7 +185,8 @@ static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
     return yield_slow_locked(vp, self, w);
 }
 
-/* Yields to t, which was at the queue's front; self is at its back. */
+/* Yields to t, which was taken out of the queue or the pinned slot; self is in the queue already. A vp may have to
+ * be woken for the queue. */
 static PS_NOINLINE bool yield_for(struct vp *vp, struct psthread *self, struct psthread *t)
 {
     idle_notify(NULL);
@@ -190,7 +194,7 @@ static PS_NOINLINE bool yield_for(struct vp *vp, struct psthread *self, struct p
     return true;
 }
 
-/* Yields to t, which was pinned, and whose context is not saved yet; self is ready. */
+/* Yields to t, whose context is not saved yet. t was pinned and self is in the queue, or the other way round. */
 static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, struct psthread *t)
 {
     struct uth *from = self->uth;
@@ -199,11 +203,11 @@ static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, str
     return true;
 }
 
-/* Yields where self's context is bound to vp, or a context that is bound to vp is ready. The two contexts exchange
- * their places: the vp's pinned slot and its queue. Only vp, or a releaser (home.h), takes out what is pinned, and no
- * thread pins a context while another one is pinned. For two contexts can be bound to a vp: a root, and what goes on in
- * its place while the root waits elsewhere. Both ways use one call of the switch, and alternate: so the return behind
- * it is predicted (cpu/x86_64/switch.S). */
+/* The yield if self's context is bound to vp, or a context that is bound to vp is ready. The two contexts exchange
+ * places: one goes to the pinned slot, the other to the queue. Only vp, or a releaser (home.h), takes a thread out
+ * of the pinned slot. No thread pins a context while another one is pinned, although two contexts can be bound to a
+ * vp: a root, and the member that goes on in its place while the root waits elsewhere. Both cases use the same call
+ * of the switch, in turns, so the processor predicts the return after it (cpu/x86_64/switch.S). */
 static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
 {
     struct uth *from = vp_run(vp)->uth;
@@ -216,11 +220,11 @@ static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
         if (PS_UNLIKELY(t != NULL) || !(t = take_front_thread(q)))
             return yield_slowly(vp, self);
         ps_store_seq(&vp->pinned, self);
-        watchdog_arm_for_root(); /* what runs here now may spin for the root */
+        watchdog_arm_for_root(); /* the thread that runs here now may spin until the root runs */
     } else {
         if (PS_UNLIKELY(!t || !ps_spin_take(&q->lock)))
             return yield_slowly(vp, self);
-        if (PS_UNLIKELY(!ps_cas_acq_rel(&vp->pinned, &t, NULL))) { /* released (home.h) */
+        if (PS_UNLIKELY(!ps_cas_acq_rel(&vp->pinned, &t, NULL))) { /* the root was released meanwhile (home.h) */
             ps_spin_unlock(&q->lock);
             return yield_slowly(vp, self);
         }
@@ -236,7 +240,7 @@ static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
     return true;
 }
 
-/* Each way out of the fast path is a tail call, so the fast path saves no registers for it. */
+/* Each way out of the fast path is a tail call, so that the fast path saves no registers for it. */
 static PS_ALWAYS_INLINE bool yield(void)
 {
     struct vp *vp = ps_vp_now();
@@ -247,7 +251,7 @@ static PS_ALWAYS_INLINE bool yield(void)
     struct ps_queue *q = &vp->queue;
     if (PS_UNLIKELY(vp_has_waiters(vp) || ps_rt.has_global || vp_run(vp)->place))
         return yield_slowly(vp, self);
-    /* Where the vp is dedicated to a thread, that thread's context is bound. */
+    /* On a dedicated vp, the context of its thread is bound, too. */
     if (PS_UNLIKELY(ps_load_relaxed(&vp->pinned) || from->vp))
         return yield_with_root(vp, self);
     if (ps_queue_seems_empty(q))
@@ -257,7 +261,7 @@ static PS_ALWAYS_INLINE bool yield(void)
     struct ps_item *front = ps_queue_item(q->items.next);
     if (PS_UNLIKELY(ps_list_empty(&q->items) || !ps_item_plain(front)))
         return yield_slow_locked(vp, self, PS_NO_WORK);
-    /* The front leaves, the caller comes to the back: their number stays. */
+    /* The front leaves and the caller joins at the back, so the queue's count stays. */
     struct psthread *t = PS_CONTAINER_OF(front, struct psthread, item);
     ps_list_remove(&front->link);
     ps_list_push_back(&q->items, &self->item.link);
@@ -282,9 +286,10 @@ bool ps_root_wanted(void)
     return vp && vp_root_wanted(vp);
 }
 
-/* One in YIELDS_IN_VAIN of the yields that find nothing ready on the vp lets other kernel threads run. A system call in
- * each would make a thread that is alone on its vp many times slower than threads that share one. A thread that waits
- * in such a loop for another kernel thread still comes to the call within a microsecond or two. */
+/* One in YIELDS_IN_VAIN of the yields that find nothing ready on the vp makes a system call, which lets other kernel
+ * threads run. With a call in each yield, a thread that is alone on its vp would be many times slower than threads
+ * that share one. A thread that waits in a yield loop for another kernel thread still makes the call within a
+ * microsecond or two. */
 #define YIELDS_IN_VAIN 16
 
 void psthread_yield(void)

@@ -1,4 +1,4 @@
-/* The work search: see search.h.
+/* How a vp finds work: see search.h.
  *
  * Callers: the kernel thread that carries vp. */
 #include "search.h"
@@ -27,23 +27,26 @@
 #include "watch.h"
 #include "watchdog.h"
 
-#define SEARCH_CLOCK_PERIOD 64 /* rounds between looks at the clock */
-/* Rounds between peeks into closed queues: some ten microseconds. The first look is such a peek, so a search that ends
- * sooner peeks too: a vp does not park while a closed queue has something (idle.h, [L]), and each new search comes
- * nearer to taking it. */
+#define SEARCH_CLOCK_PERIOD 64 /* rounds between two readings of the clock */
+/* Rounds between two peeks into closed queues (vp->closed): some ten microseconds. The first look of a search is
+ * such a peek, so a shorter search peeks too. For a vp does not park while a closed queue has something (idle.h,
+ * [L]), and each new search comes nearer to taking it. */
 #define SEARCH_PEEK_PERIOD 512
-#define ASIDE_LOOK_NS INT64_C(1000000) /* the queues of places wake their homes by the idle set, which it is not in */
+/* The longest sleep of a home that stands aside, if there are places: an insertion into a place's queue wakes vps of
+ * the idle set, and such a home is not in it. */
+#define ASIDE_LOOK_NS INT64_C(1000000)
 #define STANDS_NS INT64_C(100000000)
-#define MOST_AT_ONCE 64        /* spares */
-#define SEARCH_POLITE_NS 20000 /* after that the search yields the processor to other kernel threads */
+#define MOST_AT_ONCE 64        /* the most spares that a spare calls at once */
+#define SEARCH_POLITE_NS 20000 /* after this time a search yields the processor to other kernel threads */
 
-/* Looks once at every source, from the state IDLE; on success the handoff slot is BUSY. Without `queues`, looks only at
- * what is for this vp alone. */
+/* Looks once at every source of work. vp's handoff slot is HANDOFF_IDLE, or has a message; if work is returned, the
+ * slot is HANDOFF_BUSY. queues false: looks only at the handoff slot and the pinned slot. peek: looks into closed
+ * queues as well. */
 static struct ps_work search_once(struct vp *vp, bool queues, bool peek)
 {
     struct ps_work w = vp_visit_handoff(vp, PS_TAKE);
     if (ps_work_some(w)) {
-        struct ps_work first = vp_take_pinned(vp); /* no other vp can run it, but any can run the member */
+        struct ps_work first = vp_take_pinned(vp); /* vp alone can run what is pinned, and any vp can run the member */
         if (PS_LIKELY(!ps_work_some(first)))
             return w;
         vp_put_back(vp, w);
@@ -70,14 +73,15 @@ static bool layer_polls(void)
     return poll && poll();
 }
 
-/* Whether dedicated kernel threads spin in the place of vps, so that vps shall not. */
+/* Whether dedicated kernel threads spin, and together with the searching vps are as many as there are vps. Then vp
+ * ends its search. */
 static bool spins_for_others(void)
 {
     uint32_t spins = ps_load_relaxed(&ps_dedicated_spins);
     return PS_UNLIKELY(spins != 0) && IDLE_SEARCHING(idle_word()) + spins >= ps_rt.num_vps;
 }
 
-/* Searches for vp->spin_ns; none found: no work. */
+/* Searches for work for vp->spin_ns. Returns no work if none was found, or the library stops. */
 static struct ps_work search(struct vp *vp)
 {
     uint64_t start = 0;
@@ -96,7 +100,8 @@ static struct ps_work search(struct vp *vp)
         vp_block_signals(vp);
         home_settle(vp);
         uint64_t now = os_now_ns();
-        if (!start || region != vp->thief.peeked_region) { /* where a parent runs regions alone it may soon be wanted */
+        /* a parent has run a region alone since the last look: the search begins anew, as vp may be needed soon */
+        if (!start || region != vp->thief.peeked_region) {
             start = now;
             region = vp->thief.peeked_region;
         }
@@ -122,8 +127,9 @@ static void sleep_and_learn(struct vp *vp)
         vp->spin_ns = ps_adaptive_spin_after(vp->spin_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
-/* Lets a spare stand in for a lone root, whose kernel thread runs nothing else (lone_root.h): the spare is there for
- * the root's next region, as a worker would be. */
+/* Lets vp, a spare, stand in for a lone root, whose kernel thread runs nothing else (lone_root.h). As a worker
+ * would, the spare waits for members of the root's next region. Returns the work that it found; none: no lone root
+ * lacks a stand-in, or none came for a while. */
 static struct ps_work stand_in(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
@@ -146,15 +152,15 @@ static struct ps_work stand_in(struct vp *vp)
     return w;
 }
 
-/* Lets vp, a spare that has nothing to do, stand by. Returns what it is to do then. */
+/* Lets vp, a spare that has nothing to do, stand by. Returns why it was called. */
 static enum standby_word spare_rests(struct vp *vp)
 {
-    if (!vp_is(vp, VP_SIGNALS_BLOCKED)) /* as long as it stands by it carries no thread */
+    if (!vp_is(vp, VP_SIGNALS_BLOCKED)) /* while it stands by, it carries no thread that may take signals */
         vp_block_signals_slowly(vp);
     vp_stand_aside(vp);
     bind_lift();
     vp_run(vp)->place = 0;
-    ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
+    ps_add_seq(&ps_idle.parks, 1); /* counted as a vp that parks, for deadlock.c */
     ps_store_seq(&vp->dedicated.sleeps, 1);
     PS_WATCHED(spare__end, PS_WATCH_SPARE_END, vp_run(vp)->id, 0);
     enum standby_word word = standby_rest();
@@ -164,7 +170,8 @@ static enum standby_word spare_rests(struct vp *vp)
     return word;
 }
 
-/* Calls kernel threads for the other members of a team of which a spare has taken one: they wait for one another. */
+/* A spare has taken a member of team. Calls spares for the members that are left, since members may wait for one
+ * another. */
 static void call_for_others(struct ps_team *team)
 {
     unsigned left = ps_team_left(team), coming = ps_load_relaxed(&ps_watchdog.coming);
@@ -187,10 +194,10 @@ static struct ps_work take_for_spare(struct vp *vp, bool noted)
     return w;
 }
 
-/* Finds work for a spare. It takes something only if a thread starves, if fewer spares are at work than vps are
- * blocked, or if it has a grant. Else it stands in, or stands by. The spare counts itself off, then looks how many vps
- * are blocked. A vp counts itself among the blocked, then looks how many spares are at work (blocking.h). So one of
- * them sees the other (seq_cst). */
+/* Finds work for vp, a spare. It takes work only if some work starves, if fewer spares are at work than vps are
+ * blocked, or if it has a grant. Otherwise it stands in for a lone root, or stands by. The spare counts itself off,
+ * then reads how many vps are blocked. A vp counts itself among the blocked, then reads how many spares are at work
+ * (blocking.h). So one of the two sees the other (seq_cst). */
 static struct ps_work find_work_spare(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
@@ -214,9 +221,9 @@ static struct ps_work find_work_spare(struct vp *vp)
     }
 }
 
-#define LONE_A_PERIOD 4 /* a microsecond */
+#define LONE_A_PERIOD 4 /* this part of ps_rt.per_region_cycles (4 us): a microsecond */
 
-/* Notes that vp has found w, which it runs next. Returns w. */
+/* Notes that vp has found w and runs it next. Returns w. */
 static inline struct ps_work found(struct vp *vp, struct ps_work w)
 {
     const struct psthread *t = ps_work_thread(w);
@@ -225,23 +232,22 @@ static inline struct ps_work found(struct vp *vp, struct ps_work w)
     return w;
 }
 
-/* Looks once, before vp counts as one that searches. */
+/* Looks once, before vp counts as searching. Does nothing if vp's handoff slot is open already. */
 static inline struct ps_work look_first(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
     if (ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return w;
-    if (vp_is(vp, VP_SIGNALS_BLOCKED)) /* vp_take_next has not looked */
+    if (vp_is(vp, VP_SIGNALS_BLOCKED)) /* vp_take_next did not look, since signals are blocked */
         w = vp_take_own(vp);
     if (!ps_work_some(w) && ps_lone_due(&vp->lone_thread, 1))
         w = vp_steal_round(vp, false);
     return w;
 }
 
-/* Makes the orders of stealing, where vp has found nothing and they are not made yet. A root's vp leaves that to
+/* Computes the orders of stealing, if vp has found nothing and they are not computed yet. A root's vp leaves that to
  * others, so that the root's state in the C library stays as it is. ps_prepare_victims calls functions of the C
- * library, which may wait for a lock that a ready thread holds. So vp does not count meanwhile as one that would take
- * work. */
+ * library, which may wait for a lock that a ready thread holds. So vp does not count as searching meanwhile. */
 static inline bool prepares_victims(struct vp *vp)
 {
     if (PS_LIKELY(ps_victims_prepared()) || vp_is_roots(vp))
@@ -252,8 +258,9 @@ static inline bool prepares_victims(struct vp *vp)
     return true;
 }
 
-/* Finds work for a home that stands aside (home.h), which takes part in no search. The vp looks at its own sources for
- * as long as it would search, and then sleeps as a dedicated vp does (dedicated.h). */
+/* Finds work for vp, a home that stands aside (home.h) and is in no search. It looks at its own sources for as long
+ * as it would search, and then sleeps as a dedicated vp does (dedicated.h). Returns no work once vp stands aside no
+ * longer. */
 static PS_NOINLINE struct ps_work find_work_aside(struct vp *vp)
 {
     struct ps_work w;
@@ -269,7 +276,7 @@ static PS_NOINLINE struct ps_work find_work_aside(struct vp *vp)
             os_yield();
         if (waited <= vp->spin_ns)
             continue;
-        ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
+        ps_add_seq(&ps_idle.parks, 1); /* counted as a vp that parks, for deadlock.c */
         ps_store_seq(&vp->dedicated.sleeps, 1);
         if (!vp_look_at_own(vp))
             os_park(&vp->dedicated.wake, 0, ps_places_on() ? ASIDE_LOOK_NS : OS_FOREVER);
@@ -297,15 +304,15 @@ struct ps_work vp_find_work(struct vp *vp)
             return found(vp, w);
         idle_search_begin(vp);
     }
-    if (PS_LIKELY(vp->searching) &&
-        ps_load_relaxed(&vp->handoff) == HANDOFF_BUSY) /* else a message is in it, or it was never busy */
+    /* otherwise a message is in the slot, or the slot was open all the time */
+    if (PS_LIKELY(vp->searching) && ps_load_relaxed(&vp->handoff) == HANDOFF_BUSY)
         ps_store_seq(&vp->handoff, HANDOFF_IDLE);
     for (;;) {
         if (vp_is(vp, VP_LONE)) {
             vp_stand_aside(vp);
             return lone_root_await(vp);
         }
-        if (home_is_aside(vp)) /* a second root has come */
+        if (home_is_aside(vp)) /* a second root has attached meanwhile */
             return vp_find_work(vp);
         vp_block_signals(vp);
         w = search(vp);

@@ -1,4 +1,4 @@
-/* The work search of a vp that has nothing to run: searching, then parking. */
+/* How a vp that has nothing to run finds work: it searches, then parks. */
 #ifndef PS_SEARCH_H
 #define PS_SEARCH_H
 
@@ -6,15 +6,15 @@
 
 struct vp;
 
-/* Finds work for vp, which has nothing to run, and waits for it. None only when the vp is to end. */
+/* Returns work for vp, which has nothing to run. Waits until there is some. Returns no work only if vp is to end. */
 struct ps_work vp_find_work(struct vp *vp);
 
-/* Opens vp's handoff slot, if vp has nothing of its own to run: its loop is about to look for work. Called before a
- * member is counted out, so that the parent's next region finds the slot open. */
+/* Opens vp's handoff slot, unless vp has other work. Called when vp has run members and its loop is about to look
+ * for work, before these are counted out: so the parent's next region finds the slot open. */
 void vp_offer(struct vp *vp);
 
-/* vp takes part in nothing for now, because there is no stack for its loop, or nothing for it to do. Its handoff slot
- * is closed, and what is in its queue is told to others. */
+/* vp takes no work for a while, because there is no stack for its loop, or nothing for it to do. Closes its handoff
+ * slot, and wakes another vp if something is in its queue. */
 void vp_stand_aside(struct vp *vp);
 
 #endif

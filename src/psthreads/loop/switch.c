@@ -1,4 +1,4 @@
-/* Switches that are not for the fast paths: see switch.h. */
+/* The switches that no fast path uses: see switch.h. */
 #include "switch.h"
 
 #include "check.h"
@@ -44,16 +44,16 @@ void vp_run_dedicated(struct vp *vp, struct psthread *t)
     t->uth->tls = vp_run(vp)->dedicated_to;
     if (PS_UNLIKELY(t->uth->tls->adopted))
         home_equip(vp);
-    vp_run(vp)->tls = NULL; /* entered anew: its own, but another vp may have been in it meanwhile */
+    vp_run(vp)->tls = NULL; /* vp enters the block anew: another vp may have been in it meanwhile */
     vp->thread_signal.blocked =
-        vp_is(vp, VP_SIGNALS_BLOCKED); /* it takes signals on t's stack: thread_signal_arrives */
+        vp_is(vp, VP_SIGNALS_BLOCKED); /* signals stay blocked until vp is on t's stack (thread_signal_arrives) */
     vp_is_no_more(vp, VP_SIGNALS_BLOCKED);
     vp_resume(vp, &vp_run(vp)->native, t, false);
     vp_run(vp)->current = NULL;
 }
 
-/* As vp_leave, but enters the kernel thread's own storage first: signals that come from here on are deferred
- * (thread_signal.h). */
+/* As vp_leave, but enters the kernel thread's own storage first, before the switch: signals that come from then on
+ * are deferred (thread_signal.h). */
 void vp_leave_dedicated(struct vp *vp, struct uth *context, struct uth_tls *tls)
 {
     vp_run(vp)->current = NULL;
@@ -96,14 +96,16 @@ PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct
     struct uth *from = self->uth;
     static _Atomic uint32_t said;
     for (vp_run(vp)->first_work = w; !vp_start_loop(vp, from, false); vp_run(vp)->first_work = w) {
-        /* There is no stack, so what was to begin waits until a thread that already has one can run. */
+        /* There is no stack. So what was to begin waits until a thread that already has a stack can run. */
         if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
             ps_warn("no memory for another stack of %zu KiB (%s): waiting until one is free (said once)",
                     vp_run(vp)->stacks.stack_bytes / 1024, os_memory_limit(vp_run(vp)->stacks.stack_bytes));
         os_yield();
         vp_leave_waiters(vp);
         bool has_stack = ps_work_thread(w) && ps_work_thread(w)->uth;
-        if (has_stack) /* perhaps its vp waits for self to be taken out of a queue, as this one does for it */
+        /* w has a context, which is not saved yet. Perhaps its vp waits for another vp to take self out of a queue,
+         * as vp does for w */
+        if (has_stack)
             vp_put_back(vp, w);
         struct ps_work other = vp_take_own(vp);
         struct psthread *t = ps_work_thread(other);
@@ -128,5 +130,5 @@ void vp_leave_bound(struct vp *vp, struct psthread *self)
     vp_leave_waiters(vp);
     struct ps_work w = vp_take_own(vp);
     vp_give_way(vp, self, w, true);
-    self->uth->left_by = NULL; /* it may be a root's stack, on which the root had called self */
+    self->uth->left_by = NULL; /* this may be a root's stack, on which the root has called self */
 }

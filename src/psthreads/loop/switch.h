@@ -1,25 +1,26 @@
 /* The switch: a vp leaves one stack and goes on with another.
  *
  * Does: hands the kernel thread over to another stack, with the thread-local block and the current thread that belong
- * to it. Does not: choose what runs (sources.h), or say where the left thread waits (scheduler.h).
+ * to it.
+ * Does not: choose what runs (sources.h), or say where the left thread waits (scheduler.h).
  *
- * Callers: the kernel thread that carries vp, on the stack `from`, which is run.uth. A switch goes through
- * vp_leave, or on fast paths through vp_swap; dedicated and suspended stacks call uth_switch themselves. The left
- * stack is in use until the switch has arrived. vp_arrived does the rest on the other side: from then on other vps may
- * take the left context (uth.running), and a dying one goes to the cache.
+ * Caller: the kernel thread that carries vp, on the stack `from`, which is run.uth. A switch uses vp_leave, or
+ * vp_swap on fast paths; code for dedicated and suspended stacks calls uth_switch itself. The vp still uses the left
+ * stack until the switch has arrived on the other. There vp_arrived ends the switch: from then on other vps may take
+ * the left context (uth.running). If the left thread has ended, its stack goes to the cache.
  *
- * Contract of the three ways, from the bottom up:
- *   vp_leave        to any stack that is ready for it: a saved context, a fresh one, the native one
- *   vp_resume       to the context of a thread, which is saved (uth_saved_soon), and not bound to another vp; the vp's
- *                   kernel thread goes to the thread's place first. vp_resume_here: it is known to be there
- *   vp_switch_away  the running thread self, which stays with its context on `from`, waits or is in a queue; w is what
- *                   goes on: anything that a loop may be given, or nothing
- * With `dying`, no vp comes back to `from`, and the function does not return. Else the function returns when a vp has
- * resumed `from`, perhaps another one. vp_leave and vp_resume return this vp; after vp_switch_away the caller reads its
- * vp anew.
+ * Contract of the three functions, from the bottom up:
+ *   vp_leave        switches to any stack that is ready: a saved context, a fresh stack, the kernel thread's own
+ *   vp_resume       switches to the context of a thread, which is saved (uth_saved_soon), and not bound to another
+ *                   vp. vp's kernel thread goes to the thread's place first. vp_resume_here: it is there already
+ *   vp_switch_away  leaves the running thread self, whose context stays on `from`: self waits or is in a queue. Goes on
+ *                   with w: any work that a loop may be given, or none
+ * With `dying`, no vp comes back to `from`, and the function does not return. Otherwise it returns when a vp,
+ * perhaps another one, has resumed `from`. vp_leave and vp_resume return that vp. After vp_switch_away the caller
+ * reads its vp anew.
  *
- * Ordering: what ran on the left stack happens before uth.running is cleared (release, uth_switched). The clearing
- * happens before a vp which reads it clear (acquire, uth_saved_soon) resumes the context. */
+ * Ordering: all that ran on the left stack happens before uth.running is cleared (release, uth_switched). A vp that
+ * reads it clear (acquire, uth_saved_soon) then resumes the context. */
 #ifndef PS_SWITCH_H
 #define PS_SWITCH_H
 
@@ -31,10 +32,10 @@
 #include "vp_tls.h"
 #include "work.h"
 
-/* Whether a switch brings another native thread-local block with it, in which the carried vp must be set anew. */
+/* Whether a switch changes the native thread-local storage, so that the carried vp must be set anew after it. */
 #define VP_CARRY_ANEW CPU_CARRIES_TLS
 
-/* First thing on the stack `self` after a switch to it. */
+/* Ends a switch: the first call on the stack `self` after a switch to it. */
 static inline void vp_arrived(struct vp *vp, struct uth *self)
 {
     if (VP_CARRY_ANEW)
@@ -47,13 +48,12 @@ static inline void vp_arrived(struct vp *vp, struct uth *self)
         uth_put(&vp_run(vp)->stacks, left);
 }
 
-/* Switches from the stack `from` to `to`. The thread pointer changes before the stack does: accesses by it on the other
- * side then need not wait for it (3 ns of 17 here).
- * No other vp is in `to`'s block: its last carrier entered another one before it let go of `to` (uth.running), as this
- * vp does with `from`'s. But a kernel thread that visits `to` for a signal (thread_signal.h) has entered the block, and
- * made its own vp the current one there. So `to` is claimed first: then the visitor has gone, or finds the claim and
- * does not come in. A vp that looked before the claim which carrier the block has would take the visitor's vp for its
- * own. */
+/* Switches from the stack `from` to `to`. The thread pointer changes before the stack, so accesses by it on the
+ * other side need not wait for the change (3 ns of 17 here). No other vp is in `to`'s block: the vp that ran there
+ * last entered another block before it let go of `to` (uth.running), as this vp does with `from`'s. But a kernel
+ * thread that visits `to` for a signal (thread_signal.h) has entered the block, and has made its own vp the current
+ * one there. So `to` is claimed first. Then the visitor has gone, or it finds the claim and does not enter. A vp
+ * that read the block's carrier before the claim could take the visitor's vp for its own. */
 static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying)
 {
     vp_run(vp)->left_uth = from;
@@ -69,13 +69,13 @@ static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *t
     return vp;
 }
 
-/* Slow cases of vp_swap, which is vp_leave for the fast paths: `from` stays, and to's context is saved. Nothing lives
- * in a register across the switch, so a caller that ends with it saves none. A thread keeps its errno, also one without
- * a thread-local block of its own. Returns `from`; the caller reads its vp anew. vp_swap_told: a sanitizer is told.
- * vp_swap_claimed: `to` is claimed, but may be visited still, or its block is not as this vp left it. */
+/* Slow cases of vp_swap. vp_swap is vp_leave for the fast paths: `from` stays alive, and to's context is saved. No
+ * value lives in a register across the switch, so a caller that ends with it saves none. A thread without a block of
+ * its own keeps its errno, too. Returns `from`; the caller reads its vp anew. vp_swap_told: tells a sanitizer.
+ * vp_swap_claimed: `to` is claimed, but it may still be visited, or its block is not as this vp left it. */
 struct uth *vp_swap_told(struct vp *vp, struct uth *from, struct uth *to);
 struct uth *vp_swap_claimed(struct vp *vp, struct uth *from, struct uth *to);
-/* The left stack, which was a dying one, goes to the cache. */
+/* Ends a switch from a dying stack: that stack, `left`, goes to the cache. Returns the stack that runs. */
 struct uth *vp_bury_left(struct vp *vp, struct uth *left);
 static PS_ALWAYS_INLINE struct uth *vp_swapped(struct vp *vp)
 {
@@ -91,7 +91,7 @@ static PS_ALWAYS_INLINE struct uth *vp_swapped(struct vp *vp)
     vp_set_errno(vp, here->error);
     return here;
 }
-/* Whether t's context is saved now. */
+/* Whether t has a context that is saved now, and that no kernel thread visits. */
 static PS_ALWAYS_INLINE bool vp_may_swap_to(const struct psthread *t)
 {
     return PS_LIKELY(t->uth && ps_load_acquire(&t->uth->running_or_visited) == 0);
@@ -109,21 +109,22 @@ static PS_ALWAYS_INLINE struct uth *vp_swap(struct vp *vp, struct uth *from, str
     if (ps_tls_on() && to->tls != vp_run(vp)->tls) {
         if (PS_UNLIKELY(!to->tls || !uth_tls_was_in(to->tls, vp, ps_load_relaxed(&vp_run(vp)->tid))))
             return vp_swap_claimed(vp, from, to);
-        cpu_set_tp_soon(to->tls->tp); /* vp_enter_tls_again would hold a register more: two instructions */
+        /* vp_enter_tls_again would need one more register, which costs two instructions */
+        cpu_set_tp_soon(to->tls->tp);
         vp_run(vp)->tls = to->tls;
     }
-    vp_run(vp)->uth = to; /* as in vp_leave */
+    vp_run(vp)->uth = to; /* after the thread pointer, as in vp_leave */
     return vp_swapped(cpu_switch(&from->ctx, &to->ctx, vp));
 }
 
-/* vp is about to run t: its kernel thread goes where t belongs. */
+/* vp is about to run t: moves its kernel thread to t's place, if places are on. */
 static inline void vp_migrate(struct vp *vp, const struct psthread *t)
 {
     if (ps_places_on())
         vp_migrate_slow(vp, t);
 }
 
-/* vp runs t from here on. */
+/* Makes t, which has a context, the thread that vp runs. */
 static inline void vp_enter_thread(struct vp *vp, struct psthread *t)
 {
     PS_ASSERT(!t->uth->vp || t->uth->vp == vp);
@@ -132,7 +133,7 @@ static inline void vp_enter_thread(struct vp *vp, struct psthread *t)
     vp_tick(vp);
 }
 
-/* Continues thread t, whose context is saved, in the place of `from`. */
+/* Goes on with thread t, whose context is saved; leaves the stack `from`. */
 static inline struct vp *vp_resume_here(struct vp *vp, struct uth *from, struct psthread *t, bool dying)
 {
     vp_enter_thread(vp, t);
@@ -144,17 +145,17 @@ static inline struct vp *vp_resume(struct vp *vp, struct uth *from, struct psthr
     return vp_resume_here(vp, from, t, dying);
 }
 
-/* The slow case of vp_switch_away: w has no stack yet, or its context was not saved in time. */
+/* The slow case of vp_switch_away: w has no stack yet, its context was not saved in time, or there is no w. */
 void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w);
 
-/* Goes on with w in the place of self, whose uth keeps self's context. Self finds its errno again, also where it has no
- * thread-local block of its own. may_be_bound: false where vp's kernel thread is certain to be where w may run.
+/* Leaves self, whose uth keeps its context, and goes on with w. When self runs again it finds its errno, even if it
+ * has no block of its own. may_be_bound: false if vp's kernel thread is certain to be where w may run.
  *
- * Another vp may have taken self by now, and then waits for self's context to be saved. So self waits for the context
- * of w no longer than a switch takes. After that it leaves for a fresh stack, and the loop on that stack waits instead:
- * no vp waits for a loop's stack. Without this two members could wait for each other for ever. A barrier releases both
- * as they are about to leave their stacks. Then each is taken by the other's vp: out of the queue of a place that both
- * vps share, or out of a queue whose vp has gone offline. tests/models/block_ready.pml. */
+ * Another vp may have taken self by now, and wait until self's context is saved. So vp waits for the context of w no
+ * longer than a switch takes. After that it leaves self for a fresh stack, whose loop waits instead: no vp waits for
+ * a loop's stack. Otherwise two members could wait for each other for ever. A barrier releases both while they are
+ * about to leave their stacks. Then the vp of each takes the other one: out of the queue of a place that both vps
+ * share, or out of a queue whose vp has gone offline. tests/models/block_ready.pml. */
 static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
 {
     struct psthread *t = ps_work_thread(w);
@@ -169,22 +170,23 @@ static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self
     vp_set_errno(vp, error);
 }
 
-/* As vp_switch_away, where self does not wait: it is in a queue, or bound to another vp. */
+/* As vp_switch_away, if self does not wait: it is in a queue, or pinned to a vp. */
 static PS_ALWAYS_INLINE void vp_give_way(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
 {
     self->uth->left_by = self;
     vp_switch_away(vp, self, w, may_be_bound);
 }
 
-/* For a vp that is dedicated to a thread. vp_run_dedicated switches from vp's native stack to t, whose context is bound
- * to vp. vp_leave_dedicated switches back to the native stack; it returns on another vp, to which its caller has
- * published the context. The context goes on in the block `tls`. */
+/* For a dedicated vp. vp_run_dedicated switches from vp's native stack to t, whose context is bound to vp.
+ * vp_leave_dedicated switches from `context` back to the native stack. The caller has published the context for
+ * another vp, and vp_leave_dedicated returns there. The context goes on in block `tls`. */
 void vp_run_dedicated(struct vp *vp, struct psthread *t);
 void vp_leave_dedicated(struct vp *vp, struct uth *context, struct uth_tls *tls);
-/* Leaves the running thread self, whose context is bound to another vp and published there; vp goes on with what else
- * is ready. */
+/* Leaves the running thread self, whose context is bound to another vp and published there. vp goes on with other
+ * ready work. Returns on that other vp. */
 void vp_leave_bound(struct vp *vp, struct psthread *self);
-/* Begins t, which has no context so far, on the uth that vp runs: the caller calls t's function next. */
+/* Makes t, which has no context yet, the thread that vp runs, on the uth that runs. The caller calls t's function
+ * next. */
 static inline void vp_begins(struct vp *vp, struct psthread *t)
 {
     t->uth = vp_run(vp)->uth;
@@ -195,10 +197,9 @@ static inline void vp_begins(struct vp *vp, struct psthread *t)
     vp_tick(vp);
     vp_migrate(vp, t);
 }
-/* Starts a loop on a fresh stack in the place of `from`; the loop begins with run.first_work. False: no memory for a
- * stack. */
+/* Leaves `from` for a loop on a fresh stack. The loop begins with run.first_work. False: no memory for a stack. */
 bool vp_start_loop(struct vp *vp, struct uth *from, bool dying);
-/* Ends what runs on the current uth for good and goes on with a fresh loop (psthread_exit). */
+/* Ends the thread that runs on the current uth, abandons its frames, and goes on with a fresh loop (psthread_exit). */
 PS_NORETURN void vp_abandon(struct vp *vp);
 
 #endif

@@ -1,4 +1,4 @@
-/* Members that wait in their team's barrier on one vp: a batch. The states are in team_barrier.c. */
+/* Members that wait in their team's barrier on one vp: a batch. team_barrier.c has the states. */
 #ifndef PS_WAITERS_H
 #define PS_WAITERS_H
 
@@ -8,7 +8,8 @@
 
 static inline bool vp_has_waiters(struct vp *vp) { return ps_load_acquire(&vp->waiters.count) != 0; }
 
-/* Called when vp is about to go on with something that it has not chosen for its waiters' sake. */
+/* Called when vp is about to go on with work other than a teammate of its waiters. Lets the waiters be counted and
+ * published, so that they do not depend on this vp. */
 static inline void vp_leave_waiters(struct vp *vp)
 {
     if (PS_UNLIKELY(vp_has_waiters(vp)))
