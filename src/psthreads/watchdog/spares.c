@@ -11,38 +11,41 @@
 
 #include <errno.h>
 
-/* A vp stands still when it has passed no scheduling point for so long; the watchdog looks again soon meanwhile. */
+/* A vp that has passed no scheduling point for this time stands still. Until then the watchdog looks every
+ * millisecond. */
 #define CONFIRM_NS UINT64_C(2000000)
 #define CALM_TICKS 2
-/* Where stalls repeat, the next one is noticed sooner: the watchdog's ticks are shorter until there has been none for
- * QUICK_FOR_NS. */
-#define QUICK_AFTER 3 /* stalls; a single one may be a machine's that is busy with something else */
+/* If stalls repeat, the watchdog's ticks are shorter, so that it sees the next one sooner. They are short until it
+ * has seen no stall for QUICK_FOR_NS. */
+#define QUICK_AFTER 3 /* so many stalls; a single one may come from other load on the machine */
 #define QUICK_CALM_TICKS 10
 #define QUICK_FOR_NS UINT64_C(1000000000)
-/* An idle vp has had so long to take what starves. */
+/* How long an idle vp has to take what starves. After that, spares are started in spite of it. */
 #define IDLE_COMES_NS UINT64_C(200000000)
-/* A kernel thread that had GIVEN_AWAY slices of the processor, each that short, has given the processor away itself:
- * the kernel leaves a slice for longer. */
+/* A kernel thread that has run for at least GIVEN_AWAY slices of the processor, each shorter than GIVEN_AWAY_NS on
+ * average, has given the processor away itself: a slice that the kernel ends is longer. */
 #define GIVEN_AWAY 8
 #define GIVEN_AWAY_NS UINT64_C(50000)
 #define BURST_MAX 64
 
-/* What was seen of each vp at the last change. */
+/* What the policy has seen of each vp, for each vp's number. Only the watchdog uses it. */
 static struct held {
     uint64_t ticks, cpu_ns, slices;
-    uint64_t since_ns; /* the first look that found no tick of the vp's; 0: the last one found some */
-    bool root_stuck;   /* its root has been found waiting since */
+    /* The time of the first look at which the vp had passed no scheduling point since the look before; 0: at the
+     * last look it had. ticks, cpu_ns and slices are those of that time. */
+    uint64_t since_ns;
+    bool root_stuck; /* its root has been found stuck since then */
 } held[PS_MAX_VPS];
 static struct vp *root_holders[PS_MAX_VPS];
 
-/* The policy's pace, and until when it stays quick. */
+/* How often the watchdog looks, and until when it looks often. */
 static struct {
     bool quick, looks_again;
     uint64_t quick_until_ns;
-    unsigned stalls; /* one soon after the other */
+    unsigned stalls; /* how many stalls were seen, without a pause of QUICK_FOR_NS */
 } pace;
 static unsigned burst, calm_looks;
-static uint64_t idle_since_ns; /* when an idle vp was first waited for; 0: never */
+static uint64_t idle_since_ns; /* since when an idle vp has been waited for; 0: not yet */
 
 int64_t spares_period_ns(void) { return pace.quick || pace.looks_again ? WATCHDOG_QUICK_TICK_NS : WATCHDOG_TICK_NS; }
 static unsigned calm_ticks(void) { return pace.quick ? QUICK_CALM_TICKS : CALM_TICKS; }
@@ -56,30 +59,32 @@ void spares_begin(void)
 
 /* --- the decision --- */
 
-/* What the looks at all vps have found. */
+/* What one look at all vps has found. */
 struct stalls {
-    unsigned stuck;                        /* vps that hold up what is ready behind them */
-    unsigned members;                      /* of teams, behind those */
-    unsigned bound;                        /* such vps with entries in their places' queues */
-    unsigned roots_stuck, new_roots_stuck; /* vps that hold their root up; the second: since this look */
-    bool others;                           /* some vp has passed no scheduling point since the last look */
+    unsigned stuck;   /* how many vps hold up ready work behind them */
+    unsigned members; /* how many members of teams are ready behind those vps */
+    unsigned bound;   /* how many of those vps have entries in the queues of their places */
+    /* How many vps hold their root up, and for how many of these that was not known before this look. */
+    unsigned roots_stuck, new_roots_stuck;
+    bool others; /* some vp has passed no scheduling point since the last look */
 };
 
-/* Whether the vp, which has passed no scheduling point for a while, really holds up others: its kernel thread has used
- * the processor, has gone to sleep in the kernel, or has given the processor away again and again. (A loop over the
- * kernel's sched_yield, beside other programs, uses next to nothing.) */
+/* Whether the vp, which has passed no scheduling point for a while, really holds up others. It does if its kernel
+ * thread has used the processor, sleeps in the kernel, or has given the processor away again and again. (A loop over
+ * the kernel's sched_yield, beside other programs, uses next to no processor time.) */
 static bool really_stuck(struct watchdog_seen *at, const struct held *before)
 {
     const struct os_usage *u = watchdog_usage(at);
     if (!u)
         return false;
     uint64_t used_ns = u->cpu_ns - before->cpu_ns, slices = u->slices - before->slices;
-    bool used = used_ns > CONFIRM_NS * 3 / 4; /* however long that took: others compute on its processor too */
+    /* how long that took does not matter: others may compute on its processor too */
+    bool used = used_ns > CONFIRM_NS * 3 / 4;
     bool given_away = slices >= GIVEN_AWAY && used_ns < slices * GIVEN_AWAY_NS;
     return used || u->sleeping || given_away;
 }
 
-/* Whether the vp has passed no scheduling point for the time of a stall, with something ready behind it. */
+/* Whether the vp has passed no scheduling point for CONFIRM_NS, with something ready behind it. */
 static bool stands_still(struct watchdog_seen *at, struct held *before, uint64_t now_ns)
 {
     if (at->ticks != before->ticks || !(at->ready || at->root_ready)) {
@@ -112,8 +117,9 @@ static void look_for_stall(struct watchdog_seen *at, struct held *before, uint64
     }
     found->others |= before->since_ns != 0;
     pace.looks_again |= before->since_ns && now_ns - before->since_ns < CONFIRM_NS;
+    /* at each look, since the root may not have been ready to leave */
     if (root && before->root_stuck)
-        a->root_holders[a->num_root_holders++] = at->vp; /* at each look: it may not be ready to leave */
+        a->root_holders[a->num_root_holders++] = at->vp;
 }
 
 static void count_stall(uint64_t now_ns)
@@ -122,7 +128,7 @@ static void count_stall(uint64_t now_ns)
     pace.quick_until_ns = now_ns + QUICK_FOR_NS;
 }
 
-/* A stall ended, or none was seen for a while. */
+/* No stall was seen for a while. Makes the looks rare again once the time for frequent looks is over. */
 static void calm_down(uint64_t now_ns)
 {
     if (now_ns > pace.quick_until_ns) {
@@ -131,8 +137,9 @@ static void calm_down(uint64_t now_ns)
     }
 }
 
-/* Whether an idle vp will take what starves. The idle vp may be held up itself: its kernel thread gets no processor, or
- * cannot be started because a lock of the system's loader is held. */
+/* Whether an idle vp will take what starves. False if vps have been idle for IDLE_COMES_NS and the work still
+ * starves: such a vp may be held up itself, since its kernel thread gets no processor, or cannot start because a
+ * lock of the system's loader is held. */
 static bool idle_comes(const struct watchdog_sample *s, bool starves)
 {
     if (!starves || !s->idle || !idle_since_ns)
@@ -159,7 +166,7 @@ void spares_decide(struct watchdog_sample *s, struct spares_action *a)
         if (s->seen[id].vp)
             look_for_stall(&s->seen[id], &held[id], s->now_ns, &found, a);
     calm_looks = found.stuck || found.roots_stuck || found.others ? 0 : calm_looks + 1;
-    if (calm_looks > calm_ticks()) { /* longer than it takes to see the next stall */
+    if (calm_looks > calm_ticks()) { /* for longer than it takes to see the next stall */
         burst = 1;
         a->calm = pace.stalls != 0;
         if (a->calm)
@@ -168,14 +175,13 @@ void spares_decide(struct watchdog_sample *s, struct spares_action *a)
     a->open_places = found.bound != 0;
     if (found.new_roots_stuck)
         count_stall(s->now_ns);
-    /* If the spares that were started last have not run yet, the system is late, and more of them would only be late
-     * too. */
+    /* If the spares that were started last have not run yet, the system is late. More spares would only be late too. */
     a->idle = s->idle;
     bool helped = idle_comes(s, found.stuck) || s->coming;
     if (found.stuck && !helped) {
         count_stall(s->now_ns);
         a->starving = true;
-        a->spares = next_burst(s, found.members); /* a spare that finds nothing stands by at once */
+        a->spares = next_burst(s, found.members); /* a spare too many finds nothing, and stands by at once */
     }
 }
 
@@ -203,13 +209,14 @@ static bool start_spares(unsigned n)
     return true;
 }
 
-/* How many. */
+/* Releases the roots that are held up. Returns how many were released. */
 static unsigned release_roots(const struct spares_action *a)
 {
     unsigned released = 0;
     for (unsigned i = 0; i < a->num_root_holders; i++)
         if (home_release(a->root_holders[i])) {
-            ps_store_relaxed(vp_root_first(a->root_holders[i]), 1); /* the next such stall is avoided */
+            /* so that the next such stall is avoided: threads on this vp let its root go first */
+            ps_store_relaxed(vp_root_first(a->root_holders[i]), 1);
             released++;
         }
     ps_add_relaxed(&ps_watchdog.released, released);

@@ -1,4 +1,4 @@
-/* The watchdog's sample: see watchdog_sample.h. */
+/* Takes the watchdog's sample: see watchdog_sample.h. */
 #include "watchdog_sample.h"
 
 #include "bind.h"
@@ -11,7 +11,7 @@
 #include <limits.h>
 
 static struct watchdog_seen seen[PS_MAX_VPS];
-/* The last look at what the system allows; in_mask 0: there was none. */
+/* What the system allowed at the last look. in_mask 0: there was no look. */
 static struct {
     uint64_t at_ns;
     unsigned in_mask, by_quota;
@@ -26,7 +26,8 @@ void watchdog_sample_reset(void)
 static unsigned count_ready(struct vp *vp, unsigned bound)
 {
     unsigned ready = ps_load_relaxed(&vp_queue(vp)->count) + bound;
-    if (ps_rt.has_global && ps_load_relaxed(vp_attached(vp))) /* any vp's: a vp that is stuck does not take it */
+    /* work for any vp counts as ready behind this one: if it is stuck, it does not take it */
+    if (ps_rt.has_global && ps_load_relaxed(vp_attached(vp)))
         ready += ps_load_relaxed(&ps_rt.global.count);
     return ready;
 }
@@ -42,8 +43,10 @@ static void see(struct vp *vp, struct watchdog_seen *at)
     at->tid = ps_load_relaxed(&vp_run(vp)->tid);
     uint32_t attached = ps_load_acquire(vp_attached(vp));
     at->attached = attached != 0;
-    at->roots = attached == PS_ATTACHED && vp_is_roots(vp); /* a slot's owner may change while it is not attached so */
-    at->root_ready = ps_load_seq(vp_pinned(vp)) && at->roots; /* a worker's pinned slot has its request to go offline */
+    /* PS_ATTACHED is tested too, since a slot without it may get another owner at any time */
+    at->roots = attached == PS_ATTACHED && vp_is_roots(vp);
+    /* a worker's pinned slot has its request to go offline, not a root */
+    at->root_ready = ps_load_seq(vp_pinned(vp)) && at->roots;
 }
 
 static void sample_limits(struct watchdog_sample *s)

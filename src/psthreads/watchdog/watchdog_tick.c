@@ -1,4 +1,4 @@
-/* The body of the watchdog's kernel thread: see watchdog.h. The watchdog touches only those fields of a vp that are
+/* The main function of the watchdog's kernel thread: see watchdog.h. It touches only those fields of a vp that are
  * shared. */
 #include "dedicated.h"
 #include "idle.h"
@@ -16,28 +16,30 @@
 #include "watchdog.h"
 #include "watchdog_sample.h"
 
-#define QUIET_TICKS 20 /* ticks with nothing pending before the watchdog sleeps */
+#define QUIET_TICKS 20 /* so many ticks with nothing pending, and the watchdog sleeps */
 
 static bool spares_at_work(void)
 {
     return ps_load_relaxed(&ps_watchdog.spares) > ps_load_relaxed(&ps_watchdog.standing);
 }
 
-/* Starts what others must not start themselves (priority.h). */
+/* Starts the workers and spares that other threads want but must not start themselves (priority.h), or did not find
+ * standing by. */
 static void start_asked(void)
 {
     uint32_t asked = ps_load_relaxed(&ps_watchdog.asked) ? ps_xchg_seq(&ps_watchdog.asked, 0) : 0;
     if (asked & WATCHDOG_WORKERS)
         idle_start_wanted();
     uint32_t lacking = asked & WATCHDOG_SPARE ? ps_xchg_acq_rel(&ps_watchdog.lacking, 0) : 0;
-    lacking += asked & WATCHDOG_SPARE && lacking == 0; /* another thread's number was taken with the last ask */
+    /* a spare is asked for, but its number in `lacking` was taken with an earlier request: starts one */
+    lacking += asked & WATCHDOG_SPARE && lacking == 0;
     while ((lacking > 0 || (asked & WATCHDOG_SPARE && watchdog_spare_may_work(1) && vp_work_waits())) &&
            ps_load_relaxed(&ps_watchdog.spares) < ps_rt.max_spares && vp_get_spare() == 0)
         lacking -= lacking > 0;
 }
 
-/* Starts standbys that are lacking. What the system refuses now may be had in the next tick. Without blocks no root is
- * released. */
+/* Starts the standbys that are lacking. If the system refuses one, the next tick tries again. Standbys for roots are
+ * counted only if threads have blocks: without blocks no root is released. */
 static void keep_standbys(uint64_t now_ns)
 {
     unsigned roots = ps_load_relaxed(&ps_rt.tls) ? ps_load_relaxed(&ps_rt.num_roots) : 0;
@@ -46,7 +48,7 @@ static void keep_standbys(uint64_t now_ns)
         ;
 }
 
-/* One tick: a sample, and what each policy makes of it. */
+/* One tick: takes a sample, and lets each policy act on it. */
 static void watch_tick(unsigned *quiet)
 {
     struct watchdog_sample s;
@@ -60,7 +62,7 @@ static void watch_tick(unsigned *quiet)
     *quiet = s.pending || s.roots_ready || spares_at_work() || recall_wanted() ? 0 : *quiet + 1;
 }
 
-/* Watches until nothing has been pending for a while. */
+/* Takes samples until nothing has been pending for a while. */
 static void watch(void)
 {
     unsigned quiet = 0;
@@ -68,7 +70,7 @@ static void watch(void)
     while (quiet < QUIET_TICKS && !watchdog_stops()) {
         int64_t left = spares_period_ns();
         uint64_t until = os_now_ns() + (uint64_t)left;
-        while (left > 0 && !watchdog_stops()) { /* it is woken for what it is asked */
+        while (left > 0 && !watchdog_stops()) { /* woken early if it is asked for something */
             int64_t share_ns = share_look();
             watchdog_nap(share_ns >= 0 && share_ns < left ? share_ns : left);
             start_asked();
@@ -78,7 +80,7 @@ static void watch(void)
     }
 }
 
-/* One look at what the system allows. */
+/* Looks once at how many processors the system allows. */
 static void glance(void)
 {
     struct watchdog_sample s;
