@@ -1,4 +1,4 @@
-/* A root's own side: its storage, and how it comes home. See home.h. */
+/* What a root itself does: its storage, and how it comes home. See home.h. */
 #include "home.h"
 
 #include "bind.h"
@@ -111,7 +111,8 @@ void home_equip(struct vp *vp)
         os_affinity_set(&cpus);
 }
 
-/* Signals that are pending on the root's dedicated kernel thread, and blocked: the root takes some along. */
+/* Blocked signals that are pending on the root's dedicated kernel thread. The root takes up to PENDING_MOST of them
+ * home. */
 #define PENDING_MOST 4
 struct pending {
     int n, number[PENDING_MOST];
@@ -148,10 +149,11 @@ PS_NOINLINE void home_come(struct psthread *self)
     }
     vp_block_signals(vp);
     self->uth = stack;
-    stack->wait.thread = self; /* for debuggers and reports */
+    stack->wait.thread = self; /* debuggers and reports find self here */
     stack->wait.kind = PS_WAIT_NOTHING;
     stack->vp = to;
-    ps_store_relaxed(&home->stays, true); /* home is free, or will be soon */
+    /* no releaser takes the root away again on its way: home is free, or will be soon */
+    ps_store_relaxed(&home->stays, true);
     ps_ready(self, PS_FRONT);
     if (dedicated)
         vp_leave_dedicated(vp, stack, vp_run(to)->own_tls);

@@ -1,10 +1,10 @@
 /* Roots take turns: see root_fairness.h.
  *
  * Rejected (bench/notes/regions.md has the numbers). Holding roots where they spin: that takes a signal of the
- * runtime's own. Affinity, where all roots but one share a processor: the one that the library lets in is often among
- * them. A lower priority: a thread cannot come back from there without a privilege. Shorter slices: they end with the
- * clock's ticks. A wake-up at each region's end: the thread that is woken takes the processor from the one that holds
- * the library's lock. Turns of a fixed length: processors idle while the owner does other work. */
+ * runtime's own. Affinity, with all roots but one on one processor: the root that the library lets in is often among
+ * them. A lower priority: a thread cannot raise it again without a privilege. Shorter slices: they end with the
+ * clock's ticks. A wake-up at each region's end: the woken thread takes the processor from the thread that holds the
+ * library's lock. Turns of a fixed length: processors idle while the owner does other work. */
 #include "root_fairness.h"
 
 #include "check.h"
@@ -18,30 +18,32 @@
 
 #include <errno.h>
 
-/* Times of ps_rt.per_region_cycles, 4 us each. */
-#define LATE 25     /* OpenBLAS's way from the question to the region takes a tenth of it */
-#define TURN 5000   /* a root that has gone on for so long lets another one come before it */
-#define TRIAL 50000 /* so often one goes on out of turn */
-#define REST 250000 /* without turns, after they were in vain for the first time */
-/* How often all roots that wait look, taken together. */
+/* Times, in units of ps_rt.per_region_cycles (4 us). */
+/* a root that opens its region so long after its question is late; OpenBLAS takes a tenth of it */
+#define LATE 25
+#define TURN 5000   /* a root that has had the turn again and again for so long lets another root go first */
+#define TRIAL 50000 /* how often one root goes on out of turn */
+#define REST 250000 /* how long there are no turns, after they were in vain for the first time */
+/* How often the waiting roots look, all of them counted together: each sleeps LOOK_NS times the number of those that
+ * wait. */
 #define LOOK_NS INT64_C(1000000)
-/* A late root adds WEIGHT to the count, another root takes 1 off; from CROWD on, roots take turns. */
+/* A late root adds WEIGHT to the count `spun`; any other opening takes 1 off. From CROWD on, roots take turns. */
 #define WEIGHT 16
 #define CROWD 20
-/* After this many in a row turns are in vain. */
+/* After so many openings of a kind in a row, turns are in vain. */
 #define VAIN_DAWDLED 64
 #define VAIN_BESIDE 3
 
 #define OPEN (UINT32_C(1) << 30)
 
-/* Accesses to what is known are relaxed: a race loses an observation. The word orders nothing but itself. */
+/* Accesses to `known` are relaxed: a race loses one observation. turn.word orders no other data. */
 static struct root_fairness known;
 static struct {
     PS_LINE_ALIGNED _Atomic uint32_t word;
-    _Atomic uint32_t waiting; /* roots that may sleep, or are about to */
-    _Atomic uint32_t last;    /* that took it, */
-    _Atomic uint64_t since;   /* again and again since then */
-    _Atomic uint32_t opener;  /* the last root to open a region */
+    _Atomic uint32_t waiting; /* how many roots wait: they sleep, or are about to */
+    _Atomic uint32_t last;    /* the vp's number + 1 of the root that took the turn last */
+    _Atomic uint64_t since;   /* since when that root has taken it without another root between */
+    _Atomic uint32_t opener;  /* the vp's number + 1 of the root that last opened a region, or took the turn */
     _Atomic uint64_t trial;   /* when a root last went on out of turn */
 } turn;
 
@@ -62,9 +64,9 @@ static bool is_crowd(struct root_fairness *f, bool spun, uint64_t now)
     return n >= CROWD && (int64_t)(now - ps_load_relaxed(&f->rest_until)) >= 0;
 }
 
-/* Whether turns are in vain: VAIN_BESIDE roots in a row opened their region beside the owner's, or VAIN_DAWDLED owners
- * in a row were late for other reasons than others' regions. Then there are no turns for a second, and for twice as
- * long each further time. */
+/* Whether turns are in vain. They are if VAIN_BESIDE roots in a row opened their region while the owner's was open,
+ * or if VAIN_DAWDLED owners in a row were late although no other root opened a region. Then there are no turns for a
+ * second, and for twice as long each further time. */
 static bool in_vain(struct root_fairness *f, enum root_opening how)
 {
     bool beside = how != ROOT_AT_ONCE && count(&f->beside, how == ROOT_BESIDE, VAIN_BESIDE);
@@ -104,7 +106,8 @@ static bool try_to_take(uint32_t word, uint32_t me)
     return true;
 }
 
-/* Steps back if this root has had the turn for TURN and others sleep: one of them is woken, and comes before it. */
+/* Lets other roots go first, if this root has had the turn for TURN and others sleep: wakes one of them. True: the
+ * caller waits, so that the woken root takes the turn first. */
 static bool steps_back(uint32_t me)
 {
     uint64_t now = cpu_cycles();
@@ -116,19 +119,21 @@ static bool steps_back(uint32_t me)
     return true;
 }
 
-/* Lets one of the roots that wait go on out of turn, once each TRIAL, for two reasons. The program may need what that
- * root has. And if the root opens its region while the owner's is open, no library shuts it out. */
+/* Whether the caller, a root that waits, goes on out of turn: one root may each TRIAL, for two reasons. The program
+ * may need what that root is to compute. And if the root can open its region while the owner's is open, no library
+ * shuts it out, so the turns are in vain. */
 static bool goes_on_out_of_turn(void)
 {
     uint64_t now = cpu_cycles(), last = ps_load_relaxed(&turn.trial);
     return now - last >= TRIAL * ps_rt.per_region_cycles && ps_cas_relaxed(&turn.trial, &last, now);
 }
 
-/* Waits for the turn. An owner that comes back before another root has looked goes on at once. No root is woken at the
- * region's end, where the library's own lock is still held. */
+/* Waits for the turn. A root that had the last turn and comes back before another root has looked takes it at once.
+ * No root is woken at the region's end, since the library's own lock is still held then. */
 static void await_turn(uint32_t me)
 {
-    uint32_t word, met = OPEN; /* met: without a region, all the time since the last look */
+    /* met: the word at the last look, if its owner had no region open and no thread woke this one since; else OPEN */
+    uint32_t word, met = OPEN;
     while (ps_load_relaxed(&known.on) && owner_of(word = ps_load_relaxed(&turn.word)) != me) {
         bool free = word ? word == met : !steps_back(me);
         if (free ? try_to_take(word, me) : (word & OPEN) && goes_on_out_of_turn())
@@ -148,7 +153,7 @@ void root_fairness_take(void)
         ps_add_relaxed(&turn.waiting, 1);
         await_turn(turn_of(vp));
         ps_sub_relaxed(&turn.waiting, 1);
-        vp_run(vp)->per_region_at = 0; /* its next region calls root_fairness_open */
+        vp_run(vp)->per_region_at = 0; /* so that its next region calls root_fairness_open */
     }
     *vp_asked_at(vp) = cpu_cycles();
 }

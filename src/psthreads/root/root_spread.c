@@ -1,15 +1,15 @@
-/* Roots that share a processor are moved apart: see root_spread.h. */
+/* Moves roots apart that share a processor: see root_spread.h. */
 #include "root_spread.h"
 
 #include "run.h"
 #include "runtime.h"
 
-/* Times of ps_rt.per_region_cycles, 4 us each. */
-#define LOOK 500    /* between two looks */
-#define REST 5000   /* after a move */
+/* Times, in units of ps_rt.per_region_cycles (4 us). */
+#define LOOK 500    /* from one look to the next */
+#define REST 5000   /* from a move to the next look */
 #define LATELY 5000 /* a root that opened a region within this is active */
 #define MEETINGS 3
-#define ROOTS_MAX 64 /* more of them are never walked over: there is hardly a processor without one */
+#define ROOTS_MAX 64 /* with more roots none looks: there is hardly a processor without a root */
 
 int ps_root_spread_pick(const struct os_cpuset *mask, const struct os_cpuset *taken, unsigned cpu)
 {
@@ -21,7 +21,8 @@ int ps_root_spread_pick(const struct os_cpuset *mask, const struct os_cpuset *ta
     return -1;
 }
 
-/* Finds out where other roots were lately. True: one was on the caller's processor. */
+/* Sets *taken to the processors on which other roots opened a region lately. True: the caller's processor is one of
+ * them. */
 static bool meet_others(struct vp *vp, uint64_t now, unsigned cpu, struct os_cpuset *taken)
 {
     bool met = false;
@@ -51,8 +52,8 @@ static void move_away(struct vp *vp, unsigned cpu, const struct os_cpuset *taken
         return;
     os_cpuset_zero(&target);
     os_cpuset_add(&target, (unsigned)to);
-    ps_store_relaxed(&vp_root_spread(vp)->cpu,
-                     (unsigned)to); /* first: the one that is left may look while this one moves */
+    /* Stored before the move, since the root that stays on the old processor may look while this one moves. */
+    ps_store_relaxed(&vp_root_spread(vp)->cpu, (unsigned)to);
     if (os_affinity_set(&target) == 0)
         os_affinity_give_back(0, &mask);
 }

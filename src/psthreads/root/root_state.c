@@ -1,5 +1,5 @@
-/* Writes down what a root has, or a thread on a dedicated kernel thread, for the threads of its regions: see
- * inherited.h. */
+/* Notes the mask and processors of a root, or of a thread on a dedicated kernel thread, for the threads of its
+ * regions: see inherited.h. */
 #include "current.h"
 #include "dedicated.h"
 #include "home.h"
@@ -12,8 +12,8 @@
 #include "team.h"
 #include "vp_tls.h"
 
-/* Notes that vp's root has this mask. The root's dedicated kernel thread takes signals with it, too (thread_signal.h).
- * Where members have another mask, home is dedicated to the root (VP_MASK). */
+/* Notes that vp's root has this mask now. The root's dedicated kernel thread, if there is one, takes signals with
+ * it, too (thread_signal.h). If members have another mask, home becomes dedicated to the root (VP_MASK). */
 static void has_mask(struct vp *vp, uint64_t mask)
 {
     const struct uth_tls *block = home_block(vp);
@@ -32,22 +32,23 @@ void ps_root_changed(void)
     struct vp *vp = ps_vp();
     if (!vp || ps_in_vfork_child())
         return;
-    if (uth_tls_current()) { /* not dedicated: refused, or in a signal handler */
+    if (uth_tls_current()) { /* the running thread is in a block; it has a mask of its own only if it is dedicated */
+        /* in a handler the kernel's mask is the handler's */
         if (vp_run(vp)->dedicated_to && vp_run(vp)->dedicated_to == vp_run(vp)->tls && !ps_in_handler())
-            ps_store_seq(&vp_outer(vp)->inner_mask, os_signal_mask()); /* in a handler it is that one's */
+            ps_store_seq(&vp_outer(vp)->inner_mask, os_signal_mask());
         return;
     }
     if (!vp_is_roots(vp))
         return;
     if (!ps_is_outside(vp, vp_run(vp)->current)) {
         if (!ps_in_handler())
-            has_mask(vp, os_signal_mask()); /* the other members' stays as it was */
+            has_mask(vp, os_signal_mask()); /* the mask of the other members stays as it was */
         return;
     }
     os_affinity_get(&vp_outer(vp)->cpus);
     vp_outer(vp)->own_changed = true;
     vp_run(vp)->per_region_at = 0;
-    if (ps_in_handler()) /* that one's: the next region looks */
+    if (ps_in_handler()) /* the kernel's mask is the handler's now: the next region looks */
         return;
     vp_outer(vp)->mask = os_signal_mask();
     if (!vp_priority(vp)->opened)

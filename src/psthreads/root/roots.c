@@ -1,5 +1,5 @@
-/* Roots: kernel threads that the library did not make. A root attaches at its first call, and detaches when it ends
- * (the destructor of a pthread key). */
+/* Roots: kernel threads that the library did not make. A kernel thread becomes a root at its first call of the
+ * library. The root is detached when the kernel thread ends, by the destructor of a pthread key. */
 #include "life.h"
 #include "run.h"
 
@@ -25,8 +25,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* Sets how much of a root's stack members may be called on (call_floor, call_span: uth_struct.h). The stack is the
- * program's, and may be smaller than what members are promised. */
+/* Sets where on a root's stack the root may call members: while its stack pointer is in a range (call_floor,
+ * call_span: uth_struct.h). The stack is the program's. It may be smaller than the stack that members are promised. */
 static void set_root_room(struct uth *native)
 {
     uintptr_t top;
@@ -34,10 +34,10 @@ static void set_root_room(struct uth *native)
     native->call_floor = native->call_span = 0;
     if (!os_thread_stack(&top, &bytes))
         return;
+    /* An eighth of the stack is left free: the initial thread's stack is a little smaller than `bytes`. */
     if (!native->areas_n)
-        uth_areas_at(native, top - bytes + bytes / UTH_CALL_SHARE,
-                     bytes); /* the initial thread's stack is a little smaller than `bytes`: an eighth is left free */
-    promised -= promised % 4096; /* the share was rounded up: the promise itself is whole pages */
+        uth_areas_at(native, top - bytes + bytes / UTH_CALL_SHARE, bytes);
+    promised -= promised % 4096; /* the promise is whole pages, but the share may be rounded up */
     if (bytes < promised)
         return;
     size_t spare = bytes - promised, share = bytes / UTH_CALL_SHARE;
@@ -45,7 +45,7 @@ static void set_root_room(struct uth *native)
     native->call_floor = top - native->call_span;
 }
 
-/* Claims a slot for the calling kernel thread, which waits while the library's kernel threads are being stopped. */
+/* Claims a slot for the calling kernel thread. Waits if the library's kernel threads are being stopped. */
 static struct vp *claim_root_slot(void)
 {
     ps_add_seq(&ps_rt.num_roots, 1);
@@ -62,8 +62,8 @@ static struct vp *claim_root_slot(void)
     return vp;
 }
 
-/* Notes the state of the calling kernel thread outside of regions: threads that are dedicated in its regions begin with
- * it. */
+/* Notes the mask and processors that the calling kernel thread has outside of regions. Threads that become dedicated
+ * in its regions begin with these. */
 static void note_own_state(struct vp *vp)
 {
     vp_outer(vp)->mask = os_signal_mask();
@@ -107,14 +107,14 @@ struct vp *life_attach_root(void)
     ps_store_relaxed(vp_handoff(vp), HANDOFF_BUSY);
     home_begin(vp);
     vp_carry(vp);
-    if (!ps_rt.homes_stand_aside) /* no layer above tells when regions are opened */
+    if (!ps_rt.homes_stand_aside) /* no entity layer says when regions are opened, so the root is prepared now */
         home_prepare(vp);
     pthread_setspecific(ps_life.root_key, vp);
     return vp;
 }
 
-/* Detaches the root of vp. wait: true where the threads that the root has made are to end first; else it is known that
- * none of them runs. */
+/* Ends the root of vp, whose kernel thread calls. wait: true where the threads that the root has made are to end
+ * first. If false, the caller knows that none of them runs. */
 void life_detach_root(struct vp *vp, bool wait)
 {
     blocking_forget(vp);
@@ -137,7 +137,7 @@ void life_detach_root(struct vp *vp, bool wait)
 void life_root_ended(void *arg)
 {
     const struct vp *vp = ps_vp();
-    /* It ends where it began. */
+    /* A root ends at home: brings it there first. */
     while (vp && vp_run(vp)->uth->vp != arg && vp_run(vp)->tls == vp_run(arg)->own_tls && vp_run(vp)->tls) {
         home_come(vp_run(vp)->current);
         vp = ps_vp();
