@@ -111,7 +111,7 @@ static void a_mask_is_given_back(struct vp *worker, const struct os_cpuset *of_p
     CHECK(same(&now, of_program));
 }
 
-/* The worker sleeps elsewhere, as far as it knows, but the system has woken it on its waker's processor the last time. */
+/* The worker sleeps elsewhere, as far as it knows. The system has woken it on its waker's processor the last time. */
 static void a_worker_that_is_pulled_is_woken_elsewhere(struct vp *worker, unsigned cpu)
 {
     int tid = ps_load_relaxed(&worker->run.tid);
