@@ -14,7 +14,7 @@
  * Failures: no memory for the cells ends the program with one line.
  * Rejected: a cell for each iteration. A shift-and-or instead of the multiplication (libgomp's), which needs a second
  * representation where the bits do not suffice. The product of the counts always fits, or the loop would never end.
- * OpenMP 5.2 section 15.9.4. */
+ * OpenMP 5.2 section 15.9.6. */
 #include "doacross.h"
 
 #include <limits.h>

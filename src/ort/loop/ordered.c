@@ -9,7 +9,7 @@
  * loop would cost the square of their number.
  * An event word only says that a turn has been passed. A member that another team's event has woken finds that its own
  * slot's turn has not come, and sleeps again.
- * OpenMP 5.2 section 15.10.1. */
+ * OpenMP 5.2 section 15.10.2. */
 #include <limits.h>
 
 #include "doacross.h"

@@ -13,7 +13,7 @@
  * place. Without memory nothing is shown.
  * Deviation from libgomp, which ends the program over a wrong format, and shows pthread_self() as native_thread_id. In
  * libomp's way (ort_display_as_libomp) the default format, "undefined" for an unknown field, the occasions for lines,
- * and standard output are libomp's. OpenMP 5.2 sections 18.12, 21.2.4. */
+ * and standard output are libomp's. OpenMP 5.2 sections 18.3.8 to 18.3.11, 21.2.5. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
