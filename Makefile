@@ -12,7 +12,7 @@ CONFIGURE_ANEW = test ! -f $(BUILD)/build.ninja || $(CMAKE) -S . -B $(BUILD) >/d
 SOURCES  = $(shell git ls-files -- '*.c' '*.h' '*.cc' '*.cpp' ':!include/TAMPIf.h') # that one is Fortran
 
 .PHONY: product all help help-developers library uninstall demo manycore manycore-long manycore-apps programs mpi \
-    check-long check-by-hand check-kernel \
+    check-long check-peers check-by-hand check-kernel \
     check test models guarantees fuzz refuse soak check-ports conformance conformance-gnu conformance-llvm \
     conformance-newer conformance-repeat conformance-speed asan tsan ubsan shake release-roots release-programs \
     release-suites debug-links bench bench-grains bench-traces bench-waiting bench-plots install install-manycore \
@@ -80,14 +80,14 @@ help-developers: help
 ### make manycore-apps    the manycore paper's six applications: table 1, figures 17 to 20, pictures in
 ###                   build/bench/manycore (three minutes; FULL=1: larger inputs, half an hour; KEEP=1: rows and
 ###                   pictures into bench/results and docs; PEERS as of make bench)
-### make check-long   what make check leaves out: the peers themselves, kernel threads, clang, other numbers of vps,
-###                   instruction counts
+### make check-long   what make check leaves out: kernel threads, clang, other numbers of vps, instruction counts
+### make check-peers  the tests' programs under libgomp and libomp: a program that fails there is wrong itself
 ### make check-by-hand    tests that take minutes each, or the network: the manycore applications at length, mpi4py's
 ###                   own tests
 ### make manycore-study   the manycore paper measured anew, its ways and ours: regions, the network, the applications
 ###                   (QUICK=1: small inputs, 64 cores; KEEP=1: into the repository)
-### make manycore-long   its random tests at length (six minutes)
-### make asan|tsan|ubsan   build in build-<name>/ and run the tests there
+### make manycore-long   its random tests at length (six minutes; TIMES=100: a tenth of them)
+### make asan|tsan|ubsan   build in build-<name>/ and run the tests there (asan: address and undefined)
 ### make debug-links  the libraries alone, as the preset debug compiles them: they link without an optimiser (a minute)
 ### make release-roots   a build where every root that waits is released at every opportunity, and its tests
 ### make release-programs   that build's runtime under the programs of make's: guarantees and constructs of both
@@ -144,7 +144,10 @@ guarantees: all
 	cd $(BUILD) && $(CTEST) -L guarantees --repeat until-fail:$(or $(REPEAT),1)
 
 check-long: all
-	cd $(BUILD) && $(CTEST) -L '^long$$'
+	cd $(BUILD) && $(CTEST) -L '^long$$' -LE '^(libgomp|libomp)$$'
+
+check-peers: all
+	cd $(BUILD) && $(CTEST) -L '^(libgomp|libomp)$$'
 
 check-by-hand: all
 	cd $(BUILD) && $(CTEST) -L '^by_hand$$'
@@ -275,8 +278,8 @@ manycore-long:
 	tools/install-deps build manycore
 	@$(CONFIGURE_ANEW)
 	$(MAKE) all
-	platform/tests/isa.py --programs 2000 --seed 10000 $(BUILD)/bin/manycore $(BUILD)/tests/manycore/isa_fuzz
-	platform/tests/kernels.py --cases 500 --seed 1000 --fuzz $(BUILD)/tests/manycore/isa_fuzz $(BUILD)/bin/manycore \
+	platform/tests/isa.py --programs $$((2 * $(or $(TIMES),1000))) --seed 10000 $(BUILD)/bin/manycore $(BUILD)/tests/manycore/isa_fuzz
+	platform/tests/kernels.py --cases $$(($(or $(TIMES),1000) / 2)) --seed 1000 --fuzz $(BUILD)/tests/manycore/isa_fuzz $(BUILD)/bin/manycore \
 	    platform/mcc platform/examples/*.c
 
 asan tsan ubsan shake release-roots:
