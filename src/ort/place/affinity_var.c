@@ -2,7 +2,7 @@
  *
  * Callers: any thread of the program. Shared: ort_settings.affinity_format is written and copied under `lock`, so that
  * a reader never sees half of a text. Failure: without memory one line is printed, and the format stays as it was.
- * OpenMP 5.2 section 21.2.4. */
+ * OpenMP 5.2 section 21.2.5. */
 #include <stdlib.h>
 #include <string.h>
 
