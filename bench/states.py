@@ -24,6 +24,7 @@ import harness
 from harness import OURS, number, say
 
 MOST = {"quiet": 1.5, "load": 3.0}
+OPTIONS = ["--samples", 5, "--sample-us", 1000]
 CLOCK_US = 0.01  # less is the clock: no ratio is made of it
 # construct, configuration of epcc_nested
 ROWS = [("for", "2"), ("barrier", "2"), ("static", "2"), ("dynamic", "2"), ("critical", "2"), ("taskwait", "2"),
@@ -52,8 +53,7 @@ def measure(rows, peers, program, processes):
     for process in range(processes):
         for construct, config in rows:
             for peer in peers:
-                printed, why = peer.run([program, "--samples", 5, "--sample-us", 1000, "--constructs", construct, config],
-                                        60)
+                printed, why = peer.run([program, *OPTIONS, "--constructs", construct, config], 60)
                 found = harness.json_lines(printed)
                 if why or not found:
                     say(f"{row_name(construct, config)} under {peer.label}: {why or 'no value'}")
