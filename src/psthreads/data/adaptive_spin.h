@@ -1,15 +1,17 @@
-/* How long an idle vp searches before it parks: it learns how far apart work comes.
+/* How long an idle vp searches before it parks. The vp learns this time from the gaps between pieces of work.
  *
- * A search that ends too early costs a sleep and a wake: a microsecond here, fifty in a virtual machine whose other
- * processor sleeps. A search that finds nothing burns the processor. So if a vp is woken while the longest search would
- * still have been on, it searches for twice that gap from then on. A vp that slept longer halves its search time,
- * because the search was in vain. So where regions are close together, the vp still searches when the next one comes. A
- * program that rests between regions burns some tens of microseconds a rest, not a millisecond.
+ * A search that ends too early costs a sleep and a wake-up: a microsecond on a real machine, fifty in a virtual machine
+ * whose other processor sleeps. A search that finds nothing burns the processor. The gap is the time of the search and
+ * of the sleep after it. If the gap is shorter than the longest search that is allowed, the vp's next search lasts
+ * twice the gap, or as long as is allowed. If the gap is longer, the search was in vain, and the next one lasts half as
+ * long. So where regions follow each other closely, the vp still searches when the next region begins. A program that
+ * rests between regions burns some tens of microseconds in each rest, not a millisecond.
  *
- * Does: the arithmetic. Callers: the vp's loop, after each sleep; the state is the vp's own. Where the program or the
- * user says how long to search (GOMP_SPINCOUNT, OMP_WAIT_POLICY), nothing is learnt. Cost: two readings of the clock a
- * sleep.
- * Rejected: a mean of the gaps (one long rest after a burst makes the whole next burst sleep). */
+ * Does: the arithmetic. Caller: the vp's loop, after each sleep. The vp keeps the search time; no other vp reads it.
+ * Where the program or the user fixes the search time (GOMP_SPINCOUNT, OMP_WAIT_POLICY), the vp learns nothing. Cost:
+ * each sleep reads the clock twice.
+ * Rejected: a mean of the gaps. One long rest after a burst of regions would let the vp sleep during the whole next
+ * burst. */
 #ifndef PS_ADAPTIVE_SPIN_H
 #define PS_ADAPTIVE_SPIN_H
 
@@ -17,8 +19,8 @@
 
 #define PS_ADAPTIVE_SPIN_LEAST_NS UINT64_C(20000)
 
-/* Returns the next search time, after a search of searched_ns that found nothing and a sleep of slept_ns. most_ns: the
- * first search time. */
+/* Returns the next search time in ns. The last search took searched_ns and found nothing; then the vp slept for
+ * slept_ns. most_ns: the longest search time, with which a vp begins. */
 static inline uint64_t ps_adaptive_spin_after(uint64_t searched_ns, uint64_t slept_ns, uint64_t most_ns)
 {
     uint64_t gap = searched_ns + slept_ns, half = searched_ns / 2;

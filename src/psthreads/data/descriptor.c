@@ -1,12 +1,12 @@
-/* Descriptors of threads: see descriptor.h. */
+/* Free descriptors of threads, and the memory from which they are carved. See descriptor.h. */
 #include "descriptor.h"
 
 #include "os.h"
 
 #define SLAB_BYTES ((size_t)256 * 1024)
 
-/* At the head of each slab. Descriptors begin behind it at multiples of 32 bytes: the fields that are read of a thread
- * in a queue (link, kind, flags, stack) lie in one cache line. */
+/* The head of each slab, 32 bytes long. The descriptors follow it, so each of them begins at a multiple of 32 bytes. So
+ * the fields that are read while a thread is in a queue (link, kind, flags, uth) lie in one cache line. */
 struct slab {
     _Alignas(32) struct slab *next;
 };

@@ -1,5 +1,5 @@
-/* Points at which psthread_exit stops on its way out of a stack: the caller of the program's function has something to
- * put in order there.
+/* Exit points: frames at which psthread_exit stops on its way out of a stack. The function that pushes an exit point
+ * calls a function of the program's, and has to clean up afterwards, also if that function calls psthread_exit.
  *
  *   struct ps_exit here;
  *   ps_exit_push(&here, owner, this_function);
@@ -7,12 +7,13 @@
  *       fn(arg);
  *       ps_exit_pop(&here);
  *   } else
- *       ... psthread_exit was called in fn, with here.result; `here` is popped. To be ended here, or passed on:
- *         psthread_exit(here.result)
+ *       ... fn has called psthread_exit, with here.result; `here` is popped already. Either the exit ends here, or the
+ *         caller goes on with it: psthread_exit(here.result)
  *
- * The points of a stack form a list in the order of their frames, innermost first. The list moves with the stack from
- * vp to vp. Only the thread that runs on the stack touches it. On the way C++ destructors run, where the process has
- * the C++ runtime's unwinder (exit.c). */
+ * The exit points of a stack form a list in the order of their frames, innermost first. The list belongs to the stack,
+ * so it moves from vp to vp with the stack. Only the thread that runs on the stack reads and writes the list. While
+ * psthread_exit leaves the frames, it runs their C++ destructors, if the process has the C++ runtime's unwinder
+ * (exit.c). */
 #ifndef PS_EXIT_H
 #define PS_EXIT_H
 
@@ -22,19 +23,26 @@
 
 struct ps_exit {
     struct ps_exit *outer;
-    const void *owner;  /* on whose behalf the function runs, for ps_exit_inside */
-    uintptr_t function; /* in whose frame the point lies: it must be no inline one */
-    void *guard;        /* of a guarded call (cpu.h): psthread_exit leaves that call, and `jump` is unused; else NULL */
+    /* The object for which the program's function is called, such as a work-queue. Read by ps_exit_inside. */
+    const void *owner;
+    /* The function whose frame the exit point lies in. The compiler must not inline it. */
+    uintptr_t function;
+    /* NULL for an exit point with `jump`. Else the guarded call (cpu.h) that psthread_exit leaves; `jump` is not used
+     * then. */
+    void *guard;
+    /* What psthread_exit was called with. Written by psthread_exit, read after the jump. */
     void *result;
     jmp_buf jump;
 };
 
-/* What each stack keeps; all zero: no points. */
+/* The exit points of one stack. All zero: there are none. */
 struct ps_exits {
     struct ps_exit *innermost;
-    _Alignas(16) unsigned char leaving[80]; /* exit.c: must outlive the frames that are unwound */
+    /* What exit.c keeps while it unwinds the stack. It is not in a frame of the stack, since those frames are
+     * overwritten. */
+    _Alignas(16) unsigned char leaving[80];
 };
-/* Returns the points of the running stack. */
+/* Returns the exit points of the stack on which the caller runs. */
 struct ps_exits *ps_exits(void);
 
 static inline void ps_exit_push_on(struct ps_exits *all, struct ps_exit *here, const void *owner, uintptr_t function)
@@ -52,11 +60,12 @@ static inline void ps_exit_push(struct ps_exit *here, const void *owner, uintptr
     ps_exit_push_on(ps_exits(), here, owner, function);
 }
 static inline void ps_exit_pop(const struct ps_exit *here) { ps_exit_pop_from(ps_exits(), here); }
-/* Whether the caller was called, directly or not, on this owner's behalf. */
+/* Whether some exit point of the running stack has this owner. If so, the caller was called for the owner, directly or
+ * through other functions. */
 bool ps_exit_inside(const void *owner);
 
-/* Unwinds the running stack to the innermost point. If there is no point, unwinds to the stack's end and calls
- * last(result) there, which does not return. */
+/* Unwinds the running stack to the innermost exit point, and goes on there. If there is no exit point, unwinds to the
+ * stack's end and calls last(result) there; last does not return. */
 void ps_exit_leave(void *result, void (*last)(void *result)) __attribute__((noreturn));
 
 #endif

@@ -1,8 +1,10 @@
-/* A vp's handoff slot: HANDOFF_BUSY, HANDOFF_IDLE, or a message, which is a team and the number of one of its members.
+/* A vp's handoff slot: one word by which a parent gives an idle vp a member to run.
  *
- * The vp sets HANDOFF_IDLE when it has nothing to do, and takes it back by compare-and-swap. A parent that opens a
- * region replaces HANDOFF_IDLE by its message, and may take the message back (team_join.c says in which regions). The
- * model is tests/models/handoff.pml. */
+ * The word has three kinds of values. HANDOFF_BUSY: the vp works, and the slot is closed. HANDOFF_IDLE: the vp has
+ * nothing to do, and the slot is open. Any other value is a message: a team and the number of one of its members. The
+ * vp stores HANDOFF_IDLE when it has nothing to do, and closes the slot again by compare-and-swap or exchange. A parent
+ * that opens a region replaces HANDOFF_IDLE by its message, by compare-and-swap. If the vp does not read the message,
+ * the parent may take it back (team_join.c says in which regions). The model is tests/models/handoff.pml. */
 #ifndef PS_HANDOFF_H
 #define PS_HANDOFF_H
 
@@ -15,8 +17,8 @@ struct vp;
 #define HANDOFF_BUSY ((uint64_t)0)
 #define HANDOFF_IDLE ((uint64_t)1)
 
-/* Packs the team's address (line-aligned, below 2^56) and the member's number (below PS_HANDOFF_MAX_ID) into one
- * message. */
+/* Packs a message: the address of the team (a multiple of the cache line, below 2^56), and the number of the member
+ * (below PS_HANDOFF_MAX_ID). */
 #define PS_HANDOFF_ID_BITS 13
 #define PS_HANDOFF_MAX_ID (1u << PS_HANDOFF_ID_BITS)
 static inline uint64_t ps_handoff(struct ps_team *team, unsigned id)
@@ -29,11 +31,11 @@ static inline struct ps_team *ps_handoff_team(uint64_t handoff)
 }
 static inline unsigned ps_handoff_id(uint64_t handoff) { return (unsigned)(handoff & (PS_HANDOFF_MAX_ID - 1)); }
 
-/* Returns vp's slot, in place; struct vp is in vp.h. */
+/* Returns the address of vp's handoff slot. The slot is a field of struct vp (vp.h). */
 _Atomic uint64_t *vp_handoff(const struct vp *vp);
 
-/* Closes vp's slot: vp takes no messages from here on. If a message has come, its member becomes a thread in `to`'s
- * queue. */
+/* Closes vp's handoff slot, so that vp gets no messages from here on. If the slot has a message, its member becomes a
+ * thread in the queue of the vp `to`. */
 void ps_handoff_close(struct vp *vp, struct vp *to);
 
 #endif

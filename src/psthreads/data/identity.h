@@ -1,8 +1,8 @@
-/* What src/identity, the room above, asks to be told of threads: for signals to one thread, and for regions that a root
- * with a priority of its own opens.
+/* The functions of src/identity, a room above this one, that this room calls when something happens to a thread or a
+ * root. They handle signals that are sent to one thread, and roots that have set a priority of their own.
  *
- * src/identity defines this one constant table. A build without that room (the static library, bare metal) has no
- * table, and calls nothing. */
+ * src/identity defines the one constant table. A build without that room (the static library, bare metal) has no table.
+ * Then none of these functions is called. */
 #ifndef PS_IDENTITY_H
 #define PS_IDENTITY_H
 
@@ -12,23 +12,26 @@
 struct vp;
 
 struct ps_identity {
-    /* Handles deferred signals where possible: a dedicated vp calls it in its loop. Returns for how many ns the vp may
-     * sleep; 0: it has to look again. */
+    /* Called by the kernel thread of a dedicated vp in its loop, before it sleeps. Handles the signals that wait for
+     * the vp's thread, as far as that is possible now. Returns for how many ns the vp may sleep before it calls again;
+     * 0: it may not sleep; OS_FOREVER: it may sleep until it is woken. */
     int64_t (*look)(struct vp *vp);
-    /* The thread of a dedicated vp is about to run there: handles a signal that no other kernel thread has taken. */
+    /* Called when the thread of a dedicated vp is about to run on the vp's own kernel thread. The thread itself then
+     * takes a signal that was meant for it and that no other kernel thread has taken. */
     void (*take_back)(struct vp *vp);
-    /* vp's root is about to open its first region. */
+    /* Called by vp's root when it is about to open its first region. */
     void (*root_begins)(const struct vp *vp);
-    /* A root attaches. Caller: its kernel thread. */
+    /* Called by the kernel thread of a new root, whose home is vp. */
     void (*attach)(struct vp *vp);
-    /* A root's scheduling may have been set at home while it was away. */
+    /* Called by a root that has come home. While it was away, another thread may have set the scheduling policy or the
+     * priority of its home. */
     void (*came_home)(void);
-    /* In a forked child. */
+    /* Called in a forked child. */
     void (*reset)(void);
 };
 extern const struct ps_identity ps_identity __attribute__((weak, visibility("hidden")));
 
-/* Whether that room is there. */
+/* Whether the program has the room src/identity. */
 #define PS_HAS_IDENTITY (&ps_identity != NULL)
 
 #endif

@@ -1,19 +1,21 @@
-/* What layers over foreign interfaces need of threads. With src/mpi a thread waits for MPI without holding a vp, and
- * idle vps ask the layer whether a message has come. src/pools uses `objects_by`, src/trace `vp` and `watch_by`.
+/* The table ps_layer: what libraries outside of the runtime (*layers*) need of threads. With src/mpi a thread waits for
+ * MPI without holding a vp, and idle vps ask the layer whether a message has come. src/pools uses `objects_by`,
+ * src/trace uses `vp` and `watch_by`.
  *
- * The layer is a library of its own and finds this table by its name in the process, as `ps_layer`. The drop-in has
- * one, and so has libpsthreads.so; each knows its own threads only. The table's layout stays; new entries go to its
- * end, and `bytes` tells how many there are.
+ * A layer is a library of its own. It finds this table in the process by the name `ps_layer`. The drop-in runtime has
+ * such a table, and so has libpsthreads.so; each table knows the threads of its own library only. Entries never move.
+ * New ones are added at the end, and `bytes` tells a layer how many the table has.
  *
- *   thread = layer->self();        NULL: no thread of this library's, or one that may not wait; then the layer waits
- *                                  in its own way
- *   ... publishes itself ...
- *   layer->wait(thread, object);   until a thread calls layer->ready(thread), which may come first; meanwhile the vp
- *                                  runs others
+ *   thread = layer->self();        NULL: the caller is no thread of this library, or it may not wait here. The layer
+ *                                  then waits in its own way
+ *   ... the layer publishes the thread where the event that it waits for finds it ...
+ *   layer->wait(thread, object);   returns after a call of layer->ready(thread), which may come before the wait. The vp
+ *                                  runs other threads meanwhile
  *
- * ready may be called on any kernel thread, also on one that is none of this library's. Exactly one ready for each
- * wait. poll_by(f): a vp that finds nothing to do calls f repeatedly while it searches; several vps may call f at once.
- * f returns true if it has made something ready. f runs in no thread, on a stack of the library's, and may not wait. */
+ * Any kernel thread may call `ready`, also one that the library does not know. Each `wait` gets exactly one `ready`.
+ * poll_by(f): a vp that finds nothing to run calls f again and again while it searches, and several vps may call f at
+ * once. f returns true if it has made a thread ready. f runs in no thread, on a stack of the library's, and may not
+ * wait. */
 #ifndef PS_LAYER_H
 #define PS_LAYER_H
 
@@ -26,25 +28,27 @@ struct ps_layer {
     void *(*self)(void);
     void (*wait)(void *thread, const volatile void *object);
     void (*ready)(void *thread);
-    bool (*yield)(void);      /* lets another ready thread of the caller's vp run; false: there is none */
-    bool (*has_others)(void); /* whether the caller's vp has other ready threads */
+    bool (*yield)(void);      /* puts the caller behind the vp's other ready threads; false: there are none */
+    bool (*has_others)(void); /* whether the caller's vp has other ready threads that could run */
     void (*poll_by)(bool (*poll)(void));
-    /* Makes the calling thread dedicated (dedicated.h): whatever it does, it holds no vp. */
+    /* Makes the calling thread dedicated (dedicated.h), so that it holds no vp that other threads need, whatever it
+     * does. Returns false if that is not possible. */
     bool (*apart)(void);
-    /* Registers fn, one only: fn(p) is called for each shared object that is loaded later. p is an address in the
-     * object's code, no constructor of it has run, and the dynamic linker's lock is held (identity/loader.c). */
+    /* Registers fn; there is one such function at a time. fn(p) is called for each shared object that is loaded from
+     * then on, before the object's constructors run. p is an address in the object's code. The caller of fn holds the
+     * dynamic linker's lock (identity/loader.c). */
     void (*objects_by)(void (*fn)(const void *code));
-    unsigned (*vp)(void); /* the number of the vp that the calling kernel thread carries; PS_LAYER_NO_VP: none */
-    /* Registers fn, one only, which is called with what the scheduler does (watch.h); NULL: none. The previous fn may
-     * still be called for a while. */
+    unsigned (*vp)(void); /* the number of the vp that the calling kernel thread carries, or PS_LAYER_NO_VP */
+    /* Registers fn, which the scheduler calls at its events (watch.h); there is one such function at a time. NULL: no
+     * function is called any more. For a short while, vps may still call the function that was registered before. */
     void (*watch_by)(ps_watch_fn fn);
 };
 #define PS_LAYER_NO_VP (~0U)
 extern const struct ps_layer ps_layer;
 
-/* Called by a vp that searches (search.c): poll_by's function; NULL: none is registered. */
+/* The function that was registered by poll_by, or NULL. Vps that search call it (search.c). */
 extern _Atomic(bool (*)(void)) ps_layer_poll;
-/* The layer's function that is told of objects that begin; NULL: none. */
+/* The function that was registered by objects_by, or NULL. identity/loader.c calls it. */
 extern _Atomic(void (*)(const void *code)) ps_layer_object;
 
 #endif

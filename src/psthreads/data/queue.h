@@ -1,12 +1,14 @@
-/* The ready queue of a vp (psthreads-2009 section 2.1): front and back, an intrusive list under a spin lock.
+/* The ready queue of a vp (psthreads-2009 section 2.1): a linked list with a front and a back, under a spin lock. The
+ * links are fields of the entries.
  *
- * The owner takes from the front, thieves take from the back and only try the lock. Any thread may insert at either
- * end. count is read without the lock to pass empty queues over; it is written under it.
+ * The owner takes from the front. Thieves take from the back; they only try the lock, and never wait for it. Any thread
+ * may insert at either end. Any thread may read `count` without the lock, to pass over an empty queue. It is written
+ * under the lock.
  *
- * Cost: insertion and removal are one exchange and a few stores.
- * Rejected: a Chase-Lev deque. Other vps cannot insert at its back, where outer-level threads are dealt cyclically.
- * Nothing can be removed from its middle; a team has to be, when its parent has claimed the last members itself. Its
- * owner's pop needs a fence, which the lock's exchange already is. */
+ * Cost: an insertion or a removal is one atomic exchange and a few stores.
+ * Rejected: a Chase-Lev deque. Other vps cannot insert into it, but threads of the outermost level are dealt to all
+ * vps in turn. No entry can be removed from its middle, but a team has to be, when its parent has claimed the last
+ * members itself. Its owner's pop needs a fence, which costs as much as the lock's exchange. */
 #ifndef PS_QUEUE_H
 #define PS_QUEUE_H
 
@@ -17,11 +19,11 @@
 
 struct ps_queue {
     struct ps_spin lock;
-    _Atomic uint32_t count; /* entries; written under the lock */
-    struct ps_list items;   /* of ps_item.link; guarded by the lock */
+    _Atomic uint32_t count; /* how many entries there are; written under the lock, read by any thread */
+    struct ps_list items;   /* the entries, linked by ps_item.link; read and written under the lock */
 };
 
-/* Returns vp's queue, in place; struct vp is in vp.h. */
+/* Returns the address of vp's queue. The queue is a field of struct vp (vp.h). */
 struct ps_queue *vp_queue(const struct vp *vp);
 
 static inline void ps_queue_init(struct ps_queue *q)
@@ -30,9 +32,11 @@ static inline void ps_queue_init(struct ps_queue *q)
     ps_store_relaxed(&q->count, 0);
     ps_list_init(&q->items);
 }
+/* Whether the queue is empty, as far as the caller can see without the lock: it may miss an entry that was just
+ * inserted. */
 static inline bool ps_queue_seems_empty(struct ps_queue *q) { return ps_load_relaxed(&q->count) == 0; }
 
-/* Whether something is in it, under its lock. */
+/* Whether the queue has an entry. Takes the lock, so that it sees every insertion that has ended. */
 static inline bool ps_queue_look(struct ps_queue *q)
 {
     ps_spin_lock(&q->lock);
@@ -41,6 +45,7 @@ static inline bool ps_queue_look(struct ps_queue *q)
     return some;
 }
 
+/* Returns the entry whose link this is. */
 static inline struct ps_item *ps_queue_item(struct ps_list *node)
 {
     return PS_CONTAINER_OF(node, struct ps_item, link);

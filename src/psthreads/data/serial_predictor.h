@@ -1,28 +1,26 @@
-/* The serial-region predictor: members so short that the parent runs them all sooner by itself than together with
- * others.
+/* The serial-region predictor: finds regions whose members are so short that their parent is faster alone than with
+ * help.
  *
  * A member that another vp takes costs some hundred nanoseconds, because cache lines move there and back. A member that
  * its parent calls costs 20. So where each member of an outermost region takes less than the difference, help makes the
- * region slower, even with a vp for each member. A team learns it:
- *   WATCHED  regions are offered, and timed. After `left` short ones, the last PS_SERIAL_TRIES of them in a row and
- *            added up:
- *   TRIED    the parent runs as many alone. If help gains less than an eighth of that: ALONE. Else WATCHED, for twice
- *            as long as before; so too if one of them has become long, since its members may wait for each other
- *   ALONE    until two in a row take twice as long as those that were tried, or the size changes, or a thief calls it
- *            off; and after a few thousand regions in any case: WATCHED. Only one in PS_SERIAL_SAMPLE is timed, and the
- *            one behind a slow one
- * Alone means: no handoffs, and the parent's vp asks thieves to leave its queue alone (vp->closed). Thieves look all
- * the same every ten microseconds or so. A thief that finds the region of its last look still open takes members, and
- * calls the closing off for all thieves (sources.c). So bodies that begin to have real work wait for help some twenty
- * microseconds, once. While a parent runs regions alone, one after the other, thieves neither park nor stand back for
- * other kernel threads, as if they had work. An idle vp parks only when all queues are empty, as ever, and an insertion
- * wakes a vp where none searches. So there is always a vp that looks.
- *
- * Does: the arithmetic. Callers: the parent, at fork and join; the state is the team's. Cost: about 15 instructions;
- * where a region is timed two readings of the cycle counter, and 25 more.
- * Rejected: a limit on the time alone (what help is worth depends on how far apart the processors are). An end of ALONE
- * at the first slow region (there is an interrupt every millisecond). Claims from both ends, so that members stay where
- * they ran last (no gain, bench/notes/regions.md). */
+ * region slower, even with a vp for each member. Each team learns this for itself, in three states:
+ *   WATCHED  Members are offered to other vps, and each region is timed. `left` counts short regions down; the times of
+ *            the last PS_SERIAL_TRIES, which must come in a row, are added up. Then: TRIED.
+ *   TRIED    The parent runs PS_SERIAL_TRIES regions alone, and adds up their times. If help has saved less than an
+ *            eighth: ALONE. Else, or if a region is long (members may wait for each other): WATCHED, twice as long.
+ *   ALONE    The parent runs the regions alone; one in PS_SERIAL_SAMPLE is timed, and the one after a slow one. WATCHED
+ *            if two regions in a row take twice as long as those of TRIED, if the number of members changes, if a thief
+ *            calls it off, or after PS_SERIAL_CALM regions.
+ * In ALONE there are no handoffs, and thieves leave the parent's queue alone (vp->closed), except for a peek every ten
+ * microseconds or so. A thief that finds the region of its last peek still open takes members, and calls the closing
+ * off for all thieves (sources.c). So bodies that begin to have real work wait some twenty microseconds for help, once.
+ * While a thief's peeks find new regions, its search begins anew each time: it neither parks nor yields to other kernel
+ * threads. A vp parks only when all queues are empty, and an insertion wakes a vp if none searches: some vp always
+ * looks.
+ * Does: the arithmetic. Caller: the parent, at fork and join; each team has a state. Cost: about 15 instructions; for a
+ * timed region two readings of the cycle counter, and 25 more. Rejected: a bound on the time alone, since what help is
+ * worth depends on how far apart the processors are. Leaving ALONE at the first slow region: there is an interrupt each
+ * millisecond. Claims from both ends, so that members stay where they ran last: no gain (bench/notes/regions.md). */
 #ifndef PS_SERIAL_PREDICTOR_H
 #define PS_SERIAL_PREDICTOR_H
 
@@ -31,27 +29,34 @@
 
 #define PS_SERIAL_TRIES 16
 #define PS_SERIAL_DOUBLINGS 8
-#define PS_SERIAL_PAID 256                /* regions run alone that are worth a failure afterwards */
-#define PS_SERIAL_CALM 4096               /* regions run alone after which offering is looked at again */
-#define PS_SERIAL_SAMPLE 8                /* divides PS_SERIAL_CALM */
-#define PS_SERIAL_MOST_MEMBERS (1u << 16) /* their cycles fit into `sum` */
+#define PS_SERIAL_PAID 256                /* after more than so many regions run alone, the next try comes soon */
+#define PS_SERIAL_CALM 4096               /* after so many regions run alone, members are offered again */
+#define PS_SERIAL_SAMPLE 8                /* ALONE: one region in so many is timed; divides PS_SERIAL_CALM */
+#define PS_SERIAL_MOST_MEMBERS (1u << 16) /* larger teams are left out: their cycles might not fit into `sum` */
 
-/* Whether thieves are to leave a vp's queue alone, but for a peek now and then. */
+/* Values of vp->closed. PS_CLOSED: thieves leave the vp's queue alone, except for a peek now and then. CALLED_OFF: a
+ * thief has ended that, and the parent learns it at its next fork. */
 enum { PS_CLOSED_NOT, PS_CLOSED, PS_CLOSED_CALLED_OFF };
 
 enum { PS_SERIAL_WATCHED, PS_SERIAL_TRIED, PS_SERIAL_ALONE };
 
 struct ps_serial_predictor {
-    uint64_t began;   /* cpu_cycles at the fork of the open region, where that is timed */
-    uint32_t n;       /* members of the regions that were seen last */
-    uint32_t sum;     /* cycles: of the last regions before the state changes; ALONE: of those that were tried */
-    uint32_t offered; /* the sum where they were offered */
-    uint16_t left;    /* regions until the state changes */
+    /* The time of the open region's fork in cpu_cycles, if the region is timed. */
+    uint64_t began;
+    uint32_t n; /* number of members in the last region */
+    /* In cycles. WATCHED, TRIED: the times of the last regions before the state changes, added up. ALONE: the sum of
+     * TRIED. */
+    uint32_t sum;
+    /* The sum of WATCHED: what as many regions took when their members were offered. */
+    uint32_t offered;
+    uint16_t left; /* so many more regions until the state changes */
     uint8_t state : 2;
-    uint8_t slow : 1; /* ALONE: the last region was */
+    uint8_t slow : 1; /* ALONE: the last region was slow */
+    /* WATCHED lasts for 2 * PS_SERIAL_TRIES short regions, doubled so many times. */
     uint8_t doublings : 5;
 };
 
+/* Begins the state WATCHED: members are offered to other vps again. */
 static inline void ps_serial_watch(struct ps_serial_predictor *c)
 {
     c->state = PS_SERIAL_WATCHED;
@@ -60,7 +65,8 @@ static inline void ps_serial_watch(struct ps_serial_predictor *c)
     c->slow = 0;
 }
 
-/* ALONE has ended early, or was not begun: moves the next try further away, unless this one has paid meanwhile. */
+/* Called when a team leaves TRIED or ALONE for WATCHED early. If it ran more than PS_SERIAL_PAID regions alone, running
+ * alone has paid, and the next try comes soon. Else the next try comes after twice as many regions as the last one. */
 static inline void ps_serial_failed(struct ps_serial_predictor *c)
 {
     if (c->state == PS_SERIAL_ALONE && c->left < PS_SERIAL_CALM - PS_SERIAL_PAID)
@@ -70,8 +76,8 @@ static inline void ps_serial_failed(struct ps_serial_predictor *c)
     ps_serial_watch(c);
 }
 
-/* WATCHED: a region took too long, or was interrupted. Moves the next try back, and begins the sum anew, since the
- * regions whose times are added up must come in a row. */
+/* Called in WATCHED for a region that took too long, or was interrupted. Delays the next try by a few regions. If times
+ * are added up already, the sum begins anew, since its regions must come in a row. */
 static inline void ps_serial_long(struct ps_serial_predictor *c)
 {
     if (c->left > PS_SERIAL_TRIES) {
@@ -82,8 +88,8 @@ static inline void ps_serial_long(struct ps_serial_predictor *c)
     }
 }
 
-/* Begins a region of n members; true: the parent has to run it alone. called_off: thieves found that the last region
- * should not have been run alone. */
+/* Begins a region of n members. Returns true if the parent has to run all of it alone. called_off: thieves found that
+ * the last region should not have been run alone. */
 static inline bool ps_serial_begin(struct ps_serial_predictor *c, uint32_t n, bool called_off)
 {
     if (c->n != n) {
@@ -96,7 +102,8 @@ static inline bool ps_serial_begin(struct ps_serial_predictor *c, uint32_t n, bo
     return c->state != PS_SERIAL_WATCHED;
 }
 
-/* Whether the region that ps_serial_begin has begun is to be timed. If not, it counts as one that was not slow. */
+/* Whether to time the region that ps_serial_begin has begun. A region that is not timed counts as one that was not
+ * slow. */
 static inline bool ps_serial_timed(struct ps_serial_predictor *c)
 {
     if (c->state != PS_SERIAL_ALONE || c->slow || c->left % PS_SERIAL_SAMPLE == 1)
@@ -105,8 +112,8 @@ static inline bool ps_serial_timed(struct ps_serial_predictor *c)
     return false;
 }
 
-/* Notes that the open region was slow. ALONE ends with the second slow region in a row, since one may have been
- * interrupted. */
+/* Notes, in ALONE, that the region was slow. Only the second slow region in a row ends ALONE: a single one may have
+ * been interrupted. */
 static inline void ps_serial_slow(struct ps_serial_predictor *c)
 {
     if (c->slow)
@@ -115,7 +122,7 @@ static inline void ps_serial_slow(struct ps_serial_predictor *c)
         c->slow = 1;
 }
 
-/* Notes that the region took `cycles`; with more than `most` its members take too long to be run alone. */
+/* Notes that the timed region took `cycles`. If that is more than `most`, its members are too long to be run alone. */
 static inline void ps_serial_end(struct ps_serial_predictor *c, uint64_t cycles, uint64_t most)
 {
     if (c->state == PS_SERIAL_ALONE && cycles > c->sum / (PS_SERIAL_TRIES / 2)) {

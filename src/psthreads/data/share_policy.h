@@ -1,15 +1,17 @@
-/* How processes divide the processors among them: decided from what each claims, without a clock or memory.
+/* How processes divide the processors among them. The division is a function of what each process claims: it reads no
+ * clock, and remembers nothing.
  *
- * Each process calls this with the same claims, and reads its own line of the answer.
- *   1. Equipartition: each processor is divided among the processes that may use it, by weight.
- *   2. A process that wants less than its part gets what it wants; the rest is divided anew among the others.
- *   3. Parts become whole processors: each process takes as many as its part has, and then those with the largest
- *      fractions take one more, as long as one is left that they may use. No processor is dealt twice.
- *   4. A process that got none runs one kernel thread all the same. The kernel's scheduler makes room for it.
- * A process wants at least 0. Equal processes that do not come out even: the earlier ones have one more.
+ * Each process calls share_divide with the same claims, and takes its own part of the answer.
+ *   1. Equipartition: each processor is divided among the processes that may use it, by their weights.
+ *   2. A process that wants less than its part gets what it wants. The rest is divided anew among the others.
+ *   3. Parts become whole processors. Each process takes as many processors as its part has whole ones. The remaining
+ *      processors go one each to the processes with the largest fractions. No processor is dealt twice.
+ *   4. A process that got no processor runs one kernel thread all the same. The kernel's scheduler makes room for it.
+ * If equal processes cannot get equally many processors, those with smaller slot numbers get one more.
  *
- * Integers only, so that all processes come to the same answer. Cost: the processes times the processors, once or twice
- * (at worst as often as there are processes): some microseconds for 8 processes on 64 processors.
+ * All numbers are integers, so that all processes compute the same answer. Cost: the number of processes times the
+ * number of processors, once or twice (at worst as often as there are processes). That is some microseconds for 8
+ * processes on 64 processors.
  * The rule is the equipartition of nthlib-2004's CPU manager; lending is LeWI (Garcia et al., ICPP 2009). */
 #ifndef PS_SHARE_POLICY_H
 #define PS_SHARE_POLICY_H
@@ -18,24 +20,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHARE_CPU_WORDS 16 /* processors 0 .. 1023 */
+#define SHARE_CPU_WORDS 16 /* a bit for each of the processors 0 .. 1023 */
 #define SHARE_CPUS (64 * SHARE_CPU_WORDS)
 #define SHARE_SLOTS 256
 #define SHARE_WEIGHT_MOST 1000
 
+/* What one process claims, and what it gets. The caller sets weight, wanted and cpus; share_divide sets the rest. */
 struct share_claim {
     uint32_t weight;                /* 1 .. SHARE_WEIGHT_MOST */
-    uint32_t wanted;                /* processors that it could use now; SHARE_CPUS at most */
-    uint64_t cpus[SHARE_CPU_WORDS]; /* that it may use */
-    /* The answer, and what leads there. */
+    uint32_t wanted;                /* number of processors that it could use now, 0 .. SHARE_CPUS */
+    uint64_t cpus[SHARE_CPU_WORDS]; /* a set of bits: the processors that it may use */
+    /* The answer: how many processors the process gets, at least 1. */
     uint32_t allowed;
-    uint32_t part; /* in parts of SHARE_ONE */
+    /* Its part of the machine, in units of 1 / SHARE_ONE processor. In step 3: the fraction that is still to be
+     * dealt. */
+    uint32_t part;
+    /* The process gets what it wants, and takes no part in further rounds of the division. */
     bool settled;
 };
 
 #define SHARE_ONE (UINT32_C(1) << 16)
 
-/* What is left of each processor, in parts of SHARE_ONE; the weights of those that divide it. */
+/* For each processor: how much of it is left to divide, in units of 1 / SHARE_ONE; and the sum of the weights of the
+ * processes that divide it. share_divide uses both in another way for step 3. */
 struct share_room {
     uint32_t left[SHARE_CPUS], weights[SHARE_CPUS];
 };
@@ -45,12 +52,13 @@ static inline bool share_may_use(const struct share_claim *c, unsigned cpu)
     return c->cpus[cpu / 64] >> cpu % 64 & 1;
 }
 
-/* What claim c gets of a processor that it shares with the others that are not settled. */
+/* Returns what claim c gets of processor cpu, which it shares with the other claims that are not settled. */
 static inline uint32_t share_part(const struct share_room *room, const struct share_claim *c, unsigned cpu)
 {
     return (uint32_t)((uint64_t)room->left[cpu] * c->weight / room->weights[cpu]);
 }
 
+/* Sets room->weights for the claims that are not settled. */
 static inline void share_weigh(struct share_room *room, const struct share_claim *c, unsigned n, unsigned cpus)
 {
     for (unsigned cpu = 0; cpu < cpus; cpu++) {
@@ -60,7 +68,8 @@ static inline void share_weigh(struct share_room *room, const struct share_claim
     }
 }
 
-/* Step 2, once. Returns whether some process has got what it wants. */
+/* Makes one round of steps 1 and 2 (head of this file): divides what is left of the processors, and settles the claims
+ * that want no more than their part. Returns whether there was such a claim, so that another round is needed. */
 static inline bool share_settle(struct share_room *room, struct share_claim *c, unsigned n, unsigned cpus)
 {
     bool any = false, now[SHARE_SLOTS];
@@ -90,7 +99,8 @@ static inline bool share_settle(struct share_room *room, struct share_claim *c, 
     return any;
 }
 
-/* Gives c a processor that is left and that the fewest others may use. room->weights is their number here. */
+/* Step 3 (head of this file): gives c one whole processor of those that are left, the one that the fewest processes may
+ * use (room->weights is their number here). False: none is left that c may use. */
 static inline bool share_take_one(struct share_room *room, struct share_claim *c, unsigned cpus)
 {
     unsigned best = cpus;
@@ -104,8 +114,8 @@ static inline bool share_take_one(struct share_room *room, struct share_claim *c
     return true;
 }
 
-/* The claim with the largest fraction that has not been dealt yet, of equal ones the one with the fewest processors.
- * NULL: there is none. */
+/* Returns the claim with the largest fraction that has not been dealt yet; of equal ones, the claim with the fewest
+ * processors, then the first one. NULL: there is none. */
 static inline struct share_claim *share_next(struct share_claim *c, unsigned n)
 {
     struct share_claim *best = NULL;
@@ -115,7 +125,7 @@ static inline struct share_claim *share_next(struct share_claim *c, unsigned n)
     return best;
 }
 
-/* Sets `allowed` of all n claims, on processors 0 .. cpus-1. */
+/* Divides processors 0 .. cpus-1 among n claims: sets `allowed` of each. `room` is memory for the computation. */
 static inline void share_divide(struct share_room *room, struct share_claim *c, unsigned n, unsigned cpus)
 {
     for (unsigned cpu = 0; cpu < cpus; cpu++)
@@ -131,7 +141,7 @@ static inline void share_divide(struct share_room *room, struct share_claim *c, 
             room->weights[cpu] += share_may_use(&c[i], cpu);
     }
     for (unsigned i = 0; i < n; i++) {
-        c[i].part += cpus; /* what the divisions have cut off: three thirds are one */
+        c[i].part += cpus; /* the divisions round down, a unit for each processor at most: three thirds must make one */
         c[i].allowed = 0;
         for (unsigned whole = c[i].part / SHARE_ONE; whole && share_take_one(room, &c[i], cpus);)
             whole--;

@@ -1,14 +1,17 @@
-/* The words that the processes of one user share (park/share.h; psrun top reads them): the file psthreads-UID.
+/* The layout of the file psthreads-UID, by which the processes of one user share the processors (park/share.h). `psrun
+ * top` reads it, too.
  *
- * Every process has a slot. Only its owner writes there; all others read. There is no lock, and no process repairs what
- * another has left: a slot whose owner has ended is free for the next one. A reader takes what it reads for a hint: it
- * may be some instructions old, and each word of another age; values are cut to their range. So any content of the
- * file, and any moment at which a process is killed, leads to a worse division at most, never to a wait.
+ * Every process has a slot. Only the slot's owner writes there; all others read. There is no lock, and no process
+ * repairs what another one has left: when a slot's owner has ended, the next process that comes takes the slot. Readers
+ * treat what they read as a hint. Each word may be some instructions old, and its value is cut to its range. So
+ * whatever the file contains, and whenever a process is killed, the worst result is a poor division. No process waits
+ * for another one.
  *
- * owner: 0, the number of a kernel thread, or OS_WORD_LEFT (os_word_hold). beat_ns: when the owner last looked; a slot
- * without a look for SHARE_STALE_NS is left out of the division: its process has stopped, or is no process. change
- * counts up whenever a slot has changed in a way that others have to see; their watchdogs sleep on it.
- * Ordering: a slot's words are relaxed; `change` is seq_cst, behind them. Model: tests/models/share.pml. */
+ * owner: 0 (never used), the number of the kernel thread that holds the slot, or OS_WORD_LEFT (os_word_hold) when that
+ * kernel thread has ended. beat_ns: when the owner last looked at the table. A slot whose owner has not looked for
+ * SHARE_STALE_NS is left out of the division: the process was stopped, or does not exist. change: counts up when a slot
+ * has changed in a way that other processes have to see; their watchdogs sleep on it. Ordering: a slot's words are
+ * relaxed. A process writes them before it adds to `change`, which is seq_cst. Model: tests/models/share.pml. */
 #ifndef PS_SHARE_TABLE_H
 #define PS_SHARE_TABLE_H
 
@@ -17,39 +20,46 @@
 #include "share_policy.h"
 
 #define SHARE_FILE "psthreads"
-#define SHARE_MAGIC UINT64_C(0x3130687370727368) /* and the layout's version */
+/* The characters "hsrpsh01"; their digits are the version of the layout. */
+#define SHARE_MAGIC UINT64_C(0x3130687370727368)
 #define SHARE_STALE_NS UINT64_C(1000000000)
 
 struct share_slot {
     _Alignas(64) _Atomic uint32_t owner;
     _Atomic uint32_t pid;
-    _Atomic uint32_t weight, most; /* most: vps */
-    _Atomic uint32_t wanted;       /* written by the watchdog, and by a root that opens a region */
+    _Atomic uint32_t weight, most; /* most: the number of the process's vps */
+    /* How many processors the process could use. Written by its watchdog, and by a root that opens a region. The slot's
+     * other fields are written by the watchdog alone. */
+    _Atomic uint32_t wanted;
     _Atomic uint32_t allowed;
     _Atomic uint64_t beat_ns, begun_ns;
-    _Atomic uint64_t lent_us, borrowed_us; /* processors times microseconds since begun_ns */
+    /* For psrun top: the processors that the process has lent and borrowed since begun_ns, multiplied by the time in
+     * microseconds. */
+    _Atomic uint64_t lent_us, borrowed_us;
     _Alignas(64) _Atomic uint64_t cpus[SHARE_CPU_WORDS];
 };
 
 struct share_table {
     _Alignas(64) _Atomic uint64_t magic;
     _Atomic uint32_t change;
-    _Atomic uint32_t used; /* slots from here on were never used */
+    _Atomic uint32_t used; /* slots from this number on were never used */
     struct share_slot slot[SHARE_SLOTS];
 };
 _Static_assert(sizeof(struct share_table) == 64 + SHARE_SLOTS * 192, "the same for 32 and for 64 bits");
 
+/* Returns n, or the bound that it exceeds. */
 static inline uint32_t share_cut(uint32_t n, uint32_t least, uint32_t most)
 {
     return n < least ? least : n > most ? most : n;
 }
 
+/* Returns how many slots a reader has to look at. */
 static inline unsigned share_used(const struct share_table *t)
 {
     return share_cut(ps_load_relaxed(&t->used), 0, SHARE_SLOTS);
 }
 
-/* Whether the slot has a process that takes part at now_ns. */
+/* Whether the slot's process takes part in the division at now_ns: it has an owner, which has looked lately. */
 static inline bool share_is_live(const struct share_slot *s, uint64_t now_ns)
 {
     uint32_t owner = ps_load_relaxed(&s->owner);
@@ -58,7 +68,8 @@ static inline bool share_is_live(const struct share_slot *s, uint64_t now_ns)
            (int64_t)(now_ns - beat) < (int64_t)SHARE_STALE_NS;
 }
 
-/* Reads the claims of all slots that are live. Returns how many; *cpus: processors from there on are in none. */
+/* Reads the claims of all slots that are live, and notes each claim's slot in `slots`. Returns how many there are.
+ * *cpus: one more than the largest number of a processor in any claim. */
 static inline unsigned share_read(const struct share_table *t, uint64_t now_ns, struct share_claim claims[SHARE_SLOTS],
                                   const struct share_slot *slots[SHARE_SLOTS], unsigned *cpus)
 {

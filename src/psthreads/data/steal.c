@@ -1,4 +1,4 @@
-/* The visiting order of psthreads-2009 figures 2 and 3; see steal.h. */
+/* Computes the order of psthreads-2009, figures 2 and 3, in which a vp visits its victims. See steal.h. */
 #include "steal.h"
 #include "check.h"
 #include "os.h"
@@ -7,20 +7,24 @@
 
 _Static_assert(PS_STEAL_LEVELS == OS_MAX_LEVELS + 1, "the machine is one level more than the user's groups");
 
-/* One level: which vps are in one group. */
+/* A level: a division of the vps into groups. If `size` is not 0, each group has `size` vps with consecutive numbers.
+ * If `size` is 0, vp v sits on processor v modulo `processors`, and group_of has each processor's group (NULL: each
+ * processor is a group). */
 struct level {
-    unsigned size; /* equal groups; 0: vp v sits on processor v modulo `processors`, */
+    unsigned size;
     unsigned processors;
-    const uint16_t *group_of; /* and this is the processor's group; NULL: the processor itself */
+    const uint16_t *group_of;
 };
 
+/* The computation of one vp's order. */
 struct walk {
     unsigned my_id, num_vps;
-    unsigned lower_count; /* members of my group of the level before; 0 at the innermost level */
-    unsigned used;        /* of order */
-    unsigned levels;      /* walked */
+    unsigned lower_count; /* how many vps my group of the last level has, mine included; 0: no level was walked yet */
+    unsigned used;        /* entries in `order` so far */
+    unsigned levels;      /* levels that are done */
     uint16_t *order;
-    uint16_t *ends; /* NULL: not wanted */
+    uint16_t *ends; /* where each level ends in `order`; NULL: not wanted */
+    /* A bit for each vp that is in `order`, and for the vp itself. */
     uint64_t visited[PS_STEAL_MAX_VPS / 64];
 };
 
@@ -63,7 +67,7 @@ static void end_level(struct walk *w)
     w->levels++;
 }
 
-/* Walks once around the vp's own group of this level. */
+/* Walks once around the vp's own group of this level, and visits the vps that were not visited before. */
 static void walk_group(struct walk *w, const struct level *l)
 {
     unsigned mine = group_number(l, w->my_id), before_me = 0, after_me = 0;
@@ -92,7 +96,8 @@ static void walk_level(struct walk *w, const struct level *l)
     end_level(w);
 }
 
-/* The level that is always there: the whole machine. */
+/* Ends the levels that the caller has not given, and walks the last one, the whole machine. Returns how many vps are in
+ * the order: all others. */
 static unsigned walk_rest(struct walk *w)
 {
     while (w->levels < PS_STEAL_LEVELS - 1)

@@ -1,15 +1,16 @@
-/* A team: the members of a parallel region, published as one entry.
+/* A team: the members of a parallel region, published as one entry of a ready queue.
  *
- * The parent forks in O(1): the entry goes to the front of its vp's queue. A vp that takes the entry claims the next
- * member number by fetch-and-add. The entry stays there, stealable, until the last number is claimed. The outermost
- * region of a root is first offered to vps that idle, through their handoff slots (manycore-nested-2016 section 3.1).
- * At the join the parent claims what is left and runs those members as calls on its own stack.
+ * The parent forks in constant time: it puts the entry at the front of its vp's queue. A vp that takes the entry claims
+ * the next member number by fetch-and-add. The entry stays in the queue, where other vps can steal it, until the last
+ * number is claimed. A root first offers the members of its outermost region to idle vps, through their handoff slots
+ * (manycore-nested-2016 section 3.1). At the join the parent claims the numbers that no vp has claimed, and runs those
+ * members as calls on its own stack.
  *
- * States of a region: closed (left == 0, not in a queue) -> ps_team_fork -> open -> all members ended (left == 0) ->
- * closed. The block may be forked again as soon as ps_team_join has returned.
+ * States of a region: closed (left == 0, the entry in no queue) -> ps_team_fork -> open -> the last member has ended
+ * (left == 0) -> closed. The parent may fork the same team again as soon as ps_team_join has returned.
  *
  * Lifetime: a vp may look at a team while it holds the lock of the queue that the team is in, or while it has claimed a
- * member that `left` still counts. The parent takes the team out of the queue before ps_team_join returns. */
+ * member that `left` still counts. The parent takes the entry out of the queue before ps_team_join returns. */
 #ifndef PS_TEAM_H
 #define PS_TEAM_H
 
@@ -20,22 +21,24 @@
 
 struct ps_member;
 
-/* The members of one team that wait in its barrier on a vp, while other members of the team run on that vp:
- * team_barrier.c. */
+/* The members of one team that wait in their barrier on one vp, while further members of the team run on that vp
+ * (team_barrier.c). Guarded by the lock of the vp's queue. */
 struct ps_waiters {
-    _Atomic uint32_t count; /* how many wait here: those of `list`, and `root` */
-    uint32_t uncounted;     /* how many of them the team has not counted yet */
+    /* How many members wait here, in `list` and as `root`; other vps read it without the lock. */
+    _Atomic uint32_t count;
+    uint32_t uncounted; /* how many of them the team's word `barrier` has not counted yet */
     struct ps_team *team;
-    struct ps_list list;   /* of thread.item.link */
-    uint32_t phase;        /* the barrier's phase for whose end they wait */
-    struct psthread *root; /* the waiter on the kernel thread's own stack; NULL: none */
-    /* "Turns" in team_barrier.c: openings until this turn ends, and when it began; owner only, with the lock or
-     * without. */
+    struct ps_list list; /* the waiting members, linked by thread.item.link */
+    uint32_t phase;      /* the phase of the barrier for whose end they wait */
+    /* The waiting member whose context is the vp's own kernel thread's stack, a root's. NULL: there is none. */
+    struct psthread *root;
+    /* The vp's turn: for how many openings of the barrier the waiters still go in front of other threads in the queue,
+     * and when the turn began in cpu_cycles (team_batches.h). Used by the vp alone, so the lock is not needed. */
     uint32_t turn_left;
     uint64_t turn_began;
 };
 
-/* Functions of the layer above, which gives them for its teams: as in ee_team_ops (ee.h). */
+/* Functions that the OpenMP core gives for its teams. ee_team_ops (ee.h) says what each has to do. */
 struct ps_team_ops {
     void (*body)(struct ps_member *m);
     void (*assist)(struct ps_member *m);
@@ -44,149 +47,184 @@ struct ps_team_ops {
     const void *(*place)(struct ps_member *first);
 };
 
-/* What a member of any team begins with. */
+/* The part of a member that psthreads uses. The OpenMP core's own part follows it. */
 struct ps_member {
-    struct psthread thread; /* first: what it calls when it begins as a thread is given its address */
+    /* The first field: a member that begins as a thread calls its function with the thread's address, which is the
+     * member's. */
+    struct psthread thread;
     struct ps_team *team;
-    /* The member's thread-local block, kept between regions: threadprivate variables persist with the team (OpenMP 5.2
-     * section 5.2). NULL: none yet; always for member 0, which is the parent itself. Written by the vp that runs the
-     * member. */
+    /* The member's thread-local block. The member keeps it between regions, because threadprivate variables persist
+     * with the team (OpenMP 5.2 section 5.2). NULL: the member has none yet; always NULL for member 0, which is the
+     * parent itself. Written by the vp that runs the member, and by the parent while no region is open. */
     struct uth_tls *tls;
-    void *fiber; /* the program's thread sanitizer's, kept likewise; NULL: none */
+    void *fiber; /* the member's fiber in the program's thread sanitizer, kept between regions too; NULL: none */
     uint32_t id; /* its number in the team; constant */
-    /* (shared) the region in which the body has returned and the core does not know it yet; else 0. The thread that
-     * tells the core sets 0 (compare-and-swap). On the line of tls, since each region reads and writes both. */
+    /* (shared) The number of the region in which the member's body has returned, if the OpenMP core does not know that
+     * yet; else 0. The thread that tells the core sets it to 0 first, by compare-and-swap. On the same line as `tls`,
+     * since each region reads and writes both. */
     _Atomic uint32_t done_in;
-    /* Used in the first member of a batch that waits in the barrier: how many members the batch has, and the next batch
-     * in the team's list. Written by the member that publishes the batch, read by the thread that has taken it. */
+    /* A batch is the members that wait in the barrier on one vp. In its first member these are the number of members in
+     * the batch, and the number of the first member of the next batch in the team's list. Written by the member that
+     * publishes the batch, read by the thread that takes it. */
     uint32_t batch, next_batch;
-    uint32_t place;  /* with thread.item.bound: its place's number, from 1 (bind.h); written while no region is open */
-    uint64_t rounds; /* number of the last barrier that it met in rounds; its own */
-    /* (shared) the last flag that the member set in a barrier of rounds (team_rounds.c); polled by other members. It
-     * stands last, and has a line of its own. */
+    /* If thread.item.bound is set: the number of its place, from 1 (bind.h); written while no region is open. */
+    uint32_t place;
+    uint64_t rounds; /* the number of the last barrier that it met in rounds; used by the member and its parent */
+    /* (shared) The last flag that the member has set in a barrier of rounds (team_rounds.c). Other members poll it, so
+     * it has a cache line of its own, the member's last. */
     PS_LINE_ALIGNED _Atomic uint64_t flag;
 };
 
-/* The word `left`. Its lower half counts references: one for each member whose end is not counted yet. In a region with
- * tasks a member ends in two steps, and looks for tasks between them. *Pending references* count the second steps to
- * come, and assistants. All references get a pending one at once (add_pending). So a member that drops its reference
- * sees in the word's old value whether it has a pending one. */
+/* The word `left`. Its lower half counts references, one for each member whose end is not counted yet. In a region with
+ * tasks a member ends in two steps, and looks for tasks between them. *Pending references* count the second steps that
+ * are still to come, and the assistants. When the region's first task is made, every reference gets a pending one
+ * (add_pending in team_help.c). So a member that drops its reference sees in the word's old value whether it has a
+ * pending one. */
 #define PS_TEAM_PENDING (UINT64_C(1) << 32)
-#define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent is blocked until all have ended */
-#define PS_TEAM_WANTED (UINT64_C(1) << 62)  /* the parent is to run tasks as member 0 */
-#define PS_TEAM_FIRST_HELPER ((uintptr_t)1) /* in first_helper */
+#define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent is blocked until all references are gone */
+#define PS_TEAM_WANTED (UINT64_C(1) << 62)  /* the parent, which waits in the join, has to run tasks as member 0 */
+#define PS_TEAM_FIRST_HELPER ((uintptr_t)1) /* value of first_helper: member 0 has a helper */
 #define PS_TEAM_ALL_PENDING (PS_TEAM_WANTED - PS_TEAM_PENDING)
 #define PS_UNREAD_MOST 6
-/* How members begin, other than by claims of any vp. */
+/* How members begin, if not by a claim that any vp may make. Bits of `forks`. */
 enum {
-    PS_FORKS_BOUND = 1,     /* they are bound (bind.h) */
-    PS_FORKS_DEDICATED = 2, /* some on kernel threads of their own */
+    PS_FORKS_BOUND = 1,     /* the members are bound to places (bind.h) */
+    PS_FORKS_DEDICATED = 2, /* some members have kernel threads of their own */
 };
 
-#define PS_BARRIER_PHASE_SHIFT 42 /* in the word `barrier` */
+#define PS_BARRIER_PHASE_SHIFT 42 /* the phase begins at this bit of the word `barrier` */
 
-/* In a region where members go by handoff and meet in no barrier, two lines move between processors: the handoff slot's
- * and line 2. The other lines are read by members. The parent stores into these only what has changed (ps_update), so
- * that the readers keep their copies. */
+/* Where members go to vps by handoff, and meet in no barrier, only two cache lines move between processors in a region:
+ * the handoff slot's, and line 2. Members only read the other lines. The parent stores there only what has changed
+ * (ps_update), so that the members' processors keep their copies. */
 struct ps_team {
-    /* line 0: written by the parent at the fork, read by vps that claim */
+    /* Line 0: written by the parent at the fork, read by vps that claim. */
     struct ps_item item;
-    uint8_t unread;        /* how often handoffs were not read in time, at most PS_UNREAD_MOST; parent only */
-    uint8_t unoffered;     /* offered regions still to come that are published only, without handoffs; parent only */
-    _Atomic uint8_t forks; /* PS_FORKS_...; by the parent, and DEDICATED by a vp that has claimed such a member */
-    /* a region of so many members was found to have room for their stacks; used by the entity layer, parent only */
+    /* How many regions took handoffs back unread, since a region last looked and found none unread. At most
+     * PS_UNREAD_MOST. Parent only. */
+    uint8_t unread;
+    uint8_t unoffered; /* how many further regions are published in the queue only, without handoffs; parent only */
+    /* PS_FORKS_...; the parent writes it; a vp that claims a member with a kernel thread of its own adds DEDICATED. */
+    _Atomic uint8_t forks;
+    /* The entity layer has found that there are stacks for a region of so many members. The layer uses it, in the
+     * parent. */
     uint8_t roomy;
-    bool scattered;   /* members have places of their own: each is queued by itself, none is claimed */
-    bool keeps_flags; /* its last fork has seen that flags of floating point are kept (floats.h); parent only */
-    uint32_t n;       /* members of the open region, the parent's own (0) counted */
+    /* The members have different places, so each is put into a queue by itself, and none is claimed. */
+    bool scattered;
+    bool keeps_flags; /* at the last fork the status flags of floating point were kept (floats.h); parent only */
+    uint32_t n;       /* number of members in the open region, member 0 included */
     const struct ps_team_ops *ops;
     char *members;
-    uint32_t stride; /* bytes from member to member */
+    uint32_t stride; /* distance in bytes from one member to the next */
     uint32_t n_max;
     PS_LINE_ALIGNED struct psthread *parent; /* the thread that forked */
-    /* line 1 (with parent): (shared) next member number to be claimed; fetch-and-add by any vp that may look */
+    /* Line 1, with `parent`. (shared) The next member number to be claimed: a fetch-and-add by any vp that may look at
+     * the team (Lifetime). */
     _Atomic uint32_t next;
-    uint32_t place; /* with item.bound: all members' place, from 1; parent only */
+    uint32_t place; /* if item.bound is set: the place of all members, from 1; parent only */
     struct {
         bool
-            /* its first region with tasks is open (recall.h). Set by the member that makes the first task; else parent
-             * only */
+            /* The team's first region with tasks is open (recall.h). Set by the member that makes the first task,
+             * cleared by the parent. */
             watched;
-        bool controls; /* at its join the parent's floating-point controls were not plain (floats.h). Parent only */
-        bool turn;     /* the root has a turn, which is to be given back (root_fairness.h). Parent only */
-        bool timed;    /* serial.began is set: the region is timed. Parent only */
-        bool granted, less;  /* spares were called for it (needs.h); half of what its place needs. Parent only */
-        _Atomic bool helped; /* spares have taken members. Set by spares, cleared by the parent */
+        bool controls; /* the parent's floating-point controls were not plain at the join (floats.h); parent only */
+        bool turn;     /* the root has a turn, which it gives back at the end (root_fairness.h); parent only */
+        bool timed;    /* the region is timed, and serial.began is set; parent only */
+        /* granted: spares were called for the region (needs.h). less: only half as many as its place needs. Parent
+         * only. */
+        bool granted, less;
+        _Atomic bool helped; /* spares have taken members; set by spares, cleared by the parent */
+        /* Makes the struct as large as one word. */
         bool unused;
-    } at_end;                 /* what the join has to see to, once all have ended */
-    _Atomic bool had_tasks;   /* (shared) some region of this block had tasks: see join */
-    _Atomic uint32_t by_word; /* (shared) how members meet in the barrier: PS_BY_... */
-    uint64_t rounds_base;     /* barriers of rounds begin behind this number; see team_rounds.c */
-    /* The block that the parent has left while it runs members as calls; NULL: its kernel thread's own. Parent only */
+    } at_end; /* what the join still has to do once all members have ended; all zero: nothing */
+    /* (shared) some region of this team had tasks, so the parent calls no members on its stack any more. */
+    _Atomic bool had_tasks;
+    _Atomic uint32_t by_word; /* (shared) how the members meet in the barrier: PS_BY_... */
+    uint64_t rounds_base;     /* the first barrier of rounds has a number above this one (team_rounds.c) */
+    /* The block that the parent leaves while it runs members as calls. NULL: it was in its kernel thread's own storage.
+     * Written by the parent; read by member 0's helper, too (recall.h). */
     struct uth_tls *parent_tls;
-    /* (shared) 0: member 0 has no helper. PS_TEAM_FIRST_HELPER: it has one, while the parent is suspended below a
-     * member (recall.h). Else the parent, which waits until the helper has left the block */
+    /* (shared) 0: member 0 has no helper. PS_TEAM_FIRST_HELPER: member 0 has a helper, and the parent is suspended
+     * below a member that it has called (recall.h). Any other value: the parent's thread, which waits until the helper
+     * has left the parent's block. */
     _Atomic uintptr_t first_helper;
-    /* needs.h. Spares that have taken members of the open region (shared); spares with which the region was opened, and
-     * how many of these did not stand by then (parent only) */
+    /* (shared) The number of spares that have taken members of the open region (needs.h). */
     _Atomic uint32_t helpers;
+    /* The number of spares with which the region was opened, and how many of them did not stand by at the fork. Parent
+     * only. */
     uint16_t granted, granted_late;
-    /* line 2: (shared) references | pending ones * PS_TEAM_PENDING | PS_TEAM_WANTED | PS_TEAM_WAITING */
+    /* Line 2. (shared) references | pending references * PS_TEAM_PENDING | PS_TEAM_WANTED | PS_TEAM_WAITING. */
     PS_LINE_ALIGNED _Atomic uint64_t left;
-    struct ps_queue *home; /* the queue that the entry stands in; parent only */
-    uint32_t region;       /* number of the region, never 0; counts up with each fork */
+    struct ps_queue *home; /* the queue that has the entry, or NULL; parent only */
+    uint32_t region;       /* the number of the open region, never 0; each fork counts it up */
     _Atomic uint32_t
-        notified; /* (shared) 1: no member waits in ps_team_barrier_await any more in this region; 0 at the fork */
-    /* (shared: members that were handed off may look while the parent writes) every member has a vp of its own, so it
-     * can pay to spin */
+        /* (shared) 1: the region has tasks, so its members no longer wait in ps_team_barrier_await. The fork sets it to
+         * 0. */
+        notified;
+    /* (shared: members that were handed off may read it while the parent writes) Every member has a vp of its own, so
+     * it can pay to spin. */
     _Atomic bool spread;
-    bool handed_off; /* some member was offered by handoff */
-    bool awake;      /* no member's own kernel thread slept at the fork; parent only */
-    /* member 0 has its parent's thread-local block, so only the parent runs tasks as member 0, while it waits in the
-     * join. Written by the parent at the join's begin, read by the thread that makes member 0 a helper afterwards */
+    bool handed_off; /* some member went to a vp by handoff; parent only */
+    /* Some members have kernel threads of their own, and none of these slept at the fork; parent only. */
+    bool awake;
+    /* Member 0 has its parent's thread-local block, so only the parent runs tasks as member 0, while it waits in the
+     * join. Written by the parent when the join begins. Read by the thread that makes member 0 a helper after that. */
     bool by_parent_only;
-    /* stacks that its open region may need; the entity layer's, parent only. Here, because the parent reads `left` last
-     * as well */
+    /* How many stacks the open region may need. Used by the entity layer, in the parent. It stands here because the
+     * parent reads this line at the region's end anyway. */
     uint32_t promised;
-    struct ps_serial_predictor serial; /* parent only: written in each outermost region, hence here */
-    /* line 3: the barrier (team_barrier.c) */
-    PS_LINE_ALIGNED _Atomic uint64_t barrier; /* (shared) arrivals to come, batches that wait, number of the phase */
-    _Atomic uint32_t batched;                 /* (shared) 1: vps may have waiters of this region; 0 at the fork */
-    /* The other fields of the rounds (team_rounds.c). Accessed under the lock, or by the opener of the barrier or the
-     * region. */
+    /* Parent only; it stands here because the parent writes this line in each region anyway. */
+    struct ps_serial_predictor serial;
+    /* Line 3: the barrier (team_barrier.c). (shared) The number of arrivals that are still to come, the first of the
+     * batches that wait, and the number of the phase (team_batches.h). */
+    PS_LINE_ALIGNED _Atomic uint64_t barrier;
+    /* (shared) 1: vps may have lists of waiters of this region; the fork sets 0. */
+    _Atomic uint32_t batched;
+    /* The other fields of the rounds (team_rounds.c), in which members meet by flags instead of the word `barrier`.
+     * They are used under rounds_lock, by the member that opens a barrier, or by the parent at the fork. */
     struct ps_spin rounds_lock;
-    uint32_t rounds_n;       /* members of the last region that met in rounds; parent only */
-    uint64_t rounds_left_at; /* number of the barrier in which a member was impatient last */
-    uint64_t word_from;      /* number of the first barrier that is not one of rounds any more; 0: none */
-    uint32_t barriers_seen;  /* of barriers_met (team_fork.c), at the last fork of an inner region; parent only */
-    uint16_t word_runs;      /* barriers opened since in which no member blocked */
-    uint16_t word_least;     /* so many make it one of rounds again */
-    /* floats: the parent's at the last fork, read by members; joined: at the last join, parent only (floats.h) */
+    uint32_t rounds_n; /* number of members in the last region that met in rounds; parent only */
+    /* The number of the last barrier in which a member waited for too long. */
+    uint64_t rounds_left_at;
+    /* The number of the barrier in which the members gave up rounds, and began to meet by the word `barrier`. 0: they
+     * have not done so since rounds began. */
+    uint64_t word_from;
+    /* The value of barriers_met (team_fork.c) at the last fork of an inner region; parent only. */
+    uint32_t barriers_seen;
+    uint16_t word_runs;  /* In how many barriers in a row, met by the word `barrier`, no member blocked. */
+    uint16_t word_least; /* when word_runs reaches this, rounds begin again */
+    /* floats: the parent's floating-point state at the last fork, read by members. joined: its state at the last join,
+     * parent only (floats.h). */
     struct cpu_float floats, joined;
 };
 
+/* Whether the join still has something to do: whether some field of at_end is set. */
 static inline bool ps_team_has_to_see_to(const struct ps_team *team)
 {
     uint64_t all;
     _Static_assert(sizeof all == sizeof team->at_end, "at_end");
-    __builtin_memcpy(&all, &team->at_end, sizeof all); /* one load and compare */
+    __builtin_memcpy(&all, &team->at_end, sizeof all); /* compiles to one load and one compare */
     return all != 0;
 }
 
+/* Makes a team. `members` has n_max members, `stride` bytes apart; each begins with a struct ps_member. Caller: the
+ * thread that will be the parent. */
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max);
 
-/* Ends the members' identities: waits for the threads that they have made, runs the program's destructors. No region is
- * open. May switch. */
+/* Ends what the members have kept between regions: waits for the threads that they have made, and runs the program's
+ * destructors. No region is open. May switch. */
 void ps_team_fini(struct ps_team *team);
 
-/* Moves member id of `team` to `larger`, which has had no region: its block, its keys' values. False: the member has
- * made threads, which know it as their parent. No region of either team is open. */
+/* Moves what member id of `team` has kept (its block, the values of its keys) to the member with that number in
+ * `larger`, which has had no region. False: the member has made threads, which know it as their parent. No region of
+ * either team is open. */
 bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id);
 
-/* Gives members up to n - 1 their thread-local blocks, if threads have any: called before a region, where memory may be
- * short. Returns how many of n may begin. */
+/* Makes the blocks of members 1 .. n-1 that have none, if threads have blocks at all. Called before a region, where
+ * memory may be short. Returns how many of n members may begin. */
 unsigned ps_team_take_tls(struct ps_team *team, unsigned n);
-/* Begins the block of a member of team: gives it the signal mask that the opener has outside of its block. */
+/* Prepares a new block for a member of team: gives it the signal mask that `opener`, the thread that opens the region,
+ * has outside of its block. */
 void ps_team_begin_block(struct ps_team *team, struct uth_tls *block, const struct psthread *opener);
 
 static inline struct ps_member *ps_team_member(const struct ps_team *team, unsigned id)
@@ -194,43 +232,51 @@ static inline struct ps_member *ps_team_member(const struct ps_team *team, unsig
     return (struct ps_member *)(void *)(team->members + (size_t)id * team->stride);
 }
 
-/* Called before a fork, while no region is open. ps_member_bind: member m belongs to place `place`, from 0
- * (PS_NO_PLACE: to none); member 0's is the caller's place. ps_team_bind, after that: `place` is the one that all
- * members of the next regions have; if there is none (PS_NO_PLACE), `scattered` says whether their places differ. */
-#define PS_NO_PLACE (-1) /* also EE_NO_PLACE */
+/* Called before a fork, while no region is open. ps_member_bind: member m belongs to place `place`, from 0, or to none
+ * (PS_NO_PLACE). Member 0 belongs to the caller's place. ps_team_bind, called after that: in the next regions all
+ * members belong to `place`. With PS_NO_PLACE, `scattered` says whether the members have different places. */
+#define PS_NO_PLACE (-1) /* the same value as EE_NO_PLACE */
 void ps_member_bind(struct ps_member *m, int place);
 void ps_team_bind(struct ps_team *team, int place, bool scattered);
-/* Opens a region of n >= 2 members; the caller is member 0 from here on. Does not switch. */
+/* Opens a region of n >= 2 members. The caller, the parent, is member 0 from here on. outermost: no other region
+ * encloses this one. Does not switch. */
 void ps_team_fork(struct ps_team *team, unsigned n, bool outermost);
-/* Member 0's body has returned: helps, waits for the others. Then the caller is the thread that forked again. May
- * switch. */
+/* Called by the parent when member 0's body has returned. Runs members that no vp has claimed, and waits for the
+ * others. After that the caller is the thread that forked again. May switch. */
 void ps_team_join(struct ps_team *team);
-/* See ee_team_notify. */
+/* Called by a member that has made the region's first task. Does what ee_team_notify (ee.h) says. */
 void ps_team_notify(struct ps_team *team);
-/* See ee_team_help. */
+/* Makes member id, whose body has returned, a helper that runs tasks. Does what ee_team_help (ee.h) says. */
 void ps_team_help(struct ps_team *team, unsigned id);
-/* See ee_team_call_first. Does not switch. */
+/* Gives member 0 a helper if the caller runs on the stack of member 0's parent. Does what ee_team_call_first (ee.h)
+ * says. Does not switch. */
 void ps_team_call_first(struct ps_team *team);
-/* Called by member 0 when it becomes an assistant, in the block that its parent has left (recall.c). */
+/* The function of member 0's assistant while the parent is suspended below a member. It runs in the block that the
+ * parent has left (recall.c). */
 void *ps_member_first_main(void *arg);
 
-/* Claims a member; its number, or 0 where none is left. Caller may look at the team (see Lifetime). */
+/* Claims a member. Returns its number, or 0 if none is left. The caller must be allowed to look at the team
+ * (Lifetime). */
 static inline unsigned ps_team_claim(struct ps_team *team)
 {
-    /* The plain look comes first: a fetch-and-add on an exhausted team would only advance the counter. */
+    /* The plain load comes first: a fetch-and-add on an exhausted team would only advance the counter. */
     if (ps_load_relaxed(&team->next) >= team->n)
         return 0;
-    unsigned id = ps_add_acq_rel(&team->next, 1); /* with ps_team_notify, for members that the caller has run */
+    /* acq_rel: a thread in ps_team_notify, which adds to `next` too, then sees done_in of the members that the caller
+     * has run. */
+    unsigned id = ps_add_acq_rel(&team->next, 1);
     return id < team->n ? id : 0;
 }
-/* Members that no vp has claimed. */
+/* Returns how many members no vp has claimed. */
 static inline unsigned ps_team_left(struct ps_team *team)
 {
     unsigned next = ps_load_relaxed(&team->next);
     return next < team->n ? team->n - next : 0;
 }
+/* Whether all members are claimed. */
 static inline bool ps_team_exhausted(struct ps_team *team) { return ps_load_relaxed(&team->next) >= team->n; }
 
+/* Sets the fields of m's thread with which a member begins: its parent, level, flags and local pointer. */
 static inline void ps_member_set(struct ps_member *m, const struct psthread *parent, unsigned extra_flags)
 {
     m->thread.local = m;
@@ -239,57 +285,72 @@ static inline void ps_member_set(struct ps_member *m, const struct psthread *par
     m->thread.parent = (struct psthread *)parent;
 }
 
-/* Makes member id a thread in vp's queue (handoff.c). No vp runs the member yet, and the caller has claimed it. */
+/* Makes member id a thread, and puts it into vp's queue (handoff.c). The caller has claimed the member, and no vp runs
+ * it. */
 void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp);
-/* Begins m, a thread without a stack so far: on the stack that it keeps, or from vp's queue on. */
+/* Makes m, whose thread has no stack, ready: on its dedicated kernel thread if it has one, else in vp's queue. */
 void ps_member_begin_thread(struct ps_member *m, struct vp *vp);
-/* The function of such a thread, called with the member: runs the region's body, in no hurry, on a stack of its own. */
+/* The function of such a thread; its argument is the member. Runs the region's body, and ends the member. */
 void *ps_member_late_main(void *arg);
 
-/* Called in a forked child, on vp self, with all queues emptied: takes the teams around the caller out of theirs. Their
- * unclaimed members do not begin by themselves. */
+/* Called in a forked child by the thread that forked, on vp self. All queues are empty already. Marks the teams around
+ * the caller as being in no queue. No vp of the child begins their unclaimed members by itself. */
 void ps_team_after_fork_in_child(struct vp *self);
-/* Member `current` is in block, which is not the team's any more. */
+/* Called in a forked child: `block` belongs to no member any more. Forgets it in `current` and the members around
+ * it. */
 void ps_team_forget_block(struct psthread *current, const struct uth_tls *block);
 
-/* Runs member id and every further one it can claim, each on the uth that runs now; a vp's loop calls it. */
+/* Called by a vp's loop, which has claimed member id. Runs this member, and then every further member that the vp can
+ * claim, on the uth that runs now. */
 void ps_team_run(struct ps_team *team, unsigned id);
 
-/* The barrier of the team's members: see ee.h for the contract. */
+/* The barrier of the team's members. ee.h has the contract. Returns the number of the current phase. */
 static inline uint32_t ps_team_barrier_phase(const struct ps_team *team)
 {
     return (uint32_t)(ps_load_relaxed(&team->barrier) >> PS_BARRIER_PHASE_SHIFT);
 }
-/* True: the caller should yield when it can: its vp's root waits behind it. */
+/* Opens the barrier: begins the next phase, and readies the members that wait. Caller: the member that came last.
+ * Returns true if the root of the caller's vp waits behind the caller, which should then yield soon. */
 bool ps_team_barrier_release(struct ps_team *team);
+/* RELEASED: the barrier has opened. CALLED: the region has tasks, and the member is to run some. LAST: the caller came
+ * last, and is to open the barrier. */
 enum ps_met { PS_MET_RELEASED, PS_MET_CALLED, PS_MET_LAST };
-/* counted: the last member is to get PS_MET_LAST; all members ask for that, or none does. */
+/* Member id arrives at the barrier, whose phase it has read, and waits. May switch. counted: the member that comes last
+ * gets PS_MET_LAST; either all members ask for that, or none does. */
 enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase, bool counted);
+/* Whether the phase has ended (acquire: with the store that opens the barrier). */
 static inline bool ps_team_barrier_over(struct ps_team *team, uint32_t phase)
 {
     return (uint32_t)(ps_load_acquire(&team->barrier) >> PS_BARRIER_PHASE_SHIFT) != phase;
 }
-bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase); /* true: released */
-/* For team_fork.c: prepares the barrier for the next region's n members; no region is open. */
+/* Member id, which has arrived, waits for the end of the phase. Returns true if it has ended, false if the region has
+ * tasks. May switch. */
+bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase);
+/* Called by the parent at the fork, while no region is open: prepares the barrier for n members. */
 void ps_team_barrier_fork(struct ps_team *team, unsigned n);
-/* The barrier of a team whose members have a vp each (team_rounds.c). States of by_word: */
+/* The barrier of a team whose members have a vp each (team_rounds.c). States of by_word: members meet in rounds, or by
+ * the word `barrier`. */
 enum {
     PS_BY_ROUNDS,
-    PS_BY_NEITHER, /* a member is about to decide */
+    PS_BY_NEITHER, /* a member is about to decide, and holds rounds_lock */
     PS_BY_WORD,
 };
-/* True: the barrier is over. False: the caller has to arrive by the word. */
+/* Member id meets the others in rounds. True: the barrier is over. False: the members meet by the word `barrier`
+ * instead, and this member has to arrive there. */
 bool ps_team_rounds_meet(struct ps_team *team, unsigned id);
-/* Called by the parent at the fork, before a member can begin: each member may get a vp. Where that fails, or no vp is
- * asked: ps_team_rounds_none. */
+/* Called by the parent at the fork, before a member can begin, if each member may get a vp of its own. If that fails,
+ * or no vp is asked, the parent calls ps_team_rounds_none. */
 void ps_team_rounds_fork(struct ps_team *team, unsigned n);
 static inline void ps_team_rounds_none(struct ps_team *team) { ps_update_relaxed(&team->by_word, PS_BY_WORD); }
-/* The opener of a barrier by the word, before it opens it. */
+/* Called by the member that is about to open a barrier which was met by the word `barrier`. somebody_blocked: whether a
+ * member blocked in it. May let the members meet in rounds from the next barrier on. */
 void ps_team_rounds_release(struct ps_team *team, bool somebody_blocked);
-#define PS_BARRIER_SPINS 64 /* times ps_spin_limit, where every member has a vp of its own */
-/* All members that wait in the barrier return from it with PS_MET_CALLED. Caller: has set `notified` (seq_cst). */
+#define PS_BARRIER_SPINS 64 /* how long a member spins if every member has a vp of its own, in units of ps_spin_limit */
+/* Lets all members that wait in the barrier return from it with PS_MET_CALLED. The caller has set `notified`
+ * (seq_cst). */
 void ps_team_barrier_call_back(struct ps_team *team);
-/* vp goes on with something that is not of its waiters' team: they are counted and published. */
+/* Called when vp is about to run something that is not of its waiters' team: counts the waiters, and publishes them as
+ * a batch. */
 void ps_team_barrier_leave(struct vp *vp);
 
 #endif

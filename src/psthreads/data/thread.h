@@ -1,13 +1,12 @@
-/* The thread descriptor: an identity, not a stack.
+/* The thread descriptor: what identifies a thread. The stack is not part of it.
  *
- * Kept small (96 bytes): a million ready threads are a million of these and nothing else (psthreads-2009 section 2.1:
- * lazy stack allocation). Fields that a thread needs only while it runs stand in its uth, or share memory with fields
- * that it needs only before it begins. ps_thread_begin overwrites the latter, for a thread that is no member. A member
- * begins again and again, and keeps its fields.
+ * A descriptor has 96 bytes. A million ready threads that have not begun need a million of these and nothing else,
+ * since a thread gets its stack when it begins (psthreads-2009 section 2.1: lazy stack allocation). Fields that a
+ * thread needs only while it runs are in its uth, or share memory with fields that it needs only before it begins.
+ * ps_thread_begin overwrites the latter, except in a member: a member begins again and again, and keeps its fields.
  *
- * A field may be touched by one thread at a time. While `state` is MADE: by the maker; while READY: by the holder of
- * the queue's lock; while RUNNING: by the thread itself. Fields marked (shared) are touched atomically, by the threads
- * that the comment names. */
+ * One thread at a time may touch a field. While `state` is MADE: the maker; READY: the holder of the queue's lock;
+ * RUNNING: the thread itself. Fields marked (shared) are touched atomically, by the threads that the comment names. */
 #ifndef PS_THREAD_H
 #define PS_THREAD_H
 
@@ -19,18 +18,20 @@
 struct uth;
 struct vp;
 
-/* What can stand in a ready queue: psthread and ps_team, each of which has a ps_item. */
+/* The kinds of entries of a ready queue. struct psthread and struct ps_team each have a ps_item. */
 enum ps_kind { PS_KIND_THREAD, PS_KIND_TEAM };
 
 struct ps_item {
-    struct ps_list link; /* guarded by the lock of the queue it is in */
-    uint8_t kind;        /* constant while it is in a queue */
-    uint8_t room[2];     /* psthread's own */
-    uint8_t bound;       /* 1: a member, or a team, that belongs to a place (bind.h); written while no region is open */
+    struct ps_list link; /* read and written under the lock of the queue that has the item */
+    uint8_t kind;        /* PS_KIND_...; constant while the item is in a queue */
+    uint8_t room[2];     /* here struct psthread has its flags and state */
+    /* 1: the item is a member, or a team, that is bound to a place (bind.h). Written by the parent while no region is
+     * open. */
+    uint8_t bound;
 };
 
-/* Whether the item is a thread that is not bound: reads kind and bound at once, whatever the room between them holds
- * (the processors are little-endian). */
+/* Whether the item is a thread that is not bound. Reads kind and bound by one load; the bytes between them do not
+ * matter. (All processors that we support are little-endian.) */
 static inline bool ps_item_plain(const struct ps_item *item)
 {
     uint32_t word;
@@ -41,37 +42,40 @@ _Static_assert(PS_KIND_THREAD == 0 && offsetof(struct ps_item, bound) == offseto
                "see there");
 
 enum ps_state {
-    PS_MADE,    /* created, not submitted */
-    PS_READY,   /* submitted: in a queue, or handed to a vp */
-    PS_SPAWNED, /* the same, by psthread_spawn: a joiner may call it in the joiner's thread-local block */
-    PS_RUNNING, /* begun: on a vp, in a queue again, or blocked; the state does not tell which */
+    PS_MADE,  /* made, but not submitted */
+    PS_READY, /* submitted, but not begun: in a queue, or handed to a vp */
+    /* As READY, but submitted by psthread_spawn: a joiner may call it in the joiner's own thread-local block. */
+    PS_SPAWNED,
+    PS_RUNNING, /* begun: it runs on a vp, is in a queue again, or is blocked; the state does not tell which */
     PS_ENDED,   /* its function has returned; the descriptor waits to be reaped or reused */
-    PS_FREE,    /* in a free list */
+    PS_FREE,    /* the descriptor is free, in a magazine or the depot */
 };
 
 #define PS_T_DETACHED 0x01u
-#define PS_T_NOSTACK 0x02u /* runs as a call, may not block */
-#define PS_T_REUSED 0x04u  /* the descriptor is the user's (psthread_create_ex) */
-#define PS_T_ROOT 0x08u    /* on a kernel thread's own stack */
-#define PS_T_MEMBER 0x10u  /* of a team: its storage is the team's */
-#define PS_T_CALLED 0x20u  /* runs as a call on another thread's stack: it must not end early */
-#define PS_T_OUTER 0x40u   /* made by a thread that no psthread made (goes to the back of queues) */
-#define PS_T_SIZED 0x80u   /* wants a stack of stack_size bytes */
+#define PS_T_NOSTACK 0x02u /* the thread gets no stack: it runs as a call on another stack, and may not block */
+#define PS_T_REUSED 0x04u  /* the descriptor belongs to the user (psthread_create_ex), so it is not recycled */
+/* A root, or a member that runs as a call on a root's stack: the stack is a kernel thread's own. */
+#define PS_T_ROOT 0x08u
+#define PS_T_MEMBER 0x10u /* a member of a team: its descriptor is part of the team's memory */
+#define PS_T_CALLED 0x20u /* runs as a call on another thread's stack, so psthread_exit may not end that stack */
+#define PS_T_OUTER 0x40u  /* made by a root: such threads go to the back of queues */
+#define PS_T_SIZED 0x80u  /* wants a stack of at least stack_size bytes */
 
-/* Values of `join` that are not a waiting thread. */
-#define PS_JOIN_OPEN ((uintptr_t)0)     /* runs or will run; no thread waits yet */
-#define PS_JOIN_ENDED ((uintptr_t)1)    /* has ended; result is valid */
-#define PS_JOIN_DETACHED ((uintptr_t)2) /* no thread may join */
-#define PS_JOIN_JOINED ((uintptr_t)3)   /* result was taken */
-#define PS_JOIN_ORPHANED ((uintptr_t)4) /* has ended, and so has its parent: in no list, the joiner frees it */
+/* Values of `join`. Any other value is the address of the thread that waits for this one. */
+#define PS_JOIN_OPEN ((uintptr_t)0)     /* the thread has not ended, and no thread waits for it yet */
+#define PS_JOIN_ENDED ((uintptr_t)1)    /* the thread has ended; `result` is valid */
+#define PS_JOIN_DETACHED ((uintptr_t)2) /* the thread is detached: no thread may join it */
+#define PS_JOIN_JOINED ((uintptr_t)3)   /* the thread has ended, and a joiner has its result */
+/* The thread and its parent have ended; the thread is in no list, and its joiner frees it. */
+#define PS_JOIN_ORPHANED ((uintptr_t)4)
 
-/* Added to `children` when a parent ends before them: the parent's own reference to the descriptor. */
+/* Added to `children` when a parent ends before its children do: the parent's own reference to its descriptor. */
 #define PS_CHILDREN_HELD ((int64_t)1 << 60)
 
 struct psthread {
     union {
         struct ps_item item;
-        struct { /* stands in the bytes that ps_item leaves unused */
+        struct { /* ps_item once more, with flags, state and level in the bytes that it leaves free */
             struct ps_list item_link;
             uint8_t item_kind;
             uint8_t flags; /* PS_T_..., set by the maker */
@@ -79,58 +83,71 @@ struct psthread {
             uint8_t item_bound;
             uint32_t level;
         };
-        struct ps_piece piece;            /* while FREE: in a magazine */
-        struct {                          /* once ENDED: it enters no queue any more */
-            struct psthread *next_zombie; /* in the parent's zombies; written before it is pushed */
+        struct ps_piece piece; /* while FREE */
+        struct {               /* once ENDED, when the thread enters no queue any more */
+            /* The next one in the parent's `zombies`; written before this thread is pushed there. */
+            struct psthread *next_zombie;
             void *result;
         };
     };
-    struct uth *uth; /* its stack; NULL before it runs. Written by the vp that binds it */
-    struct vp *vp;   /* the vp that runs it, or ran it last. Written by that vp */
+    struct uth *uth; /* its stack; NULL before it runs; written by the vp that begins it */
+    struct vp *vp;   /* the vp that runs it, or ran it last; written by that vp */
     union {
         void *local; /* the entity layer's pointer */
-        void *arg;   /* until it begins; a member's is its own address */
+        void *arg;   /* until the thread begins: the argument of fn. In a member: its own address */
     };
     union {
-        void *keys;          /* thread-specific values; owner only */
-        void *(*fn)(void *); /* until it begins; not a member's */
+        void *keys;          /* the array of thread-specific values (key.c); used by the thread alone */
+        void *(*fn)(void *); /* until the thread begins: its function; not used in a member */
     };
-    struct psthread *parent; /* alive as long as its `children` has not counted this one */
+    /* The thread that has made this one; its descriptor stays as long as its `children` has not counted this thread's
+     * end. */
+    struct psthread *parent;
     union {
-        /* (shared) Children counted down: ended children minus those that the parent has added so far. The parent adds,
-         * the children subtract. The last child, or the parent itself, reaches exactly 0. */
+        /* (shared) The children that the parent has added here so far, minus the children that have ended; negative as
+         * long as the parent has not added them. The parent adds, each child subtracts 1 at its end. The last child, or
+         * the parent when it adds, reaches exactly 0. */
         _Atomic int64_t children;
-        uintptr_t stack_size; /* with PS_T_SIZED, until it begins */
+        uintptr_t stack_size; /* with PS_T_SIZED, until the thread begins */
     };
-    uint32_t created;  /* children made, minus those that have been added to `children`; owner only */
-    uint32_t sweep_in; /* creations until the zombies are looked through for joined ones; owner only */
+    /* The children that this thread has made and has not added to `children` yet. Used by the thread alone. */
+    uint32_t created;
+    /* After so many creations more, the thread looks through its zombies for those that were joined. Used by the thread
+     * alone. */
+    uint32_t sweep_in;
     union {
-        _Atomic uintptr_t join;     /* (shared) PS_JOIN_..., or the thread that waits for this one; not a member's */
-        void *(*member_fn)(void *); /* member that is ready and has not begun */
+        /* (shared by the thread and its joiner) PS_JOIN_..., or the thread that waits for this one; not used in a
+         * member. */
+        _Atomic uintptr_t join;
+        void *(*member_fn)(void *); /* of a member that is ready as a thread and has not begun: its function */
     };
-    _Atomic(struct psthread *) zombies; /* (shared) as a parent: ended children that were not joined (stack) */
+    /* (shared: children push, this thread takes all) A stack of its ended children that were not joined before their
+     * end. */
+    _Atomic(struct psthread *) zombies;
 };
 _Static_assert(sizeof(struct psthread) == 96, "a million ready threads are to fit in 100 MB");
 _Static_assert(offsetof(struct psthread, flags) == offsetof(struct ps_item, room) &&
                    offsetof(struct psthread, item_bound) == offsetof(struct ps_item, bound),
                "flags and state overlay ps_item's room");
 
-/* Threads of a vp: written by the vp, summed by psthread_finalize. */
+/* How many threads a vp has made, submitted and ended. Written by the vp. psthread_finalize adds up those of all
+ * vps. */
 struct ps_thread_counts {
     _Atomic uint64_t made, submitted, ended;
 };
 
-/* What a fresh thread calls. */
+/* The function that a fresh thread calls, and its argument. */
 struct ps_call {
     void *(*fn)(void *);
     void *arg;
 };
 
-/* An ended thread's parent looks through its zombies after so many creations, and as many more as its last look has
- * left. */
+/* A parent looks through its zombies, that is its ended children, after so many creations, and as many more as its last
+ * look has left zombies. */
 #define PS_SWEEP_EACH 256
 
-/* Begins t, which is fresh and no member: called once, before t is any vp's current thread. */
+/* Begins t, which has not begun and is no member: sets the fields that share memory with fn and arg. Called once,
+ * before t is any vp's current thread. */
 static PS_ALWAYS_INLINE struct ps_call ps_thread_begin(struct psthread *t)
 {
     struct ps_call call = {t->fn, t->arg};
@@ -143,21 +160,25 @@ static PS_ALWAYS_INLINE struct ps_call ps_thread_begin(struct psthread *t)
     return call;
 }
 
-/* thread.c, descriptor.c, join.c */
-/* Runs the destructors of t's keys while t is still in its thread-local block. May switch; returns the vp. */
+/* Functions of thread.c, descriptor.c and join.c. */
+/* Runs the destructors of t's keys while t is still in its thread-local block. May switch; returns the vp on which t
+ * runs then. */
 struct vp *ps_thread_end_keys(struct vp *vp, struct psthread *t);
-/* Ends the identity of a member, the running thread: waits for the threads that it has made, and runs its keys'
- * destructors. May switch. */
+/* Ends what a member, the running thread, has kept between regions: waits for the threads that it has made, and runs
+ * its keys' destructors. May switch. */
 void ps_thread_end_member(struct psthread *t);
-/* Ends thread t, which runs on this vp: called by the loop when its function has returned. May switch (destructors;
- * children of a descriptor that is the user's); returns the vp. */
+/* Ends thread t, which runs on this vp. Called by the loop when t's function has returned. May switch (in destructors,
+ * or to wait for the children of a descriptor that belongs to the user); returns the vp on which it goes on. */
 struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result);
+/* Makes t the thread of a root on vp, whose stack is uth. */
 void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
-/* Gives up the descriptor of a root whose kernel thread ends. wait: true where the threads that the root has made are
- * to end first. */
+/* Gives up the descriptor of a root whose kernel thread ends. wait: whether to wait for the threads that the root has
+ * made. */
 void ps_thread_end_root(struct psthread *t, bool wait);
-/* The thread that runs on vp lets others run until every thread that was submitted has ended. */
+/* Called by the thread that runs on vp. Lets other threads run until every thread that was submitted has ended. */
 void ps_wait_for_all(struct vp *vp);
+/* Gives all slabs of descriptors back to the system; no thread exists any more. The second function is called in a
+ * forked child, and forgets the depot. */
 void ps_descriptors_release_all(void);
 void ps_descriptors_after_fork_in_child(void);
 

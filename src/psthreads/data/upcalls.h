@@ -1,5 +1,5 @@
-/* Functions of higher folders that lower folders of this room call without seeing their headers. The table is constant.
- * runtime.c fills it in. */
+/* Functions of higher folders that lower folders of this room call without including their headers. The table is
+ * constant; life/runtime.c defines it. */
 #ifndef PS_UPCALLS_H
 #define PS_UPCALLS_H
 
@@ -17,22 +17,25 @@ struct vp;
 struct ps_upcalls {
     /* Makes the calling kernel thread, which carries no vp, a root (current.h). */
     struct vp *(*attach)(void);
-    /* The first function on a fresh stack `self` (switch.c): runs the loop of the vp `transfer`. */
+    /* The first function on a fresh stack `self` (switch.c): runs the loop of the vp `transfer` there. */
     void (*loop)(void *transfer, void *self);
-    /* vp has parked, found nothing, and is about to sleep (idle.h). Returns for how many ns it may sleep before it
-     * looks again; negative: for ever. */
+    /* Called by vp when it has parked and is about to sleep (idle.h); looks: how often it was called since. Returns for
+     * how many ns vp may sleep before it calls again; negative: for ever. */
     int64_t (*before_sleep)(struct vp *vp, unsigned looks);
-    /* Runs the vp that a kernel thread of the library carries (workers.c), until the vp ends. */
+    /* Called by a kernel thread of the library that carries vp (workers.c). Runs vp's loop; returns when the vp
+     * ends. */
     void (*carry)(struct vp *vp);
-    /* What the watchdog's kernel thread does (watchdog.h). */
+    /* The function of the watchdog's kernel thread (watchdog.h). */
     void *(*watch)(void *);
-    /* What a member that becomes a thread calls (handoff.c). */
+    /* The function of a member that becomes a thread (handoff.c). */
     void *(*late_member)(void *member);
-    /* Lets a thread resume in its block, which others have been in meanwhile: recall_await (recall.h). */
+    /* Called by `self`, which is about to enter its block tls again after another vp was in it. Waits until no helper
+     * is in the block (recall_await in recall.h). Returns the vp on which self runs then. */
     struct vp *(*await_first)(struct vp *vp, struct psthread *self, struct uth_tls *tls);
-    /* A vp's loop has claimed member id of a team (loop.c). */
+    /* Called by a vp's loop that has claimed member id of a team (loop.c): runs this member and further ones. */
     void (*run_team)(struct ps_team *team, unsigned id);
-    /* Counts vp's waiters in their barrier (waiters.h): vp goes on with something that is not of their team. */
+    /* Called when vp is about to run something that is not of its waiters' team: counts the waiters in their barrier
+     * (waiters.h). */
     void (*leave_waiters)(struct vp *vp);
 };
 extern const struct ps_upcalls ps_upcalls __attribute__((visibility("hidden")));

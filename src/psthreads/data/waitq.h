@@ -1,14 +1,14 @@
 /* Queues of blocked threads.
  *
- * A waiter stands on the stack of the thread that waits, while that thread is blocked. The spin lock of the object that
- * the queue belongs to guards the queue. The order of a wait is always the same:
+ * A waiter is a local variable of the thread that waits. It lives as long as that thread is blocked. The spin lock of
+ * the object that the queue belongs to guards the queue. The order of a wait is always the same:
  *
- *   waiter    lock; push; unlock; ps_block      (from the unlock on it may be popped, and its ps_block returns early)
- *   readier   lock; pop; unlock; ps_ready       (from ps_ready on the waiter and the object may be gone)
+ *   waiter    lock; push; unlock; ps_block      (after the unlock it may be popped; then ps_block returns at once)
+ *   readier   lock; pop; unlock; ps_ready       (after ps_ready the waiter and the object may be gone)
  *
- * Fields: the waiter writes thread and tag before it pushes itself; next is written under the object's lock. The
- * readier writes `given` between pop and ps_ready, and the waiter reads it after ps_block (ordered by ps_ready). All
- * zero: an empty queue. */
+ * Fields: the waiting thread writes `thread` and `tag` before it pushes the waiter. `next` is written under the
+ * object's lock. The readier writes `given` between pop and ps_ready, and the waiting thread reads it after ps_block
+ * (ordered by ps_ready). A queue whose bytes are all zero is empty. */
 #ifndef PS_WAITQ_H
 #define PS_WAITQ_H
 
@@ -17,12 +17,12 @@
 struct ps_waiter {
     struct ps_waiter *next;
     struct psthread *thread;
-    uintptr_t tag; /* address wait: the word */
-    bool given;    /* mutex: the lock is the waiter's already */
+    uintptr_t tag; /* address wait: the address of the word */
+    bool given;    /* mutex: the thread has got the mutex, and need not try again */
 };
 
 struct ps_waitq {
-    struct ps_waiter *head, *tail; /* tail is meaningless while head is NULL */
+    struct ps_waiter *head, *tail; /* while head is NULL, tail means nothing */
 };
 
 static inline void ps_waitq_push_back(struct ps_waitq *q, struct ps_waiter *w)
@@ -43,7 +43,7 @@ static inline void ps_waitq_push_front(struct ps_waitq *q, struct ps_waiter *w)
     q->head = w;
 }
 
-/* NULL where the queue is empty. */
+/* Takes the first waiter; NULL: the queue is empty. */
 static inline struct ps_waiter *ps_waitq_pop(struct ps_waitq *q)
 {
     struct ps_waiter *w = q->head;
@@ -52,7 +52,7 @@ static inline struct ps_waiter *ps_waitq_pop(struct ps_waitq *q)
     return w;
 }
 
-/* Takes all: the first one, linked by next. */
+/* Takes all waiters. Returns the first one, which is linked to the others by `next`; NULL: the queue was empty. */
 static inline struct ps_waiter *ps_waitq_take_all(struct ps_waitq *q)
 {
     struct ps_waiter *w = q->head;
@@ -60,11 +60,11 @@ static inline struct ps_waiter *ps_waitq_take_all(struct ps_waitq *q)
     return w;
 }
 
-/* Readies a chain that belongs to the caller alone. */
+/* Readies the threads of all waiters from w on. The caller has taken the waiters out of their queue. */
 static inline void ps_waiters_ready(struct ps_waiter *w)
 {
     while (w) {
-        struct ps_waiter *next = w->next; /* w is gone once its thread runs */
+        struct ps_waiter *next = w->next; /* read first: w is gone once its thread runs */
         ps_ready(w->thread, PS_BACK);
         w = next;
     }
