@@ -1,4 +1,4 @@
-/* A thread that is about to block gives its processor away: see blocking.h. */
+/* A thread that is about to block in the kernel gives its vp's processor away. See blocking.h. */
 #include "blocking.h"
 
 #include "current.h"
@@ -23,7 +23,8 @@ PS_NOINLINE void blocking_begin(struct vp *vp)
 {
     if (!vp)
         return;
-    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* no handler leaves this by a jump */
+    /* So that no handler of the program leaves this function by a jump. */
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
     if (!vp_is(vp, VP_BLOCKED)) {
         vp_becomes(vp, VP_BLOCKED);
         ps_add_seq(&ps_watchdog.blocked, 1);

@@ -1,4 +1,4 @@
-/* The idle protocol: see idle.h for its steps and why no wake-up is lost. */
+/* The functions of the idle protocol. idle.h has its steps, and says why no wake-up is lost. */
 #include "idle.h"
 
 #include "bind.h"
@@ -15,8 +15,10 @@
 
 struct ps_idle ps_idle;
 
+/* Sets a vp's bit in the idle set. Returns whether the bit was set before. */
 static bool bit_set(unsigned id) { return ps_or_seq(&ps_idle.bits[id / 64], UINT64_C(1) << id % 64) >> id % 64 & 1; }
-/* Takes a vp's bit. True: the bit was there, and is the caller's now. */
+/* Clears a vp's bit. True: the bit was set, and this caller has cleared it, so only this caller may wake or start the
+ * vp. */
 static bool bit_take(unsigned id)
 {
     uint64_t mask = UINT64_C(1) << id % 64;
@@ -37,7 +39,8 @@ void idle_init(unsigned num_workers_first, unsigned num_vps)
 
 void idle_never_start(struct vp *vp)
 {
-    ps_store_release(&vp->worker.started, PS_WORKER_REFUSED); /* nor joined */
+    /* REFUSED, so that the stop of the library does not join its kernel thread. */
+    ps_store_release(&vp->worker.started, PS_WORKER_REFUSED);
     ps_bind_home_lost();
     if (bit_take(vp_run(vp)->id))
         ps_sub_seq(&ps_idle.word, IDLE_ONE_PARKED);
@@ -53,11 +56,11 @@ bool idle_take_unstarted(struct vp *vp)
 
 void idle_give_unstarted(struct vp *vp)
 {
-    ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED); /* before the bit, which lets a waker take it off again */
+    ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED); /* before the bit: a waker that takes the bit subtracts this again */
     bit_set(vp_run(vp)->id);
 }
 
-/* Step [L]: looks whether there is anything for this vp, or anything that some vp could take. */
+/* Step [L] of idle.h: whether there is any work that this vp could take, or whether the library stops. */
 static bool look_everywhere(struct vp *vp) { return ps_load_seq(&ps_rt.stopping) || vp_look(vp); }
 
 void idle_search_begin(struct vp *vp)
@@ -78,16 +81,16 @@ void idle_search_end(struct vp *vp)
         if (look_everywhere(vp))
             idle_wake_one(vp);
     } else {
-        watchdog_arm(); /* no vp is idle any more: if something is left, it must not starve */
+        watchdog_arm(); /* no vp is idle any more, so the watchdog looks after work that is left */
     }
 }
 
-/* Starts worker vp, which only the caller may start. False: the system refuses, or the library stops. The worker is
- * never parked again, so no thread tries once more. */
+/* Starts the kernel thread of worker vp, whose bit the caller has taken. False: the system refuses, or the library
+ * stops. Then the worker never counts as parked again, so no thread tries to start it once more. */
 static bool start_worker(struct vp *vp)
 {
     if (!ps_load_seq(&ps_rt.stopping)) {
-        vp->searching = true; /* counted by the caller */
+        vp->searching = true; /* the caller has counted vp as searching */
         ps_store_release(&vp->worker.started, PS_WORKER_STARTING);
         if (vp_start_worker(vp) == 0)
             return true;
@@ -95,9 +98,9 @@ static bool start_worker(struct vp *vp)
     ps_store_release(&vp->worker.started, PS_WORKER_REFUSED);
     ps_bind_home_lost();
     ps_sub_seq(&ps_idle.word, 1);
-    ps_store_relaxed(&vp->pinned, NULL); /* a request to go offline */
+    ps_store_relaxed(&vp->pinned, NULL); /* it may have been asked to go offline */
     struct vp *here = ps_vp();
-    ps_handoff_close(vp, here ? here : vp); /* what came must be run elsewhere */
+    ps_handoff_close(vp, here ? here : vp); /* a member that was handed to it must run elsewhere */
     return false;
 }
 
@@ -105,9 +108,11 @@ void idle_start_wanted(void)
 {
     for (unsigned id = 1; id < ps_rt.num_vps; id++)
         if (ps_load_seq(&ps_vp_at(id)->worker.started) == PS_WORKER_WANTED && !start_worker(ps_vp_at(id)))
-            idle_notify(NULL); /* it has counted as one that searches */
+            /* It has counted as searching, so threads that inserted work may have woken no other vp. */
+            idle_notify(NULL);
 }
 
+/* Starts the kernel thread of worker vp, whose bit the caller has taken, or lets the watchdog do it. False: refused. */
 static bool start_taken(struct vp *vp)
 {
     if (PS_LIKELY(!watchdog_starts_for(ps_vp())) || ps_load_seq(&ps_rt.stopping))
@@ -117,14 +122,14 @@ static bool start_taken(struct vp *vp)
     return true;
 }
 
-/* Counts vp, whose bit the waker has taken, as searching, and lets it go. False: no kernel thread can be started for
- * it. */
+/* Counts vp, whose bit the caller has taken, as searching, and wakes it. Starts its kernel thread if it has none.
+ * False: the system refuses a kernel thread. */
 static bool wake_taken(struct vp *vp)
 {
     ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
     if (!vp_run(vp)->is_guest && vp_run(vp)->id != 0 && ps_load_acquire(&vp->worker.started) == PS_WORKER_NONE)
-        return start_taken(vp); /* its bit makes this caller the only one that can */
-    struct os_cpuset own;       /* its kernel thread's mask */
+        return start_taken(vp); /* this caller has taken the bit, so no other thread starts the worker */
+    struct os_cpuset own;       /* the mask of vp's kernel thread */
     bool moves = ps_wake_spread_begin(vp, &own);
     ps_store_seq(&vp->wake_word, 1);
     os_wake(&vp->wake_word, 1);
@@ -146,7 +151,7 @@ void idle_wake_one(struct vp *near)
                 return;
         }
     }
-    if (!idle_any()) /* those that were counted as parked cannot run */
+    if (!idle_any()) /* all vps that were counted as parked were refused a kernel thread */
         watchdog_arm();
 }
 
@@ -176,7 +181,8 @@ bool idle_all_parked(unsigned *carried)
 
 bool idle_wake_this(struct vp *vp) { return bit_take(vp_run(vp)->id) && wake_taken(vp); }
 
-/* Sleeps until a waker has set wake_word. */
+/* Sleeps until a waker has set wake_word. Looks for a deadlock before, and again as often as before_sleep asks for
+ * it. */
 static void sleep_until_woken(struct vp *vp)
 {
     int64_t timeout_ns = ps_upcalls.before_sleep(vp, 0);
@@ -188,15 +194,17 @@ static void sleep_until_woken(struct vp *vp)
     ps_wake_spread_woken(vp);
 }
 
-/* Makes the steps [P] and [L] (idle.h). True: vp searches again. */
+/* Makes the steps [P] and [L] of idle.h. True: vp has seen work, and searches again. False: vp has to sleep on
+ * wake_word. */
 static bool park_unless_found(struct vp *vp)
 {
     uth_cache_trim(&vp_run(vp)->stacks, 2);
-    ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED - 1); /* [P] */
+    ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED - 1); /* step [P] of idle.h */
     ps_add_seq(&ps_idle.parks, 1);
     bit_set(vp_run(vp)->id);
     bool found = look_everywhere(vp);
-    if (!found || !bit_take(vp_run(vp)->id)) /* [L] found something and no thread is waking us: */
+    /* Found nothing; or found something, but a waker has taken the bit already, so that the sleep ends at once. */
+    if (!found || !bit_take(vp_run(vp)->id))
         return false;
     ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
     return true;
@@ -225,7 +233,8 @@ bool idle_park_for(struct vp *vp, int64_t ns)
             ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
             return false;
         }
-        os_park(&vp->wake_word, 0, now < end ? (int64_t)(end - now) : OS_FOREVER); /* else a wake is due */
+        /* If the time is over, a waker has taken the bit, and its wake-up is about to come. */
+        os_park(&vp->wake_word, 0, now < end ? (int64_t)(end - now) : OS_FOREVER);
     }
     return true;
 }

@@ -1,4 +1,4 @@
-/* A root whose kernel thread carries nothing else: see lone_root.h. */
+/* Lone roots: roots whose kernel threads run no other thread. See lone_root.h. */
 #include "lone_root.h"
 
 #include "current.h"
@@ -10,7 +10,7 @@
 #include "vp_tls.h"
 #include "watchdog.h"
 
-/* Whether another vp can run what is in a lone root's queue. */
+/* Whether there are other vps, which can run what is in a lone root's queue. */
 static bool others_can(void) { return ps_rt.num_vps > 1 || ps_rt.max_spares > 0; }
 
 struct ps_work lone_root_await(struct vp *vp)
@@ -42,12 +42,12 @@ void lone_root_call_stand_in(void)
     }
 }
 
-static __thread bool counted; /* this kernel thread has asked what is counted for it */
+static __thread bool counted; /* the program has asked what the kernel counts for this kernel thread */
 
 bool lone_root_expected(void) { return counted && others_can(); }
 
-/* Makes vp's root COUNTED. At once if the caller runs on vp (if it is on the root's stack, that is bound to vp again);
- * else at the root's next outermost region (VP_TO_BE_COUNTED). */
+/* Makes vp's root COUNTED. If the caller runs on vp, this happens at once; a caller on the root's own stack binds that
+ * stack to vp again. Else it happens when the root next opens an outermost region (VP_TO_BE_COUNTED). */
 static void count_root(struct vp *vp)
 {
     if (ps_vp() != vp) {
@@ -56,7 +56,7 @@ static void count_root(struct vp *vp)
     }
     vp_becomes(vp, VP_COUNTED);
     if (vp_run(vp)->uth == vp_run(vp)->own_uth)
-        vp_run(vp)->uth->vp = vp; /* it may have been released, and taken by home itself */
+        vp_run(vp)->uth->vp = vp; /* the root may have been released, and then resumed by its own home */
 }
 
 void ps_root_counted(const void *tp)

@@ -1,10 +1,13 @@
-/* A root whose kernel thread carries nothing else (VP_LONE): the root waits in a futex on its own stack, calls no
- * members there, and is never released. The reasons:
- *   VP_OTHER_PRIORITY, VP_STARTS   the root, or its members, have another priority than the pool (priority.h).
- *   VP_MASK               the root has another signal mask than its members (root_state.c): elsewhere it would run
- *                         with theirs, and they with its own on its kernel thread.
- *   VP_COUNTED            the program asks for what the kernel counts for the root's kernel thread (processor time).
- * A spare stands in for such a root, so that as many kernel threads run its regions as without. */
+/* Lone roots: roots whose kernel threads run no other thread (VP_LONE).
+ *
+ * A lone root waits on its own stack, in a futex. It runs no members as calls there, and is never released. The
+ * reasons:
+ *   VP_OTHER_PRIORITY, VP_STARTS   The root, or its members, have another priority than the pool (priority.h).
+ *   VP_MASK                        The root has another signal mask than its members (root_state.c). On another kernel
+ *                                  thread it would run with their mask, and members on its kernel thread with its own.
+ *   VP_COUNTED                     The program asks what the kernel counts for the root's kernel thread (its processor
+ *                                  time).
+ * A spare stands in for such a root, so that its regions have as many kernel threads as those of other roots. */
 #ifndef PS_LONE_ROOT_H
 #define PS_LONE_ROOT_H
 
@@ -13,17 +16,19 @@
 
 struct vp;
 
-/* Called when the program asks what the kernel counts for the kernel thread with thread pointer tp: that kernel
- * thread's root becomes lone. Where it is the caller's, and no root yet, a root that it becomes later is lone too. */
+/* Called when the program asks what the kernel counts for the kernel thread with thread pointer tp. The root of that
+ * kernel thread becomes lone. If the calling kernel thread is meant, and is no root's yet, it becomes a lone root's
+ * later. */
 void ps_root_counted(const void *tp);
-/* Whether the calling kernel thread is expected to become a lone root: this was asked for before it is a root's. */
+/* Whether the calling kernel thread is to be a lone root's: ps_root_counted was called on it before it became a
+ * root's. */
 bool lone_root_expected(void);
-/* Waits until something is pinned to vp, which is a root's and dedicated to it; returns that. */
+/* Called by a lone root's vp. Waits until something is pinned to it, and returns that. */
 struct ps_work lone_root_await(struct vp *vp);
-/* Returns how many roots have kernel threads that carry no other thread. */
+/* Returns how many lone roots there are. */
 unsigned lone_root_count(void);
-/* Called when a lone root is about to wait: starts a spare where something is ready that no vp would come for before
- * the watchdog does. */
+/* Called when a lone root is about to wait. If work is ready and no vp is idle, calls or starts a spare, so that the
+ * work does not wait for the watchdog. */
 void lone_root_call_stand_in(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a region needed: see needs.h. */
+/* Keeps how many spares the regions of a place in the program needed. See needs.h. */
 #include "needs.h"
 
 #include "current.h"
@@ -14,20 +14,25 @@
 #define FIRST_WHILE_NS UINT64_C(500000000)
 #define LAST_WHILE_NS UINT64_C(64000000000)
 
+/* What one place in the program needs. Guarded by `lock`. */
 struct need {
-    _Atomic(const void *) place; /* NULL: free; read without the lock */
+    /* Identifies the place in the program; NULL: the slot is free; also read without the lock. */
+    _Atomic(const void *) place;
+    /* How many spares a region of this place in the program begins with. */
     unsigned spares;
+    /* At try_at_ns a region begins with half of `spares`. while_ns: the time between two such tries. */
     uint64_t while_ns, try_at_ns;
 };
 
 static struct ps_spin lock;
 static struct need needs[SLOTS];
-static _Atomic uint32_t bit; /* VP_NEEDS once some place has needed spares */
+static _Atomic uint32_t bit; /* VP_NEEDS once some place in the program has needed spares; else 0 */
 
 unsigned needs_bit(void) { return ps_load_seq(&bit); }
 
 static struct need *slot_of(const void *place) { return &needs[((uintptr_t)place >> 4) * 0x9e3779b1u % SLOTS]; }
 
+/* Returns the address that identifies where in the program the team's region is. */
 static const void *place_in_program(const struct ps_team *team)
 {
     return team->ops->place ? team->ops->place(ps_team_member(team, 0)) : team->ops;
@@ -64,14 +69,14 @@ void needs_note(struct ps_team *team, struct vp *vp)
     ps_store_relaxed(&team->at_end.helped, true);
 }
 
-/* Begins the entry of a place that needed nothing so far. */
+/* Fills a slot for a place whose regions needed no spares before. The lock is held. */
 static void begin_need(struct need *need, const void *place, unsigned spares)
 {
     need->spares = spares;
     need->while_ns = FIRST_WHILE_NS;
     need->try_at_ns = os_now_ns() + FIRST_WHILE_NS;
     ps_store_relaxed(&need->place, place);
-    ps_store_seq(&bit, VP_NEEDS); /* before the vps that are there: others look at it as they begin */
+    ps_store_seq(&bit, VP_NEEDS); /* first, since a vp that begins from now on reads it; then the vps that exist */
     unsigned vps = ps_load_acquire(&ps_rt.table_size);
     for (unsigned id = 0; id < vps; id++)
         vp_becomes(ps_vp_at(id), VP_NEEDS);

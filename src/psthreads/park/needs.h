@@ -1,18 +1,19 @@
-/* What a region needed: kernel threads beside the vps, because its members spun or blocked.
+/* Remembers which regions needed spares, because their members spun or blocked.
  *
- * Where members of a region wait for one another by means that the runtime does not see (a loop over a flag, a system
+ * If members of a region wait for one another by means that the runtime does not see (a loop over a flag, a system
  * call), the watchdog starts spares after some milliseconds (spares.h). The next region of the same place in the
- * program would stall in the same way. So the place keeps how many spares ran members, and its next region begins with
- * as many: those that stand by are called at the fork (standby.h), each with a grant to take what is ready.
+ * program would stall in the same way. So the runtime remembers, for each such place, how many spares ran members. The
+ * next region of the place begins with as many: the fork calls spares that stand by (standby.h), each with a grant to
+ * take ready work.
  *
- * The number is given up slowly: at most once in a while a region begins with half of it. If the watchdog has to help
- * again, the number is set back, and the next try comes after twice as long. Else the half stays, and in the end the
+ * The number is given up slowly. From time to time a region begins with half of it. If the watchdog has to help in that
+ * region, the old number comes back, and the time to the next such try doubles. Else the half stays, and in the end the
  * number is 0.
  *
- * Does: keep the numbers of a few places; two places that share a slot forget each other. Does not: start kernel
- * threads. Callers: a region's parent at its fork and after its join; the spare that has taken a member. A lock guards
- * the slots. Cost for regions that needed nothing: nothing; a bit of their vp's says whether any place of the process
- * needs something (VP_NEEDS). Programs: Eigen 3.4's products, llama.cpp, NAS LU. */
+ * Does: keeps the numbers of a few places. Two places that share a slot displace each other. Does not: start kernel
+ * threads. Callers: a region's parent, at its fork and after its join; a spare that has taken a member. A lock guards
+ * the slots. Cost: nothing as long as no place of the process needs spares; a bit of each vp says so (VP_NEEDS).
+ * Programs that need this: Eigen 3.4's products, llama.cpp, NAS LU. */
 #ifndef PS_NEEDS_H
 #define PS_NEEDS_H
 
@@ -24,17 +25,19 @@
 struct ps_team;
 struct vp;
 
-/* Calls spares for team's region of n members, which has just been published. */
+/* Called by the parent at the fork of a region of n members, which are ready already. Calls the spares that its place
+ * needs. */
 void needs_at_fork(struct ps_team *team, unsigned n);
-/* Notes that vp, a spare, has taken a member of team, because work starved, or by a grant. */
+/* Called by a spare, on vp, that has taken a member of team because work starved, or by a grant. Counts the spare. */
 void needs_note(struct ps_team *team, struct vp *vp);
-/* Learns from a region of which some members ran on spares; all have ended. Caller: the parent. */
+/* Called by the parent after the join of a region that began with spares, or of which spares ran members. Updates the
+ * number of its place. */
 void needs_learn(struct ps_team *team);
 
-/* Returns VP_NEEDS if a vp that begins is to have it, else 0. */
+/* Returns the bit that a vp which begins is to have in `special`: VP_NEEDS if some place needs spares, else 0. */
 unsigned needs_bit(void);
 
-/* Called in a forked child: no place needs anything. */
+/* Called in a forked child: forgets all places. */
 void needs_reset(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* See put_back.h. */
+/* A vp gives up work that it has taken. See put_back.h. */
 #include "put_back.h"
 
 #include "quota_park.h"

@@ -1,4 +1,4 @@
-/* Vps that are offline: see quota_park.h. */
+/* Sends vps offline and brings them back. See quota_park.h. */
 #include "quota_park.h"
 
 #include "bind.h"
@@ -17,16 +17,21 @@
 
 #include <limits.h>
 
-static struct ps_spin lock; /* around quota_park_allow: the watchdog's looks, and the stop of the library */
+static struct ps_spin lock; /* held while the limit changes: by the watchdog, or by the thread that stops the library */
+/* Counts the changes of the limit. Vps that are offline sleep on it. */
 static PS_LINE_ALIGNED _Atomic uint32_t changes;
-static _Atomic uint32_t sleeping; /* kernel threads that sleep in quota_park_run; each adds and takes off itself */
-/* cpu_cycles: the next reminder. Written by roots that open regions, and by the watchdog where the process lends. Both
- * are seq_cst: the watchdog writes `lends` (share.c), then this; a root writes this, then reads `lends`. So a root
- * whose store is the later one sees that the process lends; else the watchdog's stays, and the next region looks. */
+static _Atomic uint32_t sleeping; /* how many vps sleep in quota_park_run; each counts itself */
+/* The time, in cpu_cycles, from which on a root that opens a region reminds the watchdog. Written by that root, and by
+ * the watchdog while the process lends processors, both seq_cst. The watchdog writes `lends` (share.c), then `due`; a
+ * root writes `due`, then reads `lends`. If the root's store to `due` is the later one, the root sees that the process
+ * lends. Else the watchdog's store stays, and the root of the next region looks. */
 static _Atomic uint64_t due;
-static struct quota_park_most most;  /* the watchdog's own */
-static unsigned allowed;             /* under the lock: the last limit that is not quota_park_end's */
-static unsigned by_system, by_share; /* the watchdog's own; UINT_MAX: no limit */
+/* The most that was ever allowed. Used by the watchdog alone. */
+static struct quota_park_most most;
+/* The last limit that was set by quota_park_allow; read and written under the lock. */
+static unsigned allowed;
+/* The limits that the system and the other processes set; UINT_MAX: none. Used by the watchdog alone. */
+static unsigned by_system, by_share;
 
 static unsigned quota_at_start(void)
 {
@@ -34,14 +39,14 @@ static unsigned quota_at_start(void)
     return n ? n : UINT_MAX;
 }
 
-/* Sets which vps are online, when workers start anew. Those from the limit on that have no kernel thread do not count
- * as parked: no vp starts them. */
+/* Called when no worker runs: makes the vps below the limit online. A worker from the limit on, which has no kernel
+ * thread now, does not count as parked, so no vp starts it. */
 static void begin_offline(void)
 {
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
         ps_store_relaxed(vp_pinned(vp), NULL);
-        bool carried = ps_load_relaxed(vp_attached(vp)); /* by the thread that forked */
+        bool carried = ps_load_relaxed(vp_attached(vp)); /* in a forked child: by the thread that forked */
         ps_store_relaxed(vp_offline(vp), id < allowed || carried ? PS_ONLINE : PS_OFFLINE_UNSTARTED);
         if (!carried)
             ps_store_relaxed(vp_handoff(vp), id < allowed ? HANDOFF_IDLE : HANDOFF_BUSY);
@@ -65,14 +70,14 @@ void quota_park_restart(void)
 {
     ps_spin_init(&lock);
     ps_store_relaxed(&sleeping, 0);
-    by_share = UINT_MAX; /* the next watchdog asks the other processes anew */
+    by_share = UINT_MAX; /* the next watchdog computes it anew */
     allowed = by_system < ps_rt.num_vps ? by_system : ps_rt.num_vps;
     begin_offline();
 }
 
 /* --- the vp's side --- */
 
-/* Moves the threads in vp's queue to vps that are online, one each in turn. */
+/* Moves the threads in vp's queue to the queues of the online vps, one to each in turn. */
 static void empty_queue(struct vp *vp)
 {
     struct ps_queue *q = vp_queue(vp);
@@ -108,7 +113,7 @@ void quota_park_run(struct vp *vp)
         if (!ps_queue_seems_empty(vp_queue(vp)))
             idle_notify(NULL);
         uth_cache_trim(&vp_run(vp)->stacks, 2);
-        ps_add_seq(&sleeping, 1); /* from here on it readies nothing (deadlock.h) */
+        ps_add_seq(&sleeping, 1); /* counted only here, since from now on the vp makes nothing ready (deadlock.h) */
         for (; must_be_offline(vp); seen = ps_load_seq(&changes))
             os_park(&changes, seen, OS_FOREVER);
         ps_sub_seq(&sleeping, 1);
@@ -121,8 +126,9 @@ void quota_park_refused(struct vp *vp) { ps_store_release(vp_offline(vp), PS_ONL
 
 unsigned quota_park_count(void) { return ps_load_seq(&sleeping); }
 
-/* --- the other side --- */
+/* --- the watchdog's side --- */
 
+/* Sends worker vp offline: a worker without a kernel thread at once, any other by a request in its pinned slot. */
 static void send_offline(struct vp *vp)
 {
     if (ps_load_acquire(vp_offline(vp)) != PS_ONLINE || ps_load_acquire(&vp_worker(vp)->started) == PS_WORKER_REFUSED)
@@ -137,14 +143,16 @@ static void send_offline(struct vp *vp)
     idle_wake_this(vp);
 }
 
+/* Brings worker vp online again. */
 static void bring_online(struct vp *vp)
 {
     if (ps_load_relaxed(vp_offline(vp)) != PS_OFFLINE_UNSTARTED)
-        return; /* those that sleep see the limit themselves */
+        return; /* a vp that sleeps in quota_park_run is woken, and reads the limit itself */
     ps_store_relaxed(vp_offline(vp), PS_ONLINE);
     ps_store_seq(vp_handoff(vp), HANDOFF_IDLE);
     idle_give_unstarted(vp);
-    if (ps_load_seq(vp_handoff(vp)) > HANDOFF_IDLE) /* its sender may have found no bit yet */
+    /* The parent that handed the member off may have come before the bit was set, and woken no vp. */
+    if (ps_load_seq(vp_handoff(vp)) > HANDOFF_IDLE)
         idle_wake_this(vp);
 }
 
@@ -185,12 +193,14 @@ void quota_park_end(void)
 
 /* --- what is allowed ---
  *
- * The quota counts where it is smaller than the largest seen so far. So does the watchdog's mask, which no place
- * narrows. If the user chose more vps than the machine has processors, their number stays. The watchdog looks every
- * WATCHDOG_ALLOWED_NS while it watches. Where nothing makes it watch, a root that opens an outermost region that long
- * after the last reminder wakes it for one look. A process that does nothing is not looked at. */
+ * The quota limits the number of online vps if it is smaller than the largest quota that was seen so far. The same
+ * holds for the affinity mask of the watchdog, which is bound to no place. So if the user chose more vps than the
+ * machine has processors, that number stays. The watchdog looks every WATCHDOG_ALLOWED_NS while it watches. If nothing
+ * makes it watch, a root wakes it for one look: a root that opens an outermost region, WATCHDOG_ALLOWED_NS or more
+ * after the last reminder. A process that does nothing is not looked at. */
 
-/* Returns n if it is less than the most so far; else UINT_MAX, and n is the most so far. */
+/* Returns n if it is less than the most so far. Else n becomes the most so far, and there is no limit: returns
+ * UINT_MAX. */
 static unsigned if_fewer(unsigned n, unsigned *most_so_far)
 {
     if (n < *most_so_far)
@@ -210,7 +220,8 @@ unsigned quota_park_decide(const struct watchdog_sample *s, struct quota_park_mo
     return limit ? limit : 1;
 }
 
-/* Applies the limits. The same limit too: a vp that was refused, or has started since, is asked again. */
+/* Applies the smaller one of the two limits. A limit that has not changed is applied too: a vp that had no stack for
+ * going offline, or has started since, is asked again. */
 static void apply(void)
 {
     unsigned limit = by_system < by_share ? by_system : by_share;

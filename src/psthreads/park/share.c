@@ -1,4 +1,4 @@
-/* This process among those that share the machine: see share.h. */
+/* The part of this process among those that share the machine. See share.h. */
 #include "share.h"
 
 #include "bind.h"
@@ -16,29 +16,38 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MASK_NS UINT64_C(100000000) /* between two looks at the affinity mask */
+#define MASK_NS UINT64_C(100000000) /* how often the process reads its affinity mask */
 /* A process that has used less than a 64th of a processor for IDLE_NS wants none. */
 #define IDLE_NS UINT64_C(10000000)
 #define IDLE_PART 64
 
-static unsigned long weight;                  /* 0: off; constant after the start */
-static _Atomic(struct share_slot *) own_slot; /* NULL: none */
-static _Atomic uint32_t lends;                /* less is wanted than there are vps */
-static struct share_table *table;             /* stays mapped */
+static unsigned long weight; /* the process's weight; 0: it does not share; constant after the start */
+/* The process's slot in the table; NULL: it has none. Written by the watchdog, read by roots. */
+static _Atomic(struct share_slot *) own_slot;
+/* 1: the process wants fewer processors than it has vps. Written by the watchdog, read by roots (seq_cst, see `due` in
+ * quota_park.c). */
+static _Atomic uint32_t lends;
+static struct share_table *table; /* the shared file; stays mapped once it is */
+/* What the kernel needs to mark the slot as left when the watchdog's kernel thread ends (os_word_hold). */
 static struct os_word_holder holder;
 
-/* The watchdog's. */
+/* Used by the watchdog alone. */
 static struct {
     bool failed, others;
-    uint32_t change;              /* at the last look */
-    uint64_t looked_ns, mask_ns;  /* the last look; the last look at the mask */
-    uint64_t used_ns, counted_ns; /* processor time of the process, and when that was read */
+    /* The table's `change` at the last look. */
+    uint32_t change;
+    uint64_t looked_ns, mask_ns; /* times of the last look, and of the last look at the mask */
+    /* The processor time that the process had used, and the time at which that was read. */
+    uint64_t used_ns, counted_ns;
+    /* The process used next to no processor time in the last period (uses_nothing). */
     bool idle;
     unsigned wanted;
-    uint64_t wanted_ns; /* when as much was wanted last */
-    unsigned cpus;      /* in the mask */
+    /* The last time at which the process wanted as many processors as `wanted` says. */
+    uint64_t wanted_ns;
+    unsigned cpus; /* number of processors in the mask */
 } own;
 
+/* Memory for share_look: what is left of each processor, what each live process claims, and the slot of each claim. */
 static struct share_room room;
 static struct share_claim claims[SHARE_SLOTS];
 static const struct share_slot *slots[SHARE_SLOTS];
@@ -58,6 +67,7 @@ void share_forget(void)
     memset(&own, 0, sizeof own);
 }
 
+/* Wakes the watchdogs of all processes: something in this process's slot has changed. */
 static void announce(void)
 {
     ps_add_seq(&table->change, 1);
@@ -66,7 +76,7 @@ static void announce(void)
 
 /* --- joining --- */
 
-/* This process does not share. why: NULL where there is nothing to say about it. */
+/* From now on this process does not share. why: what the user is told, once; NULL: nothing. */
 static void give_sharing_up(const char *why)
 {
     static bool said;
@@ -79,6 +89,7 @@ static void give_sharing_up(const char *why)
     said |= why != NULL;
 }
 
+/* Maps the shared file, if it is not mapped yet. False: it cannot be used. */
 static bool map_table(void)
 {
     void *map;
@@ -101,7 +112,8 @@ static bool map_table(void)
     return true;
 }
 
-/* Returns whether the mask has processors that can be shared. */
+/* Reads the affinity mask of the process, and publishes it in slot s. Returns whether the mask has a processor whose
+ * number is in the table's range. */
 static bool publish_mask(struct share_slot *s, uint64_t now)
 {
     struct os_cpuset mask;
@@ -116,6 +128,7 @@ static bool publish_mask(struct share_slot *s, uint64_t now)
     return own.cpus != 0;
 }
 
+/* Takes a free slot, and fills it in. */
 static void join(uint64_t now)
 {
     unsigned i = 0;
@@ -128,7 +141,7 @@ static void join(uint64_t now)
         return;
     }
     struct share_slot *s = &table->slot[i];
-    ps_store_relaxed(&s->beat_ns, 0); /* until all is there */
+    ps_store_relaxed(&s->beat_ns, 0); /* no other process reads the slot until all of it is there */
     ps_store_relaxed(&s->pid, (uint32_t)getpid());
     ps_store_relaxed(&s->weight, (uint32_t)weight);
     ps_store_relaxed(&s->most, ps_rt.num_vps);
@@ -164,7 +177,7 @@ void share_leave(void)
 
 /* --- what is wanted --- */
 
-/* Vps that run something, and what is ready behind them. */
+/* Returns how many vps the process could use now: vps that run something, and ready threads and members behind them. */
 static unsigned count_demand(void)
 {
     unsigned n = 0, vps = ps_load_acquire(&ps_rt.table_size);
@@ -180,6 +193,7 @@ static unsigned count_demand(void)
     return n < ps_rt.num_vps ? n : ps_rt.num_vps;
 }
 
+/* Whether the process has used next to no processor time lately. Reads the clock of the process every IDLE_NS. */
 static bool uses_nothing(uint64_t now)
 {
     if (now - own.counted_ns < IDLE_NS)
@@ -191,7 +205,8 @@ static bool uses_nothing(uint64_t now)
     return own.idle;
 }
 
-/* Sets own.wanted. A root may have opened a region since the last look. */
+/* Sets own.wanted. The slot may say more than the last look did, since a root may have opened a region meanwhile. A
+ * smaller number counts only when it has been smaller for SHARE_HOLD_NS. */
 static void want(struct share_slot *s, uint64_t now)
 {
     unsigned n = uses_nothing(now) ? 0 : count_demand();
@@ -228,6 +243,8 @@ void share_open(unsigned n)
 
 /* --- what is allowed --- */
 
+/* Computes how many vps this process may run, and applies that. `mine` is the number of its claim. Also counts what the
+ * process has lent and borrowed since the last look, against its part if all processes wanted all their vps. */
 static void divide(unsigned n, unsigned cpus, unsigned mine, uint64_t now, struct share_slot *s)
 {
     uint32_t wanted = own.wanted;
@@ -264,7 +281,7 @@ int64_t share_look(void)
         give_sharing_up("another process has written to this one's slot");
         return OS_FOREVER;
     }
-    bool unseen = now - ps_load_relaxed(&s->beat_ns) >= SHARE_STALE_NS; /* the others have left this slot out */
+    bool unseen = now - ps_load_relaxed(&s->beat_ns) >= SHARE_STALE_NS; /* other processes have left this slot out */
     ps_store_relaxed(&s->beat_ns, now);
     if (now - own.mask_ns >= MASK_NS)
         publish_mask(s, now);
@@ -281,7 +298,7 @@ int64_t share_look(void)
         ps_store_relaxed(&s->allowed, ps_rt.num_vps);
         return OS_FOREVER;
     }
-    if (came) { /* they may have left this slot out, as one without a beat */
+    if (came) { /* the others may have left this slot out, since its beat was old */
         own.looked_ns = now;
         own.used_ns = os_process_cpu_ns();
         own.counted_ns = now;

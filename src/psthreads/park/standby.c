@@ -1,4 +1,4 @@
-/* Standbys: see standby.h for states and orderings. */
+/* Spares that stand by. See standby.h for states and orderings. */
 #include "standby.h"
 
 #include <string.h>
@@ -8,24 +8,30 @@
 #include "spin.h"
 #include "watchdog.h"
 
-#define MOST 128 /* that stand by, beyond those for roots */
+#define MOST 128 /* the most spares that stand by, besides one for each root */
+/* How often `peak` is halved. */
 #define HALVED_NS UINT64_C(1000000000)
 
-/* A spare that stands by; on its own stack. */
+/* A spare that stands by: a local variable of its kernel thread. */
 struct standby {
     struct ps_list link;
+    /* STANDBY_...: what the spare is to do. Written by the thread that takes the spare out of the list. */
     _Atomic uint32_t word;
 };
 
 static struct {
     struct ps_spin lock;
     struct ps_list list;
+    /* How many spares are in the list; how many may be there for roots; how many grants no spare has yet. */
     unsigned num, roots, grants;
     bool stops;
 } pool;
-static _Atomic uint32_t alive, idle; /* kernel threads of spares; those that stand by */
-static _Atomic uint32_t peak;        /* so many were at work at once, since it was halved */
-static uint64_t halved_at_ns;        /* the watchdog's */
+/* alive: the number of kernel threads of spares. idle: how many of them stand by. */
+static _Atomic uint32_t alive, idle;
+/* The largest number of spares that were at work at once, halved every HALVED_NS. A hint, so no update of it is
+ * atomic. */
+static _Atomic uint32_t peak;
+static uint64_t halved_at_ns; /* used by the watchdog alone */
 
 static void note_peak(uint32_t at_work)
 {
@@ -59,7 +65,7 @@ enum standby_word standby_rest(void)
     return (enum standby_word)word;
 }
 
-/* Tells one spare that stands by this word; false: there is none. */
+/* Takes a spare out of the list, and tells it what to do. False: no spare stands by. */
 static bool tell_one(enum standby_word word)
 {
     ps_spin_lock(&pool.lock);

@@ -1,14 +1,18 @@
-/* A vp that would be woken on its waker's processor is woken on another one: see wake_spread.h. */
+/* Wakes a vp on another processor than its waker's. See wake_spread.h. */
 #include "wake_spread.h"
 
 #include "run.h"
 #include "runtime.h"
 
+/* A try was in vain if the worker ran later than this after the wake-up. */
 #define LATE_NS 200000
+/* How often a woken worker looks whether its waker has given it its mask back. */
 #define LOOK_NS INT64_C(20000)
-#define PULLED_FOR 256 /* wake-ups, until the system is left to choose once */
+/* After the system has woken a worker on its waker's processor, so many wake-ups are made elsewhere. Then the system
+ * chooses once. */
+#define PULLED_FOR 256
 
-/* Whether vp's kernel thread is the library's, and carries vp for good. */
+/* Whether vp is a worker: its kernel thread is the library's, and carries no other vp. */
 static bool is_worker(const struct vp *vp) { return !vp_run(vp)->is_guest && vp_run(vp)->id != 0; }
 
 void ps_wake_spread_parks(struct vp *vp)
@@ -26,7 +30,8 @@ void ps_wake_spread_parks(struct vp *vp)
         ps_wake_tries_paid(&s->tries);
 }
 
-/* False: it cannot be, and vp's mask is as it was. */
+/* Takes the processor `without` out of the mask of vp's kernel thread. *own gets the mask of before. False: that is not
+ * possible, and the mask has not changed. */
 static bool narrow(struct vp *vp, unsigned without, struct os_cpuset *own)
 {
     int tid = ps_load_relaxed(&vp_run(vp)->tid);
@@ -37,6 +42,8 @@ static bool narrow(struct vp *vp, unsigned without, struct os_cpuset *own)
     return os_affinity_set_of(tid, &others) == 0;
 }
 
+/* Makes a try, unless there is a pause after tries in vain: takes `here`, the caller's processor, out of the mask of
+ * vp's kernel thread. False: the mask has not changed. */
 static PS_NOINLINE bool try_elsewhere(struct vp *vp, unsigned here, struct os_cpuset *own)
 {
     struct ps_wake_spread *s = vp_wake_spread(vp);
@@ -49,7 +56,7 @@ static PS_NOINLINE bool try_elsewhere(struct vp *vp, unsigned here, struct os_cp
     }
     s->moved = true;
     s->woken_at_ns = now;
-    ps_store_relaxed(&s->moving, 1); /* published by wake_word */
+    ps_store_relaxed(&s->moving, 1); /* the store to wake_word publishes this */
     return true;
 }
 
@@ -83,7 +90,7 @@ void ps_wake_spread_woken(struct vp *vp)
     s->tried = true;
     s->late_ns = os_now_ns() - s->woken_at_ns;
     s->preempted = os_times_preempted();
-    while (ps_load_acquire(&s->moving)) /* seldom: the waker had to leave its processor */
+    while (ps_load_acquire(&s->moving)) /* this waits seldom: only if the waker lost its processor after the wake-up */
         os_park(&s->moving, 1, LOOK_NS);
 }
 

@@ -1,4 +1,4 @@
-/* The watchdog's kernel thread, as others see it: it is started, armed, woken and stopped here. What it does is in
+/* How other threads start, arm, wake and stop the watchdog's kernel thread. What this kernel thread does is in
  * watchdog_tick.c. See watchdog.h. */
 #include "watchdog.h"
 
@@ -13,25 +13,27 @@
 
 #include <errno.h>
 
+/* How often the start of the kernel thread is tried. */
 #define WATCHDOG_TRIES 3
-#define STACK_BYTES ((size_t)256 * 1024) /* paths, for the quota; an address sanitizer doubles them */
+/* Large enough for the paths of the control group's files. An address sanitizer doubles what a frame needs. */
+#define STACK_BYTES ((size_t)256 * 1024)
 
 struct ps_watchdog ps_watchdog;
 
 static os_thread thread;
-/* States of the watchdog's kernel thread. `thread` is valid while RUNNING. STOPPED: none is started, until no spare is
- * left that could ask for it. */
+/* States of the watchdog's kernel thread, in `alive`. `thread` is valid in RUNNING. In STOPPED no thread starts it
+ * again before watchdog_may_start is called, when no spare is left that could ask for it. */
 enum { NONE, STARTING, RUNNING, REFUSED, STOPPED };
 static _Atomic uint32_t alive;
-static _Atomic uint32_t stop_word; /* 1: it is to end */
+static _Atomic uint32_t stop_word; /* 1: the watchdog's kernel thread is to end */
 
 bool watchdog_stops(void) { return ps_load_acquire(&stop_word); }
 
 void watchdog_nap(int64_t ns) { share_park(&ps_watchdog.asked, ns); }
 
-/* Starts the watchdog's kernel thread. The caller has set `alive` to STARTING. No handler of the program's runs on that
- * kernel thread (process_signal.h). If the system refuses it several times there is no watchdog; what never starves
- * runs all the same. */
+/* Starts the watchdog's kernel thread. The caller has set `alive` to STARTING. No handler of the program runs on that
+ * kernel thread (process_signal.h). If the system refuses it several times, there is no watchdog. Then threads that
+ * never hold their vps for long still run. */
 static void start_watchdog(void)
 {
     int err = EAGAIN;
@@ -39,7 +41,8 @@ static void start_watchdog(void)
     for (int i = 0; err && i < WATCHDOG_TRIES; i++) {
         if (i)
             os_park(&alive, STARTING, WATCHDOG_TICK_NS);
-        /* for spares, which run the program's code and inherit the watchdog's mask, in which all signals are blocked */
+        /* Keeps the caller's signal mask for spares: they run the program's code, but inherit the watchdog's mask, in
+         * which all signals are blocked. */
         os_signals_keep(vp_mask_to_start_with());
         err = os_thread_start(&thread, ps_upcalls.watch, NULL, STACK_BYTES, true);
     }
@@ -50,7 +53,7 @@ static void start_watchdog(void)
     ps_store_release(&alive, err ? REFUSED : RUNNING);
 }
 
-/* Lets the watchdog's kernel thread see that `armed` has been set; starts it at need. */
+/* Called after `armed` was set: wakes the watchdog's kernel thread, or starts it if there is none. */
 static void wake_watchdog(void)
 {
     uint32_t none = NONE;
@@ -122,7 +125,8 @@ void watchdog_forget(void)
 {
     ps_store_relaxed(&alive, 0);
     ps_store_relaxed(&stop_word, 0);
-    ps_store_relaxed(&ps_watchdog.armed, ps_rt.max_spares == 0); /* armed for good: no thread starts it */
+    /* Without spares it counts as armed for ever, so that no thread starts it. */
+    ps_store_relaxed(&ps_watchdog.armed, ps_rt.max_spares == 0);
     ps_store_relaxed(&ps_watchdog.starving, 0);
     ps_store_relaxed(&ps_watchdog.asked, 0);
     ps_store_relaxed(&ps_watchdog.lacking, 0);
@@ -145,5 +149,5 @@ void watchdog_stop(void)
         os_thread_join(thread);
     }
     ps_store_release(&alive, STOPPED);
-    ps_store_relaxed(&ps_watchdog.starving, 0); /* spares take nothing any more */
+    ps_store_relaxed(&ps_watchdog.starving, 0); /* so that spares take no more work */
 }

@@ -1,19 +1,19 @@
 /* What the watchdog sees in one tick.
  *
- * The watchdog takes one sample a tick. Each of its policies (spares.h, quota_park.h; not recall.h and standby.h,
- * which take no sample) is a function from the sample, and from what the policy remembers, to an action; the action is
- * carried out afterwards. So all policies of a tick decide on the same state, and a test can hand them any state
- * (tests/psthreads/policies_test.c).
+ * The watchdog takes one sample in each tick. A policy (spares.h, quota_park.h) is a function that maps the sample, and
+ * what the policy remembers, to an action. The action is carried out afterwards. So all policies of a tick decide on
+ * the same state, and a test can give them any state (tests/psthreads/policies_test.c). recall.h and standby.h take no
+ * sample.
  *
- * A sample is read without locks while vps run: its numbers may be some instructions old, and each of another age. An
- * action therefore makes sure of what must not be wrong, by a compare-and-swap.
- * Loads are relaxed, or acquire where what a number leads to is looked at. `pinned` alone is seq_cst: it is read after
- * `armed` was cleared (watchdog.h).
+ * The sample is read without locks while vps run, so each of its numbers may be out of date by some instructions. So
+ * the action checks by a compare-and-swap what must not be wrong.
+ * Loads are relaxed, or acquire if the watchdog follows the value to other memory. `pinned` alone is seq_cst: the
+ * watchdog reads it after it has cleared `armed` (watchdog.h).
  *
- * Cost: some loads for each vp. What takes a system call is read at a policy's first question, once a tick
- * (watchdog_usage); what the system allows is read every WATCHDOG_ALLOWED_NS.
+ * Cost: some loads for each vp. What takes a system call is read when a policy first asks for it in the tick
+ * (watchdog_usage). What the system allows is read every WATCHDOG_ALLOWED_NS.
  *
- * Caller of everything: the watchdog. */
+ * Caller of all functions: the watchdog. */
 #ifndef PS_WATCHDOG_SAMPLE_H
 #define PS_WATCHDOG_SAMPLE_H
 
@@ -23,46 +23,56 @@ struct vp;
 
 #define WATCHDOG_ALLOWED_NS UINT64_C(100000000)
 
-/* A number that is read at the first question. */
+/* Whether a value was read in this tick. It is read when a policy first asks for it. */
 enum watchdog_read { WATCHDOG_NOT_READ, WATCHDOG_READ, WATCHDOG_UNREADABLE };
 
+/* What the watchdog sees of one vp. */
 struct watchdog_seen {
     struct vp *vp; /* NULL: the slot is free */
+    /* The number of scheduling points that the vp has passed. */
     uint64_t ticks;
-    unsigned ready; /* entries in the queues that the vp alone, or with others, takes from */
-    unsigned bound; /* of these in queues of places */
+    unsigned ready; /* number of entries in its own queue, in its places' queues and in the global queue */
+    unsigned bound; /* how many of these are in queues of places */
+    /* The system's number of the vp's kernel thread. */
     int tid;
+    /* Whether a kernel thread carries the vp. */
     bool attached;
-    bool roots;      /* it has a root (vp_is_roots) */
-    bool root_ready; /* and the root waits for the vp */
+    bool roots;      /* whether it is a root's home (vp_is_roots) */
+    bool root_ready; /* whether that root is ready and waits for the vp */
     enum watchdog_read usage;
-    struct os_usage usage_at; /* with `usage` */
+    struct os_usage usage_at; /* valid if `usage` is WATCHDOG_READ */
+    /* Whether `members` is valid: it is counted when a policy first asks. members: how many members in the vp's queue
+     * have not begun. */
     bool counted;
-    unsigned members; /* that wait in its queue to begin, where `counted` */
+    unsigned members;
 };
 
 struct watchdog_sample {
     uint64_t now_ns;
-    unsigned num_vps, vps; /* regular vps; all entries of the vp table */
+    unsigned num_vps, vps; /* the number of regular vps; the number of entries in the vp table */
+    /* The sums of `ready` and `root_ready` of all vps. */
     unsigned pending, roots_ready;
-    unsigned spares, most_spares, coming; /* spares: alive, allowed, started but not run yet */
-    bool idle;                            /* some vp is */
-    /* Limits that the system sets. new_limits: they were read in this tick. by_quota: UINT_MAX without a limit. */
+    /* Spares that are at work; that are allowed; that were started or called and have not run yet. */
+    unsigned spares, most_spares, coming;
+    bool idle; /* some vp is idle */
+    /* Whether the limits that the system sets were read in this tick. */
     bool new_limits;
+    /* The number of processors in the watchdog's affinity mask, and the quota in processors (UINT_MAX: none). */
     unsigned in_mask, by_quota;
-    struct watchdog_seen *seen; /* [vps] */
+    struct watchdog_seen *seen; /* an array of `vps` elements */
 };
 
+/* Takes the sample. */
 void watchdog_sample_take(struct watchdog_sample *s);
-/* Called when the library starts: nothing has been read yet, and limits are next read WATCHDOG_ALLOWED_NS from now. */
+/* Called when the library starts: forgets the limits. They are read WATCHDOG_ALLOWED_NS from now. */
 void watchdog_sample_reset(void);
 
-/* Whether some root is ready, and runs when its vp gets to it. */
+/* Whether some root is ready and waits for its vp (seq_cst). */
 bool watchdog_root_ready(void);
-/* Time, slices and state from /proc; NULL: it is gone. */
+/* Returns what /proc says of the vp's kernel thread: its processor time, time slices and state. NULL: it has ended. */
 const struct os_usage *watchdog_usage(struct watchdog_seen *seen);
 
-/* Members that wait in its queue to begin. */
+/* Returns how many members in the vp's queue have not begun. */
 unsigned watchdog_members(struct watchdog_seen *seen);
 
 #endif
