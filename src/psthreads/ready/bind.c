@@ -1,4 +1,4 @@
-/* Places' queues, and kernel threads that migrate to the place of what they run. See bind.h. */
+/* The table of places, and the ready queues of places. See bind.h; migrate.c moves kernel threads to places. */
 #include "bind.h"
 
 #include "handoff.h"
@@ -18,8 +18,8 @@ static struct ps_places *places(void) { return ps_load_acquire(&ps_rt.places); }
 
 /* --- the table --- */
 
-/* Gives each vp a processor: the places' first ones, then their second ones and so on, each once. Returns how many
- * there are. */
+/* Lists the places' processors in the order in which vps get them: the first processor of each place, then the second
+ * of each, and so on, each processor once. Returns how many there are. */
 static unsigned deal_processors(unsigned n, const unsigned *first, const unsigned *cpu, unsigned *dealt)
 {
     struct os_cpuset seen;
@@ -41,8 +41,9 @@ static unsigned deal_processors(unsigned n, const unsigned *first, const unsigne
     return used;
 }
 
-/* Finds which vps are at home in which places, and lists that both ways: all->at, and homes. Both have room. Vp v's
- * processor is dealt[v % processors]. */
+/* Finds which vps are at home in which places. Vp v has the processor dealt[v % processors], and is at home in all
+ * places with this processor. Writes the answer as a list for each vp (all->at) and as a list for each place (homes).
+ * Both arrays are large enough. */
 static void find_homes(struct ps_places *all, const unsigned *dealt, unsigned processors, uint16_t *homes)
 {
     unsigned used = 0;
@@ -112,8 +113,9 @@ bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu)
     return places() != NULL;
 }
 
-/* While some vps are offline, opens places' queues to every vp. The table is published before the limit is read here. A
- * thread that changes the limit stores it before it reads the table. So one sees the other. */
+/* While some vps are offline, opens the places' queues to every vp. Called by the thread that publishes the table,
+ * which reads the limit here after that, and by a thread that changes the limit, which reads the table here after that
+ * (all seq_cst). So one sees the other. */
 void ps_bind_offline(void)
 {
     struct ps_places *all = ps_load_seq(&ps_rt.places);
@@ -150,7 +152,8 @@ struct ps_queue *ps_bind_queue(const struct ps_item *item)
     return place->num_homes > 0 ? &place->queue : NULL;
 }
 
-/* Wakes a vp that looks into the place's queue, if one is parked; while every vp looks into all queues, any vp. */
+/* Wakes a parked vp that looks into the place's queue. If none is parked, arms the watchdog. While the queues of places
+ * are open to every vp, wakes any parked vp. */
 static void wake_for(const struct ps_place *place)
 {
     for (unsigned i = 0; i < place->num_homes; i++)
@@ -162,7 +165,7 @@ static void wake_for(const struct ps_place *place)
         if (guest != NULL && idle_wake_this(guest))
             return;
     }
-    if (ps_load_seq(&places()->open)) /* a home that was refused cannot be waited for */
+    if (ps_load_seq(&places()->open)) /* the place's homes may be offline, or have no kernel thread */
         idle_wake_one(NULL);
     watchdog_arm();
 }
@@ -179,7 +182,7 @@ void ps_bind_enqueue(struct ps_item *item, enum ps_end end)
     wake_for(place);
 }
 
-/* Returns the root in whose regions the item is. */
+/* Returns the root to whose regions the item belongs. */
 static const struct psthread *root_of_item(struct ps_item *item)
 {
     const struct psthread *t = item->kind == PS_KIND_TEAM ? PS_CONTAINER_OF(item, struct ps_team, item)->parent
@@ -189,7 +192,8 @@ static const struct psthread *root_of_item(struct ps_item *item)
     return t;
 }
 
-/* Takes from q's front, for a home that stands aside: only what is of its own root's regions. */
+/* Takes work from q's front, for a home that stands aside: such a home takes only what belongs to its own root's
+ * regions. */
 static PS_NOINLINE struct ps_work take_own_front(struct vp *vp, struct ps_queue *q)
 {
     struct ps_work w = PS_NO_WORK;

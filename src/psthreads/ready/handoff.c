@@ -1,4 +1,4 @@
-/* Members whose vp cannot run them at once: see handoff.h. */
+/* Members that become threads, because the vp that has them cannot run them at once. See handoff.h. */
 #include "handoff.h"
 
 #include "dedicated.h"

@@ -1,4 +1,4 @@
-/* Roots are released from their kernel threads: see home.h. The root's own side is in homecoming.c. */
+/* Releases roots from their kernel threads. See home.h. What the root itself does is in homecoming.c. */
 #include "home.h"
 
 #include "current.h"
@@ -10,7 +10,8 @@
 #include "vp_tls.h"
 #include "watch.h"
 
-/* Lets home's loop be in E from the next time on. */
+/* Gives the loop of vp, a home, its own storage (vp_home.empty). The loop is there from the next time on that it leaves
+ * a block. */
 static void vacate_storage(struct vp *vp)
 {
     struct vp_home *home = vp_home(vp);
@@ -62,7 +63,7 @@ void home_stand_aside(void)
         if (ps_load_seq(vp_attached(vp)) != PS_ATTACHED || !vp_is_roots(vp))
             continue;
         vp_becomes(vp, VP_ASIDE);
-        if (ps_load_seq(vp_attached(vp)) != PS_ATTACHED) /* it has ended, and a spare may have its slot */
+        if (ps_load_seq(vp_attached(vp)) != PS_ATTACHED) /* the root has ended, and a spare may use the slot now */
             vp_is_no_more(vp, VP_ASIDE);
     }
 }
@@ -71,13 +72,14 @@ bool home_stays_aside(struct vp *vp)
 {
     if (ps_load_seq(&ps_rt.num_roots) < 2) {
         vp_is_no_more(vp, VP_ASIDE);
-        if (ps_load_seq(&ps_rt.num_roots) > 1) /* another has come, and may have set it before */
+        /* Another root has come meanwhile, and may have marked vp before this was cleared. */
+        if (ps_load_seq(&ps_rt.num_roots) > 1)
             vp_becomes(vp, VP_ASIDE);
     }
     return home_is_aside(vp);
 }
 
-/* Pins t to its home again, as if it were readied. */
+/* Pins t, which was taken from the slot of its home vp, there again. */
 static void pin_again(struct vp *vp, struct psthread *t)
 {
     ps_store_seq(vp_pinned(vp), t);

@@ -1,26 +1,27 @@
 /* A root leaves its kernel thread, and comes home.
  *
- * A root is a thread on a stack that the library did not make. Its kernel thread is its *home*. Home also runs members
- * of the root's regions while the root waits. A member that computes, spins or blocks there would keep a ready root
- * waiting. So such a root is *released*: any vp may go on with it, in the root's own storage, as with a member.
+ * A root is a thread on a stack that the library did not make. The root's own kernel thread, and the vp that this
+ * kernel thread carries, are the root's *home*. While the root waits, its home also runs members of its regions. If
+ * such a member computes, spins or blocks, it would keep a ready root waiting. Then the root is *released*: any vp may
+ * go on with it, in the root's own storage.
  *
  * Storage. Each root has a block R (vp_home.block), which adopts its kernel thread's own storage (uth_tls_adopt). The
- * root runs in R wherever it is. Home's loop runs in R at first. Before the first release it gets a storage E
- * (vp_home.empty) of its own, once and for good (run.own_tp). From then on R is the root's only.
+ * root runs in R wherever it is. Home's loop runs in R, too, at first. Before the first release the loop gets a storage
+ * E of its own (vp_home.empty, run.own_tp) for good. From then on R belongs to the root alone.
  *
- * States of a root's context (uth.vp says whose it is):
- *   AT HOME   uth.vp == home; ready: in home's pinned slot, which only home takes from
- *   AWAY      uth.vp == NULL; ready: in a queue, as any thread; it runs on any vp, home among these.
- *             Or uth.vp is its dedicated kernel thread's (dedicated.h, thread_signal.h).
- * AT HOME -> AWAY  home_release; AWAY -> AT HOME  home_come, by the root itself: at the end of its outermost region,
- * and where its kernel thread ends.
+ * States of a root's context (uth.vp says which vp may resume it):
+ *   AT HOME   uth.vp == home. When ready, it is in home's pinned slot, from which only home takes.
+ *   AWAY      uth.vp == NULL. When ready, it is in a queue like any thread, and any vp runs it, home too.
+ *             Or uth.vp is the root's dedicated kernel thread's (dedicated.h, thread_signal.h).
+ * AT HOME -> AWAY: home_release. AWAY -> AT HOME: home_come, which the root itself calls at the end of its outermost
+ * region, and when its kernel thread ends.
  *
- * Invariant: one user of R at a time. Home's storage is free if home is in the block of a member, or in E. While away
- * the root is known by home's number. A root that sets its mask or its alternate stack, or asks for what else the
- * kernel keeps for a thread, gets a dedicated kernel thread. Mask, alternate stack and processors go with it and home.
- * Limits: other state that it sets there stays behind. Without blocks (PSTHREADS_TLS=never, ports without them,
- * sanitizers) a root stays at home, and so does a lone root (lone_root.h). Papers: none of them moves a root.
- * Transitions, orderings, limits, rejected: tests/models/root_release.md and .pml. */
+ * Invariant: R has one user at a time. Home does not use R while it is in the block of a member, or in E. While a root
+ * is away, it is still known by home's number. A root that sets its mask or its alternate stack while away, or asks for
+ * other state that the kernel keeps for a thread, gets a dedicated kernel thread. Mask, alternate stack and processors
+ * go there with it, and back home. Limits: other state that it sets there stays behind. A root without a block R
+ * (PSTHREADS_TLS=never, some ports, sanitizers) and a lone root (lone_root.h) stay at home. More:
+ * tests/models/root_release.md and .pml. */
 #ifndef PS_HOME_H
 #define PS_HOME_H
 
@@ -33,13 +34,14 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Returns R; NULL: vp is no root's, or there are no blocks. */
+/* Returns the block (R above) of the root whose home vp is. NULL: vp is not a root's home, or threads have no
+ * blocks. */
 static inline struct uth_tls *home_block(const struct vp *vp)
 {
     struct uth_tls *own = vp_run(vp)->own_tls;
     return own && own->adopted ? own : NULL;
 }
-/* Returns the home of `root`. Of a member: the home of the root in whose regions it is. */
+/* Returns the home of `root`. If it is a member, returns the home of the root to whose regions the member belongs. */
 static inline struct vp *home_of(const struct psthread *root)
 {
     while (root->flags & PS_T_MEMBER && root != ps_rt.forked_root)
@@ -47,55 +49,61 @@ static inline struct vp *home_of(const struct psthread *root)
     if (PS_UNLIKELY(root == ps_rt.forked_root))
         return ps_rt.forked_home;
     struct vp_run *run = PS_CONTAINER_OF((struct psthread *)(uintptr_t)root, struct vp_run, root);
-    return root->vp ? vp_home((struct vp *)(void *)run)->at : ps_vp_at(0); /* without: a forked child's (fork.c) */
+    /* root->vp is NULL in a forked child only (fork.c) */
+    return root->vp ? vp_home((struct vp *)(void *)run)->at : ps_vp_at(0);
 }
 
-/* Resets what the slot says of releases: vp's root has not been released yet, but another root may have used the slot,
- * here or in the parent process. */
+/* Resets the fields of a release: vp's root has not been released yet. Another root may have used the slot before, in
+ * this process or in the parent process. */
 void home_never_left(struct vp *vp);
-/* Gives vp's root R, where blocks are on and it has none. Caller: the root, at home, outside of regions. */
+/* Gives vp's root its block (R above), if threads have blocks and this root has none. Caller: the root, at home,
+ * outside of regions. */
 void home_begin(struct vp *vp);
-/* Lets home be in E from now on, where the system refuses membarrier: a releaser could not make the fence that it
- * needs. Caller: the root, at home. */
+/* If the system refuses membarrier, no other thread could make the fence that a release needs. So this function lets
+ * home's loop use its own storage (E above) from now on, before any release. Caller: the root, at home. */
 void home_vacate_early(struct vp *vp);
-/* Makes E, so that the root may be released from now on. Caller: the root, at home, as it opens a region. */
+/* Makes the storage for home's loop (E above), so that the root may be released from now on. Caller: the root, at home,
+ * when it makes a team or opens a region. */
 void home_prepare(struct vp *vp);
-/* Called by a root that ends, at home: wherever it waits from now on, it goes on at home. */
+/* Called at home by a root that ends: from now on it is not released, so wherever it waits, it goes on at home. */
 void home_stay(struct vp *vp);
-/* Called by a root at home that ends, or whose kernel thread is that of another thread from now on. */
+/* Called at home by a root that ends, or whose kernel thread belongs to another thread from now on. Gives its storage
+ * up. */
 void home_end(struct vp *vp);
 
-/* Releases vp's root, which is pinned and kept waiting: any vp may run it from now on. False: nothing is pinned, or the
- * root may not leave now. Any kernel thread. */
+/* Releases vp's root, which is pinned to vp and kept waiting: from now on any vp may run it. False: nothing is pinned,
+ * or the root may not leave now. Any kernel thread may call. */
 bool home_release(struct vp *vp);
-/* Whether no thread but the root is in R. It stays so as long as the root's context is saved and claimed by the
- * caller. */
+/* Whether home no longer uses the root's block (R above), so that another vp may enter it. Lets home's loop use its own
+ * storage (E above) from now on, if it does not yet. The caller has taken the root out of the pinned slot, and the
+ * root's context is saved; the answer holds as long as that is so. */
 bool home_storage_free(struct vp *vp);
-/* Lets vp's loop, which has found no work, go to E where it is to be there. */
+/* Called by vp's loop, which has found no work. If the loop is to use its own storage (E above) and has not gone there
+ * yet, goes there. */
 void home_settle(struct vp *vp);
-/* Brings self home: the running thread, a root on its own stack. [switches] */
+/* Brings the running thread home: self, a root on its own stack. [switches] */
 void home_come(struct psthread *self);
-/* Brings the running thread home, if it is a root outside of regions and away. */
+/* If the running thread is a root that is away and outside of regions, brings it home. [switches] */
 void home_come_outside(void);
 
-/* Notes that the running thread, if it is a root, has set its alternate stack. */
+/* Called when the running thread has set its alternate stack. If the thread is a root, notes that stack. */
 void home_note(void);
-/* Gives the dedicated kernel thread of a root that is away, and is about to run there, what the root has. */
+/* Called by vp, the dedicated vp of a root that is away, when the root is about to run there. Gives vp's kernel thread
+ * the root's signal mask, alternate stack and processors. */
 void home_equip(struct vp *vp);
 
-/* Returns R of the root whose kernel thread calls, at home; NULL: there is none. */
+/* Returns the block (R above) of the root whose home the calling kernel thread is. NULL: it is no root's home. */
 struct uth_tls *home_block_here(void);
-/* Returns the number of the home's kernel thread if the caller is a root that is away, and not in a child of vfork's;
- * else 0. */
+/* If the caller is a root that is away, returns the number of its home's kernel thread. Else, and in a child between
+ * vfork and exec, returns 0. */
 int home_number(void);
 
-/* Lets the homes of all roots stand aside where there are several. Such a home runs only what is in its own queue, what
- * is pinned to it, and its own root's entries in places' queues.
- * The caller is a new root, which is counted, and whose vp is in the table; it has made no thread and opened no region.
- * It marks the vps of all roots, so of two roots that come at once one sees the other. Only under a layer that opens
- * regions (homes_stand_aside). */
+/* If there are several roots, lets the homes of all of them stand aside. Such a home runs only what is in its own
+ * queue, what is pinned to it, and its own root's entries in places' queues. Caller: a new root that has been counted,
+ * whose vp is in the table, and that has made no thread and opened no region. It marks the vps of all roots. So of two
+ * roots that come at once, one sees the other. Has no effect unless a layer above opens regions (homes_stand_aside). */
 void home_stand_aside(void);
-/* Whether vp, which stands aside, still is one of several. Caller: vp. */
+/* Called by a home that stands aside. Whether there still are several roots; if not, vp no longer stands aside. */
 bool home_stays_aside(struct vp *vp);
 static inline bool home_is_aside(const struct vp *vp) { return vp_is(vp, VP_ASIDE); }
 

@@ -1,7 +1,7 @@
-/* Where a vp's kernel thread is: it goes to the place of what it is about to run. Rules and shared fields: bind.h.
+/* Moves a vp's kernel thread to the place of the member that the vp is about to run. Rules and fields: bind.h.
  *
- * Callers: the kernel thread that carries vp. Failure: the system does not let it be bound: one line, and it runs where
- * it may. */
+ * Callers: the kernel thread that carries the vp. Failure: if the system does not let the kernel thread be bound, one
+ * line is printed, and it runs where it may. */
 #include "bind.h"
 #include "run.h"
 
@@ -36,7 +36,7 @@ PS_NOINLINE void vp_migrate_slow(struct vp *vp, const struct psthread *t)
     if (vp_run(vp)->place == 0 && os_affinity_get(&vp_run(vp)->own_mask) != 0)
         os_affinity_at_start(&vp_run(vp)->own_mask);
     const struct os_cpuset *from = mask_of(vp, vp_run(vp)->place), *to = mask_of(vp, place);
-    if (memcmp(from, to, sizeof *to) != 0) /* a process that was started on one place only need not move */
+    if (memcmp(from, to, sizeof *to) != 0) /* in a process that was started on one place, the two masks are the same */
         move_carrier_to(to);
     vp_run(vp)->place = place;
 }

@@ -1,6 +1,6 @@
-/* Threads that waited become ready: the other half of the waiting primitive. See scheduler.h.
+/* Makes threads that waited ready: the second half of the waiting primitive. See scheduler.h.
  *
- * Callers: any kernel thread. Nothing here waits, but for the lock of a queue. */
+ * Callers: any kernel thread. Nothing here waits, except for the lock of a queue. */
 #include "scheduler.h"
 
 #include "current.h"
@@ -12,7 +12,7 @@
 #include "vp.h"
 #include "watchdog.h"
 
-/* Returns the only vp that may run t; NULL: any may. */
+/* Returns the only vp that may run t. NULL: any vp may. */
 static struct vp *pinned_to(const struct psthread *t) { return t->uth ? t->uth->vp : NULL; }
 
 void ps_wake_pinned(struct vp *vp)
@@ -21,7 +21,8 @@ void ps_wake_pinned(struct vp *vp)
         ps_wake_dedicated(vp);
 }
 
-/* Does the rest where a root's home is blocked: the root may go on elsewhere at once (blocking.h). */
+/* Does the rest of ps_ready if t is pinned to a dedicated vp or a blocked home. For the former nothing is left to do. A
+ * root whose home blocks in the kernel is released, and goes on elsewhere at once (blocking.h). */
 static PS_NOINLINE void pinned_specially(struct vp *bound)
 {
     if (vp_is(bound, VP_DEDICATED))
@@ -38,7 +39,8 @@ void ps_ready(struct psthread *t, enum ps_end end)
     if (!bound) {
         struct vp *target = t->vp, *here;
         if (PS_UNLIKELY(!ps_load_relaxed(&target->attached)) && (here = ps_vp()) != NULL)
-            target = home_is_aside(here) ? ps_vp_at(ps_rt.num_vps > 1) : here; /* its kernel thread is gone */
+            /* The vp that ran t last has no kernel thread any more. */
+            target = home_is_aside(here) ? ps_vp_at(ps_rt.num_vps > 1) : here;
         vp_enqueue(target, &t->item, end);
         return;
     }
@@ -70,7 +72,7 @@ void ps_ready_many(struct psthread *const *t, unsigned n)
         if (num++ == 0) {
             target = own;
             first = link->prev = link;
-        } else { /* between the last one and the first */
+        } else { /* puts the link into the ring, behind the last one */
             link->prev = first->prev;
             first->prev->next = link;
             first->prev = link;
@@ -90,7 +92,7 @@ struct ps_gatherer ps_gather(struct ps_gathered *gathered, size_t apart, unsigne
     struct ps_list *link = &self->item.link, *first = g->first;
     if (g->num++ == 0) {
         g->first = link->prev = link;
-    } else { /* behind the last one */
+    } else { /* puts the link into the ring, behind the last one */
         link->prev = first->prev;
         first->prev->next = link;
         first->prev = link;
@@ -112,7 +114,7 @@ unsigned ps_ready_gathered(struct ps_gathered *g, unsigned id, const struct psth
     }
     for (unsigned i = 0; i < num; i++) {
         struct psthread *t = PS_CONTAINER_OF(first, struct psthread, item.link);
-        first = first->next; /* behind the last one: not looked at */
+        first = first->next; /* read before ps_ready, after which t may be gone; not used after the last one */
         ps_ready(t, PS_BACK);
     }
     return num;

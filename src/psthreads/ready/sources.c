@@ -1,4 +1,4 @@
-/* Where work can be: see sources.h. */
+/* The sources of work: taking, stealing, looking, inserting. See sources.h. */
 
 #include "dedicated.h"
 #include "home.h"
@@ -22,7 +22,7 @@ struct ps_work vp_take_item_locked(struct ps_queue *q, struct ps_item *item)
 
 unsigned vp_count_members(struct ps_queue *q)
 {
-    unsigned n = 0, looks = 64; /* a queue may hold a million threads, and its lock is wanted */
+    unsigned n = 0, looks = 64; /* only so many entries: a queue may have a million, and other vps wait for its lock */
     ps_spin_lock(&q->lock);
     for (struct ps_list *at = q->items.next; at != &q->items && looks; at = at->next, looks--)
         if (ps_queue_item(at)->kind == PS_KIND_TEAM)
@@ -43,12 +43,13 @@ struct ps_work vp_take_front(struct ps_queue *q)
     return w;
 }
 
-/* A thief takes one entry for itself. Where the victim has many threads, it moves up to this many more to its own
- * queue: a visit for each thread would wear the victim's lock when threads are finer than a line's transfer. */
+/* A thief takes one entry for itself. If the victim has many threads, the thief also moves up to this many to its own
+ * queue. A visit for each thread would keep the victim's lock busy, if threads run for less time than a cache line
+ * takes to move. */
 #define STEAL_MAX 32
 
-/* Moves up to a half of the threads at the victim's back to the thief's queue. Other threads may insert into both
- * queues meanwhile. True: some have moved. */
+/* Moves up to `most` threads from the back of the queue `from` to the queue of vp, the thief. The victim's lock is
+ * held. Other threads may insert into both queues meanwhile. True: some threads have moved. */
 static bool steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned most)
 {
     struct ps_list stolen;
@@ -64,7 +65,8 @@ static bool steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned mos
     }
     if (n == 0)
         return false;
-    /* Thief's lock inside the victim's: no cycle, since it is only tried. */
+    /* Takes the thief's lock inside of the victim's. Two thieves cannot wait for each other, since this lock is only
+     * tried. */
     struct ps_queue *own = &vp->queue;
     if (!ps_spin_try_lock(&own->lock)) {
         while (!ps_list_empty(&stolen)) {
@@ -87,7 +89,9 @@ struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q)
     bool moved = false;
     if (ps_queue_seems_empty(q) || !ps_spin_try_lock(&q->lock))
         return w;
-    if (home_is_aside(vp)) { /* with the lock: what a second root has made is seen after that it is there */
+    /* Tested under the lock: a second root marks vp before it makes work, so a vp that finds such work sees the
+     * mark. */
+    if (home_is_aside(vp)) {
         ps_spin_unlock(&q->lock);
         return w;
     }
@@ -99,14 +103,15 @@ struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q)
             moved = steal_more_locked(vp, q, more < STEAL_MAX ? more : STEAL_MAX);
     }
     ps_spin_unlock(&q->lock);
-    /* This counts as an insertion: a vp on its way to sleep may have looked at the thief's queue before the move, and
-     * at the victim's after it. */
+    /* A move counts as an insertion, so it must notify: a vp on its way to sleep may have looked at the thief's queue
+     * before the move, and at the victim's queue after it. */
     if (moved)
         idle_notify(NULL);
     return w;
 }
 
-/* Whether vp may take from a closed queue: only if a second peek finds the same region open. */
+/* Peeks into victim's closed queue. True: vp may take from it, because vp's last peek was at this victim, too, and
+ * found the same region open. Then the closing is called off for all thieves. */
 static PS_NOINLINE bool peek_at(struct vp *vp, struct vp *victim)
 {
     uint32_t region = ps_load_relaxed(&victim->serial_regions);
@@ -121,13 +126,14 @@ static PS_NOINLINE bool peek_at(struct vp *vp, struct vp *victim)
     return true;
 }
 
-/* Whether vp may look into victim's queue. */
+/* Whether vp may take from victim's queue. peek: vp may peek at a closed queue, and call the closing off. */
 static inline bool open_to(struct vp *vp, struct vp *victim, bool peek)
 {
     return PS_LIKELY(ps_load_relaxed(&victim->closed) != PS_CLOSED) || vp_is(vp, VP_SPARE) ||
            (peek && peek_at(vp, victim));
 }
 
+/* Visits the queue of the vp `other`, which may be NULL or vp itself: then finds nothing. */
 static PS_ALWAYS_INLINE struct ps_work visit_other(struct vp *vp, struct vp *other, enum ps_visit visit,
                                                    bool closed_too)
 {
@@ -137,13 +143,14 @@ static PS_ALWAYS_INLINE struct ps_work visit_other(struct vp *vp, struct vp *oth
     return visit == PS_TAKE ? vp_steal_from(vp, &other->queue) : vp_visit_queue(other, &other->queue, visit);
 }
 
+/* Counts a theft from vp number `victim`, at this level of distance, and reports it. */
 static PS_NOINLINE void count_theft(struct vp *vp, unsigned level, unsigned victim)
 {
     vp_count_theft(vp, level);
     PS_WATCHED(steal, PS_WATCH_STEAL, vp_run(vp)->id, (uint64_t)level << 32 | victim);
 }
 
-/* Returns how far away the regular vp at place i of vp's visiting order is. */
+/* Returns the level of distance of the regular vp at place i of vp's visiting order. */
 static unsigned steal_level(struct vp *vp, const uint16_t *victims, unsigned i)
 {
     unsigned level = victims ? 0 : PS_STEAL_LEVELS - 1;
@@ -152,6 +159,7 @@ static unsigned steal_level(struct vp *vp, const uint16_t *victims, unsigned i)
     return level;
 }
 
+/* Visits the regular vps in vp's visiting order, then the guests, until a queue has something. */
 static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit visit, bool closed_too)
 {
     struct ps_work w = PS_NO_WORK;
@@ -226,8 +234,8 @@ bool vp_work_waits(void)
 
 /* --- inserting --- */
 
-/* Wakes target if it is a home that stands aside, which counts as no idle vp. Before it sleeps it says so, and then
- * looks at its queue under the lock. */
+/* Wakes target if it is a home that stands aside and sleeps. Such a home does not count as idle, so idle_notify does
+ * not find it. Before it sleeps it sets `sleeps`, and then looks at its queue under the lock. */
 static inline void wake_home_aside(struct vp *target)
 {
     if (home_is_aside(target) && ps_load_relaxed(&target->dedicated.sleeps))

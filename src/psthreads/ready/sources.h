@@ -1,11 +1,13 @@
-/* Where work can be, and putting it there.
+/* The sources of work: where ready work can be, and how it gets there.
  *
- * Does: lists the sources of work once (enum ps_source). Does not: go through that list to peek, to look or to take
- * (vp_visit in visit.h), decide how long a vp searches (search.h), or when it parks and which vp is woken (idle.h).
+ * Does: lists the sources once (enum ps_source), and inserts work. Does not: go through that list to peek, to look or
+ * to take (vp_visit in visit.h); decide how long a vp searches (search.h); decide when a vp parks, and which vp is
+ * woken (idle.h).
  *
  * A new source has to be added to the list, to vp_visit and vp_look_for_all, to what the watchdog looks at, to dump.c
- * and to the gdb script. An operation that puts work there, or moves it, must notify behind its insertion (idle_notify,
- * or idle_wake_this for what only one vp may run). Then the parking proof holds for it. */
+ * and to the gdb script. A function that inserts work into a source, or moves it, must notify after the insertion: it
+ * calls idle_notify, or idle_wake_this if only one vp may run the work. The proof that no wake-up is lost depends on
+ * that. */
 #ifndef PS_SOURCES_H
 #define PS_SOURCES_H
 
@@ -18,50 +20,55 @@ struct ps_list;
 struct ps_queue;
 struct vp;
 
-/* Takes what `item`, an entry at one end of q, gives; the lock is held. A team stays in the queue until its last member
- * is claimed. */
+/* Takes work from `item`, the entry at one end of q: a thread, or the next member of a team. The lock is held. A team
+ * stays in the queue until its last member is claimed. Returns no work if the team's members are all claimed. */
 struct ps_work vp_take_item_locked(struct ps_queue *q, struct ps_item *item);
+/* Takes work from the front of q. Returns no work if q is empty. */
 struct ps_work vp_take_front(struct ps_queue *q);
-/* Returns how many members no vp has claimed, in the first entries of q. */
+/* Returns how many members of teams among the first entries of q no vp has claimed. */
 unsigned vp_count_members(struct ps_queue *q);
 
-/* Visits another vp's queue as a thief: takes from the back, and only tries the lock. */
+/* Steals for vp from q, another vp's queue: takes from the back, and gives up if the lock is held. */
 struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q);
 
-/* All sources of work for a vp, in the order in which vp_visit looks there. After a thread has run, a vp looks at
- * PS_OWN alone; in a search it looks as search_once says. */
+/* All sources of work for a vp, in the order in which vp_visit goes through them. After a vp has run a thread it looks
+ * at PS_OWN alone. In a search it looks at them as search_once says. */
 enum ps_source {
-    PS_IN_PINNED = 1,  /* what is pinned to it: only it may run that */
+    PS_IN_PINNED = 1,  /* its pinned slot: what only this vp may run */
     PS_IN_HANDOFF = 2, /* its handoff slot */
     PS_IN_QUEUE = 4,   /* its queue, from the front */
-    PS_IN_PLACES = 8,  /* the queues of the places that it looks into (bind.h), from the front */
-    PS_IN_OTHERS = 16, /* the other vps' queues, from the back: the regular ones in the hierarchical order
-                        * (psthreads-2009 figure 2), then the guests' */
+    PS_IN_PLACES = 8,  /* the queues of its places (bind.h), from the front */
+    /* The other vps' queues, from the back: those of regular vps in the hierarchical order (psthreads-2009 figure 2),
+     * then those of guests. */
+    PS_IN_OTHERS = 16,
     PS_IN_GLOBAL = 32, /* the global queue */
 };
-#define PS_OWN (PS_IN_PINNED | PS_IN_QUEUE | PS_IN_PLACES) /* in its own reach */
+#define PS_OWN (PS_IN_PINNED | PS_IN_QUEUE | PS_IN_PLACES) /* the vp's own */
 #define PS_ELSEWHERE (PS_IN_OTHERS | PS_IN_GLOBAL)
 #define PS_EVERYWHERE (PS_OWN | PS_IN_HANDOFF | PS_ELSEWHERE)
 
-/* Visits PS_IN_OTHERS. closed_too: also queues that are closed (serial_predictor.h), with a peek before the taking. */
+/* vp_visit_others: visits PS_IN_OTHERS. vp_steal_round: takes from PS_ELSEWHERE. closed_too: closed queues are visited,
+ * too (serial_predictor.h); before vp takes from one of them, it has to peek there twice. */
 struct ps_work vp_visit_others(struct vp *vp, enum ps_visit visit, bool closed_too);
 struct ps_work vp_steal_round(struct vp *vp, bool closed_too);
 
-/* Under the locks: whether there is something for vp. */
+/* Whether some source has work for vp. Looks under the locks. */
 bool vp_look(struct vp *vp);
-/* Under the locks: whether there is something in vp's own queue or its pinned slot. */
+/* Whether vp's own queue or pinned slot has something, or the library stops. Looks under the lock. */
 bool vp_look_at_own(struct vp *vp);
-/* Under the locks: whether there is something for any vp, in the sources `which` of each: its own, the places', the
- * global queue. */
+/* Whether any vp has something in those of its own sources that `which` names (pinned slot, handoff slot, queue), or a
+ * place's queue or the global queue has something, if `which` names these. Looks under the locks. */
 bool vp_look_for_all(unsigned which);
 
-/* Without locks: whether some queue does not seem empty. */
+/* Whether some queue seems to have something. Looks without locks. */
 bool vp_work_waits(void);
 
-/* Inserts the item into target's queue, and wakes a vp if that helps. */
+/* Inserts the item into target's queue, or into its place's queue if it is bound. Wakes a vp if none searches. */
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end);
-/* Enqueues n threads at once, none of them bound: a ring of their links that begins with `first`. */
+/* Inserts n threads into target's queue at once; none of them is bound. Their links form a ring that begins with
+ * `first`. */
 void vp_enqueue_ring(struct vp *target, struct ps_list *first, unsigned n, enum ps_end end);
+/* Inserts the item into the global queue. */
 void vp_enqueue_global(struct ps_item *item, enum ps_end end);
 
 #endif

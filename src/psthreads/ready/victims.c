@@ -1,4 +1,4 @@
-/* See victims.h. */
+/* Prepares the lists of victims. See victims.h. */
 #include "victims.h"
 
 #include "os.h"
@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <string.h>
 
+/* The user's groups, innermost level first; num_levels is 0 if the user gave none. */
 static unsigned group_size[OS_MAX_LEVELS], num_levels;
+/* 1: the lists are prepared, or a vp has begun to prepare them. */
 static _Atomic uint32_t victims_prepared;
-static uint16_t *victim_orders; /* of all vps, one behind the other; written by the vp that prepares them */
+static uint16_t *victim_orders; /* the lists of all vps, one behind the other; written by the vp that prepares them */
 #define ORDERS_BYTES(n) ((size_t)(n) * (n) * sizeof(uint16_t))
 
 int victims_read_groups(const psthread_config_t *config, unsigned num_vps)
@@ -30,6 +32,7 @@ int victims_read_groups(const psthread_config_t *config, unsigned num_vps)
     return 0;
 }
 
+/* Names the levels of distance for reports (ps_rt.level_name). */
 static void name_levels(const struct os_topology *topo)
 {
     char(*name)[sizeof ps_rt.level_name[0]] = ps_rt.level_name;

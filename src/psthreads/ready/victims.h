@@ -1,25 +1,27 @@
-/* The victims from which a vp steals, in order: computed once for all regular vps, when the first of them has nothing
- * else to do.
+/* The lists of victims: for each regular vp, the order in which it steals from the other regular vps. All lists are
+ * computed once, by the first vp that has nothing else to do.
  *
- * Does: gather what the order depends on (the user's groups, else the machine's topology), have steal.h compute it, and
- * hand each vp its list. Does not: steal (sources.c).
- * States: not prepared -> being prepared (by one vp) -> prepared. The lists are released to the vps by `victims` in
- * struct vp; a vp without one goes around by number. */
+ * Does: gathers what the order depends on (the user's groups, else the machine's topology), lets steal.h compute it,
+ * and gives each vp its list. Does not: steal (sources.c). States: not prepared -> being prepared (by one vp) ->
+ * prepared. Each vp gets its list by a release store to ps_thief.victims. A vp that has no list yet visits the others
+ * in the order of their numbers. */
 #ifndef PS_VICTIMS_H
 #define PS_VICTIMS_H
 
 #include "compiler.h"
 #include "psthread.h"
 
-/* Gives every regular vp its visiting order, once; reads the topology: called by a vp that has nothing else to do. */
+/* Prepares the lists of all regular vps, unless that was done or begun before. May read the topology, which takes a
+ * while, so it is called by a vp that has nothing else to do. */
 void ps_prepare_victims(void);
+/* Whether the lists are prepared, or being prepared. */
 bool ps_victims_prepared(void);
 
-/* For runtime.c, under its start_lock: reads the user's groups. Returns an error number, or 0. */
+/* Called by runtime.c under start_lock: reads the user's groups. Returns 0, or EINVAL if they make no sense. */
 int victims_read_groups(const psthread_config_t *config, unsigned num_vps);
-/* Whether there are such groups. */
+/* Whether the user gave groups. */
 bool victims_are_given(void);
-/* Says that no lists are prepared. Called before the vps are made. */
+/* Notes that no lists are prepared. Called before the vps are made. */
 void victims_reset(void);
 /* Gives back the memory of the lists. */
 void victims_forget(void);

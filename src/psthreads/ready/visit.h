@@ -1,6 +1,7 @@
-/* Visits to the sources of work: to peek, to look or to take. The list of sources, and its rules: sources.h.
+/* Visits to the sources of work: to peek, to look or to take (enum ps_visit). sources.h has the list of sources and
+ * their rules.
  *
- * Callers: the kernel thread that carries vp, to take; any, to peek or to look. */
+ * Callers: to take, the kernel thread that carries vp; to peek or to look, any kernel thread. */
 #ifndef PS_VISIT_H
 #define PS_VISIT_H
 
@@ -13,8 +14,10 @@
 #include "vp.h"
 #include "work.h"
 
+/* Returns what PEEK and LOOK return: some work that must not be run, or none. */
 static inline struct ps_work vp_found(struct vp *vp, bool some) { return (struct ps_work){.what = some ? vp : NULL}; }
 
+/* Visits vp's pinned slot. */
 static PS_ALWAYS_INLINE struct ps_work vp_visit_pinned(struct vp *vp, enum ps_visit visit)
 {
     if (visit == PS_LOOK)
@@ -26,6 +29,7 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit_pinned(struct vp *vp, enum ps_vi
     return (struct ps_work){.what = t, .id = t == PS_PINNED_OFFLINE ? PS_WORK_OFFLINE : 0};
 }
 
+/* Visits vp's handoff slot. TAKE: takes the message, if there is one, and closes the slot. */
 static PS_ALWAYS_INLINE struct ps_work vp_visit_handoff(struct vp *vp, enum ps_visit visit)
 {
     if (visit == PS_LOOK)
@@ -33,11 +37,12 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit_handoff(struct vp *vp, enum ps_v
     uint64_t handoff = ps_load_acquire(&vp->handoff);
     if (handoff <= HANDOFF_IDLE || visit == PS_PEEK)
         return vp_found(vp, handoff > HANDOFF_IDLE);
-    if (!ps_cas_acquire(&vp->handoff, &handoff, HANDOFF_BUSY)) /* taken back */
+    if (!ps_cas_acquire(&vp->handoff, &handoff, HANDOFF_BUSY)) /* the parent has taken the member back */
         return PS_NO_WORK;
     return (struct ps_work){.what = ps_handoff_team(handoff), .id = ps_handoff_id(handoff)};
 }
 
+/* Visits q, a vp's own queue or the global queue. TAKE takes from the front. */
 static PS_ALWAYS_INLINE struct ps_work vp_visit_queue(struct vp *vp, struct ps_queue *q, enum ps_visit visit)
 {
     if (visit == PS_TAKE)
@@ -45,8 +50,8 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit_queue(struct vp *vp, struct ps_q
     return vp_found(vp, visit == PS_LOOK ? ps_queue_look(q) : !ps_queue_seems_empty(q));
 }
 
-/* Visits the sources `which` until one has something. Caller: the kernel thread that carries vp, for PS_TAKE; any, for
- * PS_PEEK and PS_LOOK. `which` and `visit` are constants. */
+/* Visits the sources that `which` names, until one has something. Callers pass constants as `which` and `visit`, so
+ * that the compiler removes what is not asked for. */
 static PS_ALWAYS_INLINE struct ps_work vp_visit(struct vp *vp, unsigned which, enum ps_visit visit, bool closed_too)
 {
     struct ps_work w = PS_NO_WORK;
@@ -66,6 +71,7 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit(struct vp *vp, unsigned which, e
 }
 
 static inline struct ps_work vp_take_pinned(struct vp *vp) { return vp_visit_pinned(vp, PS_TAKE); }
+/* Takes work from the vp's own sources; a lone root's vp takes from its pinned slot only. */
 static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
 {
     if (vp_is(vp, VP_LONE))
@@ -73,12 +79,13 @@ static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
     return vp_visit(vp, PS_OWN, PS_TAKE, false);
 }
 
-/* Takes what the vp has of its own: a loop does that before it searches. */
+/* Takes work from the vp's own sources. The vp's loop calls this before it searches. */
 static inline struct ps_work vp_take_next(struct vp *vp)
 {
-    /* Some vps take the slow way: a spare asks first whether it is needed, and a vp that blocks signals asks what has
-     * become of the signals that it passed on. A worker that was just started counts as searching already. If the
-     * handoff slot is open, vp_offer has just found nothing of the vp's own. */
+    /* Some vps return no work here, and take the slow way, vp_find_work. A spare asks first whether it is needed. A vp
+     * that blocks signals asks first what became of the signals that it has passed on. A lone root's vp waits for its
+     * pinned slot only. A worker that was just started counts as searching already. If the handoff slot is not busy,
+     * vp_offer has just found nothing of the vp's own. */
     if (vp_is(vp, VP_SPARE | VP_SIGNALS_BLOCKED | VP_LONE) || vp->searching ||
         ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return PS_NO_WORK;
