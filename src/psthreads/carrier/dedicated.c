@@ -1,4 +1,5 @@
-/* The dedicated kernel thread: see dedicated.h for its states, tests/models/own_stack.md for orderings. */
+/* The dedicated kernel thread: its main function, how it is started and ended, how it waits, and its number.
+ * dedicated.h has its states, tests/models/own_stack.md the orderings. */
 #include "dedicated.h"
 
 #include <errno.h>
@@ -26,12 +27,16 @@
 #include "vp_tls.h"
 #include "watchdog.h"
 
-#define SPIN_CLOCK_PERIOD 64 /* as vps that search: search.c */
+#define SPIN_CLOCK_PERIOD 64 /* looks between two readings of the clock, as in search.c */
+/* After so long a dedicated kernel thread that spins yields its processor in each round. */
 #define SPIN_POLITE_NS 20000
-#define DEDICATED_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: the thread brings its own */
+/* The size of the kernel thread's own stack. The thread that it carries runs on another one. */
+#define DEDICATED_STACK_BYTES ((size_t)64 * 1024)
 
+/* The number of dedicated kernel threads that have not ended. */
 static _Atomic uint32_t kernel_threads;
-static _Atomic int process; /* whose threads are dedicated */
+/* The number of this process (getpid); another number means a child between vfork and exec. */
+static _Atomic int process;
 
 void ps_dedicate_in_this_process(void) { ps_store_relaxed(&process, (int)getpid()); }
 bool ps_in_vfork_child(void) { return (int)getpid() != ps_load_relaxed(&process); }
@@ -40,10 +45,10 @@ unsigned ps_dedicated_count(void) { return ps_load_acquire(&kernel_threads); }
 
 /* --- the kernel thread --- */
 
-/* Lets vp sleep for timeout_ns, or until it is woken. */
+/* Called by vp's kernel thread: sleeps for timeout_ns at most, unless something is pinned to vp, or vp is woken. */
 static void sleep_dedicated(struct vp *vp, int64_t timeout_ns)
 {
-    ps_add_seq(&ps_idle.parks, 1); /* deadlock.c: as a vp that parks */
+    ps_add_seq(&ps_idle.parks, 1); /* for deadlock.c: vp sleeps like a vp that parks */
     ps_store_seq(&vp_dedicated(vp)->sleeps, 1);
     if (!ps_load_seq(vp_pinned(vp)))
         os_park(&vp_dedicated(vp)->wake, 0, timeout_ns);
@@ -51,13 +56,14 @@ static void sleep_dedicated(struct vp *vp, int64_t timeout_ns)
     ps_xchg_seq(&vp_dedicated(vp)->wake, 0);
 }
 
-/* Whether vp has something to do: a thread, its end, or a signal to be looked at. */
+/* Whether vp has something to do: its thread is ready, it has to end, or it was woken to look for a signal. */
 static bool is_called(const struct vp *vp)
 {
     return ps_load_acquire(vp_pinned(vp)) || ps_load_acquire(&vp_dedicated(vp)->ends) ||
            ps_load_acquire(&vp_dedicated(vp)->wake);
 }
 
+/* Spins until vp is called, for limit_ns at most. True: vp is called. */
 static bool spin_for(const struct vp *vp, uint64_t limit_ns)
 {
     uint64_t start = os_now_ns();
@@ -74,8 +80,8 @@ static bool spin_for(const struct vp *vp, uint64_t limit_ns)
     return true;
 }
 
-/* Moves the calling dedicated kernel thread to another processor of its mask: the system has left it behind a thread
- * that spins for it. */
+/* Moves the calling dedicated kernel thread off the processor that the team's parent has named, if it is there. The
+ * parent spins on that processor for the member here, and the system has left this kernel thread waiting behind it. */
 static void leave_processor(struct vp_dedicated *own)
 {
     uint32_t leave = ps_load_relaxed(&own->leave);
@@ -91,7 +97,7 @@ static void leave_processor(struct vp_dedicated *own)
         os_affinity_set(&mask);
 }
 
-/* Spins, then sleeps, until vp is called. */
+/* Waits until vp is called: spins if that may pay, then sleeps. Learns how long to spin. */
 static void spin_and_sleep(struct vp *vp)
 {
     struct vp_dedicated *own = vp_dedicated(vp);
@@ -132,19 +138,20 @@ void ps_wait_dedicated(struct vp *vp, const struct psthread *self)
         t = ps_xchg_seq(vp_pinned(vp), NULL);
         PS_ASSERT(t == self || t == PS_PINNED_OFFLINE);
         if (t == PS_PINNED_OFFLINE)
-            quota_park_refused(vp); /* a root does not go offline */
+            quota_park_refused(vp); /* a root's vp does not go offline */
     } while (t != self);
     vp_tick(vp);
 }
 
-/* Returns what has been readied for vp, on whatever stack its kernel thread stands. NULL: vp is to end. */
+/* Waits, and returns the thread that is pinned to vp. NULL: vp has to end. */
 static struct psthread *await_carrier(struct vp *vp)
 {
     ps_await_pinned(vp);
     return ps_xchg_seq(vp_pinned(vp), NULL);
 }
 
-/* Gives the kernel the thread's own list of robust mutexes, which it looks through. */
+/* Tells the kernel the robust list of the thread that vp carries: its list of robust mutexes, which the kernel looks
+ * through when the kernel thread ends. */
 static void take_robust_list(const struct vp *vp, const void *own_list)
 {
     void *its_list = uth_tls_robust_list(vp_run(vp)->dedicated_to);
@@ -152,6 +159,7 @@ static void take_robust_list(const struct vp *vp, const void *own_list)
         os_set_robust_list(its_list);
 }
 
+/* The main function of a dedicated kernel thread. arg: its vp. */
 static void *dedicated_main(void *arg)
 {
     struct vp *vp = arg;
@@ -170,7 +178,7 @@ static void *dedicated_main(void *arg)
     void *own_list = os_robust_list();
     take_robust_list(vp, own_list);
     ps_store_seq(&vp_outer(vp)->inner_mask, vp_outer(vp)->mask);
-    vp_begin_blocked(vp, vp_outer(vp)->mask); /* started with all signals blocked */
+    vp_begin_blocked(vp, vp_outer(vp)->mask); /* the kernel thread was started with all signals blocked */
     ps_store_release(&vp_dedicated(vp)->state, PS_DEDICATED_STARTED);
     os_wake(&vp_dedicated(vp)->state, INT_MAX);
     while ((t = await_carrier(vp)) != NULL) {
@@ -178,7 +186,7 @@ static void *dedicated_main(void *arg)
             own_stack_begin(vp, t);
             continue;
         }
-        while (!uth_saved_soon(t->uth)) /* its vp is about to leave it */
+        while (!uth_saved_soon(t->uth)) /* the vp that t ran on is about to leave t's stack */
             os_yield();
         if (PS_HAS_IDENTITY)
             ps_identity.take_back(vp);
@@ -189,21 +197,24 @@ static void *dedicated_main(void *arg)
         os_set_robust_list(own_list);
     vp_carry(NULL);
     uth_release(&vp_run(vp)->native);
-    ps_store_release(&vp_dedicated(vp)->state, PS_DEDICATED_LEFT); /* block and vp are the retirer's from here on */
+    /* From here on block and vp belong to the thread that calls ps_retire_dedicated. */
+    ps_store_release(&vp_dedicated(vp)->state, PS_DEDICATED_LEFT);
     os_wake(&vp_dedicated(vp)->state, INT_MAX);
-    ps_sub_seq(&kernel_threads, 1); /* last: the thread that stops the library waits for it */
+    ps_sub_seq(&kernel_threads, 1); /* the last step, because the thread that stops the library waits for it */
     return NULL;
 }
 
-/* Waits while vp's kernel thread is in `state`. With STARTS: no handler waits for a start that it has interrupted. The
- * starter blocks all signals before others can see the start (uth_tls.own), until the kernel thread is there; that
- * needs no other thread from then on. So a handler on the starter runs before others can see the start, or after it. */
+/* Waits until vp's kernel thread has left `state`. A signal handler may wait here for the end of STARTS: it never waits
+ * for a start that it has itself interrupted. The starter blocks all signals before other threads can see the start
+ * (uth_tls.own), until the kernel thread exists. From then on the kernel thread leaves STARTS without help. So a
+ * handler on the starter runs before other threads can see the start, or when the start needs the starter no more. */
 static void wait_while(struct vp *vp, uint32_t state)
 {
     while (ps_load_acquire(&vp_dedicated(vp)->state) == state)
         os_park(&vp_dedicated(vp)->state, state, OS_FOREVER);
 }
 
+/* Starts the kernel thread of vp, which is dedicated to block's thread. Returns 0 or an errno value. */
 static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
 {
     os_thread thread;
@@ -216,9 +227,9 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
     return err;
 }
 
-/* Returns the vp of block's dedicated kernel thread, and starts that where there is none; NULL: refused. Several may
- * ask at once. None is started in a signal handler, nor in a function of the program's that the runtime calls: the
- * frames below may hold locks that the C library's start needs (malloc's). */
+/* Returns the vp of block's dedicated kernel thread, and starts this kernel thread if there is none. NULL: refused.
+ * Several threads may call at once. No kernel thread is started from a signal handler, nor from a function of the
+ * program that the runtime calls: the frames below may hold locks that the C library needs for the start (malloc's). */
 static struct vp *own_carrier(struct uth_tls *block)
 {
     static _Atomic uint32_t said;
@@ -233,9 +244,9 @@ static struct vp *own_carrier(struct uth_tls *block)
         return NULL;
     void *other = NULL;
     if (here && !vp_differs(here))
-        watchdog_be_there(); /* before signals are blocked: the watchdog begins with this mask */
-    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* see wait_while */
-    if (block->adopted)                                  /* a root may go on there, from home as well */
+        watchdog_be_there(); /* before signals are blocked: its start keeps this mask for spares */
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* why: wait_while */
+    if (block->adopted)                                  /* a root may leave home for this kernel thread */
         ps_store_relaxed(&ps_rt.roots_leave, true);
     if (!ps_cas_seq(&block->own, &other, vp)) {
         os_set_signal_mask(mask);
@@ -265,14 +276,15 @@ struct vp *ps_dedicate(struct uth_tls *block)
     if (!vp)
         return NULL;
     bool changes = ps_cas_seq(&block->dedicated, &none, vp);
-    uth_tls_drop_cached(block); /* also where another thread is about to */
+    uth_tls_drop_cached(block); /* also if another thread has set `dedicated`: it may not have come to this call yet */
     if (changes && ps_add_seq(&ps_dedicated_threads, 1) == 0)
-        idle_wake_all(); /* they block signals from now on: process_signal.h */
+        idle_wake_all(); /* so that all workers block signals from now on (process_signal.h) */
     return vp;
 }
 
 /* --- numbers --- */
 
+/* Returns the number of vp's kernel thread, for which it waits until that is started; 0: vp is NULL. */
 static int number_when_started(struct vp *vp)
 {
     if (vp)
@@ -283,8 +295,8 @@ static int number_when_started(struct vp *vp)
 int ps_number_of(struct uth_tls *block) { return number_when_started(own_carrier(block)); }
 int ps_dedicated_number(struct uth_tls *block) { return number_when_started(ps_dedicate(block)); }
 
-/* What was set is on the dedicated kernel thread. The thread moves there; a handler is not moved, and asks by the
- * number. */
+/* If the block's thread is DEDICATED, its kernel state is on its dedicated kernel thread. The running thread moves
+ * there, and then asks the calling kernel thread. A thread in a handler is not moved: it asks by the number. */
 int ps_number_to_ask(struct uth_tls *block)
 {
     if ((ps_load_seq(&block->dedicated) && ps_dedicate_self()) || ps_in_vfork_child())
@@ -301,7 +313,8 @@ int ps_number_of_caller(void)
     return number != 0 ? number : os_thread_id();
 }
 
-/* If the thread with this number calls in a handler, the call is for the kernel thread that carries the handler. */
+/* If the running thread itself has this number, but cannot move because it is in a handler, its call is made for the
+ * kernel thread that carries the handler. */
 int ps_number_to_set(int number)
 {
     unsigned slots = ps_dedicated_count() ? ps_load_acquire(&ps_rt.table_size) : 0;

@@ -1,4 +1,4 @@
-/* A thread moves to its dedicated kernel thread, and back: see dedicated.h. */
+/* Moves a thread to its dedicated kernel thread, and back. See dedicated.h. */
 #include "check.h"
 #include "current.h"
 #include "dedicated.h"
@@ -15,18 +15,18 @@
 
 /* --- the thread's side --- */
 
-/* Sets the kernel thread's own mask again, before the running thread leaves it: a handler that was left by a jump may
- * have left its mask there. */
+/* Called before the running thread leaves this kernel thread: sets the kernel thread's own signal mask again. A handler
+ * that was left by a jump may have left its mask there. */
 static void leave_own_mask(struct vp *vp)
 {
     const struct uth_tls *tls = vp_run(vp)->tls;
-    vp_block_signals(vp); /* before the thread goes on elsewhere, and changes its mask there */
+    vp_block_signals(vp); /* first, because the thread goes on elsewhere, and may change its mask there */
     if (vp_is_roots(vp) ? tls && tls != vp_run(vp)->own_tls
                         : vp_run(vp)->dedicated_to && tls != vp_run(vp)->dedicated_to)
         os_set_signal_mask(ps_load_seq(&vp_outer(vp)->inner_mask));
 }
 
-/* Moves the running thread's context to `to`, which is dedicated to it. */
+/* Moves self, the running thread, with its context to the vp `to`, which is dedicated to self. */
 void ps_move_dedicated(struct vp *vp, struct psthread *self, struct vp *to)
 {
     struct uth *context = vp_run(vp)->uth;
@@ -35,7 +35,7 @@ void ps_move_dedicated(struct vp *vp, struct psthread *self, struct vp *to)
     vp_dedicated(to)->home = context->vp;
     vp_dedicated(to)->came_from = vp;
     self->uth = context;
-    context->wait.thread = self; /* for debuggers and reports */
+    context->wait.thread = self; /* debuggers and reports read it */
     context->wait.kind = PS_WAIT_NOTHING;
     context->vp = to;
     ps_pin_dedicated(to, self);
@@ -57,7 +57,7 @@ PS_NOINLINE bool ps_dedicate_self(void)
     if (!self || !block || vp_run(vp)->held || self->flags & PS_T_NOSTACK)
         return false;
     if (PS_UNLIKELY(uth_tls_current() != (vp == block->home ? NULL : block)))
-        return false; /* a handler, while vp goes from one block to another */
+        return false; /* the caller is in a handler, which came while vp changes from one block to another */
     if (vp_run(vp)->dedicated_to == block || vp == block->home)
         return true;
     if (ps_in_vfork_child() || ps_in_handler() || !(to = ps_dedicate(block)))
@@ -76,9 +76,11 @@ PS_NOINLINE void ps_dedicate_again(struct psthread *self, struct uth_tls *block)
     ps_move_dedicated(vp, self, to);
 }
 
-/* Returns the vp to which vp's context, which goes on in the block `next`, has to be bound. If the block's thread,
- * which is suspended below, has a dedicated kernel thread, that is this kernel thread's vp; it may be in the block
- * (thread_signal.h). Else `below` is cleared, and a thread that gives the block a kernel thread finds it so. */
+/* Returns the vp that has to go on with vp's context, in the block `next`. The thread of this block was suspended on
+ * the same stack, below a call. If it has a dedicated kernel thread, that one's vp goes on (it may be in the block
+ * already, thread_signal.h). Else the vp goes on to which the context was bound before; NULL: any vp. In the latter
+ * case clears `below`, so that a thread which dedicates the block later sees that the block's thread is not suspended
+ * any more. */
 static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
 {
     struct vp *home = vp_dedicated(vp)->home;
@@ -120,6 +122,6 @@ void ps_go_home_slow(struct uth_tls *next)
     else
         vp_enqueue(ps_vp_for_others(vp), &self->item, PS_FRONT);
     vp_leave_dedicated(vp, context, next);
-    context->left_by = NULL; /* it may be a root's stack, on which the root has called self */
+    context->left_by = NULL; /* the stack may be a root's, on which the root has called self */
     thread_signal_arrives(ps_vp());
 }

@@ -1,4 +1,4 @@
-/* Members that keep their stacks: see own_stack.h. */
+/* Lets members keep their stacks on their dedicated kernel threads. See own_stack.h. */
 #include "own_stack.h"
 
 #include "check.h"
@@ -9,8 +9,8 @@
 #include "team.h"
 #include "vp_tls.h"
 
-/* Returns the member in whose block vp is; NULL: the block is no member's. The first member of an inner region is in
- * the block of the thread that has opened the region. */
+/* Returns the member in whose block vp is. NULL: the block is no member's. The first member of an inner region has no
+ * block of its own: it is in the block of the region's parent, which is a member of the outer region. */
 static struct psthread *member_of_block(const struct vp *vp)
 {
     for (struct psthread *t = vp_run(vp)->current; t && t->flags & PS_T_MEMBER; t = t->parent) {
@@ -23,7 +23,7 @@ static struct psthread *member_of_block(const struct vp *vp)
     return NULL;
 }
 
-/* Whether nothing else on the stack is needed once the member has ended. */
+/* Whether the stack belongs to the member: no other frame on it is needed once the member has ended. */
 static bool is_its_own(const struct psthread *member, const struct uth *stack)
 {
     return !(member->flags & PS_T_CALLED) && member->uth == stack && stack->stack && !(stack->flags & UTH_ADOPTED);
@@ -42,6 +42,7 @@ void ps_keep_stack(void)
         vp_run(vp)->tls->own_stack = vp_run(vp)->uth;
 }
 
+/* The first function on a stack that a member keeps: runs the dedicated vp's loop there. */
 static void own_loop_entry(void *transfer, void *arg)
 {
     struct vp *vp = transfer;
@@ -52,8 +53,8 @@ static void own_loop_entry(void *transfer, void *arg)
 void own_stack_begin(struct vp *vp, struct psthread *t)
 {
     struct uth *own = uth_get(&vp_run(vp)->stacks);
-    if (!own ||
-        uth_start(own, own_loop_entry, own) != 0) { /* no memory: it comes with the stack of another vp's loop */
+    /* Without memory for a stack, t begins on the stack of another vp's loop, and comes here with that stack. */
+    if (!own || uth_start(own, own_loop_entry, own) != 0) {
         if (own)
             uth_put(&vp_run(vp)->stacks, own);
         vp_enqueue(ps_vp_for_others(vp), &t->item, PS_BACK);
@@ -63,13 +64,14 @@ void own_stack_begin(struct vp *vp, struct psthread *t)
     own->tls = vp_run(vp)->dedicated_to;
     uth_tls_set_stack(own->tls, own->stack, own->stack_bytes);
     vp_run(vp)->dedicated_to->own_stack = own;
-    ps_store_seq(vp_pinned(vp), t); /* the loop takes it */
+    ps_store_seq(vp_pinned(vp), t); /* own_stack_await_next takes it */
     ps_store_relaxed(&vp_run(vp)->stands_as, t->local);
-    vp_run(vp)->tls = NULL; /* entered anew: another vp may have been in it */
+    vp_run(vp)->tls = NULL; /* so that the block is entered anew, because another vp may have been in it */
     vp_leave(vp, &vp_run(vp)->native, own, false);
     vp_run(vp)->current = NULL;
 }
 
+/* Calls t's function on the stack that runs. The dedicated vp's loop calls this. */
 static void call_member(struct vp *vp, struct psthread *t)
 {
     PS_ASSERT(!t->uth);
@@ -77,8 +79,9 @@ static void call_member(struct vp *vp, struct psthread *t)
     ps_store_relaxed(&vp_run(vp)->stands_as, t->local);
     t->member_fn(t);
     vp = ps_vp();
-    vp_run(vp)->current = NULL;         /* t has ended itself: it may have begun anew */
-    if (PS_UNLIKELY(!own_stack_is(vp))) /* in a forked child */
+    /* By now t has ended itself, and may have begun anew already, so vp must not look at it. */
+    vp_run(vp)->current = NULL;
+    if (PS_UNLIKELY(!own_stack_is(vp))) /* in a forked child vp is no dedicated vp any more */
         vp_abandon(vp);
 }
 
@@ -91,7 +94,7 @@ void own_stack_await_next(struct vp *vp)
     for (struct psthread *t;;) {
         ps_await_pinned(vp);
         t = ps_xchg_seq(vp_pinned(vp), NULL);
-        if (t && t->uth) /* at its end, on another stack */
+        if (t && t->uth) /* t has a stack: it comes back to end, and dedicated_main goes on with it */
             ps_store_seq(vp_pinned(vp), t);
         if (!t || t->uth)
             break;

@@ -1,8 +1,8 @@
-/* The library's own kernel threads: workers, spares, stand-ins; and the slots of dedicated ones.
+/* The library's own kernel threads: workers and spares, how they start and end; and the vps of dedicated ones.
  *
- * A worker carries a regular vp from its first wake-up (idle.c) until the library stops. A spare carries a guest vp:
- * the watchdog starts it. A stand-in is a spare that a root starts. Spares that find nothing to do stand by, and
- * are called first (standby.h). */
+ * A worker carries a regular vp, from its first wake-up (idle.c) until the library stops. A spare carries a guest vp.
+ * The watchdog starts spares, and so does a lone root, for which a spare stands in (lone_root.h). A spare that finds
+ * nothing to do stands by, and is called before a new one is started (standby.h). */
 #include "life.h"
 
 #include "bind.h"
@@ -27,18 +27,21 @@
 #include <errno.h>
 #include <string.h>
 
-#define WORKER_STACK_BYTES ((size_t)64 * 1024) /* of the kernel thread itself: it only enters and leaves the loop */
+/* The size of the kernel thread's own stack. Little runs on it, since the vp's loop has a stack of its own. */
+#define WORKER_STACK_BYTES ((size_t)64 * 1024)
 
+/* Gives up the vp of a spare whose kernel thread ends, or was refused. */
 static void spare_ended(struct vp *vp)
 {
     vp_is_no_more(vp, VP_SPARE);
     ps_store_release(&vp->attached, 0);
-    if (!ps_queue_seems_empty(&vp->queue)) /* threads that last ran here: any vp's now */
+    if (!ps_queue_seems_empty(&vp->queue)) /* threads that last ran here became ready: any vp may take them now */
         idle_notify(NULL);
     life_forget_worker();
-    standby_ended(); /* last: the thread that stops the library waits for it */
+    standby_ended(); /* the last step, because the thread that stops the library waits for it */
 }
 
+/* The main function of the kernel thread of a worker or a spare. arg: its vp. */
 void *vp_worker_main(void *arg)
 {
     struct vp *vp = arg;
@@ -55,7 +58,7 @@ void *vp_worker_main(void *arg)
     vp_run(vp)->own_errno = &errno;
     vp_run(vp)->tls = NULL;
     ps_store_release(&vp->attached, vp_is(vp, VP_SPARE) ? PS_ATTACHED_OURS : PS_ATTACHED);
-    vp_run(vp)->place = 0; /* of the kernel thread that carried it before */
+    vp_run(vp)->place = 0; /* this kernel thread is bound to no place, whatever carried the vp before was */
     if (vp->worker.by_watchdog)
         vp_begin_blocked(vp, os_signals_deferred());
     if (!ps_tls_on())
@@ -87,6 +90,7 @@ uint64_t vp_mask_to_start_with(void)
     return inside ? here->outer.mask : vp_unblocked_mask(here);
 }
 
+/* Starts the kernel thread of vp, a worker or a spare. Returns 0 or an errno value. */
 static int start_kernel_thread(struct vp *vp)
 {
     vp->worker.by_watchdog = ps_vp() == NULL;
@@ -113,7 +117,7 @@ int vp_start_worker(struct vp *vp)
     return err;
 }
 
-/* Starts a new spare, which counts as one at work until it stands by. */
+/* Starts a new spare. It counts as one at work until it stands by. Returns 0 or an errno value. */
 int vp_start_standby(void)
 {
     struct vp *vp = life_claim_slot(ps_rt.num_vps, PS_ATTACHED_OURS);
@@ -159,7 +163,7 @@ struct vp *vp_claim_dedicated(struct uth_tls *block)
     vp_run(vp)->place = 0;
     thread_signal_begins(&vp->thread_signal);
     ps_store_relaxed(&vp->handoff, HANDOFF_BUSY);
-    ps_store_relaxed(&vp_run(vp)->tid, 0); /* of the slot's last user */
+    ps_store_relaxed(&vp_run(vp)->tid, 0); /* not the number that the slot's last user had */
     ps_store_relaxed(&vp->dedicated.wake, 0);
     ps_store_relaxed(&vp->pinned, NULL);
     ps_store_relaxed(&vp->dedicated.ends, 0);
@@ -185,6 +189,6 @@ void vp_dedicated_ended(struct vp *vp)
     ps_store_relaxed(&vp_run(vp)->stands_as, NULL);
     life_forget_worker();
     ps_store_release(&vp->attached, 0);
-    if (!ps_queue_seems_empty(&vp->queue)) /* threads that were made here: any vp's now */
+    if (!ps_queue_seems_empty(&vp->queue)) /* threads that were made here are in the queue: any vp may take them now */
         idle_notify(NULL);
 }
