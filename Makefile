@@ -274,13 +274,15 @@ manycore-study:
 	    $(addprefix --part ,$(STUDY_PARTS))
 	bench/manycore/documents.py $(if $(KEEP),--write)
 
+manycore-long: TIMES ?= 1000
 manycore-long:
 	tools/install-deps build manycore
 	@$(CONFIGURE_ANEW)
 	$(MAKE) all
-	platform/tests/isa.py --programs $$((2 * $(or $(TIMES),1000))) --seed 10000 $(BUILD)/bin/manycore $(BUILD)/tests/manycore/isa_fuzz
-	platform/tests/kernels.py --cases $$(($(or $(TIMES),1000) / 2)) --seed 1000 --fuzz $(BUILD)/tests/manycore/isa_fuzz $(BUILD)/bin/manycore \
-	    platform/mcc platform/examples/*.c
+	platform/tests/isa.py --programs $$((2 * $(TIMES))) --seed 10000 $(BUILD)/bin/manycore \
+	    $(BUILD)/tests/manycore/isa_fuzz
+	platform/tests/kernels.py --cases $$(($(TIMES) / 2)) --seed 1000 --fuzz $(BUILD)/tests/manycore/isa_fuzz \
+	    $(BUILD)/bin/manycore platform/mcc platform/examples/*.c
 
 asan tsan ubsan shake release-roots:
 	tools/install-deps build check
