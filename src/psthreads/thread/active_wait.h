@@ -1,21 +1,21 @@
-/* Waiting actively for another thread, for a while, before blocking (balder-threads-2004 section 2: about two
- * switches).
+/* Spinning: a thread that waits for another thread polls for a while before it blocks. It spins for about the time of
+ * two context switches (balder-threads-2004 section 2).
  *
  *   for (unsigned left = ps_spin_budget(); left; left = ps_spin_round(left))
  *       if (it has happened)
  *           return;
  *   ... block
  *
- * There is no spinning where it cannot pay: while other threads are ready behind the caller (also if they become so
- * meanwhile), and in a passive configuration. A PS_PORTABLE build never spins: it waits in POSIX primitives and by
- * blocking only (src/lockfree/spin_posix.c). */
+ * A thread does not spin where spinning cannot pay: in a passive configuration, and while other threads are ready
+ * behind it on its vp. It stops spinning when another thread becomes ready there. A PS_PORTABLE build never spins: its
+ * threads wait in POSIX primitives, or they block (src/lockfree/spin_posix.c). */
 #ifndef PS_ACTIVE_WAIT_H
 #define PS_ACTIVE_WAIT_H
 
 #include "cpu.h"
 #include "scheduler.h"
 
-/* Rounds that a waiting call should spin before it blocks; 0 where it should not. */
+/* Returns how many rounds the caller should spin before it blocks; 0 where it should not spin. */
 static inline unsigned ps_spin_budget(void)
 {
 #if PS_PORTABLE
@@ -25,7 +25,8 @@ static inline unsigned ps_spin_budget(void)
 #endif
 }
 
-/* One round: pauses, returns the rounds left. Asks now and then whether another thread wants this vp. */
+/* Spins one round: pauses the processor, and returns how many rounds are left. In every 16th round it returns 0 if
+ * another thread is ready behind the caller. */
 static inline unsigned ps_spin_round(unsigned left)
 {
     cpu_pause();

@@ -1,21 +1,23 @@
-/* Waiting on a word: the threads that wait on any address stand in one of a fixed number of buckets, by a hash of the
- * address. Basis of ee_wait and ee_wake, of once, sleep, semaphores, read-write locks, and mutexes with a limit.
+/* Waiting on a word, as with a futex. A thread that waits on an address is put into one of a fixed number of buckets,
+ * chosen by a hash of the address. ee_wait and ee_wake, psthread_once, sleep, semaphores, read-write locks and the
+ * timed lock of a mutex are built on this.
  *
- * Callers: threads of the library and foreign kernel threads (which become roots when they have to block), on any
- * stack, holding no spin lock. The word is the caller's, wherever it lies; only its address and its value are used, and
+ * Callers: threads of the library, and foreign kernel threads, which become roots when they have to block. They may run
+ * on any stack, and hold no spin lock. The word belongs to the caller. A wait uses the word's address and value;
  * ps_wake_on uses only the address.
  *
- * Shared fields of a bucket: `queue`, under `lock`. `waiting` (number of waiters in `queue`, or about to be) is written
- * under `lock`, and read by ps_wake_on without it. No wake-up is lost: tests/models/address_wait.md.
+ * Shared fields of a bucket: `queue` is guarded by `lock`. `waiting` is the number of waiters in `queue` or about to
+ * enter it. It is written under `lock`; ps_wake_on reads it without the lock. No wake-up is lost:
+ * tests/models/address_wait.md.
  *
- * Unlike a kernel's futex there is no spurious return from blocking; callers loop all the same, because a woken thread
- * runs later and the word may have changed back.
+ * Unlike a futex of the kernel, a wait that blocked never returns spuriously. Callers loop all the same: a woken thread
+ * runs later, and the word may have changed back by then.
  *
- * Cost of a wake where no thread waits: a fence and a load (of a line that changes only when something waits in that
- * bucket). Cost of a wait that blocks: one lock and one switch. A bucket shared by two addresses makes wake walk over
- * the strangers.
- * Rejected: a bucket per address, made on demand: that is an allocation in a call that may not fail. Parking in the
- * waiter's own object: an omp_lock_t has four bytes in GCC's ABI, all of them the program's. */
+ * Cost of a wake where no thread waits: a fence and a load, of a line that changes only when a thread waits in that
+ * bucket. Cost of a wait that blocks: one lock and one switch. Where two addresses share a bucket, a wake of one
+ * address walks past the waiters of the other.
+ * Rejected: a bucket for each address, made on demand: the call would allocate memory, and may not fail. Rejected: the
+ * waiters' list in the object itself: in GCC's ABI an omp_lock_t has four bytes, and the lock needs all of them. */
 #include "address_wait.h"
 
 #include "active_wait.h"
@@ -41,7 +43,8 @@ static void count_locked(struct bucket *b, int change)
     ps_store_seq(&b->waiting, ps_load_relaxed(&b->waiting) + (uint32_t)change);
 }
 
-/* False: *word differs. */
+/* Puts the caller into its bucket's queue if *word is `expected`. Returns false if *word differs; then the caller is in
+ * no queue. *me is filled in in both cases. */
 static bool queue_up_for_word(_Atomic uint32_t *word, uint32_t expected, struct ps_waiter *me)
 {
     struct bucket *b = address_bucket(word);
@@ -57,7 +60,8 @@ static bool queue_up_for_word(_Atomic uint32_t *word, uint32_t expected, struct 
     return same;
 }
 
-/* Whether the word changes during a short while of looking. */
+/* Spins; returns true as soon as *word differs from `expected`, false if it has not changed by the end of the spin
+ * budget. */
 static bool changes_soon(_Atomic uint32_t *word, uint32_t expected)
 {
     for (unsigned left = ps_spin_budget(); left; left = ps_spin_round(left))
@@ -73,7 +77,8 @@ void ps_wait_on(_Atomic uint32_t *word, uint32_t expected)
         ps_block(me.thread, PS_WAIT_WORD, word);
 }
 
-/* The deadline of a waiter has come: takes it out, if no wake-up has. */
+/* The `take` function of a timed wait (timer.h): removes the late waiter from its bucket. Returns false if a wake-up
+ * has already removed it. */
 static bool take_late_word_waiter(struct ps_timer *timer)
 {
     struct ps_waiter *me = timer->arg, *before = NULL;
@@ -127,7 +132,8 @@ bool ps_wait_on_until(_Atomic uint32_t *word, uint32_t expected, enum ps_wait ki
     return ps_wait_published(&me, kind, word, deadline_ns);
 }
 
-/* Takes up to n waiters of the word out of the bucket, in the order of their arrival; *taken is their number. */
+/* Removes up to n waiters whose word has the address `tag` from the bucket, in the order of their arrival. Returns them
+ * as a chain, and their number in *taken. */
 static struct ps_waiter *take_word_waiters_locked(struct bucket *b, uintptr_t tag, unsigned n, unsigned *taken)
 {
     struct ps_waitq found = {NULL, NULL};

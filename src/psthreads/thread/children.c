@@ -5,8 +5,8 @@
 #include "race.h"
 #include "scheduler.h"
 
-/* Whether z, a zombie whose parent is about to be freed, was joined, so that it can be freed. Else z is left to the
- * thread that will join it. */
+/* Called for z, a zombie whose parent's descriptor is about to be freed. Returns true if z has been joined: then the
+ * caller may free z. Otherwise z becomes an orphan: the thread that joins it will free it. */
 static bool zombie_is_done_with(struct psthread *z)
 {
     uintptr_t ended = PS_JOIN_ENDED;
@@ -15,16 +15,17 @@ static bool zombie_is_done_with(struct psthread *z)
 
 PS_NOINLINE void children_give_up_whole(struct vp *vp, struct psthread *t)
 {
-    t->next_zombie = NULL; /* what is to do stands in a list, not on the stack */
+    /* The descriptors still to be freed form a list through next_zombie: recursion could overflow the stack. */
+    t->next_zombie = NULL;
     for (struct psthread *todo = t; todo;) {
         t = todo;
         todo = t->next_zombie;
-        if (t->created) { /* held: see ps_thread_end */
+        if (t->created) { /* children of t may be alive: ps_thread_end has added the hold */
             if (ps_sub_acq_rel(&t->children, PS_CHILDREN_HELD) != PS_CHILDREN_HELD)
                 continue;
             t->created = 0;
         }
-        /* All children of t have ended, and are in this list: no other thread adds any. */
+        /* All children of t have ended and are in this list. No other thread adds to it any more. */
         struct psthread *z = ps_load_relaxed(&t->zombies), *next;
         ps_store_relaxed(&t->zombies, NULL);
         for (; z; z = next) {
@@ -39,10 +40,11 @@ PS_NOINLINE void children_give_up_whole(struct vp *vp, struct psthread *t)
     }
 }
 
-/* Zombies are swept after as many creations as the last sweep left of them, and PS_SWEEP_EACH more: at most one look
- * for each creation. A thread that joins a zombie need not tell the parent, which may be gone by then. So that
- * `created` does not overflow between two sweeps, there are bounds that memory hardly lets a program reach: for
- * creations until the next one, and for children alive at once. */
+/* A parent sweeps its zombies when it has made as many children as the last sweep left zombies, and PS_SWEEP_EACH more.
+ * So a sweep looks at no more than one zombie for each creation. A thread that joins a zombie need not tell the parent,
+ * whose descriptor may be freed already. `created` must not overflow between two sweeps. So two limits hold, which a
+ * program hardly reaches before its memory ends: SWEEP_LAST_MOST bounds the zombies counted towards the next sweep,
+ * CHILDREN_MAX the children alive at once. */
 #define SWEEP_LAST_MOST (UINT32_MAX / 4)
 #define CHILDREN_MAX (UINT32_MAX / 2)
 
@@ -65,7 +67,7 @@ void children_sweep(struct vp *vp, struct psthread *t, enum children_unjoined un
         }
         z = next;
     }
-    if (last) { /* back, all at once */
+    if (last) { /* the zombies that stay go back into the list, in one step */
         last->next_zombie = ps_load_relaxed(&t->zombies);
         while (!ps_cas_release(&t->zombies, &last->next_zombie, first))
             continue;
@@ -73,7 +75,8 @@ void children_sweep(struct vp *vp, struct psthread *t, enum children_unjoined un
     t->sweep_in = (kept < SWEEP_LAST_MOST ? kept : SWEEP_LAST_MOST) + PS_SWEEP_EACH;
 }
 
-/* Takes children that have ended out of both of t's counters. */
+/* Subtracts t's children that have ended from `created`, and adds them to `children`. The sum of both stays the
+ * same. */
 static void fold_children(struct psthread *t)
 {
     int64_t ended = -ps_load_relaxed(&t->children);
@@ -108,7 +111,7 @@ void children_wait_and_sweep(struct psthread *self)
 
 PS_NOINLINE void children_last_child_ended(struct vp *vp, struct psthread *p)
 {
-    if (ps_load_relaxed(&p->state) == PS_ENDED) { /* its hold is gone already: it is ours to free */
+    if (ps_load_relaxed(&p->state) == PS_ENDED) { /* p has taken its hold back already, so this thread frees p */
         p->created = 0;
         children_give_up(vp, p);
     } else {

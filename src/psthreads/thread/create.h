@@ -1,4 +1,4 @@
-/* Making a thread and submitting it, inlined where that is most of a call. */
+/* Making and submitting a thread: the parts that are inlined, because a call would cost most of the time. */
 #ifndef PS_CREATE_H
 #define PS_CREATE_H
 
@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-/* What attr says: flags, and where a stack's size stands. */
+/* Returns the flags (PS_T_...) that attr asks for. If attr has a stack size, stores it in t. */
 unsigned create_apply_attr(struct psthread *t, const psthread_attr_t *attr);
 
 static inline int check_attr(const psthread_attr_t *attr)
@@ -45,7 +45,7 @@ static PS_ALWAYS_INLINE void thread_make(struct psthread *t, struct psthread *pa
     parent->created++;
 }
 
-/* Whether t, which has ended, may be made again; else why not. */
+/* Returns 0 if t has ended and may be made again, otherwise the errno value that says why not. */
 static inline int check_reuse(struct psthread *t)
 {
     enum ps_state state = ps_load_acquire(&t->state);
@@ -54,7 +54,8 @@ static inline int check_reuse(struct psthread *t)
     return state == PS_ENDED ? 0 : EBUSY;
 }
 
-/* flags: PS_T_REUSED (*thread may be a thread to be made again) or 0. */
+/* Makes a thread and returns it in *thread. counted: the thread is added to the count of threads made. flags: 0, or
+ * PS_T_REUSED; then *thread may be an ended thread, whose descriptor is used again. Returns 0 or an errno value. */
 static PS_ALWAYS_INLINE int create_thread(struct vp *vp, psthread_t *thread, const psthread_attr_t *attr,
                                           void *(*fn)(void *), void *arg, bool counted, unsigned flags)
 {
@@ -79,8 +80,9 @@ static PS_ALWAYS_INLINE int create_thread(struct vp *vp, psthread_t *thread, con
     return 0;
 }
 
-/* Marks t as `state`; the caller then puts it into target's queue. No other thread knows t, or what handed it over
- * orders the accesses. vp: the caller's, which counts t. */
+/* Marks t as `state` and counts it as submitted; the caller then puts it into target's queue. The store is relaxed:
+ * either no other thread knows t, or the step that published t orders the accesses. vp is the caller's vp, in whose
+ * counter t is counted. */
 static PS_ALWAYS_INLINE void submit_thread(struct vp *vp, struct psthread *t, struct vp *target, enum ps_state state)
 {
     ps_race_release(t);
@@ -89,7 +91,7 @@ static PS_ALWAYS_INLINE void submit_thread(struct vp *vp, struct psthread *t, st
     vp_count_submitted(vp);
 }
 
-/* vp_enqueue of a fresh thread, inlined. */
+/* vp_enqueue for a thread that has not begun, inlined. */
 static PS_ALWAYS_INLINE void enqueue_fresh(struct vp *target, struct psthread *t, enum ps_end end)
 {
     struct ps_queue *q = &target->queue;

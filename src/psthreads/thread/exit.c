@@ -1,15 +1,16 @@
-/* The way out of a stack: see exit.h.
+/* How psthread_exit leaves a stack: see exit.h.
  *
- * POSIX has C++ destructors run when a thread ends by pthread_exit; so it is here. The unwinder is the C++ runtime's
- * (libgcc_s, or LLVM's): the library does not need it, and finds it by weak symbols. Where it is not there, no frame
- * has anything to unwind.
+ * POSIX runs C++ destructors when a thread ends by pthread_exit; psthread_exit does the same. The unwinder belongs to
+ * the C++ runtime (libgcc_s, or LLVM's). The library does not need it, and finds it by weak symbols. In a process
+ * without an unwinder no frame has anything to unwind.
  *
- * _Unwind_ForcedUnwind calls `stop` before each frame, until the frame with the point in it, or the end of the stack.
- * The innermost point is the first one on the way. So it lies in the first frame of the function that it names, and
- * that frame is not unwound. A destructor runs in its own frame: what is below, the first caller's frames, is
- * overwritten then. So the exception, and where it goes, stand in ps_exits.leaving and not on the stack.
- * A handler catch (...) that does not throw on ends the process, as with pthread_exit; so does a function that is
- * noexcept. */
+ * _Unwind_ForcedUnwind calls `stop` before it unwinds each frame. `stop` ends the unwinding at the frame of the
+ * innermost point, or at the end of the stack. The innermost point's frame is the first frame found of the function
+ * that the point names. That frame itself is not unwound. Destructors run on the stack below that frame, and overwrite
+ * the frames of ps_exit_leave and its callers. So the exception and its destination are kept in ps_exits.leaving, not
+ * on the stack.
+ * A handler catch (...) that does not rethrow ends the process, as with pthread_exit. A noexcept function on the way
+ * ends it, too. */
 #include "exit.h"
 
 #include "check.h"

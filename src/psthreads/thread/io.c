@@ -2,9 +2,10 @@
  *
  * Callers: threads that may block.
  *
- * read and write ask the kernel not to wait (RWF_NOWAIT), also on a blocking descriptor. So a write of more than a pipe
- * or a socket has room for holds no vp either. Where the kernel cannot (before Linux 6.4; a terminal), they wait for
- * the descriptor to be ready, and then call. recv and send have MSG_DONTWAIT for this, on any kernel. */
+ * read and write ask the kernel not to wait (RWF_NOWAIT), also on a blocking descriptor. So a write of more bytes than
+ * a pipe or a socket has room for does not hold the vp either. The kernel refuses RWF_NOWAIT before Linux 6.4, and for
+ * a terminal. Then the thread waits until the descriptor is ready, and makes the plain call. recv and send have
+ * MSG_DONTWAIT for this, on any kernel. */
 #define _GNU_SOURCE
 #include "os.h"
 #include "psthread.h"
@@ -19,7 +20,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Until when a call on a socket may wait. */
+/* Returns the moment until which a call on the socket may wait (SO_RCVTIMEO, SO_SNDTIMEO); PS_NEVER where it has no
+ * limit. */
 static uint64_t socket_deadline(int fd, short events)
 {
     struct timeval limit = {0};
@@ -30,8 +32,8 @@ static uint64_t socket_deadline(int fd, short events)
     return os_now_ns() + (uint64_t)limit.tv_sec * 1000000000 + (uint64_t)limit.tv_usec * 1000;
 }
 
-/* Waits until one of `events` comes; the calls below then act at once. True: go on. EAGAIN: the socket's time limit
- * came. */
+/* Waits until the descriptor is ready for `events`. Returns true when it is: the caller then tries its call again.
+ * Returns false with errno set; EAGAIN means that the socket's time limit has come. */
 static bool wait_for_events(int fd, short events)
 {
     struct pollfd wanted = {.fd = fd, .events = events};
@@ -42,8 +44,9 @@ static bool wait_for_events(int fd, short events)
 }
 static bool again(ssize_t got) { return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR); }
 
-/* Reads or writes what is possible at once, whether the descriptor is O_NONBLOCK or not. EOPNOTSUPP: the kernel cannot
- * do that. The program's thread sanitizer does not know these system calls. */
+/* Reads or writes as many bytes as possible without waiting, also on a blocking descriptor. Fails with EOPNOTSUPP where
+ * the kernel cannot do that. It also does so in programs with the thread sanitizer, which does not know these system
+ * calls. */
 static ssize_t move_at_once(int fd, bool writes, void *bytes, size_t n)
 {
 #if defined(__GLIBC__) && defined(RWF_NOWAIT) && !PS_TSAN
@@ -69,7 +72,7 @@ static bool is_open_for(int fd, bool writes)
     return flags >= 0 && (flags & O_ACCMODE) != (writes ? O_RDONLY : O_WRONLY);
 }
 
-/* read, or one step of write. */
+/* Does the work of read, or one step of write. */
 static ssize_t move_some(int fd, bool writes, void *bytes, size_t n)
 {
     struct stat st;
@@ -82,21 +85,23 @@ static ssize_t move_some(int fd, bool writes, void *bytes, size_t n)
         if (able && !again(got))
             return got;
     }
-    if (!able && !is_open_for(fd, writes)) /* which it never is ready for */
+    if (!able && !is_open_for(fd, writes)) /* the descriptor will never be ready: the kernel returns the error */
         return move_plainly(fd, writes, bytes, n);
     ssize_t got = -1;
     do {
         if (!wait_for_events(fd, writes ? POLLOUT : POLLIN))
             return -1;
-        if (!able || again(got = move_at_once(fd, writes, bytes, n))) /* another thread was first */
+        /* not possible at once, or another thread has taken the data */
+        if (!able || again(got = move_at_once(fd, writes, bytes, n)))
             got = move_plainly(fd, writes, bytes, n);
     } while (again(got));
     return got;
 }
 
-/* --- calls that go on until all is moved --- */
+/* --- calls that go on until all bytes are moved --- */
 
-/* Whether the call would go on where a part has been moved. */
+/* Returns whether the kernel's own call would go on after it has moved a part of the bytes: the descriptor is a
+ * blocking pipe or stream socket. */
 static bool moves_all(int fd)
 {
     struct stat st;
@@ -116,7 +121,8 @@ struct transfer {
     socklen_t to_length, *from_length;
 };
 
-/* step moves some; its result is the call's. */
+/* Calls step, which moves some bytes, until all are moved or step fails. Makes one step where goes_on is false. Returns
+ * what the system call would return. */
 static ssize_t move_all(struct transfer t, ssize_t (*step)(const struct transfer *), bool goes_on)
 {
     size_t done = 0;
@@ -139,10 +145,11 @@ static ssize_t write_some(const struct transfer *t) { return move_some(t->fd, tr
 static ssize_t send_some(const struct transfer *t)
 {
     ssize_t got;
-    /* AF_UNIX: the receiver's queue is full, and the kernel does not tell when there is room */
+    /* On an AF_UNIX datagram socket EAGAIN may mean that the receiver's queue is full. poll does not tell when that
+     * queue has room, so this thread sleeps before each further attempt. */
     bool waited = t->to && t->to->sa_family == AF_UNIX;
     for (; again(got = sendto(t->fd, t->bytes, t->n, t->flags | MSG_DONTWAIT, t->to, t->to_length)); waited = true) {
-        if (waited) /* or it was said to be ready, and is not for this call */
+        if (waited) /* also after a poll that said "ready" although send would wait */
             psthread_sleep(psthread_now() + RETRY_NS);
         if (!wait_for_events(t->fd, POLLOUT))
             return -1;
@@ -156,7 +163,7 @@ static ssize_t receive_some(const struct transfer *t)
     for (bool waited = false;
          again(got = recvfrom(t->fd, t->bytes, t->n, t->flags | MSG_DONTWAIT, t->from, t->from_length));
          waited = true) {
-        if (waited) /* it was said to be ready (for its queue of errors), and is not for this call */
+        if (waited) /* poll said "ready", perhaps for the queue of errors, but recv would wait */
             psthread_sleep(psthread_now() + RETRY_NS);
         if (!wait_for_events(t->fd, POLLIN))
             return -1;
@@ -164,8 +171,8 @@ static ssize_t receive_some(const struct transfer *t)
     return got;
 }
 
-/* Whether the call is the kernel's: it does not wait, or it peeks until as much is there as is wanted, which the kernel
- * alone can see. */
+/* Returns whether the kernel's own call is made: a call that does not wait, or one that peeks until all bytes are
+ * there. Only the kernel can see whether they are. */
 static bool is_the_kernels(int flags)
 {
     return flags & (MSG_DONTWAIT | MSG_OOB | MSG_ERRQUEUE) || (flags & MSG_PEEK && flags & MSG_WAITALL);
@@ -217,7 +224,7 @@ static bool listens(int fd)
 int psthread_accept4(int fd, struct sockaddr *address, socklen_t *length, int flags)
 {
     int got = -1;
-    if (!listens(fd)) /* which it never is ready for */
+    if (!listens(fd)) /* the socket will never be ready: the kernel returns the error */
         return accept4(fd, address, length, flags);
     do
         if (!wait_for_events(fd, POLLIN))
@@ -233,8 +240,8 @@ int psthread_accept(int fd, struct sockaddr *address, socklen_t *length)
 int psthread_connect(int fd, const struct sockaddr *address, socklen_t length)
 {
     int err;
-    /* EAGAIN of a local socket: the listener's queue is full, and the kernel does not tell when there is room. For
-     * other sockets it is an error. */
+    /* EAGAIN of a local socket means that the listener's queue is full. poll does not tell when it has room, so this
+     * thread sleeps and tries again. For other sockets EAGAIN is an error. */
     while ((err = connect(fd, address, length)) != 0 && errno == EAGAIN && address->sa_family == AF_UNIX)
         psthread_sleep(psthread_now() + RETRY_NS);
     if (err == 0)
@@ -245,7 +252,7 @@ int psthread_connect(int fd, const struct sockaddr *address, socklen_t length)
     err = 0;
     if (!wait_for_events(fd, POLLOUT)) {
         if (errno == EAGAIN)
-            errno = EINPROGRESS; /* which the limit of a blocking one gives */
+            errno = EINPROGRESS; /* as connect fails when a blocking socket's limit has come */
         return -1;
     }
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &bytes) != 0)

@@ -1,17 +1,18 @@
-/* Waiting for threads, and running as a call what has not begun: join, spawn, detach.
+/* Waiting for threads (join, detach), and running a thread that has not begun as a call (join, spawn).
  *
- * The join word:
+ * The states of the join word:
  *   OPEN -> ENDED            by the thread's end (acq_rel exchange; pairs with the joiner's acquire)
- *   OPEN -> joiner -> ENDED  a joiner waits
- *   joiner -> OPEN           its deadline came
- *   joiner -> JOINED         it has called the thread itself
- *   OPEN -> DETACHED
+ *   OPEN -> joiner           by a joiner, which then waits: the word is the joiner's address
+ *   joiner -> ENDED          by the thread's end, which then readies the joiner
+ *   joiner -> OPEN           by the poller: the joiner's deadline has come
+ *   joiner -> JOINED         by the joiner, which has run the thread itself, as a call
+ *   OPEN -> DETACHED         by psthread_detach
  *   ENDED -> JOINED          by a joiner
- *   ENDED -> ORPHANED        by the thread that frees the parent
+ *   ENDED -> ORPHANED        by the thread that frees the parent's descriptor
  *   ORPHANED -> JOINED       by a joiner
- * Every step out of ENDED is a compare-and-swap, but that of a joiner which waited: the end has left the thread to it.
- * A joiner and the thread that frees the parent may both want it: one comes first, and the other sees what is left for
- * it to do. */
+ * Every step out of ENDED is a compare-and-swap. The exception is a joiner that has waited: the thread's end has left
+ * the thread to that joiner. A joiner and the thread that frees the parent may want the same thread at the same time.
+ * One of them comes first; the other sees in the word what is left for it to do. */
 #include "address_wait.h"
 #include "create.h"
 #include "dedicated.h"
@@ -28,11 +29,13 @@ int psthread_waitall(void)
     return 0;
 }
 
-/* Takes t out of its parent's zombies, if it is the first there. Only the parent takes any out, and others only push:
- * so what stands behind the first one stays, and the compare-and-swap cannot mistake it. */
+/* Removes t from its parent's list of zombies if t is the first there. The caller is the parent. Only the parent
+ * removes zombies, and other threads only push. So the first one's successor cannot change, and the compare-and-swap
+ * has no ABA problem. */
 static bool leaves_zombies(struct psthread *parent, struct psthread *t)
 {
-    bool none_pushes = children_alone_with(parent, 0); /* looked at first: a push before that is seen below */
+    /* read before the list: so the list below has every push that preceded */
+    bool none_pushes = children_alone_with(parent, 0);
     struct psthread *first = ps_load_acquire(&parent->zombies);
     if (first != t)
         return false;
@@ -42,7 +45,8 @@ static bool leaves_zombies(struct psthread *parent, struct psthread *t)
     return true;
 }
 
-/* Returns the answer about a thread that the caller cannot wait for. `seen`: the value that its join word had. */
+/* Returns the result of a join of t that does not wait. `seen` is the value that the caller has read from the join
+ * word. ESRCH: another thread has joined t; EINVAL: t is detached, or another thread waits for it. */
 static int join_ended(struct psthread *t, uintptr_t seen, void **result)
 {
     while (seen == PS_JOIN_ENDED || seen == PS_JOIN_ORPHANED) {
@@ -53,7 +57,7 @@ static int join_ended(struct psthread *t, uintptr_t seen, void **result)
         ps_race_acquire(t);
         struct vp *vp = ps_vp_attach_now();
         if (orphan || (t->parent == vp_run(vp)->current && leaves_zombies(vp_run(vp)->current, t)))
-            children_give_up(vp, t); /* else its parent frees it, which has it in its list */
+            children_give_up(vp, t); /* otherwise t stays in its parent's list, and the parent frees it */
         if (result)
             *result = value;
         return 0;
@@ -63,7 +67,7 @@ static int join_ended(struct psthread *t, uintptr_t seen, void **result)
 
 #define NOT_JOINABLE (PS_T_DETACHED | PS_T_REUSED | PS_T_MEMBER | PS_T_ROOT)
 
-/* Returns 0 where self may join t, as far as can be seen; else an errno value. */
+/* Returns 0 if self may join t, as far as t's flags and state show; otherwise an errno value. */
 static int check_joinable(const struct psthread *t, const struct psthread *self)
 {
     if (!t || ps_load_relaxed(&t->state) == PS_FREE)
@@ -73,7 +77,8 @@ static int check_joinable(const struct psthread *t, const struct psthread *self)
     return t->flags & NOT_JOINABLE ? EINVAL : 0;
 }
 
-/* Ends the wait of the joiner, whose deadline has come. False: the thread has just ended. */
+/* The `take` function of a timed join (timer.h): ends the wait of the joiner, whose deadline has come. Returns false if
+ * the thread has just ended. */
 static bool take_joiner(struct ps_timer *timer)
 {
     struct psthread *t = timer->arg;
@@ -81,18 +86,18 @@ static bool take_joiner(struct ps_timer *timer)
     return ps_cas_acq_rel(&t->join, &joiner, PS_JOIN_OPEN);
 }
 
-/* --- joining what no vp has taken ---
+/* --- joining a thread that has not begun ---
  *
- * The joiner runs a thread that has not begun, as a call on its own stack: no switch, no wait. The thread keeps its
- * identity (keys, name, level, children). If it blocks, the stack blocks, and with it the joiner; but the joiner could
- * not go on before the thread anyway. The joiner looks for the thread at either end of the queue in which it was
- * enqueued: threads are joined in the order in which they were made, or in the reverse order. The joiner looks nowhere
- * else: a theft may have moved the thread to another queue, whose lock is not held.
- * The called thread begins in a thread-local block of its own all the same, but for psthread_spawn's.
- * No call is made where the thread is to have a stack or a fiber of its own, or where there are places. None is made
- * where the joiner has no stack, is dedicated, has a limit, or stands on a stack that is named or stays with its root.
- * None is made where more than a share of the stack is in use (uth.h: call_floor), or where the stack was smaller than
- * a thread's usual one. */
+ * The joiner takes such a thread out of its queue and runs it as a call on its own stack: no switch, no wait. The
+ * thread keeps its identity (keys, name, level, children). If it blocks, the stack blocks, and so does the joiner,
+ * which could not go on before the thread anyway. The joiner looks only at both ends of the queue in which the thread
+ * was enqueued: most programs join threads in the order in which they made them, or in the reverse order. A theft may
+ * have moved the thread to another queue. The joiner does not look there.
+ * The called thread begins in a thread-local block of its own, unless psthread_spawn has made it.
+ * No call is made if the thread wants a stack or a fiber of its own, or if places are in use. No call is made if the
+ * joiner has no stack, is dedicated or has a time limit, or if its stack has a name or stays with its root. No call is
+ * made if more than a share of the stack is in use (uth.h: call_floor), or if the stack is smaller than a thread's
+ * usual one. */
 
 static PS_ALWAYS_INLINE bool may_be_called(const struct psthread *self, const struct psthread *t, const struct vp *vp)
 {
@@ -108,7 +113,8 @@ static bool is_unbegun(const struct psthread *t)
     return state == PS_READY || state == PS_SPAWNED;
 }
 
-/* Takes t out of the queue, if it stands there at an end and has not begun. */
+/* Takes t out of the queue of `where`, if t has not begun and is the first or the last there. Returns whether it
+ * has. */
 static bool take_unbegun(struct psthread *t, struct vp *where)
 {
     struct ps_queue *q = &where->queue;
@@ -121,8 +127,8 @@ static bool take_unbegun(struct psthread *t, struct vp *where)
     return here;
 }
 
-/* Calls the thread's function; returns what that returns, or gives psthread_exit. An exception that leaves the function
- * does not reach the caller. */
+/* Calls the thread's function. Returns the function's result, or the value that was given to psthread_exit. A C++
+ * exception that leaves the function does not reach the caller. */
 #if defined(CPU_HAS_GUARDED_CALL)
 static PS_ALWAYS_INLINE void *call_here(struct ps_exits *exits, const struct ps_call *call)
 {
@@ -146,8 +152,9 @@ static PS_NOINLINE void *call_here(struct ps_exits *exits, const struct ps_call 
 }
 #endif
 
-/* Ends t's keys and its block (own_tls); self goes on in `before`. counted: t counts as submitted. What a destructor
- * throws is not for the caller of t either. */
+/* Ends t, which self has called: runs the destructors of its keys and, if own_tls, leaves its block for `before`, the
+ * block of self. counted: t was counted as submitted. An exception that a destructor throws does not reach the
+ * caller. */
 static PS_NOINLINE struct vp *end_here(struct psthread *self, struct psthread *t, const struct psthread *parent,
                                        bool own_tls, struct uth_tls *before, bool counted)
 {
@@ -156,7 +163,7 @@ static PS_NOINLINE struct vp *end_here(struct psthread *self, struct psthread *t
         ps_keys_run_destructors(&t->keys);
     struct vp *vp = ps_vp();
     vp_run(vp)->uth->name[0] = '\0';
-    bool forked = t->parent != parent; /* this is a child that it has forked: its caller is not there */
+    bool forked = t->parent != parent; /* t has forked, and this is the child process: t's caller is not in it */
     if (counted || forked)
         vp_count_ended(vp);
     if (PS_UNLIKELY(forked)) {
@@ -167,12 +174,12 @@ static PS_NOINLINE struct vp *end_here(struct psthread *self, struct psthread *t
     }
     if (own_tls)
         vp = vp_end_tls_for(vp, self, before);
-    __asm__ volatile("" ::: "memory"); /* this frame stands until then: no tail call */
+    __asm__ volatile("" ::: "memory"); /* keeps the calls above from being tail calls: this frame must still be there */
     return vp;
 }
 
-/* Runs t's whole life, except its end, on self's stack; the vp comes back in *vp_io. own_tls: t has a block of its own,
- * and the vp comes back in self's. */
+/* Runs t's whole life except its end on self's stack. own_tls: t gets a thread-local block of its own, and self's block
+ * is entered again afterwards. t may go on on another vp: *vp_io is set to the vp that runs self afterwards. */
 static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *self, struct psthread *t, bool own_tls,
                                           bool counted)
 {
@@ -208,7 +215,7 @@ static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *se
     return result;
 }
 
-/* Takes t, which self has called, out of its parent's children. */
+/* Removes t, which self has called and which has ended, from the count of its parent's children. */
 static void called_child_ended(struct vp *vp, struct psthread *self, struct psthread *parent)
 {
     if (parent == self && self->created)
@@ -217,7 +224,7 @@ static void called_child_ended(struct vp *vp, struct psthread *self, struct psth
         children_child_ended(vp, parent);
 }
 
-/* Calls t, which self has taken; self is noted as t's joiner. Returns t's result. */
+/* Calls t, which self has taken out of its queue; t's join word is self. Returns t's result. t is freed. */
 static PS_ALWAYS_INLINE void *run_as_call(struct vp *vp, struct psthread *self, struct psthread *t, bool own_tls)
 {
     struct psthread *parent = t->parent;
@@ -228,8 +235,8 @@ static PS_ALWAYS_INLINE void *run_as_call(struct vp *vp, struct psthread *self, 
     return result;
 }
 
-/* As run_as_call, with t in a block of its own: self is suspended below t (thread_signal.h). False: self is a root that
- * has to stay; t is in a queue again. */
+/* As run_as_call, with a thread-local block for t; self is marked as suspended below t meanwhile (thread_signal.h).
+ * Returns false if self is a root that must stay on its kernel thread: then t is in the queue again. */
 static PS_NOINLINE bool run_as_call_in_block(struct vp *vp, struct psthread *self, struct psthread *t, void **result)
 {
     if (vp_stays_with_root(vp)) {
@@ -244,15 +251,16 @@ static PS_NOINLINE bool run_as_call_in_block(struct vp *vp, struct psthread *sel
 
 /* --- work first ---
  *
- * psthread_spawn's thread runs at once, as a call on its maker's stack, where no other vp would take it. That is so
- * where no vp looks for work or sleeps, or where this vp's queue has a thread to take already. So a recursion leaves
- * its oldest thread, which is the largest, to be stolen, and makes calls of the others. A thread that has not been
- * stolen is called by its joiner.
- * Its end is that of any thread: others may have learnt of it from psthread_self and join it while it runs.
- * A spawned thread is not counted as submitted: the thread below it on the stack is, or is a root. In a child that it
- * forks it is counted (ps_after_fork_in_child).
- * A spawned thread is called in its maker's or its joiner's thread-local block, which psthread.h says: a block of its
- * own costs ten such calls. */
+ * psthread_spawn runs the new thread at once, as a call on the stack of its maker, in two cases: no vp searches or
+ * sleeps, or this vp's queue already has a thread that other vps can steal. So a recursion leaves its oldest thread,
+ * which has the most work, to be stolen, and makes calls of the others. If no vp steals that thread, its joiner calls
+ * it.
+ * A spawned thread ends like any thread: other threads may have its handle from psthread_self, and join it while it
+ * runs.
+ * A spawned thread that is called at once is not counted as submitted: the thread below it on the stack is counted, or
+ * is a root. In a child process that it has forked, ps_after_fork_in_child counts it.
+ * A spawned thread runs in the thread-local block of its maker or joiner, as psthread.h says: a block of its own costs
+ * as much as ten such calls. */
 
 static bool others_have_enough(struct vp *vp) { return !idle_any() || !ps_queue_seems_empty(&vp->queue); }
 
@@ -268,7 +276,7 @@ static void run_at_once(struct vp *vp, struct psthread *self, struct psthread *t
     else if (joiner == PS_JOIN_DETACHED)
         children_give_up(vp, t);
     else
-        ps_ready((struct psthread *)joiner, PS_FRONT); /* it frees t */
+        ps_ready((struct psthread *)joiner, PS_FRONT); /* the joiner frees t */
     called_child_ended(vp, self, self);
 }
 
@@ -301,7 +309,7 @@ int psthread_tryjoin(psthread_t t, void **result)
     return EBUSY;
 }
 
-/* Lets self, which is noted as t's joiner, wait for t's end. */
+/* Blocks self, whose address is in t's join word, until t ends or the deadline comes. Returns 0 or ETIMEDOUT. */
 static PS_NOINLINE int wait_for_end(struct psthread *self, struct psthread *t, void **result, uint64_t deadline_ns)
 {
     struct ps_timer timer = {.deadline_ns = deadline_ns, .take = take_joiner, .arg = t, .thread = self};
@@ -338,8 +346,8 @@ static PS_ALWAYS_INLINE int join_thread(psthread_t t, void **result, uint64_t de
     return 0;
 }
 
-/* join_thread where t has ended and stands first in the list of the caller, its parent, and no child of the parent is
- * alive that would push itself. False: that is not so, and nothing has changed. */
+/* The fast case of join_thread: t has ended, the caller is its parent, t is the first in the parent's list of zombies,
+ * and no child is alive that could push itself. Returns false, with nothing changed, if that is not so. */
 static PS_ALWAYS_INLINE bool reap_first_zombie(struct psthread *t, void **result)
 {
     struct vp *vp = ps_vp_now();

@@ -2,20 +2,20 @@
  *
  * Callers: any thread; nothing here blocks. Foreign kernel threads become roots at their first psthread_setspecific.
  *
- * A thread's descriptor holds one pointer (ps_thread_keys_slot), NULL until its first value is set, so that threads
- * without values cost nothing. The pointer leads to a table that grows in steps of TABLE_STEP keys up to the highest
- * one used. The table is the thread's own: no lock, no atomics.
+ * A thread's descriptor holds one pointer (ps_thread_keys_slot). The pointer is NULL until the thread sets its first
+ * value, so threads without values cost nothing. The pointer leads to a table that grows in steps of TABLE_STEP keys up
+ * to the highest one used. Only the thread itself uses its table: no lock, no atomics.
  *
  * A key is a slot in a global array. `generation` is odd while the key exists, and grows at each creation and deletion.
- * A thread's value carries the generation that it was set under. So the key that takes the slot later does not see
- * values of the deleted key, and no thread has to visit all others. (A generation returns after 2^31 reuses of one
- * slot.)
+ * Each value carries the generation of its key at the time when it was set. So a later key in the same slot does not
+ * see values of the deleted key, and psthread_key_delete need not visit all threads. (A generation returns after 2^31
+ * reuses of one slot.)
  *   generation  even -> odd   psthread_key_create, compare-and-swap claims the slot; the destructor is stored
  *                             right after
  *               odd -> even   psthread_key_delete, compare-and-swap
- * Shared fields: generation: above; read (acquire) by all threads. destructor: written by psthread_key_create before it
- * returns the key, so before anyone can know the key. A thread that ends reads it, and then checks the generation
- * again: so a key that was deleted and made anew in between is not taken for the old one.
+ * Shared fields: generation: written as above, read (acquire) by all threads. destructor: written by
+ * psthread_key_create before it returns the key, so before any other thread can know the key. A thread that ends reads
+ * destructor, then checks generation again: so it does not call the destructor of a newer key in the same slot.
  *
  * Failures: EAGAIN, all keys exist; ENOMEM, a thread's table; EINVAL, no such key. Cost: getspecific, two loads and
  * a compare more than finding the current thread. Rejected: all PSTHREAD_KEYS_MAX values in each table (2 KiB for a
@@ -68,7 +68,8 @@ int psthread_key_delete(psthread_key_t key)
     return exists(g) && ps_cas_acq_rel(&keys[key].generation, &g, g + 1) ? 0 : EINVAL;
 }
 
-/* Makes room for `key`; NULL: no memory, and the old table stands. */
+/* Enlarges the table so that it has a value for `key`. Returns NULL, with the old table unchanged, if there is no
+ * memory. */
 static struct table *grow_key_table(void **slot, psthread_key_t key)
 {
     struct table *old = *slot;
@@ -112,8 +113,8 @@ void *psthread_getspecific(psthread_key_t key)
     return t->values[key].value;
 }
 
-/* Calls a destructor. psthread_exit in it ends the destructor alone: the thread is at its end, and may run as a call on
- * another thread's stack. */
+/* Calls a destructor. If the destructor calls psthread_exit, only the destructor ends, not the stack: the thread is
+ * ending already, and may run as a call on another thread's stack. */
 static PS_NOINLINE void call_destructor(void (*destructor)(void *), void *value)
 {
     struct ps_exit here;
@@ -124,7 +125,8 @@ static PS_NOINLINE void call_destructor(void (*destructor)(void *), void *value)
     }
 }
 
-/* Calls the destructor of the thread's value for key i, if it has both; the value becomes NULL first. */
+/* Sets the thread's value for key i to NULL, and calls the key's destructor with the old value. Returns whether a
+ * destructor was called: not if the value is NULL, or the key is deleted or has no destructor. */
 static bool destroy_value(void **slot, unsigned i)
 {
     struct value *v = &((struct table *)*slot)->values[i];
@@ -138,7 +140,7 @@ static bool destroy_value(void **slot, unsigned i)
     void (*destructor)(void *) = ps_load_acquire(&keys[i].destructor);
     if (!destructor || ps_load_acquire(&keys[i].generation) != g)
         return false;
-    call_destructor(destructor, value); /* may move the table */
+    call_destructor(destructor, value); /* may reallocate the table */
     return true;
 }
 

@@ -1,10 +1,10 @@
-/* Thread-specific values, as thread.c needs them. */
+/* Thread-specific values: the part that other files of this folder call. */
 #ifndef PS_KEY_H
 #define PS_KEY_H
 
-/* Runs the destructors of a thread that ends, and gives back what *slot (ps_thread_keys_slot) points to; *slot is NULL
- * afterwards. Called by the thread itself, since destructors are the program's code: they may set values again, and
- * switch. */
+/* Runs the destructors of a thread that ends, and frees the table to which *slot (ps_thread_keys_slot) points. *slot is
+ * NULL afterwards. Called by the ending thread itself, because destructors are code of the program: they may set values
+ * again, and may switch threads. */
 void ps_keys_run_destructors(void **slot);
 
 #endif

@@ -1,4 +1,4 @@
-/* See layer.h. */
+/* The table ps_layer, by which other libraries' layers use threads: see layer.h. */
 #include "layer.h"
 
 #include "current.h"

@@ -1,24 +1,24 @@
-/* Waiting for file descriptors without a vp: psthread_poll. The calls that read, write, accept and connect stand on top
- * of it (io.c).
+/* Waiting for file descriptors without holding a vp: psthread_poll. The calls that read, write, accept and connect
+ * (io.c) use it.
  *
- * The poller (timer.c) has each descriptor that a thread waits for in its epoll set, one-shot: an event disarms it. A
- * waiter stands in a bucket by the descriptor's number. The bucket's lock guards its list, and orders what epoll is
- * told. epoll is always told what all waiters for the descriptor want together:
+ * The poller (timer.c) has each descriptor that a thread waits for in its epoll set, one-shot: an event disarms the
+ * descriptor. A waiter is in a bucket, chosen by the descriptor's number. The bucket's lock guards its list, and orders
+ * the calls of epoll_ctl. Each call arms what all waiters for the descriptor want together:
  *   waiter   lock; push; arm (add or modify); unlock; block
- *   event    lock; take the waiters that it concerns; arm again for those that stay; unlock; ready
- *   late     lock; take out; unlock (it stays armed: the event finds no waiter, and nothing is armed again)
- * No event is lost: epoll reports what is so when it is armed, not only what changes. An event may belong to another
- * file: one that was closed under this number while a copy keeps it open. So a woken thread looks at the descriptor,
- * and waits again if it is not ready.
+ *   event    lock; take the waiters that want it; arm again for those that stay; unlock; ready the taken ones
+ *   late     lock; remove; unlock (the descriptor stays armed: its event finds no waiter, and arms nothing)
+ * No event is lost: when epoll arms a descriptor it reports its present state, not only changes. An event may belong to
+ * another file, which was closed under this number while a duplicate keeps it open. So a woken thread looks at the
+ * descriptor, and waits again if it is not ready.
  *
- * Several descriptors at once have an epoll set of their own, which is one descriptor, ready when one of them is. The
- * set is made for one wait: so it has only files that stood under their numbers when the wait began. Rejected: an entry
- * for each descriptor in its bucket, which needs a word by which one of several events claims the thread.
+ * For several descriptors a thread makes an epoll set of its own, and waits for that set: the set is ready when one of
+ * them is. It is made for one wait, so it has only files that had these numbers when the wait began. Rejected: an entry
+ * for each descriptor in its bucket: several events would have to agree which of them takes the thread.
  *
- * A descriptor that epoll does not take (a regular file: EPERM) is ready for poll, or never. A descriptor that is
- * closed while a thread waits for it does not wake that thread, as with epoll. Where epoll refuses (no memory, no
- * descriptor for a set, a chain of sets too long) the thread looks and yields in turns. Cost of a wait: five system
- * calls, one of them the poller's; for n descriptors n + 2 more. */
+ * epoll refuses a regular file (EPERM): such a file is ready for poll at once, or never. Closing a descriptor does not
+ * wake a thread that waits for it, as with epoll. If epoll refuses for another reason (no memory, no descriptor for a
+ * set, too long a chain of sets), the thread looks and yields in turns. Cost of a wait: five system calls, one of them
+ * the poller's; for n descriptors n + 2 more. */
 #define _GNU_SOURCE
 #include "address_wait.h"
 #include "os.h"
@@ -37,7 +37,7 @@ struct waits {
     struct waits *next;
     struct psthread *thread;
     int fd;
-    uint32_t wanted, got; /* EPOLL..., which are POLL... by value */
+    uint32_t wanted, got; /* bits EPOLL..., which have the same values as POLL... */
     struct ps_timer timer;
 };
 _Static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLPRI == POLLPRI && EPOLLERR == POLLERR &&
@@ -63,8 +63,8 @@ void ps_io_after_fork_in_child(void)
     ps_store_relaxed(&waiting, 0);
 }
 
-/* Tells epoll which events the descriptor's waiters want; does nothing where no thread waits. Returns 0 or an errno
- * value. */
+/* Arms the descriptor in the epoll set for all events that its waiters want; does nothing if no thread waits for it.
+ * Returns 0 or an errno value. */
 static int arm_locked(struct bucket *b, int epoll, int fd)
 {
     struct epoll_event event = {.events = EPOLLONESHOT, .data = {.u64 = (unsigned)fd}};
@@ -121,14 +121,14 @@ void ps_io_event(int fd, uint32_t events)
     ps_spin_unlock(&b->lock);
     while (taken) {
         struct waits *w = taken;
-        taken = w->next; /* w is gone once its thread runs */
+        taken = w->next; /* w is on the stack of its thread, and is gone once that runs */
         ps_ready(w->thread, PS_BACK);
         readied++;
     }
-    ps_sub_release(&waiting, readied); /* deadlock.c: not before they are ready */
+    ps_sub_release(&waiting, readied); /* only now, so that deadlock.c sees the threads waiting or ready */
 }
 
-/* Tells which events have come by now, without a wait. */
+/* poll without waiting: returns how many descriptors are ready now, or -1. */
 static int look_at_descriptors(struct pollfd *fds, nfds_t n)
 {
     int ready;
@@ -138,7 +138,7 @@ static int look_at_descriptors(struct pollfd *fds, nfds_t n)
     return ready;
 }
 
-/* Does a poll's work where there is no poller: looks by turns. */
+/* Waits without a poller: looks and yields in turns until a descriptor is ready or the deadline comes. */
 static int poll_by_turns(struct pollfd *fds, nfds_t n, uint64_t deadline_ns)
 {
     int ready;
@@ -149,7 +149,8 @@ static int poll_by_turns(struct pollfd *fds, nfds_t n, uint64_t deadline_ns)
 
 static uint32_t epoll_wanted(const struct pollfd *fd) { return ((uint32_t)fd->events & EVENTS) | ALWAYS; }
 
-/* Waits until epoll tells of the descriptor. Returns 0, ETIMEDOUT, or what epoll refuses it with. */
+/* Blocks until the poller reports an event of the descriptor. Returns 0, ETIMEDOUT, or the errno value with which epoll
+ * has refused the descriptor. */
 static int wait_for_report(int epoll, int fd, uint32_t wanted, uint64_t deadline_ns)
 {
     struct psthread *self = ps_self();
@@ -172,7 +173,8 @@ static int wait_for_report(int epoll, int fd, uint32_t wanted, uint64_t deadline
     return late ? ETIMEDOUT : 0;
 }
 
-/* Adds fds[i] to the set; one that is there already wants both. */
+/* Adds fds[i] to the set. If the descriptor is there already, the set gets the events of both entries. Returns 0 or an
+ * errno value. */
 static int add_to_set(int set, const struct pollfd *fds, nfds_t i)
 {
     struct epoll_event event = {.events = epoll_wanted(&fds[i])};
@@ -186,7 +188,7 @@ static int add_to_set(int set, const struct pollfd *fds, nfds_t i)
     return epoll_ctl(set, EPOLL_CTL_MOD, fds[i].fd, &event) != 0 ? errno : 0;
 }
 
-/* Waits until epoll tells of one of several descriptors. */
+/* Blocks until one of several descriptors has an event. Returns as wait_for_report. */
 static int wait_for_reports(int epoll, const struct pollfd *fds, nfds_t n, uint64_t deadline_ns)
 {
     int set = epoll_create1(EPOLL_CLOEXEC), err = set < 0 ? errno : 0;

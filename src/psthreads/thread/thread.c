@@ -1,13 +1,14 @@
-/* Threads: making, submitting, ending, waiting for them (the public API's first half).
+/* Threads: making, submitting and ending them (the first half of the public API).
  *
- * Life of a descriptor: FREE -> MADE (create) -> READY (enqueue) -> RUNNING -> ENDED -> FREE. A descriptor is freed by:
- *   detached          the thread itself, at its end
- *   never submitted   psthread_discard
- *   joinable          the joiner, where it joins while the thread runs. Else the thread becomes a *zombie* of its
- *                     parent: freed by the parent's waitall, or by the parent's later creations once it is joined.
- *                     When the parent and all its children have ended, zombies that were not joined become *orphans*:
- *                     in no list, freed by the thread that joins or detaches them
- *   create_ex         the user (psthread_free) */
+ * The states of a descriptor: FREE -> MADE (create) -> READY (enqueue) -> RUNNING -> ENDED -> FREE. It is freed:
+ *   detached thread                 by the thread itself, at its end
+ *   thread that is never submitted  by psthread_discard
+ *   joinable thread                 by the joiner, if it joins while the thread runs. Otherwise the thread becomes a
+ *                                   *zombie* of its parent. The parent's waitall frees it; the parent's later
+ *                                   creations free it once it is joined. When the parent and all its children have
+ *                                   ended, zombies that were not joined become *orphans*: they are in no list, and
+ *                                   the thread that joins or detaches an orphan frees it
+ *   thread of psthread_create_ex    by the program (psthread_free) */
 #include "address_wait.h"
 #include "check.h"
 #include "create.h"
@@ -53,7 +54,8 @@ int psthread_create_ex(psthread_t *thread, const psthread_attr_t *attr, void *(*
     return create_thread(ps_vp_attach(), thread, attr, fn, arg, true, PS_T_REUSED);
 }
 
-/* Ends a thread that was made and will not be submitted: it counts as ended. */
+/* Ends a thread that was made and never submitted: takes it out of the count of threads made and of its parent's
+ * children. */
 static void never_begins(struct vp *vp, struct psthread *t)
 {
     struct psthread *parent = t->parent;
@@ -92,7 +94,8 @@ int psthread_discard(psthread_t t)
     return 0;
 }
 
-/* Returns the vp whose turn it is to get an outer thread of vp's. */
+/* Returns the vp that gets the next outer thread submitted on vp. Each vp deals its outer threads to all vps in
+ * turn. */
 static PS_ALWAYS_INLINE struct vp *deal_to(struct vp *vp)
 {
     unsigned id = vp->deal < ps_load_relaxed(&ps_rt.limit) ? vp->deal : 0;
@@ -152,7 +155,8 @@ struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result)
     struct psthread *parent = t->parent;
     vp_count_ended(vp);
     if (t->flags & PS_T_REUSED) {
-        if (t->created) { /* they know the descriptor as their parent, and its user may use it again at once */
+        /* the children know the descriptor as their parent, and the program may use it again at once */
+        if (t->created) {
             children_wait(t);
             vp = ps_vp();
         }
@@ -164,7 +168,7 @@ struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result)
         return vp;
     }
     ps_store_relaxed(&t->state, PS_ENDED);
-    if (t->created) /* stays non-zero: tells children_give_up that children may be alive */
+    if (t->created) /* `created` stays non-zero: so children_give_up knows that children may be alive */
         ps_add_acq_rel(&t->children, (int64_t)t->created + PS_CHILDREN_HELD);
     t->result = result;
     uintptr_t joiner = t->flags & PS_T_DETACHED ? PS_JOIN_DETACHED : ps_xchg_acq_rel(&t->join, PS_JOIN_ENDED);
@@ -173,7 +177,7 @@ struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result)
     } else if (joiner == PS_JOIN_OPEN) {
         children_add_zombie(parent, t);
     } else {
-        ps_ready((struct psthread *)joiner, PS_FRONT); /* it frees t */
+        ps_ready((struct psthread *)joiner, PS_FRONT); /* the joiner frees t */
     }
     children_child_ended(vp, parent);
     return vp;
@@ -194,7 +198,7 @@ void ps_thread_end_member(struct psthread *t)
         ps_keys_run_destructors(&t->keys);
 }
 
-/* Ends the thread, of whose functions nothing is left on the stack. */
+/* Ends the current thread. All frames of the program's functions have been unwound from its stack. */
 static void end_on_this_stack(void *result)
 {
     struct vp *vp = ps_vp();

@@ -1,16 +1,16 @@
 /* Deadlines and the poller: see timer.h.
  *
- * All timers are in one pairing heap under one spin lock: insertion is O(1), taking one out O(log n) amortised. The
- * nodes stand on the stacks of the waiting threads, so nothing is allocated. A thread that inserts the earliest
- * deadline sets the poller's timerfd to it. A thread that leaves early does not set the timerfd back; the poller then
- * wakes up and finds nothing due.
+ * All timers are in one pairing heap under one spin lock: an insertion is O(1), a removal O(log n) amortised. The nodes
+ * are on the stacks of the waiting threads, so nothing is allocated. A thread that inserts the earliest deadline sets
+ * the poller's timerfd to it. A thread that is woken before its deadline leaves the timerfd as it is; the poller then
+ * wakes and finds no timer due.
  *
- * Lock order: this lock, then that of the place where the waiter is published (take), then a queue's (ps_ready). A
- * waiter takes this lock before its ps_block and once more after it, each time without another lock in hand. So after
- * the second time its timer is neither in the heap, nor in a call of its `take` (timer.h).
+ * Lock order: this lock, then the lock of the place where the waiter is published (`take`), then a queue's lock
+ * (ps_ready). A waiter takes this lock before its ps_block and once more after it, and holds no other lock then. So
+ * after the second time its timer is not in the heap, and no call of its `take` runs (timer.h).
  *
- * Exactly one ps_ready: take and the readier exclude one another by the place's lock or word. tests/models/timer.pml
- * checks this. */
+ * Exactly one thread calls ps_ready for a waiter: `take` and the readier exclude one another by the place's lock or
+ * word. tests/models/timer.pml checks this. */
 #include "timer.h"
 
 #include "check.h"
@@ -26,18 +26,18 @@
 
 #define POLLER_STACK_BYTES ((size_t)64 * 1024)
 #define EVENTS_MAX 64
-#define TIMER_DATA UINT64_MAX /* the timerfd's, among descriptors */
+#define TIMER_DATA UINT64_MAX /* marks the timerfd's event; the data of other events is a descriptor */
 
 static struct ps_spin lock;
 static struct ps_timer *heap; /* guarded by lock */
 
-/* The poller's states: NONE -> RUNS (release, under start_lock), or REFUSED where no poller can be started. One that is
- * started when the process has no descriptor left keeps time alone: it sleeps on clock_turns, and both descriptors are
- * -1. */
+/* The states of `poller`: NONE -> RUNS (release, under start_lock), or NONE -> REFUSED if no kernel thread can be
+ * started. If the process has no file descriptor left, the poller runs without epoll: it only keeps time, and sleeps on
+ * clock_turns. Then epoll_fd and timer_fd are -1. */
 enum { NONE, RUNS, REFUSED };
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t poller, stopping;
-static _Atomic uint32_t clock_turns; /* changes when the earliest deadline does */
+static _Atomic uint32_t clock_turns; /* without a timerfd: changes when the earliest deadline does */
 static os_thread thread;
 static int epoll_fd = -1, timer_fd = -1;
 
@@ -61,7 +61,8 @@ static struct ps_timer *meld(struct ps_timer *a, struct ps_timer *b)
     return a;
 }
 
-/* Melds siblings in pairs, then the pairs from the last to the first. */
+/* Melds a list of siblings in pairs, then melds the pairs from the last to the first. Returns the root of the
+ * result. */
 static struct ps_timer *meld_all(struct ps_timer *first)
 {
     struct ps_timer *pairs = NULL, *all = NULL;
@@ -113,7 +114,7 @@ static void set_clock(uint64_t deadline_ns)
     }
     struct itimerspec at = {.it_value = {(time_t)(deadline_ns / 1000000000u), (long)(deadline_ns % 1000000000u)}};
     if (deadline_ns == 0)
-        at.it_value.tv_nsec = 1; /* 0 would disarm it */
+        at.it_value.tv_nsec = 1; /* 0 would disarm the timerfd */
     timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
@@ -128,7 +129,8 @@ static uint64_t expire(void)
         remove_locked(t);
         t->late = t->take(t);
         if (t->late)
-            ps_ready(waits, PS_BACK); /* it takes the lock before it goes on: the timer is there until then */
+            /* t is valid until `lock` is released: its thread takes `lock` before it goes on */
+            ps_ready(waits, PS_BACK);
     }
     if (heap)
         next = heap->deadline_ns;
@@ -241,17 +243,17 @@ void timer_after_fork_in_child(void)
     pthread_mutex_init(&start_lock, NULL);
     ps_spin_init(&lock);
     heap = NULL;
-    close_all(); /* the child's own copies */
+    close_all(); /* the child's own duplicates of the descriptors */
     ps_store_relaxed(&poller, NONE);
     ps_io_after_fork_in_child();
 }
 
 /* --- waiting --- */
 
-/* Waits where there is no poller. The thread is published: another one may make it ready at any time, so it must not
- * yield, which would put it into a queue twice. It keeps its vp until the deadline; the watchdog gives others what is
- * ready there. Rejected: a flag of the thread's that ps_ready asks for, in every program, for one that gets no kernel
- * thread. */
+/* Waits until the deadline without a poller. The thread is published, so another thread may ready it at any time. So it
+ * must not yield: it would be in a queue twice. It keeps its vp until the deadline; the watchdog gives other vps the
+ * threads that are ready there. Rejected: a flag in each thread that ps_ready would test. All programs would pay for
+ * the rare one that gets no further kernel thread. */
 static bool wait_here(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer)
 {
     _Atomic uint32_t never = 0;
@@ -259,7 +261,7 @@ static bool wait_here(struct psthread *self, enum ps_wait kind, const volatile v
         os_park(&never, 0, (int64_t)(timer->deadline_ns - now));
     if (timer->take(timer))
         return true;
-    ps_block(self, kind, object); /* another thread has taken it, and readies it */
+    ps_block(self, kind, object); /* another thread has taken the waiter, and readies it */
     return false;
 }
 
