@@ -1,24 +1,24 @@
-/* The barrier: a fixed number of threads, each with an id of its own (psthreads-2009 section 2.3). Threads wait
- * actively or blocked, by the number of threads and by what else there is to run (nthlib-2004 sections 2 and 3:
- * hybrid).
+/* The barrier: a fixed number of threads, each with an id of its own (psthreads-2009 section 2.3). A thread that waits
+ * spins or blocks, depending on the number of threads and on what else is ready (nthlib-2004 sections 2 and 3: hybrid).
  *
- * Callers: init, destroy - any thread; wait - a thread that may block, with an id below the count that no other uses in
- * this phase. An id may go to another thread of the same set in the next phase. A thread that has left a barrier may
- * destroy it at once, as with POSIX.
+ * Callers: init and destroy: any thread. wait: a thread that may block, with an id below the count that no other thread
+ * uses in this phase. In the next phase another thread of the set may use the id. A thread that has left the barrier
+ * may destroy it at once, as with POSIX.
  *
- * There is no shared queue. A thread that is going to block writes itself into the slot of its id, a line that no other
- * thread writes to meanwhile. Where there are more members than vps, the thread is gathered with those that come on the
- * same vp (ps_gather), if it can be; what they touch is the vp's own. The last thread to arrive readies each vp's
- * threads together, and walks over the slots for those that are not gathered. One shared read-modify-write per thread
- * and phase remains: the arrival.
+ * There is no shared queue. A thread that is about to block writes its address into the slot of its id, a line that no
+ * other thread writes meanwhile. Where there are more members than vps, the threads that arrive on one vp are gathered,
+ * if possible (ps_gather); this writes only data of that vp. The last thread to arrive readies each vp's gathered
+ * threads together, and walks over the slots for the others. So each thread makes one shared read-modify-write in a
+ * phase: its arrival.
  *
- * Phases, orderings, and why no wake-up is lost: tests/models/barrier.md.
+ * Phases, memory orders, and why no wake-up is lost: tests/models/barrier.md.
  *
- * Failures: ENOMEM at init. Cost: one fetch-and-add. A member that spins stores twice more, to a line of its own. A
- * member that blocks costs one switch. The last to arrive takes each vp's queue's lock once for the gathered threads.
- * Each other thread costs it a store and a place in the queue.
- * Rejected: sense reversal with one flag per member: the walk would write n lines even where all members spin. A tree
- * or dissemination barrier: it pays from some dozens of processors on, and blocked members cannot pass anything on. */
+ * Failures: ENOMEM at init. Cost: one fetch-and-add. A member that spins stores twice more, to its own line. A member
+ * that blocks costs one switch. The last to arrive takes the lock of each vp's queue once for the gathered threads.
+ * Each thread that is not gathered costs it a store and an insertion.
+ * Rejected: sense reversal with one flag per member: the last member would write n lines even if all members spin.
+ * Rejected: a tree or dissemination barrier: it pays from some dozens of processors on, and a blocked member cannot
+ * pass a signal on. */
 #include "active_wait.h"
 #include "os.h"
 #include "psthread.h"
@@ -28,20 +28,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AT_ONCE 32 /* threads that are readied together */
+#define AT_ONCE 32 /* threads that are readied by one call */
 
 struct slot {
-    PS_LINE_ALIGNED _Atomic(struct psthread *) waiter[2]; /* by the phase's parity: it blocks; NULL: none */
+    /* [phase % 2]: the thread that blocks with this id; NULL: none */
+    PS_LINE_ALIGNED _Atomic(struct psthread *) waiter[2];
     _Atomic uint32_t came;
-    PS_LINE_ALIGNED _Atomic uint32_t inside[2]; /* by the phase's parity */
-    struct ps_gathered gathered[2];             /* likewise: threads that came on the vp of this number */
+    PS_LINE_ALIGNED _Atomic uint32_t inside[2]; /* [phase % 2]: 1 while its thread may still read the barrier */
+    struct ps_gathered gathered[2];             /* [phase % 2]: threads that arrived on the vp of this number */
 };
 
 struct psthread_barrier {
     unsigned count;
-    _Atomic unsigned vps; /* there were when it was first waited at: all members decide by it; 0: none came yet */
-    PS_LINE_ALIGNED _Atomic uint32_t arrived; /* in this phase; set to 0 by the last */
-    PS_LINE_ALIGNED _Atomic uint32_t phase;   /* written by the last to arrive */
+    /* The number of vps when the first thread waited here; 0: none has waited yet. All members decide by this
+     * number. */
+    _Atomic unsigned vps;
+    PS_LINE_ALIGNED _Atomic uint32_t arrived; /* threads that have arrived in this phase; the last one sets it to 0 */
+    PS_LINE_ALIGNED _Atomic uint32_t phase;   /* written by the last thread to arrive */
     struct slot slot[];
 };
 
@@ -71,8 +74,8 @@ int psthread_barrier_destroy(psthread_barrier_t b)
     return 0;
 }
 
-/* Readies the threads that are named in the slots, `most` of them at most. Not inlined: its stack space would otherwise
- * lie in the frames of callers that block. */
+/* Readies up to `most` threads whose addresses are in the slots. Not inlined: its array would otherwise take stack
+ * space in the frames of callers that block. */
 static PS_NOINLINE void ready_named(struct psthread_barrier *b, uint32_t phase, bool withdraws, unsigned most)
 {
     struct psthread *ready[AT_ONCE];
@@ -82,7 +85,7 @@ static PS_NOINLINE void ready_named(struct psthread_barrier *b, uint32_t phase, 
         struct psthread *waiter = ps_load_seq(slot);
         if (!waiter)
             continue;
-        if (!withdraws) /* seen by its arrival; it writes there again behind its ps_ready */
+        if (!withdraws) /* The arrival made the slot visible. Its thread writes there again only after its ps_ready. */
             ps_store_relaxed(slot, NULL);
         else if (!ps_cas_acq_rel(slot, &waiter, NULL))
             continue;
@@ -96,7 +99,8 @@ static PS_NOINLINE void ready_named(struct psthread_barrier *b, uint32_t phase, 
     ps_ready_many(ready, n);
 }
 
-/* Ends the phase for all threads but the caller. withdraws: members that spin may withdraw their registration. */
+/* Ends the phase for all threads except self, the last to arrive. withdraws: members may spin, and take their addresses
+ * out of the slots again. */
 static void open_barrier(struct psthread_barrier *b, uint32_t phase, bool withdraws, const struct psthread *self)
 {
     const unsigned vps = withdraws ? 0 : ps_load_relaxed(&b->vps);
@@ -109,7 +113,8 @@ static void open_barrier(struct psthread_barrier *b, uint32_t phase, bool withdr
         ready_named(b, phase, withdraws, others);
 }
 
-/* Waits for the end of the phase at which the caller has arrived without registering itself. */
+/* Waits for the end of the phase. The caller has arrived, and its address is not in its slot. It spins `left` rounds;
+ * then it writes its address there and blocks. */
 static void await_phase(struct psthread_barrier *b, struct slot *s, uint32_t phase, unsigned left)
 {
     for (; left; left = ps_spin_round(left))
@@ -125,7 +130,7 @@ static void await_phase(struct psthread_barrier *b, struct slot *s, uint32_t pha
         ps_block(self, PS_WAIT_BARRIER, b);
 }
 
-/* self, the last to arrive, lets the others go; none of them spins. */
+/* Called by self, the last thread to arrive, in a barrier where no member spins: readies the others. */
 static PS_NOINLINE int open_for_blocked(struct psthread_barrier *b, struct slot *s, uint32_t phase,
                                         const struct psthread *self)
 {
@@ -136,12 +141,14 @@ static PS_NOINLINE int open_for_blocked(struct psthread_barrier *b, struct slot 
     return PSTHREAD_BARRIER_SERIAL;
 }
 
-/* A member comes, whatever the others do. */
+/* One thread's wait, in a barrier whose members may spin, and with the race detector. */
 static PS_NOINLINE int wait_in_general(struct psthread_barrier *b, struct slot *s, uint32_t phase)
 {
-    const unsigned count = b->count; /* from the arrival on a member that blocks has no claim on the memory */
+    /* after its arrival a member that blocks may not read the barrier: it may be freed */
+    const unsigned count = b->count;
     struct psthread *self = ps_self();
-    const void *phases = &b->slot[0].waiter[phase % 2]; /* for the race detector: this phase and the next do not mix */
+    /* an address for the race detector: it keeps this phase apart from the next */
+    const void *phases = &b->slot[0].waiter[phase % 2];
     ps_race_release(phases);
     const bool may_spin = count <= ps_load_relaxed(&b->vps);
     unsigned spins = may_spin ? ps_spin_budget() : 0;
@@ -165,18 +172,18 @@ static PS_NOINLINE int wait_in_general(struct psthread_barrier *b, struct slot *
     return 0;
 }
 
-/* Where there are more members than vps, a member that waits does little and leaves little on its stack: the
- * first-level cache does not hold many members' stacks. */
+/* Where there are more members than vps, a member that waits executes few instructions and uses little of its stack:
+ * the first-level cache does not hold the stacks of many members. */
 int psthread_barrier_wait(psthread_barrier_t b, unsigned id)
 {
     const unsigned count = b->count;
     if (id >= count)
         return EINVAL;
     unsigned vps = ps_load_relaxed(&b->vps);
-    if (PS_UNLIKELY(vps == 0)) /* the first: others that come now find the same number */
+    if (PS_UNLIKELY(vps == 0)) /* several first threads may store at once: all find the same number */
         ps_store_relaxed(&b->vps, vps = psthread_num_vps());
     struct slot *s = &b->slot[id];
-    uint32_t phase = ps_load_acquire(&b->phase); /* stays, until this thread has arrived */
+    uint32_t phase = ps_load_acquire(&b->phase); /* does not change before this thread has arrived */
 #if PS_CHECKED
     if (ps_xchg_acq_rel(&s->came, phase + 1) == phase + 1)
         return EINVAL;

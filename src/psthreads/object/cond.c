@@ -1,28 +1,28 @@
-/* The condition variable: threads that wait for something which a mutex guards.
+/* The condition variable: threads wait until something changes that a mutex guards.
  *
- * Callers: wait - any thread that may block and holds the mutex; signal, broadcast, destroy - anyone, they never wait.
+ * Callers: wait: any thread that may block and holds the mutex. signal, broadcast, destroy: any thread; they never
+ * wait.
  *
- * A waiter pushes itself before it releases the mutex; so a thread that changes the condition under the mutex
- * afterwards finds the waiter. From then on it may be readied at any time, also while it still runs and releases the
- * mutex; ps_block then returns at once.
+ * A waiter enters the queue before it releases the mutex. So a thread that later changes the condition under the mutex
+ * finds the waiter. From then on the waiter may be readied at any time, even while it still runs and releases the
+ * mutex; then its ps_block returns at once.
  *
- * Shared fields: queue, under `lock`. `waiting` is written under `lock`. signal and broadcast read it without the lock,
- * relaxed. Relaxed is enough: a waiter that must be woken counted itself while it held the mutex. Under this mutex the
- * signaller, or a thread that the signaller knows of, has changed the condition since. The mutex orders the two. A
- * signal that is not ordered so finds any value, as POSIX allows.
+ * Shared fields: `queue`, under `lock`. `waiting` is written under `lock`; signal and broadcast read it without the
+ * lock, relaxed. Relaxed is enough: a waiter counts itself while it holds the mutex. The signaller, or a thread before
+ * it, has changed the condition under the same mutex since. So the mutex orders the two. A signal that the mutex does
+ * not order reads some earlier or later value, as POSIX allows.
  *
- * A woken thread does not touch the object any more, and signal's last access comes before its ps_ready. So a thread
- * that knows that all were woken may destroy the object. A wait never returns without reason, though the interface
- * would allow it.
+ * A woken thread does not touch the object again, and the last access of signal comes before its ps_ready. So a thread
+ * that knows that all waiters were woken may destroy the object. There are no spurious wake-ups, though the interface
+ * allows them.
  *
- * A thread that waits until a moment stands not in this queue but in address_wait.c's, under the address of `timed`. A
- * late waiter must not touch the object: a thread that has just woken all others may be destroying it. A waiter with a
- * deadline is in its queue before it releases the mutex, like the others. signal takes those that wait without a
- * deadline first.
+ * A thread with a deadline does not enter this queue. It enters that of address_wait.c, under the address of `timed`,
+ * also before it releases the mutex. For when its deadline comes it must not touch the object: a thread that has just
+ * woken all others may be destroying it. signal wakes waiters without a deadline first.
  *
- * Cost: signal without waiters is one load. Rejected: moving the woken to the mutex's queue on broadcast (wait
- * morphing). Wait morphing ties the two objects together, and threads that are not preempted mostly find the mutex free
- * when they come to run. EPERM (checked build): the caller does not hold the mutex. */
+ * Cost: signal without waiters is one load. Rejected: broadcast moves the woken threads to the mutex's queue (wait
+ * morphing): this ties the two objects together, and threads that are not preempted mostly find the mutex free when
+ * they run. EPERM (checked build): the caller does not hold the mutex. */
 #include "address_wait.h"
 #include "mutex.h"
 #include "psthread.h"
@@ -35,7 +35,7 @@
 struct cond {
     struct ps_spin lock;
     _Atomic uint32_t waiting;
-    _Atomic uint32_t timed; /* 1: a thread has waited here until a moment; never 0 again */
+    _Atomic uint32_t timed; /* 1: a thread with a deadline has waited here; never reset to 0 */
     struct ps_waitq queue;
 };
 _Static_assert(sizeof(struct cond) <= sizeof(psthread_cond_t), "a condition variable fits");
@@ -118,7 +118,7 @@ int psthread_cond_broadcast(psthread_cond_t *cond)
         ps_spin_unlock(&c->lock);
     }
     if (timed)
-        ps_wake_on(&c->timed, UINT_MAX); /* by its address */
+        ps_wake_on(&c->timed, UINT_MAX); /* uses only the address of `timed` */
     ps_waiters_ready(first);
     return 0;
 }

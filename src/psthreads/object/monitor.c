@@ -1,13 +1,14 @@
-/* The monitor (balder-threads-2004 section 2): mutual exclusion and waiting inside it, as one object.
+/* The monitor (balder-threads-2004 section 2): mutual exclusion and waiting inside it, in one object.
  *
- * Entry and leave are figure 2's, which is the mutex of this room; wait and notify are its condition variable. So
- * everything said in mutex.c and cond.c holds: time-out of about two switches, no convoy, bounded starvation, no
- * wake-up lost. A notified thread enters again like any other thread, after the notifier has left and perhaps after
- * others. So the condition is to be looked at again (Mesa's semantics; Hoare's would take a switch for each notify).
+ * Entry and leave are those of the paper's figure 2, which is this folder's mutex. wait and notify are those of the
+ * condition variable. So all that mutex.c and cond.c say holds: a time-out of about two switches, no convoy, bounded
+ * starvation, no lost wake-up. A notified thread enters again like any other thread: after the notifier has left, and
+ * perhaps after other threads. So it must test its condition again (Mesa's semantics; Hoare's would need a switch for
+ * each notify).
  *
- * Callers: any thread; enter and wait may block. wait and leave: inside the monitor only (checked build: EPERM).
- * notify: inside too, or it may come too early for a thread that is about to wait.
- * Rejected: nested entry by the holder; it would hide at which depth wait leaves the monitor. */
+ * Callers: any thread; enter and wait may block. wait and leave must be called inside the monitor (checked build:
+ * EPERM). notify should be, too: outside it may come before a thread that is about to wait, and be lost.
+ * Rejected: nested entry by the holder: wait would have to know how many levels to leave. */
 #include "mutex.h"
 #include "psthread.h"
 

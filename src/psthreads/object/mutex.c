@@ -1,25 +1,25 @@
-/* The mutex: test-and-test-and-set with a time-out of about two context switches, then the thread blocks
- * (balder-threads-2004 section 2 and figure 2). The mutex does not count recursion and does not inherit priorities
- * (there are none).
+/* The mutex: test-and-test-and-set for about the time of two context switches, then the thread blocks
+ * (balder-threads-2004 section 2 and figure 2). The mutex is not recursive. It does not inherit priorities (there are
+ * none).
  *
- * Callers: any thread, on any stack; lock may block, so not while a spin lock is held. destroy never waits;
+ * Callers: any thread, on any stack. lock may block, so the caller may not hold a spin lock. destroy never waits.
  * unlock and trylock never wait for the mutex.
  *
- * No convoy: a lock that is released is free at once. A running thread may take it before the woken one comes
- * (barging). So a lock that is taken often does not cost a switch each time. Starvation is bounded: a woken thread
- * queues at the front, and after LOSSES_MAX attempts the lock is transferred to it. No thread polls in vain:
- * count_turn.
+ * No convoy: a released lock is free at once. A running thread may take it before the woken thread runs (barging). So a
+ * lock that is taken often does not cost a switch each time. Starvation is bounded: a woken thread that loses enters
+ * the queue at the front, and after LOSSES_MAX attempts the lock is transferred to it. A thread that polls lets others
+ * run: count_turn.
  *
- * The memory may be given up as soon as it is known that no thread holds the mutex or waits for it, as POSIX wants.
- * unlock's last access comes before it lets any thread go that could find this out.
+ * A thread may free the mutex's memory as soon as it knows that no thread holds the mutex or waits for it, as POSIX
+ * requires. So the last access of unlock comes before it readies a thread that could find this out.
  *
- * Shared fields: state: the bits below; tests/models/mutex.md has their transitions, and why no wake-up is lost. queue:
- * under `lock`. owner: written by the holder, read by anyone (relaxed: a thread can only ever see its own address there
- * if it wrote it itself). Reports name the holder by it (dump.c); the checked build also compares it. It says nothing
- * while LOCKED is clear: unlock does not clear it, but in the checked build. NULL: a kernel thread that was no thread
- * of the library yet, and is not made one for a lock.
- * Cost: uncontended, one compare-and-swap each way. Rejected: MCS and ticket locks (a convoy as soon as a waiter's
- * vp is taken away); a mutex on ps_wait_on (no way to transfer it, so no bound on starvation). */
+ * Shared fields: `state`: the bits below; tests/models/mutex.md has their transitions, and why no wake-up is lost.
+ * `queue`: under `lock`. `owner`: written by the holder, read relaxed by any thread: a thread reads its own address
+ * there only if it has written it itself. Reports name the holder by it (dump.c); the checked build also compares it.
+ * It is valid only while LOCKED is set: unlock clears it in the checked build only. NULL: the holder is a kernel thread
+ * that was no thread of the library yet; a lock does not make it one.
+ * Cost: uncontended, one compare-and-swap each way. Rejected: MCS and ticket locks (a convoy as soon as a waiter's vp
+ * loses its processor); a mutex on ps_wait_on (cannot transfer the lock, so starvation has no bound). */
 #include "mutex.h"
 
 #include "active_wait.h"
@@ -31,12 +31,12 @@
 #include <errno.h>
 #include <limits.h>
 
-/* Bits of state. Each changes by read-modify-write alone, since they have different writers. */
-#define LOCKED PS_MUTEX_LOCKED /* a thread holds it */
+/* The bits of `state`. They have different writers, so every change is a read-modify-write. */
+#define LOCKED PS_MUTEX_LOCKED /* a thread holds the mutex */
 #define WAITERS 2u             /* the queue is not empty; exact under `lock` */
-#define WOKEN 4u               /* unlock has woken a thread that has not come to its attempt yet: it wakes no other */
-#define TRANSFER 8u            /* the head of the queue has lost too often: unlock gives it the lock */
-#define TIMED 16u              /* threads wait on the word's address: a late one leaves no trace in the mutex */
+#define WOKEN 4u               /* a woken thread has not tried to take the lock yet: unlock wakes no other */
+#define TRANSFER 8u            /* the first in the queue has lost too often: unlock gives it the lock */
+#define TIMED 16u              /* threads with a deadline may wait on the address of `state`: unlock wakes them all */
 
 #define LOSSES_MAX 4
 #define TURNS 64
@@ -48,7 +48,7 @@ _Static_assert(alignof(struct ps_mutex) <= alignof(psthread_mutex_t), "a mutex f
 
 static struct ps_mutex *mutex_inside(psthread_mutex_t *mutex) { return (struct ps_mutex *)(void *)mutex; }
 
-/* set_owner and disown also tell the program's thread sanitizer. */
+/* Write the owner, and tell the program's thread sanitizer of the lock and the unlock. */
 #if PS_CHECKED
 static bool owned(struct ps_mutex *m) { return ps_load_relaxed(&m->owner) == ps_self(); }
 static void set_owner(struct ps_mutex *m)
@@ -71,7 +71,8 @@ static inline void set_owner(struct ps_mutex *m)
 static inline void disown(struct ps_mutex *m) { ps_race_release(m); }
 #endif
 
-/* Takes the lock if it becomes free within the time-out. `woken` is WOKEN if the caller carries that bit, else 0. */
+/* Spins until the lock is taken or the spin budget is used up; returns whether the caller has the lock. `woken` is
+ * WOKEN if unlock has woken the caller: the bit is cleared with the step that takes the lock. Otherwise 0. */
 static bool try_for_a_while(struct ps_mutex *m, uint32_t woken)
 {
     unsigned left = ps_spin_budget();
@@ -86,7 +87,8 @@ static bool try_for_a_while(struct ps_mutex *m, uint32_t woken)
     }
 }
 
-/* Puts the caller into the queue; false: the lock was free by now and is the caller's instead. */
+/* Puts the caller into the queue and returns true. Returns false if the lock has become free: then the caller has
+ * it. */
 static bool queue_up_for_mutex(struct ps_mutex *m, struct ps_waiter *me, uint32_t woken, bool starved)
 {
     ps_spin_lock(&m->lock);
@@ -119,7 +121,7 @@ static PS_NOINLINE void lock_slow(struct ps_mutex *m)
     }
 }
 
-/* Takes the head off the queue; `done` are the bits that this settles. */
+/* Removes the first waiter from the queue, and clears the bits `done`, also WAITERS if the queue is empty now. */
 static struct ps_waiter *take_head(struct ps_mutex *m, uint32_t done)
 {
     ps_spin_lock(&m->lock);
@@ -163,9 +165,9 @@ int psthread_mutex_init(psthread_mutex_t *mutex)
 
 int psthread_mutex_destroy(psthread_mutex_t *mutex) { return ps_load_acquire(&mutex_inside(mutex)->state) ? EBUSY : 0; }
 
-/* A thread may take the mutex, look and free it in a loop. What it polls for may be the work of another thread on the
- * same vp, which would not run until the watchdog comes (20 ms). So each TURNS-th time that a thread frees a mutex, or
- * fails to get one by trylock, the other ready threads of its vp run first (as in src/ort/lock/lock.c). */
+/* A thread may lock, look and unlock in a loop. It may poll for the work of another thread on the same vp, which would
+ * not run before the watchdog acts. So each TURNS-th unlock or failed trylock of a thread lets the other ready threads
+ * of its vp run first (as in src/ort/lock/lock.c). */
 static inline void count_turn(void)
 {
     if (PS_UNLIKELY(++turns % TURNS == 0))

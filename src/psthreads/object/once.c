@@ -1,17 +1,17 @@
-/* Once in the process: the first caller runs the function, others wait until it has returned.
+/* psthread_once: the first caller runs the function; other callers wait until the function has returned.
  *
- * The word: NEVER -> RUNNING (compare-and-swap, by the thread that will run the function: the runner) -> WAITED (by a
- * thread that is about to wait) -> DONE (exchange, by the runner), or RUNNING -> DONE. DONE is stored with release and
- * read with acquire: every caller that returns sees what the function did. Waiting is on the word (address_wait.c);
- * only a runner that finds WAITED wakes.
+ * The states of the word: NEVER -> RUNNING (compare-and-swap, by the thread that will run the function: the runner) ->
+ * WAITED (by a thread that is about to wait) -> DONE (exchange, by the runner), or RUNNING -> DONE. DONE is stored with
+ * release and read with acquire: every caller that returns sees what the function did. The callers wait on the word
+ * (address_wait.c). The runner wakes them only if it finds WAITED.
  *
- * The function may block (others run meanwhile). If the function throws a C++ exception or calls psthread_exit, it has
- * not run: the word goes back to NEVER, and one of the waiting threads runs it. A call of psthread_once on the same
- * object inside it waits for ever, as in POSIX.
+ * The function may block; other threads run meanwhile. If the function throws a C++ exception or calls psthread_exit,
+ * it counts as not run: the word returns to NEVER, and one of the waiting threads runs the function. A function that
+ * calls psthread_once on its own object waits for ever, as in POSIX.
  * Cost when done: one load.
  *
  * This file is compiled with -fexceptions, so that an exception runs `settle` on its way. The routines that this needs
- * are the C++ runtime's, weak: where they are missing nothing throws. */
+ * belong to the C++ runtime, and are weak symbols here: a process without them throws nothing. */
 #include "address_wait.h"
 #include "exit.h"
 #include "psthread.h"
@@ -30,7 +30,7 @@ __asm__(".weak _Unwind_Resume\n\t.weak __gcc_personality_v0");
 
 struct running {
     _Atomic uint32_t *word;
-    uint32_t after; /* what the word becomes: NEVER unless the function returns */
+    uint32_t after; /* what the word becomes: NEVER, or DONE once the function has returned */
     struct ps_exit here;
 };
 
@@ -42,8 +42,8 @@ static void settle(struct running *r)
         ps_wake_on(r->word, UINT_MAX);
 }
 
-/* Calls fn. False: fn called psthread_exit, with *result. The exit stops before this frame is unwound (its point lies
- * in it): so `settle` runs once, whichever way fn is left. */
+/* Calls fn. Returns false if fn has called psthread_exit, with *result. An exit stops at this frame's point and does
+ * not unwind this frame. So `settle` runs exactly once, on return, exit or exception. */
 static PS_NOINLINE bool call_once_settling(_Atomic uint32_t *word, void (*fn)(void), void **result)
 {
     struct running r __attribute__((cleanup(settle))) = {.word = word, .after = NEVER};

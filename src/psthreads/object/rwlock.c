@@ -1,22 +1,22 @@
-/* The read-write lock: many readers or one writer; writers that wait go before readers that come.
+/* The read-write lock: many readers or one writer. A waiting writer goes before readers that arrive later.
  *
  *   state    number of readers | WRITER | WAITED: a thread waits on the word, or is about to
- *   writers  how many wait for the lock to write
+ *   writers  number of threads that wait to write
  *
  *   rdlock   no WRITER, no writers     -> readers + 1 (acquire)
- *            else                      sets WAITED, looks at writers once more, waits on the word
- *   wrlock   nothing but WAITED        -> WRITER (acquire); else sets WAITED and waits; writers counts it meanwhile
- *   unlock   the last reader, or the writer: its bit and WAITED go in one step (release); WAITED was set: wakes all
- *            waiters, which try again
+ *            otherwise                 sets WAITED, reads writers once more, waits on the word
+ *   wrlock   nothing but WAITED        -> WRITER (acquire); otherwise counts itself in writers, sets WAITED and waits
+ *   unlock   the last reader, or the writer: clears its part and WAITED in one step (release). If WAITED was set, it
+ *            wakes all waiters, which try again
  *
- * No wake-up is lost. A waiter has set WAITED, and the word is compared when the waiter registers; the thread that
- * clears WAITED wakes all. A reader may wait only because a writer waits, and that writer may give up. Then the writer
- * takes itself off `writers`, and looks for WAITED; the reader sets WAITED, then reads `writers`. All four are seq_cst:
- * one sees the other. The last thing that unlock touches is the state: waking needs its address alone.
- * tests/models/rwlock.pml checks this.
+ * No wake-up is lost. A waiter has set WAITED, and the word is compared again when the waiter enters the queue. The
+ * thread that clears WAITED wakes all. A reader may wait only because a writer waits, and that writer may reach its
+ * deadline. Then the writer subtracts itself from `writers`, and reads WAITED; the reader sets WAITED, then reads
+ * `writers`. All four accesses are seq_cst: one thread sees the other. unlock does not touch the lock after its step on
+ * `state`: a wake needs only the address. tests/models/rwlock.pml checks this.
  *
  * Failures: EBUSY, ETIMEDOUT, EAGAIN (too many readers). Cost: one compare-and-swap each way. Rejected: readers first
- * (a writer may starve); hand-over in order (a convoy: as for the mutex). */
+ * (a writer may starve); a hand-over in order of arrival (a convoy, as for the mutex). */
 #include "active_wait.h"
 #include "address_wait.h"
 #include "psthread.h"
@@ -83,7 +83,7 @@ static void wake_all(struct rwlock *l, uint32_t before)
         ps_wake_on(&l->state, UINT_MAX);
 }
 
-/* Waits until the lock may have become free for the caller; false: it is late. */
+/* Waits until the lock may have become free for the caller. Returns false if the deadline has come. */
 static bool wait_for_change(struct rwlock *l, bool reads, uint64_t deadline_ns)
 {
     uint32_t s = ps_load_seq(&l->state);
@@ -113,7 +113,7 @@ static int lock_rwlock(struct rwlock *l, int (*try)(struct rwlock *l), bool read
         in_time = wait_for_change(l, reads, deadline_ns);
     if (!reads)
         ps_sub_seq(&l->writers, 1);
-    if (!reads && err == EBUSY) { /* readers may have waited for this one alone */
+    if (!reads && err == EBUSY) { /* the writer gives up: readers may have waited only because it waited */
         uint32_t s = ps_load_seq(&l->state);
         while (s & WAITED && !ps_cas_seq(&l->state, &s, s & ~WAITED))
             continue;

@@ -1,16 +1,16 @@
-/* Counting semaphores, as POSIX's without names.
+/* Counting semaphores, as POSIX's unnamed ones.
  *
- * One word of 64 bits. The low half is the value. The high half counts the threads that wait, or are about to. post
- * adds 1, and sees in the same step whether a thread waits. post does not touch the semaphore afterwards (waking needs
- * the address alone). So the thread that has got the semaphore may destroy it.
+ * One word of 64 bits. The low half is the value. The high half is the number of threads that wait, or are about to.
+ * post adds 1, and sees in the same step whether a thread waits. post does not touch the semaphore afterwards (a wake
+ * needs only the address). So the thread that has got the semaphore may destroy it.
  * wait    value > 0             -> value - 1 (compare-and-swap, acquire)
- *         value 0               waiters + 1; then, until it gets one: waits on the low half while that is 0;
+ *         value 0               waiters + 1. Then, until it gets the semaphore: waits on the low half while that is 0;
  *                               value - 1 and waiters - 1 in one step
- *         late                  waiters - 1
- * post    value + 1 (release); waiters were there: wakes one (address_wait.c: a waiter that registers after the change
- *         sees the change).
+ *         deadline              waiters - 1
+ * post    value + 1 (release). If a thread waits: wakes one. (address_wait.c: a waiter that enters its queue after the
+ *         change sees the change.)
  * tests/models/semaphore.pml checks this.
- * Failures: EOVERFLOW, EAGAIN, ETIMEDOUT. Cost: one read-modify-write each where no thread waits. */
+ * Failures: EOVERFLOW, EAGAIN, ETIMEDOUT. Cost: one read-modify-write each way where no thread waits. */
 #include "active_wait.h"
 #include "address_wait.h"
 #include "psthread.h"
@@ -39,7 +39,8 @@ int psthread_sem_init(psthread_sem_t *sem, unsigned value)
 
 int psthread_sem_destroy(psthread_sem_t *sem) { return WAITERS(ps_load_acquire(semaphore_inside(sem))) ? EBUSY : 0; }
 
-/* Takes one off the value, and in the same step `waiter` off the waiters, if the value allows it. */
+/* Subtracts 1 from the value and `waiter` (ONE_WAITER or 0) from the waiters, in one step. Returns false if the value
+ * is 0. */
 static bool take_one_permit(psthread_sem_t *sem, uint64_t waiter)
 {
     uint64_t s = ps_load_relaxed(semaphore_inside(sem));

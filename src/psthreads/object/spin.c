@@ -1,11 +1,10 @@
 /* The public spin lock: for critical sections of a few instructions, by threads that do not block inside.
  *
- * The lock is that of src/lockfree, so test-and-test-and-set in the normal build and a POSIX mutex with
- * PS_PORTABLE. A waiter keeps its vp, and with it every thread behind the waiter. So a holder that blocked or yielded
- * would never run again if a waiter on its own vp spins for it. Nothing checks that: a lock of four bytes has no room
- * for an owner. If the holder's kernel thread is taken off its processor, waiters give up theirs now and then (see
- * src/lockfree/spin.h). Cost: one exchange; a store to release. Paper: balder-threads-2004 section
- * 2. */
+ * The lock is that of src/lockfree: test-and-test-and-set in the normal build, a POSIX mutex with PS_PORTABLE. A waiter
+ * keeps its vp, and with it every thread that is ready behind the waiter. So a holder that blocks or yields never runs
+ * again if a waiter spins on its vp. Nothing checks that: a lock of four bytes has no room for an owner. If the
+ * holder's kernel thread loses its processor, waiters give up theirs now and then (src/lockfree/spin.h). Cost: one
+ * exchange to lock; a store to release. Paper: balder-threads-2004 section 2. */
 #include "spin.h"
 #include "psthread.h"
 #include "race.h"

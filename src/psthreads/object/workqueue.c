@@ -1,20 +1,21 @@
-/* The work-queue: numbered or irregular work, handed out to the threads that ask for it (balder-threads-2004 section 2;
- * the workqueueing model of nthlib-2004 section 3.3). Tasks are descriptors in the ready queues, and a counter tells
- * when all have run.
+/* The work-queue: numbered or irregular work, given to threads that ask for it (balder-threads-2004 section 2; the
+ * workqueueing model of nthlib-2004 section 3.3). Tasks are descriptors in the ready queues; a counter tells when all
+ * have run.
  *
- * Callers: add: any thread; it does not block. wait: a thread that may block; from inside a piece of this queue's work
- * EDEADLK (the piece would wait for itself). destroy: a thread that knows that no other one uses the queue any more.
- * wait returns when pending was seen to be 0: everything added before, and what that added, has run. Work that other
- * threads go on adding can hold it up.
+ * Callers: add: any thread; it does not block. wait: a thread that may block; EDEADLK inside a piece of this queue's
+ * own work, which would wait for itself. destroy: a thread that knows that no other uses the queue any more. wait
+ * returns when it has read 0 from `pending`: everything added before, and what that work added, has run. Other threads
+ * that keep adding work can delay wait.
  *
- * Each piece of work is an entry in a list of the queue *and* one detached psthread in the ready queues, its runner;
- * the two are not tied together. A runner takes the oldest entry there is when it comes to run; if none is left,
- * because waiting threads have helped, it ends at once. A piece that calls psthread_exit ends there, in a runner and in
- * a waiting thread alike: the call stops at run_one (exit.h).
+ * Each piece of work is an entry in a list of the queue *and* one detached psthread in the ready queues, its runner.
+ * The two are not tied together. A runner takes the oldest entry at the time when it runs. If waiting threads have left
+ * none, it ends at once. A piece that calls psthread_exit ends there, both in a runner and in a waiting thread: the
+ * exit stops at call_entry (exit.h).
  *
- * Failures: ENOMEM in init and add (nothing was added then). Cost of a piece: creating a thread that does not block,
- * and two short locks. Rejected: a runner per vp that stays (it would hold a stack and stand in no queue, invisible to
- * stealing). Rejected: one list for both kinds (a no-stack runner could meet work that blocks). */
+ * Failures: ENOMEM in init and add (then nothing was added). Cost of a piece: the creation of a thread that does not
+ * block, and two short locks. Rejected: a permanent runner per vp (it would hold a stack, and its work would be in no
+ * ready queue, where thieves look). Rejected: one list for both kinds (a runner without a stack could take work that
+ * blocks). */
 #include "check.h"
 #include "exit.h"
 #include "psthread.h"
@@ -37,22 +38,23 @@ struct list {
 };
 
 struct psthread_workqueue {
-    struct ps_spin lock; /* of the lists, free entries and waiters */
-    /* [1]: work that may block (stack != 0). Runners with a stack run it, and no waiting thread does: a piece that ends
-     * by psthread_exit, or waits for a lock of the waiting thread's, must be a thread of its own.
-     * [0]: work that may not. Runners without a stack run it (nthlib-2004 section 2: work descriptors), and waiting
-     * threads run it as calls. Such a piece that blocks aborts with a line in a runner, but passes unnoticed where a
-     * waiting thread happens to run it. */
+    struct ps_spin lock; /* guards the lists, the free entries and the waiters */
+    /* [1]: work that may block (stack != 0). Only runners with a stack run it, not waiting threads: a piece that ends
+     * by psthread_exit, or waits for a lock that the waiting thread holds, must be a thread of its own.
+     * [0]: work that may not block. Runners without a stack run it (nthlib-2004 section 2: work descriptors), and
+     * waiting threads run it as calls. If such a piece blocks in a runner, the process aborts with one line; in a
+     * waiting thread the error goes unnoticed. */
     struct list todo[2];
     struct entry *free;
-    /* A waiter is pushed under `lock` after a look at `pending` under it. It is taken under `lock` by the thread that
-     * has brought `pending` to 0. That subtraction comes before its lock: so either the waiter's look sees 0, or the
-     * waiter is found in the list. */
+    /* A waiter enters under `lock`, after it has read `pending` under the lock. The thread that brings `pending` to 0
+     * then takes the lock and removes the waiters. So either the waiter reads 0, or that thread finds it in the
+     * list. */
     struct ps_waitq waiters;
-    /* + 1 by add, - 1 when an entry has run (acquire and release: a thread that sees 0 sees what all work did). */
+    /* add adds 1; a thread that has run an entry subtracts 1 (acq_rel: a thread that reads 0 sees what all work
+     * did). */
     PS_LINE_ALIGNED _Atomic size_t pending;
-    /* One for the creator, one for each runner that has not ended, one for each thread inside wait. The thread that
-     * drops the last one frees the memory; so destroy need not wait for runners that will find nothing to do. */
+    /* References: one of the creator, one of each runner that has not ended, one of each thread inside wait. The thread
+     * that drops the last reference frees the memory. So destroy need not wait for runners that will find no entry. */
     _Atomic size_t refs;
 };
 
@@ -95,7 +97,7 @@ static PS_NOINLINE void call_entry(struct psthread_workqueue *q, const struct en
     }
 }
 
-/* Takes the oldest entry of a kind and runs it; false: there is none. */
+/* Takes the oldest entry of a kind and runs it. Returns false if there is none. */
 static bool run_one(struct psthread_workqueue *q, unsigned kind)
 {
     ps_spin_lock(&q->lock);
@@ -135,7 +137,7 @@ static void *run_with_stack(void *queue)
     return NULL;
 }
 
-/* An unused entry; NULL: no memory. */
+/* Returns an unused entry, or NULL if there is no memory. */
 static struct entry *entry_get(struct psthread_workqueue *q)
 {
     ps_spin_lock(&q->lock);
@@ -184,8 +186,7 @@ int psthread_workqueue_add(psthread_workqueue_t q, void (*fn)(void *), void *arg
     return 0;
 }
 
-/* Blocks while there is nothing left to help with. Returns when all work has run, or there is something to help with
- * again. */
+/* Blocks if work is pending and no entry is left that the caller can run. It is woken when all work has run. */
 static void block_until_done(struct psthread_workqueue *q)
 {
     struct ps_waiter me = {.thread = ps_self()};
