@@ -1,10 +1,10 @@
-/* The library in a forked child, which has one kernel thread and all of the parent's memory.
+/* The library in a forked child. The child has one kernel thread and a copy of all of the parent's memory.
  *
- * The thread that forked goes on. All other kernel threads are not in this process, nor are the threads that they ran
- * or that waited: what the runtime has noted about them is forgotten. Their records are not read: they stand on stacks
- * that the C library gives to new kernel threads. The program's objects (mutexes and so on) stay as they are; those at
- * which others waited the program makes anew. Where the thread that forked has a thread-local block, the child's kernel
- * thread is that thread to the C library from here on. */
+ * The thread that forked goes on. No other kernel thread exists in the child, so the threads that they ran do not exist
+ * either, nor do those that waited. The runtime forgets what it has noted about them. It does not read their records:
+ * these lie on stacks that the C library gives to new kernel threads. The program's objects (mutexes and so on) stay as
+ * they are; the program must make anew those at which other threads waited. If the thread that forked has a
+ * thread-local block, the child's kernel thread is that thread to the C library from here on. */
 #include "life.h"
 
 #include "address_wait.h"
@@ -34,8 +34,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* The thread that forked is the only one: the threads that it has made, and those that wait for it, are not in this
- * process. */
+/* Marks t, the thread that forked, as the only thread: its children and its joiner are not in this process. */
 static void lonely(struct psthread *t)
 {
     static struct psthread no_parent = {.flags = PS_T_ROOT};
@@ -43,11 +42,12 @@ static void lonely(struct psthread *t)
     ps_store_relaxed(&t->children, 0);
     if (t->flags & (PS_T_ROOT | PS_T_MEMBER))
         return;
-    t->parent = &no_parent; /* its `children` never comes to 0 */
+    t->parent = &no_parent; /* its `children` is never 1, so the end of t readies no parent */
     ps_store_relaxed(&t->join, PS_JOIN_DETACHED);
 }
 
-/* Forgets other threads that waited, so that debuggers and reports, which count waiting threads, do not find them. */
+/* Clears what the stacks except `but` say about waiting threads. Otherwise debuggers and reports would count threads
+ * that do not exist. */
 static void forget_who_waits(const struct uth *but)
 {
     for (struct uth_chunk *c = &uth_registry; c != NULL; c = ps_load_acquire(&c->next))
@@ -58,10 +58,10 @@ static void forget_who_waits(const struct uth *but)
         }
 }
 
-/* The thread that forked, in block, is the child's only kernel thread for the C library and the kernel: fork has put
- * block's descriptor in the place of the initial thread's. So self is a root's vp from here on, block its own storage,
- * and the context that runs is bound to it. (The storage that the kernel thread had in the parent is free memory to the
- * C library, where that was not the initial thread.) */
+/* Makes self a root's vp, with block as its own storage. Called if the thread that forked was in a thread-local block.
+ * fork has put the block's descriptor in the place of the initial thread's: for the C library and the kernel, that
+ * thread is the child's only kernel thread. So the context that runs is bound to self. (The storage that the kernel
+ * thread had in the parent is free memory to the C library now, unless it was the initial thread's.) */
 static void own_by_fork(struct vp *self, struct uth_tls *block)
 {
     vp_run(self)->own_uth = vp_run(self)->uth;
@@ -85,7 +85,9 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     self->priority.opened = false;
     os_affinity_get(&self->outer.cpus);
     unsigned vps = ps_load_relaxed(&ps_rt.table_size);
-    for (unsigned id = 0; id < vps; id++) { /* dedicated, on a root's stack: that vp has none to give to another root */
+    /* A dedicated thread may have run on a root's stack, the `native` of another vp. That vp must not be given to
+     * another root in the child, because its stack is in use. */
+    for (unsigned id = 0; id < vps; id++) {
         struct vp *vp = ps_vp_at(id);
         if (vp == self || vp_run(self)->uth != &vp_run(vp)->native)
             continue;
@@ -96,11 +98,11 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     ps_team_forget_block(vp_run(self)->current, block);
 }
 
-/* What others have left for vp in the parent. */
+/* Clears what other threads have left in vp in the parent. */
 static void forget_messages(struct vp *vp)
 {
     ps_queue_init(&vp->queue);
-    vp_run(vp)->per_region_at = 0; /* there is something to look at (dump_request.h) */
+    vp_run(vp)->per_region_at = 0; /* the next region looks at once: the child may owe a dump thread (dump_request.h) */
     vp->waiters.root = NULL;
     vp->waiters.uncounted = 0;
     ps_list_init(&vp->waiters.list);
@@ -110,7 +112,8 @@ static void forget_messages(struct vp *vp)
     ps_store_relaxed(&vp->wake_word, 0);
     ps_wake_spread_reset(vp);
     ps_store_relaxed(&vp->dedicated.wake, 0);
-    ps_store_relaxed(&vp->dedicated.sleeps, 0); /* else a spare in its slot passes for one that sleeps: deadlock.c */
+    /* otherwise deadlock.c takes a spare in this slot for a sleeping dedicated thread */
+    ps_store_relaxed(&vp->dedicated.sleeps, 0);
     ps_store_relaxed(&vp->dedicated.ends, 0);
     ps_store_relaxed(&vp->worker.started, PS_WORKER_NONE);
     ps_store_relaxed(&vp_run(vp)->counts.made, 0);
@@ -119,8 +122,8 @@ static void forget_messages(struct vp *vp)
     vp_run(vp)->native.wait.thread = NULL;
 }
 
-/* Forgets the kernel thread that carried vp, which is not in this process. What it was doing is unknown, so its caches
- * are never used again. */
+/* Forgets the kernel thread that carried vp, which is not in this process. It may have been in the midst of changing
+ * vp's caches, so the child drops them. */
 static void forget_carrier(struct vp *vp, unsigned id)
 {
     uth_cache_init(&vp_run(vp)->stacks);
@@ -133,9 +136,9 @@ static void forget_carrier(struct vp *vp, unsigned id)
     vp_run(vp)->current = NULL;
     ps_store_relaxed(&vp_run(vp)->stands_as, NULL);
     ps_store_relaxed(&vp_run(vp)->in_handler, NULL);
-    vp_run(vp)->tls = NULL; /* it was in the block of the thread that it carried in the parent */
+    vp_run(vp)->tls = NULL; /* this pointer was to the block of the thread that the vp carried in the parent */
     vp_run(vp)->dedicated_to = NULL;
-    vp_run(vp)->is_guest = id >= ps_rt.num_vps; /* also where it was own_by_fork */
+    vp_run(vp)->is_guest = id >= ps_rt.num_vps; /* own_by_fork may have changed this in an earlier fork */
     vp_run(vp)->own_uth = &vp_run(vp)->native;
     vp_run(vp)->own_tls = NULL;
     vp->home.at = vp;
@@ -145,7 +148,7 @@ static void forget_carrier(struct vp *vp, unsigned id)
     ps_store_relaxed(&vp->handoff, vp_run(vp)->is_guest || id == 0 ? HANDOFF_BUSY : HANDOFF_IDLE);
 }
 
-/* The library's own kernel threads, and what they had. */
+/* Forgets the library's own kernel threads, and what belonged to them. */
 static void forget_kernel_threads(void)
 {
     ps_descriptors_after_fork_in_child();
@@ -169,8 +172,8 @@ static void note_forked_as(struct vp *self, const struct psthread *current)
         self->forked.region = PS_CONTAINER_OF(current, struct ps_member, thread)->team->region;
 }
 
-/* self, the vp of the thread that forked, goes on like any other vp: nothing starves here, and the watchdog does not
- * know of it. block: the thread-local block that the thread is in, dedicated or not; NULL: none. */
+/* Lets self, the vp of the thread that forked, go on like any other vp: its marks as dedicated, spare, aside or blocked
+ * are cleared. block: the thread-local block that the thread is in, dedicated or not; NULL: none. */
 static void go_on_in_child(struct vp *self, const struct psthread *current, struct uth_tls *block)
 {
     ps_team_after_fork_in_child(self);
@@ -180,7 +183,8 @@ static void go_on_in_child(struct vp *self, const struct psthread *current, stru
     ps_store_relaxed(&self->attached, PS_ATTACHED);
     note_forked_as(self, current);
     if (vp_run(self)->id != 0 && vp_run(self)->id < ps_rt.num_vps)
-        idle_never_start(self); /* a member forked on a worker: this kernel thread carries it already */
+        /* a member on a worker has forked: this kernel thread carries the worker's vp already */
+        idle_never_start(self);
     if (block)
         own_by_fork(self, block);
 }
@@ -217,7 +221,7 @@ void ps_after_fork_in_child(void)
     if (self && vp_run(self)->tls && vp_run(self)->tls == vp_run(self)->own_tls && vp_run(self)->tls->adopted)
         uth_tls_adopt(vp_run(self)->tls, self, os_thread_id());
     else if (self && vp_run(self)->tls && vp_run(self)->tls->adopted)
-        block = vp_run(self)->tls; /* of a root that was away */
+        block = vp_run(self)->tls; /* the block of a root that ran on another kernel thread than its own */
     ps_rt.forked_root = current && (current->flags & (PS_T_ROOT | PS_T_MEMBER)) != PS_T_ROOT ? current : NULL;
     ps_rt.forked_home = self;
     if (ps_rt.forked_root)

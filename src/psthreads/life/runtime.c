@@ -1,7 +1,7 @@
-/* Starting the library: configuration, vps and their table; the handlers of fork.
+/* Starting the library: configuration, the vps and their table; the handlers of fork.
  *
- * The library starts at the first call that needs it. Workers start when they are first woken (idle.c): a program that
- * uses two threads on a large machine has one worker. */
+ * The library starts at the first call that needs it. Each worker starts when it is first woken (idle.c): a program
+ * that uses two threads on a large machine has one worker. */
 #include "life.h"
 #include "run.h"
 
@@ -48,8 +48,9 @@ const struct ps_upcalls ps_upcalls = {
 
 void ps_configure(const struct ps_settings *wanted) { ps_life.settings = *wanted; }
 
-/* Pauses that take about as long as blocking and being resumed: two switches, two queue operations (balder-threads-2004
- * section 2 measures the same at start-up). */
+/* Returns how many pauses of the processor take about as long as blocking and being resumed: two switches and two queue
+ * operations (balder-threads-2004 section 2 also measures this at the start). Sets per_region_cycles from the same
+ * measurement. */
 static unsigned measure_spin_limit(void)
 {
     enum { PAUSES = 64, TARGET_NS = 400 };
@@ -75,7 +76,8 @@ static enum uth_tls_mode tls_mode(void)
     return UTH_TLS_AUTO;
 }
 
-/* Bytes of a thread's stack. */
+/* Returns the size of a thread's stack in bytes: from config, from the settings, from PSTHREADS_STACKSIZE, or the
+ * default. */
 static size_t stack_wanted(const psthread_config_t *config)
 {
     size_t bytes = config && config->stack_size ? config->stack_size : ps_life.settings.stack_bytes;
@@ -89,7 +91,8 @@ static size_t stack_wanted(const psthread_config_t *config)
     return bytes ? bytes : DEFAULT_STACK_BYTES;
 }
 
-/* Tells which share of the machine this process has among the ranks of an MPI job, and why. */
+/* Reports which processors this process has among the ranks of an MPI job on this machine, and why
+ * (PSTHREADS_VERBOSE). */
 static void tell_share(unsigned n)
 {
     struct os_ranks ranks;
@@ -119,7 +122,7 @@ static unsigned spares_wanted(const psthread_config_t *config)
     return config->max_spares == PSTHREAD_NO_SPARES ? 0 : config->max_spares;
 }
 
-/* What stays as it is until the library stops. */
+/* Sets the fields of ps_rt that do not change until the library stops. */
 static void set_constants(const psthread_config_t *config, unsigned num_vps, size_t stack)
 {
     memset(&ps_rt, 0, sizeof ps_rt);
@@ -138,7 +141,7 @@ static void set_constants(const psthread_config_t *config, unsigned num_vps, siz
     ps_rt.homes_stand_aside = ps_life.settings.root_exit != NULL;
 }
 
-/* All that some part of the project reads. */
+/* Warns of environment variables that begin with PSTHREADS_ and that no part of the project reads. */
 static void check_variables(void)
 {
     static const char *const names[] = {"PSTHREADS_NUM_VPS",
@@ -193,8 +196,8 @@ static int start_locked(const psthread_config_t *config)
     if (err)
         return err;
     size_t stack = stack_wanted(config);
-    if (!ps_life.settings.stack_bytes ||
-        (config && config->stack_size)) /* a joiner may run a thread on what is left of its own stack */
+    /* Larger, because a joiner may run a thread in the unused part of its own stack. */
+    if (!ps_life.settings.stack_bytes || (config && config->stack_size))
         stack += stack / (UTH_CALL_SHARE - 1) + 1;
     uth_init(stack);
     set_constants(config, (unsigned)n, stack);
@@ -215,7 +218,8 @@ static int start_locked(const psthread_config_t *config)
     ps_store_release(&ps_rt.table_size, (uint32_t)n);
     quota_park_init();
     share_configure();
-    /* The user's own order holds from the first steal; the machine's is read by a vp that has nothing else to do. */
+    /* An order of stealing that the program has given holds from the first theft. The machine's order is read later, by
+     * a vp that has nothing else to do. */
     if (victims_are_given())
         ps_prepare_victims();
     uth_overflow_install(ps_current_uth, ps_life.settings.describe ? ps_life.settings.describe : describe_current,
@@ -225,21 +229,21 @@ static int start_locked(const psthread_config_t *config)
     return 0;
 }
 
-/* No fork while the library starts or stops: a child could neither go on from there nor begin anew. Fork's handlers run
- * in the reverse order of their registration: a lock that is taken while start_lock is held (loaded objects) must be
- * locked after it.
+/* No fork happens while the library starts or stops: a child could neither continue that nor start anew. fork calls the
+ * handlers in the reverse order of their registration. So a lock that is taken while start_lock is held (loaded
+ * objects) must be locked after start_lock.
  *
- * The thread that forks does not leave its kernel thread meanwhile, whatever it waits for in the C library. The forking
- * thread has the C library's locks there, malloc's among them, and no kernel thread could be started that runs it
+ * The thread that forks stays on its kernel thread until the fork is over, whatever it waits for in the C library. It
+ * holds the C library's locks then, malloc's among them, and without these no kernel thread could be started to run it
  * again. */
-/* Guarded by start_lock. was_held: the vp's `held` before the fork, which may be set, since the program's malloc may
- * fork as well. */
+/* Guarded by start_lock. forks_on: the vp of the thread that forks. was_held: the `held` of that vp before the fork; it
+ * may be set already, because the program's malloc may fork. */
 static struct vp *forks_on;
 static bool was_held;
 
-/* Signals are blocked while the locks are held: else a handler that runs here, and waits for another thread's handler,
- * would hold them. */
-static uint64_t mask_of_forker; /* guarded by start_lock */
+/* Signals are blocked while the locks are held. Otherwise a handler that runs here, and waits for a handler in another
+ * thread, would keep the locks meanwhile. */
+static uint64_t mask_of_forker; /* the mask before the fork; guarded by start_lock */
 uint64_t life_mask_of_forker(void) { return mask_of_forker; }
 
 static void before_fork(void)
@@ -275,13 +279,13 @@ static void after_fork_in_child(void)
     has_forked();
     pthread_mutex_init(&ps_life.slot_lock, NULL);
     pthread_mutex_init(&ps_life.start_lock, NULL);
-    os_set_signal_mask(mask); /* which the thread is known by from here on */
+    os_set_signal_mask(mask); /* before the next call, which notes this mask as the thread's */
     ps_after_fork_in_child();
 }
-/* Registers the handlers when the library is loaded: a fork that is under way when another kernel thread starts the
- * library would not run handlers that come late. They are registered before those of the program, and of the libraries
- * that need this one. So before a fork those handlers find the library as it is outside of one, and may wait for any
- * thread; in the child they find the library made anew. */
+/* Registers the handlers of fork when the library is loaded. A fork that is under way when another kernel thread starts
+ * the library would not run handlers that are registered then. The handlers here are registered before those of the
+ * program and of the libraries that need this one. So before a fork those run first, find the library in its normal
+ * state, and may wait for any thread. In the child they run later, and find the library made anew. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     os_objects_init();
@@ -292,10 +296,10 @@ struct starting {
     uint64_t mask;
     int cancelable;
 };
-/* Takes start_lock, with signals blocked and without cancellation. A handler that interrupted the start, here or on a
- * kernel thread that the start makes, might call OpenMP and wait for the lock, so for the thread below the handler. A
- * thread that is cancelled would end with the lock, in a function of the C library's that is a cancellation point
- * (pthread_join). */
+/* Takes start_lock, with signals blocked and cancellation disabled. A signal's handler that interrupts the start, here
+ * or on a kernel thread that the start makes, might call OpenMP. It would wait for start_lock, which the thread below
+ * it holds. A thread that is cancelled in a cancellation point of the C library (pthread_join) would end while it holds
+ * the lock. */
 static struct starting begin_start(void)
 {
     struct starting before = {.mask = os_swap_signal_mask(OS_ALL_SIGNALS)};

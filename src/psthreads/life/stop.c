@@ -1,5 +1,5 @@
-/* Stopping the library: its kernel threads for a while (ps_quiesce), all of it (psthread_finalize), and the end of a
- * process whose initial thread has ended. */
+/* Stopping the library: only its kernel threads, for a while (ps_quiesce); all of it (psthread_finalize); and the end
+ * of a process whose initial thread has ended. */
 #include "life.h"
 #include "run.h"
 
@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* `stopping` is set. */
+/* Wakes the library's guest vps (spares), so that they see that `stopping` is set. */
 static void wake_stand_ins(void)
 {
     unsigned vps = ps_load_acquire(&ps_rt.table_size);
@@ -43,10 +43,10 @@ static void stop_workers(void)
     quota_park_end();
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
-        idle_wake_this(vp); /* one that was never started is refused from now on */
+        idle_wake_this(vp); /* a worker that was never started cannot start any more */
         uint32_t state;
         while ((state = ps_load_acquire(&vp_worker(vp)->started)) < PS_WORKER_RUNS)
-            os_yield(); /* another thread has taken its bit just now */
+            os_yield(); /* another thread has just taken the vp's bit, and is starting the worker */
         if (state != PS_WORKER_RUNS)
             continue;
         os_thread_join(vp_worker(vp)->kernel_thread);
@@ -55,7 +55,7 @@ static void stop_workers(void)
     watchdog_stop();
     timer_stop();
     wake_stand_ins();
-    standby_stop(); /* those at work find nothing, and end */
+    standby_stop(); /* spares that run find no work, and end */
     watchdog_may_start();
 }
 
@@ -70,9 +70,9 @@ static void restart_workers(void)
     ps_store_seq(&ps_rt.stopping, 0);
 }
 
-/* A root that comes meanwhile sets `attached` in its vp, then reads `quiescing`. The caller sets `quiescing`, then
- * looks which vps are attached (all seq_cst). One of the two sees the other: either nothing is stopped, or the root
- * waits at start_lock. */
+/* A root that arrives meanwhile sets `attached` in its vp, then reads `quiescing`. This function sets `quiescing`, then
+ * reads which vps are attached (all four seq_cst). So one of the two sees the other: either nothing is stopped here, or
+ * the root waits for start_lock. */
 void ps_quiesce(void)
 {
     if (!ps_load_acquire(&ps_life.started))
@@ -85,13 +85,13 @@ void ps_quiesce(void)
         stop_workers();
         restart_workers();
         if (ps_dedicated_count() > 0)
-            watchdog_be_there(); /* before one of these starts it */
+            watchdog_be_there(); /* here, before a dedicated thread starts the watchdog */
     }
     ps_store_seq(&ps_rt.quiescing, 0);
     pthread_mutex_unlock(&ps_life.start_lock);
     uth_cache_trim(&vp_run(vp)->stacks, 0);
     uth_tls_drain(&vp_run(vp)->blocks);
-    if (vp_run(vp)->tls == vp_run(vp)->own_tls) /* the kernel thread's own thread pointer */
+    if (vp_run(vp)->tls == vp_run(vp)->own_tls) /* not while the thread pointer is that of another block */
         uth_tls_trim();
 }
 
@@ -106,16 +106,17 @@ static uint64_t sum(size_t counter)
 
 static bool all_ended(void)
 {
-    uint64_t ended = sum(
-        offsetof(struct ps_thread_counts, ended)); /* first: a thread may submit another before it ends, never after */
+    /* `ended` is read first: a thread may submit another one before it ends, never afterwards. */
+    uint64_t ended = sum(offsetof(struct ps_thread_counts, ended));
     return ended == sum(offsetof(struct ps_thread_counts, submitted));
 }
 
-/* The caller, a root, lets others run until every thread that was submitted has ended. */
+/* The caller, a root, runs other threads until every thread that was submitted has ended. */
 void ps_wait_for_all(struct vp *vp)
 {
     if (sum(offsetof(struct ps_thread_counts, made)) == sum(offsetof(struct ps_thread_counts, submitted)))
-        children_wait_and_sweep(vp_run(vp)->current); /* no thread is left that was not submitted: it blocks properly */
+        /* every thread that was made was submitted, so the root can block */
+        children_wait_and_sweep(vp_run(vp)->current);
     for (int64_t pause_ns = LIFE_FIRST_PAUSE_NS; !all_ended();) { /* threads whose parents did not wait for them */
         if (ps_yield()) {
             pause_ns = LIFE_FIRST_PAUSE_NS;
@@ -131,19 +132,19 @@ int psthread_finalize(void)
     if (!ps_load_acquire(&ps_life.started))
         return EPERM;
     home_come_outside();
-    struct vp *vp = ps_vp_attach(); /* the library may have been started by a call that needs no thread */
+    struct vp *vp = ps_vp_attach(); /* another call may have started the library, without making this thread a root */
     if ((ps_life.starter ? vp != ps_life.starter : vp_run(vp)->id != 0) || vp_run(vp)->current != &vp_run(vp)->root)
         return EPERM;
     ps_wait_for_all(vp);
     home_come_outside();
     while (ps_load_acquire(&ps_watchdog.spares) > ps_load_acquire(&ps_watchdog.standing) || ps_dedicated_count() > 0)
-        os_yield(); /* nothing is left for them */
+        os_yield(); /* dedicated threads and spares end by themselves: no work is left for them */
     if (life_other_roots(vp))
         return EBUSY;
     stop_workers();
     pthread_mutex_lock(&ps_life.start_lock);
     life_detach_root(vp, false);
-    uth_cache_drain(&vp_run(vp)->stacks); /* what all have left */
+    uth_cache_drain(&vp_run(vp)->stacks); /* frees the stacks that all vps have left */
     uth_overflow_drain();
     pthread_setspecific(ps_life.root_key, NULL);
     pthread_key_delete(ps_life.root_key);
@@ -155,19 +156,20 @@ int psthread_finalize(void)
     return 0;
 }
 
-/* --- the process's end --- */
+/* --- the end of the process --- */
 
-/* A process whose initial thread has ended by pthread_exit ends with its last thread, as POSIX has it: the C library
- * sees to that where kernel threads end. The library's own kernel threads do not end: they sleep. So the last root that
- * ends after the initial thread, or the initial thread if it is the last, waits for all threads. Then it stops the
- * library's kernel threads; they start again if a thread still calls.
+/* A process whose initial thread has ended by pthread_exit ends with its last thread, as POSIX requires. The C library
+ * ends the process when its last kernel thread ends. But the library's own kernel threads do not end: they sleep. So
+ * the last root that ends waits for all threads, then stops the library's kernel threads. The last root may be the
+ * initial thread. The kernel threads start again if a thread still calls the library.
  *
- * main_ended is set by a destructor of the initial thread's; it and `attached` are seq_cst: of the initial thread and
- * another root that ends, one sees that it is the last. In a child forked by a thread that is not a root there is no
- * root at all. The vp that finds nothing to do, and that could never be woken (deadlock.c), ends the process. */
+ * A destructor of the initial thread sets main_ended. main_ended and `attached` are seq_cst: if the initial thread and
+ * another root end at the same time, one of them sees that it is the last. A child that was forked by a thread that is
+ * not a root has no root. There the vp that finds nothing to do, and that no thread could ever wake (deadlock.c), ends
+ * the process. */
 static pthread_key_t main_key;
 
-/* The caller carries no vp. */
+/* Stops the library's kernel threads if no root is left. The caller carries no vp. */
 static void stop_kernel_threads(void)
 {
     pthread_mutex_lock(&ps_life.start_lock);
@@ -180,7 +182,7 @@ static void stop_kernel_threads(void)
     ps_store_seq(&ps_rt.quiescing, 0);
     pthread_mutex_unlock(&ps_life.start_lock);
     if (!last && ps_life.forked)
-        idle_wake_this(ps_life.forked); /* it looks again whether any thread is left: deadlock.c */
+        idle_wake_this(ps_life.forked); /* that vp looks again whether any thread is left (deadlock.c) */
     unsigned ours = 1 + dump_request_runs();
     if (last && ours > 1 && os_count_kernel_threads() - os_main_thread_gone() == ours)
         ps_end_process();
@@ -190,13 +192,13 @@ void life_end_last_root(struct vp *vp)
 {
     bool last = ps_load_seq(&ps_life.main_ended) && !life_other_roots(vp);
     if (last)
-        ps_wait_for_all(vp); /* and no thread is left that could submit another */
+        ps_wait_for_all(vp); /* afterwards no thread is left that could submit another */
     life_detach_root(vp, !last);
     if (ps_load_seq(&ps_life.main_ended))
         stop_kernel_threads();
 }
 
-/* As a root it comes back in life_root_ended. */
+/* The destructor of main_key. If the initial thread is a root, life_root_ended does the rest. */
 static void main_thread_ended(void *arg)
 {
     (void)arg;
