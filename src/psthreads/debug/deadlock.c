@@ -1,20 +1,20 @@
-/* A report where threads wait and nothing can ever wake them.
+/* The deadlock report: threads wait, and nothing can ever wake them.
  *
- * Caller: a vp that has parked and found nothing (idle_park), before it sleeps. Cost: a look at each vp's bit, at a
- * time when the vp has nothing to do. The look ends at the first vp that is not parked. While a root runs, its vp is
- * not parked.
+ * Caller: a vp that has parked and found nothing (idle_park), before it sleeps. Cost: one look at each vp's bit, when
+ * the vp has nothing else to do. The look ends at the first vp that is not parked. While a root runs, its vp is not
+ * parked.
  *
- * Invariant: a report is made only where nothing is left to ready a thread, or to make a kernel thread that would.
- * deadlock_look proves that in four steps. What is not excluded: a handler of a signal that comes later, which may call
- * next to nothing of OpenMP; a debugger. Hence the vps go on to sleep after the report as they would without it.
+ * Invariant: a report is made only if nothing is left that could ready a thread, or make a kernel thread that could.
+ * deadlock_look proves this in four steps. Two things are not excluded: the handler of a later signal, which may call
+ * next to nothing of OpenMP; and a debugger. So the vps sleep after the report as they would without it.
  *
- * A program that has foreign kernel threads for good gets no report; psrun dump shows what it waits for. Where the
- * process's initial thread has ended and no thread waits, nothing will ever happen: then the process ends
+ * A program that keeps foreign kernel threads gets no report; psrun dump shows what its threads wait for. If the
+ * process's initial thread has ended and no thread waits, nothing will ever happen: then the process is ended
  * (ps_end_process).
  *
- * Shared: said, by compare-and-swap. Failure: without /proc nothing is said.
- * Rejected: the watchdog looks (it sleeps when nothing is ready, as it should); counting waiting threads (every wait
- * would pay). */
+ * Shared: `said`, by compare-and-swap. Failure: without /proc there is no report.
+ * Rejected: the watchdog looks (it sleeps when nothing is ready, as it should); a count of waiting threads (every wait
+ * would pay for it). */
 #include "deadlock.h"
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@
 #include "watchdog.h"
 
 #define RETRIES 4
-#define FIRST_RETRY_NS INT64_C(100000000) /* each ten times the one before */
+#define FIRST_RETRY_NS INT64_C(100000000) /* each later wait is ten times as long */
 #define LINES_MAX 100
 
 static _Atomic uint32_t said;
@@ -55,7 +55,7 @@ static void *exit_now(void *arg)
     exit(0);
 }
 
-/* Counts threads that were made and not enqueued yet, as far as a forked child can tell. */
+/* Returns how many threads were made and not submitted yet, as far as a forked child can tell. */
 static unsigned count_never_enqueued(void)
 {
     int64_t n = 0;
@@ -84,26 +84,26 @@ static void report_head(unsigned waiting)
 void ps_end_process(void)
 {
     os_thread t;
-    if (os_thread_start(&t, exit_now, NULL, 0, false) !=
-        0) /* one that carries nothing: handlers may call what they like */
+    /* On a kernel thread that carries no vp: handlers of exit may call anything there. */
+    if (os_thread_start(&t, exit_now, NULL, 0, false) != 0)
         exit_now(NULL);
     os_thread_detach(t);
 }
 
-/* "Parked" is a vp's bit in the idle set. Of a vp with a dedicated thread it also says that the vp sleeps
- * (sleep_dedicated in dedicated.c), and that no handler of the program's runs there: a handler counts in parks at its
- * end.
- *   1. Every attached vp has its bit set, and none searches.
- *   2. Nothing is ready: every queue under its lock, every handoff slot, every root's slot.
- *   3. As 1, and ps_idle.parks is what it was before 1.
- *   4. The process has no kernel thread but those that carry attached vps, those of offline vps, the watchdog and the
- *      poller. The watchdog readies nothing. The poller must have had nothing to wait for before 1: what it had, it may
- *      have readied since 2.
- * A bit is cleared by the thread that wakes its vp. A bit is set only by a vp that parks, and that vp first counts
- * itself in parks. So between 1 and 3 no bit was clear, and during 2 no vp ran anything but this look. Roots are among
- * them: a root's bit is set while it waits in the runtime and its vp found nothing.
- * If only 4 fails, a foreign kernel thread may still come: nothing is said, and this vp looks again a few times, seldom
- * (RETRIES), since a kernel thread may just be ending. */
+/* A vp is parked while its bit in the idle set is set. For a vp with a dedicated thread the bit also means that the vp
+ * sleeps (sleep_dedicated in dedicated.c), and that it runs no handler of the program: a handler adds 1 to `parks` at
+ * its end. The four steps:
+ *   1. Every attached vp is parked, and none searches.
+ *   2. Nothing is ready: every queue is empty (read under its lock), every handoff slot, every root's slot.
+ *   3. As 1, and ps_idle.parks has the value that it had before 1.
+ *   4. The process has no kernel threads except those that carry attached vps, those of offline vps, the watchdog and
+ *      the poller. The watchdog readies nothing. The poller had nothing to wait for before 1: otherwise it could have
+ *      readied a thread since 2.
+ * Only the thread that wakes a vp clears its bit. Only a vp that parks sets its bit, and that vp first adds 1 to
+ * `parks`. So between 1 and 3 no bit was clear, and during 2 no vp ran anything but this look. This includes roots: a
+ * root's bit is set while it waits in the runtime and its vp has found nothing.
+ * If only 4 fails, a foreign kernel thread may still act: nothing is reported. But a kernel thread may just be ending,
+ * so this vp looks again up to RETRIES times. */
 int64_t deadlock_look(struct vp *vp, unsigned looks)
 {
     unsigned carried, again, lines = 0, poller_idles = timer_poller_idles();

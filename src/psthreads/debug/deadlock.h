@@ -1,4 +1,4 @@
-/* Sees that nothing can go on, and says so once. See deadlock.c. */
+/* Detects that no thread can go on, and reports it once. See deadlock.c. */
 #ifndef PS_DEADLOCK_H
 #define PS_DEADLOCK_H
 
@@ -6,11 +6,12 @@
 
 struct vp;
 
-/* vp has parked, found nothing, and is about to sleep. Returns for how many ns it may sleep before it looks again;
- * negative: for ever. */
+/* Called by vp, which has parked, has found nothing and is about to sleep. looks: how often it has looked since it
+ * parked. Returns for how many ns it may sleep before it looks again; negative: for ever. */
 int64_t deadlock_look(struct vp *vp, unsigned looks);
 
-/* Ends the process by exit(0), from a kernel thread of its own: no thread is left that could do anything. */
+/* Ends the process by exit(0), on a kernel thread made for this. Called when no thread is left that could do
+ * anything. */
 void ps_end_process(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* ps_debug_layout: the state of this room and of those below, as base/debug_layout.h says. Nothing here runs. */
+/* ps_debug_layout: the table that tells debuggers where psthreads, and the rooms below it, keep their state
+ * (base/debug_layout.h). Data only. */
 #include "debug_layout.h"
 
 #include "bind.h"
@@ -9,14 +10,15 @@
 #include "team.h"
 #include "vp.h"
 
-/* The registers that a port saves in a context: {"reg.<gdb's name>", offset from the saved stack pointer}, ... and
- * {"reg.cfa", offset of the caller's stack pointer}. Ports without assembly tell none: their threads are listed,
+/* The registers that a port saves in a context: {"reg.<gdb's name>", offset from the saved stack pointer}, ..., and
+ * {"reg.cfa", offset of the caller's stack pointer}. A port without assembly gives none: debuggers list its threads
  * without backtraces. */
 #ifndef CPU_SAVED_REGISTERS
 #define CPU_SAVED_REGISTERS
 #endif
 
-/* Where the thread pointer is what pthread_self answers: in the kernel thread that carries a vp. */
+/* The address of a vp's field that holds the result of pthread_self in the vp's kernel thread, for ports where that is
+ * the thread pointer. */
 #if defined(__x86_64__)
 #define THREAD_ITSELF VP(itself, run.kernel_tp),
 #else
@@ -25,7 +27,7 @@
 
 /* clang-format off */
 #define M PS_DEBUG_MEMBER
-/* A field of a vp, in whichever part of the vp it stands: readers know it by the short name. */
+/* A field of a vp, in whichever part of the vp it lies. Readers find it by the short name. */
 #define VP(name, member) {"vp." #name, offsetof(struct vp, member)}
 
 extern const struct ps_debug_layout ps_debug_layout;

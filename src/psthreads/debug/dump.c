@@ -1,9 +1,10 @@
 /* The state of a process as text. Used by the deadlock report (deadlock.c), by PSTHREADS_DUMP (dump_request.c), and by
- * psrun dump PID, which is another process and compiles these same files.
+ * psrun dump PID: psrun compiles the same files, and reads another process.
  *
- * Memory is read as dump_target.h says. What moves meanwhile may be seen twice, or half. A pointer that leads nowhere
- * ends what follows it, never the process. A process that ends meanwhile cannot be read; this is said, and not shown as
- * if all were 0. Lists are followed up to MOST steps. Callers: any thread, one at a time in a process. */
+ * Memory is read as dump_target.h says. The process runs on meanwhile, so an object that moves may be shown twice, or
+ * half. A pointer that leads nowhere ends that list, never the process that reads. If the process that is read ends
+ * meanwhile, the dump says so, and does not show zeros. Lists are followed up to MOST steps. Callers: any thread, one
+ * at a time in a process. */
 #include "dump.h"
 #include "dump_target.h"
 #include "quota_park.h"
@@ -22,12 +23,12 @@ static struct {
     dump_line_fn *line;
     void *context;
     unsigned waiting;
-    char text[768]; /* the line */
+    char text[768]; /* the line that is written */
 } d;
 
 static uintptr_t pointer(uintptr_t address) { return (uintptr_t)dump_number(address, sizeof(uintptr_t)); }
 static uint32_t read_target_word(uintptr_t address) { return (uint32_t)dump_number(address, 4); }
-/* The field of that name in what is at `at`. */
+/* These read the field of that name in the structure at address `at`. */
 static uintptr_t pointer_in(uintptr_t at, const char *name) { return pointer(at + dump_field(name)); }
 static uint32_t word_in(uintptr_t at, const char *name) { return read_target_word(at + dump_field(name)); }
 static uint8_t byte_in(uintptr_t at, const char *name) { return (uint8_t)dump_number(at + dump_field(name), 1); }
@@ -41,7 +42,8 @@ static void identity(uintptr_t thread, char *text, size_t bytes)
     uintptr_t uth = pointer_in(thread, "psthread.uth"), local = 0, team;
     uint8_t flags = byte_in(thread, "psthread.flags");
     bool root = flags & dump_field("flag.root");
-    if (uth || flags & dump_field("flag.member")) /* else it has not begun: its argument stands there */
+    /* otherwise the thread has not begun, and `local` holds its argument */
+    if (uth || flags & dump_field("flag.member"))
         local = pointer_in(thread, "psthread.local");
     text[0] = '\0';
     if (dump_target.num_openmp && local && (team = pointer(local + dump_openmp_field("ort_thread.team"))) != 0)
@@ -51,7 +53,7 @@ static void identity(uintptr_t thread, char *text, size_t bytes)
                  read_target_word(team + dump_openmp_field("ort_team.level")), root ? ", on a root's stack" : "");
     else
         snprintf(text, bytes, root ? "root" : "level %u", word_in(thread, "psthread.level"));
-    char name[32] = ""; /* uth.h: the name of the thread on top */
+    char name[32] = ""; /* uth.h: a stack has the name of the innermost thread that runs on it */
     uintptr_t waits = uth ? pointer_in(uth + dump_field("uth.wait"), "uth_wait.thread") : 0;
     if (uth && (!waits || waits == thread) && dump_field("uth.name") &&
         dump_copy(uth + dump_field("uth.name"), name, sizeof name) == 0 && name[0]) {
@@ -85,7 +87,8 @@ static const char *wait_name(uint32_t kind)
     return "something";
 }
 
-/* A member is linked to others also while it waits in its team's barrier, until the phase is over. */
+/* Returns whether the waiting thread is in a queue already. A thread is in a queue if its link is set. A member that
+ * waits in its team's barrier is linked to others, too; it is ready once the barrier's phase is over. */
 static bool is_ready(uintptr_t thread, uintptr_t wait)
 {
     if (word_in(wait, "uth_wait.kind") == dump_field("wait.team_barrier")) {
@@ -95,7 +98,7 @@ static bool is_ready(uintptr_t thread, uintptr_t wait)
     return pointer_in(thread + dump_field("ps_item.link"), "ps_list.next") != 0;
 }
 
-/* What is known of the object that a thread waits for. */
+/* Writes what is known of the object that a thread waits for. */
 static void describe_object(uint32_t kind, uintptr_t object, char *text, size_t bytes)
 {
     char who[120];
@@ -120,7 +123,8 @@ static void describe_object(uint32_t kind, uintptr_t object, char *text, size_t 
     }
 }
 
-/* Lists the threads below `thread` on the stack uth: each waits for the end of the thread that it called there. */
+/* Lists the threads that lie below `thread` on the stack uth. Each has called the thread above it, and waits for its
+ * end. */
 static void say_callers(uintptr_t thread, uintptr_t uth)
 {
     for (unsigned steps = 0; steps < MOST && !(byte_in(thread, "psthread.flags") & dump_field("flag.member"));
@@ -140,7 +144,8 @@ static void say_callers(uintptr_t thread, uintptr_t uth)
     }
 }
 
-/* The thread with the context saved on uth, if it waits, and those below it. */
+/* Lists the thread whose context is saved on uth, if it waits, and the threads below it on that stack. pinned: the
+ * thread that is ready in the vp's own slot. */
 static void say_waiting(uintptr_t uth, uintptr_t pinned)
 {
     uintptr_t wait = uth + dump_field("uth.wait"), thread = pointer_in(wait, "uth_wait.thread");
@@ -198,8 +203,8 @@ static void say_queue(const char *whose, uintptr_t queue)
     }
 }
 
-/* Writes the thefts by level, as "l3 12, machine 5"; empty: none. A process of another build may have other levels, or
- * count nothing. */
+/* Writes how many thefts a vp has made at each level, as "l3 12, machine 5"; an empty text if none. A process of
+ * another build may have other levels, or no counters. */
 static void list_thefts(uintptr_t vp, char *text, size_t bytes)
 {
     size_t used = 0;
@@ -252,7 +257,7 @@ static void say_vp(unsigned i, uintptr_t vp, uint64_t ticks)
     say_queue("in its queue:", queue);
 }
 
-/* "vp 0, vp 2" */
+/* Writes the vps of a place, as "vp 0, vp 2". */
 static void list_homes(uintptr_t place, char *text, size_t bytes)
 {
     uintptr_t homes = pointer_in(place, "ps_place.homes");
@@ -263,7 +268,7 @@ static void list_homes(uintptr_t place, char *text, size_t bytes)
                                  (unsigned)dump_number(homes + i * sizeof(uint16_t), sizeof(uint16_t)));
 }
 
-/* Lists the places' queues that are not empty. A process of a build without these fields has none. */
+/* Lists the queues of places that are not empty. A process of a build without these fields has none. */
 static void say_places(void)
 {
     uintptr_t all = pointer_in(dump_field("&ps_rt"), "ps_runtime.places");
@@ -284,7 +289,7 @@ static void say_places(void)
     }
 }
 
-/* --- the whole --- */
+/* --- the whole state --- */
 
 static int begin_dump(const struct dump_process *process, dump_line_fn *line, void *context)
 {

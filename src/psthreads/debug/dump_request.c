@@ -1,17 +1,17 @@
 /* PSTHREADS_DUMP=PATH: the state of every vp and thread (dump.c) is written to PATH
- *   - when PATH.request appears (touch PATH.request); it is removed when PATH is whole;
+ *   - when PATH.request appears (touch PATH.request); PATH.request is removed when PATH is complete;
  *   - by a deadlock report (deadlock.c).
- * PATH may contain %p, the process's number, for programs of several processes; a file that is there is replaced, at
- * once (rename).
- * No signal is used. A kernel thread of its own sleeps in inotify on the folder; it is made only where the variable is
- * set. psrun dump PID shows the same of any process, without the variable and without that thread, where the system
- * lets one read another's memory.
+ * PATH may contain %p, which stands for the process's number, for programs of several processes. An existing file is
+ * replaced in one step (rename).
+ * No signal is used. A kernel thread, made only if the variable is set, sleeps in inotify on the folder. psrun dump PID
+ * shows the same of any process, without the variable and that kernel thread, where the system lets one process read
+ * another's memory.
  *
- * States: `path` is set once, before the thread is made, and constant then. `writing` is held (compare-and-swap) by the
- * thread that writes. A child of a fork has no such thread. Where PATH has a %p the child has a file of its own. Then
- * the thread is made at the child's first outermost region (`owed`, set in the child's fork handler and taken by
- * exchange). Else only the deadlock report writes there.
- * Failures: no folder, no inotify, no thread: one line, and no dumps on request. */
+ * States: `path` is set once, before the kernel thread is made, and constant afterwards. The thread that writes a dump
+ * sets `writing` (compare-and-swap). A forked child does not have the kernel thread. If PATH has a %p, the child has a
+ * file of its own, and makes the kernel thread at its first outermost region: the child's fork handler sets
+ * dump_request_owed, an exchange takes it. Without a %p only the deadlock report writes in the child.
+ * Failures: no folder, no inotify, no kernel thread: one line, and no dumps on request. */
 #include "dump_request.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@
 
 #define STACK_BYTES ((size_t)128 * 1024)
 
-static char path[PATH_MAX - 32]; /* with %p; empty: not asked for */
+static char path[PATH_MAX - 32]; /* PATH, with its %p; empty: PSTHREADS_DUMP is not set */
 static int watch = -1;
 static _Atomic uint32_t running, writing;
 _Atomic uint32_t dump_request_owed;
@@ -55,7 +55,7 @@ static void write_dump_line(void *context, const char *line)
     char text[600];
     int n = snprintf(text, sizeof text, "%s\n", line);
     ssize_t written = write(*(int *)context, text, n < (int)sizeof text ? (size_t)n : sizeof text - 1);
-    (void)written; /* a full disk: the dump ends early */
+    (void)written; /* on a full disk the dump ends early */
 }
 
 void dump_request_write(void)
@@ -96,7 +96,7 @@ static void *wait_for_requests(void *arg)
     return NULL;
 }
 
-/* In the folder of the file; one line where that fails. */
+/* Starts the kernel thread that watches the folder of PATH; writes one line if that fails. */
 static void watch_requests(void)
 {
     char folder[PATH_MAX];
@@ -143,7 +143,7 @@ void dump_request_after_fork_in_child(void)
 {
     ps_store_relaxed(&dump_request_owed, ps_load_relaxed(&running) && strstr(path, "%p") != NULL);
     if (watch >= 0)
-        close(watch); /* the parent's: a look there would take its events */
+        close(watch); /* the descriptor is shared with the parent: reading here would take the parent's events */
     watch = -1;
     ps_store_relaxed(&running, 0);
     ps_store_relaxed(&writing, 0);

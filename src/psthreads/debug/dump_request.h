@@ -5,18 +5,20 @@
 #include "atomic.h"
 #include "dump.h"
 
-/* The calling process, for dump.h. */
+/* Returns the calling process's number and tables, for dump.h. */
 struct dump_process dump_this_process(void);
 
-/* Reads PSTHREADS_DUMP and begins to wait for requests. Once, when the library starts. */
+/* Reads PSTHREADS_DUMP and begins to wait for requests. Called once, when the library starts. */
 void dump_request_start(void);
-/* Writes a dump into the file, if one is asked for. Any kernel thread, one at a time: a second caller does nothing. */
+/* Writes a dump into the file, if PSTHREADS_DUMP is set. Callers: any kernel thread; does nothing while another one
+ * writes. */
 void dump_request_write(void);
-/* Kernel threads that wait for requests: 0 or 1. */
+/* Returns the number of kernel threads that wait for requests: 0 or 1. */
 unsigned dump_request_runs(void);
-/* In a forked child: no thread waits there until it uses threads. */
+/* Called in a forked child: no kernel thread waits for requests there until the child uses threads. */
 void dump_request_after_fork_in_child(void);
-/* Called now and then by a root about to open an outermost region: makes what a forked child still needs. */
+/* Called now and then by a root that is about to open an outermost region: in a forked child, starts the kernel thread
+ * that waits for requests. dump_request_owed is 1 if the child still needs it. */
 extern _Atomic uint32_t dump_request_owed;
 void dump_request_pay(void);
 static inline void dump_request_look(void)

@@ -1,4 +1,4 @@
-/* A process whose memory is read by its tables: see dump_target.h. */
+/* Reading a process's memory by the names in its tables: see dump_target.h. */
 #include "dump_target.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ int dump_copy(uintptr_t address, void *to, size_t bytes)
 
 uint64_t dump_number(uintptr_t address, size_t bytes)
 {
-    uint64_t value = 0; /* little-endian, as every processor that the runtime knows */
+    uint64_t value = 0; /* little-endian, like every processor that the runtime supports */
     return dump_copy(address, &value, bytes) == 0 ? value : 0;
 }
 static uintptr_t find_field(const struct ps_debug_field *field, unsigned n, const char *name)
@@ -85,7 +85,7 @@ static void load_maps(void)
         used -= (size_t)(line - buffer);
         memmove(buffer, line, used);
         if (used == sizeof buffer - 1)
-            used = 0; /* a line longer than any that is wanted */
+            used = 0; /* drops a line that is longer than any needed one */
     }
     close(file);
 }
@@ -101,7 +101,7 @@ int dump_target_begin(const struct dump_process *process)
     if (process->openmp)
         load_table(process->openmp, t->openmp, &t->num_openmp);
     load_maps();
-    /* The runtime's code: the executable mapping next below its data. */
+    /* The runtime's code is the last executable mapping before its data. */
     t->runtime_start = t->runtime_end = 0;
     for (unsigned i = 0; i < t->num_maps; i++)
         if (t->map[i].start < process->layout && t->map[i].start > t->runtime_start) {

@@ -1,8 +1,8 @@
-/* A process whose memory is read by its layout tables (debug_layout.h): this one or another one.
+/* Reads the memory of a process, this one or another one, by the names in its layout tables (debug_layout.h).
  *
- * Memory is read by os_read_memory only, and no structure is known but by the names in the tables, so that one way
- * serves both cases, a process of another build included. Takes no lock, allocates nothing and stops no thread. A
- * number that cannot be read is 0. Callers: one thread at a time in a process (the buffers are static). */
+ * Memory is read by os_read_memory only, and every structure is known only by the names in the tables. So one way
+ * serves both cases, also for a process of another build. These functions take no lock, allocate nothing and stop no
+ * thread. A number that cannot be read is 0. Callers: one thread at a time in a process (the buffers are static). */
 #ifndef PS_DUMP_TARGET_H
 #define PS_DUMP_TARGET_H
 
@@ -12,7 +12,7 @@
 #define DUMP_FIELDS_MAX 256
 #define DUMP_MAPS_MAX 1024
 
-/* An executable mapping. */
+/* An executable mapping of the process (/proc/PID/maps). */
 struct dump_map {
     uintptr_t start, end, offset;
     char path[128];
@@ -23,22 +23,23 @@ extern struct dump_target {
     struct ps_debug_field field[DUMP_FIELDS_MAX], openmp[DUMP_FIELDS_MAX];
     unsigned num_fields, num_openmp, num_maps;
     struct dump_map map[DUMP_MAPS_MAX];
-    uintptr_t runtime_start, runtime_end; /* of the object that the table is in */
+    uintptr_t runtime_start, runtime_end; /* the code of the object that has the table */
 } dump_target;
 
 /* Reads process's tables and maps. Returns 0, or the errno value with which its memory cannot be read. */
 int dump_target_begin(const struct dump_process *process);
-/* Still: what was read before is what the process had. */
+/* Returns whether the process still exists. If it does, what was read before was really there. */
 bool dump_target_is_there(void);
 
-/* 0 or an errno value. */
+/* dump_copy copies memory of the process; returns 0 or an errno value. dump_number returns a number of 1 to 8 bytes. */
 int dump_copy(uintptr_t address, void *to, size_t bytes);
 uint64_t dump_number(uintptr_t address, size_t bytes);
-/* A field's offset or a constant's value, in the library's table and in the OpenMP core's; 0: the process has none. */
+/* Return a field's offset or a constant's value, from the library's table and from the OpenMP core's; 0 if the process
+ * does not have the name. */
 uintptr_t dump_field(const char *name);
 uintptr_t dump_openmp_field(const char *name);
 
-/* Writes the innermost frame of the program's on the stack whose context is saved in uth (dump_where.c). */
+/* Writes the innermost place in the program's code on the stack whose context is saved in uth (dump_where.c). */
 void dump_where(uintptr_t uth, char *text, size_t bytes);
 
 #endif

@@ -1,9 +1,9 @@
-/* Where a thread waits: the innermost return address on its stack that follows a call instruction and lies in neither
- * the runtime nor the C library.
+/* Where a thread waits: the innermost return address on its stack that follows a call instruction and lies neither in
+ * the runtime nor in the C library.
  *
- * The address is shown as OBJECT+OFFSET for addr2line, with the function's name where the object has one. The dump
- * searches and does not unwind; gdb shows the whole stack (tools/gdb). Rejected: the unwinder of libgcc_s (takes the
- * dynamic linker's lock, and only sees this process). */
+ * The address is shown as OBJECT+OFFSET for addr2line, with the function's name if the object has symbols. The dump
+ * searches the stack, and does not unwind it; gdb shows the whole stack (tools/gdb). Rejected: the unwinder of libgcc_s
+ * (it takes the dynamic linker's lock, and sees only its own process). */
 #include "dump_target.h"
 
 #include <elf.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SCAN_BYTES 16384 /* of a stack, from where it was left */
+#define SCAN_BYTES 16384 /* how much of a stack is searched, from its saved stack pointer */
 
 static const struct dump_map *map_at(uintptr_t address)
 {
@@ -28,7 +28,8 @@ static bool read_file_at(int file, uint64_t offset, void *to, size_t bytes)
     return pread(file, to, bytes, (off_t)offset) == (ssize_t)bytes;
 }
 
-/* The function around `offset` (a virtual address of the object) in one symbol table. */
+/* Looks in one symbol table for the function that contains `address`, a virtual address of the object. Returns whether
+ * it has copied the function's name. */
 static bool name_in(int file, const ElfW(Shdr) * table, const ElfW(Shdr) * strings, uintptr_t address, char *name,
                     size_t bytes)
 {
@@ -54,7 +55,7 @@ static bool name_in(int file, const ElfW(Shdr) * table, const ElfW(Shdr) * strin
     return pread(file, name, bytes - 1, (off_t)(strings->sh_offset + found)) > 0 && name[0];
 }
 
-/* From the file, by its static symbols or else its dynamic ones. */
+/* Finds the function in the object's file: in its static symbols, otherwise in its dynamic ones. */
 static bool function_name(const char *path, uintptr_t address, char *name, size_t bytes)
 {
     ElfW(Ehdr) head;
@@ -75,7 +76,7 @@ static bool function_name(const char *path, uintptr_t address, char *name, size_
     return some;
 }
 
-/* The object's virtual address of what is mapped at `address`. */
+/* Returns the object's virtual address (as in its symbol table) of the byte that is mapped at `address`. */
 static uintptr_t link_address(const struct dump_map *map, uintptr_t address)
 {
     uintptr_t offset = address - map->start + map->offset;
@@ -127,7 +128,7 @@ static bool follows_call(uintptr_t address)
         return false;
     if (code[3] == 0xe8)
         return true;
-    for (unsigned i = 1; i < 7; i++) /* call through a register or memory: ff /2, 2 to 7 bytes */
+    for (unsigned i = 1; i < 7; i++) /* a call through a register or memory: ff /2, 2 to 7 bytes */
         if (code[i] == 0xff && (code[i + 1] & 0x38) == 0x10)
             return true;
     return false;
@@ -144,7 +145,7 @@ void dump_where(uintptr_t uth, char *text, size_t bytes)
     snprintf(text, bytes, "an unknown place");
     if (!sp || !dump_field("reg.cfa"))
         return;
-    while (got > 256 && dump_copy(sp, stack, got) != 0) /* the stack may end before */
+    while (got > 256 && dump_copy(sp, stack, got) != 0) /* the stack may end before SCAN_BYTES */
         got /= 2;
     for (size_t i = 0; i < got / sizeof stack[0]; i++) {
         const struct dump_map *map = map_at(stack[i]);
