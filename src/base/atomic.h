@@ -1,7 +1,7 @@
 /* C11 atomics with the memory order in the name.
  *
- * STYLE: an order is spelled at every atomic. These macros keep that short, and add nothing else (but in builds that
- * shake, shake.h). */
+ * STYLE: an order is spelled at every atomic. These macros keep that short, and add nothing else, except in builds that
+ * shake (shake.h). */
 #ifndef PS_ATOMIC_H
 #define PS_ATOMIC_H
 
@@ -13,14 +13,15 @@
 #define ps_load_acquire(p) (ps_shake(), atomic_load_explicit((p), memory_order_acquire))
 #define ps_load_seq(p) (ps_shake(), atomic_load_explicit((p), memory_order_seq_cst))
 #define ps_store_relaxed(p, v) (ps_shake(), atomic_store_explicit((p), (v), memory_order_relaxed))
-/* Stores a value only where it differs, so that the cache line stays with its readers. No other thread writes the
+/* Stores a value only if it differs, so that the cache line stays in the readers' caches. Only one thread may write the
  * place. */
 #define ps_update(place, v) ((place) == (v) ? (void)0 : (void)((place) = (v)))
 #define ps_update_relaxed(p, v) (ps_load_relaxed(p) == (v) ? (void)0 : ps_store_relaxed(p, v))
 #define ps_store_release(p, v) (ps_shake(), atomic_store_explicit((p), (v), memory_order_release))
 #if defined(__aarch64__)
-/* An stlr would do on the processor. But qemu-user on x86 lets a later ldar overtake it, which every Dekker-like pair
- * of ours forbids. An exchange costs little more, and makes the tests under qemu mean something. */
+/* An stlr would be enough on the processor. But qemu-user on x86 lets a later ldar overtake it, which breaks every pair
+ * of "store, then load" that relies on seq_cst (as in Dekker's algorithm). An exchange costs little more, and makes
+ * tests under qemu valid. */
 #define ps_store_seq(p, v) (ps_shake(), (void)atomic_exchange_explicit((p), (v), memory_order_seq_cst))
 #else
 #define ps_store_seq(p, v) (ps_shake(), atomic_store_explicit((p), (v), memory_order_seq_cst))
@@ -42,7 +43,7 @@
 #define ps_or_acq_rel(p, v) (ps_shake(), atomic_fetch_or_explicit((p), (v), memory_order_acq_rel))
 #define ps_and_seq(p, v) (ps_shake(), atomic_fetch_and_explicit((p), (v), memory_order_seq_cst))
 #define ps_and_acq_rel(p, v) (ps_shake(), atomic_fetch_and_explicit((p), (v), memory_order_acq_rel))
-/* Strong compare-and-swap; on failure *expected holds what was seen. */
+/* Strong compare-and-swap. On failure *expected is the value that was read. */
 #define ps_cas_relaxed(p, expected, v) \
     (ps_shake(),                       \
      atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_relaxed, memory_order_relaxed))
@@ -59,7 +60,8 @@
     (ps_shake(),                   \
      atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_seq_cst, memory_order_seq_cst))
 #define ps_fence_seq() atomic_thread_fence(memory_order_seq_cst)
-/* The fence of one side of a pair: the other side makes a fence in all kernel threads (os_fence_all). */
+/* A barrier for the compiler only: one side of a pair whose other side makes a fence in all kernel threads
+ * (os_fence_all). */
 #define ps_fence_compiler() atomic_signal_fence(memory_order_seq_cst)
 
 #endif

@@ -8,25 +8,25 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Longer lines lose their middle (a value that the user gave; what is used instead stands behind it): a line must reach
- * the terminal at once, never interleaved with others. */
+/* A line must reach the terminal at once, not interleaved with others. So its length is limited, and a longer line
+ * loses its middle: that is a value that the user gave, and its end says what is used instead. */
 #define LINE_MAX_BYTES 512
 #define TAIL_BYTES 200
-#define HEAD_BYTES (LINE_MAX_BYTES - TAIL_BYTES - 4) /* "..." and the line's end between and behind */
+#define HEAD_BYTES (LINE_MAX_BYTES - TAIL_BYTES - 4) /* "..." and the newline take 4 bytes */
 
 const char *ps_warn_mark = "";
 bool ps_warn_quiet;
 
-/* A line in the making, on its maker's stack: its beginning, and its last bytes in a ring. */
+/* A line that is being composed, on the caller's stack: its beginning, and its last bytes in a ring. */
 struct line {
-    size_t length; /* of the whole */
+    size_t length; /* bytes of the whole line, also those that are left out */
     char text[LINE_MAX_BYTES];
     char tail[TAIL_BYTES];
 };
 
 static void put(struct line *l, char c)
 {
-    if ((unsigned char)c < ' ' || c == 127) /* one line, whatever stands in a value */
+    if ((unsigned char)c < ' ' || c == 127) /* a value may not break the line or send control characters */
         c = '?';
     if (l->length < LINE_MAX_BYTES - 1)
         l->text[l->length] = c;
@@ -57,8 +57,8 @@ static void put_signed(struct line *l, intmax_t n)
     put_number(l, n < 0 ? 0 - (uintmax_t)n : (uintmax_t)n, 10);
 }
 
-/* %s %d %u %ld %lu %lld %llu %zu %x %p %%: what the lines use (tests/structure/formats.py holds them to it). Not
- * vsnprintf, which may allocate and is not to be called in a signal's handler. */
+/* Supports %s %d %u %ld %lu %lld %llu %zu %x %p %%, which are all that the lines use (tests/structure/formats.py checks
+ * that). vsnprintf may allocate, and may not be called in a signal's handler. */
 static void format_line(struct line *l, const char *fmt, va_list *ap)
 {
     for (; *fmt != '\0'; fmt++) {
@@ -93,7 +93,7 @@ static void format_line(struct line *l, const char *fmt, va_list *ap)
         case '%':
             put(l, '%');
             break;
-        default: /* what follows cannot be told apart any more */
+        default: /* an unknown conversion: the types of later arguments are not known */
             put_text(l, "%?");
             return;
         }
@@ -116,7 +116,7 @@ static void write_message_line(const char *fmt, va_list *ap, const char *mark)
     }
     l.text[used++] = '\n';
     ssize_t written = write(STDERR_FILENO, l.text, used);
-    (void)written; /* nowhere else to say it */
+    (void)written; /* there is no other place to report a failed write */
     errno = saved_errno;
 }
 

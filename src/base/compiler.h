@@ -1,6 +1,6 @@
 /* Compiler spellings used by every room.
  *
- * Deliberately tiny: no type of the project stands here. */
+ * Deliberately tiny: no type of the project is defined here. */
 #ifndef PS_COMPILER_H
 #define PS_COMPILER_H
 
@@ -9,18 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifndef PS_CACHE_LINE    /* a target without data caches says so when it is built */
+#ifndef PS_CACHE_LINE    /* a target without data caches defines it when it is built */
 #define PS_CACHE_LINE 64 /* bytes; the unit of false sharing on every processor with an operating system */
 #endif
-#ifndef PS_LINE_ALIGN /* such a target may pack fields more closely */
+#ifndef PS_LINE_ALIGN /* a target without data caches may pack fields more closely */
 #define PS_LINE_ALIGN PS_CACHE_LINE
 #endif
 
 #define PS_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PS_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define PS_NOINLINE __attribute__((noinline))
-/* As PS_NOINLINE, and the function keeps all its parameters: a jump to it from a function with the same ones moves
- * none. */
+/* As PS_NOINLINE, and the compiler keeps all parameters of the function in place. So a function with the same
+ * parameters can jump to it without moving any. */
 #ifdef __clang__
 #define PS_NOIPA __attribute__((noinline))
 #else
@@ -29,17 +29,16 @@
 #define PS_ALWAYS_INLINE inline __attribute__((always_inline))
 #define PS_NORETURN __attribute__((noreturn))
 #define PS_COLD __attribute__((cold))
-/* The function begins on a cache line, whatever is linked before it: for functions so short that this shows (a
- * barrier's member: 1.3 ns of 16). */
+/* The function begins on a cache line, whatever is linked before it. For functions so short that the alignment is
+ * measurable (a barrier's member: 1.3 ns of 16). */
 #define PS_CODE_ALIGNED __attribute__((aligned(64)))
 #define PS_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #define PS_EXPORT __attribute__((visibility("default")))
 #define PS_LINE_ALIGNED alignas(PS_LINE_ALIGN)
 #define PS_UNUSED __attribute__((unused))
 
-/* Makes an unwinder take the function for the outermost one of its stack from here on. An exception that no function
- * within it catches ends the program, as at a thread's first function. Does nothing where the processor is not
- * known. */
+/* From here on an unwinder takes the function for the outermost one of its stack. An exception that is not caught
+ * within it ends the program, as in a thread's first function. Does nothing on processors that are not listed here. */
 #if defined(__x86_64__)
 #define PS_BE_OUTERMOST() __asm__ volatile(".cfi_undefined rip" ::: "memory")
 #elif defined(__aarch64__)
@@ -50,10 +49,10 @@
 #define PS_BE_OUTERMOST() ((void)0)
 #endif
 
-/* The object of which `ptr` is the member `member`. */
+/* The structure whose member `member` is at `ptr`. */
 #define PS_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
-/* Sanitizers that are on in this build. */
+/* PS_ASAN and PS_TSAN: 1 in a build with that sanitizer, otherwise 0. */
 #if defined(__SANITIZE_ADDRESS__)
 #define PS_ASAN 1
 #elif defined(__has_feature)

@@ -1,12 +1,12 @@
-/* Layout tables: where the runtime's state lies, for a debugger or another process that has nothing but the loaded
- * objects - no debug information, no source of the same version.
+/* Layout tables: they tell a debugger or another process where the runtime's state lies. Such a reader has only the
+ * loaded objects: no debug information, and no source of the same version.
  *
  * A table is one exported symbol, ps_debug_layout (user-level threads) or ort_debug_layout (the OpenMP core): a head,
- * then fields up to one with an empty name. A field is a name and a number: "vp.current" the offset of a member,
+ * then fields up to one with an empty name. A field is a name and a number: "vp.current" is the offset of a member,
  * "sizeof.uth" a size, "&ps_rt" an address, "wait.mutex" a constant. A reader takes the fields that it knows by name,
- * and relies on no order. So fields come and go, and `version` changes only when a name changes its meaning. Constant;
- * read by tools/gdb and by dump.c (psrun dump). As libthread_db's symbols, or Go's runtime tables. Rejected: DWARF (an
- * installation is stripped). */
+ * and relies on no order. So fields may be added and removed, and `version` changes only when a name changes its
+ * meaning. The tables are constant. Read by tools/gdb and by dump.c (psrun dump). Similar to libthread_db's symbols and
+ * Go's runtime tables. Rejected: DWARF (installations are stripped). */
 #ifndef PS_DEBUG_LAYOUT_H
 #define PS_DEBUG_LAYOUT_H
 
@@ -21,7 +21,7 @@ struct ps_debug_field {
 };
 
 struct ps_debug_layout {
-    char magic[16];      /* PS_DEBUG_MAGIC, without its zero */
+    char magic[16];      /* PS_DEBUG_MAGIC, without its terminating zero */
     uint32_t version;    /* PS_DEBUG_VERSION */
     uint32_t field_size; /* sizeof(struct ps_debug_field) */
     struct ps_debug_field field[];

@@ -1,5 +1,6 @@
-/* Kinds of letters, by functions of the C library. Its macros read a table of its own: what is built here for bare
- * metal is linked to the C library of another day, whose table may have another name (picolibc's has). */
+/* The kinds of letters, by functions of the C library instead of its macros. The macros read a table inside the C
+ * library. Objects that are built here for bare metal are linked to another version of the C library, in which that
+ * table may have another name (as in picolibc). */
 #ifndef PS_LETTERS_H
 #define PS_LETTERS_H
 

@@ -1,6 +1,6 @@
 /* Intrusive circular doubly linked list.
  *
- * The head is a node of its own. A node that is in no list has next == NULL, so that membership can be asked.
+ * The head is a node without a value. A node that is in no list has next == NULL, so ps_list_linked can tell.
  * No locking: the caller holds whatever guards the list. */
 #ifndef PS_LIST_H
 #define PS_LIST_H
@@ -36,7 +36,8 @@ static inline void ps_list_remove(struct ps_list *node)
     node->next->prev = node->prev;
     node->next = NULL;
 }
-/* Takes all nodes out at once, as a ring without a head; returns its first. The list is not empty. */
+/* Takes all nodes out of the list at once, as a ring without a head, and returns its first node. The list must not be
+ * empty. */
 static inline struct ps_list *ps_list_take_ring(struct ps_list *head)
 {
     struct ps_list *first = head->next;
@@ -53,7 +54,7 @@ static inline void ps_list_push_ring_back(struct ps_list *head, struct ps_list *
     last->next = head;
     head->prev = last;
 }
-/* First or last node, taken out; NULL where the list is empty. */
+/* Removes and returns the first node; returns NULL if the list is empty. */
 static inline struct ps_list *ps_list_pop_front(struct ps_list *head)
 {
     struct ps_list *node = head->next;

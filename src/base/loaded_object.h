@@ -1,7 +1,8 @@
-/* What the dynamic section of a loaded object tells: which names it needs, gives and wants of others.
+/* The dynamic section of a loaded object: which libraries it needs, which names it offers, and which names it takes
+ * from other objects.
  *
- * Reads memory that the dynamic linker has mapped. So the object must stay loaded meanwhile: callers are within
- * dl_iterate_phdr, or in the object itself. */
+ * The functions read memory that the dynamic linker has mapped, so the object must stay loaded meanwhile. Callers are
+ * inside dl_iterate_phdr, or in the object itself. */
 #ifndef PS_LOADED_OBJECT_H
 #define PS_LOADED_OBJECT_H
 
@@ -10,18 +11,18 @@
 #include "compiler.h"
 
 struct ps_loaded {
-    const ElfW(Dyn) * section; /* NULL: there is none; then all else is NULL or 0 */
+    const ElfW(Dyn) * section; /* NULL: the object has none; then all other fields are NULL or 0 */
     const char *strings;
-    const char *name; /* DT_SONAME; NULL: it has none */
+    const char *name; /* DT_SONAME; NULL: the object has none */
     const ElfW(Sym) * symbols;
-    const ElfW(Rela) * relocations[2]; /* all but those of calls, those of calls */
+    const ElfW(Rela) * relocations[2]; /* [0]: DT_RELA; [1]: those of calls, DT_JMPREL */
     size_t num_relocations[2];
-    const uint32_t *hash; /* [1]: what it wants of others stands before this symbol; NULL: not known */
+    const uint32_t *hash; /* its [1]: the names it takes from others are before this symbol; NULL: not known */
     bool has_gnu_hash;
 };
 
-/* Reads the dynamic section of the object at `base`. The dynamic linker has turned its offsets into addresses, except
- * where it may not write. */
+/* Reads the dynamic section of the object at `base`. In most objects the dynamic linker has turned the section's
+ * offsets into addresses; where the section is read-only, it has not. */
 static inline struct ps_loaded ps_loaded_at(ElfW(Addr) base, const ElfW(Dyn) * section)
 {
     struct ps_loaded o = {.section = section};
@@ -58,7 +59,7 @@ static inline struct ps_loaded ps_loaded_at(ElfW(Addr) base, const ElfW(Dyn) * s
         o.name = o.strings + name->d_un.d_val;
     o.has_gnu_hash = o.hash != NULL;
     if (o.hash == NULL)
-        o.hash = old_hash; /* [1] is the number of all symbols there */
+        o.hash = old_hash; /* here [1] is the number of all symbols */
     return o;
 }
 
@@ -72,7 +73,7 @@ static inline struct ps_loaded ps_loaded_of(const struct dl_phdr_info *info)
     return ps_loaded_at(info->dlpi_addr, section);
 }
 
-/* It names this library among those that it is linked with. */
+/* Returns whether the object is linked with a library of this name (DT_NEEDED). */
 static inline bool ps_loaded_needs(const struct ps_loaded *o, const char *library)
 {
     for (const ElfW(Dyn) *d = o->section; o->strings != NULL && d->d_tag != DT_NULL; d++)
@@ -81,14 +82,14 @@ static inline bool ps_loaded_needs(const struct ps_loaded *o, const char *librar
     return false;
 }
 
-/* The number of a relocation's symbol; 0: it has none. */
+/* Returns the number of the relocation's symbol; 0: it has none. */
 static inline uint32_t ps_loaded_symbol(const ElfW(Rela) * relocation)
 {
     return (uint32_t)(sizeof(void *) == 8 ? relocation->r_info >> 32 : relocation->r_info >> 8);
 }
 
-/* Returns the number before which all symbols stand that the object wants of others. A table of an object that offers
- * none (GNU's linker writes one bucket, and nothing in it) does not tell that; relocations do then. */
+/* Returns a number: every symbol that the object takes from others has a smaller one. The hash table of an object that
+ * offers no names does not tell it (GNU's linker writes one empty bucket); then the relocations do. */
 static inline uint32_t ps_loaded_wanted_end(const struct ps_loaded *o)
 {
     if (o->strings == NULL || o->symbols == NULL || o->hash == NULL)
@@ -103,7 +104,7 @@ static inline uint32_t ps_loaded_wanted_end(const struct ps_loaded *o)
     return end;
 }
 
-/* Returns the number of the symbol of this name that the object wants of others; 0: it wants none. */
+/* Returns the number of the symbol of this name that the object takes from others; 0: it takes none. */
 static inline uint32_t ps_loaded_wants(const struct ps_loaded *o, const char *name)
 {
     uint32_t end = ps_loaded_wanted_end(o);

@@ -1,6 +1,6 @@
-/* Static probes (USDT) for perf, bpftrace and SystemTap: provider "psthreads". Where no tool has attached, a probe is
- * one instruction that does nothing, and its arguments are values that the code has anyway. Builds without <sys/sdt.h>
- * have none. docs/seeing.md lists them. */
+/* Static probes (USDT) for perf, bpftrace and SystemTap: provider "psthreads". While no tool is attached, a probe is
+ * one instruction that does nothing, and its arguments are values that the code has computed anyway. Builds without
+ * <sys/sdt.h> have no probes. docs/seeing.md lists them. */
 #ifndef PS_PROBE_H
 #define PS_PROBE_H
 

@@ -1,4 +1,5 @@
-/* See race.h. A constructor: nothing of the runtime is called before it, since its callers are initialised later. */
+/* See race.h. Set by a constructor. It runs before any other function of the runtime, because all callers are
+ * initialised later. */
 #include "race.h"
 
 #if !PS_TSAN

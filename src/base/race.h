@@ -1,14 +1,15 @@
-/* The program's own ThreadSanitizer learns what orders its threads.
+/* Tells the ThreadSanitizer of a program what orders the program's threads.
  *
- * The runtime is not compiled with the sanitizer. So the sanitizer does not see the runtime's atomics, by which a
- * region's start and end, a barrier, a lock or a task order the program's reads and writes. Without these calls the
- * sanitizer would report races where there are none. ps_race_release says that what the caller has done so far is
- * published under an address, ps_race_acquire that the caller goes on behind all that was published there. More order
- * than OpenMP gives would hide races; less would invent some. So each call stands where the specification has its flush
- * and its happens-before (OpenMP 5.2 section 1.4.6), in src/ort, for both kinds of entities.
+ * The runtime is not compiled with the sanitizer. So the sanitizer does not see the runtime's atomics, by which the
+ * start and end of a region, a barrier, a lock or a task order the program's reads and writes. Without these calls the
+ * sanitizer would report races where there are none. ps_race_release publishes under an address what the caller has
+ * done so far. ps_race_acquire orders the caller after everything that was published under the address. More order than
+ * OpenMP gives would hide races; less would invent some. So src/ort makes each call where the specification has its
+ * flush and its happens-before (OpenMP 5.2 section 1.4.6), for both kinds of entities.
  *
- * Found once, when the runtime is loaded (race.c): absent, a compare with memory and a predictable branch. In a build
- * that is itself compiled with the sanitizer nothing is said: that sees the atomics.
+ * A constructor looks for the sanitizer when the runtime is loaded (race.c). Without it a call is a compare with memory
+ * and a predictable branch. A build that is itself compiled with the sanitizer makes no calls: the sanitizer sees its
+ * atomics.
  * Callers: any thread, on any stack. Never fails. */
 #ifndef PS_RACE_H
 #define PS_RACE_H
@@ -17,7 +18,7 @@
 
 #include <stdlib.h>
 
-#ifndef PS_RACE /* 0: a target without sanitizers, where no tool listens */
+#ifndef PS_RACE /* 0: a target without sanitizers */
 #define PS_RACE !PS_TSAN
 #endif
 #if !PS_RACE
@@ -28,7 +29,7 @@ static inline void ps_race_release(const volatile void *at) { (void)at; }
 extern void __tsan_acquire(void *) __attribute__((weak));
 extern void __tsan_release(void *) __attribute__((weak));
 extern __attribute__((visibility(
-    "hidden"))) unsigned char ps_race_traced; /* the sanitizer is there; constant once the runtime is loaded */
+    "hidden"))) unsigned char ps_race_traced; /* 1: the sanitizer is there; constant once the runtime is loaded */
 static PS_ALWAYS_INLINE bool ps_race_enabled(void) { return PS_UNLIKELY(ps_race_traced != 0); }
 static PS_ALWAYS_INLINE void ps_race_acquire(const volatile void *at)
 {
@@ -45,8 +46,8 @@ static PS_ALWAYS_INLINE void ps_race_release(const volatile void *at)
 #if PS_RACE || PS_TSAN
 extern void AnnotateIgnoreWritesBegin(const char *file, int line) __attribute__((weak));
 extern void AnnotateIgnoreWritesEnd(const char *file, int line) __attribute__((weak));
-/* Frees memory of the runtime's that another thread got, or wrote: the sanitizer would take free() for a write of the
- * caller's. */
+/* Frees memory of the runtime that another thread allocated or wrote. Without this the sanitizer would take free() for
+ * a write by the caller, and report a race. */
 static inline void ps_race_free(void *p)
 {
     bool told = ps_race_enabled() && AnnotateIgnoreWritesBegin && AnnotateIgnoreWritesEnd;

@@ -1,12 +1,12 @@
-/* A build in which an atomic operation now and then waits first (-DPS_SHAKE=64: one in 64; `make shake` runs the tests
- * on it).
+/* A build in which an atomic operation sometimes waits first (-DPS_SHAKE=64: one in 64; `make shake` runs the tests on
+ * it).
  *
- * A window of two instructions between an atomic and the next is met by a preemption once in some thousand runs, on
- * another machine. In this build one operation in PS_SHAKE gives the processor away, or sleeps for up to a
- * third of a millisecond. So such a window is met in some tens of runs. What it shows: protocols that rely on a
- * neighbour being quick, tests that do. Does not reorder memory: that is for the models and ThreadSanitizer. No state:
- * the time-stamp counter is the dice. Leaves errno and every register of the caller alone, so it may stand in a signal
- * handler and between two stacks. x86_64 only. In other builds it is nothing. */
+ * A preemption between two atomic operations, two instructions apart, happens once in some thousand runs, on another
+ * machine. In this build one operation in PS_SHAKE yields the processor, or sleeps for up to a third of a millisecond.
+ * So a preemption at such a place happens in some tens of runs. It finds protocols and tests that rely on another
+ * thread being quick. It does not reorder memory: that is for the models and ThreadSanitizer. It has no state: the
+ * time-stamp counter is the random number. It keeps errno and all registers of the caller, so it may be called in a
+ * signal handler and between two stacks. x86_64 only. In other builds it does nothing. */
 #ifndef PS_SHAKE_H
 #define PS_SHAKE_H
 
@@ -33,7 +33,7 @@ static inline void ps_shake(void)
     dice /= PS_SHAKE;
     const struct timespec nap = {.tv_nsec = (long)(dice / 16 % 300000)};
     if (dice % 16)
-        ps_shake_call(24, 0); /* sched_yield; not by its name, which the drop-ins define */
+        ps_shake_call(24, 0); /* sched_yield, by its number: the drop-ins define the name */
     else
         ps_shake_call(35, &nap); /* nanosleep */
 }
