@@ -1,6 +1,7 @@
 /* The operating-system contract. Only src/os/linux makes futex, mmap, sched_* and cgroup calls.
  *
- * Functions that can fail return 0 or a positive errno value unless said otherwise. All are thread-safe. */
+ * Functions that can fail return 0 or a positive errno value, unless their comment says otherwise. All are
+ * thread-safe. */
 #ifndef PS_OS_H
 #define PS_OS_H
 
@@ -11,149 +12,152 @@
 
 size_t os_page_size(void); /* bytes */
 
-/* Returns fresh zeroed memory straight from the system, page-aligned; NULL where there is none. Never calls malloc. */
+/* Returns fresh zeroed memory straight from the system, page-aligned; NULL if there is none. Never calls malloc. */
 void *os_map(size_t bytes);
 void os_unmap(void *p, size_t bytes);
-/* Keeps pages that os_map gave in main memory until they are unmapped. ENOMEM, EPERM, EAGAIN: as much may not be
- * locked. */
+/* Keeps pages of os_map in main memory until they are unmapped. ENOMEM, EPERM, EAGAIN: the system does not allow the
+ * process to lock so much. */
 int os_memory_lock(void *p, size_t bytes);
-/* Spreads untouched pages that os_map gave over the memory nodes that the process may use, or leaves them to the node
- * of the thread that touches them first. high_bandwidth: to nodes of high bandwidth alone, until they are full. A wish:
- * nothing happens where the system cannot do it. */
+/* Says on which memory nodes untouched pages of os_map are placed. interleaved: spread over the nodes that the process
+ * may use; otherwise on the node of the thread that touches a page first. high_bandwidth: on nodes of high bandwidth
+ * until these are full. Does nothing where the system cannot do it. */
 void os_memory_place(void *p, size_t bytes, bool interleaved, bool high_bandwidth);
-/* Whether there are memory nodes of high bandwidth (topology.h). The first call reads some files. */
+/* Returns whether there are memory nodes of high bandwidth (topology.h). The first call reads some files. */
 bool os_memory_high_bandwidth(void);
 
 /* Maps a stack of at least `bytes` usable bytes (rounded up to pages) with one inaccessible guard page below it.
- * *usable gets the usable size. Returns the lowest usable byte, or NULL. The stack is not touched: no page is resident
- * yet. */
+ * Returns the lowest usable byte, with the usable size in *usable; or NULL. No page of the stack is touched, so none is
+ * resident yet. */
 void *os_stack_map(size_t bytes, size_t *usable);
 void os_stack_unmap(void *stack, size_t usable);
-/* Stacks may hold code where an object of the process asks for that (PT_GNU_STACK). os_stacks_look looks for one that
- * was loaded since. True: there is one; stacks that are mapped from now on may hold code, and os_stack_protect allows
- * it to those that exist. */
+/* A stack may hold code if an object of the process asks for that (PT_GNU_STACK). os_stacks_look returns true if such
+ * an object was loaded since the last look. Then stacks that are mapped from now on may hold code; os_stack_protect
+ * allows it to a stack that exists. */
 bool os_stacks_look(void);
 bool os_stacks_hold_code(void);
 void os_stack_protect(void *stack, size_t usable);
-/* Whether no page there is in memory: no thread has written to it since it was mapped. */
+/* Returns whether no page of the range is resident: no thread has touched it since it was mapped or given to
+ * os_stack_idle. */
 bool os_memory_untouched(const void *p, size_t bytes);
-/* Tells the system that the stack's content is not needed below its top `keep` bytes; the mapping stays. */
+/* Tells the system that the stack's contents are not needed, except its top `keep` bytes. The mapping stays. */
 void os_stack_idle(void *stack, size_t usable, size_t keep);
 
-/* Bytes of address space that the process may still map (RLIMIT_AS); SIZE_MAX: as many as it likes. Reads a file
- * where it is limited. */
+/* Returns how many bytes of address space the process may still map (RLIMIT_AS); SIZE_MAX: no limit. Reads a file if
+ * there is a limit. */
 size_t os_memory_left(void);
-/* Mappings that a process may have; SIZE_MAX: unknown. Reads a file. */
+/* Returns how many mappings a process may have; SIZE_MAX: unknown. Reads a file. */
 size_t os_mappings_max(void);
-/* How many mappings each further stack costs: 2, or 0 where guards are marks in the page table. */
+/* Returns how many mappings each further stack costs: 2, or 0 where guards are marks in the page table. */
 unsigned os_stack_mappings(void);
-/* Returns, in words for a report, the limit that was reached when `bytes` were refused. Reads files. */
+/* Called after `bytes` of memory were refused. Returns which limit was reached, as words for a report. Reads files. */
 const char *os_memory_limit(size_t bytes);
 
 /* --- kernel threads --- */
 
-/* Starts a kernel thread. With block_signals, start() begins with all signals blocked. EAGAIN where the system refuses
- * one. The handle is for os_thread_join; every started thread must be joined or detached. stack_bytes 0 means the
- * system's default. Under a sanitizer no fork comes while the thread begins or ends (fork_gate.c), once
- * os_objects_init has been called. */
+/* Starts a kernel thread, which calls start(arg). With block_signals start() begins with all signals blocked. EAGAIN:
+ * the system refuses a kernel thread. *out is a handle: every started thread must be joined or detached by it.
+ * stack_bytes 0: the system's default. Under a sanitizer no fork happens while the thread begins or ends (fork_gate.c),
+ * once os_objects_init has been called. */
 typedef uintptr_t os_thread;
 int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals);
-/* Whether os_thread_start has called the caller, which stands in the C library's place. */
+/* For the runtime's pthread_create, which stands before the C library's: returns whether os_thread_start has called
+ * it. */
 bool os_thread_is_starting(void);
-/* os_signals_keep keeps a signal mask for later, and os_signals_deferred returns it. One caller at a time, before the
- * kernel thread that asks is started. */
+/* os_signals_keep stores a signal mask, and os_signals_deferred returns it. Called by one thread at a time, before the
+ * kernel thread that reads it is started. */
 void os_signals_keep(uint64_t mask);
 uint64_t os_signals_deferred(void);
 void os_thread_join(os_thread t);
 void os_thread_detach(os_thread t);
-/* Returns the number by which the system knows the calling kernel thread. Never cached across fork. */
+/* Returns the kernel's number (tid) of the calling kernel thread. Must not be cached across fork. */
 int os_thread_id(void);
 struct os_usage {
     uint64_t cpu_ns; /* processor time used */
-    uint64_t slices; /* how often it was given a processor; 0: not known */
-    bool sleeping;   /* in the kernel, now */
+    uint64_t slices; /* how often the kernel thread was given a processor; 0: not known */
+    bool sleeping;   /* the kernel thread sleeps in the kernel now */
 };
-/* Of kernel thread `tid` of this process. ESRCH, ENOSYS. */
+/* Returns the usage of kernel thread `tid` of this process. ESRCH, ENOSYS. */
 int os_thread_usage(int tid, struct os_usage *u);
-/* Gives the processor time alone, up to this moment and without /proc. ESRCH, ENOSYS. */
+/* Returns only the processor time, exact up to now and without /proc. ESRCH, ENOSYS. */
 int os_thread_cpu_ns(int tid, uint64_t *cpu_ns);
-/* Gives where the calling kernel thread's own stack begins (its highest address) and how far down it may grow. False:
+/* Returns the highest address of the calling kernel thread's own stack, and how many bytes it may grow down. False:
  * unknown. */
 bool os_thread_stack(uintptr_t *top, size_t *bytes);
-/* Returns the size of a thread's stack where the thread's maker does not say: that of the C library's threads (`ulimit
- * -s`, pthread_setattr_default_np), at most 4 GB. Without a limit it is 64 MB, as in libomp; glibc's would be 2. */
+/* Returns the stack size of a thread for which the program gives none: that of the C library's threads (`ulimit -s`,
+ * pthread_setattr_default_np), at most 4 GB. If that has no limit, 64 MB, as in libomp; glibc would take 2. */
 size_t os_thread_default_stack(void);
-/* Unregisters the area for restartable sequences of the calling kernel thread: the kernel no longer writes to it. */
+/* Unregisters the area for restartable sequences of the calling kernel thread: the kernel writes to it no more. */
 void os_rseq_forget(void *area, size_t bytes, unsigned signature);
-/* Copies memory of process `pid` (this one too), without a lock and without a fault: EFAULT, EPERM, ESRCH. */
+/* Copies memory of process `pid`, which may be this one, without a lock. A bad address gives EFAULT, not a fault.
+ * EPERM, ESRCH. */
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes);
-/* fstat and stat, by the kernel's calls: the C library's are functions of glibc 2.33 and later. 0, or a negative errno
- * value. No cancellation point. */
+/* fstat and stat by system calls: the C library has these functions only since glibc 2.33. Return 0 or a negative errno
+ * value. No cancellation points. */
 struct stat;
 int os_fstat(int fd, struct stat *about);
 int os_stat(const char *path, struct stat *about);
-/* How many kernel threads this process has, its own and the runtime's; 0: unknown. */
+/* Returns how many kernel threads this process has, the program's and the runtime's; 0: unknown. */
 unsigned os_count_kernel_threads(void);
 /* The signal mask of the calling kernel thread, as the kernel keeps it. */
 uint64_t os_signal_mask(void);
 void os_set_signal_mask(uint64_t mask);
-uint64_t os_swap_signal_mask(uint64_t mask); /* the same; returns what it was */
-/* Returns the signals that are pending for the calling kernel thread or the process, and that the calling kernel thread
- * blocks. */
+uint64_t os_swap_signal_mask(uint64_t mask); /* sets the mask, and returns the mask before */
+/* Returns the signals that the calling kernel thread blocks and that are pending for it or for the process. */
 uint64_t os_signals_pending(void);
-/* For a handler: tells the receiver of the signal with this siginfo_t. FAULT: the thread itself, an instruction of
- * which caused it. TO_EITHER: thread or process, which is not told: a timer or a file sent it, or it has a value. POKE:
- * os_signal_poke sent it. */
+/* For a handler: returns where the signal with this siginfo_t was sent. FAULT: an instruction of the thread has caused
+ * it. TO_EITHER: to a thread or to the process, which one is unknown: a timer or a file has sent it, or it has a value.
+ * POKE: os_signal_poke has sent it. */
 enum os_signal_sent { OS_SIGNAL_FAULT, OS_SIGNAL_TO_THREAD, OS_SIGNAL_TO_EITHER, OS_SIGNAL_TO_PROCESS, OS_SIGNAL_POKE };
 enum os_signal_sent os_signal_sent(int number, const void *info);
-/* Sends a signal to the process, with this siginfo_t. False: refused. The receiver calls os_signal_as_sent, which
- * restores the siginfo_t of the signal that was sent at first. */
+/* Sends a signal to the process, with this siginfo_t. Returns false if the kernel refuses. The receiver calls
+ * os_signal_as_sent, which restores the original siginfo_t. */
 bool os_signal_again(int number, const void *info);
 void os_signal_as_sent(void *info);
-/* Sends it to one kernel thread of this process, from any of them. */
-#define OS_SIGNAL_BYTES 128 /* a siginfo_t */
+/* Sends a signal to one kernel thread of this process. Callers: any kernel thread. */
+#define OS_SIGNAL_BYTES 128 /* size of a siginfo_t */
 bool os_signal_to_thread(int tid, int number, const void *info);
-/* os_signal_poke sends nothing but a number of the sender's (`by`), which a handler reads by os_signal_poked_by. */
+/* os_signal_poke sends a signal that carries only the number `by` of the sender. A handler reads it by
+ * os_signal_poked_by. */
 void os_signal_poke(int tid, int number, unsigned by);
 unsigned os_signal_poked_by(const void *info);
-/* Takes one of the signals `numbers` (bits from 0), which the calling kernel thread blocks: one that is pending for
- * this kernel thread or, if there is none, for the process. Returns its number, and *info is its siginfo_t; 0: none was
- * pending. Does not wait. */
+/* Takes one pending signal out of `numbers` (signal 1 is bit 0), which the calling kernel thread blocks. Signals that
+ * are pending for this kernel thread come before those for the process. Returns its number, and its siginfo_t in *info;
+ * returns 0 if none is pending. Does not wait. */
 int os_take_signal(uint64_t numbers, void *info);
-/* The mask that a handler's frame, a ucontext_t, restores. */
+/* Read and write the signal mask that the end of a handler restores. frame: the handler's ucontext_t. */
 uint64_t os_frame_mask(const void *frame);
 void os_frame_set_mask(void *frame, uint64_t mask);
-/* Whether the address is on the calling kernel thread's alternate stack. */
+/* Returns whether the address is on the calling kernel thread's alternate signal stack. */
 bool os_on_alternate_stack(uintptr_t address);
-/* All signals that a program may block. The C library sends its kernel threads the others, and waits for them: 32 and
- * 33, and outside of glibc also 34 (in glibc that is SIGRTMIN). */
+/* All signals that a program may block. The C library sends the others to its kernel threads, and waits until they are
+ * handled: 32 and 33, and except in glibc also 34 (SIGRTMIN in glibc). */
 #if defined(__GLIBC__)
 #define OS_ALL_SIGNALS (~(UINT64_C(3) << 31))
 #else
 #define OS_ALL_SIGNALS (~(UINT64_C(7) << 31))
 #endif
-/* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: signals that an instruction of the thread's may cause. */
+/* SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: signals that an instruction of a thread may cause. */
 #define OS_FAULT_SIGNALS UINT64_C(0x4d8)
-/* sigaltstack(2) for the calling kernel thread; 0 or a positive errno value. Both arguments are stack_t; either may be
- * NULL. */
+/* sigaltstack(2) for the calling kernel thread. Both arguments are stack_t; either may be NULL. Returns 0 or a positive
+ * errno value. */
 int os_alternate_stack(const void *stack, void *before);
-/* Whether the process's initial kernel thread has ended while others go on: the system still counts it then. Reads a
- * file. */
+/* Returns whether the process's initial kernel thread has ended while others go on. The system still counts it then.
+ * Reads a file. */
 bool os_main_thread_gone(void);
-/* Names the calling kernel thread (15 bytes at most are kept); NULL: as the program. */
+/* Names the calling kernel thread (the system keeps 15 bytes); NULL: the program's name. */
 void os_thread_name(const char *name);
-/* The list of robust mutexes that the kernel looks through when the calling kernel thread ends; NULL: it cannot be
- * told. os_set_robust_list sets it. */
+/* Returns the calling kernel thread's list of robust mutexes, which the kernel handles when that thread ends; NULL:
+ * unknown. os_set_robust_list sets the list. */
 void *os_robust_list(void);
 void os_set_robust_list(void *head);
 
-/* The C library's handler of its own signal (setuid and its like for all kernel threads) is called between these two
- * from now on; leave gets what enter returned. After the first pthread_create; nothing where there is no such
- * signal. */
+/* From now on the C library's handler of its own signal (for setuid and the like in all kernel threads) is called
+ * between these two functions; leave gets the result of enter. Called after the first pthread_create. Does nothing
+ * where the C library has no such signal. */
 void os_library_signal_between(void *(*enter)(void), void (*leave)(void *));
 
-/* The first caller runs fn; the others return when fn has run. A fork in the middle leaves the child with a flag that
- * is still to be done. */
+/* The first caller runs fn; other callers return when fn has ended. If a process forks while fn runs, the next caller
+ * in the child runs fn again. */
 typedef int os_once_flag;
 #define OS_ONCE_INIT 0
 void os_once(os_once_flag *flag, void (*fn)(void));
@@ -163,87 +167,94 @@ void os_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void
 
 /* --- loaded objects --- */
 
-/* dl_iterate_phdr, but never in the middle of a fork. false: it was not called, because it would hang in this forked
- * child (objects.c). visit must not call it again. A caller that holds a lock which its own fork handler takes calls
- * os_objects_init before it registers that handler. */
+/* os_objects_visit is dl_iterate_phdr, but never runs in the midst of a fork. Returns false if it was not called,
+ * because it would hang in this forked child (objects.c). visit must not call os_objects_visit. If a caller holds a
+ * lock that its own fork handler also takes, it calls os_objects_init before it registers that handler. */
 struct dl_phdr_info;
 void os_objects_init(void);
-/* Visits the names by which loaded objects ask for their libraries, in the order of loading (the program's first). A
- * name comes as often as objects have it. Only in constructors and destructors of libraries: the dynamic linker, which
- * runs those, is asked without precautions. */
+/* Visits the names of the libraries that loaded objects need (DT_NEEDED), in the order in which the objects were
+ * loaded, the program's first. A name is visited once for each object that needs it. Called only in constructors and
+ * destructors of libraries: the dynamic linker runs these, so it can be asked without precautions. */
 void os_needed_visit(void (*visit)(const char *file, void *arg), void *arg);
 bool os_objects_visit(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
-/* Whether some loaded object wants a function of this name from another object. Reads all their tables. */
+/* Returns whether some loaded object takes a function of this name from another object. Reads the tables of all
+ * objects. */
 bool os_objects_want(const char *name);
-/* Fills in addresses that are NULL, from the symbol table in the file of the loaded library with this DT_SONAME. */
+/* Fills in each symbol whose address is NULL, from the symbol table in the file of the loaded library with this
+ * DT_SONAME. */
 struct os_symbol {
     const char *name;
     void *address;
 };
 void os_file_symbols(const char *library, struct os_symbol *symbols, unsigned n);
-/* The object that has this address, and where it is mapped, without a lock; NULL: none, or glibc is older than 2.35. */
+/* Returns the object that contains this address, and where it is mapped. Takes no lock. NULL: no object, or glibc is
+ * older than 2.35. */
 struct link_map *os_object_at(const void *address, const void **start);
 
 /* --- park and wake --- */
 
 #define OS_FOREVER (-1)
 
-/* Sleeps while *word == expected, until a wake, a signal or timeout_ns (OS_FOREVER: none). May return without reason:
- * the caller looks again. Returns 0, ETIMEDOUT, EINTR or EAGAIN (word differed). Private to the process. */
+/* Sleeps while *word == expected, until a wake, a signal or timeout_ns (OS_FOREVER: none). May return spuriously, so
+ * the caller looks again. Returns 0, ETIMEDOUT, EINTR or EAGAIN (*word differed). Only threads of this process can wake
+ * it. */
 int os_park(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
-/* Wakes up to n kernel threads that sleep on word. Returns how many. */
+/* Wakes up to n kernel threads that sleep on word. Returns how many it has woken. */
 int os_wake(_Atomic uint32_t *word, int n);
 /* Lets another kernel thread run on this processor. */
 void os_yield(void);
-/* The program's own system call by number: the kernel's result. */
+/* Makes the system call `number` of the program. Returns the kernel's result. */
 long os_system_call(long number, long a, long b, long c, long d, long e, long f);
 
 /* --- memory that processes share --- */
 
-/* Maps the file NAME-UID, which the processes of one user share (linux/shared_file.c); read-only without `make`. An
- * empty file gets its size, and is zeroes then. EINVAL: the file is not as it should be; *wrong says it in words. Other
- * errno values: the file, or memory for it, cannot be had. */
+/* Maps the file NAME-UID, which the processes of one user share (linux/shared_file.c); read-only without `make`. With
+ * `make` an empty file gets its size, and consists of zeroes. EINVAL: the file is not as it should be; *wrong says in
+ * words why. Other errno values: the file cannot be opened, or there is no memory. */
 int os_shared_file(const char *name, size_t bytes, bool make, void **map, const char **wrong);
-/* os_word_hold takes a word that is 0 or OS_WORD_LEFT for the calling kernel thread, one of the library's. Until that
- * ends the word is its number. Then, in whatever way it ends, the kernel stores OS_WORD_LEFT. False: another has the
- * word, or the system cannot do this. The holder stays in its place as long as the kernel thread lives. */
+/* os_word_hold takes a word that is 0 or OS_WORD_LEFT. The caller is one of the library's kernel threads. While it
+ * holds the word, the word is its number. When it ends, in whatever way, the kernel stores OS_WORD_LEFT. Returns false
+ * if another kernel thread has the word, or the system cannot do this. h must stay in its place as long as the kernel
+ * thread lives. */
 #define OS_WORD_LEFT UINT32_C(0x40000000)
 struct os_word_holder {
-    void *head; /* these three are the kernel's */
+    void *head; /* the kernel reads these three */
     intptr_t offset;
     void *pending;
     void *before;
 };
 bool os_word_hold(struct os_word_holder *h, _Atomic uint32_t *word);
-void os_word_leave(struct os_word_holder *h, _Atomic uint32_t *word); /* the same, before it ends */
-void os_word_forget(struct os_word_holder *h);                        /* another has written to the word */
-/* Sleeps on two words at once; the second is shared with other processes, or NULL. Where the system cannot, it looks at
- * the second every OS_SHARED_LOOK_NS. os_wake_shared wakes all processes that sleep on a shared word. */
+void os_word_leave(struct os_word_holder *h, _Atomic uint32_t *word); /* gives the word back before the holder ends */
+/* forgets the word, to which another thread has written */
+void os_word_forget(struct os_word_holder *h);
+/* Sleeps while both words have the expected values. `shared` is shared with other processes, or NULL. If the system
+ * cannot wait on two words, the caller reads `shared` every OS_SHARED_LOOK_NS. os_wake_shared wakes all processes that
+ * sleep on a shared word. */
 #define OS_SHARED_LOOK_NS INT64_C(10000000)
 void os_park_both(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *shared, uint32_t of_shared,
                   int64_t timeout_ns);
 void os_wake_shared(_Atomic uint32_t *word);
-/* Processor time that the process has used. */
+/* Returns the processor time that the process has used. */
 uint64_t os_process_cpu_ns(void);
 
 /* --- a fence for all kernel threads --- */
 
-/* Makes a sequentially consistent fence in each kernel thread of the process, wherever it is just now. With it the
- * other side of a pair needs only a compiler barrier. False: refused, no fence was made. About 2 us; interrupts the
- * others. */
+/* Makes a sequentially consistent fence in every running kernel thread of the process. So the other side of a pair
+ * needs only a compiler barrier. Returns false if the system refuses: then no fence was made. Costs about 2 us, and
+ * interrupts the other kernel threads. */
 bool os_fence_all(void);
-/* Whether a fast path may rely on os_fence_all. Cheap. Where the library was loaded into a process with several kernel
- * threads, the answer is no at first: the first fence, or one of the first some hundred questions, takes some
- * milliseconds to arrange it. */
+/* Returns whether a fast path may rely on os_fence_all. Cheap. If the library was loaded into a process with several
+ * kernel threads, the answer is false at first. Then one later call must register the process with the kernel, which
+ * takes some milliseconds: the first os_fence_all, or one of the first several hundred calls of this function. */
 bool os_fence_all_ready(void);
 
 /* --- time --- */
 
-uint64_t os_now_ns(void); /* monotonic */
+uint64_t os_now_ns(void); /* nanoseconds of the monotonic clock */
 
 /* --- processors --- */
 
-/* A set of processors by the system's numbers. */
+/* A set of processors, by the system's numbers. */
 #define OS_MAX_CPUS 4096
 struct os_cpuset {
     uint64_t bits[OS_MAX_CPUS / 64];
@@ -254,7 +265,7 @@ static inline void os_cpuset_zero(struct os_cpuset *s)
         s->bits[i] = 0;
 }
 static inline void os_cpuset_add(struct os_cpuset *s, unsigned cpu) { s->bits[cpu / 64] |= UINT64_C(1) << cpu % 64; }
-/* Without memcmp, which a program's thread sanitizer sees. */
+/* Without memcmp, whose accesses a program's thread sanitizer would see. */
 static inline bool os_cpuset_equal(const struct os_cpuset *a, const struct os_cpuset *b)
 {
     uint64_t differ = 0;
@@ -278,99 +289,100 @@ static inline unsigned os_cpuset_count(const struct os_cpuset *s)
     return n;
 }
 
-/* Gives the processors that the calling kernel thread may run on (its affinity mask, online ones). */
+/* Returns the processors on which the calling kernel thread may run (its affinity mask, online processors only). */
 int os_affinity_get(struct os_cpuset *out);
-/* Those of a kernel thread of this process. */
+/* The same for a kernel thread of this process. */
 int os_affinity_of(int tid, struct os_cpuset *out);
 int os_affinity_set(const struct os_cpuset *set);
 int os_affinity_set_of(int tid, const struct os_cpuset *set);
-/* Gives kernel thread tid (0: the caller), which was moved by its mask, the mask `own` again. If that was all of the
- * process's processors, the kernel thread follows the process also where these change. */
+/* Called after a mask was used to move kernel thread tid (0: the caller): gives it its mask `own` back. If `own` was
+ * all processors of the process, later changes of these apply to the kernel thread again. */
 void os_affinity_give_back(int tid, const struct os_cpuset *own);
-/* Gives nice value, policy, and priority of a real-time policy, of the calling kernel thread. False: they cannot be
- * told. */
+/* Returns the scheduling policy, the nice value and the real-time priority of the calling kernel thread. False:
+ * unknown. */
 struct os_scheduling {
     int policy, nice, priority;
 };
 bool os_scheduling(struct os_scheduling *own);
-/* Gives the mask that the process had when this library was loaded: what the program was given, whatever was bound
- * since. */
+/* Returns the affinity mask that the process had when this library was loaded, whatever was bound since. */
 void os_affinity_at_start(struct os_cpuset *out);
-/* Takes processors away from the process: the mask at the start (above), and the caller's own, keep what is in `set`.
- * Called before the first call of os_affinity_at_start. EINVAL: nothing would be left. */
+/* Takes processors away from the process: only those in `set` stay in the mask at the start (above) and in the caller's
+ * own mask. Called before the first call of os_affinity_at_start. EINVAL: no processor would be left. */
 int os_affinity_narrow(const struct os_cpuset *set);
-/* Returns the CPU-time quota of the process's cgroup (v2 or v1, the tightest of all levels), in processors rounded up;
- * 0: no limit. Read anew at each call. */
+/* Returns the CPU-time quota of the process's cgroup (v2 or v1, the tightest of all levels), in processors, rounded up;
+ * 0: no limit. Reads the files at each call. */
 unsigned os_cpu_quota(void);
-/* What the first call of os_num_procs or of this found. */
+/* Returns the quota that the first call of os_num_procs or of this function has found. */
 unsigned os_cpu_quota_at_start(void);
-/* Processors worth using at once: affinity mask, quota, and the share of an MPI rank (os_ranks); at least 1. Reads no
- * topology, but the quota's files: some tens of microseconds. */
+/* Returns how many processors are worth using at once, by affinity mask, quota, and the share of an MPI rank
+ * (os_ranks); at least 1. Reads the files of the quota, some tens of microseconds, but not the topology. */
 unsigned os_num_procs(void);
-/* The ranks of the same MPI job on this machine, as their launcher tells them (linux/ranks.c); size 0: this is no
- * rank. */
+/* The ranks of the same MPI job on this machine, as their launcher reports them (linux/ranks.c). size 0: this process
+ * is no rank. */
 struct os_ranks {
     unsigned rank, size;
-    unsigned processors; /* that the launcher may use */
-    bool bound; /* each rank has processors of its own, by the launcher's binding; else they are dealt evenly */
+    unsigned processors; /* number of processors that the launcher may use */
+    /* true: the launcher has bound each rank to processors of its own; false: processors are dealt evenly */
+    bool bound;
 };
 void os_ranks(struct os_ranks *out);
-/* Returns how many of `usable` processors this rank is to use. quota: that of all ranks together; 0: none. */
+/* Returns how many of `usable` processors this rank should use. quota: the quota of all ranks together; 0: none. */
 unsigned os_rank_share(unsigned usable, unsigned quota);
-/* Returns the processor that runs the caller now. Called in the name of the thread that runs. */
+/* Returns the processor on which the caller runs now, by the C library. Called in the block of the thread that runs. */
 int os_current_cpu(void);
-/* The same for any kernel thread, anywhere: a system call. */
+/* The same by a system call: any kernel thread may call it, in any block. */
 int os_cpu_here(void);
-/* Returns how often the calling kernel thread had to leave its processor to another one. */
+/* Returns how often the calling kernel thread was preempted. */
 uint64_t os_times_preempted(void);
 
 /* --- topology (src/os/topology.c) --- */
 
-/* Levels of sharing, innermost first. A level lists, for each of n processors in the order of os_topology.cpu, the
- * number of the group that it is in. Groups of a level need not be of equal size. Each group is a union of groups of
- * the level before. Levels that would repeat the one before are left out; the last level is always the whole
- * machine. */
+/* Levels of sharing, innermost first. For each of n processors, in the order of os_topology.cpu, a level has the number
+ * of the processor's group. Groups of a level may differ in size. Each group is a union of groups of the level before.
+ * A level that would repeat the one before is left out. The last level is always the whole machine. */
 #define OS_MAX_LEVELS 8
 struct os_topology_level {
     const char *kind;   /* "smt", "l2", "l3", "numa", "package", "machine" */
     uint16_t *group_of; /* [n] */
     unsigned num_groups;
 };
-/* What is shared, whether or not it makes a level of its own. */
+/* Kinds of sharing, whether or not a kind makes a level of its own. */
 enum os_sharing { OS_SHARING_SMT, OS_SHARING_L2, OS_SHARING_L3, OS_SHARING_NUMA, OS_SHARING_PACKAGE, OS_NUM_SHARINGS };
 #define OS_LEVEL_ALONE (-1) /* each processor is a group of its own */
 struct os_topology {
-    unsigned n;    /* processors */
-    unsigned *cpu; /* [n]: the system's number of each, in the machine's logical order (neighbours share most) */
+    unsigned n;    /* number of processors */
+    unsigned *cpu; /* [n]: the system's numbers, in an order in which neighbours share most */
     unsigned num_levels;
     struct os_topology_level level[OS_MAX_LEVELS];
-    int8_t sharing_level
-        [OS_NUM_SHARINGS]; /* number of the level that has the groups of each (or the nearest below), OS_LEVEL_ALONE */
+    /* By kind of sharing: the number of the level that has its groups, or of the nearest finer level; or
+     * OS_LEVEL_ALONE. */
+    int8_t sharing_level[OS_NUM_SHARINGS];
 };
-/* Reads the machine (restricted to the affinity mask of the process at its start). ENOENT where the system tells
- * nothing: *out is valid then, and the machine is one group. */
+/* Reads the machine, restricted to the affinity mask of the process at its start. ENOENT: the system tells nothing;
+ * *out is valid then, and the machine is one group. */
 int os_topology_read(struct os_topology *out);
 void os_topology_free(struct os_topology *t);
 
 /* --- environment --- */
 
-/* getenv, but NULL for an empty or missing value. */
+/* As getenv, but returns NULL for an empty value, too. */
 const char *os_env(const char *name);
-/* Behind the blanks that the text begins with (isspace). */
+/* Returns the first character of the text that is no blank (isspace). */
 const char *os_skip_blanks(const char *text);
-/* As os_env, but NULL in a process that has more rights than the user that started it (set-user-id, file capabilities).
- * For variables that load code or name files. */
+/* As os_env, but returns NULL in a process that has more rights than the user that started it (set-user-id, file
+ * capabilities). For variables that name files or make code be loaded. */
 const char *os_env_trusted(const char *name);
-/* Whether the variable is set to anything but nothing, 0, no, off or false. */
+/* Returns whether the variable is set and its value is not empty, 0, no, off or false. */
 bool os_env_switch(const char *name);
-/* Says each variable whose name begins with prefix and is none of names[n], with the name that it resembles most. */
+/* Warns of each variable whose name begins with prefix and is not one of names[n]; suggests the most similar name. */
 void os_env_check_names(const char *prefix, const char *const *names, unsigned n);
-/* In the lines that follow, `instead` completes "...; using <instead> instead".
- * Parses a whole unsigned number in [min, max]; leading and trailing blanks allowed. Missing: false, *out untouched.
- * Unreadable or out of range: false, *out untouched, and one line that names variable, value and `instead`. */
+/* In the warnings of the next two functions `instead` completes "...; using <instead> instead".
+ * Reads a whole unsigned number from min to max; blanks may stand before and after it. If the variable is missing,
+ * returns false and leaves *out alone. If it is unreadable or out of range, it also writes one line, with variable,
+ * value and `instead`. */
 bool os_env_unsigned(const char *name, unsigned long min, unsigned long max, unsigned long *out, const char *instead);
-/* Reads a size with unit B, K, M, G, T (any case, perhaps with a B behind it, blanks allowed); a bare number counts in
- * `default_unit` bytes. */
+/* Reads a size with a unit B, K, M, G or T, in any case, perhaps with a B after the unit; blanks are allowed. A bare
+ * number is in units of `default_unit` bytes. */
 bool os_env_size(const char *name, size_t default_unit, size_t *out_bytes, const char *instead);
 
 #endif

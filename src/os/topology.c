@@ -1,27 +1,26 @@
 /* The machine's processors and what they share.
  *
  * Does: finds the groups that each kind of sharing makes of the processors (core, second- and third-level cache, NUMA
- * node, package), and keeps a chain of them from fine to coarse. Reads the machine once a call, restricted to the
- * processors that the program was given. Does not: know where the groups stand (linux/machine.c), keep the result (the
- * caller does), or bind anything.
- * Callers: anybody, on a stack of 64 KiB or more. No shared state, no malloc. errno is kept.
- * Failures: where the system tells nothing of the processors, the machine is one group: ENOENT, *out valid.
- * ENOMEM: *out is empty (n == 0). Cost: a handful of small files for each group; processors x kinds.
+ * node, package), and keeps a chain of kinds from fine to coarse. Reads the machine once a call, restricted to the
+ * processors that the program was given. Does not: know where the system keeps the groups (linux/machine.c), keep the
+ * result (the caller does), or bind anything.
+ * Callers: any thread, on a stack of 64 KiB or more. No shared state, no malloc. errno is kept.
+ * Failures: if the system tells nothing of the processors, the machine is one group: ENOENT, *out valid. ENOMEM: *out
+ * is empty (n == 0). Cost: a handful of small files for each group; processors x kinds.
  *
- * Machines differ in what contains what. A NUMA node may be part of a package or of a third-level cache; a core may
- * have no third-level cache while its neighbour has one. So no order of kinds is presumed:
- *   - a processor without a group of a kind takes its group of the kind before (alone, if it has none either);
+ * Machines differ in what contains what. A NUMA node may be a part of a package or of a third-level cache; one core may
+ * have a third-level cache and its neighbour none. So no order of kinds is assumed:
+ *   - a processor without a group of one kind takes its group of the previous kind (or is alone, if that has none);
  *   - kinds are ordered by their number of groups, most first;
- *   - a kind is kept if each of its groups is a union of groups of the last kept, and is not the same set of groups
- *     again.
- * A level of processors all alone, and one of the whole machine, say nothing and go likewise; "machine" is then put
- * last. Processors are put in order by their groups, coarse ones first; groups come by their lowest processor.
+ *   - a kind is kept if each of its groups is a union of groups of the last kept kind, and the groups are not the same.
+ * A level in which each processor is alone, and one with the whole machine, tell nothing and are dropped; then
+ * "machine" is added as the last. Processors are ordered by their groups, coarse levels first; groups by their lowest
+ * processor.
  *
- * Rejected: hwloc. It loads plugins and what they depend on, and unloads what does not fit: objects appear in the
- * program's process, and go, on a kernel thread that the program does not know. A collector of garbage that looks at
- * the objects' data meanwhile (libgc) reads memory that is gone. hwloc's environment alone could keep the plugins out,
- * and the environment is the program's. Rejected too: to load it in each program before `main`, which takes
- * milliseconds. The groups are the only thing that was asked of it. */
+ * Rejected: hwloc. It loads plugins with their libraries, and unloads those that do not fit, on a kernel thread that
+ * the program does not know. A garbage collector (libgc) that reads the data of loaded objects meanwhile reads memory
+ * that is gone. Only hwloc's environment variables could keep the plugins out, and the environment is the program's.
+ * Rejected: loading hwloc in each program before `main`, which takes milliseconds. */
 #include "topology.h"
 
 #include <errno.h>
@@ -31,7 +30,7 @@ static const char *const kind_name[OS_NUM_SHARINGS] = {"smt", "l2", "l3", "numa"
 
 static size_t topology_bytes(unsigned n) { return n * (sizeof(unsigned) + OS_MAX_LEVELS * sizeof(uint16_t)); }
 
-/* Allocates room for n processors and all levels in one block, which os_topology_free gives back. */
+/* Allocates room for n processors and all levels in one block; os_topology_free frees it. */
 static int topology_alloc(struct os_topology *t, unsigned n)
 {
     memset(t, 0, sizeof *t);
@@ -48,11 +47,11 @@ static int topology_alloc(struct os_topology *t, unsigned n)
 void os_topology_free(struct os_topology *t)
 {
     if (t->cpu != NULL)
-        os_unmap(t->cpu, topology_bytes(t->n)); /* the one block */
+        os_unmap(t->cpu, topology_bytes(t->n)); /* frees all the arrays: they are one block */
     memset(t, 0, sizeof *t);
 }
 
-/* How the processors fall into groups by one kind. Groups are numbered as they come. */
+/* The groups that one kind of sharing makes of the processors, numbered in the order of their first processor. */
 struct partition {
     enum os_sharing kind;
     unsigned num_groups;
@@ -62,9 +61,9 @@ struct partition {
 struct scratch {
     struct partition part[OS_NUM_SHARINGS], *kept[OS_NUM_SHARINGS];
     unsigned num_kept;
-    int32_t *seen;          /* [OS_MAX_CPUS + n] */
+    int32_t *seen;          /* [OS_MAX_CPUS + n]; used as a table by several functions */
     uint16_t *order, *next; /* [n] */
-    uint16_t *alone;        /* [n], and behind it the groups of each kind */
+    uint16_t *alone;        /* [n]: each processor's own number; the groups of each kind follow */
 };
 
 static size_t scratch_bytes(unsigned n)
@@ -72,7 +71,8 @@ static size_t scratch_bytes(unsigned n)
     return (OS_MAX_CPUS + n) * sizeof(int32_t) + n * (3 + OS_NUM_SHARINGS) * sizeof(uint16_t);
 }
 
-/* before: the groups of the kind before. seen: room for OS_MAX_CPUS + n. */
+/* Numbers the groups of out->kind. before: the group of each processor in the previous kind. seen: room for OS_MAX_CPUS
+ * + n numbers. */
 static void number_groups(struct partition *out, const struct topology_processor *p, unsigned n, const uint16_t *before,
                           int32_t *seen)
 {
@@ -88,8 +88,7 @@ static void number_groups(struct partition *out, const struct topology_processor
     }
 }
 
-/* Whether each group of `coarse` is a union of groups of `fine`. room: space for as many numbers as `fine` has
- * groups. */
+/* Returns whether each group of `coarse` is a union of groups of `fine`. room: space for n numbers. */
 static bool is_union_of(const uint16_t *coarse, const uint16_t *fine, unsigned n, int32_t *room)
 {
     for (unsigned i = 0; i < n; i++)
@@ -103,7 +102,7 @@ static bool is_union_of(const uint16_t *coarse, const uint16_t *fine, unsigned n
     return true;
 }
 
-/* Most groups first; kinds of as many groups keep their order. */
+/* Sorts the kinds by their number of groups, most first. Kinds with the same number keep their order. */
 static void sort_partitions(struct partition part[OS_NUM_SHARINGS])
 {
     for (unsigned k = 1; k < OS_NUM_SHARINGS; k++)
@@ -114,20 +113,20 @@ static void sort_partitions(struct partition part[OS_NUM_SHARINGS])
         }
 }
 
-/* Keeps the chain of levels out of all partitions.
+/* Keeps the kinds that form the chain of levels.
  *
  * Of hwloc's own collection of machines (tests/hwloc/linux, 42 of them) 35 give the same levels and order here. Three
  * others are made-up tables that contradict themselves or have holes. Two have control groups and offline processors of
  * old kernels. One is a mainframe with books, in another order. One has modules of two cores, which count as cores with
- * two threads here, as in libgomp. Of machines whose tables are sound, tests/os/topology_peer_test.c makes up some. */
+ * two threads here, as in libgomp. tests/os/topology_peer_test.c makes up machines whose tables are sound. */
 static void keep_chain(struct os_topology *t, struct scratch *s)
 {
     unsigned groups_before = t->n;
     sort_partitions(s->part);
     for (unsigned k = 0; k < OS_NUM_SHARINGS; k++) {
         struct partition *part = &s->part[k];
-        /* A kind of sharing that makes no level of its own has the last kept level; a kind with one group for the whole
-         * machine has the level "machine". */
+        /* A kind that makes no level of its own gets the last kept level; a kind with one group gets the level
+         * "machine". */
         t->sharing_level[part->kind] = (int8_t)((int)s->num_kept - (part->num_groups > 1));
         if (part->num_groups == groups_before || part->num_groups == 1)
             continue;
@@ -139,7 +138,7 @@ static void keep_chain(struct os_topology *t, struct scratch *s)
     }
 }
 
-/* Sorts s->order by the groups of `part`; what is in one group keeps its order. */
+/* Sorts s->order by the groups of `part`. Processors of one group keep their order. */
 static void sort_by(const struct partition *part, struct scratch *s, unsigned n)
 {
     int32_t *at = s->seen;
@@ -168,7 +167,7 @@ static void fill_level(struct os_topology_level *level, const struct partition *
     }
 }
 
-/* A machine whose nodes are not told is one node. */
+/* If the system tells no NUMA nodes, the machine is one node. */
 static void one_node_at_least(struct topology_processor *p, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
@@ -204,7 +203,7 @@ int topology_build(struct os_topology *out, struct topology_processor *p, unsign
             fill_level(&out->level[k], s.kept[k], &s, n);
         out->num_levels = s.num_kept + 1;
         out->level[s.num_kept].kind = "machine";
-        out->level[s.num_kept].num_groups = 1; /* the block is zeroed */
+        out->level[s.num_kept].num_groups = 1; /* the block is zeroed, so every processor is in group 0 */
     }
     if (room != NULL)
         os_unmap(room, scratch_bytes(n));
@@ -224,7 +223,8 @@ int topology_read_below(struct os_topology *out, const struct os_cpuset *mask, c
             p[i++].cpu = cpu;
     n = n ? n : 1;
     int error = topology_scan(p, n, root);
-    for (i = 0; error != 0 && i < n; i++) /* nothing is known: they share all but cores */
+    /* nothing is known: assume that the processors share everything except cores */
+    for (i = 0; error != 0 && i < n; i++)
         for (unsigned k = 0; k < OS_NUM_SHARINGS; k++)
             p[i].group[k] = k == OS_SHARING_SMT ? TOPOLOGY_NO_GROUP : 0;
     if (topology_build(out, p, n) != 0)

@@ -1,10 +1,10 @@
-/* Atomic operations that RV32A has no instruction for: what compilers call for 1, 2 and 8 bytes (the ABI of libatomic,
- * which the toolchain does not have).
+/* Atomic operations for which RV32A has no instruction: the functions that compilers call for 1, 2 and 8 bytes (the ABI
+ * of libatomic, which the toolchain does not have).
  *
- * 8 bytes: under one of some locks, chosen by the address, in the memory of the cluster that has the data; loads and
- * stores, too, since a half-written value must not be seen. 1 and 2 bytes: by compare-and-swap of the word around them.
- * Callers: any core; no call waits but for the few instructions under a lock. Every order is sequentially consistent.
- * */
+ * 8 bytes: under one of several locks, chosen by the address, in the memory of the cluster that has the data. Loads and
+ * stores take the lock, too, so that no core reads a half-written value. 1 and 2 bytes: by compare-and-swap of the word
+ * that contains them. Callers: any core. A call waits only while another core executes the few instructions under the
+ * same lock. Every order is sequentially consistent. */
 #include "board.h"
 
 #include "atomic.h"

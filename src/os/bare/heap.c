@@ -1,14 +1,14 @@
-/* Memory blocks without a system: an arena in each cluster's own memory, and one in main memory, which is malloc's.
+/* Memory blocks without an operating system: an arena in each cluster's memory, and one in main memory for malloc.
  *
- * In front of a block stand the size of the block before it and its own size, with a bit that says whether the block is
- * in use. Free blocks stand in lists, by the power of two of their size. To get: the first that fits of the lists from
- * the size's own on; what is left over is a block again. To free: joined with free neighbours. An arena lies in the
- * memory that it hands out, behind a lock of its own, so that a cluster's cores meet no other cluster's.
+ * A block's head has the size of the block before it and its own size, with a bit that says whether the block is in
+ * use. Free blocks are in lists, by the power of two of their size. An allocation takes the first block that fits, from
+ * the list of its size on; the rest becomes a free block. A freed block is joined with free neighbours. An arena lies
+ * in the memory that it manages, and has a lock of its own: the cores of one cluster do not wait for those of another.
  *
- * Callers: any core. A block may be freed by another core than got it. Failures: NULL; a block that was overwritten is
- * found when it is freed, and ends the program with one line. Cost: a lock and a look at some lists.
- * The board's blocks are for the runtime: the caller's cluster first, then main memory. The C library's names give main
- * memory alone. */
+ * Callers: any core. A core may free a block that another core allocated. Failures: NULL. A block that was overwritten
+ * is found when it is freed, and ends the program with one line. Cost: a lock and a look at some lists.
+ * The board's functions serve the runtime: memory of the caller's cluster first, then main memory. The functions with
+ * the C library's names use main memory alone. */
 #include "board.h"
 
 #include <errno.h>
@@ -22,9 +22,9 @@
 #define BINS 28u
 #define USED 1u
 
-struct block {       /* 8 bytes before what the caller gets */
-    uint32_t before; /* bytes of the block before */
-    uint32_t bytes;  /* with the head; | USED */
+struct block {       /* the head is the 8 bytes before what the caller gets */
+    uint32_t before; /* size of the block before; 0: there is none */
+    uint32_t bytes;  /* size of this block with its head; | USED */
     struct block *next, *previous;
 };
 #define HEAD 8u
@@ -32,7 +32,7 @@ struct block {       /* 8 bytes before what the caller gets */
 struct arena {
     _Atomic uint32_t lock;
     uint32_t used, most;
-    uint32_t filled; /* bins that have a block */
+    uint32_t filled; /* bit i: bins[i] is not empty */
     struct block *bins[BINS];
 };
 
@@ -74,7 +74,7 @@ static void take_block_locked(struct arena *a, struct block *b)
         a->filled &= ~(1u << bin);
 }
 
-/* Cuts b, which is in no list, so that it has `bytes`; the rest is free. */
+/* Cuts b, which is in no list, down to `bytes`; the rest becomes a free block. */
 static void cut_locked(struct arena *a, struct block *b, uint32_t bytes)
 {
     uint32_t rest = block_bytes(b) - bytes;
@@ -112,7 +112,7 @@ static void *allocate_block(struct arena *a, size_t align, size_t wanted)
     }
     take_block_locked(a, b);
     uintptr_t at = (uintptr_t)b + HEAD;
-    if (align > UNIT && (at & (align - 1)) != 0) { /* the part before it stays free */
+    if (align > UNIT && (at & (align - 1)) != 0) { /* the part before the aligned address stays free */
         uintptr_t start = (at + 2 * UNIT + align - 1) & ~(uintptr_t)(align - 1);
         uint32_t front = (uint32_t)(start - at), whole = b->bytes;
         struct block *second = (struct block *)(void *)((char *)b + front);
@@ -154,7 +154,7 @@ static void give_block(struct arena *a, void *p)
     unlock_arena(a);
 }
 
-/* An arena of [first, first + bytes); NULL: that is too little. */
+/* Makes an arena of [first, first + bytes). Returns NULL if that is too small. */
 static struct arena *arena_make(char *first, size_t bytes)
 {
     uintptr_t start = ((uintptr_t)first + UNIT - 1) & ~(uintptr_t)(UNIT - 1);
@@ -168,12 +168,12 @@ static struct arena *arena_make(char *first, size_t bytes)
     b->before = 0;
     b->bytes = (uint32_t)(end - HEAD - from);
     after(b)->before = b->bytes;
-    after(b)->bytes = USED; /* ends the arena */
+    after(b)->bytes = USED; /* a block in use ends the arena */
     put_locked(a, b);
     return a;
 }
 
-/* Also in programs without a region: before other constructors, which may allocate. */
+/* Runs in every program, before other constructors, which may allocate. */
 __attribute__((constructor(101))) static void board_memory_init(void)
 {
     char *first;
@@ -189,7 +189,7 @@ __attribute__((constructor(101))) static void board_memory_init(void)
 
 static struct arena *arena_in(unsigned cluster) { return *(struct arena **)board_global(&own_arena, cluster); }
 
-/* That p comes from. */
+/* Returns the arena from which p comes. */
 static struct arena *arena_of(const void *p)
 {
     for (unsigned c = 0; c < board_clusters(); c++) {
@@ -225,7 +225,7 @@ size_t board_block_bytes(unsigned cluster, size_t *most)
     return a == NULL ? 0 : a->used;
 }
 
-/* --- the C library's names: called by the program, and by the runtime's rooms, which are built to call them --- */
+/* --- the C library's names, for the program; and the same with a prefix, for the runtime's rooms --- */
 
 static void *from_main(size_t align, size_t bytes)
 {
@@ -249,7 +249,7 @@ static void *resize(void *p, size_t bytes, void *(*get)(size_t, size_t))
     return larger;
 }
 
-/* get: by the alignment and the number of bytes. */
+/* get(alignment, bytes) allocates. */
 #define C_NAMES(prefix, get)                                                              \
     void *prefix##malloc(size_t bytes) { return get(UNIT, bytes); }                       \
     void prefix##free(void *p) { board_block_free(p); }                                   \

@@ -1,10 +1,10 @@
-/* The system contract without a system: memory of the clusters, the processors of the board, its clock.
+/* The contract of os.h without an operating system: memory of the clusters, the board's processors, its clock.
  *
- * Only what the OpenMP core and the lock-free room ask is here; the rest of os.h is for kernel threads. A core carries
- * one thread and never gives it up, so that a wait is a look at a word. Where memory is sequentially consistent, a
- * fence for all cores is none; elsewhere there is none to be had. Processor numbers are those of the cores, cluster by
+ * Only what the OpenMP core and the lock-free room call is here; the rest of os.h is for kernel threads. A core carries
+ * one thread and never gives it up, so to wait is to read a word repeatedly. os_fence_all: if memory is sequentially
+ * consistent by itself, no fence is needed; otherwise there is no such fence. Processors are numbered cluster by
  * cluster.
- * Reading the environment is src/os/linux/env.c's, which asks nothing but the C library. */
+ * The environment is read by src/os/linux/env.c, which calls only the C library. */
 #include "os.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ bool os_fence_all(void)
 bool os_fence_all_ready(void) { return board_in_order(); }
 uint64_t os_now_ns(void) { return board_now_ns(); }
 
-/* For programs: no other thread could have the core meanwhile. */
+/* For programs. No other thread could use the core meanwhile, so it spins. */
 int usleep(useconds_t us)
 {
     for (uint64_t end = os_now_ns() + (uint64_t)us * 1000; os_now_ns() < end;)
@@ -51,9 +51,9 @@ int usleep(useconds_t us)
     return 0;
 }
 
-/* gettimeofday for programs: the C library's own computes the microseconds of a second in 32 bits, which overflow at
+/* gettimeofday for programs. The C library's own computes the microseconds of a second in 32 bits, which overflow after
  * four thousand ticks of the board's clock. */
-static uint64_t epoch_ns; /* when the board's clock was 0 */
+static uint64_t epoch_ns; /* the time when the board's clock was 0 */
 static void read_epoch(void) { epoch_ns = sys_semihost_time() * UINT64_C(1000000000) - os_now_ns(); }
 int gettimeofday(struct timeval *restrict now, PS_UNUSED void *restrict zone)
 {
@@ -65,7 +65,7 @@ int gettimeofday(struct timeval *restrict now, PS_UNUSED void *restrict zone)
     return 0;
 }
 
-/* A flag is 0, 1 while fn runs, 2 after it. */
+/* States of a flag: 0 -> 1 while fn runs -> 2 when fn has ended. */
 void os_once(os_once_flag *flag, void (*fn)(void))
 {
     _Atomic int *state = (_Atomic int *)flag;
@@ -98,7 +98,7 @@ int os_affinity_get(struct os_cpuset *out)
     return 0;
 }
 
-/* A level of the clusters (as memory nodes), and the whole. */
+/* Two levels, the clusters (as memory nodes) and the whole machine; one level on a board of one cluster. */
 int os_topology_read(struct os_topology *out)
 {
     unsigned n = os_num_procs(), cores = board_cores(), clusters = board_clusters();
@@ -134,13 +134,13 @@ void os_topology_free(struct os_topology *t)
 
 /* --- the environment --- */
 
-/* The default environment, as the board has none: the places are the clusters, and nested regions are active. A program
- * replaces it by defining an array of this name: lines NAME=VALUE, then a null pointer. */
+/* The default environment, because the board has none: places are the clusters, and nested regions are active. A
+ * program replaces it by an array of this name: strings NAME=VALUE, then a null pointer. */
 extern const char *const manycore_environment[];
 __attribute__((weak)) const char *const manycore_environment[] = {"OMP_PLACES=numa_domains", "OMP_PROC_BIND=close",
                                                                   "OMP_MAX_ACTIVE_LEVELS=255", NULL};
 
-/* Before the variables are read (src/ort/environment/env.c). */
+/* Runs before the variables are read (src/ort/environment/env.c). */
 extern char **environ;
 __attribute__((constructor(103))) static void set_environment(void)
 {
@@ -149,8 +149,8 @@ __attribute__((constructor(103))) static void set_environment(void)
 
 /* --- lines for the user (check.c) --- */
 
-/* Writes to descriptors 1 and 2 only; lines of different cores are not mixed. The C library's own write, which goes by
- * semihosting, knows only files that the program has opened, and has nothing for 1 and 2. */
+/* Writes to descriptors 1 and 2 only; lines of different cores are not mixed. The C library's own write uses
+ * semihosting: it knows only files that the program has opened, so not 1 and 2. */
 ssize_t write(int file, const void *bytes, size_t n)
 {
     static _Atomic uint32_t busy;

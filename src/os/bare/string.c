@@ -1,5 +1,5 @@
-/* memcpy, memmove and memset by words: the C library's go byte by byte, and a byte of main memory costs what a word
- * does. Where the two ends are not aligned alike, bytes are copied after all. */
+/* memcpy, memmove and memset by words: the C library's go byte by byte, and a byte of main memory costs as much as a
+ * word. If the two addresses are not aligned alike, bytes are copied. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,13 +1,15 @@
 /* Reading the environment.
  *
- * Does: turns variables into values, and says in one line what it could not read and what is used instead. Does not:
+ * Does: turns variables into values; if it cannot read one, warns in one line and says what is used instead. Does not:
  * know any variable's meaning or default.
- * Callers: any thread, on any stack; like getenv, not while another thread changes the environment. No shared state.
- * Failures: false, the output untouched. `instead` completes the sentence "...; using <instead> instead".
+ * Callers: any thread, on any stack; as with getenv, no other thread may change the environment meanwhile. No shared
+ * state.
+ * Failures: returns false, and leaves the output alone. `instead` completes the sentence "...; using <instead>
+ * instead".
  *
- * Rejected: strtoul alone, which takes signs, bases and out-of-range values in silence. */
+ * Rejected: strtoul alone, which silently accepts signs, bases and values out of range. */
 #if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE /* secure_getenv */
+#define _GNU_SOURCE /* for secure_getenv */
 #endif
 #include "check.h"
 #include "letters.h"
@@ -32,7 +34,8 @@ const char *os_skip_blanks(const char *s)
     return s;
 }
 
-/* Reads decimal digits at *at, and moves *at behind them. False: there are none, or the number does not fit. */
+/* Reads decimal digits at *at, and moves *at after them. Returns false if there are none, or the number does not
+ * fit. */
 static bool parse_digits(const char **at, unsigned long long *out)
 {
     const char *s = *at;

@@ -1,7 +1,7 @@
-/* Names of variables: switches, and those that no part of the project reads. A misspelled one is said, with the name
- * that it resembles most.
+/* Names of variables: switches, and a warning for names that no part of the project reads. The warning names the
+ * variable that the misspelled one resembles most.
  *
- * Callers: any thread; not while another thread changes the environment. */
+ * Callers: any thread; no other thread may change the environment meanwhile. */
 #include "check.h"
 #include "os.h"
 
@@ -19,11 +19,12 @@ bool os_env_switch(const char *name)
     return value != NULL;
 }
 
-#define LONGEST 48 /* of names that are compared */
+#define LONGEST 48 /* longest name that is compared */
 
 static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
 
-/* How many letters must be added, left out or changed to make one of the other (Levenshtein). */
+/* Returns how many letters must be added, left out or changed to turn one name into the other (Levenshtein); LONGEST if
+ * a name is too long. */
 static unsigned distance(const char *a, size_t a_length, const char *b)
 {
     unsigned row[LONGEST + 1];
@@ -49,7 +50,8 @@ static bool is(const char *name, const char *variable, size_t length)
     return strlen(name) == length && memcmp(name, variable, length) == 0;
 }
 
-/* What build tools and environment modules set for a package of this name. */
+/* Returns whether build tools and environment modules set such a variable for a package of this name (PREFIX_ROOT,
+ * PREFIX_DIR ...). rest: the name without the prefix. */
 static bool is_a_tools(const char *rest, size_t length)
 {
     static const char *const names[] = {"ROOT",    "DIR",     "HOME",    "BASE", "PREFIX",  "PATH",

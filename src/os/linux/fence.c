@@ -1,19 +1,19 @@
 /* A fence for all kernel threads of the process: membarrier, the private expedited kind.
  *
- * The system wants to know beforehand that a process means to use it. In a process of one kernel thread that costs
+ * A process must register with the kernel before it may use this fence. In a process of one kernel thread that costs
  * nothing, so such a process registers when this library is loaded. With several kernel threads it takes some
- * milliseconds. There the library registers only once a fast path has wished for the fence ENOUGH_WISHES times, or with
- * the first fence that is made. A forked child keeps its parent's registration.
+ * milliseconds. Then the process registers at the first os_fence_all, or once fast paths have asked for the fence more
+ * than ENOUGH_WISHES times. A forked child keeps its parent's registration.
  * States of `arranged`: UNKNOWN -> ARRANGED or REFUSED, once; written by the thread that registers, read by all
  * (relaxed: the value publishes nothing else).
- * Failures: an old system, a sandbox: never ready, and the caller goes on with fences of its own. Callers: any
- * thread. */
+ * Failures: an old system or a sandbox refuses: the fence is never ready, and callers use fences of their own. Callers:
+ * any thread. */
 #include "os.h"
 
 #include "atomic.h"
 #include "raw.h"
 
-/* <linux/membarrier.h>'s; the header is newer than some systems this is built on. */
+/* As in <linux/membarrier.h>, which some supported systems do not have yet. */
 enum { FENCE_ALL = 1 << 3, ARRANGE = 1 << 4 };
 enum { UNKNOWN, ARRANGED, REFUSED };
 #define ENOUGH_WISHES 500
@@ -45,7 +45,7 @@ bool os_fence_all(void)
 {
     if (PS_LIKELY(fence_all()))
         return true;
-    uint32_t now = ps_load_relaxed(&arranged); /* another thread may have arranged it meanwhile */
+    uint32_t now = ps_load_relaxed(&arranged); /* another thread may have registered the process meanwhile */
     if (now == REFUSED)
         return false;
     if (now == UNKNOWN)

@@ -1,6 +1,6 @@
-/* Files of the system, for the runtime. The C library's open and read are cancellation points: a thread of the
- * program's that is cancelled there would leave the runtime in the middle of its work, with its locks. The functions
- * here are no cancellation points, and leave errno alone. */
+/* Files of the system, for the runtime. The C library's open and read are cancellation points. If a thread of the
+ * program were cancelled there, it would leave the runtime in the middle of its work, and with its locks. The functions
+ * here are no cancellation points, and keep errno. */
 #ifndef PS_OS_LINUX_FILE_H
 #define PS_OS_LINUX_FILE_H
 
@@ -10,13 +10,13 @@
 
 #include "raw.h"
 
-/* Opens the file for reading. Negative: it cannot be opened. */
+/* Opens the file for reading. Returns its descriptor, or a negative number if it cannot be opened. */
 static inline int file_open(const char *path)
 {
     return (int)raw_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
 }
 
-/* How many bytes; 0: the end; negative: an error. */
+/* Returns how many bytes were read; 0 at the end; a negative number on an error. */
 static inline long file_read(int file, void *to, size_t bytes)
 {
     long got;
@@ -28,7 +28,8 @@ static inline long file_read(int file, void *to, size_t bytes)
 
 static inline void file_close(int file) { raw_call(SYS_close, file, 0, 0, 0); }
 
-/* The file's beginning, as text; its length, 0: there is none. */
+/* Reads the beginning of the file as text (at most bytes - 1). Returns its length; 0 if the file is empty or cannot be
+ * read. */
 static inline size_t file_text(const char *path, char *text, size_t bytes)
 {
     int file = file_open(path);

@@ -1,8 +1,8 @@
-/* Symbols that an object does not give away: read from the symbol table of its file, as debuggers do.
+/* Symbols that a loaded object does not export: read from the symbol table of its file, as debuggers do.
  *
  * Before glibc 2.34 the constants for debuggers (nptl_db) and the table of keys are local symbols of libpthread.so.0.
- * Distributions leave its symbol table in, since gdb and libthread_db need it. Where it is stripped nothing is found.
- * Callers: constructors. */
+ * Distributions do not strip its symbol table, because gdb and libthread_db need it. In a stripped file nothing is
+ * found. Callers: constructors. */
 #include "loaded_object.h"
 #include "os.h"
 
@@ -24,7 +24,7 @@ struct file {
     size_t bytes;
 };
 
-/* count things of one_bytes at this offset; NULL: the file ends before. */
+/* Returns the address of `count` items of one_bytes bytes at this offset of the file; NULL if the file ends before. */
 static const void *in_file(const struct file *f, uint64_t offset, uint64_t count, uint64_t one_bytes)
 {
     bool fits = offset <= f->bytes && count <= (f->bytes - offset) / one_bytes;

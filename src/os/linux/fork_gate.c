@@ -1,22 +1,21 @@
-/* Fork, and kernel threads that begin or end under a sanitizer.
+/* Keeps forks apart from kernel threads that begin or end under a sanitizer.
  *
- * The C library's malloc looks after forks: its locks are free in the child. The allocator of AddressSanitizer and
- * LeakSanitizer does so since LLVM 18. With an older one a fork that comes while another kernel thread is in the
- * allocator leaves a lock held in the child for ever: the child's next kernel thread, or its next malloc, waits for
- * it. A program is responsible for its own threads' calls of malloc, but not for the runtime's kernel threads, which
- * begin and end when the runtime wants it. Under such a sanitizer they are in the allocator at four times only:
- * - their maker calls pthread_create (the thread's storage, what the sanitizer notes of it);
- * - the thread begins (the sanitizer asks the C library where its stack is, which allocates);
+ * The C library's malloc handles forks: its locks are free in the child. The allocator of AddressSanitizer and
+ * LeakSanitizer does so since LLVM 18. With an older one, a fork while another kernel thread is in the allocator leaves
+ * a lock held in the child for ever: the child's next kernel thread, or its next malloc, waits for it. A program is
+ * responsible for its own threads' calls of malloc, but not for the runtime's kernel threads, which begin and end when
+ * the runtime wants it. Under such a sanitizer these are in the allocator at four times only:
+ * - their maker calls pthread_create (the thread's storage, the sanitizer's record of the thread);
+ * - the thread begins (the sanitizer asks the C library for its stack, which allocates);
  * - the thread ends (the sanitizer gives back its cache; the C library frees the storage);
- * - another thread joins it (as before).
- * A fork waits until no kernel thread is there, and none goes there while it forks. Without such a sanitizer nothing
+ * - another thread joins it (the same).
+ * A fork waits until no kernel thread is there, and no thread goes there during the fork. Without such a sanitizer none
  * of this is done: os_thread_start tests one address.
  *
- * `gate` counts parties (a maker, a thread that begins, a joiner), and has CLOSED while a fork is under way. `ending`
- * is a robust mutex that a thread takes as it ends. A party, and a thread that ends, has all signals blocked, since a
- * handler may fork. No thread waits longer than PATIENCE_S, the fork included; after that the child is what it would
- * be without the gate. The protocol, why it is right, and what was rejected: tests/models/fork_gate.md; model:
- * fork_gate.pml. */
+ * `gate` counts parties (a maker, a thread that begins, a joiner), and has CLOSED during a fork. `ending` is a robust
+ * mutex that a thread takes as it ends. A party, and a thread that ends, blocks all signals, because a handler may
+ * fork. No thread waits longer than PATIENCE_S, not even the fork; after that the child is as without the gate.
+ * Protocol, proof, rejected designs: tests/models/fork_gate.md; model: fork_gate.pml. */
 #include "fork_gate.h"
 
 #include <errno.h>
@@ -32,17 +31,17 @@
 #define PATIENCE_S 5
 #define PATIENCE_NS (UINT64_C(1000000000) * PATIENCE_S)
 
-/* The first function is in AddressSanitizer and LeakSanitizer. The second is in those of LLVM 19 and GCC 15 and later,
- * which have handlers of fork. LLVM 18 has them too, and is not told apart: there a fork that meets a thread's begin
- * waits until its patience ends. */
+/* The first function is in every AddressSanitizer and LeakSanitizer. The second is in those of LLVM 19, GCC 15 and
+ * later, which have fork handlers of their own. LLVM 18 has such handlers too, but cannot be recognised: there a fork
+ * that meets a thread's begin waits until its patience ends. */
 extern void __lsan_enable(void) __attribute__((weak));
 extern void __sanitizer_syscall_pre_impl_fchmodat2(void) __attribute__((weak));
 
 enum { CLOSED = 1, PARTY = 2 };
 static _Atomic uint32_t gate;
-static pthread_mutex_t ending; /* robust; used once `watches` is set */
+static pthread_mutex_t ending; /* robust; in use once `watches` is set */
 static _Atomic uint32_t watches;
-static bool has_ending; /* the forking thread's; guarded by CLOSED */
+static bool has_ending; /* the forking thread holds `ending`; guarded by CLOSED */
 
 struct making {
     void *(*start)(void *);
@@ -56,7 +55,8 @@ static void gate_leave(uint32_t parties)
         os_wake(&gate, -1);
 }
 
-/* With all signals blocked. Returns the mask of before. */
+/* Blocks all signals and enters the gate as `parties` parties, once no fork is under way. Returns the signal mask
+ * before. */
 static uint64_t gate_enter(uint32_t parties)
 {
     uint64_t until = os_now_ns() + PATIENCE_NS, now;
@@ -118,7 +118,7 @@ void *fork_gate_begin(void *making)
     os_set_signal_mask(m.mask);
     void *result = m.start(m.arg);
     os_set_signal_mask(OS_ALL_SIGNALS);
-    take_ending(); /* and ends with it */
+    take_ending(); /* the mutex is held until the kernel thread has ended */
     return result;
 }
 
@@ -162,7 +162,8 @@ static void make_ending(void)
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
     pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK); /* a destructor of a thread that ends may fork */
+    /* a destructor of a thread that ends may fork, and so lock it again */
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
     pthread_mutex_init(&ending, &attr);
     pthread_mutexattr_destroy(&attr);
 }
@@ -178,7 +179,8 @@ void fork_gate_watch(void)
     if (PS_LIKELY(!__lsan_enable) || __sanitizer_syscall_pre_impl_fchmodat2)
         return;
     make_ending();
-    os_wake(&gate, -1); /* what it has of fork handlers (posix/park.c) stands within these: they wake */
+    /* os_wake registers its own fork handlers (posix/park.c) now, before these: so these may wake */
+    os_wake(&gate, -1);
     pthread_atfork(gate_close, gate_open, gate_open_in_child);
     ps_store_release(&watches, 1);
 }

@@ -1,23 +1,24 @@
-/* No fork while a kernel thread of the runtime's is in a sanitizer's allocator: see fork_gate.c. */
+/* Prevents a fork while a kernel thread of the runtime is in a sanitizer's allocator: see fork_gate.c. */
 #ifndef PS_OS_LINUX_FORK_GATE_H
 #define PS_OS_LINUX_FORK_GATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Registers the handlers of fork, where there is such an allocator. Once, and before the handlers of any lock under
- * which a kernel thread is started: so the gate is the last thing that a fork takes. */
+/* Registers the fork handlers, if such an allocator is there. Called once, before the handlers of any lock under which
+ * a kernel thread is started. So a fork closes the gate after it has taken those locks. */
 void fork_gate_watch(void);
 
-/* Called around the creation of a kernel thread, which starts with fork_gate_begin(the first's result) instead of
- * start(arg). All signals are blocked meanwhile; *mask: the mask of before. `failed`: no kernel thread was made. NULL:
- * start(arg) is started as usual, and there is no second call. */
+/* The creation of a kernel thread. fork_gate_making comes first; if it returns NULL, start(arg) is started as usual,
+ * and nothing else is called. Otherwise the new kernel thread calls fork_gate_begin(result) instead of start(arg), and
+ * the maker then calls fork_gate_made. failed: no kernel thread was made. All signals are blocked between the maker's
+ * two calls; *mask is the mask before. */
 void *fork_gate_making(void *(*start)(void *), void *arg, uint64_t *mask);
 void fork_gate_made(void *making, bool failed, uint64_t mask);
 void *fork_gate_begin(void *making);
 
-/* Called around the joining of a kernel thread; all signals are blocked meanwhile. False: they are not, and there is no
- * second call. */
+/* Called before and after a kernel thread is joined; all signals are blocked between. If fork_gate_joining returns
+ * false, they are not, and fork_gate_joined is not called. */
 bool fork_gate_joining(uint64_t *mask);
 void fork_gate_joined(uint64_t mask);
 

@@ -1,11 +1,12 @@
-/* The C library's own signal, by which it has every kernel thread of the process do something: setuid and its like.
+/* The C library's own signal, by which it makes every kernel thread of the process do something: setuid and the like.
  *
- * glibc's handler notes in the descriptor behind the thread pointer that this thread has done it. The sender repeats
- * the signal until each descriptor in glibc's list has the note. A kernel thread that is in a thread-local block
- * (uth/tls.h) has another thread pointer, and would never be noted. So the handler is called between two functions of
- * an upper room: the first puts the kernel thread's own thread pointer in place, the second takes it away again.
+ * glibc's handler notes in the descriptor at the thread pointer that this thread has done it. The sender repeats the
+ * signal until each descriptor in glibc's list has the note. A kernel thread that is in a thread-local block
+ * (uth/tls.h) has another thread pointer, so its own descriptor would never get the note. So the handler is called
+ * between two functions of another room: the first sets the kernel thread's own thread pointer, the second restores the
+ * block's.
  *
- * The handler is glibc's from the first pthread_create on; it is installed once. sigaction refuses this number. */
+ * glibc installs its handler at the first pthread_create, once. sigaction refuses this number. */
 #include "os.h"
 
 #include <signal.h>
@@ -14,8 +15,8 @@
 #include "raw.h"
 
 #if defined(__GLIBC__)
-#define LIBRARY_SIGNAL 33 /* __SIGRTMIN + 1, which SIGRTMIN hides */
-#define ACTION_WORDS 8    /* more than the kernel's struct sigaction has, whose first word is the handler */
+#define LIBRARY_SIGNAL 33 /* __SIGRTMIN + 1, which is below SIGRTMIN */
+#define ACTION_WORDS 8    /* more than the kernel's struct sigaction has; its first word is the handler */
 
 typedef void handler_fn(int number, siginfo_t *info, void *frame);
 static handler_fn *library_handler;

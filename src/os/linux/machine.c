@@ -1,25 +1,25 @@
-/* What processors share, and which memory is fast, as the kernel's tables in /sys tell it.
+/* What processors share, and which memory is fast, from the kernel's tables in /sys.
  *
  * Does: finds each processor's core, second- and third-level cache, NUMA node and package; memory nodes of high
  * bandwidth. Does not: make levels of them (topology.c), or look at processors that the caller has not named.
- * Callers: anybody, on a stack of 16 KiB or more. No shared state, no malloc.
- * Failures: what cannot be read is not known. Cost: one to four small files for each group, some ten microseconds each:
- * what the first processor of a group finds counts for all of the group.
+ * Callers: any thread, on a stack of 16 KiB or more. No shared state, no malloc.
+ * Failures: what cannot be read is unknown. Cost: one to four small files for each group, some ten microseconds each:
+ * what is found for the first processor of a group holds for all of the group.
  *
  * A core:          /sys/devices/system/cpu/cpuN/topology/core_cpus      (thread_siblings before Linux 5.3)
  * A package:       /sys/devices/system/cpu/cpuN/topology/package_cpus   (core_siblings before Linux 5.3)
  * A cache:         /sys/devices/system/cpu/cpuN/cache/indexI/{level,type,shared_cpu_map}, I from 0 on
  * A NUMA node:     /sys/devices/system/node/{online,nodeN/cpumap}
  * Bandwidth:       /sys/devices/system/node/nodeN/access1/initiators/read_bandwidth
- * Sets are words of hexadecimal digits with commas between them, the highest processors first.
+ * A set is words of hexadecimal digits with commas between them, the highest processors first.
  *
- * Several nodes may serve a processor (machines with two kinds of memory have two nodes for one set): its node is the
- * one that serves the fewest processors, and the first of those.
+ * Several nodes may serve a processor (a machine with two kinds of memory has two nodes for one set). Then its node is
+ * the one that serves the fewest processors, and the first of those.
  *
- * A memory node of high bandwidth has no processors, and more bandwidth than each node that has some (Xeon Max in flat
- * mode). The kernel tells bandwidths where the firmware does (HMAT). Where it does not (Xeon Phi), MEMKIND_HBW_NODES
- * names the nodes, as it does for libmemkind, which libgomp and libomp load for this. That a node has no processors is
- * no sign: persistent memory, CXL and memory of graphics processors are such nodes as well. */
+ * A memory node of high bandwidth has no processors, and more bandwidth than each node with processors (Xeon Max in
+ * flat mode). The kernel tells bandwidths if the firmware does (HMAT). If it does not (Xeon Phi), MEMKIND_HBW_NODES
+ * names the nodes, as for libmemkind, which libgomp and libomp load for this. A node without processors alone proves
+ * nothing: persistent memory, CXL and memory of graphics processors are such nodes as well. */
 #include "topology.h"
 
 #include <errno.h>
@@ -40,10 +40,10 @@ struct reader {
     struct topology_processor *p;
     unsigned n;
     struct os_cpuset set;
-    char path[512], text[4096]; /* a file, cut there: a page is the most that the kernel's have */
+    char path[512], text[4096]; /* text: a file's beginning; the kernel's files have a page at most */
 };
 
-/* False: there is no such file, or nothing in it. */
+/* Reads a file below the root into r->text. Returns false if the file does not exist or is empty. */
 static PS_PRINTF(2, 3) bool read_text(struct reader *r, const char *format, ...)
 {
     va_list args;
@@ -62,7 +62,7 @@ static unsigned digit(char c)
     return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
 }
 
-/* r->text as a set, by its digits from the last one on. */
+/* Turns r->text, a mask of hexadecimal digits, into r->set; the last digit has the lowest processors. */
 static void text_to_set(struct reader *r)
 {
     unsigned cpu = 0;
@@ -76,8 +76,8 @@ static void text_to_set(struct reader *r)
     }
 }
 
-/* Notes that processor i shares what r->set has: the group of i, and of all in the set that have none yet. A table that
- * does not name i is wrong. */
+/* Notes that the processors in r->set share what `kind` says: those that have no group yet get the group i. Does
+ * nothing if the set does not contain processor i: then the table is wrong. */
 static void note_group(struct reader *r, unsigned i, enum os_sharing kind)
 {
     if (!os_cpuset_has(&r->set, r->p[i].cpu))
@@ -108,7 +108,7 @@ static void scan_caches(struct reader *r, unsigned i)
             return;
         char level = r->text[0];
         if ((level != '2' && level != '3') ||
-            (read_text(r, PROCESSOR "cache/index%u/type", cpu, c) && r->text[0] == 'I') || /* of instructions */
+            (read_text(r, PROCESSOR "cache/index%u/type", cpu, c) && r->text[0] == 'I') || /* instruction cache */
             !read_text(r, PROCESSOR "cache/index%u/shared_cpu_map", cpu, c))
             continue;
         text_to_set(r);
@@ -116,7 +116,8 @@ static void scan_caches(struct reader *r, unsigned i)
     }
 }
 
-/* serves: for each processor, how many its node serves; 0: none yet. */
+/* Gives the node's processors the group of the node, if it is the smallest node seen so far. serves[i]: how many
+ * processors the node of processor i serves; 0: it has no node yet. */
 static void scan_node(struct reader *r, unsigned node, uint16_t *serves)
 {
     unsigned all = 0;
@@ -129,7 +130,8 @@ static void scan_node(struct reader *r, unsigned node, uint16_t *serves)
     for (unsigned i = 0; i < r->n; i++) {
         if (!os_cpuset_has(&r->set, r->p[i].cpu))
             continue;
-        group = group == TOPOLOGY_NO_GROUP ? (int32_t)i : group; /* nodes that overlap are told apart by `all` */
+        /* nodes that share their first processor differ in `all` */
+        group = group == TOPOLOGY_NO_GROUP ? (int32_t)i : group;
         if (serves[i] == 0 || all < serves[i]) {
             serves[i] = (uint16_t)all;
             r->p[i].group[OS_SHARING_NUMA] = group;
@@ -137,7 +139,7 @@ static void scan_node(struct reader *r, unsigned node, uint16_t *serves)
     }
 }
 
-/* "0-1,4"; where the list ends, or what is no range begins. */
+/* Reads a list such as "0-1,4" into *set. Returns where it ends, or where something else begins. */
 static const char *list_to_set(const char *list, struct os_cpuset *set)
 {
     os_cpuset_zero(set);
@@ -193,8 +195,8 @@ int topology_scan(struct topology_processor *p, unsigned n, const char *root)
 
 #define NODE "/sys/devices/system/node/node%u/"
 
-/* Returns MB/s from the nearest processors; 0: not told. access1 is since Linux 5.11; access0 counts devices as
- * well. */
+/* Returns the node's bandwidth in MB/s, from the nearest processors; 0: unknown. access1 exists since Linux 5.11;
+ * access0 also counts devices as initiators. */
 static unsigned long node_bandwidth(struct reader *r, unsigned node)
 {
     return read_text(r, NODE "access1/initiators/read_bandwidth", node) ||

@@ -1,25 +1,24 @@
 /* Memory straight from the system: maps and stacks.
  *
- * Does: anonymous private maps, stacks with one guard page below. Does not: cache, count, or call malloc; callers that
- * want cheap memory keep what they got (uth's caches, slabs).
- * Callers: any thread, on any stack, holding anything but the system's own locks. Shared state: the page size alone.
- * The first caller writes it; two first callers write the same value (relaxed: it publishes nothing else).
- * Failures: NULL, errno kept. Cost: one system call (a stack: two to map, four from 2 MB on where guards are mappings),
- * plus page faults at first touch.
+ * Does: anonymous private maps, stacks with one guard page below. Does not: cache, or call malloc; callers that need
+ * cheap memory keep what they got (uth's caches, slabs).
+ * Callers: any thread, on any stack, holding any lock. Failures: NULL; errno is kept. Cost: one system call (a stack:
+ * two to map, four from 2 MB on if guards are mappings), and a page fault at the first touch of each page.
  *
  * Layout of a stack's map, low to high:   [guard page][usable ... top)
  *
- * Guards. A process may have some 65,000 mappings (vm.max_map_count). Since Linux 6.13 a guard is a mark in the page
- * table (MADV_GUARD_INSTALL). Stacks are then mapped readable as a whole, and the kernel makes one mapping of stacks
- * side by side. So memory alone limits their number. On older kernels a guard has another protection than its stack and
- * costs two mappings, so there are some 30,000 stacks. The first such stack tries whether a mark works (an emulator may
- * say so and do nothing). Once a mark is refused, stacks have guards of the old kind. The first PLAIN_STACKS stacks
- * have the old kind anyway: gdb's gcore (13) leaves out a whole mapping with a page that it cannot read.
+ * Guards. A process may have some 65,000 mappings (vm.max_map_count). Since Linux 6.13 a guard can be a mark in the
+ * page table (MADV_GUARD_INSTALL). Such stacks are mapped readable as a whole, and the kernel merges adjacent ones into
+ * one mapping. So only memory limits their number. On older kernels a guard is a mapping with another protection: a
+ * stack costs two mappings, so there are some 30,000 stacks. The first stack with a mark tests whether the mark works
+ * (an emulator may accept it and do nothing). Once a mark is refused, stacks have guards of the old kind. The first
+ * PLAIN_STACKS stacks have the old kind anyway: gdb's gcore (13) leaves out a whole mapping if it cannot read a page of
+ * it.
  *
- * A stack is reserved without swap accounting (MAP_NORESERVE): thousands of them are mostly never touched.
- * Rejected: MAP_GROWSDOWN (its guard moves, and a neighbour map can take the room); MAP_STACK alone means nothing on
- * Linux but is kept for the tools that read it. Transparent huge pages are refused for stacks: one touched byte would
- * cost 2 MB.
+ * A stack is reserved without swap accounting (MAP_NORESERVE): most pages of thousands of stacks are never touched.
+ * Huge pages are refused for stacks: one touched byte would cost 2 MB.
+ * Rejected: MAP_GROWSDOWN (its guard moves, and another map can take the room). MAP_STACK alone has no effect on Linux,
+ * but tools read it.
  * Paper: psthreads-2009 section 2.3 (stacks bound late and given back). */
 #include "os.h"
 
@@ -35,7 +34,7 @@
 #include "raw.h"
 #include "topology.h"
 
-#define HUGE_PAGE ((size_t)2 << 20) /* the least of any supported processor's */
+#define HUGE_PAGE ((size_t)2 << 20) /* the smallest huge page of any supported processor */
 
 size_t os_page_size(void)
 {
@@ -48,14 +47,14 @@ size_t os_page_size(void)
     return bytes;
 }
 
-/* Up to whole pages; 0 where that does not fit in a size_t. */
+/* Rounds up to whole pages; returns 0 if that does not fit in a size_t. */
 static size_t round_to_pages(size_t bytes)
 {
     size_t page = os_page_size();
     return bytes > SIZE_MAX - 2 * page ? 0 : (bytes + page - 1) / page * page;
 }
 
-/* An anonymous private map or NULL; the caller's errno stays as it was. */
+/* Returns an anonymous private map, or NULL. The caller's errno is kept. */
 static void *map_anonymous(size_t bytes, int protection, int more_flags)
 {
     int saved_errno = errno;
@@ -79,18 +78,19 @@ void os_unmap(void *p, size_t bytes)
 
 int os_memory_lock(void *p, size_t bytes)
 {
-    /* not mlock: the sanitizers' does nothing, since a program that locks all its memory would lock their shadow */
+    /* not mlock: the sanitizers' mlock does nothing, because a program that locks all its memory would lock their
+     * shadow */
     return (int)-raw_call(SYS_mlock, (long)p, (long)round_to_pages(bytes), 0, 0);
 }
 
-/* The C library has no wrappers for these; the numbers are the kernel's <linux/mempolicy.h>. */
+/* Numbers of the kernel's <linux/mempolicy.h>: the C library has no wrappers for these calls. */
 #define MODE_PREFERRED 1
 #define MODE_INTERLEAVE 3
 #define MODE_LOCAL 4
-#define MODE_PREFERRED_MANY 5 /* Linux 5.15 */
+#define MODE_PREFERRED_MANY 5 /* since Linux 5.15 */
 #define MEMS_ALLOWED 4ul
 
-static struct os_cpuset high_bandwidth; /* nodes; written by the first caller of os_memory_high_bandwidth */
+static struct os_cpuset high_bandwidth; /* the nodes; written by the first caller of os_memory_high_bandwidth */
 
 static void find_high_bandwidth(void) { topology_high_bandwidth(&high_bandwidth, ""); }
 
@@ -112,8 +112,8 @@ void os_memory_place(void *p, size_t bytes, bool interleaved, bool high)
     if (high && os_memory_high_bandwidth()) {
         if (interleaved)
             bind_pages(p, bytes, MODE_INTERLEAVE, &high_bandwidth);
-        else if (!bind_pages(p, bytes, MODE_PREFERRED_MANY, &high_bandwidth)) /* the nearest of them */
-            bind_pages(p, bytes, MODE_PREFERRED, &high_bandwidth);            /* the first of them */
+        else if (!bind_pages(p, bytes, MODE_PREFERRED_MANY, &high_bandwidth)) /* the nearest of the nodes */
+            bind_pages(p, bytes, MODE_PREFERRED, &high_bandwidth);            /* the first of the nodes */
     } else if (!interleaved) {
         bind_pages(p, bytes, MODE_LOCAL, NULL);
     } else if (raw_call6(SYS_get_mempolicy, 0, (long)&allowed, OS_MAX_CPUS, 0, MEMS_ALLOWED, 0) == 0) {
@@ -122,13 +122,15 @@ void os_memory_place(void *p, size_t bytes, bool interleaved, bool high)
 }
 
 #ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102 /* Linux 6.13 */
+#define MADV_GUARD_INSTALL 102 /* since Linux 6.13 */
 #endif
 
-/* Protection of stacks. Stacks hold code where the C library's do, because an object of the process asks for it. Such
- * objects have nested functions (GCC's C, gfortran's internal procedures); a nested function's address is a piece of
- * code in the frame around it. The C library changes the stacks that it knows when such an object is loaded later. */
-static _Atomic int stack_protection = PROT_READ | PROT_WRITE; /* seq_cst: os_stacks_look and threads that map a stack */
+/* The protection of stacks. Stacks hold code if the C library's do, because an object of the process asks for it. Such
+ * an object has nested functions (GCC's C, gfortran's internal procedures): the address of a nested function is a piece
+ * of code in the frame of the function around it. When such an object is loaded later, the C library changes only the
+ * stacks that it knows; os_stacks_look sees to the others. */
+/* Written by os_stacks_look, read by threads that map a stack (seq_cst). */
+static _Atomic int stack_protection = PROT_READ | PROT_WRITE;
 
 static int look_for_code_on_stacks(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
@@ -139,7 +141,7 @@ static int look_for_code_on_stacks(struct dl_phdr_info *info, size_t bytes, void
     return *found;
 }
 
-/* Before any stack is made. */
+/* Runs before any stack is made. */
 __attribute__((constructor(101))) static void choose_stack_protection(void)
 {
     bool found = false;
@@ -166,7 +168,7 @@ void os_stack_protect(void *stack, size_t usable)
     errno = saved_errno;
 }
 
-/* A page that is not mapped counts as untouched, too: the initial thread's stack grows. */
+/* A page that is not mapped counts as untouched, because the initial thread's stack grows. */
 bool os_memory_untouched(const void *p, size_t bytes)
 {
     size_t page = os_page_size();
@@ -181,15 +183,16 @@ bool os_memory_untouched(const void *p, size_t bytes)
 bool os_stacks_hold_code(void) { return ps_load_seq(&stack_protection) & PROT_EXEC; }
 
 #define PLAIN_STACKS 4096u
-static _Atomic uint32_t stacks; /* that exist; relaxed: a number */
+static _Atomic uint32_t stacks; /* number of stacks that exist; relaxed: it publishes nothing */
 
 enum { MARKS_UNKNOWN, MARKS_WORK, MARKS_DO_NOT };
-static _Atomic uint32_t marks; /* relaxed: a thread that does not know yet finds out for itself */
+static _Atomic uint32_t marks; /* relaxed: each thread that reads MARKS_UNKNOWN tests for itself */
 
-/* Makes the first page of a readable map inaccessible; false: marks do not work here, or this map cannot have any. */
-/* Rejected for old kernels: gaps instead of guards (the next map of any code may fill the gap, and an overflow then
- * writes into it). Write-protection by userfaultfd (it is lost at fork, and sandboxes refuse it). A mark in the stack
- * that is checked when a thread switches (an overflow has destroyed a neighbour by then). */
+/* Makes the first page of a readable map inaccessible by a mark. Returns false if marks do not work here, or this map
+ * cannot have one.
+ * Rejected for old kernels: gaps instead of guards: another map may fill the gap, and an overflow then writes into it.
+ * Rejected: write-protection by userfaultfd: it is lost at fork, and sandboxes refuse it. Rejected: a mark in the stack
+ * that is checked when a thread switches: by then an overflow has destroyed a neighbour. */
 static bool mark_guard(char *base)
 {
     char byte;
@@ -214,7 +217,7 @@ static void *map_with_mark(size_t whole, size_t *usable)
         munmap(base, whole + page);
         return NULL;
     }
-    *usable = whole; /* no huge pages: MAP_STACK says so to kernels that have marks */
+    *usable = whole; /* no MADV_NOHUGEPAGE: for kernels that have marks MAP_STACK means that */
     return base + page;
 }
 
@@ -242,8 +245,8 @@ void *os_stack_map(size_t bytes, size_t *usable)
         if (stack != NULL)
             return stack;
     }
-    /* First all is mapped inaccessible, then the usable part is opened. Otherwise, if the guard could not be made (too
-     * many maps), the stack would overflow into its neighbour. */
+    /* First the whole map is made inaccessible, then the usable part is opened. In the other order, if the guard could
+     * not be made (too many mappings), the stack could overflow into its neighbour. */
     char *base = map_anonymous(whole + page, PROT_NONE, MAP_NORESERVE | MAP_STACK);
     if (base == NULL || mprotect(base + page, whole, ps_load_seq(&stack_protection)) != 0) {
         if (base != NULL)
@@ -252,7 +255,7 @@ void *os_stack_map(size_t bytes, size_t *usable)
         errno = saved_errno;
         return NULL;
     }
-    if (whole >= HUGE_PAGE) /* a smaller map between guards can hold none */
+    if (whole >= HUGE_PAGE) /* a smaller map cannot contain a huge page */
         madvise(base + page, whole, MADV_NOHUGEPAGE);
     errno = saved_errno;
     *usable = whole;
@@ -263,7 +266,7 @@ void os_stack_unmap(void *stack, size_t usable)
 {
     size_t page = os_page_size();
     int saved_errno = errno;
-    /* This is the middle of a mapping: unmapping it makes two mappings, which may be one too many */
+    /* The stack may be the middle of a mapping. Unmapping it then makes two mappings, which may be one too many. */
     if (munmap((char *)stack - page, usable + page) != 0)
         madvise(stack, usable, MADV_DONTNEED);
     ps_sub_relaxed(&stacks, 1);

@@ -1,18 +1,18 @@
-/* Asking the dynamic linker what is loaded, and loaded objects what they want of others.
+/* Asks the dynamic linker what is loaded, and loaded objects which names they take from others.
  *
- * Does: dl_iterate_phdr, in such a way that no fork comes in between. The dynamic linker's lock is not looked after at
- * a fork: a child that is born while another kernel thread holds it can never load anything, nor ask again. Programs do
- * not ask all the time, but this runtime does, at each outermost region.
- * Callers: anybody; the call-back must not ask again, nor fork. Cost: two locks, some 20 ns.
+ * Does: dl_iterate_phdr, but never during a fork. The dynamic linker's lock is not handled at a fork: if a child is
+ * forked while another kernel thread holds it, the child can never load anything, nor ask again. Programs rarely ask,
+ * but this runtime does, at each outermost region.
+ * Callers: any thread; the call-back must not ask again, nor fork. Cost: two locks, some 20 ns.
  *
- * A program's own dlopen may be in the middle as well, and holds the dynamic linker's lock in the child for ever. So
- * the first thread that asks in a child sends a kernel thread ahead, the probe, and waits for it (PROBE_NS). If the
- * probe does not come back, no thread asks any more: regions go on with what was known. If it was merely late and comes
- * back, all threads ask again.
- * States of `asked`: SAFE (a process that was not forked) -> in a child UNSURE -> SAFE or HOPELESS; HOPELESS -> SAFE
- * when a late probe has come back. Changed under `asking`.
+ * A dlopen of the program may be under way at a fork as well; then the lock is held in the child for ever. So the first
+ * thread that asks in a child starts a kernel thread, the probe, which asks first; the thread waits for it (PROBE_NS).
+ * If the probe does not return, no thread asks any more: regions use what was known before. If the probe returns later,
+ * all threads ask again.
+ * States of `asked`: SAFE (a process that was not forked) -> UNSURE (in a child) -> SAFE or HOPELESS; HOPELESS -> SAFE
+ * when a late probe has returned. Changed under `asking`.
  *
- * Rejected: asking no more in any child (multiprocessing's import libraries there); looking at the lock itself (private
+ * Rejected: never asking in a child (multiprocessing's children import libraries); looking at the lock itself (private
  * to the C library). */
 #include "atomic.h"
 #include "fork_gate.h"
@@ -33,7 +33,7 @@ static _Atomic uint32_t probe_came_back;
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t forks_watched;
 
-/* In the child the lock's owner has another number; an ordinary mutex does not look at it. */
+/* In the child the lock's owner has another number, but an ordinary mutex does not compare it. */
 static void asking_before_fork(void) { pthread_mutex_lock(&asking); }
 static void after_fork(void) { pthread_mutex_unlock(&asking); }
 static void asking_after_fork_in_child(void)
@@ -43,13 +43,13 @@ static void asking_after_fork_in_child(void)
     pthread_mutex_unlock(&asking);
 }
 
-/* This is not done by pthread_once: a sanitizer's runtime may be the first that registers handlers, before its own
+/* Registers the fork handlers once. Not by pthread_once: a sanitizer's runtime may be the first caller, before its own
  * pthread_once can be called. */
 void os_objects_init(void)
 {
     if (ps_load_relaxed(&forks_watched) || ps_xchg_acq_rel(&forks_watched, 1))
         return;
-    fork_gate_watch(); /* the probe is started under `asking` */
+    fork_gate_watch(); /* before the handler of `asking`, under which the probe is started */
     pthread_atfork(asking_before_fork, after_fork, asking_after_fork_in_child);
 }
 
@@ -75,7 +75,7 @@ static int send_probe(void)
     uint64_t end = os_now_ns() + PROBE_NS, now;
     ps_store_relaxed(&probe_came_back, 0);
     if (os_thread_start(&thread, probe_loader_lock, NULL, PROBE_STACK_BYTES, true) != 0)
-        return SAFE; /* no kernel thread to be had: as the C library's own callers do */
+        return SAFE; /* without a kernel thread this process asks at once, as the C library's own functions do */
     os_thread_detach(thread);
     while (!ps_load_acquire(&probe_came_back) && (now = os_now_ns()) < end)
         os_park(&probe_came_back, 0, (int64_t)(end - now));
@@ -140,7 +140,7 @@ bool os_objects_want(const char *name)
     return w.found;
 }
 
-/* What glibc promises of its struct dl_find_object; `rest` is more than it has. */
+/* glibc's struct dl_find_object; `rest` is larger than its reserved fields. */
 struct found_object {
     unsigned long long flags;
     void *start, *end;
@@ -149,7 +149,7 @@ struct found_object {
 };
 static int (*find_object)(void *address, struct found_object *found);
 
-/* When the library is loaded: dlsym takes the dynamic linker's lock. */
+/* Runs when the library is loaded, because dlsym takes the dynamic linker's lock. */
 __attribute__((constructor(101))) static void look_up(void)
 {
     find_object = (int (*)(void *, struct found_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");

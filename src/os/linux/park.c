@@ -1,12 +1,12 @@
 /* Park and wake: sleeping on a word, by futex.
  *
  * Does: lets the calling kernel thread sleep while a word has a value. Does not: count sleepers, spin, or know what the
- * word means. The protocol is the caller's, and stands beside the caller's code.
- * Callers: any thread, on any stack. errno is not touched.
+ * word means. The protocol is the caller's, and described there.
+ * Callers: any thread, on any stack. errno is kept.
  * Ordering: the kernel compares the word under its own lock, so a wake that follows the change of the word is never
- * lost. There is no other ordering: a thread that wakes up reads the word with acquire.
- * Failures: os_park's results are hints, the caller looks again. Cost: one system call each; os_wake with no sleeper
- * too (about 100 ns), so callers know by their own words whether a thread sleeps. */
+ * lost. There is no other ordering: a thread that wakes reads the word with acquire.
+ * Failures: os_park's results are hints; the caller looks again. Cost: one system call each. os_wake without a sleeper
+ * also costs one (about 100 ns), so callers know by their own words whether a thread sleeps. */
 #include "os.h"
 
 #include <errno.h>
@@ -15,14 +15,14 @@
 
 #include "raw.h"
 
-/* The kernel's numbers, spelled here since musl comes without the kernel's headers. */
+/* The kernel's numbers, defined here because musl comes without the kernel's headers. */
 #ifndef FUTEX_WAIT_PRIVATE
 #define FUTEX_WAIT_PRIVATE 128
 #define FUTEX_WAKE_PRIVATE 129
 #endif
 
-/* The classic call takes the C library's old timespec. Where time_t is longer than long (32-bit), another call, with
- * its own number, takes the new one. */
+/* The classic call takes the C library's old timespec. Where time_t is longer than long (32-bit), another system call
+ * takes the new one. */
 #ifdef SYS_futex
 #define FUTEX_NUMBER SYS_futex
 #else
@@ -46,9 +46,9 @@ int os_wake(_Atomic uint32_t *word, int n)
     return woken < 0 ? 0 : (int)woken;
 }
 
-/* futex_waitv(2), of Linux 5.16. */
+/* futex_waitv(2), since Linux 5.16. */
 #define WAITV_NUMBER 449
-#define WAITV_WORD 2 /* of 32 bits */
+#define WAITV_WORD 2 /* a word of 32 bits */
 
 struct waitv {
     uint64_t value, word;
@@ -71,7 +71,8 @@ void os_park_both(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *s
     long end_of_wait = raw_call6(WAITV_NUMBER, (long)both, 2, 0, timeout_ns < 0 ? 0 : (long)&limit, CLOCK_MONOTONIC, 0);
     if (end_of_wait >= 0 || end_of_wait == -EAGAIN || end_of_wait == -EINTR || end_of_wait == -ETIMEDOUT)
         return;
-    bool soon = timeout_ns >= 0 && timeout_ns < OS_SHARED_LOOK_NS; /* an older kernel, or a filter refuses the call */
+    /* the kernel is older, or a filter refuses the call */
+    bool soon = timeout_ns >= 0 && timeout_ns < OS_SHARED_LOOK_NS;
     os_park(word, expected, soon ? timeout_ns : OS_SHARED_LOOK_NS);
 }
 

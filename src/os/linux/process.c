@@ -1,5 +1,5 @@
-/* Looking at a process from outside, or at this one as if from outside: its memory without a fault, its kernel threads.
- * Nothing here takes a lock or allocates: it is for reports on programs that are stuck. */
+/* Looks at a process from outside, or at this one as if from outside: reads its memory without a fault, counts its
+ * kernel threads. The functions take no lock and allocate nothing: they serve reports on programs that are stuck. */
 #include "os.h"
 
 #include <errno.h>
@@ -17,15 +17,15 @@
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes)
 {
     struct iovec local = {to, bytes}, remote = {(void *)address, bytes};
-    /* by the caller's own number: the process's number is that of the initial thread, which may have ended */
+    /* The caller's own number: getpid() is that of the initial thread, which may have ended. */
     ssize_t got = process_vm_readv(pid == getpid() ? os_thread_id() : pid, &local, 1, &remote, 1, 0);
     if (got == (ssize_t)bytes)
         return 0;
     int why = got < 0 ? errno : EFAULT;
     if (pid != getpid() || (why != EPERM && why != ENOSYS))
         return why;
-    /* A sandbox may forbid this call even for the own process. Then the bytes go through a pipe, which answers EFAULT
-     * instead of a fault. */
+    /* A sandbox may forbid this call even for the own process. Then the bytes go through a pipe: write returns EFAULT
+     * instead of causing a fault. */
     int ends[2];
     if (bytes > 4096 || pipe2(ends, O_CLOEXEC) != 0)
         return why;
@@ -40,11 +40,11 @@ bool os_main_thread_gone(void)
     char path[48], text[256];
     snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
     file_text(path, text, sizeof text);
-    const char *name_end = strrchr(text, ')'); /* "pid (name) state ..." */
+    const char *name_end = strrchr(text, ')'); /* the file has "pid (name) state ..." */
     return name_end != NULL && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
 }
 
-/* On these processors the C library's struct stat is the kernel's. */
+/* On supported processors the C library's struct stat is the kernel's. */
 int os_fstat(int fd, struct stat *about) { return (int)raw_call(SYS_fstat, fd, (long)about, 0, 0); }
 int os_stat(const char *path, struct stat *about)
 {

@@ -1,14 +1,14 @@
-/* Processors: which ones, how many are worth using, where the caller runs.
+/* Processors: which the process may use, how many are worth using, on which one the caller runs.
  *
- * Does: affinity masks by the kernel's own call, with masks of any size; the number worth using from mask and quota
- * (quota.c). Does not: read the topology (topology.c).
- * Callers: any thread, on any stack. Shared state: the mask at start, written once before main() and read only since;
- * the first quota, a number by itself, by compare-and-swap.
- * Failures: positive errno values; os_num_procs falls back to 1. Cost: one system call; os_num_procs also reads the
- * files of quota.c, some tens of microseconds: callers on a hot path keep its result.
+ * Does: affinity masks by system calls, with masks of any size; the number worth using, from mask and quota (quota.c).
+ * Does not: read the topology (topology.c).
+ * Callers: any thread, on any stack. Shared state: the mask at start, written before main() and only read afterwards;
+ * the first quota, a single number, written by compare-and-swap.
+ * Failures: positive errno values; os_num_procs returns 1. Cost: one system call. os_num_procs also reads the files of
+ * quota.c, some tens of microseconds: callers on a hot path keep its result.
  *
- * Rejected: the C library's cpu_set_t (1024 processors); reading the mask at first need instead of at start (a primary
- * thread that is bound by then would narrow the machine to its own place). */
+ * Rejected: the C library's cpu_set_t (1024 processors); reading the mask at the first need instead of at the start (if
+ * the initial thread is bound by then, the machine would shrink to its place). */
 #include "os.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #include "raw.h"
 
-/* The largest mask of a kernel that was built for more processors than OS_MAX_CPUS: the mask is read whole, and cut. */
+/* A kernel built for more processors than OS_MAX_CPUS needs a larger mask: it is read whole, and cut. */
 #define LARGEST_MASK_BYTES (1u << 16)
 
 static int read_large_mask(int tid, struct os_cpuset *out)
@@ -57,8 +57,8 @@ int os_affinity_set_of(int tid, const struct os_cpuset *set)
 
 int os_affinity_set(const struct os_cpuset *set) { return os_affinity_set_of(0, set); }
 
-/* Linux keeps a mask that was set, and cuts it with the control group's processors whenever these change. So a mask
- * that says no more than the group does is given back as one of all processors. */
+/* Linux keeps a mask that was set, and intersects it with the control group's processors whenever these change. So, if
+ * `own` is no smaller than the control group's, the kernel thread gets the mask of all processors. */
 void os_affinity_give_back(int tid, const struct os_cpuset *own)
 {
     struct os_cpuset all, now;
@@ -69,7 +69,7 @@ void os_affinity_give_back(int tid, const struct os_cpuset *own)
 
 static struct os_cpuset mask_at_start;
 
-/* First of all constructors: others ask for it. */
+/* Runs before all other constructors: some of them read the mask. */
 __attribute__((constructor(101))) static void keep_mask_at_start(void) { os_affinity_get(&mask_at_start); }
 
 void os_affinity_at_start(struct os_cpuset *out) { *out = mask_at_start; }
@@ -87,7 +87,7 @@ int os_affinity_narrow(const struct os_cpuset *set)
     return error;
 }
 
-static _Atomic uint32_t first_quota; /* + 1 */
+static _Atomic uint32_t first_quota; /* the quota + 1; 0: not read yet */
 
 static unsigned quota_now(void)
 {

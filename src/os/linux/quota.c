@@ -1,20 +1,20 @@
 /* The CPU-time quota that the process's control groups set.
  *
  * Does: finds the process's group in version 2 and in version 1's cpu hierarchy, and takes the tightest quota of the
- * group and of all its ancestors that can be seen. Does not: cache (a quota may change while the process runs), watch,
- * or read weights, which limit nothing while processors are idle.
- * Callers: any thread, on any stack. No shared state. errno is kept. No malloc: the kernel thread that asks
- * again and again would get an arena of 64 MiB for it.
+ * group and all its visible ancestors. Does not: cache (a quota may change while the process runs), watch, or read
+ * weights, which limit nothing while processors are idle.
+ * Callers: any thread, on any stack. No shared state. errno is kept. No malloc: the kernel thread that asks repeatedly
+ * would get an arena of 64 MiB for it.
  * Failures: what cannot be read sets no limit. Cost: some tens of microseconds, a handful of files.
  *
- * Where a group is:    /proc/self/cgroup     "0::/path" (version 2)   "4:cpu,cpuacct:/path" (version 1)
- * where that shows:    /sys/fs/cgroup/path (version 2), /sys/fs/cgroup/cpu/path (version 1), as systemd and containers
+ * The group's path:    /proc/self/cgroup     "0::/path" (version 2)   "4:cpu,cpuacct:/path" (version 1)
+ * the group's folder:  /sys/fs/cgroup/path (version 2), /sys/fs/cgroup/cpu/path (version 1), as systemd and containers
  *                      have it. Other places are not looked for.
  * A container without a cgroup namespace of its own sees its group at /sys/fs/cgroup itself, while /proc/self/cgroup
  * has a path that does not exist there. A folder without files sets no limit. So the walk up to the root finds the
  * container's group.
  *
- * Quotas round up: 1.5 processors are two that are busy three quarters of the time; one would waste a third. */
+ * Quotas are rounded up: 1.5 processors are two that are busy three quarters of the time; one would waste a third. */
 #include "quota.h"
 #include "file.h"
 #include "os.h"
@@ -25,12 +25,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Buffers for all of this: mapped, since the first caller may have a small stack. */
+/* Buffers. They are mapped, because the caller may have a small stack. */
 struct scratch {
     char groups[4 * PATH_MAX], folder[2 * PATH_MAX], path[2 * PATH_MAX + 32];
 };
 
-/* Is `word` one of the comma-separated words of `list`? */
+/* Returns whether `word` is one of the comma-separated words of `list`. */
 static bool list_has(const char *list, const char *word)
 {
     size_t length = strlen(word);
@@ -40,7 +40,8 @@ static bool list_has(const char *list, const char *word)
     return false;
 }
 
-/* Reads the file s->path as text; false: it says nothing. By the C library's open, which tests replace (5_quota.h). */
+/* Reads the file s->path as text; returns false if it is empty or cannot be read. By the C library's open, which tests
+ * replace (5_quota.h). */
 static bool read_path(const struct scratch *s, char *text, size_t bytes)
 {
     int file = open(s->path, O_RDONLY | O_CLOEXEC);
@@ -57,7 +58,7 @@ static bool read_in_folder(struct scratch *s, const char *file, char text[64])
     return read_path(s, text, 64);
 }
 
-/* Processors that one folder's files allow, rounded up; UINT_MAX: no limit. */
+/* Returns how many processors the files of s->folder allow, rounded up; UINT_MAX: no limit. */
 static unsigned quota_of_folder(struct scratch *s, bool version2)
 {
     char first[64], second[64], *rest = second;
@@ -65,13 +66,13 @@ static unsigned quota_of_folder(struct scratch *s, bool version2)
                  : !read_in_folder(s, "cpu.cfs_quota_us", first) || !read_in_folder(s, "cpu.cfs_period_us", second))
         return UINT_MAX;
     long long quota = strtoll(first, version2 ? &rest : NULL, 10), period = strtoll(rest, NULL, 10);
-    if (quota <= 0 || period <= 0) /* "max", or -1 */
+    if (quota <= 0 || period <= 0) /* "max" or -1: no limit */
         return UINT_MAX;
     long long processors = quota / period + (quota % period != 0);
     return processors > INT_MAX ? UINT_MAX : (unsigned)processors;
 }
 
-/* The tightest quota from the group up to the folder of its hierarchy. */
+/* Returns the tightest quota of the group's folder and the folders above it, up to that of its hierarchy. */
 static unsigned tightest(struct scratch *s, const char *root, const char *group, bool version2)
 {
     size_t base = strlen(root) + strlen(version2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu");

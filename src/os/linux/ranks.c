@@ -1,21 +1,22 @@
 /* Processors for the ranks of an MPI job that share a machine: what os_num_procs is cut to.
  *
  * A launcher tells each process through the environment how many ranks of its job run on this machine, and which of
- * them the process is. Each launcher has variables of its own (the table below). Let m be the number of processors that
+ * them the process is. Each launcher has its own variables (the table below). Let m be the number of processors that
  * the rank may use, L the number of ranks here, and N the number of processors that the launcher's own processes may
- * use. If m * L <= N, the launcher has bound the ranks, and the rank keeps its binding. Else the launcher has left the
- * ranks free, or has bound several to the same processors. Then the N processors are dealt evenly: rank r has those
- * from N * r / L up to N * (r + 1) / L, and one at least. Only their number counts: no rank is bound here.
+ * use. If m * L <= N, the launcher has bound the ranks, and the rank keeps its binding. Otherwise the launcher has left
+ * the ranks free, or has bound several to the same processors. Then the N processors are dealt evenly: rank r gets
+ * those from N * r / L up to N * (r + 1) / L, and at least one. Only their number counts: no rank is bound here.
  *
- * N is asked of the launcher. The launcher is the first ancestor without the variable: a shell or another program
- * between the launcher and the rank has it. So what stands above the launcher (a shell that may use all processors,
- * where taskset has left some to the launcher) does not count. A launcher whose environment cannot be read (Slurm's,
- * another user's) counts as one without the variable. Where N is less than m, the launcher has bound itself, and
+ * N is read from the launcher's affinity mask. The launcher is the first ancestor without the variable: a shell or
+ * another program between the launcher and the rank has the variable. So ancestors of the launcher do not count (for
+ * example a shell that may use all processors, if taskset has restricted the launcher). A launcher whose environment
+ * cannot be read (Slurm's, another user's) counts as one without the variable. Where N is less than m, the launcher has
+ * bound itself, and
  * N is m.
  *
- * Read once, at the first need; constant afterwards. Failure: what cannot be read or makes no sense means that the
- * process is no rank. Rejected: a file in shared memory in which ranks agree (another process must remove it when one
- * is killed, and the launcher has told all that is needed). */
+ * Read once, at the first need; constant afterwards. Failure: if a variable cannot be read or makes no sense, the
+ * process is no rank. Rejected: a file in shared memory in which the ranks agree (if a rank is killed, another process
+ * must remove it; and the launcher tells all that is needed). */
 #include "file.h"
 #include "os.h"
 #include "raw.h"
@@ -49,7 +50,8 @@ static bool number(const char *text, unsigned long *out)
     return !errno && (*end == '\0' || *end == ',' || *end == '(') && *out <= RANKS_MAX;
 }
 
-/* Slurm's number of tasks on each node of a step: "4(x2),3" is 4, 4, 3. */
+/* Finds the number of tasks on a node in Slurm's list for a step: "4(x2),3" means 4, 4, 3. Returns false if the node is
+ * not in it. */
 static bool slurm_tasks_on(const char *text, unsigned long node, unsigned long *out)
 {
     unsigned long first = 0;
@@ -67,7 +69,8 @@ static bool slurm_tasks_on(const char *text, unsigned long node, unsigned long *
     return false;
 }
 
-/* *variable: a variable that the ranks have, and not their launcher. */
+/* Reads this process's rank and the number of ranks here. *variable gets the name of a variable that the ranks have and
+ * their launcher does not. Returns false if this process is no rank. */
 static bool read_ranks(unsigned long *size, unsigned long *rank, const char **variable)
 {
     unsigned long node;
@@ -79,7 +82,7 @@ static bool read_ranks(unsigned long *size, unsigned long *rank, const char **va
            *size > 0 && *rank < *size;
 }
 
-/* The fourth field of /proc/PID/stat, behind a name that may hold anything. */
+/* Returns the fourth field of /proc/PID/stat. The name before it may contain any character. 0: unknown. */
 static pid_t parent_of(pid_t pid)
 {
     char path[40], text[512];
@@ -97,20 +100,20 @@ static unsigned processors_of(pid_t pid)
     return bytes > 0 ? os_cpuset_count(&mask) : 0;
 }
 
-/* Whether the process was started with that variable; false also where the system does not say. */
+/* Returns whether the process was started with that environment variable; also false if the system does not tell. */
 static bool was_given(pid_t pid, const char *variable)
 {
     char path[40], text[4096] = "";
     size_t length = strlen(variable), have = 0;
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     int file = file_open(path);
-    bool found = false, begins = true; /* text begins with a name, not inside a value */
+    bool found = false, begins = true; /* true: text begins with a name, not inside a value */
     for (long n; file >= 0 && !found && (n = file_read(file, text + have, sizeof text - have)) > 0;) {
         char *at = text, *end = text + have + n, *next;
         for (; (next = memchr(at, '\0', (size_t)(end - at))) != NULL; at = next + 1, begins = true)
             found |= begins && (size_t)(next - at) > length && memcmp(at, variable, length) == 0 && at[length] == '=';
         have = (size_t)(end - at);
-        if (have == sizeof text) /* longer than any that is looked for */
+        if (have == sizeof text) /* an entry longer than any needed one */
             have = 0, begins = false;
         memmove(text, at, have);
     }
@@ -128,7 +131,7 @@ static unsigned launchers_processors(unsigned own, const char *variable)
     return n > own ? n : own;
 }
 
-static struct os_ranks here; /* written once */
+static struct os_ranks here; /* written once, by look_for_ranks */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void look_for_ranks(void)

@@ -1,13 +1,13 @@
-/* System calls without the C library: what the runtime asks of the kernel for the kernel thread that it is on.
+/* System calls without the C library: for what the runtime asks of the kernel about its own kernel thread.
  *
- * The drop-in interposes some of the C library's functions for the program's threads (src/identity); the runtime's
- * own calls must not come there. Returns what the kernel returns: -errno where it failed; errno is not touched. */
+ * The drop-in interposes some of the C library's functions for the program's threads (src/identity); the runtime's own
+ * calls must not arrive there. raw_call returns what the kernel returns: -errno on a failure. errno is kept. */
 #ifndef PS_OS_LINUX_RAW_H
 #define PS_OS_LINUX_RAW_H
 
 #include <sys/syscall.h>
 
-#define KERNEL_MASK_BYTES 8 /* a set of signals, to the kernel */
+#define KERNEL_MASK_BYTES 8 /* size of a set of signals in system calls */
 
 #if defined(__x86_64__)
 static inline long raw_call6(long number, long a, long b, long c, long d, long e, long f)

@@ -1,19 +1,19 @@
 /* A small file that the processes of one user share as memory, and words in it that a kernel thread holds.
  *
  * Does: opens, checks and maps the file; lets a kernel thread hold a word. Does not: know what the words mean.
- * The file is in XDG_RUNTIME_DIR, else in /dev/shm. Only a plain file of this user's, which no other user may open,
- * and of the expected size, is mapped. An empty one has just been made, and gets its size from any process that finds
- * it. What its words say is for the caller to check.
+ * The file is in XDG_RUNTIME_DIR, otherwise in /dev/shm. It is mapped only if it is a plain file of this user, which no
+ * other user may open, of the expected size. An empty file has just been made; any process that finds it gives it its
+ * size. The caller checks what the words say.
  *
- * A held word has the number of its kernel thread. When that ends, in whatever way, the kernel puts OS_WORD_LEFT into
- * the word: the robust lists of futexes, set_robust_list(2). That needs no file that stays open, no lock, and no number
- * of another process, so it works across containers. The list is empty but for the lock that is "about to be taken",
- * which the kernel looks at too. It replaces the C library's list of the kernel thread's robust mutexes. So a holder is
- * one of the library's kernel threads, which uses none while it holds the word (as it ends it may: fork_gate.c).
- * Rejected: a lock on the open file (programs close files that they do not know; a child of fork has it too); a process
- * number (other containers have others).
- * Limit: a program of the user's that truncates the file while it is mapped kills the processes that share, as it may
- * do by signals. */
+ * A held word contains the number of its kernel thread. When that thread ends, in whatever way, the kernel puts
+ * OS_WORD_LEFT into the word, by the robust lists of futexes, set_robust_list(2). That needs no open file, no lock, and
+ * no number of another process, so it works across containers. The list is empty except for the lock that is "about to
+ * be taken", which the kernel also handles. It replaces the C library's list of the kernel thread's robust mutexes. So
+ * only the library's kernel threads hold words: they use no robust mutex meanwhile (as one ends it may: fork_gate.c).
+ * Rejected: a lock on the open file (programs close files that they do not know; a forked child has the lock too); a
+ * process number (other containers have other numbers).
+ * Limit: a program of the user that truncates the mapped file kills the processes that share it, as it could by
+ * signals. */
 #include "file.h"
 #include "os.h"
 
@@ -33,7 +33,7 @@ static bool path_of(char path[PATH_BYTES], const char *name)
     return snprintf(path, PATH_BYTES, "%s/%s-%lu", folder, name, (unsigned long)geteuid()) < PATH_BYTES;
 }
 
-/* Returns what is wrong with the file, or NULL. */
+/* Returns NULL if the file is good, otherwise words that say what is wrong with it. */
 static const char *file_defect(int file, size_t bytes, bool make)
 {
     struct stat about;
@@ -45,7 +45,7 @@ static const char *file_defect(int file, size_t bytes, bool make)
         about.st_size = (off_t)bytes;
     if ((size_t)about.st_size != bytes)
         return "its size is wrong";
-    /* The first touch of a page for which there is no room would end the process. */
+    /* If the file system is full, the first touch of a page would kill the process. */
     return make && raw_call(SYS_fallocate, file, 0, 0, (long)bytes) == -ENOSPC ? "its file system is full" : NULL;
 }
 
@@ -76,9 +76,9 @@ bool os_word_hold(struct os_word_holder *h, _Atomic uint32_t *word)
     if (seen != 0 && seen != OS_WORD_LEFT)
         return false;
     h->before = os_robust_list();
-    h->head = h; /* no mutex is held */
+    h->head = h; /* the list is empty: no mutex is held */
     h->offset = (intptr_t)word - (intptr_t)h;
-    h->pending = h; /* from here on the kernel looks at the word, and lets it be while it has another number */
+    h->pending = h; /* from here on the kernel handles the word, unless it has another thread's number */
     ps_fence_compiler();
     if (raw_call(SYS_set_robust_list, (long)h, 3 * sizeof(void *), 0, 0) != 0)
         return false;

@@ -1,7 +1,7 @@
-/* What a signal's handler learns from its arguments and changes by them, and signals that are sent on. The mask is the
- * kernel's, 64 bits, signal 1 in bit 0.
+/* What a signal's handler reads from its arguments and changes in them; and sending signals again. A mask is the
+ * kernel's: 64 bits, signal 1 in bit 0.
  *
- * Callers: handlers, and any other code, about the calling kernel thread. Nothing here waits or takes a lock. */
+ * Callers: handlers, and any other code, about the calling kernel thread. No function here waits or takes a lock. */
 #include "os.h"
 
 #include <signal.h>
@@ -18,7 +18,7 @@ uint64_t os_signals_pending(void)
     return pending;
 }
 
-/* si_code of a signal that only makes the receiver look for a letter (identity/thread_signal.h). */
+/* si_code of a signal that only makes the receiver look for a message (identity/thread_signal.h). */
 #define POKE (-0x7054)
 
 enum os_signal_sent os_signal_sent(int number, const void *info)
@@ -31,14 +31,14 @@ enum os_signal_sent os_signal_sent(int number, const void *info)
         return OS_SIGNAL_POKE;
     if (code == SI_TKILL)
         return OS_SIGNAL_TO_THREAD;
-    bool is_kernels = code == SI_KERNEL && number != SIGIO && number != SIGURG; /* those are files' */
+    bool is_kernels = code == SI_KERNEL && number != SIGIO && number != SIGURG; /* SIGIO and SIGURG come from files */
     return code == SI_USER || is_kernels || (number == SIGCHLD && code > 0) ? OS_SIGNAL_TO_PROCESS
                                                                             : OS_SIGNAL_TO_EITHER;
 }
 
-/* The kernel takes codes of its own (not negative, and SI_TKILL) from a process's first thread alone, or from the
- * receiver itself. So such a code travels in a range that no sender uses. (qemu-user passes on 16 bits of a code, and
- * no si_errno.) */
+/* The kernel accepts its own codes (not negative, and SI_TKILL) only from the process's initial thread, or from the
+ * receiver itself. So such a code is moved into a range that no sender uses. (qemu-user transmits 16 bits of a code,
+ * and no si_errno.) */
 #define SENT_AGAIN (-0x7000)
 
 static bool is_kernels_own(int code) { return code == SI_TKILL || (code >= 0 && code <= SI_KERNEL); }
@@ -52,11 +52,11 @@ static siginfo_t sent_again(const void *info)
     return again;
 }
 
-/* tid: 0, the process. */
+/* Sends the signal to kernel thread tid; tid 0: to the process. Returns false if the kernel refuses. */
 static bool send_signal_on(int tid, int number, const void *info)
 {
     siginfo_t again = sent_again(info);
-    if (tid == os_thread_id()) /* the kernel's own codes need no queue */
+    if (tid == os_thread_id()) /* to itself a thread may send the kernel's own codes */
         memcpy(&again, info, sizeof again);
     return 0 == (tid ? raw_call(SYS_rt_tgsigqueueinfo, getpid(), tid, number, (long)&again)
                      : raw_call(SYS_rt_sigqueueinfo, getpid(), number, (long)&again, 0));

@@ -1,12 +1,12 @@
 /* Kernel threads: start, join, detach, number, name.
  *
  * Does: starts kernel threads through the C library, so that thread-local storage, malloc and debuggers know them. Does
- * not: pool them, pin them (processors.c), or decide how many there are.
- * Callers: any thread, on any stack. The signal mask is the calling kernel thread's; it is back in place on return.
- * States of a handle: started -> joined or detached, once; after that it means nothing.
- * Failures: EAGAIN where the system refuses a thread for whatever reason. Cost: some tens of microseconds.
+ * not: pool them, bind them (processors.c), or decide how many there are.
+ * Callers: any thread, on any stack. The signal mask is the calling kernel thread's, and is restored on return.
+ * States of a handle: started -> joined or detached, once; afterwards the handle is invalid.
+ * Failures: EAGAIN if the system refuses a thread for any reason. Cost: some tens of microseconds.
  *
- * The name goes through prctl, not pthread_setname_np: the caller's thread pointer may be a user-level thread's own
+ * The name is set by prctl, not pthread_setname_np: the caller's thread pointer may be that of a user-level thread's
  * block.
  * Rejected: raw clone (no C library in the thread: no malloc, no dlopen, no errno). pthread_attr_setsigmask_np (glibc
  * only). */
@@ -31,11 +31,11 @@
 
 #define BOUNDLESS_STACK ((size_t)1 << 30)
 #define UNLIMITED_STACK ((size_t)64 << 20)
-#define LARGEST_STACK ((size_t)4 << 30) /* thousands of them fit in the address space */
+#define LARGEST_STACK ((size_t)4 << 30) /* thousands of such stacks fit in the address space */
 
 _Static_assert(sizeof(pthread_t) <= sizeof(os_thread), "a handle must hold the C library's");
 
-/* Asks for the stack size; sizes that the C library refuses leave its default. */
+/* Sets the stack size in attr. If the C library refuses the size, its default stays. */
 static void ask_stack(pthread_attr_t *attr, size_t bytes)
 {
     size_t page = os_page_size();
@@ -61,7 +61,7 @@ static int create_kernel_thread_as(os_thread *out, void *(*start)(void *), void 
         ask_stack(&attr, stack_bytes);
         rc = pthread_create(&t, &attr, start, arg);
         pthread_attr_destroy(&attr);
-        if (rc == EINVAL) /* smaller than this program's static thread-local storage */
+        if (rc == EINVAL) /* the stack is smaller than the program's static thread-local storage */
             rc = pthread_create(&t, NULL, start, arg);
     }
     is_starting = false;
@@ -82,7 +82,7 @@ static int create_kernel_thread(os_thread *out, void *(*start)(void *), void *ar
     return rc;
 }
 
-/* Sets the mask of the kernel thread, whatever thread of the program's it carries. */
+/* Sets the kernel thread's mask by a system call, whatever thread of the program it carries. */
 static void set_signal_mask(const sigset_t *set, sigset_t *before)
 {
     raw_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)set, (long)before, KERNEL_MASK_BYTES);
@@ -92,7 +92,7 @@ int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t st
 {
     if (!block_signals)
         return create_kernel_thread(out, start, arg, stack_bytes);
-    /* Signals are blocked around the creation: the new thread inherits the mask, so none can arrive there before
+    /* The new thread inherits the mask. So all signals are blocked during the creation: none can arrive there before
      * start() runs. */
     sigset_t all, before;
     sigfillset(&all);
@@ -102,7 +102,7 @@ int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t st
     return rc;
 }
 
-static uint64_t deferred; /* see os.h */
+static uint64_t deferred; /* the mask that os_signals_keep stores (os.h) */
 void os_signals_keep(uint64_t mask) { deferred = mask; }
 uint64_t os_signals_deferred(void) { return deferred; }
 
@@ -128,7 +128,7 @@ int os_alternate_stack(const void *stack, void *before)
 void os_thread_join(os_thread t)
 {
     uint64_t mask;
-    int cancelable; /* a thread of the program's that is cancelled ends elsewhere */
+    int cancelable; /* if the calling thread of the program is cancelled, it must not end here */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable);
     bool gated = fork_gate_joining(&mask);
     pthread_join((pthread_t)t, NULL);
@@ -141,8 +141,8 @@ void os_thread_detach(os_thread t) { pthread_detach((pthread_t)t); }
 
 int os_thread_id(void) { return (int)raw_call(SYS_gettid, 0, 0, 0, 0); }
 
-/* The initial thread's stack: the kernel puts these bytes at its top. (pthread_getattr_np reads a whole file for
- * it.) */
+/* The initial thread's stack. The kernel puts the bytes of AT_RANDOM at its top. (pthread_getattr_np would read a whole
+ * file for it.) */
 static bool initial_stack(uintptr_t *top, size_t *bytes)
 {
     struct rlimit limit;
@@ -187,7 +187,7 @@ void os_thread_name(const char *name)
     raw_call(SYS_prctl, PR_SET_NAME, (long)(name ? name : program_invocation_short_name), 0, 0);
 }
 
-struct kernel_attributes { /* struct sched_attr, version 0 */
+struct kernel_attributes { /* the kernel's struct sched_attr, version 0 */
     uint32_t size, policy;
     uint64_t flags;
     int32_t nice;
@@ -220,7 +220,7 @@ void os_rseq_forget(void *area, size_t bytes, unsigned signature)
     raw_call(SYS_rseq, (long)area, (long)bytes, RSEQ_UNREGISTER, (long)signature);
 }
 
-/* Reads /proc/self/task/<tid>/<file> into text. Returns its length, 0 if there is none. errno stays as it is. */
+/* Reads /proc/self/task/<tid>/<file> into text. Returns its length; 0 if it cannot be read. errno is kept. */
 static size_t task_file_read(int tid, const char *file, char *text, size_t bytes)
 {
     char path[64];
@@ -231,15 +231,15 @@ static size_t task_file_read(int tid, const char *file, char *text, size_t bytes
 int os_thread_cpu_ns(int tid, uint64_t *cpu_ns)
 {
     struct timespec used;
-    /* The kernel's number for the clock CPUCLOCK_SCHED of one thread. */
+    /* The kernel's clock number: CPUCLOCK_SCHED of one thread. */
     if (clock_gettime((clockid_t)(~(unsigned)tid << 3 | 6), &used) != 0)
         return errno == EINVAL ? ESRCH : ENOSYS;
     *cpu_ns = (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
     return 0;
 }
 
-/* The usage without /proc, or without a file to spare. Whether the thread sleeps is not known then: the answer is that
- * it does, since the caller has seen no progress. */
+/* The usage if /proc cannot be read (not mounted, no descriptor left). Whether the thread sleeps is unknown then. The
+ * result says that it sleeps, because the caller has seen no progress. */
 static int usage_by_clock(int tid, struct os_usage *u)
 {
     *u = (struct os_usage){.sleeping = true};
@@ -251,7 +251,8 @@ int os_thread_usage(int tid, struct os_usage *u)
     char text[512];
     if (!task_file_read(tid, "stat", text, sizeof text))
         return usage_by_clock(tid, u);
-    const char *after_name = strrchr(text, ')'); /* "tid (name) S ..."; a name may hold anything */
+    /* the file has "tid (name) S ..."; the name may contain any character */
+    const char *after_name = strrchr(text, ')');
     if (!after_name || after_name[1] != ' ')
         return ENOSYS;
     u->sleeping = after_name[2] == 'S' || after_name[2] == 'D';
@@ -259,8 +260,8 @@ int os_thread_usage(int tid, struct os_usage *u)
         return usage_by_clock(tid, u);
     char *end = text;
     u->cpu_ns = strtoull(end, &end, 10);
-    strtoull(end, &end, 10); /* how long it waited for a processor */
+    strtoull(end, &end, 10); /* skips how long the thread waited for a processor */
     u->slices = strtoull(end, NULL, 10);
-    os_thread_cpu_ns(tid, &u->cpu_ns); /* the file is late by up to a tick of the system's clock */
+    os_thread_cpu_ns(tid, &u->cpu_ns); /* more exact: the file lags by up to a tick of the system's clock */
     return 0;
 }

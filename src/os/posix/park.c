@@ -1,12 +1,12 @@
-/* Park and wake on POSIX primitives alone (-DPS_PORTABLE=ON, and systems without futexes); the contract is os.h's.
+/* Park and wake with POSIX primitives alone (-DPS_PORTABLE=ON, and systems without futexes). os.h has the contract.
  *
- * A word hashes to an entry with a mutex and a condition variable. The parker compares the word under the mutex, the
- * waker takes the mutex before it signals: a wake that follows the change of the word is not lost. Words that share an
- * entry share wake-ups, so all sleepers of an entry are woken and look again, which os.h allows.
- * States of an entry: sleepers counts those in pthread_cond_wait, guarded by the mutex.
- * Failures: as os.h. No EINTR: POSIX conditions do not report signals. Cost: a mutex pair, and a broadcast where
- * a thread sleeps. After fork() a child finds entries as they were: fork handlers take all of them over the fork.
- * Rejected: a semaphore per kernel thread (a list of sleepers per word would be needed to find it). */
+ * A word hashes to an entry with a mutex and a condition variable. The thread that parks compares the word under the
+ * mutex; the thread that wakes takes the mutex before it signals. So a wake that follows the change of the word is not
+ * lost. Words that share an entry share wake-ups: all sleepers of an entry wake and look again, which os.h allows.
+ * States of an entry: `sleepers` is the number of threads in pthread_cond_wait, guarded by the mutex.
+ * Failures: as in os.h. No EINTR: POSIX conditions do not report signals. Cost: a mutex pair, and a broadcast if a
+ * thread sleeps. A fork handler takes all mutexes before a fork, so a child finds consistent entries.
+ * Rejected: a semaphore for each kernel thread (a wake would need a list of sleepers for each word). */
 #include "os.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static void make_conditions(void)
     }
     pthread_condattr_destroy(&monotonic);
 }
-/* The parent's sleepers are not in the child. */
+/* Makes the conditions anew: the parent's sleepers are not in the child. */
 static void park_after_fork_in_child(void)
 {
     make_conditions();

@@ -1,4 +1,4 @@
-/* The board of the virtual manycore (platform/, docs/manycore.md). See ../board.h. */
+/* The board of the virtual manycore (platform, docs/manycore.md). See ../board.h. */
 #ifndef PS_OS_BOARD_PORT_H
 #define PS_OS_BOARD_PORT_H
 
@@ -13,7 +13,7 @@
 #define BOARD_LOCAL MC_LOCAL
 #define BOARD_CLUSTER_BYTES MC_CLUSTER_STRIDE
 
-/* manycore.ld: the ends of what programs put into each TCDM, and the bytes of a core's stack. */
+/* From manycore.ld: the end of the program's data in each TCDM, and the size of a core's stack. */
 extern char __tcdm0_end[], __tcdm1_end[], __tcdm2_end[], __tcdm3_end[], __local_end[], __main_end[], __stack_size[];
 
 static inline unsigned board_clusters(void) { return mc_clusters(); }
@@ -34,7 +34,7 @@ static inline unsigned board_cluster_of(const void *p)
     return cluster < BOARD_CLUSTERS_MAX && at >= MC_CLUSTER_BASE ? cluster : 0;
 }
 
-static inline uint64_t board_now_ns(void) { return mc_cycles64(); } /* a cycle is a nanosecond */
+static inline uint64_t board_now_ns(void) { return mc_cycles64(); } /* one cycle is one nanosecond */
 static inline bool board_in_order(void) { return true; }
 
 static inline void board_memory(unsigned cluster, char **first, size_t *bytes)
@@ -49,7 +49,7 @@ static inline void board_memory(unsigned cluster, char **first, size_t *bytes)
 static inline void board_main_memory(char **first, size_t *bytes)
 {
     *first = __main_end;
-    *bytes = (size_t)(0x80000000u + mc_memory_size() - 65536 - (uintptr_t)__main_end); /* the arguments are last */
+    *bytes = (size_t)(0x80000000u + mc_memory_size() - 65536 - (uintptr_t)__main_end); /* the arguments are above */
 }
 
 #endif

@@ -1,8 +1,8 @@
-/* The board of QEMU's `virt` machine (RV32, up to 16 harts): one cluster, a core a hart, memory that all share. See
- * ../board.h and start.S.
+/* The board of QEMU's `virt` machine (RV32, up to 16 harts): one cluster, one core for each hart, one memory for all.
+ * See ../board.h and start.S.
  *
- * The cluster's memory for blocks is a part of the only memory. Everything is near every core: board_global() is the
- * address itself. */
+ * The cluster's memory for blocks is a part of the only memory. All cores share all addresses, so board_global(p, c) is
+ * p. */
 #ifndef PS_OS_BOARD_PORT_H
 #define PS_OS_BOARD_PORT_H
 
@@ -10,18 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BOARD_CLUSTERS_MAX 2 /* there is one; GCC takes arrays of one for uninitialised */
+#define BOARD_CLUSTERS_MAX 2 /* there is one cluster; but GCC warns of arrays of one as uninitialised */
 #define BOARD_CORES_MAX 16
 #define BOARD_LOCAL
 #define BOARD_CLUSTER_BYTES 0x80000000u
 
 #define VIRT_MEMORY 0x80000000u
-#define VIRT_CLINT 0x02000000u /* software interrupts, a word a hart; at + 0xbff8 the clock of 10 MHz */
-#define VIRT_CLUSTER_SHARE 8   /* an eighth of what is free is the cluster's */
+#define VIRT_CLINT 0x02000000u /* a word for each hart's software interrupt; at + 0xbff8 the clock of 10 MHz */
+#define VIRT_CLUSTER_SHARE 8   /* one eighth of the free memory is the cluster's */
 
-extern char __end[];              /* virt.ld: of the program, its stacks included */
-extern unsigned virt_harts;       /* boot.c: as the device tree has them */
-extern uintptr_t virt_memory_end; /* the same */
+extern char __end[];              /* virt.ld: end of the program with its stacks */
+extern unsigned virt_harts;       /* boot.c: from the device tree */
+extern uintptr_t virt_memory_end; /* boot.c: from the device tree */
 
 static inline unsigned board_clusters(void) { return 1; }
 static inline unsigned board_cores(void) { return virt_harts; }
@@ -74,7 +74,7 @@ static inline uint64_t board_now_ns(void)
     } while (high != clock[1]);
     return ((uint64_t)high << 32 | low) * 100;
 }
-/* Harts have store buffers. */
+/* false: harts have store buffers. */
 static inline bool board_in_order(void) { return false; }
 
 #endif

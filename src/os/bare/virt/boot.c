@@ -1,5 +1,6 @@
-/* What runs between start.S and main on QEMU's `virt` machine: harts and memory from the device tree, arguments from
- * semihosting, constructors, the other harts. Also the line that a program ends with after a fault. */
+/* What runs between start.S and main on QEMU's `virt` machine: reads harts and memory from the device tree and
+ * arguments by semihosting, calls constructors, releases the other harts. Also the line with which a program ends after
+ * a fault. */
 #include <semihost.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include "board.h"
 
 unsigned virt_harts = 1;
-uintptr_t virt_memory_end = VIRT_MEMORY + 0x01000000; /* at least, where no device tree says more */
+uintptr_t virt_memory_end = VIRT_MEMORY + 0x01000000; /* the least, if no device tree tells more */
 uint32_t virt_trap_busy;
 _Alignas(16) char virt_trap_stack[4096];
 
@@ -32,7 +33,7 @@ static uint32_t big_endian_word(const unsigned char *p)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Counts the nodes cpu@*, and reads the end of memory@*: addresses and sizes have two words there. */
+/* Counts the nodes cpu@*, and reads the end of memory@*, whose addresses and sizes have two words. */
 static void read_tree(const unsigned char *tree)
 {
     if (tree == NULL || big_endian_word(tree) != TREE_MAGIC)
@@ -63,7 +64,7 @@ static void read_tree(const unsigned char *tree)
 
 static char line[4096], *arguments[256];
 
-/* The command line, cut at its blanks. */
+/* Splits the command line at its blanks; returns the number of arguments. */
 static int read_arguments(void)
 {
     int n = 0;
@@ -92,10 +93,11 @@ void virt_boot(const void *tree)
     exit(main(argc, arguments));
 }
 
-/* Interrupts stay off: an interrupt that is wanted only ends the sleep. */
+/* The other harts sleep here until hart 0 releases them. Interrupts stay disabled: a pending one only ends the
+ * sleep. */
 void virt_others(void)
 {
-    __asm__ volatile("csrw mie, %0" ::"r"(1u << 3)); /* software interrupts */
+    __asm__ volatile("csrw mie, %0" ::"r"(1u << 3)); /* enables software interrupts as a reason to wake */
     while (ps_load_acquire(&released) == 0)
         __asm__ volatile("wfi" ::: "memory");
     __asm__ volatile("csrw mie, zero");

@@ -1,7 +1,7 @@
-# The start of every hart of QEMU's `virt` machine, at the reset vector's target, in machine mode: a0 = hart, a1 = the
-# device tree. Each gets a stack with its thread-local storage above it. The 4 KB below the stack are a guard that a
-# locked entry of the hart's physical memory protection closes. Hart 0 goes on to the program (boot.c); the others sleep
-# until it signals them. Harts beyond the 16th sleep for ever.
+# Every hart of QEMU's `virt` machine starts here, in machine mode: the reset vector jumps to this address, with
+# a0 = number of the hart, a1 = address of the device tree. Each hart gets a stack, and its thread-local storage above
+# that. The 4 KB below the stack are a guard: a locked entry of the hart's physical memory protection forbids access.
+# Hart 0 goes on to the program (boot.c). The others sleep until hart 0 signals them; harts after the 16th, forever.
     .section .text.start, "ax", @progbits
     .globl _start
     .type _start, @function
@@ -16,7 +16,7 @@ _start:
     mv s1, a1
     li t0, 16                       # BOARD_CORES_MAX
     bgeu s0, t0, park
-    li t0, 0x2000                   # mstatus.FS: the float registers are there
+    li t0, 0x2000                   # mstatus.FS: enables the float registers
     csrs mstatus, t0
     fscsr zero
 
@@ -27,7 +27,7 @@ _start:
     srli t3, t2, 2
     ori t3, t3, 0x1ff               # 4 KB, naturally aligned
     csrw pmpaddr0, t3
-    li t3, 0x98                     # locked, so that it holds in machine mode; no rights
+    li t3, 0x98                     # no rights; locked: so it applies in machine mode, too
     csrw pmpcfg0, t3
     add t2, t2, t0
     la t3, __tls_size
@@ -41,7 +41,7 @@ _start:
     sub a2, a2, a0
     li a1, 0
     call memset
-1:  mv a0, tp                       # thread-local storage: the image, then zeros
+1:  mv a0, tp                       # fills thread-local storage: the image, then zeros
     la a1, __tls_start
     la a2, __tdata_size
     call memcpy
@@ -61,13 +61,13 @@ park:
     j 3b
     .size _start, . - _start
 
-# An exception without a handler ends the program with one line, of the first hart that comes here (boot.c). The stack
-# may be what is wrong: this has one of its own.
+# Every exception ends the program with one line, written by the first hart that arrives here (boot.c). The hart's stack
+# may have caused the exception, so this code uses a stack of its own.
     .section .text.trap, "ax", @progbits
     .balign 4
     .type virt_trap, @function
 virt_trap:
-    la t0, virt_trap_busy           # the program ends: its registers may go
+    la t0, virt_trap_busy           # the registers need not be kept: the program ends
     li t1, 1
     amoswap.w.aq t1, t1, (t0)
     bnez t1, park
