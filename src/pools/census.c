@@ -1,28 +1,28 @@
-/* Every pool of the process, ours or not. See pools.h.
+/* Lists every thread pool of the process, ours or not. See pools.h.
  *
- * A line for each pool, in the order in which the libraries were loaded. Ten fields, with a tab between two; what is
- * not known is empty:
+ * One line for each pool, in the order in which the libraries were loaded. A line has ten fields with a tab between
+ * two; an unknown field is empty:
  *
  *    1  user_api         "openmp", "blas", "fft", "tasks", "numba", "torch"
  *    2  internal_api     "openmp", "openblas", "mkl", "blis", "fftw", "tbb", "numba", "torch"
  *    3  prefix           the beginning of the file's name: "libgomp", "libscipy_openblas"
- *    4  filepath         without links
+ *    4  filepath         with symbolic links resolved
  *    5  version
- *    6  threading_layer  what carries its threads: "pthreads", "openmp", "disabled"; MKL's and numba's own words
- *    7  architecture     what its code was chosen for
+ *    6  threading_layer  what carries its threads: "pthreads", "openmp", "disabled"; MKL and numba have other words
+ *    7  architecture     the processor for which its code was chosen
  *    8  num_threads      what the library itself answers when it is asked
  *    9  ours             whether its work runs on psthreads: "yes", "no", "could be"
- *   10  advice           why, or what to do for it, in a sentence
+ *   10  advice           why, or what the user can do, in one sentence
  *
- * Fields 1 to 8 are named as Python's threadpoolctl names them. psthreads is a line itself (openmp) where something in
- * the process uses OpenMP, or where there is another pool.
+ * Fields 1 to 8 have the names of Python's threadpoolctl. psthreads has a line itself (openmp) if something in the
+ * process uses OpenMP, or if there is another pool.
  *
- * Where PSTHREADS_CENSUS names a file each process appends its lines there when it ends, in one write. Before each
- * line stand the process's number and a tab. The first line of a process has two fields behind that: "process", and its
- * command line. A process that ends by _exit or by a signal writes nothing. PSTHREADS_CENSUS_AT=idle: the lines are
- * written when the process has rested for a second, if that comes before its end.
+ * If PSTHREADS_CENSUS names a file, each process appends its lines there when it ends, in one write. Each line then
+ * begins with the process's number and a tab. The first line of a process has two more fields: "process", and its
+ * command line. A process that ends by _exit or by a signal writes nothing. PSTHREADS_CENSUS_AT=idle: the process
+ * writes earlier, once it has been idle for a second.
  *
- * No library is opened and no pool is started for this: what would do so is not asked. */
+ * The census opens no library and starts no pool: a library is not asked if the question would do that. */
 #include "pools.h"
 
 #include <dlfcn.h>
@@ -40,7 +40,7 @@
 #include "known.h"
 #include "loaded_object.h"
 
-#define POOLS_MAX 64 /* more are not listed */
+#define POOLS_MAX 64 /* further pools are not listed */
 #define FFTW_FORMS 4
 
 struct pool {
@@ -48,14 +48,15 @@ struct pool {
     char path[PATH_MAX];
     ElfW(Addr) base;
     bool is_program;
-    unsigned form;                                                  /* FFTW: its precision, an index of fftw_letters */
-    void *threads, *version, *parallel, *arch, *arch_id, *pthreads; /* functions of the library; NULL: it has none */
+    unsigned form; /* FFTW: its precision, an index of fftw_letters */
+    /* the library's functions to ask; NULL: it has none */
+    void *threads, *version, *parallel, *arch, *arch_id, *pthreads;
 };
 
 struct census {
     struct pool *pool;
     unsigned num;
-    bool uses_openmp; /* an object wants an entry point of it */
+    bool uses_openmp; /* some object takes an OpenMP entry point from another */
     ElfW(Addr) runtime;
     bool has_runtime;
     const char *mkl_layer;
@@ -64,14 +65,15 @@ struct census {
 
 static const char fftw_letters[FFTW_FORMS] = {'\0', 'f', 'l', 'q'};
 
-/* --- what is loaded: under the dynamic linker's lock, so no function of a library is called --- */
+/* --- what is loaded: under the dynamic linker's lock, so these functions call no function of a library --- */
 
 static bool object_defines(const void *object, const char *name, bool part)
 {
     return part ? object_symbol(object, name, NULL) != NULL : object_find(object, name) != NULL;
 }
 
-/* The C function of an OpenBLAS. Builds have prefixes and suffixes of their own; a '_' alone ends Fortran's names. */
+/* Returns the C function of an OpenBLAS whose name contains `part`. Builds add prefixes and suffixes; names that end in
+ * a single '_' are Fortran's. */
 static void *find_of_openblas(const struct object *o, const char *part)
 {
     for (ElfW(Sym) *s = NULL; (s = object_symbol(o, part, s));) {
@@ -91,7 +93,7 @@ static void note_library(struct pool *p)
         }
 }
 
-/* "fftwf_version": FFTW's precisions are libraries of their own. */
+/* Returns a function such as fftwf_version. Each precision of FFTW is a library of its own. */
 static void *find_of_fftw(const struct object *o, char letter, const char *function)
 {
     char name[64];
@@ -104,7 +106,7 @@ static void find_functions_of_fftw(struct pool *p, const struct object *o, const
     bool by_openmp = ps_loaded_wants(wants, "GOMP_parallel") || ps_loaded_wants(wants, "__kmpc_fork_call");
     p->facts.layer = by_openmp ? "openmp" : "pthreads";
     while (!find_of_fftw(o, fftw_letters[p->form], "init_threads"))
-        p->form++; /* one of them is there: known_kind_of */
+        p->form++; /* one exists: known_kind_of has found it */
     p->threads = find_of_fftw(o, fftw_letters[p->form], "planner_nthreads");
     p->facts.is_open = find_of_fftw(o, fftw_letters[p->form], "threads_set_callback") != NULL;
 }
@@ -150,7 +152,8 @@ static void find_functions(struct pool *p, const struct object *o, const struct 
     }
 }
 
-/* A weak reference is a library's that looks whether OpenMP is there (OpenBLAS). */
+/* Returns whether the object takes an entry point of OpenMP from another object. Weak references do not count: with
+ * these a library only tests whether OpenMP is there (OpenBLAS). */
 static bool wants_openmp(const struct ps_loaded *o)
 {
     for (uint32_t i = 1, end = ps_loaded_wanted_end(o); i < end; i++)
@@ -195,7 +198,7 @@ static int count_object(struct dl_phdr_info *info, size_t bytes, void *arg)
 
 /* --- what the libraries answer: without a lock --- */
 
-/* "OpenBLAS 0.3.31 NO_AFFINITY ...": what stands behind the word, up to a blank. */
+/* Copies the word that follows `behind` in the text: "0.3.31" of "OpenBLAS 0.3.31 NO_AFFINITY ...". */
 static void copy_word(char *to, size_t size, const char *text, const char *behind)
 {
     const char *at = text ? strstr(text, behind) : NULL;
@@ -210,7 +213,7 @@ static void ask_version(const struct census *c, const struct pool *p, char *vers
     case KNOWN_OPENBLAS:
         copy_word(version, size, p->version ? ((const char *(*)(void))p->version)() : NULL, "OpenBLAS ");
         break;
-    case KNOWN_MKL: /* asked before a layer is there it would load one */
+    case KNOWN_MKL: /* without a layer yet, the question would make MKL load one */
         if (p->version && c->mkl_layer)
             ((void (*)(char *, int))p->version)(text, sizeof text);
         copy_word(version, size, text, "Version ");
@@ -257,8 +260,9 @@ static void ask_layer(const struct census *c, struct pool *p)
         p->facts.layer = c->mkl_layer;
 }
 
-/* 0: not known. An OpenMP runtime that no caller uses is not asked, since it would begin then. At the end a library is
- * asked only where its answer outlives its destructor. */
+/* Returns the number of threads that the library says it has; 0: unknown. An OpenMP runtime that no object uses is not
+ * asked, because the question would start it. At the process's end only libraries are asked that can still answer after
+ * their destructors. */
 static unsigned long ask_threads(const struct census *c, const struct pool *p, bool at_end)
 {
     if (!p->threads)
@@ -274,7 +278,7 @@ static unsigned long ask_threads(const struct census *c, const struct pool *p, b
         break;
     case KNOWN_BLIS:
         n = ((long (*)(void))p->threads)();
-        n = n > 0 ? n : 1; /* -1: as many as loops of its own say, which are 1 */
+        n = n > 0 ? n : 1; /* -1: the numbers of its single loops decide, and these are 1 */
         break;
     case KNOWN_TBB:
         n = at_end ? 0 : (long)((size_t(*)(int))p->threads)(0);
@@ -286,7 +290,7 @@ static unsigned long ask_threads(const struct census *c, const struct pool *p, b
     return n > 0 ? (unsigned long)n : 0;
 }
 
-/* Whether the process's calls of OpenMP come to psthreads. */
+/* Returns whether the process's calls of OpenMP arrive at psthreads. */
 static bool is_openmp_taken(const struct census *c)
 {
     Dl_info where;
@@ -294,7 +298,7 @@ static bool is_openmp_taken(const struct census *c)
     return c->has_runtime && entry && dladdr(entry, &where) && (ElfW(Addr))where.dli_fbase == c->runtime;
 }
 
-/* MKL's own layers are listed where its front is not there. */
+/* Returns whether the pool gets a line. MKL's layers get one only if MKL's front, libmkl_rt, is not loaded. */
 static bool is_listed(const struct census *c, const struct pool *p)
 {
     if (p->facts.is_runtime)
@@ -338,7 +342,7 @@ static void print_pool(FILE *out, const struct census *c, struct pool *p, bool a
     fprintf(out, "%s\n", advice);
 }
 
-/* pid 0: without the numbers of the process. */
+/* Writes the lines to `out`. pid 0: without process numbers; otherwise the process is at its end. */
 static int take_census(FILE *out, long pid)
 {
     struct census c = {.pool = calloc(POOLS_MAX, sizeof *c.pool)};
@@ -352,7 +356,7 @@ static int take_census(FILE *out, long pid)
             continue;
         p->facts.runtime = c.has_runtime;
         p->facts.openmp_taken = openmp_taken;
-        /* So that it stays meanwhile. At the end nothing is unloaded any more. */
+        /* Keeps the library loaded while it is asked. At the process's end no library is unloaded any more. */
         void *held = pid || p->is_program ? NULL : dlopen(p->path, RTLD_LAZY | RTLD_NOLOAD);
         if (!pid && !p->is_program && !held)
             continue;
@@ -441,7 +445,7 @@ static uint64_t used_ns(void)
     return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
-/* PSTHREADS_CENSUS_AT=idle: when the process has used hardly any processor time for a second. */
+/* PSTHREADS_CENSUS_AT=idle: writes the lines when the process has used almost no processor time for a second. */
 static void *tell_at_rest(void *unused)
 {
     enum { LOOKS = 10, LOOK_NS = 100000000, REST_NS = LOOK_NS / 20 };

@@ -1,7 +1,8 @@
 /* FFTW's threads (3.3.9 and later): fftw_threads_set_callback, in each precision. See pools.h.
  *
- * FFTW gives a loop's parts to a function; the number of parts is the plan's (fftw_plan_with_nthreads), and no part
- * waits for another. So they are a region's members, which are calls where no virtual processor is idle. */
+ * FFTW gives the parts of a loop to a function. The plan says how many parts there are (fftw_plan_with_nthreads), and
+ * no part waits for another. So the parts are the members of a region. Where no virtual processor is idle, the caller
+ * runs them as calls. */
 #include "pools.h"
 
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static void run_parts(fftw_part part, char *data, size_t bytes, int parts, void 
 struct pools_library *fftw_begins(const struct object *o)
 {
     struct pools_library *library = NULL;
-    /* fftw_, fftwf_, fftwl_ and fftwq_ are libraries of their own as a rule, but may be one object. */
+    /* fftw_, fftwf_, fftwl_ and fftwq_ are usually four libraries, but may be one object. */
     for (ElfW(Sym) *s = NULL; (s = object_symbol(o, "_threads_set_callback", s));) {
         if (strncmp(object_name(o, s), "fftw", 4) != 0 || (!library && !(library = calloc(1, sizeof *library))))
             continue;

@@ -1,4 +1,4 @@
-/* See known.h. */
+/* The table of known thread pools, and the advice about each. See known.h. */
 #include "known.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static const char *leaf_of(const char *file)
 
 static bool begins_with(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
-/* MKL has FFTW's functions, too; so it comes first. */
+/* MKL is tested before FFTW, because MKL has FFTW's functions, too. */
 enum known_kind known_kind_of(const char *file, bool (*defines)(const void *object, const char *name, bool part),
                               const void *object)
 {
@@ -29,7 +29,7 @@ enum known_kind known_kind_of(const char *file, bool (*defines)(const void *obje
         bool part;
     } marks[] = {
         {KNOWN_MKL, "MKL_Get_Max_Threads", false},
-        {KNOWN_OPENBLAS, "openblas_get_config", true}, /* builds have prefixes and suffixes: scipy_openblas_...64_ */
+        {KNOWN_OPENBLAS, "openblas_get_config", true}, /* builds add prefixes and suffixes: scipy_openblas_...64_ */
         {KNOWN_BLIS, "bli_thread_get_num_threads", false},
         {KNOWN_FFTW, "fftw_init_threads", false},
         {KNOWN_FFTW, "fftwf_init_threads", false},
@@ -116,7 +116,7 @@ static enum known_ours judge_user_of_openmp(const struct known_facts *f, const c
     return f->openmp_taken ? KNOWN_YES : f->runtime ? KNOWN_NO : KNOWN_COULD_BE;
 }
 
-/* OpenBLAS and FFTW, on kernel threads. */
+/* The judgement about OpenBLAS and FFTW when their threads are kernel threads. */
 static enum known_ours judge_open(const struct known_facts *f, const char **advice)
 {
     bool fftw = f->kind == KNOWN_FFTW;

@@ -1,4 +1,4 @@
-/* See object.h. */
+/* Reads and changes the symbols of a loaded object: see object.h. */
 #include "object.h"
 
 #include <stdint.h>
@@ -6,14 +6,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Returns the address of a table. On most processors the dynamic linker has turned the file's offsets into
- * addresses. */
+/* Returns the address of a table. On most processors the dynamic linker has turned the file's offsets into addresses;
+ * otherwise `base` is added. */
 static const void *table_at(ElfW(Addr) base, ElfW(Addr) value)
 {
     return (const void *)(value < base ? base + value : value); /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* Counts symbols by GNU's hash table, which has no count: the last one of the last chain is the last symbol. */
+/* Returns the number of symbols. GNU's hash table does not have it: the last entry of the last chain is the last
+ * symbol. */
 static size_t count_hashed(const uint32_t *gnu_hash)
 {
     uint32_t buckets = gnu_hash[0], first = gnu_hash[1], words = gnu_hash[2], last = 0;
@@ -98,8 +99,9 @@ void *object_find(const struct object *o, const char *name)
     return NULL;
 }
 
-/* Returns a segment's protection as the dynamic linker has set it. The dynamic linker makes a part of one segment
- * read-only (RELRO), up to the last page that is in that part as a whole. -1: the address is in no segment. */
+/* Returns the protection of the page at the address, as the dynamic linker has set it; -1: the address is in no
+ * segment. The dynamic linker makes a part of a segment read-only (RELRO), up to the last page that is completely in
+ * that part. */
 static int protection_of(const struct object *o, ElfW(Addr) address, ElfW(Addr) page)
 {
     for (unsigned i = 0; i < o->num_segments; i++) {
@@ -117,7 +119,8 @@ static int protection_of(const struct object *o, ElfW(Addr) address, ElfW(Addr) 
     return -1;
 }
 
-/* The word is in one page. */
+/* Writes a word, which lies in one page. Makes that page writable meanwhile if it is not. Returns false if that
+ * fails. */
 static bool write_word(const struct object *o, ElfW(Addr) * word, ElfW(Addr) value)
 {
     ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);

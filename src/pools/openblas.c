@@ -1,16 +1,16 @@
-/* OpenBLAS with threads of its own (0.3.28 and later), and its OpenMP flavour (at the end). See pools.h.
+/* OpenBLAS with its own threads (0.3.28 and later), and its OpenMP flavour (at the end). See pools.h.
  *
- * By openblas_set_threads_callback_function OpenBLAS gives the jobs of a call to a function. The jobs of one call wait
- * for one another (sched_yield), so each is a member of one region. The function tells each job a number, under which
- * the library has a buffer for one job at a time (blas_thread_buffer). Calls of several threads come at once, and LU
- * factorisations use the library's own kernel threads beside, which have the numbers from 0 on. So a job gets a number
- * above theirs, that no other job has.
+ * openblas_set_threads_callback_function makes OpenBLAS give the jobs of a call to a function of ours. The jobs of one
+ * call wait for one another (sched_yield), so each is a member of one region. Our function gives each job a number; the
+ * library has one buffer for each number (blas_thread_buffer), for one job at a time. Several threads may call at once.
+ * LU factorisations use the library's own kernel threads as well, which have the numbers from 0 on. So a job gets a
+ * number above theirs that no other job has.
  *
- * How many jobs a call has is decided before we are asked, by the library's number of threads. Thus that number is what
- * is changed (width.c): the variable blas_cpu_number, since the function for it starts kernel threads anew after a
- * fork. It is also what the program reads and sets. So the functions that do this are replaced in the library's table
- * of symbols: what the program sets is the bound, and the bound is what it reads. What was bound to the library's own
- * functions before (a program that is linked to it with -z now) reads the width, and sets the bound. */
+ * Before our function is called, the library decides from its number of threads how many jobs a call has. So width.c
+ * changes that number. It writes the variable blas_cpu_number, because the library's function for it starts kernel
+ * threads anew after a fork. The program also reads and sets that number. So the functions for this are replaced in the
+ * library's table of symbols: what the program sets is the bound, and the program reads the bound. A program that was
+ * bound to the library's own functions before (linked with -z now) reads the width, and sets the bound. */
 #include "pools.h"
 
 #include <dlfcn.h>
@@ -22,8 +22,8 @@
 typedef void (*openblas_job)(int number, void *data, int extra);
 typedef void (*openblas_jobs)(int wait, openblas_job job, int num, size_t bytes, void *data, int extra);
 
-#define COPIES 8     /* of OpenBLAS in one process */
-#define NUMBERS 1024 /* the greatest MAX_THREADS that we know of is 512 */
+#define COPIES 8     /* number of OpenBLAS libraries in one process */
+#define NUMBERS 1024 /* the largest known MAX_THREADS is 512 */
 
 struct openblas {
     struct pools_library library;
@@ -31,16 +31,17 @@ struct openblas {
     int (*get)(void);
     char *(*config)(void);
     void (*take)(openblas_jobs);
-    int (*exec)(long num, void *jobs); /* exec_blas, which calls us, or uses the library's own threads */
-    _Atomic(int) *cpu_number;          /* blas_cpu_number; NULL: not to be seen, and the width is not ours */
-    pthread_mutex_t lock;              /* of what follows, and of the library's number of threads */
+    int (*exec)(long num, void *jobs); /* exec_blas, which calls our function or uses the library's own threads */
+    _Atomic(int) *cpu_number;          /* blas_cpu_number; NULL: not exported, so we cannot set the width */
+    pthread_mutex_t lock;              /* guards what follows, and the library's number of threads */
     pthread_cond_t freed;
-    unsigned most;        /* the greatest number of threads that was ever set */
-    unsigned num_numbers; /* 0: not known yet */
+    unsigned most;        /* the largest number of threads that was ever set */
+    unsigned num_numbers; /* numbers below this exist; 0: not known yet */
     unsigned num_used;
-    /* While there are any no job begins: the library forks, or gets kernel threads, whose numbers jobs may have. */
+    /* While this is not 0 no job begins: the process forks, or the library starts kernel threads, whose numbers jobs
+     * may have. */
     unsigned holds;
-    unsigned copy; /* its index in copies */
+    unsigned copy; /* the index in `copies` */
     unsigned char is_used[NUMBERS];
 };
 
@@ -51,7 +52,7 @@ static void watch_forks(const struct openblas *b);
 
 /* --- numbers of jobs --- */
 
-/* The library's limit, from "... MAX_THREADS=64". 0: it does not say. */
+/* Returns the library's limit of threads, from "... MAX_THREADS=64" in its configuration; 0 if that does not tell. */
 static unsigned read_limit(const struct openblas *b)
 {
     const char *config = b->config ? b->config() : NULL, *at = config ? strstr(config, "MAX_THREADS=") : NULL;
@@ -59,8 +60,9 @@ static unsigned read_limit(const struct openblas *b)
     return limit > NUMBERS ? NUMBERS : (unsigned)limit;
 }
 
-/* The constructor of the library has run: its number of threads is what its user wants. A program that is bound to the
- * library's own function may have set more since. Caller holds the lock. */
+/* Reads the bound at the first call: the library's constructor has run by then, so its number of threads is what the
+ * user wants. Later calls read whether a program that is bound to the library's own function has set a larger number.
+ * The caller holds the lock. */
 static void learn_bound(struct openblas *b)
 {
     if (ps_load_relaxed(&b->library.bound) != 0) {
@@ -71,14 +73,14 @@ static void learn_bound(struct openblas *b)
     int n = b->get();
     b->most = n > 1 ? (unsigned)n : 1;
     b->num_numbers = read_limit(b);
-    if (b->cpu_number && ps_load_relaxed(b->cpu_number) != n) /* another library's variable stands before it */
+    if (b->cpu_number && ps_load_relaxed(b->cpu_number) != n) /* another library's variable of this name hides it */
         b->cpu_number = NULL;
     ps_store_relaxed(&b->library.bound, b->most);
     watch_forks(b);
 }
 
-/* Waits until some job has ended; the caller holds the lock, and looks again. No cancellation point: a thread that is
- * cancelled here would keep the lock. */
+/* Waits until some job has ended. The caller holds the lock, and looks again. Cancellation is disabled: a thread that
+ * is cancelled here would keep the lock. */
 static void wait_for_jobs(struct openblas *b)
 {
     int state;
@@ -87,7 +89,8 @@ static void wait_for_jobs(struct openblas *b)
     pthread_setcancelstate(state, &state);
 }
 
-/* n numbers that no other job has; false: there never are so many. Waits for other calls to end. */
+/* Takes n numbers that no other job has; waits for other calls to end if necessary. Returns false if there can never be
+ * so many. */
 static bool take_numbers(struct openblas *b, unsigned n, int *number)
 {
     pthread_mutex_lock(&b->lock);
@@ -121,14 +124,14 @@ static void give_numbers(struct openblas *b, unsigned n, const int *number)
 
 /* --- a call --- */
 
-/* Caller holds the lock. */
+/* Sets the number of threads that the library's calls use. The caller holds the lock. */
 static void set_width_of(struct openblas *b, unsigned width)
 {
     unsigned bound = ps_load_relaxed(&b->library.bound), before = ps_load_relaxed(&b->library.width);
     if (bound == 0 || !b->cpu_number || ps_load_relaxed(&b->library.left))
         return;
     int now = ps_load_relaxed(b->cpu_number);
-    if (before != 0 && now > 0 && (unsigned)now != before) /* set past our functions */
+    if (before != 0 && now > 0 && (unsigned)now != before) /* the program has set it by the library's own function */
         ps_store_relaxed(&b->library.bound, bound = (unsigned)now);
     width = width < bound ? width : bound;
     if ((unsigned)now != width)
@@ -136,7 +139,8 @@ static void set_width_of(struct openblas *b, unsigned width)
     ps_store_relaxed(&b->library.width, width);
 }
 
-/* Its jobs come to us no more, but to the program's function, or where that is NULL to the library's own threads. */
+/* Gives the library's jobs to `program`, the program's function, from now on; NULL: to the library's own threads. `why`
+ * says in words for the user why. */
 static void leave(struct openblas *b, const char *why, openblas_jobs program)
 {
     pthread_mutex_lock(&b->lock);
@@ -190,7 +194,7 @@ void openblas_set_width(unsigned width)
     }
 }
 
-/* Returns what was set before. */
+/* Sets the number of threads that the program allows. Returns the number before. */
 static int set_bound(struct openblas *b, int n)
 {
     pthread_mutex_lock(&b->lock);
@@ -200,7 +204,7 @@ static int set_bound(struct openblas *b, int n)
     b->holds += hold;
     while (hold && b->num_used > 0)
         wait_for_jobs(b);
-    b->set(n); /* starts kernel threads of its own, where there are too few */
+    b->set(n); /* starts kernel threads of the library if it has too few */
     unsigned bound = (unsigned)b->get();
     b->most = bound > b->most ? bound : b->most;
     b->holds -= hold;
@@ -219,14 +223,14 @@ static int bound_of(const struct openblas *b)
 }
 
 /* --- forks --- */
-/*
- * Before a fork OpenBLAS ends its kernel threads, and frees the buffers of all jobs. The next call begins anew; of
- * several such calls at once, one frees buffers that another's jobs already use, but those with the lowest numbers. So
- *   - no job runs while the process forks. The handlers for it are registered at the first call, which is after the
- *     library's own: so ours comes first;
- *   - the parent begins anew before any job runs, once the library has had a parallel call;
- *   - in a child the library has its own threads again, as without us: to begin there would start them in each child.
- */
+/* Before a fork OpenBLAS ends its kernel threads, and frees the buffers of all jobs. The next call starts anew. If
+ * several calls start anew at once, one of them frees buffers that the others' jobs already use, except those of the
+ * lowest numbers. So
+ *   - no job runs while the process forks. Our fork handlers are registered at the first call, which is after the
+ *     library has registered its own: so ours runs first before a fork;
+ *   - the parent starts the library anew before any job runs, if the library has had a parallel call;
+ *   - in a child the library uses its own threads, as without psthreads: starting anew would start them in every
+ * child. */
 
 static void hold_jobs(struct openblas *b)
 {
@@ -257,7 +261,8 @@ static void begin_as_child(struct openblas *b)
     leave(b, "in a forked child it has threads of its own", NULL);
 }
 
-/* The library's functions do not tell which copy calls: each copy has a set of ours. */
+/* The library's calls do not tell from which copy of OpenBLAS they come, so each copy has a set of functions of
+ * ours. */
 #define COPY(i)                                                                                                \
     static void jobs_##i(int wait, openblas_job job, int num, size_t bytes, void *data, int extra)             \
     {                                                                                                          \
@@ -300,7 +305,7 @@ static void watch_forks(const struct openblas *b)
 
 /* --- a library begins --- */
 
-/* What stands behind the function's name. C: "", "64_", "_64"; Fortran's: "_", "_64_", "__64". */
+/* Returns whether a function with this suffix is C's: "", "64_", "_64". Fortran's are "_", "_64_", "__64". */
 static bool is_c(const char *suffix)
 {
     return *suffix == '\0' || strcmp(suffix, "64_") == 0 || strcmp(suffix, "_64") == 0;
@@ -345,8 +350,8 @@ void openblas_find_openmp(void)
     omp_in_region = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_in_parallel");
 }
 
-/* What that flavour asks at each call: how many threads its region is to have. In a region it does not use the
- * answer. */
+/* Stands for omp_get_max_threads in the OpenMP flavour, which asks at each call how many threads its region may have.
+ * Inside a region the flavour ignores the answer. */
 static int max_threads(void)
 {
     int n = omp_max();
@@ -357,9 +362,9 @@ static int max_threads(void)
     return (unsigned)n < width ? n : (int)width;
 }
 
-/* Its regions are ours anyway, by the OpenMP runtime. So there are no jobs to take: how wide the regions are is what
- * it is told, and what it tells is what the program has set. Debian has it as two objects: libblas.so.3 asks for the
- * number. */
+/* The OpenMP flavour's regions run on our runtime anyway, so there are no jobs to take. max_threads tells it how wide a
+ * region may be; the program reads the number that it has set. Debian splits this flavour into two objects:
+ * libblas.so.3 asks for the number. */
 static bool narrow_openmp(const struct object *o)
 {
     if (!omp_max || !omp_in_region || !object_rebind(o, "omp_get_max_threads", (void *)max_threads))
@@ -369,13 +374,13 @@ static bool narrow_openmp(const struct object *o)
     return true;
 }
 
-/* Registers b, or says why not. */
+/* Registers b, so that its jobs become regions. Returns NULL, or why that cannot be done. */
 static const char *take_jobs(const struct object *o, struct openblas *b)
 {
     unsigned i = ps_load_relaxed(&num_copies);
     b->take = (void (*)(openblas_jobs))find_c(o, "openblas_set_threads_callback_function");
     b->get = (int (*)(void))find_c(o, "openblas_get_num_threads");
-    b->set = (void (*)(int))find_c(o, "goto_set_num_threads"); /* the others call this one */
+    b->set = (void (*)(int))find_c(o, "goto_set_num_threads"); /* the other functions that set it call this one */
     b->config = (char *(*)(void))find_c(o, "openblas_get_config");
     b->exec = (int (*)(long, void *))object_find(o, "exec_blas");
     b->cpu_number = object_find(o, "blas_cpu_number");

@@ -1,8 +1,8 @@
-/* Which libraries are there. See pools.h.
+/* Finds the libraries whose pools are taken. See pools.h.
  *
- * An object is looked at when it begins: all that are there when this library is initialised, and each later one before
- * its constructors run, as the runtime tells us (`objects_by`). A library that is found stays loaded: its functions are
- * called at any time. */
+ * An object is examined when it begins: at our own start all that are loaded then; later each one before its
+ * constructors run, as the runtime reports it (`objects_by`). A library that is found stays loaded, because its
+ * functions may be called at any time. */
 #include "pools.h"
 
 #include <dlfcn.h>
@@ -24,7 +24,7 @@ static bool has_variable(const char *name)
     return value && *value && strcmp(value, "0") != 0;
 }
 
-/* PSTHREADS_POOLS: "none", or a list of names. */
+/* Reads PSTHREADS_POOLS: "none", or a list of names. */
 static void read_choice(void)
 {
     static const char *const names[] = {"openblas", "fftw"};
@@ -56,7 +56,8 @@ static bool is_known(ElfW(Addr) base)
     return false;
 }
 
-/* In dl_iterate_phdr, which holds a lock that dlopen and dlsym take behind another one: neither is called here. */
+/* Called inside dl_iterate_phdr, which holds a lock. dlopen and dlsym take that lock after another one, so neither may
+ * be called here. */
 static void look_into(const struct dl_phdr_info *info)
 {
     struct object o;
@@ -77,7 +78,7 @@ static void look_into(const struct dl_phdr_info *info)
                 l->left ? l->left : "");
 }
 
-/* The libraries that were found behind `last` stay loaded. */
+/* Keeps the libraries loaded that were found after `last`. */
 static void keep_loaded(const struct pools_library *last)
 {
     for (struct pools_library *l = ps_load_acquire(&pools_libraries); l && l != last; l = l->next)
@@ -106,7 +107,7 @@ static int look_at_code(struct dl_phdr_info *info, size_t bytes, void *code)
     return 0;
 }
 
-/* dlopen holds its lock: no other object begins or ends meanwhile. */
+/* Called by the runtime inside dlopen, which holds its lock: no other object begins or ends meanwhile. */
 static void object_begins(const void *code)
 {
     const struct pools_library *last = ps_load_acquire(&pools_libraries);

@@ -1,15 +1,16 @@
-/* The room's own contract: other libraries' thread pools taken onto the virtual processors.
+/* The room's contract: thread pools of other libraries run on the virtual processors.
  *
- *   pools.c     which libraries are there: at the start, and as they are opened; PSTHREADS_POOLS; fork
- *   object.c    a loaded object: its symbols by a part of their name, and another function in place of one
- *   openblas.c, fftw.c   the two interfaces: jobs are run as the members of a region
- *   width.c     how wide a library's call may be, by what the program's threads do; width_policy.h decides
- *   census.c    every pool of the process, ours or not, for psrun doctor and Python
- *   known.c     which kinds of pools are known, and what is said of each; psrun doctor reads files by it
+ *   pools.c     finds the libraries: at the start, and as they are loaded; PSTHREADS_POOLS; fork
+ *   object.c    a loaded object: finds symbols by a part of their name, and replaces functions
+ *   openblas.c, fftw.c   the two interfaces: jobs run as the members of a region
+ *   width.c     how many threads a library's call may use, by what the program's threads do; width_policy.h decides
+ *   census.c    lists every pool of the process, ours or not, for psrun doctor and Python
+ *   known.c     the known kinds of pools, and the advice about each; psrun doctor reads files by it
  *
- * A library of its own, preloaded by psrun or opened by Python's psthreads.enable(). It finds the runtime as `ps_layer`
- * and `ort_layer` in the process (psthreads/data/layer.h, ort/core/layer.h) and is linked to none; without one it only
- * counts. In a program without such libraries it looks at the names that each new object exports, and does no more. */
+ * This is a library of its own, which psrun preloads or Python's psthreads.enable() opens. It finds the runtime as
+ * `ps_layer` and `ort_layer` in the process (psthreads/data/layer.h, ort/core/layer.h), and is linked to none. Without
+ * a runtime it only makes the census. In a program without such libraries it only reads the names that each new object
+ * exports. */
 #ifndef PS_POOLS_H
 #define PS_POOLS_H
 
@@ -24,49 +25,50 @@
 
 enum pools_kind { POOLS_OPENBLAS, POOLS_FFTW };
 
-/* A library with an interface for callers' threads. Never freed, and never unloaded. The shared words are read by any
- * thread, and publish nothing else: relaxed. `bound`, `width` and `left` are written under the library's lock
- * (openblas.c), or before it is in the list; `num_calls` by the threads that call. */
+/* A library that lets its callers run its jobs. It is never freed or unloaded. Any thread reads the atomic fields; they
+ * publish nothing else, so they are relaxed. `bound`, `width` and `left` are written under the library's lock
+ * (openblas.c), or before the entry is in the list; `num_calls` by the threads that call. */
 struct pools_library {
     struct pools_library *next;
     enum pools_kind kind;
-    ElfW(Addr) base;                  /* where it is loaded */
+    ElfW(Addr) base;                  /* the address where it is loaded */
     char *path;                       /* its file */
-    _Atomic(const char *) left;       /* why its jobs do not come to us, in words for its user; NULL: they do */
-    _Atomic(unsigned) bound;          /* OpenBLAS: threads that the program or its user allows; 0: not known yet */
-    _Atomic(unsigned) width;          /* OpenBLAS: threads that its calls use now; 0: as many as that */
-    _Atomic(unsigned long) num_calls; /* parallel calls that came to us */
+    _Atomic(const char *) left;       /* why we do not run its jobs, in words for the user; NULL: we do */
+    _Atomic(unsigned) bound;          /* OpenBLAS: threads that the program or its user allows; 0: unknown yet */
+    _Atomic(unsigned) width;          /* OpenBLAS: threads that its calls use now; 0: as many as `bound` */
+    _Atomic(unsigned long) num_calls; /* parallel calls whose jobs we have run */
 };
 
-/* The libraries found so far, newest first. Written under the dynamic linker's lock; a release publishes the entry. */
+/* The libraries found so far, newest first. Written under the dynamic linker's lock; a release store publishes an
+ * entry. */
 extern _Atomic(struct pools_library *) pools_libraries;
 
-/* The runtime; NULL: there is none in the process. */
+/* The runtime's table; NULL: no runtime is in the process. */
 extern const struct ort_layer *pools_core;
 
-/* The object has such a library's interface: a new entry for the list, whether the library's jobs come to us or not.
- * NULL: it has not, or there is no memory. The dynamic linker's lock may be held. */
+/* If the object has the library's interface: takes its jobs if possible, and returns a new entry for the list.
+ * Otherwise, or without memory, returns NULL. The dynamic linker's lock may be held. */
 struct pools_library *openblas_begins(const struct object *o);
 struct pools_library *fftw_begins(const struct object *o);
 
-void openblas_find_openmp(void); /* the runtime's functions; before the first library begins, with no lock held */
-/* Calls of all OpenBLAS libraries use as many threads from now on, or their bound where that is less. At least 1. */
+void openblas_find_openmp(void); /* finds the runtime's OpenMP functions; called first, without a lock */
+/* From now on calls of all OpenBLAS libraries use this many threads (at least 1), or their bound if that is less. */
 void openblas_set_width(unsigned width);
 
-/* A parallel call of an OpenBLAS begins, on the calling thread (width.c). */
+/* Called by a thread that begins a parallel call of a library (width.c). */
 void pools_width_at_call(void);
-/* In a forked child: no thread of ours is there. */
+/* Called in a forked child, which does not have our kernel thread. */
 void pools_width_after_fork(void);
-/* For a library's jobs that do not wait for one another: how many may run at once now. */
+/* Returns how many jobs of a call may run at once now, for a library whose jobs do not wait for one another. */
 unsigned pools_width_now(void);
 
-/* Takes the pools that are there and those that come. Called when this library is loaded, and again by what has loaded
- * the runtime after it: Python's psthreads.enable() behind psthreads.info(). Without a runtime, or where it was found
- * before: nothing. */
+/* Takes the pools of all libraries, those that are loaded and those that come. Called when this library is loaded, and
+ * again by a caller that has loaded the runtime later: Python's psthreads.enable() after psthreads.info(). Does nothing
+ * if there is no runtime, or if it was found before. */
 void psthreads_pools_begin(void);
 
-/* Writes a line for each pool of the process to the file: fields separated by tabs, see census.c. Any thread, no locks
- * held; opens nothing. 0, or an errno value. */
+/* Writes a line for each pool of the process to the file; census.c describes the fields. Callers: any thread that holds
+ * no lock. Opens no library. Returns 0 or an errno value. */
 int psthreads_pools_census(int fd);
 
 #endif

@@ -1,12 +1,13 @@
-/* How wide a library's call may be. The decision: width_policy.h.
+/* How many threads a library's call may use: its width. width_policy.h decides.
  *
- * States: WIDE, every call comes to us; samples are taken by the calls themselves, at most one a millisecond. NARROW:
- * calls may never reach us, so a kernel thread of ours takes a sample every few milliseconds until the state is WIDE
- * again; then it sleeps. It is started when the state first becomes NARROW, so a program that never needs it has none.
+ * States: WIDE: every call comes to us. The calls themselves take samples, at most one a millisecond. NARROW: calls may
+ * never come to us. So a kernel thread of ours, the sampler, takes a sample every few milliseconds until the state is
+ * WIDE again; then it sleeps. It is started when the state first becomes NARROW, so a program that never needs it has
+ * none.
  *
- * The state is changed under one lock, which a call only tries: another thread that has it takes a sample. No wake-up
- * is lost: the state becomes NARROW, and the sampler is signalled, under the lock under which it looks before it
- * sleeps. After a fork the child is WIDE and has no sampler. */
+ * The state changes under one lock. A call only tries to take it: if another thread has it, that thread takes a sample.
+ * No wake-up is lost: the state becomes NARROW, and the sampler is signalled, under the lock under which the sampler
+ * looks before it sleeps. After a fork the child is WIDE and has no sampler. */
 #include "pools.h"
 
 #include <limits.h>
@@ -23,20 +24,20 @@
 enum {
     CALL_SAMPLE_US = 1000,
     TICK_US = 2000,
-    LATE_US = 300,    /* later than this the sampler had to wait for a processor */
-    CALLER_US = 5000, /* a thread that has called in this time is one of the callers */
+    LATE_US = 300,    /* a sampler that wakes later than this had to wait for a processor */
+    CALLER_US = 5000, /* a thread that has called in this time counts as a caller */
     CALLERS = 64,
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t narrowed = PTHREAD_COND_INITIALIZER;
-static struct width_policy policy; /* processors 0: there was no call yet */
+static struct width_policy policy; /* processors 0: no call has come yet */
 static bool has_sampler;
 static uint64_t last_us, last_cpu_us, last_preempted;
-/* Both are read by any thread, and publish nothing else: relaxed. Written by the holder of the lock; before the first
- * call a call is as wide as the library likes. */
+/* The width. Written by the holder of the lock, read by any thread; publishes nothing else, so relaxed. Before the
+ * first call it has no limit. */
 static _Atomic(unsigned) width_now = UINT_MAX;
-static _Atomic(uint64_t) called_at_us[CALLERS]; /* by a hash of the caller, which writes it; too old counts as never */
+static _Atomic(uint64_t) called_at_us[CALLERS]; /* [hash of a thread]: its last call; written by that thread, relaxed */
 
 unsigned pools_width_now(void) { return ps_load_relaxed(&width_now); }
 
@@ -47,7 +48,7 @@ static uint64_t now_us(void)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* Threads that have called lately; two with the same hash count as one. */
+/* Returns how many threads have called lately. Two threads with the same hash count as one. */
 static unsigned count_callers(uint64_t now)
 {
     unsigned n = 0;
@@ -68,14 +69,16 @@ static uint64_t microseconds(struct timeval t) { return (uint64_t)t.tv_sec * 100
 
 static bool is_narrow(void) { return policy.width < policy.processors; }
 
-/* No call has more jobs than there are processors, even where the program allows more: jobs wait for one another. */
+/* Gives the width to all libraries. No call has more jobs than there are processors, even if the program allows more:
+ * jobs wait for one another. */
 static void set_width(void)
 {
     ps_store_relaxed(&width_now, policy.width);
     openblas_set_width(policy.width);
 }
 
-/* Caller holds the lock. */
+/* Takes a sample and lets the policy decide. idle: a processor was idle when the sample was due. The caller holds the
+ * lock. */
 static void take_sample(uint64_t now, bool idle)
 {
     struct rusage used;
@@ -95,8 +98,8 @@ static void take_sample(uint64_t now, bool idle)
         set_width();
 }
 
-/* A batch thread preempts none when it wakes (SCHED_BATCH). So it is late where no processor is idle, and the threads
- * that compute are not disturbed. */
+/* The sampler. A thread of SCHED_BATCH does not preempt another one when it wakes. So it is late if no processor is
+ * idle, and the threads that compute are not disturbed. */
 static void *sampler(void *unused)
 {
     (void)unused;
@@ -116,7 +119,8 @@ static void *sampler(void *unused)
     return NULL;
 }
 
-/* Without it the state stays NARROW: then it is WIDE at once. Caller holds the lock. */
+/* If the sampler cannot be started, the state becomes WIDE again at once: otherwise it would stay NARROW for ever. The
+ * caller holds the lock. */
 static void start_sampler(void)
 {
     sigset_t all, before;

@@ -1,21 +1,20 @@
-/* How wide a library's parallel calls may be: decided from samples, without a clock or the library (width.c has those).
+/* How wide a library's parallel calls may be. Decides from samples; width.c has the clock and the library.
  *
- * As long as the program's threads fill the processors, a call runs in its caller alone: no lock, no waiting for one
- * another. Where processors are free, calls are wide. In between they share the processors.
+ * As long as the program's threads keep all processors busy, a call runs in its caller alone: no lock, no waiting for
+ * one another. If processors are free, calls are wide. In between they share the processors.
  *
- * Two things tell that a wide call is too wide, and both do at once:
+ * Either of two observations tells that a wide call is too wide, and narrows it at once:
  *   - several threads call: the processors are divided among them;
  *   - the process's threads are preempted: more threads are ready than there are processors, in this process or in
- *     others. Measured (Linux 6.18, 2 processors): 0.00 to 0.09 a millisecond of processor time where none competes,
- *     also with jobs that wait for one another; 0.23 and more where one or more other processes
- *     compute.
- * In a narrow state no call may reach us. Then two things together tell that a processor is free:
- *   - a thread that preempts no other was run as soon as it was ready: a processor was idle;
- *   - the process uses less processor time than there are processors. The kernel counts the time of a running thread at
- *     its tick (4 ms), so this is an average, and tells how many threads compute. A thread that gets a part of a
- *     processor only is taken for one that others keep from it.
- * The width grows when a processor was free for `patience` samples without a break. A width that was too large again at
- * once makes the patience longer. */
+ *     others. Measured (Linux 6.18, 2 processors), preemptions a millisecond of processor time: 0.00 to 0.09 without
+ *     competition, also with jobs that wait for one another; 0.23 and more if other processes compute.
+ * While calls are narrow, no call may come to us. Then two observations together tell that a processor is free:
+ *   - the sampler, a thread that preempts no other, ran as soon as it was ready: a processor was idle;
+ *   - the process uses less processor time than there are processors. The kernel counts a running thread's time at its
+ *     tick (4 ms), so this is an average, and tells how many threads compute. A thread that gets only a part of a
+ *     processor counts as one that waits for a processor.
+ * The width grows when a processor was free for `patience` samples in a row. If the new width was too large again soon,
+ * the patience doubles. */
 #ifndef PS_POOLS_WIDTH_POLICY_H
 #define PS_POOLS_WIDTH_POLICY_H
 
@@ -23,33 +22,33 @@
 #include <stdint.h>
 
 enum {
-    WIDTH_PATIENCE_MIN = 3, /* samples */
+    WIDTH_PATIENCE_MIN = 3, /* in samples */
     WIDTH_PATIENCE_MAX = 64,
-    WIDTH_SOON_US = 5000,            /* narrow again within this time: it was too wide */
-    WIDTH_CONTENDED_SOON_US = 50000, /* the same, where preemptions tell: they come slowly */
-    WIDTH_MEMORY_US = 16000,         /* of processor time, over which preemptions are counted */
-    WIDTH_RESTS = 2,                 /* percent of a processor: no thread computes */
-    WIDTH_COMPUTES = 60,             /* one has a processor to itself */
-    WIDTH_CONTENDED_US = 5000,       /* of processor time a preemption: fewer is contention */
+    WIDTH_SOON_US = 5000,            /* too wide again within this time: the patience doubles */
+    WIDTH_CONTENDED_SOON_US = 50000, /* the same when preemptions tell, which come slowly */
+    WIDTH_MEMORY_US = 16000,         /* processor time over which preemptions are counted */
+    WIDTH_RESTS = 2,                 /* percent of a processor; at most this: no thread computes */
+    WIDTH_COMPUTES = 60,             /* percent; at least this: a thread has a processor to itself */
+    WIDTH_CONTENDED_US = 5000,       /* processor time per preemption; less is contention */
 };
 
 struct width_policy {
     unsigned processors; /* at least 1 */
-    unsigned width;      /* 1 .. processors */
-    uint64_t cpu_us;     /* older time counts half */
+    unsigned width;      /* from 1 to processors */
+    uint64_t cpu_us;     /* processor time and preemptions; older ones count half */
     uint64_t preempted;
     unsigned calm, patience;
-    uint64_t used_us, passed_us; /* processor time a job's width, and wall time; older ones count half */
+    uint64_t used_us, passed_us; /* processor time divided by the width, and wall time; older ones count half */
     uint64_t widened_at_us;
 };
 
 struct width_sample {
-    uint64_t at_us;     /* when it ends */
-    uint64_t wall_us;   /* how long it was; at least 1 */
-    uint64_t cpu_us;    /* processor time that the process's threads used in it */
-    uint64_t preempted; /* how often one of them was taken from a processor */
+    uint64_t at_us;     /* the moment when the sample ends */
+    uint64_t wall_us;   /* its length; at least 1 */
+    uint64_t cpu_us;    /* processor time that the process's threads used during it */
+    uint64_t preempted; /* how often one of these threads was preempted */
     unsigned callers;   /* threads that made a parallel call lately */
-    bool idle;          /* a processor had nothing else to do when the sample was due */
+    bool idle;          /* a processor was idle when the sample was due */
 };
 
 static inline void width_policy_init(struct width_policy *p, unsigned processors)
@@ -72,7 +71,7 @@ static inline void width_policy_narrow(struct width_policy *p, unsigned width, u
     p->width = width;
 }
 
-/* The width from now on. */
+/* Takes a sample; returns the width from now on. */
 static inline unsigned width_policy_step(struct width_policy *p, const struct width_sample *s)
 {
     p->cpu_us += s->cpu_us;
@@ -94,11 +93,11 @@ static inline unsigned width_policy_step(struct width_policy *p, const struct wi
         p->used_us /= 2;
         p->passed_us /= 2;
     }
-    /* A thread counts as one that computes from half a processor on. */
+    /* A thread counts as computing if it uses half a processor or more. */
     uint64_t computing = (p->used_us + p->passed_us / 2) / p->passed_us;
     if (computing > 1)
         most = p->processors / computing < most ? (unsigned)(p->processors / computing) : most;
-    /* A thread that computes and does not get a processor to itself waits for one, whatever the sampler saw. */
+    /* A thread that computes without a processor of its own waits for one, whatever the sampler saw. */
     uint64_t used = p->used_us * 100 / p->passed_us;
     bool starved = used > WIDTH_RESTS && used < WIDTH_COMPUTES;
     p->calm = s->idle && !starved && most > p->width ? p->calm + 1 : 0;
