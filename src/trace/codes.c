@@ -1,10 +1,10 @@
-/* Addresses in the program, numbered in the order in which they are met. See recording.h.
+/* Numbers the addresses in the program, in the order in which they are first seen. See recording.h.
  *
- * A number is found without a lock. A new one is made under the lock: the address's object is looked for in what the
- * kernel says is mapped (/proc/self/maps), and the object's headers in memory tell what it was moved by. The dynamic
- * linker is not asked: its lock may be held by a thread that waits for this one (a constructor with a region). A code
- * that is made at run time has no object.
- * The table here is the process's; each recording, a child's too, gets a copy. */
+ * A known number is found without a lock. A new one is made under the lock: /proc/self/maps tells which file is mapped
+ * at the address, and that file's headers in memory tell by how much it was moved. The dynamic linker is not asked: its
+ * lock may be held by a thread that waits for this one (a constructor with a region). Code that is generated at run
+ * time has no file.
+ * The table here belongs to the process; each recording, also a child's, gets a copy. */
 #include "recorder.h"
 
 #include <elf.h>
@@ -22,11 +22,11 @@ static struct {
     _Atomic uint32_t code;
 } place[PLACES];
 static struct recording_code known[REC_MAX_CODES];
-static unsigned num_known = 1; /* 0 is the unknown one */
+static unsigned num_known = 1; /* 0 is the unknown code */
 static char texts[TEXTS];      /* begins with "" */
 static uint64_t texts_used = 1;
 
-/* A mapped file: its first page is there, with its headers. */
+/* A mapped file. Its first page, with its headers, is at `start`. */
 struct mapped {
     uintptr_t start;
     char path[1024];
@@ -51,7 +51,7 @@ uint64_t codes_text(const char *text)
     return at;
 }
 
-/* One line of maps. True: the address is in it, and m is the file's beginning. */
+/* Reads one line of maps. Returns true if the address is in it; then m is the file's beginning. */
 static bool line_has(const char *line, uintptr_t address, struct mapped *m)
 {
     unsigned long start, end, offset;
@@ -68,7 +68,7 @@ static bool line_has(const char *line, uintptr_t address, struct mapped *m)
 
 static bool find_mapped(uintptr_t address, struct mapped *m)
 {
-    static char text[16384]; /* locked */
+    static char text[16384]; /* used under the lock */
     int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
     bool found = false;
     long there = 0, n;
@@ -104,7 +104,7 @@ static void read_build_id(struct recording_code *c, const ElfW(Nhdr) * note, siz
     }
 }
 
-/* The headers stand in the file's first page, and that is mapped. */
+/* Reads the headers of the mapped file, which are in its first page. */
 static void read_headers(struct recording_code *c, const struct mapped *m)
 {
     enum { PAGE = 4096 };

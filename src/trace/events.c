@@ -1,25 +1,25 @@
-/* What the tool interface tells becomes events and sums. See recorder.h.
+/* Turns the callbacks of the tool interface into events and sums. See recorder.h.
  *
- * Every callback runs on the stack of the OpenMP thread concerned, on the kernel thread that carries its vp. It finds
- * the track of that vp, gives the time since the last event to what the vp was in, writes its event, and says what the
- * vp is in from now on. Between the beginning of a wait and the next event of another thread on that vp, the vp
- * searched or switched: that is waiting, too. A thread that yields without an event stays the one that the vp is in,
- * until another one has an event. */
+ * Every callback runs on the stack of its OpenMP thread, on the kernel thread that carries its vp. It finds the track
+ * of that vp, adds the time since the last event to the vp's present state, writes its event, and sets the vp's next
+ * state. Between the beginning of a wait and the next event of another thread on that vp, the vp searched or switched:
+ * that counts as waiting, too. If a thread yields without an event, the time stays with it until another thread has an
+ * event there. */
 #include "recorder.h"
 
 #include <string.h>
 
 #include "ort/core/tool_events.h"
 
-/* For a lock: less is the lock's own work. */
+/* a shorter wait for a lock counts as the lock's own work */
 #define SHORT_WAIT_NS 1000
-#define SHORT_WAIT_TICKS 2500 /* of a processor's counter: about the same */
+#define SHORT_WAIT_TICKS 2500 /* about the same, in ticks of a processor's counter */
 
 static uint64_t short_wait = SHORT_WAIT_NS;
 static int (*task_info)(int, int *, ompt_data_t **, ompt_frame_t **, ompt_data_t **, int *);
 static ompt_data_t *(*thread_data)(void);
 static _Atomic uint64_t serials;
-static _Atomic(struct frame *) free_frames; /* of all tracks: taken as a whole */
+static _Atomic(struct frame *) free_frames; /* given back by tracks; a track takes all of them at once */
 static uint32_t num_threads, num_free_numbers;
 static uint16_t free_number[MAX_VPS];
 
@@ -51,7 +51,7 @@ _Static_assert(sizeof(struct region) <= sizeof(struct frame) &&
                    offsetof(struct region, member) == offsetof(struct frame, member),
                "a region takes a frame's place");
 
-/* Those that other tracks have given back, or new ones. */
+/* Takes the frames that other tracks have given back, or makes new ones. Returns one of them, the rest is k's. */
 PS_NOINLINE struct frame *events_more_frames(struct track *k)
 {
     struct frame *f = ps_xchg_acquire(&free_frames, NULL);
@@ -311,7 +311,8 @@ static void task_begins(struct track *k, const ompt_data_t *before, ompt_data_t 
     track_is(k, f, REC_USEFUL, REC_ID_CODE(f->id));
 }
 
-/* The last event was its beginning: one event has both. Most tasks are so. */
+/* Turns the task's REC_TASK_BEGIN into one REC_TASK_RUN, if it is the track's last event. Most tasks end so. Returns
+ * whether it did. */
 static bool ran_undisturbed(struct track *k, const struct frame *f, uint64_t now, int status)
 {
     struct recording_event *e = k->next;
@@ -402,7 +403,7 @@ static unsigned kind_of_lock(int kind)
                                        : REC_WAIT_LOCK;
 }
 
-/* A test that fails has no second event, so a test's first one does not count. */
+/* Tests have no event before they take the lock: a test that fails has no second event that would end a wait. */
 static bool is_test(int kind) { return kind == ORT_MUTEX_TEST_LOCK || kind == ORT_MUTEX_TEST_NEST_LOCK; }
 
 static void mutex_acquire(int kind, unsigned hint, unsigned impl, uint64_t lock, const void *caller)
@@ -418,7 +419,7 @@ static void mutex_acquire(int kind, unsigned hint, unsigned impl, uint64_t lock,
         f->wait_since = k->last;
 }
 
-/* The last event was the beginning of this wait, which was short. */
+/* Turns the wait's REC_WAIT_BEGIN into REC_LOCK_HELD, if it is the track's last event. Called after a short wait. */
 static bool was_free(struct track *k, const struct frame *f, uint64_t lock)
 {
     struct recording_event *e = k->next;
@@ -463,7 +464,7 @@ static void mutex_acquired(int kind, uint64_t lock, const void *caller)
         lock_is_held(k, events_current(), lock, caller, kind_of_lock(kind), is_test(kind));
 }
 
-/* A nest lock that its owner takes once more. */
+/* The owner of a nest lock has taken it again: ends the wait that mutex_acquire began. */
 static void nest_lock(int scope, uint64_t lock, const void *caller)
 {
     struct track *k = scope == ORT_SCOPE_BEGIN ? recorder_here() : NULL;
@@ -491,9 +492,9 @@ static void mutex_released(int kind, uint64_t lock, const void *caller)
     track_runs(k, f);
 }
 
-/* --- the rest --- */
+/* --- loops, cancellation, threads --- */
 
-/* Each member tells of a whole loop: the first one counts it, for the region. */
+/* Each member reports the whole loop; only the first member counts it, for the region. */
 static void count_loop(struct track *k, int kind, const struct frame *f, uint64_t count, unsigned code)
 {
     if (kind == ORT_WORK_SECTIONS || kind == ORT_WORK_SINGLE_EXECUTOR || kind == ORT_WORK_SCOPE ||
@@ -529,7 +530,7 @@ static void cancel(ompt_data_t *task, int flags, const void *caller)
         track_put(k, track_until_now(k), REC_CANCEL, 0, 0, (uint32_t)flags, id_of_task(task), 0);
 }
 
-/* Where OpenMP threads are kernel threads, they have the tracks. After a thread's end its track is the next one's. */
+/* Where OpenMP threads are kernel threads, each has a track. When it ends, the next thread gets its track. */
 static void thread_begin(int kind, ompt_data_t *thread)
 {
     (void)kind;

@@ -1,8 +1,8 @@
-/* The recording's file: made, and made longer. See recording.h.
+/* The recording's file: how it is made, and how it grows. See recording.h.
  *
- * What is added is allocated on the disk before it is mapped: a write to a mapped hole of a full disk would end the
- * program. Where the disk is full, or a limit of the user's is reached, rings stay as long as they are. The file is
- * opened by its name each time: programs close descriptors that are not theirs. */
+ * A new part is allocated on the disk before it is mapped: on a full disk, a write to a mapped hole of a file would
+ * kill the program. If the disk is full, or a limit of the user is reached, rings keep their length. The file is opened
+ * by its name each time, because programs close descriptors that they do not know. */
 #include "recorder.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static struct {
     char prefix[3800];
     char runtime[sizeof((struct recording *)0)->runtime];
     uint64_t limit;  /* bytes of events; 0: sums only */
-    char path[4000]; /* of the recording, in this process */
+    char path[4000]; /* of this process's recording */
     ino_t inode;
 } file;
 
@@ -65,14 +65,14 @@ bool file_settings(const char *runtime)
 
 /* --- growing --- */
 
-/* Bytes at the file's end, allocated and mapped; NULL: there are none to be had. */
+/* Adds bytes to the end of the file, allocated and mapped. Returns their address, or NULL if there is no room. */
 static void *lengthen(int fd, _Atomic uint64_t *file_bytes, uint64_t bytes, uint64_t *offset)
 {
     struct rlimit limit;
     bytes = pages(bytes);
     *offset = ps_add_relaxed(file_bytes, bytes);
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < *offset + bytes) {
-        errno = EFBIG; /* the system would send a signal */
+        errno = EFBIG; /* otherwise the system would send SIGXFSZ */
         return NULL;
     }
     if (syscall(SYS_fallocate, fd, 0, *offset, bytes) != 0 &&
@@ -116,10 +116,10 @@ static int rank_of_mpi(void)
     return -1;
 }
 
-/* The program's arguments, joined by spaces. */
+/* Returns the program's arguments, joined by spaces, as an offset in the texts. */
 static uint64_t command(void)
 {
-    static char text[4096]; /* locked */
+    static char text[4096]; /* used under the lock */
     int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     long n = fd >= 0 ? syscall(SYS_read, fd, text, sizeof text - 1) : 0;
     if (fd >= 0)
@@ -131,7 +131,7 @@ static uint64_t command(void)
     return codes_text(text);
 }
 
-/* A file of a name that is free: the program's process may have been another program before. */
+/* Makes a file with a new name: the process may have run another program before, with a recording of its own. */
 static int create(void)
 {
     for (unsigned n = 0; n < 10000; n++) {
@@ -153,7 +153,7 @@ static void plan_segments(struct recording *r)
     r->max_segments = file.limit < bytes ? file.limit != 0 : file.limit / bytes;
 }
 
-/* Both clocks at the same time: the closest of some looks. */
+/* Reads both clocks at the same moment: takes the closest of several attempts. */
 static void look_at_both(uint64_t *ticks, uint64_t *ns)
 {
     enum { LOOKS = 5 };
@@ -196,7 +196,7 @@ static bool begin_locked(void)
                              .limit_bytes = file.limit,
                              .texts_bytes = TEXTS_BYTES};
     uint64_t ticks = 0, ns = 0;
-    look_at_both(&ticks, &ns); /* some time before the first look at `now`: a program may be killed early */
+    look_at_both(&ticks, &ns); /* before the first look at `now`: a program may be killed early */
     ps_store_relaxed(&head.begin.ticks, ticks);
     ps_store_relaxed(&head.begin.ns, ns);
     plan_segments(&head);
@@ -274,7 +274,7 @@ struct track *file_open_track(unsigned number)
         if (k == NULL)
             k = open_locked(number);
         if (k == NULL) {
-            file.path[0] = '\0'; /* nothing grows any more */
+            file.path[0] = '\0'; /* prevents further growth */
             recorder_own->off = true;
         }
         recorder_unlock(&recorder_own->lock);
@@ -293,7 +293,8 @@ void file_num_vps(void)
     ps_sub_relaxed(&recorder_own->spare_segments, sure);
 }
 
-/* Half of all segments are the vps' in equal parts, the other half go to tracks that need one. */
+/* Returns whether the track may get another segment. Half of all segments belong to the vps in equal parts; any track
+ * that needs one may take from the other half. */
 static bool may_have_segment(const struct recording *r, const struct track *k)
 {
     if (k->number < r->num_vps && k->num_segments < r->max_segments / (2 * r->num_vps))
@@ -316,7 +317,7 @@ static struct recording_event *new_segment(struct track *k)
         ps_add_relaxed(&r->segments_failed, 1);
         return NULL;
     }
-    madvise(events, bytes, MADV_POPULATE_WRITE); /* where there is no such advice, pages come one by one */
+    madvise(events, bytes, MADV_POPULATE_WRITE); /* if the kernel does not know this advice, pages fault one by one */
     struct recording_segment *s = (struct recording_segment *)(void *)((char *)r + r->segments_at) + at;
     s->track = k->number;
     s->index = k->num_segments;
@@ -342,7 +343,8 @@ struct recording_event *file_more_room(struct track *k)
         errno = kept;
     }
     if (k->num_segments == 0) {
-        ps_store_release(&k->shared->written, ++k->written); /* is not there */
+        /* counted, though no segment has it: so it counts as lost */
+        ps_store_release(&k->shared->written, ++k->written);
         return NULL;
     }
     if (events == NULL)

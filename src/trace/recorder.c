@@ -1,7 +1,8 @@
 /* The tool: how it begins, what it finds in the process, how it ends. See recorder.h.
  *
  * psrun names this library in OMP_TOOL_LIBRARIES. The runtime opens it when the first OpenMP thread is made, so a
- * process without OpenMP has no recording. Without PSTHREADS_RECORDING it declines, and the next tool is asked. */
+ * process without OpenMP has no recording. Without PSTHREADS_RECORDING the library declines, and the runtime asks the
+ * next tool. */
 #include "recorder.h"
 
 #include <dlfcn.h>
@@ -31,7 +32,7 @@ static bool has_counter(void)
 #endif
 }
 
-/* Of the runtime that calls this tool, wherever it was loaded. */
+/* Finds the tables of the runtime that calls this tool, wherever it was loaded. */
 static void find_tables(ompt_function_lookup_t lookup)
 {
     Dl_info info;

@@ -1,22 +1,23 @@
 /* The recorder's own parts: a tool of the OpenMP core's tool interface, which writes a recording (recording.h).
  *
  *   recorder.c  the tool: how it begins, finds the scheduler's table (ps_layer), and ends
- *   events.c    what the tool interface tells becomes events and sums
- *   watched.c   what the scheduler tells
+ *   events.c    turns callbacks of the tool interface into events and sums
+ *   watched.c   turns what the scheduler reports into events
  *   file.c      the recording's file; tracks and segments are added to it
  *   codes.c     addresses in the program
  *
- * Loaded into programs. So it has no thread-local variables: the runtime would give every OpenMP thread a block of its
- * own for them. It takes nothing of the C library on an event's path, and keeps errno. Its system calls go past what
- * the runtime interposes (the C library's read and its like).
+ * The library is loaded into programs. So it has no thread-local variables, for which the runtime would give every
+ * OpenMP thread a block. On an event's path it calls nothing of the C library, and it keeps errno. Its system calls
+ * bypass the C library's functions that the runtime interposes (read and the like).
  *
- * Threads: a track is written by the kernel thread that carries its vp. So nothing there is locked, and no addition is
- * a read-modify-write.
- * A task that runs has a frame, to which its tool data points; the frame goes with the task from vp to vp. A task that
- * does not run has its id there. Frames and regions are never unmapped: a stale pointer finds wrong numbers at worst.
+ * Threads: a track is written only by the kernel thread that carries its vp. So nothing in it is locked, and no
+ * addition is a read-modify-write.
+ * A task that runs has a frame, to which its tool data points; the frame moves with the task from vp to vp. A task that
+ * does not run has its id in its tool data. Frames and regions are never unmapped: a stale pointer finds wrong numbers
+ * at worst.
  *
- * Forks: what belongs to one process stands in memory that is zero in a child (struct own). A child finds no track
- * there, and begins a recording of its own with its first event, whatever way it was forked in. */
+ * Forks: what belongs to one process is in memory that is zero in a child (struct own). A child finds no track there,
+ * and begins its own recording at its first event, whatever way it was forked. */
 #ifndef PS_RECORDER_H
 #define PS_RECORDER_H
 
@@ -30,11 +31,11 @@
 #include <time.h>
 
 #define MAX_VPS 16384
-#define ELSEWHERE MAX_VPS /* the last track */
+#define ELSEWHERE MAX_VPS /* the last track: events of kernel threads without a vp */
 
 /* --- time --- */
 
-extern bool recorder_has_counter; /* the processor's counter is constant, and the same everywhere */
+extern bool recorder_has_counter; /* the processor's counter runs at a constant rate, the same on all */
 
 static inline uint64_t recorder_ns(void)
 {
@@ -59,43 +60,44 @@ static inline uint64_t recorder_ticks(void)
 /* --- what a task or a region has while it runs --- */
 
 enum { HELD = 2 };
-/* Of a task. Written by the thread that runs it. */
+/* A task's frame. Written by the thread that runs the task. */
 struct frame {
     uint64_t id;
-    uint64_t own;           /* ticks in which it ran */
-    uint64_t total;         /* of a member: the same with its tasks, and with regions that it opened */
-    struct frame *member;   /* the member that runs it; itself for a member, and for a root */
-    struct region *region;  /* of a member; NULL: of a root */
-    uint64_t wait_since;    /* for a lock */
-    struct track *waits_at; /* where its wait began; NULL: it does not wait */
-    uint16_t state, work;   /* recording_state; what it is when it works */
+    uint64_t own;           /* ticks for which it has run */
+    uint64_t total;         /* of a member: the same with its tasks and the regions that it opened */
+    struct frame *member;   /* the member that runs it; a member's or root's own: itself */
+    struct region *region;  /* of a member: its region; of a root: NULL */
+    uint64_t wait_since;    /* when it began to wait for a lock */
+    struct track *waits_at; /* the track where its wait began; NULL: it does not wait */
+    uint16_t state, work;   /* its present recording_state; its state when it works */
     uint16_t next_held;
-    bool is_other; /* a member, and not the region's first */
+    bool is_other; /* a member other than the region's first */
     struct {
         uint64_t lock, since;
         uint32_t code;
-    } held[HELD];       /* the locks that it took last */
-    struct frame *next; /* free */
+    } held[HELD];       /* the locks that it has taken last */
+    struct frame *next; /* links free frames */
 };
 
-/* Of a region. The parent's, but for the atomic fields. It takes a frame's place: what a track with a stale frame adds
- * there does no harm. */
+/* A region. The parent writes it, except the atomic fields. A region lies in memory of a frame: if a track with a stale
+ * frame adds numbers there, they do no harm. */
 struct region {
     uint64_t id, unused[2];
-    struct frame *member; /* itself */
+    struct frame *member; /* points to itself */
     uint64_t begin;
     struct frame *parent;
-    _Atomic uint64_t useful, longest; /* of members that have ended */
+    _Atomic uint64_t useful, longest; /* useful ticks of all members that have ended, and of the longest */
     _Atomic uint32_t members;
 };
 
-/* What tool data holds: a frame, or an id with this bit. */
+/* A task's tool data holds a frame, or an id with this bit. */
 #define IS_ID (UINT64_C(1) << 63)
 static inline struct frame *frame_of(const ompt_data_t *task)
 {
     return task == NULL || (task->value & IS_ID) ? NULL : task->ptr;
 }
-/* The data may become an id meanwhile, and its frame another task's. */
+/* Returns the task's id. Meanwhile the tool data may turn from a frame into an id, and the frame may become another
+ * task's: then the function reads again. */
 static inline uint64_t id_of_task(const ompt_data_t *task)
 {
     for (;;) {
@@ -110,35 +112,36 @@ static inline uint64_t id_of_task(const ompt_data_t *task)
 
 /* --- tracks --- */
 
-/* A track's private part, of the kernel thread that writes it. */
+/* The private part of a track: used by the kernel thread that writes the track. */
 struct track {
-    struct recording_event *next, *end; /* in the segment */
+    struct recording_event *next, *end; /* the next event's place, and the segment's end */
     struct recording_track *shared;
-    struct recording_sums *sums;   /* of the code that the vp is at */
-    _Atomic(struct frame *) frame; /* that runs, or waits; NULL: none, or not known. Others only compare it */
+    struct recording_sums *sums; /* of the code at which the vp is */
+    /* The frame that runs or waits here; NULL: none, or unknown. Other threads only compare the pointer. */
+    _Atomic(struct frame *) frame;
     uint64_t written, last;
     uint32_t state;
     uint16_t number;
-    bool full; /* no more segments */
+    bool full; /* it gets no more segments */
     uint64_t serial, serial_end;
     struct frame *free;
     unsigned num_free;
-    const void *code_address; /* the last one that was looked up */
+    const void *code_address; /* the address that was looked up last */
     unsigned code;
     unsigned num_segments;
     struct recording_event *segment[];
 };
 
-/* This process's; zero in a child. */
+/* What belongs to this process. In a forked child it is zero. */
 struct own {
     struct recording *recording;
-    _Atomic uint32_t lock; /* of beginnings: of the recording, a track, a code */
+    _Atomic uint32_t lock; /* held while the recording, a track or a code is made */
     _Atomic uint32_t threads_lock;
-    bool off; /* no recording can be made: it has been said */
+    bool off; /* no recording can be made, and a warning was written */
     _Atomic uint32_t elsewhere_lock;
     _Atomic uint64_t num_segments;
-    _Atomic int64_t spare_segments; /* those that no vp is sure of */
-    _Atomic uint64_t next_look;     /* ticks */
+    _Atomic int64_t spare_segments; /* segments that are not reserved for a vp */
+    _Atomic uint64_t next_look;     /* in ticks */
     _Atomic(struct track *) tracks[MAX_VPS + 1];
 };
 extern struct own *recorder_own;
@@ -148,31 +151,33 @@ extern unsigned (*recorder_num_vps)(void);
 extern int (*recorder_active_levels)(void);  /* omp_get_max_active_levels */
 extern const uint64_t *recorder_mpi_init_ns; /* NULL: there is no layer over MPI */
 
-/* file.c. The settings are there. False: no recording can be made, which has been said. */
+/* file.c. file_settings returns whether PSTHREADS_RECORDING asks for a recording. file_begin makes it; it returns false
+ * if that fails, after a warning. */
 bool file_settings(const char *runtime);
 bool file_begin(void);
 struct track *file_open_track(unsigned number); /* NULL: there is no recording */
-/* Room for the next event; NULL: none, and the event is counted as lost. */
+/* Returns room for the next event, in a new segment or over old events. NULL: there is none, and the event counts as
+ * lost. */
 struct recording_event *file_more_room(struct track *k);
-void file_look(void);    /* at both clocks */
-void file_num_vps(void); /* asks, in the first region */
+void file_look(void);    /* notes both clocks in the recording */
+void file_num_vps(void); /* notes the number of vps, in the first region */
 void file_end(void);
-void *file_private(size_t bytes); /* zeroed memory, never given back; NULL: none */
+void *file_private(size_t bytes); /* zeroed memory, never freed; NULL: none */
 void recorder_lock(_Atomic uint32_t *word);
 void recorder_unlock(_Atomic uint32_t *word);
 
 /* codes.c */
-unsigned codes_find(const void *address); /* its index; 0: unknown */
-void codes_publish(struct recording *r);  /* into a new recording, locked */
-uint64_t codes_text(const char *text);    /* locked; 0: no room */
+unsigned codes_find(const void *address); /* the code's index; 0: unknown */
+void codes_publish(struct recording *r);  /* copies all codes into a new recording; under the lock */
+uint64_t codes_text(const char *text);    /* the text's offset; 0: no room; under the lock */
 
 /* events.c */
-struct track *recorder_here(void); /* the calling thread's; NULL: none */
+struct track *recorder_here(void); /* the track of the calling kernel thread's vp; NULL: none */
 void events_set(ompt_function_lookup_t lookup);
-/* The frame of the task that the caller runs; NULL: none. */
+/* Returns the frame of the task that the caller runs; NULL: none. */
 struct frame *events_current(void);
 struct frame *events_more_frames(struct track *k); /* takes one */
-/* The thread in frame f begins to wait at k; it goes on at k. f may be NULL. */
+/* events_waits: the thread with frame f begins to wait at k. events_waits_no_longer: it goes on at k. f may be NULL. */
 void events_waits(struct track *k, struct frame *f, unsigned state);
 void events_waits_no_longer(const struct track *k, struct frame *f, uint64_t now);
 void watched_event(enum ps_watched what, unsigned vp, uint64_t value);
@@ -198,7 +203,8 @@ static inline void track_put(struct track *k, uint64_t time, unsigned kind, unsi
     ps_store_release(&k->shared->written, ++k->written);
 }
 
-/* The time goes to what the vp was in until now. Returns now, or the last time where clocks differ. */
+/* Adds the time since the last event to the vp's present state. Returns the time now, or the last event's time if the
+ * clocks differ. */
 static inline uint64_t track_until_now(struct track *k)
 {
     uint64_t now = recorder_ticks(), ticks = now - k->last;
@@ -215,7 +221,7 @@ static inline uint64_t track_until_now(struct track *k)
     return now;
 }
 
-/* From now on the vp is in `state`, in a frame or at a code. */
+/* Sets what the vp does from now on: it is in `state`, in a frame (NULL: none) and at a code. */
 static inline void track_is(struct track *k, struct frame *f, unsigned state, unsigned code)
 {
     ps_store_relaxed(&k->frame, f);

@@ -1,9 +1,10 @@
-/* What the scheduler tells (psthreads/data/watch.h) becomes events. See recorder.h.
+/* Turns what the scheduler reports (psthreads/data/watch.h) into events. See recorder.h.
  *
- * It is told on the kernel thread that it happens on, perhaps with locks of the runtime held: nothing here waits. */
+ * The scheduler calls watched_event on the kernel thread that is concerned, perhaps with locks of the runtime held. So
+ * nothing here waits. */
 #include "recorder.h"
 
-/* On a kernel thread without a vp. While another one writes there, the event is left out. */
+/* Notes an event of a kernel thread without a vp. If another thread is writing to that track, the event is left out. */
 static void note_elsewhere(enum recording_kind kind, unsigned vp, uint64_t id)
 {
     if (ps_xchg_acquire(&recorder_own->elsewhere_lock, 1) != 0)
@@ -26,8 +27,8 @@ static void note(struct track *k, enum recording_kind kind, unsigned vp, uint64_
 
 static bool is_wait(unsigned state) { return state >= REC_IMBALANCE && state <= REC_OUTSIDE; }
 
-/* A vp that sleeps because the thread that it ran waits, waits as well: its time goes on to be that wait's. A vp above
- * those of the processors only rests. */
+/* The vp parks, or the spare ends. If the vp parks because the thread that it ran waits, the time still counts as that
+ * wait. A vp that is no regular one only sleeps. */
 static void rests(struct track *k, enum recording_kind kind, _Atomic uint64_t *times)
 {
     uint64_t now = track_until_now(k);
@@ -41,7 +42,8 @@ static void rests(struct track *k, enum recording_kind kind, _Atomic uint64_t *t
         track_is(k, NULL, REC_PARKED, 0);
 }
 
-/* The wait is over if its thread went on at another vp meanwhile: from then on the vp slept without it. */
+/* The vp wakes. If the thread that waited here has gone on at another vp, the wait ended then (wait_over), and the vp
+ * has slept since. */
 static void goes_on(struct track *k, enum recording_kind kind)
 {
     uint64_t over = ps_load_relaxed(&k->shared->wait_over);
