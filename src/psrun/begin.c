@@ -1,7 +1,8 @@
-/* The program's start on glibc before 2.34: linked with --wrap=__libc_start_main (CMakeLists.txt).
+/* The start of psrun on glibc before 2.34: psrun is linked with --wrap=__libc_start_main (CMakeLists.txt).
  *
- * What a newer glibc puts in front of main (crt1.o) asks for its version of __libc_start_main, which runs constructors
- * by itself. The older version, which every glibc has, is told a function that does it. */
+ * The startup code of a newer glibc (crt1.o) calls the new version of __libc_start_main, which runs constructors by
+ * itself. The wrapper calls the older version, which every glibc has, and gives it a function that runs the
+ * constructors. */
 #include <stddef.h>
 
 typedef int main_function(int argc, char **argv, char **environment);
@@ -11,7 +12,7 @@ int old_start(main_function *, int, char **, main_function *init, nothing *, not
 __asm__(".symver old_start, __libc_start_main@GLIBC_2.2.5");
 int __wrap___libc_start_main(main_function *, int, char **, main_function *, nothing *, nothing *, void *);
 
-extern main_function *__init_array_start[], *__init_array_end[]; /* the linker's */
+extern main_function *__init_array_start[], *__init_array_end[]; /* defined by the linker */
 
 static int run_constructors(int argc, char **argv, char **environment)
 {

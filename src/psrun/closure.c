@@ -1,4 +1,4 @@
-/* See closure.h. */
+/* Finds what a program loads when it starts: see closure.h. */
 #include "closure.h"
 
 #include "ld_cache.h"
@@ -65,13 +65,13 @@ static void drop_last(struct closure *c)
     free(o);
 }
 
-/* Adds a library of one line of the loader's: " libm.so.6 => /lib/libm.so.6 (0x7f..)", " /lib/ld.so (0x7f..)", "
- * ./libx.so (0x7f..)" or " libx.so => not found". */
+/* Adds the library of one line of the loader's output: " libm.so.6 => /lib/libm.so.6 (0x7f..)", " /lib/ld.so (0x7f..)",
+ * " ./libx.so (0x7f..)" or " libx.so => not found". */
 static int add_loader_line(struct closure *c, char *line, const struct elf *dropin)
 {
     line += strspn(line, " \t");
     line[strcspn(line, "\n")] = '\0';
-    char *address = NULL; /* the last of these: a folder may be called so */
+    char *address = NULL; /* the last " (0x" in the line: a folder's name may contain one */
     for (char *at = line; (at = strstr(at, " (0x")) != NULL; at++)
         address = at;
     if (address)
@@ -91,7 +91,7 @@ static int add_loader_line(struct closure *c, char *line, const struct elf *drop
 static void trace_in_child(int out, const char *interp, const char *program, const char *library_path,
                            const char *preload, bool with_gaps)
 {
-    /* psrun may have been started with any of these three closed: the pipe gets a number above them. */
+    /* psrun may have been started with descriptors 0, 1 or 2 closed: so the pipe gets a number above 2. */
     if (out < 3 && (out = fcntl(out, F_DUPFD_CLOEXEC, 3)) < 0)
         _exit(127);
     int null = open("/dev/null", O_RDWR);
@@ -126,7 +126,7 @@ static int trace(struct closure *c, const char *interp, const char *program, con
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return errno;
-    /* Where they are ignored, a child's status cannot be asked for. */
+    /* If SIGCHLD is ignored, waitpid does not return a child's status. */
     struct sigaction before, told = {.sa_handler = SIG_DFL};
     sigaction(SIGCHLD, &told, &before);
     pid_t pid = fork();
@@ -160,8 +160,8 @@ static int trace(struct closure *c, const char *interp, const char *program, con
     return error;
 }
 
-/* Whether nothing but LD_LIBRARY_PATH and the cache tells the loader where libraries are. Only glibc's loader in its
- * usual place is known to use the cache of /etc. */
+/* Returns whether the loader finds libraries by LD_LIBRARY_PATH and its cache only. Only glibc's loader in its usual
+ * place is known to use the cache of /etc. */
 static bool is_plain_search(const char *interp)
 {
     for (char **v = environ; *v; v++)
@@ -177,8 +177,8 @@ static bool has_name(const struct object *o, const char *name)
     return strcmp(o->name, name) == 0 || (o->elf.soname && strcmp(o->elf.soname, name) == 0);
 }
 
-/* Adds the library that an object asks for by `name`, unless it is there under that name, or as that file. false: the
- * loader must be asked. */
+/* Adds the library that an object needs under `name`, unless the closure has it under that name or as the same file.
+ * Returns false if the loader must be asked. */
 static bool add_needed(struct closure *c, const struct ld_cache *cache, const char *name, const char *interp,
                        const char *folder, const struct elf *dropin)
 {
@@ -227,10 +227,12 @@ int closure_trace(struct closure *c, const char *interp, const char *program, co
                   const char *preload, const struct elf *dropin)
 {
     int status = 0;
-    char *real = realpath(program, NULL); /* the program's $ORIGIN is its file's folder, the loader's the name's */
+    /* $ORIGIN is the folder of the program's file; the loader would take it from the name */
+    char *real = realpath(program, NULL);
     const char *file = real ? real : program;
     int error = trace(c, interp, file, library_path, preload, dropin, false, &status);
-    /* Something is missing: asked so it says what, but what wraps programs (valgrind) is asked itself then. */
+    /* A library is missing. With LD_TRACE_LOADED_OBJECTS the loader says which. But a wrapper under
+     * which psrun runs (valgrind) is then listed itself. */
     if (!error && status != 0) {
         closure_free(c);
         error = trace(c, interp, file, library_path, preload, dropin, true, &status);
@@ -302,7 +304,7 @@ static bool begins_with_any(const char *name, const char *const *prefix, unsigne
     return false;
 }
 
-/* What counts as kept for a thread is the same as in the runtime (src/uth/tls_objects.c), which is not linked here. */
+/* The C library's state of a thread is defined as in the runtime (src/uth/tls_objects.c), which is not linked here. */
 bool closure_shares_tls(const struct closure *c)
 {
     static const char *const sanitizers[] = {"libasan.", "libtsan.", "liblsan.", "libclang_rt."};
@@ -346,7 +348,8 @@ static bool is_omp_name(const char *name)
     return false;
 }
 
-/* The program's own "omp_something" is no entry point of a runtime. */
+/* Returns whether an object of the program defines the name: the program's own "omp_something" is not an entry point of
+ * a runtime. */
 static bool defined_elsewhere(const struct closure *c, const char *name)
 {
     for (unsigned i = 0; i < c->num; i++)

@@ -1,4 +1,5 @@
-/* psrun doctor: the thread pools of a program, by its files, by a run, or of a running process. See doctor.h. */
+/* psrun doctor: reports the thread pools of a program, from its files or from a run, or those of a running process. See
+ * doctor.h. */
 #include "doctor.h"
 
 #include <errno.h>
@@ -87,7 +88,7 @@ static int say_wrong_use(const char *what)
     return EXIT_USAGE;
 }
 
-/* NULL: it cannot be written, which is said. */
+/* Opens the report's file. Returns NULL, after a message, if it cannot be written. */
 static FILE *open_output(const char *name)
 {
     FILE *out = name ? fopen(name, "we") : stdout;
@@ -107,7 +108,8 @@ static int close_output(FILE *out, const char *name, int status)
 
 /* --- JSON --- */
 
-/* p NULL: a process. ended: as waitpid says; NULL: it was not run. */
+/* Prints the report as JSON. p NULL: the report is of a process. ended: the status from waitpid; NULL: the program was
+ * not run. */
 static void print_json(const struct plan *p, const char *source, const int *ended, const struct report *r, FILE *out)
 {
     char *runtime = p && p->dropin_dir ? plan_text("%s/libgomp.so.1", p->dropin_dir) : NULL;
@@ -140,7 +142,7 @@ static void print_json(const struct plan *p, const char *source, const int *ende
     free(runtime);
 }
 
-/* --- the three ways --- */
+/* --- the three sources: files, a run, a process --- */
 
 static int examine_files(const struct plan *p, bool json, FILE *out)
 {

@@ -1,4 +1,4 @@
-/* psrun doctor, what the files tell: what a program would load, what is replaced, and what is not and why. */
+/* psrun doctor by files: what a program would load, what is replaced, and what is not replaced and why. */
 #include "doctor.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void list_users(const struct closure *c, const char *name, FILE *out)
         fprintf(out, "(preloaded)");
 }
 
-/* The same request in the closure that will be; NULL: it is not there any more. */
+/* Returns the object that is needed under the same name in the closure under psrun; NULL if there is none. */
 static const struct object *same_request(const struct closure *c, const char *name)
 {
     for (unsigned i = 0; i < c->num; i++)

@@ -1,5 +1,5 @@
-/* psrun doctor, a run: the program and what it starts tell of their pools when they end (PSTHREADS_CENSUS,
- * src/pools/census.c). */
+/* psrun doctor by a run: the program, and the processes that it starts, report their pools when they end
+ * (PSTHREADS_CENSUS, src/pools/census.c). */
 #include "doctor.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "plan_parts.h"
 
-/* A file for what is told; NULL: there is none, which is said. */
+/* Makes a file for the reports and returns its name. Returns NULL, after a message, if none can be made. */
 static char *census_file(void)
 {
     const char *folder = setting("TMPDIR");
@@ -27,7 +27,7 @@ static char *census_file(void)
     return NULL;
 }
 
-/* A terminal's interrupt ends the program; its pools are told then as well. */
+/* An interrupt at the terminal then ends only the program, and psrun still reports its pools. */
 static void ignore_interrupts(struct sigaction before[2])
 {
     const struct sigaction ignored = {.sa_handler = SIG_IGN};
@@ -53,7 +53,8 @@ static bool has_told(const char *name, pid_t pid)
     return found;
 }
 
-/* Until the program has ended; or has told of its pools, being at rest: then it is asked to end. */
+/* Waits until the program has ended. With until_idle it also looks whether the program, being idle, has reported its
+ * pools: then it asks it to end (SIGTERM). */
 static void await_end(pid_t pid, const char *name, bool until_idle, int *ended)
 {
     pid_t got;
@@ -80,7 +81,7 @@ int doctor_run(struct plan *p, const struct wishes *w, char **argv, bool until_i
                 "it has a sanitizer, or libpsthreads-pools.so is not beside the runtime");
     start_report(p, w);
     fflush(NULL);
-    /* Where they are ignored, a child's status cannot be asked for. */
+    /* If SIGCHLD is ignored, waitpid does not return a child's status. */
     struct sigaction of_children, told = {.sa_handler = SIG_DFL}, interrupts[2];
     sigaction(SIGCHLD, &told, &of_children);
     ignore_interrupts(interrupts);

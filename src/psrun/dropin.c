@@ -1,4 +1,4 @@
-/* The runtime's folder, found from psrun's own place or given. See plan_parts.h. */
+/* Finds the runtime's folder, from psrun's own place or the one given. See plan_parts.h. */
 #include "plan_parts.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* The folder that psrun stands in. Without /proc: from the name that it was started by. */
+/* Copies the folder of psrun's own file; without /proc, from the name by which psrun was started. */
 static bool own_folder(char self[PATH_MAX])
 {
     ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
@@ -23,7 +23,8 @@ static bool own_folder(char self[PATH_MAX])
     return true;
 }
 
-/* build/bin/psrun -> build/lib/dropin; prefix/bin/psrun -> prefix/lib/psthreads/dropin. */
+/* Returns the drop-in's folder. For build/bin/psrun that is build/lib/dropin; for prefix/bin/psrun it is
+ * prefix/lib/psthreads/dropin. */
 static char *find_dropin_dir(struct plan *p)
 {
     char self[PATH_MAX];
@@ -52,8 +53,8 @@ static char *find_dropin_dir(struct plan *p)
     return NULL;
 }
 
-/* What the drop-in of a given folder stands on: its symbols tell the scheduler's, the folder's name (dropin-NAME) all
- * others. */
+/* Returns the kind of entities of the drop-in in a given folder. User-level threads are recognised by a symbol, all
+ * other kinds by the folder's name (dropin-NAME). */
 static const char *entities_of(const struct plan *p)
 {
     static const char prefix[] = "dropin-";

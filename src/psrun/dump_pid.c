@@ -1,7 +1,7 @@
-/* psrun dump PID: writes the state of a running program's virtual processors and user-level threads
- * (src/psthreads/debug/dump.c, compiled in here). * Finds the runtime among what the process has mapped, by the tables
- * that it exports (ps_debug_layout), and prints. Needs nothing of the process but that its memory may be read (the same
- * user, and ptrace allowed): no signal, no variable; the process is not stopped. */
+/* psrun dump PID: prints the state of a running program's virtual processors and user-level threads.
+ * src/psthreads/debug/dump.c is compiled in here. It finds the runtime among the files that the process has mapped, by
+ * the tables that the runtime exports (ps_debug_layout). psrun needs only the right to read the process's memory (the
+ * same user, and ptrace allowed). It sends no signal, needs no variable, and does not stop the process. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "maps.h"
 #include "psrun.h"
 
-/* Of a symbol that the file exports; 0: there is none. */
+/* Returns the value of a symbol that the file exports; 0 if it exports none of this name. */
 static uintptr_t symbol_value(const struct elf *e, const char *name)
 {
     for (size_t i = 0; i < e->num_sym; i++)
@@ -20,7 +20,8 @@ static uintptr_t symbol_value(const struct elf *e, const char *name)
     return 0;
 }
 
-/* Until the runtime is found. Shared objects are linked at 0. */
+/* Looks for the runtime's tables in one mapped file. Returns false once they are found, which ends the search. Shared
+ * objects are linked at address 0. */
 static bool look_for_runtime(void *process_of_dump, struct elf *e, uintptr_t start)
 {
     struct dump_process *process = process_of_dump;

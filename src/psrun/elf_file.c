@@ -1,4 +1,4 @@
-/* See elf_file.h. */
+/* Reads an ELF file: see elf_file.h. */
 #include "elf_file.h"
 #include "os.h"
 
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define HIDDEN 0x8000u /* of a version index: not the default version */
+#define HIDDEN 0x8000u /* bit of a version index: not the default version */
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define OUR_DATA ELFDATA2LSB
@@ -19,8 +19,8 @@
 #endif
 #define OUR_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
 
-/* Returns the address of `bytes` bytes at the offset; NULL: they are not all in the file, or not aligned for what
- * stands there. */
+/* Returns the address of `bytes` bytes at the offset; NULL if the file does not contain them all, or they are not
+ * aligned. */
 static const void *at_offset(const struct elf *e, size_t offset, size_t bytes, size_t align)
 {
     return offset <= e->size && bytes <= e->size - offset && offset % align == 0 ? e->map + offset : NULL;
@@ -34,7 +34,7 @@ static const ElfW(Phdr) * segment(const struct elf *e, unsigned i)
                                          alignof(ElfW(Phdr)));
 }
 
-/* The bytes that would be loaded at an address; NULL: not in the file. */
+/* Returns the bytes that would be loaded at an address; NULL if they are not in the file. */
 static const void *at_address(const struct elf *e, ElfW(Addr) address, size_t bytes, size_t align)
 {
     for (unsigned i = 0; i < header(e)->e_phnum; i++) {
@@ -48,9 +48,9 @@ static const void *at_address(const struct elf *e, ElfW(Addr) address, size_t by
 static const char *string_at(const struct elf *e, size_t offset) { return offset < e->str_size ? e->str + offset : ""; }
 
 struct tables {
-    size_t str, sym, versym, verneed, verdef, hash, gnu_hash; /* addresses; 0: none */
+    size_t str, sym, versym, verneed, verdef, hash, gnu_hash; /* addresses; 0: the file has no such table */
     size_t str_size, num_verneed, num_verdef;
-    size_t soname; /* string offset; 0: none */
+    size_t soname; /* an offset in the strings; 0: none */
     size_t needed[ELF_NEEDED_MAX];
     unsigned num_needed;
 };
@@ -78,7 +78,7 @@ static void read_dynamic_entry(struct tables *t, const ElfW(Dyn) * d)
         t->needed[t->num_needed++] = d->d_un.d_val;
 }
 
-/* How many symbols fit before the next table. */
+/* Returns how many symbols fit between the symbol table's start and the next table. */
 static size_t symbols_to_next_table(const struct tables *t)
 {
     const size_t others[] = {t->str, t->versym, t->verneed, t->verdef, t->hash, t->gnu_hash};
@@ -98,8 +98,8 @@ static uint32_t last_in_buckets(const uint32_t *bucket, uint32_t num)
     return last;
 }
 
-/* The dynamic section does not say how many symbols there are; the hash tables know, but for an empty one of GNU's, as
- * a program has that exports nothing. */
+/* Returns the number of symbols. The dynamic section does not have it, but the hash tables do. The exception is an
+ * empty GNU table, as in a program that exports nothing: then the space is measured. */
 static size_t count_symbols(const struct elf *e, const struct tables *t)
 {
     if (t->hash) {
@@ -136,8 +136,9 @@ static void read_hash(struct elf *e, const struct tables *t)
     if (!h.bloom || !h.bucket || !h.chain || last_in_buckets(h.bucket, h.num_buckets) < h.first)
         return;
     e->hash = h;
-    if (e->type ==
-        ET_DYN) /* in a program at a fixed address a function's address may be that of its PLT entry, and undefined */
+    /* In a program at a fixed address an undefined function may have the address of its PLT entry. So an undefined
+     * symbol may be in the hash table there. */
+    if (e->type == ET_DYN)
         e->end_wanted = h.first;
 }
 
@@ -218,7 +219,7 @@ static enum elf_status read_elf_file(struct elf *e)
         return ELF_NOT;
     const ElfW(Ehdr) *h = header(e);
     if (e->size > offsetof(ElfW(Ehdr), e_machine) + sizeof h->e_machine && ident[EI_DATA] == OUR_DATA)
-        e->machine = h->e_machine; /* stands at the same place in both classes */
+        e->machine = h->e_machine; /* at the same place in both classes */
     if (ident[EI_CLASS] != OUR_CLASS || ident[EI_DATA] != OUR_DATA)
         return ELF_FOREIGN;
     if (e->size < sizeof *h || (h->e_phnum > 0 && h->e_phentsize != sizeof(ElfW(Phdr))))
@@ -244,7 +245,8 @@ static enum elf_status read_elf_file(struct elf *e)
 enum elf_status elf_open(struct elf *e, const char *path)
 {
     memset(e, 0, sizeof *e);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe: not waited for */
+    /* O_NONBLOCK: the file may be a pipe, whose open would wait */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
     if (fd < 0)
         return ELF_UNREADABLE;
@@ -368,7 +370,7 @@ bool elf_has_version(const struct elf *e, const char *version)
     return false;
 }
 
-/* The first of the notes in a segment. Each of its parts is filled up to a word. */
+/* Returns the text of the first note of this owner in a segment. Each part of a note is padded to a word. */
 static const char *note_in(const struct elf *e, size_t at, size_t end, const char *owner)
 {
     for (const ElfW(Nhdr) * n; (n = at_offset(e, at, sizeof *n, alignof(ElfW(Nhdr)))) != NULL && at < end;) {

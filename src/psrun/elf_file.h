@@ -1,12 +1,10 @@
-/* Reads what psrun needs of an ELF file: what it needs, what it defines, what it leaves undefined, and in which
- * versions.
+/* Reads an ELF file: which libraries it needs, which symbols it defines or leaves undefined, and their versions.
  *
- * Does not resolve names to files (closure.h asks the dynamic loader itself for that) and does not look into code.
- * Only files of psrun's own class and byte order are read. Every offset is checked against the file, for the file may
- * be anything: a broken one gives ELF_BROKEN, never a fault. An open elf is constant; strings live as long as it is
- * open.
- * Cost: one mmap, no copy of the symbol table; a definition is found by the file's own hash table, what it wants by a
- * pass over the undefined. */
+ * Does not resolve names to files (closure.h asks the dynamic loader for that), and does not read code. Only files of
+ * psrun's own class and byte order are read. Every offset is checked against the file, which may contain anything: a
+ * broken file gives ELF_BROKEN, never a fault. An open elf is constant. Its strings live as long as it is open.
+ * Cost: one mmap, no copy of the symbol table. A definition is found by the file's own hash table, undefined symbols by
+ * a pass over them. */
 #ifndef PSRUN_ELF_FILE_H
 #define PSRUN_ELF_FILE_H
 
@@ -23,14 +21,14 @@ enum elf_status { ELF_OK, ELF_UNREADABLE, ELF_NOT, ELF_FOREIGN, ELF_BROKEN };
 
 struct elf_version {
     const char *name; /* "GOMP_4.0" */
-    const char *file; /* needed versions: the library that must define it; defined ones: NULL */
+    const char *file; /* of a needed version: the library that defines it; of a defined one: NULL */
 };
 
-/* DT_GNU_HASH, as far as it lies in the file; bucket NULL: there is none. */
+/* DT_GNU_HASH, if it lies in the file; bucket NULL: there is none. */
 struct elf_hash {
-    uint32_t num_buckets, num_bloom, shift, first; /* symbols before the first are not in it */
+    uint32_t num_buckets, num_bloom, shift, first; /* first: symbols before it are not in the table */
     const ElfW(Addr) * bloom;
-    const uint32_t *bucket, *chain; /* chain[i]: of symbol first + i, for all symbols */
+    const uint32_t *bucket, *chain; /* chain[i] belongs to symbol first + i */
 };
 
 struct elf {
@@ -41,45 +39,45 @@ struct elf {
     size_t size;
     unsigned machine;
     unsigned type;      /* ET_EXEC or ET_DYN */
-    const char *interp; /* NULL: none */
+    const char *interp; /* the loader's name; NULL: none */
     bool tls;           /* has thread-local variables */
-    bool own_search;    /* tells the loader where to look for libraries, or what to load beside those of `needed` */
+    bool own_search;    /* it tells the loader where to search, or what to load besides `needed` */
     const char *soname; /* NULL: none */
     unsigned num_needed;
     const char *needed[ELF_NEEDED_MAX];
-    struct elf_version version[ELF_VERSIONS_MAX]; /* by version index; name NULL: none */
+    struct elf_version version[ELF_VERSIONS_MAX]; /* [version index]; name NULL: none */
     const ElfW(Sym) * sym;
     size_t num_sym;
-    size_t end_wanted; /* what it leaves undefined stands before this symbol */
+    size_t end_wanted; /* every undefined symbol has an index below this */
     struct elf_hash hash;
-    const ElfW(Half) * versym; /* NULL: no versions */
+    const ElfW(Half) * versym; /* NULL: the file has no versions */
     const char *str;
     size_t str_size;
 };
 
-/* Opens path; on anything but ELF_OK there is nothing to close. */
+/* Opens path. If the result is not ELF_OK, there is nothing to close. */
 enum elf_status elf_open(struct elf *e, const char *path);
 void elf_close(struct elf *e);
 
-/* Symbol i's name ("" for none), and its version (NULL: unversioned). */
+/* Return symbol i's name ("" if it has none), and its version (NULL: unversioned). */
 const char *elf_sym_name(const struct elf *e, size_t i);
 const struct elf_version *elf_sym_version(const struct elf *e, size_t i);
-/* Strong and undefined; defined and visible to others. */
+/* elf_sym_wanted: the symbol is undefined and strong. elf_sym_given: it is defined and visible to other objects. */
 bool elf_sym_wanted(const struct elf *e, size_t i);
 bool elf_sym_given(const struct elf *e, size_t i);
 
-/* Whether e defines `name`, in this version (NULL: in any). Follows the loader's rule: an unversioned definition serves
- * any. */
+/* Returns whether e defines `name` in this version (NULL: in any). As for the loader, an unversioned definition serves
+ * any version. */
 bool elf_defines(const struct elf *e, const char *name, const char *version);
-/* Returns the first symbol that e exports and that has this part in its name; e->num_sym: there is none. */
+/* Returns the index of the first symbol that e exports and whose name contains `part`; e->num_sym if there is none. */
 size_t elf_find(const struct elf *e, const char *part);
-/* Does e leave one of the names (NULL-terminated) undefined? */
+/* Returns whether e leaves one of the names (NULL-terminated) undefined. */
 bool elf_wants_any(const struct elf *e, const char *const names[]);
-/* Does e define the version node `version`? */
+/* Returns whether e defines the version node `version`. */
 bool elf_has_version(const struct elf *e, const char *version);
-/* Returns the text of the note whose owner has this name; NULL: there is none, or it is no text. */
+/* Returns the text of the note of this owner; NULL if there is none, or it is not text. */
 const char *elf_note(const struct elf *e, const char *owner);
-/* Whether `name` is a function in the unstripped symbol table, so also one that is not exported. */
+/* Returns whether `name` is a function in the static symbol table, which also has functions that are not exported. */
 bool elf_contains(const struct elf *e, const char *name);
 
 #endif

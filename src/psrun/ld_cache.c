@@ -1,4 +1,4 @@
-/* See ld_cache.h. */
+/* Reads the loader's cache: see ld_cache.h. */
 #include "ld_cache.h"
 #include "os.h"
 
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What an entry for the loader of this ABI has in its flags (glibc: FLAG_ELF_LIBC6, and one of the ABI). */
+/* The flags of an entry for this ABI's loader (glibc: FLAG_ELF_LIBC6, and one for the ABI). */
 #if defined __x86_64__ && defined __LP64__
 #define OUR_FLAGS 0x0303
 #elif defined __aarch64__ && defined __LP64__
@@ -16,10 +16,10 @@
 #elif defined __riscv && defined __riscv_float_abi_double && defined __LP64__
 #define OUR_FLAGS 0x1003
 #else
-#define OUR_FLAGS (-1) /* no entry has: the loader is asked */
+#define OUR_FLAGS (-1) /* no entry has these flags: so the loader is asked */
 #endif
 
-/* glibc: sysdeps/generic/dl-cache.h. Offsets of names count from the file's beginning. */
+/* The format, as in glibc's sysdeps/generic/dl-cache.h. Offsets of names count from the file's beginning. */
 struct ld_cache_header {
     char magic[20];
     uint32_t num, names_size;
@@ -30,7 +30,7 @@ struct ld_cache_entry {
     int32_t flags;
     uint32_t name, file;
     uint32_t os_version;
-    uint64_t hwcap; /* not 0: of some processors only */
+    uint64_t hwcap; /* not 0: only for some processors */
 };
 
 bool ld_cache_open(struct ld_cache *c)

@@ -1,6 +1,6 @@
-/* psrun: runs an unmodified OpenMP program on our runtime. Sets the loader's variables (plan.h says which, and why),
- * then becomes the program: exit status and signals are the program's own. With --trace or
- * --stats it stays as the program's parent (trace.h). */
+/* psrun: runs an unmodified OpenMP program on our runtime. It sets the loader's variables (plan.h says which, and why),
+ * then becomes the program: exit status and signals are the program's own. With --trace or --stats it stays as the
+ * program's parent (trace.h). */
 #include "psrun.h"
 
 #include "trace.h"
@@ -15,7 +15,7 @@ const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Whether the next argument is this command; after "--" it is a program of that name. */
+/* Returns whether the next argument is this command. After "--" it is a program of that name. */
 static bool is_command(int argc, char **argv, const char *name, const struct wishes *w)
 {
     if (optind >= argc || strcmp(argv[optind], name) != 0 || strcmp(argv[optind - 1], "--") == 0)

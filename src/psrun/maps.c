@@ -1,12 +1,12 @@
-/* See maps.h. */
+/* Finds the files that a process has mapped: see maps.h. */
 #include "maps.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Opens a mapped file of number `inode`, whose name is the process's own (another mount namespace) or ours (another
- * root folder). NULL: neither, or no ELF file. */
+/* Opens the mapped file with the number `inode`. The name is tried in the process's root folder, then in psrun's own.
+ * Returns NULL if neither is the file, or it is no ELF file. */
 static struct elf *open_mapped(int pid, const char *name, unsigned long inode)
 {
     char theirs[4500];
@@ -28,7 +28,7 @@ static struct elf *open_mapped(int pid, const char *name, unsigned long inode)
     return NULL;
 }
 
-/* What has ended, and is still to be waited for, has no maps. */
+/* A process that has ended, and is still to be waited for, has no maps. */
 bool maps_each(int pid, bool (*visit)(void *arg, struct elf *e, uintptr_t start), void *arg)
 {
     char path[64], line[4400];

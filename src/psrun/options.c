@@ -1,4 +1,4 @@
-/* psrun's options, and the variables that say the same. See psrun.h. */
+/* psrun's options, and the environment variables with the same meaning. See psrun.h. */
 #include "trace.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static const char usage[] =
     "our runtime; 127 no such program, or it needs a library that is not there or OpenMP entry points that\n"
     "we do not have.\n";
 
-/* "4" or "4,2": numbers from 1, separated by commas. */
+/* Returns whether the text is "4" or "4,2": numbers from 1 on, separated by commas. */
 static bool is_thread_list(const char *text)
 {
     for (;;) {
@@ -65,7 +65,7 @@ static bool is_thread_list(const char *text)
 
 static bool is_entities(const char *text) { return strcmp(text, "psthreads") == 0 || strcmp(text, "pthreads") == 0; }
 
-/* "none", or "openblas,fftw". */
+/* Returns whether the text is "none", or a list such as "openblas,fftw". */
 static bool is_pool_list(const char *text)
 {
     static const char *const names[] = {"openblas", "fftw"};
@@ -152,8 +152,8 @@ static int read_options(int argc, char **argv, struct wishes *w)
     return GO_ON;
 }
 
-/* Checks the options and variables. A mistake in a variable is said (in PSTHREADS_POOLS: by src/pools), and the default
- * is used; a mistake on the command line ends psrun. */
+/* Checks the options and variables. After a mistake in a variable psrun writes a message and uses the default (for
+ * PSTHREADS_POOLS src/pools does that). A mistake on the command line ends psrun. */
 static int check_wishes(struct wishes *w)
 {
     if (w->threads && !is_thread_list(w->threads)) {
@@ -178,7 +178,7 @@ static int check_wishes(struct wishes *w)
     }
     uint64_t bytes;
     if (!w->trace && w->limit_from_environment)
-        w->trace_limit = NULL; /* also what another psrun tells the recorder */
+        w->trace_limit = NULL; /* an outer psrun may have set this variable for its recorder */
     if (w->trace_limit && !trace_size(w->trace_limit, &bytes)) {
         fprintf(stderr, "psrun: %s%s: wanted a size such as 64M, of 1024G at most%s\n",
                 w->limit_from_environment ? "PSTHREADS_TRACE_LIMIT=" : "--trace-limit ", w->trace_limit,
@@ -196,7 +196,7 @@ static int check_wishes(struct wishes *w)
     return GO_ON;
 }
 
-/* PSTHREADS_STATS: yes is the screen, no is nothing; else a file. */
+/* Returns what PSTHREADS_STATS asks for: yes: "", the screen; no: NULL; otherwise a file's name. */
 static const char *stats_setting(void)
 {
     static const char *const yes[] = {"on", "1", "true", "yes"}, *const no[] = {"off", "0", "false", "no"};

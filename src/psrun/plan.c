@@ -1,4 +1,4 @@
-/* See plan.h. */
+/* Decides how a program runs on our runtime: see plan.h. */
 #include "file_pools.h"
 #include "os.h"
 #include "plan_parts.h"
@@ -48,7 +48,7 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
     int error = 0;
     if (compare)
         error = closure_trace(&p->before, interp, p->elf, path_before, cleaned, &p->dropin);
-    /* What is compared and shown (doctor, --verbose) is the loader's own word. */
+    /* If the result is compared and shown (doctor, --verbose), the loader is asked in any case. */
     bool plain = !compare && !*cleaned && strcmp(p->library_path, p->dropin_dir) == 0 &&
                  closure_read(&p->after, interp, p->elf, p->dropin_dir, &p->dropin);
     if (!error && !plain)
@@ -63,7 +63,8 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
     bool jobs = p->pools && (file_pools_first_open(&p->after) || file_pools_follow_load(&p->after)),
          later = p->script || !any || (p->pools && p->asks_pools);
     p->preload = later || jobs || closure_foreign(&p->after, 0) < p->after.num;
-    /* What programs call where they need the runtime's answers (marked in src/abi/symbols.txt). */
+    /* Functions of the C library that programs call, and whose answers must come from the runtime (marked in
+     * src/abi/symbols.txt). */
     static const char *const interposed[] = {
 #include "interposed.inc"
         NULL};
@@ -84,7 +85,7 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
         free(link);
         if (p->pools)
             plan_preload_pools(p);
-        if (any && !p->yields) { /* what is loaded now depends on ours being there first */
+        if (any && !p->yields) { /* a preloaded runtime changes what is loaded now */
             closure_free(&p->after);
             error = closure_trace(&p->after, interp, p->elf, p->library_path, p->preload_value, &p->dropin);
         }
@@ -99,7 +100,7 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
                : 0;
 }
 
-/* All over again, with the other runtime. */
+/* Makes the plan again, with kernel threads as entities. */
 static void use_kernel_threads(struct plan *p, const char *interp, bool compare)
 {
     p->entities = "pthreads";
@@ -117,7 +118,7 @@ static void use_kernel_threads(struct plan *p, const char *interp, bool compare)
         make_environment(p, interp, compare);
 }
 
-/* The program needs no runtime of ours, but programs that it starts may. */
+/* The program itself needs no runtime of ours, but programs that it starts may. So the variables are set for these. */
 static int plan_alone(struct plan *p)
 {
     char *link = plan_text("%s/" DROPIN_LINK, p->dropin_dir);
@@ -130,7 +131,7 @@ static int plan_alone(struct plan *p)
     return 0;
 }
 
-/* NULL: not known. A library does not name its loader; psrun's own will do. */
+/* Returns the program's loader; NULL: unknown. A library does not name its loader: psrun's own is used. */
 static char *loader_of(const struct elf *e)
 {
     struct elf own;
@@ -142,7 +143,7 @@ static char *loader_of(const struct elf *e)
     return interp;
 }
 
-/* Libraries that are not found, and entry points that the runtime does not have. */
+/* Fails if libraries are not found, or if entry points are needed that the runtime does not have. */
 static int look_for_lacks(struct plan *p)
 {
     const char *missing;

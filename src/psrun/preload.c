@@ -1,4 +1,4 @@
-/* What stands in the loader's variables: the drop-in, the layer over MPI, and what stood there before. See
+/* The values of the loader's variables: the drop-in, the layers, and what the variables had before. See
  * plan_parts.h. */
 #include "plan_parts.h"
 
@@ -10,8 +10,8 @@
 
 #define POOLS_FILE "libpsthreads-pools.so"
 
-/* "dir:old", where old loses what an outer psrun put there: entries that end in ours. A folder without a name is the
- * current one to the loader, and so it stays. */
+/* Returns "first:old" without the entries of `old` that an outer psrun has put there, which are recognised by their
+ * ends. For the loader an empty folder is the current one, so it is kept. */
 char *plan_put_first(const char *first, const char *old, const char *separators, bool files)
 {
     char *value = plan_text("%s", first);
@@ -108,8 +108,8 @@ static bool is_linked_to(const struct closure *c, const char *name)
     return false;
 }
 
-/* The MPI that the program uses, or the processes that it starts. Told by the libraries that it is linked to, by the
- * launcher that it is, or by the launcher that has started it; NULL: none. */
+/* Returns the MPI that the program uses, or the processes that it starts; NULL: none. It is recognised by the libraries
+ * that the program is linked to, by the launcher that it is, or by the launcher that has started it. */
 static const char *which_mpi(const struct plan *p)
 {
     char real[PATH_MAX];
@@ -128,8 +128,8 @@ static const char *which_mpi(const struct plan *p)
     return getenv("MPI_LOCALNRANKS") && getenv("PMI_SIZE") ? "mpich" : NULL;
 }
 
-/* Whether the object stands between the program and MPI, as profilers do: it defines MPI's functions, and none by its
- * name for such objects (PMPI_Recv). */
+/* Returns whether the object lies between the program and MPI, as profilers do: it defines MPI's functions, but none of
+ * the functions that it would call for them (PMPI_Recv). */
 static bool is_mpi_tool(const struct elf *e)
 {
     bool any = false;
@@ -142,8 +142,8 @@ static bool is_mpi_tool(const struct elf *e)
     return any;
 }
 
-/* The program's libraries that do, each followed by ':'. What is preloaded stands before them. So they are preloaded
- * themselves, before the layer. */
+/* Returns the program's libraries that do so, each followed by ':'. A preloaded layer would come before them. So they
+ * are preloaded themselves, before the layer. */
 static char *mpi_tools(const struct closure *c)
 {
     char *value = plan_text("%s", "");
@@ -158,7 +158,7 @@ static char *mpi_tools(const struct closure *c)
     return value;
 }
 
-/* Puts the layer last in what is preloaded: behind tools that stand before MPI, too (src/mpi/tools.c). */
+/* Puts the layer last among the preloads, after tools that lie between the program and MPI (src/mpi/tools.c). */
 void plan_preload_mpi(struct plan *p, const char *cleaned)
 {
     const char *mpi = which_mpi(p);

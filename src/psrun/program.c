@@ -1,4 +1,4 @@
-/* The program: its file, as execvp finds it; what the system runs for it; what speaks against that. See
+/* The program: its file, as execvp finds it; what the system runs for it; and what speaks against running it. See
  * plan_parts.h. */
 #include "os.h"
 #include "plan_parts.h"
@@ -10,10 +10,10 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define SCRIPT_NESTED 5 /* "#!" of "#!" of ...; the kernel gives up behind 5 too */
-#define SCRIPT_READ 256 /* bytes of a file that the kernel looks at */
+#define SCRIPT_NESTED 5 /* scripts that run scripts; the kernel allows 5 as well */
+#define SCRIPT_READ 256 /* bytes of a file that the kernel reads */
 
-/* As execvp would find it. */
+/* Finds the program's file as execvp does. */
 char *plan_find_program(struct plan *p, const char *name)
 {
     if (strchr(name, '/')) {
@@ -39,10 +39,10 @@ char *plan_find_program(struct plan *p, const char *name)
     return NULL;
 }
 
-/* The interpreter that a "#!" line names, as the system reads the line; NULL: it has none. A name ends at a blank or at
- * the line's end (a carriage return is part of it), within what the system reads of a file. Text without such a name,
- * or an empty file, is the shell's, as execvp and all shells have it. This rule holds only for the file that was to be
- * run: the system takes no such file for an interpreter. */
+/* Returns the interpreter that a "#!" line names, as the system reads the line; NULL if there is none. The name ends at
+ * a blank or at the line's end, within the bytes that the system reads; a carriage return is a part of it. A text file
+ * without such a name, or an empty file, is run by the shell, as execvp and all shells do it. This holds only for the
+ * file that is to be run (to_be_run): the system does not accept such a file as an interpreter. */
 static char *interpreter_of_script(const char *file, bool to_be_run)
 {
     char line[SCRIPT_READ + 1];
@@ -57,7 +57,7 @@ static char *interpreter_of_script(const char *file, bool to_be_run)
         if (length > 0 && name + length < line + SCRIPT_READ)
             return plan_text("%.*s", (int)length, name);
         if (*name == '\0' && n < SCRIPT_READ)
-            return NULL; /* the file ends here: the system refuses it */
+            return NULL; /* the file ends after "#!": the system refuses it */
     }
     return to_be_run && (n == 0 || (line[0] != '\177' && !memchr(line, '\0', n))) ? plan_text("/bin/sh") : NULL;
 }
@@ -89,11 +89,11 @@ int plan_look_at_elf(struct plan *p, struct elf *e, bool allow_library)
         p->elf = next;
         p->script = true;
     }
-    /* a library has its own name or needs something; a program has a loader, or is static */
+    /* a library has a name of its own or needs something; a program has a loader, or is static */
     p->library = !e->interp && e->type == ET_DYN && (e->soname || e->num_needed > 0);
     if (p->library && !allow_library)
         return plan_fail(p, EXIT_CANNOT_RUN, "%s is a shared library, not a program", p->elf);
-    const char *ours = p->library ? NULL : elf_note(e, "psthreads"); /* of src/abi/static/about.S */
+    const char *ours = p->library ? NULL : elf_note(e, "psthreads"); /* the note of src/abi/static/about.S */
     if (ours) {
         p->alone = plan_text("%s, is linked into it", ours);
         p->linked_in = true;
@@ -120,14 +120,14 @@ int plan_look_at_elf(struct plan *p, struct elf *e, bool allow_library)
     return 0;
 }
 
-/* A library asked about needs no such right. */
+/* A library need not be executable. */
 int plan_check_executable(struct plan *p)
 {
     return !p->library && access(p->file, X_OK) != 0 ? plan_fail(p, EXIT_CANNOT_RUN, "%s: %s", p->file, strerror(errno))
                                                      : 0;
 }
 
-/* For such programs the loader drops LD_LIBRARY_PATH, and LD_PRELOAD of names with a slash. */
+/* For a program with other rights the loader ignores LD_LIBRARY_PATH, and names with a slash in LD_PRELOAD. */
 int plan_check_privileges(struct plan *p)
 {
     struct stat st;

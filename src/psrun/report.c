@@ -1,4 +1,4 @@
-/* See report.h. */
+/* The report of psrun doctor: see report.h. */
 #include "report.h"
 
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static bool is_same_pools(const struct process *a, const struct process *b)
     return true;
 }
 
-/* "numpy.libs/libx.so" of a longer path. */
+/* Returns the last two parts of a path, such as "numpy.libs/libx.so". */
 static const char *last_two(const char *path)
 {
     const char *at = path + strlen(path);
@@ -98,7 +98,7 @@ static void print_pool_line(const struct pool_line *l, FILE *out)
 
 static const char *command_of(const struct process *p) { return p->command && *p->command ? p->command : "?"; }
 
-/* The processes from number i on that have the same pools. */
+/* Prints the pools of process i once, for all processes from i on that have the same pools. */
 static void print_group(const struct report *r, unsigned i, FILE *out)
 {
     const struct process *first = &r->process[i];
@@ -140,7 +140,7 @@ void report_print(const struct report *r, FILE *out)
 
 /* --- JSON --- */
 
-/* The bytes of the character that text begins with, in UTF-8; 0: it is none. */
+/* Returns how many bytes the first UTF-8 character of the text has; 0 if it is not UTF-8. */
 static unsigned utf8_bytes(const char *text)
 {
     const unsigned char *t = (const unsigned char *)text;

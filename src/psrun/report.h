@@ -1,6 +1,6 @@
-/* What doctor tells: the thread pools of processes, as a table or as JSON.
+/* The report of psrun doctor: the thread pools of processes, as a table or as JSON.
  *
- * A pool's fields are those of src/pools/census.c, in that order. Memory is never given back: psrun ends soon. */
+ * A pool's fields are those of src/pools/census.c, in that order. Memory is never freed: psrun ends soon. */
 #ifndef PSRUN_REPORT_H
 #define PSRUN_REPORT_H
 
@@ -22,13 +22,13 @@ enum report_field {
 };
 
 struct pool_line {
-    const char *field[NUM_FIELDS]; /* "": not known */
+    const char *field[NUM_FIELDS]; /* "": unknown */
 };
 
 struct process {
-    long pid;            /* 0: no process, but files */
-    const char *command; /* NULL: not known */
-    long kernel_threads; /* 0: not known */
+    long pid;            /* 0: the pools are those of files */
+    const char *command; /* NULL: unknown */
+    long kernel_threads; /* 0: unknown */
     struct pool_line *pool;
     unsigned num;
 };
@@ -38,19 +38,19 @@ struct report {
     unsigned num;
 };
 
-struct process *report_process(struct report *r, long pid); /* the process of this number, added where it is new */
-/* NULL: not known. The texts are copied. */
+/* returns the process of this number; adds it if it is new */
+struct process *report_process(struct report *r, long pid);
+/* Adds a pool. A field NULL: unknown. The texts are copied. */
 void report_add_pool(struct process *p, const char *const fields[NUM_FIELDS]);
 
-/* Adds what processes have appended to the file (PSTHREADS_CENSUS). Lines that are not as they should be are passed
- * over. */
+/* Adds what processes have written into the file (PSTHREADS_CENSUS). Malformed lines are skipped. */
 void report_read_census(struct report *r, FILE *census);
 
-/* A table of the pools of each process. Processes with the same pools are shown once. */
+/* Prints a table of the pools of each process. Processes with the same pools are shown once. */
 void report_print(const struct report *r, FILE *out);
-/* The value of "processes", as docs/doctor.md has it. */
+/* Prints the value of "processes", as docs/doctor.md describes it. */
 void report_print_json(const struct report *r, FILE *out);
-/* A string, or null. */
+/* Prints a JSON string; null if the text is NULL or empty. */
 void report_print_json_text(FILE *out, const char *text);
 
 #endif

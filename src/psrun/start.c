@@ -1,4 +1,4 @@
-/* A plan becomes a program: what is said before, its environment, its start. See psrun.h. */
+/* Turns a plan into a running program: messages, environment, start. See psrun.h. */
 #include "psrun.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static void report_plan(const struct plan *p)
         fprintf(stderr, "psrun: LD_PRELOAD=%s\n", p->preload_value);
 }
 
-/* Said by one rank of a job. */
+/* Warns that the layer over MPI is not installed. Of the ranks of a job only rank 0 does so. */
 static void report_no_layer(const struct plan *p)
 {
     static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK"};
@@ -57,7 +57,8 @@ static void report_no_layer(const struct plan *p)
             p->file, open ? "Open MPI" : "MPICH", open ? "libopenmpi-dev" : "libmpich-dev");
 }
 
-/* PSTHREADS_EE: what was asked for, for what the program starts; not set: each psrun decides. */
+/* Sets this process's environment for the program. PSTHREADS_EE gets what the user asked for, so that the program's
+ * children get the same; if the user asked for nothing, each psrun decides by itself. */
 void start_environment(const struct plan *p, const struct wishes *w)
 {
     if (setenv("LD_LIBRARY_PATH", p->library_path, 1) ||
@@ -75,7 +76,8 @@ void start_environment(const struct plan *p, const struct wishes *w)
 
 int start_program(const struct plan *p, char **argv)
 {
-    execvp(p->file, argv); /* for its shell; the name has a slash */
+    /* execvp starts a shell for scripts without "#!"; the name has a slash, so PATH is not searched */
+    execvp(p->file, argv);
     int error = errno;
     fprintf(stderr, "psrun: %s: %s\n", p->file, strerror(error));
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;

@@ -1,7 +1,7 @@
-/* psrun top: the processes that share the processors (docs/sharing.md), from the file that they share.
+/* psrun top: shows the processes that share the processors (docs/sharing.md), from the file that they share.
  *
- * It only reads. On a terminal the table is written anew every second; elsewhere one table follows the other, without
- * control characters. Processor time is /proc's, and unknown for processes of another container. */
+ * It only reads the file. On a terminal the table is redrawn every second. Elsewhere one table follows another, without
+ * control characters. Processor times are from /proc, and unknown for processes of another container. */
 #include "psrun.h"
 
 #include "share_table.h"
@@ -15,25 +15,26 @@
 #include <unistd.h>
 
 #define PERIOD_MS 1000
-#define ONCE_MS 200 /* between two looks at the processor time, where one table is printed */
+#define ONCE_MS 200 /* time between the two reads of processor time for a single table */
 #define COMMAND_BYTES 32
 
 struct row {
     uint32_t pid, weight, wanted, allowed;
-    char command[COMMAND_BYTES]; /* "": it is not in sight */
-    double now, all;             /* processors that it uses; negative: unknown */
-    double lent, borrowed;       /* processor seconds */
+    char command[COMMAND_BYTES]; /* "": the process is not visible here */
+    double now, all;             /* processors used, lately and in all; negative: unknown */
+    double lent, borrowed;       /* in seconds of a processor */
 };
 
 static struct {
     const struct share_table *table;
-    uint64_t at_ns, used_ns[SHARE_SLOTS]; /* the last look */
+    uint64_t at_ns, used_ns[SHARE_SLOTS]; /* values of the last read */
     uint32_t pid[SHARE_SLOTS];
 } last;
 
 static struct row rows[SHARE_SLOTS];
 
-/* Reads /proc/PID/stat: the command's name, and processor time. False: the process is not in sight. */
+/* Reads the command's name and the processor time from /proc/PID/stat. Returns false if the process is not visible
+ * here. */
 static bool process_of(uint32_t pid, char command[COMMAND_BYTES], uint64_t *used_ns)
 {
     char path[64], text[1024];
@@ -61,7 +62,7 @@ static double cores(uint64_t used_ns, uint64_t passed_ns)
     return passed_ns ? (double)used_ns / (double)passed_ns : 0;
 }
 
-/* Reads all live slots. Returns how many. */
+/* Reads all live slots into `rows`. Returns how many. */
 static unsigned read_rows(void)
 {
     uint64_t now_ns = os_now_ns();
@@ -97,7 +98,7 @@ static unsigned read_rows(void)
 
 static void print_number(double n) { n < 0 ? printf("      -") : printf(" %6.2f", n); }
 
-/* A table of the terminal's width: what does not fit is left out. */
+/* Prints a table of at most the terminal's width; columns that do not fit are left out. */
 static void print_table(unsigned n, unsigned width)
 {
     bool totals = width >= 60, all = width >= 45;
@@ -125,7 +126,7 @@ static void print_member(const char *name, double n)
     n < 0 ? printf(",\"%s\":null", name) : printf(",\"%s\":%.3f", name, n);
 }
 
-/* One object, one line. */
+/* Prints one JSON object, on one line. */
 static void print_object(unsigned n)
 {
     printf("{\"processes\":[");
@@ -150,7 +151,7 @@ static unsigned terminal_width(void)
 
 static void pause_ms(long ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL); }
 
-/* Finds the file. False: there is none, or it cannot be used, which is said. */
+/* Maps the shared file. Returns false, after a message, if it cannot be used. */
 static bool open_table(void)
 {
     static const struct share_table none;
@@ -159,7 +160,7 @@ static bool open_table(void)
     last.table = &none;
     int err = os_shared_file(SHARE_FILE, sizeof none, false, &map, &wrong);
     if (err == ENOENT)
-        return true; /* no process has shared yet */
+        return true; /* no process has shared yet: an empty table */
     if (err) {
         fprintf(stderr, "psrun: top: the file that processes share is of no use: %s\n",
                 err == EINVAL ? wrong : strerror(err));

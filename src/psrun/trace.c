@@ -1,4 +1,5 @@
-/* What --trace, --stats and their variables ask for, where it goes, and the recorder's environment. See trace.h. */
+/* --trace, --stats and their variables: what they ask for, where the output goes, and the recorder's environment. See
+ * trace.h. */
 #include "trace.h"
 #include "os.h"
 
@@ -36,14 +37,14 @@ size_t trace_stem(const char *name)
     return dot && dot != base_name(name) ? (size_t)(dot - name) : strlen(name);
 }
 
-/* The process's rank in MPI, as its launcher says; NULL: none. */
+/* Returns the process's rank in MPI, from its launcher's variables; NULL: it has none. */
 static const char *own_rank(void)
 {
     const char *rank = setting("OMPI_COMM_WORLD_RANK");
     return rank ? rank : setting("PMI_RANK");
 }
 
-/* A rank of MPI has a file of its own. */
+/* Adds the MPI rank, if there is one, to a file's name: each rank has its own file. */
 static char *name_of_rank(const char *name)
 {
     const char *rank = own_rank();
@@ -51,7 +52,8 @@ static char *name_of_rank(const char *name)
     return rank ? plan_text("%.*s-rank%s%s", (int)n, name, rank, name + n) : plan_text("%s", name);
 }
 
-/* Whether there is something that is no file, a terminal for example. "-" and /dev/stdout are meant so. */
+/* Returns whether the name is that of something other than a file, such as a terminal. "-" and /dev/std... count as
+ * such. */
 static bool is_special(const char *name)
 {
     struct stat st;
@@ -60,7 +62,8 @@ static bool is_special(const char *name)
     return os_stat(name, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* Makes the file, empty, under this name or one that is free. NULL: it cannot be made, which is said. */
+/* Makes an empty file under this name, or under a similar one that is free. Returns its path. Returns NULL, after a
+ * message, if that fails. */
 static char *reserve(const char *what, const char *wanted)
 {
     enum { MOST = 10000 };
@@ -113,7 +116,7 @@ static char *prefix_of(const struct trace *t)
     return prefix;
 }
 
-/* What the program's environment becomes is psrun's own, too. */
+/* psrun changes its own environment into the program's, so it keeps a copy for psthreads-report. */
 static char **copy_of_environment(void)
 {
     size_t n = 0;
@@ -154,7 +157,7 @@ void trace_make(struct trace *t, const struct plan *p, const struct wishes *w)
         t->out = reserve("trace", w->trace);
     if (w->stats && *w->stats)
         t->json = reserve("profile", w->stats);
-    const char *rank = own_rank(); /* one of them prints */
+    const char *rank = own_rank(); /* of several ranks only rank 0 prints */
     t->screen = w->stats && !*w->stats && (!rank || strcmp(rank, "0") == 0);
     t->on = t->out || t->json || t->screen;
     t->prefix = prefix_of(t);
@@ -171,7 +174,7 @@ void trace_environment(const struct trace *t)
         fprintf(stderr, "psrun: cannot set the environment: %s\n", strerror(errno));
         exit(EXIT_USAGE);
     }
-    unsetenv("OMP_TOOL"); /* "disabled": there would be no recorder */
+    unsetenv("OMP_TOOL"); /* its value "disabled" would prevent the recorder */
     unsetenv("PSTHREADS_TRACE");
     unsetenv("PSTHREADS_STATS");
     free(libraries);

@@ -1,9 +1,9 @@
-/* psrun --trace and --stats: psrun stays as the parent of the program, and makes a timeline and a profile of the
+/* psrun --trace and --stats: psrun stays as the program's parent. At the end it makes a timeline and a profile of the
  * recordings that the program's processes have written (src/trace).
  *
- *   trace.c         what is asked for, and where it goes; the environment of the recorder
- *   trace_run.c     the program's parent
- *   trace_report.c  psthreads-report (src/report), the program that makes them; psrun stats, psrun report */
+ *   trace.c         what is asked for, and where it goes; the recorder's environment
+ *   trace_run.c     runs the program as its parent
+ *   trace_report.c  runs psthreads-report (src/report), which makes both; psrun stats, psrun report */
 #ifndef PSRUN_TRACE_H
 #define PSRUN_TRACE_H
 
@@ -11,32 +11,33 @@
 
 struct trace {
     bool on;
-    char *recorder;     /* the library */
-    char *out;          /* the timeline's file, which is there and empty; NULL: none is asked for */
-    bool screen;        /* the profile goes to standard error */
-    char *json;         /* its file, likewise; NULL: none */
-    char *prefix;       /* of the recordings: PREFIX.<pid>.<n>.recording */
-    uint64_t limit;     /* bytes of a recording's events */
-    char **environment; /* as it was: what psthreads-report gets */
+    char *recorder;     /* the recorder's file */
+    char *out;          /* the timeline's file, already made and empty; NULL: none is asked for */
+    bool screen;        /* the profile is printed to standard error */
+    char *json;         /* the profile's file, already made and empty; NULL: none is asked for */
+    char *prefix;       /* the recordings are PREFIX.<pid>.<n>.recording */
+    uint64_t limit;     /* bytes of events in a recording */
+    char **environment; /* psrun's environment at its start, for psthreads-report */
 };
 
 enum { TRACE_LIMIT_MIB = 256 };
 
-bool trace_size(const char *text, uint64_t *bytes); /* "64M"; false: it is no size */
-/* How much of a name stands before its extension (".pftrace"). */
+bool trace_size(const char *text, uint64_t *bytes); /* reads "64M"; returns false if it is no size */
+/* Returns how many characters of a name come before its extension (".pftrace"). */
 size_t trace_stem(const char *name);
-/* Says what cannot be. t->on: psrun becomes the program's parent. */
+/* Sets t by what is asked for, and writes a message if it is impossible. t->on: psrun becomes the program's parent. */
 void trace_make(struct trace *t, const struct plan *p, const struct wishes *w);
-void trace_environment(const struct trace *t); /* of the program */
-/* Returns the exit status; ends psrun by a signal that has ended the program. */
+void trace_environment(const struct trace *t); /* sets the recorder's environment */
+/* Runs the program and reports. Returns the exit status; if a signal has ended the program, the same signal ends
+ * psrun. */
 int trace_run(const struct trace *t, const struct plan *p, char **argv);
-bool trace_is_stopped(void);  /* a signal has asked for an end since the program's end */
-void trace_reporter(int pid); /* psthreads-report, which such a signal ends; 0: it has ended */
-/* All recordings of this run become files, and go; `first`: the program's process. */
+bool trace_is_stopped(void);  /* since the program's end a signal has asked psrun to end */
+void trace_reporter(int pid); /* pid of psthreads-report, which such a signal kills; 0: it has ended */
+/* Makes files of all recordings of this run, and removes these. first: the pid of the program. */
 void trace_report(const struct trace *t, int first);
-void trace_give_up(const struct trace *t); /* nothing is written */
+void trace_give_up(const struct trace *t); /* removes the empty files */
 
 int stats_of_pid(const char *number); /* psrun stats PID */
-int report_page(char **arguments);    /* psrun report TRACE... -o PAGE; the arguments */
+int report_page(char **arguments);    /* psrun report TRACE... -o PAGE: gets its arguments */
 
 #endif

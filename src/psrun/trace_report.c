@@ -1,5 +1,4 @@
-/* Recordings become a timeline and a profile by psthreads-report, a program that stands beside the recorder. See
- * trace.h. */
+/* Makes timelines and profiles of recordings, by psthreads-report, a program beside the recorder. See trace.h. */
 #include "os.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -23,13 +22,14 @@ extern char **environ;
 struct found {
     char *path;
     int pid;
-    unsigned number;       /* of the process's recordings: from its second program on */
-    uint64_t events, lost; /* events that are there; those that have gone */
+    unsigned number;       /* counts the programs that the process has run; 0: the first */
+    uint64_t events, lost; /* events in the recording; older ones that were overwritten */
     bool no_room;          /* the file could not grow */
-    bool unfinished;       /* its process has not said that it ends */
+    bool unfinished;       /* its process has not noted its end */
 };
 
-/* psthreads-report's file; NULL: it is not built here, which is said. psrun's own place tells the folder. */
+/* Returns psthreads-report's file, in the folder found from psrun's own place. Returns NULL, after a message, if it is
+ * not there. */
 static char *report_file(void)
 {
     struct plan p = {.entities = "psthreads"};
@@ -41,7 +41,8 @@ static char *report_file(void)
     return file;
 }
 
-/* Runs it, its output on psrun's standard error; true: it succeeded. It says itself what is wrong. */
+/* Runs psthreads-report; its output goes to psrun's standard error. Returns whether it succeeded. It writes its own
+ * messages. */
 static bool run_report(const char *file, char **arguments, char **environment)
 {
     pid_t pid;
@@ -50,7 +51,7 @@ static bool run_report(const char *file, char **arguments, char **environment)
         return false;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    sigset_t psruns; /* what is sent to the whole group psrun decides on */
+    sigset_t psruns; /* signals to the whole group, which psrun handles alone */
     sigemptyset(&psruns);
     sigaddset(&psruns, SIGINT);
     sigaddset(&psruns, SIGQUIT);
@@ -77,7 +78,7 @@ static bool run_report(const char *file, char **arguments, char **environment)
     return WIFEXITED(ended) && WEXITSTATUS(ended) == 0;
 }
 
-/* False: it is no recording (of this version). */
+/* Reads the numbers of events from the recording. Returns false if it is no recording of this version. */
 static bool count_events(struct found *f)
 {
     struct stat st;
@@ -107,7 +108,7 @@ static bool count_events(struct found *f)
     return known;
 }
 
-static int by_process; /* the one that comes first */
+static int by_process; /* the pid that is sorted first */
 static int compare_found(const void *one, const void *two)
 {
     const struct found *a = one, *b = two;
@@ -118,12 +119,12 @@ static int compare_found(const void *one, const void *two)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* All recordings of this run, the program's own first. */
+/* Returns all recordings of this run, the program's own first. *num gets their number. */
 static struct found *find_recordings(const struct trace *t, int first, size_t *num)
 {
     glob_t g;
     char *escaped = plan_text("%s", "");
-    for (const char *at = t->prefix; *at; at++) { /* a name may have what glob takes for a pattern */
+    for (const char *at = t->prefix; *at; at++) { /* escapes characters that have a meaning in glob's patterns */
         char *longer = plan_text("%s%s%c", escaped, strchr("*?[]\\", *at) ? "\\" : "", *at);
         free(escaped);
         escaped = longer;
@@ -149,7 +150,7 @@ static struct found *find_recordings(const struct trace *t, int first, size_t *n
     return found;
 }
 
-/* "12 345" */
+/* Returns the number as text such as "12 345". */
 static char *grouped(uint64_t n)
 {
     char *text = n < 1000 ? plan_text("%u", (unsigned)n) : NULL;
@@ -161,7 +162,8 @@ static char *grouped(uint64_t n)
     return text;
 }
 
-/* The timeline of the first recording goes to the file that was asked for; others have their process in the name. */
+/* Returns the timeline's file. The first recording gets the name that was asked for; other names also have the
+ * process's number. */
 static char *timeline_name(const char *out, const struct found *f, bool first)
 {
     size_t n = trace_stem(out);
@@ -213,7 +215,7 @@ static bool make_profile(const struct trace *t, const char *report, const struct
     return made;
 }
 
-/* Nothing has been written under these names. */
+/* Removes the files that were made in advance: nothing was written into them. */
 void trace_give_up(const struct trace *t)
 {
     if (t->out)
@@ -222,14 +224,14 @@ void trace_give_up(const struct trace *t)
         unlink(t->json);
 }
 
-/* A recording goes if its name cannot be said. */
+/* Tells the user where the recording is. If the message cannot be written, removes the recording. */
 static void leave_recording(const char *path)
 {
     if (fprintf(stderr, "psrun: the recording stays in %s\n", path) < 0)
         unlink(path);
 }
 
-/* Of another process than the first. What it does from here on is in no trace. */
+/* Tells the user that a process other than the program still runs. Its later events are in no trace. */
 static void say_runs_on(const struct found *f)
 {
     if (f->unfinished && kill(f->pid, 0) == 0)
@@ -275,7 +277,7 @@ void trace_report(const struct trace *t, int first)
 
 /* --- psrun stats PID, psrun report --- */
 
-/* The recording that the process has mapped; NULL: none. */
+/* Returns the recording that the process has mapped; NULL: none. */
 static char *recording_of(int pid)
 {
     char path[64], line[4400], *found = NULL;
@@ -293,7 +295,7 @@ static char *recording_of(int pid)
     return found;
 }
 
-/* Of the process, or of what it has started: psrun itself, a shell. */
+/* Returns the recording of the process, or of one of its children: the process may be psrun itself, or a shell. */
 static char *recording_at(int pid)
 {
     char path[64], *found = recording_of(pid);

@@ -1,9 +1,10 @@
-/* The program's parent. See trace.h.
+/* Runs the program as its parent. See trace.h.
  *
- * The program stays in psrun's process group: it has the terminal, and the terminal's signals reach it by themselves.
- * What was sent to psrun alone psrun passes on. Where a sender sends to the whole group (kill -- -PGID), the program
- * has the signal twice: nothing tells the two apart. If psrun is killed (SIGKILL), the program is killed as well.
- * Later, while a report is made, psrun alone takes signals that ask for an end, and ends the report. */
+ * The program stays in psrun's process group: it has the terminal, and the terminal's signals reach it directly.
+ * Signals that are sent to psrun alone are passed on to the program. If a sender sends to the whole group (kill --
+ * -PGID), the program gets the signal twice: psrun cannot tell the two cases apart. If psrun is killed (SIGKILL), the
+ * program is killed as well. After the program's end, while a report is made, only psrun takes signals that ask for an
+ * end; it kills the report then. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,11 +21,11 @@
 static const int passed[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,    SIGUSR1, SIGUSR2,
                              SIGALRM, SIGPIPE, SIGPROF, SIGVTALRM, SIGIO};
 enum { PASSED = sizeof passed / sizeof passed[0], MOST_SIGNALS = PASSED + 64 };
-static int num_signals, signals[MOST_SIGNALS]; /* those, and the real-time ones */
+static int num_signals, signals[MOST_SIGNALS]; /* those of `passed`, and the real-time signals */
 static struct sigaction before[MOST_SIGNALS];
 
-static volatile sig_atomic_t program, reporter; /* their pids; 0: it does not run */
-static volatile sig_atomic_t last_passed;       /* of those that ask for an end */
+static volatile sig_atomic_t program, reporter; /* pids of the program and of psthreads-report; 0: it does not run */
+static volatile sig_atomic_t last_passed;       /* the last signal passed on that asks for an end */
 static volatile sig_atomic_t stopped;
 
 bool trace_is_stopped(void) { return stopped; }
@@ -35,17 +36,17 @@ static void pass_on(int number, siginfo_t *info, void *unused)
 {
     (void)unused;
     int kept = errno;
-    /* A key at the terminal: it reaches the others by itself. */
+    /* A key at the terminal has sent it: the program gets it directly, too. */
     bool by_key = info->si_code > 0 && (number == SIGINT || number == SIGQUIT);
     bool asks_end = number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP;
     if (info->si_code <= 0 && info->si_pid == getpid())
-        return; /* its standard error has no reader */
+        return; /* psrun has caused it: its standard error has no reader */
     if (program > 0) {
         if (!by_key)
             kill((pid_t)program, number);
         if (asks_end && !by_key)
             last_passed = number;
-    } else if (asks_end && (by_key || number != last_passed)) { /* `timeout` sends twice: to psrun, to the group */
+    } else if (asks_end && (by_key || number != last_passed)) { /* `timeout` sends twice: to psrun, and to the group */
         stopped = 1;
         if (reporter > 0)
             kill((pid_t)reporter, SIGKILL);
@@ -53,7 +54,8 @@ static void pass_on(int number, siginfo_t *info, void *unused)
     errno = kept;
 }
 
-/* Standard descriptors that are closed would be those of the next files. They are closed in the program again. */
+/* Opens /dev/null for standard descriptors that are closed: otherwise the next files would get their numbers. In the
+ * program they are closed again. */
 static void fill_descriptors(void)
 {
     int fd;
@@ -63,7 +65,7 @@ static void fill_descriptors(void)
         close(fd);
 }
 
-/* psthreads-report has them. */
+/* Lets psthreads-report inherit the standard descriptors. */
 static void keep_descriptors(void)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
@@ -87,16 +89,16 @@ static void give_signals_back(void)
         sigaction(signals[i], &before[i], NULL);
 }
 
-/* It runs as if psrun had become it. */
+/* Runs the program as if psrun had become it, without a recording. */
 static int run_unrecorded(const struct trace *t, const struct plan *p, char **argv, const char *what)
 {
     fprintf(stderr, "psrun: no %s: %s; the program runs without a recording\n", what, strerror(errno));
     trace_give_up(t);
-    unsetenv("PSTHREADS_RECORDING"); /* the recorder declines */
+    unsetenv("PSTHREADS_RECORDING"); /* without this variable the recorder declines */
     return start_program(p, argv);
 }
 
-/* Ends psrun as the program ended, without a core of psrun's own. */
+/* Ends psrun by the signal that has ended the program, without a core file of psrun. */
 static void die_of(int number)
 {
     const struct rlimit none = {0, 0};
@@ -109,7 +111,8 @@ static void die_of(int number)
     raise(number);
 }
 
-/* Whether pid has become the program: its end of the pipe closes then. What it writes before that is why not. */
+/* Returns whether the child has become the program: then its end of the pipe closes without a byte. If the child
+ * cannot, it writes one. */
 static bool has_begun(int fd)
 {
     char word;
@@ -120,7 +123,7 @@ static bool has_begun(int fd)
     return n == 0;
 }
 
-/* The child becomes the program. */
+/* The child becomes the program. If that fails, it writes a byte into the pipe and ends. */
 static void become_program(const struct plan *p, char **argv, pid_t parent, int fd)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -144,9 +147,9 @@ int trace_run(const struct trace *t, const struct plan *p, char **argv)
         return run_unrecorded(t, p, argv, "pipe");
     fflush(NULL);
     sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &mask); /* until the handler knows the program */
+    sigprocmask(SIG_BLOCK, &all, &mask); /* blocked until the handler knows the program */
     take_signals();
-    sigaction(SIGCHLD, &usual, &before_child); /* ignored, it would leave nothing to wait for */
+    sigaction(SIGCHLD, &usual, &before_child); /* if it were ignored, waitpid would return no status */
     pid_t pid = fork();
     if (pid <= 0) {
         give_signals_back();
@@ -157,7 +160,7 @@ int trace_run(const struct trace *t, const struct plan *p, char **argv)
         return run_unrecorded(t, p, argv, "process");
     }
     program = pid;
-    for (int i = 0; i < num_signals; i++) /* what psrun's parent wants to be ignored psrun ignores, too */
+    for (int i = 0; i < num_signals; i++) /* psrun also ignores the signals that its parent has made it ignore */
         if (before[i].sa_handler == SIG_IGN)
             sigaction(signals[i], &ignored, NULL);
     sigprocmask(SIG_SETMASK, &mask, NULL);

@@ -1,7 +1,7 @@
 # Completion of psrun for bash. bash-completion loads this file when a command line with psrun is completed first.
 
-# Sets `options` to how many of the words behind $1 are options and their values; options that match $1 have a value.
-# The last word is the one that is being typed; `valued` is set if it is an option's value.
+# Sets `options` to the number of words after $1 that are options and their values; options that match $1 take a value.
+# The last word is the one that is being typed; `valued` is set if that word is an option's value.
 _psrun_skip()
 {
     local with_value=$1

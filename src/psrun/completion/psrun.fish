@@ -1,7 +1,7 @@
 # Completion of psrun for fish.
 
-# Prints the words behind the options of $argv[2..], one a line; $argv[1] has the options that take a value. Fails where
-# no such word is complete yet.
+# Prints the words of $argv[2..] that follow the options, one a line. $argv[1] lists the options that take a value.
+# Fails if no such word is complete yet.
 function __psrun_behind
     set -l with_value (string split ' ' -- $argv[1])
     set -l words $argv[2..]
@@ -23,7 +23,8 @@ function __psrun_rest
     __psrun_behind '-n --threads --ee --mpi --pools --trace --trace-limit --dropin' $words[2..]
 end
 
-# Whether the words go on behind psrun's command $argv[1], whose own options take a value where $argv[2] has them.
+# Returns whether the cursor is after psrun's command $argv[1] and its options. $argv[2] lists those of its options that
+# take a value.
 function __psrun_in
     set -l rest (__psrun_rest); or return
     test "$rest[1]" = $argv[1]; and not __psrun_behind "$argv[2]" $rest[2..] >/dev/null
