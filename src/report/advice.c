@@ -1,20 +1,24 @@
-/* See advice.h. Each rule looks at one row (a source line) or at the whole. */
+/* The rules for advice: see advice.h. Each rule looks at one row (a source line) or at the whole profile. */
 #include "advice.h"
 
 #include <string.h>
 
 #include "say.h"
 
-/* What has to be measured. A share is of the vps' time, where nothing else is said. */
+/* What must be measured before a rule gives advice. A share is of the vps' time, unless another total is named. */
 static const struct {
-    double run_ns;                                         /* of any: a shorter run mostly starts its threads */
-    double small_task_ns, many_tasks, small_tasks_share;   /* small-tasks: what their making costs, at 1 us each */
-    double imbalance, imbalance_share, own_work;           /* imbalance: of the region's own time, of all, own time */
-    double lock_share;                                     /* lock */
-    double nested_regions, nested_wall, nested_efficiency; /* nesting-off: inner regions of one thread; of the run's */
-    double overhead, overhead_share, short_region_ns;      /* inner-costs, short-regions: of the region's own time ...
-                                                       * A shorter region's waits are for its start. */
-    double serial_wall;                                    /* serial-parts: of the run's time */
+    double run_ns; /* all rules: a shorter run mostly starts its threads */
+    /* small-tasks: the share is what making them costs, at 1 us each */
+    double small_task_ns, many_tasks, small_tasks_share;
+    /* imbalance: of the region's time; of all time; own work of the region's time */
+    double imbalance, imbalance_share, own_work;
+    double lock_share; /* lock: of all time */
+    /* nesting-off: inner regions of one thread; their part of the run's time */
+    double nested_regions, nested_wall, nested_efficiency;
+    /* inner-costs and short-regions: of the region's time; of all time. In a shorter region members mostly wait for its
+     * start. */
+    double overhead, overhead_share, short_region_ns;
+    double serial_wall; /* serial-parts: of the run's time */
 } at = {
     .run_ns = 10e6,
     .small_task_ns = 1000,
@@ -35,14 +39,14 @@ static const struct {
 
 static double part_of_all(const struct profile *p, double ns) { return p->capacity > 0 ? ns / p->capacity : 0; }
 
-/* A place in a sentence: names of C++ templates may have thousands of characters. */
+/* Returns a place for use in a sentence, shortened: names of C++ templates may have thousands of characters. */
 static const char *say_place(char to[64], const struct place *place)
 {
     snprintf(to, 64, "%.57s%s", place->brief, strlen(place->brief) > 57 ? "..." : "");
     return to;
 }
 
-/* Rules of a row: false, or what the advice has beside its place. */
+/* Rules for a row. Each returns false if it has no advice; otherwise it fills in *a except rule and place. */
 
 static bool has_small_tasks(const struct profile *p, const struct profile_row *r, struct advice *a)
 {
@@ -59,7 +63,7 @@ static bool has_small_tasks(const struct profile *p, const struct profile_row *r
     return true;
 }
 
-/* A region's time with that of regions inside, which have rows of their own. */
+/* Returns the time of the region's threads, inner regions included, which have rows of their own. */
 static double time_of_threads(const struct profile *p, const struct profile_row *r)
 {
     double own = profile_row_time(r), threads = r->regions > 0 ? r->threads / r->regions : 0;
@@ -67,8 +71,8 @@ static double time_of_threads(const struct profile *p, const struct profile_row 
     return all > own ? all : own;
 }
 
-/* Members wait as well for one that starts late, with as much to do: that is no imbalance. Where the members themselves
- * do little, and the program has tasks, these are the work: nothing is known of their balance. */
+/* Members also wait for a member that starts late with as much to do: that is no imbalance. If the members themselves
+ * do little, and the program has tasks, then the tasks are the work: nothing is known of their balance. */
 static bool has_imbalance(const struct profile *p, const struct profile_row *r, struct advice *a)
 {
     char place[64];
@@ -115,7 +119,7 @@ static bool has_nesting_off(const struct profile *p, const struct profile_row *r
     return true;
 }
 
-/* The part of a region's time that is neither work nor a wait for a task, a lock or MPI. */
+/* Returns the part of a region's time that is neither work nor a wait for a task, a lock or MPI. */
 static double overhead_of(const struct profile_row *r)
 {
     double time = profile_row_time(r) - r->state[REC_PARKED];
@@ -156,7 +160,7 @@ static bool is_short(const struct profile *p, const struct profile_row *r, struc
     return true;
 }
 
-/* Rules of the whole. */
+/* Rules for the whole profile; as above. */
 
 static bool is_often_serial(const struct profile *p, struct advice *a)
 {
@@ -200,7 +204,7 @@ static const struct {
     {"short-regions", is_short, NULL},
 };
 
-/* Keeps those that cost the most, in that order. */
+/* Inserts *a by its loss, the largest first. Keeps the ADVICE_MOST largest. */
 static void insert_advice(struct advice *found, unsigned *num, const struct advice *a)
 {
     unsigned i = *num;

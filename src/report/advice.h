@@ -1,5 +1,5 @@
-/* What could be done about a profile: rules, each with what has to be measured before it speaks. No advice is given
- * where nothing is wrong. */
+/* Advice about a profile: rules, each with what must be measured before it applies. A profile without a problem gets no
+ * advice. */
 #ifndef PS_REPORT_ADVICE_H
 #define PS_REPORT_ADVICE_H
 
@@ -8,14 +8,14 @@
 #define ADVICE_MOST 5
 
 struct advice {
-    const char *rule;          /* its name in JSON */
-    const struct place *place; /* NULL: of the whole program */
-    double number;             /* what was measured, in the rule's unit */
-    double loss;               /* vps' time that it costs: the largest comes first */
+    const char *rule;          /* the rule's name in JSON */
+    const struct place *place; /* NULL: the advice is for the whole program */
+    double number;             /* the measured value, in the rule's unit */
+    double loss;               /* time of vps that the problem costs */
     char text[400];
 };
 
-/* The answer is how many there are. */
+/* Fills in `found`, the largest loss first. Returns how many there are. */
 unsigned advice_find(const struct profile *p, struct advice found[ADVICE_MOST]);
 
 #endif

@@ -1,4 +1,4 @@
-/* The commands of psthreads-report: arguments from the command's name on; the answer is the exit status. */
+/* The commands of psthreads-report. The arguments begin with the command's name; the result is the exit status. */
 #ifndef PS_REPORT_COMMANDS_H
 #define PS_REPORT_COMMANDS_H
 

@@ -1,4 +1,4 @@
-/* See id_table.h. */
+/* Open addressing with linear probing: see id_table.h. */
 #include "id_table.h"
 
 #include "memory.h"
@@ -8,7 +8,7 @@ static size_t home_slot(const struct id_table *t, uint64_t id)
     return (size_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (t->capacity - 1);
 }
 
-/* Where the id stands, or would stand. */
+/* Returns the slot that has the id, or the free slot into which it would go. */
 static size_t find_slot(const struct id_table *t, uint64_t id)
 {
     size_t i = home_slot(t, id);
@@ -53,7 +53,7 @@ void *id_table_take(struct id_table *t, uint64_t id)
     t->num--;
     for (size_t i = (gap + 1) & mask; t->entry[i].value; i = (i + 1) & mask) {
         size_t home = home_slot(t, t->entry[i].id);
-        if (((i - home) & mask) >= ((i - gap) & mask)) { /* the gap is on its way from home */
+        if (((i - home) & mask) >= ((i - gap) & mask)) { /* the gap lies between this entry's home slot and its slot */
             t->entry[gap] = t->entry[i];
             gap = i;
         }

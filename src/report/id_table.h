@@ -1,5 +1,5 @@
-/* A table from numbers (tasks, regions) to what belongs to them. Open addressing; what is taken out closes its gap, so
- * that a table is as large as what is in it has ever been. */
+/* A table from numbers (of tasks, regions) to pointers. Open addressing; a removal closes its gap. So a table is only
+ * as large as its largest number of entries ever needed. */
 #ifndef PS_REPORT_ID_TABLE_H
 #define PS_REPORT_ID_TABLE_H
 
@@ -14,14 +14,14 @@ struct id_table {
 
 struct id_entry {
     uint64_t id;
-    void *value; /* NULL: no entry */
+    void *value; /* NULL: the slot is free */
 };
 
-/* NULL: it is not there. */
+/* Returns the value; NULL if the id has none. */
 void *id_table_get(const struct id_table *t, uint64_t id);
-/* The value may not be NULL. What stood there is replaced. */
+/* Sets the value, which may not be NULL, and replaces an older one. */
 void id_table_put(struct id_table *t, uint64_t id, void *value);
-/* What stood there. */
+/* Removes the value and returns it; NULL if the id has none. */
 void *id_table_take(struct id_table *t, uint64_t id);
 void id_table_free(struct id_table *t);
 

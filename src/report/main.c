@@ -1,7 +1,7 @@
-/* psthreads-report: timelines and profiles of recordings (src/trace/recording.h). psrun calls it after a run.
+/* psthreads-report: makes timelines and profiles of recordings (src/trace/recording.h). psrun calls it after a run.
  *
- * Each command is a function of its own. What a command writes goes to a file of another name, which is renamed at the
- * end: a file of the wanted name is whole. */
+ * Each command is a function. A command writes its output into a temporary file and renames that at the end: a file of
+ * the wanted name is always complete. */
 #include <stdio.h>
 #include <string.h>
 

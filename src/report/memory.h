@@ -1,4 +1,4 @@
-/* Memory that is there: where there is none the program says so, and ends. */
+/* Allocations that never fail: if there is no memory, the program writes a message and ends. */
 #ifndef PS_REPORT_MEMORY_H
 #define PS_REPORT_MEMORY_H
 

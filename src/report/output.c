@@ -1,4 +1,4 @@
-/* See output.h. */
+/* Output files, and text for JSON: see output.h. */
 #include "output.h"
 #include "os.h"
 
@@ -16,7 +16,7 @@ static bool tell_failure(const struct output *o, int error)
     return false;
 }
 
-/* A new file beside the wanted one, with the rights that a new file gets. */
+/* Makes a temporary file beside the wanted one, with the access rights of a new file. */
 static FILE *open_temporary(struct output *o)
 {
     if (asprintf(&o->temporary, "%s.XXXXXX", o->name) < 0) {
@@ -74,7 +74,7 @@ void output_drop(struct output *o)
     free(o->temporary);
 }
 
-/* The bytes of the character that text begins with, in UTF-8; 0: it is none. */
+/* Returns how many bytes the first UTF-8 character of the text has; 0 if it is not UTF-8. */
 static unsigned character_bytes(const unsigned char *t)
 {
     unsigned n = t[0] < 0x80                   ? 1
@@ -110,7 +110,7 @@ void output_json_text(FILE *out, const char *text)
             fputs("\\ufffd", out);
         else if (*text == '"' || *text == '\\')
             fprintf(out, "\\%c", *text);
-        else if ((unsigned char)*text < ' ' || strchr("<>&", *text)) /* the latter: HTML would read them */
+        else if ((unsigned char)*text < ' ' || strchr("<>&", *text)) /* HTML would interpret < > & */
             fprintf(out, "\\u%04x", (unsigned)*text);
         else
             fwrite(text, 1, n, out);

@@ -1,4 +1,5 @@
-/* A file that is there whole, or not at all: it is written under another name beside it, and then renamed. */
+/* An output file that is complete, or not there at all: it is written under a temporary name beside it, and then
+ * renamed. */
 #ifndef PS_REPORT_OUTPUT_H
 #define PS_REPORT_OUTPUT_H
 
@@ -7,20 +8,22 @@
 
 struct output {
     const char *name;
-    char *temporary; /* NULL: written in place (a pipe, a device) */
+    char *temporary; /* NULL: it is written in place (a pipe, a device) */
     FILE *stream;
 };
 
-/* False, and a line on standard error: it cannot be written. `name` stays with the caller. "-": standard output. */
+/* Begins to write the file `name`; "-" is standard output. The caller keeps `name` valid. Returns false, after a
+ * message, if it cannot be written. */
 bool output_begin(struct output *o, const char *name);
-/* The same: not all of it could be written, and there is no file of that name. */
+/* Ends the file and gives it its name. Returns false, after a message, if not all could be written; then there is no
+ * such file. */
 bool output_end(struct output *o);
-/* Gives up: no file of that name. */
+/* Gives up: there will be no such file. */
 void output_drop(struct output *o);
 
-/* A copy in which each byte that is not UTF-8 is a question mark; the caller frees it. */
+/* Returns a copy in which a question mark replaces each byte that is not UTF-8. The caller frees it. */
 char *output_clean_text(const char *text);
-/* A text in quotes, as JSON has it; within HTML as well. */
+/* Writes a JSON string, which may also stand in HTML. */
 void output_json_text(FILE *out, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* psthreads-report page IN... -o OUT: see page.h. */
+/* The command psthreads-report page IN... -o OUT: see page.h. */
 #include "page.h"
 
 #include <getopt.h>
@@ -30,7 +30,7 @@ static bool is_same_file(const char *a, const char *b)
     return os_stat(a, &x) == 0 && os_stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Linux keeps what the model has until the program ends, which is at once. */
+/* The model is not freed: the program ends right after. */
 int command_page(int argc, char **argv)
 {
     static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};

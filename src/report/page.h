@@ -1,13 +1,14 @@
-/* psthreads-report page: traces become one page of HTML, which shows a timeline, tables and plots without a network.
+/* The command page: makes of traces one page of HTML, which shows a timeline, tables and plots without a network.
  *
- * page_read.c takes the packets of a trace and tells page_model.c which slices begin and end. The model keeps what a
- * page can show, however long the run was: for each track bins of equal width with the time of each state, the longest
- * intervals one by one, and sums by place. page_write.c writes that as JSON into the page (page.html, page.css,
- * page_*.js, which the program carries: page_files.S). The page's own program draws it.
+ * page_read.c reads the packets of a trace, and tells page_model.c which slices begin and end. The model keeps what a
+ * page can show, however long the run was: for each track bins of equal width with the time in each state, the longest
+ * intervals, and sums by place. page_write.c writes the model as JSON into the page. The program carries the page's
+ * files (page.html, page.css, page_*.js: page_files.S). The page's own JavaScript draws it.
  *
- * Bounds: PAGE_BINS bins a track, PAGE_INTERVALS intervals and PAGE_MARKS marks in all. Where a bound would be passed,
- * bins become twice as wide, the shortest intervals go into the bins alone, and later marks are counted only. The
- * exception are tasks and regions, 56 bytes each until the end: a task may run in parts, and on several tracks. */
+ * Limits: PAGE_BINS bins for each track; PAGE_INTERVALS intervals and PAGE_MARKS marks in all. If a limit would be
+ * exceeded, bins become twice as wide, the shortest intervals remain only in the bins, and later marks are only
+ * counted. Only tasks and regions have no limit, 56 bytes each until the end: a task may run in parts, and on several
+ * tracks. */
 #ifndef PS_REPORT_PAGE_H
 #define PS_REPORT_PAGE_H
 
@@ -23,42 +24,42 @@
 #define PAGE_INTERVALS 100000
 #define PAGE_MARKS 2000
 #define PAGE_SIZES 36     /* slot n: tasks of 2^n to 2^(n+1) ns */
-#define PAGE_DISTANCES 10 /* as in a recording */
+#define PAGE_DISTANCES 10 /* as many as PROFILE_DISTANCES */
 #define PAGE_NONE UINT32_MAX
 
-/* What a track's time goes to; page_states.js has names and colours in this order. What is none of them is time
- * without a slice: the program outside of regions, or a search for work. */
+/* The states of a track's time; page_states.js has their names and colours in this order. Time without a slice is in
+ * none of them: the program outside of regions, or a search for work. */
 enum page_state { PAGE_USEFUL, PAGE_BARRIER, PAGE_TASKS, PAGE_LOCKS, PAGE_MPI, PAGE_RUNTIME, PAGE_PARKED, PAGE_STATES };
 
 enum page_kind { PAGE_REGION, PAGE_MEMBER, PAGE_TASK, PAGE_LOOP, PAGE_WAIT, PAGE_SCHEDULER, PAGE_OTHER };
 
-/* A place in the program, by its label: a file's name and line, or what the trace has instead. */
+/* A place in the program. Its label is a file's name and line, or the text that the trace has instead. */
 struct page_place {
-    char *label, *file, *function; /* the latter two: NULL: not known */
+    char *label, *file, *function; /* file, function: NULL: unknown */
     uint32_t line, index;
     uint64_t regions, wall, threads;
-    uint64_t capacity;                  /* wall times threads, of which no more count than there are vps */
-    uint64_t region_state[PAGE_STATES]; /* of members, and of tasks in them, without inner regions */
+    uint64_t capacity;                  /* wall times threads, which count only up to the number of vps */
+    uint64_t region_state[PAGE_STATES]; /* time of members and their tasks, without inner regions */
     uint64_t tasks, short_tasks, task_useful, sizes[PAGE_SIZES];
 };
 
-/* A slice's name, category and place; a lock's waits. */
+/* A slice's name, kind and place. For a lock also the waits for it. */
 struct page_name {
     char *text;
     enum page_kind kind;
     enum page_state state;
     struct page_place *place;
     uint64_t waits, wait_ns, longest;
-    struct page_place *region; /* where it was waited for */
-    bool elsewhere;            /* and in other regions */
-    uint32_t index, shown;     /* shown: the number in the page; PAGE_NONE: it is not there */
+    struct page_place *region; /* the region in which threads waited for it */
+    bool elsewhere;            /* threads also waited in other regions */
+    uint32_t index, shown;     /* shown: its number in the page; PAGE_NONE: it is not in the page */
 };
 
-/* A name, and the slices around it. */
+/* A name with the names of the slices around it. */
 struct page_path {
-    struct page_path *parent; /* NULL: outermost */
+    struct page_path *parent; /* NULL: it is the outermost */
     struct page_name *name;
-    struct page_place *region; /* which place the time belongs to; NULL: none */
+    struct page_place *region; /* the place whose time this is; NULL: none */
     uint32_t shown;
 };
 
@@ -77,26 +78,26 @@ struct page_mark {
     struct page_name *name;
 };
 
-/* A slice that has begun. */
+/* A slice that has begun and not ended. */
 struct page_slice {
     uint64_t begin, id, useful;
     struct page_path *path;
     uint32_t threads;
-    bool inner, resumed; /* inner: another slice has begun within */
+    bool inner, resumed; /* inner: another slice has begun inside; resumed: it goes on here */
 };
 
 struct page_track {
     char *name;
     uint64_t uuid, parent;
-    int64_t rank; /* among its siblings */
+    int64_t rank; /* its position among its siblings */
     bool is_process, in_use, has_vp;
-    unsigned vp;          /* its number */
-    uint64_t first, last; /* of its events; first is UINT64_MAX before any */
+    unsigned vp;          /* the vp's number, if has_vp */
+    uint64_t first, last; /* times of its first and last events; first UINT64_MAX: no events yet */
     uint64_t state[PAGE_STATES];
     uint64_t steals, parks, stalls;
     uint64_t (*bins)[PAGE_STATES];
-    struct page_list leaves, outer; /* of innermost slices; of slices that have others in them */
-    uint64_t dropped;               /* intervals that are in the bins only */
+    struct page_list leaves, outer; /* of innermost slices; of slices with others inside */
+    uint64_t dropped;               /* number of intervals that are only in the bins */
     struct page_mark *marks;
     size_t num_marks, room_marks;
     struct page_slice *open;
@@ -106,27 +107,27 @@ struct page_track {
 
 /* The last wait of a task for a lock. */
 struct page_wait {
-    uint64_t begin, end; /* as far as it is known */
+    uint64_t begin, end; /* end: as far as it is known */
     struct page_name *name;
-    bool has_left; /* its thread left the vp when the last slice ended */
+    bool has_left; /* the thread had left the vp when its last slice ended */
 };
 
 /* One input: the trace of one process. */
 struct page_process {
     const char *file;
     char *name, *command, *version;
-    int64_t pid, rank; /* rank: -1: none */
+    int64_t pid, rank; /* rank -1: none */
     uint64_t wall_ns, mpi_init_ns, events, lost, processors, vps;
     uint64_t first, last;
     unsigned shift;    /* a bin is 2^shift ns wide */
-    uint64_t bin_base; /* first >> shift */
+    uint64_t bin_base; /* first >> shift: the first bin */
     struct page_track **tracks;
     size_t num_tracks, room_tracks;
     uint64_t packets, unmatched; /* unmatched: ends without a beginning */
-    struct id_table lock_waits;  /* struct page_wait, by the task that waits */
+    struct id_table lock_waits;  /* struct page_wait, by the id of the task that waits */
 };
 
-/* A part of a task or of a region that ran without a break. */
+/* A part of a task or region that ran on one track without a break. */
 struct page_part {
     uint64_t id, begin, end, useful;
     struct page_name *name;
@@ -142,7 +143,7 @@ struct page_model {
     struct page_place **places;
     size_t num_places, room_places;
     void *names_tree, *places_tree, *paths_tree;
-    uint64_t shortest; /* ns: intervals below are in the bins only */
+    uint64_t shortest; /* in ns; shorter intervals are only in the bins */
     size_t num_intervals, num_marks;
     uint64_t lost_marks;
     struct page_part *parts;
@@ -150,7 +151,7 @@ struct page_model {
     uint64_t distances[PAGE_DISTANCES];
 };
 
-/* page_model.c. Times of a track rise; one that does not is taken as the last one. */
+/* page_model.c. The times of a track must not decrease; an earlier time counts as the last one. */
 struct page_process *page_add_process(struct page_model *m, const char *file);
 struct page_track *page_add_track(struct page_process *p, uint64_t uuid);
 struct page_place *page_find_place(struct page_model *m, const char *label, const char *file, const char *function,
@@ -158,19 +159,19 @@ struct page_place *page_find_place(struct page_model *m, const char *label, cons
 struct page_name *page_find_name(struct page_model *m, const char *text, const char *category,
                                  struct page_place *place);
 void page_begin(struct page_model *m, struct page_track *t, uint64_t time, struct page_name *name,
-                const struct page_slice *more); /* of `more`: id, threads, resumed */
+                const struct page_slice *more); /* of `more` id, threads and resumed are used */
 void page_end(struct page_model *m, struct page_track *t, uint64_t time);
 void page_mark(struct page_model *m, struct page_track *t, uint64_t time, struct page_name *name);
-void page_close(struct page_model *m, struct page_process *p); /* its trace is at its end */
-void page_sum_parts(struct page_model *m);                     /* all traces are */
+void page_close(struct page_model *m, struct page_process *p); /* the trace of p has ended */
+void page_sum_parts(struct page_model *m);                     /* all traces have ended */
 
-/* page_read.c. False: a line on standard error has said why; nothing of the file is usable. */
+/* page_read.c. Returns false, after a message, if nothing of the file can be used. */
 bool page_read(struct page_model *m, const char *file);
 
 /* page_write.c */
 void page_write(struct page_model *m, FILE *out);
 
-/* Room for one element more behind `num` ones. */
+/* Makes room for one more element after `num` elements. Returns the array, which may have moved. */
 static inline void *page_grow(void *array, size_t num, size_t *room, size_t bytes)
 {
     if (num < *room)

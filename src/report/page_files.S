@@ -1,5 +1,5 @@
-/* The page's files, as they are, within the program: page_write.c puts them together. PAGE_CHART names the file of the
- * library that draws plots (Chart.js); where it is missing the program says so instead of writing a page. */
+/* Contains the page's files in the program; page_write.c puts them together. PAGE_CHART names the file of the library
+ * that draws plots (Chart.js). Without it the program writes a message instead of a page. */
 
     .macro  carry name, file
     .globl  \name, \name\()_end

@@ -1,6 +1,6 @@
-/* The model of a page: see page.h. A track's open slices are a stack. Its time is cut into leaves: intervals in which
- * the innermost slice stays the same. Each leaf goes into the bins and into the sums, and stays as it is if it is among
- * the longest ones. */
+/* The model of a page: see page.h. The open slices of a track are a stack. The track's time is cut into leaves:
+ * intervals in which the innermost slice does not change. Each leaf is added to the bins and sums. It is also kept as
+ * an interval if it is among the longest. */
 #include "page.h"
 
 #include <search.h>
@@ -35,7 +35,8 @@ static int compare_places(const void *a, const void *b)
     return strcmp(((const struct page_place *)a)->label, ((const struct page_place *)b)->label);
 }
 
-/* The first file and function that a label comes with are kept. */
+/* Returns the place with this label; makes it if it is new. The first file and function that come with a label are
+ * kept. */
 struct page_place *page_find_place(struct page_model *m, const char *label, const char *file, const char *function,
                                    uint32_t line)
 {
@@ -122,7 +123,7 @@ static int compare_paths(const void *a, const void *b)
     return order ? order : compare_numbers((uintptr_t)x->parent, (uintptr_t)y->parent);
 }
 
-/* Time belongs to the innermost region. */
+/* Returns the path of `name` inside `parent`; makes it if it is new. Its time belongs to the innermost region. */
 static struct page_path *find_path(struct page_model *m, struct page_path *parent, struct page_name *name)
 {
     struct page_path key = {.parent = parent, .name = name};
@@ -138,7 +139,8 @@ static struct page_path *find_path(struct page_model *m, struct page_path *paren
     return path;
 }
 
-/* Bins as wide as the process's time wants, which has grown: what they hold goes to where it belongs now. */
+/* Extends the process's time to contain begin and end. If that needs wider bins, or another first bin, moves the
+ * contents of all bins to where they belong then. */
 static void widen(struct page_process *p, uint64_t begin, uint64_t end)
 {
     uint64_t first = begin < p->first ? begin : p->first, last = end > p->last ? end : p->last;
@@ -209,7 +211,7 @@ static void keep_interval(struct page_model *m, struct page_track *t, struct pag
     }
 }
 
-/* The track has come to `time`: the innermost slice had the time since the last event. */
+/* Moves the track's time to `time`: the time since its last event belongs to the innermost slice. */
 static uint64_t advance(struct page_model *m, struct page_track *t, uint64_t time)
 {
     if (t->first == UINT64_MAX)
@@ -226,7 +228,7 @@ static uint64_t advance(struct page_model *m, struct page_track *t, uint64_t tim
         t->state[state] += ns;
         if (path->region)
             path->region->region_state[state] += ns;
-        for (size_t i = t->num_open; state == PAGE_USEFUL && i-- > 0;) /* the innermost task or member */
+        for (size_t i = t->num_open; state == PAGE_USEFUL && i-- > 0;) /* counts for the innermost task or member */
             if (t->open[i].path->name->kind == PAGE_TASK || t->open[i].path->name->kind == PAGE_MEMBER) {
                 t->open[i].useful += ns;
                 break;
@@ -237,8 +239,8 @@ static uint64_t advance(struct page_model *m, struct page_track *t, uint64_t tim
     return time;
 }
 
-/* Waits for locks. A thread that waits leaves its vp: its slices end. Those around the wait begin again where the
- * thread goes on. If the wait is over by then, it has no slice there. */
+/* Waits for locks. A thread that waits leaves its vp, and its slices end there. The slices around the wait begin again
+ * where the thread goes on. If the wait is over by then, it has no slice there. */
 
 static bool is_of_lock(const struct page_name *name) { return name->kind == PAGE_WAIT && name->state == PAGE_LOCKS; }
 
@@ -339,7 +341,7 @@ static int compare_tracks(const void *a, const void *b)
     return order ? order : (x->uuid > y->uuid) - (x->uuid < y->uuid);
 }
 
-/* A killed program's slices end with its trace. */
+/* Ends the slices that are still open: those of a killed program end with its trace. */
 void page_close(struct page_model *m, struct page_process *p)
 {
     for (size_t i = 0; i < p->num_tracks; i++)
@@ -380,7 +382,8 @@ static void sum_region(struct page_place *place, uint64_t wall, uint64_t threads
     place->capacity += wall * (threads ? threads : 1);
 }
 
-/* The parts of a task or of a region have its id; without an id each part stands for itself. */
+/* Sums tasks and regions by place. The parts of one task or region have the same id; a part without an id counts by
+ * itself. */
 void page_sum_parts(struct page_model *m)
 {
     if (m->num_parts)

@@ -1,5 +1,5 @@
-/* Reads a trace in Perfetto's format, as psthreads-report pftrace writes it, a packet at a time. What is not read:
- * flows (which ui.perfetto.dev draws), counters, clocks other than CLOCK_MONOTONIC. */
+/* Reads a trace in Perfetto's format, as psthreads-report pftrace writes it, packet by packet. Not read are flows
+ * (which ui.perfetto.dev draws), counters, and clocks other than CLOCK_MONOTONIC. */
 #include "os.h"
 #include "page.h"
 
@@ -13,21 +13,21 @@
 #include "id_table.h"
 #include "perfetto.pb-c.h"
 
-#define PACKET_TAG 0x0a /* field 1, with a length */
+#define PACKET_TAG 0x0a /* field 1 of a trace, with a length */
 #define STATE_CLEARED 1
-#define MOST_NUMBER (1 << 20) /* of a name: a larger one is damage */
-#define OWN_NAMES 256         /* a sequence remembers this many of its names; a power of two */
+#define MOST_NUMBER (1 << 20) /* largest number of a name; a larger one is damage */
+#define OWN_NAMES 256         /* names that a sequence caches; a power of two */
 
 typedef Perfetto__TrackEvent event;
 
-/* What packets of one sequence call by numbers. */
+/* Texts to which the packets of one sequence refer by numbers: at[number]. */
 struct interned {
     char **at;
     size_t num;
 };
 
 struct own_name {
-    uint64_t name, category, location; /* numbers */
+    uint64_t name, category, location; /* their numbers in the sequence */
     struct page_name *is;
 };
 
@@ -36,7 +36,7 @@ struct sequence {
     uint64_t default_track;
     struct page_track *last_track;
     struct interned categories, names, annotations;
-    Perfetto__SourceLocation **locations; /* of packets that are kept */
+    Perfetto__SourceLocation **locations; /* copies; [number] */
     size_t num_locations;
     struct own_name own[OWN_NAMES];
 };
@@ -44,7 +44,7 @@ struct sequence {
 struct reader {
     struct page_model *model;
     struct page_process *process;
-    struct id_table sequences, tracks; /* by their numbers */
+    struct id_table sequences, tracks; /* by their ids in the trace */
     struct sequence *last;
 };
 
@@ -69,7 +69,7 @@ static const char *interned_text(const struct interned *in, uint64_t iid) { retu
 
 static void take_interned(struct sequence *s, const Perfetto__InternedData *data)
 {
-    memset(s->own, 0, sizeof s->own); /* a number may mean another name now */
+    memset(s->own, 0, sizeof s->own); /* a number may now stand for another text */
     for (size_t i = 0; i < data->n_event_categories; i++)
         intern(&s->categories, data->event_categories[i]->has_iid, data->event_categories[i]->iid,
                data->event_categories[i]->name);
@@ -153,8 +153,8 @@ static void take_track(struct reader *r, struct sequence *s, const Perfetto__Tra
     }
 }
 
-/* Where a trace has no source location: the name without what stands around the place. "parallel P", "task P" and
- * "P [3/8]" are at P. */
+/* Returns the place of a slice; NULL: it has none. If the trace has no source location, the place is taken from the
+ * name: P of "parallel P", "task P" and "P [3/8]". */
 static struct page_place *place_in_trace(struct reader *r, const char *text, const char *category,
                                          const Perfetto__SourceLocation *at)
 {
@@ -214,7 +214,7 @@ static const char *annotation_name(const struct sequence *s, const Perfetto__Deb
     return name ? name : "";
 }
 
-/* What the trace says of itself. */
+/* Reads the facts of the instant "recording", which describes the whole trace. */
 static void take_recording(struct page_process *p, const struct sequence *s, const event *e)
 {
     const struct {
@@ -245,7 +245,8 @@ static uint64_t annotated(const struct sequence *s, const event *e, const char *
     return otherwise;
 }
 
-/* The watchdog tells of stalls in a track of its own; a page shows them where they were. */
+/* Returns the track of the vp that has stalled: the watchdog reports stalls in a track of its own, but a page shows
+ * them in the vp's row. */
 static struct page_track *stalled_track(struct reader *r, struct page_track *t, uint64_t vp)
 {
     for (size_t i = 0; i < r->process->num_tracks; i++)
@@ -261,7 +262,7 @@ static void take_instant(struct reader *r, struct sequence *s, struct page_track
         if (strcmp(name->text, "recording") == 0)
             take_recording(r->process, s, e);
     } else if (name->kind != PAGE_SCHEDULER) {
-        return; /* a task is made: an arrow begins there */
+        return; /* the making of a task, where an arrow begins */
     } else if (strncmp(name->text, "steal", 5) == 0) {
         uint64_t distance = annotated(s, e, "distance", 0);
         t->steals++;
@@ -305,7 +306,7 @@ static void take_packet(struct reader *r, const Perfetto__TracePacket *packet)
     const event *e = packet->track_event;
     if (!e || !e->has_type)
         return;
-    uint64_t time = packet->timestamp <= INT64_MAX ? packet->timestamp : INT64_MAX; /* more is damage */
+    uint64_t time = packet->timestamp <= INT64_MAX ? packet->timestamp : INT64_MAX; /* a larger number is damage */
     struct page_track *t = find_track(r, s, e->has_track_uuid ? e->track_uuid : s->default_track);
     if (e->type == PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN)
         take_begin(r, s, t, time, e);
@@ -315,7 +316,7 @@ static void take_packet(struct reader *r, const Perfetto__TracePacket *packet)
         take_instant(r, s, t, time, e);
 }
 
-/* The length that stands at `at`, which goes on behind it; false: the file ends before that. */
+/* Reads the length at *at, and moves *at after it. Returns false if the file ends before. */
 static bool take_length(const uint8_t **at, const uint8_t *end, uint64_t *length)
 {
     *length = 0;
@@ -328,7 +329,7 @@ static bool take_length(const uint8_t **at, const uint8_t *end, uint64_t *length
     return false;
 }
 
-/* The bytes up to the first packet that is not whole. */
+/* Reads packets. Returns how many bytes come before the first packet that is damaged or incomplete. */
 static size_t take_packets(struct reader *r, const uint8_t *begin, size_t bytes)
 {
     const uint8_t *at = begin, *end = begin + bytes, *good = begin;
@@ -348,14 +349,14 @@ static size_t take_packets(struct reader *r, const uint8_t *begin, size_t bytes)
 
 bool page_read(struct page_model *m, const char *file)
 {
-    int fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe would wait for its writer */
+    int fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* O_NONBLOCK: opening a pipe would wait for its writer */
     struct stat st;
     void *bytes = MAP_FAILED;
     if (fd >= 0 && os_fstat(fd, &st) == 0) {
         if (S_ISREG(st.st_mode) && st.st_size > 0)
             bytes = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         else
-            errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL; /* the latter: empty, or no file */
+            errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL; /* EINVAL: it is empty, or no regular file */
     }
     if (bytes == MAP_FAILED) {
         fprintf(stderr, "psrun: report: %s: %s\n", file, errno == EINVAL ? "no trace" : strerror(errno));

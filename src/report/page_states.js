@@ -1,6 +1,6 @@
-// What all parts of the page share: the states, times as text, and the data as rows.
+// Shared by all parts of the page: the states, times as text, and the data as rows.
 
-// In the order of enum page_state; the last is what the others leave.
+// In the order of enum page_state. The last state is the time that the others leave.
 const STATES = [
   {key: "useful", brief: "useful", name: "useful work", more: "the program's code in parallel regions and tasks"},
   {key: "barrier", brief: "barrier", name: "waiting at a barrier", more: "explicit, or a region's or loop's end"},
@@ -23,7 +23,7 @@ const element = (name, text, attributes = {}) => {
   return made;
 };
 
-// Three digits and a unit.
+// A time as text, with three digits and a unit.
 const timeText = (ns) => {
   const [size, unit] = [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]].find(([s]) => Math.abs(ns) >= s) ||
       [1, "ns"];
@@ -45,7 +45,7 @@ const data = JSON.parse(byId("data").textContent);
 const start = Math.min(...data.processes.map((p) => p.from));
 const processName = (p, i) => p.rank >= 0 ? `rank ${p.rank}` : `${p.name || "process"} ${p.pid || i + 1}`;
 
-// Three numbers an interval become arrays: begins, ends, paths.
+// Decodes intervals, three numbers each, into three arrays: begins, ends, paths.
 const intervals = (numbers, from) => {
   const n = numbers.length / 3;
   const list = {n, begin: new Float64Array(n), end: new Float64Array(n), path: new Int32Array(n)};
@@ -57,7 +57,7 @@ const intervals = (numbers, from) => {
   return list;
 };
 
-// Letters of bins become shares.
+// Decodes the letters of bins into shares from 0 to 1.
 const shares = (letters) => Float32Array.from(letters, (letter) => LETTERS.indexOf(letter) / 63);
 
 const rows = data.processes.flatMap((p, number) => p.tracks.map((track) => {
@@ -72,7 +72,7 @@ const rows = data.processes.flatMap((p, number) => p.tracks.map((track) => {
     process: p, number, track, from, marks, isVp, name: track.name,
     leaves: intervals(track.leaves, from), outer: intervals(track.outer, from),
     bins: shares(track.bins), bin: p.bin, binsFrom: from + p.bins_from,
-    // A spare vp is there for a while only: the rest of the run is not its own.
+    // A spare vp exists only for a while: time outside its states does not count as its own.
     states: [...track.states, !isVp || track.name.startsWith("spare") ? 0 : Math.max(0, p.length - known)],
   };
 }));
@@ -87,7 +87,7 @@ const placeText = (place) => {
   const where = file ? `${file}${label.slice(label.lastIndexOf(":"))}` : label;
   return called ? `${where} in ${called}` : where;
 };
-// The slices around one, from the inside.
+// Returns the names of the slices around a slice, from the inside to the outside.
 const around = (path) => {
   const names = [];
   for (let p = data.paths[2 * path]; p >= 0; p = data.paths[2 * p]) names.push(nameOfPath(p)[0]);

@@ -1,6 +1,7 @@
-// The head of the page, its tables and plots.
+// The head of the page, its tables and its plots.
 
-// columns: [{name, value: (row) => a number or a text, text: (row) => as shown, more, isText, node}].
+// Makes a sortable table. columns: [{name, value: (row) => a number or text to sort by, text: (row) => the text shown,
+// more: an explanation, isText, node: (row) => elements shown instead of a text}]. order: the first column to sort by.
 const makeTable = (box, columns, list, order) => {
   const at = byId(box);
   if (list.length === 0) {
@@ -231,7 +232,7 @@ const makeChoice = () => {
   byId("tasks-plot-box").hidden = choice.parentElement.hidden = places.length === 0;
 };
 
-// At once: nothing else is drawn while a page is printed.
+// Draws at once: while a page is printed, no animation frame comes.
 const refresh = () => {
   takeColours();
   place();

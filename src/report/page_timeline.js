@@ -1,10 +1,11 @@
-// The timeline: a strip of the whole trace, and a row a vp. `view` is what the rows show, in ns.
+// The timeline: a strip with the whole trace, and a row for each vp. `view` is the part of time that the rows show, in
+// ns.
 const AXIS = 22, HEAD = 20;
 const canvas = byId("rows"), overview = byId("overview");
 const view = {from: 0, to: runLength};
 // Widths are whole pixels, so that edges are sharp.
 const layout = {width: 0, gutter: 0, rowHeight: 20, top: [], height: 0};
-let chosen = null; // {row, list, index}: the slice that keys move
+let chosen = null; // {row, list, index} of the slice that keys move; null: none
 
 const prepare = (target, width, height) => {
   const dots = window.devicePixelRatio || 1;
@@ -31,7 +32,7 @@ const place = () => {
   });
   layout.height = y + 4;
   canvas.style.height = `${layout.height}px`;
-  layout.width = byId("rows-box").clientWidth; // less a scroll bar, if there are many rows
+  layout.width = byId("rows-box").clientWidth; // without the scroll bar, which many rows have
   layout.gutter = layout.width < 560 ? 84 : 110;
 };
 const scale = () => (layout.width - layout.gutter) / (view.to - view.from);
@@ -45,7 +46,7 @@ const shortened = (pen, text, width) => {
   return n > 1 ? `${text.slice(0, n)}\u2026` : "";
 };
 
-// The first index whose number is above `at`.
+// Returns the first index whose number is larger than `at`.
 const firstAbove = (numbers, at) => {
   let low = 0, high = numbers.length;
   while (low < high) {
@@ -55,7 +56,7 @@ const firstAbove = (numbers, at) => {
   return low;
 };
 
-// Adds a row's shares to columns of a pixel each, which show from `from` to `to`.
+// Adds a row's shares to `columns`, one for each pixel between the times `from` and `to`.
 const addColumns = (row, from, to, columns) => {
   const width = columns.length / FREE, perPixel = (to - from) / width, num = row.bins.length / FREE;
   const first = Math.max(0, Math.floor((from - row.binsFrom) / row.bin));
@@ -69,7 +70,7 @@ const addColumns = (row, from, to, columns) => {
   }
 };
 
-// In low rows: the largest share alone.
+// For low rows: draws only the state with the largest share of each pixel.
 const drawLargest = (pen, columns, top, height) => {
   const num = columns.length / FREE;
   for (let x = 0, begin = 0, state = -1; x <= num; x++) {
@@ -86,7 +87,7 @@ const drawLargest = (pen, columns, top, height) => {
   }
 };
 
-// Shares as columns, the useful work at the bottom.
+// Draws shares as stacked columns, useful work at the bottom.
 const drawColumns = (pen, columns, whole, top, height) => {
   for (let x = 0; x < columns.length / FREE; x++) {
     for (let s = 0, y = top + height; s < FREE; s++) {
@@ -158,7 +159,7 @@ const drawMarks = (pen, row, top) => {
 const drawRows = () => {
   const pen = prepare(canvas, layout.width, layout.height);
   drawAxis(pen);
-  const every = Math.ceil(13 / layout.rowHeight); // labels do not overlap
+  const every = Math.ceil(13 / layout.rowHeight); // so that labels do not overlap
   rows.forEach((row, i) => {
     const top = layout.top[i], height = layout.rowHeight - (layout.rowHeight > 8 ? 2 : 0);
     if (several && (i === 0 || rows[i - 1].number !== row.number)) {
@@ -173,7 +174,7 @@ const drawRows = () => {
     pen.beginPath();
     pen.rect(layout.gutter, 0, layout.width - layout.gutter, layout.height);
     pen.clip();
-    // Where all slices are there, bins are for what is too short to be seen.
+    // If the row has all slices, bins show only those that are too short to be seen.
     const binsShown = row.track.dropped > 0 || row.bin * scale() < 2;
     if (binsShown) drawBins(pen, row, top, height);
     drawLeaves(pen, row, top, height, binsShown);
@@ -189,7 +190,7 @@ const drawRows = () => {
   }
 };
 
-// Sums of all rows, kept while the width stays.
+// The sum of all rows; computed again only if the width changes.
 let columns = new Float32Array(0);
 const sumColumns = (width) => {
   if (columns.length === width * FREE) return columns;
@@ -247,13 +248,13 @@ const pan = (share) => {
   show(view.from + by, view.to + by);
 };
 
-// What is at a time in a row: {list, index} of a slice, or the shares of a bin.
+// Returns what is at a time in a row: {list, index} of a slice, the shares of a bin in `mix`, and a mark.
 const find = (number, time) => {
   const row = rows[number], {leaves, outer} = row;
   const mark = row.marks.find((m) => Math.abs(m.time - time) * scale() < 5);
   const leaf = firstAbove(leaves.end, time);
   if (leaf < leaves.n && leaves.begin[leaf] <= time) return {row: number, mark, list: leaves, index: leaf};
-  let index = firstAbove(outer.end, time); // ends rise: the first one around is the innermost
+  let index = firstAbove(outer.end, time); // ends increase, so the first slice around the time is the innermost
   while (index < outer.n && outer.begin[index] > time) index++;
   const bin = Math.floor((time - row.binsFrom) / row.bin);
   const mix = row.track.dropped > 0 ? row.bins.subarray(bin * FREE, (bin + 1) * FREE) : [];
@@ -307,7 +308,7 @@ const choose = (row, time) => {
   draw();
 };
 
-// To the slice before or behind in the row.
+// Chooses the slice before or after the chosen one in its row.
 const step = (by) => {
   const row = chosen ? chosen.row : 0, {leaves} = rows[row];
   let index = chosen && chosen.list === leaves ? chosen.index + by : firstAbove(leaves.end, view.from);
@@ -354,7 +355,7 @@ canvas.addEventListener("keydown", (event) => {
   action();
 });
 
-let dragged = null; // {x, from, moved}
+let dragged = null; // {x, from, moved} while the pointer is down
 canvas.addEventListener("pointerdown", (event) => {
   dragged = {x: event.clientX, from: view.from, moved: false};
   canvas.setPointerCapture(event.pointerId);
@@ -379,13 +380,13 @@ canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
 canvas.addEventListener("dblclick", (event) => zoom(4, toTime(event.clientX - canvas.getBoundingClientRect().left)));
 canvas.addEventListener("wheel", (event) => {
   const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
-  if (!event.ctrlKey && !sideways) return; // the document scrolls
+  if (!event.ctrlKey && !sideways) return; // lets the document scroll
   event.preventDefault();
   if (sideways) pan(event.deltaX / layout.width);
   else zoom(2 ** (-event.deltaY / 200), toTime(event.clientX - canvas.getBoundingClientRect().left));
 }, {passive: false});
 
-// In the strip: a drag chooses a part, a click moves there.
+// The strip: a drag selects a part of time, a click moves the view there.
 const overviewTime = (event) => {
   const box = overview.getBoundingClientRect(), x = event.clientX - box.left - layout.gutter;
   return Math.max(0, Math.min(1, x / (layout.width - layout.gutter))) * runLength;

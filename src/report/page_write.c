@@ -1,6 +1,6 @@
-/* Writes a page: its files, and between them the model as JSON. Times are in ns since the process's first event. An
- * interval is three numbers: the distance from the last one's end, its length, its path. A bin is a letter a state,
- * its share in 63rds. Only names and paths that something refers to are there. */
+/* Writes a page: its files, with the model as JSON between them. Times are in ns since the process's first event. An
+ * interval is three numbers: the distance from the previous end, its length, its path. A bin is one letter for each
+ * state: its share in 63rds. Only names and paths that are used are written. */
 #include "page.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "output.h"
 
 #define LOCKS_SHOWN 200
-#define CELLS_SHOWN 4000000 /* letters of bins in a page; above it bins are joined */
+#define CELLS_SHOWN 4000000 /* letters of bins in a page; for more, bins are joined */
 
 extern const char page_html[], page_html_end[], page_css[], page_css_end[], page_chart_js[], page_chart_js_end[];
 extern const char page_states_js[], page_states_js_end[], page_timeline_js[], page_timeline_js_end[];
@@ -35,7 +35,7 @@ static void show_path(struct page_path *path, struct page_path **shown, uint32_t
 {
     if (!path || path->shown != PAGE_NONE)
         return;
-    show_path(path->parent, shown, num); /* a parent's number is the smaller one */
+    show_path(path->parent, shown, num); /* so a parent has a smaller number */
     path->shown = (*num)++;
     shown[path->shown] = path;
 }
@@ -48,14 +48,14 @@ static void show_name(struct page_name *name, struct page_name **shown, uint32_t
     shown[name->shown] = name;
 }
 
-/* Numbers for the names and paths that intervals and marks have, and the tables of these. */
+/* Numbers the names and paths that intervals and marks use, and writes the tables of them. */
 static void put_names(struct page_model *m, FILE *out)
 {
     size_t most = 0;
     uint32_t num_paths = 0, num_names = 0;
     struct page_name **names = memory_new((m->num_names + 1), sizeof *names);
     struct page_path **paths = NULL;
-    for (int pass = 0; pass < 2; pass++) { /* the first counts how many there may be */
+    for (int pass = 0; pass < 2; pass++) { /* the first pass only counts: it gives an upper limit */
         for (size_t i = 0; i < m->num_processes; i++)
             for (size_t j = 0; j < m->processes[i]->num_tracks; j++) {
                 struct page_track *t = m->processes[i]->tracks[j];
@@ -146,14 +146,15 @@ static void put_locks(struct page_model *m, FILE *out)
     free(locks);
 }
 
-/* `from`: the first event of the process. */
+/* Writes a list of intervals. from: the time of the process's first event. */
 static void put_list(FILE *out, const char *key, const struct page_list *list, uint64_t from)
 {
     uint64_t last = from;
     fprintf(out, ",\"%s\":[", key);
     for (size_t i = 0; i < list->num; i++) {
         const struct page_interval *at = &list->at[i];
-        /* Outer slices may begin before the last one's end: of them the ends rise. */
+        /* An outer slice may begin before the previous end, so this may be negative: outer slices are in order of their
+         * ends. */
         fprintf(out, "%s%lld,%llu,%u", i ? "," : "", (long long)(at->begin - last),
                 (unsigned long long)(at->end - at->begin), at->path->shown);
         last = at->end;
@@ -161,7 +162,7 @@ static void put_list(FILE *out, const char *key, const struct page_list *list, u
     fputs("]", out);
 }
 
-/* Groups of `join` bins. */
+/* Writes the bins of a track, each `join` of them as one. */
 static void put_bins(FILE *out, const struct page_track *t, unsigned join, uint64_t num)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -172,7 +173,7 @@ static void put_bins(FILE *out, const struct page_track *t, unsigned join, uint6
             uint64_t sum = 0;
             for (uint64_t j = i; j < i + join && j < PAGE_BINS; j++)
                 sum += t->bins[j][s];
-            double share = 63 * sum / width; /* a little time is seen */
+            double share = 63 * sum / width; /* a share that is not 0 gets at least 1, so that it is visible */
             putc(letters[sum && share < 1 ? 1 : share > 63 ? 63 : (int)(share + 0.5)], out);
         }
     fputs("\"", out);
@@ -196,7 +197,8 @@ static void put_track(FILE *out, const struct page_track *t, unsigned join, uint
     fputs("]}", out);
 }
 
-/* Ranks are joined where all of them tell the instant of MPI_Init; else clocks are the same machine's. */
+/* Writes the processes. If all traces have the time of MPI_Init, their times count from there. Otherwise all have the
+ * clock of one machine. */
 static void put_processes(struct page_model *m, FILE *out)
 {
     uint64_t rows = 0;
@@ -255,11 +257,11 @@ static void put_data(struct page_model *m, FILE *out)
     fputs("}", out);
 }
 
-/* page.html has marks: @css@ and the like, alone on their lines. */
+/* Writes the page. page.html has marks such as @css@, each on a line of its own, which are replaced. */
 void page_write(struct page_model *m, FILE *out)
 {
     static const struct {
-        const char *mark, *begin, *end; /* begin is NULL: the data */
+        const char *mark, *begin, *end; /* begin NULL: the data */
     } parts[] = {{"@css@\n", page_css, page_css_end},
                  {"@data@\n", NULL, NULL},
                  {"@chart@\n", page_chart_js, page_chart_js_end},

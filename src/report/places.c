@@ -1,5 +1,5 @@
-/* See places.h. An address of the tool interface is one that a call returns to, so the call is in the byte before
- * it. */
+/* Finds places by libdw: see places.h. An address of the tool interface is a return address, so the call is in the byte
+ * before it. */
 #include "places.h"
 
 #include <ctype.h>
@@ -13,8 +13,8 @@
 
 struct object {
     const char *path;
-    Dwfl_Module *module; /* NULL: the file is not there, or is another one */
-    uint64_t bias;       /* what the module adds to its addresses */
+    Dwfl_Module *module; /* NULL: the file is gone, or is another one now */
+    uint64_t bias;       /* what the module adds to addresses in the file */
 };
 
 struct of_recording {
@@ -40,14 +40,14 @@ struct places *places_new(void)
 {
     struct places *p = memory_new(1, sizeof *p);
     p->dwfl = dwfl_begin(&callbacks);
-    /* C++ programs have brought this library; without it names stay as the linker has them. */
+    /* C++ programs need this library, so it is there for them; without it names stay mangled. */
     void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
     if (library)
         *(void **)&p->demangle = dlsym(library, "__cxa_demangle");
     return p;
 }
 
-/* Whether the file is the one that was mapped, as far as its build-id tells. */
+/* Returns whether the file is the one that was mapped, as far as the build-ids tell. */
 static bool is_the_same(Dwfl_Module *module, const struct recording_code *c)
 {
     const unsigned char *id;
@@ -78,13 +78,13 @@ static struct object *object_of(struct places *p, const char *path, const struct
 
 static bool is_of_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Keeps the name of "double space::f<int>(int) const": what stands between the last space before the last list of
- * parameters and that list. Parentheses and spaces within others do not count: "(anonymous namespace)",
+/* Reduces "double space::f<int>(int) const" to the name: the text between the last list of parameters and the last
+ * space before it. Parentheses and spaces inside other brackets do not count: "(anonymous namespace)",
  * "{lambda(int)#1}", types of templates. */
 static void keep_bare_name(char *readable)
 {
     char *name = readable, *last = NULL, *end = NULL;
-    bool of_type = false; /* its spaces are the name's: "operator unsigned long" */
+    bool of_type = false; /* after "operator" spaces belong to the name: "operator unsigned long" */
     unsigned depth = 0;
     for (char *at = readable; *at; at++) {
         if (depth == 0 && strncmp(at, "operator", 8) == 0 && !is_of_word(at[8]) &&
@@ -103,7 +103,7 @@ static void keep_bare_name(char *readable)
         } else if (strchr(")}]>", *at)) {
             depth -= depth > 0;
             if (depth == 0 && at[1] == ':')
-                last = NULL; /* a scope, no parameters */
+                last = NULL; /* that was a scope, not a list of parameters */
         } else if (depth == 0 && *at == ' ' && !of_type) {
             name = at + 1;
         }
@@ -114,7 +114,7 @@ static void keep_bare_name(char *readable)
     memmove(readable, end, strlen(end) + 1);
 }
 
-/* The function as the source calls it: without what compilers add to a region's or a task's body. */
+/* Returns the function's name as in the source, without what compilers add for the body of a region or task. */
 static char *readable_name(const struct places *p, const char *symbol)
 {
     static const char *const added[] = {"._omp_fn.",   ".omp_outlined", ".omp_task_entry", ".isra.", ".part.",
@@ -140,8 +140,8 @@ static const char *after_slash(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The address's row of the line table. clang writes no table of which unit has which address (.debug_aranges), and
- * libdw's short way relies on it: then the units are asked. */
+/* Returns the source file of the address, and its line in *number; NULL: unknown. libdw's quick way needs the table
+ * .debug_aranges, which clang does not write: then each compilation unit is searched. */
 static const char *find_line(Dwfl_Module *module, GElf_Addr at, int *number)
 {
     Dwfl_Line *line = dwfl_module_getsrc(module, at);

@@ -1,25 +1,25 @@
-/* Places of a program: what stands at the addresses of a recording's code. The debugging information of programs and
- * libraries is read when a place is first asked for (libdw). */
+/* Places of a program: the source lines and functions at the code addresses of a recording. The debugging information
+ * of a program or library is read when a place in it is first asked for (libdw). */
 #ifndef PS_REPORT_PLACES_H
 #define PS_REPORT_PLACES_H
 
 #include "recording_file.h"
 
 struct place {
-    const char *brief;    /* never NULL: a file with its line, else "function", "library.so+0x12", "unknown" */
-    const char *function; /* NULL: not known */
-    const char *file;     /* NULL: not known */
-    const char *object;   /* NULL: not known */
-    uint64_t offset;      /* in the object; 0: not known */
+    const char *brief;    /* never NULL: "file:line", otherwise "function", "library.so+0x12" or "unknown" */
+    const char *function; /* NULL: unknown */
+    const char *file;     /* NULL: unknown */
+    const char *object;   /* NULL: unknown */
+    uint64_t offset;      /* in the object; 0: unknown */
     unsigned line;
-    bool is_library; /* a job of another library's thread pool (src/pools), of which no more is known */
+    bool is_library; /* a job of another library's pool (src/pools); more is not known of it */
 };
 
 struct places;
 
-/* Ends the program where there is no memory for it. */
+/* Never returns NULL: without memory the program ends. */
 struct places *places_new(void);
-/* The place of a code's index in this recording. It stays until places_free. */
+/* Returns the place of the code with this index in the recording. It is valid until places_free. */
 const struct place *places_find(struct places *p, const struct recording_file *f, unsigned code);
 void places_free(struct places *p);
 

@@ -1,4 +1,4 @@
-/* See profile.h. */
+/* Sums of recordings, and efficiencies: see profile.h. */
 #include "profile.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-/* --- adding up --- */
+/* --- adding recordings --- */
 
 static bool is_same_place(const struct place *a, const struct place *b)
 {
@@ -53,7 +53,7 @@ static void add_sums(struct profile_row *r, const struct recording_sums *s, doub
     r->lock_held += number_at(&s->lock_held) * ns;
 }
 
-/* Whether there is anything but zeros: most codes do not occur on most tracks. */
+/* Returns whether all sums are zero: most codes do not occur on most tracks. */
 static bool is_empty(const struct recording_sums *s)
 {
     const _Atomic uint64_t *number = (const void *)s;
@@ -65,7 +65,8 @@ static bool is_empty(const struct recording_sums *s)
 
 double profile_size_end(unsigned size) { return size + 1 < PROFILE_SIZES ? pow(10, 3 + size) : 0; }
 
-/* Slots are by powers of two of ticks: each counts where its middle is. */
+/* Adds the numbers of tasks by size. The recording's slots are powers of two of ticks; each counts for the size in
+ * which its middle lies. */
 static void add_sizes(struct profile *p, const struct recording_track *t, double ns)
 {
     for (unsigned i = 0; i < REC_SIZES; i++) {
@@ -84,7 +85,7 @@ static bool was_outside(const struct recording_file *f, const struct recording_t
     return ps_load_relaxed(&t->state) == REC_SERIAL;
 }
 
-/* is_spare: a vp beside those that the processors have. Its sleep is no processor's loss. */
+/* Adds a track. is_spare: its vp is none of the regular ones, so its sleep does not waste a processor. */
 static void add_track(struct profile *p, struct places *places, const struct recording_file *f,
                       const struct recording_track *t, uint64_t end, bool is_spare)
 {
@@ -94,7 +95,7 @@ static void add_track(struct profile *p, struct places *places, const struct rec
             add_sums(row_of(p, places_find(places, f, code)), &t->sums[code], ns, is_spare);
     uint64_t last = ps_load_relaxed(&t->last);
     unsigned state = ps_load_relaxed(&t->state), code = ps_load_relaxed(&t->code);
-    uint64_t over = ps_load_relaxed(&t->wait_over); /* see recording.h */
+    uint64_t over = ps_load_relaxed(&t->wait_over); /* see struct recording_track */
     if (state >= REC_IMBALANCE && state <= REC_OUTSIDE && over >= last && over < end) {
         row_of(p, places_find(places, f, code))->state[state] += (double)(over - last) * ns;
         last = over, state = REC_PARKED, code = 0;
@@ -145,7 +146,7 @@ void profile_add(struct profile *p, struct places *places, const struct recordin
     p->wall = wall > p->wall ? wall : p->wall;
 }
 
-/* --- what follows from it --- */
+/* --- efficiencies --- */
 
 double profile_row_time(const struct profile_row *r)
 {
@@ -161,7 +162,7 @@ static int by_time(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Takes a loss from what is left. The answer is the part that stays. */
+/* Subtracts a loss from *left. Returns the part of *left that remains. */
 static double take_loss(double *left, double loss)
 {
     if (*left <= 0)
@@ -172,9 +173,9 @@ static double take_loss(double *left, double loss)
     return stays;
 }
 
-/* Efficiencies as the POP project has them: each is the part that is left when one kind of loss goes, and their product
- * is what is left at the end, the useful time. What the vps do while one of them runs a serial part (sleep, or look
- * for work) is that part's loss. */
+/* Computes the efficiencies as defined by the POP project. Each one is the part that remains after one kind of loss;
+ * their product is the part of useful time. While one vp runs a serial part, the other vps sleep or search for work:
+ * that is a loss of the serial part. */
 static void find_efficiency(struct profile *p)
 {
     const double *s = p->state;

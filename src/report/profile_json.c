@@ -1,4 +1,4 @@
-/* The same numbers as JSON; docs/seeing.md has the names. */
+/* Prints a profile as JSON; docs/seeing.md has the names. */
 #include "advice.h"
 #include "output.h"
 #include "profile_print.h"
@@ -30,7 +30,7 @@ static void print_states(const double state[REC_STATES], FILE *out)
         fprintf(out, "%s\"%s\": %.9f", i > 0 ? ", " : "", names[i], state[i] / 1e9);
 }
 
-/* Each row of a list begins with this. */
+/* Begins the next item of a list. */
 static void begin_item(unsigned *num, FILE *out) { fputs((*num)++ > 0 ? ",\n    {" : "\n    {", out); }
 
 static void print_json_regions(const struct profile *p, FILE *out)

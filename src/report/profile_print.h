@@ -1,4 +1,4 @@
-/* A profile for people, on one screen, and for programs, as JSON. */
+/* Prints a profile: for people, on one screen, and for programs, as JSON. */
 #ifndef PS_REPORT_PROFILE_PRINT_H
 #define PS_REPORT_PROFILE_PRINT_H
 
@@ -6,9 +6,9 @@
 
 #include "profile.h"
 
-/* At most 80 columns and 50 lines. */
+/* Prints at most 80 columns and 50 lines. */
 void profile_print(const struct profile *p, FILE *out);
-/* docs/seeing.md has the names. */
+/* Prints JSON; docs/seeing.md has the names. */
 void profile_print_json(const struct profile *p, FILE *out);
 
 #endif

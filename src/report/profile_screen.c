@@ -1,4 +1,4 @@
-/* The screen of psthreads-report stats. docs/seeing.md says what each line means. */
+/* Prints the screen of psthreads-report stats. docs/seeing.md says what each line means. */
 #include <ctype.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ enum { COLUMNS = 80, MOST_REGIONS = 7, MOST_TASKS = 3, MOST_LOCKS = 3, MOST_ADVI
 
 static double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
-/* Arguments may have anything in them, and the screen be a terminal's. */
+/* Prints a command without control characters, which could act on a terminal. */
 static void print_program(const char *command, int columns, FILE *out)
 {
     for (int i = 0; command[i] && i < columns; i++)
@@ -86,13 +86,14 @@ static void print_regions(const struct profile *p, FILE *out)
         fprintf(out, "and %u more\n", all - shown);
 }
 
-/* --- tasks and locks: the rows that have most of something --- */
+/* --- tasks and locks: the rows with the largest values --- */
 
 typedef double measure(const struct profile_row *r);
 static double number_of_tasks(const struct profile_row *r) { return r->tasks; }
 static double lock_time(const struct profile_row *r) { return r->lock_ns; }
 
-/* The row with the most, of those with less than `below`. NULL: there is none. */
+/* Returns the row that follows `before` in the order of decreasing values; before NULL: the row with the largest value.
+ * Returns NULL if there is none. */
 static const struct profile_row *next_row(const struct profile *p, measure *of, const struct profile_row *before)
 {
     const struct profile_row *best = NULL;
@@ -156,7 +157,7 @@ static void print_scheduler(const struct profile *p, FILE *out)
             percent(p->state[REC_PARKED], p->vps_time));
 }
 
-/* A number of several groups of digits is one word. */
+/* Returns the length of the first word. A number with spaces between groups of digits is one word. */
 static int word_length(const char *text)
 {
     int n = (int)strcspn(text, " ");
@@ -165,7 +166,7 @@ static int word_length(const char *text)
     return n;
 }
 
-/* A text in lines that fit; further ones begin with two spaces. */
+/* Prints a text in lines of at most COLUMNS columns; lines after the first begin with two spaces. */
 static void print_wrapped(const char *text, FILE *out)
 {
     int column = fprintf(out, "-");

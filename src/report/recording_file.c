@@ -1,4 +1,4 @@
-/* See recording_file.h. */
+/* Reads a recording: see recording_file.h. */
 #include "recording_file.h"
 #include "os.h"
 
@@ -14,7 +14,7 @@
 
 #define MAX_TRACKS 65536
 
-/* Whether `num` things of `bytes` each are in the file from offset `at` on, aligned as numbers are. */
+/* Returns whether `num` items of `bytes` bytes each lie in the file from offset `at` on, aligned to 8 bytes. */
 static bool is_inside(const struct recording_file *f, uint64_t at, uint64_t num, uint64_t bytes)
 {
     return at % 8 == 0 && at <= f->size && num <= (f->size - at) / bytes;
@@ -137,18 +137,19 @@ uint64_t recording_file_end(const struct recording_file *f)
 
 struct recording_ring {
     const struct recording_track *track;
-    uint64_t *segment, num_segments; /* offsets in the file; 0: not there */
+    uint64_t *segment, num_segments; /* offsets in the file; 0: the segment is not there */
     uint64_t capacity;
-    uint64_t next, end;  /* numbers of events, from the track's first one on */
-    uint64_t first_time; /* no event is earlier: that of the one before */
-    bool is_run;         /* the event is the begin of a REC_TASK_RUN, whose end comes next */
+    uint64_t next, end;  /* numbers of events, counted from the track's first */
+    uint64_t first_time; /* the previous event's time: no event counts as earlier */
+    bool is_run;         /* `event` is the begin of a REC_TASK_RUN; its end comes next */
     struct recording_event event;
 };
 
-/* 1: the oldest event of a full ring may be half overwritten, by a program that runs or was killed. */
+/* Returns 1 if the program runs or was killed: then the oldest event of a full ring may be half overwritten. Otherwise
+ * 0. */
 static unsigned has_writer(const struct recording_file *f) { return ps_load_relaxed(&f->head->ended_ticks) == 0; }
 
-/* The event of this number; false: it is not in the file, or is being overwritten. */
+/* Reads the event of this number. Returns false if it is not in the file, or is being overwritten. */
 static bool read_event(const struct recording_file *f, const struct recording_ring *r, uint64_t number,
                        struct recording_event *to)
 {
@@ -160,7 +161,7 @@ static bool read_event(const struct recording_file *f, const struct recording_ri
     return ps_load_relaxed(&r->track->written) - number <= r->capacity - has_writer(f);
 }
 
-/* Reads the track's next event that is one. False: there is none. */
+/* Reads the track's next readable event into its ring. Returns false if there is none. */
 static bool ring_advance(struct recording_events *e, unsigned track)
 {
     struct recording_ring *r = &e->ring[track];
@@ -208,7 +209,7 @@ static void sift_down(struct recording_events *e, unsigned i)
     }
 }
 
-/* Gives each track its segments. False: no memory. */
+/* Gives each track its segments. Returns false if there is no memory. */
 static bool find_segments(struct recording_events *e)
 {
     const struct recording_file *f = e->file;
@@ -242,7 +243,7 @@ static void begin_ring(struct recording_events *e, unsigned track)
     r->capacity = ps_load_acquire(&r->track->capacity);
     r->end = ps_load_acquire(&r->track->written);
     r->first_time = f->first_ticks;
-    if (r->capacity == 0 || r->capacity > f->size / sizeof r->event) { /* none has a place, or the file is cut short */
+    if (r->capacity == 0 || r->capacity > f->size / sizeof r->event) { /* no segment, or the file is cut short */
         *(r->capacity == 0 ? &e->overwritten : &e->unreadable) += r->end;
         r->end = 0;
     } else if (r->end + has_writer(f) > r->capacity) {

@@ -1,5 +1,5 @@
-/* A recording as a reader has it: mapped, and every offset in it checked, because a recording may be of a killed
- * program, cut short, or no recording at all. Errors are one line, in `why`.
+/* A recording, mapped for reading. Every offset in it is checked, because the recording may be of a killed program, cut
+ * short, or no recording at all. Errors are one line, in `why`.
  *
  * The program that writes the recording may still run. Fields are read as they are at that moment. */
 #ifndef PS_REPORT_RECORDING_FILE_H
@@ -13,40 +13,40 @@ struct recording_file {
     uint64_t size;
     const struct recording *head;
     const struct recording_code *codes;
-    unsigned num_tracks, num_codes; /* places for tracks: not all are there */
-    uint64_t first_ticks, first_ns; /* the clock's beginning; 0 ns if it is not known */
+    unsigned num_tracks, num_codes; /* num_tracks: places for tracks; not all tracks exist */
+    uint64_t first_ticks, first_ns; /* both clocks at the recording's begin */
     double ns_per_tick;
 };
 
-/* False: `why` has the reason, without a newline. */
+/* Returns false if the file cannot be used; `why` gets the reason, without a newline. */
 bool recording_file_open(struct recording_file *f, const char *name, char why[256]);
 void recording_file_close(struct recording_file *f);
 
-/* The track of this number; NULL: there is none. */
+/* Returns the track of this number; NULL: there is none. */
 const struct recording_track *recording_file_track(const struct recording_file *f, unsigned number);
 
-/* A text of the recording; "" if there is none at this offset. */
+/* Returns the text at this offset; "" if there is none. */
 const char *recording_file_text(const struct recording_file *f, uint64_t at);
 
-/* Ticks as nanoseconds of CLOCK_MONOTONIC, and a length of time. */
+/* recording_file_ns returns a moment in ns of CLOCK_MONOTONIC, recording_file_duration_ns a length of time in ns. */
 uint64_t recording_file_ns(const struct recording_file *f, uint64_t ticks);
 double recording_file_duration_ns(const struct recording_file *f, uint64_t ticks);
 
-/* The end of the run in ticks: when the program ended, else the last thing known of it. */
+/* Returns the end of the run in ticks: when the program ended, otherwise the last moment that is known of it. */
 uint64_t recording_file_end(const struct recording_file *f);
 
-/* All events that are there, of all tracks, in the order of their times. A REC_TASK_RUN is told as its begin and its
- * end. */
+/* Reads all events of all tracks in the order of their times. A REC_TASK_RUN is returned as two events, its begin and
+ * its end. */
 struct recording_events {
     const struct recording_file *file;
-    struct recording_ring *ring; /* one a track */
-    unsigned *heap, num_heap;    /* tracks with events left, the earliest first */
-    uint64_t read;               /* events; a REC_TASK_RUN is one */
-    uint64_t overwritten;        /* events that went for later ones */
-    uint64_t unreadable;         /* those outside of the file, and those of no known kind */
+    struct recording_ring *ring; /* one for each track */
+    unsigned *heap, num_heap;    /* tracks with events left, the one with the earliest event first */
+    uint64_t read;               /* number of events read; a REC_TASK_RUN counts once */
+    uint64_t overwritten;        /* number of events that later ones replaced */
+    uint64_t unreadable;         /* events outside of the file, or of an unknown kind */
 };
 bool recording_events_begin(struct recording_events *e, const struct recording_file *f);
-/* False: there are no more. */
+/* Returns false if there are no more events. */
 bool recording_events_next(struct recording_events *e, struct recording_event *event, unsigned *track);
 void recording_events_end(struct recording_events *e);
 

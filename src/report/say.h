@@ -1,4 +1,4 @@
-/* Numbers as people read them. The text is in the buffer, which is returned. */
+/* Numbers for people. Each function writes the text into the buffer `to`, and returns it. */
 #ifndef PS_REPORT_SAY_H
 #define PS_REPORT_SAY_H
 
@@ -20,7 +20,7 @@ static inline const char *say_ns(char to[16], double ns)
     return to;
 }
 
-/* A number with a space before each three digits; from ten millions on with three digits: "12.3 M". */
+/* A number with a space between groups of three digits; from ten millions on with three digits: "12.3 M". */
 static inline const char *say_count(char to[24], double number)
 {
     char digits[24];

@@ -1,4 +1,4 @@
-/* psthreads-report stats: where the time went. See profile.h. */
+/* The command psthreads-report stats: where the time went. See profile.h. */
 #include <getopt.h>
 
 #include "commands.h"
@@ -7,7 +7,7 @@
 #include "output.h"
 #include "profile_print.h"
 
-/* Adds the recordings up. False: none could be read. Those that cannot be are named. */
+/* Adds the recordings up. Writes a message for each that cannot be read. Returns false if none could be read. */
 static bool add_recordings(struct profile *p, struct places *places, char **names, int num, bool live)
 {
     struct recording_file *files = memory_new((size_t)num, sizeof *files);

@@ -1,12 +1,12 @@
-/* psthreads-report pftrace: the timeline of a recording.
+/* The command psthreads-report pftrace: makes the timeline of a recording.
  *
- * A recording has what ran on each vp. A slice of the timeline belongs to a thread of OpenMP, which may leave its vp
- * where it waits, and go on on another one. So each thread has a stack of slices that are open (timeline_thread.h), and
- * an event brings its thread onto the vp that recorded it. Then the slices of the thread that was there are ended, and
- * those of the thread that comes are begun again.
+ * A recording has what ran on each vp. A slice of the timeline belongs to an OpenMP thread, which may leave its vp when
+ * it waits, and go on on another one. So each thread has a stack of open slices (timeline_thread.h). An event moves its
+ * thread to the vp that recorded it. Then the slices of the thread that was there are ended, and those of the thread
+ * that comes are begun again.
  *
- * The events are read twice, each time in the order of time: first for the arrows, which want both ends, then to write.
- * What is kept is what is open at one moment, so a trace of any length needs little memory. */
+ * The events are read twice, each time in the order of time: first for the arrows, which need both ends, then to write.
+ * Only what is open at one moment is kept, so a trace of any length needs little memory. */
 #include <getopt.h>
 #include <string.h>
 
@@ -29,7 +29,8 @@ static struct timeline_slice slice_of(enum timeline_kind kind, const struct reco
         .kind = kind, .sub = r->sub, .number = r->number, .id = r->id, .other = r->other, .code = REC_ID_CODE(r->id)};
 }
 
-/* The thread that runs a task; it is where the event is. Task 0 is not known: whatever runs on this track. */
+/* Returns the thread that runs a task, after moving it to the event's track. Task 0 is unknown: then it is the thread
+ * for unknown tasks of this track. */
 static struct timeline_thread *thread_here(struct timeline *t, uint64_t task, unsigned track, uint64_t ns)
 {
     struct timeline_thread *thread = timeline_thread_of(&t->board, task ? task : UINT64_C(1) << 62 | track);
@@ -37,8 +38,8 @@ static struct timeline_thread *thread_here(struct timeline *t, uint64_t task, un
     return thread;
 }
 
-/* The end of what the task began, where the event is. A thread that was not there comes without it: nothing is begun
- * again only to be ended. */
+/* Ends, on the event's track, what the task began. A thread that was elsewhere loses the ended slice before it is
+ * moved: otherwise that slice would be begun again only to be ended. */
 static void end_on_track(struct timeline *t, struct timeline_thread *thread, enum timeline_kind kind, uint64_t which,
                          unsigned track, uint64_t ns)
 {
@@ -67,7 +68,7 @@ static void on_region_end(struct timeline *t, const struct recording_event *r, u
     end_on_track(t, region ? region->opener : NULL, TIMELINE_REGION, r->id, track, ns);
 }
 
-/* Member 0 is the thread that opened the region: it runs within the region's slice. */
+/* Member 0 is the thread that opened the region: it runs inside the region's slice. */
 static void on_member_begin(struct timeline *t, const struct recording_event *r, unsigned track, uint64_t ns)
 {
     const struct timeline_region *region = timeline_region_of(&t->board, r->other);
@@ -149,7 +150,7 @@ static void on_scheduler(struct timeline *t, const struct recording_event *r, un
     trace_writer_instant(t->board.writer, track, ns, &e);
 }
 
-/* A wait outside of OpenMP may be of a thread that runs no task. */
+/* A wait outside of OpenMP may be that of a thread that runs no task: then the thread stands for the task. */
 static struct recording_event with_thread(const struct recording_event *r)
 {
     struct recording_event e = *r;
@@ -219,14 +220,15 @@ static void on_event(struct timeline *t, const struct recording_event *r, unsign
     case REC_STALL:
         on_scheduler(t, r, track, ns);
         break;
-    default: /* locks that are held, cancellation: not shown */
+    default: /* locks held, cancellation: not shown */
         break;
     }
 }
 
-/* --- the whole --- */
+/* --- the whole timeline --- */
 
-/* Perfetto draws the tracks of one kernel thread as one, so each is told once. */
+/* Returns the kernel thread's number for a track; 0 if an earlier track has the same: Perfetto would draw both as
+ * one. */
 static int64_t own_tid(const struct recording_file *f, unsigned number, const struct recording_track *track)
 {
     uint32_t tid = ps_load_relaxed(&track->tid);
@@ -267,7 +269,7 @@ static void write_tracks(const struct timeline *t, uint64_t ns)
     }
 }
 
-/* What is true of the whole: one instant of the process. */
+/* Writes facts about the whole trace, as one instant of the process. */
 static void write_facts(struct timeline *t, uint64_t lost, uint64_t ns)
 {
     const struct recording_file *f = &t->file;

@@ -1,23 +1,24 @@
-/* See timeline_arrows.h. The arrow of a making has the task's number, that of a dependence a number of its own. */
+/* Arrows: see timeline_arrows.h. The arrow from a task's making has the task's number; that of a dependence a new
+ * number. */
 #include "timeline_arrows.h"
 
 #include "memory.h"
 
 #define DEPENDENCE_FLOW (UINT64_C(1) << 63)
 
-/* Those that wait for a task. */
+/* The tasks that wait for one task. */
 struct dependents {
     unsigned num;
     uint64_t task[];
 };
 
-/* The arrows on their way to a task that has not begun. */
+/* The arrows that will end at a task which has not begun. */
 struct arrivals {
     unsigned num;
-    uint64_t flow[TRACE_MOST_FLOWS - 1]; /* one is for the arrow from its making */
+    uint64_t flow[TRACE_MOST_FLOWS - 1]; /* one further arrow comes from its making */
 };
 
-static char present; /* the value of what is in a set */
+static char present; /* a set's members have its address as their value */
 
 void arrows_see_making(struct arrows *a, uint64_t task) { id_table_put(&a->open, task, &present); }
 void arrows_see_begin(struct arrows *a, uint64_t task) { id_table_take(&a->open, task); }
@@ -36,7 +37,7 @@ void arrows_dependence(struct arrows *a, uint64_t first, uint64_t second)
         return;
     struct dependents *d = id_table_get(&a->earlier, first);
     unsigned num = d ? d->num : 0;
-    if ((num & (num - 1)) == 0) { /* none, or as many as there is room for */
+    if ((num & (num - 1)) == 0) { /* 0 or a power of two: there is no room for another */
         d = memory_more(d, sizeof *d + 2 * (num + 1) * sizeof *d->task);
         id_table_put(&a->earlier, first, d);
     }

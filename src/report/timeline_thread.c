@@ -1,4 +1,4 @@
-/* See timeline_thread.h. */
+/* Threads, slices and tracks of a timeline: see timeline_thread.h. */
 #include "timeline_thread.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static const char *const waits[REC_WAITS] = {
     [REC_WAIT_OUTSIDE] = "MPI",         [REC_WAIT_DEPENDENCE] = "dependence",
 };
 
-/* ompt_work_t */
+/* By ompt_work_t. */
 static const char *const works[] = {"work",        "loop",         "sections",    "single", "single",
                                     "workshare",   "distribute",   "taskloop",    "scope",  "loop",
                                     "static loop", "dynamic loop", "guided loop", "loop"};
@@ -93,7 +93,7 @@ void timeline_event(struct timeline_board *b, const struct timeline_slice *s, st
     e->place = s->kind == TIMELINE_SCHEDULER ? NULL : places_find(b->places, b->file, s->code);
     e->code = s->code;
     struct timeline_slice named = *s;
-    named.code = s->kind == TIMELINE_WAIT ? 0 : s->code; /* "barrier", wherever it is */
+    named.code = s->kind == TIMELINE_WAIT ? 0 : s->code; /* a wait's name is the same everywhere: "barrier" */
     named.sub = s->kind == TIMELINE_WAIT || s->kind == TIMELINE_LOOP || s->kind == TIMELINE_SCHEDULER ? s->sub : 0;
     e->name = name_of_slice(b, &named, e->place);
     if (s->kind != TIMELINE_SCHEDULER)
@@ -114,7 +114,7 @@ void timeline_event(struct timeline_board *b, const struct timeline_slice *s, st
 
 void timeline_board_begin(struct timeline_board *b, const struct recording_file *f, FILE *out)
 {
-    unsigned tracks = f->num_tracks + 1; /* number 0 is the process */
+    unsigned tracks = f->num_tracks + 1; /* track 0 is the process */
     *b = (struct timeline_board){.file = f, .writer = trace_writer_new(out, tracks), .places = places_new()};
     b->track = memory_new(tracks, sizeof *b->track);
 }
@@ -239,7 +239,7 @@ void timeline_push(struct timeline_board *b, struct timeline_thread *t, const st
     begin_slice(b, t, s, ns, ends, false);
 }
 
-/* Number of the innermost slice of that kind, from 1 on; 0: there is none. */
+/* Returns the number of the innermost slice of that kind, counted from 1; 0: there is none. */
 static unsigned slice_number(const struct timeline_thread *t, enum timeline_kind kind, uint64_t which)
 {
     for (unsigned i = t->num; i > 0; i--) {
@@ -255,7 +255,7 @@ bool timeline_has(const struct timeline_thread *t, enum timeline_kind kind, uint
     return slice_number(t, kind, which) > 0;
 }
 
-/* What was known by the slice is so no longer. */
+/* Removes the slice's task or region from the tables. */
 static void forget_slice(struct timeline_board *b, const struct timeline_thread *t, const struct timeline_slice *s)
 {
     if ((s->kind == TIMELINE_MEMBER || s->kind == TIMELINE_TASK) && id_table_get(&b->by_task, s->id) == t)

@@ -1,8 +1,9 @@
 /* The threads of a timeline, their open slices, and the tracks that show them.
  *
- * A thread is on one track or on none; a track shows one thread or none, or that its vp sleeps. A thread on a track has
- * all its slices begun there. Leaving ends them; coming to a track begins them again, marked "resumed". A thread is
- * known by the tasks that run on it: that of its member, those within. A thread without slices is forgotten. */
+ * A thread is on one track or on none. A track shows one thread, or none, or that its vp sleeps. All slices of a thread
+ * on a track have begun there. When the thread leaves, they end; when it comes to a track, they begin again, marked
+ * "resumed". A thread is found by the tasks that run on it: its member's implicit task, and tasks inside it. A thread
+ * without slices is freed. */
 #ifndef PS_REPORT_TIMELINE_THREAD_H
 #define PS_REPORT_TIMELINE_THREAD_H
 
@@ -10,7 +11,7 @@
 #include "trace_writer.h"
 
 enum timeline_kind {
-    TIMELINE_REGION = 2, /* 1: names that are made by hand */
+    TIMELINE_REGION = 2, /* 1 is for names that are made elsewhere */
     TIMELINE_MEMBER,
     TIMELINE_TASK,
     TIMELINE_CREATE,
@@ -28,14 +29,14 @@ struct timeline_slice {
 struct timeline_thread {
     struct timeline_slice *slice;
     unsigned num, capacity;
-    unsigned track; /* 0: none */
-    uint64_t task;  /* the first that it was known by */
+    unsigned track; /* 0: it is on none */
+    uint64_t task;  /* the first task by which it was known */
     struct timeline_thread *next, **at;
 };
 
 struct timeline_region {
     unsigned threads;
-    struct timeline_thread *opener; /* has the region's slice */
+    struct timeline_thread *opener; /* the thread that has the region's slice */
 };
 
 struct timeline_board {
@@ -46,34 +47,35 @@ struct timeline_board {
     struct timeline_track {
         struct timeline_thread *thread;
         bool is_parked;
-    } * track; /* by the writer's numbers */
+    } * track; /* [number of the track in the writer] */
     struct id_table by_task, regions;
 };
 
 void timeline_board_begin(struct timeline_board *b, const struct recording_file *f, FILE *out);
-/* Ends what is open. */
+/* Ends all open slices. */
 void timeline_board_end(struct timeline_board *b, uint64_t ns);
 void timeline_board_free(struct timeline_board *b);
 
-/* The thread that runs the task; NULL: none is known. */
+/* Returns the thread that runs the task; NULL: unknown. */
 struct timeline_thread *timeline_thread_known(const struct timeline_board *b, uint64_t task);
-/* The same; one is made where none is known. */
+/* The same; makes a thread if the task's is unknown. */
 struct timeline_thread *timeline_thread_of(struct timeline_board *b, uint64_t task);
 struct timeline_thread *timeline_thread_new(struct timeline_board *b, uint64_t task);
-/* Call before the task's slice is pushed; the end of that slice forgets it. */
+/* Notes that t runs the task. Called before the task's slice is pushed; the end of that slice removes the note. */
 void timeline_thread_runs(struct timeline_board *b, struct timeline_thread *t, uint64_t task);
 
-/* Afterwards the track shows this thread; NULL: none. */
+/* timeline_bring makes the track show thread t; NULL: none. timeline_leave takes t off its track. */
 void timeline_bring(struct timeline_board *b, struct timeline_thread *t, unsigned track, uint64_t ns);
 void timeline_leave(struct timeline_board *b, struct timeline_thread *t, uint64_t ns);
 
-/* ends: arrows that end at the slice's begin; NULL: none. */
+/* Begins a slice of the thread. ends: arrows that end at its begin; NULL: none. */
 void timeline_push(struct timeline_board *b, struct timeline_thread *t, const struct timeline_slice *s, uint64_t ns,
                    const struct trace_event *ends);
-/* `which`: a loop's or a wait's sub, else the id. */
+/* Returns whether the thread has an open slice of this kind. `which`: a loop's or wait's sub, for other kinds the
+ * id. */
 bool timeline_has(const struct timeline_thread *t, enum timeline_kind kind, uint64_t which);
-/* Ends the innermost slice of this kind, and what is within; nothing if there is none. begins: arrows that begin at its
- * end. The answer is the thread, or NULL if it is forgotten. */
+/* Ends the innermost slice of this kind, and the slices inside it; does nothing if there is none. begins: arrows that
+ * begin at its end. Returns the thread, or NULL if it was freed. */
 struct timeline_thread *timeline_pop(struct timeline_board *b, struct timeline_thread *t, enum timeline_kind kind,
                                      uint64_t which, uint64_t ns, const struct trace_event *begins);
 
@@ -83,9 +85,9 @@ const struct timeline_region *timeline_region_of(const struct timeline_board *b,
 void timeline_park(struct timeline_board *b, unsigned track, uint64_t ns);
 void timeline_unpark(struct timeline_board *b, unsigned track, uint64_t ns);
 
-/* Whether a wait (recording_wait) is for what one thread holds at a time. */
+/* Returns whether a wait (recording_wait) is for something that one thread holds at a time. */
 bool timeline_is_lock(unsigned wait);
-/* How a slice or an instant is called, and what is told of it. */
+/* Fills in *e with the name of a slice or instant, and the notes about it. */
 void timeline_event(struct timeline_board *b, const struct timeline_slice *s, struct trace_event *e);
 
 #endif

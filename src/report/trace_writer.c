@@ -1,4 +1,5 @@
-/* See trace_writer.h. A trace is packets one after another, so packets may be written as they come. */
+/* Writes Perfetto's format: see trace_writer.h. A trace is a sequence of packets, so each packet is written when it is
+ * complete. */
 #include "trace_writer.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "perfetto.pb-c.h"
 
 enum { CLOCK_MONOTONIC_ID = 3, STATE_CLEARED = 1, NEEDS_STATE = 2, BY_RANK = 3 };
-#define NO_TID 0x40000000 /* beyond what Linux gives a thread */
+#define NO_TID 0x40000000 /* larger than any number that Linux gives to a thread */
 
 static const char *const categories[TRACE_CATEGORIES] = {
     [TRACE_REGION] = "region", [TRACE_MEMBER] = "member", [TRACE_TASK] = "task",           [TRACE_WAIT] = "wait",
@@ -38,15 +39,15 @@ static const char *const notes[TRACE_NOTES] = {
     [TRACE_MPI_INIT_NS] = "mpi_init_ns",
 };
 
-/* A set of numbers. */
+/* A set of numbers, as bits. */
 struct told {
     uint64_t *bits;
-    uint64_t capacity; /* in words */
+    uint64_t capacity; /* in words of 64 bits */
 };
 
 struct sequence {
     bool begun;
-    uint32_t categories, notes; /* bits of those that were told */
+    uint32_t categories, notes; /* bit n: number n has been written */
     struct told names, places;
 };
 
@@ -60,8 +61,8 @@ struct trace_writer {
     int pid;
     unsigned num_tracks;
     struct sequence *sequence;
-    struct id_table names; /* struct name by key */
-    struct name **name;    /* by number, from 1 on */
+    struct id_table names; /* struct name, by its key */
+    struct name **name;    /* [number], from 1 on */
     uint64_t num_names;
     uint8_t *packed;
     size_t packed_bytes;
@@ -94,7 +95,7 @@ void trace_writer_free(struct trace_writer *w)
     free(w);
 }
 
-/* Whether the number was not in the set, where it is then. */
+/* Adds the number to the set. Returns whether it was not there before. */
 static bool is_new(struct told *t, uint64_t number)
 {
     uint64_t word = number / 64, bit = UINT64_C(1) << number % 64;
@@ -244,7 +245,7 @@ void trace_event_text(struct trace_event *e, enum trace_note note, const char *t
     e->note[e->num_notes - 1].text = text;
 }
 
-/* What an event needs beside itself, on the caller's stack. */
+/* The parts of an event's packet, on the caller's stack. */
 struct parts {
     Perfetto__TracePacket packet;
     Perfetto__TrackEvent event;

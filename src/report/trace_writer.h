@@ -1,7 +1,8 @@
-/* Writes Perfetto's trace format (perfetto.proto), packet by packet: nothing is kept but the names.
+/* Writes Perfetto's trace format (perfetto.proto), packet by packet: it keeps only the names.
  *
- * Tracks are numbered by the caller; number 0 is the process. Each is a sequence of packets of its own. The times of a
- * track's packets rise, which is the caller's part. Names, places and the words below are told once a track. */
+ * The caller numbers the tracks; number 0 is the process. Each track is a sequence of packets of its own. The caller
+ * sees to it that the times of a track's packets do not decrease. Names, places and the words below are written once
+ * for each track. */
 #ifndef PS_REPORT_TRACE_WRITER_H
 #define PS_REPORT_TRACE_WRITER_H
 
@@ -22,7 +23,7 @@ enum trace_category {
     TRACE_CATEGORIES
 };
 
-/* What is told of an event beside its name. */
+/* Facts about an event besides its name. */
 enum trace_note {
     TRACE_ID = 1,
     TRACE_REGION_ID,
@@ -48,18 +49,18 @@ enum trace_note {
 };
 
 #define TRACE_MOST_NOTES 10
-#define TRACE_MOST_FLOWS 64 /* of an event; more arrows than these are left out */
+#define TRACE_MOST_FLOWS 64 /* arrows of one event; further ones are left out */
 
 struct trace_event {
     enum trace_category category;
-    uint64_t name;             /* of trace_writer_name */
+    uint64_t name;             /* a number from trace_writer_name */
     const struct place *place; /* NULL: none */
-    unsigned code;             /* the place's number */
+    unsigned code;             /* the number of the place */
     unsigned num_notes, num_flows, num_ends;
     struct {
         enum trace_note note;
         uint64_t number;
-        const char *text; /* instead of the number */
+        const char *text; /* NULL: the number is written; otherwise this text */
     } note[TRACE_MOST_NOTES];
     uint64_t flow[TRACE_MOST_FLOWS]; /* arrows that begin here */
     uint64_t end[TRACE_MOST_FLOWS];  /* arrows that end here */
@@ -67,15 +68,16 @@ struct trace_event {
 
 struct trace_writer;
 
-/* tracks: how many there are, the process among them. */
+/* tracks: number of tracks, including the process. */
 struct trace_writer *trace_writer_new(FILE *out, unsigned tracks);
 void trace_writer_free(struct trace_writer *w);
 
 void trace_writer_process(struct trace_writer *w, uint64_t ns, int pid, const char *command);
-/* rank: the place among its siblings. tid 0: not known; a number that no thread has stands instead. */
+/* tid: the kernel thread's number; 0: unknown, then a number is written that no thread has. */
 void trace_writer_track(struct trace_writer *w, unsigned track, uint64_t ns, const char *name, int64_t tid);
 
-/* The number of a name; `key` stands for it, so that it is made once (NULL: not yet made; then call it with a text). */
+/* Returns the number of the name with this key. If it is new, it is made with this text; text NULL: returns 0
+ * instead. */
 uint64_t trace_writer_name(struct trace_writer *w, uint64_t key, const char *text);
 
 void trace_event_note(struct trace_event *e, enum trace_note note, uint64_t number);
