@@ -17,7 +17,8 @@ struct ps_loaded {
     const ElfW(Sym) * symbols;
     const ElfW(Rela) * relocations[2]; /* [0]: DT_RELA; [1]: those of calls, DT_JMPREL */
     size_t num_relocations[2];
-    const uint32_t *hash; /* its [1]: the names it takes from others are before this symbol; NULL: not known */
+    /* The hash table; NULL: there is none. Symbols that the object takes from others have numbers below hash[1]. */
+    const uint32_t *hash;
     bool has_gnu_hash;
 };
 

@@ -291,7 +291,8 @@ static inline unsigned os_cpuset_count(const struct os_cpuset *s)
 
 /* Returns the processors on which the calling kernel thread may run (its affinity mask, online processors only). */
 int os_affinity_get(struct os_cpuset *out);
-/* The same for a kernel thread of this process. */
+/* Returns the affinity mask of kernel thread tid of this process. The other two set a mask. All return 0 or an errno
+ * value. */
 int os_affinity_of(int tid, struct os_cpuset *out);
 int os_affinity_set(const struct os_cpuset *set);
 int os_affinity_set_of(int tid, const struct os_cpuset *set);
@@ -330,7 +331,7 @@ void os_ranks(struct os_ranks *out);
 unsigned os_rank_share(unsigned usable, unsigned quota);
 /* Returns the processor on which the caller runs now, by the C library. Called in the block of the thread that runs. */
 int os_current_cpu(void);
-/* The same by a system call: any kernel thread may call it, in any block. */
+/* Returns the processor on which the caller runs now, by a system call: any kernel thread may call it, in any block. */
 int os_cpu_here(void);
 /* Returns how often the calling kernel thread was preempted. */
 uint64_t os_times_preempted(void);

@@ -49,7 +49,7 @@ struct pool {
     ElfW(Addr) base;
     bool is_program;
     unsigned form; /* FFTW: its precision, an index of fftw_letters */
-    /* the library's functions to ask; NULL: it has none */
+    /* functions of the library that the census calls; NULL: it has none */
     void *threads, *version, *parallel, *arch, *arch_id, *pthreads;
 };
 
@@ -213,7 +213,7 @@ static void ask_version(const struct census *c, const struct pool *p, char *vers
     case KNOWN_OPENBLAS:
         copy_word(version, size, p->version ? ((const char *(*)(void))p->version)() : NULL, "OpenBLAS ");
         break;
-    case KNOWN_MKL: /* without a layer yet, the question would make MKL load one */
+    case KNOWN_MKL: /* asked before a layer is loaded, MKL would load one */
         if (p->version && c->mkl_layer)
             ((void (*)(char *, int))p->version)(text, sizeof text);
         copy_word(version, size, text, "Version ");

@@ -32,7 +32,7 @@ struct pools_library {
     struct pools_library *next;
     enum pools_kind kind;
     ElfW(Addr) base;                  /* the address where it is loaded */
-    char *path;                       /* its file */
+    char *path;                       /* name of its file */
     _Atomic(const char *) left;       /* why we do not run its jobs, in words for the user; NULL: we do */
     _Atomic(unsigned) bound;          /* OpenBLAS: threads that the program or its user allows; 0: unknown yet */
     _Atomic(unsigned) width;          /* OpenBLAS: threads that its calls use now; 0: as many as `bound` */

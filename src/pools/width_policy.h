@@ -25,7 +25,7 @@ enum {
     WIDTH_PATIENCE_MIN = 3, /* in samples */
     WIDTH_PATIENCE_MAX = 64,
     WIDTH_SOON_US = 5000,            /* too wide again within this time: the patience doubles */
-    WIDTH_CONTENDED_SOON_US = 50000, /* the same when preemptions tell, which come slowly */
+    WIDTH_CONTENDED_SOON_US = 50000, /* too wide again within this time, because of preemptions, which come slowly */
     WIDTH_MEMORY_US = 16000,         /* processor time over which preemptions are counted */
     WIDTH_RESTS = 2,                 /* percent of a processor; at most this: no thread computes */
     WIDTH_COMPUTES = 60,             /* percent; at least this: a thread has a processor to itself */

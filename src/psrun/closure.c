@@ -83,7 +83,7 @@ static int add_loader_line(struct closure *c, char *line, const struct elf *drop
         return add_object(c, line, strchr(path, '/') ? path : NULL, dropin);
     }
     if (!strchr(line, '/') || !address)
-        return 0; /* the vdso, or a message */
+        return 0; /* no library: the vdso, or a message */
     const char *base = strrchr(line, '/') + 1;
     return add_object(c, base, line, dropin);
 }

@@ -43,8 +43,8 @@ struct closure {
  * value; then there is nothing to free. */
 int closure_trace(struct closure *c, const char *interp, const char *program, const char *library_path,
                   const char *preload, const struct elf *dropin);
-/* Does the same without the loader, for LD_LIBRARY_PATH = `folder` (the drop-in's) and no preloads. Returns false if
- * the loader must be asked; then there is nothing to free. */
+/* Reads the closure as closure_trace does, but without the loader. Only for LD_LIBRARY_PATH = `folder` (the drop-in's)
+ * and no preloads. Returns false if the loader must be asked; then there is nothing to free. */
 bool closure_read(struct closure *c, const char *interp, const char *program, const char *folder,
                   const struct elf *dropin);
 void closure_free(struct closure *c);
@@ -70,7 +70,7 @@ const char *runtime_name(enum runtime r);
 /* An OpenMP symbol that an object needs and the drop-in does not have. */
 struct lack {
     const char *symbol;
-    const char *version; /* NULL: any */
+    const char *version; /* NULL: any version */
     const char *user;    /* the object that needs it */
 };
 /* Collects the entry points (and version nodes) that objects of c need and dropin does not define, at most `max`.

@@ -8,7 +8,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* Copies the folder of psrun's own file; without /proc, from the name by which psrun was started. */
+/* Writes the name of the folder of psrun's own file into self. Without /proc it is taken from the name by which psrun
+ * was started. */
 static bool own_folder(char self[PATH_MAX])
 {
     ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);

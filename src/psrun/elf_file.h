@@ -42,10 +42,10 @@ struct elf {
     const char *interp; /* the loader's name; NULL: none */
     bool tls;           /* has thread-local variables */
     bool own_search;    /* it tells the loader where to search, or what to load besides `needed` */
-    const char *soname; /* NULL: none */
+    const char *soname; /* its own name as a library; NULL: none */
     unsigned num_needed;
     const char *needed[ELF_NEEDED_MAX];
-    struct elf_version version[ELF_VERSIONS_MAX]; /* [version index]; name NULL: none */
+    struct elf_version version[ELF_VERSIONS_MAX]; /* [version index]; name NULL: no such version */
     const ElfW(Sym) * sym;
     size_t num_sym;
     size_t end_wanted; /* every undefined symbol has an index below this */

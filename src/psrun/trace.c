@@ -157,7 +157,7 @@ void trace_make(struct trace *t, const struct plan *p, const struct wishes *w)
         t->out = reserve("trace", w->trace);
     if (w->stats && *w->stats)
         t->json = reserve("profile", w->stats);
-    const char *rank = own_rank(); /* of several ranks only rank 0 prints */
+    const char *rank = own_rank(); /* of several ranks in MPI only rank 0 prints */
     t->screen = w->stats && !*w->stats && (!rank || strcmp(rank, "0") == 0);
     t->on = t->out || t->json || t->screen;
     t->prefix = prefix_of(t);

@@ -8,15 +8,16 @@
 /* What must be measured before a rule gives advice. A share is of the vps' time, unless another total is named. */
 static const struct {
     double run_ns; /* all rules: a shorter run mostly starts its threads */
-    /* small-tasks: the share is what making them costs, at 1 us each */
+    /* small-tasks: a smaller mean; at least so many tasks; the least share that making them costs, at 1 us each */
     double small_task_ns, many_tasks, small_tasks_share;
-    /* imbalance: of the region's time; of all time; own work of the region's time */
+    /* imbalance: the least wait, as a part of the region's time and of all time; the least work of the members' own */
     double imbalance, imbalance_share, own_work;
     double lock_share; /* lock: of all time */
-    /* nesting-off: inner regions of one thread; their part of the run's time */
+    /* nesting-off: the least number of inner regions of one thread; their least part of the run's time; the most
+     * efficiency */
     double nested_regions, nested_wall, nested_efficiency;
-    /* inner-costs and short-regions: of the region's time; of all time. In a shorter region members mostly wait for its
-     * start. */
+    /* inner-costs, short-regions: the least overhead, as a part of the region's time and of all time; the longest
+     * region. In a region shorter than that members mostly wait for its start, so imbalance does not look at it. */
     double overhead, overhead_share, short_region_ns;
     double serial_wall; /* serial-parts: of the run's time */
 } at = {

@@ -107,7 +107,7 @@ struct page_track {
 
 /* The last wait of a task for a lock. */
 struct page_wait {
-    uint64_t begin, end; /* end: as far as it is known */
+    uint64_t begin, end; /* end: until when the wait is known to last */
     struct page_name *name;
     bool has_left; /* the thread had left the vp when its last slice ended */
 };

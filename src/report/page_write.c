@@ -35,7 +35,7 @@ static void show_path(struct page_path *path, struct page_path **shown, uint32_t
 {
     if (!path || path->shown != PAGE_NONE)
         return;
-    show_path(path->parent, shown, num); /* so a parent has a smaller number */
+    show_path(path->parent, shown, num); /* the parent comes first: so its number is smaller */
     path->shown = (*num)++;
     shown[path->shown] = path;
 }

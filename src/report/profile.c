@@ -95,7 +95,7 @@ static void add_track(struct profile *p, struct places *places, const struct rec
             add_sums(row_of(p, places_find(places, f, code)), &t->sums[code], ns, is_spare);
     uint64_t last = ps_load_relaxed(&t->last);
     unsigned state = ps_load_relaxed(&t->state), code = ps_load_relaxed(&t->code);
-    uint64_t over = ps_load_relaxed(&t->wait_over); /* see struct recording_track */
+    uint64_t over = ps_load_relaxed(&t->wait_over); /* recording.h: struct recording_track */
     if (state >= REC_IMBALANCE && state <= REC_OUTSIDE && over >= last && over < end) {
         row_of(p, places_find(places, f, code))->state[state] += (double)(over - last) * ns;
         last = over, state = REC_PARKED, code = 0;

@@ -58,7 +58,7 @@ void timeline_board_free(struct timeline_board *b);
 
 /* Returns the thread that runs the task; NULL: unknown. */
 struct timeline_thread *timeline_thread_known(const struct timeline_board *b, uint64_t task);
-/* The same; makes a thread if the task's is unknown. */
+/* Returns the thread that runs the task. If none is known, makes a thread. */
 struct timeline_thread *timeline_thread_of(struct timeline_board *b, uint64_t task);
 struct timeline_thread *timeline_thread_new(struct timeline_board *b, uint64_t task);
 /* Notes that t runs the task. Called before the task's slice is pushed; the end of that slice removes the note. */

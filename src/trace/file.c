@@ -26,7 +26,7 @@ static struct {
     char prefix[3800];
     char runtime[sizeof((struct recording *)0)->runtime];
     uint64_t limit;  /* bytes of events; 0: sums only */
-    char path[4000]; /* of this process's recording */
+    char path[4000]; /* path of this process's recording */
     ino_t inode;
 } file;
 

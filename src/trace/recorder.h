@@ -64,7 +64,7 @@ enum { HELD = 2 };
 struct frame {
     uint64_t id;
     uint64_t own;           /* ticks for which it has run */
-    uint64_t total;         /* of a member: the same with its tasks and the regions that it opened */
+    uint64_t total;         /* of a member: ticks for which it, its tasks and regions that it opened have run */
     struct frame *member;   /* the member that runs it; a member's or root's own: itself */
     struct region *region;  /* of a member: its region; of a root: NULL */
     uint64_t wait_since;    /* when it began to wait for a lock */
@@ -116,7 +116,7 @@ static inline uint64_t id_of_task(const ompt_data_t *task)
 struct track {
     struct recording_event *next, *end; /* the next event's place, and the segment's end */
     struct recording_track *shared;
-    struct recording_sums *sums; /* of the code at which the vp is */
+    struct recording_sums *sums; /* sums for the code at which the vp is */
     /* The frame that runs or waits here; NULL: none, or unknown. Other threads only compare the pointer. */
     _Atomic(struct frame *) frame;
     uint64_t written, last;
@@ -176,7 +176,7 @@ struct track *recorder_here(void); /* the track of the calling kernel thread's v
 void events_set(ompt_function_lookup_t lookup);
 /* Returns the frame of the task that the caller runs; NULL: none. */
 struct frame *events_current(void);
-struct frame *events_more_frames(struct track *k); /* takes one */
+struct frame *events_more_frames(struct track *k); /* takes a frame that other tracks gave back, or a new one */
 /* events_waits: the thread with frame f begins to wait at k. events_waits_no_longer: it goes on at k. f may be NULL. */
 void events_waits(struct track *k, struct frame *f, unsigned state);
 void events_waits_no_longer(const struct track *k, struct frame *f, uint64_t now);

@@ -136,7 +136,7 @@ struct recording_sums {
     _Atomic uint64_t useful, longest;
     _Atomic uint64_t created, tasks, task_ticks; /* tasks made here; tasks ended, and their useful ticks */
     _Atomic uint64_t loops, iterations;          /* of regions opened here; each loop counts once */
-    /* locks taken here; waited for, and ticks of that; ticks held */
+    /* Locks taken here; waits for locks, and ticks of these waits; ticks for which locks were held. */
     _Atomic uint64_t locks, lock_waits, lock_ticks, lock_held;
 };
 _Static_assert(sizeof(struct recording_sums) % 64 == 0, "lines");
@@ -177,7 +177,7 @@ struct recording {
     uint32_t pid, parent_pid;
     int32_t rank;        /* in MPI; -1: none */
     uint32_t num_tracks; /* places for tracks; the last is for kernel threads without a vp */
-    uint32_t num_vps;    /* later tracks are those of spares and roots; 0: tracks are OpenMP threads' */
+    uint32_t num_vps;    /* tracks from this number on are spares' and roots'; 0: tracks are OpenMP threads' */
     uint32_t num_processors;
     uint32_t keeps_events;             /* 0: sums only */
     uint32_t nested_off;               /* 1: nested regions are off (max-active-levels-var is 1) */

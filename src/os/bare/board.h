@@ -29,7 +29,8 @@ void *board_block(size_t bytes);
 void *board_block_only(unsigned cluster, size_t bytes); /* only of that cluster's memory; NULL if it is full */
 void *board_block_aligned(size_t align, size_t bytes);
 void board_block_free(void *p);
-/* The same under the C library's names with a prefix: the runtime's rooms are compiled to call these. */
+/* malloc and its relatives over board_block, under names with a prefix: the runtime's rooms are compiled to call
+ * these. */
 void *board_malloc(size_t bytes);
 void board_free(void *p);
 void *board_aligned_alloc(size_t align, size_t bytes);

@@ -249,7 +249,7 @@ static void *resize(void *p, size_t bytes, void *(*get)(size_t, size_t))
     return larger;
 }
 
-/* get(alignment, bytes) allocates. */
+/* Defines malloc and its relatives with a prefix; get(alignment, bytes) allocates. */
 #define C_NAMES(prefix, get)                                                              \
     void *prefix##malloc(size_t bytes) { return get(UNIT, bytes); }                       \
     void prefix##free(void *p) { board_block_free(p); }                                   \

@@ -117,7 +117,8 @@ void ps_wait_for_all(struct vp *vp)
     if (sum(offsetof(struct ps_thread_counts, made)) == sum(offsetof(struct ps_thread_counts, submitted)))
         /* every thread that was made was submitted, so the root can block */
         children_wait_and_sweep(vp_run(vp)->current);
-    for (int64_t pause_ns = LIFE_FIRST_PAUSE_NS; !all_ended();) { /* threads whose parents did not wait for them */
+    /* Threads may still run whose parents did not wait for them. */
+    for (int64_t pause_ns = LIFE_FIRST_PAUSE_NS; !all_ended();) {
         if (ps_yield()) {
             pause_ns = LIFE_FIRST_PAUSE_NS;
             continue;

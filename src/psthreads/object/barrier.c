@@ -144,10 +144,10 @@ static PS_NOINLINE int open_for_blocked(struct psthread_barrier *b, struct slot 
 /* One thread's wait, in a barrier whose members may spin, and with the race detector. */
 static PS_NOINLINE int wait_in_general(struct psthread_barrier *b, struct slot *s, uint32_t phase)
 {
-    /* after its arrival a member that blocks may not read the barrier: it may be freed */
+    /* Read before the arrival: once this member has arrived and blocks, another member may free the barrier. */
     const unsigned count = b->count;
     struct psthread *self = ps_self();
-    /* an address for the race detector: it keeps this phase apart from the next */
+    /* An address for the race detector, which so keeps this phase apart from the next. */
     const void *phases = &b->slot[0].waiter[phase % 2];
     ps_race_release(phases);
     const bool may_spin = count <= ps_load_relaxed(&b->vps);

@@ -209,7 +209,7 @@ static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *se
     self->vp = vp;
     vp_run(vp)->current = self;
     ps_store_relaxed(&t->state, PS_ENDED);
-    if (t->created) /* as in ps_thread_end */
+    if (t->created) /* children of t may be alive: adds the hold, as ps_thread_end does */
         ps_add_acq_rel(&t->children, (int64_t)t->created + PS_CHILDREN_HELD);
     *vp_io = vp;
     return result;
