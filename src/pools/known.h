@@ -48,7 +48,8 @@ const char *known_numba_layer(const char *file);
 /* What is known about a pool, for known_judge. */
 struct known_facts {
     enum known_kind kind;
-    /* OpenBLAS, FFTW, BLIS: "openmp", "pthreads" or "disabled"; MKL, numba: as above; NULL: unknown */
+    /* OpenBLAS, FFTW, BLIS: "openmp", "pthreads" or "disabled"; MKL, numba: as known_mkl_layer and known_numba_layer
+     * return it; NULL: unknown */
     const char *layer;
     bool is_open;      /* the library lets others run its jobs (OpenBLAS, FFTW) */
     bool is_taken;     /* psthreads runs its jobs */

@@ -8,18 +8,21 @@
 /* What must be measured before a rule gives advice. A share is of the vps' time, unless another total is named. */
 static const struct {
     double run_ns; /* all rules: a shorter run mostly starts its threads */
-    /* small-tasks: a smaller mean; at least so many tasks; the least share that making them costs, at 1 us each */
+    /* small-tasks applies if the mean is shorter, there are at least so many tasks, and making them (1 us each) costs
+     * at least this share. */
     double small_task_ns, many_tasks, small_tasks_share;
-    /* imbalance: the least wait, as a part of the region's time and of all time; the least work of the members' own */
+    /* imbalance applies if the wait is at least these parts of the region's time and of all time. In a program with
+     * tasks the members' own work must be at least this part of the region's time. */
     double imbalance, imbalance_share, own_work;
-    double lock_share; /* lock: of all time */
-    /* nesting-off: the least number of inner regions of one thread; their least part of the run's time; the most
-     * efficiency */
+    double lock_share; /* lock applies if waits for the lock are at least this share */
+    /* nesting-off applies if at least so many inner regions ran with one thread, for at least this part of the run's
+     * time, and the efficiency is smaller. */
     double nested_regions, nested_wall, nested_efficiency;
-    /* inner-costs, short-regions: the least overhead, as a part of the region's time and of all time; the longest
-     * region. In a region shorter than that members mostly wait for its start, so imbalance does not look at it. */
+    /* inner-costs and short-regions apply if the overhead is at least these parts of the region's time and of all time,
+     * and the region is shorter. imbalance does not apply to such a short region: its members mostly wait for its
+     * start. */
     double overhead, overhead_share, short_region_ns;
-    double serial_wall; /* serial-parts: of the run's time */
+    double serial_wall; /* serial-parts applies from this part of the run's time on */
 } at = {
     .run_ns = 10e6,
     .small_task_ns = 1000,

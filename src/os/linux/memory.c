@@ -217,7 +217,7 @@ static void *map_with_mark(size_t whole, size_t *usable)
         munmap(base, whole + page);
         return NULL;
     }
-    *usable = whole; /* no MADV_NOHUGEPAGE: for kernels that have marks MAP_STACK means that */
+    *usable = whole; /* no MADV_NOHUGEPAGE: on kernels that have marks MAP_STACK implies it */
     return base + page;
 }
 

@@ -71,7 +71,8 @@ void os_park_both(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *s
     long end_of_wait = raw_call6(WAITV_NUMBER, (long)both, 2, 0, timeout_ns < 0 ? 0 : (long)&limit, CLOCK_MONOTONIC, 0);
     if (end_of_wait >= 0 || end_of_wait == -EAGAIN || end_of_wait == -EINTR || end_of_wait == -ETIMEDOUT)
         return;
-    /* the kernel is older, or a filter refuses the call */
+    /* The kernel is older, or a filter refuses the call. So this thread wakes now and then, and its caller reads
+     * *shared. */
     bool soon = timeout_ns >= 0 && timeout_ns < OS_SHARED_LOOK_NS;
     os_park(word, expected, soon ? timeout_ns : OS_SHARED_LOOK_NS);
 }

@@ -34,7 +34,7 @@ int psthread_waitall(void)
  * has no ABA problem. */
 static bool leaves_zombies(struct psthread *parent, struct psthread *t)
 {
-    /* read before the list: so the list below has every push that preceded */
+    /* Read before the list: so the list below shows every push that came before. */
     bool none_pushes = children_alone_with(parent, 0);
     struct psthread *first = ps_load_acquire(&parent->zombies);
     if (first != t)
