@@ -8,8 +8,8 @@
  *
  * Words. An *entity* carries one OpenMP thread. A *root* is the entity of a kernel thread that the runtime did not make
  * (the program's initial thread, any pthread that calls an OpenMP routine). A *member* is the entity of a thread in a
- * team; the core allocates it, in one block with the team. A *carrier* is what runs entities: a virtual processor or a
- * kernel thread.
+ * team; the core allocates it, in one block with the team. A *carrier* is what runs entities: a virtual processor, a
+ * kernel thread, or on the manycore a core.
  *
  * An entity may change its carrier in any call marked [switches], and in no other. So the runtime must not keep
  * anything that belongs to the carrier (addresses of its own native thread-local variables) across such a call. No call
@@ -19,7 +19,7 @@
 
 #include "atomic.h"
 #include "compiler.h"
-/* A target may define EE_PORT as the name of its own header. That header has ee_local_inline, ee_barrier_pass and
+/* A build for a target may define EE_PORT as the name of a header. That header has ee_local_inline, ee_barrier_pass and
  * ee_barrier_heed inline. */
 #ifdef EE_PORT
 #include EE_PORT
@@ -42,9 +42,9 @@ struct ee_config {
     void (*describe)(char *buf, size_t bytes);
     /* A debugger's table of the structures that an entity's pointer (ee_local) leads to. */
     const struct ps_debug_layout *debug_layout;
-    /* Decides the rounding and traps with which members of outermost regions begin. True: those of the thread that
-     * opened the region, as in libomp. False, or the pointer is NULL: those that the member had at the end of its last
-     * region, as in libgomp. */
+    /* Tells with which floating-point rounding and traps the members of an outermost region begin. *floats_of_opener is
+     * true: with those of the thread that opened the region, as in libomp. It is false, or the pointer is NULL: with
+     * those that the member had at the end of its last region, as in libgomp. */
     const bool *floats_of_opener;
 };
 
@@ -128,34 +128,35 @@ struct ee_team_ops {
      * ops->idle gives to the core and ee_team_help gives back. Returns when it finds no task. ee_local() is what m had
      * when its body returned. [may switch] */
     void (*assist)(struct ee_member *m);
-    /* Gives m's identity to the core, when m has become a helper: its body has returned, and no thread runs tasks as m
-     * or keeps anything in m's thread. The core gives the identity back by ee_team_help. True: a task is ready, so the
-     * caller has the identity again at once and must call assist. Called only in a region that was notified of tasks.
-     * [does not switch] */
+    /* Gives m's identity to the core, when m has become a helper: its body has returned, no thread runs tasks as m, and
+     * no thread uses the memory of m's entity. The core gives the identity back by ee_team_help. True: a task is ready,
+     * so the caller has the identity again at once and must call assist. Called only in a region that was notified of
+     * tasks. [does not switch] */
     bool (*idle)(struct ee_member *m);
-    /* Returns whether a task of the region is ready. Async-signal-safe. The pointer may be NULL: unknown. */
+    /* Returns whether a task of the region is ready. Async-signal-safe. The pointer may be NULL: then the entities do
+     * not know. */
     bool (*any)(struct ee_member *m);
     /* Returns an address that tells where in the program the open region is. All regions of one construct have the same
      * address. NULL: unknown. */
     const void *(*place)(struct ee_member *first);
-    /* Manycore only: called when the entities decide where member `id` runs next. Returns storage for the member near
-     * the carrier group `near`, aligned to PS_CACHE_LINE; NULL: no memory. `members` is what ee_team_init was given.
+    /* Manycore only: called when the entities decide where member `id` runs next. Returns storage for the member in the
+     * memory of cluster `near`, aligned to PS_CACHE_LINE; NULL: no memory. `members` is what ee_team_init was given.
      * The pointer may be NULL: no such function. */
     struct ee_member *(*near)(void *members, unsigned id, int near);
     /* Manycore only: called in place of body in a region that ee_team_again opened, for a member that also ran in the
      * last region on this carrier. The member's share is fn(data). */
     void (*again)(struct ee_member *m, void (*fn)(void *), void *data);
-    /* Manycore only: called by ee_team_run_again. `ended`: all members are done, and at least one has made a task.
-     * `otherwise`: the short path was not possible, and no region has been opened yet. */
+    /* Manycore only: called by ee_team_run_again. `ended`: all members are done, and tasks were made in this region or
+     * in an enclosing one. `otherwise`: the short path was not possible, and no region has been opened yet. */
     void (*ended)(struct ee_member *first);
     void (*otherwise)(struct ee_team *team, void (*fn)(void *), void *data);
 };
-/* Manycore only. ee_memory_near returns memory, not zeroed, near a group of carriers; NULL: that group has none left.
- * ee_is_near returns whether p is such memory. */
-#define EE_NEAR_HERE (-1) /* near the caller */
-#define EE_NEAR_ANY (-2)
+/* Manycore only. ee_memory_near returns memory, not zeroed, of the cluster `near`; NULL: that cluster has none left.
+ * ee_is_near returns whether p is memory of that cluster. */
+#define EE_NEAR_HERE (-1) /* the cluster of the caller */
+#define EE_NEAR_ANY (-2)  /* any cluster, or the main memory */
 void *ee_memory_near(int near, size_t bytes);
-void *ee_memory_beside(const void *p, size_t bytes); /* near p, or anywhere if there is none */
+void *ee_memory_beside(const void *p, size_t bytes); /* in the cluster of p, else anywhere */
 bool ee_is_near(const void *p, int near);
 /* Manycore only. Forks as many members as the team's last region had; only fn and data are different. The order to
  * start may carry fn and data, so that members need not read the team. */
@@ -163,10 +164,11 @@ void ee_team_again(struct ee_team *team, void (*fn)(void *), void *data);
 /* Manycore only. The shortest path, for a region that differs from the team's last one in fn and data alone.
  * ee_team_lasts is called after the join of that last region; it returns whether the team has this path. If so,
  * ee_team_run_again is the whole next region, from ee_team_reserve to the join. The call runs ops->again for member 0
- * as well, and calls ops->ended if members made tasks. If the team cannot get its carriers now, it calls ops->otherwise
- * and does nothing else. [switches] */
+ * as well, and calls ops->ended if members made tasks. If the path is not possible now (a carrier of the team is taken,
+ * or the caller has learnt of tasks), it calls ops->otherwise and does nothing else. [switches] */
 bool ee_team_lasts(struct ee_team *team);
-/* Manycore only. Tells that the caller's next region is of `team`, while its last one was of another team. */
+/* Manycore only. Called before a region: the caller's next region is of `team`, while its last region was of another
+ * team. */
 void ee_team_turn(struct ee_team *team);
 void ee_team_run_again(struct ee_team *team, void (*fn)(void *), void *data);
 
@@ -205,16 +207,17 @@ unsigned ee_team_reserve(struct ee_team *team, unsigned n);
  * runs its share itself. outermost: no region of this entity encloses the new one. [does not switch] */
 void ee_team_fork(struct ee_team *team, unsigned n, bool outermost);
 
-/* Called by member 0 when its share is done: waits until all members are done. While it waits, it runs members that no
- * carrier took, as calls on its own stack, and ops->assist as member 0. On return the caller is the entity that forked
- * again, with that entity's ee_local(). Everything that members did happens before the return. [switches] */
+/* Called by member 0 when its share is done: waits until all members are done. While it waits, it may run members that
+ * no carrier took, as calls on its own stack, and it runs ops->assist as member 0 when tasks are ready. On return the
+ * caller is the entity that forked again, with that entity's ee_local(). Everything that members did happens before the
+ * return. [switches] */
 void ee_team_join(struct ee_team *team);
 
 /* Tells that the region has tasks. Members that wait in the barrier return from it with EE_NOTIFIED, and until the
  * region ends ee_barrier_await returns EE_NOTIFIED at once instead of waiting, because the core knows better what its
- * members wait for. A member becomes a helper (ops->idle) when its body has returned, on any thread; so does member 0
- * when it waits in the join. The caller is an unfinished member of the team, and calls once for a region. [does not
- * switch] */
+ * members wait for. A member becomes a helper when its body has returned, and member 0 when it waits in the join: then
+ * one thread, in most cases the member's own, calls ops->idle for it. The caller is an unfinished member of the team,
+ * and calls once for a region. [does not switch] */
 void ee_team_notify(struct ee_team *team);
 /* Calls member id, whose identity ops->idle gave to the core, back to work: some carrier calls ops->assist for the
  * member, then ops->idle again. The join waits for that. The caller is an unfinished member, or a member that assists.
@@ -261,10 +264,10 @@ static PS_ALWAYS_INLINE void ee_barrier_heed(void) {}
 
 /* --- waiting on a word (a futex of entities) --- */
 
-/* Waits while *word == expected: spins for about the time of two context switches, then blocks the entity, so that its
- * carrier runs others. Returns when the entity is woken or sees *word differ, and sometimes without reason. No wake-up
- * is lost: if *word is changed and then ee_wake called, the entity wakes. word may be in the program's memory (an
- * omp_lock_t). [switches] */
+/* Waits while *word == expected: spins for a limited time, then blocks the entity, so that its carrier can run others.
+ * (An implementation whose carriers run one entity each may spin on.) Returns when the entity is woken or sees *word
+ * differ, and sometimes without reason. No wake-up is lost: if *word is changed and then ee_wake called, the entity
+ * wakes. word may be in the program's memory (an omp_lock_t). [switches] */
 void ee_wait(_Atomic uint32_t *word, uint32_t expected);
 /* Wakes up to n entities that wait on word (UINT_MAX: all). If none waits, it costs one fence and a load. [does not
  * switch] */

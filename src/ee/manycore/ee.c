@@ -117,7 +117,7 @@ void pool_assist(struct team *team, bool *mine)
     assist_until_free(team, member_at(team, 0));
 }
 
-/* Called while no other core looks at the word. */
+/* Sets a word by a plain store. Called while no other core reads or writes the word. */
 static inline void reset(_Atomic uint32_t *word, uint32_t value) { *(uint32_t *)word = value; }
 
 static PS_NOINLINE void look_at(struct known *known, struct team *team, uint32_t version)
@@ -273,7 +273,7 @@ void ee_team_turn(struct ee_team *t)
 {
     struct team *team = team_of(t);
     if (!team->root || pool_self.member != NULL || !hal_turn(team))
-        return; /* the root's other teams stay as they were left */
+        return; /* pool_last_root stays, so the next fork of a root's team tells its cores anew */
     become_last_root(team);
     team->opener = &pool_self;
 }

@@ -20,15 +20,15 @@
 extern __thread void *pool_local; /* what ee_local() returns */
 static PS_ALWAYS_INLINE void *ee_local_inline(void) { return pool_local; }
 
-#define EE_GATE_TASKS (1 << 3) /* the signal that an enclosing team has tasks: SLOT_TASKS */
+#define EE_GATE_TASKS (1 << 3) /* the signal SLOT_TASKS: the team, or an enclosing one, has tasks */
 
 extern __thread volatile uint32_t *ee_gate;
 extern __thread uint32_t ee_gate_mask; /* the signal of the barrier's slot, and EE_GATE_TASKS */
 
 /* Arrives, and sleeps until a signal of the mask is pending. Returns the pending signals of the mask. The three
  * accesses are in one line of the instruction cache, so the core sleeps before any signal can come that was sent after
- * the release. *release is the barrier's signal alone; it is computed in the cycle in which the loaded signals cannot
- * be used yet. */
+ * the release. Stores in *release the mask without EE_GATE_TASKS, which is the barrier's signal alone. This is computed
+ * in the cycle in which the loaded signals cannot be used yet. */
 static PS_ALWAYS_INLINE uint32_t ee_gate_meet(volatile uint32_t *gate, uint32_t mask, uint32_t *release)
 {
     uint32_t came;
@@ -45,8 +45,8 @@ static PS_ALWAYS_INLINE void ee_gate_take(volatile uint32_t *gate)
     __asm__ volatile("" ::: "memory");
 }
 
-/* True: the caller has arrived by the gate, and then found that there are tasks. ee_barrier_meet reads it, and does not
- * arrive once more. */
+/* Set by ee_barrier_pass: the caller has arrived by the gate, and then found that there are tasks. ee_barrier_meet,
+ * which the caller calls next, then does not arrive a second time, and clears it. */
 extern __thread bool ee_gate_arrived;
 
 static PS_ALWAYS_INLINE bool ee_barrier_pass(void)

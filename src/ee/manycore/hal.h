@@ -2,7 +2,7 @@
  * the program is linked.
  *
  *   hws        orders are multicast as words of the hardware synchroniser, which also gathers joins and barriers
- *   sw         memory alone: the parent orders one core in each cluster, which hands the order on; counters by cluster
+ *   sw         memory alone: the root orders one core in each other cluster, which hands the order on; counters
  *   hws-paper-implicit, hws-paper, sw-paper   the ways of manycore-nested-2016, section 3, for comparison (paper.h)
  *
  * Member 0 is the parent; `team->spans` has the cores of the other members. The comment of each function says whether
@@ -32,17 +32,19 @@ void hal_told(struct team *team);
 /* Orders `core`, whose member is a helper, to assist. Any core may call it, while no other such order is under way to
  * that core. */
 void hal_order_assist(unsigned core, struct member *m);
-/* hal_arrive is called by a member other than the first: it is done. hal_gather is called by the parent: waits until
- * all members are done. */
+/* The join. hal_arrive is called by a member other than the first when it is done: it counts the member. hal_gather is
+ * called by the parent: waits until all members are counted. */
 void hal_arrive(struct member *m);
 void hal_gather(struct team *team);
-/* The barrier. meet, await, release and phase are those of ee.h. */
+/* The barrier. meet, await, release and phase do what ee_barrier_meet and so on do (ee.h). */
 enum ee_await hal_barrier_meet(struct team *team, struct member *m, uint32_t phase, bool counted);
 enum ee_await hal_barrier_await(struct team *team, struct member *m, uint32_t phase);
 void hal_barrier_release(struct team *team, struct member *m);
 uint32_t hal_barrier_phase(struct team *team, struct member *m);
-/* hal_notify is called by a member: from then on the region has tasks. hal_sees_tasks is called by a member that waits.
- * It returns whether the region has tasks, as far as the core can know without reading remote memory. */
+/* hal_notify is called by a member: from then on the region has tasks. hal_sees_tasks is called by a member or the
+ * parent, and returns whether the region has tasks. If the HAL has a signal of tasks, hal_sees_tasks first takes the
+ * signal if it has come, and reads team->notified only if the core has ever got the signal in this region; so it may
+ * learn of tasks late. */
 bool hal_sees_tasks(struct team *team);
 void hal_notify(struct team *team);
 

@@ -26,8 +26,8 @@ void pool_start(void)
         ps_store_relaxed(idle_of(c), ((2u << (pool_cores - 1)) - 1) & (c == 0 ? ~1u : ~0u));
 }
 
-/* Returns the cores of the cluster that belong to the root's open team. Returns none when the root itself maps that
- * team. */
+/* Returns the cores of the cluster that belong to the root's open team. Returns 0 if the root has no open team, as when
+ * it maps one. */
 static uint32_t taken_by_root(unsigned cluster)
 {
     if (pool_self.of_root_team && cluster == board_cluster())
@@ -90,7 +90,8 @@ void pool_give_back(struct team *team)
         give_back_far(team);
 }
 
-/* Makes a new mapping for n members, or for as many as there are idle cores. Returns the number of members. */
+/* Makes a new mapping for n members, or for as many as there are idle cores and memory. Takes no cores yet: the caller
+ * claims them. Returns the number of members. */
 static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
 {
     unsigned here = board_cluster(), id = 1;

@@ -20,7 +20,7 @@ struct member {
     _Atomic uint32_t end; /* decides which thread reports its end: member_end.h */
     uint32_t phase;       /* number of the team's barrier phase, as far as the member knows */
     uint8_t slots;        /* copy of the team's `slots` */
-    bool met;             /* at this barrier it has also arrived in the synchroniser */
+    bool met;             /* it has arrived at this barrier in the synchroniser too, and has to take the signal */
     uint16_t barriers;    /* sw-paper: barriers of this region that it has met by flags */
 };
 _Static_assert(sizeof(struct member) <= sizeof(struct ee_member), "ee_member is too small");
@@ -63,14 +63,15 @@ struct team {
     uint32_t gate_mask;
     const struct self *opener; /* the core that may call ee_team_run_again; NULL: no core may */
     struct member *first;      /* While opener is not NULL: member 0. */
-    /* While opener is not NULL: the cores, if all but the first are in the opener's cluster. */
+    /* While opener is not NULL: the cores of members 1 on, if all these are in the opener's cluster. */
     uint32_t near;
     /* While opener is not NULL: a copy of ops->again in near memory. */
     void (*run_again)(struct ee_member *, void (*)(void *), void *);
     /* runs a whole region; set by the HAL's ee_team_lasts */
     void (*go)(struct team *, void (*)(void *), void *);
-    uint16_t expects;          /* the value that two bytes of the opener's struct self must have (pool_may_run_again) */
-    volatile uint32_t *joined; /* the register of the synchroniser that waits for the join */
+    uint16_t expects; /* the value that two bytes of the opener's struct self must have (pool_may_run_again) */
+    /* hws: a load from this register of the synchroniser waits for the join, and takes its signal */
+    volatile uint32_t *joined;
     _Atomic uint32_t released; /* sw-paper: the last barrier that member 0 has ended by flags; 0: none yet */
     uint16_t arrivals;         /* sw: in the root's team, how many arrivals the parent waits for */
     /* sw: the first and the number of the team's cores in the parent's cluster, if they are neighbours */
@@ -123,7 +124,7 @@ struct known {
 struct self {
     struct member *member; /* the member that it runs; NULL: the core is the root, or docked */
     /* The next two bytes are compared as one number (pool_may_run_again). */
-    bool sees_tasks;     /* it has been told of tasks in one of the enclosing teams */
+    bool sees_tasks;     /* the core has learnt that its team, or an enclosing one, has tasks */
     bool of_root_team;   /* it is in the root's team, and root_cores belong to the open region */
     uint16_t root_cores; /* this cluster's cores in the last root's team that the core was in */
     /* The two teams that the core was told of last. Two suffice for regions of two shapes in turn, or of two levels. */
@@ -136,9 +137,9 @@ struct self {
 #define POOL_OF_ROOT_TEAM 0x100
 _Static_assert(offsetof(struct self, of_root_team) == offsetof(struct self, sees_tasks) + 1, "they are neighbours");
 extern __thread struct self pool_self;
-/* POOL_OWN computes the address of a core's own variable right here, POOL_OWN_SET stores to such a variable. Without
- * them GCC would keep half of the address over a call, in a register that has to be saved; the linker then finds that
- * this half is zero. */
+/* POOL_OWN computes the address of a core's own (thread-local) variable at the place of its use; POOL_OWN_SET stores to
+ * such a variable. Without them GCC would keep half of the address over a call, in a register that has to be saved; the
+ * linker then finds that this half is zero. */
 #define POOL_OWN(variable)                                                                             \
     __extension__({                                                                                    \
         __typeof__(variable) *own_;                                                                    \
@@ -240,15 +241,15 @@ static inline void pool_know(struct self *self, struct known *known, uintptr_t o
 
 /* Called by a member whose `end` said TOLD: assists until the member is a helper again. */
 void pool_assist_told(struct member *m);
-/* Does everything that a member other than the first does after its body has returned, except its arrival. The exchange
- * is member_end_return's. */
+/* Called by a member other than the first when its body has returned: exchanges `end`, as member_end_return does, and
+ * assists if it must. The caller then counts the member in the join (hal_arrive). */
 static PS_ALWAYS_INLINE void pool_member_end(struct member *m, uint32_t region)
 {
     if (PS_UNLIKELY(pool_swap(&m->end, member_end_returned(region)) == member_end_told(region)))
         pool_assist_told(m);
 }
-/* Runs the expected order, which has come, and does everything except the arrival. pool_ran_expected does what is left
- * after the arrival. */
+/* Called by a docked core whose expected order has come: runs the member's share, and assists if it must. The core then
+ * counts the member in the join, and calls pool_ran_expected, which stores the region's number in the member. */
 static PS_ALWAYS_INLINE void pool_run_expected(const struct expected *e, void (*fn)(void *), void *data)
 {
     e->again((struct ee_member *)(void *)e->m, fn, data);
@@ -275,7 +276,8 @@ static inline void pool_phase(const char *name)
 #endif
 }
 
-/* Called after a region that had tasks: sets the team's words to what the next region begins with. */
+/* Called by the parent after a region, before ee_team_run_again may open the next one: waits for the members that
+ * assist, and sets the team's words to what a region begins with. */
 void pool_tidy(struct team *team);
 /* Takes all of the team's cores or none, for ee_team_run_again of a team whose cores are all in the caller's cluster.
  * Returns whether it took them. Sets *region to the number of the team's last region, which is read while the answer of
@@ -312,7 +314,7 @@ static inline bool pool_may_run_again(const struct team *team, const struct self
     /* one branch, after all loads */
     return (((uintptr_t)team->opener ^ (uintptr_t)self) | (uintptr_t)(seen ^ team->expects)) == 0;
 }
-/* Opens a region of the root's team that the root has mapped last. */
+/* pool_open_again notes that a region of the root's last team is open, pool_close_again that it is closed. */
 static inline void pool_open_again(struct team *team, struct self *self)
 {
     self->of_root_team = true;
@@ -341,9 +343,10 @@ static inline void pool_end_first(const struct team *team, struct self *self)
     self->member = parent;
     POOL_OWN_SET(ee_gate, NULL);
 }
-/* Called by the parent: all members are done, and at least one has made a task. */
+/* Called by the parent on the fast path, if there were tasks in this region or an enclosing one, and all members are
+ * done: closes the region, gives a nested team's cores back, and calls ops->ended. */
 void pool_end_with_tasks(struct team *team);
-/* Called when the fast path is not possible. */
+/* Called when the fast path is not possible: calls ops->otherwise, which opens the region by the slow path. */
 PS_COLD void pool_run_otherwise(struct team *team, void (*fn)(void *), void *data);
 
 #endif

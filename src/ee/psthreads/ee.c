@@ -73,7 +73,8 @@ bool ee_private_storage(void)
     return uth_tls_enabled();
 }
 
-void ee_after_fork_in_child(void) { ps_after_fork_in_child(); /* only its first call in a child does anything */ }
+/* psthreads may have called it already: only the first call in a child does anything */
+void ee_after_fork_in_child(void) { ps_after_fork_in_child(); }
 
 int ee_thread_number(void) { return ps_number_of_caller(); }
 
@@ -125,6 +126,7 @@ bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id)
  * itself. Relaxed: the account is only a number.
  * The account does not include threads of psthread_create, spares, and regions that were open when the limit was set.
  * These get smaller stacks, or wait until one is free. */
+/* Without a limit, a team of at most so many members is not asked again for this many (ps_team.roomy). */
 #define MANY_MEMBERS 64
 #define MANY_STACKS 4096 /* any kernel's limit of mappings allows this many */
 

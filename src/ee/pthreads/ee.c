@@ -5,18 +5,20 @@
  * makes it when the pool is empty. An inner region returns its workers at the join; the team block of an outermost
  * region keeps them for its next region. A kernel thread is its own carrier; entities never move.
  *
- * A worker sleeps on its `order` word. The team's parent, or the thread that calls the helper, changes it from NONE to
- * MEMBER or ASSIST. The worker sets it back to NONE (acquire). When the worker is through, it subtracts itself from
- * `left`. From then on the parent may give it another order, even before the worker looks again: the word keeps the
- * order.
+ * A worker sleeps on its `order` word. The team's parent changes it from NONE to MEMBER, the thread that calls a helper
+ * to ASSIST, ee_quiesce to END. The worker sets it back to NONE (acquire). When the worker is through, it subtracts
+ * itself from `left`. From then on the parent may give it another order, even before the worker looks again: the word
+ * keeps the order.
+ *
  * Helpers. A member's `end` decides which thread reports the member's end to the OpenMP core (member_end.h). A member
- * exchanges `end` before it counts itself out of `left`. The parent does the same when it waits in the join. So in a
- * region without tasks no member looks at `notified`.
+ * exchanges `end` before it counts itself out of `left`. The parent does the same when it waits in the join. So a
+ * member that ends need not look at `notified`.
  *
  * Orderings. fork -> member: the order's store (seq_cst, so also release), the worker's acquire exchange. member ->
- * join: `left` is counted down acq_rel and read acquire. Sleeping anywhere: the sleeper announces itself (sleepers + 1,
- * seq_cst), then looks at the condition. The waker changes the condition (seq_cst), then looks at sleepers. One of the
- * two sees the other (Dekker), and the futex word closes the rest of the gap.
+ * join: `left` is counted down acq_rel and read acquire. Sleep: the sleeper announces itself (seq_cst: `asleep` of a
+ * worker, `sleepers` of a barrier, `waiters` of ee_wait), then looks at the condition. The waker changes the condition
+ * (seq_cst), then looks for sleepers. One of the two sees the other (Dekker); a change after the sleeper's look is seen
+ * by the kernel in the futex word. The parent announces itself in `left` itself (PARENT_ASLEEP).
  *
  * Failure: if the system refuses a kernel thread, the region is smaller; that is reported once. */
 #include "ee.h"
@@ -186,7 +188,7 @@ static __thread bool is_worker __attribute__((tls_model("initial-exec")));
 void ee_set_local(void *value)
 {
     if (!entity.local && value && !is_worker)
-        pthread_setspecific(root_key, value); /* root_exit gets this value, which the root set itself */
+        pthread_setspecific(root_key, value); /* root_thread_ends hands this value to root_exit */
     become_entity(value);
 }
 
@@ -376,7 +378,8 @@ void ee_team_fork(struct ee_team *t, unsigned n, bool outermost)
     places_follow(worker_team_member(team, 0)->place);
 }
 
-/* Spins until no workers are left or the parent is wanted, up to the limit. */
+/* Called by the parent. Spins until all workers have ended, or member 0 is called as a helper, or the limit is
+ * reached. */
 static void spin_for_workers(struct team *team)
 {
     for (unsigned i = 0, limit = spin_limit(); i < limit; i++) {
@@ -500,7 +503,8 @@ void ee_team_help(struct ee_team *t, unsigned id)
 {
     struct team *team = worker_team(t);
     if (id != 0) {
-        /* The parent cannot leave its join: the caller itself still counts in `left`, or the caller is the parent. */
+        /* The join cannot end before this addition: the caller counts in `left`, or is the parent, or has a task
+         * without which the region cannot end (ee.h). */
         ps_add_seq(&team->left, 1);
         give_order(worker_team_member(team, id)->worker, ORDER_ASSIST);
         return;

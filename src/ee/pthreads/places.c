@@ -13,7 +13,7 @@ __thread uint32_t places_here __attribute__((tls_model("initial-exec")));
 static __thread struct os_cpuset *own_mask __attribute__((tls_model("initial-exec")));
 
 /* The table of places, set once. A kernel thread is bound while it runs as a bound member. A worker that it makes
- * begins with the mask of before. */
+ * meanwhile begins with the mask that the maker had before it was bound (worker_new in ee.c). */
 static struct {
     unsigned n;
     const unsigned *first, *cpu;

@@ -7,6 +7,7 @@
 
 /* The place to which the calling kernel thread is bound, from 1; 0: not bound. */
 extern __thread uint32_t places_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* Does what places_follow does, for a place other than places_here. */
 void places_move(uint32_t place);
 /* Binds the calling kernel thread to `place`; 0: gives it its own mask back. */
 static inline void places_follow(uint32_t place)

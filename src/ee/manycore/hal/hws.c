@@ -10,7 +10,7 @@ bool hal_turn(struct team *team) { return synchroniser_has_masks(team, team->slo
 void hal_release(struct team *team)
 {
     uintptr_t what = (uintptr_t)team | (team->root ? ORDER_ROOT : 0);
-    /* Also true here: no other team's masks are in the team's slots. */
+    /* With `again` the masks in the team's slots are still its own, so synchroniser_ready is not needed. */
     if (PS_LIKELY(team->again)) {
         uint32_t again = (uint32_t)what | ORDER_AGAIN, fn = (uint32_t)(uintptr_t)team->fn,
                  data = (uint32_t)(uintptr_t)team->data;
@@ -41,7 +41,8 @@ static inline void send_again(uint32_t cores, uint32_t what, uint32_t fn, uint32
     mc_hws_send(SLOT_ORDER, data);
 }
 
-/* Called by the parent: an enclosing team has tasks, or member 0 has been told of tasks. */
+/* Called by the parent when member 0's share is done, and its core was told of tasks of this team or an enclosing one:
+ * waits for the members, and ends the region. */
 static PS_NOINLINE void end_with_tasks(struct team *team)
 {
     hal_gather(team);
@@ -49,7 +50,7 @@ static PS_NOINLINE void end_with_tasks(struct team *team)
     pool_end_with_tasks(team);
 }
 
-/* Runs member 0's share, and joins. Returns false if there were tasks; then all is done. */
+/* Runs member 0's share, and joins. Returns false if the core was told of tasks; then the region is complete. */
 static PS_ALWAYS_INLINE bool run_share(struct team *team, void (*fn)(void *), void *data)
 {
     pool_phase("BODY");
@@ -85,7 +86,7 @@ static PS_NOINLINE void run_root_by_hws(struct team *team, void (*fn)(void *), v
     if (PS_UNLIKELY(!run_share(team, fn, data)))
         return;
     uint32_t notified = pool_load(&team->notified);
-    struct self *self = POOL_OWN(pool_self); /* computed before `notified` can be used */
+    struct self *self = POOL_OWN(pool_self); /* computed while the load of `notified` is under way */
     if (PS_UNLIKELY(notified != 0)) {
         pool_end_with_tasks(team);
         return;

@@ -4,7 +4,8 @@
  * hierarchy of synchronisers. The threads stay taken in the pool. When the root opens a region with fewer threads, it
  * gives them back first. Every other region is as in hws-paper.c.
  *
- * `whole` is the root's; only the root's core reads and writes it. */
+ * Shared: `whole`, written by the root's core only. Each parent reads it when it gives its team back; a nested team's
+ * descriptor is never `whole`. */
 #include "paper.h"
 
 /* The descriptor of the root's last region with all threads. NULL: the threads are back in the pool. */

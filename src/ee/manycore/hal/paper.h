@@ -20,7 +20,9 @@
 struct paper_descriptor {
     void (*function)(struct ee_member *);
     struct team *argument;
-    struct paper_descriptor *parent; /* the team in which the master forked this one; NULL: the master is the root */
+    /* the descriptor of the team in which the master forked this one; NULL: the master is the root. In the list of free
+     * descriptors: the next one */
+    struct paper_descriptor *parent;
     /* [clusters] the threads except the master, as bits; it points to the team's `cores` */
     uint32_t *mask;
     /* The two arrays follow the descriptor in memory. */
@@ -38,7 +40,7 @@ static inline struct paper_descriptor *volatile *paper_descriptor_of(unsigned pe
 /* The paper's UPDATE and CLOSE: makes the threads of a team of n idle again, and frees the descriptor. Called by a core
  * of the descriptor's cluster. */
 void paper_drop(struct paper_descriptor *d, unsigned n);
-/* ee_team_reserve and pool_give_back, which select and give back thread by thread. */
+/* The paper's ways of ee_team_reserve and pool_give_back: threads are selected and given back one by one. */
 unsigned paper_reserve(struct team *team, unsigned n);
 void paper_give_back(struct team *team);
 /* Defined in hws-paper.c: broadcasts the descriptor's address to the team's threads. */

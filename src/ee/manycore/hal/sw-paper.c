@@ -6,10 +6,11 @@
  * barrier by RFLAGS.
  *
  * Tasks: the thread that makes a region's first task tells each member by a word beside the member's RFLAGS. From then
- * on barriers are counted in memory, as the OpenMP core needs it. The master decides for all. When all have come it
- * looks for tasks; tasks that it sees were made before this barrier. It writes `released` to say that it ends the
- * barrier by flags. A slave that learns of tasks while it waits reads `released`, because a thread that was released
- * before it may have made them. */
+ * on barriers are counted in memory, as the OpenMP core needs it. In each barrier the master decides whether it ends by
+ * flags or is counted. When all slaves have written their words, the master looks for tasks; tasks that it sees were
+ * made before this barrier. If it sees none, it writes the barrier's number into `released`, and ends the barrier by
+ * flags. A slave that learns of tasks while it waits reads `released`, because a thread that was released before it may
+ * have made them. */
 #include "paper.h"
 #include "software.h"
 
@@ -35,7 +36,8 @@ static volatile uint32_t *nflag(unsigned cluster, unsigned persistent)
     return *(volatile uint32_t **)board_global((void *)(uintptr_t)&nflags, cluster) + persistent;
 }
 
-/* The first core does this for all clusters, before any other core has a master. */
+/* Called by each core. The first core makes NFLAGS of all clusters, before any other core has a master; the others do
+ * nothing. */
 void hal_init(void)
 {
     if (pool_core() != 0)

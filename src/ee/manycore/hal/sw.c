@@ -2,23 +2,25 @@
  *
  * Fork of the root's team: in each other cluster the parent writes two words to the first of the team's cores, and that
  * core hands them on to the rest of its cluster. The parent itself writes to the cores of its own cluster, and to all
- * cores of a nested team. If the region is like the last one, each core gets one word. With many clusters the parent
- * then writes to every fourth cluster only; the first core there hands the word on to the three clusters behind it
- * (plan_orders). Function and data are in the team. For the root's team the first core of each other cluster copies
- * them to its cluster. Join: in the root's team the members of another cluster count down a word of that cluster, and
- * the last of them counts down the parent's word. All other members count down the parent's word directly. In
- * manycore-nested-2016, section 3.2, the flags are by cluster, but the parent writes and reads one flag for each
- * thread. The barrier is counted in the team.
+ * cores of a nested team. If the region is like the last one, each core gets one word. With more than DIRECT clusters
+ * these words go through blocks of BLOCK clusters (plan_orders). The parent writes to the clusters of its own block,
+ * and to one cluster of each other block. The first core there hands the word on to the other clusters of the block.
+ * Function and data are in the team. For the root's team the first core of each other cluster copies them to its
+ * cluster. Join: in the root's team the members of another cluster count down a word of that cluster, and the last of
+ * them counts down the parent's word. All other members count down the parent's word directly. In manycore-nested-2016,
+ * section 3.2, the flags are by cluster, but the parent writes and reads one flag for each thread. The barrier is
+ * counted in the team.
  *
  * Ordering: `what` is stored by release and loaded by acquire; the other words of an order are written before. The
  * counters of the join are acquire and release, so that the next order comes after everything of the last region.
- * RV32IMA has no instruction that counts bits or finds the first one, so the loops shift. Cores that are neighbours are
- * counted once, when they are mapped; then plain stores write their words. */
+ * RV32IMA has no instruction that counts bits or finds the first one, so the loops shift. If a cluster's cores of a
+ * team are neighbours, the first and their number are computed once (run_of), and the stores of later orders need no
+ * test of bits. */
 #include "software.h"
 
 struct dock {
-    _Atomic uint32_t what;   /* the order; 0: none */
-    uint32_t cores;          /* written before `what`, except with ORDER_AGAIN */
+    _Atomic uint32_t what;   /* written by the core that gives the order, set back by the dock's core; 0: no order */
+    uint32_t cores;          /* written before `what`; with ORDER_AGAIN not written */
     _Atomic uint32_t assist; /* the member that is to assist; 0: none */
 };
 static BOARD_LOCAL struct dock docks[BOARD_CORES_MAX];
@@ -26,19 +28,20 @@ static BOARD_LOCAL struct dock docks[BOARD_CORES_MAX];
 struct run {
     uint8_t first, n;
 };
-/* With more than DIRECT clusters, the first cluster of each BLOCK hands an order on to the others of the block. */
+/* With more than DIRECT clusters, the first mapped cluster of each BLOCK hands a repeated order (ORDER_AGAIN) on to the
+ * others of the block. */
 #define DIRECT 8u
 #define BLOCK 4u
 /* What each cluster keeps of the root's team. */
 static BOARD_LOCAL struct root_here {
     void (*fn)(void *);
     void *data;
-    _Atomic uint32_t left;
+    _Atomic uint32_t left; /* members of this cluster that are not done; not used in the root's cluster */
     /* Used in clusters other than the root's; written by the first of the team's cores there (lead_cluster). */
     uint32_t cores, members;
     struct run run; /* all of the team's cores here except the first */
-    /* The number of docks in `below`: first cores of other clusters, to which this cluster's first core hands the order
-     * on. */
+    /* `below` has n_below docks: first cores of other clusters, to which this cluster's first core (in the root's
+     * cluster: the parent) hands a repeated order on. Written by the parent (plan_orders). */
     uint8_t n_below;
     _Atomic uint32_t *below[BOARD_CLUSTERS_MAX / BLOCK + BLOCK];
 } root_here;
@@ -102,7 +105,7 @@ static PS_ALWAYS_INLINE struct dock *give_next(struct dock *d, unsigned n, uintp
         put_plainly(&d[i].what, what);
     return d + n;
 }
-/* As give_all_again, for cores of this cluster. `run` is run_of(to), computed before. */
+/* Gives `what` to the cores `to` of this cluster, as give_all_again does. `run` is run_of(to), computed before. */
 static PS_ALWAYS_INLINE void give_near_again(struct run run, uint32_t to, uintptr_t what)
 {
     if (PS_UNLIKELY(run.n == 0)) {
@@ -128,8 +131,8 @@ void hal_mapped(struct team *team)
     team->run_n = run.n;
 }
 
-/* Called by the parent of the root's team. Plans which cores hand its orders on, and to which clusters; the plan is
- * valid as long as the mapping. */
+/* Called by the parent of the root's team. Plans which cores hand repeated orders on, and to which clusters. The plan
+ * is valid until the team is mapped anew, or the root opens another team. */
 static void plan_orders(const struct team *team)
 {
     unsigned block = pool_clusters > DIRECT ? BLOCK : 1, first = 0;
@@ -271,8 +274,8 @@ void ee_team_run_again(struct ee_team *t, void (*fn)(void *), void *data)
     go(team, fn, data);
 }
 
-/* Called by the first of the root team's cores in its cluster, if that team is not the one of the last order: notes the
- * team's cores here. */
+/* Called by the first of the root team's cores in its cluster, if the mapping is new or the core's last order was for
+ * another team: notes the team's cores here. */
 static PS_NOINLINE void lead_cluster(uint32_t cores)
 {
     root_here.cores = cores;

@@ -96,7 +96,8 @@ static bool slot_shows_tasks(struct team *team)
 }
 bool hal_sees_tasks(struct team *team) { return slot_shows_tasks(team); }
 
-/* Waits for the members without the synchroniser, or as long as the caller may have to assist. */
+/* The join of a team without slots, or after the caller was told of tasks: waits for the members, and assists when
+ * member 0 is called as a helper. */
 static PS_NOINLINE void gather_slowly(struct team *team)
 {
     unsigned slot = team->slots;

@@ -4,22 +4,22 @@
  *   0      words: the order (hws: pool.h; hws-paper: to assist); hws-paper: also the signal of the release
  *   3      words: the order's second word (hws-paper: the team's descriptor); signal: an enclosing team has tasks
  *   1, 2   the root's team: join, barrier; through the hierarchy, home is the root's cluster
- *   4, 5   the same for the root's team before, of another shape
+ *   4, 5   join, barrier of another team of the root: its last two teams keep their masks, and take these slots in turn
  *   6 on   pairs for mapped teams inside of one cluster, one pair for each, as long as there are pairs
  * A team without a pair (a nested one of several clusters, a fourth one in its cluster) uses the counters of
  * software.h.
  *
- * A slot's masks stay for the next region of the same mapping. The parent sets the masks of its own cluster before it
- * releases any core. In the other clusters, each core that is told of a mapping looks at the masks before it runs its
- * member, and sets them if they are another mapping's. All cores set the same.
+ * A slot's masks (which cores arrive, and which are told) stay for the next region of the same mapping. The parent sets
+ * the masks of its own cluster before it releases any core. In the other clusters, each core that is told of a mapping
+ * looks at the masks before it runs its member, and sets them if they are another mapping's. All cores set the same.
  *
  * Tasks. A member that waits in the synchroniser has arrived, but must come back when the region's first task is made;
  * a signal to all members tells them. From then on the region's barriers are counted in memory as well, because the
  * OpenMP core must be told which member is last. Each member arrives in both, and takes the synchroniser's signal when
- * the counted barrier is over. All members of a barrier go the same way. A member sends the signal of tasks before it
- * arrives; that signal overtakes the release, which goes by way of the home cluster.
+ * the counted barrier is over. All members of one barrier do the same, because a member sends the signal of tasks
+ * before it arrives, and that signal overtakes the release, which goes by way of the home cluster.
  *
- * synchroniser.c has hal.h's functions from hal_arrive on. */
+ * Of hal.h's functions synchroniser.c has hal_told, and those from hal_arrive on. */
 #ifndef PS_EE_HAL_SYNCHRONISER_H
 #define PS_EE_HAL_SYNCHRONISER_H
 
@@ -39,7 +39,8 @@ enum {
     SLOTS = 12,
 };
 
-/* The team and the mapping to which a slot's masks in this cluster belong. */
+/* The team and the version of its mapping to which a slot's masks in this cluster belong. Written by cores of the
+ * cluster when they set the masks. */
 struct masks {
     const struct team *team;
     uint32_t version;
@@ -47,13 +48,16 @@ struct masks {
 _Static_assert(EE_GATE_TASKS == 1 << SLOT_TASKS, "ee_port.h names the signal, too");
 extern BOARD_LOCAL volatile struct masks synchroniser_masks[SLOTS];
 
-/* Called by the parent. synchroniser_get takes slots for a team with a new mapping, if any are free.
- * synchroniser_give_back frees them. outermost: the team is forked outside of any other team. */
+/* Called by the parent of a team with a new mapping. synchroniser_get gives the team a pair of slots: an outermost team
+ * always gets one; a nested team only if all its cores are in the parent's cluster and a pair is free there. Otherwise
+ * team->slots stays 0. outermost: the team is forked outside of any other team. synchroniser_give_back frees the
+ * pair. */
 void synchroniser_get(struct team *team, bool outermost);
 void synchroniser_give_back(struct team *team);
+/* Called by the parent (synchroniser_ready): sets the masks of the team's two slots in the parent's cluster. */
 void synchroniser_set_home(const struct team *team);
-/* Returns whether the caller's cluster has the masks of that mapping. In the parent's cluster they are set only if all
- * clusters of the team have them. */
+/* Returns whether the slot's masks in the caller's cluster are those of that mapping. If the parent's cluster still has
+ * them from an earlier region, then the team's other clusters have them too. */
 static inline bool synchroniser_has_masks(const struct team *team, unsigned slot, uint32_t version)
 {
     volatile struct masks *m = &synchroniser_masks[slot];
