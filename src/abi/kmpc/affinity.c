@@ -1,9 +1,10 @@
 /* Makes places from KMP_AFFINITY and KMP_HW_SUBSET, libomp's own variables for where threads run.
  *
- * KMP_AFFINITY (affinity_env.c reads it) gives the core a list of places and a policy. With a type or a proclist it has
- * priority over OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY; otherwise these count. In a process whose program was
- * built for libgomp they have priority over it. A place is a group of processors of the given granularity. The list has
- * one place for each processor of the process, or with noduplicates one for each group. Its order:
+ * KMP_AFFINITY (affinity_env.c reads it) gives the core a list of places and a policy. With a type or a proclist
+ * KMP_AFFINITY has priority over OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY; otherwise these count. In a process
+ * whose program was built for libgomp any of these three, if set, has priority over KMP_AFFINITY. A place is a group of
+ * processors of the given granularity. The list has one place for each processor of the process, or with noduplicates
+ * one for each group. Its order:
  *   compact, logical     by package, core, thread; permute p: sorted first by the p innermost of these, innermost first
  *   scatter, physical    as compact with permute 2 - p: by thread, core, package
  *   balanced             as compact; with more members than places neighbouring members share one
@@ -18,9 +19,9 @@
  * KMP_AFFINITY is read when the library is loaded. KMP_HW_SUBSET is read when processors are first counted (the core's
  * hook), since programs set it themselves before their first OpenMP call. Callers: a constructor of the library
  * (kmpc_affinity_env_read); the core, once (restrict_processors, make_places). Failures: a variable that cannot be
- * read, or without memory, is reported by one line and ignored. Attributes of cores (:intel_atom) are refused with one
- * line. norespect adds no processors beyond those of the process; one line says so if there are some. verbose: one line
- * with the places. */
+ * read, or without memory, is reported by one line and ignored. Attributes of cores (:intel_atom) are ignored.
+ * norespect adds no processors beyond those of the process; one line says so if there are some. verbose: one line with
+ * the places. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -104,8 +105,9 @@ struct subset {
     struct item item[LAYERS];
 };
 
-/* Reads a subset. Blanks are allowed around a number, a layer, and a separator; a comma is allowed at either end. An
- * offset that is not a number counts as 0. Text after an item is ignored. */
+/* Reads the text of KMP_HW_SUBSET. Returns false if an item has no known layer, a number of 0, or a negative offset.
+ * Blanks are allowed around a number, a layer, and a separator; a comma is allowed at either end. An offset that is not
+ * a number counts as 0. Text between an item and the next comma is ignored. */
 static bool read_subset(const char *p, struct subset *out)
 {
     p = os_skip_blanks(p);
@@ -144,7 +146,7 @@ static bool read_subset(const char *p, struct subset *out)
 
 /* In each enclosing group keeps the groups of the layer that the item asks for, and clears kept[] of the others.
  * within[i] names the enclosing group of processor i by the group's first processor; afterwards it names the layer's
- * group. Returns false if there are fewer groups. */
+ * group. Returns false if there are fewer groups than the item asks for, or no memory. */
 static bool keep_items(const struct os_topology *machine, enum layer layer, const struct item *item, unsigned *within,
                        bool *kept)
 {
@@ -234,11 +236,12 @@ void kmpc_affinity_forget(void)
     kmpc_settings.reset = false;
 }
 
-/* What places are sorted by. `at`: from the outermost layer to the innermost; `index`: the processor. */
+/* What places are sorted by. `at`: the numbers of the package, of the core in the package, and of the thread in the
+ * core; `index`: the processor (an index of the topology). */
 struct key {
     unsigned at[3], index;
 };
-static unsigned innermost_first;
+static unsigned innermost_first; /* how many of at[], from the back, `compare` looks at first */
 
 static int compare(const void *a, const void *b)
 {
@@ -351,7 +354,7 @@ static bool from_list(const struct os_topology *machine, struct ort_places *out)
     return good;
 }
 
-/* Called by the core, once. */
+/* Called by the core, once (ort_places_ask). Returns false if there is no memory. */
 static bool make_places(struct ort_places *out)
 {
     struct os_topology machine;
@@ -398,8 +401,9 @@ void kmpc_affinity_env_read(void)
     if (asked.beyond && has_processors_beyond())
         complain_of_affinity("KMP_AFFINITY", text, "asks for processors beyond those of the process; using its own");
     kmpc_settings.no_affinity = asked.type == KMPC_DISABLED;
-    /* Two types were given, one of them "none". libomp then does not bind the threads, and shows the policy of the type
-     * that it read last. */
+    /* The type may still be "none" here: two types were given and "none" was the first, or "explicit" has no proclist.
+     * Then make_places makes one place with all processors, so no thread is bound, and the policy of the type that was
+     * read last is shown, as in libomp. */
     if (asked.policy && asked.type != KMPC_DISABLED) {
         ort_places_ask(make_places, asked.type != KMPC_BALANCED, asked.offset);
         return;

@@ -10,7 +10,8 @@ PS_EXPORT void *__kmpc_aligned_alloc(GTID, size_t alignment, size_t bytes, uintp
 {
     return ort_alloc(alignment, bytes, allocator, false);
 }
-/* SIZE_MAX bytes cannot be allocated, so the allocator's fallback then decides. */
+/* If n * bytes overflows, SIZE_MAX bytes are asked for. They cannot be allocated, so the allocator's fallback trait
+ * decides. */
 PS_EXPORT void *__kmpc_calloc(GTID, size_t n, size_t bytes, uintptr_t allocator)
 {
     size_t all;

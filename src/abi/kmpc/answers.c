@@ -2,7 +2,7 @@
  * teams' limits, pausing. versions.S has the routines that both answer alike. The values are the core's. They are
  * returned as libomp 19 would return them:
  * - If a process's threads are not bound, it has one place, with all processors. It has none with
- *   KMP_AFFINITY=disabled, nor with OMP_PROC_BIND=disabled if neither KMP_AFFINITY nor GOMP_CPU_AFFINITY is set.
+ *   KMP_AFFINITY=disabled, nor with OMP_PROC_BIND=disabled if KMP_AFFINITY has no type and no GOMP_CPU_AFFINITY is set.
  * - With KMP_AFFINITY=reset a root has no place before its first region.
  * - The number of processors is that of the process at its start.
  * - Places that KMP_AFFINITY or GOMP_CPU_AFFINITY asked for have a policy of their own, 5 (proc_bind_intel).
@@ -75,7 +75,9 @@ static int kmpc_place_processors(int place, int *ids)
     return n;
 }
 
-/* Returns the number of the process's processors at its start, even if one of its threads has bound itself since. */
+/* Returns the number of processors that the process could use at its start, even if one of its threads has bound itself
+ * since. A CPU quota makes it smaller; if OMP_PLACES gives a number of places ("cores(4)"), only their processors
+ * count. */
 static int num_procs(void)
 {
     struct os_cpuset all;

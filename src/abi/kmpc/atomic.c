@@ -3,9 +3,10 @@
  * The functions are made from one list for each kind of type. <type>_<operation> updates. .._cpt ("capture") also
  * returns the new value (flag) or the old one. .._rev exchanges the operands. .._swp exchanges values, .._rd and .._wr
  * read and write. Types of up to eight bytes are updated by compare-and-swap, sums of integers by an atomic addition
- * (acq_rel; compiled code adds the flushes that a seq_cst clause asks for). Larger types are updated under a lock. The
- * variable's address chooses the lock, so all functions use the same lock for a variable, whatever they call its type.
- * Cost: a load and a compare-and-swap, or one addition; a lock costs two more. OpenMP 5.2 section 15.8.4. */
+ * (acq_rel; compiled code adds the flushes that a seq_cst clause asks for). Larger types and cmplx4 are updated under a
+ * lock. The variable's address chooses the lock, so all functions use the same lock for a variable, whatever they call
+ * its type. Cost: a load and a compare-and-swap, or one addition; under a lock two atomic operations, to take it and to
+ * free it. OpenMP 5.2 section 15.8.4. */
 #include <complex.h>
 #include <string.h>
 
@@ -24,8 +25,9 @@ ORT_CHILD_FREES(locks_of_a_child, locks, LOCKS, sizeof locks[0])
 
 static _Atomic uint32_t *atomic_lock(const void *p) { return &locks[((uintptr_t)p >> 4) % LOCKS].word; }
 
-/* Replaces the value at p by that of the expression in one step. `old` and `new` are the two values; the expression may
- * use `old`. I: the integer type of T's size. */
+/* Both replace the value at p by that of the expression: CAS by a compare-and-swap, LOCK under the lock of the
+ * variable. `old` and `new` are the values before and after; the expression may use `old`. I: the integer type of T's
+ * size, for CAS. */
 #define CAS(T, I, p, expression)                \
     _Atomic I *word = (_Atomic I *)(void *)(p); \
     I seen = ps_load_relaxed(word), wanted;     \
@@ -73,7 +75,7 @@ static _Atomic uint32_t *atomic_lock(const void *p) { return &locks[((uintptr_t)
 
 #define U64(x) ((uint64_t)(x))
 
-/* Processors have an atomic addition. by: what is added. */
+/* Sums use the processor's atomic addition. by: what is added. */
 #define SUM(T, I, type, op, by)                                                                                        \
     PS_EXPORT void __kmpc_atomic_##type##_##op(HEAD, T *p, T rhs) { ps_add_acq_rel((_Atomic I *)(void *)p, (I)(by)); } \
     PS_EXPORT T __kmpc_atomic_##type##_##op##_cpt(HEAD, T *p, T rhs, int flag)                                         \

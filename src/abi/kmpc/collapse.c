@@ -1,14 +1,14 @@
 /* LLVM entry points: nests of loops that the runtime collapses for compiled code. Bounds may depend on an outer loop's
  * value.
  *
- * A level's bounds are lb0 + lb1 * v and ub0 + ub1 * v, where v is the value of the loop number outer_iv. All values
- * are 64 bits wide, extended from the level's own type. The entry points change comparisons to <= or >= in place
- * (compiled code reads them back), and store trip counts. Rectangular nests (..._rectang): the entry points return the
- * number of the nest's iterations, and the values of the loops' variables in an iteration. Any nest
- * (__kmpc_for_collapsed_init): the entry point returns the calling thread's contiguous share. chunk->lb0 and ub0 are
- * the values at the share's first and last iteration; compiled code walks the nest from one to the other. To find the
- * share's ends, the entry point walks all loops except the innermost, so its cost grows with the iterations of these
- * loops. Rejected: libomp's expansion to the enclosing parallelepiped, which divides triangles unevenly. Layout:
+ * A level's bounds are lb0 + lb1 * v and ub0 + ub1 * v, where v is the value of the loop with the number `outer`. All
+ * values are 64 bits wide, extended from the level's own type. The entry points change comparisons to <= or >= in place
+ * (compiled code reads them back). Rectangular nests (..._rectang): one entry point stores each level's trip count and
+ * returns the number of the nest's iterations; the other stores the values of the loops' variables in an iteration. Any
+ * nest (__kmpc_for_collapsed_init): the entry point returns the calling thread's contiguous share. chunk->lb0 and ub0
+ * are the values at the share's first and last iteration; compiled code walks the nest from one to the other. To find
+ * the share's ends, the entry point walks all loops except the innermost, so its cost grows with the iterations of
+ * these loops. Rejected: libomp's expansion to the enclosing parallelepiped, which divides triangles unevenly. Layout:
  * bounds_info_t of openmp/runtime/src/kmp_collapse.h. Failures: a null pointer, no loop or more than LEVELS_MAX, a step
  * of 0, an unknown type or outer loop end the program with one line. */
 #include "kmpc.h"
@@ -108,8 +108,8 @@ PS_EXPORT void __kmpc_calc_original_ivs_rectang(PS_UNUSED struct kmpc_location *
 }
 
 /* Looks for iteration *number among those of `level` and the levels inside, when the loops around have the values
- * `ivs`. True: found; ivs has the iteration's values. False: *number is reduced by the iterations that were passed.
- * Adds the passed iterations to *all. */
+ * `ivs`. True: found; ivs has the iteration's values. False: *number is reduced by all these iterations, and *all has
+ * grown by their number. */
 static bool walk(const struct nest *nest, uint32_t level, uint64_t *ivs, uint64_t *number, uint64_t *all)
 {
     const struct bounds *b = &nest->level[level];

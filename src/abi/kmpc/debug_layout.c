@@ -1,5 +1,5 @@
 /* kmpc_debug_layout: a table for debuggers (base/debug_layout.h), with which they find the program's function that a
- * task runs. It has only data. */
+ * task runs. This file has no code. */
 #include "debug_layout.h"
 
 #include "kmpc_task.h"

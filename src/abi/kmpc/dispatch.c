@@ -74,9 +74,9 @@ static bool has_chunk(int32_t number)
     return number != (34 & 0x1f) && number != (38 & 0x1f) && number != (40 & 0x1f) && number != (41 & 0x1f);
 }
 
-/* Returns how many iterations a number of the loop stands for: those of a vector, or, if OMP_SCHEDULE gives a chunk
- * size, those of a chunk of so many vectors. If the schedule is OMP_SCHEDULE's, sets *chunk to the loop's chunk size in
- * such numbers: 1, or 0 if none was given. */
+/* Returns how many iterations a number of the loop stands for: those of a vector, or, with schedule(runtime) and a
+ * chunk size in OMP_SCHEDULE, those of a chunk of so many vectors. With schedule(runtime) it also stores the schedule
+ * in *s, and sets *chunk to the loop's chunk size in such numbers: 1, or 0 if none was given. */
 static PS_NOINLINE uint64_t vectors(const struct ort_thread *t, struct kmpc_schedule *s, int64_t length,
                                     uint64_t *chunk)
 {
@@ -166,7 +166,7 @@ static PS_COLD PS_NOINLINE int32_t no_loop(const struct kmpc_location *at, const
 {
     if (without_bounds)
         kmpc_fatal(at, entry, "a bound is a null pointer");
-    return 0; /* a kernel thread that is in no loop gets no chunk */
+    return 0; /* a kernel thread that is no OpenMP thread is in no loop, and gets no chunk */
 }
 
 #define DISPATCH_TEXT(name) DISPATCH_TEXT_OF(name)

@@ -39,6 +39,8 @@ static PS_ALWAYS_INLINE int32_t DISPATCH_NAME(give_chunk)(uint64_t lo, uint64_t 
         *last = is_last;
     return 1;
 }
+/* Called when the member's batch has no further chunk: gets the next chunks from the core, or leaves the loop and
+ * returns 0. */
 static PS_NOIPA int32_t DISPATCH_NAME(used_up)(struct ort_thread *t, PS_UNUSED int32_t gtid, int32_t *last,
                                                BOUND *lower, BOUND *upper, STEP *stride)
 {
@@ -70,14 +72,16 @@ static PS_NOIPA int32_t DISPATCH_NAME(next_chunk)(struct ort_thread *t, PS_UNUSE
         step = (uint64_t)((int64_t)step / (int64_t)t->loop.unit);
     return DISPATCH_NAME(give_chunk)(lo, hi, step, hi == d->end, last, lower, upper, stride);
 }
-/* Called if the caller is no OpenMP thread, or has passed a null pointer for a bound. */
+/* Called if the program's caller is no OpenMP thread (returns 0: no chunk), or has passed a null pointer for a bound
+ * (ends the program). */
 static PS_NOIPA int32_t DISPATCH_NAME(next_of_none)(struct kmpc_location *at, PS_UNUSED int32_t gtid,
                                                     PS_UNUSED int32_t *last, BOUND *lower, BOUND *upper,
                                                     PS_UNUSED STEP *stride)
 {
     return no_loop(at, DISPATCH_TEXT(DISPATCH_NAME(__kmpc_dispatch_next)), lower == NULL || upper == NULL);
 }
-/* Number `at` has been claimed. Returns the loop's last chunk if `at` is in the loop; otherwise leaves the loop. */
+/* Called when a claim has reached the loop's end: the caller has claimed the numbers from `at` on. Returns the loop's
+ * last chunk if `at` is in the loop; otherwise leaves the loop and returns 0. */
 static PS_NOIPA int32_t DISPATCH_NAME(last_chunk)(struct ort_thread *t, uint64_t at, int32_t *last, BOUND *lower,
                                                   BOUND *upper, STEP *stride)
 {

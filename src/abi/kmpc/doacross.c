@@ -53,8 +53,8 @@ PS_EXPORT void __kmpc_doacross_init(PS_UNUSED struct kmpc_location *at, PS_UNUSE
     k->doacross = d;
 }
 
-/* Computes how many iterations of the loop come before `position`. Returns false if `position` is before the first.
- * Compilers mostly count from 0 by 1, and a division takes longer than all the rest. */
+/* Stores in *n how many iterations of one loop come before `position`. Returns false if `position` is before the first.
+ * Compilers mostly count from 0 by 1, and a division takes longer than the rest of this function. */
 static PS_ALWAYS_INLINE bool iterations_before(int64_t position, int64_t lower, int64_t stride, uint64_t *n)
 {
     if (PS_LIKELY(stride == 1)) {
@@ -66,7 +66,7 @@ static PS_ALWAYS_INLINE bool iterations_before(int64_t position, int64_t lower, 
     return stride > 0 ? position >= lower : position <= lower;
 }
 
-/* Computes the number of the iteration at a position. Returns false if the position is outside of the nest. */
+/* Stores in *number the number of the iteration at a position. Returns false if the position is outside of the nest. */
 static PS_ALWAYS_INLINE bool kmpc_position_number(const struct kmpc_doacross *d, const int64_t *position,
                                                   uint64_t *number)
 {
@@ -80,8 +80,8 @@ static PS_ALWAYS_INLINE bool kmpc_position_number(const struct kmpc_doacross *d,
     return true;
 }
 
-/* Returns the nest, and the number of the iteration at a position. NULL: there is no such iteration, so no member posts
- * it or waits for it. post: tells a tool whether the iteration is posted or waited for. */
+/* Returns the nest, and in *number the number of the iteration at a position. NULL: the nest has no such iteration, so
+ * the call has nothing to post or to wait for. post: tells a tool whether the iteration is posted or waited for. */
 static PS_ALWAYS_INLINE struct ort_nest *doacross_iteration(struct ort_thread *t, const int64_t *position, bool post,
                                                             uint64_t *number)
 {

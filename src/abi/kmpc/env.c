@@ -49,7 +49,7 @@ static void complain_of_variable(const char *name, const char *value, const char
 }
 
 /* Parses "infinite", or a number of ms (default) or us; text after a unit is ignored. Returns true if the whole text
- * was valid. *t may have changed even if not, as in libomp. */
+ * was valid. If it was not, *t has what could be read, or the default, as in libomp. */
 static bool parse_blocktime(const char *text, struct kmpc_time *t)
 {
     const char *p = spelling_skip(text);
@@ -122,8 +122,8 @@ static void read_library(void)
         ps_warn("OMP_WAIT_POLICY=\"%s\" does not count beside KMP_LIBRARY; using \"%s\" instead", policy, text);
 }
 
-/* Reads how many loops a team's threads may be apart. The ring keeps its size, but a number that libomp would refuse is
- * reported. */
+/* KMP_DISP_NUM_BUFFERS is how many work-shares a team's members may be apart. Here the ring of work-shares has a fixed
+ * size. So the variable is only checked: a number that libomp would refuse is reported. */
 static void read_buffers(void)
 {
     const char *text = os_env("KMP_DISP_NUM_BUFFERS");
@@ -245,7 +245,7 @@ static void look_at_loaded_object(const char *file, void *arg)
 /* Defined in libomp.a (abi/static): the program is linked to libomp. */
 extern const bool kmpc_linked_in __attribute__((weak, visibility("hidden")));
 
-/* Runs before the other constructors of this library, which have no number. */
+/* Runs before the other constructors of this library, which have no priority number. */
 __attribute__((constructor(101))) static void see_first(void)
 {
     Dl_info of;

@@ -1,12 +1,13 @@
 /* What all LLVM entry points include: the layouts that compiled code uses, and what the entry points keep for a thread.
  *
  * The entry points translate arguments and call the core (ort). None calls another ABI's entry point. The compilers
- * know the prototypes (builtins of clang and flang); no header of ours declares them. The arguments that tell the
- * caller's number (gtid) and source location are ignored, except when a line is printed, because the core knows the
- * calling thread.
+ * know the prototypes (builtins of clang and flang); no header of ours declares them. The core knows the calling
+ * thread, so the argument with its number (gtid) is only handed on to functions of tasks. Of the source location the
+ * text is printed in messages; its flags tell the kind of a barrier or a work-share, and whether a reduction has atomic
+ * operations.
  *
  * A thread's number (gtid) is unique in the process, as in libomp. The initial thread has 0. Member 0 of a team has its
- * parent's number. Another member gets a number when it first asks for it, and loses it with its storage.
+ * parent's number. Another member gets a number together with its storage (kmpc_thread_make), and loses both together.
  *
  * Source of the layouts: the code that clang 14 to 19 emit (clang/lib/CodeGen/CGOpenMPRuntime.cpp,
  * llvm/lib/Frontend/OpenMP), and openmp/runtime/src/kmp.h, whose comments document them. */
@@ -30,13 +31,14 @@ struct kmpc_location {
     int32_t reserved_3;
     const char *source;
 };
-/* The reduction can also be done with atomic operations. */
+/* A bit of `flags`: compiled code can do the reduction with atomic operations too. */
 enum { KMPC_LOCATION_ATOMIC_REDUCE = 0x10 };
 
 /* kmp_critical_name: 32 zeroed bytes for each name (or a user's lock variable). The lock is in the first word. */
 typedef _Atomic uint32_t kmpc_critical;
 
-/* An outlined region: gets the addresses of two numbers, then argc pointers. */
+/* An outlined region: gets the addresses of the thread's number (gtid) and of its number in the team (tid), then argc
+ * pointers. */
 typedef void (*kmpc_microtask)(int32_t *gtid, int32_t *tid, ...);
 
 struct kmpc_task;
@@ -92,8 +94,8 @@ struct kmpc_threadprivate;
 struct kmpc_reduction;
 struct kmpc_doacross;
 
-/* The state of a thread, and of the members 0 of all regions that it has opened. Only its own entity reads and writes
- * it, except `number`. */
+/* The state of a thread, and of the members 0 of all regions that it has opened. Only that thread reads and writes it,
+ * until the core frees it (give_back in thread.c). */
 struct kmpc_thread {
     struct ort_local local; /* must be first */
     int32_t number;
@@ -114,8 +116,11 @@ struct kmpc_thread {
     struct kmpc_doacross *doacross;    /* open doacross nests, innermost first: doacross.c */
 };
 
-/* Makes and returns the state of the calling thread. */
+/* Makes the state of the calling thread, and returns it. t: the thread of the core that has the state
+ * (kmpc_carrier). */
 struct kmpc_thread *kmpc_thread_make(struct ort_thread *t);
+/* Returns the thread that has the state for t: t itself, or, as long as it is a member 0, the thread that opened the
+ * region. */
 static inline struct ort_thread *kmpc_carrier(struct ort_thread *t)
 {
     while (t->id == 0 && t->team->parent != NULL)
@@ -127,23 +132,26 @@ static inline struct kmpc_thread *kmpc_thread(struct ort_thread *t)
     t = kmpc_carrier(t);
     return PS_LIKELY(t->local != NULL) ? (struct kmpc_thread *)(void *)t->local : kmpc_thread_make(t);
 }
+/* kmpc_number returns t's number (gtid). kmpc_number_make also gives it to t at the first call. */
 int32_t kmpc_number_make(struct ort_thread *t);
 static PS_ALWAYS_INLINE int32_t kmpc_number(struct ort_thread *t)
 {
     return PS_LIKELY(t->number != 0) ? (int32_t)t->number - 1 : kmpc_number_make(t);
 }
 
-/* Checks a strict num_threads clause. The region that begins has `wanted` threads by that clause. */
+/* Called before a region whose num_threads clause asks for `wanted` threads. If the clause is strict and there cannot
+ * be so many, warns or ends the program (k->strict). Afterwards the clause no longer counts. */
 PS_COLD void kmpc_check_strict(struct kmpc_thread *k, unsigned wanted);
 
-/* Called when a program uses an entry point of libomp. From now on affinity is shown as by libomp, and OMP_SCHEDULE is
- * read if it was set after this library was loaded. */
+/* Called when a thread uses libomp's interface. The first call reads OMP_SCHEDULE if it was set after this library was
+ * loaded, and the KMP_ variables if they were not read at the start; then it shows the settings if a variable asks for
+ * that. From then on affinity is shown as by libomp. */
 void kmpc_asked_as_libomp(void);
 
 /* Frees a thread's threadprivate copies. */
 void kmpc_threadprivate_free(struct kmpc_threadprivate *copies);
 
-/* Leaves the work-share slot of a loop that the caller has left by a cancellation, if there is one. */
+/* If the caller has left a loop by a cancellation, its work-share slot is still taken: gives the slot back. */
 static inline void kmpc_leave_cancelled_loop(struct ort_thread *t)
 {
     if (PS_UNLIKELY(t->loop.ws != NULL))
@@ -152,11 +160,11 @@ static inline void kmpc_leave_cancelled_loop(struct ort_thread *t)
 
 /* --- between these files --- */
 
-/* Calls fn(gtid, tid, args[0], .., args[argc - 1]). Each processor has a file for it. */
+/* Calls fn(gtid, tid, args[0], .., args[argc - 1]), and returns 1. microtask.S of each processor has it. */
 int kmpc_invoke(kmpc_microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args);
 /* As kmpc_invoke. Stores in *frame the frame pointer of the function that calls fn. */
 int kmpc_invoke_traced(kmpc_microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args, void **frame);
-/* Called when a taskgroup ends: combines its reductions (task_reduction.c). */
+/* Ends the current taskgroup: waits for its tasks, then combines its reductions (task_reduction.c). */
 void kmpc_taskgroup_end(struct ort_thread *t);
 
 /* Ends the program with a line that names the entry point and the place in the source. */

@@ -1,4 +1,5 @@
-/* Settings that KMP_ variables make. They are written while the library is loaded, and by kmp_ routines; see env.c. */
+/* Settings that KMP_ variables make. They are written while the library is loaded, when a variable is read late, and by
+ * kmp_ routines; see env.c. */
 #ifndef PS_ABI_KMPC_ENV_H
 #define PS_ABI_KMPC_ENV_H
 
@@ -39,6 +40,7 @@ size_t kmpc_stack_bytes(void);
 
 /* True: the program has asked for a pause, and has opened no region since (answers.c). */
 extern _Atomic bool kmpc_paused;
+/* Pauses the runtime; kind is 1 (soft) or 2 (hard). Returns 0; 1: another kind, or a pause lasts already. */
 int kmpc_pause(int kind);
 
 /* Reads KMP_AFFINITY, or forgets what was read. */

@@ -24,16 +24,19 @@ static inline struct kmpc_task_head *kmpc_head(struct kmpc_task *task)
     return PS_CONTAINER_OF(task, struct kmpc_task_head, task);
 }
 
+/* Makes a task with a descriptor of the core. bytes: size of the kmp_task_t; shareds: size of the block for
+ * `shareds`. */
 struct kmpc_task_head *kmpc_task_new(struct ort_thread *t, int32_t flags, size_t bytes, size_t shareds,
                                      kmpc_routine routine);
 /* Makes a task like `model`, with a copy of its data. */
 struct kmpc_task_head *kmpc_task_copy(struct ort_thread *t, const struct kmpc_task_head *model);
 /* Returns the bytes of the head and of everything that belongs to the task. */
 size_t kmpc_task_bytes(const struct kmpc_task_head *head);
-/* Makes such a copy at `to`, which is aligned to 16. The copy belongs to no descriptor yet. */
+/* Copies the head of `model`, and everything that belongs to the task, to `to`, which is aligned to 16. Returns the new
+ * head. Its `core` is still the model's. */
 struct kmpc_task_head *kmpc_task_copy_to(void *to, const struct kmpc_task_head *model);
-/* Functions that the core calls to run a task: for any task; for a tied task; for any task when a tool listens. A
- * debugger knows them by kmpc_debug_layout. */
+/* Functions that the core calls to run a task; data is its head. The first is for any task, the second for a tied task
+ * without destructors, the third for any task when a tool listens. A debugger knows them by kmpc_debug_layout. */
 void kmpc_task_body(void *data);
 void kmpc_task_body_in_one(void *data);
 void kmpc_task_body_traced(void *data);

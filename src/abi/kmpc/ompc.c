@@ -2,9 +2,9 @@
  * the rest). Also the ompc_ routines: the C routines under names of their own, for compilers where Fortran has the omp_
  * names.
  *
- * From the first call of an affinity routine here on, affinity is shown as libomp shows it. A thread that has set no
- * schedule gets static as the answer. OMP_SCHEDULE=static is reported without the monotonic modifier that it
- * implies. */
+ * From the first call of an affinity routine here on, affinity is shown as libomp shows it. omp_get_schedule returns
+ * static if no schedule was set, and reports OMP_SCHEDULE=static without the monotonic modifier that it implies. For
+ * auto it reports the chunk size 1. */
 #include "kmpc.h"
 
 void omp_set_num_threads(int n);
@@ -60,7 +60,7 @@ void omp_display_affinity_(const char *format, size_t length);
         return omp_##name arguments;                 \
     }                                                \
     KMPC_AS(name)
-/* The same for a routine that is also an ompc_ routine. */
+/* As AS_LIBOMP, for a routine that is also an ompc_ routine. */
 #define AS_LIBOMP_OMPC(type, name, parameters, arguments) \
     AS_LIBOMP(type, name, parameters, arguments);         \
     extern __typeof__(kmpc_##name) ompc_##name __attribute__((alias("kmpc_" #name), visibility("default")))

@@ -132,7 +132,7 @@ PS_EXPORT void __kmpc_fork_call(struct kmpc_location *where, int32_t argc, kmpc_
     va_end(list);
 }
 
-/* For a parallel construct with an if clause. It has one argument, or none (NULL). */
+/* For a parallel construct with an if clause. The region's function has one argument, or none (argument is NULL). */
 PS_EXPORT void __kmpc_fork_call_if(struct kmpc_location *where, int32_t argc, kmpc_microtask fn, int32_t condition,
                                    void *argument)
 {

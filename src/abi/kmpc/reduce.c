@@ -2,13 +2,13 @@
  *
  * Compiled code offers up to three ways, and `reduce` answers which one to use. 1: the members combine one after the
  * other, between reduce and end_reduce. 2: they combine with atomic operations. 0: nothing is left to do. In a team of
- * one no lock is needed (1). If the compiler offers atomic operations, the answer is 2. Otherwise the answer is 1,
- * under the construct's lock, which also serves teams of a league that run at once. end_reduce finds reduce's answer by
- * the same rules; nothing is stored.
+ * one, beside which no other team of a league runs, the answer is 1 without a lock. Otherwise the answer is 2 if the
+ * compiler offers atomic operations, and no tool listens. Else it is 1, under the construct's lock, which also serves
+ * teams of a league that run at once. end_reduce finds reduce's answer by the same rules; nothing is stored.
  *
- * KMP_DETERMINISTIC_REDUCTION: in order. Every member offers its copies. Then member 0 alone combines them into its own
- * copy, by number, and combines that with the original (1); the others are done (0). The result is the same in every
- * run in which the members' shares are the same.
+ * With KMP_DETERMINISTIC_REDUCTION the copies are combined in order. Every member offers its copies. Then member 0
+ * alone combines them into its own copy, by number, and combines that with the original (1); the others are done (0).
+ * The result is the same in every run in which the members' shares are the same.
  *   all          offered = copies; barrier A
  *   member 0     combines; answers 1; [compiled code combines with the original]; barrier B: in end_reduce, or for
  *                nowait before the answer
@@ -96,8 +96,8 @@ static PS_ALWAYS_INLINE void end(const struct kmpc_location *at, kmpc_critical *
 REDUCE(reduce, false)
 REDUCE(reduce_nowait, true)
 
-/* Compiled code calls this after answer 1, and also after answer 2 of reduce (which is not nowait). The barrier is that
- * of reduce. */
+/* Compiled code calls this after answers 1 and 2 of __kmpc_reduce. The barrier is that of the construct, which
+ * __kmpc_reduce has left to this call. */
 PS_EXPORT void __kmpc_end_reduce(struct kmpc_location *at, PS_UNUSED int32_t gtid, kmpc_critical *lock)
 {
     KMPC_NOT_NULL(at, lock, "the construct's lock");

@@ -1,18 +1,19 @@
 /* LLVM entry points: loops with a static schedule. They compute bounds; nothing is shared, and nothing is kept.
  *
  * Bounds are inclusive. Compiled code passes a loop's whole range, and gets the calling thread's first chunk and the
- * distance to its next one. Compiled code itself cuts the last chunk at the range's end. A lower bound above the upper
- * one must stay so, so that nothing runs. distribute: the range is divided among the league's teams. dist_for: first
- * among the teams, then each team's part among its threads. All arithmetic is that of unsigned 64-bit numbers, in which
- * a stride that overflows the loop's type wraps around as the type would. */
+ * distance to its next one. Compiled code itself cuts the last chunk at the range's end. If a thread gets no
+ * iterations, its lower bound is left or set beyond the upper one, so that compiled code runs nothing. distribute: the
+ * range is divided among the league's teams. dist_for: first among the teams, then each team's part among its threads.
+ * All arithmetic is that of unsigned 64-bit numbers, in which a stride that overflows the loop's type wraps around as
+ * the type would. */
 #include "kmpc.h"
 
 /* A range in 64-bit numbers: `trip` iterations; `first` and `step` modulo 2^64. */
 struct range {
     uint64_t first, step, trip;
 };
-/* A thread's share of a range: the iterations [from, from + count). Its next ones are `jump` iterations further. last:
- * the share has the range's last iteration. */
+/* A thread's first chunk of a range: the iterations [from, from + count). Its next chunk begins `jump` iterations
+ * further. last: the thread's chunks have the range's last iteration. */
 struct share {
     uint64_t from, count, jump;
     bool last;
@@ -53,7 +54,7 @@ static PS_ALWAYS_INLINE struct share share_of(int32_t kind, uint64_t trip, uint6
 }
 
 /* Returns the static schedule that divides as the schedule with this number. Numbers from 160 on are the same schedules
- * with "nomerge". Ordered and balanced variants divide alike. */
+ * with "nomerge". The ordered and balanced variants of a schedule divide as the plain one does. */
 static PS_NOINLINE int32_t static_kind_otherwise(const struct kmpc_location *at, const char *entry, int32_t number)
 {
     struct kmpc_schedule s;
@@ -98,8 +99,8 @@ static PS_NOINLINE void tell_chunk(const struct kmpc_location *at, bool distribu
         ort_tool_chunk(t, work == ORT_WORK_DISTRIBUTE ? ORT_CHUNK_DISTRIBUTE : ORT_CHUNK_LOOP, start, n);
 }
 
-/* The whole range of a loop over the type. trip 0: there is nothing to do. A range of all 2^64 values is not supported,
- * as in libomp, because its trip count does not fit. */
+/* The struct range of a loop whose bounds have type T (U: unsigned, of the same width). trip is 0 if the loop has no
+ * iterations. A range of all 2^64 values is not supported, as in libomp, because its trip count does not fit. */
 #define RANGE(T, U, lower, upper, incr) \
     ((struct range){                    \
         .first = (uint64_t)(lower), .step = (uint64_t)(int64_t)(incr), .trip = KMPC_TRIP(U, lower, upper, incr)})
@@ -200,7 +201,7 @@ PS_EXPORT void __kmpc_for_static_fini(PS_UNUSED struct kmpc_location *at, PS_UNU
 
 FOR_EACH_TYPE(DIST_FOR_STATIC)
 
-/* A team's first chunk of a loop whose chunks the league's teams take in turn. */
+/* Stores the first chunk of the caller's team, for a loop whose chunks the league's teams take in turn. */
 #define TEAM_STATIC(suffix, T, U, S)                                                                                 \
     PS_EXPORT void __kmpc_team_static_init_##suffix(struct kmpc_location *at, PS_UNUSED int32_t gtid, int32_t *last, \
                                                     T *lower, T *upper, S *stride, S incr, S chunk)                  \

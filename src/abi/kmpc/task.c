@@ -7,8 +7,9 @@
  * Untied tasks come in parts: a part that ends hands its own task to omp_task and returns. The next part follows at
  * once on the same member, since tasks are tied here. So only that member uses KMPC_TASK_AGAIN. Destructors of a task's
  * private copies run when its body is done. The copies exist from the start, so a cancellation does not keep such a
- * task from running (ORT_TASK_COPIED). The work of a proxy task is done elsewhere, and another thread completes it. It
- * is a task without a body; the completion is its event. Failures: without memory the program ends with one line. */
+ * task from running (ORT_TASK_COPIED). A proxy task has no body: its work is done elsewhere, and any thread may report
+ * that the work is done (__kmpc_proxy_task_completed), which fulfills the task's event. Failures: without memory the
+ * program ends with one line. */
 #include "emergency_pool.h"
 #include "kmpc_task.h"
 #include "task_frame.h"
@@ -272,7 +273,8 @@ static PS_NOIPA void begin_otherwise(struct kmpc_location *at, PS_UNUSED int32_t
     if (PS_UNLIKELY(ort_tool_on()))
         runs_itself(t, __builtin_frame_address(PROGRAM_FRAME));
 }
-/* The task runs in a frame (task_frame.h); its descriptor only holds its data. */
+/* A plain task runs in a frame (task_frame.h), if the core allows that here. Its descriptor then only holds its
+ * data. */
 PS_EXPORT void __kmpc_omp_task_begin_if0(struct kmpc_location *at, int32_t gtid, struct kmpc_task *task)
 {
     struct kmpc_task_head *head = task != NULL ? kmpc_head(task) : NULL;
@@ -349,8 +351,8 @@ PS_EXPORT void __kmpc_proxy_task_completed_ooo(struct kmpc_task *task)
 
 /* --- dependences --- */
 
-/* Both lists of a call in the core's form. Dependences that write come first, so that an address which is in both lists
- * counts as written. */
+/* The two lists of dependences of a call, in the core's form. Dependences that write come first, so that an address
+ * which is in both lists counts as written. */
 #define FEW 16
 struct dependences {
     struct ort_depend_list list;
@@ -456,8 +458,8 @@ static PS_ALWAYS_INLINE bool gather_addresses(struct dependences *d, int32_t n, 
     return true;
 }
 
-/* Returns true in a team of one, if the current task has no incomplete child. Then every dependence is fulfilled: the
- * task runs at once, and no later task needs to know of it. */
+/* Returns true in a team of one without a tool, if the current task has no incomplete child, and the new task needs no
+ * event. Then every dependence is fulfilled: the task runs at once, and no later task needs to know of it. */
 static bool nothing_to_depend_on(const struct ort_thread *t, const struct kmpc_task_head *head)
 {
     return t->team->n == 1 && !PS_UNLIKELY(ort_tool_on()) && !(head->flags & (KMPC_TASK_PROXY | KMPC_TASK_HAS_EVENT)) &&

@@ -5,7 +5,8 @@
  * copies are
  *   head: for thread 0: struct common, if members share the construct
  *   for each item: a word that is not 0 once the copy is initialised, then the copy
- * The thread that first asks for a copy initialises it; only this thread uses the copy until the group has ended.
+ * A thread's copy is initialised when the thread first asks for it. No other thread uses the copy until the group has
+ * ended.
  *
  * taskgroup: taskred_init is called inside of it, and end_taskgroup combines. parallel and work-sharing constructs with
  * reduction(task, ..): each member calls modifier_init and modifier_fini. The members share one memory. The first one

@@ -6,9 +6,9 @@
  * (lastprivate).
  *
  * Many tasks share one descriptor (ort/task/task_range.h). Its data is the pattern with all that belongs to it. A
- * member runs the tasks in it one after the other, and makes the private copies anew before each. `dup` copies from the
- * pattern itself here too, which lives until the construct's group is complete. Without a group (nogroup) tasks with
- * `dup` are therefore made one by one. */
+ * member runs the tasks in it one after the other, and makes the private copies anew before each. Here too `dup` copies
+ * from the pattern itself, which lives until the construct's group is complete. Without a group (nogroup) the pattern
+ * may be gone by then, so tasks with `dup` are made one by one. */
 #include <string.h>
 
 #include "kmpc_task.h"
@@ -45,7 +45,8 @@ static void submit_taskloop(struct ort_thread *t, const struct ort_taskloop *loo
 /* --- many tasks in one descriptor --- */
 
 /* The data of a descriptor for many tasks: one kmp_task_t, in which a member runs the tasks one after the other.
- * Whatever a task may have changed in it is restored before the next task. A thief has a copy of this block. */
+ * Whatever a task may have changed in it is restored before the next task. A member that steals some of the tasks gets
+ * a copy of this block. */
 struct many {
     uint64_t from, end; /* the next task's range, written by the core */
     uint64_t step, last_end;
@@ -60,7 +61,8 @@ struct many {
 #define MANY_BYTES 4096 /* size limit of the pattern */
 
 /* clang's kmp_task_t of a taskloop has both bounds, the step, a flag that `dup` writes, and the reductions' block. A
- * task does not change these. The private copies follow. */
+ * task does not change these. The private copies follow. changes_from returns the offset of the first byte that a task
+ * may change: that of the private copies, or, if the task is not laid out like this, the first byte after the head. */
 enum { BOUNDS_AT = sizeof(struct kmpc_task), PRIVATE_AT = BOUNDS_AT + 5 * sizeof(uint64_t) };
 static size_t changes_from(const struct pattern *p)
 {
@@ -104,7 +106,7 @@ static PS_NOINLINE void run_one_of_many(void *data)
     kmpc_task_body(&m->head);
 }
 
-/* The same for a tied task for which nothing has to be constructed. */
+/* As run_one_of_many, for a tied task without `dup` and destructors. */
 static void run_plain_one(void *data)
 {
     struct many *m = data;

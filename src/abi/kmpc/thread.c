@@ -1,7 +1,7 @@
 /* LLVM entry points: the calling thread's number, and the clauses that compiled code passes in calls of their own.
  *
- * A bitmap under a lock has the numbers that are taken. A thread takes the lowest free number when it first needs its
- * storage, and returns it with the storage. So numbers stay small, however many threads come and go. Failures: without
+ * A bitmap under a lock has the numbers that are taken. A thread takes the lowest free number when its storage is made,
+ * and returns it when the storage is freed. So numbers stay small, however many threads come and go. Failures: without
  * memory, even in the core's emergency pool, the program ends with one line. */
 #include <limits.h>
 #include <string.h>
@@ -75,8 +75,8 @@ PS_NOINLINE struct kmpc_thread *kmpc_thread_make(struct ort_thread *t)
     return k;
 }
 
-/* Gives t a number. t keeps the number, because the thread that carries t never changes, and neither does that thread's
- * number. */
+/* Stores its number in t, and returns it. t keeps the number, because the thread whose storage t uses (kmpc_carrier)
+ * stays the same, and so does that thread's number. */
 PS_NOINLINE int32_t kmpc_number_make(struct ort_thread *t)
 {
     int32_t number = kmpc_thread(t)->number;

@@ -25,7 +25,7 @@ struct variable {
     void *(*construct_array)(void *, size_t);
     void *(*construct_copy_array)(void *, void *, size_t);
     void (*destroy_array)(void *, size_t);
-    void *bytes; /* the variable's bytes when a thread first asked; NULL: none has */
+    void *bytes; /* the variable's bytes when a thread first asked; NULL: no thread has asked yet */
 };
 
 struct kmpc_threadprivate {
@@ -111,7 +111,7 @@ static struct variable *find_or_add_variable(void *address, size_t bytes)
     return v;
 }
 
-/* Makes the calling thread's copy, which it does not have yet. */
+/* Makes the calling thread's copy, and returns it. Called if the thread has no copy yet. */
 static PS_NOIPA void *make_copy(const struct kmpc_location *at, PS_UNUSED int32_t gtid, void *address, size_t bytes,
                                 const char *entry)
 {

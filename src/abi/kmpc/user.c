@@ -67,9 +67,9 @@ static void set_blocktime(int ms)
 GET(int, get_blocktime, settings_now()->blocktime.amount);
 SET(int, set_blocktime, set_blocktime)
 
-/* Sets the library's kind; ignored inside of regions. Serial gives the caller's teams one member, whatever the program
- * asks for. With the other kinds teams are as large as the environment says. Each call sets the caller's nthreads-var
- * back to its first value. */
+/* Sets the library's kind. Inside of a region the call is ignored. Serial gives the caller's teams one member, whatever
+ * the program asks for. With the other kinds teams are as large as the environment says. Each call also sets the
+ * caller's nthreads-var: to 1, or back to its first value. */
 static void set_library(int kind)
 {
     struct ort_thread *t = ort_self();
