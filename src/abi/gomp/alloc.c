@@ -1,5 +1,5 @@
-/* GNU entry points: memory of the allocate clause and directive. GOMP_alloc never returns without memory, as OpenMP 5.2
- * section 6.5 demands: it ends the program instead. */
+/* GNU entry points: memory of the allocate clause and directive. GOMP_alloc never fails, as OpenMP 5.2 section 6.5
+ * demands: without memory it ends the program. */
 #include <stdlib.h>
 
 #include "allocator.h"
@@ -18,10 +18,10 @@ PS_EXPORT void GOMP_free(void *p, PS_UNUSED uintptr_t allocator) { ort_free(p); 
 
 /* --- allocatable variables of Fortran: the table of addresses that GOMP_alloc returned --- */
 
-/* Compiled code adds each address that GOMP_alloc returned by GOMP_add_alloc. Before it frees or moves a piece of
- * memory, it calls GOMP_is_alloc, which returns whether the address is in the table, and removes it. If the piece
- * stays, or has moved, compiled code adds the address again. The allocator's header before a piece cannot replace the
- * table, because the piece may be malloc's, which has no such header. The table has chains and one lock. */
+/* Compiled code adds each address that GOMP_alloc returned by GOMP_add_alloc. Before it frees or moves a block of
+ * memory, it calls GOMP_is_alloc, which returns whether the address is in the table, and removes the address. If the
+ * block is not freed, compiled code adds its address again. The allocator's header before a block cannot replace the
+ * table, because the block may be malloc's, which has no such header. The table has chains, and one lock for all. */
 struct told {
     struct told *next;
     const void *p;

@@ -9,9 +9,9 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* A bit that entry points add to a schedule's kind if their name says that the loop may be nonmonotonic.
- * GOMP_loop_start never adds it: with a conditional lastprivate, a thread's chunks must be in ascending order.
- * gomp_loop and gomp_loop_ull remove the bit, and set `nonmonotonic` for the core. */
+/* A bit that the entry points of dynamic and runtime loops add to a schedule's kind if their name says that the loop
+ * may be nonmonotonic. GOMP_loop_start never adds it: with a conditional lastprivate, a thread's chunks must be in
+ * ascending order. gomp_loop and gomp_loop_ull remove the bit, and set `nonmonotonic` for the core. */
 #define NONMONOTONIC 0x40000000u
 
 static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long incr, unsigned kind, long chunk)
@@ -22,8 +22,9 @@ static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long 
     return d;
 }
 
-/* Calls the core for the bounds of a chunk. The core stores bounds as 64 bits. If the program's type has 64 bits, the
- * core stores them directly into the program's variables. */
+/* Evaluates `call`, which asks the core for the next chunk: the core stores the chunk's bounds in *lo_ and *hi_, as 64
+ * bits. If the program's type has 64 bits, these are the program's variables; otherwise the bounds are copied to them.
+ * The value is that of `call`: whether there is a chunk. */
 #define GOMP_BOUNDS(type, lo, hi, call)                                 \
     __extension__({                                                     \
         uint64_t wide_lo_, wide_hi_;                                    \
@@ -37,7 +38,8 @@ static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long 
         }                                                               \
         some_;                                                          \
     })
-/* Returns the `dims` values, one for each loop, as 64 bits. Values of a narrower type are copied to `wide`. */
+/* gomp_wide returns the `dims` values, one for each loop, as 64 bits. If a long is narrower, it copies them to `wide`,
+ * which has GOMP_WIDE_DIMS entries. */
 #define GOMP_DIMS_MAX 64 /* a limit that no program's loop nest reaches */
 static PS_ALWAYS_INLINE const uint64_t *gomp_wide(const long *values, unsigned dims, uint64_t *wide)
 {

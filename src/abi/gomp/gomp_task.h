@@ -31,7 +31,7 @@ struct ort_depend_list gomp_depend_list(void **words);
 /* Makes a list of the n omp_depend_t objects, which follow one another in memory. */
 struct ort_depend_list gomp_depend_objects(const void *objects, size_t n);
 
-/* The flags that have the same numbers in the core. */
+/* The flags whose bits are the same in the core, so that they are copied. */
 #define GOMP_TASK_SAME_FLAGS (ORT_TASK_UNTIED | ORT_TASK_FINAL | ORT_TASK_MERGEABLE)
 _Static_assert(GOMP_TASK_SAME_FLAGS == (GOMP_TASK_FLAG_UNTIED | GOMP_TASK_FLAG_FINAL | GOMP_TASK_FLAG_MERGEABLE),
                "flags are copied");

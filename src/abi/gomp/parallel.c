@@ -1,7 +1,8 @@
 /* GNU entry points: parallel, and the constructs combined with it; the host's teams construct.
  *
- * `flags` are GCC's: bits 0-2 are the value of proc_bind (0: no clause). The thread limit of a region does not depend
- * on its kind, so a combined construct calls ort_parallel with a description of its loop. */
+ * `flags` are GCC's: bits 0-2 are the value of proc_bind (0: no clause). A combined construct (parallel for, parallel
+ * sections) calls ort_parallel like a plain region, with a description of its loop. The number of threads does not
+ * depend on the loop. */
 #include <limits.h>
 
 #include "gomp.h"

@@ -1,7 +1,7 @@
 /* GNU entry points that libgomp's offloading plug-ins call. Such a plug-in is never loaded here, since the host is the
- * only device. But a process that brings a plug-in along finds each symbol that the plug-in needs. A plug-in that calls
- * one of them assumes that it was given work, which is not so; the call ends the program with one line. Source:
- * libgomp-plugin.h of GCC 12 and its trunk. */
+ * only device. But the program may itself load a plug-in, which then finds each symbol that it needs. A plug-in calls
+ * these functions only for work that the runtime gave to it, and this runtime gives none. So a call ends the program
+ * with one line. Source: libgomp-plugin.h of GCC 12 and its trunk. */
 #include "check.h"
 #include "gomp.h"
 

@@ -1,7 +1,7 @@
 /* GNU entry points: target constructs, on the host.
  *
- * Mapped data is the program's own data. Three things remain to be done: copies for firstprivate (map kind 12 in the
- * low byte; the high byte is the logarithm of the alignment), dependences, and nowait, which makes a task.
+ * Mapped data is the program's own data. The entry points have three things to do: copies for firstprivate (map kind 12
+ * in the low byte; the high byte is the logarithm of the alignment), dependences, and nowait, which makes a task.
  * OMP_TARGET_OFFLOAD=mandatory and omp_invalid_device end the program, as with libgomp. */
 #include <limits.h>
 #include <stdio.h>
@@ -99,8 +99,8 @@ static void run_deferred(void *data)
     ort_target(d->fn, d + 1, d->limit);
 }
 
-/* The source from which build_deferred makes a struct deferred in the task. The copies are made only there, because
- * their addresses are not known before. */
+/* Made on the stack of GOMP_target_ext; build_deferred makes the task's struct deferred from it. The copies of
+ * firstprivate data are made only then, because the address of the task's data is not known before. */
 struct deferred_source {
     struct deferred head;
     void **addresses;

@@ -1,5 +1,5 @@
-/* GNU entry points: tasks, task groups, task reductions. They translate and call the core; gomp_task.h has the
- * layouts. */
+/* GNU entry points: tasks, task groups, task reductions. The entry points translate their arguments and call the core;
+ * gomp_task.h has the layouts. */
 #include "check.h"
 #include "gomp_task.h"
 #include "ort.h"

@@ -1,4 +1,4 @@
-/* GNU entry points: taskloop over long and unsigned long long. They count the iterations and call the core.
+/* GNU entry points: taskloop over long and unsigned long long. The entry points count the iterations and call the core.
  *
  * The data block begins with the two bounds of a task, which the core fills in. With GOMP_TASK_FLAG_REDUCTION the next
  * word is the address of the reductions' block. */
@@ -52,7 +52,8 @@ static void submit_narrow(struct ort_thread *thread, const struct ort_taskloop *
     ort_task_submit(thread, t, &args);
 }
 
-/* n: the number of iterations. n, start and step are those of ort_taskloop. */
+/* Runs the taskloop. n, start and step are the fields of struct ort_taskloop: the number of iterations, the first
+ * value, and the step. narrow: the data block begins with a narrow_head. */
 static PS_ALWAYS_INLINE void run_taskloop(const struct call *c, bool narrow, uint64_t n, uint64_t start, uint64_t step)
 {
     bool nogroup = c->flags & GOMP_TASK_FLAG_NOGROUP;
