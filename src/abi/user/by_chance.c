@@ -8,10 +8,11 @@
  * object with a strong reference, or one that needs a runtime by name, belongs to an OpenMP program.
  *
  * Callers: the routines that such libraries call; any thread, any stack; no lock is taken (os_object_at). With a glibc
- * older than 2.35 every query gets the answer of an OpenMP program. The answer for an object is kept in a cell: address
- * of the object | answer, one word. The cells are relaxed, because a thread that finds no answer computes the same one.
- * An object that is loaded at the address of an unloaded one may get the wrong answer. Cost: one load if nothing was
- * preloaded; otherwise a search for the object and a look into its cell. */
+ * older than 2.35 every query gets the answer of an OpenMP program. The answer for an object, computed for the first
+ * routine that the object calls, is kept in a cell: address of the object | answer, one word. The cells are relaxed,
+ * because a thread that finds no answer computes the same one. An object that is loaded at the address of an unloaded
+ * one may get the wrong answer. Cost: one load if nothing was preloaded; otherwise a search for the object and a look
+ * into its cell. */
 #include "by_chance.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
-/* Device routines where the host is the only device. The host's number is 0, which is also the number of other devices;
- * -1 (omp_initial_device) means the host too. Device memory is the host's memory. OpenMP 5.2 sections 18.7, 18.8; 6.0
- * chapter 25. */
+/* Device routines where the host is the only device. There are no other devices, so omp_get_num_devices returns 0, and
+ * 0 is the host's device number. -1 (omp_initial_device) means the host too. Device memory is the host's memory. OpenMP
+ * 5.2 sections 18.7, 18.8; 6.0 chapter 25. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 #define INVALID (-4) /* omp_invalid_device */
 #define DEFAULT (-5) /* omp_default_device */
 
-/* Keeps negative numbers, as newer libgomps do. libgomp 12 changed a negative number to 0. */
+/* Keeps negative numbers, as newer libgomps do; only omp_default_device changes nothing. libgomp 12 changed a negative
+ * number to 0. */
 static void set_default_device(int device)
 {
     struct ort_icv *icv = device != DEFAULT ? ort_icv_write(ort_self()) : NULL;
@@ -179,7 +180,7 @@ struct rect {
     const void *from;
     size_t element;
     int dims;
-    /* the program keeps this array and those of t and f until the task is complete, as with libgomp */
+    /* the program must keep this array, and those of t and f, until the task is complete, as with libgomp */
     const size_t *volume;
     struct side t, f;
 };

@@ -17,8 +17,8 @@ static int team_size(int level)
 
 USER_GET_BY_CHANCE(omp_get_num_threads, (int)ort_self()->team->n, 1)
 USER_GET(omp_get_thread_num, (int)ort_self()->id)
-/* A library calls this when it is about to open a region. So a root outside of regions waits for its turn here
- * (ee_take_turn). */
+/* Libraries call omp_in_parallel when they are about to open a region. So a root outside of regions waits for its turn
+ * here (ee_take_turn). */
 static int in_parallel(void)
 {
     if (ort_self()->team->active_level > 0)
@@ -35,7 +35,7 @@ USER_GET(omp_get_num_procs, (int)ort_num_procs(ort_self()))
 USER_GET(omp_get_num_teams, (int)ort_self()->team->contention->num_teams)
 USER_GET(omp_get_team_num, (int)ort_self()->team->contention->team_num)
 
-/* The same for a given dimension (OpenMP 6.1). There is one dimension, number 0. */
+/* The numbers for one dimension of a team or league (OpenMP 6.1). There is one dimension, number 0. */
 PS_EXPORT int omp_get_num_threads_dim(int dim) { return dim == 0 ? (int)ort_self()->team->n : 1; }
 PS_EXPORT int omp_get_thread_num_dim(int dim) { return dim == 0 ? (int)ort_self()->id : 0; }
 PS_EXPORT int omp_get_num_teams_dim(int dim) { return dim == 0 ? (int)ort_self()->team->contention->num_teams : 1; }
