@@ -4,9 +4,9 @@
  * in the process (the program's own, or that of a linked or preloaded library). Then comes the function in each library
  * of OMP_TOOL_LIBRARIES, in order. The first candidate that returns a result is the tool. In programs under
  * ThreadSanitizer libomp would then try Archer. psthreads does not, because the runtime tells the sanitizer itself what
- * orders threads (src/base/race.h). Archer attaches if OMP_TOOL_LIBRARIES names it. OMP_TOOL_VERBOSE_INIT: disabled,
- * stdout, stderr or a file. It says how the search went, in libomp's words, because scripts of libomp's users read
- * them.
+ * orders threads (src/base/race.h). Archer attaches if OMP_TOOL_LIBRARIES names it. OMP_TOOL_VERBOSE_INIT is disabled,
+ * stdout, stderr or a file, to which the runtime writes how the search went. It uses libomp's words, because scripts of
+ * libomp's users read them.
  *
  * The tool starts before the first OpenMP thread exists, on that thread's kernel thread. It ends in a handler of exit,
  * or by ompt_finalize_tool. Bad input: an invalid value of OMP_TOOL is reported by one line, and no tool is started. */
@@ -45,8 +45,8 @@ static start_function function_at(void *symbol)
     return f;
 }
 
-/* A definition of the function that programs may define. Because it exists here, the linker exports a program's own
- * definition to this library. */
+/* A program or a library may define this function. Because this library defines it too, the linker exports a program's
+ * own definition. The definition here calls the next one in the process, if there is one. */
 PS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned omp_version, const char *runtime);
 PS_EXPORT ompt_start_tool_result_t *ompt_start_tool(unsigned omp_version, const char *runtime)
 {
