@@ -47,7 +47,7 @@ NAMES(DECLARE)
 extern char here_call_tls_dtors[] __asm__("__call_tls_dtors") __attribute__((weak));
 extern char here_dl_load_adds[] __asm__("_dl_load_adds") __attribute__((weak));
 
-/* Stands for the C library's function, which is not linked in if the program has no thread_local objects. */
+/* Stands for the C library's __call_tls_dtors, which is not linked in if the program has no thread_local objects. */
 static void no_destructors(void) {}
 
 #ifdef PS_CALLS
@@ -94,7 +94,8 @@ HIDDEN void *dlsym(void *handle, const char *name)
                                   : NULL;
 }
 
-/* The runtime calls this only for _rtld_global. */
+/* The runtime calls this only for the address of _rtld_global. *extra gets a symbol with the variable's size. Returns 0
+ * for other addresses. */
 HIDDEN int dladdr1(const void *address, Dl_info *info, void **extra, int flags)
 {
     static ElfW(Sym) count = {.st_size = sizeof(unsigned long long)};
@@ -130,7 +131,7 @@ HIDDEN int dlclose(void *handle)
 HIDDEN char *dlerror(void) { return "the runtime is linked into the program, and opens no libraries"; }
 
 /* The compilers' own libraries (libgfortran, libgcc) refer to these functions weakly. If the program has
- * pthread_create, they assume that all of these exist. So these references link them in. */
+ * pthread_create, these libraries assume that all of the functions exist. So the references here link them in. */
 static void *const wanted[] __attribute__((used)) = {
     (void *)pthread_cond_broadcast,
     (void *)pthread_cond_destroy,
