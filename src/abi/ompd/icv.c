@@ -84,8 +84,9 @@ static bool belongs_to_runtimes(uint64_t beginning)
     return false;
 }
 
-/* Reads the next variable of a runtime, beginning with entry *i of the list, into text. Returns false if there is none.
- * The variable's first 8 bytes are compared as a number, because a debugger may not know how to read any text. */
+/* Reads the next variable that is an OpenMP runtime's, beginning with entry *i of the list, into text, as NAME=VALUE.
+ * Advances *i. Returns false if there is none. The variable's first 8 bytes are compared as a number, because a
+ * debugger may not know how to read any text. */
 static bool next_variable(struct ompd_aspace_handle *p, uint64_t list, unsigned *i, char *text)
 {
     while (list != 0 && *i < PROCESS_MOST) {
@@ -167,8 +168,9 @@ static uint64_t read_icv(struct ompd_aspace_handle *p, uint64_t at, ompd_icv_id_
     return icvs[id].bytes == 4 && value > INT_MAX ? INT_MAX : value;
 }
 
-/* nthreads-var and bind-var are lists. The first element is the value, the others are for inner levels; the next three
- * functions read them. */
+/* nthreads-var and bind-var are lists. The first element is the value, the others are for inner levels. The next three
+ * functions read counts: nthreads_rest how many other elements nthreads-var has; bind_used and bind_rest how many of
+ * bind-var's are used up, and how many there are. */
 static uint32_t nthreads_rest(struct ompd_aspace_handle *p, uint64_t task)
 {
     return process_word_in(p, process_pointer_in(p, task, "ort_task.icv"), "icv.nthreads_rest");
@@ -246,7 +248,7 @@ static void schedule_text(struct ompd_aspace_handle *p, uint64_t task, char *tex
     uint64_t sched = process_word_in(p, icv, "icv.sched");
     int32_t chunk = (int32_t)process_word_in(p, icv, "icv.chunk");
     text[0] = '\0';
-    if (sched == process_field(p, "sched.unset")) { /* unset: the default of the program's ABI */
+    if (sched == process_field(p, "sched.unset")) { /* no schedule was set: the default of the program's ABI */
         bool as_libomp = asked_as_libomp(p);
         sched = process_field(p, as_libomp ? "sched.static" : "sched.dynamic");
         chunk = as_libomp ? 0 : chunk;

@@ -21,8 +21,8 @@ struct ompd_aspace_handle {
     unsigned num_fields;
     struct ps_debug_field field[PROCESS_FIELDS_MAX];
 };
-/* A native thread has one ort_thread in each region that it is in; thread_now finds the innermost of them each time.
- * lwp not 0: the handle stands for what this kernel thread runs. lwp 0: it stands for the native thread that has the
+/* An OpenMP thread has one ort_thread in each region that it is in; thread_now finds the innermost of them each time.
+ * lwp not 0: the handle stands for what this kernel thread runs. lwp 0: it stands for the OpenMP thread that has the
  * ort_thread `at`. */
 struct ompd_thread_handle {
     struct ompd_aspace_handle *process;
@@ -46,6 +46,7 @@ extern const ompd_callbacks_t *process_callbacks; /* NULL: the library is not in
 static inline void process_begin(struct ompd_aspace_handle *p) { p->failed = ompd_rc_ok; }
 /* Returns the first failure since process_begin, or ompd_rc_ok. */
 static inline ompd_rc_t process_end(const struct ompd_aspace_handle *p) { return p->failed; }
+/* Notes a failure, unless one has been noted since process_begin. Returns 0. */
 static inline uint64_t process_fails(struct ompd_aspace_handle *p, ompd_rc_t why)
 {
     if (p->failed == ompd_rc_ok)
@@ -63,7 +64,7 @@ uint64_t process_pointer_in(struct ompd_aspace_handle *p, uint64_t at, const cha
 uint32_t process_word_in(struct ompd_aspace_handle *p, uint64_t at, const char *field);
 /* Returns the address of an object of the process that each of our runtime libraries has; 0: not found. */
 uint64_t process_symbol(struct ompd_aspace_handle *p, const char *name);
-/* Reads a text of the process, at most `bytes` including its zero. */
+/* Reads a text of the process into `to`, at most `bytes` including its zero. A longer text is cut. */
 void process_text(struct ompd_aspace_handle *p, uint64_t address, char *to, size_t bytes);
 
 /* --- memory of the debugger's --- */
@@ -88,8 +89,10 @@ ompd_rc_t process_string(struct ompd_aspace_handle *p, const char *text, const c
     } while (0)
 /* Returns the innermost ort_thread of the handle's thread; 0: none, which is noted as a failure. */
 uint64_t thread_now(const ompd_thread_handle_t *thread);
+/* Each makes a handle for the structure at this address, in the debugger's memory. Address 0 is noted as a failure. */
 ompd_rc_t parallel_handle_for(struct ompd_aspace_handle *p, uint64_t team, ompd_parallel_handle_t **handle);
 ompd_rc_t task_handle_for(struct ompd_aspace_handle *p, uint64_t task, ompd_task_handle_t **handle);
+/* Returns -1, 0 or 1, as the interface's comparisons of handles do. */
 int handle_order(uint64_t one, uint64_t other);
 
 /* Returns whether states, frames, scheduling tasks and tools' data are kept, because a tool or a debugger listens.

@@ -226,7 +226,7 @@ PS_EXPORT ompd_rc_t ompd_rel_task_handle(ompd_task_handle_t *task)
 
 /* --- a tool's data --- */
 
-/* Returns the address of the tool's word for a thread. The word is in the outermost ort_thread of the same native
+/* Returns the address of the tool's word for a thread. The word is in the outermost ort_thread of the same OpenMP
  * thread. */
 static uint64_t thread_data_at(struct ompd_aspace_handle *p, uint64_t thread)
 {

@@ -6,7 +6,8 @@
 
 /* A kernel thread, and the innermost ort_thread that it runs. */
 struct carrier {
-    /* lwp: its number; itself: its pthread_self(), 0: not known; runs: 0: no OpenMP thread now */
+    /* lwp: its number; itself: its pthread_self(), or 0 if not known; runs: the ort_thread, or 0 if it runs no OpenMP
+     * thread */
     uint64_t lwp, itself, runs;
 };
 
@@ -48,8 +49,8 @@ static bool next_carrier(struct ompd_aspace_handle *p, uint64_t *cursor, struct 
     return p->failed == ompd_rc_ok && found != 0;
 }
 
-/* Returns the innermost ort_thread of the native thread: follows the regions that the thread has opened, in which it is
- * member 0. */
+/* Returns the innermost ort_thread of the OpenMP thread that has this one: follows the regions that the thread has
+ * opened, in which it is member 0. */
 static uint64_t innermost(struct ompd_aspace_handle *p, uint64_t thread)
 {
     for (unsigned steps = 0; thread != 0 && steps < PROCESS_MOST; steps++) {
@@ -61,7 +62,8 @@ static uint64_t innermost(struct ompd_aspace_handle *p, uint64_t thread)
     return thread;
 }
 
-/* Finds the kernel thread that runs the thread. Returns false if none does. */
+/* Finds the kernel thread that runs the OpenMP thread now, and stores it in *c. Returns false if no kernel thread runs
+ * it. */
 static bool carrier_of(struct ompd_aspace_handle *p, uint64_t thread, struct carrier *c)
 {
     uint64_t inner = innermost(p, thread);
