@@ -73,7 +73,7 @@ int ee_thread_number(void);
 /* --- the current entity --- */
 
 /* Returns the pointer that the core keeps for the calling entity, wherever the entity runs. A member's pointer is at
- * first the address of its ee_member. NULL: the calling kernel thread is no entity yet. Costs a call and two loads. */
+ * first the address of its ee_member. NULL: the calling kernel thread is no entity yet. */
 void *ee_local(void);
 /* Sets the calling entity's pointer. A calling kernel thread that is no entity yet becomes a root. */
 void ee_set_local(void *local);
@@ -248,8 +248,9 @@ bool ee_barrier_release(struct ee_team *team);
  * ee_barrier_release. counted: one member must be told that it is the last; otherwise the barrier may open without
  * telling any member. All members of a barrier pass the same value. [switches] */
 enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase, bool counted);
-/* Member id waits until `phase` is over (EE_RELEASED), or until the region is notified of tasks (EE_NOTIFIED). It spins
- * only if each member runs on a carrier of its own, and not for long; otherwise it blocks. [switches] */
+/* Member id waits until `phase` is over (EE_RELEASED), or until the region is notified of tasks (EE_NOTIFIED). If each
+ * member runs on a carrier of its own, it first spins for a limited time; then it blocks. (The manycore, where cores
+ * run one entity each, spins on.) [switches] */
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase);
 
 #ifndef EE_PORT

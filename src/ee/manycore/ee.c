@@ -112,7 +112,8 @@ void pool_assist(struct team *team, bool *mine)
 {
     if (!*mine && ps_load_acquire(&team->wanted) == 0)
         return;
-    ps_store_relaxed(&team->wanted, 0); /* before member 0 becomes a helper again */
+    /* cleared first: once member 0 is a helper again, ee_team_help may set it anew */
+    ps_store_relaxed(&team->wanted, 0);
     *mine = false;
     assist_until_free(team, member_at(team, 0));
 }
@@ -381,7 +382,8 @@ enum ee_await ee_barrier_await(struct ee_team *t, PS_UNUSED unsigned id, uint32_
  *      of words; the member's core has read the order's words by then.
  *   a parent that waits, and does not know of tasks: member 0 is no helper, so no thread calls it. The parent looks at
  *      `notified` when all have arrived; the thread that wrote it did so before it arrived. Then the parent waits for
- *      the members that assist. Each of them is counted by a member that has not arrived, or by a counted member.
+ *      the members that assist. Each of them was counted in `assistants` by a member that had not arrived, or by one
+ *      that was counted there itself; so the count is not 0 too early.
  *   members in a barrier: they get the HAL's own signal before the member that made the task arrives
  *      (hal/synchroniser.h).
  * Only then (pool_tidy) the OpenMP core and the entities forget helpers, and the next region begins. A signal that

@@ -1,5 +1,5 @@
-/* How teams are started, meet in barriers and are joined. One of hal/<name>.c has these functions; it is chosen when
- * the program is linked.
+/* How teams are started, meet in barriers and are joined. One of hal/<name>.c has these functions (hws and hws-paper
+ * together with synchroniser.c); it is chosen when the program is linked.
  *
  *   hws        orders are multicast as words of the hardware synchroniser, which also gathers joins and barriers
  *   sw         memory alone: the root orders one core in each other cluster, which hands the order on; counters

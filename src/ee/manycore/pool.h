@@ -73,11 +73,14 @@ struct team {
     /* hws: a load from this register of the synchroniser waits for the join, and takes its signal */
     volatile uint32_t *joined;
     _Atomic uint32_t released; /* sw-paper: the last barrier that member 0 has ended by flags; 0: none yet */
-    uint16_t arrivals;         /* sw: in the root's team, how many arrivals the parent waits for */
-    /* sw: the first and the number of the team's cores in the parent's cluster, if they are neighbours */
+    /* sw: in the root's team, what `left` begins with: members in its cluster + other clusters */
+    uint16_t arrivals;
+    /* sw: the first and the number of the team's cores in the parent's cluster, if they are neighbours; else run_n is
+     * 0 */
     uint8_t run_first, run_n;
     /* The fields below are written by members. */
-    _Atomic uint32_t left;          /* software join: members other than the first that are not done */
+    /* software join: members other than the first that are not done (sw: see arrivals) */
+    _Atomic uint32_t left;
     _Atomic uint32_t assistants;    /* members that assist after they were done */
     _Atomic uint32_t wanted;        /* 1: member 0, whose core waits in the join, is called as a helper */
     _Atomic uint32_t notified;      /* 1: the region has tasks */
@@ -159,7 +162,7 @@ extern __thread struct self pool_self;
                          : "memory");                                                                  \
     } while (0)
 extern __thread void *pool_local; /* what ee_local() returns */
-/* The gate; ee_port.h describes it. Only the way hws opens it. */
+/* The gate; ee_port.h describes it. Only the ways with the synchroniser (hws, hws-paper) open it. */
 extern __thread volatile uint32_t *ee_gate;
 extern __thread uint32_t ee_gate_mask;
 extern __thread bool ee_gate_arrived;
@@ -202,8 +205,9 @@ POOL_FETCH(sub, fetch_sub)
 POOL_FETCH(swap, exchange)
 #undef POOL_FETCH
 
-/* What a docked core that has run `known` expects: the same order again, for which it prepares. All other members wait
- * for what a core does between the order and its arrival, so as much as possible is done before the order. */
+/* What a docked core that has run `known` expects: the same order again, for which it prepares. The whole team waits
+ * for what a core does after the order and before it counts its member in the join, so as much as possible is done
+ * before the order. */
 struct expected {
     struct member *m;
     uintptr_t order;
@@ -284,7 +288,7 @@ void pool_tidy(struct team *team);
  * pool_and is on its way. */
 static inline bool pool_claim_again(const struct team *team, uint32_t cores, uint32_t *region)
 {
-    /* root_cores does not change meanwhile */
+    /* root_cores stays the same while the root's team is open */
     uint32_t taken = pool_self.root_cores, before = pool_and(team->idle, ~cores);
     *region = team->region;
     __asm__ volatile("" : "+r"(before), "+r"(*region));

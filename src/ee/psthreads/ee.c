@@ -208,8 +208,8 @@ static PS_NOINLINE unsigned reserve_stacks(struct ps_team *team, unsigned n)
 
 unsigned ee_team_reserve(struct ee_team *team, unsigned n)
 {
-    /* Members cannot have thread-local storage of their own: two on one kernel thread would see each other's
-     * variables. */
+    /* Members cannot have thread-local storage of their own, and two on one kernel thread would see each other's
+     * variables. So each region has one thread. */
     if (PS_UNLIKELY(ps_load_relaxed(&uth_tls_missing)))
         return 1;
     return PS_LIKELY(n <= scheduler_team(team)->roomy) ? n : reserve_stacks(scheduler_team(team), n);

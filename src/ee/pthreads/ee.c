@@ -68,7 +68,7 @@ struct team {
     bool outermost, keeps_workers;
     void *parent_local;
     uint32_t parent_place;
-    uint32_t born_in; /* fork_generation when the team took its workers */
+    uint32_t born_in; /* the fork_generation to which the team's workers belong */
     /* The number of workers that have not ended, with the bits PARENT_ASLEEP and PARENT_WANTED. The worker that brings
      * it to PARENT_ASLEEP wakes the parent by the address only, since the block may be gone by then. The thread that
      * calls member 0 as a helper sets PARENT_WANTED and clears PARENT_ASLEEP. */
@@ -130,8 +130,8 @@ const struct ps_debug_layout *const ee_debug_layout = &layout;
 
 /* --- spinning --- */
 
-#define SPINS_FREE 20000 /* limit while each kernel thread has a processor */
-#define SPINS_CROWDED 100
+#define SPINS_FREE 20000  /* limit while each kernel thread has a processor */
+#define SPINS_CROWDED 100 /* limit while there are more kernel threads than processors */
 
 static unsigned spin_limit(void)
 {

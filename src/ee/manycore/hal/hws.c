@@ -166,7 +166,7 @@ struct order hal_dock(void)
         uint32_t fn = mc_hws_receive(SLOT_ORDER), data = mc_hws_receive(SLOT_ORDER);
         // NOLINTNEXTLINE(performance-no-int-to-ptr)
         pool_run_expected(&e, (void (*)(void *))(uintptr_t)fn, (void *)(uintptr_t)data);
-        *join = 0; /* the arrival; needs no fence, since memory is sequentially consistent */
+        *join = 0; /* counts the member in the join; needs no fence, since memory is sequentially consistent */
         pool_ran_expected(&e);
         continue;
     turn: /* the order is for the core's other known team */

@@ -65,8 +65,8 @@ static inline void select_thread(struct paper_descriptor *d, unsigned id, unsign
     d->persistent[id] = (uint16_t)persistent;
 }
 
-/* Returns the first member after `id` that is bound to another cluster than `id`, or n. It compares four members at
- * once. The paper has a stride over the pool in place of a list of places. */
+/* Returns the first member after member `id` that is bound to another cluster; n: there is none. Compares four members
+ * at once. The paper has a stride over the pool in place of a list of places. */
 static inline unsigned bound_until(const uint8_t *cluster_of, unsigned id, unsigned n)
 {
     uint32_t four, alike = cluster_of[id] * 0x01010101u;

@@ -1,13 +1,13 @@
 /* The paper's pool and team descriptor (manycore-nested-2016, sections 3.1 and 3.2), for sw-paper.c, hws-paper.c and
  * paper-implicit.c.
  *
- * They are distributed by cluster as in the paper's figure 7, consecutive words in consecutive banks:
+ * Two tables are distributed by cluster as in the paper's figure 7, consecutive words in consecutive banks:
  *   pool descriptor   which of the cluster's threads are busy, under a lock
  *   TEAM_DESC_PTR     for each of the cluster's threads the descriptor of its team
  * paper.c does here what mapping.c does for the other ways. A fork selects thread by thread, beginning with the first
- * of the place's cluster; a join gives them back thread by thread. paper-explicit.c calls its functions for each
+ * of the place's cluster; a join gives them back thread by thread. paper-explicit.c calls paper.c's functions for each
  * region, paper-implicit.c only for regions with fewer than all threads. The team's descriptor is in the master's
- * cluster. The fork gets it, and the join gives it back.
+ * cluster. The fork takes it from the cluster's list of free descriptors, and the join gives it back.
  *
  * Differences from the paper: ids have two bytes, since there may be 1024 threads, so a descriptor for 64 threads is
  * larger than the paper's 148 bytes. A thread that starts also finds the member's data, which the OpenMP core keeps

@@ -321,7 +321,7 @@ static inline uintptr_t await_order(struct dock *own)
 }
 
 /* Takes an order that has come: hands it on to others if it says so, and frees the core's word. No core gives another
- * order before this core has arrived, so the word can be freed first. */
+ * order before this core has counted its member in the join, so the word can be freed first. */
 static inline void take_order(struct dock *own, uintptr_t what, struct order *order)
 {
     order->what = what & ~(uintptr_t)ORDER_HAND_ON;
