@@ -36,7 +36,8 @@ static bool reduces_in_order(const struct ort_thread *t)
 
 static bool atomic(const struct kmpc_location *at)
 {
-    /* With a tool, answer 1 is better: end_reduce then tells the tool where the reduction ends. */
+    /* With a tool the answer is 1, because compiled code then always calls end_reduce, which tells the tool that the
+     * reduction ends. */
     return !PS_UNLIKELY(ort_tool_on()) && at != NULL && (at->flags & KMPC_LOCATION_ATOMIC_REDUCE) &&
            !kmpc_settings.deterministic;
 }

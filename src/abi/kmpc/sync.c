@@ -43,7 +43,9 @@ PS_EXPORT int32_t __kmpc_cancel_barrier(where at, G)
     return cancelled;
 }
 
-/* A barrier at which member 0 runs code before the others go on: two barriers, with the code between them. */
+/* A barrier at which member 0 runs code before the others go on: two barriers, with the code between them. Returns 1 to
+ * member 0 after the first barrier; member 0 then runs the code, and calls __kmpc_end_barrier_master. Returns 0 to the
+ * other members after the second barrier. */
 PS_EXPORT int32_t __kmpc_barrier_master(W, G)
 {
     struct ort_thread *t = ort_self();
@@ -108,7 +110,7 @@ PS_EXPORT void __kmpc_end_scope(W, G, PS_UNUSED void *reserved)
         ort_tool_work(ort_self(), ORT_WORK_SCOPE, ORT_SCOPE_END, 1, ORT_CALLER);
 }
 
-/* didit: the caller executed the single region, and the others copy from its data. */
+/* Called by all members after a single region. didit: the caller executed the region; the others copy from its data. */
 PS_EXPORT void __kmpc_copyprivate(W, G, PS_UNUSED size_t bytes, void *data, void (*copy)(void *to, void *from),
                                   int32_t didit)
 {
@@ -135,8 +137,8 @@ PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
 
 /* --- critical, ordered, flush --- */
 
-/* Does everything beyond one atomic operation. Entered by a jump, with the arguments in the same registers, so that the
- * fast path moves and saves nothing. */
+/* The slow path of a critical construct: the lock is taken, or is traced for a tool, or `name` is a null pointer.
+ * Entered by a jump, with the arguments in the same registers, so that the fast path moves and saves nothing. */
 static PS_NOIPA void critical_otherwise(where at, G, kmpc_critical *name, uint32_t hint, const char *entry,
                                         const void *caller)
 {

@@ -406,7 +406,7 @@ static struct ort_depend as_written(const void *list, size_t i)
     return dependence_of(i < d->n_first ? &d->first[i] : &d->second[i - d->n_first]);
 }
 
-/* Returns NULL if there are no dependences. */
+/* Stores both lists in *d, and returns the core's list of them; NULL: empty. free_dependences frees them. */
 static const struct ort_depend_list *gather_dependences(struct dependences *d, int32_t n,
                                                         const struct kmpc_depend *list, int32_t m,
                                                         const struct kmpc_depend *noalias)

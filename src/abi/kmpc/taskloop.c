@@ -172,8 +172,8 @@ static PS_ALWAYS_INLINE void taskloop(const struct kmpc_location *at, const char
     int64_t from = (int64_t)*lower, to = (int64_t)*upper;
     uint64_t distance = step > 0 ? *upper - *lower : *lower - *upper,
              stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
-    /* Compiled code has sign-extended the bounds to 64 bits. It asks for no empty loops, except those that this test
-     * finds. */
+    /* The loop is empty if the upper bound is before the lower one. An unsigned loop may look empty, since its bounds
+     * are compared as signed numbers; but then their distance is less than 2^63, and the loop runs. */
     if (!(step > 0 ? to < from : to > from) || distance < UINT64_C(1) << 63) {
         struct pattern p = {.head = head,
                             .lower_at = (size_t)((char *)lower - (char *)task),
