@@ -63,7 +63,7 @@ static PS_NOINLINE void spawn_ordered(void (*fn)(void *), void *data, size_t siz
     ort_task_spawn_ordered(fn, data, size, align, flags, &list);
 }
 
-/* A function of its own, so that GOMP_task's frame does not contain its variables. */
+/* A function of its own, so that its variables are not in GOMP_task's frame. */
 static PS_NOINLINE void task_with_clauses(struct ort_task_args *args, unsigned flags, void **depend, int priority,
                                           void *detach)
 {
