@@ -36,7 +36,7 @@ PS_EXPORT void *omp_aligned_alloc(size_t alignment, size_t bytes, uintptr_t allo
 }
 
 /* Returns n * bytes, or SIZE_MAX if that overflows. SIZE_MAX bytes cannot be allocated, so the allocator's fallback
- * then decides. */
+ * trait then decides. */
 static size_t product(size_t n, size_t bytes)
 {
     size_t all;

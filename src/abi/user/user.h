@@ -1,4 +1,4 @@
-/* What the omp_ routines share. A routine reads or writes the core's state in one line; it decides nothing.
+/* What the omp_ routines share. The routines read and write the core's state.
  *
  * Each routine has the C name and, for Fortran, the name with an underscore. Fortran's arguments come by reference. Its
  * integers have four bytes; the names with `_8_` are for programs whose default integer has eight. The prototypes are
@@ -21,7 +21,7 @@ static inline int user_int(int64_t v) { return v > INT_MAX ? INT_MAX : v < INT_M
     PS_EXPORT int name(void) { return (value); } \
     PS_EXPORT int32_t name##_(void) { return (value); }
 
-/* Defines int name(int level) for both languages. */
+/* Defines int name(int of) for both languages. */
 #define USER_GET_OF(name, function)                                        \
     PS_EXPORT int name(int of) { return function(of); }                    \
     PS_EXPORT int32_t name##_(const int32_t *of) { return function(*of); } \
