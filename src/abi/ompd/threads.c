@@ -168,7 +168,7 @@ PS_EXPORT ompd_rc_t ompd_get_state(ompd_thread_handle_t *thread, ompd_word_t *st
         return process_end(p);
     uint64_t now = thread_now(thread);
     *state = process_word_in(p, now, "ort_thread.state");
-    /* 0: the thread works. The answer is 1 in a region and 0 outside of any. */
+    /* 0: the thread works. The answer is then work_parallel (1) in a region, and work_serial (0) outside. */
     if (*state == 0)
         *state = process_word_in(p, process_pointer_in(p, now, "ort_thread.team"), "ort_team.level") > 0;
     if (wait_id != NULL)
