@@ -121,6 +121,8 @@ void pool_assist(struct team *team, bool *mine)
 /* Sets a word by a plain store. Called while no other core reads or writes the word. */
 static inline void reset(_Atomic uint32_t *word, uint32_t value) { *(uint32_t *)word = value; }
 
+/* Called by a core that was ordered to run a member of a team, or of a mapping, that it does not know: notes in *known
+ * what it needs of both. */
 static PS_NOINLINE void look_at(struct known *known, struct team *team, uint32_t version)
 {
     struct member *m = member_at(team, team->id_of[pool_core()]);

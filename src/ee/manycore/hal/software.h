@@ -10,6 +10,7 @@ static inline enum ee_await software_arrive(struct team *team)
 {
     return ps_sub_acq_rel(&team->arrivals_left, 1) == 1 ? EE_LAST : EE_NOTIFIED;
 }
+/* Called by the last member: opens the barrier for the members in software_await. */
 static inline void software_release(struct team *team, struct member *m)
 {
     ps_store_relaxed(&team->arrivals_left, team->n);

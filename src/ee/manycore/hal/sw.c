@@ -59,12 +59,15 @@ void hal_unmapped(PS_UNUSED struct team *team) {}
  * aligned word is stored at once in any case. */
 static inline void put_plainly(_Atomic uint32_t *word, uint32_t value) { *(volatile uint32_t *)word = value; }
 
+/* d is the first dock of a cluster. Returns the dock of the first core in `cores`. */
 static inline struct dock *first_dock(struct dock *d, uint32_t cores)
 {
     for (; !(cores & 1); cores >>= 1)
         d++;
     return d;
 }
+/* give writes an order into one dock; give_all writes it into the docks of all cores in `to`, where d is the cluster's
+ * first dock. give_all_again does so with a repeated order (ORDER_AGAIN), which has one word. */
 static inline void give(struct dock *d, uintptr_t what, uint32_t cores)
 {
     d->cores = cores;
@@ -153,6 +156,7 @@ bool hal_turn(struct team *team)
     plan_orders(team);
     return true;
 }
+/* Hands a repeated order on to the docks of `below`. */
 static PS_ALWAYS_INLINE void give_below(uint32_t what)
 {
     atomic_thread_fence(memory_order_release);
