@@ -49,7 +49,8 @@ static void complain_of_variable(const char *name, const char *value, const char
 }
 
 /* Parses "infinite", or a number of ms (default) or us; text after a unit is ignored. Returns true if the whole text
- * was valid. If it was not, *t has what could be read, or the default, as in libomp. */
+ * was valid. If it was not, *t has what could be read, infinite for a time too large for libomp, or the default, as in
+ * libomp. */
 static bool parse_blocktime(const char *text, struct kmpc_time *t)
 {
     const char *p = spelling_skip(text);

@@ -185,7 +185,8 @@ struct kmpc_schedule {
     bool vectors; /* the given chunk size is a vector's length; chunks are multiples of it */
 };
 /* KMPC_TRIP returns the number of iterations of a loop with inclusive bounds. U: the unsigned type of the bounds'
- * width. Most loops count by one, and a division takes longer than the rest of a loop's start. */
+ * width. kmpc_trips does it for a loop with iterations: distance is that of its bounds, stride its step without the
+ * sign. Most loops count by one, and a division takes longer than the rest of a loop's start. */
 static PS_ALWAYS_INLINE uint64_t kmpc_trips(uint64_t distance, uint64_t stride)
 {
     return (PS_LIKELY(stride == 1) ? distance : distance / stride) + 1;
