@@ -1,19 +1,16 @@
 /* Dependences between sibling tasks.
  *
- * Does: orders the children of a task by the addresses in their depend clauses. Does not: queue or run them (a task
- * without predecessors left is handed to ort_task_enqueue).
- * Callers of insert and wait: the member that runs the parent. Of complete: the thread that completes a task (thread
- * NULL: a thread outside of the team).
+ * Does: orders the children of a task by the addresses in their depend clauses. Does not: queue or run them.
+ * Callers: the member that runs the parent. What happens when a task completes: depend_node.c.
  *
  * There are two structures. A *table* belongs to each parent. Only the parent's member touches it, so it needs no lock.
  * A *node* stands for a task with dependences (depend_node.h: states, owners, orderings). It counts the predecessors
  * that are not complete yet, and lists its successors under a lock of its own. No thread holds the locks of two nodes.
  * A task that finishes touches no table: entries that name finished nodes are dropped when the table has to grow.
  *
- * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a node from the member's magazine, where
- * the member that freed the node last has put it; nodes pass between members in batches (magazine.h). A lock for each
- * predecessor that has not ended, and one at the task's end. Two read-modify-writes for the node's life, and one for
- * each predecessor but the last to end.
+ * Failures: if there is no memory, in the emergency pool either, the program ends with one line. Cost: a node from the
+ * member's magazine (depend_memory.c). A lock for each predecessor that has not finished, and one at the task's end.
+ * Two read-modify-writes for the node's life, and one for each predecessor but the last to finish.
  * Rejected: a lock on the table, from which finishers remove tasks (libgomp, for the whole team): the parent and all
  * finishers would contend for it. OpenMP 5.2 section 15.9.5. */
 #include "task_internal.h"
@@ -56,8 +53,8 @@ static void *allocate_depend_block(size_t bytes)
 
 static bool is_finished(struct ort_depend_node *node) { return ps_load_acquire(&node->finished); }
 
-/* Whether the node is finished, so that the table may drop it. If it is, tasks that the caller makes from now on run
- * after it. */
+/* Whether the node is finished, so that the table may drop it. If it is, tells a thread sanitizer that the tasks which
+ * the caller makes from now on run after it. */
 static inline bool node_is_over(struct ort_depend_node *node)
 {
     bool over = is_finished(node);
@@ -79,13 +76,14 @@ static void add_successor_locked(struct ort_depend_node *node, struct ort_depend
     node->successors[node->n++] = successor;
 }
 
-/* Makes `node` wait for `predecessor`, unless `predecessor` has finished or is NULL. */
+/* Makes `node` wait for `predecessor`, unless `predecessor` is NULL or `node` itself, has finished, or was linked just
+ * before. */
 static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node *node)
 {
     if (!predecessor || predecessor == node)
         return;
     if (is_finished(predecessor)) {
-        ps_race_acquire(predecessor); /* tasks that the caller submits from now on run after it */
+        ps_race_acquire(predecessor); /* for a thread sanitizer: later tasks of the caller run after it */
         return;
     }
     ps_spin_lock(&predecessor->lock);
@@ -101,7 +99,8 @@ static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node 
     ps_spin_unlock(&predecessor->lock);
 }
 
-/* Ends the state linking, when all predecessors are linked. True: the node has no predecessor that is not complete. */
+/* Called when all predecessors are linked: ends the state linking. True: all predecessors are complete. False: the last
+ * of them makes the node ready. */
 static bool end_linking(struct ort_depend_node *node)
 {
     if (node->linked == 0) { /* no other thread knows the node */
@@ -207,7 +206,7 @@ static bool entry_is_over(struct ps_magazine *nodes, struct entry *e)
     return !e->last.n && !e->before.n && (!e->out || node_is_over(e->out));
 }
 
-/* Drops entries of which all tasks are over. Doubles the table if a quarter of its entries or more are left. */
+/* Drops entries whose tasks have all finished. Doubles the table if it is still a quarter full, or fuller. */
 static void make_room(struct ort_depend_table *table)
 {
     struct entry *old = table->entries;
@@ -358,7 +357,7 @@ bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const stru
         struct ort_depend d = depend_at(list, i);
         insert_one(table, &d, node);
     }
-    ps_race_release(&node->missing); /* the caller runs after the predecessors that were over */
+    ps_race_release(&node->missing); /* the task acquires it when it begins (ort_depend_begin) */
     return end_linking(node);
 }
 

@@ -4,7 +4,7 @@
  * know what a node stands for (depend_node.h). Callers: the member that owns the magazine; ort_depend_give: a thread
  * without one.
  *
- * Failures: no memory, nor in the emergency pool: aborts with one line. */
+ * Failures: if there is no memory, in the emergency pool either, the program ends with one line. */
 #include <stdlib.h>
 
 #include "depend_node.h"

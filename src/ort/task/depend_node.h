@@ -1,16 +1,16 @@
 /* The node of a task with dependences. Included by depend*.c, task_queue.c and task_sleep.c only.
  *
- * States: linking -> waiting (missing > 0) -> ready -> finished. While a node is linking, its parent goes through the
- * list of dependences, and `missing` is at least LINKING, so that no finishing predecessor makes it ready. The parent
- * counts the predecessors in `linked` meanwhile. One subtraction ends this state: it takes LINKING off `missing`, and
- * puts `linked` on. No other thread knows a node without predecessors, so this node needs no subtraction. Lifetime:
- * refs counts the task (or the waiter) as one, and all places in the table together as one; the parent counts these
- * places in `held`.
+ * States: linking -> waiting (missing > 0) -> ready -> finished. While a node is linking, the parent goes through the
+ * list of dependences, and counts the predecessors in `linked`. Predecessors that finish meanwhile subtract from
+ * `missing`, which began as LINKING. It stays far above 0, so none of them makes the node ready. One subtraction ends
+ * this state: it takes LINKING off `missing`, and adds `linked`. A node without predecessors needs no subtraction,
+ * because no other thread knows it. Lifetime: refs counts the task (or the waiter) as one, and all places in the table
+ * together as one; the parent counts these places in `held`.
  *
  * Shared fields    written by                                read by
  *   missing        the parent (once), finishers (subtract)   the thread that brings it to zero, the waiter
- *   finished       the finisher, under the lock              the parent; without the lock only to drop entries
- *   successors     the parent and the finisher, under the lock, which each holds for some instructions
+ *   finished       the finisher, under the lock              the parent; without the lock only a 1 is trusted
+ *   successors     the parent, under the lock                the finisher, after it has set finished
  *   refs           parent and finisher (read-modify-write); the parent by a store while it is linking
  *   held, linked   the parent                                the parent
  * Ordering: missing is decreased seq_cst (with `sleepers`, task_sleep.c), which also orders a predecessor before its
@@ -38,7 +38,7 @@ struct ort_depend_node {
             struct ort_task *task; /* NULL: a thread waits (ort_depend_wait) */
             struct ort_team *team;
         };
-        struct ps_piece piece; /* while the node is free */
+        struct ps_piece piece; /* while the node is free: its link in a magazine or the depot */
     };
     unsigned held;   /* number of places in its parent's table that name the node */
     unsigned linked; /* number of predecessors to which the node was linked */
@@ -50,11 +50,11 @@ struct ort_depend_node {
 /* The memory of nodes: depend_memory.c. Each member has a magazine of free ones. */
 #define ORT_DEPEND_BATCH 32 /* number of nodes that pass from member to member at once */
 
-/* Fills the empty magazine of a member with nodes. */
+/* Fills the empty magazine of a member with a batch of nodes. */
 void ort_depend_refill(struct ps_magazine *nodes);
-/* Takes a batch of nodes from the full magazine of a member. */
+/* Moves a batch of nodes from the full magazine of a member to the depot. */
 void ort_depend_spill(struct ps_magazine *nodes);
-/* Frees a node, for a thread that has no magazine. */
+/* Frees a node to the depot, for a thread that has no magazine. */
 void ort_depend_give(struct ort_depend_node *node);
 
 /* --- depend_node.c --- */
@@ -69,8 +69,8 @@ static inline bool ort_depend_node_is_ready(const struct ort_depend_node *node)
     return ps_load_seq(&node->missing) == 0;
 }
 
-/* Returns a node for `task` (NULL: for the caller, which waits itself). It is in the state linking, with one reference,
- * the caller's. */
+/* Returns a node for `task` (NULL: for the caller, which waits itself). The node is in the state linking, with one
+ * reference: the task's, or the waiter's. */
 static inline struct ort_depend_node *ort_depend_node_new(struct ort_thread *thread, struct ort_task *task)
 {
     struct ps_magazine *nodes = &ort_tasks(thread)->nodes;
@@ -92,8 +92,8 @@ static inline struct ort_depend_node *ort_depend_node_new(struct ort_thread *thr
     return node;
 }
 
-/* Called when a place in the table gets to name the node: counts it. The first one takes the reference, while the node
- * is linking. */
+/* Called when a place in the table is to name the node: counts the place, and returns the node. The first place takes a
+ * reference; the node is linking then. */
 static inline struct ort_depend_node *ort_depend_node_hold(struct ort_depend_node *node)
 {
     if (node->held++ == 0)
@@ -101,8 +101,8 @@ static inline struct ort_depend_node *ort_depend_node_hold(struct ort_depend_nod
     return node;
 }
 
-/* Called when a place in the table that named the node (or NULL) is empty again. The last one gives up the
- * reference. */
+/* Called when a place in the table no longer names the node: the last such place gives up the reference. node may be
+ * NULL: the place was empty. */
 static inline void ort_depend_node_drop(struct ps_magazine *nodes, struct ort_depend_node *node)
 {
     if (node && --node->held == 0)

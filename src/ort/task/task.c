@@ -94,7 +94,7 @@ void ort_task_team_end(struct ort_team *team)
     ps_store_relaxed(&q->cancelled, 0);
     ps_store_relaxed(&q->loop_cancelled, 0);
     ps_store_relaxed(&q->barrier_arrived, 0);
-    while (ps_list_pop_front(&q->helpers) != NULL) /* the other members have left the team */
+    while (ps_list_pop_front(&q->helpers) != NULL) /* no lock: the other members have left the team */
         continue;
     ps_store_relaxed(&q->takers, 0);
     q->coming = false;
@@ -106,7 +106,7 @@ void ort_task_after_fork_in_child(struct ort_thread *t)
     ort_depend_after_fork_in_child();
     for (; t != NULL; t = t->team->parent) {
         struct ort_task_team *q = &t->team->tasks;
-        /* Its holder, which is not in the child, may have half changed the priority queue. */
+        /* The lock's holder, which is not in the child, may have half changed the priority queue. */
         if (ps_spin_is_held(&q->lock)) {
             ps_list_init(&q->priority);
             ps_store_relaxed(&q->priority_count, 0);
@@ -126,7 +126,8 @@ void ort_task_after_fork_in_child(struct ort_thread *t)
     }
 }
 
-/* Does the rest of a barrier for a member that ee_barrier_meet has not simply released. met: its answer. */
+/* Called if ee_barrier_meet (answer: met) has not released the caller, and under a thread sanitizer always. The last
+ * member opens the barrier. A member that the entities have notified of tasks waits here, and runs them. */
 static PS_NOINLINE void end_barrier(struct ort_thread *thread, uint32_t phase, enum ee_await met)
 {
     struct ort_team *team = thread->team;
@@ -166,7 +167,8 @@ void ort_task_barrier(struct ort_thread *thread)
     uint32_t phase = ee_barrier_phase(&team->ee);
     bool traced = ps_race_enabled();
     ps_race_release(ort_barrier_at(team, phase));
-    /* Arrivals are counted if the last member has to do something, or if this phase must be told from the next one. */
+    /* With cancellation the last member has something to do (end_barrier). A thread sanitizer needs another phase for
+     * the next barrier. In both cases one member must be told that it is the last. */
     enum ee_await met = ee_barrier_meet(&team->ee, thread->id, phase, ort_settings.cancellation | traced);
     if (met != EE_RELEASED || traced)
         end_barrier(thread, phase, met);
@@ -176,8 +178,8 @@ void ort_task_barrier(struct ort_thread *thread)
  * barrier_phase. The member that cancels the region sets `cancelled` and wakes all members that wait here. The arrivals
  * counted so far no longer matter: all members go to the end of the region, where the count is cleared. A member
  * arrives when the tasks below its implicit task are complete.
- * Ordering: barrier_arrived acq_rel. barrier_phase is stored seq_cst (because of `sleepers`, see task_sleep.c), and
- * read with acquire or stronger. */
+ * Ordering: barrier_arrived acq_rel. barrier_phase is stored seq_cst (because of `sleepers`, see task_sleep.c). Members
+ * that wait read it seq_cst (ort_wait_is_over). */
 bool ort_task_barrier_cancel(struct ort_thread *thread)
 {
     if (!ort_settings.cancellation) {

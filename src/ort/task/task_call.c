@@ -2,8 +2,8 @@
  *
  * Does: ort_task_call and its like, for a task without clauses that the caller makes. Also ort_task_enter and
  * ort_task_leave, which are the slow path for a descriptor that compiled code has filled and runs itself. (Entry points
- * have the fast path for these, in a frame.) The fast path is taken if no task is traced (ort_tasks_traced), and under
- * cancellation if nothing of the team is cancelled.
+ * have the fast path for these, in a frame.) The fast path is taken if no tool or thread sanitizer must be told of
+ * tasks. With cancellation on, ort_task_submit_at_once takes the slow path.
  * Callers: a member for itself.
  * Failures: none; without memory for a frame the slow path is taken, which reports the failure.
  * Cost: about 55 instructions with the entry point. */
@@ -14,8 +14,8 @@
 
 /* --- frames --- */
 
-/* Counts t for its parent `below` and its group. They do not count a task that runs at once while its body runs; this
- * one outlives its body. */
+/* Called when t, a task in a frame, outlives its body: counts t for its parent `below` and its group. While its body
+ * ran, they did not count it. */
 static void count_late(struct ort_task *t, struct ort_task *below)
 {
     below->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
@@ -78,8 +78,8 @@ void ort_task_frames_drain(struct ort_task_member *m)
 
 /* --- calls --- */
 
-/* Whether the task may run in a frame: there is one, and no listener is to be told of the task. *discarded: the task is
- * cancelled, and must not run. */
+/* Whether the task may run in a frame: there is one, and no tool or thread sanitizer must be told of the task.
+ * *discarded: the task is cancelled, and must not run. */
 static PS_ALWAYS_INLINE bool may_call(struct ort_thread *thread, bool *discarded)
 {
     unsigned traced = ort_tasks_traced();
@@ -204,8 +204,8 @@ void ort_task_call_copied(void (*fn)(void *), void *data, void (*copy)(void *to,
 
 /* --- descriptors that compiled code has filled --- */
 
-/* Does what ort_task_submit does, for a task without clauses that must run at once: runs it in a frame. Only the data
- * in the descriptor t is used. False: there is no fast path, and nothing was done. [switches] */
+/* Does what ort_task_submit does, for a task without clauses that must run at once: runs it in a frame on the data in
+ * the descriptor t, then discards t. False: the fast path is not possible, and nothing was done. [switches] */
 static inline bool run_at_once_fast(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags)
 {
     if (PS_UNLIKELY(ort_tasks_traced()) || PS_UNLIKELY(!ort_frame_is_there(thread)))

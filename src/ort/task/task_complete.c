@@ -2,18 +2,19 @@
  *
  * Callers: the member that has run the body; ort_task_fulfill and ort_task_release: any thread.
  *
- * Completion of t by thread m has three steps: its successors become ready; its own count is settled; its group and
- * parent lose their counts of it. If nothing is left below t, these are a LIVE and an INCOMPLETE. Otherwise the parent
- * loses the INCOMPLETE now, and the LIVE later, by the thread that completes the subtree. After the parent's count was
- * changed, nothing of t is touched: it may be gone.
+ * A thread completes t in three steps. It takes t off the counts of t's successors. It adds `own` of t's count to
+ * `others`, unless the sum is zero. It subtracts t from the parent's count: if the subtree below t is complete, a LIVE
+ * and an INCOMPLETE, else the INCOMPLETE alone. In the second case the thread that completes the subtree subtracts the
+ * LIVE later. t leaves its group when its subtree is complete. A thread that has subtracted from the parent's count
+ * does not touch t afterwards: t may be gone.
  *
  * Detach. `event` collects two bits: the body is done (set by the member), the event is fulfilled (set by any thread).
  * The thread that sets the second bit completes the task. That may be a thread outside of the team. So before the
- * member sets its bit, it pours the count, with one more ORT_COUNT_LIVE for the completion that is to come. An
- * undeferred task waits for its event inside of the creator. A task may also be held (ort_task_hold): further bits of
- * `event` count what holds it, and it completes only when this count is zero, too. A task without a detach clause that
- * is held first gets an event that is fulfilled.
- * A thread outside of the team pins the team (team->tasks.pins) before it sets its bit, since the task that it
+ * member sets its bit, it pours the count, with one more ORT_COUNT_LIVE for the completion that is to come. The creator
+ * of an undeferred task waits for its event (end_body). A task may also be held (ort_task_hold): further bits of
+ * `event` count the holds, and the task completes only when this count is zero, too. If a held task has no detach
+ * clause, it gets an event that is fulfilled already.
+ * A thread that fulfils an event or ends a hold pins the team (team->tasks.pins) before, since the task that it
  * completes may be the last for which the team waits. Member 0 waits until there are no pins before it gives the team
  * up.
  *
@@ -121,8 +122,8 @@ void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
         subtree_complete(thread, parent, ORT_COUNT_LIVE);
 }
 
-/* Called when the body of a deferred task with a detach clause is done. True: its event is fulfilled, and nothing holds
- * it, so the caller completes it. */
+/* Called when the body of a deferred task with an event is done: pours the count, and sets ORT_EVENT_BODY_DONE. True:
+ * the event is fulfilled, and nothing holds the task, so the caller completes it. */
 static bool event_has_come(struct ort_task *t)
 {
     int64_t own = t->count.own;
@@ -155,7 +156,7 @@ void ort_task_release(void *task)
 void ort_task_fulfill(void *event)
 {
     struct ort_task *t = event;
-    ort_self(); /* ee_wake and similar functions must be called by an entity */
+    ort_self(); /* makes the caller an OpenMP thread: only entities may call ee_wake and similar functions */
     struct ort_team *team = t->team;
     ort_task_race_end(t);
     ps_add_seq(&team->tasks.pins, 1);
@@ -170,8 +171,8 @@ void ort_task_fulfill(void *event)
     ps_sub_release(&team->tasks.pins, 1);
 }
 
-/* Ends t: its body is done, or was not run. below: the task to which the member returns. base: the deque's base before
- * t. detach: not 0 if t has a detach clause and was run. tool: a tool is attached. [switches] */
+/* Ends t: its body is done, or was not run. below: the task to which the member returns. base: the member's base before
+ * t. detach: not 0 if t has an event and was run. tool: a tool is attached. [switches] */
 static PS_ALWAYS_INLINE void end_body(struct ort_thread *thread, struct ort_task *t, struct ort_task *below,
                                       int64_t base, unsigned detach, bool tool)
 {

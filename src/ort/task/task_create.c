@@ -8,16 +8,17 @@
  * Callers: a member for itself, on its own stack, with no lock held. States and fields: task.h.
  *
  * Undeferred tasks (task_is_undeferred) are those with if(0), children of final tasks, tasks of a root outside of every
- * region, and tasks made while the creator's deque is full. An undeferred task has a descriptor like any other, but is
- * in no queue: it is made, run at once as a call, and completed. So a child that outlives it finds its parent.
+ * region, and tasks without a detach clause that are made while the creator's deque is full. An undeferred task has a
+ * descriptor like any other, so that a child which outlives it finds its parent. But it is in no queue: its creator
+ * runs it at once as a call.
  *
  * Ordering: the push publishes what the creator wrote (deque.h).
  * Failures: if there is no memory for a descriptor, one comes from the emergency pool (emergency_pool.h). If that is
  * empty, the member runs ready tasks until a descriptor is free. If no task is ready either, the runtime aborts with
  * one line.
  * Cost: about 75 instructions a task on the fast path. For a child made and run by the same member: no
- * read-modify-write, and no fence while no thread steals from the member (deque.h); else the fence behind the push, and
- * the pop's.
+ * read-modify-write, and no fence while no thread steals from the member (deque.h); else one fence behind the push, and
+ * one in the pop.
  * Rejected: the fast path as special cases within the slow one. Each test costs every task an instruction or two and a
  * branch; together the tests were half of a task's 440 instructions. */
 #include "task_steps.h"
@@ -26,7 +27,8 @@
 
 #include "race.h"
 
-/* Longer data takes the slow path, as does data that needs more alignment than a cache line. */
+/* ort_task_spawn and ort_task_spawn_ordered take the slow path for longer data, and for data that needs more alignment
+ * than a cache line. */
 #define PLAIN_DATA_BYTES 64
 
 /* Inlined, because for a call the caller would have to save its registers. */
@@ -100,7 +102,7 @@ static PS_ALWAYS_INLINE void adopt_child(struct ort_thread *thread, struct ort_t
     }
 }
 
-/* As adopt_child, for a task with any clauses. The caller cares for its data. */
+/* As adopt_child, for a task with any clauses. Does not write its data. */
 static inline void adopt_with_args(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     struct ort_task *parent = thread->task;
@@ -156,7 +158,8 @@ static void run_undeferred(struct ort_thread *thread, struct ort_task *t, const 
     ort_task_run(thread, t);
 }
 
-/* Queues t, a deferred task that was made just now; if it has predecessors, the last of them queues it. */
+/* Queues t, a deferred task that was made just now. If it has predecessors, the thread that completes the last of them
+ * queues it. */
 static void make_available(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     ps_race_release(t);
@@ -215,7 +218,8 @@ static inline void publish_task(struct ort_thread *thread, struct ort_task *t, v
     ort_task_pushed(thread, t);
 }
 
-/* As publish_task, for a task with dependences. If it has predecessors, the last of them queues it. */
+/* As publish_task, for a task with dependences. If it has predecessors, the thread that completes the last of them
+ * queues it. */
 static inline void publish_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,
                                    const struct ort_depend_list *depend)
 {

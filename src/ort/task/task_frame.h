@@ -1,13 +1,13 @@
-/* Frames: descriptors of tasks that run at once. For src/ort/task*.c, and for entry points whose compiled code runs
- * such a task itself.
+/* Frames: descriptors of tasks that run at once. For the files of this folder, and for entry points whose compiled code
+ * runs such a task itself (abi/kmpc/task.c).
  *
  * A task that runs at once is gone when its body has returned, unless it leaves something behind (children that are not
  * complete, ICVs, a table of dependences). Each member keeps a chain of descriptors for such tasks, one for each depth
- * to which it has called them. `frame` is the next free one: a call moves it one up the chain, a return one down.
- * Fields that are the same in each use (team, owner, counts of zero) stay written. The task's parent and group count it
- * only if it leaves something behind: while its body runs, no other thread asks for these counts. A task that leaves
- * something behind is taken out of the chain (ort_task_frame_outlives), and ends like any other. A chain is as long as
- * the deepest recursion so far (whose stack was larger), and is freed with the member.
+ * to which it has nested their calls. `frame` is the next free one: a call moves it one up the chain, a return one
+ * down. Fields that are the same in each use (team, owner, counts of zero) stay written. The task's parent and group
+ * count it only if it leaves something behind: while its body runs, no other thread asks for these counts. A task that
+ * leaves something behind is taken out of the chain (ort_task_frame_outlives), and ends like any other. A chain is as
+ * long as the deepest recursion so far, and is freed with the member.
  *
  * Callers: a member for itself. Cost: about 25 instructions to enter and 12 to leave. */
 #ifndef PS_ORT_TASK_FRAME_H
@@ -15,8 +15,8 @@
 
 #include "ort.h"
 
-/* Returns t's flags. The compiler would compare the 16 bits in memory with a constant, which stalls decoders; this
- * prevents it. */
+/* Returns t's flags. The asm statement makes the compiler load the flags first. A comparison of 16 bits in memory with
+ * a constant would stall the decoders of some processors. */
 static PS_ALWAYS_INLINE unsigned ort_task_flags_of(const struct ort_task *t)
 {
     unsigned flags = t->flags;
@@ -27,7 +27,7 @@ static PS_ALWAYS_INLINE unsigned ort_task_flags_of(const struct ort_task *t)
 /* Takes t, a frame, out of the chain and ends it like any other task. Called when t's body is done, and t has left
  * something behind, or has more than its descriptor to give back. [switches] */
 void ort_task_frame_outlives(struct ort_task *t);
-/* Adds a frame at the end of the member's chain. False: no memory. */
+/* Called when the member's chain has no free frame: adds one at its end. False: no memory. */
 bool ort_task_frame_add(struct ort_thread *thread);
 
 /* Whether a task may run in a frame: the chain has a free one, and the running task has no ICVs of its own. flags: the

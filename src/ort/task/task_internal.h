@@ -1,5 +1,5 @@
-/* Explicit tasks: what the files about them share. Included by src/ort/task*.c, depend*.c, cancel.c and tool_task.c
- * only. */
+/* Explicit tasks: what the files of this folder share. Included by them, and by cancel.c, members.c, region_again.c and
+ * team.c of src/ort/region. */
 #ifndef PS_ORT_TASK_INTERNAL_H
 #define PS_ORT_TASK_INTERNAL_H
 
@@ -13,9 +13,10 @@
  * priority are as task.h says of a free descriptor; all other fields are undefined. NULL: no memory. */
 struct ort_task *ort_task_alloc(struct ort_task_cache *cache, size_t data_bytes, size_t data_align);
 #define ORT_TASK_BATCH (ORT_TASK_CACHED / 2)
-/* Makes the fields of t those of a free descriptor, and frees the block of its data, if it has one. */
+/* Restores data, priority and event of t to their values in a free descriptor. Frees the block of its data, if it has
+ * one. */
 void ort_task_tidy(struct ort_task *t);
-/* Moves a batch from the cache's full magazine to the depot, from which all members take. */
+/* Moves a batch from the full magazine of that size class to the depot, from which all members take. */
 void ort_task_spill(struct ort_task_cache *cache, unsigned class);
 static inline void ort_task_free(struct ort_task_cache *cache, struct ort_task *t)
 {
@@ -38,13 +39,13 @@ void ort_task_memory_after_fork_in_child(void);
 
 /* --- task_queue.c, task_sleep.c --- */
 
-/* What a member waits for (struct ort_wait). Only this member uses the structure, except the fields under the team's
- * lock, while it sleeps. */
+/* What a member waits for (struct ort_wait). The structure is on the member's stack. While the member is in the list of
+ * sleepers, threads that hold the team's lock read all fields, and write link, told and word. */
 enum ort_wait_kind {
     ORT_WAIT_CHILDREN,       /* `object`: a task of the caller's; until its children are complete */
     ORT_WAIT_SUBTREE,        /* `object`: the caller's implicit task; until the whole subtree below it is complete */
     ORT_WAIT_GROUP,          /* `object`: a taskgroup of the caller's; until its tasks are complete */
-    ORT_WAIT_NODE,           /* `object`: a dependence node; until it has no predecessors */
+    ORT_WAIT_NODE,           /* `object`: a dependence node; until all its predecessors are complete */
     ORT_WAIT_EVENT,          /* `object`: a task; until its event is fulfilled */
     ORT_WAIT_BARRIER,        /* until the barrier's phase `phase` is over */
     ORT_WAIT_BARRIER_CANCEL, /* until `phase` of the cancellable barrier is over, or the region is cancelled */
@@ -55,64 +56,68 @@ struct ort_wait {
     uint32_t phase;
     /* The member may run only descendants of this task meanwhile; NULL: every task of the team. */
     struct ort_task *within;
-    /* Used while the member sleeps, under team->tasks.lock. */
+    /* The member's link in the list of sleepers; under team->tasks.lock. */
     struct ps_list link;
-    _Atomic uint32_t word; /* 1: woken. Store by the waker, under the lock (release); load by the sleeper (acquire) */
-    struct ort_task *told; /* the task for which it was woken; NULL: what it waits for has come */
+    _Atomic uint32_t word; /* 1: woken. Written by the waker, under the lock (release); read by the sleeper (acquire) */
+    struct ort_task *told; /* written by the waker: the task for which it wakes the member; NULL: no task */
 };
 
-/* Whether what `wait` waits for has come. */
+/* Whether the event that `wait` describes has come. */
 bool ort_wait_is_over(struct ort_team *team, const struct ort_wait *wait);
-/* Puts the caller into the list of sleepers, looks for a task once more, and sleeps until it is woken. Returns a task
- * that the caller is to run; NULL: what it waits for has come, or there is no task any more. [switches] */
+/* Puts the caller into the list of sleepers, and looks for a task once more. If it finds none, and its wait is not
+ * over, it sleeps until another thread wakes it. Returns a task that the caller must run; NULL: the wait is over, or
+ * another member has taken the task. [switches] */
 struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *wait);
 /* Whether some ready task of the team is still in a queue. */
 bool ort_task_any(struct ort_team *team);
-/* Calls a helper, which then looks for tasks. The caller is a member. False: there is no helper, and none is coming. */
+/* Calls a helper, which then looks for tasks, unless a called helper has not begun yet. The caller is a member. False:
+ * there is no helper. */
 bool ort_task_ask(struct ort_team *team);
-/* Takes one task that the member may run now out of a queue. within: as in ort_wait. NULL: none was found. */
+/* Takes a task that the member may run now out of a queue, and returns it. within: as in ort_wait. NULL: no such task
+ * was found. */
 struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within);
-/* Queues t, which is ready to run. thread: the caller, a member of t's team that runs an ancestor of t; or NULL: any
- * thread. */
+/* Queues t, which is ready to run, and tells another member. thread: the caller, a member of t's team that runs an
+ * ancestor of t. NULL: the caller is any thread that has pinned the team (task_complete.c). */
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t);
-/* The rest of ort_task_enqueue, for a task that the caller has pushed on its deque: other members are told. */
+/* Called after the caller has pushed t on its own deque. ort_task_pushed does nothing more if the deque is unfenced.
+ * Otherwise ort_task_pushed_fenced tells another member of t. */
 void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_task *t);
 static inline void ort_task_pushed(struct ort_thread *thread, struct ort_task *t)
 {
     if (PS_UNLIKELY(!ps_deque_is_unfenced_owner(&ort_tasks(thread)->deque)))
         ort_task_pushed_fenced(thread, t);
 }
-/* Called after a seq_cst change of `object`: wakes the members of the team that wait for it, if what they wait for has
- * come. */
+/* Called after a seq_cst change of `object`: wakes the members that sleep in a wait for `object`, if the wait is
+ * over. */
 void ort_task_wake_object(struct ort_team *team, const void *object);
 /* Called after the phase of a barrier has changed: wakes the members that sleep in it. */
 void ort_task_wake_barrier(struct ort_team *team);
 
 /* --- task_create.c --- */
 
-/* Makes a task with a copy of its data. Its parent and group count it from now on. The caller runs or queues it
- * next. */
+/* Makes a child of the current task, with a copy of args->data. Its parent and group count it from now on. The caller
+ * runs or queues it next. */
 struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_args *args);
-/* Makes t a child of the current task, as args says. The caller cares for its data. */
+/* Makes t a child of the current task, as args says. Does not write t's data. */
 void ort_task_adopt(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 
 /* --- task_call.c --- */
 
-/* Runs a task without clauses at once, on the caller's data, if the fast path is possible. False: it is not, and
- * nothing was done. [switches] */
+/* Runs a task without clauses at once, on the caller's data, if the fast path is possible. True: the task was run, or
+ * is cancelled. False: the fast path is not possible, and nothing was done. [switches] */
 bool ort_task_call_fast(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
 /* As ort_task_call_fast, but takes the slow path if the fast path is not possible. [switches] */
 void ort_task_call_slow(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags);
-/* Does what ort_task_submit_fast does, for a task that must be run at once. False: it need not, or there is no fast
- * path; nothing was done. [switches] */
+/* Does what ort_task_submit_fast does, for a task that must be run at once. False: nothing was done, because the task
+ * need not run at once, or the fast path is not possible. [switches] */
 bool ort_task_submit_at_once(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
 
 /* --- task_run.c --- */
 
 /* Runs t as a call and finishes it. [switches] */
 void ort_task_run(struct ort_thread *thread, struct ort_task *t);
-/* Ends t, whose body is done, if more must be done than to subtract t from its parent's count. below, base: as in
- * ort_task_end_run. [switches] */
+/* Called when the body of t is done, and its end takes more than to subtract t from its parent's count: ends t. below,
+ * base: as in ort_task_end_run. [switches] */
 void ort_task_end_slow(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
 
 /* --- task_wait.c --- */
@@ -122,47 +127,50 @@ void ort_task_wait(struct ort_thread *thread, struct ort_wait *wait);
 
 /* --- task_complete.c --- */
 
-/* Called when the body of t is done. below: the task to which the member returns. base: the deque's base before t was
- * entered. [switches] */
+/* Called when the body of t is done: completes t, or leaves this to the thread that fulfils t's event. below: the task
+ * to which the member returns. base: the member's base before t was entered. [switches] */
 void ort_task_end_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
-/* As ort_task_end_run, where tasks are traced. was_run: false if the task was cancelled and not run; tool: a tool is
+/* As ort_task_end_run, while tasks are traced. was_run: false if the task was cancelled and not run; tool: a tool is
  * attached. [switches] */
 void ort_task_end_traced(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base,
                          bool was_run, bool tool);
 /* Called when a child of `parent`, and all tasks below the child, are complete and gone: subtracts it from parent's
  * count. */
 void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent);
-/* Called when t's body is done and its event, if it has one, is fulfilled. thread: see ort_task_enqueue. */
+/* Completes t (task_complete.c). Called when t's body is done and its event, if it has one, is fulfilled. thread: as in
+ * ort_task_enqueue. */
 void ort_task_complete(struct ort_thread *thread, struct ort_task *t);
 /* Tells the program's thread sanitizer that t ends, or that its event is fulfilled (race.h). */
 void ort_task_race_end(struct ort_task *t);
 
-/* For a thread sanitizer: the address at which a barrier orders its members. The next barrier has another one, because
- * a member that wakes late from this barrier must not be ordered after the next one. */
+/* Returns the address at which the barrier of this phase orders its members for a thread sanitizer (race.h). The next
+ * phase has another address: a member that wakes late from this barrier must not be ordered after the next one. */
 static inline const void *ort_barrier_at(const struct ort_team *team, uint32_t phase)
 {
     return (const char *)&team->tasks + 8 + 8 * (phase & 1);
 }
-/* For a thread sanitizer: the addresses at which a cancellable barrier orders (a phase has another one than the next
- * phase), and at which a cancellation does. */
+/* The same for the cancellable barrier. ort_cancelled_at returns the address at which the member that cancels a region
+ * orders the members that see the cancellation. */
 static inline const void *ort_cancel_barrier_at(const struct ort_team *team, uint32_t phase)
 {
     return (const char *)&team->tasks + 24 + 8 * (phase & 1);
 }
 static inline const void *ort_cancelled_at(const struct ort_team *team) { return (const char *)&team->tasks + 40; }
 
-/* Returns the sum of both counts, of a task or group of the caller's. Zero: nothing is left to wait for. */
+/* Returns own + others of a task or group. Called by the member that changes `own`, or while that member sleeps, under
+ * the lock. Zero: all children are complete, with the tasks below them. */
 static inline int64_t ort_count_total(struct ort_count *c) { return c->own + ps_load_seq(&c->others); }
 
 /* --- depend.c --- */
 
 /* Orders t, a child of thread's current task that is not published yet, after its siblings by their dependences. True:
- * t is ready. False: t has predecessors, and the last of them queues it; t may be gone already. */
+ * t is ready. False: t has predecessors, and the thread that completes the last of them queues t; t may be gone
+ * already. */
 bool ort_depend_insert(struct ort_thread *thread, struct ort_task *t, const struct ort_depend_list *list);
 /* Waits for the predecessors that a child of the current task with this list of dependences would have. [switches] */
 void ort_depend_wait(struct ort_thread *thread, const struct ort_depend_list *list);
-/* Called when t, which has a node, is complete: each successor has one predecessor less, and is queued if it was the
- * last. */
+/* Called when t, which has a node, is complete: takes one predecessor off the count of each successor. Queues the
+ * successors that have none left. */
 void ort_depend_complete(struct ort_thread *thread, struct ort_task *t);
 /* Tells the program's thread sanitizer that a task with predecessors begins (race.h). */
 void ort_depend_begin(struct ort_depend_node *node);

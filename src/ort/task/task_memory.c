@@ -1,23 +1,24 @@
 /* Memory of task descriptors.
  *
- * Does: gives and takes descriptors of a few sizes, each with room for the task's data behind it. Does not: know what a
- * task is.
+ * Does: hands out descriptors of a few sizes, each with room for the task's data behind it, and takes them back. Does
+ * not: know what a task is.
  * Callers: a member for itself (with its own cache, no lock). A thread outside of the team frees to the depot
  * (ort_task_free_shared).
  *
  * The member that finishes the task frees the descriptor into its own cache, so there is no queue of remote frees. If
  * one member makes tasks and others finish them, the others' full caches give batches to depots, one for each size, and
- * the maker's empty cache takes them there (magazine.h).
+ * the maker's empty cache takes batches from there (magazine.h).
  *
  * Type stability: descriptors are carved out of slabs that are never given back, so that thieves may read parent and
  * depth of a task that is gone (task_queue.h). A thief may be preempted in the middle of its walk, find that the task
  * belongs to another team by now, and walk on there. So implicit tasks are in blocks that outlive their team's block,
- * too. Blocks of implicit tasks are in lists by the number of tasks (a power of two). Data that does not fit into the
- * largest size is in a block of its own. If the C library has no memory, a descriptor comes from the emergency pool
- * (emergency_pool.h), and remains a descriptor.
+ * too. Free blocks of implicit tasks are in lists by the number of tasks (a power of two). Data that does not fit into
+ * the largest size is in a block of its own. If the C library has no memory, a descriptor comes from the emergency pool
+ * (emergency_pool.h), and is never given back to it.
  *
  * Shared: the depots; the lists of implicit tasks (under implicits_lock).
- * Failures: no memory: NULL (task_create.c: the caller runs other tasks, and gets their descriptors).
+ * Failures: without memory ort_task_alloc returns NULL. The caller then runs ready tasks, whose descriptors become free
+ * (task_create.c).
  * Cost: a load and a store each way; a lock for each ORT_TASK_BATCH descriptors that pass between members. */
 #include "task_internal.h"
 
@@ -26,7 +27,7 @@
 
 #include "emergency_pool.h"
 
-#ifndef ORT_TASK_SLAB_BYTES /* at most this size; a slab is carved into a batch of descriptors */
+#ifndef ORT_TASK_SLAB_BYTES /* the largest size of a slab, which is carved into at most ORT_TASK_BATCH descriptors */
 #define ORT_TASK_SLAB_BYTES (16 * 1024)
 #endif
 
@@ -151,7 +152,7 @@ struct ort_task_implicit *ort_task_implicits_get(unsigned n)
         implicits[class] = piece->next;
     ps_spin_unlock(&implicits_lock);
     struct ort_task_implicit *first = NULL;
-    if (piece != NULL) { /* the block was used before: what thieves read in it stays as it is */
+    if (piece != NULL) { /* the block was used before: thieves may read parent and depth, so both stay */
         first = PS_CONTAINER_OF(piece, struct ort_task_implicit, task.piece);
         for (unsigned i = 0; i < n; i++)
             memset(&first[i].tool, 0, sizeof first[i].tool);

@@ -4,17 +4,18 @@
  * finish it, know what its body is, put members to sleep or wake them (task_sleep.c).
  * Callers: members of the team; ort_task_enqueue(NULL, ..) also a thread outside of the team that has pinned it.
  *
- * Each member has a deque: it pushes and pops at the bottom, teammates steal at the top. Each team has one list more,
+ * Each member has a deque: it pushes and pops at the bottom, teammates steal at the top. Each team also has a list
  * under a lock: the *priority queue*. It holds the tasks that must not go into a deque. These are tasks with a priority
  * (the highest is taken first, before all other tasks), tasks readied by a thread outside of the team, and tasks for
- * which the deque had no memory. Neither is bounded: tasks that wait for predecessors are in no queue, and a task may
- * make any number of them.
+ * which the deque had no memory. Neither a deque nor the list is bounded: a task may make any number of tasks that wait
+ * for predecessors, and all of them may become ready.
  *
- * Shared: tasks.lock guards priority; priority_count is written under it and read without. Failures: none. Cost: push:
- * a store; fenced, also a fence and some loads; own pop: fenced, a fence; a failed search: three loads a member.
- * Rejected: a deque for each carrier. A carrier's deque would mix the tasks of all teams that pass there, and a member
- * that moves to another carrier between a push and a pop would lose its own tasks. A member's deque has one owner at a
- * time, because one carrier at a time runs the member. */
+ * Shared: tasks.lock guards priority; priority_count is written under it and read without. Failures: none.
+ * Cost: a push: two stores; if the deque is fenced, also a fence and some loads. A pop of the own deque: a fence if the
+ * deque is fenced. A search that fails: three loads for each member.
+ * Rejected: a deque for each carrier (ee.h). A carrier's deque would mix the tasks of all teams that pass there, and a
+ * member that moves to another carrier between a push and a pop would lose its own tasks. A member's deque has one
+ * owner at a time, because one carrier at a time runs the member. */
 #include "task_queue.h"
 
 #include <limits.h>
@@ -117,16 +118,16 @@ bool ort_task_any(struct ort_team *team)
 
 /* --- making ready --- */
 
-/* Called for the first task of a region. Members that wait in the entities' barrier return from it, and wait in the
- * list of sleepers instead. Members whose body has returned become helpers. */
+/* Called for the first task of a region. Makes members that wait in the entities' barrier return from it; they wait in
+ * ort_task_wait instead. Makes members whose body has returned helpers. */
 PS_NOINLINE static void first_task(struct ort_team *team)
 {
     if (ps_xchg_acq_rel(&team->tasks.used, 1) == 0)
         ee_team_notify(&team->ee);
 }
 
-/* Makes the deque of `thread` unfenced: no member has stolen from it lately. Then the owner need tell no member of its
- * tasks, except while one sleeps or is a helper; in that case the deque stays fenced. */
+/* Called when no member has stolen from the deque of `thread` lately: makes the deque unfenced. The owner of an
+ * unfenced deque tells no member of its tasks. So the deque stays fenced while a member sleeps or is a helper. */
 static void become_unfenced(struct ort_thread *thread, struct ort_team *team)
 {
     struct ps_deque *d = &ort_tasks(thread)->deque;

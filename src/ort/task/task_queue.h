@@ -8,14 +8,17 @@
 /* Whether t is a descendant of `ancestor`: the tied-task scheduling constraint. A member that waits inside of a task
  * may run descendants of that task only. A member that waits in a barrier may run every task. Only the innermost task
  * counts, because it is a descendant of the tasks below it on the stack.
- * For the member's own deque the answer is a number. `base` is the bottom of the deque when the running task began.
- * Items from `base` on were pushed later, by the task or by descendants of it that ran nested; so they are descendants
- * as well. (A successor that a task readies is its sibling: a child of the task below it on the stack, or of a
- * descendant of that task.) For an item of a victim's deque the thief walks up the item's ancestors, as many steps as
- * the depths differ. Another member may take the item meanwhile, and even finish it. That does no harm: descriptors
- * stay readable, the number of steps is fixed before, and the thief's answer does not count because top has moved.
+ * For its own deque a member compares an index. `base` is the bottom of the deque when the running task began. Items
+ * from `base` on were pushed later, by the running task or by descendants of it that the member ran meanwhile. So these
+ * items are descendants, too. (A successor that a task readies is its sibling: a child of the task below it on the
+ * stack, or of a descendant of that task.)
+ * For an item of a victim's deque the thief walks up the item's ancestors, as many steps as the depths differ. Another
+ * member may take the item meanwhile, and even finish it. That does no harm. Descriptors stay readable, and the number
+ * of steps is fixed before the walk. If the item was taken, top has moved, and the steal fails whatever the walk has
+ * found.
  * Rejected: to let thieves ignore the constraint, as libgomp mostly does (a lock held across a taskwait then deadlocks
- * with itself). To run children only (the waiter of a stolen task idles while it could help its thief). */
+ * with itself). To let a waiting task run its children only (while a thief runs a child, the waiting member could not
+ * run that child's children). */
 static inline bool task_is_descendant(struct ort_task *t, const struct ort_task *ancestor)
 {
     uint32_t from = ps_load_relaxed(&t->depth), to = ps_load_relaxed(&ancestor->depth);
@@ -32,9 +35,9 @@ static inline bool task_is_descendant(struct ort_task *t, const struct ort_task 
 /* Inserts t into the priority queue (task_queue.c). The caller holds the team's lock. */
 void ort_task_priority_insert_locked(struct ort_team *team, struct ort_task *t);
 
-/* Wakes a sleeper that may run t, or else calls a helper (task_sleep.c). */
+/* Wakes a sleeper that may run t. If there is none, calls a helper (task_sleep.c). */
 void ort_task_tell_taker(struct ort_team *team, struct ort_task *t);
-/* As ort_task_enqueue, called by a thread outside of the team, which has pinned it (task_sleep.c). */
+/* As ort_task_enqueue with thread NULL (task_sleep.c). */
 void ort_task_enqueue_from_outside(struct ort_team *team, struct ort_task *t);
 
 #endif

@@ -1,16 +1,16 @@
 /* Ranges: one descriptor for many tasks of a taskloop.
  *
  * Does: makes and runs the tasks of a taskloop that has more of them than the team needs, if they differ in their
- * bounds only. Does not: decide how many tasks there are (taskloop.c). Tasks that are traced, cancelled or have a copy
- * constructed are made one by one.
+ * bounds only. Does not: decide how many tasks there are (taskloop.c). Tasks with a priority or a copy constructor are
+ * made one by one; so are all tasks if they are traced or cancellation is on.
  * Callers: the member that meets the construct; then members that run a range, as the body of a task.
  *
- * A range is one task of a deque. The member that takes it runs the loop's tasks one by one, each as a call on a
+ * A range is one item of a deque. The member that takes it runs the loop's tasks one by one, each as a call on a
  * descriptor of its own (task_frame.h). It keeps the tasks that have not begun in three parts, two of which are in its
  * deque:
  *   half   half of the tasks, pushed first; pushed anew when the deque is empty
  *   rest   the tasks with which the member goes on, pushed last; popped again when `own` has none left
- *   own    at most SOME tasks, fewer towards the end, in no queue; they go back into the rest when a thief steals
+ *   own    at most SOME tasks, fewer towards the end, in no queue; shared anew when a thief has stolen
  * A thief takes the oldest item, which is the half as long as there is one. The rest is stolen at the loop's end only.
  *
  * Shared: no thread writes a range that is in a deque; the member that takes it owns it (ordered by the deque).
@@ -31,8 +31,9 @@ struct range {
     alignas(16) char data[]; /* passed to the program's function; begins with the two bounds */
 };
 
-/* The most chunks that a member keeps in `own`. Only these may have to wait until a long task ends. After each task the
- * member looks whether a thief has stolen from its deque. */
+/* The most chunks that a member keeps in `own`. No other member can take these, so they may have to wait until the
+ * member's present task ends. After each task the member checks whether a thief has stolen from its deque; if so, it
+ * shares its chunks anew (share_range). */
 #define SOME 16
 
 /* Splits c: leaves its first n chunks in it, and returns the others. */
@@ -91,7 +92,7 @@ static void discard(struct ort_thread *thread, struct ort_task *t)
 
 static struct ort_chunks *chunks_of(struct ort_task *t) { return &((struct range *)t->data)->chunks; }
 
-/* Pops a range that is a child of `self`. Runs items on the way that are no such ranges: the loop's tasks have made
+/* Pops a range that is a child of `self`. Other items that it pops are tasks which the loop's tasks have made: it runs
  * them. NULL: there is no range left. [switches] */
 static inline struct ort_task *pop_range(struct ort_thread *thread, const struct ort_task *self)
 {
@@ -170,8 +171,8 @@ static void run_range(void *data)
     }
     if (spare != NULL)
         discard(thread, spare);
-    /* Without a group, the creator's taskwait waits for its children, but not for the children of these. So this range
-     * ends only when its own children are complete. */
+    /* Without a group, the creator's taskwait waits for the range, which is its child, but not for the range's
+     * children. So the range ends only when its own children are complete. */
     if (mine->nogroup)
         ort_taskwait(thread);
 }

@@ -9,8 +9,8 @@
  *   0   number of list items
  *   1   bytes of one thread's copies
  *   2   alignment; once registered, the memory
- *   3   allocator; -1: the default one
- *   4   next block of the construct, or 0; once registered, the last one's is the first block of the construct around
+ *   3   allocator, ignored here
+ *   4   next block of the construct; in its last block 0, once registered the first block of the construct around it
  *   5   0; once registered, 1 in the construct's first block
  *   6   end of the memory
  *   7.. for each item three words: original address, offset in a thread's copies (ascending), unused
@@ -20,8 +20,8 @@
  * member has a block, and all use the memory of the first one.
  * A lookup walks the blocks from the innermost outwards. Constructs have few items, so a hash table (as in libgomp)
  * costs more to build than it saves.
- * Failures: no memory, nor in the emergency pool: aborts with one line; an unknown address: likewise. OpenMP 5.2
- * section 5.5.8. */
+ * Failures: the program ends with one line if there is no memory, in the emergency pool either, and for an unknown
+ * address. OpenMP 5.2 section 5.5.8. */
 #include "task_internal.h"
 
 #include <string.h>

@@ -1,20 +1,22 @@
 /* Running a task: the fast path and the slow path beside each other.
  *
- * The fast path (run_untraced in task_steps.h) runs tasks that have nothing special and that are not traced. The slow
- * path (run_traced, ort_task_end_run) runs all others. Both enter a task by task_enter. Waiting for tasks: task_wait.c.
+ * The fast path (run_untraced in task_steps.h) runs tasks while none is traced, and ends those that have nothing
+ * special. The slow path (run_traced, ort_task_end_run) runs and ends all others. Both enter a task by task_enter.
+ * Waiting for tasks: task_wait.c.
  * If a tool, a thread sanitizer or cancellation must be told of tasks (ort_tasks_traced), every task takes the slow
- * path. So the fast path tests for none of the three. ORT_TASK_SPECIAL marks other tasks that end on the slow path.
+ * path. So the fast path tests for none of the three. ORT_TASK_SPECIAL marks the tasks that end on the slow path for
+ * another reason.
  * Callers: a member for itself, on its own stack, with no lock held. States and fields: task.h, with the counts'
  * ordering.
- * Cost: about 70 instructions to take a task, run and end it, with the read-modify-writes of the deque. */
+ * Cost: about 70 instructions to take a task, run and end it, including the operations of the deque. */
 #include "race.h"
 #include "task_steps.h"
 
-/* A thread sanitizer takes all tasks that one member runs for one thread's, and reports no race between them. If tasks
- * are short, one member would run all of them before another one has come. So a member that has run a task leaves the
- * next one to the others; `turn` is its number, from 1. If no other member takes the task in TURN_TRIES yields (a
- * millisecond), they have something else to do. Then the member leaves no more tasks to them until one of them has run
- * a task.
+/* To a thread sanitizer all tasks that one member runs belong to one thread, so it reports no race between them. If
+ * tasks are short, one member would run all of them before another member comes. So a member that has run a task leaves
+ * the next one to the others. `turn` is the number of the member that has begun a task last, plus 1. If no other member
+ * takes a task during TURN_TRIES yields (a millisecond), the other members have something else to do. Then the member
+ * leaves no more tasks to them until one of them has run a task.
  * Rejected: a fiber for each task. Tasks share their member's stack, and the sanitizer cannot be told that a stack's
  * memory is new; it would report what two tasks write there, one after the other. */
 #define TURN_TRIES 2000

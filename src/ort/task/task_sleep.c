@@ -6,21 +6,21 @@
  * that has pinned it.
  *
  * Invariants: the maker of a task queues it, then reads `takers`. A member that wants to sleep is counted in `takers`,
- * then looks for a task again. So either the maker sees the member, or the member sees the task. One sleeper or helper
- * is told of a task. If a sleeper does not take the task of which it was told, it tells the next member. Protocol:
- * tests/models/task_sleep.md, with its model task_sleep.pml; team_join.pml for helpers.
+ * then looks for a task again. So either the maker sees the member, or the member sees the task. The maker tells one
+ * sleeper or helper of a task. A sleeper that does not take the task of which it was told tells the next member.
+ * Protocol: tests/models/task_sleep.md, with its model task_sleep.pml; team_join.pml for helpers.
  *
  * Shared: tasks.lock guards sleeping, helpers, coming and the list fields of ort_wait; sleepers and takers are written
- * under it and read without. The waker writes ort_wait.told and word under the lock, word last (release); the sleeper
- * reads word (acquire), or takes the lock. Failures: none. */
+ * under the lock and read without it. The waker writes ort_wait.told and word under the lock, word last (release); the
+ * sleeper reads word (acquire), or takes the lock. Failures: none. */
 #include "task_queue.h"
 
 #include <limits.h>
 
 /* --- sleeping --- */
 
-/* Makes the other members' deques fenced. Called by `thread`, which is in a list of takers, before it looks for a task
- * the last time: members that push tasks from here on look at the list (`tell`). */
+/* Makes the other members' deques fenced. Called by `thread`, which is in the list of sleepers or of helpers, before it
+ * looks for a task the last time. Members that push tasks from here on read `takers` (`tell` in task_queue.c). */
 static void fence_others(const struct ort_thread *thread)
 {
     struct ort_team *team = thread->team;
@@ -61,7 +61,7 @@ static void leave_sleeping_locked(struct ort_team *team, struct ort_wait *w)
     ps_sub_relaxed(&team->tasks.takers, 1);
 }
 
-/* Wakes the sleeper w. t: the task for which it is woken; NULL: what it waits for has come. */
+/* Wakes the sleeper w. t: the task for which it is woken; NULL: its wait is over. */
 static void wake_locked(struct ort_team *team, struct ort_wait *w, struct ort_task *t)
 {
     leave_sleeping_locked(team, w);
@@ -107,7 +107,7 @@ void ort_task_wake_object(struct ort_team *team, const void *object)
 
 void ort_task_wake_barrier(struct ort_team *team)
 {
-    /* The phase belongs to the entities, whose contract promises acquire order only: so a fence is made here. */
+    /* The entities change the phase, and their contract promises acquire order only. So a fence is made here. */
     ps_fence_seq();
     ort_task_wake_object(team, NULL);
 }
@@ -116,11 +116,12 @@ static void leave_helpers_locked(struct ort_team *team, struct ort_thread *m)
 {
     ps_list_remove(ort_helper_link(m));
     ps_sub_relaxed(&team->tasks.takers, 1);
-    if (m->id != 0) /* member 0 does not count as coming: it may have to wait for its carrier */
+    if (m->id != 0) /* not member 0, which may have to wait for its carrier (ee.h) */
         team->tasks.coming = ort_tasks(m)->comes = true;
 }
 
-/* Takes a helper, which the caller must call, out of the list. NULL: there is none, or one is coming already. */
+/* Takes a helper, which the caller must call, out of the list. NULL: there is none, or a called helper has not looked
+ * for tasks yet. */
 static struct ort_thread *take_helper_locked(struct ort_team *team)
 {
     struct ort_task_team *q = &team->tasks;
@@ -131,7 +132,7 @@ static struct ort_thread *take_helper_locked(struct ort_team *team)
     return m;
 }
 
-/* Wakes a sleeper that may run t, or else calls a helper. */
+/* Wakes a sleeper that may run t. If there is none, calls a helper. */
 PS_NOINLINE void ort_task_tell_taker(struct ort_team *team, struct ort_task *t)
 {
     struct ort_thread *helper = NULL;
@@ -190,7 +191,8 @@ static void end_sleep(struct ort_team *team, struct ort_wait *w)
     }
 }
 
-/* Ends the caller's sleep. t: a task that it has found itself, or NULL. Returns the task with which it goes on. */
+/* Ends the caller's sleep. t: a task that it has found itself, or NULL. Returns the task that it must run next, or
+ * NULL. */
 static struct ort_task *leave_sleep(struct ort_thread *thread, struct ort_wait *w, struct ort_task *t)
 {
     struct ort_team *team = thread->team;
@@ -201,7 +203,7 @@ static struct ort_task *leave_sleep(struct ort_thread *thread, struct ort_wait *
     if (t == NULL && !ort_wait_is_over(team, w))
         t = look_surely(thread, w->within);
     if (t != told && (t != NULL || ort_wait_is_over(team, w)) && may_stand(team, told))
-        ort_task_tell_taker(team, told); /* if t was taken meanwhile, the member that is told looks in vain */
+        ort_task_tell_taker(team, told); /* if `told` is taken meanwhile, the next member looks in vain */
     return t;
 }
 

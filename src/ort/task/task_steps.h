@@ -7,7 +7,8 @@
 #include "task_frame.h"
 #include "task_internal.h"
 
-/* While its deque has this many tasks, a member runs new tasks at once. As many fit into the deque's first buffer. */
+/* A member whose deque has this many tasks runs new tasks at once. Exceptions: tasks with a detach clause, and
+ * ort_settings.unbounded_tasks. The deque's first buffer has room for as many. */
 #define DEQUE_FULL PS_DEQUE_INITIAL
 static inline bool task_deque_full(struct ps_deque *d)
 {
@@ -27,8 +28,8 @@ static inline bool task_is_undeferred(struct ort_thread *thread, unsigned flags)
     return PS_UNLIKELY(task_deque_full(&ort_tasks(thread)->deque)) && !(flags & ORT_TASK_DETACH);
 }
 
-/* Makes t the task that `thread` runs. Returns the former base, which is needed when t is left. While t runs, `thread`
- * may take the items of its deque from the new base on. */
+/* Makes t the task that `thread` runs. Returns the member's former base, which is restored when t ends. While t runs,
+ * `thread` pops only items from the new base on. */
 static inline int64_t task_enter(struct ort_thread *thread, struct ort_task *t)
 {
     int64_t base = ort_tasks(thread)->base;
@@ -38,7 +39,8 @@ static inline int64_t task_enter(struct ort_thread *thread, struct ort_task *t)
     return base;
 }
 
-/* Runs t on the fast path: tasks are not traced. Usually t ends with its body. [switches] */
+/* Runs t, and ends it. Called while tasks are not traced. If t has left something behind, or is not a child of the
+ * current task, ort_task_end_slow ends it. [switches] */
 static inline void run_untraced(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_task *below = thread->task;
@@ -65,8 +67,8 @@ static PS_ALWAYS_INLINE void call_in_frame(struct ort_thread *thread, void (*fn)
     PS_PROBE1(task__begin, fn);
     fn(data);
     PS_PROBE1(task__end, t);
-    /* The compiler is made to read values that are needed again from t. Otherwise it would keep each of them in a
-     * register over the body, which would have to be saved. */
+    /* Makes the compiler read the values that the end needs from t. Otherwise it would keep each of them in a register
+     * during the body, and each such register would have to be saved. */
     __asm__("" : "+r"(t));
     if (!ort_frame_is_over(t)) {
         ort_task_frame_outlives(t);
@@ -75,8 +77,8 @@ static PS_ALWAYS_INLINE void call_in_frame(struct ort_thread *thread, void (*fn)
     ort_frame_leave(t);
 }
 
-/* Calls fn(data) as a task: on the fast path if the task is neither traced nor cancelled, as most tasks below a cut-off
- * are. [switches] */
+/* Calls fn(data) as a task that runs at once, as tasks below a cut-off do. Takes the fast path if tasks are not traced,
+ * nothing of the team is cancelled, and the task may run in a frame. [switches] */
 static PS_ALWAYS_INLINE void call_or_slow(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
 {
     unsigned traced = ort_tasks_traced();

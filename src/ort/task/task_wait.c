@@ -7,8 +7,8 @@
 #include "race.h"
 #include "task_steps.h"
 
-/* How often a member searches in vain before it sleeps, if there are at least as many carriers as members. Otherwise,
- * and in a team of one, it sleeps at once. */
+/* How often a member searches in vain before it sleeps, if there are at least as many vps as members. Otherwise, and in
+ * a team of one, it sleeps after the first search. */
 #define SEARCHES 64
 
 void ort_task_wait(struct ort_thread *thread, struct ort_wait *w)
@@ -38,19 +38,19 @@ void ort_task_assist(struct ort_thread *thread)
     struct ort_task_member *own = ort_tasks_or_none(thread);
     if (!ort_absent(own) && own->comes) {
         ps_spin_lock(&team->tasks.lock);
-        team->tasks.coming = own->comes = false; /* before this helper looks for tasks */
+        team->tasks.coming = own->comes = false; /* first, so that the maker of a later task calls the next helper */
         ps_spin_unlock(&team->tasks.lock);
     }
     bool first = true;
     for (struct ort_task *t; (t = ort_task_find(thread, NULL)) != NULL; first = false) {
-        /* A task was pushed while this helper was coming, and no other helper was called for it. */
+        /* While this helper was coming, no other helper was called. If there are more tasks, it calls one now. */
         if (first && ort_task_any(team))
             ort_task_ask(team);
         ort_task_run(thread, t);
     }
 }
 
-/* Waits until all children of `self` are complete; some are not yet. Runs tasks meanwhile. [switches] */
+/* Called while some children of `self` are not complete. Runs tasks until all of them are. [switches] */
 PS_NOINLINE static void run_children(struct ort_thread *thread, struct ort_task *self)
 {
     struct ps_deque *d = &ort_tasks(thread)->deque;
@@ -102,8 +102,8 @@ void ort_taskyield(struct ort_thread *thread)
         ort_task_run(thread, t);
         return;
     }
-    /* The caller may yield in a loop until some task has run that it may not run itself. So a helper is called for
-     * it. */
+    /* The caller may yield in a loop until some task has run that it may not run itself. So a helper is called for that
+     * task. */
     struct ort_team *team = thread->team;
     if (team->n > 1 && ort_task_any(team) && !ort_task_ask(team))
         ee_team_call_first(&team->ee);

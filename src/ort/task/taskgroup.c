@@ -4,10 +4,10 @@
  * Callers: the task's member. Groups nest; a task inherits its creator's innermost group, for reductions and
  * cancellation. Only children of the task that opened the group are counted, each until the subtree below it is
  * complete. Deeper tasks of the group do not change the count. So a recursion inside of a group has no shared counter.
- * Shared fields: count as in task.h (own: the member of the opening task); cancelled: any thread; all others: that
- * member only.
- * Failures: no memory, nor in the emergency pool: aborts with one line. Cost: a malloc and a free. OpenMP 5.2 section
- * 15.4. */
+ * Shared fields: count as in task.h (own: the member of the opening task); cancelled: any thread. The member of the
+ * opening task writes all other fields; members that run tasks of the group read them.
+ * Failures: if there is no memory, in the emergency pool either, the program ends with one line. Cost: a malloc and a
+ * free. OpenMP 5.2 section 15.4. */
 #include "task_internal.h"
 
 #include "emergency_pool.h"

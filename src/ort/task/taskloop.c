@@ -6,10 +6,10 @@
  * Callers: the member that meets the construct.
  *
  * n iterations in k tasks: the first n mod k tasks get one iteration more than n / k. k is num_tasks, at most n; by
- * default it is the number of threads. With a grainsize g it is n / g, at least 1, so that each task gets between g and
- * 2 g - 1. With a strict grainsize every task gets g, and the last one what is left. An upper bound is the lower one
- * plus the task's iterations times the step, modulo 2^64. Compiled code tests it after each step, so the loop ends even
- * if its own bound is near the type's end.
+ * default it is the number of threads. With a grainsize g it is n / g, so that each task gets between g and 2 g - 1; if
+ * n < g, one task gets all. With a strict grainsize each task gets g, and the last one the remainder. An upper bound is
+ * the lower one plus the task's iterations times the step, modulo 2^64. Compiled code tests it after each step, so the
+ * loop ends even if its own bound is near the type's end.
  *
  * If data has to be constructed (C++), all tasks are made before the first one runs, because a body may change what is
  * copied. Otherwise tasks are made and queued one by one; once the deque is full the creator runs them. If there are
@@ -115,7 +115,7 @@ static void make_traced(struct ort_thread *thread, const struct ort_taskloop *lo
 void ort_taskloop(struct ort_thread *thread, const struct ort_taskloop *loop)
 {
     if (ort_settings.cancellation && ort_task_is_cancelled(thread->team, thread->task->group)) {
-        /* Word 2 is 0: this tells the compiled code that nothing was registered. */
+        /* A 0 in word 2 of the block tells the compiled code that nothing was registered. */
         if (!loop->nogroup && loop->reductions)
             loop->reductions[2] = 0;
         return;
