@@ -8,10 +8,11 @@
  * States: three flags, each of which is set only while its construct lasts. team.tasks.cancelled has one bit for the
  * region, and one for any task group in it. So a member that makes or runs a task reads one word, instead of each group
  * around it. Member 0 clears the word after the region. team.tasks.loop_cancelled is cleared by the last member that
- * arrives at the construct's closing barrier, of either kind. taskgroup.cancelled ends with the group.
- * A group's flag is set before the team's bit. So a member that sees the team's bit (fetch-or; acquire load) also sees
- * the group's flag. A work-sharing construct with task reductions has a group of its own; cancelling it means the group
- * around it.
+ * arrives at the construct's closing barrier (ort_task_barrier or ort_task_barrier_cancel). taskgroup.cancelled ends
+ * with the group.
+ * A group's flag is set before the team's bit. So a member that reads the bit as this cancellation has set it
+ * (fetch-or; acquire load) also sees the group's flag. A work-sharing construct with task reductions has a group of its
+ * own; cancelling it means the group around it.
  * Failures: none. Without OMP_CANCELLATION nothing here costs more than a load. OpenMP 5.2 chapter 16. */
 #include "race.h"
 #include "task_internal.h"

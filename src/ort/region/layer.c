@@ -7,7 +7,7 @@
 #include "region.h"
 #include "task.h"
 
-/* Tasks that cannot be held: their creator waits for them, or they are in no region's queue. */
+/* Flags of tasks that cannot be held: implicit, undeferred and final tasks, and tasks outside of every region. */
 #define CANNOT_BE_HELD (ORT_TASK_IMPLICIT | ORT_TASK_UNDEFERRED | ORT_TASK_INCLUDES | ORT_TASK_FINAL)
 
 static void *hold_running_task(void)
@@ -37,7 +37,7 @@ static void run_jobs_of_member(void *data)
 }
 
 /* Runs the jobs as a region. The program's ICVs must not restrict the region's size, so the task has other ICVs
- * meanwhile. They count as the task's own, and on a task's own ICVs no later region relies (team.c, "Alike"). */
+ * meanwhile. `owner` marks them as the task's own (team.c, "Alike"). */
 static void run_jobs(unsigned n, void (*job)(void *data, unsigned id), void *data)
 {
     struct jobs jobs = {n, job, data};
@@ -55,7 +55,7 @@ static void run_jobs(unsigned n, void (*job)(void *data, unsigned id), void *dat
     task->icv = icv;
 }
 
-/* Starts the core first, which configures the entities. */
+/* Starts the core first, because the core tells the entities how many vps there are. */
 static unsigned num_vps(void)
 {
     ort_self();

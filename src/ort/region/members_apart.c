@@ -1,16 +1,16 @@
 /* Where a team's members are: each in the memory near its core. See ort_member; built with ORT_MEMBERS_APART=1.
  *
  * When the entities map a team, they know on which core a member will run, and ask for its storage near that core
- * (`near` of ee_team_ops). If the member's storage is near the core already, it stays. Otherwise the member gets
- * another storage. The former one is kept for the next time that the member runs near it. So a member keeps one set of
- * what lasts from region to region, its hot team above all, in each cluster that it has been in. Member 0 runs on its
- * parent's core and never moves.
+ * (`near` of ee_team_ops). If the member's storage is near the core already, the member keeps it. Otherwise the member
+ * gets another storage, and its former one is kept for the next time that the member runs near there. So a member keeps
+ * one set of what lasts from region to region, its hot team above all, in each cluster that it has been in. Member 0
+ * runs on its parent's core and never moves.
  *
- * Tasks, and loops that the compiler does not divide, need further storage. The first task or loop gets it, near the
- * member or the team (ort_tasks, ort_in_loops, ort_store); it is given back with the team.
+ * Tasks, and loops that the compiler does not divide, need further storage. It is allocated at the first task or loop,
+ * near the member or the team (ort_tasks, ort_in_loops, ort_store). It is freed with the team.
  * Storage of members does not go back to the heap, but to a list for the next team, because thieves may still read it
  * (task_memory.c).
- * Callers: the parent, while no region of the team is open; ..._make: a member. Shared: the list, under a lock. */
+ * Callers: the parent, while no region of the team is open; of ..._make: a member. Shared: the list, under a lock. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +33,8 @@ _Static_assert(APART_BYTES % 32 == 16, "members would meet at the banks of every
 #define ORT_APART_TOGETHER 17
 #endif
 
-/* Allocates ORT_APART_TOGETHER storages in one piece, or a single one if memory is short. Returns the first, and puts
- * the others into the list. NULL: no memory there. */
+/* Allocates ORT_APART_TOGETHER storages near core `near` in one piece, or a single one if memory is short. Returns the
+ * first, and puts the others into the list. NULL: no memory near that core. */
 static struct ort_thread *get_fresh(int near)
 {
     unsigned n = ORT_APART_TOGETHER;
@@ -65,7 +65,7 @@ static struct ort_thread *take_near(struct ort_thread **list, int near)
     return t;
 }
 
-/* Returns storage for member id with its constant fields set; NULL: no memory there. */
+/* Returns storage near core `near` for member id, with its constant fields set; NULL: no memory near that core. */
 static struct ort_thread *get(struct ort_team *team, unsigned id, int near)
 {
     ps_spin_lock(&lock);
@@ -116,7 +116,7 @@ void ort_members_part(struct ort_team *smaller, struct ort_team *team, bool pres
     for (struct ort_team *inner = first->hot; inner != NULL; inner = inner->other)
         inner->parent = first;
     ort_hot_forget(first);
-    if (present && team->ee_ready) { /* the entities' mapping of the team contains the members that it gives away */
+    if (present && team->ee_ready) { /* the entities' mapping of the team contains members that move away */
         ee_team_fini(&team->ee);
         team->ee_ready = false;
     }
@@ -172,7 +172,7 @@ struct ort_task_member *ort_tasks_make(struct ort_thread *t)
 struct ort_in_loops *ort_in_loops_make(struct ort_thread *t)
 {
     struct ort_in_loops *own = get_more(t, sizeof *own);
-    ps_store_release(&t->in_loops, own); /* release: robbers acquire it */
+    ps_store_release(&t->in_loops, own); /* release: members that take chunks from this one acquire it */
     return own;
 }
 

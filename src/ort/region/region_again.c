@@ -2,9 +2,9 @@
  *
  * Does: opens, runs and ends a region whose team, shape, clauses, ICVs and kind are those of the thread's last region
  * (team.c, "Alike"). ort_parallel_again has compared them. So only the function and the data are new, and a member has
- * nothing to do before and after its share. `anew` is set in the rare cases in which it has: the member's last region
- * took another path, or its implicit task has got a child, a table of dependences or ICVs of its own
- * (ort_member_changed). Then the member begins and ends as on any other path.
+ * nothing to do before and after its call of the function. `anew` is set in the rare cases in which it has something to
+ * do: the member's last region took another path, or its implicit task has got a child, a table of dependences or ICVs
+ * of its own (ort_member_changed). Then the member begins and ends as on any other path.
  * A member's counters of work-sharing constructs and singles go on from region to region; at a region's end they are
  * equal in all members. The team's counters are updated only when another path opens the team's next region
  * (ort_region_counts).
@@ -16,7 +16,8 @@
  * Does not: serve cancellation (so a member never leaves a loop early), reductions, combined loops, thread limits, or
  * teams for which the entities have no short way.
  *
- * Callers: entry points, as ort_parallel. A member's `anew` is its own while it runs; again_bind is the parent's. */
+ * Callers: entry points, as ort_parallel. While a member runs, only the member uses its `anew`. Only the parent uses
+ * again_bind. */
 #include "region.h"
 #include "task_internal.h"
 
@@ -48,7 +49,7 @@ static bool is_shape(const struct ort_team *team, unsigned wanted, int8_t bind)
 }
 
 /* Gives each of the two shapes a block: the present one and the one that returns. The smaller shape gets a new block,
- * and the larger shape keeps the one that there is. Without memory one block goes on to serve both. */
+ * and the larger shape keeps the present block. Without memory the present block serves both. */
 static void part(struct ort_thread *t, unsigned wanted)
 {
     struct ort_team *team = t->hot;
@@ -86,8 +87,8 @@ void ort_shape_turn(struct ort_thread *t, unsigned wanted, int8_t bind)
         part(t, wanted);
 }
 
-/* Begins the member as on any other path, but keeps its counters. The team's are out of date: only regions of other
- * paths write them. */
+/* Begins the member as on any other path, but keeps its counters of work-sharing constructs and singles. The team's
+ * counters are out of date: only regions of other paths write them. */
 static PS_NOINLINE void begin_slowly(struct ort_thread *m)
 {
     uint32_t ws_seq = m->ws_seq, single_seq = m->single_seq;
@@ -97,7 +98,8 @@ static PS_NOINLINE void begin_slowly(struct ort_thread *m)
     m->anew = false;
 }
 
-/* Returns 0 if all that `anew` is set for is as it was when the region began. */
+/* For an assertion: returns 0 if the member has changed nothing for which `anew` must be set (children, dependences, a
+ * loop, the flags of its task). */
 static inline PS_UNUSED uint64_t changes(const struct ort_thread *m)
 {
     const struct ort_task *t = m->task;

@@ -1,9 +1,9 @@
 /* Target regions. The host is the only device, so a target region runs in an initial thread of its own, on the caller's
  * stack.
  *
- * The initial thread is a block of one at level 0, in a contention group of its own, like a root's. Until the region
- * ends the caller's own team is not visible to it (OpenMP 5.2 section 13.8). Cost: two allocations for each region.
- * Failures: without memory aborts with one line. */
+ * The initial thread has a block of one at level 0 and a contention group of its own, as a root has. The target
+ * region's code does not see the caller's team (OpenMP 5.2 section 13.8). Cost: two allocations for each region.
+ * Failures: without memory the program ends with one line. */
 #include <limits.h>
 
 #include "emergency_pool.h"

@@ -1,10 +1,10 @@
 /* Regions. Storage and states: team_block.h.
  *
  * A region in steps:
- *   1. start: how many members (size), the parent's hot block or a larger one, how many members the entities grant
- *      (ee_team_reserve), the team's own fields, ee_team_fork; the caller becomes member 0, and begins.
- *   2. body, for each other member: it begins, runs the outlined function, and ends.
- *   3. end_region: member 0 ends, ee_team_join, the team is closed.
+ *   1. start decides how many members are wanted (size), takes the parent's hot block or a larger one, asks how many
+ *      the entities grant (ee_team_reserve), sets the team's fields, and forks. The caller begins as member 0.
+ *   2. body, called for each other member: the member begins, runs the outlined function, and ends.
+ *   3. end_region ends member 0, waits for the others (ee_team_join), and closes the team.
  * Alike. Most regions are opened again and again by the same thread with the same clauses. A region's size, places,
  * level and ICVs depend on the clauses, on the opening task's ICVs, and on the region around it. That region is
  * represented by one number, its shape, which changes whenever something in it may have changed. So if four words are
@@ -30,8 +30,8 @@
 #include "race.h"
 #include "task_internal.h"
 
-/* Under a thread sanitizer: each member's body waits here until all members have begun. Members that ran one after the
- * other on one stack would be ordered by the stack's reuse, which would hide their races. */
+/* Under a thread sanitizer: each member but the parent waits here until all of these have begun. Members that ran one
+ * after the other on one stack would be ordered by the stack's reuse, which would hide their races. */
 static void begin_together(struct ort_team *team)
 {
     uint32_t others = team->n - 1, begun = ps_add_acq_rel(&team->begun, 1) + 1;
@@ -196,7 +196,7 @@ static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, int8_t bi
 }
 
 /* Returns the block for a region of *n members that t asks for. *n becomes the number that t gets. *counted becomes
- * whether they are counted in the group. */
+ * whether they are counted in the contention group. */
 static PS_ALWAYS_INLINE struct ort_team *admit(struct ort_thread *t, int8_t bind, unsigned *n, bool *counted)
 {
     struct ort_team *team = t->hot;
@@ -279,7 +279,7 @@ static PS_ALWAYS_INLINE bool is_alike(const struct ort_thread *t, const struct o
     return *granted != 0 && *granted == n;
 }
 
-/* As team_for, for a region that is not like the last one. */
+/* As team_for, for a region that is not like the last one of t->hot. With members apart t's other block may fit. */
 static PS_NOINLINE struct ort_team *other_shape(struct ort_thread *t, const struct ort_parallel *region,
                                                 unsigned granted, bool *alike)
 {

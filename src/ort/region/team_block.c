@@ -1,7 +1,8 @@
 /* Team blocks: how they are allocated, replaced by larger ones, and freed. Storage and states: core/team_block.h.
  *
  * Callers: the thread that opens a region. ort_team_free is also called by a thread that frees a root's block.
- * Failures: without memory the region gets fewer members, and one line says so once. */
+ * Failures: without memory the region gets fewer members, and one line says so once. Without memory for a region of one
+ * thread the program ends with one line. */
 #include "region.h"
 
 #include <limits.h>
@@ -79,9 +80,9 @@ PS_COLD void ort_team_shrunk(unsigned wanted, unsigned got, const char *why)
         ps_warn("a parallel region of %u threads gets %u: %s", wanted, got, why);
 }
 
-#define BLOCK_TRIES 1000 /* how often a thread without any block tries again */
+#define BLOCK_TRIES 1000 /* how often a thread that has no block tries again to get a block of one */
 
-/* Moves the members of t's block to the larger block that replaces it. */
+/* Moves the members of `team` to the larger block that replaces it. */
 static void succeed(struct ort_team *larger, struct ort_team *team)
 {
     if (!team->ee_ready)
@@ -98,7 +99,7 @@ struct ort_team *ort_team_block(struct ort_thread *t, unsigned *n)
         return team;
     unsigned wanted = *n, most = team != NULL ? team->n_max : 0;
     struct ort_team *larger = NULL;
-    /* Frees the old mapping first: memory for both may be short. */
+    /* Frees the entities' mapping of the old block first: there may be no memory for two mappings. */
     if (ORT_MEMBERS_APART && team != NULL && team->ee_ready) {
         ee_team_fini(&team->ee);
         team->ee_ready = false;

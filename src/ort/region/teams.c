@@ -5,8 +5,8 @@
  * teams a member of the league opens a region of one thread, also at this level. That thread becomes an initial thread
  * with a contention group of its own and the caller's settings, and runs the team. If the league has fewer members than
  * teams, a member runs several teams, one after the other.
- * The caller does nothing else meanwhile, so all members may read its settings. What belongs to a team is its member's
- * until the team ends. The join orders all of it before what follows the construct.
+ * The caller does nothing else meanwhile, so all members may read its settings. Until a team ends, no other member of
+ * the league uses the team's data. The join orders all teams before what follows the construct.
  * Within a target region the teams run one after the other, all in the region's initial thread (ort_teams_next).
  * Rejected: marking a league's threads as such, so that each function for levels, ancestors and numbers would test for
  * it. OpenMP 5.2 section 10.2. */
@@ -80,7 +80,7 @@ void ort_league(const struct ort_parallel *teams, unsigned thread_limit)
     league.fn = run_teams;
     league.data = &l;
     league.group = t->team->contention;
-    ort_hot_forget(t); /* t's last region is not like a league, whatever its clauses were */
+    ort_hot_forget(t); /* no former region of t is like a league, even with the same clauses */
     ort_parallel(&league);
 }
 

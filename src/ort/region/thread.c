@@ -1,10 +1,10 @@
 /* Roots, and what fork() leaves behind. See ort.h.
  *
- * A root's storage is a block of one at level 0, and a contention group. The root gets them when its kernel thread
- * first calls OpenMP. The entities call root_exit when that kernel thread ends, which frees them.
- * After fork() only the calling entity exists in the child. The hot blocks of the threads that enclose it may have
- * members on kernel threads that are gone. The child forgets these blocks instead of freeing them, because a thread
- * that is gone may hold a lock of theirs. */
+ * A root's storage is a block of one at level 0, and a contention group. The root gets both when its kernel thread
+ * first calls OpenMP. When that kernel thread ends, the entities call root_exit, which frees both.
+ * After fork() only the calling entity exists in the child. Its hot block, and those of its ancestors, may have members
+ * on kernel threads that are gone. The child forgets the blocks in which no region is open. It does not free them,
+ * because a thread that is gone may hold one of their locks. */
 #include "check.h"
 #include "ort.h"
 
@@ -109,7 +109,7 @@ static void start_tool(void)
 }
 
 /* Starts the tool, once, before the first root is made. If the tool calls OpenMP routines meanwhile, the caller becomes
- * a root in that call; then returns this root, else NULL. */
+ * a root in that call. Then this function returns that root, else NULL. */
 static struct ort_thread *with_tool_started(void)
 {
     static os_once_flag once = OS_ONCE_INIT;
