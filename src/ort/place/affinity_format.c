@@ -3,13 +3,13 @@
  *   %[[[0].]width]field    field: one letter or {long name}; "." aligns to the right, "0" fills numbers with zeros; %%
  *                          is a percent sign
  * Does: all fields of OpenMP 5.2, for any thread. native_thread_id is always the caller's, as gettid reports it: no two
- * members that exist at once have the same. thread_affinity is the place that the thread is bound to. For a thread
- * without a place it is the mask of the kernel thread (an initial thread), or of the process (a member).
+ * members that exist at once have the same. thread_affinity of a thread in an active region is its place; if there are
+ * no places, the process's mask at the start. Outside of active regions it is the present mask of the kernel thread.
  * Callers: any thread of the program.
  *
  * Shared fields: the format (affinity_var.c). `shown` of an ort_thread is written by the thread itself; in libomp's way
- * by member 0 of a region inside of it, which the thread is at that time.
- * Failures: for an unknown field one line is printed, once in the process, and the format's own text stands in its
+ * also while the thread is member 0 of an inner region.
+ * Failures: for an unknown field one line is printed, once in the process, and the field's own text stands in its
  * place. Without memory nothing is shown.
  * Deviation from libgomp, which ends the program over a wrong format, and shows pthread_self() as native_thread_id. In
  * libomp's way (ort_display_as_libomp) the default format, "undefined" for an unknown field, the occasions for lines,
@@ -89,7 +89,7 @@ static void add_host(struct text *to, const struct field *f)
     add_string(to, f, name, strlen(name));
 }
 
-/* Appends processors as ranges: 0-3,8. libomp has no ranges of two. */
+/* Appends processors as ranges: 0-3,8. libomp prints two neighbours as 0,1 and not as 0-1. */
 static void append_cpu_ranges(struct text *to, const struct os_cpuset *set)
 {
     char range[32];
@@ -268,10 +268,10 @@ void ort_affinity_print(const struct ort_thread *t, const char *format)
         free(line);
 }
 
-/* libomp prints a line for teams of one, too, and another line when a thread begins at another level or in another
- * place. What a thread has shown is kept in the outermost thread for which it is member 0. In a league each initial
- * thread prints a line, at the level around the teams construct, as a member of one team. The blocks in which the
- * initial threads run their teams print none. */
+/* libomp prints a line for teams of one, too. It prints another line for a thread when the size, level or policy of its
+ * team, or its place, has changed. What a thread has shown is kept in the outermost thread for which it is member 0. In
+ * a league each initial thread prints a line, at the level around the teams construct, as a member of one team. The
+ * blocks in which the initial threads run their teams print none. */
 static void begins_as_in_libomp(struct ort_thread *m)
 {
     struct ort_thread *carrier = m;

@@ -1,10 +1,10 @@
 /* The list of places, and each thread's place. See place.h.
  *
  * Assignment, for a team of T members whose parent has place p of a partition of P places:
- *   primary every member has p; the partition stays.
- *   close    member i has the i-th place from p on, counted around the partition, which stays. T > P: the first
- *            P * (T / P) members in runs of T / P to a place, the others one to a place. In a process built for libomp
- *            T % P of the runs are one member longer instead, as far apart from each other as can be.
+ *   primary  every member has p; the partition stays.
+ *   close    member i has the i-th place from p on, counted around the partition, which stays. T > P: each place gets a
+ *            run of T / P members; the last T % P members go one each to the places from p on. In a process linked to
+ *            libomp T % P of the runs, evenly spaced, are one longer instead. round_robin: the (i % P)-th place.
  *   spread   T <= P: the partition is cut into T parts, the first P % T of them one place longer. Member i's partition
  *            is the i-th part from p's part on; its place is the part's first (member 0 keeps p). T > P: as close, each
  *            member with a partition of one place.
@@ -21,7 +21,7 @@
 #include "ort.h"
 #include "spelling.h"
 
-/* The environment's request. Written while the library is loaded. */
+/* The environment's request. Written whenever variables are read. */
 static enum place_kind asked_kind;
 static unsigned asked_count;
 static struct ort_places asked_list;
@@ -34,7 +34,7 @@ static os_once_flag once = OS_ONCE_INIT;
 static bool (*asked_make)(struct ort_places *out);
 static bool round_robin;     /* with P places for more members, member i has place i modulo P; false: as "close" */
 static unsigned first_place; /* the initial thread's place, modulo the number of places */
-static bool of_abi;          /* the places are from a variable of an ABI's own, whose policy has no name in OpenMP */
+static bool of_abi;          /* the places are from one runtime's own variable, whose policy has no name in OpenMP */
 void (*ort_processors_hook)(void);
 
 /* --- the environment --- */
@@ -62,8 +62,8 @@ static bool read_proc_bind(void)
     return true;
 }
 
-/* Removes from each place the processors that the process's mask does not allow. Returns false if none is left. Prints
- * a line if a place is lost; for libomp's users also if only processors are. */
+/* Removes from each place the processors that the process's mask does not allow. Returns false if no place is left.
+ * Prints a line if a place is lost; for libomp's programs also if only processors are lost. */
 static bool cut_to_mask(struct ort_places *list)
 {
     struct os_cpuset mask, set;
@@ -94,7 +94,7 @@ static bool cut_to_mask(struct ort_places *list)
     return list->n > 0;
 }
 
-/* Reads the text of one of the two variables. Returns true if it gives places. ignore: only faults are reported. */
+/* Reads the text of OMP_PLACES or GOMP_CPU_AFFINITY. Returns true if it gives places. ignore: only reports faults. */
 static bool read_places(const char *name, const char *text, bool ignore)
 {
     bool of_gomp = name[0] == 'G';
@@ -250,7 +250,7 @@ static unsigned around(const struct ort_place *in, unsigned place, unsigned step
     return in->first + (place - in->first + steps) % in->n;
 }
 
-/* Returns how many places member id is from its parent, by the policy "close" (see the table above), for n places. */
+/* Returns how many places behind the parent's the place of member id is, by the policy "close" with n places. */
 static unsigned close_steps(unsigned n, unsigned size, unsigned id)
 {
     if (size > n && round_robin)

@@ -2,17 +2,18 @@
  *
  * Does: reads OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY, and keeps the list of places. Computes for any thread
  * its place and its place partition. Tells the entities before a region in which places its members belong. Does not:
- * move anything, which the entities do (ee.h). The routines report the first place for an initial thread. Its kernel
- * thread is bound in active regions only, and has its own mask outside: a kernel thread that the program makes there
- * would otherwise inherit a narrower mask.
- * Callers: ort_place_env_read while the library is loaded; the others anywhere.
+ * move anything, which the entities do (ee.h). For an initial thread the routines report the first place, or the one
+ * that ort_places_ask was given. Its kernel thread is bound in active regions only, and has its own mask outside: a
+ * kernel thread that the program makes there would otherwise inherit a narrower mask.
+ * Callers: of the functions that read variables or ask for places: the start of the library; of all others: any thread.
  *
  * Shared fields: the list is written once, and then only read; os_once orders this. It is written while the library is
  * loaded, or at the first need (names such as "cores" need the topology).
  * A thread's place is computed from the policies, sizes and numbers of the regions from the root inwards. Nothing is
  * stored for each thread, so regions cost nothing while the program does not ask. Asking costs one step for each level.
  * Binding costs the same, and one step for each member if something has changed since the team's last region.
- * Failures: if a variable cannot be read, or there is no memory, one line is printed and there are no places.
+ * Failures: if a variable cannot be read, one line is printed. OMP_PLACES then counts as not set, for libomp's programs
+ * as "cores". Without memory one line is printed, and there are no places.
  * Rejected: a bit mask for each place, which takes 512 bytes where most places are one processor. OpenMP 5.2 sections
  * 10.1.3, 21.1.5, 21.1.6; where a section leaves a choice, libgomp's is taken. */
 #ifndef PS_ORT_PLACE_H
@@ -38,8 +39,9 @@ void ort_place_env_read(void);
 void ort_place_env_forget(void);
 /* Asks for places that an ABI's own variable (KMP_AFFINITY) describes. Called while the library is loaded, by a caller
  * that has found none of OpenMP's variables set, as these override it. `make` makes the list at the first need; it
- * returns false if there is no memory. round: with more members than places, member i has place i modulo their number;
- * otherwise neighbours share a place. first: the initial thread's place, modulo the number of places. */
+ * returns false if there is no memory. round: for a team of more members than places. true: member i has the place that
+ * is i modulo P behind the parent's, with P places. false: neighbours share a place. first: the initial thread's place,
+ * modulo the number of places. */
 void ort_places_ask(bool (*make)(struct ort_places *out), bool round, unsigned first);
 /* ort_processors_restrict calls the hook once, before processors are counted. The hook takes processors away from the
  * process (os_affinity_narrow). Set while the library is loaded; NULL: nothing to do. */
@@ -62,10 +64,12 @@ bool ort_place_of(const struct ort_thread *t, struct ort_place *out);
 struct ort_place ort_place_of_member(const struct ort_place *parent, enum ort_bind bind, unsigned size, unsigned id);
 
 /* Tells the entities the places of the n members of the team's next region, by policy `bind`. Called by the team's
- * parent before ee_team_reserve, or again after it with fewer members. Cheap if nothing has changed. */
+ * parent before ee_team_reserve, and again if that grants fewer members. If nothing has changed since the last call,
+ * only compares. */
 void ort_place_bind(struct ort_team *team, int8_t bind, unsigned n);
 
-/* Returns whether the places are from a variable of an ABI's own. */
+/* Returns whether the places are from a variable of an ABI's own (KMP_AFFINITY; for libomp's programs also
+ * GOMP_CPU_AFFINITY). */
 bool ort_places_of_abi(void);
 /* For libomp's programs that give a number of places, as in "cores(4)": returns how many processors these places have,
  * which libomp takes for the whole machine. Otherwise returns 0. */
@@ -73,7 +77,7 @@ unsigned ort_places_limit(void);
 /* Returns how many processors t may use, for omp_get_num_procs. */
 unsigned ort_num_procs(const struct ort_thread *t);
 
-/* --- between place.c and its parts; only the caller accesses *out --- */
+/* --- for place.c, place_parse.c and the ABIs; only the caller accesses what it passes --- */
 
 struct place_builder {
     struct ort_places list;

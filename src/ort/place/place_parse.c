@@ -1,9 +1,9 @@
 /* Reads the texts of OMP_PLACES and GOMP_CPU_AFFINITY. See place.h.
  *
  *   list:     place {, place}
- *   place:    [!] processors [: length [: stride]]      ! removes an equal place from the list; then without a length
+ *   place:    [!] processors [: length [: stride]]      ! removes an equal place from the list; no length may follow
  *   processors: number  or  { range {, range} }
- *   range:    number [: length [: stride]] or ! number  ! removes the number from this place, wherever it stands
+ *   range:    number [: length [: stride]] or ! number  ! removes the number from this place, in any order
  *   name:     threads | cores | ll_caches | numa_domains | sockets, perhaps followed by (count)
  * Blanks may stand between all of these. Processors that do not exist are no fault here: place.c drops them. A length
  * may be 0, a stride may have several signs. OpenMP 5.2 section 21.1.6. */
