@@ -10,8 +10,8 @@
  * Pinned memory, and memory on chosen nodes, are whole pages from the system, one map for each piece. malloc's memory
  * cannot be locked: pieces share pages, and unlocking one piece would unlock its neighbours. Partition and
  * high-bandwidth space are wishes: the kernel may place pages elsewhere. If no node has such memory, or those nodes are
- * full, the piece is the system's memory, and the fallback trait is not asked, as in libgomp 13 and libmemkind. (The
- * kernel chooses a page's node when the page is touched; holding it to full nodes then would end the program.)
+ * full, the piece is the system's memory, and the fallback trait has no effect, as in libgomp 13 and libmemkind. (The
+ * kernel chooses a page's node when the page is touched. If it might choose full nodes only, it would end the program.)
  *
  * Each piece has a header right before it, so that ort_free needs no handle. A struct allocator is written by
  * ort_allocator_make, then read by all. Exception: `used`, the bytes of the pool that are given out, with headers and
@@ -48,7 +48,7 @@ static struct allocator high_bandwidth = {
 
 struct header {
     void *base;                             /* the start of the memory, as malloc or os_map returned it */
-    size_t bytes;                           /* all of it, as the pool counts it */
+    size_t bytes;                           /* size of that memory, which the pool counts */
     size_t usable : sizeof(size_t) * 8 - 1; /* bytes that the program asked for */
     size_t pages : 1;                       /* 1: base is a map of its own; 0: base is from malloc */
     uintptr_t allocator;                    /* handle of the allocator that gave the piece */
@@ -171,7 +171,8 @@ static bool chooses_nodes(const struct allocator *a)
     return a->partition != PARTITION_AS_SYSTEM || (a->high_bandwidth && os_memory_high_bandwidth());
 }
 
-/* Only pieces of at least a page are placed on nodes: a smaller piece lies on one node in any case. */
+/* Returns whether a piece gets a map of its own: if it is pinned, or if nodes are chosen and it has at least a page. A
+ * smaller piece lies on one node in any case. */
 static bool is_of_pages(const struct allocator *a, size_t bytes)
 {
     return a != NULL && (a->pinned || (bytes >= os_page_size() && chooses_nodes(a)));
@@ -263,8 +264,8 @@ void *ort_realloc(void *p, size_t bytes, uintptr_t allocator)
     struct header *h = (struct header *)p - 1;
     if (allocator == ORT_ALLOCATOR_NULL)
         allocator = h->allocator;
-    /* If old and new block are of one pool, the pool needs room only for the difference, although it holds both for a
-     * moment. So the old block is not counted while the new one is taken. */
+    /* If old and new block are of one pool, the pool needs room only for the difference, although both blocks exist for
+     * a moment. So the old block is not counted while the new one is taken. */
     struct allocator *pool = allocator == h->allocator ? allocator_of(allocator) : NULL;
     pool_give(pool, h->bytes);
     void *q = ort_alloc(1, bytes, allocator, false);

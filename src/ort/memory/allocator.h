@@ -16,7 +16,7 @@ enum {
 };
 enum { ORT_MEMSPACE_DEFAULT, ORT_MEMSPACE_LARGE_CAP, ORT_MEMSPACE_CONST, ORT_MEMSPACE_HIGH_BW, ORT_MEMSPACE_LOW_LAT };
 enum {
-    ORT_MEMSPACE_CGROUP = 5, /* LLVM's number from release 21 on, like 99 */
+    ORT_MEMSPACE_CGROUP = 5, /* LLVM's number from release 21 on; so is 99 */
     ORT_MEMSPACE_LLVM_DEFAULT = 99,
     ORT_MEMSPACE_MANAGED = 200 /* GCC's ompx_gnu_managed_mem_space */
 };
@@ -60,10 +60,11 @@ enum {
 
 /* Makes an allocator. Returns ORT_ALLOCATOR_NULL if it cannot have these traits, or if there is no memory. */
 uintptr_t ort_allocator_make(uintptr_t memspace, int num_traits, const struct ort_alloctrait *traits);
-/* Frees an allocator; does nothing to a predefined one. The program has freed all of its memory before: ort_free and
- * ort_realloc read the allocator. */
+/* Frees an allocator; does nothing to a predefined one. The program must have freed all memory of the allocator before,
+ * because ort_free and ort_realloc read the allocator. */
 void ort_allocator_destroy(uintptr_t allocator);
-/* The default allocator of the calling task's data environment. */
+/* ort_allocator_default returns the default allocator of the calling task's data environment. ort_allocator_set_default
+ * changes it (ORT_ALLOCATOR_NULL: to ORT_ALLOCATOR_DEFAULT). */
 uintptr_t ort_allocator_default(void);
 void ort_allocator_set_default(uintptr_t allocator);
 /* Returns the name of a predefined allocator, as in OMP_ALLOCATOR; NULL for others. */

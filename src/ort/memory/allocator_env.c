@@ -111,7 +111,7 @@ static bool read_value(const char **p, struct ort_alloctrait *trait)
     errno = 0;
     trait->value = strtoul(at, &end, 10);
     *p = os_skip_blanks(end);
-    /* The number that stands for a default is none that a program may give. */
+    /* A program may not give the number that stands for a default. */
     return errno == 0 && trait->value != ORT_TRAIT_DEFAULT;
 }
 
