@@ -115,9 +115,9 @@ int ort_tool_state(const struct ort_thread *t)
 /* --- native threads --- */
 
 _Atomic bool ort_tool_carriers;
-/* own_data: the kernel thread's word of tool data, used for roots, and where carriers are the native threads.
- * carrier_data points to it; NULL: the kernel thread's thread_begin has not been raised. No caller keeps
- * the address of carrier_data across a callback, after which it may be on another kernel thread. */
+/* own_data: the kernel thread's word of tool data, for a root, and for any carrier if carriers are the native threads.
+ * carrier_data points to own_data; NULL: the kernel thread's thread_begin has not been raised. No function keeps the
+ * address of carrier_data across a callback: the OpenMP thread may be on another kernel thread afterwards. */
 static __thread union ort_tool_data own_data;
 static __thread union ort_tool_data *carrier_data;
 

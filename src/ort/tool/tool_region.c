@@ -1,8 +1,8 @@
 /* Tools: the events of threads, regions and implicit tasks, and the tool's end. See tool.h.
  *
  * thread_end. When a team block is given up, its parent opens one last region with it, in which each member only raises
- * its thread_end (`farewell`). So the event comes on the member's own stack, with its own thread-local variables. If
- * the parent's kernel thread is ending, it can open no region: then the members' threads end without the event. If the
+ * its thread_end (`farewell`). So the event comes on the member's own stack, with its own thread-local variables. A
+ * parent whose kernel thread is ending can open no region: then the members' threads end without the event. If the
  * program ends inside of a region, the threads of that region are still at work, and end without the event, too. The
  * tool's finalizer is called in any case.
  * The end of a region. Without a tool, a member whose body is done returns, and may later help with other members'
@@ -59,7 +59,8 @@ void ort_tool_root_ends(struct ort_thread *t)
 
 static void empty_tool_body(PS_UNUSED void *data) {}
 
-/* Called by the member in the farewell region: ends the threads of its own block, then its own thread. */
+/* Called by each member in the farewell region. The member opens a farewell region for its own hot block, then raises
+ * its own thread_end. Member 0 raises none: it is its parent's native thread. */
 static void says_farewell(struct ort_thread *m)
 {
     if (m->hot != NULL)
@@ -73,7 +74,7 @@ void ort_tool_team_ends(struct ort_team *team)
     struct ort_thread *parent = team->parent;
     unsigned n = 1;
     if (parent == NULL || ee_local() != parent || parent->open != NULL)
-        return; /* the caller is not the parent outside of any region, so it can open none for the members */
+        return; /* only the parent can open a region for the members, and only while no region of its own is open */
     for (unsigned i = 1; i < team->n_max; i++)
         if (team->threads[i].tool.begun)
             n = i + 1;
@@ -147,13 +148,14 @@ void ort_tool_member_begins(struct ort_thread *m)
     m->tool.state = 0;
     m->tool.work = 0;
     m->tool.caller = team->tool.caller;
-    /* The league's members are told of one by one, as initial tasks (ort_tool_league_team_begins) */
+    /* A tool is told of a league's teams one by one, as initial tasks (ort_tool_league_team_begins), not of its
+     * members. */
     if (team->tool.flags & ORT_TOOL_LEAGUE)
         return;
     ORT_RAISE(implicit_task, ORT_SCOPE_BEGIN, &team->tool.data, &task->data, team->n, m->id, ORT_TOOL_TASK_IMPLICIT);
     ort_stop_here(ORT_STOP_TASK_BEGIN);
-    /* Member 0's exit frame is the caller's frame of the entry point. Where the runtime calls the body itself,
-     * ort_tool_run sets its own frame. */
+    /* Member 0's exit frame is the frame of the entry point's caller. Where the runtime calls the body itself,
+     * ort_tool_run sets another exit frame. */
     if (m->id == 0) {
         task->frame.exit = ort_tool_task(team->parent->task)->frame.enter;
         task->frame.exit_flags = ORT_FRAME_RUNTIME_CFA;
@@ -175,7 +177,7 @@ void ort_tool_member_ends(struct ort_thread *m)
         ort_task_member_end(m);
         return;
     }
-    ort_tool_loop_ends(m); /* ends a single region whose end no compiler reports */
+    ort_tool_loop_ends(m); /* if the member is still in a single region: its end, which GCC's code does not report */
     task->frame = (struct ort_tool_frame){.exit = {.ptr = NULL}};
     if (barrier) {
         ORT_RAISE(sync_region, ORT_SYNC_BARRIER_PARALLEL, ORT_SCOPE_BEGIN, &team->tool.data, &task->data, caller);

@@ -1,9 +1,10 @@
-/* Tools: the events of barriers, mutual exclusion, work-sharing, cancellation and the rest. See tool.h.
+/* Tools: the events of barriers, mutual exclusion, work-sharing, cancellation, flushes, reductions and
+ * omp_control_tool. See tool.h.
  *
  * Each traced function raises the events around the core's own function. It reads the caller's address (tool.caller)
  * before it waits, because tasks that the thread runs during the wait overwrite that field.
- * GCC's code does not report the end of a single region. Its end event is raised when the thread reaches its next
- * work-sharing construct, its next barrier or the region's end. */
+ * GCC's code does not report the end of a single region. The runtime raises the end event when the thread reaches its
+ * next work-sharing construct, its next barrier or the region's end. */
 #include "lock.h"
 #include "ort.h"
 #include "tool.h"
@@ -196,7 +197,7 @@ void ort_tool_ordered_end(struct ort_thread *t, const void *caller)
 void ort_tool_work(struct ort_thread *t, int kind, int scope, uint64_t count, const void *caller)
 {
     if (kind == ORT_WORK_TASKLOOP) {
-        /* The taskloop may stand in a single region, which has not ended: tool.work stays. */
+        /* The taskloop may stand in a single region that has not ended, so tool.work still names that region. */
     } else if (scope == ORT_SCOPE_BEGIN) {
         ort_tool_loop_ends(t);
         t->tool.work = kind;

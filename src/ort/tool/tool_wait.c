@@ -19,7 +19,7 @@ void ort_tool_taskwait_from(const void *caller, void *frame)
     ort_tool_leave(t);
 }
 
-/* To a tool, a taskwait with dependences is a task without a body that has these dependences. */
+/* A tool is told of a taskwait with dependences as of a task that has these dependences, and no body. */
 void ort_tool_taskwait_depend(struct ort_thread *t, const struct ort_depend_list *list)
 {
     struct ort_tool_task *self = ort_tool_task(t->task);
