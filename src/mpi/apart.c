@@ -2,9 +2,9 @@
  * windows, collective file access, taking buffers back. Reading from files is here too, because its nonblocking form
  * does not always end.
  *
- * A thread that makes such a call first moves to a kernel thread of its own, as a thread does that sets its own state
- * in the kernel. It stays there until its region ends. So it holds no virtual processor while MPI waits. The program's
- * own threads (the parents of outermost regions) have a kernel thread of their own already. */
+ * A thread that makes such a call first becomes dedicated (psthreads/vp/dedicated.h): it moves to a kernel thread of
+ * its own, and stays there until its region ends. So it holds no vp while MPI waits. A root has a kernel thread of its
+ * own already. */
 #include "mpi_layer.h"
 
 void mpi_go_apart(void)

@@ -66,8 +66,8 @@ static inline bool caller_can_wait(void)
     return mpi_aware() && mpi_threads(&thread) != NULL;
 }
 
-/* Returns from the enclosing function with the result of `call`, a nonblocking call that fills in `request`, and of the
- * wait for it. */
+/* The end of a blocking call. Makes `call`, a nonblocking call that starts `request`, and waits for the request.
+ * Returns from the enclosing function, with the error of either. */
 #define FINISH(call, status)                 \
     do {                                     \
         MPI_Request request;                 \
@@ -93,7 +93,8 @@ PS_EXPORT int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
 }
 #endif
 
-/* Returns whether a receive from `source` must match its message before it starts a request (receive_matched). */
+/* Returns whether a receive from `source` may not begin with a request. It then matches its message first
+ * (receive_matched), or goes to MPI unchanged (MPI_PROC_NULL). */
 static inline bool matches_first(int source)
 {
 #ifdef OPEN_MPI
@@ -174,11 +175,12 @@ PS_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *messag
 
 /* --- requests --- */
 
-/* Threads that wait for the program's requests normally block, and the poller looks at the requests. From two events on
- * they call MPI_Test themselves instead, in turns with the other threads of their vp:
+/* Threads that wait for the program's requests normally block, and the polling thread looks at the requests. After
+ * either of two events they no longer block, but test the requests themselves, by turns with their vp's other threads.
  *   The first file is opened, with MPICH. MPICH completes a file's requests in MPI_Test and MPI_Wait alone;
  *   MPI_Request_get_status never says that they are complete.
- *   The first generalized request is started. The poller would call the program's query function for it once more. */
+ *   The first generalized request is started. A look of the polling thread would call the program's query function
+ *   once more. */
 static _Atomic bool in_turns;
 
 void mpi_wait_by_turns(void) { ps_store_relaxed(&in_turns, true); }

@@ -3,7 +3,7 @@
  * MPI does not match a blocking collective call with a nonblocking one, so the form must not depend on the caller. In
  * MPI_AWARE mode it is always the nonblocking one. A caller that is no thread of psthreads then waits in MPI_Wait. All
  * ranks of a job must have the same mode and the same environment. A reduction by a function of the program goes to MPI
- * unchanged, in all ranks alike; otherwise the thread that polls would run that function. */
+ * unchanged, in all ranks alike; otherwise the polling thread might run that function. */
 #include "mpi_layer.h"
 
 static int finish_anywhere(MPI_Request *request, MPI_Status *status)

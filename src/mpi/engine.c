@@ -1,24 +1,24 @@
 /* Waiting and polling.
  *
- * Does: keeps the list of waits; looks at each wait when a thread polls; readies threads that can go on. Does not:
+ * Does: keeps the list of waits; looks at each wait when a thread polls; readies threads whose wait is over. Does not:
  * complete requests.
  *
  * How a call waits. The call starts the nonblocking form, which keeps the order of messages, and tests it at once. If
- * the request is not complete, the caller publishes itself together with a function that tells whether the call would
- * go on now, and blocks. A thread that polls finds the wait and readies the caller. The caller then completes the
+ * the request is not complete, the caller publishes itself together with a function that tells whether the request is
+ * complete (look), and blocks. A thread that polls finds the wait and readies the caller. The caller then completes the
  * request by MPI's own blocking call, which no longer blocks. So status, errors, error handlers, persistent and
  * generalized requests are MPI's own affair, on the thread that made the call. Rejected: MPI_Testsome over all
  * requests. That call completes requests, and calls an error handler, on the thread that happens to poll; MPICH takes
  * MPI_COMM_WORLD's handler there, whatever the communicator's is.
  *
- * Three kinds of threads poll: a vp that finds no work; the watcher (watch_mpi); and a thread that is about to wait
- * with no other thread ready behind it, SPIN_LOOKS times. States of a wait: its thread has it -> in `coming`
- * (published) -> in `list` (a polling thread has moved it there) -> out (its thread is ready, and the wait may be
- * gone).
+ * A vp that finds no work polls, and so does the watcher (watch_mpi). A thread that is about to block, with no other
+ * thread ready behind it, first looks at its own wait SPIN_LOOKS times.
+ * States of a wait: unpublished (only its thread uses it) -> in `coming` (published) -> in `list` (a polling thread has
+ * moved it there) -> out (its thread is ready, and the wait may be gone).
  *
- * Errors: a look that fails counts as "can go on"; the thread then meets the error in its own call. After fork the
- * child has no watcher, and no thread waits in it. At exit and in MPI_Finalize `polling` is set and never cleared, so
- * that no thread polls any more. */
+ * Errors: a look that fails ends the wait; the thread then meets the error in its own call. A forked child has no
+ * watcher, and forgets all waits. At exit and in MPI_Finalize `polling` is set and never cleared, so that no thread
+ * polls any more. */
 #include "mpi_layer.h"
 
 #include <dlfcn.h>
@@ -29,9 +29,9 @@
 #include <string.h>
 #include <time.h>
 
-#define SPIN_LOOKS 32
-#define STOP_TRIES 4000
-#define LEAST_NS INT64_C(50000)
+#define SPIN_LOOKS 32           /* looks of a thread at its own wait before it blocks */
+#define STOP_TRIES 4000         /* tries of mpi_stop_polling, LEAST_NS apart */
+#define LEAST_NS INT64_C(50000) /* the watcher pauses for LEAST_NS to MOST_NS */
 #define MOST_NS INT64_C(1000000)
 #define WATCHER_STACK_BYTES ((size_t)1 << 20) /* large enough for MPI's code, which runs on this stack */
 
@@ -43,9 +43,9 @@ static _Atomic uint32_t polling; /* 1: a thread polls. Set by an exchange (acqui
 /* The number of waits in `coming` and `list`. A thread adds to it before the push; the polling thread subtracts before
  * it readies the waiting thread. */
 static _Atomic uint32_t waiting;
-static _Atomic uint32_t looks; /* how often a thread has polled; a hint for the watcher */
-static _Atomic uint32_t found_some;
-static _Atomic uint32_t stopped; /* 1: `polling` is set for good */
+static _Atomic uint32_t looks;      /* number of polls so far; the watcher reads it as a hint */
+static _Atomic uint32_t found_some; /* 1: a poll has ended a wait; set by any polling thread, cleared by the watcher */
+static _Atomic uint32_t stopped;    /* 1: `polling` is set for good */
 
 /* --- the runtimes in this process --- */
 
@@ -186,8 +186,8 @@ static bool watcher_sleeps;
 static pthread_mutex_t watcher_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t watcher_wanted;
 
-/* Called by the watcher. If no thread waits, sleeps until one does, and returns true. Else sleeps for pause_ns and
- * returns false. Requests of tasks that are complete end either sleep.
+/* Called by the watcher. If there is no wait, sleeps until there is one, and returns true. Else sleeps for pause_ns and
+ * returns false. A task whose requests are complete (mpi_tasks_finished) ends either sleep.
  *
  * No wait is forgotten: the watcher sleeps without a limit only while `waiting` is 0, which it reads under
  * watcher_lock. The thread that adds the first wait takes that lock after its push, and wakes the watcher. */

@@ -151,8 +151,8 @@ static bool found_some(struct some *s)
     return *s->out || s->error;
 }
 
-/* Waits until a test finds something (perhaps an error), or one of the requests is complete. Returns true if a test has
- * found it, and false if MPI's own wait must still be called. */
+/* Waits until a test finds a complete request or an error, or one of the requests is complete. Returns true in the
+ * first case. Returns false if MPI's own wait must still be called; without memory for the handles at once. */
 static bool await_any(struct some *s, bool (*found)(struct some *))
 {
     MPI_Request few[FEW], *all;

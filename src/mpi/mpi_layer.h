@@ -8,14 +8,14 @@
  *   message_calls.h, collective_calls.h   parts of calls.c and collective.c, included once for each type of counts
  *   fortran.c   Open MPI's Fortran calls (MPICH's Fortran calls the C functions)
  *   fortran08.c   the calls of the module mpi_f08 that call PMPI directly, past all of these
- *   fortran_waits.c, fortran_apart.c   for both: calls that wait for requests, and those without a nonblocking form
+ *   fortran_waits.c, fortran_apart.c   Fortran calls of both MPIs: waits for requests; calls without a nonblocking form
  *   tasks.c     TAMPI's interface
  *   tools.c     profilers and other tools that stand before MPI
  *   spawn.c     processes that a program starts
  *
- * The library is compiled once for each MPI, with that MPI's mpi.h. It knows of MPI what the standard says, and of
- * threads psthreads/data/layer.h and ort/core/layer.h. It is linked to neither, so a program without MPI loads this
- * library's code and nothing of MPI. How a call waits: engine.c. */
+ * The library is compiled once for each MPI, with that MPI's mpi.h. It reaches the threads through the tables of
+ * psthreads/data/layer.h and ort/core/layer.h. It is linked neither to MPI nor to a runtime, so a program without MPI
+ * loads this library's code and nothing of MPI. How a call waits: engine.c. */
 #ifndef PS_MPI_LAYER_H
 #define PS_MPI_LAYER_H
 
@@ -50,13 +50,15 @@ enum mpi_mode {
     MPI_STRAIGHT, /* calls go to MPI unchanged */
     MPI_AWARE,    /* calls wait without a vp: MPI_THREAD_MULTIPLE, and not switched off */
 };
-/* Returns the mode, after finding it out if it is unknown. Never returns MPI_UNKNOWN. */
+/* Returns the mode, after finding it out if it is unknown. Never returns MPI_UNKNOWN: while MPI is not initialized it
+ * returns MPI_STRAIGHT, and the mode stays unknown. */
 enum mpi_mode mpi_mode_now(void);
 extern _Atomic uint32_t mpi_mode_word;
 extern bool mpi_collectives; /* whether blocking collective calls use their nonblocking forms */
-/* Returns MPI's own function `name`, from any library of this MPI; NULL: none has it. */
+/* Returns the address of the symbol `name` in a library of this MPI, or in the next library that has it; NULL: none has
+ * it. */
 void *mpi_find(const char *name);
-/* Called before MPI is finalized: calls go to MPI unchanged from now on. */
+/* Called by MPI_Finalize: from now on calls go to MPI unchanged. */
 void mpi_mode_over(void);
 /* MPI's constants: the type of a message packed by MPI_Pack, no communicator, no info, no request. mpi_op_predefined
  * returns whether op is an operation that MPI defines. */
@@ -78,10 +80,10 @@ struct mpi_wait {
     struct mpi_wait *next;
     const struct ps_layer *layer;
     void *thread;
-    /* Returns whether the call would go on now. Called by the thread itself or by the polling thread, never by both at
-     * once. May be called again after it has returned true. */
+    /* Returns whether what the thread waits for has come, so that its call would not block now. Called by the thread
+     * itself or by the polling thread, never by both at once. May be called again after it has returned true. */
     bool (*look)(struct mpi_wait *wait);
-    /* What the look functions read. */
+    /* What the look functions read, and in which they keep what they have found. */
     MPI_Request *request;
     int count, at;
     char *passed_by; /* waits for any request: 1 for each request that is not active */
@@ -89,34 +91,38 @@ struct mpi_wait {
     MPI_Comm comm;
     MPI_Message message;
     MPI_Status status;
-    /* Used by tasks.c, where no thread waits: the polling thread calls this instead of making a thread ready. */
+    /* Set by tasks.c, where no thread waits: the polling thread calls it instead of making a thread ready. NULL in all
+     * other waits. */
     void (*done)(struct mpi_wait *wait);
 };
 
 /* Returns the table of functions (layer) of the runtime that has the caller as a thread, and that thread in *thread.
- * NULL: no runtime has it, or the caller may not wait. */
+ * NULL: no runtime has the caller as a thread, or the caller may not wait. */
 const struct ps_layer *mpi_threads(void **thread);
 /* Returns whether the caller can wait, and fills in wait->layer and wait->thread. The mode is MPI_AWARE. */
 bool mpi_can_wait(struct mpi_wait *wait);
-/* Waits until wait->look returns true. */
+/* Blocks the caller until wait->look returns true. Its vp runs other threads meanwhile. */
 void mpi_await(struct mpi_wait *wait);
-/* Returns at once. The polling thread calls wait->done when wait->look returns true. */
+/* Publishes the wait, and returns at once. When wait->look returns true, the polling thread calls wait->done. */
 void mpi_watch(struct mpi_wait *wait);
 /* Starts the watcher, the kernel thread that polls while no processor is idle. Called once, when the mode becomes
  * MPI_AWARE. */
 void mpi_start_watcher(void);
-/* Returns the number of waits: of threads and of tasks. */
+/* Returns the number of published waits: of threads and of tasks. */
 unsigned mpi_waiting(void);
 /* Called at exit and in MPI_Finalize: no thread polls from now on. */
 void mpi_stop_polling(void);
-/* mpi_wake_watcher is called when requests of a task are complete (tasks.c): only the watcher can do what is left, the
- * polling thread cannot. mpi_tasks_finished returns whether there are such tasks. */
+/* mpi_wake_watcher wakes the watcher if it sleeps. Called by the thread that publishes the first wait, and by the
+ * polling thread when the requests of a task are complete (tasks.c). mpi_tasks_finished returns whether there are tasks
+ * whose requests are complete. The watcher then calls mpi_tasks_complete, which completes them; the polling thread may
+ * not. */
 void mpi_wake_watcher(void);
 bool mpi_tasks_finished(void);
-/* Makes the OpenMP runtime run tasks in the order of their making, unless PSTHREADS_MPI_TASK_ORDER=any. */
+/* Makes the OpenMP runtime run tasks in the order in which they were made (in_order in ort/core/layer.h), unless
+ * PSTHREADS_MPI_TASK_ORDER=any. */
 void mpi_tasks_in_order(void);
 void mpi_tasks_complete(void);
-/* Called by a thread whose test has found nothing: lets another thread run. */
+/* Called by a thread whose test has found nothing: lets other threads of its vp run. */
 void mpi_tested_in_vain(void);
 /* Moves the caller to a kernel thread of its own, if it is a thread of psthreads: see apart.c. */
 void mpi_go_apart(void);
@@ -129,13 +135,15 @@ bool mpi_by_turns(void);
 void mpi_note_handler(void);
 #endif
 
-/* Waits until the request is complete, or all requests are. MPI's own call then does not block. */
+/* mpi_await_one returns when the request is complete, mpi_await_all when all requests are. MPI's own call then does not
+ * block. Both return at once if the caller cannot wait; then MPI's own call blocks. */
 void mpi_await_one(MPI_Request *request);
 void mpi_await_all(int count, MPI_Request *requests);
 /* Waiting until any of several requests is complete. MPI also calls a request complete that is not active (a persistent
- * one before it is started), and does not tell the two apart. So the caller proceeds in steps. It tests, and finds none
- * complete. mpi_any_begin notes the requests that MPI calls complete. The caller tests once more. If it finds none
- * again, the noted requests are not active, and mpi_any_wait waits for the others. */
+ * request before it is started), and does not tell the two apart. So the caller proceeds in steps. It tests, and finds
+ * no complete request. mpi_any_begin notes the requests that MPI calls complete. The caller tests once more. If it
+ * finds none again, the noted requests are not active, and mpi_any_wait waits for the others. mpi_any_end frees the
+ * notes. */
 struct mpi_any {
     int count;
     MPI_Request *request;
@@ -144,7 +152,7 @@ struct mpi_any {
 void mpi_any_begin(struct mpi_any *any, int count, MPI_Request *requests);
 void mpi_any_wait(struct mpi_any *any);
 void mpi_any_end(struct mpi_any *any);
-/* Waits until a request that has just been started is complete, and completes it. Returns MPI's error code. */
+/* Waits until the request is complete, then completes it by MPI's own call. Returns MPI's error code. */
 int mpi_finish(MPI_Request *request, MPI_Status *status);
 
 #endif

@@ -1,11 +1,12 @@
-/* Processes that a program starts by MPI run under psrun, as do those that it starts by itself. They need psrun because
- * otherwise a blocking collective call in them would not match the nonblocking one of a rank under psrun
+/* Processes that a program starts by MPI run under psrun, as do processes that it starts without MPI. They need psrun
+ * because otherwise a blocking collective call in them would not match the nonblocking one of a rank under psrun
  * (collective.c).
  *
  * The launcher starts processes with its own environment, not with the program's. So psrun is put before the command.
- * The command stays unchanged in three cases: there is no memory; psrun is not in its place beside this library; or the
- * command has no slash and the launcher looks for it in other folders (the key "path"). The calls are collective
- * without a nonblocking form, see apart.c. With Open MPI, Fortran's calls go to MPI without psrun. */
+ * Only the root of the call does this, while the mode is MPI_AWARE. The command stays unchanged if there is no memory,
+ * or if psrun has not preloaded this library or is not in its place beside it. It also stays unchanged if it has no
+ * slash and the launcher looks for it in other folders (the key "path"). The calls are collective without a nonblocking
+ * form, see apart.c. With Open MPI, Fortran's calls go to MPI without psrun. */
 #include "mpi_layer.h"
 
 #include <dlfcn.h>
@@ -60,7 +61,7 @@ static char **arguments_of_psrun(const char *command, char **arguments, MPI_Info
     return all;
 }
 
-/* Returns whether the caller is the root; MPI reads the command only there. */
+/* Returns whether the caller is the call's root rank. MPI reads the command only there. */
 static bool is_root(int root, MPI_Comm comm)
 {
     int rank = -1;

@@ -3,7 +3,8 @@
  *
  * States of a binding: made (its task is held) -> watched -> in the stack `finished` -> completed by the watcher, which
  * calls MPI_Waitall and releases the task. By that call the watcher becomes a thread that the OpenMP runtime knows. The
- * polling thread may be between two threads, so it only pushes the binding. Failures: without memory the call waits. */
+ * polling thread may be between two threads, so it only pushes the binding. Failures: without memory C's calls wait,
+ * and Fortran's return MPI_ERR_NO_MEM or wait. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
