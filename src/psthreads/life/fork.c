@@ -102,7 +102,7 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
 static void forget_messages(struct vp *vp)
 {
     ps_queue_init(&vp->queue);
-    vp_run(vp)->per_region_at = 0; /* the next region looks at once: the child may owe a dump thread (dump_request.h) */
+    vp_run(vp)->per_region_at = 0; /* the next region starts the thread for dumps if needed (dump_request.h) */
     vp->waiters.root = NULL;
     vp->waiters.uncounted = 0;
     ps_list_init(&vp->waiters.list);
@@ -112,7 +112,7 @@ static void forget_messages(struct vp *vp)
     ps_store_relaxed(&vp->wake_word, 0);
     ps_wake_spread_reset(vp);
     ps_store_relaxed(&vp->dedicated.wake, 0);
-    /* otherwise deadlock.c takes a spare in this slot for a sleeping dedicated thread */
+    /* otherwise deadlock.c would take a spare that gets this vp later for a dedicated thread that sleeps */
     ps_store_relaxed(&vp->dedicated.sleeps, 0);
     ps_store_relaxed(&vp->dedicated.ends, 0);
     ps_store_relaxed(&vp->worker.started, PS_WORKER_NONE);

@@ -122,7 +122,7 @@ static unsigned spares_wanted(const psthread_config_t *config)
     return config->max_spares == PSTHREAD_NO_SPARES ? 0 : config->max_spares;
 }
 
-/* Sets the fields of ps_rt that do not change until the library stops. */
+/* Clears ps_rt, and sets the fields that do not change until the library stops. */
 static void set_constants(const psthread_config_t *config, unsigned num_vps, size_t stack)
 {
     memset(&ps_rt, 0, sizeof ps_rt);
@@ -229,9 +229,10 @@ static int start_locked(const psthread_config_t *config)
     return 0;
 }
 
-/* No fork happens while the library starts or stops: a child could neither continue that nor start anew. fork calls the
- * handlers in the reverse order of their registration. So a lock that is taken while start_lock is held (loaded
- * objects) must be locked after start_lock.
+/* No fork happens while the library starts or stops: a child could neither continue that nor start anew. A start takes
+ * the lock of the loaded objects while it holds start_lock. So the handlers before a fork must lock in this order, too.
+ * fork calls these handlers in the reverse order of their registration: os_objects_init registers its own first
+ * (watch_forks).
  *
  * The thread that forks stays on its kernel thread until the fork is over, whatever it waits for in the C library. It
  * holds the C library's locks then, malloc's among them, and without these no kernel thread could be started to run it

@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Wakes the library's guest vps (spares), so that they see that `stopping` is set. */
+/* Wakes the guest vps that kernel threads of the library carry (spares), so that they see that `stopping` is set. */
 static void wake_stand_ins(void)
 {
     unsigned vps = ps_load_acquire(&ps_rt.table_size);
@@ -43,10 +43,10 @@ static void stop_workers(void)
     quota_park_end();
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
-        idle_wake_this(vp); /* a worker that was never started cannot start any more */
+        idle_wake_this(vp); /* a worker that never started is REFUSED from now on */
         uint32_t state;
         while ((state = ps_load_acquire(&vp_worker(vp)->started)) < PS_WORKER_RUNS)
-            os_yield(); /* another thread has just taken the vp's bit, and is starting the worker */
+            os_yield(); /* another thread has taken the vp out of the idle set, and is starting the worker */
         if (state != PS_WORKER_RUNS)
             continue;
         os_thread_join(vp_worker(vp)->kernel_thread);
@@ -70,9 +70,10 @@ static void restart_workers(void)
     ps_store_seq(&ps_rt.stopping, 0);
 }
 
-/* A root that arrives meanwhile sets `attached` in its vp, then reads `quiescing`. This function sets `quiescing`, then
- * reads which vps are attached (all four seq_cst). So one of the two sees the other: either nothing is stopped here, or
- * the root waits for start_lock. */
+/* Stops the library's kernel threads, unless there are other roots. A kernel thread that becomes a root meanwhile sets
+ * `attached` in its vp, then reads `quiescing`. This function sets `quiescing`, then reads which vps are attached (all
+ * four seq_cst). So one of the two sees the other: either nothing is stopped here, or the new root waits for
+ * start_lock. */
 void ps_quiesce(void)
 {
     if (!ps_load_acquire(&ps_life.started))
@@ -85,13 +86,13 @@ void ps_quiesce(void)
         stop_workers();
         restart_workers();
         if (ps_dedicated_count() > 0)
-            watchdog_be_there(); /* here, before a dedicated thread starts the watchdog */
+            watchdog_be_there(); /* starts the watchdog again now, so that no dedicated thread has to do it */
     }
     ps_store_seq(&ps_rt.quiescing, 0);
     pthread_mutex_unlock(&ps_life.start_lock);
     uth_cache_trim(&vp_run(vp)->stacks, 0);
     uth_tls_drain(&vp_run(vp)->blocks);
-    if (vp_run(vp)->tls == vp_run(vp)->own_tls) /* not while the thread pointer is that of another block */
+    if (vp_run(vp)->tls == vp_run(vp)->own_tls) /* not while this kernel thread is in another block than its own */
         uth_tls_trim();
 }
 
@@ -111,11 +112,12 @@ static bool all_ended(void)
     return ended == sum(offsetof(struct ps_thread_counts, submitted));
 }
 
-/* The caller, a root, runs other threads until every thread that was submitted has ended. */
+/* The current thread runs other threads until every thread that was submitted has ended. It is a root, or in a forked
+ * child the thread that forked while it ran as a call (join.c). */
 void ps_wait_for_all(struct vp *vp)
 {
     if (sum(offsetof(struct ps_thread_counts, made)) == sum(offsetof(struct ps_thread_counts, submitted)))
-        /* every thread that was made was submitted, so the root can block */
+        /* no thread waits to be submitted, so the caller's children all end, and the caller may block for them */
         children_wait_and_sweep(vp_run(vp)->current);
     /* Threads may still run whose parents did not wait for them. */
     for (int64_t pause_ns = LIFE_FIRST_PAUSE_NS; !all_ended();) {
@@ -145,7 +147,7 @@ int psthread_finalize(void)
     stop_workers();
     pthread_mutex_lock(&ps_life.start_lock);
     life_detach_root(vp, false);
-    uth_cache_drain(&vp_run(vp)->stacks); /* frees the stacks that all vps have left */
+    uth_cache_drain(&vp_run(vp)->stacks); /* frees this vp's stacks, and those that other vps have given back */
     uth_overflow_drain();
     pthread_setspecific(ps_life.root_key, NULL);
     pthread_key_delete(ps_life.root_key);
@@ -170,7 +172,8 @@ int psthread_finalize(void)
  * the process. */
 static pthread_key_t main_key;
 
-/* Stops the library's kernel threads if no root is left. The caller carries no vp. */
+/* Stops the library's kernel threads if no root is left. The caller carries no vp. Ends the process if the caller and
+ * the kernel thread for dumps are the last ones: the latter sleeps, and would keep the process. */
 static void stop_kernel_threads(void)
 {
     pthread_mutex_lock(&ps_life.start_lock);
@@ -183,7 +186,7 @@ static void stop_kernel_threads(void)
     ps_store_seq(&ps_rt.quiescing, 0);
     pthread_mutex_unlock(&ps_life.start_lock);
     if (!last && ps_life.forked)
-        idle_wake_this(ps_life.forked); /* that vp looks again whether any thread is left (deadlock.c) */
+        idle_wake_this(ps_life.forked); /* this vp then looks again whether any thread is left (deadlock.c) */
     unsigned ours = 1 + dump_request_runs();
     if (last && ours > 1 && os_count_kernel_threads() - os_main_thread_gone() == ours)
         ps_end_process();
@@ -199,7 +202,9 @@ void life_end_last_root(struct vp *vp)
         stop_kernel_threads();
 }
 
-/* The destructor of main_key. If the initial thread is a root, life_root_ended does the rest. */
+/* The destructor of main_key: notes that the initial thread ends. If the initial thread carries a vp, it is still a
+ * root, and life_root_ended, the destructor of root_key, ends this root. If it carries none, and no root is left, it
+ * becomes a root here, and ends as the last one. So the process ends with its last thread. */
 static void main_thread_ended(void *arg)
 {
     (void)arg;

@@ -1,5 +1,5 @@
-/* The table of vps. An entry is made at need, and claimed by a kernel thread; all are freed when the library stops. See
- * vp.h. */
+/* The table of vps. The regular vps are made when the library starts, guests when a kernel thread finds no free one to
+ * claim. All are freed when the library stops. See vp.h. */
 #include "handoff.h"
 #include "life.h"
 #include "os.h"
@@ -40,8 +40,8 @@ struct vp *life_claim_slot(unsigned first, uint32_t attached)
         if (!ps_load_relaxed(&vp->attached) && ps_cas_seq(&vp->attached, &no, attached))
             return vp;
     }
-    /* Signals are blocked: otherwise a handler could run here while the lock is held, and wait until all threads have
-     * taken a signal (a collector that stops threads). */
+    /* Signals are blocked: otherwise a handler could run here while the lock is held. The handler of a garbage
+     * collector waits until all threads have taken its signal, and a thread that waits for this lock takes none. */
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
     pthread_mutex_lock(&ps_life.slot_lock);
     vps = ps_load_relaxed(&ps_rt.table_size);
