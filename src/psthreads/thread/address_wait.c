@@ -1,6 +1,6 @@
 /* Waiting on a word, as with a futex. A thread that waits on an address is put into one of a fixed number of buckets,
- * chosen by a hash of the address. ee_wait and ee_wake, psthread_once, sleep, semaphores, read-write locks and the
- * timed lock of a mutex are built on this.
+ * chosen by a hash of the address. ee_wait and ee_wake, psthread_once, sleep, semaphores, read-write locks, and the
+ * timed waits for a mutex or a condition variable are built on this.
  *
  * Callers: threads of the library, and foreign kernel threads, which become roots when they have to block. They may run
  * on any stack, and hold no spin lock. The word belongs to the caller. A wait uses the word's address and value;

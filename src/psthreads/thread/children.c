@@ -25,7 +25,7 @@ PS_NOINLINE void children_give_up_whole(struct vp *vp, struct psthread *t)
                 continue;
             t->created = 0;
         }
-        /* All children of t have ended and are in this list. No other thread adds to it any more. */
+        /* All children of t have ended, and this list has all zombies of t. No other thread adds to it any more. */
         struct psthread *z = ps_load_relaxed(&t->zombies), *next;
         ps_store_relaxed(&t->zombies, NULL);
         for (; z; z = next) {

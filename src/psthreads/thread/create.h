@@ -12,7 +12,8 @@
 
 #include <errno.h>
 
-/* Returns the flags (PS_T_...) that attr asks for. If attr has a stack size, stores it in t. */
+/* Returns the flags (PS_T_...) that attr asks for. If attr has a stack size, stores it in t, unless t is to have no
+ * stack. */
 unsigned create_apply_attr(struct psthread *t, const psthread_attr_t *attr);
 
 static inline int check_attr(const psthread_attr_t *attr)

@@ -7,12 +7,13 @@
  *   joiner -> OPEN           by the poller: the joiner's deadline has come
  *   joiner -> JOINED         by the joiner, which has run the thread itself, as a call
  *   OPEN -> DETACHED         by psthread_detach
+ *   DETACHED -> ENDED        by the end of such a thread, which then frees itself
  *   ENDED -> JOINED          by a joiner
  *   ENDED -> ORPHANED        by the thread that frees the parent's descriptor
  *   ORPHANED -> JOINED       by a joiner
- * Every step out of ENDED is a compare-and-swap. The exception is a joiner that has waited: the thread's end has left
- * the thread to that joiner. A joiner and the thread that frees the parent may want the same thread at the same time.
- * One of them comes first; the other sees in the word what is left for it to do. */
+ * Every step out of ENDED is a compare-and-swap. The exception is a joiner that has waited: only this joiner may still
+ * use the thread's descriptor. A joiner, and the thread that frees the parent's descriptor, may change the word at the
+ * same time. If the joiner comes first, the other frees the joined thread; otherwise the joiner frees the orphan. */
 #include "address_wait.h"
 #include "create.h"
 #include "dedicated.h"
@@ -29,12 +30,12 @@ int psthread_waitall(void)
     return 0;
 }
 
-/* Removes t from its parent's list of zombies if t is the first there. The caller is the parent. Only the parent
- * removes zombies, and other threads only push. So the first one's successor cannot change, and the compare-and-swap
- * has no ABA problem. */
+/* Removes t from its parent's list of zombies if t is the first there. Returns whether it did. The caller is the
+ * parent. Only the parent removes zombies; its children only push in front of the first. So t's successor cannot
+ * change, and the compare-and-swap has no ABA problem. */
 static bool leaves_zombies(struct psthread *parent, struct psthread *t)
 {
-    /* Read before the list: so the list below shows every push that came before. */
+    /* Read before the list. If no child is alive, all pushes are over, and the load of the list below sees them all. */
     bool none_pushes = children_alone_with(parent, 0);
     struct psthread *first = ps_load_acquire(&parent->zombies);
     if (first != t)
@@ -45,8 +46,8 @@ static bool leaves_zombies(struct psthread *parent, struct psthread *t)
     return true;
 }
 
-/* Returns the result of a join of t that does not wait. `seen` is the value that the caller has read from the join
- * word. ESRCH: another thread has joined t; EINVAL: t is detached, or another thread waits for it. */
+/* Joins t without waiting. `seen` is the value that the caller has read from the join word. Returns 0 if t has ended.
+ * Otherwise ESRCH: another thread has joined t; or EINVAL: t is detached, or another thread waits for it. */
 static int join_ended(struct psthread *t, uintptr_t seen, void **result)
 {
     while (seen == PS_JOIN_ENDED || seen == PS_JOIN_ORPHANED) {
@@ -94,10 +95,10 @@ static bool take_joiner(struct ps_timer *timer)
  * was enqueued: most programs join threads in the order in which they made them, or in the reverse order. A theft may
  * have moved the thread to another queue. The joiner does not look there.
  * The called thread begins in a thread-local block of its own, unless psthread_spawn has made it.
- * No call is made if the thread wants a stack or a fiber of its own, or if places are in use. No call is made if the
- * joiner has no stack, is dedicated or has a time limit, or if its stack has a name or stays with its root. No call is
- * made if more than a share of the stack is in use (uth.h: call_floor), or if the stack is smaller than a thread's
- * usual one. */
+ * No call is made if the thread wants a stack of its own size, if a sanitizer runs (which needs a fiber for each
+ * thread), or if places are in use. No call is made if the joiner has no stack, is dedicated or has a time limit, or if
+ * its stack has a name, or if its vp may run nothing but its root (vp_stays_with_root). No call is made if more than a
+ * share of the stack is in use (uth.h: call_floor), or if the stack is smaller than a thread's usual one. */
 
 static PS_ALWAYS_INLINE bool may_be_called(const struct psthread *self, const struct psthread *t, const struct vp *vp)
 {
@@ -113,8 +114,8 @@ static bool is_unbegun(const struct psthread *t)
     return state == PS_READY || state == PS_SPAWNED;
 }
 
-/* Takes t out of the queue of `where`, if t has not begun and is the first or the last there. Returns whether it
- * has. */
+/* Takes t out of the queue of `where`, if t has not begun and is the first or the last there. Returns whether it has
+ * taken t. */
 static bool take_unbegun(struct psthread *t, struct vp *where)
 {
     struct ps_queue *q = &where->queue;
@@ -153,8 +154,8 @@ static PS_NOINLINE void *call_here(struct ps_exits *exits, const struct ps_call 
 #endif
 
 /* Ends t, which self has called: runs the destructors of its keys and, if own_tls, leaves its block for `before`, the
- * block of self. counted: t was counted as submitted. An exception that a destructor throws does not reach the
- * caller. */
+ * block of self. counted: t was counted as submitted. If t has forked and this is the child process, waits for all
+ * threads, and ends the process. An exception that a destructor throws does not reach the caller. */
 static PS_NOINLINE struct vp *end_here(struct psthread *self, struct psthread *t, const struct psthread *parent,
                                        bool own_tls, struct uth_tls *before, bool counted)
 {
@@ -163,7 +164,7 @@ static PS_NOINLINE struct vp *end_here(struct psthread *self, struct psthread *t
         ps_keys_run_destructors(&t->keys);
     struct vp *vp = ps_vp();
     vp_run(vp)->uth->name[0] = '\0';
-    bool forked = t->parent != parent; /* t has forked, and this is the child process: t's caller is not in it */
+    bool forked = t->parent != parent; /* t has forked, and this is the child: fork.c has replaced t->parent */
     if (counted || forked)
         vp_count_ended(vp);
     if (PS_UNLIKELY(forked)) {
@@ -178,8 +179,9 @@ static PS_NOINLINE struct vp *end_here(struct psthread *self, struct psthread *t
     return vp;
 }
 
-/* Runs t's whole life except its end on self's stack. own_tls: t gets a thread-local block of its own, and self's block
- * is entered again afterwards. t may go on on another vp: *vp_io is set to the vp that runs self afterwards. */
+/* Calls t on self's stack, and marks it as ended. The caller then sets t's join word, and takes t out of its parent's
+ * count. own_tls: t gets a thread-local block of its own, and self's block is entered again afterwards. counted: t was
+ * counted as submitted. If t blocks, both may move to another vp: *vp_io is set to the vp that runs self afterwards. */
 static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *self, struct psthread *t, bool own_tls,
                                           bool counted)
 {
@@ -224,7 +226,8 @@ static void called_child_ended(struct vp *vp, struct psthread *self, struct psth
         children_child_ended(vp, parent);
 }
 
-/* Calls t, which self has taken out of its queue; t's join word is self. Returns t's result. t is freed. */
+/* Calls t, which self has taken out of a ready queue, and frees it. t's join word is self's address. Returns t's
+ * result. */
 static PS_ALWAYS_INLINE void *run_as_call(struct vp *vp, struct psthread *self, struct psthread *t, bool own_tls)
 {
     struct psthread *parent = t->parent;
@@ -309,7 +312,8 @@ int psthread_tryjoin(psthread_t t, void **result)
     return EBUSY;
 }
 
-/* Blocks self, whose address is in t's join word, until t ends or the deadline comes. Returns 0 or ETIMEDOUT. */
+/* Blocks self, whose address is in t's join word, until t ends or the deadline comes. Returns 0, with t's result in
+ * *result and t freed; or ETIMEDOUT. */
 static PS_NOINLINE int wait_for_end(struct psthread *self, struct psthread *t, void **result, uint64_t deadline_ns)
 {
     struct ps_timer timer = {.deadline_ns = deadline_ns, .take = take_joiner, .arg = t, .thread = self};
@@ -346,8 +350,9 @@ static PS_ALWAYS_INLINE int join_thread(psthread_t t, void **result, uint64_t de
     return 0;
 }
 
-/* The fast case of join_thread: t has ended, the caller is its parent, t is the first in the parent's list of zombies,
- * and no child is alive that could push itself. Returns false, with nothing changed, if that is not so. */
+/* The fast case of join_thread. Joins t and frees it if t has ended and has no children, the caller is its parent, t is
+ * the first in the parent's list of zombies, and no child is alive that could push itself. Returns false, with nothing
+ * changed, if that is not so, if another thread joins t, or with a race detector. */
 static PS_ALWAYS_INLINE bool reap_first_zombie(struct psthread *t, void **result)
 {
     struct vp *vp = ps_vp_now();

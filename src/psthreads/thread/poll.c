@@ -121,11 +121,11 @@ void ps_io_event(int fd, uint32_t events)
     ps_spin_unlock(&b->lock);
     while (taken) {
         struct waits *w = taken;
-        taken = w->next; /* w is on the stack of its thread, and is gone once that runs */
+        taken = w->next; /* w is on the stack of its thread, and is gone once this thread runs */
         ps_ready(w->thread, PS_BACK);
         readied++;
     }
-    ps_sub_release(&waiting, readied); /* only now, so that deadlock.c sees the threads waiting or ready */
+    ps_sub_release(&waiting, readied); /* after ps_ready: so deadlock.c sees these threads waiting or ready */
 }
 
 /* poll without waiting: returns how many descriptors are ready now, or -1. */

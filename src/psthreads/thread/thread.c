@@ -1,13 +1,15 @@
 /* Threads: making, submitting and ending them (the first half of the public API).
  *
- * The states of a descriptor: FREE -> MADE (create) -> READY (enqueue) -> RUNNING -> ENDED -> FREE. It is freed:
+ * The states of a descriptor: FREE -> MADE (create) -> READY (enqueue) or SPAWNED (spawn) -> RUNNING -> ENDED -> FREE.
+ * It is freed:
  *   detached thread                 by the thread itself, at its end
  *   thread that is never submitted  by psthread_discard
  *   joinable thread                 by the joiner, if it joins while the thread runs. Otherwise the thread becomes a
- *                                   *zombie* of its parent. The parent's waitall frees it; the parent's later
- *                                   creations free it once it is joined. When the parent and all its children have
- *                                   ended, zombies that were not joined become *orphans*: they are in no list, and
- *                                   the thread that joins or detaches an orphan frees it
+ *                                   *zombie* of its parent. The parent frees it: in a join of the first zombie
+ *                                   of its list, in a later creation once it is joined, or in its waitall. When the
+ *                                   parent and all its children have ended, zombies that were not joined become
+ *                                   *orphans*: they are in no list, and the thread that joins or detaches an orphan
+ *                                   frees it
  *   thread of psthread_create_ex    by the program (psthread_free) */
 #include "address_wait.h"
 #include "check.h"
@@ -94,8 +96,8 @@ int psthread_discard(psthread_t t)
     return 0;
 }
 
-/* Returns the vp that gets the next outer thread submitted on vp. Each vp deals its outer threads to all vps in
- * turn. */
+/* Returns the vp that gets the next outer thread (a root's child) that is submitted on vp. Each vp deals its outer
+ * threads to all online vps in turn. */
 static PS_ALWAYS_INLINE struct vp *deal_to(struct vp *vp)
 {
     unsigned id = vp->deal < ps_load_relaxed(&ps_rt.limit) ? vp->deal : 0;

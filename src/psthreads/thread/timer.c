@@ -32,12 +32,12 @@ static struct ps_spin lock;
 static struct ps_timer *heap; /* guarded by lock */
 
 /* The states of `poller`: NONE -> RUNS (release, under start_lock), or NONE -> REFUSED if no kernel thread can be
- * started. If the process has no file descriptor left, the poller runs without epoll: it only keeps time, and sleeps on
- * clock_turns. Then epoll_fd and timer_fd are -1. */
+ * started. timer_stop sets NONE again. If the process has no file descriptor left, the poller runs without epoll: it
+ * only keeps time, and sleeps on clock_turns. Then epoll_fd and timer_fd are -1. */
 enum { NONE, RUNS, REFUSED };
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t poller, stopping;
-static _Atomic uint32_t clock_turns; /* without a timerfd: changes when the earliest deadline does */
+static _Atomic uint32_t clock_turns; /* without a timerfd: grows whenever the poller is to look again */
 static os_thread thread;
 static int epoll_fd = -1, timer_fd = -1;
 
