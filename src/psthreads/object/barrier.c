@@ -85,7 +85,7 @@ static PS_NOINLINE void ready_named(struct psthread_barrier *b, uint32_t phase, 
         struct psthread *waiter = ps_load_seq(slot);
         if (!waiter)
             continue;
-        if (!withdraws) /* The arrival made the slot visible. Its thread writes there again only after its ps_ready. */
+        if (!withdraws) /* The waiter wrote here before it arrived. It writes here again only after its ps_ready. */
             ps_store_relaxed(slot, NULL);
         else if (!ps_cas_acq_rel(slot, &waiter, NULL))
             continue;
@@ -147,7 +147,7 @@ static PS_NOINLINE int wait_in_general(struct psthread_barrier *b, struct slot *
     /* Read before the arrival: once this member has arrived and blocks, another member may free the barrier. */
     const unsigned count = b->count;
     struct psthread *self = ps_self();
-    /* An address for the race detector, which so keeps this phase apart from the next. */
+    /* The race detector orders the members by this address. Successive phases use different ones. */
     const void *phases = &b->slot[0].waiter[phase % 2];
     ps_race_release(phases);
     const bool may_spin = count <= ps_load_relaxed(&b->vps);

@@ -16,9 +16,9 @@
  * that knows that all waiters were woken may destroy the object. There are no spurious wake-ups, though the interface
  * allows them.
  *
- * A thread with a deadline does not enter this queue. It enters that of address_wait.c, under the address of `timed`,
- * also before it releases the mutex. For when its deadline comes it must not touch the object: a thread that has just
- * woken all others may be destroying it. signal wakes waiters without a deadline first.
+ * A thread with a deadline does not enter this queue. It enters the queue of address_wait.c, under the address of
+ * `timed`, also before it releases the mutex. When its deadline comes it must not touch the object, because a thread
+ * that has just woken all others may be destroying it. signal wakes waiters without a deadline first.
  *
  * Cost: signal without waiters is one load. Rejected: broadcast moves the woken threads to the mutex's queue (wait
  * morphing): this ties the two objects together, and threads that are not preempted mostly find the mutex free when

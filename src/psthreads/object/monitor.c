@@ -1,10 +1,10 @@
 /* The monitor (balder-threads-2004 section 2): mutual exclusion and waiting inside it, in one object.
  *
  * Entry and leave are those of the paper's figure 2, which is this folder's mutex. wait and notify are those of the
- * condition variable. So all that mutex.c and cond.c say holds: a time-out of about two switches, no convoy, bounded
- * starvation, no lost wake-up. A notified thread enters again like any other thread: after the notifier has left, and
- * perhaps after other threads. So it must test its condition again (Mesa's semantics; Hoare's would need a switch for
- * each notify).
+ * condition variable. So all that mutex.c and cond.c say holds: spinning for about two switches before a thread blocks,
+ * no convoy, bounded starvation, no lost wake-up. A notified thread enters again like any other thread: after the
+ * notifier has left, and perhaps after other threads. So it must test its condition again (Mesa's semantics; Hoare's
+ * would need a switch for each notify).
  *
  * Callers: any thread; enter and wait may block. wait and leave must be called inside the monitor (checked build:
  * EPERM). notify should be, too: outside it may come before a thread that is about to wait, and be lost.

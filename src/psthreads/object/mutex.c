@@ -48,7 +48,8 @@ _Static_assert(alignof(struct ps_mutex) <= alignof(psthread_mutex_t), "a mutex f
 
 static struct ps_mutex *mutex_inside(psthread_mutex_t *mutex) { return (struct ps_mutex *)(void *)mutex; }
 
-/* Write the owner, and tell the program's thread sanitizer of the lock and the unlock. */
+/* set_owner notes the caller as the owner, disown removes it (in the checked build only). Both tell the program's
+ * thread sanitizer. owned: whether the caller holds the mutex; in an unchecked build, whether any thread does. */
 #if PS_CHECKED
 static bool owned(struct ps_mutex *m) { return ps_load_relaxed(&m->owner) == ps_self(); }
 static void set_owner(struct ps_mutex *m)
@@ -87,8 +88,9 @@ static bool try_for_a_while(struct ps_mutex *m, uint32_t woken)
     }
 }
 
-/* Puts the caller into the queue and returns true. Returns false if the lock has become free: then the caller has
- * it. */
+/* Puts the caller into the queue and returns true. Returns false if the lock has become free: then the caller has it.
+ * woken: as above; such a caller enters at the front. starved: the caller has lost too often, so the next unlock is to
+ * give it the lock (TRANSFER). */
 static bool queue_up_for_mutex(struct ps_mutex *m, struct ps_waiter *me, uint32_t woken, bool starved)
 {
     ps_spin_lock(&m->lock);
@@ -121,7 +123,8 @@ static PS_NOINLINE void lock_slow(struct ps_mutex *m)
     }
 }
 
-/* Removes the first waiter from the queue, and clears the bits `done`, also WAITERS if the queue is empty now. */
+/* Removes the first waiter from the queue and returns it. Clears the bits `done` of `state`, and WAITERS if the queue
+ * is empty now. */
 static struct ps_waiter *take_head(struct ps_mutex *m, uint32_t done)
 {
     ps_spin_lock(&m->lock);

@@ -39,8 +39,8 @@ struct list {
 
 struct psthread_workqueue {
     struct ps_spin lock; /* guards the lists, the free entries and the waiters */
-    /* [1]: work that may block (stack != 0). Only runners with a stack run it, not waiting threads: a piece that ends
-     * by psthread_exit, or waits for a lock that the waiting thread holds, must be a thread of its own.
+    /* [1]: work that may block (stack != 0). Only runners with a stack run it, not waiting threads: a piece may wait
+     * for a lock that the waiting thread holds, so it must be a thread of its own.
      * [0]: work that may not block. Runners without a stack run it (nthlib-2004 section 2: work descriptors), and
      * waiting threads run it as calls. If such a piece blocks in a runner, the process aborts with one line; in a
      * waiting thread the error goes unnoticed. */
@@ -186,7 +186,8 @@ int psthread_workqueue_add(psthread_workqueue_t q, void (*fn)(void *), void *arg
     return 0;
 }
 
-/* Blocks if work is pending and no entry is left that the caller can run. It is woken when all work has run. */
+/* Blocks if work is pending and no entry is left that the caller can run. The thread that runs the last piece of work
+ * readies the caller. */
 static void block_until_done(struct psthread_workqueue *q)
 {
     struct ps_waiter me = {.thread = ps_self()};
