@@ -1,12 +1,12 @@
 /* The deadlock report: threads wait, and nothing can ever wake them.
  *
- * Caller: a vp that has parked and found nothing (idle_park), before it sleeps. Cost: one look at each vp's bit, when
- * the vp has nothing else to do. The look ends at the first vp that is not parked. While a root runs, its vp is not
- * parked.
+ * Caller: a vp that has parked and found nothing (idle_park), before it sleeps. Cost: one look at each vp's bit in the
+ * idle set, when the vp has nothing else to do. The look ends at the first vp that is not parked. While a root runs,
+ * its vp is not parked.
  *
  * Invariant: a report is made only if nothing is left that could ready a thread, or make a kernel thread that could.
- * deadlock_look proves this in four steps. Two things are not excluded: the handler of a later signal, which may call
- * next to nothing of OpenMP; and a debugger. So the vps sleep after the report as they would without it.
+ * deadlock_look proves this in four steps. Two things may still ready a thread: the handler of a later signal, although
+ * it may call next to nothing of OpenMP; and a debugger. So the vps sleep after the report as they would without it.
  *
  * A program that keeps foreign kernel threads gets no report; psrun dump shows what its threads wait for. If the
  * process's initial thread has ended and no thread waits, nothing will ever happen: then the process is ended
@@ -55,7 +55,7 @@ static void *exit_now(void *arg)
     exit(0);
 }
 
-/* Returns how many threads were made and not submitted yet, as far as a forked child can tell. */
+/* Returns how many threads were made and not submitted yet. A forked child counts from the fork on. */
 static unsigned count_never_enqueued(void)
 {
     int64_t n = 0;
@@ -96,9 +96,9 @@ void ps_end_process(void)
  *   1. Every attached vp is parked, and none searches.
  *   2. Nothing is ready: every queue is empty (read under its lock), every handoff slot, every root's slot.
  *   3. As 1, and ps_idle.parks has the value that it had before 1.
- *   4. The process has no kernel threads except those that carry attached vps, those of offline vps, the watchdog and
- *      the poller. The watchdog readies nothing. The poller had nothing to wait for before 1: otherwise it could have
- *      readied a thread since 2.
+ *   4. The process has no kernel threads except those that carry attached vps, those of offline vps, the watchdog, the
+ *      kernel thread for dumps, and the poller. The watchdog and the kernel thread for dumps ready nothing. The poller
+ *      had nothing to wait for before 1: otherwise it could have readied a thread since 2.
  * Only the thread that wakes a vp clears its bit. Only a vp that parks sets its bit, and that vp first adds 1 to
  * `parks`. So between 1 and 3 no bit was clear, and during 2 no vp ran anything but this look. This includes roots: a
  * root's bit is set while it waits in the runtime and its vp has found nothing.

@@ -17,8 +17,8 @@
 #define CPU_SAVED_REGISTERS
 #endif
 
-/* The address of a vp's field that holds the result of pthread_self in the vp's kernel thread, for ports where that is
- * the thread pointer. */
+/* The field of a vp that holds what pthread_self returns in the vp's kernel thread. Only for processors on which that
+ * is the thread pointer. */
 #if defined(__x86_64__)
 #define THREAD_ITSELF VP(itself, run.kernel_tp),
 #else

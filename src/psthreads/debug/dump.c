@@ -28,7 +28,7 @@ static struct {
 
 static uintptr_t pointer(uintptr_t address) { return (uintptr_t)dump_number(address, sizeof(uintptr_t)); }
 static uint32_t read_target_word(uintptr_t address) { return (uint32_t)dump_number(address, 4); }
-/* These read the field of that name in the structure at address `at`. */
+/* The next three read the field `name` of the structure at address `at`. */
 static uintptr_t pointer_in(uintptr_t at, const char *name) { return pointer(at + dump_field(name)); }
 static uint32_t word_in(uintptr_t at, const char *name) { return read_target_word(at + dump_field(name)); }
 static uint8_t byte_in(uintptr_t at, const char *name) { return (uint8_t)dump_number(at + dump_field(name), 1); }
@@ -87,8 +87,8 @@ static const char *wait_name(uint32_t kind)
     return "something";
 }
 
-/* Returns whether the waiting thread is in a queue already. A thread is in a queue if its link is set. A member that
- * waits in its team's barrier is linked to others, too; it is ready once the barrier's phase is over. */
+/* Returns whether `thread`, which has waited, is ready already. A ready thread is in a queue, so its link is set. The
+ * link of a member that waits in its team's barrier is set, too: it is ready once the barrier's phase is over. */
 static bool is_ready(uintptr_t thread, uintptr_t wait)
 {
     if (word_in(wait, "uth_wait.kind") == dump_field("wait.team_barrier")) {
@@ -123,8 +123,8 @@ static void describe_object(uint32_t kind, uintptr_t object, char *text, size_t 
     }
 }
 
-/* Lists the threads that lie below `thread` on the stack uth. Each has called the thread above it, and waits for its
- * end. */
+/* Lists the threads whose frames are below those of `thread` on the stack uth. Each of them has called the thread above
+ * it, and waits until that thread ends. */
 static void say_callers(uintptr_t thread, uintptr_t uth)
 {
     for (unsigned steps = 0; steps < MOST && !(byte_in(thread, "psthread.flags") & dump_field("flag.member"));
@@ -203,8 +203,8 @@ static void say_queue(const char *whose, uintptr_t queue)
     }
 }
 
-/* Writes how many thefts a vp has made at each level, as "l3 12, machine 5"; an empty text if none. A process of
- * another build may have other levels, or no counters. */
+/* Writes how many thefts a vp has made at each level, as "l3 12, machine 5"; an empty text if it has made none. A
+ * process of another build may have other levels, or no counters: then the text is empty, too. */
 static void list_thefts(uintptr_t vp, char *text, size_t bytes)
 {
     size_t used = 0;

@@ -4,14 +4,14 @@
  * PATH may contain %p, which stands for the process's number, for programs of several processes. An existing file is
  * replaced in one step (rename).
  * No signal is used. A kernel thread, made only if the variable is set, sleeps in inotify on the folder. psrun dump PID
- * shows the same of any process, without the variable and that kernel thread, where the system lets one process read
- * another's memory.
+ * shows the same state of any process, without the variable and without that kernel thread. But the system must let
+ * psrun read the other process's memory.
  *
  * States: `path` is set once, before the kernel thread is made, and constant afterwards. The thread that writes a dump
  * sets `writing` (compare-and-swap). A forked child does not have the kernel thread. If PATH has a %p, the child has a
- * file of its own, and makes the kernel thread at its first outermost region: the child's fork handler sets
- * dump_request_owed, an exchange takes it. Without a %p only the deadlock report writes in the child.
- * Failures: no folder, no inotify, no kernel thread: one line, and no dumps on request. */
+ * file of its own, and makes the kernel thread at its first outermost region. For this the child's fork handler sets
+ * dump_request_owed, and the root that opens the region clears it by an exchange. Without a %p only the deadlock report
+ * writes in the child. Failures: no folder, no inotify, no kernel thread: one line, and no dumps on request. */
 #include "dump_request.h"
 
 #include <errno.h>

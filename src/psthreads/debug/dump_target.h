@@ -2,7 +2,8 @@
  *
  * Memory is read by os_read_memory only, and every structure is known only by the names in the tables. So one way
  * serves both cases, also for a process of another build. These functions take no lock, allocate nothing and stop no
- * thread. A number that cannot be read is 0. Callers: one thread at a time in a process (the buffers are static). */
+ * thread. A number that cannot be read is 0. Callers: one thread at a time in a process (dump_target is one static
+ * buffer). */
 #ifndef PS_DUMP_TARGET_H
 #define PS_DUMP_TARGET_H
 
@@ -28,14 +29,14 @@ extern struct dump_target {
 
 /* Reads process's tables and maps. Returns 0, or the errno value with which its memory cannot be read. */
 int dump_target_begin(const struct dump_process *process);
-/* Returns whether the process still exists. If it does, what was read before was really there. */
+/* Returns whether the process still exists. If it does, a 0 that was read before is not a sign of its end. */
 bool dump_target_is_there(void);
 
 /* dump_copy copies memory of the process; returns 0 or an errno value. dump_number returns a number of 1 to 8 bytes. */
 int dump_copy(uintptr_t address, void *to, size_t bytes);
 uint64_t dump_number(uintptr_t address, size_t bytes);
-/* Return a field's offset or a constant's value, from the library's table and from the OpenMP core's; 0 if the process
- * does not have the name. */
+/* Return a field's offset or a constant's value: dump_field from the library's table, dump_openmp_field from the OpenMP
+ * core's. 0 if the table does not have the name. */
 uintptr_t dump_field(const char *name);
 uintptr_t dump_openmp_field(const char *name);
 
