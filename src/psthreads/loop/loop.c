@@ -55,14 +55,13 @@ static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
     }
 }
 
-/* at each so-many-th thread whose context was not saved in time, the vp sleeps a while instead of yielding */
+/* Of IN_VAIN contexts that were not saved in time, the vp sleeps for one, and yields its processor for the others. */
 #define IN_VAIN 16
 
-/* Goes on with t in the place of the loop, whose stack is `self`. If t's context is not saved after a while, the vp
- * that still runs t may have no stack for its own loop, and so cannot leave t. Then t goes back to the queue of that
- * vp. That vp waits for a stack in vp_switch_to_fresh; it finds t in its queue and goes on with it, unless another
- * vp takes t first. Meanwhile this vp yields its processor, as both vps may share one, and at each IN_VAIN-th time
- * it sleeps. */
+/* Leaves the loop's stack `self` for t's context. Returns only if t's context is not saved after a while. Then t goes
+ * back into the queue of the vp that still runs it. That vp may have no stack for its own loop, and so cannot leave t.
+ * It waits for a stack in vp_switch_to_fresh; it finds t in its queue and goes on with t, unless another vp takes t
+ * first. Meanwhile this vp yields its processor, as both vps may share one, and each IN_VAIN-th time it sleeps. */
 static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t)
 {
     if (PS_LIKELY(uth_saved_soon(t->uth))) {
@@ -76,10 +75,10 @@ static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread
         os_park(&ps_rt.stopping, 0, PS_ASIDE_NS);
 }
 
-/* Calls t's function so that the program's thread sanitizer sees the order: t begins after its creator's call, and
- * ends before the thread that waits for it goes on. A fiber takes a tenth of a millisecond to make. Threads that
- * never switch (PS_T_NOSTACK) share one fiber for each stack; the sanitizer then takes those that run on one stack
- * for ordered. */
+/* Calls t's function in a fiber of the program's sanitizer. So the thread sanitizer sees that t begins after its
+ * creator's call, and ends before the thread that waits for t goes on. A fiber takes a tenth of a millisecond to make.
+ * Threads that never switch (PS_T_NOSTACK) share one fiber for each stack; the sanitizer then believes that the threads
+ * which run on one stack are ordered. */
 static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t, struct ps_call call)
 {
     bool shared = t->flags & PS_T_NOSTACK;
@@ -103,12 +102,12 @@ static PS_NOINLINE void *call_with_fiber(struct vp *vp, struct psthread *t, stru
 static void run_fresh(struct vp *vp, struct psthread *t)
 {
     bool member = t->flags & PS_T_MEMBER;  /* its keys last as long as the team: ps_team_fini ends them */
-    bool own_tls = ps_tls_on() && !member; /* an assistant enters its member's block */
+    bool own_tls = ps_tls_on() && !member; /* the function of a member enters the member's block itself */
     struct ps_call call = member ? (struct ps_call){t->member_fn, t} : ps_thread_begin(t);
     if (own_tls)
         vp_enter_tls(vp, vp_new_tls(vp));
     if (vp_is(vp, VP_SIGNALS_BLOCKED) && !member)
-        vp_unblock_signals(vp); /* a thread without a block takes signals as well */
+        vp_unblock_signals(vp); /* the program's code takes signals, also where threads have no blocks */
     vp_begins(vp, t);
     if (member) {
         call.fn(call.arg); /* t has ended itself: another vp may run it already */

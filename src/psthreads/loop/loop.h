@@ -16,7 +16,8 @@ void vp_enter_loop(struct vp *vp);
 /* The first function on the fresh stack `self`, given to uth_start. transfer: the vp. */
 void vp_loop_main(void *transfer, void *self);
 
-/* How long a vp sleeps between two tries if it cannot go on, because there is no stack for its loop. */
+/* How long a vp sleeps between two tries if it cannot go on: there is no stack for its loop, or a context is not
+ * saved. */
 #define PS_ASIDE_NS INT64_C(1000000)
 
 #endif

@@ -13,7 +13,8 @@
 #include "waiters.h"
 #include "watchdog.h"
 
-/* Does the rest of ps_block, if the vp has to look at more than the front of its own queue. */
+/* The slow path of ps_block: the vp is dedicated or stays with its root, has waiting members to leave, has a pinned
+ * thread, or has no thread at the front of its queue. */
 static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
 {
     struct uth_wait *wait = &self->uth->wait;
@@ -30,13 +31,14 @@ static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
         return;
     }
     struct ps_work w = vp_take_own(vp);
-    /* w is self if another thread has readied it meanwhile: it just goes on */
+    /* w is self if another thread has readied self meanwhile: self just goes on */
     if (PS_LIKELY(ps_work_thread(w) != self))
         vp_switch_away(vp, self, w, true);
     wait->thread = NULL;
 }
 
-/* Does the rest of ps_block for thread t, which was taken from the queue and is not self. */
+/* The end of ps_block if t, which was taken from the queue, is another thread, and the fast switch cannot be used: t
+ * has no saved context, or members are bound to places. */
 static PS_NOINLINE void block_for(struct vp *vp, struct psthread *self, struct psthread *t)
 {
     struct uth_wait *wait = &self->uth->wait;
@@ -89,7 +91,7 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
     vp_swap(vp, from, t->uth)->wait.thread = NULL;
 }
 
-/* The yield if places have queues of their own. self is not on a kernel thread's own stack. */
+/* The yield if places have queues of their own. self's stack is not bound to vp. */
 static PS_NOINLINE bool yield_with_places(struct vp *vp, struct psthread *self)
 {
     struct ps_work w = vp_take_own(vp);
@@ -100,7 +102,8 @@ static PS_NOINLINE bool yield_with_places(struct vp *vp, struct psthread *self)
     return true;
 }
 
-/* Yields to w, or to the front of the queue if w is none. The caller holds the queue's lock; it is free on return. */
+/* Yields to w, or to the front of the queue if w is none. The caller holds the queue's lock; this function releases it.
+ * Returns false if there is nothing to yield to. */
 static PS_NOINLINE bool yield_slow_locked(struct vp *vp, struct psthread *self, struct ps_work w)
 {
     struct ps_queue *q = &vp->queue;
@@ -116,8 +119,8 @@ static PS_NOINLINE bool yield_slow_locked(struct vp *vp, struct psthread *self, 
     return true;
 }
 
-/* The yield on a stack that is bound to vp, such as the kernel thread's own: self may not enter the queue, so it is
- * pinned. */
+/* The yield on a stack that is bound to vp, such as the kernel thread's own: self may not enter the queue, so it goes
+ * into vp's pinned slot. */
 static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
 {
     if (vp_stays_with_root(vp))
@@ -145,7 +148,7 @@ static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
     struct ps_work w = PS_NO_WORK;
     if (++vp_run(vp)->global_turns % GLOBAL_TURNS == 0)
         w = vp_visit(vp, PS_IN_GLOBAL, PS_TAKE, false);
-    if (!ps_work_some(w)) /* a root is about to fill the pinned slot itself, so it does not look there */
+    if (!ps_work_some(w)) /* a root is about to enter the pinned slot itself, so the slot is empty */
         w = root ? vp_visit(vp, PS_IN_QUEUE | PS_IN_PLACES | PS_IN_GLOBAL, PS_TAKE, false)
                  : vp_visit(vp, PS_OWN | PS_IN_GLOBAL, PS_TAKE, false);
     if (!ps_work_some(w))
@@ -160,7 +163,7 @@ static PS_NOINLINE bool yield_with_global(struct vp *vp, struct psthread *self)
     return true;
 }
 
-/* The yield if other work comes before the vp's own queue, or the queue's lock was not free. */
+/* The slow path of the yield, for all cases that yield and yield_with_root do not serve themselves. */
 static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
 {
     struct ps_queue *q = &vp->queue;
@@ -185,8 +188,8 @@ static PS_NOINLINE bool yield_slowly(struct vp *vp, struct psthread *self)
     return yield_slow_locked(vp, self, w);
 }
 
-/* Yields to t, which was taken out of the queue or the pinned slot; self is in the queue already. A vp may have to
- * be woken for the queue. */
+/* Yields to t, which was taken out of the queue or the pinned slot. self is in the queue already, so wakes a vp for the
+ * queue if none searches. */
 static PS_NOINLINE bool yield_for(struct vp *vp, struct psthread *self, struct psthread *t)
 {
     idle_notify(NULL);
@@ -194,7 +197,8 @@ static PS_NOINLINE bool yield_for(struct vp *vp, struct psthread *self, struct p
     return true;
 }
 
-/* Yields to t, whose context is not saved yet. t was pinned and self is in the queue, or the other way round. */
+/* Yields to t, whose context is not saved yet. Either t was in the pinned slot and self is in the queue, or t was in
+ * the queue and self is in the pinned slot. */
 static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, struct psthread *t)
 {
     struct uth *from = self->uth;
@@ -203,11 +207,12 @@ static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, str
     return true;
 }
 
-/* The yield if self's context is bound to vp, or a context that is bound to vp is ready. The two contexts exchange
- * places: one goes to the pinned slot, the other to the queue. Only vp, or a releaser (home.h), takes a thread out
- * of the pinned slot. No thread pins a context while another one is pinned, although two contexts can be bound to a
- * vp: a root, and the member that goes on in its place while the root waits elsewhere. Both cases use the same call
- * of the switch, in turns, so the processor predicts the return after it (cpu/x86_64/switch.S). */
+/* The yield if self's context is bound to vp, or a thread whose context is bound to vp is ready. In the first case self
+ * goes into the pinned slot, and the front of the queue runs. In the second case self goes to the back of the queue,
+ * and the pinned thread runs. Only vp, or a releaser (home.h), takes a thread out of the pinned slot. No thread pins a
+ * context while another one is pinned, although two contexts can be bound to a vp: a root, and the member that goes on
+ * in its place while the root waits elsewhere. Both cases use the same call of the switch, in turns, so the processor
+ * predicts the return after it (cpu/x86_64/switch.S). */
 static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
 {
     struct uth *from = vp_run(vp)->uth;
@@ -251,7 +256,7 @@ static PS_ALWAYS_INLINE bool yield(void)
     struct ps_queue *q = &vp->queue;
     if (PS_UNLIKELY(vp_has_waiters(vp) || ps_rt.has_global || vp_run(vp)->place))
         return yield_slowly(vp, self);
-    /* On a dedicated vp, the context of its thread is bound, too. */
+    /* from->vp is also set for the context of a dedicated thread. */
     if (PS_UNLIKELY(ps_load_relaxed(&vp->pinned) || from->vp))
         return yield_with_root(vp, self);
     if (ps_queue_seems_empty(q))
@@ -261,7 +266,7 @@ static PS_ALWAYS_INLINE bool yield(void)
     struct ps_item *front = ps_queue_item(q->items.next);
     if (PS_UNLIKELY(ps_list_empty(&q->items) || !ps_item_plain(front)))
         return yield_slow_locked(vp, self, PS_NO_WORK);
-    /* The front leaves and the caller joins at the back, so the queue's count stays. */
+    /* The front leaves the queue and self enters at the back, so the queue's count stays the same. */
     struct psthread *t = PS_CONTAINER_OF(front, struct psthread, item);
     ps_list_remove(&front->link);
     ps_list_push_back(&q->items, &self->item.link);

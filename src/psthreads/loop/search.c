@@ -28,12 +28,12 @@
 #include "watchdog.h"
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between two readings of the clock */
-/* Rounds between two peeks into closed queues (vp->closed): some ten microseconds. The first look of a search is
- * such a peek, so a shorter search peeks too. For a vp does not park while a closed queue has something (idle.h,
- * [L]), and each new search comes nearer to taking it. */
+/* Rounds between two peeks into closed queues (vp->closed): some ten microseconds. The first look of a search is such a
+ * peek, so a shorter search peeks too. This is needed because a vp does not park while a closed queue has something
+ * (idle.h, [L]): with each search it comes nearer to taking this work. */
 #define SEARCH_PEEK_PERIOD 512
-/* The longest sleep of a home that stands aside, if there are places: an insertion into a place's queue wakes vps of
- * the idle set, and such a home is not in it. */
+/* The longest sleep of a home that stands aside, if there are places: an insertion into a place's queue wakes a vp of
+ * the idle set, and such a home is not in the idle set. */
 #define ASIDE_LOOK_NS INT64_C(1000000)
 #define STANDS_NS INT64_C(100000000)
 #define MOST_AT_ONCE 64        /* the most spares that a spare calls at once */
@@ -46,7 +46,7 @@ static struct ps_work search_once(struct vp *vp, bool queues, bool peek)
 {
     struct ps_work w = vp_visit_handoff(vp, PS_TAKE);
     if (ps_work_some(w)) {
-        struct ps_work first = vp_take_pinned(vp); /* vp alone can run what is pinned, and any vp can run the member */
+        struct ps_work first = vp_take_pinned(vp); /* only vp can run the pinned thread, any vp can run the member */
         if (PS_LIKELY(!ps_work_some(first)))
             return w;
         vp_put_back(vp, w);
@@ -73,7 +73,7 @@ static bool layer_polls(void)
     return poll && poll();
 }
 
-/* Whether dedicated kernel threads spin, and together with the searching vps are as many as there are vps. Then vp
+/* Whether spinning dedicated kernel threads and searching vps together are at least as many as regular vps. Then vp
  * ends its search. */
 static bool spins_for_others(void)
 {
@@ -81,7 +81,7 @@ static bool spins_for_others(void)
     return PS_UNLIKELY(spins != 0) && IDLE_SEARCHING(idle_word()) + spins >= ps_rt.num_vps;
 }
 
-/* Searches for work for vp->spin_ns. Returns no work if none was found, or the library stops. */
+/* Searches for work for vp->spin_ns at most. Returns no work if vp has found none, or the library stops. */
 static struct ps_work search(struct vp *vp)
 {
     uint64_t start = 0;
@@ -100,7 +100,8 @@ static struct ps_work search(struct vp *vp)
         vp_block_signals(vp);
         home_settle(vp);
         uint64_t now = os_now_ns();
-        /* a parent has run a region alone since the last look: the search begins anew, as vp may be needed soon */
+        /* the last peek found a newer region that a parent runs alone: vp may be needed soon, so its search begins
+         * anew */
         if (!start || region != vp->thief.peeked_region) {
             start = now;
             region = vp->thief.peeked_region;
@@ -127,9 +128,9 @@ static void sleep_and_learn(struct vp *vp)
         vp->spin_ns = ps_adaptive_spin_after(vp->spin_ns, os_now_ns() - before, ps_rt.search_ns);
 }
 
-/* Lets vp, a spare, stand in for a lone root, whose kernel thread runs nothing else (lone_root.h). As a worker
- * would, the spare waits for members of the root's next region. Returns the work that it found; none: no lone root
- * lacks a stand-in, or none came for a while. */
+/* Lets vp, a spare, stand in for a lone root, whose kernel thread runs nothing else (lone_root.h). As a worker would,
+ * the spare waits for members of the root's next region. Returns the work that vp has found. Returns none if each lone
+ * root has a stand-in already, or if no work came for STANDS_NS. */
 static struct ps_work stand_in(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
@@ -152,7 +153,7 @@ static struct ps_work stand_in(struct vp *vp)
     return w;
 }
 
-/* Lets vp, a spare that has nothing to do, stand by. Returns why it was called. */
+/* Lets vp, a spare that has nothing to do, stand by: its kernel thread sleeps. Returns why the spare was woken. */
 static enum standby_word spare_rests(struct vp *vp)
 {
     if (!vp_is(vp, VP_SIGNALS_BLOCKED)) /* while it stands by, it carries no thread that may take signals */
@@ -170,8 +171,8 @@ static enum standby_word spare_rests(struct vp *vp)
     return word;
 }
 
-/* A spare has taken a member of team. Calls spares for the members that are left, since members may wait for one
- * another. */
+/* A spare has taken a member of team. Calls a spare for each member that no vp has claimed, since members may wait for
+ * one another. */
 static void call_for_others(struct ps_team *team)
 {
     unsigned left = ps_team_left(team), coming = ps_load_relaxed(&ps_watchdog.coming);
@@ -194,10 +195,10 @@ static struct ps_work take_for_spare(struct vp *vp, bool noted)
     return w;
 }
 
-/* Finds work for vp, a spare. It takes work only if some work starves, if fewer spares are at work than vps are
- * blocked, or if it has a grant. Otherwise it stands in for a lone root, or stands by. The spare counts itself off,
- * then reads how many vps are blocked. A vp counts itself among the blocked, then reads how many spares are at work
- * (blocking.h). So one of the two sees the other (seq_cst). */
+/* Finds work for vp, a spare. It takes work only if some work starves, if no more spares are at work than vps are
+ * blocked, or if a thread has granted it a piece of work (standby.h). Otherwise it stands in for a lone root, or stands
+ * by. The spare counts itself off, then reads how many vps are blocked. A vp counts itself among the blocked, then
+ * reads how many spares are at work (blocking.h). So one of the two sees the other (seq_cst). */
 static struct ps_work find_work_spare(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
@@ -221,9 +222,9 @@ static struct ps_work find_work_spare(struct vp *vp)
     }
 }
 
-#define LONE_A_PERIOD 4 /* this part of ps_rt.per_region_cycles (4 us): a microsecond */
+#define LONE_A_PERIOD 4 /* per_region_cycles is 4 us; divided by this it is a microsecond */
 
-/* Notes that vp has found w and runs it next. Returns w. */
+/* Notes for lone_thread.h that vp has found w, which vp runs next. Returns w. */
 static inline struct ps_work found(struct vp *vp, struct ps_work w)
 {
     const struct psthread *t = ps_work_thread(w);
@@ -238,7 +239,7 @@ static inline struct ps_work look_first(struct vp *vp)
     struct ps_work w = PS_NO_WORK;
     if (ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return w;
-    if (vp_is(vp, VP_SIGNALS_BLOCKED)) /* vp_take_next did not look, since signals are blocked */
+    if (vp_is(vp, VP_SIGNALS_BLOCKED)) /* vp_take_next did not look at vp's own sources, since vp blocks signals */
         w = vp_take_own(vp);
     if (!ps_work_some(w) && ps_lone_due(&vp->lone_thread, 1))
         w = vp_steal_round(vp, false);
@@ -258,9 +259,9 @@ static inline bool prepares_victims(struct vp *vp)
     return true;
 }
 
-/* Finds work for vp, a home that stands aside (home.h) and is in no search. It looks at its own sources for as long
- * as it would search, and then sleeps as a dedicated vp does (dedicated.h). Returns no work once vp stands aside no
- * longer. */
+/* Finds work for vp, a home that stands aside (home.h) and is in no search. vp looks only at its own sources, for as
+ * long as it would search, and then sleeps as a dedicated vp does (dedicated.h). Returns no work if vp does not stand
+ * aside any more. */
 static PS_NOINLINE struct ps_work find_work_aside(struct vp *vp)
 {
     struct ps_work w;
@@ -304,7 +305,7 @@ struct ps_work vp_find_work(struct vp *vp)
             return found(vp, w);
         idle_search_begin(vp);
     }
-    /* otherwise a message is in the slot, or the slot was open all the time */
+    /* opens the handoff slot; if it is not BUSY, it is open already, or has a member in it */
     if (PS_LIKELY(vp->searching) && ps_load_relaxed(&vp->handoff) == HANDOFF_BUSY)
         ps_store_seq(&vp->handoff, HANDOFF_IDLE);
     for (;;) {

@@ -10,9 +10,9 @@
  * the left context (uth.running). If the left thread has ended, its stack goes to the cache.
  *
  * Contract of the three functions, from the bottom up:
- *   vp_leave        switches to any stack that is ready: a saved context, a fresh stack, the kernel thread's own
+ *   vp_leave        switches to any stack that can go on: a saved context, a fresh stack, the kernel thread's own
  *   vp_resume       switches to the context of a thread, which is saved (uth_saved_soon), and not bound to another
- *                   vp. vp's kernel thread goes to the thread's place first. vp_resume_here: it is there already
+ *                   vp. vp's kernel thread goes to the thread's place first. vp_resume_here: without that
  *   vp_switch_away  leaves the running thread self, whose context stays on `from`: self waits or is in a queue. Goes on
  *                   with w: any work that a loop may be given, or none
  * With `dying`, no vp comes back to `from`, and the function does not return. Otherwise it returns when a vp,
@@ -32,7 +32,8 @@
 #include "vp_tls.h"
 #include "work.h"
 
-/* Whether a switch changes the native thread-local storage, so that the carried vp must be set anew after it. */
+/* 1 if a switch changes the native thread-local storage. Then the variable that has the current vp must be set anew
+ * after each switch (vp_carry). */
 #define VP_CARRY_ANEW CPU_CARRIES_TLS
 
 /* Ends a switch: the first call on the stack `self` after a switch to it. */
@@ -72,7 +73,8 @@ static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *t
 /* Slow cases of vp_swap. vp_swap is vp_leave for the fast paths: `from` stays alive, and to's context is saved. No
  * value lives in a register across the switch, so a caller that ends with it saves none. A thread without a block of
  * its own keeps its errno, too. Returns `from`; the caller reads its vp anew. vp_swap_told: tells a sanitizer.
- * vp_swap_claimed: `to` is claimed, but it may still be visited, or its block is not as this vp left it. */
+ * vp_swap_claimed: `to` is claimed, but a kernel thread may still visit it, or its block was last entered by another
+ * vp. */
 struct uth *vp_swap_told(struct vp *vp, struct uth *from, struct uth *to);
 struct uth *vp_swap_claimed(struct vp *vp, struct uth *from, struct uth *to);
 /* Ends a switch from a dying stack: that stack, `left`, goes to the cache. Returns the stack that runs. */
@@ -145,17 +147,19 @@ static inline struct vp *vp_resume(struct vp *vp, struct uth *from, struct psthr
     return vp_resume_here(vp, from, t, dying);
 }
 
-/* The slow case of vp_switch_away: w has no stack yet, its context was not saved in time, or there is no w. */
+/* The slow case of vp_switch_away: w has no context, its context was not saved in time, or w is none. Runs the loop on
+ * a fresh stack, which begins with w. */
 void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct ps_work w);
 
-/* Leaves self, whose uth keeps its context, and goes on with w. When self runs again it finds its errno, even if it
- * has no block of its own. may_be_bound: false if vp's kernel thread is certain to be where w may run.
+/* Leaves self, whose uth keeps its context, and goes on with w. When self runs again its errno is as before, even if
+ * self has no block of its own. may_be_bound: false if the caller knows that vp's kernel thread need not be moved to a
+ * place for w.
  *
  * Another vp may have taken self by now, and wait until self's context is saved. So vp waits for the context of w no
- * longer than a switch takes. After that it leaves self for a fresh stack, whose loop waits instead: no vp waits for
- * a loop's stack. Otherwise two members could wait for each other for ever. A barrier releases both while they are
- * about to leave their stacks. Then the vp of each takes the other one: out of the queue of a place that both vps
- * share, or out of a queue whose vp has gone offline. tests/models/block_ready.pml. */
+ * longer than a switch takes. After that vp leaves self for a fresh stack, and the loop there waits for w: no vp waits
+ * for the context of a loop. Otherwise two members could wait for each other for ever. A barrier makes both ready while
+ * they are about to leave their stacks. Then the vp of each takes the other one: out of the queue of a place that both
+ * vps share, or out of a queue whose vp has gone offline. tests/models/block_ready.pml. */
 static PS_ALWAYS_INLINE void vp_switch_away(struct vp *vp, struct psthread *self, struct ps_work w, bool may_be_bound)
 {
     struct psthread *t = ps_work_thread(w);
