@@ -113,9 +113,9 @@ bool ps_bind_places(unsigned n, const unsigned *first, const unsigned *cpu)
     return places() != NULL;
 }
 
-/* While some vps are offline, opens the places' queues to every vp. Called by the thread that publishes the table,
- * which reads the limit here after that, and by a thread that changes the limit, which reads the table here after that
- * (all seq_cst). So one sees the other. */
+/* While some vps are offline, opens the places' queues to every vp. Two threads call this. One publishes the table,
+ * then reads the limit here. The other changes the limit, then reads the table here (all seq_cst). So at least one of
+ * them sees both the table and the new limit. */
 void ps_bind_offline(void)
 {
     struct ps_places *all = ps_load_seq(&ps_rt.places);
@@ -152,8 +152,8 @@ struct ps_queue *ps_bind_queue(const struct ps_item *item)
     return place->num_homes > 0 ? &place->queue : NULL;
 }
 
-/* Wakes a parked vp that looks into the place's queue. If none is parked, arms the watchdog. While the queues of places
- * are open to every vp, wakes any parked vp. */
+/* Wakes a parked vp that looks into the place's queue. If none is parked, arms the watchdog, and wakes any parked vp
+ * while the queues of places are open to every vp. */
 static void wake_for(const struct ps_place *place)
 {
     for (unsigned i = 0; i < place->num_homes; i++)

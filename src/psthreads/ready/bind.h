@@ -8,12 +8,13 @@
  * Two rules. A vp that runs a bound member first moves its kernel thread to the member's place (vp_migrate). So any vp
  * may take the member. And a bound thread or team that is ready is put into its place's queue, where only the *homes*
  * of that place look, since moving a vp costs something. A place without a home (there are fewer vps than places) uses
- * no queue: its threads are in ordinary queues. Guests (waiting roots, spares) look into every place's queue. While
- * `open` is set, every vp does. The watchdog sets it if a place's queue starves because a thread holds the home vp
- * (spares.c): then the processor is shared for a while, as kernel threads would share it.
+ * no queue: its threads are in ordinary queues. Guests (spares, the vps of further roots) look into every place's
+ * queue. While `open` is set, every vp does. The watchdog sets it if a place's queue starves because a thread holds the
+ * home vp (spares.c): then the processor is shared for a while, as kernel threads would share it.
  *
- * A root's kernel thread is bound while the root is a member, from fork to join. Its own mask is read before that, and
- * set again when it runs something unbound. A kernel thread that it starts gets that mask (bind_lift).
+ * A root's kernel thread is bound while the root is a member, from fork to join. The vp reads the kernel thread's own
+ * mask before that, and sets it again when it runs something unbound. A kernel thread that a bound kernel thread starts
+ * begins with this own mask (bind_lift).
  *
  * Fields: the table is written once, before any team is bound, and published with release. A place's queue is used
  * under its lock. run.place and run.own_mask are used by the vp alone. A member's place is written by the parent while
@@ -71,12 +72,13 @@ unsigned ps_bind_pending(struct vp *vp);
 /* Called by the watchdog. starving: whether something starves in a place's queue, so that every vp has to look
  * there. */
 void ps_bind_starving(bool starving);
-/* Called when the system has refused a worker its kernel thread: from then on every vp looks into its places' queues,
- * too. */
+/* Called when the system has refused a worker its kernel thread: from then on every vp looks into every place's
+ * queue. */
 void ps_bind_home_lost(void);
 /* Called when the limit below which vps are online has changed (quota_park.h), and when the table was published. */
 void ps_bind_offline(void);
-/* Hands member id, which is m, to an idle home of its place, other than self. False: no home is idle. */
+/* Hands member id, which is m, to an idle home of its place, other than self. False: no home is idle, or id is too
+ * large for a handoff. */
 bool ps_bind_hand_off(struct vp *self, struct ps_member *m, unsigned id);
 /* Called in a forked child: empties the queues of all places. */
 void ps_bind_after_fork_in_child(void);

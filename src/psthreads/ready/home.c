@@ -10,8 +10,8 @@
 #include "vp_tls.h"
 #include "watch.h"
 
-/* Gives the loop of vp, a home, its own storage (vp_home.empty). The loop is there from the next time on that it leaves
- * a block. */
+/* Gives the loop of vp, a home, its own storage (vp_home.empty). The loop goes there when it next leaves a block, and
+ * does not use the root's block any more. */
 static void vacate_storage(struct vp *vp)
 {
     struct vp_home *home = vp_home(vp);
@@ -79,7 +79,7 @@ bool home_stays_aside(struct vp *vp)
     return home_is_aside(vp);
 }
 
-/* Pins t, which was taken from the slot of its home vp, there again. */
+/* Puts t back into the pinned slot of vp, its home, and wakes vp. */
 static void pin_again(struct vp *vp, struct psthread *t)
 {
     ps_store_seq(vp_pinned(vp), t);

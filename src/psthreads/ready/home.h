@@ -12,7 +12,7 @@
  * States of a root's context (uth.vp says which vp may resume it):
  *   AT HOME   uth.vp == home. When ready, it is in home's pinned slot, from which only home takes.
  *   AWAY      uth.vp == NULL. When ready, it is in a queue like any thread, and any vp runs it, home too.
- *             Or uth.vp is the root's dedicated kernel thread's (dedicated.h, thread_signal.h).
+ *             Or uth.vp is the vp of the root's dedicated kernel thread (dedicated.h, thread_signal.h).
  * AT HOME -> AWAY: home_release. AWAY -> AT HOME: home_come, which the root itself calls at the end of its outermost
  * region, and when its kernel thread ends.
  *
@@ -67,8 +67,8 @@ void home_vacate_early(struct vp *vp);
 void home_prepare(struct vp *vp);
 /* Called at home by a root that ends: from now on it is not released, so wherever it waits, it goes on at home. */
 void home_stay(struct vp *vp);
-/* Called at home by a root that ends, or whose kernel thread belongs to another thread from now on. Gives its storage
- * up. */
+/* Called at home by a root that ends, or whose kernel thread belongs to another thread from now on. Gives up the root's
+ * block (R above) and the loop's storage (E above). */
 void home_end(struct vp *vp);
 
 /* Releases vp's root, which is pinned to vp and kept waiting: from now on any vp may run it. False: nothing is pinned,

@@ -21,8 +21,9 @@ void ps_wake_pinned(struct vp *vp)
         ps_wake_dedicated(vp);
 }
 
-/* Does the rest of ps_ready if t is pinned to a dedicated vp or a blocked home. For the former nothing is left to do. A
- * root whose home blocks in the kernel is released, and goes on elsewhere at once (blocking.h). */
+/* The end of ps_ready if `bound`, the only vp that may run the thread, is dedicated or blocks in the kernel. A
+ * dedicated vp was woken, and needs nothing more. If a root's home blocks in the kernel, the root is released, and a
+ * spare is called for it (blocking.h). If the root may not leave, the watchdog is armed. */
 static PS_NOINLINE void pinned_specially(struct vp *bound)
 {
     if (vp_is(bound, VP_DEDICATED))
@@ -39,7 +40,7 @@ void ps_ready(struct psthread *t, enum ps_end end)
     if (!bound) {
         struct vp *target = t->vp, *here;
         if (PS_UNLIKELY(!ps_load_relaxed(&target->attached)) && (here = ps_vp()) != NULL)
-            /* The vp that ran t last has no kernel thread any more. */
+            /* The vp that ran t last has no kernel thread any more, or is offline. */
             target = home_is_aside(here) ? ps_vp_at(ps_rt.num_vps > 1) : here;
         vp_enqueue(target, &t->item, end);
         return;

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The user's groups, innermost level first; num_levels is 0 if the user gave none. */
+/* The sizes of the user's groups, innermost level first, and the number of levels: 0 if the user gave none. */
 static unsigned group_size[OS_MAX_LEVELS], num_levels;
 /* 1: the lists are prepared, or a vp has begun to prepare them. */
 static _Atomic uint32_t victims_prepared;
