@@ -111,8 +111,8 @@ void home_equip(struct vp *vp)
         os_affinity_set(&cpus);
 }
 
-/* Blocked signals that are pending on the root's dedicated kernel thread. The root takes up to PENDING_MOST of them
- * home. */
+/* Blocked signals that are pending on the root's dedicated kernel thread. pack takes them off this kernel thread. The
+ * root takes up to PENDING_MOST of them home; a signal that was sent to the process is sent to the process again. */
 #define PENDING_MOST 4
 struct pending {
     int n, number[PENDING_MOST];

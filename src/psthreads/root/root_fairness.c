@@ -19,7 +19,7 @@
 #include <errno.h>
 
 /* Times, in units of ps_rt.per_region_cycles (4 us). */
-/* a root that opens its region so long after its question is late; OpenBLAS takes a tenth of it */
+/* a root is late if it opens its region this long after its question, or later; OpenBLAS takes a tenth of this time */
 #define LATE 25
 #define TURN 5000   /* a root that has had the turn again and again for so long lets another root go first */
 #define TRIAL 50000 /* how often one root goes on out of turn */
@@ -27,7 +27,8 @@
 /* How often the waiting roots look, all of them counted together: each sleeps LOOK_NS times the number of those that
  * wait. */
 #define LOOK_NS INT64_C(1000000)
-/* A late root adds WEIGHT to the count `spun`; any other opening takes 1 off. From CROWD on, roots take turns. */
+/* A root that is late while others open regions (ROOT_SPUN) adds WEIGHT to the count `spun`; any other opening
+ * subtracts 1. From CROWD on, roots take turns. */
 #define WEIGHT 16
 #define CROWD 20
 /* After so many openings of a kind in a row, turns are in vain. */
@@ -65,8 +66,8 @@ static bool is_crowd(struct root_fairness *f, bool spun, uint64_t now)
 }
 
 /* Whether turns are in vain. They are if VAIN_BESIDE roots in a row opened their region while the owner's was open,
- * or if VAIN_DAWDLED owners in a row were late although no other root opened a region. Then there are no turns for a
- * second, and for twice as long each further time. */
+ * or if VAIN_DAWDLED owners in a row were late although no other root opened a region. (An opening at once does not
+ * interrupt the first row.) Then there are no turns for a second, and for twice as long each further time. */
 static bool in_vain(struct root_fairness *f, enum root_opening how)
 {
     bool beside = how != ROOT_AT_ONCE && count(&f->beside, how == ROOT_BESIDE, VAIN_BESIDE);

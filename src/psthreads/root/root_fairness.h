@@ -5,9 +5,9 @@
  * are, the slower the team gets. A thread that spins cannot be stopped. But each caller asks first whether it is in
  * a region (omp_in_parallel). There the runtime can let it wait without a processor.
  *
- * Sees: how long after that question a root opens its region, and whether others open regions meanwhile. After two
- * late ones there is one turn for all roots. Does: a root takes the turn when it asks, and gives it back at the end
- * of the region that it opens next. The others sleep. Does not: hold a root anywhere else, or look at processors.
+ * Sees: how long after that question a root opens its region, and whether others open regions meanwhile. After two late
+ * openings there is one turn for all roots. Does: a root takes the turn when it asks, and gives it back at the end of
+ * the region that it opens next. The others sleep. Does not: hold a root anywhere else, or look at processors.
  *
  * The word: 0: no root has the turn. Else: the number of the owner's vp + 1, with OPEN while the owner's region is
  * open. Waiting roots look again and again, all of them together once in a LOOK_NS. So no wake-up can be lost, and
@@ -18,10 +18,10 @@
  *   OPEN -> 0         the parent, at the join
  *
  * Caller of root_fairness_take: a root. Of root_fairness_open: a root that opens an outermost region
- * (region_checks.c), before members can begin. Of root_fairness_give: the parent. Not with race detectors, which
- * would take turns for an order that the program makes. Cost: one root: none. More: one reading of the cycle counter
- * for each question. With turns: two atomic operations a region, and a thousand looks a second. Limit: a library
- * whose callers do not ask. Rejected designs: root_fairness.c. */
+ * (region_checks.c), before members can begin. Of root_fairness_give: the parent. There are no turns under race
+ * detectors, which would take turns for an order that the program makes. Cost with one root: none; with several: one
+ * reading of the cycle counter for each question; with turns: two atomic operations a region, and a thousand looks a
+ * second. Limit: a library whose callers do not ask. Rejected designs: root_fairness.c. */
 #ifndef PS_ROOT_FAIRNESS_H
 #define PS_ROOT_FAIRNESS_H
 

@@ -12,8 +12,9 @@
 #include "team.h"
 #include "vp_tls.h"
 
-/* Notes that vp's root has this mask now. The root's dedicated kernel thread, if there is one, takes signals with
- * it, too (thread_signal.h). If members have another mask, home becomes dedicated to the root (VP_MASK). */
+/* Notes that vp's root has this mask now. The root's dedicated kernel thread, if there is one, takes signals with this
+ * mask, too, so it is woken (thread_signal.h). If members have another mask, home runs nothing but the root from now on
+ * (VP_MASK). */
 static void has_mask(struct vp *vp, uint64_t mask)
 {
     const struct uth_tls *block = home_block(vp);

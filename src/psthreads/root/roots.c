@@ -113,8 +113,8 @@ struct vp *life_attach_root(void)
     return vp;
 }
 
-/* Ends the root of vp, whose kernel thread calls. wait: true where the threads that the root has made are to end
- * first. If false, the caller knows that none of them runs. */
+/* Ends the root of vp, whose kernel thread calls. wait: waits first until the threads that the root has made have
+ * ended. If false, the caller knows that none of them runs. */
 void life_detach_root(struct vp *vp, bool wait)
 {
     blocking_forget(vp);
