@@ -45,7 +45,7 @@ static struct {
     unsigned stalls; /* how many stalls were seen, without a pause of QUICK_FOR_NS */
 } pace;
 static unsigned burst, calm_looks;
-static uint64_t idle_since_ns; /* since when an idle vp has been waited for; 0: not yet */
+static uint64_t idle_since_ns; /* since when the watchdog waits for an idle vp to take what starves */
 
 int64_t spares_period_ns(void) { return pace.quick || pace.looks_again ? WATCHDOG_QUICK_TICK_NS : WATCHDOG_TICK_NS; }
 static unsigned calm_ticks(void) { return pace.quick ? QUICK_CALM_TICKS : CALM_TICKS; }
@@ -166,7 +166,7 @@ void spares_decide(struct watchdog_sample *s, struct spares_action *a)
         if (s->seen[id].vp)
             look_for_stall(&s->seen[id], &held[id], s->now_ns, &found, a);
     calm_looks = found.stuck || found.roots_stuck || found.others ? 0 : calm_looks + 1;
-    if (calm_looks > calm_ticks()) { /* for longer than it takes to see the next stall */
+    if (calm_looks > calm_ticks()) { /* a next stall would have been seen by now */
         burst = 1;
         a->calm = pace.stalls != 0;
         if (a->calm)

@@ -1,10 +1,10 @@
 /* The watchdog's policy for vps that are held: spare kernel threads, and the release of roots.
  *
  * A vp is *stuck* if three things hold. It has passed no scheduling point between two looks, nor for two
- * milliseconds more. Its kernel thread has used the processor meanwhile, or sleeps in the kernel. Something is ready
- * behind it. (A kernel thread that merely waits for a processor does not count.) A vp that no kernel thread carries,
- * or that is offline, counts as stuck once something has been ready there for that time: perhaps no other vp comes
- * to steal it.
+ * milliseconds more. Its kernel thread has used the processor meanwhile, or has given it away again and again, or
+ * sleeps in the kernel. Something is ready behind it. (A kernel thread that merely waits for a processor does not
+ * count.) A vp that no kernel thread carries, or that is offline, counts as stuck once something has been ready there
+ * for that time: perhaps no other vp comes to steal it.
  *
  * Spares. If a vp is stuck and no vp is idle, spares are started: as many as members of teams are ready behind it,
  * since these may wait for one another. Each time this repeats before the stall ends, at least 1, 2, 4 ... are
@@ -15,9 +15,9 @@
  * no vp is idle, a spare is started for it.
  *
  * Pace. A program whose threads spin for one another stalls again and again. After three stalls the watchdog looks
- * every millisecond, until it has seen no stall for a second. The used time is the kernel's own count. It is exact,
- * so a vp that is merely late on a loaded machine does not look stuck. A stall goes on while any vp is on its way to
- * the next one.
+ * every millisecond, until it has seen no stall for a second. The processor time that a kernel thread has used is the
+ * kernel's own count. It is exact, so a vp that is merely late on a loaded machine does not look stuck. A stall ends
+ * when several looks in a row find no vp that has stood still since the look before.
  *
  * Caller: the watchdog. States of the policy: calm -> stalls are counted -> quick -> calm. */
 #ifndef PS_SPARES_H

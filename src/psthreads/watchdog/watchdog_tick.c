@@ -16,7 +16,7 @@
 #include "watchdog.h"
 #include "watchdog_sample.h"
 
-#define QUIET_TICKS 20 /* so many ticks with nothing pending, and the watchdog sleeps */
+#define QUIET_TICKS 20 /* the watchdog sleeps after so many ticks in a row with nothing pending */
 
 static bool spares_at_work(void)
 {
