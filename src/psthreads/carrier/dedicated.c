@@ -28,7 +28,7 @@
 #include "watchdog.h"
 
 #define SPIN_CLOCK_PERIOD 64 /* looks between two readings of the clock, as in search.c */
-/* After so long a dedicated kernel thread that spins yields its processor in each round. */
+/* After this time a dedicated kernel thread that spins yields its processor at each reading of the clock. */
 #define SPIN_POLITE_NS 20000
 /* The size of the kernel thread's own stack. The thread that it carries runs on another one. */
 #define DEDICATED_STACK_BYTES ((size_t)64 * 1024)
@@ -244,7 +244,7 @@ static struct vp *own_carrier(struct uth_tls *block)
         return NULL;
     void *other = NULL;
     if (here && !vp_differs(here))
-        watchdog_be_there(); /* before signals are blocked: its start keeps this mask for spares */
+        watchdog_be_there(); /* before signals are blocked: the watchdog keeps its starter's mask for spares */
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* why: wait_while */
     if (block->adopted)                                  /* a root may leave home for this kernel thread */
         ps_store_relaxed(&ps_rt.roots_leave, true);

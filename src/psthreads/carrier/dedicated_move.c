@@ -76,11 +76,11 @@ PS_NOINLINE void ps_dedicate_again(struct psthread *self, struct uth_tls *block)
     ps_move_dedicated(vp, self, to);
 }
 
-/* Returns the vp that has to go on with vp's context, in the block `next`. The thread of this block was suspended on
- * the same stack, below a call. If it has a dedicated kernel thread, that one's vp goes on (it may be in the block
- * already, thread_signal.h). Else the vp goes on to which the context was bound before; NULL: any vp. In the latter
- * case clears `below`, so that a thread which dedicates the block later sees that the block's thread is not suspended
- * any more. */
+/* Returns the vp that has to go on with vp's context, in the block `next`; NULL: any vp may. The thread of this block
+ * was suspended on the same stack, below a call. If that thread has a dedicated kernel thread, the vp of the latter
+ * goes on (it may be in the block already, thread_signal.h). Otherwise this is the vp to which the context was bound
+ * before vp. Then `below` is cleared: a thread that dedicates the block later sees that the block's thread is not
+ * suspended any more. */
 static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
 {
     struct vp *home = vp_dedicated(vp)->home;

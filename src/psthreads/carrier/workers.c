@@ -58,7 +58,7 @@ void *vp_worker_main(void *arg)
     vp_run(vp)->own_errno = &errno;
     vp_run(vp)->tls = NULL;
     ps_store_release(&vp->attached, vp_is(vp, VP_SPARE) ? PS_ATTACHED_OURS : PS_ATTACHED);
-    vp_run(vp)->place = 0; /* this kernel thread is bound to no place, whatever carried the vp before was */
+    vp_run(vp)->place = 0; /* this kernel thread is bound to no place; the last carrier of this vp may have been */
     if (vp->worker.by_watchdog)
         vp_begin_blocked(vp, os_signals_deferred());
     if (!ps_tls_on())
