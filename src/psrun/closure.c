@@ -231,8 +231,8 @@ int closure_trace(struct closure *c, const char *interp, const char *program, co
     char *real = realpath(program, NULL);
     const char *file = real ? real : program;
     int error = trace(c, interp, file, library_path, preload, dropin, false, &status);
-    /* A library is missing. With LD_TRACE_LOADED_OBJECTS the loader says which. But a wrapper under
-     * which psrun runs (valgrind) is then listed itself. */
+    /* A library is missing. With LD_TRACE_LOADED_OBJECTS the loader says which. This is only the second attempt: a
+     * wrapper under which psrun runs (valgrind) would be listed itself. */
     if (!error && status != 0) {
         closure_free(c);
         error = trace(c, interp, file, library_path, preload, dropin, true, &status);
@@ -304,7 +304,8 @@ static bool begins_with_any(const char *name, const char *const *prefix, unsigne
     return false;
 }
 
-/* The C library's state of a thread is defined as in the runtime (src/uth/tls_objects.c), which is not linked here. */
+/* `systems` and `state` say what the C library keeps for each thread, as the runtime does (src/uth/tls_objects.c),
+ * which is not linked here. */
 bool closure_shares_tls(const struct closure *c)
 {
     static const char *const sanitizers[] = {"libasan.", "libtsan.", "liblsan.", "libclang_rt."};

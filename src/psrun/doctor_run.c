@@ -27,7 +27,8 @@ static char *census_file(void)
     return NULL;
 }
 
-/* An interrupt at the terminal then ends only the program, and psrun still reports its pools. */
+/* Lets psrun ignore interrupts from the terminal: an interrupt ends only the program, and psrun still reports its
+ * pools. */
 static void ignore_interrupts(struct sigaction before[2])
 {
     const struct sigaction ignored = {.sa_handler = SIG_IGN};
@@ -53,8 +54,8 @@ static bool has_told(const char *name, pid_t pid)
     return found;
 }
 
-/* Waits until the program has ended. With until_idle it also looks whether the program, being idle, has reported its
- * pools: then it asks it to end (SIGTERM). */
+/* Waits until the program has ended. With until_idle it also looks whether the program has reported its pools, as it
+ * does when it is idle. Then psrun sends the program SIGTERM. */
 static void await_end(pid_t pid, const char *name, bool until_idle, int *ended)
 {
     pid_t got;

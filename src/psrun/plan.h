@@ -15,8 +15,8 @@
  * or may load MPI later and was started by a launcher. Without MPI it does and loads nothing.
  * The library that takes other libraries' pools (src/pools) is preloaded after the runtime: if libraries may come
  * later, or if one that the program is linked to lets others run its jobs. Then the runtime is preloaded too, also
- * without OpenMP. A program that has its runtime by name usually loads such libraries at the start; --pools asks for
- * it.
+ * without OpenMP. A program that is linked to an OpenMP runtime usually loads such libraries at the start; for later
+ * ones the user gives --pools.
  * If names are enough, LD_PRELOAD is not set: it would affect every program that the program starts.
  * A program without OpenMP runs as it is (static, another C library, no runtime to load); its children get ours.
  * Nothing helps against RTLD_DEEPBIND, a runtime linked in statically, or a set-user-id program (the loader ignores
@@ -33,7 +33,7 @@
 enum {
     EXIT_USAGE = 125,      /* psrun itself cannot do its work */
     EXIT_CANNOT_RUN = 126, /* the program exists, but cannot run on our runtime */
-    EXIT_NOT_FOUND = 127,  /* no such program, or the runtime lacks entry points that it needs */
+    EXIT_NOT_FOUND = 127,  /* no such program, a library is missing, or the runtime lacks entry points */
 };
 
 #define PLAN_LACKS_MAX 16

@@ -142,8 +142,8 @@ static bool is_mpi_tool(const struct elf *e)
     return any;
 }
 
-/* Returns the program's libraries that do so, each followed by ':'. A preloaded layer would come before them. So they
- * are preloaded themselves, before the layer. */
+/* Returns the files of the program's libraries that lie between it and MPI, each followed by ':'. A preloaded layer
+ * would come before them. So they are preloaded themselves, before the layer. */
 static char *mpi_tools(const struct closure *c)
 {
     char *value = plan_text("%s", "");

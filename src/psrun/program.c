@@ -120,7 +120,7 @@ int plan_look_at_elf(struct plan *p, struct elf *e, bool allow_library)
     return 0;
 }
 
-/* A library need not be executable. */
+/* Fails if the program's file is not executable. A library need not be. */
 int plan_check_executable(struct plan *p)
 {
     return !p->library && access(p->file, X_OK) != 0 ? plan_fail(p, EXIT_CANNOT_RUN, "%s: %s", p->file, strerror(errno))

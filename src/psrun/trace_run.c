@@ -46,7 +46,7 @@ static void pass_on(int number, siginfo_t *info, void *unused)
             kill((pid_t)program, number);
         if (asks_end && !by_key)
             last_passed = number;
-    } else if (asks_end && (by_key || number != last_passed)) { /* not the second one that `timeout` sends */
+    } else if (asks_end && (by_key || number != last_passed)) { /* `timeout` sends a signal twice */
         stopped = 1;
         if (reporter > 0)
             kill((pid_t)reporter, SIGKILL);
