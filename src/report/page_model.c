@@ -211,7 +211,8 @@ static void keep_interval(struct page_model *m, struct page_track *t, struct pag
     }
 }
 
-/* Moves the track's time to `time`: the time since its last event belongs to the innermost slice. */
+/* Moves the track's time to `time`, or to its last event's time if that is later. Returns the new time. The time since
+ * the last event belongs to the innermost slice. */
 static uint64_t advance(struct page_model *m, struct page_track *t, uint64_t time)
 {
     if (t->first == UINT64_MAX)

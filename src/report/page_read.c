@@ -214,7 +214,7 @@ static const char *annotation_name(const struct sequence *s, const Perfetto__Deb
     return name ? name : "";
 }
 
-/* Reads the facts of the instant "recording", which describes the whole trace. */
+/* Reads facts about the whole trace from e, the trace's instant event "recording". */
 static void take_recording(struct page_process *p, const struct sequence *s, const event *e)
 {
     const struct {

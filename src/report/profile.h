@@ -5,7 +5,7 @@
 
 #include "places.h"
 
-#define PROFILE_DISTANCES 10 /* nine levels of the machine, and spares; a recording's others are zero */
+#define PROFILE_DISTANCES 10 /* nine levels of distance, and guests; a recording's others are zero */
 #define PROFILE_SIZES 6      /* sizes of tasks, by powers of ten from 1 us on */
 
 struct profile_row {

@@ -42,8 +42,8 @@ struct recording_events {
     struct recording_ring *ring; /* one for each track */
     unsigned *heap, num_heap;    /* tracks with events left, the one with the earliest event first */
     uint64_t read;               /* number of events read; a REC_TASK_RUN counts once */
-    uint64_t overwritten;        /* number of events that later ones replaced */
-    uint64_t unreadable;         /* events outside of the file, or of an unknown kind */
+    uint64_t overwritten;        /* number of events that later ones replaced, or for which there was no room */
+    uint64_t unreadable;         /* events outside of the file, of an unknown kind, or just being overwritten */
 };
 bool recording_events_begin(struct recording_events *e, const struct recording_file *f);
 /* Returns false if there are no more events. */

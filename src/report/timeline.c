@@ -38,8 +38,8 @@ static struct timeline_thread *thread_here(struct timeline *t, uint64_t task, un
     return thread;
 }
 
-/* Ends, on the event's track, what the task began. A thread that was elsewhere loses the ended slice before it is
- * moved: otherwise that slice would be begun again only to be ended. */
+/* Ends the thread's slice of this kind, and moves the thread to the event's track. A thread that was elsewhere loses
+ * the ended slice before it is moved: otherwise that slice would begin again only to be ended. */
 static void end_on_track(struct timeline *t, struct timeline_thread *thread, enum timeline_kind kind, uint64_t which,
                          unsigned track, uint64_t ns)
 {
