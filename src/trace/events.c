@@ -11,7 +11,7 @@
 
 #include "ort/core/tool_events.h"
 
-/* a shorter wait for a lock counts as the lock's own work */
+/* a shorter wait for a lock is not counted as a wait */
 #define SHORT_WAIT_NS 1000
 #define SHORT_WAIT_TICKS 2500 /* about the same, in ticks of a processor's counter */
 
@@ -51,7 +51,8 @@ _Static_assert(sizeof(struct region) <= sizeof(struct frame) &&
                    offsetof(struct region, member) == offsetof(struct frame, member),
                "a region takes a frame's place");
 
-/* Takes the frames that other tracks have given back, or makes new ones. Returns one of them, the rest is k's. */
+/* Takes the frames that other tracks have given back, or makes new ones. Returns one of them, and adds the others to
+ * k's free frames. NULL: no memory. */
 PS_NOINLINE struct frame *events_more_frames(struct track *k)
 {
     struct frame *f = ps_xchg_acquire(&free_frames, NULL);
@@ -311,7 +312,7 @@ static void task_begins(struct track *k, const ompt_data_t *before, ompt_data_t 
     track_is(k, f, REC_USEFUL, REC_ID_CODE(f->id));
 }
 
-/* Turns the task's REC_TASK_BEGIN into one REC_TASK_RUN, if it is the track's last event. Most tasks end so. Returns
+/* If the task's REC_TASK_BEGIN is the track's last event, as for most tasks, turns it into one REC_TASK_RUN. Returns
  * whether it did. */
 static bool ran_undisturbed(struct track *k, const struct frame *f, uint64_t now, int status)
 {
@@ -419,7 +420,8 @@ static void mutex_acquire(int kind, unsigned hint, unsigned impl, uint64_t lock,
         f->wait_since = k->last;
 }
 
-/* Turns the wait's REC_WAIT_BEGIN into REC_LOCK_HELD, if it is the track's last event. Called after a short wait. */
+/* Called after a short wait for a lock. If the wait's REC_WAIT_BEGIN is the track's last event, turns it into
+ * REC_LOCK_HELD. Returns whether it did. */
 static bool was_free(struct track *k, const struct frame *f, uint64_t lock)
 {
     struct recording_event *e = k->next;
@@ -494,7 +496,8 @@ static void mutex_released(int kind, uint64_t lock, const void *caller)
 
 /* --- loops, cancellation, threads --- */
 
-/* Each member reports the whole loop; only the first member counts it, for the region. */
+/* Each member reports the whole loop, so only the report of the first member counts. A taskloop counts in any case;
+ * sections, single and scope do not count. The sums are those of the region, or of `code` if there is none. */
 static void count_loop(struct track *k, int kind, const struct frame *f, uint64_t count, unsigned code)
 {
     if (kind == ORT_WORK_SECTIONS || kind == ORT_WORK_SINGLE_EXECUTOR || kind == ORT_WORK_SCOPE ||

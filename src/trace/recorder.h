@@ -11,10 +11,10 @@
  * bypass the C library's functions that the runtime interposes (read and the like).
  *
  * Threads: a track is written only by the kernel thread that carries its vp. So nothing in it is locked, and no
- * addition is a read-modify-write.
- * A task that runs has a frame, to which its tool data points; the frame moves with the task from vp to vp. A task that
- * does not run has its id in its tool data. Frames and regions are never unmapped: a stale pointer finds wrong numbers
- * at worst.
+ * addition is a read-modify-write. Only the last track has several writers, which take a lock (watched.c).
+ * From its begin to its end a task has a frame, to which its tool data points; the frame moves with the task from vp to
+ * vp. Before and afterwards the tool data has the task's id. Frames and regions are never unmapped: a stale pointer
+ * finds wrong numbers at worst.
  *
  * Forks: what belongs to one process is in memory that is zero in a child (struct own). A child finds no track there,
  * and begins its own recording at its first event, whatever way it was forked. */
@@ -65,7 +65,7 @@ struct frame {
     uint64_t id;
     uint64_t own;           /* ticks for which it has run */
     uint64_t total;         /* of a member: ticks for which it, its tasks and regions that it opened have run */
-    struct frame *member;   /* the member that runs it; a member's or root's own: itself */
+    struct frame *member;   /* the frame of the member that runs the task; in a member's or root's frame: itself */
     struct region *region;  /* of a member: its region; of a root: NULL */
     uint64_t wait_since;    /* when it began to wait for a lock */
     struct track *waits_at; /* the track where its wait began; NULL: it does not wait */
@@ -203,8 +203,8 @@ static inline void track_put(struct track *k, uint64_t time, unsigned kind, unsi
     ps_store_release(&k->shared->written, ++k->written);
 }
 
-/* Adds the time since the last event to the vp's present state. Returns the time now, or the last event's time if the
- * clocks differ. */
+/* Adds the time since the last event to the vp's present state. Returns the time now, or the last event's time if that
+ * is later (processors' counters may differ). */
 static inline uint64_t track_until_now(struct track *k)
 {
     uint64_t now = recorder_ticks(), ticks = now - k->last;

@@ -52,7 +52,7 @@ enum recording_kind {
     REC_WORK_END, /* as REC_WORK_BEGIN */
     REC_CANCEL,   /* id: task, number: ompt_cancel_flag_t */
     /* Events of the scheduler (psthreads/data/watch.h). */
-    /* sub 1: the thread that the vp ran waits; it keeps the vp until another event says otherwise. */
+    /* sub 1: the thread that the vp ran waits: the vp's time counts as that wait until its next event. */
     REC_PARK,
     REC_UNPARK,
     REC_STEAL, /* vp: the victim, sub: level of distance */

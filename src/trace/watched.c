@@ -1,7 +1,8 @@
 /* Turns what the scheduler reports (psthreads/data/watch.h) into events. See recorder.h.
  *
- * The scheduler calls watched_event on the kernel thread that is concerned, perhaps with locks of the runtime held. So
- * nothing here waits. */
+ * The scheduler calls watched_event on the kernel thread that the event is about (a stall: on the watchdog's), perhaps
+ * with locks of the runtime held. So nothing here waits for the runtime. Only the first event of a track takes the
+ * recorder's lock. */
 #include "recorder.h"
 
 /* Notes an event of a kernel thread without a vp. If another thread is writing to that track, the event is left out. */
@@ -27,8 +28,8 @@ static void note(struct track *k, enum recording_kind kind, unsigned vp, uint64_
 
 static bool is_wait(unsigned state) { return state >= REC_IMBALANCE && state <= REC_OUTSIDE; }
 
-/* The vp parks, or the spare ends. If the vp parks because the thread that it ran waits, the time still counts as that
- * wait. A vp that is no regular one only sleeps. */
+/* The vp parks, or the spare ends. If a regular vp parks because the thread that it ran waits, its time still counts as
+ * that wait. Otherwise its time counts as sleep from now on. */
 static void rests(struct track *k, enum recording_kind kind, _Atomic uint64_t *times)
 {
     uint64_t now = track_until_now(k);
