@@ -18,9 +18,9 @@
  * process uses OpenMP, or if there is another pool.
  *
  * If PSTHREADS_CENSUS names a file, each process appends its lines there when it ends, in one write. Each line then
- * begins with the process's number and a tab. The first line of a process has two more fields: "process", and its
- * command line. A process that ends by _exit or by a signal writes nothing. PSTHREADS_CENSUS_AT=idle: the process
- * writes earlier, once it has been idle for a second.
+ * begins with the process's number and a tab. The first line of a process has only two fields after the number: the
+ * word "process", and the command line. A process that ends by _exit or by a signal writes nothing.
+ * PSTHREADS_CENSUS_AT=idle: the process writes earlier, once it has been idle for a second.
  *
  * The census opens no library and starts no pool: a library is not asked if the question would do that. */
 #include "pools.h"
@@ -72,8 +72,8 @@ static bool object_defines(const void *object, const char *name, bool part)
     return part ? object_symbol(object, name, NULL) != NULL : object_find(object, name) != NULL;
 }
 
-/* Returns the C function of an OpenBLAS whose name contains `part`. Builds add prefixes and suffixes; names that end in
- * a single '_' are Fortran's. */
+/* Returns the address of OpenBLAS's C function whose name contains `part`; NULL: it has none. Builds add prefixes and
+ * suffixes; names that end in a single '_' are Fortran's. */
 static void *find_of_openblas(const struct object *o, const char *part)
 {
     for (ElfW(Sym) *s = NULL; (s = object_symbol(o, part, s));) {
@@ -198,7 +198,8 @@ static int count_object(struct dl_phdr_info *info, size_t bytes, void *arg)
 
 /* --- what the libraries answer: without a lock --- */
 
-/* Copies the word that follows `behind` in the text: "0.3.31" of "OpenBLAS 0.3.31 NO_AFFINITY ...". */
+/* Copies the word that stands after the words `behind` in the text, if they are there: "0.3.31" of "OpenBLAS 0.3.31
+ * NO_AFFINITY ...". */
 static void copy_word(char *to, size_t size, const char *text, const char *behind)
 {
     const char *at = text ? strstr(text, behind) : NULL;

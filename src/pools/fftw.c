@@ -2,7 +2,7 @@
  *
  * FFTW gives the parts of a loop to a function. The plan says how many parts there are (fftw_plan_with_nthreads), and
  * no part waits for another. So the parts are the members of a region. Where no virtual processor is idle, the caller
- * runs them as calls. */
+ * runs them as calls. While the width is 1 (width.c), the caller runs them without a region. */
 #include "pools.h"
 
 #include <stdlib.h>

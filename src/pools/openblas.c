@@ -79,8 +79,8 @@ static void learn_bound(struct openblas *b)
     watch_forks(b);
 }
 
-/* Waits until some job has ended. The caller holds the lock, and looks again. Cancellation is disabled: a thread that
- * is cancelled here would keep the lock. */
+/* Waits until another call has given numbers back, or a hold has ended. The caller holds the lock, and then tests its
+ * condition again. Cancellation is disabled: a thread that is cancelled here would keep the lock. */
 static void wait_for_jobs(struct openblas *b)
 {
     int state;
@@ -364,7 +364,8 @@ static int max_threads(void)
 
 /* The OpenMP flavour's regions run on our runtime anyway, so there are no jobs to take. max_threads tells it how wide a
  * region may be; the program reads the number that it has set. Debian splits this flavour into two objects:
- * libblas.so.3 asks for the number. */
+ * libblas.so.3 asks for the number. Returns false if the object does not call omp_get_max_threads, or cannot be
+ * changed. */
 static bool narrow_openmp(const struct object *o)
 {
     if (!omp_max || !omp_in_region || !object_rebind(o, "omp_get_max_threads", (void *)max_threads))

@@ -1,9 +1,9 @@
 /* How many threads a library's call may use: its width. width_policy.h decides.
  *
- * States: WIDE: every call comes to us. The calls themselves take samples, at most one a millisecond. NARROW: calls may
- * never come to us. So a kernel thread of ours, the sampler, takes a sample every few milliseconds until the state is
- * WIDE again; then it sleeps. It is started when the state first becomes NARROW, so a program that never needs it has
- * none.
+ * States: WIDE: every call comes to us. The calls themselves take samples: at most one a millisecond, or at each call
+ * while several threads call. NARROW: calls may never come to us. So a kernel thread of ours, the sampler, takes a
+ * sample every few milliseconds until the state is WIDE again; then it sleeps. It is started when the state first
+ * becomes NARROW, so a program that never needs it has none.
  *
  * The state changes under one lock. A call only tries to take it: if another thread has it, that thread takes a sample.
  * No wake-up is lost: the state becomes NARROW, and the sampler is signalled, under the lock under which the sampler
@@ -119,7 +119,7 @@ static void *sampler(void *unused)
     return NULL;
 }
 
-/* If the sampler cannot be started, the state becomes WIDE again at once: otherwise it would stay NARROW for ever. The
+/* Starts the sampler. If that fails, the state becomes WIDE again at once: otherwise it would stay NARROW for ever. The
  * caller holds the lock. */
 static void start_sampler(void)
 {

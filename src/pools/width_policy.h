@@ -29,7 +29,7 @@ enum {
     WIDTH_MEMORY_US = 16000,         /* processor time over which preemptions are counted */
     WIDTH_RESTS = 2,                 /* percent of a processor; at most this: no thread computes */
     WIDTH_COMPUTES = 60,             /* percent; at least this: a thread has a processor to itself */
-    WIDTH_CONTENDED_US = 5000,       /* processor time per preemption; less is contention */
+    WIDTH_CONTENDED_US = 5000,       /* processor time per preemption; less of it means competition */
 };
 
 struct width_policy {
