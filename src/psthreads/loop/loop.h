@@ -10,8 +10,8 @@
 struct uth;
 struct vp;
 
-/* Runs vp's loop until the library stops, or a spare finds no stack. The caller is on the kernel thread's own stack,
- * vp_run(vp)->native. */
+/* Runs vp's loop. Returns when the library stops; for a spare also when the spare is to end, or there is no stack for
+ * its loop. The caller is on the kernel thread's own stack, vp_run(vp)->native. */
 void vp_enter_loop(struct vp *vp);
 /* The first function on the fresh stack `self`, given to uth_start. transfer: the vp. */
 void vp_loop_main(void *transfer, void *self);

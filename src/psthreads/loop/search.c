@@ -39,8 +39,8 @@
 #define MOST_AT_ONCE 64        /* the most spares that a spare calls at once */
 #define SEARCH_POLITE_NS 20000 /* after this time a search yields the processor to other kernel threads */
 
-/* Looks once at every source of work. vp's handoff slot is HANDOFF_IDLE, or has a message; if work is returned, the
- * slot is HANDOFF_BUSY. queues false: looks only at the handoff slot and the pinned slot. peek: looks into closed
+/* Looks once at every source of work. vp's handoff slot is HANDOFF_IDLE, or has a member in it; if work is returned,
+ * the slot is HANDOFF_BUSY. queues false: looks only at the handoff slot and the pinned slot. peek: looks into closed
  * queues as well. */
 static struct ps_work search_once(struct vp *vp, bool queues, bool peek)
 {

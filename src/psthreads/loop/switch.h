@@ -49,12 +49,12 @@ static inline void vp_arrived(struct vp *vp, struct uth *self)
         uth_put(&vp_run(vp)->stacks, left);
 }
 
-/* Switches from the stack `from` to `to`. The thread pointer changes before the stack, so accesses by it on the
- * other side need not wait for the change (3 ns of 17 here). No other vp is in `to`'s block: the vp that ran there
- * last entered another block before it let go of `to` (uth.running), as this vp does with `from`'s. But a kernel
- * thread that visits `to` for a signal (thread_signal.h) has entered the block, and has made its own vp the current
- * one there. So `to` is claimed first. Then the visitor has gone, or it finds the claim and does not enter. A vp
- * that read the block's carrier before the claim could take the visitor's vp for its own. */
+/* Switches from the stack `from` to `to`. The thread pointer changes before the stack, so accesses through it after the
+ * switch need not wait for the change (3 ns of 17 here). No other vp is in `to`'s block: the vp that ran there last
+ * entered another block before it let go of `to` (uth.running), as this vp does with `from`'s. But a kernel thread that
+ * visits `to` for a signal (thread_signal.h) has entered the block, and has made its own vp the current one there. So
+ * `to` is claimed first. Then the visitor has gone, or it finds the claim and does not enter. A vp that read the
+ * block's carrier before the claim could take the visitor's vp for its own. */
 static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying)
 {
     vp_run(vp)->left_uth = from;
@@ -77,7 +77,8 @@ static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *t
  * vp. */
 struct uth *vp_swap_told(struct vp *vp, struct uth *from, struct uth *to);
 struct uth *vp_swap_claimed(struct vp *vp, struct uth *from, struct uth *to);
-/* Ends a switch from a dying stack: that stack, `left`, goes to the cache. Returns the stack that runs. */
+/* vp_swapped ends a switch of vp_swap, on the stack that now runs, and returns that stack. vp_bury_left does so if the
+ * left stack dies: `left` goes to the cache. */
 struct uth *vp_bury_left(struct vp *vp, struct uth *left);
 static PS_ALWAYS_INLINE struct uth *vp_swapped(struct vp *vp)
 {
