@@ -41,7 +41,8 @@ static inline struct uth_tls *home_block(const struct vp *vp)
     struct uth_tls *own = vp_run(vp)->own_tls;
     return own && own->adopted ? own : NULL;
 }
-/* Returns the home of `root`. If it is a member, returns the home of the root to whose regions the member belongs. */
+/* Returns the home of `root`. If `root` is a member, returns the home of the root to whose regions the member
+ * belongs. */
 static inline struct vp *home_of(const struct psthread *root)
 {
     while (root->flags & PS_T_MEMBER && root != ps_rt.forked_root)

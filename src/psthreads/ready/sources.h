@@ -32,7 +32,7 @@ unsigned vp_count_members(struct ps_queue *q);
 struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q);
 
 /* All sources of work for a vp, in the order in which vp_visit goes through them. After a vp has run a thread it looks
- * at PS_OWN alone. In a search it looks at them as search_once says. */
+ * at PS_OWN alone. In a search it looks at all sources (search_once in search.c). */
 enum ps_source {
     PS_IN_PINNED = 1,  /* its pinned slot: what only this vp may run */
     PS_IN_HANDOFF = 2, /* its handoff slot */

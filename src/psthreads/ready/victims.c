@@ -12,9 +12,9 @@
 
 /* The sizes of the user's groups, innermost level first, and the number of levels: 0 if the user gave none. */
 static unsigned group_size[OS_MAX_LEVELS], num_levels;
-/* 1: the lists are prepared, or a vp has begun to prepare them. */
+/* 1: the lists are prepared, or a thread has begun to prepare them. */
 static _Atomic uint32_t victims_prepared;
-static uint16_t *victim_orders; /* the lists of all vps, one behind the other; written by the vp that prepares them */
+static uint16_t *victim_orders; /* the lists of all vps, one behind the other; written by the preparing thread */
 #define ORDERS_BYTES(n) ((size_t)(n) * (n) * sizeof(uint16_t))
 
 int victims_read_groups(const psthread_config_t *config, unsigned num_vps)

@@ -2,7 +2,7 @@
  * computed once: at the library's start if the user gave groups, otherwise by the first vp that has nothing else to do.
  *
  * Does: gathers what the order depends on (the user's groups, else the machine's topology), lets steal.h compute it,
- * and gives each vp its list. Does not: steal (sources.c). States: not prepared -> being prepared (by one vp) ->
+ * and gives each vp its list. Does not: steal (sources.c). States: not prepared -> being prepared (by one thread) ->
  * prepared. Each vp gets its list by a release store to ps_thief.victims. A vp that has no list yet visits the others
  * in the order of their numbers. */
 #ifndef PS_VICTIMS_H

@@ -29,7 +29,7 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit_pinned(struct vp *vp, enum ps_vi
     return (struct ps_work){.what = t, .id = t == PS_PINNED_OFFLINE ? PS_WORK_OFFLINE : 0};
 }
 
-/* Visits vp's handoff slot. TAKE: takes the message, if there is one, and closes the slot. */
+/* Visits vp's handoff slot. TAKE: takes the member out of the slot, if there is one, and closes the slot. */
 static PS_ALWAYS_INLINE struct ps_work vp_visit_handoff(struct vp *vp, enum ps_visit visit)
 {
     if (visit == PS_LOOK)
