@@ -56,7 +56,7 @@ static void sleep_dedicated(struct vp *vp, int64_t timeout_ns)
     ps_xchg_seq(&vp_dedicated(vp)->wake, 0);
 }
 
-/* Whether vp has something to do: its thread is ready, it has to end, or it was woken to look for a signal. */
+/* Whether vp has something to do: its thread is ready, vp has to end, or vp was woken to look for a signal. */
 static bool is_called(const struct vp *vp)
 {
     return ps_load_acquire(vp_pinned(vp)) || ps_load_acquire(&vp_dedicated(vp)->ends) ||
@@ -227,9 +227,10 @@ static int start_own_carrier(struct vp *vp, const struct uth_tls *block)
     return err;
 }
 
-/* Returns the vp of block's dedicated kernel thread, and starts this kernel thread if there is none. NULL: refused.
- * Several threads may call at once. No kernel thread is started from a signal handler, nor from a function of the
- * program that the runtime calls: the frames below may hold locks that the C library needs for the start (malloc's). */
+/* Returns the vp of block's dedicated kernel thread, and starts this kernel thread if there is none. NULL: there is
+ * none, and none can be started. Several threads may call at once. No kernel thread is started from a signal handler,
+ * nor from a function of the program that the runtime calls: the frames below may hold locks that the C library needs
+ * for the start (malloc's). */
 static struct vp *own_carrier(struct uth_tls *block)
 {
     static _Atomic uint32_t said;

@@ -91,7 +91,7 @@ static ssize_t move_some(int fd, bool writes, void *bytes, size_t n)
     do {
         if (!wait_for_events(fd, writes ? POLLOUT : POLLIN))
             return -1;
-        /* not possible at once, or another thread has taken the data */
+        /* the kernel refuses RWF_NOWAIT, or another thread was faster: makes the plain call, which may wait */
         if (!able || again(got = move_at_once(fd, writes, bytes, n)))
             got = move_plainly(fd, writes, bytes, n);
     } while (again(got));

@@ -25,7 +25,7 @@ struct ps_timer {
     void *arg; /* for the use of `take` */
     struct psthread *thread;
     struct ps_timer *child, *next, *before; /* links of the pairing heap; before: the parent or the left sibling */
-    bool pending, late;
+    bool pending, late; /* under the lock of all timers; pending: in the heap; late: the deadline came first */
 };
 
 /* Blocks the thread until another thread readies it, or its deadline comes. Returns true if the deadline came first.
