@@ -11,7 +11,8 @@
  * sets `writing` (compare-and-swap). A forked child does not have the kernel thread. If PATH has a %p, the child has a
  * file of its own, and makes the kernel thread at its first outermost region. For this the child's fork handler sets
  * dump_request_owed, and the root that opens the region clears it by an exchange. Without a %p only the deadlock report
- * writes in the child. Failures: no folder, no inotify, no kernel thread: one line, and no dumps on request. */
+ * writes in the child.
+ * Failures: no folder, no inotify, no kernel thread: one line, and no dumps on request. */
 #include "dump_request.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Where a thread waits: the innermost return address on its stack that follows a call instruction and lies neither in
- * the runtime nor in the C library.
+/* Where a thread waits: the innermost word on its stack that is an address in code, but neither in the runtime nor in
+ * the C library. On x86-64 this address must also follow a call instruction, as return addresses do.
  *
  * The address is shown as OBJECT+OFFSET for addr2line, with the function's name if the object has symbols. The dump
  * searches the stack, and does not unwind it; gdb shows the whole stack (tools/gdb). Rejected: the unwinder of libgcc_s
