@@ -98,7 +98,7 @@ static void own_by_fork(struct vp *self, struct uth_tls *block)
     ps_team_forget_block(vp_run(self)->current, block);
 }
 
-/* Clears what other threads have left in vp in the parent. */
+/* Clears what other threads left in vp while it was in the parent process. */
 static void forget_messages(struct vp *vp)
 {
     ps_queue_init(&vp->queue);

@@ -196,7 +196,7 @@ static int start_locked(const psthread_config_t *config)
     if (err)
         return err;
     size_t stack = stack_wanted(config);
-    /* Larger, because a joiner may run a thread in the unused part of its own stack. */
+    /* Stacks are larger than was asked for, because a joiner may run a thread in the unused part of its own stack. */
     if (!ps_life.settings.stack_bytes || (config && config->stack_size))
         stack += stack / (UTH_CALL_SHARE - 1) + 1;
     uth_init(stack);
