@@ -1,7 +1,7 @@
 /* psrun dump PID: prints the state of a running program's virtual processors and user-level threads.
- * src/psthreads/debug/dump.c is compiled in here. It finds the runtime among the files that the process has mapped, by
- * the tables that the runtime exports (ps_debug_layout). psrun needs only the right to read the process's memory (the
- * same user, and ptrace allowed). It sends no signal, needs no variable, and does not stop the process. */
+ * src/psthreads/debug/dump.c is compiled in here. psrun finds the runtime among the files that the process has mapped,
+ * by the tables that the runtime exports (ps_debug_layout). psrun needs only the right to read the process's memory
+ * (the same user, and ptrace allowed). It sends no signal, needs no variable, and does not stop the process. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  *
  * Does not resolve names to files (closure.h asks the dynamic loader for that), and does not read code. Only files of
  * psrun's own class and byte order are read. Every offset is checked against the file, which may contain anything: a
- * broken file gives ELF_BROKEN, never a fault. An open elf is constant. Its strings live as long as it is open.
- * Cost: one mmap, no copy of the symbol table. A definition is found by the file's own hash table, undefined symbols by
- * a pass over them. */
+ * broken file gives ELF_BROKEN, or has no symbols or versions here, and never causes a fault. An open elf is constant.
+ * Its strings live as long as it is open. Cost: one mmap, no copy of the symbol table. A definition is found by the
+ * file's own hash table, undefined symbols by a pass over them. */
 #ifndef PSRUN_ELF_FILE_H
 #define PSRUN_ELF_FILE_H
 

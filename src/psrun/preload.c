@@ -73,7 +73,8 @@ void plan_preload_pools(struct plan *p)
     p->preload_value = value;
 }
 
-/* AddressSanitizer's runtime ends a program in which another library is preloaded before it. */
+/* Returns whether the program has AddressSanitizer's runtime: this ends a program in which another library is preloaded
+ * before it. */
 static bool has_address_sanitizer(const struct closure *c)
 {
     for (unsigned i = 1; i < c->num; i++)

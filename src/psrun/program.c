@@ -127,7 +127,8 @@ int plan_check_executable(struct plan *p)
                                                      : 0;
 }
 
-/* For a program with other rights the loader ignores LD_LIBRARY_PATH, and names with a slash in LD_PRELOAD. */
+/* Fails for a program that gets other rights than psrun's caller: for such a program the loader ignores
+ * LD_LIBRARY_PATH, and names with a slash in LD_PRELOAD. */
 int plan_check_privileges(struct plan *p)
 {
     struct stat st;

@@ -32,7 +32,7 @@ void trace_environment(const struct trace *t); /* sets the recorder's environmen
  * psrun. */
 int trace_run(const struct trace *t, const struct plan *p, char **argv);
 bool trace_is_stopped(void);  /* since the program's end a signal has asked psrun to end */
-void trace_reporter(int pid); /* pid of psthreads-report, which such a signal kills; 0: it has ended */
+void trace_reporter(int pid); /* notes the pid of psthreads-report, which such a signal then kills; 0: it has ended */
 /* Makes files of all recordings of this run, and removes these. first: the pid of the program. */
 void trace_report(const struct trace *t, int first);
 void trace_give_up(const struct trace *t); /* removes the empty files */

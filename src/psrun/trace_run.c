@@ -40,13 +40,13 @@ static void pass_on(int number, siginfo_t *info, void *unused)
     bool by_key = info->si_code > 0 && (number == SIGINT || number == SIGQUIT);
     bool asks_end = number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP;
     if (info->si_code <= 0 && info->si_pid == getpid())
-        return; /* psrun has caused it: its standard error has no reader */
+        return; /* psrun itself has caused this SIGPIPE: its standard error has no reader */
     if (program > 0) {
         if (!by_key)
             kill((pid_t)program, number);
         if (asks_end && !by_key)
             last_passed = number;
-    } else if (asks_end && (by_key || number != last_passed)) { /* `timeout` sends a signal twice */
+    } else if (asks_end && (by_key || number != last_passed)) { /* the second signal of `timeout` is ignored */
         stopped = 1;
         if (reporter > 0)
             kill((pid_t)reporter, SIGKILL);
