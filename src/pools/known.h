@@ -42,7 +42,8 @@ const char *known_prefix(const char *file, size_t *n);
 const char *known_mkl_layer(const char *file);
 /* Returns whether this is MKL's front, libmkl_rt, which programs are linked with and which loads the layers. */
 bool known_is_mkl_front(const char *file);
-/* Returns what carries numba's threads: "omp", "tbb", "workqueue"; NULL if this is not one of numba's files. */
+/* Returns which of numba's threading layers the file is: "omp", "tbb", "workqueue"; NULL if this is not one of numba's
+ * files. */
 const char *known_numba_layer(const char *file);
 
 /* What is known about a pool, for known_judge. */

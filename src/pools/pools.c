@@ -56,8 +56,8 @@ static bool is_known(ElfW(Addr) base)
     return false;
 }
 
-/* Called inside dl_iterate_phdr, which holds a lock. dlopen and dlsym take that lock after another one, so neither may
- * be called here. */
+/* Adds the object to pools_libraries if it is new and a library with a known pool. Called inside dl_iterate_phdr, which
+ * holds a lock. dlopen and dlsym take that lock after another one, so neither may be called here. */
 static void look_into(const struct dl_phdr_info *info)
 {
     struct object o;
