@@ -277,7 +277,8 @@ struct vp *ps_dedicate(struct uth_tls *block)
     if (!vp)
         return NULL;
     bool changes = ps_cas_seq(&block->dedicated, &none, vp);
-    uth_tls_drop_cached(block); /* also if another thread has set `dedicated`: it may not have come to this call yet */
+    /* also if another thread has set `dedicated`: that thread may not have come to this call yet */
+    uth_tls_drop_cached(block);
     if (changes && ps_add_seq(&ps_dedicated_threads, 1) == 0)
         idle_wake_all(); /* so that all workers block signals from now on (process_signal.h) */
     return vp;

@@ -72,7 +72,7 @@ bool home_stays_aside(struct vp *vp)
 {
     if (ps_load_seq(&ps_rt.num_roots) < 2) {
         vp_is_no_more(vp, VP_ASIDE);
-        /* Another root has come meanwhile, and may have marked vp before this was cleared. */
+        /* Another root has come meanwhile, and may have marked vp before the mark was cleared. */
         if (ps_load_seq(&ps_rt.num_roots) > 1)
             vp_becomes(vp, VP_ASIDE);
     }

@@ -36,7 +36,7 @@ bool ps_block_until(struct psthread *self, enum ps_wait kind, const volatile voi
 /* Returns 1 if the poller runs and nothing is left for it to wait for, neither a deadline nor a descriptor; otherwise
  * 0. Every thread that the poller has readied is in a queue by then (deadlock.c). */
 unsigned timer_poller_idles(void);
-/* Ends the poller; the next timed wait starts it again. Called by stop.c, when no thread waits. */
+/* Ends the poller; the next timed wait starts it again. Called by stop.c only. */
 void timer_stop(void);
 void timer_after_fork_in_child(void);
 

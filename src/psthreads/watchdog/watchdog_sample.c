@@ -26,7 +26,7 @@ void watchdog_sample_reset(void)
 static unsigned count_ready(struct vp *vp, unsigned bound)
 {
     unsigned ready = ps_load_relaxed(&vp_queue(vp)->count) + bound;
-    /* the global queue counts as ready behind each vp: a stuck vp takes nothing from there */
+    /* threads in the global queue also wait for this vp: while it is stuck it takes none of them */
     if (ps_rt.has_global && ps_load_relaxed(vp_attached(vp)))
         ready += ps_load_relaxed(&ps_rt.global.count);
     return ready;

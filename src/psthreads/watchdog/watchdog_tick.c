@@ -31,7 +31,7 @@ static void start_asked(void)
     if (asked & WATCHDOG_WORKERS)
         idle_start_wanted();
     uint32_t lacking = asked & WATCHDOG_SPARE ? ps_xchg_acq_rel(&ps_watchdog.lacking, 0) : 0;
-    /* a spare is asked for, but its number in `lacking` was taken with an earlier request: starts one */
+    /* if a spare is asked for, but an earlier request has taken its number in `lacking` too, one spare is started */
     lacking += asked & WATCHDOG_SPARE && lacking == 0;
     while ((lacking > 0 || (asked & WATCHDOG_SPARE && watchdog_spare_may_work(1) && vp_work_waits())) &&
            ps_load_relaxed(&ps_watchdog.spares) < ps_rt.max_spares && vp_get_spare() == 0)
