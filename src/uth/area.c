@@ -2,17 +2,17 @@
  *
  * A thread may be suspended on a stack while another thread, which it has called, runs above it on the same stack. If a
  * signal to the suspended thread must be handled then, its handler runs in an area of that stack
- * (identity/thread_signal.h). The lowest sixteenth of a stack is cut into up to UTH_AREAS areas. The thread above goes
- * on meanwhile, and has that much less stack.
+ * (identity/thread_signal.h). Up to UTH_AREAS areas lie in the lowest sixteenth of a stack. The thread above goes on
+ * meanwhile, and has that much less stack.
  *
  * u.areas has a bit for each area that is taken: set by compare-and-swap (acquire), cleared by the area's owner
- * (seq_cst, of which the release is needed). The first area is given out only if nothing has ever been on the pages of
- * all areas, as far as the system tells (os_memory_untouched). So it lies below whatever runs there. A handler in an
+ * (seq_cst, of which the release is needed). The first area is given out only if none of the areas' pages is in memory,
+ * as far as the system tells (os_memory_untouched). Then no frame on the stack reaches into the areas. A handler in an
  * area touches its pages, so this cannot be tested again. The first area therefore sets `area_used`, which is never
  * cleared; from then on the pages are not looked at.
  *
- * Callers: any kernel thread, while something keeps the stack from being given back. Failures: false. Cost: two system
- * calls as long as no area of the stack was used.
+ * Callers: any kernel thread, while something keeps the stack from being given back. Failures: false. Cost: a system
+ * call for each page of the areas, until an area of the stack has been used.
  * Rejected: memory outside of the stack (a garbage collector looks at all between the handler's stack pointer and the
  * stack's bottom). To stop the thread above (the handler may wait for that thread). */
 #include "uth.h"
@@ -33,8 +33,8 @@ void uth_areas_at(struct uth *u, uintptr_t low, size_t stack_bytes)
     u->areas_n = (uint32_t)(n > UTH_AREAS ? UTH_AREAS : n);
 }
 
-/* Whether no frames of a thread are on the pages of u's areas, as far as can be seen. Sets area_used where it finds
- * out. */
+/* Whether no frames of a thread are on the pages of u's areas, as far as can be seen. Sets area_used if all pages are
+ * untouched. */
 static bool is_free(struct uth *u)
 {
     if (ps_load_relaxed(&u->area_used))

@@ -1,9 +1,9 @@
-/* Stack overflow: one line says whose stack has overflowed and how to raise its size; then comes what would have come
- * anyway.
+/* Stack overflow: one line says whose stack has overflowed and how to raise its size; then SIGSEGV's default action
+ * follows.
  *
- * The handler of SIGSEGV runs on an alternate stack, because the stack that overflowed has no room for it. It is
- * installed only where there is none: a program's or a sanitizer's handler stays. The handler looks whether the address
- * lies in the guard page of the uth that runs. In either case it restores the default action and returns. The
+ * The handler of SIGSEGV runs on an alternate stack, because the stack that overflowed has no room for it. The handler
+ * is installed only where there is none: a program's or a sanitizer's handler stays. The handler looks whether the
+ * address lies in the guard page of the uth that runs. In either case it restores the default action and returns. The
  * instruction faults again, so a core dump shows the place, and the exit status is the usual one. A SIGSEGV that
  * another thread or process has sent has no such instruction. The handler raises it anew, and it is delivered when the
  * handler returns.
@@ -15,8 +15,8 @@
  * is installed; a later install replaces it. An alternate stack belongs to its kernel thread. `alternate` is native
  * thread-local: only uth_overflow_thread_init and _fini write it, called on the kernel thread's own thread pointer. If
  * there is no memory for an alternate stack, an overflow in that kernel thread ends without the line. A kernel thread
- * that ends leaves its alternate stack for others (free_slots.h). A forked child uses the stacks that it finds there,
- * since it reads nothing of them. */
+ * that ends leaves its alternate stack for others (free_slots.h). A forked child may use the stacks that its parent's
+ * kernel threads have left, because it reads nothing of what they contain. */
 #include "check.h"
 #include "free_slots.h"
 #include "os.h"

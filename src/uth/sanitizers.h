@@ -52,7 +52,8 @@ extern void AnnotateIgnoreWritesEnd(const char *file, int line) __attribute__((w
 #define SAN_SWITCH_ORDERS (PS_TSAN ? 0u : 1u /* __tsan_switch_to_fiber_no_sync */)
 
 enum { SAN_ADDRESS = 1, SAN_THREAD = 2, SAN_EXCEPTIONS = 4 };
-/* SAN_... bits: which sanitizers are there. Written by san_find before there are contexts. */
+/* SAN_... bits: which sanitizers are there; SAN_EXCEPTIONS: a switch saves C++'s exceptions. Written by san_find before
+ * there are contexts. */
 extern __attribute__((visibility("hidden"))) unsigned char uth_sanitizers;
 
 static inline void san_find(void)

@@ -7,8 +7,8 @@
  * States of a block: FREE (in the list) -> fresh (initial values; its character tables not yet set) -> used -> FREE. A
  * block's fields belong to its owner, as do the few blocks that a vp keeps for its next threads (uth_tls_near). The
  * free list and the list of all blocks are under `lock`. The list of all is for objects that dlopen brings into the
- * static part of every block (uth_tls_look_again). A fork takes both locks (init_lock first, as everywhere): the thread
- * that forks may not be a user-level thread, while another one is in the middle of these lists.
+ * static part of every block (uth_tls_look_again). A fork takes both locks (init_lock first, as everywhere), because
+ * another kernel thread may be in the middle of these lists when a thread forks.
  *
  * Invariant: a block has the initial values of every loaded object when its thread begins (get_block says why). The
  * block of an ended thread is used again with its malloc cache (renew). To return memory to the system, a kernel thread
@@ -66,7 +66,8 @@ static unsigned times_put;
 static uint64_t clock_ns; /* the time at the last put that read the clock */
 static _Atomic uint32_t last_number;
 
-/* In each block's storage: that block. In a kernel thread's own storage: NULL. */
+/* In each block's storage: that block. In a kernel thread's own storage: NULL, or the block that adopted this storage
+ * while another kernel thread is in it. */
 static __thread struct uth_tls *current_block __attribute__((tls_model("initial-exec")));
 
 bool uth_tls_enabled(void) { return ps_load_acquire(&uth_blocks.status) == UTH_BLOCKS_ON; }
@@ -130,7 +131,7 @@ struct uth_tls *uth_tls_of(uintptr_t pthread)
 {
     if (!uth_blocks.numbered || ps_load_acquire(&uth_blocks.status) != UTH_BLOCKS_ON)
         return NULL;
-    /* In a kernel thread's own storage this variable is NULL. */
+    /* current_block of that thread's storage. */
     return *uth_tls_current_in((char *)pthread - uth_blocks.layout.descriptor_from_tp);
 }
 
@@ -146,8 +147,9 @@ int uth_tls_pose_as(struct uth_tls *tls, int tid)
     return before;
 }
 
-/* Makes the descriptor that of a thread that begins. Leaves the pointer to the vector of TLS blocks, which the dynamic
- * linker keeps in it, as it is. Skips the values of keys if the block's last thread has used no key. */
+/* Makes the descriptor that of a thread that begins, with a number of its own, and resets the fields of *tls that
+ * belong to one thread. Keeps the pointer to the vector of TLS blocks, which the dynamic linker has written into the
+ * descriptor. Skips the values of keys if the block's last thread has used no key. */
 static void write_descriptor(struct uth_tls *tls)
 {
     char *descriptor = uth_tls_descriptor(tls);
@@ -231,7 +233,7 @@ static void free_key_arrays(struct uth_tls *tls)
 static void free_dynamic(struct dtv_entry *dtv, size_t modules)
 {
     for (size_t i = 1; i <= modules; i++)
-        /* Tested first: a call of free for each of some dozens would cost noticeable time. */
+        /* Tested first: a call of free for each of some dozens of modules would cost noticeable time. */
         if (PS_UNLIKELY(dtv[i].to_free != NULL)) {
             free(dtv[i].to_free);
             dtv[i] = (struct dtv_entry){NOT_ALLOCATED, NULL};
@@ -239,7 +241,8 @@ static void free_dynamic(struct dtv_entry *dtv, size_t modules)
 }
 
 /* Notes how the dynamic linker has just initialised the block, for initialise_quickly. `now` is the epoch; nothing was
- * loaded meanwhile. The vector stays NULL if some module's segment is not among the copied images. */
+ * loaded meanwhile. tls->vector becomes NULL if the copied images may not be used, or some module's segment is not
+ * among them. */
 static void note_initialised(struct uth_tls *tls, uint32_t now)
 {
     struct dtv_entry *dtv = *dtv_of(tls);
@@ -269,7 +272,8 @@ static void initialise_by_linker(struct uth_tls *tls, uint32_t now)
     size_t entries = (size_t)dtv[-1].address;
     free_dynamic(dtv, entries);
     memset(dtv, 0, (entries + 1) * sizeof *dtv);
-    /* False: this segment gets initial values, too, because the block was emptied or the program is static. */
+    /* False: the C library's segment gets initial values, too, because the block was emptied or the program is
+     * static. */
     bool keeps = !tls->emptied && !uth_blocks.layout.shared_segment;
     if (keeps)
         memcpy(libc_state, libc_tls, uth_blocks.layout.libc_bytes);
@@ -284,7 +288,8 @@ static void initialise_by_linker(struct uth_tls *tls, uint32_t now)
  * dynamic linker would do the same, that is if:
  * - nothing has been loaded since: `epoch` is the one that was noted;
  * - the thread has noticed no unloading: the vector is in the same place, of the same generation;
- * - every module that had a static place in the vector has an image in tls_images.h, and is in the same place.
+ * - every module that had a static place in the vector has an image in tls_images.h, and is in the same place;
+ * - the block was not emptied: otherwise the C library's segment would need initial values as well.
  * False: the dynamic linker might do something else now, and nothing was changed. */
 static bool initialise_quickly(struct uth_tls *tls, uint32_t now)
 {

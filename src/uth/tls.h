@@ -11,17 +11,19 @@
  *
  * What the caller must know:
  * - The runtime's own native thread-local variables are switched as well. After uth_tls_enter and uth_tls_leave the
- *   current vp (and the like) must be written anew, and no address of such a variable may be kept across them.
+ *   caller writes the current vp and its other variables anew. No address of such a variable may be kept across the two
+ *   calls.
  * - To the C library the thread has a number of its own, which no kernel thread has (uth_tls_number_blocks). So owners
- *   of mutexes, rwlocks, streams and the dynamic linker's lock are right wherever the thread runs. The room that
- *   numbers blocks interposes the calls that pass a number to the kernel. Without such a room the number is the
- *   carrier's.
+ *   of mutexes, rwlocks, streams and the dynamic linker's lock are right wherever the thread runs. src/identity numbers
+ *   the blocks, and interposes the calls that pass a number to the kernel. Without it the number is that of the kernel
+ *   thread which entered the block last.
  * - A library that dlopen brings may have its TLS segment in the static part of every thread (initial-exec; on AArch64
  *   any). Existing blocks get its initial values before its first constructor runs, where uth_tls_object_begins is
  *   called in time. Otherwise they get them at the next uth_tls_look_again, with which every region begins.
  *
- * Cost. To enter again, or to leave: one write of the thread pointer. Enter: two more stores. Get from the cache: the
- * copy of the initial values and of 1.5 KiB of the C library's descriptor. */
+ * Cost. To enter again, or to leave: one write of the thread pointer. uth_tls_enter: three more stores, and a fourth
+ * where blocks have no numbers. Get from the cache: the copy of the initial values and of 1.5 KiB of the C library's
+ * descriptor. */
 #ifndef PS_UTH_TLS_H
 #define PS_UTH_TLS_H
 
@@ -35,18 +37,18 @@
 #include "cpu.h"
 #include "list.h"
 
-/* One block. Used by uth/tls*.c only, with two exceptions: the inline functions below read some fields, and
- * src/psthreads keeps the fields marked (psthreads) here.
+/* One block. uth/tls*.c write the fields, except those marked (psthreads), which src/psthreads keeps here. The inline
+ * functions below, src/psthreads and src/identity read some of the others.
  *
  * tp: the thread pointer with which the block is addressed. tid: where the descriptor has the thread's number.
  * carrier_tid: the number that the last uth_tls_enter was given. used: a thread has entered the block since it was made
  * or renewed. */
 struct uth_tls {
     void *tp;
-    /* carrier: what the last uth_tls_enter was given. NULL: since the block got its initial values, or since
+    /* The vp that the last uth_tls_enter was given as `carrier`. NULL: since the block got its initial values, or since
      * uth_tls_take_away, no kernel thread has entered it. */
     UTH_ATOMIC(const void *) carrier;
-    UTH_ATOMIC(const void *) cached; /* see uth_tls_is_cached; cleared when `dedicated` is set */
+    UTH_ATOMIC(const void *) cached; /* `carrier` or NULL: see uth_tls_is_cached; cleared when `dedicated` is set */
     /* What uth_tls_set_stack was given last; the block's own address: no stack so far. */
     void *stack;
     /* (psthreads) the only vp that may begin this thread (dedicated.h); NULL: any may. */
@@ -56,11 +58,12 @@ struct uth_tls {
     uint64_t mask; /* (psthreads) signal mask of a member of a team, until the member changes it */
     int *tid;
     int carrier_tid;
-    int number;               /* the thread's number to the C library; 0: blocks are not numbered */
-    const void *home;         /* where `adopted` is true: the carrier whose own storage this is */
-    UTH_ATOMIC(void *) below; /* (psthreads) the block's thread, while a thread that it has called runs above it */
-    /* (psthreads) own: the vp of the thread's dedicated kernel thread, which is the value of `dedicated` once that is
-     * set. The kernel thread's number is the thread's (gettid). */
+    int number;       /* the thread's number to the C library; 0: blocks are not numbered */
+    const void *home; /* where `adopted` is true: the vp of the kernel thread whose own storage this is */
+    /* (psthreads) the block's thread, while it has called another thread, which runs above it on the same stack */
+    UTH_ATOMIC(void *) below;
+    /* (psthreads) own: the vp of the thread's dedicated kernel thread; NULL: it has none. Once `dedicated` is set, it
+     * has the same value. The thread's number (gettid) is that of this kernel thread. */
     UTH_ATOMIC(void *) own;
     void *own_stack;  /* (psthreads) the stack that the thread keeps (own_stack.h); NULL: none */
     unsigned numbers; /* how many of the next consecutive numbers the block's next threads may still take */
@@ -68,10 +71,10 @@ struct uth_tls {
     bool fresh;       /* at the next enter the C library's character tables must be set (ctype_init) */
     bool used;
     bool emptied;           /* the malloc cache of its last thread is gone: the next thread begins without one */
-    uint64_t since_ns;      /* since when threads have filled the malloc cache */
+    uint64_t since_ns;      /* the time since which threads have filled the malloc cache */
     uint64_t put_ns;        /* when the block was given back */
     struct ps_list in_free; /* its place in the list of free blocks, while it is in it */
-    struct uth_tls *next_of_all, **link_of_all;
+    struct uth_tls *next_of_all, **link_of_all; /* the list uth_blocks.all */
     /* The block's state after the dynamic linker initialised it last: vector, the address of its vector of TLS blocks;
      * the vector's generation and last module; the epoch of loaded objects then. While nothing of this has changed,
      * initialise_quickly may initialise the block. vector NULL: only the dynamic linker may. */
@@ -84,20 +87,22 @@ struct uth_tls {
     struct cpu_float floats;
 };
 
-/* AUTO: threads get blocks wherever blocks can be made. Where they cannot, one line says why, if a loaded object other
- * than the C library and the runtime needs blocks. ALWAYS: likewise, but the line is written in any case. NEVER: no
- * blocks. */
+/* AUTO: threads get blocks wherever blocks can be made. If making one fails, one line says why in two cases: a loaded
+ * object other than the C library and the runtime needs blocks, or the system refused memory or a kernel thread. If a
+ * sanitizer forbids blocks, the line is written where the program has thread-local variables. ALWAYS: likewise, except
+ * that the line is written whenever there are no blocks. NEVER: no blocks, and no line. */
 enum uth_tls_mode { UTH_TLS_AUTO, UTH_TLS_ALWAYS, UTH_TLS_NEVER };
 
 /* Finds out whether blocks can be made here (C library, processor, sanitizers) and whether they are wanted. To learn
- * the C library's layout, it starts and ends one kernel thread; then it tries a block. If blocks cannot be made, one
- * line says why: see uth_tls_mode; with `verbose` in any case. Thread-safe, idempotent: the first call decides. Returns
- * uth_tls_enabled(). */
+ * the C library's layout, it starts and ends a kernel thread; then it tries a block. If blocks cannot be made, one line
+ * may say why: see uth_tls_mode. With `verbose` the line is always written, except with UTH_TLS_NEVER. Thread-safe,
+ * idempotent: the first call decides. Returns uth_tls_enabled(). */
 bool uth_tls_init(enum uth_tls_mode mode, bool verbose);
 bool uth_tls_enabled(void);
 /* If objects have been loaded since the last look, gives existing blocks the initial values of new segments in the
- * static part. From then on, stacks also hold code if an object asks for that, even where there are no blocks. If
- * nothing was loaded, the cost is some tens of ns. Returns uth_tls_enabled(). */
+ * static part. If a new object needs that, makes all stacks executable, keeps floating-point status flags from now on
+ * (uth_tls_keep_flags), or raises uth_tls_asks: all this even where there are no blocks. If nothing was loaded, the
+ * cost is some tens of ns. Returns uth_tls_enabled(). */
 bool uth_tls_look_again(void);
 
 #ifndef __cplusplus
@@ -109,7 +114,7 @@ struct uth_tls_watch {
     _Atomic(const uth_tls_count *) word[UTH_TLS_WATCHED_MOST]; /* a word may be in the list several times */
     /* Number of words in the list (release, for `word`); 0: it is not known which words to watch. */
     _Atomic unsigned num;
-    _Atomic bool begun;
+    _Atomic bool begun; /* the list is made, or given up: no words are added any more */
     uth_tls_count seen; /* the count at the last look (release: blocks have all that was loaded until then) */
 };
 extern struct uth_tls_watch uth_tls_watch __attribute__((visibility("hidden")));
@@ -121,15 +126,15 @@ static inline bool uth_tls_watched_are(unsigned long long loaded)
         same &= ps_load_relaxed(ps_load_relaxed(&uth_tls_watch.word[i])) == loaded;
     return same;
 }
-/* Whether it is certain that nothing has been loaded since the last uth_tls_look_again that found something. Costs a
- * few loads. Any kernel thread. */
+/* Whether it is certain that nothing has been loaded since the last look at the loaded objects. Costs a few loads. Any
+ * kernel thread. */
 static inline bool uth_tls_nothing_loaded(void) { return uth_tls_watched_are(ps_load_acquire(&uth_tls_watch.seen)); }
 #endif
 
-/* Does what uth_tls_look_again does, and also gives the segment of one object its initial values, even if an earlier
- * look saw that segment. `code` is an address in this object, which the calling kernel thread is loading: it is
- * relocated, and none of its code has run. The caller holds the dynamic linker's lock. Does nothing before
- * uth_tls_init. */
+/* Does what uth_tls_look_again does, and also gives existing blocks the initial values of one object's segment, even if
+ * an earlier look saw that segment. `code` is an address in this object. The calling kernel thread is loading the
+ * object: it is relocated, and none of its code has run. The caller holds the dynamic linker's lock. Does nothing
+ * before uth_tls_init. */
 void uth_tls_object_begins(const void *code);
 
 /* From now on each block that is made gives its threads numbers of their own, from UTH_TLS_FIRST_NUMBER on. A number
@@ -141,8 +146,8 @@ void uth_tls_number_blocks(void);
 /* Returns the block in which the calling kernel thread is; NULL: it is in its own storage. Costs a load. Not inlined,
  * for the reason given at ps_current (psthreads/data/scheduler.h). */
 struct uth_tls *uth_tls_current(void);
-/* Returns the block whose descriptor is at `pthread`, a value of pthread_self(); NULL: it is a kernel thread's. The
- * thread must not have ended. */
+/* Returns the block whose descriptor is at `pthread`, a value of pthread_self(). NULL: the descriptor is a kernel
+ * thread's, or blocks are not numbered. The thread must not have ended. */
 struct uth_tls *uth_tls_of(uintptr_t pthread);
 /* Stores the stack's bounds that the C library would tell: those that uth_tls_set_stack was given last. */
 void uth_tls_stack(const struct uth_tls *tls, void **stack, size_t *bytes);
@@ -153,8 +158,8 @@ void *uth_tls_robust_list(struct uth_tls *tls);
  * number again. Returns the number that it had before. The caller is in the block, and no other code of the thread runs
  * meanwhile. */
 int uth_tls_pose_as(struct uth_tls *tls, int tid);
-/* A few free blocks, used by one caller at a time: a vp. All zero: it is empty. puts: how many blocks were given back
- * to it. */
+/* A few free blocks, used by one caller at a time: a vp. All zero: it is empty. puts: how often uth_tls_keep was called
+ * while there was room. */
 #define UTH_TLS_NEAR 4
 struct uth_tls_near {
     unsigned num, puts;
@@ -181,20 +186,23 @@ void uth_tls_drain(struct uth_tls_near *near);
 void uth_tls_set_stack(struct uth_tls *tls, void *stack, size_t bytes);
 static inline bool uth_tls_stack_differs(const struct uth_tls *tls, const void *stack) { return tls->stack != stack; }
 
-/* Makes *tls stand for the storage of the calling kernel thread, whose number is `tid` and whose carrier is `home` (a
- * vp). Then another kernel thread may enter that storage as it enters a block. While its own kernel thread is in it, it
- * does not count as a block: uth_tls_current() is NULL there. An adopted block is in no list of blocks, and is neither
- * got nor put. */
+/* Makes *tls stand for the storage of the calling kernel thread. `tid` is the number of this kernel thread. `home` is
+ * its vp, which it later gives to uth_tls_enter as `carrier`. From now on other kernel threads may enter this storage
+ * as they enter a block. While the kernel thread itself is in its storage, the storage does not count as a block:
+ * uth_tls_current() returns NULL. An adopted block is in no list: uth_tls_get never returns it, and it is not given to
+ * uth_tls_put. */
 void uth_tls_adopt(struct uth_tls *tls, const void *home, int tid);
 /* `is` true: from now on some kernel thread uses the block as its storage while it runs no thread, so uth_tls_current()
  * is NULL in the block. `is` false: ends that. */
 void uth_tls_for_no_thread(struct uth_tls *tls, bool is);
 /* Sets the calling kernel thread's thread pointer to the block's. `tid` is the number of the calling kernel thread.
- * `carrier` is not NULL; the caller writes it into a native thread-local variable of the runtime afterwards. */
+ * `carrier` is its vp, never NULL, which the caller writes into a native thread-local variable of the runtime
+ * afterwards. */
 void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid);
 #ifndef __cplusplus
-/* Whether this carrier was the last to enter the block. Then all that is in the block is right, and the write of the
- * thread pointer alone (cpu_set_tp_soon) enters it. False: uth_tls_enter must be called. */
+/* Whether this carrier, with this number, was the last to enter the block. Then every field of the block is right for
+ * it, and the write of the thread pointer alone (cpu_set_tp_soon) enters the block. False: uth_tls_enter must be
+ * called. */
 static inline bool uth_tls_was_in(const struct uth_tls *tls, const void *carrier, int tid)
 {
     return ps_load_relaxed(&tls->carrier) == carrier && tls->carrier_tid == tid;
@@ -232,8 +240,8 @@ void uth_tls_end(struct uth_tls *tls);
 
 /* Frees all blocks of the shared free list. Called on a kernel thread's own thread pointer. */
 void uth_tls_trim(void);
-/* True once some object needs blocks and none can be made, or no more. Regions then get one member. Never false
- * again. */
+/* Becomes true when some object needs blocks and none can be made, or when uth_tls_get fails. From then on regions get
+ * one member. It never becomes false again. */
 #ifndef __cplusplus
 extern _Atomic bool uth_tls_missing;
 #endif

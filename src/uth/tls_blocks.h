@@ -14,7 +14,7 @@ struct uth_blocks {
     struct uth_tls_layout layout;
     _Atomic int status;     /* UTH_BLOCKS_...; written under init_lock (release: with ON, the layout is written) */
     bool numbered;          /* by uth_tls_number_blocks, before the first block is made */
-    _Atomic uint32_t epoch; /* written under init_lock; two more for each look that found something: see get_block */
+    _Atomic uint32_t epoch; /* written under init_lock; each look that finds new objects adds two: see get_block */
     struct ps_spin init_lock, lock;
     struct uth_tls *all; /* the first in the list of all blocks, under `lock` */
 };

@@ -8,7 +8,8 @@
 
 #define MOST_BYTES ((size_t)32 * 1024) /* if there is more to copy, the dynamic linker is as quick */
 
-/* The copies of their images lie behind the array; NULL: there are none, or too many. */
+/* The segments that were copied; the copies of their images lie behind this array. NULL: there are no segments, there
+ * is too much to copy, or there is no memory. */
 static struct uth_tls_segment *segments;
 static unsigned num;
 static _Atomic bool doubted;

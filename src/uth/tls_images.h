@@ -16,8 +16,8 @@
 /* Whether the copies may be used: all segments of that time were copied, and uth_tls_images_check has found no
  * change. */
 bool uth_tls_images_usable(void);
-/* Compares the copies with the segments of today, now[n]. If a copied segment's module number now belongs to a
- * different segment, the copies cannot be used from then on. */
+/* Compares the copies with the present segments, now[n]. If a copied segment's module number now belongs to a segment
+ * with another place, size or image, the copies are not used from then on. */
 void uth_tls_images_check(const struct uth_tls_segment *now, unsigned n);
 /* Whether there is a copy of the segment of this module, and the segment is at from_tp. */
 bool uth_tls_images_have(size_t module, ptrdiff_t from_tp);

@@ -155,7 +155,7 @@ static const char *detach_image(struct uth_tls_layout *l, const struct specimen 
         uintptr_t word = word_at(l, at);
         bool in_list = at >= l->list && at < l->list + 2 * sizeof(uintptr_t);
         if (in_list) {
-            /* a list of itself alone: code that unlinks the descriptor then finds a valid list */
+            /* the descriptor becomes a list of one: code that unlinks it then finds a valid list */
             word = s->descriptor + l->list;
         }
         if (word >= s->descriptor && word < s->descriptor + l->descriptor_bytes) {

@@ -165,9 +165,9 @@ void uth_tls_objects_watch(unsigned long long loaded)
         watch_first(loaded);
 }
 
-/* Whether the object is part of the C library. Thread-local variables of the C library, whose names are part of its
- * ABI, do not count as the program's. The answer matters only where blocks cannot be made: there a program with
- * thread-local variables gets regions of one member (uth_tls_missing). */
+/* Whether the object is part of the C library, by its file's name, which is part of the C library's ABI. Thread-local
+ * variables of the C library do not count as the program's. The answer matters only where blocks cannot be made: there
+ * a program with thread-local variables gets regions of one member (uth_tls_missing). */
 static bool is_of_c_library(const char *path)
 {
     static const char *const names[] = {"libc.so.", "ld-linux",  "ld64.so",   "libpthread.so.",
@@ -331,7 +331,7 @@ struct collection {
     struct uth_tls_segment *out;
     unsigned n;
     char *room;
-    size_t bytes;                /* what is left of room */
+    size_t bytes;                /* bytes left at `room` */
     size_t module_at, offset_at; /* offsets in the dynamic linker's struct link_map */
 };
 

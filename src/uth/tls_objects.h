@@ -11,7 +11,7 @@ void *uth_tls_symbol(const char *name);
 /* Returns the dynamic linker's count of the objects that it has loaded so far. Costs some tens of ns. 0: the dynamic
  * linker cannot be asked now (os_objects_visit). */
 unsigned long long uth_tls_objects_loaded(void);
-/* Whether nothing has been loaded since uth_tls_objects_watch(loaded), for certain. Costs some ns. False:
+/* Whether it is certain that nothing has been loaded since uth_tls_objects_watch(loaded). Costs some ns. False:
  * uth_tls_objects_loaded must be called to know. Any kernel thread may call this, without a lock. */
 bool uth_tls_objects_same(unsigned long long loaded);
 /* Whether uth_tls_objects_same may ever return true. */
@@ -20,8 +20,8 @@ bool uth_tls_objects_watched(void);
  * at a time. */
 void uth_tls_objects_watch(unsigned long long loaded);
 /* Whether an object other than the C library and the runtime itself needs blocks. An object needs blocks if it has
- * thread-local storage, or if it uses what the C library keeps for each thread: pthread_self, keys, uselocale. The use
- * of errno counts only in an object with OpenMP constructs. */
+ * thread-local storage, or if it uses what the C library keeps for each thread: pthread_self, keys, uselocale,
+ * flockfile. The use of errno counts only in an object with OpenMP constructs. */
 bool uth_tls_objects_wanted(void);
 /* Whether the program itself has thread-local variables. False as well if `library`, an address in some library, lies
  * in the program: then that library is linked into it, and its variables cannot be told from the program's. */
@@ -36,14 +36,14 @@ bool uth_tls_objects_read_flags(bool linked);
 #define UTH_TLS_MAX_SEGMENTS 256
 /* A TLS segment that lies at the same offset from every thread's thread pointer. */
 struct uth_tls_segment {
-    uintptr_t object;
-    size_t module;
+    uintptr_t object; /* address at which the object is loaded */
+    size_t module;    /* the dynamic linker's number for the segment */
     ptrdiff_t from_tp;
-    const void *image;
+    const void *image; /* initial values of the first image_bytes bytes; the others are zero */
     size_t image_bytes, bytes;
     uintptr_t low, high; /* the object's code and data lie in [low, high) */
-    /* Used by tls_start.c alone: the count of loaded objects when existing blocks last got this segment's initial
-     * values. */
+    /* Used by tls_start.c alone: the count of loaded objects when uth_tls_object_begins last gave existing blocks this
+     * segment's initial values. A mark of its own (FOR_EVER): they never get them again. */
     unsigned long long right_when;
 };
 /* Fills out[] with at most UTH_TLS_MAX_SEGMENTS segments; returns how many. An object may be unloaded at any time, so

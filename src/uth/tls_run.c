@@ -82,7 +82,8 @@ static bool any_value(const struct key_data *kept)
 }
 
 /* Returns the first key from `key` on whose value is not NULL; PTHREAD_KEYS_MAX: there is none. Reads the values in
- * place. Every thread has the first array, and a call for each of its keys would be most of a short thread's end. */
+ * place. Every thread has the first array, and calls of pthread_getspecific for all keys of that array would take most
+ * of the time of a short thread's end. */
 static unsigned next_key(const struct uth_tls *tls, unsigned key)
 {
     void **specific = (void **)(void *)(uth_tls_descriptor(tls) + uth_blocks.layout.specific);

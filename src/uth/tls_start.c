@@ -208,9 +208,10 @@ static const char *try_block(void)
     return why;
 }
 
-/* Returns why there can be no blocks; NULL: there can be. *refused: machine and program would allow blocks, but making
- * one failed. *sanitized: a sanitizer forbids them, and the program has thread-local variables that threads will share.
- * (If the sanitizer is linked into the program, its variables cannot be told from the program's.) */
+/* Returns why there can be no blocks; NULL: there can be. *refused, if a reason is returned: machine and program would
+ * allow blocks, but making one failed. *sanitized: a sanitizer forbids them, and the program has thread-local variables
+ * that threads will share. (If the sanitizer is linked into the program, its variables cannot be told from the
+ * program's.) */
 static const char *find_out(bool *refused, bool *sanitized)
 {
     *refused = *sanitized = false;

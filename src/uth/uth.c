@@ -19,8 +19,8 @@
  * (relaxed: this vp owns the uth). uth_switched writes 0 (release), and the acquire in uth_saved_soon pairs with it:
  * what ran before the save happens before what resumes the uth.
  *
- * Cost: uth_get and uth_put a few loads and stores; a depot's lock each UTH_BATCH of them; a fresh stack two system
- * calls. Failure: no memory for a stack, NULL. Rejected: one list of single stacks (a shared line at each put).
+ * Cost: uth_get and uth_put a few loads and stores; a depot's lock each UTH_BATCH of them; a fresh stack two or three
+ * system calls. Failure: no memory for a stack, NULL. Rejected: one list of single stacks (a shared line at each put).
  * Descriptors from malloc (a second cache miss, and the program's own malloc may run on these threads). Papers:
  * psthreads-2009 section 2.3 (recycling through local queues); nthlib-2004 section 2. */
 #include "uth.h"
@@ -89,8 +89,8 @@ static struct uth_chunk *chunk_after(struct uth_chunk *c)
  * becomes free in one of them moves the hint back. */
 static _Atomic(struct uth_chunk *) not_full;
 
-/* Puts u into the registry. If there is no memory for a slot, debuggers and reports do not see this stack, and
- * u->registered is 0. */
+/* Puts u into the registry. If there is no memory for a slot, u->registered is 0: then debuggers, reports and visitors
+ * do not find u. */
 static void enlist(struct uth *u)
 {
     struct uth_chunk *first = ps_load_acquire(&not_full);
@@ -181,8 +181,8 @@ static void unmake_uth(struct uth *u)
     os_stack_unmap(u->stack, u->stack_bytes);
 }
 
-/* No stack is missed: os_stacks_look stores its answer, then this function reads the registry. make_uth puts a stack
- * into the registry, then reads that answer. */
+/* No registered stack is missed: os_stacks_look stores its answer, then this function reads the registry. make_uth puts
+ * a stack into the registry, then reads that answer. */
 void uth_stacks_look_again(void)
 {
     if (PS_LIKELY(!os_stacks_look()))
@@ -258,8 +258,8 @@ static struct uth *make_smaller(size_t stack_bytes)
     return NULL;
 }
 
-/* Gets a stack from `left`, the depots or the system. If the depots have less than a batch, one stack at a time is
- * taken, so that owners that come together share them. */
+/* Gets a stack from `left`, the depots or the system. If the depots have less than a batch, or stacks are scarce, the
+ * owner takes one stack. So several owners that come at the same time each get some. */
 PS_NOINLINE static struct uth *get_from_elsewhere(struct uth_cache *cache)
 {
     struct uth *u = ps_free_slots_take(&left);
@@ -285,7 +285,7 @@ struct uth *uth_get_sized(size_t stack_bytes)
     return make_uth(stack_bytes < CPU_STACK_MIN ? CPU_STACK_MIN : stack_bytes);
 }
 
-/* Does the rest of uth_put if the cache is full, or if stacks are scarce. */
+/* The slow part of uth_put, when the cache is full or stacks are scarce. */
 PS_NOINLINE static void put_elsewhere(struct uth_cache *cache, struct uth *u)
 {
     if (ps_load_relaxed(&scarce)) {

@@ -36,8 +36,9 @@ struct uth_cache {
 void uth_init(size_t default_stack_bytes);
 size_t uth_default_stack_bytes(void);
 
-/* Every stack that exists, for debuggers and reports: a list of chunks that only grows. A slot is NULL or a uth. A
- * reader that does not stop the process must expect that a uth is unmapped while it reads. */
+/* Every uth of make_uth, for debuggers, reports and uth_visit_any: a list of chunks that only grows. A uth is missing
+ * if there was no memory for its slot. A slot is NULL or a uth. A reader that does not stop the process must expect
+ * that a uth is unmapped while it reads. */
 #define UTH_CHUNK_SLOTS 508
 struct uth_chunk {
     _Atomic(struct uth_chunk *) next; /* the next chunk; written once (release) */
@@ -53,8 +54,8 @@ extern struct uth_chunk uth_registry;
  * kernel thread may call it, but only one at a time visits a block. */
 bool uth_visit(struct uth *u, const struct uth_tls *tls);
 void uth_visited(struct uth *u);
-/* Begins a visit of the registered uth that has the block `tls`, and returns it. NULL: none has, or it runs. [no stack
- * is unmapped meanwhile] */
+/* Begins a visit of the registered uth that has the block `tls`, and returns it. NULL: no registered uth has it, or
+ * that uth runs. [no stack is unmapped during the call] */
 struct uth *uth_visit_any(const struct uth_tls *tls);
 /* Called when objects have been loaded. If one of them asks for it, all stacks are executable from now on. One caller
  * at a time. */
@@ -63,7 +64,8 @@ void uth_stacks_look_again(void);
 void uth_cache_init(struct uth_cache *cache);
 /* Gives all stacks of the cache, and all shared ones, back to the system. */
 void uth_cache_drain(struct uth_cache *cache);
-/* Gives a cache's stacks back when its owner ends. A few are kept for later owners, the others go to the system. */
+/* Gives a cache's stacks back when its owner ends. At most PS_FREE_SLOTS of them are kept for later owners, the others
+ * go to the system. So do shared stacks beyond that number. */
 void uth_cache_leave(struct uth_cache *cache);
 /* Keeps at most `keep` stacks in the cache. The others, and all shared stacks whose memory the system does not have
  * back yet, give their memory back. Called by a vp that is about to park. */
@@ -79,7 +81,8 @@ void uth_scarce(void);
 /* Returns a uth with the default stack size, from the cache, the shared stacks or the system; under lack of memory a
  * smaller one. NULL: no memory. Only the cache's owner calls it. */
 struct uth *uth_get(struct uth_cache *cache);
-/* Returns a uth with a stack of its own size (not cached: unmapped by uth_put). NULL: no memory. */
+/* Returns a new uth whose stack has stack_bytes or a little more. uth_put unmaps it, unless its stack has the size of
+ * those in the cache. NULL: no memory. */
 struct uth *uth_get_sized(size_t stack_bytes);
 void uth_put(struct uth_cache *cache, struct uth *u);
 /* Called in a forked child: forgets all shared stacks, which are never used again. */

@@ -39,7 +39,9 @@ struct uth {
     bool used;             /* a context ran on it since its stack's memory was last given back */
     struct uth_tls *tls;   /* the block of the thread whose context is saved here; kept by src/psthreads */
     int error;             /* errno of the thread whose context is saved here; kept by src/psthreads */
-    void *vp;              /* adopted: the only vp that may run it; else NULL. Set by the owner. */
+    /* The only vp that may run this uth: a root's home, or the vp of a dedicated kernel thread. NULL: any vp may. Kept
+     * by src/psthreads. */
+    void *vp;
     struct uth_wait wait;
     /* left_by and calls are kept by src/psthreads: written by the code that runs on this stack, read by senders of
      * signals (identity/thread_signal.h). */
@@ -65,7 +67,9 @@ struct uth {
     _Atomic bool area_used;
 };
 #define UTH_ADOPTED 1u
-#define UTH_SPOILED 2u   /* a thread ended inside of its functions: their frames on this stack never returned */
-#define UTH_CALL_SHARE 8 /* at most one eighth of a stack may be in use when another thread is called on it */
+#define UTH_SPOILED 2u /* a thread ended inside of its functions: their frames on this stack never returned */
+/* At most one eighth of a stack that make_uth has made may be in use when another thread is called on it. On a root's
+ * stack more may be in use: as much as leaves a called thread its promised stack (set_root_room in psthreads). */
+#define UTH_CALL_SHARE 8
 
 #endif
