@@ -2,8 +2,9 @@
  * meanwhile. See blocking.h and calls.h.
  *
  * Work may be ready behind the caller while the call itself need not wait. So the runtime first looks whether the call
- * will wait. For a descriptor it calls poll without a time-out. For a file it tries to read the first and the last byte
- * from memory (RWF_NOWAIT). Other calls are taken to wait in any case. */
+ * will wait. For a descriptor that blocks it calls poll with a time-out of 0. For read and pread of a file it tries to
+ * read the first and the last byte from memory (RWF_NOWAIT). For a semaphore it reads the value. A call whose flags or
+ * time-out forbid waiting does not wait. All other calls are taken to wait. */
 #define _GNU_SOURCE
 #include "calls.h"
 

@@ -15,10 +15,10 @@
 
 extern struct next __start_ps_next[], __stop_ps_next[];
 
-/* Returns the C library's function `name`. Normally it is the next one behind the runtime's (RTLD_NEXT). But there is
- * none behind if the C library comes before the runtime. That is so if a library of the program's is opened late, or if
- * a library of its libraries needs the runtime. Then the C library is asked by its file name; before glibc 2.34
- * libpthread has some of the functions. */
+/* Returns the C library's function `name`. Normally dlsym finds it in the libraries behind the runtime (RTLD_NEXT). It
+ * finds none if the C library comes before the runtime. That is so if the program opens a library late that needs the
+ * runtime, or if a library of its libraries needs the runtime. Then the function is looked up in the C library by its
+ * file name; before glibc 2.34 libpthread has some of the functions. */
 static void *look_behind(const char *name)
 {
     static const char *const c_library[] = {LIBPTHREAD_SO, LIBC_SO};
@@ -33,9 +33,10 @@ static void *look_behind(const char *name)
     return function;
 }
 
-/* Looks all functions up. Runs before all other constructors: these may call the interposed functions, or begin
- * threads, for which blocks are made. */
 int interposed_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr);
+
+/* Looks up the C library's functions for all entries of the section ps_next. Runs before constructors without a
+ * priority: these may call the interposed functions, or begin threads, for which blocks are made. */
 __attribute__((constructor(101))) static void look_up(void)
 {
     for (struct next *next = __start_ps_next; next < __stop_ps_next; next++)

@@ -2,15 +2,16 @@
  * This header has what the files of this folder share.
  *
  * The C library applies such a call to the kernel thread that runs the caller, or to the one whose number is in a
- * thread's descriptor. If the call sets something, the caller first gets a dedicated kernel thread (dedicated.h); then
- * the C library's own function does the rest. A call that only asks, or is about another thread, names the thread's
- * kernel thread by its number. Cost: one load and a jump, if the caller's kernel thread is in no block.
+ * thread's descriptor. If the call sets something for the caller, our function first gives the caller a dedicated
+ * kernel thread (dedicated.h), then calls the C library's function. If the call only asks, or is about another thread,
+ * our function passes on the number of that thread's kernel thread. Cost: one load and a jump, if the caller's kernel
+ * thread is in no block.
  *
- * The dynamic linker finds these functions before the C library's, since it searches a program's libraries in order,
- * and the C library comes last. Where it does not come last, psrun preloads the runtime. Each function has the C
- * library's version nodes for this processor (glibc_nodes.h, made by cmake/symbols.cmake). The runtime itself asks the
- * kernel (src/os/linux/raw.h). All files of this folder are linked in, or none: the C library alone could do nothing
- * with the numbers that the runtime writes into descriptors (uth_tls_number_blocks).
+ * The dynamic linker finds these functions before the C library's: it searches a program's libraries in order, and the
+ * C library comes last. For a program in which the C library does not come last, psrun preloads the runtime. Each
+ * function has the C library's version nodes for this processor (glibc_nodes.h, made by cmake/symbols.cmake). The
+ * runtime itself asks the kernel (src/os/linux/raw.h). All files of this folder are linked in, or none: the C library
+ * alone could do nothing with the numbers that the runtime writes into descriptors (uth_tls_number_blocks).
  *
  *   state.c            what a kernel thread has: number, scheduling, name, time; handles.c: by a thread's handle
  *   signals.c          masks, waits for signals, the alternate stack; handlers.c: signals' handlers
@@ -19,9 +20,9 @@
  *   loader.c           objects whose code begins to run
  *   calls.c            looks up the C library's functions when the runtime is loaded
  *
- * Interposed are functions that set or tell state of the calling kernel thread, if programs are known to call them in
- * regions; functions that make a kernel thread; and functions that wait. All other calls see the kernel thread that
- * carries the caller. */
+ * A function is interposed if it sets or tells state of the calling kernel thread and programs are known to call it in
+ * regions, if it makes a kernel thread, or if it waits. Every other function sees the kernel thread that carries the
+ * caller. */
 #ifndef PS_CALLS_H
 #define PS_CALLS_H
 

@@ -14,8 +14,8 @@
  * actions, but shares the parent's memory: handlers that it sets are set without call_handler.
  *
  * siginterrupt, system, abort and posix_spawn change or keep the kernel's action inside the C library, and are right as
- * they are. Not seen are the system call itself, handlers of the C library, and those set by sigset, ssignal,
- * bsd_signal and sysv_signal. */
+ * they are. The runtime does not see actions that are set by the system call itself, by the C library for its own
+ * signals, or by sigset, ssignal, bsd_signal and sysv_signal. */
 #define _GNU_SOURCE
 #include "calls.h"
 

@@ -26,9 +26,9 @@ int interposed_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set);
 
 /* --- calls about a thread that is named by its handle --- */
 
-/* Returns the number of the kernel thread to which a call about `thread` applies; `sets`: the call sets something. 0:
- * `thread` is a kernel thread, and the C library's function is to be called. *error is not 0 if the thread can get no
- * kernel thread of its own. */
+/* Returns the number of the kernel thread to which a call about `thread` applies; `sets`: the call sets something. 0
+ * with *error 0: `thread` is a kernel thread, and the C library's function is to be called. 0 with an error: the thread
+ * can get no kernel thread of its own. A child between vfork and exec that asks about itself gets its own number. */
 static int kernel_thread_number(pthread_t thread, bool sets, int *error)
 {
     struct uth_tls *block = uth_tls_of(thread);
@@ -180,7 +180,7 @@ static bool direct(pthread_t thread, int number, const union sigval *value, int 
     if (block != NULL && number == 0) /* number 0: the caller only asks whether the thread exists */
         tid = block->adopted ? *block->tid : ps_number_of(block);
     else if (block == uth_tls_current() && block != NULL && !ps_dedicate_self())
-        tid = os_thread_id(); /* the caller is in a handler: the kernel thread is its own until the handler ends */
+        tid = os_thread_id(); /* in a handler, for example: to the kernel thread that runs the caller */
     else if (block != NULL)
         tid = ps_dedicated_number(block);
     else if (number != 0 && thread != pthread_self())
@@ -242,9 +242,10 @@ INTERPOSE_FCNTL(fcntl64, GLIBC_2_28);
 /* --- kernel threads that begin --- */
 
 /* A new kernel thread begins with the state of its maker's kernel thread, so a user-level thread that makes one becomes
- * dedicated first. The runtime's own starts are exempt (os_thread_is_starting).
- * The runtime's starts call the C library's default version, and this one is not the default. So the dynamic linker
- * resolves them like the program's calls, and a library that stands before both sees all of them. */
+ * dedicated first. The runtime's own starts are exempt (os_thread_is_starting). This function is not the default
+ * version of its name. So the linker does not bind the runtime's own calls to it, and the dynamic linker resolves them
+ * as it resolves the program's. A library that interposes pthread_create before the runtime therefore sees all
+ * calls. */
 #define HIDDEN_VERSION(name, node) __asm__(".symver interposed_" #name "," #name "@" node)
 INTERPOSE_AS(if (PS_UNLIKELY(uth_tls_current() != NULL) && !os_thread_is_starting()) ps_dedicate_self(), ,
              HIDDEN_VERSION, GLIBC_2_34, int, pthread_create,

@@ -7,8 +7,8 @@
  * memory.
  * A root (home.h) locks robust mutexes with its home's number wherever it is, because home's list of robust mutexes has
  * them. Others it locks with the number of the kernel thread where it is, and unlocks them with that same number.
- * Limit: a mutex that a root locks at home and unlocks away, or the other way round, while another thread waits for it
- * in the kernel.
+ * Limit: the case is not handled that a root locks such a mutex at home and unlocks it away, or the other way round,
+ * while another thread waits for it in the kernel.
  *
  * Cost: an ordinary mutex costs a look at its kind, a load and a jump more. */
 #define _GNU_SOURCE
@@ -28,8 +28,8 @@
 #define ROBUST_KIND 0x10
 #define COMPARED_KINDS (ROBUST_KIND | 0x20 | 0x40)
 
-/* These three may be called before the library's constructors, from malloc in dlsym. So the C library's functions are
- * linked directly, by their second names. */
+/* The three functions below may be called before the library's constructors, from malloc in dlsym. So the C library's
+ * functions are linked directly, by their second names. */
 #define BEHIND(name)                                  \
     extern int behind_##name(pthread_mutex_t *mutex); \
     __asm__(".symver behind_" #name ",__" #name "@" GLIBC_2_2_5)

@@ -23,8 +23,8 @@ PS_EXPORT int interposed_sigaltstack(const stack_t *stack, stack_t *before)
 }
 VERSIONS(sigaltstack, GLIBC_2_2_5);
 
-/* The caller becomes dedicated. Otherwise a member that runs on the home of a root which is away would signal that
- * root. */
+/* In each of these functions the caller becomes dedicated first. Otherwise a member that runs on the home of a root
+ * which is away would signal that root by raise, and would take that root's signals by the other functions. */
 INTERPOSE(GLIBC_2_2_5, int, raise, (int number), (number));
 INTERPOSE(GLIBC_2_2_5, int, sigsuspend, (const sigset_t *set), (set));
 INTERPOSE(GLIBC_2_2_5, int, sigwait, (const sigset_t *set, int *number), (set, number));

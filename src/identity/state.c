@@ -94,7 +94,8 @@ PS_EXPORT int interposed_nice(int increment)
     return scheduled(CALL_NEXT(nice)(increment));
 }
 VERSIONS(nice, GLIBC_2_2_5);
-/* For a process group or a user, this call sets the priority of the first thread of each process. */
+/* For a process group the kernel sets the nice value of each process's initial thread, for a user that of all threads.
+ * Both are handled here as a change for the initial thread, whose number is getpid(). */
 INTERPOSE_SCHEDULES(which == PRIO_PROCESS ? (int)(who = (id_t)number_to_set((int)who)) : getpid(), GLIBC_2_2_5, int,
                     setpriority, (__priority_which_t which, id_t who, int value), (which, who, value));
 /* Asks the kernel if the caller is a root away from home: the C library would read the area for restartable sequences,
@@ -263,8 +264,9 @@ static int concerns_thread(long number)
     return -1;
 }
 
-/* Prepares such a call: *named becomes the number of the kernel thread to which the call applies. NULL: the call is
- * about the caller. */
+/* Prepares a system call that concerns a thread. named: the argument that names a kernel thread; NULL: the call is
+ * about the caller. If the call sets state of the caller, the caller becomes dedicated. Otherwise *named becomes the
+ * number of the kernel thread to which the call applies. */
 static void reach_thread(long *named, bool asks)
 {
     if (named == NULL || (*named == 0 && !asks))
@@ -282,8 +284,8 @@ PS_NOINLINE long calls_told(long result)
     return -1;
 }
 
-/* A system call about the caller, or about a kernel thread that is named by its number, is made as the interposed
- * function would make it. Any other call is passed on unchanged. */
+/* For the calls that concerns_thread knows, and for those that are tested here, the caller becomes dedicated, or the
+ * number of the right kernel thread is passed on. Any other call is passed on unchanged. */
 PS_EXPORT long interposed_syscall(long number, ...)
 {
     va_list list;

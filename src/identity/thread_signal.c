@@ -22,6 +22,7 @@
 
 /* --- where the thread is --- */
 
+/* Begins a visit of the uth in which the context of the block's thread is saved, and returns it. NULL: none found. */
 static struct uth *saved(const struct uth_tls *block)
 {
     unsigned slots = ps_load_acquire(&ps_rt.table_size);
@@ -92,6 +93,8 @@ static void enter_blocked(struct vp *vp)
     vp_becomes(vp, VP_SIGNALS_BLOCKED);
 }
 
+/* Handles deferred signals in the block on the stack of u, on which thread t is suspended: below its saved context
+ * (is_saved), or in an area of the stack while a thread that t has called runs above it. */
 static void unblock_below(struct vp *vp, struct uth *u, const struct psthread *t, bool is_saved)
 {
     ps_store_relaxed(&vp_run(vp)->stands_as, t ? t->local : NULL);
@@ -114,7 +117,7 @@ static bool come_in(struct vp *vp)
     if (home && !home_storage_free(home)) {
         if (u)
             uth_visited(u);
-        /* Home's loop may be in the storage while the root is saved: home is made to move to its own (E in home.h) */
+        /* Home's loop may be in the storage while the root is saved: home moves to storage of its own (E in home.h). */
         idle_wake_this(home);
         ps_wake_dedicated(home);
         return false;
@@ -122,12 +125,12 @@ static bool come_in(struct vp *vp)
     if (u) { /* the thread is saved: signals are handled on its stack, below the context */
         unblock_below(vp, u, vp_left_by(u), true);
         uth_visited(u);
-        /* No region is open, or the member's body has returned: they are handled on our own stack. */
+        /* No region is open, or the member's body has returned: signals are handled on our own stack. */
     } else if (ps_team_rests(vp, block)) {
         enter_blocked(vp);
         thread_signal_take_back(vp);
         vp_unblock_signals(vp);
-        /* It has called another thread: they are handled in an area of that stack. */
+        /* The thread has called another one, which runs: signals are handled in an area of their stack. */
     } else if ((caller = take_from_caller(block)) != NULL) {
         unblock_below(vp, caller->uth, caller, false);
     } else {

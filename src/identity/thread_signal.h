@@ -1,8 +1,8 @@
 /* Signals that are sent to one thread: by its pthread_t, or by the number of its kernel thread.
  *
  * Such a signal goes to the thread's dedicated kernel thread (dedicated.h), which is started if there is none. The
- * handler runs as the thread, in the thread's block. A sender waits for nothing but that start. A root that has been
- * sent signals has a dedicated kernel thread for its storage, too (home.h).
+ * handler runs as the thread, in the thread's block. A sender waits only for that start. A root that has been sent
+ * signals has a dedicated kernel thread for its storage, too (home.h).
  *
  * The dedicated kernel thread takes signals with the thread's mask, wherever it is. From the first signal on the thread
  * is DEDICATED. A signal that comes while the kernel thread is in the block is handled there. A signal that comes
@@ -13,9 +13,9 @@
  * thread is *poked*: it gets a signal, in whose handler it takes the letter (write_letter).
  *
  * Invariants: A signal is pending on the dedicated kernel thread, or is its letter, or its handler has begun. None is
- * lost, and each is handled once: one compare-and-swap takes a letter. A poke carries nothing. At most one kernel
- * thread is in a block, as tests/models/mail.md shows with the orderings. While the dedicated kernel thread is in the
- * block, it counts as the thread (ps_local): run.stands_as has the thread's `local`.
+ * lost, and each is handled once: one compare-and-swap takes a letter. A poke carries only the number of the vp that
+ * has the letter. At most one kernel thread is in a block, as tests/models/mail.md shows with the orderings. While the
+ * dedicated kernel thread is in the block, it counts as the thread (ps_local): run.stands_as has the thread's `local`.
  *
  * Limits: If a kernel thread blocks a signal which its thread does not block, and the thread runs without a scheduling
  * point, this signal waits. Without room below a context, or in its stack's areas, the handler runs on the dedicated
