@@ -1,4 +1,5 @@
-/* The operating-system contract. Only src/os/linux makes futex, mmap, sched_* and cgroup calls.
+/* The operating-system contract. src/os/linux and topology.c implement it; src/os/posix has another park and wake,
+ * src/os/bare a part of the contract without a system.
  *
  * Functions that can fail return 0 or a positive errno value, unless their comment says otherwise. All are
  * thread-safe. */
@@ -30,14 +31,14 @@ bool os_memory_high_bandwidth(void);
  * resident yet. */
 void *os_stack_map(size_t bytes, size_t *usable);
 void os_stack_unmap(void *stack, size_t usable);
-/* A stack may hold code if an object of the process asks for that (PT_GNU_STACK). os_stacks_look returns true if such
- * an object was loaded since the last look. Then stacks that are mapped from now on may hold code; os_stack_protect
- * allows it to a stack that exists. */
+/* A stack may hold code if an object of the process asks for that (PT_GNU_STACK). os_stacks_look looks at the loaded
+ * objects, and returns true if it finds such an object for the first time. From then on stacks are mapped so that they
+ * may hold code; os_stack_protect gives this right to a stack that exists. */
 bool os_stacks_look(void);
 bool os_stacks_hold_code(void);
 void os_stack_protect(void *stack, size_t usable);
-/* Returns whether no page of the range is resident: no thread has touched it since it was mapped or given to
- * os_stack_idle. */
+/* Returns whether no page of the range is in main memory, into which a page comes when a thread first touches it. So a
+ * page that the system has moved to swap space counts as untouched. Makes a system call for each page. */
 bool os_memory_untouched(const void *p, size_t bytes);
 /* Tells the system that the stack's contents are not needed, except its top `keep` bytes. The mapping stays. */
 void os_stack_idle(void *stack, size_t usable, size_t keep);
@@ -56,12 +57,12 @@ const char *os_memory_limit(size_t bytes);
 
 /* Starts a kernel thread, which calls start(arg). With block_signals start() begins with all signals blocked. EAGAIN:
  * the system refuses a kernel thread. *out is a handle: every started thread must be joined or detached by it.
- * stack_bytes 0: the system's default. Under a sanitizer no fork happens while the thread begins or ends (fork_gate.c),
- * once os_objects_init has been called. */
+ * stack_bytes 0: the system's default. Under a sanitizer whose allocator has no fork handlers, no fork happens while
+ * the thread begins or ends (fork_gate.c). That holds once os_objects_init has been called. */
 typedef uintptr_t os_thread;
 int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals);
-/* For the runtime's pthread_create, which stands before the C library's: returns whether os_thread_start has called
- * it. */
+/* For the runtime's pthread_create, which stands before the C library's: returns whether its caller is
+ * os_thread_start. */
 bool os_thread_is_starting(void);
 /* os_signals_keep stores a signal mask, and os_signals_deferred returns it. Called by one thread at a time, before the
  * kernel thread that reads it is started. */
@@ -84,7 +85,8 @@ int os_thread_cpu_ns(int tid, uint64_t *cpu_ns);
  * unknown. */
 bool os_thread_stack(uintptr_t *top, size_t *bytes);
 /* Returns the stack size of a thread for which the program gives none: that of the C library's threads (`ulimit -s`,
- * pthread_setattr_default_np), at most 4 GB. If that has no limit, 64 MB, as in libomp; glibc would take 2. */
+ * pthread_setattr_default_np), at most 4 GB. If `ulimit -s` is unlimited, at least 64 MB, as in libomp; glibc would
+ * take 2. */
 size_t os_thread_default_stack(void);
 /* Unregisters the area for restartable sequences of the calling kernel thread: the kernel writes to it no more. */
 void os_rseq_forget(void *area, size_t bytes, unsigned signature);
@@ -98,7 +100,7 @@ int os_fstat(int fd, struct stat *about);
 int os_stat(const char *path, struct stat *about);
 /* Returns how many kernel threads this process has, the program's and the runtime's; 0: unknown. */
 unsigned os_count_kernel_threads(void);
-/* The signal mask of the calling kernel thread, as the kernel keeps it. */
+/* These three read, set and exchange the signal mask of the calling kernel thread, as the kernel keeps it. */
 uint64_t os_signal_mask(void);
 void os_set_signal_mask(uint64_t mask);
 uint64_t os_swap_signal_mask(uint64_t mask); /* sets the mask, and returns the mask before */
@@ -218,14 +220,14 @@ int os_shared_file(const char *name, size_t bytes, bool make, void **map, const 
  * thread lives. */
 #define OS_WORD_LEFT UINT32_C(0x40000000)
 struct os_word_holder {
-    void *head; /* the kernel reads these three */
+    void *head; /* the kernel reads head, offset and pending */
     intptr_t offset;
     void *pending;
-    void *before;
+    void *before; /* the list of robust mutexes that the kernel thread had before */
 };
 bool os_word_hold(struct os_word_holder *h, _Atomic uint32_t *word);
 void os_word_leave(struct os_word_holder *h, _Atomic uint32_t *word); /* gives the word back before the holder ends */
-/* forgets the word, to which another thread has written */
+/* For a word to which another thread has written: the caller no longer holds it, and does not write it. */
 void os_word_forget(struct os_word_holder *h);
 /* Sleeps while both words have the expected values. `shared` is shared with other processes, or NULL. If the system
  * cannot wait on two words, the caller reads `shared` every OS_SHARED_LOOK_NS. os_wake_shared wakes all processes that
@@ -375,15 +377,16 @@ const char *os_skip_blanks(const char *text);
 const char *os_env_trusted(const char *name);
 /* Returns whether the variable is set and its value is not empty, 0, no, off or false. */
 bool os_env_switch(const char *name);
-/* Warns of each variable whose name begins with prefix and is not one of names[n]; suggests the most similar name. */
+/* Warns of each variable whose name begins with prefix and is not one of names[n]; suggests the most similar name.
+ * Names that build tools set (PREFIX_ROOT and the like) get no warning. */
 void os_env_check_names(const char *prefix, const char *const *names, unsigned n);
 /* In the warnings of the next two functions `instead` completes "...; using <instead> instead".
  * Reads a whole unsigned number from min to max; blanks may stand before and after it. If the variable is missing,
  * returns false and leaves *out alone. If it is unreadable or out of range, it also writes one line, with variable,
  * value and `instead`. */
 bool os_env_unsigned(const char *name, unsigned long min, unsigned long max, unsigned long *out, const char *instead);
-/* Reads a size with a unit B, K, M, G or T, in any case, perhaps with a B after the unit; blanks are allowed. A bare
- * number is in units of `default_unit` bytes. */
+/* Reads a size with a unit B, K, M, G, T, P or E, in any case, perhaps with a B after the unit; blanks may stand around
+ * the number and after the unit. A bare number is in units of `default_unit` bytes. */
 bool os_env_size(const char *name, size_t default_unit, size_t *out_bytes, const char *instead);
 
 #endif

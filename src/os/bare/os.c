@@ -149,8 +149,8 @@ __attribute__((constructor(103))) static void set_environment(void)
 
 /* --- lines for the user (check.c) --- */
 
-/* Writes to descriptors 1 and 2 only; lines of different cores are not mixed. The C library's own write uses
- * semihosting: it knows only files that the program has opened, so not 1 and 2. */
+/* Writes to standard error for descriptor 2, to standard output for any other; lines of different cores are not mixed.
+ * The C library's own write uses semihosting: it knows only files that the program has opened, not 1 and 2. */
 ssize_t write(int file, const void *bytes, size_t n)
 {
     static _Atomic uint32_t busy;

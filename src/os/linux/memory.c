@@ -3,7 +3,7 @@
  * Does: anonymous private maps, stacks with one guard page below. Does not: cache, or call malloc; callers that need
  * cheap memory keep what they got (uth's caches, slabs).
  * Callers: any thread, on any stack, holding any lock. Failures: NULL; errno is kept. Cost: one system call (a stack:
- * two to map, four from 2 MB on if guards are mappings), and a page fault at the first touch of each page.
+ * two to map, three from 2 MB on if guards are mappings), and a page fault at the first touch of each page.
  *
  * Layout of a stack's map, low to high:   [guard page][usable ... top)
  *
@@ -129,7 +129,7 @@ void os_memory_place(void *p, size_t bytes, bool interleaved, bool high)
  * an object has nested functions (GCC's C, gfortran's internal procedures): the address of a nested function is a piece
  * of code in the frame of the function around it. When such an object is loaded later, the C library changes only the
  * stacks that it knows; os_stacks_look sees to the others. */
-/* Written by os_stacks_look, read by threads that map a stack (seq_cst). */
+/* Written when the library is loaded and by os_stacks_look, read by threads that map a stack (seq_cst). */
 static _Atomic int stack_protection = PROT_READ | PROT_WRITE;
 
 static int look_for_code_on_stacks(struct dl_phdr_info *info, size_t bytes, void *arg)

@@ -6,9 +6,9 @@
  * Callers: any thread; the call-back must not ask again, nor fork. Cost: two locks, some 20 ns.
  *
  * A dlopen of the program may be under way at a fork as well; then the lock is held in the child for ever. So the first
- * thread that asks in a child starts a kernel thread, the probe, which asks first; the thread waits for it (PROBE_NS).
- * If the probe does not return, no thread asks any more: regions use what was known before. If the probe returns later,
- * all threads ask again.
+ * thread that asks in a child starts a kernel thread, the probe, which asks first; the thread waits for the probe, at
+ * most PROBE_NS. If the probe does not return, no thread asks any more: regions use what was known before. If the probe
+ * returns later, all threads ask again.
  * States of `asked`: SAFE (a process that was not forked) -> UNSURE (in a child) -> SAFE or HOPELESS; HOPELESS -> SAFE
  * when a late probe has returned. Changed under `asking`.
  *

@@ -1,5 +1,7 @@
 /* Looks at a process from outside, or at this one as if from outside: reads its memory without a fault, counts its
- * kernel threads. The functions take no lock and allocate nothing: they serve reports on programs that are stuck. */
+ * kernel threads. These functions take no lock and allocate nothing, because they serve reports on programs that are
+ * stuck. Also here: what os.h takes over from the C library and the kernel as it is (stat, once, fork handlers, system
+ * calls). */
 #include "os.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
  *
  * Does: affinity masks by system calls, with masks of any size; the number worth using, from mask and quota (quota.c).
  * Does not: read the topology (topology.c).
- * Callers: any thread, on any stack. Shared state: the mask at start, written before main() and only read afterwards;
- * the first quota, a single number, written by compare-and-swap.
+ * Callers: any thread, on any stack. Shared state: the mask at start, written while the library is loaded and only read
+ * afterwards; the first quota, a single number, written by compare-and-swap.
  * Failures: positive errno values; os_num_procs returns 1. Cost: one system call. os_num_procs also reads the files of
  * quota.c, some tens of microseconds: callers on a hot path keep its result.
  *

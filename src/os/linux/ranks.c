@@ -11,8 +11,7 @@
  * another program between the launcher and the rank has the variable. So ancestors of the launcher do not count (for
  * example a shell that may use all processors, if taskset has restricted the launcher). A launcher whose environment
  * cannot be read (Slurm's, another user's) counts as one without the variable. Where N is less than m, the launcher has
- * bound itself, and
- * N is m.
+ * bound itself, and N is taken to be m.
  *
  * Read once, at the first need; constant afterwards. Failure: if a variable cannot be read or makes no sense, the
  * process is no rank. Rejected: a file in shared memory in which the ranks agree (if a rank is killed, another process

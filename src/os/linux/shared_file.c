@@ -8,10 +8,10 @@
  * A held word contains the number of its kernel thread. When that thread ends, in whatever way, the kernel puts
  * OS_WORD_LEFT into the word, by the robust lists of futexes, set_robust_list(2). That needs no open file, no lock, and
  * no number of another process, so it works across containers. The list is empty except for the lock that is "about to
- * be taken", which the kernel also handles. It replaces the C library's list of the kernel thread's robust mutexes. So
- * only the library's kernel threads hold words: they use no robust mutex meanwhile (as one ends it may: fork_gate.c).
- * Rejected: a lock on the open file (programs close files that they do not know; a forked child has the lock too); a
- * process number (other containers have other numbers).
+ * be taken", which the kernel also handles. This list replaces the C library's list of the kernel thread's robust
+ * mutexes. So only the library's kernel threads hold words: they use no robust mutex meanwhile (as one ends it may:
+ * fork_gate.c). Rejected: a lock on the open file (programs close files that they do not know; a forked child has the
+ * lock too); a process number (other containers have other numbers).
  * Limit: a program of the user that truncates the mapped file kills the processes that share it, as it could by
  * signals. */
 #include "file.h"

@@ -29,9 +29,9 @@
 #include "fork_gate.h"
 #include "raw.h"
 
-#define BOUNDLESS_STACK ((size_t)1 << 30)
-#define UNLIMITED_STACK ((size_t)64 << 20)
-#define LARGEST_STACK ((size_t)4 << 30) /* thousands of such stacks fit in the address space */
+#define BOUNDLESS_STACK ((size_t)1 << 30)  /* the most that counts as the initial thread's stack */
+#define UNLIMITED_STACK ((size_t)64 << 20) /* a thread's stack, at least, where `ulimit -s` has no limit */
+#define LARGEST_STACK ((size_t)4 << 30)    /* thousands of such stacks fit in the address space */
 
 _Static_assert(sizeof(pthread_t) <= sizeof(os_thread), "a handle must hold the C library's");
 
@@ -141,8 +141,8 @@ void os_thread_detach(os_thread t) { pthread_detach((pthread_t)t); }
 
 int os_thread_id(void) { return (int)raw_call(SYS_gettid, 0, 0, 0, 0); }
 
-/* The initial thread's stack. The kernel puts the bytes of AT_RANDOM at its top. (pthread_getattr_np would read a whole
- * file for it.) */
+/* The initial thread's stack. Its top is taken to be the bytes of AT_RANDOM, which the kernel puts above the first
+ * frame. (pthread_getattr_np would read a whole file for that.) */
 static bool initial_stack(uintptr_t *top, size_t *bytes)
 {
     struct rlimit limit;

@@ -12,7 +12,7 @@
 #include "board.h"
 
 unsigned virt_harts = 1;
-uintptr_t virt_memory_end = VIRT_MEMORY + 0x01000000; /* the least, if no device tree tells more */
+uintptr_t virt_memory_end = VIRT_MEMORY + 0x01000000; /* taken if there is no device tree */
 uint32_t virt_trap_busy;
 _Alignas(16) char virt_trap_stack[4096];
 
