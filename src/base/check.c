@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 /* A line must reach the terminal at once, not interleaved with others. So its length is limited, and a longer line
- * loses its middle: that is a value that the user gave, and its end says what is used instead. */
+ * loses its middle. In a long line the middle is a value that the user gave; the end of the line says what is used
+ * instead. */
 #define LINE_MAX_BYTES 512
 #define TAIL_BYTES 200
 #define HEAD_BYTES (LINE_MAX_BYTES - TAIL_BYTES - 4) /* "..." and the newline take 4 bytes */

@@ -19,8 +19,8 @@
 #define PS_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PS_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define PS_NOINLINE __attribute__((noinline))
-/* As PS_NOINLINE, and the compiler keeps all parameters of the function in place. So a function with the same
- * parameters can jump to it without moving any. */
+/* As PS_NOINLINE. Moreover GCC does not remove or reorder the function's parameters. So a function with the same
+ * parameters can jump to it without moving any of them. */
 #ifdef __clang__
 #define PS_NOIPA __attribute__((noinline))
 #else

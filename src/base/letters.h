@@ -1,4 +1,4 @@
-/* The kinds of letters, by functions of the C library instead of its macros. The macros read a table inside the C
+/* isalpha, tolower and the like as functions of the C library, not as its macros. The macros read a table inside the C
  * library. Objects that are built here for bare metal are linked to another version of the C library, in which that
  * table may have another name (as in picolibc). */
 #ifndef PS_LETTERS_H

@@ -46,6 +46,7 @@ static inline struct ps_list *ps_list_take_ring(struct ps_list *head)
     ps_list_init(head);
     return first;
 }
+/* Appends all nodes of a ring, whose first node is `first`, to the list. */
 static inline void ps_list_push_ring_back(struct ps_list *head, struct ps_list *first)
 {
     struct ps_list *last = first->prev;

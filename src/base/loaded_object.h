@@ -17,7 +17,8 @@ struct ps_loaded {
     const ElfW(Sym) * symbols;
     const ElfW(Rela) * relocations[2]; /* [0]: DT_RELA; [1]: those of calls, DT_JMPREL */
     size_t num_relocations[2];
-    /* The hash table; NULL: there is none. Symbols that the object takes from others have numbers below hash[1]. */
+    /* The hash table; NULL: there is none. Symbols that the object takes from others have numbers below hash[1], with
+     * an exception: see ps_loaded_wanted_end. */
     const uint32_t *hash;
     bool has_gnu_hash;
 };
@@ -89,8 +90,9 @@ static inline uint32_t ps_loaded_symbol(const ElfW(Rela) * relocation)
     return (uint32_t)(sizeof(void *) == 8 ? relocation->r_info >> 32 : relocation->r_info >> 8);
 }
 
-/* Returns a number: every symbol that the object takes from others has a smaller one. The hash table of an object that
- * offers no names does not tell it (GNU's linker writes one empty bucket); then the relocations do. */
+/* Returns a bound: every symbol that the object takes from others has a smaller number. 0: the tables are missing. If
+ * the object offers no names, the hash table does not tell the bound (GNU's linker writes one empty bucket). Then the
+ * bound comes from the relocations. */
 static inline uint32_t ps_loaded_wanted_end(const struct ps_loaded *o)
 {
     if (o->strings == NULL || o->symbols == NULL || o->hash == NULL)

@@ -1,5 +1,5 @@
-/* See race.h. Set by a constructor. It runs before any other function of the runtime, because all callers are
- * initialised later. */
+/* See race.h. A constructor looks for the sanitizer when the runtime is loaded. Until then the functions of race.h make
+ * no calls. */
 #include "race.h"
 
 #if !PS_TSAN

@@ -1,11 +1,11 @@
-/* A build in which an atomic operation sometimes waits first (-DPS_SHAKE=64: one in 64; `make shake` runs the tests on
- * it).
+/* The shaking build: a kernel thread sometimes waits before an atomic operation (-DPS_SHAKE=64: before one in 64).
+ * `make shake` runs the tests on it.
  *
- * A preemption between two atomic operations, two instructions apart, happens once in some thousand runs, on another
- * machine. In this build one operation in PS_SHAKE yields the processor, or sleeps for up to a third of a millisecond.
- * So a preemption at such a place happens in some tens of runs. It finds protocols and tests that rely on another
- * thread being quick. It does not reorder memory: that is for the models and ThreadSanitizer. It has no state: the
- * time-stamp counter is the random number. It keeps errno and all registers of the caller, so it may be called in a
+ * A preemption between two atomic operations, two instructions apart, happens once in some thousand runs. In this build
+ * a kernel thread yields its processor before one operation in PS_SHAKE, or sleeps for up to a third of a millisecond.
+ * So a preemption at such a place happens once in some tens of runs. The build finds protocols and tests that rely on
+ * another thread being quick. It does not reorder memory: that is for the models and ThreadSanitizer. It has no state:
+ * the time-stamp counter is the random number. It keeps errno and all registers of the caller, so it may be called in a
  * signal handler and between two stacks. x86_64 only. In other builds it does nothing. */
 #ifndef PS_SHAKE_H
 #define PS_SHAKE_H
