@@ -27,9 +27,9 @@
 
 enum { PS_DEQUE_FENCED = 0, PS_DEQUE_UNFENCED = 1, PS_DEQUE_ANNOUNCED = 2, PS_DEQUE_STATE = 3, PS_DEQUE_TURN = 4 };
 
-/* ps_deque_calm_owner says yes after this many calls during which no item was stolen. A fence costs about 20 cycles. To
- * become fenced again costs about a hundred where the owner answers. So a wrong guess loses less than the fences that
- * were paid while waiting. Tests make it 1. */
+/* ps_deque_calm_owner looks once in this many calls, and returns true if no item was stolen since its last look. A
+ * fence costs about 20 cycles. To become fenced again costs about a hundred where the owner answers. So a wrong guess
+ * loses less than the fences that were paid while waiting. Tests make it 1. */
 #ifndef PS_DEQUE_CALM
 #define PS_DEQUE_CALM 64
 #endif
@@ -81,8 +81,9 @@ static inline bool ps_deque_is_fenced(struct ps_deque *d)
 }
 /* Makes the deque fenced. Owner only: it needs no answer of another thread, and no system call. */
 void ps_deque_fence_owner(struct ps_deque *d);
-/* Whether the deque is unfenced. Owner only, after a push. If it is, then each thread calls ps_deque_fence before it
- * looks for the item, and before it sleeps because it has found none. So the owner need not look for sleepers. */
+/* Whether the deque is unfenced. Owner only, in a pop or after a push. If the deque is unfenced, every other thread
+ * calls ps_deque_fence before it takes an item, and before it sleeps because it has found none. So after a push the
+ * owner need not look for sleepers. */
 static inline bool ps_deque_is_unfenced_owner(struct ps_deque *d)
 {
     atomic_signal_fence(memory_order_seq_cst);
@@ -122,8 +123,8 @@ static inline bool ps_deque_push(struct ps_deque *d, void *item)
     return true;
 }
 
-/* Owner only: a push in two steps. The first says whether the deque certainly holds less than PS_DEQUE_INITIAL items,
- * so that it need not grow. If it does, the second pushes one more. */
+/* Owner only: a push in two steps. ps_deque_has_room_owner returns whether it is certain that the deque holds fewer
+ * than PS_DEQUE_INITIAL items, so that it need not grow. If so, ps_deque_push_room_owner pushes an item. */
 static inline bool ps_deque_has_room_owner(struct ps_deque *d)
 {
     return ps_deque_bottom_owner(d) - d->top_seen < PS_DEQUE_INITIAL && ps_load_relaxed(&d->buffer) != NULL;
@@ -180,9 +181,9 @@ static inline void *ps_deque_peek(struct ps_deque *d)
     return ps_load_relaxed(&buffer->slot[top & buffer->mask]);
 }
 
-/* Whether the deque may still hold `item`. Called by any thread that knows that it was pushed. False: it has been
- * taken. True: it may be there. A deque with more than PS_DEQUE_LOOK_MOST items is not searched, and the answer is
- * true. */
+/* Whether the deque may still hold `item`. Called by any thread that knows that the item was pushed. False: the item
+ * has been taken. True: it may be there. A deque with more than PS_DEQUE_LOOK_MOST items is not searched, and the
+ * answer is true. */
 #define PS_DEQUE_LOOK_MOST 32
 static inline bool ps_deque_may_hold(struct ps_deque *d, const void *item)
 {

@@ -73,6 +73,7 @@ void ps_magazine_drain(struct ps_magazine *m, struct ps_depot *depot, unsigned b
 
 /* --- any thread --- */
 
+/* ps_depot_give puts one piece into the depot. ps_depot_take takes one out; NULL: there is none. */
 void ps_depot_give(struct ps_depot *depot, struct ps_piece *piece, unsigned batch);
 struct ps_piece *ps_depot_take(struct ps_depot *depot, unsigned batch);
 /* Returns about how many pieces the depot has. Needs no lock. */

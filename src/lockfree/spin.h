@@ -38,7 +38,7 @@ void ps_spin_unlock(struct ps_spin *lock);
 
 #else
 
-/* The rest of ps_spin_lock, when the lock was found held: waits until it has taken the lock. */
+/* The slow part of ps_spin_lock, when another thread holds the lock: waits until the caller has taken it. */
 PS_COLD void ps_spin_lock_slow(struct ps_spin *lock);
 
 static inline void ps_spin_lock(struct ps_spin *lock)
