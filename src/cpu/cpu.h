@@ -60,10 +60,10 @@ void cpu_guarded_leave(void *guard, void *result) __attribute__((noreturn, visib
 #endif
 
 /* The floating-point state of the running code: controls (rounding mode and traps) and status flags. The callers save
- * it and set it again around a call of another thread's function on this stack. Ports without such state have functions
- * that do nothing. cpu_float_keep_flags may be called by any thread (seq_cst). From then on, for good, status flags are
- * kept too: cpu_switch keeps the x87 unit's, and the functions with `kept` in their names keep all. Before that call
- * the functions keep controls alone. */
+ * it and set it again around a call of another thread's function on this stack. For ports without such state the
+ * functions below do nothing. cpu_float_keep_flags may be called by any thread (seq_cst). From then on, for good,
+ * status flags are kept too: cpu_switch keeps the x87 unit's, and the functions with `kept` in their names keep all.
+ * Before that call a caller can rely on the controls alone. */
 #if !defined(CPU_HAS_FLOAT_STATE)
 struct cpu_float {
     char nothing;

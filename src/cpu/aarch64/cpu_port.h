@@ -1,8 +1,8 @@
 /* AArch64 (AAPCS64): what cpu.h asks of a port.
  *
  * A saved context is its stack pointer; everything else is in the frame that it points to. switch.S writes and reads
- * the frame, frame_port.h makes the first one. It has 176 bytes, so the stack stays 16-byte aligned. Lowest address
- * first:
+ * the frame, frame_port.h makes the first one. A frame has 176 bytes, so the stack stays 16-byte aligned. Lowest
+ * address first:
  *
  *   sp +   0   x29, x30       frame pointer and return address, as a frame record
  *                             first frame: 0 (ends frame-record chains), cpu_first

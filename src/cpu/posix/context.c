@@ -1,10 +1,10 @@
 /* Contexts emulated by kernel threads. See cpu_port.h.
  *
  * Life of a carrier, the kernel thread of a context: the first cpu_context_init creates it, and it waits for the baton.
- * The context's `order` says what the carrier does when it gets the baton. RESTART: it runs the entry anew; if it waits
- * in the middle of something, it gets to its base by a longjmp first. END: it returns, and cpu_context_fini joins it. A
- * context's fields are written before its semaphore is posted, and read after the wait; the semaphore orders them.
- * cpu_context_init gives no baton: the first switch to the context does. */
+ * The context's `order` says what the carrier does when it gets the baton. RESTART: the carrier runs the entry anew; if
+ * it waits inside of an earlier run of the entry, a longjmp first takes it back to its base (carry). END: the carrier
+ * returns, and cpu_context_fini joins it. A context's fields are written before its semaphore is posted, and read after
+ * the wait; the semaphore orders them. cpu_context_init gives no baton: the first switch to the context does. */
 #define _GNU_SOURCE    /* for femode_t */
 #undef _FORTIFY_SOURCE /* The checked longjmp may refuse to jump on a stack that the C library did not make. */
 #include "cpu.h"

@@ -1,7 +1,7 @@
 /* RISC-V, 32 bits, bare metal (ILP32F; also ILP32 without float registers): what cpu.h asks of a port.
  *
  * The frame of a context that does not run has riscv64's layout with words of 4 bytes; switch.S, frame_port.h and
- * thread_pointer.c of ../riscv64 serve both. It has 112 bytes, so the stack stays 16-byte aligned:
+ * thread_pointer.c of ../riscv64 serve both. A frame has 112 bytes, so the stack stays 16-byte aligned:
  *
  *   sp +   0   s0 ... s11 (12 x 4)     first frame: s0 = 0 (ends frame-pointer chains), s1 = entry, s2 = arg
  *   sp +  48   ra                      first frame: cpu_first

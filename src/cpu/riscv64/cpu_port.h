@@ -1,8 +1,8 @@
 /* RISC-V, 64 bits, double-precision float (LP64D; also LP64 without float registers): what cpu.h asks of a port.
  *
  * A saved context is its stack pointer; everything else is in the frame that it points to. switch.S writes and reads
- * the frame, frame_port.h makes the first one. It has 224 bytes, so the stack stays 16-byte aligned. Lowest address
- * first:
+ * the frame, frame_port.h makes the first one. A frame has 224 bytes, so the stack stays 16-byte aligned. Lowest
+ * address first:
  *
  *   sp +   0   s0 ... s11 (12 x 8)     first frame: s0 = 0 (ends frame-pointer chains), s1 = entry, s2 = arg
  *   sp +  96   ra                      first frame: cpu_first
