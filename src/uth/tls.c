@@ -226,7 +226,7 @@ static void free_key_arrays(struct uth_tls *tls)
         }
 }
 
-/* Address in the vector's entry of a module whose TLS block is made at the first use. */
+/* Address in the vector's entry of a module whose TLS block has not been made: that happens at the first use. */
 #define NOT_ALLOCATED ((void *)-1)
 
 /* Frees the TLS blocks of dlopened objects, which the dynamic linker made at their first use. */
@@ -419,11 +419,13 @@ static struct uth_tls *pop_free(void)
  * epoch is even; it is odd while the thread that has found a newly loaded object looks at it (under init_lock).
  *    this function   1. reads epoch: even   2. writes the block   3. reads epoch; begins again if it has changed
  *    the look        a. makes epoch odd     b. writes all blocks  c. makes epoch even (release)
- * A fence stands between 2 and 3, and one between a and b. Where b has os_fence_all, the first of these is only the
- * compiler's. So if 3 does not see a, all that 2 has written is older than what b writes. */
+ * A fence stands between 2 and 3, and one between a and b. Where os_fence_all works, the look makes its fence in all
+ * kernel threads, and the fence between 2 and 3 is only the compiler's. So if 3 does not see a, all that 2 has written
+ * is older than what b writes. */
 static PS_ALWAYS_INLINE struct uth_tls *get_block(struct uth_tls_near *near, int tries)
 {
-    /* first: so each segment that this block begins with has been seen, and no later look initialises it again. */
+    /* This comes first. So each segment that this block begins with has been seen, and no later look initialises it
+     * again. */
     uint32_t now = look();
     struct uth_tls *tls = near != NULL && near->num != 0 ? near->block[--near->num] : pop_free();
     for (int i = 0; tls == NULL && i < tries; i++) {

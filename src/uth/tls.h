@@ -149,7 +149,8 @@ struct uth_tls *uth_tls_current(void);
 /* Returns the block whose descriptor is at `pthread`, a value of pthread_self(). NULL: the descriptor is a kernel
  * thread's, or blocks are not numbered. The thread must not have ended. */
 struct uth_tls *uth_tls_of(uintptr_t pthread);
-/* Stores the stack's bounds that the C library would tell: those that uth_tls_set_stack was given last. */
+/* Stores in *stack and *bytes the bounds that pthread_getattr_np tells for the block's thread: those that
+ * uth_tls_set_stack was given last. */
 void uth_tls_stack(const struct uth_tls *tls, void **stack, size_t *bytes);
 /* Returns the head of the C library's list of robust mutexes that the thread holds, as set_robust_list wants it. NULL:
  * its place in the descriptor is not known. */
@@ -256,8 +257,8 @@ extern _Atomic uint32_t uth_tls_asks __attribute__((visibility("hidden")));
 #endif
 /* Raises uth_tls_asks to `asks`, if it is less than that. */
 void uth_tls_may_ask(uint32_t asks);
-/* Called before fork(), and after it in both processes, by the room that registers fork handlers. Between the two calls
- * no other thread changes the lists of blocks, so the child gets whole lists. */
+/* Called by src/psthreads's fork handlers, before fork() and after it in both processes. Between the two calls no other
+ * thread changes the lists of blocks, so the child gets whole lists. */
 void uth_tls_before_fork(void);
 void uth_tls_after_fork(void);
 /* Called in a forked child after uth_tls_after_fork, on its only thread, with any thread pointer. `carrier`: the own

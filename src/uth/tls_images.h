@@ -13,8 +13,8 @@
 
 #include "tls_objects.h"
 
-/* Whether the copies may be used: all segments of that time were copied, and uth_tls_images_check has found no
- * change. */
+/* Whether the copies may be used: all segments were copied when the library was loaded, and uth_tls_images_check has
+ * found no change. */
 bool uth_tls_images_usable(void);
 /* Compares the copies with the present segments, now[n]. If a copied segment's module number now belongs to a segment
  * with another place, size or image, the copies are not used from then on. */

@@ -192,9 +192,10 @@ static bool is_of_a_thread(const char *symbol)
     return false;
 }
 
-/* What the symbols that an object uses tell about it. The use of errno counts only together with OpenMP constructs. The
- * reason: compilers keep the address of errno across calls. A thread may leave an OpenMP construct on another kernel
- * thread than it entered it on, and then the kept address is wrong. */
+/* ASKS_...: what an object uses, as its symbols show: state that the C library keeps for a thread, errno, OpenMP
+ * constructs. The use of errno counts only together with OpenMP constructs, because compilers keep the address of errno
+ * across calls. A thread may leave an OpenMP construct on another kernel thread than it entered it on, and then the
+ * kept address is wrong. */
 #define ASKS_STATE 1u
 #define ASKS_ERRNO 2u
 #define ASKS_OPENMP 4u

@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As UTH_TLS_TRIES, for the first block, without which there are none: an eighth of a second in all. */
+/* How often the first block is tried if the system refuses memory or a kernel thread: if it cannot be made, there are
+ * no blocks. The waits between these tries take an eighth of a second in all. */
 #define START_TRIES 8
 
 /* The segments at the last look, and the room for their images. Under init_lock. */

@@ -19,8 +19,8 @@
 
 #include "uth_struct.h"
 
-/* Whether u's stack has room for a call of another thread. `here` is an address in the caller's frame. False if it is
- * not on u's stack: then the caller runs on a coroutine's stack, of unknown size. */
+/* Whether u's stack has room for a call of another thread. `here` is an address in the caller's frame. False as well if
+ * `here` is not on u's stack: then the caller runs on a coroutine's stack, of unknown size. */
 static inline bool uth_has_room(const struct uth *u, const void *here)
 {
     return (uintptr_t)here - u->call_floor < u->call_span;
@@ -108,8 +108,8 @@ void uth_areas_at(struct uth *u, uintptr_t low, size_t stack_bytes);
  * Returns 0 or a positive errno value (only the port whose contexts are kernel threads can fail). */
 int uth_start(struct uth *u, cpu_entry_fn *entry, void *arg);
 
-/* Makes *u stand for the calling kernel thread's own stack, on which the caller runs. Returns 0 or a positive errno
- * value. */
+/* uth_adopt makes *u stand for the calling kernel thread's own stack, on which the caller runs. Returns 0 or a positive
+ * errno value. uth_release ends that. */
 int uth_adopt(struct uth *u);
 void uth_release(struct uth *u);
 
@@ -125,17 +125,18 @@ static inline void *uth_switch_claimed(struct uth *from, struct uth *to, void *t
 /* Ends the switch away from `from`; called first on the new stack, whose uth is `self`. Tells the sanitizers that the
  * switch has ended, and clears from->running (release). */
 static inline void uth_switched(struct uth *from, struct uth *self);
-/* Waits until u's context is saved, but no longer than a switch takes. False: it is not saved yet. */
+/* Waits until u's context is saved and no visitor is there, but no longer than a switch takes. False: one of the two is
+ * not so yet. */
 static inline bool uth_saved_soon(struct uth *u);
 bool uth_saved_soon_slow(struct uth *u);
 void uth_await_visitor(struct uth *u);
 
 /* --- stack overflow --- */
 
-/* Installs a SIGSEGV handler (only if the disposition is the default) and an alternate stack for the calling kernel
- * thread (only if it has none). After a fault in the guard page of the stack that runs, `describe` writes the thread's
- * name into buf. Then one line tells the stack's size, and the environment variable that raises it. Then comes the
- * default action. Any other fault: the default action at once. */
+/* uth_overflow_install installs a SIGSEGV handler (only if the disposition is the default) and an alternate stack for
+ * the calling kernel thread (only if it has none). After a fault in the guard page of the stack that runs, `describe`
+ * writes the thread's name into buf. Then one line tells the stack's size, and the environment variable that raises it.
+ * Then comes the default action. Any other fault: the default action at once. */
 typedef void uth_describe_fn(char *buf, size_t bytes);
 /* Returns the uth that runs on the calling kernel thread, or NULL. Given by src/psthreads; async-signal-safe. */
 typedef struct uth *uth_current_fn(void);

@@ -64,7 +64,7 @@ struct uth {
     uintptr_t area_low; /* area.c: where the areas begin, their size, their number; written by the owner */
     uint32_t area_bytes, areas_n;
     _Atomic uint32_t areas; /* a bit for each area that is taken */
-    _Atomic bool area_used;
+    _Atomic bool area_used; /* an area has been taken on this stack; never cleared */
 };
 #define UTH_ADOPTED 1u
 #define UTH_SPOILED 2u /* a thread ended inside of its functions: their frames on this stack never returned */
