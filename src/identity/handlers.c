@@ -165,10 +165,10 @@ VERSIONS(sigaction, GLIBC_2_2_5);
 PS_EXPORT __typeof__(interposed_sigaction) interposed___sigaction __attribute__((alias("interposed_sigaction")));
 VERSIONS(__sigaction, GLIBC_2_2_5);
 
-/* --- functions that make an action of a handler themselves --- */
+/* --- functions of the C library that set a handler without calling sigaction by its name --- */
 
-/* The kernel's action is the program's handler, which was set without call_handler: puts call_handler before it. Under
- * the lock. */
+/* If the kernel's action is a handler of the program's, which was set without call_handler, puts call_handler before
+ * it. Under the lock. */
 static void wrap(int number)
 {
     struct sigaction now;

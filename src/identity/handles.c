@@ -28,7 +28,7 @@ int interposed_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set);
 
 /* Returns the number of the kernel thread to which a call about `thread` applies; `sets`: the call sets something. 0
  * with *error 0: `thread` is a kernel thread, and the C library's function is to be called. 0 with an error: the thread
- * can get no kernel thread of its own. A child between vfork and exec that asks about itself gets its own number. */
+ * can get no kernel thread of its own. A child between vfork and exec that names itself gets its own number. */
 static int kernel_thread_number(pthread_t thread, bool sets, int *error)
 {
     struct uth_tls *block = uth_tls_of(thread);

@@ -128,7 +128,8 @@ PS_EXPORT int interposed_sched_setaffinity(pid_t pid, size_t bytes, const cpu_se
     return inherited(CALL_NEXT(sched_setaffinity)(pid, bytes, set));
 }
 VERSIONS(sched_setaffinity, GLIBC_2_3_4);
-/* A thread that is bound to a place is told the processors of this place, wherever it runs. */
+/* If the calling kernel thread is bound to a place, a call for the caller itself asks about this kernel thread: the
+ * answer is the place's processors. */
 INTERPOSE_AS(if (pid != 0 || !bind_is_narrow()) pid = number_to_ask(pid), , VERSIONS, GLIBC_2_3_4, int,
              sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set), (pid, bytes, set));
 INTERPOSE_SCHEDULES(pid = number_to_set(pid), GLIBC_2_2_5, int, sched_setscheduler,

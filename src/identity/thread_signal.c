@@ -231,7 +231,8 @@ bool thread_signal_take(int number, void *info)
 
 /* --- a root --- */
 
-static _Atomic int expected; /* number of a kernel thread that will be sent signals and may become a root; a hint */
+/* The last number that ps_ready_root_for_signals was given: a kernel thread that may become a root later. A hint. */
+static _Atomic int expected;
 
 void thread_signal_root_begins(const struct vp *vp)
 {

@@ -38,8 +38,8 @@ struct vp;
 /* Called by vp's kernel thread, a dedicated one, in its loop: handles deferred signals if that is possible now. Returns
  * for how many ns it may sleep; 0: it has to call again at once. */
 int64_t thread_signal_look(struct vp *vp);
-/* Called when the thread is about to run on its dedicated kernel thread, vp's. A letter that no handler has taken
- * becomes a pending signal of that kernel thread again, and is handled there. */
+/* Called by vp's kernel thread, a dedicated one, when its thread is about to run there. A letter that no handler has
+ * taken becomes a pending signal of this kernel thread again, and is handled on it. */
 void thread_signal_take_back(struct vp *vp);
 /* Called in the handler of a poke with signal `number`: takes the letter for the current block, and copies its content
  * to *info. False: there is no letter. */
