@@ -61,8 +61,8 @@ const char *os_memory_limit(size_t bytes);
  * the thread begins or ends (fork_gate.c). That holds once os_objects_init has been called. */
 typedef uintptr_t os_thread;
 int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals);
-/* For the runtime's pthread_create, which stands before the C library's: returns whether its caller is
- * os_thread_start. */
+/* Returns whether the calling code runs inside of os_thread_start. The runtime's pthread_create, which stands before
+ * the C library's, and fork handlers (fork_gate.c) ask this. */
 bool os_thread_is_starting(void);
 /* os_signals_keep stores a signal mask, and os_signals_deferred returns it. Called by one thread at a time, before the
  * kernel thread that reads it is started. */
@@ -307,7 +307,8 @@ struct os_scheduling {
     int policy, nice, priority;
 };
 bool os_scheduling(struct os_scheduling *own);
-/* Returns the affinity mask that the process had when this library was loaded, whatever was bound since. */
+/* Returns the affinity mask that the process had when this library was loaded, less what os_affinity_narrow has taken
+ * away. Kernel threads that were bound since do not change it. */
 void os_affinity_at_start(struct os_cpuset *out);
 /* Takes processors away from the process: only those in `set` stay in the mask at the start (above) and in the caller's
  * own mask. Called before the first call of os_affinity_at_start. EINVAL: no processor would be left. */

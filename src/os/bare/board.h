@@ -12,8 +12,8 @@
  *   board_region(name)                     names what the core does from here on, for the board's trace
  *   BOARD_CLUSTERS_MAX, BOARD_CORES_MAX    at most 64 and 16
  *   board_now_ns()                         nanoseconds since some moment, the same for all cores
- *   board_in_order()                       whether memory is sequentially consistent without fences; if not, a
- *                                          deque of tasks has one more fence in each operation
+ *   board_in_order()                       whether memory is sequentially consistent without fences; if not, the
+ *                                          deques of tasks never become unfenced (lockfree/deque.h)
  * Any core may call them. The board's own start gives every core a stack and thread-local storage. On core 0 of cluster
  * 0 it calls the constructors and then main, on all others mc_main_others() (src/ee/manycore). */
 #ifndef PS_OS_BOARD_H

@@ -24,15 +24,15 @@
 
 struct block {       /* the head is the 8 bytes before what the caller gets */
     uint32_t before; /* size of the block before; 0: there is none */
-    uint32_t bytes;  /* size of this block with its head; | USED */
+    uint32_t bytes;  /* size of this block with its head; plus USED while it is in use */
     struct block *next, *previous;
 };
 #define HEAD 8u
 
 struct arena {
     _Atomic uint32_t lock;
-    uint32_t used, most;
-    uint32_t filled; /* bit i: bins[i] is not empty */
+    uint32_t used, most; /* bytes in blocks that are in use: now, and at most so far */
+    uint32_t filled;     /* bit i: bins[i] is not empty */
     struct block *bins[BINS];
 };
 

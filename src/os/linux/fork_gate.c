@@ -55,8 +55,8 @@ static void gate_leave(uint32_t parties)
         os_wake(&gate, -1);
 }
 
-/* Blocks all signals and enters the gate as `parties` parties, once no fork is under way. Returns the signal mask
- * before. */
+/* Blocks all signals and enters the gate as `parties` parties, once no fork is under way or the caller has waited for
+ * PATIENCE_S. Returns the signal mask before. */
 static uint64_t gate_enter(uint32_t parties)
 {
     uint64_t until = os_now_ns() + PATIENCE_NS, now;

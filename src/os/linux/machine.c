@@ -130,7 +130,7 @@ static void scan_node(struct reader *r, unsigned node, uint16_t *serves)
     for (unsigned i = 0; i < r->n; i++) {
         if (!os_cpuset_has(&r->set, r->p[i].cpu))
             continue;
-        /* nodes that share their first processor differ in `all` */
+        /* the group's number is the index of the node's first processor */
         group = group == TOPOLOGY_NO_GROUP ? (int32_t)i : group;
         if (serves[i] == 0 || all < serves[i]) {
             serves[i] = (uint16_t)all;

@@ -19,7 +19,8 @@
 int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes)
 {
     struct iovec local = {to, bytes}, remote = {(void *)address, bytes};
-    /* The caller's own number: getpid() is that of the initial thread, which may have ended. */
+    /* For this process the caller's own number is used: getpid() is the number of the initial thread, and the call
+     * fails once that has ended. */
     ssize_t got = process_vm_readv(pid == getpid() ? os_thread_id() : pid, &local, 1, &remote, 1, 0);
     if (got == (ssize_t)bytes)
         return 0;

@@ -72,7 +72,8 @@ static unsigned quota_of_folder(struct scratch *s, bool version2)
     return processors > INT_MAX ? UINT_MAX : (unsigned)processors;
 }
 
-/* Returns the tightest quota of the group's folder and the folders above it, up to that of its hierarchy. */
+/* Returns the tightest quota of the group's folder and the folders above it, up to the topmost folder of the
+ * hierarchy. */
 static unsigned tightest(struct scratch *s, const char *root, const char *group, bool version2)
 {
     size_t base = strlen(root) + strlen(version2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu");

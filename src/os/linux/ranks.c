@@ -81,7 +81,8 @@ static bool read_ranks(unsigned long *size, unsigned long *rank, const char **va
            *size > 0 && *rank < *size;
 }
 
-/* Returns the fourth field of /proc/PID/stat. The name before it may contain any character. 0: unknown. */
+/* Returns the number of the process's parent, the fourth field of /proc/PID/stat; 0: unknown. The name, the second
+ * field, may contain any character. */
 static pid_t parent_of(pid_t pid)
 {
     char path[40], text[512];
