@@ -33,13 +33,13 @@ struct ps_piece {
 
 /* Zeroed memory is an empty magazine, and an empty depot. */
 struct ps_magazine {
-    struct ps_piece *free;
-    unsigned n;
+    struct ps_piece *free; /* the list of pieces, the one used last first */
+    unsigned n;            /* number of pieces in it */
 };
 struct ps_depot {
     PS_LINE_ALIGNED struct ps_spin lock;
-    _Atomic uint32_t num_batches, num_loose;
-    struct ps_piece *batches, *loose;
+    _Atomic uint32_t num_batches, num_loose; /* written under the lock */
+    struct ps_piece *batches, *loose;        /* under the lock */
 };
 
 /* --- a magazine's owner --- */
@@ -57,8 +57,8 @@ static PS_ALWAYS_INLINE struct ps_piece *ps_magazine_pop(struct ps_magazine *m)
 /* Fills m, which is empty, with a batch of the depot; if the depot has no whole batch, with its loose pieces. False:
  * the depot has nothing. */
 bool ps_magazine_refill(struct ps_magazine *m, struct ps_depot *depot, unsigned batch);
-/* Adds a piece. True: m is full, and the client must call ps_magazine_spill before the next push. That is a call of its
- * own, so that this inline function needs few arguments. */
+/* Adds a piece. True: m is full, and the client must call ps_magazine_spill before the next push. This function does
+ * not call ps_magazine_spill itself: it is inline, and needs fewer arguments so. */
 static PS_ALWAYS_INLINE bool ps_magazine_push(struct ps_magazine *m, struct ps_piece *piece, unsigned batch)
 {
     piece->next = m->free;

@@ -5,7 +5,7 @@
 
 #if !PS_PORTABLE
 
-/* Some microseconds: longer than a critical section takes, unless its thread is preempted. */
+/* So many looks take some microseconds: longer than a critical section, unless the holder is preempted. */
 #define LOOKS_BEFORE_YIELD 300
 #define MOST_PAUSES 16 /* between two looks at the lock */
 
