@@ -61,7 +61,7 @@ static inline struct ps_loaded ps_loaded_at(ElfW(Addr) base, const ElfW(Dyn) * s
         o.name = o.strings + name->d_un.d_val;
     o.has_gnu_hash = o.hash != NULL;
     if (o.hash == NULL)
-        o.hash = old_hash; /* here [1] is the number of all symbols */
+        o.hash = old_hash; /* here hash[1] is the number of all symbols */
     return o;
 }
 
