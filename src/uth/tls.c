@@ -63,7 +63,7 @@ _Atomic bool uth_tls_missing;
 /* The next three variables are under uth_blocks.lock. */
 static struct ps_list free_list = {&free_list, &free_list}; /* the block that was put last is taken first */
 static unsigned times_put;
-static uint64_t clock_ns; /* the time at the last put that read the clock */
+static uint64_t clock_ns; /* the time at the last put that read the clock; at first, when the first block was made */
 static _Atomic uint32_t last_number;
 
 /* In each block's storage: that block. In a kernel thread's own storage: NULL, or the block that adopted this storage
