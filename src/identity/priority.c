@@ -17,6 +17,8 @@ static struct os_scheduling pool;
 static bool known;
 static _Atomic uint32_t lock;
 
+/* Whether the calling kernel thread has another scheduling than the pool. In the first call, and with `redefine`, the
+ * pool's scheduling becomes that of the caller. */
 static bool differs_from_pool(bool redefine)
 {
     struct os_scheduling own;
@@ -38,6 +40,8 @@ void priority_reset(void)
     ps_store_relaxed(&lock, 0);
 }
 
+/* Sets or clears VP_OTHER_PRIORITY of vp, as `differs` says; VP_STARTS likewise, until vp's root has opened its first
+ * region. */
 static void set_other_priority(struct vp *vp, bool differs)
 {
     unsigned starts = vp_priority(vp)->opened ? vp_is(vp, VP_STARTS) : differs;

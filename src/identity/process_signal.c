@@ -48,7 +48,8 @@ static bool passed_on(struct vp *vp, int tid, int number, const void *info, void
 }
 
 /* Whether the signal's handler runs here, on the kernel thread of vp:
- *    a fault                        here, where the fault is
+ *    a fault; or no thread has a    here
+ *    block (ps_tls_on)
  *    a poke                         here, if there is a letter for the block that is current (thread_signal.h)
  *    in a block, or in a root's     here, as that thread: the kernel has chosen
  *    storage
@@ -56,8 +57,9 @@ static bool passed_on(struct vp *vp, int tid, int number, const void *info, void
  *    outside of its block
  *    at a root's home, to a root    on the root's dedicated kernel thread, if it has one: the signal is sent there
  *    that is elsewhere
- *    where no thread runs, to the   nowhere yet: passed on. The kernel chooses again, among the others
- *    process */
+ *    where no thread runs           here, if it was sent to this kernel thread. Otherwise nowhere yet: passed on to the
+ *                                   process. The kernel chooses again, among the others
+ * If the kernel refuses to send a signal on, the handler runs here. */
 static bool comes_here(struct vp *vp, int number, void *info, void *frame)
 {
     enum os_signal_sent sent = os_signal_sent(number, info);

@@ -167,6 +167,7 @@ static void write_letter(struct vp *vp, const struct vp *to)
     os_signal_poke(tid, (int)letter, vp_run(vp)->id);
 }
 
+/* Makes `mask`, which the root has noted, the mask with which vp's kernel thread takes signals for it. */
 static void take_mask_of_root(struct vp *vp, uint64_t mask)
 {
     if (PS_LIKELY(vp_run(vp)->unblocked_mask == mask))
