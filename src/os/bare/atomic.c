@@ -3,9 +3,9 @@
  *
  * 8 bytes: under one of several locks, chosen by the address, in the memory of the cluster that has the data. Loads and
  * stores take the lock, too, so that no core reads a half-written value. 1 and 2 bytes: by compare-and-swap of the word
- * that contains them. Callers: any core. A call waits only while another core executes the few instructions under the
- * same lock. The order that a caller asks for is ignored: an operation on 8 bytes begins with an acquire and ends with
- * a release; the others are sequentially consistent. */
+ * that contains them (loads and stores have instructions). Callers: any core. A call waits only while another core
+ * executes the few instructions under the same lock. The order that a caller asks for is ignored: an operation on 8
+ * bytes begins with an acquire and ends with a release; the others are sequentially consistent. */
 #include "board.h"
 
 #include "atomic.h"

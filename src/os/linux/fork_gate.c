@@ -39,9 +39,9 @@ extern void __sanitizer_syscall_pre_impl_fchmodat2(void) __attribute__((weak));
 
 enum { CLOSED = 1, PARTY = 2 };
 static _Atomic uint32_t gate;
-static pthread_mutex_t ending; /* robust; in use once `watches` is set */
-static _Atomic uint32_t watches;
-static bool has_ending; /* the forking thread holds `ending`; guarded by CLOSED */
+static pthread_mutex_t ending;   /* robust; in use once `watches` is set */
+static _Atomic uint32_t watches; /* 1: the fork handlers are registered */
+static bool has_ending;          /* the forking thread holds `ending`; guarded by CLOSED */
 
 struct making {
     void *(*start)(void *);

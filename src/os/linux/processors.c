@@ -69,7 +69,7 @@ void os_affinity_give_back(int tid, const struct os_cpuset *own)
 
 static struct os_cpuset mask_at_start;
 
-/* Runs before all other constructors: some of them read the mask. */
+/* Runs before constructors without a priority: some of them read the mask. */
 __attribute__((constructor(101))) static void keep_mask_at_start(void) { os_affinity_get(&mask_at_start); }
 
 void os_affinity_at_start(struct os_cpuset *out) { *out = mask_at_start; }
