@@ -44,8 +44,8 @@ struct cpu_context {
 #define CPU_SAVED_SP(context) ((uintptr_t)(context)->sp)
 
 #ifndef __cplusplus
-/* 1: the kernel allows wrfsbase. Written by the first cpu_tp_settable, and constant afterwards; so relaxed loads
- * suffice. */
+/* 1: the kernel allows wrfsbase. Written by the first cpu_tp_settable or cpu_set_tp, and constant afterwards; so
+ * relaxed loads suffice. */
 extern _Atomic int cpu_x86_user_tp __attribute__((visibility("hidden")));
 void cpu_set_tp(void *tp);
 #define CPU_HAS_SET_TP_SOON 1

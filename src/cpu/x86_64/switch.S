@@ -2,9 +2,9 @@
  *
  * Whenever the stack pointer moves from one stack to the other, both stacks hold a frame of the same shape. So the
  * unwind information is right at every instruction. MXCSR (control bits and status flags) and the x87 control word are
- * loaded only if the two contexts differ, because ldmxcsr and fldcw cost more than all the rest. The x87 unit's status
- * flags are treated the same way, but only after cpu_float_keep_flags, since reading them costs a tenth of a switch. A
- * context that was left before cpu_float_keep_flags has no x87 flags saved.
+ * loaded only if the two contexts differ, because ldmxcsr and fldcw cost more than all other instructions of the
+ * switch. The x87 unit's status flags are treated the same way, but only after cpu_float_keep_flags, since reading them
+ * costs a tenth of a switch. A context that was left before cpu_float_keep_flags has no x87 flags saved.
  *
  * The switch ends in a plain ret. The ret is the partner of the call that the leaving context made, so the processor's
  * return predictor stays in step with the call depth. Where threads wait at the same place of the same code (a
