@@ -13,7 +13,7 @@
  * While a uth runs, only the kernel thread that runs on it may touch it. While it does not run, only its one owner may.
  * `running` hands it over: the vp that has switched away clears it (release) once the context is saved (uth_switched,
  * called on the stack that the switch has led to). A vp that wants to switch to the uth reads `running` until it is 0
- * (acquire), but no longer than a switch takes; then it does something else (uth_saved_soon). */
+ * (acquire), but no longer than a switch takes (uth_saved_soon). If that was not enough, it does other work first. */
 #ifndef PS_UTH_H
 #define PS_UTH_H
 
