@@ -30,7 +30,7 @@
 #include "os.h"
 
 /* Defines the function `name` in the C library's place, with the version `node`. The call is treated as one that waits
- * if `will` holds; `will` is evaluated only where something is ready behind the caller. */
+ * if `will` holds; `will` is evaluated only if work is ready that no vp comes for (blocking_vp). */
 #define INTERPOSE_WAITS(will, node, type, name, parameters, arguments)                    \
     NEXT(name, type parameters);                                                          \
     static PS_NOINLINE type slow_##name parameters                                        \
