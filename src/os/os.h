@@ -214,10 +214,10 @@ long os_system_call(long number, long a, long b, long c, long d, long e, long f)
  * `make` an empty file gets its size, and consists of zeroes. EINVAL: the file is not as it should be; *wrong says in
  * words why. Other errno values: the file cannot be opened, or there is no memory. */
 int os_shared_file(const char *name, size_t bytes, bool make, void **map, const char **wrong);
-/* os_word_hold takes a word that is 0 or OS_WORD_LEFT. The caller is one of the library's kernel threads. While it
- * holds the word, the word is its number. When it ends, in whatever way, the kernel stores OS_WORD_LEFT. Returns false
- * if another kernel thread has the word, or the system cannot do this. h must stay in its place as long as the kernel
- * thread lives. */
+/* os_word_hold takes a word that is 0 or OS_WORD_LEFT. The caller is one of the library's kernel threads. While the
+ * caller holds the word, the word is the caller's number. When the caller ends, in whatever way, the kernel stores
+ * OS_WORD_LEFT. Returns false if another kernel thread has the word, or the system cannot do this. h must stay in its
+ * place as long as the kernel thread lives. */
 #define OS_WORD_LEFT UINT32_C(0x40000000)
 struct os_word_holder {
     void *head; /* the kernel reads head, offset and pending */

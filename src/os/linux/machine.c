@@ -76,8 +76,8 @@ static void text_to_set(struct reader *r)
     }
 }
 
-/* Notes that the processors in r->set share what `kind` says: those that have no group yet get the group i. Does
- * nothing if the set does not contain processor i: then the table is wrong. */
+/* Notes that the processors in r->set are a group of this kind: each of them that is in no such group yet gets the
+ * number i. Does nothing if the set does not contain processor i: then the table is wrong. */
 static void note_group(struct reader *r, unsigned i, enum os_sharing kind)
 {
     if (!os_cpuset_has(&r->set, r->p[i].cpu))
