@@ -2,11 +2,11 @@
  *
  * ps_fatal reports a broken invariant, or a wrong use after which the program cannot go on: it writes one line to
  * standard error, then calls abort().
- * ps_warn reports that something is not as it was asked for; the program goes on. It writes one line to standard error.
- * Both write the line by one write(2), allocate nothing and keep errno. They may be called on any stack with about 800
- * free bytes, and in a signal handler. Lines begin with "psthreads: "; a warning has ps_warn_mark before that. A line
- * longer than 511 bytes loses its middle. Conversions: %s %d %u %x with or without l, ll (z: %zu), %p, %%; no flags,
- * widths or precisions. */
+ * ps_warn reports that the runtime does not do what the program or its user asked for; the program goes on. It writes
+ * one line to standard error. Both write the line by one write(2), allocate nothing and keep errno. They may be called
+ * on any stack with about 800 free bytes, and in a signal handler. Lines begin with "psthreads: "; a warning has
+ * ps_warn_mark before that. A line longer than 511 bytes loses its middle. Conversions: %s %d %u %x with or without l,
+ * ll (z: %zu), %p, %%; no flags, widths or precisions. */
 #ifndef PS_CHECK_H
 #define PS_CHECK_H
 

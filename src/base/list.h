@@ -1,7 +1,7 @@
 /* Intrusive circular doubly linked list.
  *
  * The head is a node without a value. A node that is in no list has next == NULL, so ps_list_linked can tell.
- * No locking: the caller holds whatever guards the list. */
+ * No locking: the caller holds the lock that guards the list, if several threads use it. */
 #ifndef PS_LIST_H
 #define PS_LIST_H
 
