@@ -2,20 +2,20 @@
  * idle members take over the chunks that it has not begun.
  *
  * Does: hands out the chunks of loops whose slot says ORT_PLAIN_BATCHES. Does not: handle loops that are monotonic,
- * ordered, small or watched by a tool, or loops of a team with one vp, where nothing contends. Those loops take each
- * chunk from the slot's `next` (loop.c).
+ * ordered, short or watched by a tool, loops of 2^42 iterations and more, loops of a team of one, or loops on one vp,
+ * where nothing contends. Members take each chunk of those loops from the slot's `next` (loop.c).
  * Callers: a member that is in the loop. Exceptions: ort_batch_describe is called by the loop's first member or by the
  * parent, ort_batch_reset by the parent while no region is open.
  *
  * Invariants: each chunk is begun once. No member leaves the loop while another member holds a chunk that has not
- * begun. A member runs the chunks that it holds in order. It robs, that is, takes chunks that another member holds,
- * only when it holds none itself. States, orderings and proof are in tests/models/batch.md; the model is batch.pml
- * beside it.
+ * begun, unless the loop is cancelled. A member runs the chunks that it holds in order. It robs, that is, takes chunks
+ * that another member holds, only when it holds none itself. States, orderings and proof are in tests/models/batch.md;
+ * the model is batch.pml beside it.
  *
  * Cost: a chunk of a batch is one addition on the member's own cache line. A claim is one addition on the line of
- * `next`, and one read of the cycle counter. A robbery is four atomic operations and three cache lines. In a loop in
- * which no member holds a batch, the end costs each member four loads, and also an exchange if the last chunk is not
- * taken yet. Failures: none.
+ * `next`, and one read of the cycle counter. A robbery touches three cache lines: the robber's, the victim's and the
+ * slot's. In a loop in which no member holds a batch, the end costs each member four loads, and also an exchange if the
+ * last chunk is not taken yet. Failures: none.
  * OpenMP 5.2 section 11.5.3 and its nonmonotonic modifier. */
 #ifndef PS_ORT_BATCH_H
 #define PS_ORT_BATCH_H
@@ -27,7 +27,7 @@ struct ort_team;
 struct ort_thread;
 struct ort_workshare;
 
-/* 0 for a target without data caches, where a claim moves no cache line; such a target leaves batch.c out */
+/* A target without data caches defines it as 0 and leaves batch.c out: there a claim moves no cache line. */
 #ifndef ORT_BATCHES
 #define ORT_BATCHES 1
 #endif
@@ -37,7 +37,7 @@ struct ort_workshare;
 struct ort_batch {
     /* (shared) the chunks that the member holds: {sequence 32 | first 16 | end 16}, see batch.md */
     PS_LINE_ALIGNED _Atomic uint64_t word;
-    /* (shared) the first value of chunk 0 of the batch in `word`; only the member writes it */
+    /* (shared) the loop's value at which chunk 0 of the batch in `word` begins; only the member writes it */
     _Atomic uint64_t base;
     /* (shared) number of the loop that the batch belongs to, as in ws_seq; only the member writes it */
     _Atomic uint32_t construct;
@@ -45,7 +45,7 @@ struct ort_batch {
     uint8_t shift;   /* the member's last claim was for 1 << shift chunks */
     uint8_t state;   /* CLAIMS, ROBS or DONE (batch.c): how far the member is in the loop */
     bool shown;      /* true: the member's bit in the slot's `holders` is set for this loop */
-    uint64_t stride; /* distance of the first values of two consecutive chunks */
+    uint64_t stride; /* distance between the first values of two consecutive chunks */
     uint64_t since;  /* cpu_cycles at the member's last claim */
     uint64_t seen;   /* the value that `next` had at that claim */
 };
@@ -54,10 +54,11 @@ struct ort_batch {
 static inline uint32_t ort_batch_first(uint64_t word) { return (uint32_t)word >> 16; }
 static inline uint32_t ort_batch_end(uint64_t word) { return (uint32_t)word & 0xffff; }
 
-/* Gets the next chunk for a caller that holds none: from a new claim, or from another member's word. Returns false if
- * no chunk is left. [switches] */
+/* Gets the next chunk for a caller that holds none: from a new claim, or from another member's word. Sets *lo and *hi
+ * as ort_batch_next does. Returns false if no chunk is left. [switches] */
 bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi);
-/* As ort_batch_refill, for a caller whose claim has just found that `next` has reached the last chunk. [switches] */
+/* Does what ort_batch_refill does, for a caller that has found that `next` has reached the last chunk. So it robs, and
+ * then tries to get the last chunk. [switches] */
 bool ort_batch_used_up(struct ort_thread *t, struct ort_batch *own, uint64_t *lo, uint64_t *hi);
 
 /* Gets the caller's next chunk: values *lo to *hi (exclusive). Returns false if no chunk is left. [switches] */
@@ -75,12 +76,14 @@ static inline bool ort_batch_next(struct ort_thread *t, struct ort_batch *own, u
     return true;
 }
 
-/* Chooses batches for the loop if they can pay, by setting ws->desc.plain. The caller has filled in the rest of the
- * description; the loop has at least ORT_BATCH_LEAST chunks for each member. */
+/* Sets ws->desc.plain to ORT_PLAIN_BATCHES, and the slot's fields for batches, if batches can pay; otherwise changes
+ * nothing. The caller has filled in the rest of the description. The loop has at least ORT_BATCH_LEAST chunks for each
+ * of the `threads` members. */
 #define ORT_BATCH_LEAST 4
 void ort_batch_describe(struct ort_workshare *ws, unsigned threads);
 
-/* Called by a member that leaves the loop. Chunks that it still holds, as after a cancellation, are dropped. */
+/* ort_batch_drop is called by a member that leaves the loop, and by ort_batch_reset: drops the chunks that the member
+ * still holds, as it may after a cancellation. ort_batch_drop_slow does so for a member that holds some. */
 void ort_batch_drop_slow(struct ort_batch *own);
 static inline void ort_batch_drop(struct ort_batch *own)
 {
@@ -89,10 +92,10 @@ static inline void ort_batch_drop(struct ort_batch *own)
         ort_batch_drop_slow(own);
 }
 
-/* Called by the parent after a cancelled region: drops the chunks that its members still hold. */
+/* Called by the parent after a cancelled region: drops the chunks that the members of `team` still hold. */
 void ort_batch_reset(struct ort_team *team);
 
-/* Called once, while the runtime starts: notes the cycle counter and the time, so that a later call can compute the
+/* Called once, while the library is loaded: notes the cycle counter and the time, so that a later call can compute the
  * counter's frequency. */
 void ort_batch_init(void);
 

@@ -1,12 +1,12 @@
-/* ort_debug_layout: tells a debugger where the fields of threads, regions, tasks and their ICVs are. The format is
- * described in base/debug_layout.h. This file has data only. */
+/* ort_debug_layout: tells a debugger where the fields of threads, regions, tasks and their ICVs are.
+ * base/debug_layout.h describes the format. This file has data only. */
 #include "debug_layout.h"
 
 #include "display.h"
 #include "icv.h"
 #include "ort.h"
 
-/* A field with a name of its own in the table: a shorter one, or one for a field of a nested structure. */
+/* An entry whose name is not "structure.field": a shorter name, or one for a field of a nested structure. */
 #define AS(name, type, member)              \
     {                                       \
         name, offsetof(struct type, member) \
@@ -36,7 +36,7 @@ const struct ps_debug_layout ort_debug_layout PS_EXPORT = {PS_DEBUG_HEAD, .field
     M(ort_tool_task, data), M(ort_tool_task, frame), M(ort_tool_task, below),
     M(ort_tool_frame, exit), M(ort_tool_frame, enter), AS("ort_tool_frame.exit_f", ort_tool_frame, exit_flags),
     AS("ort_tool_frame.enter_f", ort_tool_frame, enter_flags),
-    /* internal control variables */
+    /* Internal control variables. */
     ICV(dynamic), ICV(max_active_levels), ICV(nthreads), ICV(nthreads_rest), ICV(nthreads_list), ICV(sched),
     ICV(chunk), ICV(thread_limit), ICV(default_device), ICV(default_allocator),
     {"sched.monotonic", ORT_SCHED_MONOTONIC}, {"sched.unset", ORT_SCHED_UNSET},

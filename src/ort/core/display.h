@@ -8,25 +8,26 @@
 
 struct ort_thread;
 
-/* Prints the initial ICVs on standard error: by ort_display_env_otherwise if it is set, else in libgomp's form.
- * verbose: with the variables that only libgomp has. */
+/* Prints the initial ICVs: calls ort_display_env_otherwise if it is set, and otherwise prints them on standard error in
+ * libgomp's form. verbose: with the variables that only the runtime in question has. */
 void ort_display_env(bool verbose);
-/* Prints the ICVs in another runtime's form. If it is set, OMP_DISPLAY_ENV takes effect at the first OpenMP call, not
- * while the library is loaded. NULL: libgomp's form is printed. Set while the library is loaded, before variables are
- * read. */
+/* A function that prints the ICVs in another runtime's form. NULL: libgomp's form is printed while the library is
+ * loaded. Otherwise OMP_DISPLAY_ENV takes effect at the first OpenMP call. Set while the library is loaded, before
+ * variables are read. */
 extern void (*ort_display_env_otherwise)(bool verbose);
-/* The value of OMP_DISPLAY_ENV. */
+/* The value of OMP_DISPLAY_ENV; written by ort_display_env_read. */
 extern enum ort_display_wish { ORT_DISPLAY_NOTHING, ORT_DISPLAY_SOME, ORT_DISPLAY_VERBOSE } ort_display_env_wish;
-/* Returns the text of ort_display_env in libgomp's form, which the caller frees; NULL: no memory. */
+/* Returns the text that ort_display_env prints in libgomp's form. The caller frees it. NULL: no memory. */
 char *ort_display_env_text(bool verbose);
 /* Reads OMP_DISPLAY_ENV and OMP_AFFINITY_FORMAT. Called while the library is loaded, after all other variables have
  * been read; called again if variables are read again (ort_env_settle). */
 void ort_display_env_read(void);
 
-/* true: the program has made an OpenMP call of libomp's interface. Then lines of affinity look as libomp's do, and are
+/* true: the program has made an OpenMP call of libomp's interface. Lines of affinity then look as libomp's do, and are
  * printed on standard output. Set once, never cleared; read with relaxed loads. */
 extern _Atomic bool ort_display_as_libomp;
-/* The default values of affinity-format-var: [0] libgomp's, [1] libomp's (while ort_display_as_libomp). */
+/* The default values of affinity-format-var: [1] is libomp's, used while ort_display_as_libomp is true, [0]
+ * libgomp's. */
 extern const char *const ort_affinity_defaults[2];
 
 /* Sets affinity-format-var to `length` characters of format, which need not end with a zero. */
@@ -36,12 +37,13 @@ void ort_affinity_format_set(const char *format, size_t length);
 size_t ort_affinity_format_get(char *buffer, size_t size);
 
 /* Formats t's affinity as `format` says; NULL or empty: as affinity-format-var says. Copies the first `size` characters
- * into buffer, without a zero. Returns the length of the whole text. */
+ * into buffer, without a zero at the end. Returns the length of the whole text; 0 without memory. */
 size_t ort_affinity_text(const struct ort_thread *t, const char *format, char *buffer, size_t size);
-/* Prints that text as one line on standard error; on standard output while ort_display_as_libomp. */
+/* Prints ort_affinity_text's text as one line on standard error; on standard output while ort_display_as_libomp is
+ * true. Without memory prints nothing. */
 void ort_affinity_print(const struct ort_thread *t, const char *format);
-/* Called by member m when it begins, if OMP_DISPLAY_AFFINITY is set: prints its line, unless m has printed the same
- * state before. */
+/* Called by member m when it begins, if OMP_DISPLAY_AFFINITY is set: prints m's line, unless the line would show the
+ * same state as m's last one. In libgomp's form a team of one prints none. */
 void ort_affinity_member_begins(struct ort_thread *m);
 
 #endif

@@ -21,7 +21,7 @@ static bool unit_is_set(const uint64_t *bits, size_t u) { return bits[u / 64] >>
 static void set(uint64_t *bits, size_t u) { bits[u / 64] |= UINT64_C(1) << (u % 64); }
 static void clear(uint64_t *bits, size_t u) { bits[u / 64] &= ~(UINT64_C(1) << (u % 64)); }
 
-/* Returns the first of n free units side by side; UNITS: there are none. */
+/* Returns the number of the first of n free units side by side; UNITS: there are none. */
 static size_t find_units_locked(size_t n)
 {
     size_t run = 0;

@@ -6,14 +6,14 @@
  * segment; it costs no memory until it is touched.
  *
  * Does: gives and takes back blocks of any size, in units of a cache line. A block takes the first free place that is
- * long enough. The core and the ABIs use the pool when malloc or calloc has failed. Does not: grow, or move blocks.
- * Adjacent blocks that have been given back are one free place.
+ * long enough. The core and the ABIs use the pool when the C library's functions have failed. Does not: grow, or move
+ * blocks. Adjacent blocks that have been given back are one free place.
  * Callers: any thread, on any stack.
  * Shared, under a spin lock: `used` has a bit for each unit. `last` has the bit of each block's last unit set, which
  * gives the block's length. No unit below `lowest` is free. `left` is the number of free units.
  * Fork: blocks that were taken stay taken in the child. A block that another thread is taking at that moment is lost in
  * the child.
- * Failures: NULL if no place is long enough, or if less than `keep` would be left. Cost: a lock and a scan, only where
+ * Failures: NULL if no place is long enough, or if less than `keep` would be left. Cost: a lock and a scan, only when
  * malloc has failed; ort_mem_free: a comparison.
  * Rejected: cells of one size (regions took all of them, and a task needs a twentieth of a region's); the C library's
  * other arenas (no interface reaches them). */
@@ -28,20 +28,22 @@
 #endif
 #define ORT_EMERGENCY_UNIT 64 /* bytes in a unit, and the alignment of every block */
 
-/* Tasks leave ORT_EMERGENCY_KEEP_TASK bytes to all other users, and these leave ORT_EMERGENCY_KEEP bytes to regions.
- * Regions are fewest, and a program without them cannot go on. */
+/* How many bytes must stay free. Tasks leave ORT_EMERGENCY_KEEP_TASK bytes to all other users. The other users leave
+ * ORT_EMERGENCY_KEEP bytes to regions, which leave none: regions are fewest, and a program without them cannot go
+ * on. */
 #define ORT_EMERGENCY_KEEP_TASK (ORT_EMERGENCY_BYTES / 2)
 #define ORT_EMERGENCY_KEEP (ORT_EMERGENCY_BYTES / 4)
 
 /* Returns a block of `bytes` bytes, not zeroed. Returns NULL if fewer than `keep` bytes would then be free, or if no
  * free place is long enough. */
 void *ort_emergency_pool_take(size_t bytes, size_t keep);
-/* Gives block p back and returns true. Returns false if p is no block of the pool. */
+/* If p is a block of the pool, gives it back and returns true. Otherwise returns false. */
 bool ort_emergency_pool_give(void *p);
 void ort_emergency_pool_after_fork_in_child(void);
 
-/* Each of these returns memory of the C library. If the C library has none, they return a block of the emergency pool,
- * of which they leave ORT_EMERGENCY_KEEP bytes. NULL: the pool has no memory, either. */
+/* ort_mem_get, ort_mem_zeroed and ort_mem_aligned return memory of the C library. If the C library has none, they
+ * return a block of the emergency pool, but only while the pool keeps ORT_EMERGENCY_KEEP bytes. NULL: there is no
+ * memory. */
 void *ort_mem_get(size_t bytes);
 void *ort_mem_zeroed(size_t bytes);
 void *ort_mem_aligned(size_t align, size_t bytes); /* uses the pool only if align <= ORT_EMERGENCY_UNIT */

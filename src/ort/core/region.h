@@ -6,17 +6,18 @@
 
 /* Returns a zeroed block for n_max members, with its constant fields set; NULL: no memory. */
 struct ort_team *ort_team_alloc(unsigned n_max);
-/* Returns t->hot, after it has been replaced by a larger block if it has too few members for *n. Lowers *n if there is
- * not enough memory. */
+/* Returns the block for t's next region, t->hot. If t has none, or one with too few members for *n, makes a larger
+ * block first. If memory is short, lowers *n; without memory even for one member it aborts with one line. */
 struct ort_team *ort_team_block(struct ort_thread *t, unsigned *n);
-/* Counts a new region's members as busy: up to n, as far as `limit` allows. Returns how many members the region gets,
- * with the parent, which is counted already. Called only while a thread limit is set. */
+/* Adds a new region's members to group->busy: up to n, as far as `limit` allows. Returns how many members the region
+ * gets. The result includes the parent, which is counted already. Called only while a thread limit is set. */
 unsigned ort_group_limited(struct ort_group *group, unsigned limit, unsigned n);
-/* Prints one line, once in a process: a region gets fewer members than it wants, and why. */
+/* Prints a line that a region gets fewer members than it wants, and why. Only the first call in a process prints. */
 void ort_team_shrunk(unsigned wanted, unsigned got, const char *why);
-/* Frees t's hot blocks. No region of theirs is open. */
+/* Frees t->hot, and with members apart t's other block. No region of either is open. */
 void ort_hot_free(struct ort_thread *t);
-/* t's next region must not be taken for one like the last (team.c, "Alike"). */
+/* Called when something that t's regions depend on has changed: t's next region is not taken for one like the last
+ * (team.c, "Alike"). */
 static inline void ort_hot_forget(struct ort_thread *t)
 {
     if (t->hot == NULL)
@@ -27,8 +28,9 @@ static inline void ort_hot_forget(struct ort_thread *t)
         t->hot->other->within = 0;
 #endif
 }
-/* Only with members apart. ort_shape_turn makes that one of t's two blocks the hot one which fits a region that wants
- * `wanted` members (region_again.c). ort_shape_is notes how many members the block's region has wanted. */
+/* Only with members apart. ort_shape_turn is called before a region that wants `wanted` members and this proc_bind. If
+ * t->hot had another shape last, t's other block becomes hot; a shape that returns gets a second block
+ * (region_again.c). ort_shape_is notes in the block how many members its region wanted. */
 #if ORT_MEMBERS_APART
 void ort_shape_turn(struct ort_thread *t, unsigned wanted, int8_t bind);
 #else
@@ -40,32 +42,37 @@ static inline void ort_shape_is(PS_UNUSED struct ort_team *team, PS_UNUSED unsig
     team->wanted = (uint16_t)(wanted < UINT16_MAX ? wanted : UINT16_MAX);
 #endif
 }
-/* Only with members apart: moves storage of the members of `team` to the smaller block. present true: the storages of
- * the last region. false: those that members have kept in other clusters. No region is open. */
+/* Only with members apart: moves storage of the members of `team` to the smaller block. present true: the storage that
+ * the last region used. present false: the storage that members have kept in other clusters. No region of either is
+ * open. */
 void ort_members_part(struct ort_team *smaller, struct ort_team *team, bool present);
 /* The functions by which the entities run members (team.c). */
 extern const struct ee_team_ops ort_team_ops;
-/* Returns a team of one for an initial thread, in a contention group of its own. The caller sets its ICVs. Without
- * memory aborts, with a line that names `what`. */
+/* Returns a team of one for an initial thread, in a contention group of its own. The caller sets its ICVs. If there is
+ * no memory, aborts with a line that names `what`. */
 struct ort_team *ort_team_initial(const char *what);
-/* Makes the calling kernel thread the initial thread of that team. Returns the thread. */
+/* Makes the caller the initial thread of a team from ort_team_initial: member 0, which begins. Returns this thread. */
 struct ort_thread *ort_thread_begin_initial(struct ort_team *team);
 /* Returns the size of a block for n_max members. */
 size_t ort_members_bytes(unsigned n_max);
-/* ort_members_get fills in the members of a zeroed block, and gets their implicit tasks; false: no memory.
- * ort_members_give gives the implicit tasks back, before the block is freed. */
+/* ort_members_get fills in the members of a zeroed block, and gets their implicit tasks; false: no memory. With members
+ * apart it does so for member 0 only, and the others follow when the entities place them. ort_members_give gives the
+ * implicit tasks (with members apart: all storage) back, before the block is freed. */
 bool ort_members_get(struct ort_team *team);
 void ort_members_give(struct ort_team *team);
-/* Calls `visit` for each storage of each member. */
+/* Calls `visit` for each member of the block; with members apart, for each storage that a member has. */
 void ort_members_visit(struct ort_team *team, void (*visit)(struct ort_thread *t));
-/* Tells the entities of the block's members (ee_team_init). Called once for a block. */
+/* Tells the entities which members the block has (ee_team_init). Called before the block's first region of several
+ * members. With members apart, called again after an ee_team_fini. */
 void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops);
-/* Moves the members to a larger block: their threads (ee_team_succeed), and what is kept for them. No region of either
- * is open. */
+/* Lets the members go on in a larger block: their native threads (ee_team_succeed), and what the core and the entry
+ * points keep for them. No region of either is open. With members apart it does nothing. */
 void ort_members_succeed(struct ort_team *larger, struct ort_team *team);
-/* Called by member 0, which has changed a value that regions inside of the open one inherit. */
+/* Called by member 0, which has changed a value that regions inside of the open one inherit. Such a region, and the
+ * team's next one, are then not taken for alike. */
 void ort_team_reshaped(struct ort_team *team);
-/* Called by a member before anything else: it enters the region. */
+/* Called by a member before anything else: sets up the member's state and its implicit task, tells a tool, and enters
+ * the loop of a combined construct. */
 void ort_member_begin(struct ort_thread *m);
 /* Resets the member's own state for a new region: it is in no loop, and tasks that it pushes are descendants of its
  * implicit task. */
@@ -80,8 +87,8 @@ static inline void ort_member_begin_own(struct ort_thread *m)
     if (!ort_absent(tasks))
         tasks->base = ps_deque_bottom_owner(&tasks->deque);
 }
-/* As ort_member_begin, for a region like the team's last one. Reads the team only if the member's implicit task is not
- * as a region begins with it. */
+/* Begins member m of a region that is like the team's last one. If the implicit task is in the state in which a region
+ * begins, the team is not read. Otherwise calls ort_member_begin. */
 static inline void ort_member_begin_again(struct ort_thread *m)
 {
     const struct ort_task *t = &ort_implicit(m)->task;
@@ -95,19 +102,19 @@ static inline void ort_member_begin_again(struct ort_thread *m)
 void ort_member_again(struct ee_member *member, void (*fn)(void *), void *data);
 void ort_region_ended(struct ee_member *first);
 void ort_region_otherwise(struct ee_team *t, void (*fn)(void *), void *data);
-/* Only with members apart: sets the team's counters of constructs to where the last region's members have arrived.
- * Called before a region is opened on any path but ort_parallel_again's. */
+/* Only with members apart: sets the team's counters of constructs to the values that the last region's members have
+ * reached. Called before a region is opened on any path but ort_parallel_again's. */
 static inline void ort_region_counts(PS_UNUSED struct ort_team *team)
 {
 #if ORT_MEMBERS_APART
     if (!team->plain)
-        return; /* another path opened the last region, and set them at its end */
+        return; /* the last region set the counters at its end (end_region) */
     team->ws_base = ort_member(team, 0)->ws_seq;
     team->single_base = ps_load_relaxed(&team->single);
 #endif
 }
-/* Only with members apart. Called at a region's end: decides whether the next region may be opened by
- * ort_parallel_again. */
+/* Only with members apart. Called by the parent at a region's end: decides whether the next region may be opened by
+ * ort_parallel_again, and notes this in again_bind. */
 static inline void ort_region_lasts(struct ort_team *team)
 {
 #if ORT_MEMBERS_APART
@@ -119,8 +126,8 @@ static inline void ort_region_lasts(struct ort_team *team)
     (void)team;
 #endif
 }
-/* Called by a member that leaves the region. ort_member_drops frees the ICVs of its implicit task's own.
- * ort_member_ends is the whole end for a member, if no tool is attached. [ort_member_ends switches] */
+/* Called by a member that leaves the region. ort_member_drops frees the ICVs that belong to its implicit task alone.
+ * ort_member_ends is all that a member does at its end if no tool is attached. [ort_member_ends switches] */
 static inline void ort_member_drops(struct ort_thread *m)
 {
     if (PS_UNLIKELY(m->task->flags & ORT_TASK_OWN_ICV))

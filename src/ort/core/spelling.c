@@ -134,7 +134,7 @@ bool spelling_schedule(const char *text, unsigned *sched, int *chunk, const char
     return true;
 }
 
-/* Reads a policy at *p, by its name or its number, and moves *p behind it and the blanks that follow. Returns
+/* Reads a policy at *p, by its name or its number, and moves *p behind the policy and the blanks that follow. Returns
  * ORT_BIND_UNSET if there is no policy. */
 static enum ort_bind read_policy_or_number(const char **p)
 {
@@ -165,7 +165,7 @@ unsigned spelling_policies(const char *text, unsigned char *list, const char **f
         n += *q == ',';
     for (unsigned i = 0; i < n; i++) {
         enum ort_bind bind = read_policy_or_number(&p);
-        /* A policy true or false must be the only one; anything behind it is a fault. */
+        /* Behind true or false no other policy is read; spelling_policies reports what follows as a fault. */
         if (i == 0 && (bind == ORT_BIND_FALSE || bind == ORT_BIND_TRUE)) {
             n = 1;
         } else if (bind <= ORT_BIND_TRUE) {
@@ -173,7 +173,7 @@ unsigned spelling_policies(const char *text, unsigned char *list, const char **f
         }
         list[i] = (unsigned char)bind;
         if (i + 1 < n && *p != '\0')
-            p++; /* skips a comma; at any other character the next round finds no policy and fails */
+            p++; /* skips one character, which is a comma in a correct list */
     }
     if (*p != '\0')
         *fault = "something follows that does not belong there";

@@ -1,4 +1,4 @@
-/* Explicit tasks: what the rest of the core must know of them.
+/* Explicit tasks: what the other folders of the core, and the entry points, must know of them.
  *
  * Does: the task descriptor, each member's deque, completion counts, and the functions that regions and barriers call.
  * Does not: know an ABI; decide how a team forks. src/ort/task/README.md says which file does what.
@@ -13,8 +13,8 @@
  * memory of descriptors, the implicit ones too, never goes back to the system (task_memory.c), so a thief may read the
  * descriptor of a task that has been freed. In a free descriptor node, depends, event and priority are zero, and data
  * points behind it. A function that changes one of these restores it.
- * Ordering: finishing a child is an acq_rel operation on count.others. So the member that completes the subtree has
- * seen all of it. The load of taskwait is the acquire. OpenMP 5.2 sections 12.5 to 12.9. */
+ * Ordering: another member finishes a child by a seq_cst subtraction from count.others. A taskwait,
+ * and the thread that completes the subtree, read it with acquire or stronger. OpenMP 5.2 sections 12.5 to 12.9. */
 #ifndef PS_ORT_TASK_H
 #define PS_ORT_TASK_H
 
@@ -41,15 +41,15 @@ struct ort_taskgroup;
 
 /* A task counts its children that are not complete, for which taskwait waits, and its children whose subtree is not
  * complete. Until the second number is zero the descriptor lives, and an implicit task does not arrive at a barrier.
- * Both are packed in one number: a child adds ORT_COUNT_INCOMPLETE, and ORT_COUNT_LIVE for its subtree. The number is
- * the sum of `own`, which only the task's member changes, and `others`, which all other members change. As a rule the
- * parent's member also finishes the child, which takes no atomic operation.
+ * Both numbers are packed in one: a child adds ORT_COUNT_INCOMPLETE, and ORT_COUNT_LIVE for its subtree. The packed
+ * number is the sum of `own`, which only the task's member changes, and `others`, which all other members change. As a
+ * rule the parent's member also finishes the child, which takes no atomic operation.
  * When the body is done and the sum is not zero, the member adds `own` to `others` (ORT_TASK_MERGED). From then on the
  * member that brings `others` to zero completes the subtree. Before that, `others` only goes down from zero, so no
  * subtraction leaves zero, and no member completes the task too early. */
 struct ort_count {
-    int64_t own;            /* only the member that runs the task reads and writes it */
-    _Atomic int64_t others; /* all other members: read-modify-write; the task's member: acquire load */
+    int64_t own;            /* written by the task's member; while it sleeps wakers read it, under the team's lock */
+    _Atomic int64_t others; /* all members: read-modify-write; the task's member: load, acquire or stronger */
 };
 
 enum ort_task_flags {
@@ -75,12 +75,12 @@ enum ort_task_flags {
     ORT_TASK_OWN_ICV = 1 << 14,  /* the task has changed an ICV, and so has ICVs of its own */
 };
 
-/* Bits of `event`, of a task with a detach clause or a held one. */
+/* Bits of ort_task.event. It is used if the task has a detach clause or is held (ort_task_hold). */
 #define ORT_EVENT_BODY_DONE 1u
 #define ORT_EVENT_FULFILLED 2u
 #define ORT_EVENT_HOLD 4u /* ort_task_hold adds one of these, ort_task_release subtracts it */
 
-/* Writers of event: the owner, and the thread that fulfils the event, by read-modify-write. Writers of flags: the
+/* Writers of event: the owner, the thread that fulfils the event, and threads that end a hold. Writers of flags: the
  * creator, then the owner. Before the task runs, an entry point may keep the creator in `owner`. */
 struct ort_task {
     /* The creator writes these before it publishes the task; the member that runs or finishes the task reads them.
@@ -94,7 +94,7 @@ struct ort_task {
     struct ort_taskgroup *group; /* the innermost taskgroup around it; changes while it runs (owner only) */
     struct ort_icv *icv;         /* the ICVs of its data environment */
 #if !ORT_MEMBERS_APART
-    struct ort_depend_node *node;
+    struct ort_depend_node *node; /* NULL: the task has no dependences */
 #endif
     _Atomic uint32_t depth; /* number of its ancestors; an implicit task's is 0 */
     uint16_t flags;
@@ -105,7 +105,7 @@ struct ort_task {
     struct ort_depend_table *depends; /* the dependences of its children; NULL: they have none yet */
     struct ort_count count;
     /* An implicit task uses no field from here on, nor fn, data and node: it is in no queue and no frame, has no
-     * priority and no event. Exception: task_memory.c has lists of free implicit tasks. With ORT_MEMBERS_APART an
+     * priority and no event. Exception: task_memory.c links free implicit tasks by `piece`. With ORT_MEMBERS_APART an
      * implicit task has no room for these fields (ort_apart). */
     union {
         struct ps_piece piece; /* free task: its link in a magazine or in a list */
@@ -126,7 +126,7 @@ struct ort_task {
     uint32_t unused[2];
 #endif
 };
-/* The tool's record, behind every task that a tool may be told of. */
+/* Returns the tool's record, which is behind every task that a tool may be told of. */
 static inline struct ort_tool_task *ort_tool_task(struct ort_task *task)
 {
     return (struct ort_tool_task *)(void *)(task + 1);
@@ -152,16 +152,16 @@ struct ort_task_implicit {
 /* What a member has for tasks: part of its ort_thread, or allocated at its first task (ort_tasks). Zeroed memory is its
  * initial state; it lasts from region to region. */
 struct ort_task_member {
-    /* The member pushes and pops. Once its body has returned, the thread that assists does (ee_team_ops.assist). */
+    /* The member pushes and pops, other members steal. After the body the entity that assists pushes and pops. */
     struct ps_deque deque;
     int64_t base; /* position in the deque: items from here on are descendants of the running task */
 #if ORT_MEMBERS_APART
-    struct ort_thread *thread; /* the member that these are of */
+    struct ort_thread *thread; /* the member whose part this is */
 #else
     /* Set by ort_task_team_init; on the line of base, since a region's begin uses both. */
     struct ort_task_implicit *implicit;
 #endif
-    uint32_t seed; /* number of the teammate that the next search for a task begins with */
+    uint32_t seed; /* number of the member at which the next search for a task to steal begins */
     bool comes;    /* true: the member is the helper called last (ort_task_team.coming); written under the lock */
     struct ort_task_cache cache;
     /* The chain of descriptors for tasks that run at once (task_frame.h): the first, the last, and the next to be used
@@ -174,10 +174,11 @@ struct ort_task_member {
 #define ORT_CANCELLED_REGION 1u
 #define ORT_CANCELLED_GROUP 2u
 
-/* A team's part for tasks. Zeroed memory is its initial state. takers, sleepers and priority_count are written under
- * `lock`, and read by any member without it. */
+/* A team's part for tasks; ort_task_team_init sets up the lists. takers, sleepers and priority_count are written under
+ * `lock`, and read by any thread without it. */
 struct ort_task_team {
-    /* Members in `sleeping` and `helpers`. A thread loads it after it has pushed a task, and wakes one of them. */
+    /* Number of members in `sleeping` and `helpers`. A thread that has pushed a task loads it; if it is not 0, the
+     * thread wakes one of these members. */
     PS_LINE_ALIGNED _Atomic uint32_t takers;
     _Atomic uint32_t sleepers;       /* members in `sleeping` */
     _Atomic uint32_t priority_count; /* tasks in `priority` */
@@ -187,13 +188,13 @@ struct ort_task_team {
     _Atomic uint32_t cancelled;
     _Atomic uint32_t loop_cancelled;     /* 1: the current loop or sections are cancelled */
     _Atomic uint32_t turn, turn_tries;   /* used under a thread sanitizer only, see task_run.c */
-    PS_LINE_ALIGNED struct ps_spin lock; /* guards the three lists, which are empty in most regions */
+    PS_LINE_ALIGNED struct ps_spin lock; /* guards `coming` and the three lists, which are empty in most regions */
     bool coming;                         /* true: a helper was called that has not looked for tasks yet */
     struct ps_list sleeping;             /* members that wait for tasks, and have found none */
     struct ps_list helpers;              /* members whose bodies have returned, and that find no task */
     /* Ready tasks with a priority, or made ready by a thread outside of the team; sorted by priority. */
     struct ps_list priority;
-    _Atomic uint32_t pins;            /* threads outside of the team that complete one of its tasks just now */
+    _Atomic uint32_t pins;            /* threads that are fulfilling an event or ending a hold of a task of the team */
     _Atomic uint32_t barrier_arrived; /* members that have arrived at the cancellable barrier */
     _Atomic uint32_t barrier_phase;
 };
@@ -209,19 +210,19 @@ void ort_task_thread_fini(struct ort_thread *thread);
 /* Called by a member when it begins: makes its implicit task the current one, with these ICVs. */
 void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv);
 /* Called by a member whose body is done: runs tasks, and returns when all tasks below its implicit task are complete.
- * Other members' tasks that are left then are run by ee_team_ops.assist. [switches] */
+ * Tasks of other members may be left; ee_team_ops.assist runs them. [switches] */
 void ort_task_member_end(struct ort_thread *thread);
-/* Called by member 0 after the join; in a team of one, after ort_task_member_end. Waits until `pins` is 0, and resets
- * the team's part for the next region. [switches] */
+/* Called by the parent at a region's end, after the join: waits until `pins` is 0. If the region has used tasks or may
+ * be cancelled, resets the team's part for the next region. [switches] */
 void ort_task_team_end(struct ort_team *team);
-/* Called in a forked child, whose only thread is t: resets what other threads held in t's teams and in the process. */
+/* Called in a forked child, whose only thread is t: resets what other threads held, in t's teams and elsewhere. */
 void ort_task_after_fork_in_child(struct ort_thread *t);
 /* assist and idle of ee_team_ops. [ort_task_assist switches] */
 void ort_task_assist(struct ort_thread *thread);
 bool ort_task_idle(struct ort_thread *thread);
 /* The team's barrier, a task scheduling point. When it opens, all tasks of the region are complete. [switches] */
 void ort_task_barrier(struct ort_thread *thread);
-/* The barrier of a region that may be cancelled. Returns true if the region is cancelled. [switches] */
+/* The barrier of a region that may be cancelled; returns true if it is. [switches] */
 bool ort_task_barrier_cancel(struct ort_thread *thread);
 
 /* --- tasks --- */
@@ -255,8 +256,8 @@ struct ort_task_args {
     void **event; /* with ORT_TASK_DETACH: *event and the first pointer of data receive the handle */
 };
 
-/* Returns the tasks that wait for t, which has not begun: a snapshot, made anew by each call. The list lives as long as
- * t's node, whose first word points to it. For code that reads a graph of tasks. */
+/* Returns the nodes of the tasks that wait for t, which has not begun: a snapshot; NULL: none, or no memory. The list
+ * lives as long as t's node, whose first word points to it. For libraries that read a graph of tasks. */
 struct ort_depend_successor {
     struct ort_depend_node *node;
     struct ort_depend_successor *next;
@@ -266,28 +267,28 @@ struct ort_depend_successor *ort_depend_successors(struct ort_task *t);
 /* Makes a task and queues it, or runs it at once. [switches] */
 void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args);
 
-/* ort_task_create in steps, for compiled code that writes into the task itself. Returns a descriptor whose `data` has
- * room for size bytes. It has no parent yet; the same thread must submit, enter or discard it. Without memory it runs
- * other tasks first; if there are none, it aborts with one line. [switches] */
+/* ort_task_create in steps, for compiled code that writes into the task itself. ort_task_new returns a descriptor whose
+ * `data` has room for size bytes. The task has no parent yet; the same thread must submit, enter or discard it. If
+ * there is no memory, the caller runs other tasks until a descriptor is free, or aborts with one line. [switches] */
 struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t align);
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t);
-/* Like ort_task_create, for a descriptor with its data in place (args: without data, copy, size and event). flags may
- * contain ORT_TASK_COPIED. [switches] */
+/* Does what ort_task_create does, for a descriptor with its data in place (args: without data, copy, size and event).
+ * flags may contain ORT_TASK_COPIED. [switches] */
 void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 /* Called before and after the body of an undeferred task, which the caller runs itself. [ort_task_leave switches] */
 void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 void ort_task_leave(struct ort_thread *thread, struct ort_task *t);
 
-/* As ort_task_create, for a task of the caller's that has no clauses but untied, final and mergeable (flags). Its data
- * is copied by memcpy. Called while no tool is attached. [switches] */
+/* Does what ort_task_create does, for a task of the caller's with no clauses but untied, final and mergeable (flags).
+ * Its data is copied by memcpy. Called while no tool is attached. [switches] */
 void ort_task_spawn(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags);
-/* The same for such a task with dependences. [switches] */
+/* ort_task_spawn for a task with dependences. [switches] */
 void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t align, unsigned flags,
                             const struct ort_depend_list *depend);
-/* The same for such a task that is undeferred: runs it at once, on the caller's data. [switches] */
+/* ort_task_spawn for an undeferred task: runs it at once, on the caller's data. [switches] */
 void ort_task_call(void (*fn)(void *), void *data, unsigned flags);
-/* ort_task_spawn and ort_task_call for data that `copy` constructs; in a task that runs at once, on the caller's stack.
- * [switches] */
+/* ort_task_spawn and ort_task_call for data that `copy` constructs: in the task, or, if it runs at once, on the
+ * caller's stack. [both switch] */
 void ort_task_spawn_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size,
                            size_t align, unsigned flags);
 void ort_task_call_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size, size_t align,
@@ -318,8 +319,8 @@ static inline bool ort_task_discard_small(struct ort_task_cache *cache, struct o
     (void)ps_magazine_push(m, &t->piece, ORT_TASK_CACHED / 2); /* the magazine cannot become full: n was tested */
     return true;
 }
-/* ort_task_submit on the fast path. depend may be NULL. Returns false, and has done nothing, if the task needs the slow
- * path. [switches] */
+/* ort_task_submit on the fast path; ort_task_submit_ordered for a task with dependences. Both return false, and have
+ * done nothing, if the task needs the slow path. [both switch] */
 bool ort_task_submit_fast(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags);
 bool ort_task_submit_ordered(struct ort_thread *thread, struct ort_task *t, void (*fn)(void *), unsigned flags,
                              const struct ort_depend_list *depend);
@@ -327,13 +328,13 @@ bool ort_task_submit_ordered(struct ort_thread *thread, struct ort_task *t, void
 void ort_taskwait(struct ort_thread *thread);
 void ort_taskwait_depend(struct ort_thread *thread, const struct ort_depend_list *depend);
 void ort_taskyield(struct ort_thread *thread);
-/* Fulfils the event of a task with a detach clause. May be called on any kernel thread, in the team or not. */
+/* Fulfils the event of a task with a detach clause. Called on any kernel thread, in the team or not. */
 void ort_task_fulfill(void *event);
-/* true: members in no explicit task run tasks in the order in which they were made (layer.h). */
+/* true: a member that is in no explicit task runs its tasks in the order in which they were made (layer.h). */
 extern _Atomic bool ort_tasks_in_order;
-/* Called by the member that runs t, which is deferred: t completes only after one further ort_task_release. */
+/* Called by the member that runs t, a deferred task: t completes only after one further ort_task_release. */
 void ort_task_hold(struct ort_task *t);
-/* Ends one ort_task_hold. May be called on any kernel thread. */
+/* Ends one ort_task_hold. Called on any kernel thread, in the team or not. */
 void ort_task_release(void *task);
 bool ort_in_final(struct ort_thread *thread);
 
@@ -341,7 +342,7 @@ bool ort_in_final(struct ort_thread *thread);
 
 enum ort_taskloop_size { ORT_TASKLOOP_DEFAULT, ORT_TASKLOOP_NUM_TASKS, ORT_TASKLOOP_GRAINSIZE };
 struct ort_taskloop {
-    struct ort_task_args task; /* its data begins with two bounds (uint64_t), which ort_taskloop fills in */
+    struct ort_task_args task; /* `submit` NULL: its data begins with two uint64_t bounds, filled in by ort_taskloop */
     bool nogroup, strict;
     enum ort_taskloop_size by;
     uint64_t size;  /* the value of num_tasks or grainsize */
@@ -349,7 +350,8 @@ struct ort_taskloop {
     uint64_t start; /* first value; arithmetic modulo 2^64 */
     uint64_t step;
     uintptr_t *reductions; /* NULL: none */
-    /* Submits a task for `count` iterations from value `from` on. NULL: copies of `task` are submitted. */
+    /* Called for each task: makes it, for `count` iterations from value `from` on. last: no other task follows. NULL:
+     * ort_taskloop makes copies of `task`. */
     void (*submit)(struct ort_thread *thread, const struct ort_taskloop *loop, uint64_t from, uint64_t count,
                    bool last);
     void *context; /* for `submit` */
@@ -363,27 +365,28 @@ struct ort_taskgroup {
     struct ort_taskgroup *prev;
     struct ort_task *task; /* the task that opened it */
     struct ort_count count;
-    uintptr_t *reductions; /* the task reductions in force: the innermost block (task_reduction.c) */
+    uintptr_t *reductions; /* its tasks' reductions: the innermost block (task_reduction.c); NULL: none */
     _Atomic uint32_t cancelled;
-    /* Made for a work-sharing construct with task reductions; cancelling it means the group around it. */
+    /* true: made for a work-sharing construct with task reductions; cancelling it cancels the group around it */
     bool workshare;
 };
 void ort_taskgroup_start(struct ort_thread *thread);
 /* Waits for the group's tasks, and closes the group. [switches] */
 void ort_taskgroup_end(struct ort_thread *thread);
 
-/* Registers a task reduction with the task's group; task_reduction.c describes the block. */
+/* Register a block of task reductions (task_reduction.c) with the current task's group; free its memory; replace the
+ * addresses of n list items by those of the calling thread's copies. */
 void ort_task_reduction_register(struct ort_thread *thread, uintptr_t *block);
 void ort_task_reduction_unregister(uintptr_t *block);
 void ort_task_reduction_remap(struct ort_thread *thread, size_t n, size_t n_original, void **pointers);
 /* For work-sharing constructs: each member opens a taskgroup, then registers its block. `first`: the block that the
- * first member registered, which the construct's slot keeps (workshare.c); NULL: the caller is that member. */
+ * first member registered, which the construct's slot keeps (workshare.c); NULL: the caller is the first member. */
 void ort_workshare_reduction_start(struct ort_thread *thread);
 void ort_workshare_reduction_register(struct ort_thread *thread, uintptr_t *block, uintptr_t *first);
 /* Waits for the group's tasks, and closes the group. Unless cancelled, ends with the team's barrier. [switches] */
 void ort_workshare_reduction_end(struct ort_thread *thread, bool cancelled);
-/* For parallel reduction(task, ...): called before the fork, for a team of n. Each implicit task begins in the
- * taskgroup `group`, which has the block. */
+/* For parallel reduction(task, ...): called before the fork, for a team of n. Sets up `group` with the block; each
+ * implicit task begins in this group. */
 void ort_parallel_reduction_start(struct ort_taskgroup *group, uintptr_t *block, unsigned n);
 
 /* --- cancellation --- */
@@ -391,7 +394,7 @@ void ort_parallel_reduction_start(struct ort_taskgroup *group, uintptr_t *block,
 enum ort_cancel { ORT_CANCEL_PARALLEL = 1, ORT_CANCEL_LOOP = 2, ORT_CANCEL_SECTIONS = 4, ORT_CANCEL_TASKGROUP = 8 };
 bool ort_cancel(struct ort_thread *thread, unsigned which);
 bool ort_cancellation_point(struct ort_thread *thread, unsigned which);
-/* Whether the region has been cancelled. Called after a barrier. */
+/* Returns whether the team's region is cancelled. */
 bool ort_cancelled_parallel(struct ort_team *team);
 
 #endif

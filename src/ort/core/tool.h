@@ -6,13 +6,13 @@
  * src/abi/ompt does this. The callbacks' types and the numbers are the specification's (tool_events.h), so src/abi/ompt
  * translates nothing.
  *
- * Callers: entry points and the core's modules, on the stack of the OpenMP thread that the event happens to. The caller
+ * Callers: entry points and the core's files, on the stack of the OpenMP thread that the event happens to. The caller
  * holds no lock unless a comment says so. Callbacks run on the same stack. A callback may call the inquiry functions,
  * but no OpenMP construct.
  *
  * Invariants: the runtime looks for a tool once, before it makes the first team or task. When the tool ends, its
- * callbacks are set to NULL, and nothing else changes. Ordering: the tool of a task's creator writes the task's data
- * before the task is published, and a region's data before the fork; this makes the data visible to the members.
+ * callbacks are set to NULL; entry points still take the paths for a tool. Ordering: the tool's callbacks write a
+ * task's data before the task is published, and a region's data before the fork. So the members see the data.
  * Cost without a tool: one word is read, and a branch is not taken (ort_tool_on). Failures: none. */
 #ifndef PS_ORT_TOOL_H
 #define PS_ORT_TOOL_H
@@ -39,13 +39,14 @@ struct ort_tool_chunk {
 #endif
 #if ORT_TOOLS
 /* A task's record for the tool. The tool writes `data`. The member that runs the task writes `frame` and `below`.
- * Members of regions that the task opens read both; the task waits for them in the join, so it does not change the
- * fields meanwhile. */
+ * Members of a region that the task opens read both; the task does not change them meanwhile, because it waits in the
+ * join. */
 struct ort_tool_task {
     union ort_tool_data data;
     struct ort_tool_frame frame;
-    struct ort_task *below; /* of an explicit task: the task that the member left to run this one */
-    /* The flags given to task_create; ORT_TOOL_TASK_BELOW: the state of the member when it left the task `below`. */
+    struct ort_task *below; /* explicit task: the task that the member left to run this one */
+    /* The task's kind and flags, as the tool is told them. The bits ORT_TOOL_TASK_BELOW are the runtime's own: the
+     * state that the member had when it left the task `below`. */
     int flags;
     uint32_t bytes;              /* size of the task's data */
     struct ort_tool_chunk chunk; /* of a taskloop's task: its iterations; `iterations` is 0 in any other task */
@@ -58,29 +59,31 @@ struct ort_tool_task {
  *
  * Exception: under a sanitizer, and with kernel-thread entities, members have no thread-local storage of their own
  * (ee_private_storage returns false). A tool's thread-local variables would then be another member's. There the native
- * thread is the carrier. Its thread_begin is raised before its first other event. Its thread_end is raised for a root
- * only.
+ * thread is the carrier: the kernel thread that runs the members. Its thread_begin is raised before its first other
+ * event. Its thread_end is raised for a root only.
  * Rejected: the virtual processor as native thread. Events of one task would come from several threads, and begin/end
  * pairs would not match on any of them.
- * All fields are written and read by the OpenMP thread itself. Whichever thread gives the team block up also reads
- * `begun`. */
+ * All fields are written by the OpenMP thread itself. Exceptions: a thread that replaces the team block by a larger one
+ * moves them. Member 0 of a region reads `data` of its parent, and the thread that gives a block up reads `begun`. */
 struct ort_tool_thread {
-    /* Valid while `begun`. When a member moves to a larger block the pointer moves with it: the tool keeps the
-     * address. */
+    /* The word of the tool's data for this thread; valid while `begun`. When a member moves to a larger block, the word
+     * stays where it is and the pointer is copied: the tool keeps the address. */
     union ort_tool_data *data;
     const void *caller; /* return address of the entry point that the thread has called last */
-    /* Address of the mutex that the thread waits for; the thread runs no task while it waits. */
+    /* Address of the mutex that the thread waits for; 0: none. The thread runs no task while it waits for a mutex. */
     uint64_t wait_id;
     int state;   /* ORT_STATE_... of the task that the thread runs; 0: the task works */
     bool begun;  /* true: thread_begin has been raised, thread_end has not */
-    bool yields; /* true: the thread begins its next task in a taskyield */
-    /* Kind of the work-sharing region that the thread is in (enum ort_work_kind); 0: it is in none. */
+    bool yields; /* true: a taskyield runs the thread's next task */
+    /* Kind of the work-sharing region that the thread is in (enum ort_work_kind); 0: it is in none. A taskloop does not
+     * change it. */
     int work;
-    uint64_t count;              /* iterations of that work-sharing region */
+    uint64_t count;              /* count of that work-sharing region: iterations or sections */
     struct ort_tool_chunk chunk; /* iterations of the taskloop's task that the thread makes next */
 };
 
-/* The parent writes these before the fork; the members read them. */
+/* A region's record for the tool. The parent writes it before the fork (the tool writes `data`); the members read
+ * it. */
 struct ort_tool_team {
     union ort_tool_data data;
     const void *caller;
@@ -96,7 +99,7 @@ struct ort_tool_team {
 };
 #endif
 
-/* Raises an event if the tool has a callback for it. */
+/* Raises the event `name` if the tool has a callback for it. */
 #define ORT_RAISE(name, ...)                                         \
     do {                                                             \
         __auto_type raise_ = ps_load_relaxed(&ort_tool_events.name); \
@@ -108,20 +111,20 @@ struct ort_tool_team {
     } while (0)
 /* true: the native threads are the carriers, see struct ort_tool_thread. */
 extern ORT_HIDDEN _Atomic bool ort_tool_carriers;
-/* Called on a carrier before each event. Raises the carrier's thread_begin if carriers are the native threads and this
- * carrier's has not been raised yet. */
+/* Called before each event. If carriers are the native threads, raises the thread_begin of the carrier that runs the
+ * caller, unless this has been done. */
 void ort_tool_native_begins(void);
 
 /* This is how a program without a tool pays nearly nothing. An entry point tests one word, ort_tool_on(), in a branch
- * that is not taken; the code behind the branch is out of line. The word is true until the first root is made, so the
- * first entry point of all takes that branch, too. The code behind the branch begins with ort_self(), which makes the
- * root and looks for the tool. If there is no tool, every callback is NULL.
+ * that is not taken; the code behind the branch is out of line. The word is true until the runtime has looked for a
+ * tool, so the first entry point of all takes that branch, too. The code behind the branch begins with ort_self(),
+ * which looks for the tool and makes the root. If there is no tool, every callback is NULL.
  * An entry point whose construct waits calls a traced function instead of the core's own, such as ort_tool_barrier
  * instead of ort_barrier. The traced function raises the events around the core's own function, so that function has no
  * hook. ORT_TOOL_CALL keeps the caller's address and frame for events that the core raises.
  * The word is not an atomic object: compilers do not compare an atomic in memory, so each entry point would need four
- * instructions instead of two. The thread that makes the first root writes the word, once. A thread that still reads
- * the old value takes the slow path, and finds every callback NULL. */
+ * instructions instead of two. The thread that looks for the tool writes the word, once. A thread that still reads the
+ * old value takes the slow path, and finds every callback NULL. */
 extern ORT_HIDDEN bool ort_tool_wanted;
 /* Returns true if there is a tool, or if no thread has looked for one yet. With ORT_TOOLS=0 the target has no tools:
  * the code behind the branch is not even linked. */
@@ -135,9 +138,9 @@ static inline bool ort_tool_on(void)
     return ort_tool_wanted;
 #endif
 }
-/* Bits; if one is set, every task takes the slow path. ORT_TASKS_TRACED: because a tool or the program's thread
- * sanitizer is told of every task, and of every lock, too. ORT_TASKS_CANCEL: because cancellation is on. Written once,
- * together with ort_tool_wanted. */
+/* Bits; if one is set, every task takes the slow path. ORT_TASKS_TRACED: a tool or the program's thread sanitizer is
+ * told of every task, and of every lock, too. ORT_TASKS_CANCEL: cancellation is on. The bits are written once, together
+ * with ort_tool_wanted. */
 enum { ORT_TASKS_TRACED = 1, ORT_TASKS_CANCEL = 2 };
 extern ORT_HIDDEN unsigned char ort_tasks_wanted;
 static inline unsigned ort_tasks_traced(void)
@@ -151,27 +154,28 @@ static inline unsigned ort_tasks_traced(void)
 /* Flags of a new implicit task: ORT_TASK_IMPLICIT, and also ORT_TASK_TRACED if ORT_TASKS_TRACED is set. Written once,
  * together with ort_tool_wanted. */
 extern ORT_HIDDEN _Atomic uint16_t ort_implicit_flags;
-/* Returns true if a tool or the program's thread sanitizer must be told of every task and every lock. In both cases the
- * caller uses the traced functions, which find out which of the two it is. */
+/* Returns true if a tool or the program's thread sanitizer must be told of every task and every lock. The caller then
+ * uses the traced functions, which find out which of the two it is. */
 static inline bool ort_traced(void) { return ORT_TOOLS && (ort_tasks_traced() & ORT_TASKS_TRACED) != 0; }
 /* Bytes that each task's descriptor has in addition, for its ort_tool_task; 0 without a tool. */
 extern ORT_HIDDEN size_t ort_tool_task_bytes;
-/* Looks for a tool and starts it. Called once, before the first root is made. Set while this library is loaded; NULL:
- * no tool is looked for. */
+/* The function that looks for a tool and starts it. The core calls it once, before it makes the first root. The
+ * variable is set while this library is loaded; NULL: no tool is looked for. */
 extern void (*ort_tool_start)(void);
-/* Called when a tool or a debugger listens. Tasks made from now on have room for an ort_tool_task. */
+/* Called when a tool or a debugger listens, before the first task is made. Tasks have room for an ort_tool_task from
+ * then on. */
 void ort_tool_attach(void);
 /* Both end the tool: they set all callbacks to NULL. Both return false if the tool has ended before. ort_tool_detach is
- * called when the program ends: it first raises the caller's end events, if the caller is a root. Without a tool it
- * returns false. ort_tool_no_more is its last step alone. */
+ * called when the program ends: it first raises the end events of the caller, if the caller is a root. Without a tool
+ * it returns false. ort_tool_no_more raises no event. */
 bool ort_tool_detach(void);
 bool ort_tool_no_more(void);
-/* Returns true while a tool is attached. Unlike ort_tool_on() it is false after the tool's end. */
+/* Returns true while a tool or a debugger listens. Unlike ort_tool_on() it is false after the tool's end. */
 bool ort_tool_attached(void);
 
-/* The places where a debugger may want to stop. A debugger listens as a tool does (ort_tool_attach), so the states and
- * frames are there for it at no further cost. ort_debugger_stop is set while this library is loaded, and called at each
- * of these places. NULL: no debugger listens. */
+/* The places where a debugger may want to stop. ort_stop_here calls ort_debugger_stop with the place, unless it is
+ * NULL: no debugger listens. The variable is set while this library is loaded. A debugger listens as a tool does
+ * (ort_tool_attach), so the states and frames are there for it at no further cost. */
 enum ort_stop {
     ORT_STOP_THREAD_BEGIN,
     ORT_STOP_THREAD_END,
@@ -185,13 +189,15 @@ void ort_stop_here(enum ort_stop at);
 
 /* --- the calling entry point --- */
 
+/* ort_tool_enter notes the entry point's return address in t, and its frame as the enter frame of t's current task.
+ * ort_tool_leave removes the enter frame. ort_tool_caller notes the return address only. */
 void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame);
 void ort_tool_leave(struct ort_thread *t);
 void ort_tool_caller(struct ort_thread *t, const void *caller);
-/* The place of a construct that a tool is told is a code address: as a rule the caller's. If the construct's call is
- * the last thing that a function does, compilers jump to the entry point. The return address then lies in the runtime
- * itself, and the place is the construct's body, `fn`. After ort_tool_tell_bodies the place is always `fn`: GCC gives
- * the call of a construct the source line of the statement before it. */
+/* The place of a construct that a tool is told is a code address: as a rule the entry point's return address, `caller`.
+ * If the construct's call is the last thing that a function does, compilers jump to the entry point. The return address
+ * may then lie in the runtime itself, and the place is the construct's body, `fn`. After ort_tool_tell_bodies the place
+ * is always `fn`: GCC gives the call of a construct the source line of the statement before it. */
 extern ORT_HIDDEN bool ort_tool_tells_bodies; /* written while a tool starts, before its first event */
 void ort_tool_tell_bodies(void);
 /* From the linker: start of this shared object, end of its code. */
@@ -209,7 +215,7 @@ static inline const void *ort_tool_place(const void *caller, void (*fn)(void *))
                : caller;
 }
 const void *ort_tool_caller_of(const struct ort_thread *t);
-/* Notes the iterations of the taskloop's task that t makes next. */
+/* Notes the iterations of the next task that t makes for a taskloop. */
 void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iterations);
 #if ORT_TOOLS
 #define ORT_CALLER __builtin_return_address(0)
@@ -218,7 +224,8 @@ void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iteratio
 #define ORT_CALLER NULL
 #define ORT_FRAME NULL
 #endif
-/* For an entry point whose construct may call the program: keeps the caller's address and frame during the call. */
+/* For an entry point whose construct may call the program: keeps the entry point's return address and frame during the
+ * call, if there is a tool. */
 #define ORT_TOOL_CALL(t, ...)                             \
     do {                                                  \
         if (PS_UNLIKELY(ort_tool_on())) {                 \
@@ -231,7 +238,8 @@ void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iteratio
         }                                                 \
     } while (0)
 
-/* Keeps only the caller's address: for constructs that call no code of the program. */
+/* For an entry point whose construct calls no code of the program: notes the entry point's return address, if there is
+ * a tool. */
 #define ORT_TOOL_CALLER(t)                  \
     do {                                    \
         if (PS_UNLIKELY(ort_tool_on()))     \
@@ -246,7 +254,7 @@ void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iteratio
             untraced;                     \
         }                                 \
     } while (0)
-/* As ORT_TRACED, with `traced` between ort_tool_enter and ort_tool_leave. */
+/* Does what ORT_TRACED does, with `traced` between ort_tool_enter and ort_tool_leave. */
 #define ORT_TOOL_TRACED(t, traced, untraced)              \
     do {                                                  \
         if (PS_UNLIKELY(ort_tool_on())) {                 \
@@ -263,15 +271,15 @@ void ort_tool_next_chunk(struct ort_thread *t, uint64_t start, uint64_t iteratio
 
 /* Returns the data of t's native thread (struct ort_tool_thread). */
 ort_tool_ptr ort_tool_thread_data(struct ort_thread *t);
-/* Returns the task `level` levels outwards from t's current task, or NULL if there are fewer levels. *in becomes the
- * thread that runs it. */
+/* Returns the task `level` levels outwards from t's current task; NULL if there are fewer levels, or the level is
+ * negative. *in becomes the thread that runs the task. */
 struct ort_task *ort_tool_ancestor(struct ort_thread *t, int level, struct ort_thread **in);
 int ort_tool_task_flags(const struct ort_task *task);
 int ort_tool_state(const struct ort_thread *t);
 
-/* ort_tool_by_carrier returns ort_tool_carriers. ort_tool_decide_carriers sets it, when the first region begins; before
- * that there are roots only, for which it makes no difference. ort_tool_root_data returns the word of tool data of the
- * calling root. */
+/* ort_tool_by_carrier returns ort_tool_carriers. ort_tool_decide_carriers sets it when a region begins, if members have
+ * no thread-local storage of their own; before the first region there are roots only, for which it makes no difference.
+ * ort_tool_root_data returns the word of tool data of the calling root. */
 bool ort_tool_by_carrier(void);
 void ort_tool_decide_carriers(void);
 union ort_tool_data *ort_tool_root_data(void);
@@ -280,23 +288,24 @@ union ort_tool_data *ort_tool_root_data(void);
 
 void ort_tool_root_begins(struct ort_thread *t);
 void ort_tool_root_ends(struct ort_thread *t);
-/* Raises thread_end for the members of a block that is about to be freed. */
+/* Raises thread_end for the members of a block that is about to be freed, each on the member's own stack. Does nothing
+ * unless the caller is the block's parent and has no open region. */
 void ort_tool_team_ends(struct ort_team *team);
 struct ort_parallel;
 /* Called by the parent before the fork. */
 void ort_tool_region_begins(struct ort_thread *parent, struct ort_team *team, const struct ort_parallel *region);
 /* Called by the parent after the join. */
 void ort_tool_region_ends(struct ort_thread *parent, struct ort_team *team);
-/* Called by the member: ort_tool_member_begins first of all; ort_tool_member_ends last, instead of
- * ort_task_member_end. */
+/* Called by the member. ort_tool_member_begins: when the member's implicit task is set up. ort_tool_member_ends:
+ * instead of ort_member_ends, but without ort_member_drops. */
 void ort_tool_member_begins(struct ort_thread *m);
 void ort_tool_member_ends(struct ort_thread *m);
 /* Calls fn(data), and notes this function's frame as the exit frame of the calling member's current task. */
 void ort_tool_run(void (*fn)(void *), void *data);
-/* Does the same for the task's own function and data. */
+/* ort_tool_run for the task's own function and data. */
 void ort_tool_run_task(struct ort_task *task);
-/* Events of the teams of a league. To the tool the league is one region. Its member m runs team number `num` of n, in a
- * region of one thread. Tools for libomp's programs expect that. */
+/* Called by member m of a league around each team that it runs: the events of team number `num` of n. To the tool the
+ * league is one region, whose members are initial tasks. Tools for libomp's programs expect that. */
 void ort_tool_league_team_begins(struct ort_thread *m, unsigned n, unsigned num);
 void ort_tool_league_team_ends(struct ort_thread *m, unsigned num);
 
@@ -306,30 +315,34 @@ struct ort_task_args;
 /* Called by `thread` when it has made t, a child of its current task. */
 void ort_tool_task_created(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 /* ort_tool_task_begins is called when the thread's current task has just changed from `below` to t. ort_tool_task_ends
- * is called just before it changes back; t's body has ended, or was not run at all. */
+ * is called just before it changes back; t's body has ended, or was not run at all. detached: t, a deferred task,
+ * completes only once its event is fulfilled, too. */
 void ort_tool_task_begins(struct ort_thread *thread, struct ort_task *t, struct ort_task *below);
 void ort_tool_task_ends(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, bool detached);
 void ort_tool_task_discarded(struct ort_task *t);
 void ort_tool_task_fulfilled(struct ort_task *t, bool late);
-/* Called while first's node is locked, and `first` is not complete: `second` waits for `first`. */
+/* Called when `second` is made to wait for `first`, which is not complete. The caller holds the lock of first's
+ * node. */
 void ort_tool_task_depends(struct ort_task *first, struct ort_task *second);
-/* Raises the event of a task's dependences, in the order in which the program wrote them. */
+/* Tells the tool the dependences of a task or a taskwait, in the order in which the program wrote them. */
 void ort_tool_tell_dependences(ort_tool_ptr task, const struct ort_depend_list *list);
 void ort_tool_taskwait_from(const void *caller, void *frame);
 void ort_tool_taskwait_depend(struct ort_thread *t, const struct ort_depend_list *list);
 void ort_tool_taskgroup_start(struct ort_thread *t);
-/* Raises the events around end(t), which waits for the group: ort_taskgroup_end, or an entry point's own function. */
+/* Raises the events around end(t), which waits for the taskgroup's tasks: ort_taskgroup_end, or an entry point's own
+ * function. */
 void ort_tool_taskgroup_end(struct ort_thread *t, void (*end)(struct ort_thread *));
 
 /* --- events: synchronisation and work (tool_sync.c) --- */
 
 void ort_tool_barrier(struct ort_thread *t, enum ort_sync_kind kind);
-/* ort_tool_barrier between ort_tool_enter and ort_tool_leave. It is the only call behind an entry point's branch, so
- * the entry point saves no registers for it. */
+/* Calls ort_tool_barrier between ort_tool_enter and ort_tool_leave. It is the only call behind an entry point's branch,
+ * so the entry point saves no registers for it. */
 void ort_tool_barrier_from(enum ort_sync_kind kind, const void *caller, void *frame);
 bool ort_tool_barrier_cancel(struct ort_thread *t, enum ort_sync_kind kind);
-/* The lock functions with their events. Used if a tool or sanitizer listens (ort_traced()); else ort_lock and the like
- * are called. */
+/* The functions of lock.h with their events. Entry points call them if a tool or sanitizer listens (ort_traced), and
+ * the functions of lock.h themselves otherwise. Exceptions: ort_tool_lock_made and ort_tool_lock_gone are for a tool
+ * only, and lock nothing. */
 void ort_tool_lock(_Atomic uint32_t *word, enum ort_mutex_kind kind, unsigned hint, const void *caller);
 bool ort_tool_lock_try(_Atomic uint32_t *word, const void *caller);
 void ort_tool_unlock(_Atomic uint32_t *word, enum ort_mutex_kind kind, const void *caller);
@@ -341,19 +354,19 @@ void ort_tool_lock_gone(const void *lock, enum ort_mutex_kind kind, const void *
 void ort_tool_ordered_start(struct ort_thread *t, const void *caller);
 void ort_tool_ordered_end(struct ort_thread *t, const void *caller);
 void ort_tool_flush(struct ort_thread *t, const void *caller);
-/* which: ORT_CANCEL_PARALLEL and so on (ort_cancel). what: ORT_CANCEL_ACTIVATED and so on (tool_events.h). */
+/* which: one of enum ort_cancel (task.h). what: ORT_CANCEL_ACTIVATED or another bit of tool_events.h. */
 void ort_tool_cancel(struct ort_thread *t, unsigned which, int what, const void *caller);
 void ort_tool_masked(struct ort_thread *t, int scope, const void *caller);
 void ort_tool_reduction(struct ort_thread *t, int scope, const void *caller);
 void ort_tool_work(struct ort_thread *t, int kind, int scope, uint64_t count, const void *caller);
-/* The core calls these for a loop or sections that it hands out: at the beginning, for each chunk or section, at the
- * end. */
+/* For a loop or sections: called when they begin, when the thread leaves them, and for each chunk or section that the
+ * thread gets. kind: ORT_CHUNK_LOOP or the like. ort_tool_loop_ends also ends a single region. */
 void ort_tool_loop_begins(struct ort_thread *t, bool sections, uint64_t count, unsigned sched);
 void ort_tool_loop_ends(struct ort_thread *t);
 void ort_tool_chunk(struct ort_thread *t, int kind, uint64_t start, uint64_t n);
 void ort_tool_section(struct ort_thread *t);
-/* Called after ort_single. mine: the caller executes the region, and its begin event is raised. Otherwise begin and end
- * are raised at once. */
+/* Called after ort_single. mine: the caller executes the region; only its begin event is raised. Otherwise begin and
+ * end are raised at once. */
 void ort_tool_single(struct ort_thread *t, bool mine, const void *caller);
 void *ort_tool_single_copy_start(struct ort_thread *t);
 void ort_tool_single_copy_end(struct ort_thread *t, void *data);

@@ -1,5 +1,5 @@
 /* A tool's events: the types of the callbacks, and the numbers that they are called with, all as in OpenMP 5.2 chapter
- * 19. This file only declares them; tool.h says how and when they are raised. */
+ * 19. This file only declares them; tool.h says how and when events are raised. */
 #ifndef PS_ORT_TOOL_EVENTS_H
 #define PS_ORT_TOOL_EVENTS_H
 
@@ -12,7 +12,7 @@ union ort_tool_data {
 };
 
 /* A task's frames. exit: the frame from which the runtime called the program's code. enter: the frame from which that
- * code called the runtime; NULL while the task is in the program's code. */
+ * code called the runtime; NULL while the task is in the program's code. The flags say what kind of address each is. */
 struct ort_tool_frame {
     union ort_tool_data exit, enter;
     int exit_flags, enter_flags;
@@ -49,7 +49,7 @@ enum ort_mutex_kind {
     ORT_MUTEX_ATOMIC = 6,
     ORT_MUTEX_ORDERED = 7,
 };
-/* The kind of implementation that a tool is told: the one kind of lock here, which spins, then blocks. */
+/* The kind of implementation that a tool is told for each lock. There is one kind here: it spins, then blocks. */
 #define ORT_MUTEX_IMPL 2
 enum ort_work_kind {
     ORT_WORK_LOOP = 1,
@@ -70,8 +70,7 @@ enum {
     ORT_TOOL_TASK_IMPLICIT = 0x2,
     ORT_TOOL_TASK_EXPLICIT = 0x4,
     ORT_TOOL_TASK_TASKWAIT = 0x10,
-    ORT_TOOL_TASK_BELOW =
-        0x1ff00, /* bits that the specification leaves free: tool.state of the member when it left the task `below` */
+    ORT_TOOL_TASK_BELOW = 0x1ff00, /* bits that the specification leaves free: see ort_tool_task.flags */
     ORT_TOOL_TASK_BELOW_UNIT = 0x100,
     ORT_TOOL_TASK_UNDEFERRED = 0x8000000,
     ORT_TOOL_TASK_UNTIED = 0x10000000,
@@ -151,9 +150,9 @@ struct ort_tool_events {
     ORT_TOOL_EVENTS(ORT_TOOL_FIELD)
 #undef ORT_TOOL_FIELD
 };
-/* The tool may write these at any time. All threads read them with relaxed loads, so a callback may still be called
- * once after the tool has removed it. "Hidden" stands in the declaration because otherwise the compiler loads the
- * address first. */
+/* The tool may write the callbacks at any time. All threads read them with relaxed loads, so a thread may still call a
+ * callback shortly after the tool has removed it. "Hidden" stands in the declaration because otherwise the compiler
+ * loads the variable's address first. */
 #define ORT_HIDDEN __attribute__((visibility("hidden")))
 extern ORT_HIDDEN struct ort_tool_events ort_tool_events;
 

@@ -1,6 +1,6 @@
-/* Stands in for files of this room that a target leaves out: defines the variables and functions that the other files
- * refer to. Such a target has no tools (tool*.c; built with ORT_TOOLS=0), displays nothing (display.c,
- * affinity_format.c) and is watched by no debugger (debug_layout.c, layer.c). */
+/* Stands in for files of this room that a bare target leaves out (cmake/bare.cmake): defines the variables and
+ * functions that the other files refer to. Such a target has no tools (tool*.c; built with ORT_TOOLS=0), displays
+ * nothing (display.c, affinity_format.c) and is watched by no debugger (debug_layout.c). */
 #include "debug_layout.h"
 #include "display.h"
 #include "ort.h"
