@@ -2,15 +2,15 @@
  *
  * A lock is one word, as in Drepper's "Futexes are tricky": 0 free, 1 taken, 2 taken and an entity may wait. Taking:
  * compare-and-swap from 0 to 1. If that fails, the entity looks at the word a few times (test-and-test-and-set). Then
- * it sets 2 and waits in ee_wait, so that its carrier runs other entities. An entity that is woken sets 2 again,
- * because others may still wait. Releasing: compare-and-swap from 1 to 0. If that fails, exchange with 0, and a wake if
- * the word was 2. A nest lock names the task that owns it. All threads read that field, but it equals the reader's own
- * task only if the reader wrote it.
+ * it sets 2 and waits in ee_wait, so that its carrier (the vp or kernel thread that runs it) runs other entities. An
+ * entity that is woken sets 2 again, because others may still wait. Releasing: on the fast path compare-and-swap from 1
+ * to 0, otherwise exchange with 0, and a wake if the word was 2. A nest lock names the task that owns it. All threads
+ * read that field, but it equals the reader's own task only if the reader wrote it.
  *
  * Listeners (a tool, the program's thread sanitizer: ort_traced) cost no instruction while there are none. Taking
  * compares the word with ort_lock_fast. While one listens, ort_lock_fast has a value that no word has, and a taken lock
- * is 3, not 1. So both compare-and-swaps fail, and the slow path asks for listeners. None begins once a lock has been
- * taken on the fast path (tool.h, ort_tasks_wanted).
+ * is 3, not 1. So both compare-and-swaps fail, and the slow path asks for listeners. No listener begins once a lock has
+ * been taken on the fast path (tool.h, ort_tasks_wanted).
  *
  * Callers: any OpenMP thread, on any stack. Ordering: the operation that takes the lock is an acquire, the one that
  * frees it a release. Cost: without contention one read-modify-write each. Two forms (lock.h): ort_lock tells the
@@ -25,19 +25,19 @@
 #include "ort.h"
 #include "race.h"
 
-/* An entity that waits for a lock pauses between its looks at the word, because each look takes the cache line away
- * from the holder. While it pauses, the holder of a short lock can free and take the lock many times on its own
- * processor. */
+/* An entity that waits for a lock looks at the word up to LOOKS times, and pauses PAUSES times before each look,
+ * because a look takes the cache line away from the holder. While the entity pauses, the holder of a short lock can
+ * free and take the lock many times on its own processor. */
 #define LOOKS 8
 #define PAUSES 8
 
 /* Entities are not preempted. An entity that polls, taking and freeing a lock in a loop, keeps its carrier. The entity
- * that it waits for, or one that was woken for the lock, may be ready on this carrier. It would run only when the
- * watchdog comes, after some milliseconds. So each time that TURNS locks have been freed on a kernel thread, the
- * carrier's other entities run first. The count is in a thread-local variable, because the lock's word must change only
- * when the lock is taken or freed.
- * Rejected: counting in the word how many entities were faster than the woken one, and giving way after some of them.
- * Most entities that a poller keeps from running do not wait for the lock. */
+ * whose action it polls for, or an entity that was woken for the lock, may be ready on this carrier. This entity would
+ * run only when the watchdog steps in, after some milliseconds. So each time that TURNS locks have been freed on a
+ * kernel thread, the carrier's other entities run first. The count is in a thread-local variable, because the lock's
+ * word must change only when the lock is taken or freed.
+ * Rejected: counting in the word how many entities took the lock before the woken one, and giving way after some of
+ * them. Most entities that a poller keeps from running do not wait for the lock. */
 #define TURNS 64
 
 /* Returns the value of a word that is taken and for which no entity waits. */
@@ -58,8 +58,8 @@ PS_NOINLINE void ort_lock_contended(_Atomic uint32_t *word)
         ee_wait(word, ORT_LOCK_WAITED);
 }
 
-/* The caller has freed the lock. It gives way if an entity that can run on this carrier only has been kept waiting
- * here, as the woken one may be. */
+/* Called when the caller has freed a lock for which an entity waited. The woken entity may be one that can run on this
+ * carrier only. If such an entity has been kept waiting here, the caller yields to it. */
 PS_NOINLINE void ort_lock_wake(_Atomic uint32_t *word)
 {
     ee_wake(word, 1);
@@ -75,8 +75,8 @@ PS_NOINLINE void ort_lock_turn(void)
     ee_offer();
 }
 
-/* Called when the program's try has failed. The program may try in a loop, and the holder may be another entity of this
- * carrier, so others run first. */
+/* Called when the program has tried to take a lock in vain. The program may try in a loop, and the holder may be
+ * another entity of this carrier. So other entities run first. */
 PS_NOINLINE void ort_lock_missed(void) { ee_offer(); }
 
 void ort_lock(_Atomic uint32_t *word)

@@ -5,35 +5,38 @@
 #include "atomic.h"
 #include "compiler.h"
 
-/* Values of a lock's word. NEVER is no word's value. */
+/* Values of a lock's word. No word ever has the value NEVER. */
 enum { ORT_LOCK_FREE, ORT_LOCK_TAKEN, ORT_LOCK_WAITED, ORT_LOCK_TRACED, ORT_LOCK_NEVER };
-/* The value that a word must have if the fast path is to take it: FREE; NEVER while a tool or the program's thread
+/* The value that a word must have for the fast path to take it: FREE, or NEVER while a tool or the program's thread
  * sanitizer listens (ort_traced). Set together with ort_tasks_wanted. */
 extern _Atomic uint32_t ort_lock_fast __attribute__((visibility("hidden")));
 
 void ort_lock(_Atomic uint32_t *word); /* waits until the caller has the lock [switches] */
+/* Takes the lock and returns true, if it is free; otherwise returns false. */
 bool ort_lock_try(_Atomic uint32_t *word);
-void ort_unlock(_Atomic uint32_t *word); /* wakes an entity that waits for the lock [switches] */
-/* ort_unlock in two steps, for callers that tell a tool in between. ort_unlock_first frees the lock; ort_unlocked gets
- * its result, and may let other entities of the carrier run. The tool must be told in between: a tool such as Archer
- * has a lock of its own for each of the program's, and frees it when it is told. A thread that has taken the program's
- * lock meanwhile waits for the tool's lock in the kernel. */
+void ort_unlock(_Atomic uint32_t *word); /* frees the lock, and wakes an entity that waits for it [switches] */
+/* ort_unlock in two steps, for callers that tell a tool in between. ort_unlock_first frees the lock, wakes an entity
+ * that waits for it, and returns whether one may have waited. ort_unlocked gets this result, and may let other entities
+ * of the carrier run. The tool must be told before that: a tool such as Archer has a lock of its own for each lock of
+ * the program, and frees it when it is told. Another entity of the carrier that took the program's lock first would
+ * wait for the tool's lock in the kernel, and block the carrier. */
 bool ort_unlock_first(_Atomic uint32_t *word);
 void ort_unlocked(bool waited); /* [switches] */
 
-/* ort_lock_contended takes a word that was not free. ort_lock_wake wakes one entity that waits for a word that the
- * caller has freed. [both switch] */
+/* ort_lock_contended waits for a word that was not free, and takes it. ort_lock_wake wakes one entity that waits for a
+ * word that the caller has freed. [both switch] */
 void ort_lock_contended(_Atomic uint32_t *word);
 void ort_lock_wake(_Atomic uint32_t *word);
-/* Counts the locks freed on this kernel thread. When it wraps to zero the caller calls ort_lock_turn, which lets the
- * carrier's other entities run. [switches] */
+/* Counts the locks freed on this kernel thread for which no entity waited. When the count wraps to zero, the code that
+ * has freed the lock calls ort_lock_turn, which lets the carrier's other entities run. [switches] */
 extern __thread uint8_t ort_lock_turns __attribute__((tls_model("initial-exec"), visibility("hidden")));
 void ort_lock_turn(void);
-/* Called after a failed try of the program's. [switches] */
+/* Called when the program has tried to take a lock in vain: lets the carrier's other entities run. [switches] */
 void ort_lock_missed(void);
 
-/* The fast path, inlined. Both functions return false, and do nothing, while a tool or sanitizer listens. So does
- * ort_lock_try_fast if the word is not free, and ort_unlock_fast if an entity waits. [ort_unlock_fast switches] */
+/* The fast path, inlined. Both functions return false, and do nothing, while a tool or sanitizer listens.
+ * ort_lock_try_fast also does so if the word is not free, and ort_unlock_fast if an entity may wait. [ort_unlock_fast
+ * switches] */
 static PS_ALWAYS_INLINE bool ort_lock_try_fast(_Atomic uint32_t *word)
 {
     uint32_t seen = ps_load_relaxed(&ort_lock_fast);
@@ -60,24 +63,25 @@ static PS_ALWAYS_INLINE void ort_unlock_inline(_Atomic uint32_t *word)
         ort_unlock(word);
 }
 
-/* At most 16 bytes, the size of libgomp's omp_nest_lock_t. */
+/* A nest lock of the program. At most 16 bytes, the size of libgomp's omp_nest_lock_t. */
 struct ort_nest_lock {
     _Atomic uint32_t word;
-    int32_t count;
-    /* The task that has taken it (OpenMP 3.0 and later) or the thread (2.5); NULL: it is free. */
+    int32_t count; /* how often the owner has taken it; only the owner uses the field */
+    /* The task that has taken the lock (OpenMP 3.0 and later) or the thread (2.5); NULL: the lock is free. The owner
+     * writes it, all threads read it. */
     _Atomic(const void *) owner;
 };
 _Static_assert(sizeof(struct ort_nest_lock) <= 16, "a nest lock lies in the program's omp_nest_lock_t");
 
-/* [switches]; lock->count becomes how often `owner` has it */
+/* Takes the lock for `owner`, or, if `owner` has it already, counts once more in lock->count. [switches] */
 void ort_nest_lock(struct ort_nest_lock *lock, const void *owner);
 int ort_nest_lock_try(struct ort_nest_lock *lock, const void *owner); /* returns the new count; 0: not taken */
 void ort_nest_unlock(struct ort_nest_lock *lock);
-bool ort_nest_unlock_first(struct ort_nest_lock *lock); /* for a lock whose count is 1 */
+bool ort_nest_unlock_first(struct ort_nest_lock *lock); /* as ort_unlock_first, for a lock whose count is 1 */
 
-/* Taking and freeing for entry points that have found no listener (ort_traced). Routines of nest locks ask first,
- * because taking a lock that the caller owns has no word to compare. [ort_lock_untraced and ort_unlock_untraced
- * switch] */
+/* Taking and freeing for callers that have found that neither a tool nor a sanitizer listens (ort_traced). The routines
+ * of nest locks must ask before they take: taking a lock that the caller owns already has no compare-and-swap that
+ * could fail. [ort_lock_untraced and ort_unlock_untraced switch] */
 static PS_ALWAYS_INLINE bool ort_lock_try_untraced(_Atomic uint32_t *word)
 {
     uint32_t seen = ORT_LOCK_FREE;
@@ -96,7 +100,7 @@ static PS_ALWAYS_INLINE void ort_unlock_untraced(_Atomic uint32_t *word)
         ort_lock_turn();
 }
 
-/* The routines of a nest lock; take and try are the functions for its word. */
+/* The routines of a nest lock. take and try are the functions that take its word: the traced or the untraced ones. */
 static PS_ALWAYS_INLINE void ort_nest_lock_by(struct ort_nest_lock *lock, const void *owner,
                                               void (*take)(_Atomic uint32_t *word))
 {

@@ -2,10 +2,11 @@
  * report to a tool.
  *
  * While no tool and no thread sanitizer of the program listens (ort_traced), a lock costs its atomic operation and no
- * call. While one listens, that operation fails (lock.c), and the slow path behind it asks for listeners. The functions
- * are inlined into the entry points, so that ORT_CALLER is the program's address. Callers: only entry points, on a
- * thread of the program.
- * Failures: without memory for a nestable lock aborts with one line, because the routines have no error result. */
+ * call. While one listens, that operation fails (lock.c), and the slow path behind it asks for listeners; routines of
+ * nest locks ask first. The functions are inlined into the entry points, so that ORT_CALLER is the program's address.
+ * Callers: only entry points, on a thread of the program.
+ * Failures: if there is no memory for a nestable lock, the runtime aborts with one line, because the routines have no
+ * error result. */
 #ifndef PS_ORT_LOCK_ROUTINES_H
 #define PS_ORT_LOCK_ROUTINES_H
 
@@ -92,7 +93,7 @@ ORT_ROUTINE void ort_routine_destroy_nest(struct ort_nest_lock **lock)
     ort_mem_free(*lock);
     *lock = NULL;
 }
-/* owner: see struct ort_nest_lock */
+/* `owner` is the calling task or thread (struct ort_nest_lock). */
 ORT_ROUTINE void ort_routine_set_nest(struct ort_nest_lock *lock, const void *owner)
 {
     ORT_LOCK_TRACED(ort_tool_nest_lock(lock, owner, ORT_CALLER), ort_nest_lock_by(lock, owner, ort_lock_untraced));
