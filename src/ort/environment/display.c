@@ -4,9 +4,9 @@
  * read them. (libgomp 12 prints the same lines without "[host] ".) The text is put together first, and written at once.
  * Callers: a constructor of the library, or any thread.
  * Failures: without memory nothing is shown.
- * Deviations: OMP_STACKSIZE is '0' for the default size, as in libgomp. If GOMP_SPINCOUNT is not set, its line shows
- * libgomp's default; this runtime then does not count a wait in iterations. In a process that was built for another
- * runtime the lines have that runtime's form (ort_display_env_otherwise). OpenMP 5.2 sections 18.15, 21.7. */
+ * OMP_STACKSIZE is '0' for the default size, as in libgomp. Deviation: if GOMP_SPINCOUNT is not set, its line shows
+ * libgomp's default, although this runtime then does not count a wait in iterations. In a process that was built for
+ * another runtime the lines have that runtime's form (ort_display_env_otherwise). OpenMP 5.2 sections 18.15, 21.7. */
 #include "display.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@
 #include "place.h"
 #include "spelling.h"
 
-/* The devices that a value applies to. */
+/* The devices that a value applies to, as the lines name them. */
 #define HOST "host"
 #define ALL "all"
 
@@ -47,7 +47,7 @@ static void show_num_threads(FILE *f, const struct ort_icv *icv)
     fputs("'\n", f);
 }
 
-/* Shows the schedule. The modifier and the chunk size are left out if they are the kind's default. */
+/* Shows the schedule. Leaves out the modifier and the chunk size if the schedule's kind has them by default. */
 static void show_schedule(FILE *f, const struct ort_icv *icv)
 {
     static const char *const names[] = {[ORT_SCHED_STATIC] = "STATIC",
@@ -111,7 +111,8 @@ static void show_affinity_format(FILE *f)
     free(format);
 }
 
-/* Returns the value of GOMP_SPINCOUNT; if it is not set, libgomp's default for the wait policy. */
+/* Returns the value of GOMP_SPINCOUNT (UINT64_MAX: infinite). If it is not set, returns libgomp's default for the wait
+ * policy. */
 static uint64_t spin_count(void)
 {
     if (ort_settings.spin_count != UINT64_MAX)
@@ -134,7 +135,7 @@ static void show_counts(FILE *f, const struct ort_icv *icv)
 static void show_allocator(FILE *f, const struct ort_icv *icv)
 {
     const char *name = ort_allocator_name(icv->default_allocator), *given = getenv("OMP_ALLOCATOR");
-    if (name == NULL) /* an allocator with traits */
+    if (name == NULL) /* an allocator with traits, which has no name */
         name = given != NULL ? given : "";
     show_text(f, HOST, "OMP_ALLOCATOR", name);
 }

@@ -4,11 +4,12 @@
  *
  * Each value that cannot be read gets one line with the variable, the value and what is used instead; the other
  * variables are still used.
- * Not here: OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY (place.c), OMP_ALLOCATOR (allocator_env.c).
- * For variables that may differ between devices, OMP_X_ALL is used where OMP_X is not set. OMP_X_DEV and OMP_X_DEV_n
- * are for devices other than the host, of which there are none.
+ * Not here: OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY (place.c), OMP_ALLOCATOR (allocator_env.c), OMP_DISPLAY_ENV
+ * and OMP_AFFINITY_FORMAT (display.c).
+ * For variables that may differ between devices, OMP_X_ALL is used if OMP_X is not set. OMP_X_DEV and OMP_X_DEV_n are
+ * for devices other than the host, of which there are none.
  * The processors are not counted when the library is loaded, because that reads files of the system. nthreads-var gets
- * its value in ort_env_finish: when the first root is made, or when a thread asks for it.
+ * its value in ort_env_finish: when the first root is made, or when a thread has the settings displayed.
  * OpenMP 5.2 chapter 21; libgomp's manual, chapter "Environment Variables". */
 #include "env.h"
 
@@ -60,8 +61,8 @@ bool ort_env_bool(const char *name, bool *out, const char *instead)
     if (text == NULL)
         return false;
     bool on = spelling_says_true(text), known = on || spelling_says_false(text);
-    /* For variables OMP_..., libgomp knows only true and false. Scripts that set OMP_NESTED=1 get no nesting there, and
-     * must get none here. */
+    /* For variables OMP_..., libgomp knows only true and false. A script that sets OMP_NESTED=1 gets no nesting with
+     * libgomp, and must get none with this runtime. */
     if (known && !ort_env_as_libomp && *name == 'O')
         known = strchr("tTfF", *os_skip_blanks(text)) != NULL;
     if (known)
@@ -83,9 +84,9 @@ bool ort_env_number(const char *name, long min, long max, long *out)
     return true;
 }
 
-static bool nthreads_given;
-/* The block that OMP_NUM_THREADS was read into. This variable keeps it reachable for leak checkers: with one element,
- * nthreads_list points behind the block's end. */
+static bool nthreads_given; /* nthreads-var has its value; ort_env_finish has nothing left to do */
+/* The block that OMP_NUM_THREADS was read into. ort_env_finish writes to it. The variable also keeps the block
+ * reachable for leak checkers: with one element, nthreads_list points behind the block's end. */
 static unsigned *nthreads;
 
 /* Reads OMP_NUM_THREADS. ort_env_finish replaces an element 0 by the number of processors. For a number below 1 libomp
@@ -131,16 +132,16 @@ static void read_schedule(struct ort_icv *icv)
                 text, ort_env_as_libomp ? "static" : "dynamic");
     else if (fault != NULL)
         ps_warn("%s=\"%s\": %s; using %d instead", name, text, fault, icv->chunk);
-    /* OpenMP 5.2 section 11.5.3: such a schedule is monotonic */
+    /* OpenMP 5.2 section 11.5.3: a static schedule without a modifier is monotonic */
     if (icv->sched == ORT_SCHED_STATIC && strchr(text, ':') == NULL) {
         icv->sched |= ORT_SCHED_MONOTONIC;
         ort_settings.static_is_plain = true;
     }
 }
 
-/* Reads the number of levels that may be active. The default is 1, or the highest number if OMP_NUM_THREADS or
- * OMP_PROC_BIND is a list. If OMP_MAX_ACTIVE_LEVELS and OMP_NESTED are both set, libomp's programs get one level unless
- * OMP_NESTED is true. */
+/* Reads the number of levels that may be active: OMP_MAX_ACTIVE_LEVELS; if it is not set, OMP_NESTED, which means 1 or
+ * the highest number. The default is 1, or the highest number if OMP_NUM_THREADS or OMP_PROC_BIND is a list. If both
+ * variables are set, libomp's programs get one level unless OMP_NESTED is true. */
 static void read_levels(struct ort_icv *icv)
 {
     long levels = -1;
@@ -174,8 +175,8 @@ static void read_wait_policy(void)
         ps_warn("%s=\"%s\" is neither active nor passive; using a short spin, then blocking, instead", name, text);
 }
 
-/* Reads a count, with one of libgomp's suffixes k, M, G, T (powers of 1000), or "infinite" or "infinity". A count that
- * does not fit is taken as infinite, which is UINT64_MAX - 1. */
+/* Reads GOMP_SPINCOUNT: a count, with one of libgomp's suffixes k, M, G, T (powers of 1000), or "infinite" or
+ * "infinity". Infinite, or a count that does not fit, becomes UINT64_MAX - 1. */
 static void read_spin_count(void)
 {
     static const char units[] = "kmgt";
@@ -231,7 +232,7 @@ bool ort_env_stack_size(const char *name, size_t unit, const char *instead)
     return true;
 }
 
-/* For libgomp OMP_STACKSIZE overrides GOMP_STACKSIZE; for libomp it is the other way round. */
+/* If both variables are set, OMP_STACKSIZE counts in libgomp's programs, and GOMP_STACKSIZE in libomp's. */
 static void read_stack_size(void)
 {
     const char *name = ORT_ENV_NAME("OMP_STACKSIZE"), *text = os_env(name), *gomps = os_env("GOMP_STACKSIZE");
@@ -244,8 +245,8 @@ static void read_stack_size(void)
 
 static void read_numbers(struct ort_icv *icv)
 {
-    /* OMP_TARGET_OFFLOAD=mandatory, and no device but the host: there is no default device (OpenMP 5.2 section 21.2.7).
-     * libomp 19 does not follow that. */
+    /* If OMP_TARGET_OFFLOAD is mandatory and the host is the only device, there is no default device (OpenMP 5.2
+     * section 21.2.7). libomp 19 does not follow that. */
     bool none = ort_settings.offload == ORT_OFFLOAD_MANDATORY && !ort_env_as_libomp;
     long limit = INT_MAX, device = none ? ORT_DEVICE_INVALID : 0, priority = 0, teams = 0, teams_limit = 0, debug = 0;
     ort_env_number(ORT_ENV_NAME("OMP_THREAD_LIMIT"), 1, INT_MAX, &limit);
@@ -258,7 +259,7 @@ static void read_numbers(struct ort_icv *icv)
     ort_settings.num_teams = (unsigned)teams;
     ort_env_number(ORT_ENV_NAME("OMP_TEAMS_THREAD_LIMIT"), 1, INT_MAX, &teams_limit);
     ort_settings.teams_thread_limit = (unsigned)teams_limit;
-    ort_env_number("GOMP_DEBUG", 0, INT_MAX, &debug); /* only reports bad values; the number has no effect */
+    ort_env_number("GOMP_DEBUG", 0, INT_MAX, &debug); /* only to report bad values; the number has no effect */
 }
 
 void ort_env_finish(void)
@@ -296,7 +297,8 @@ void ort_env_read_late(void)
         read_schedule(&ort_settings.initial);
 }
 
-/* The order matters: the number of active levels depends on OMP_PROC_BIND, which ort_place_env_read reads. */
+/* Reads all variables. The order matters: read_levels uses what the functions before it have read, OMP_PROC_BIND
+ * (ort_place_env_read) included. */
 static void read_environment(void)
 {
     struct ort_icv *icv = &ort_settings.initial;
@@ -331,9 +333,9 @@ void ort_env_settle(void)
     os_once(&once, read_again);
 }
 
-/* The only constructor that reads variables, so the order of the calls in it is the order in which variables are read.
- * It runs before the program's constructors and those of libraries that use OpenMP, and after those of libraries that
- * this one needs. */
+/* Reads OpenMP's variables and those of the ABIs. For a process that may read them again, also keeps the settings from
+ * before. A constructor of the program, or of a library that uses OpenMP, runs after this one, and a constructor of a
+ * library that this one needs runs before. */
 __attribute__((constructor)) static void load_settings(void)
 {
     if (ort_env_changed == NULL) {
