@@ -1,12 +1,12 @@
 /* Batches of a dynamic loop's chunks: claiming, robbing, and the last chunk. tests/models/batch.md has the protocol and
- * the orderings. */
+ * the orderings. The states EMPTY, CLAIMING and HELD of a member's word are defined there. */
 #include "batch.h"
 
 #include "cpu.h"
 #include "ort.h"
 #include "os.h"
 
-#define CLAIM_NS 600  /* quantum for each claiming vp; about four times what a claim takes */
+#define CLAIM_NS 600  /* a batch's quantum for each claiming vp: about four times what a claim takes */
 #define MOST_SHIFT 15 /* so that a batch's chunk numbers fit into the 16 bits of `first` and of `end` */
 /* Least time between ort_batch_init and the computation of the cycle counter's frequency. */
 #define CALIBRATION_NS 50000
@@ -15,7 +15,7 @@
 enum { CLAIMS, ROBS, DONE };
 
 static uint64_t began_ns, began_cycles;
-/* CLAIM_NS in cycles of cpu_cycles; 0: not computed yet. Any thread may write it; all compute nearly the same */
+/* CLAIM_NS in cycles of cpu_cycles; 0: not computed yet. Any thread may write it; all compute nearly the same value. */
 static _Atomic uint64_t claim_cycles;
 
 void ort_batch_init(void)
@@ -24,6 +24,7 @@ void ort_batch_init(void)
     began_cycles = cpu_cycles();
 }
 
+/* Returns CLAIM_NS in cycles; 0: too little time has passed since ort_batch_init to compute it. */
 static uint64_t calibrated(void)
 {
     uint64_t cycles = ps_load_relaxed(&claim_cycles);
@@ -42,7 +43,7 @@ void ort_batch_describe(struct ort_workshare *ws, unsigned threads)
     struct ort_loop_desc *d = &ws->desc;
     uint64_t chunk = d->chunk, n = d->n;
     if (n >> 42 != 0 || threads == 1)
-        return; /* n is limited so that `next` stays below 2^63 whatever is claimed */
+        return; /* n is limited so that `next` stays below 2^63 whatever members claim */
     unsigned vps = ee_num_vps();
     uint64_t cycles = calibrated();
     if (vps == 1 || cycles == 0)
@@ -64,6 +65,8 @@ static uint64_t batch_word(uint64_t sequence, uint32_t first, uint32_t end)
     return sequence << 32 | (uint64_t)first << 16 | end;
 }
 
+/* Makes the caller's word CLAIMING, with a new sequence. Before that, sets the caller's bit in `holders`, unless it is
+ * set. */
 static void say_claiming(struct ort_thread *t, struct ort_workshare *ws)
 {
     struct ort_batch *own = ort_batch(t);
@@ -75,20 +78,22 @@ static void say_claiming(struct ort_thread *t, struct ort_workshare *ws)
     ps_store_relaxed(&own->word, batch_word((ps_load_relaxed(&own->word) >> 32) + 1, 1, 0));
 }
 
-/* The caller has claimed `count` chunks from value base on. It begins the first one, and holds the others. */
+/* Makes the caller's word HELD: the caller has got `count` chunks from value base on, begins the first one, and holds
+ * the others. */
 static void hold_chunks(struct ort_batch *own, uint64_t base, uint32_t count)
 {
     ps_store_relaxed(&own->base, base);
     ps_store_release(&own->word, batch_word(ps_load_relaxed(&own->word) >> 32, 1, count));
 }
 
+/* Makes the caller's word EMPTY. */
 static void hold_nothing(struct ort_batch *own)
 {
     ps_store_release(&own->word, batch_word(ps_load_relaxed(&own->word) >> 32, 0, 0));
 }
 
-/* Uses an exchange, not a store: it must also acquire the last thief's compare-and-swap, so that the thief has read
- * `base` before the owner writes it again. */
+/* Uses an exchange, not a store, because it must also acquire the last thief's compare-and-swap. Then the thief has
+ * read `base` before the owner writes it again. */
 void ort_batch_drop_slow(struct ort_batch *own)
 {
     uint64_t sequence = ps_load_relaxed(&own->word) >> 32;
@@ -111,12 +116,12 @@ void ort_batch_reset(struct ort_team *team)
  * A claim moves the cache line of `next` to the claimer's processor, which takes 50 to 100 ns; a chunk may be much
  * shorter. So a member claims batches. Its first batch is one chunk. As long as no other member claims, the batches
  * stay at one chunk, because the line stays where it is (ort_next_uncontended). Otherwise the time that the last batch
- * took decides. If it is below the quantum, which is CLAIM_NS for each claiming vp, the next batch has twice as many
- * chunks. If it is above twice the quantum, the next batch has half as many. So bodies of microseconds are claimed one
- * by one.
- * Towards the loop's end a batch has at most half of an equal share of the iterations that are left. Exception: batches
- * that take less than a quarter of the quantum are not made that small, because robbing would then cost more than
- * claiming. */
+ * took decides. If this time is below the quantum, which is CLAIM_NS for each claiming vp, the next batch has twice as
+ * many chunks. If it is above twice the quantum, the next batch has half as many. So bodies of microseconds are claimed
+ * one by one.
+ * Towards the loop's end a batch has at most half of an equal share of the iterations that are left. Exception: a batch
+ * that would take less than a quarter of the quantum may have all that are left, because robbing a part of it would
+ * cost more than claiming. */
 static unsigned next_shift(struct ort_batch *own, const struct ort_workshare *ws)
 {
     uint64_t now = cpu_cycles(), takes = now - own->since;
@@ -137,6 +142,8 @@ static unsigned next_shift(struct ort_batch *own, const struct ort_workshare *ws
     return shift;
 }
 
+/* Claims 1 << shift chunks from `next`. *lo becomes the first value of the first chunk. Returns false if `next` has
+ * reached the loop's last chunk. */
 static bool claim(struct ort_thread *t, struct ort_workshare *ws, unsigned shift, uint64_t *lo)
 {
     struct ort_batch *own = ort_batch(t);
@@ -166,6 +173,9 @@ static bool claim(struct ort_thread *t, struct ort_workshare *ws, unsigned shift
 
 enum found { NOTHING, WAIT, TOOK };
 
+/* Tries to take the latter half of the chunks that the victim holds, rounded up. TOOK: *lo is the value at which the
+ * first of these chunks begins; if there are others, the caller's word holds them. WAIT: the victim is claiming.
+ * NOTHING: the victim holds no chunk of this loop. */
 static enum found rob(struct ort_thread *t, struct ort_workshare *ws, struct ort_batch *victim, uint64_t *lo)
 {
     struct ort_batch *own = ort_batch(t);
@@ -199,7 +209,8 @@ static enum found rob(struct ort_thread *t, struct ort_workshare *ws, struct ort
     return found;
 }
 
-/* Looks once at each other member that may hold chunks, the caller's neighbour first. */
+/* Looks once at each other member that may hold chunks, the caller's neighbour first, and robs the first that holds
+ * some. Returns WAIT if it took nothing and some member was claiming. */
 static enum found look_at_holders(struct ort_thread *t, struct ort_workshare *ws, uint64_t *lo)
 {
     struct ort_team *team = t->team;
@@ -222,6 +233,7 @@ static enum found look_at_holders(struct ort_thread *t, struct ort_workshare *ws
     return found;
 }
 
+/* Looks for chunks until the caller has robbed some (true), or no member holds any (false). [switches] */
 static bool rob_somebody(struct ort_thread *t, struct ort_workshare *ws, uint64_t *lo)
 {
     unsigned looks = 0;
@@ -255,8 +267,8 @@ bool ort_batch_used_up(struct ort_thread *t, struct ort_batch *own, uint64_t *lo
         *hi = *lo + own->stride;
         return true;
     }
-    /* The member that gets the last chunk runs no chunk after it. Compiled code copies lastprivate variables from the
-     * member that ran the last chunk, as that chunk left them. */
+    /* The member that gets the last chunk runs no chunk after it, because compiled code copies lastprivate variables
+     * from this member after the loop. */
     own->state = DONE;
     if (ps_load_relaxed(&ws->last) != 0 || ps_xchg_acquire(&ws->last, 1) != 0)
         return false;
@@ -279,7 +291,7 @@ bool ort_batch_refill(struct ort_thread *t, struct ort_batch *own, uint64_t *lo,
         own->state = CLAIMS;
         own->shown = false;
         own->stride = d->chunk * d->step;
-        own->since = 0; /* no earlier claim: the time of the first batch is not known */
+        own->since = 0; /* there is no earlier claim from which to measure */
     } else if (own->state == CLAIMS) {
         shift = next_shift(own, ws);
     }

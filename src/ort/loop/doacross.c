@@ -1,20 +1,21 @@
 /* doacross loops: ordered(n) with depend(source) and depend(sink).
  *
  * An iteration's position is one number, counted in the order of the nest. One member runs a chunk of the outermost
- * loop, in that order. So one cell for each chunk is enough; a static loop has one cell for each member. The cell holds
- * the last position that was posted, plus one, which tells for every position of the chunk whether it is finished. Only
- * the member that runs the chunk writes the cell (release); waiting members read it (acquire).
+ * loop, in that order. So one cell for each chunk is enough in a dynamic loop, and one for each member in a static
+ * loop. In a guided loop, whose chunks differ in size, there is a cell for each iteration of the outermost loop. A cell
+ * holds the last position that was posted, plus one, which tells for every earlier position of the cell that it is
+ * finished, too. Only the member that runs the chunk writes the cell (release); waiting members read it (acquire).
  *
  * A member that waits long sleeps on the cell's count of posts. It cannot sleep on the position, which has 64 bits: two
  * positions posted one after the other may have the same low 32. A poster writes the position [1], then the count [2],
  * then wakes. A waiter reads the count [3], then the position [4], and sleeps only while the count is what [3] saw. If
- * [3] saw [2], then [4] sees [1] (release, acquire). If not, the count changes after [3], and no member sleeps on.
- * (The count wraps after 2^32 posts. A sleep would be lost only if exactly that many posts of one chunk came between
- * [3] and the sleep.)
+ * [3] saw [2], then [4] sees [1] (release, acquire). If not, the count changes after [3], and no member sleeps on. (The
+ * count wraps after 2^32 posts. A wake-up would be lost only if exactly that many posts of one cell came between [3]
+ * and the sleep.)
  * Failures: no memory for the cells ends the program with one line.
- * Rejected: a cell for each iteration. A shift-and-or instead of the multiplication (libgomp's), which needs a second
- * representation where the bits do not suffice. The product of the counts always fits, or the loop would never end.
- * OpenMP 5.2 section 15.9.6. */
+ * Rejected: a cell for each iteration of the nest. A shift-and-or instead of the multiplication (libgomp's), which
+ * needs a second representation if the bits do not suffice. The product of the counts always fits, or the loop would
+ * never end. OpenMP 5.2 section 15.9.6. */
 #include "doacross.h"
 
 #include <limits.h>
@@ -27,15 +28,15 @@
 
 struct cell {
     _Atomic uint64_t posted; /* 1 + the last position posted; 0: none */
-    _Atomic uint32_t posts;
+    _Atomic uint32_t posts;  /* number of posts, modulo 2^32; waiting members sleep on it */
 };
 
 struct ort_doacross {
     unsigned dims;
-    bool by_member;    /* static: there is a cell for each member */
-    uint64_t per_cell; /* otherwise: outermost iterations for each cell; static: the chunk size, 0 if not given */
+    bool by_member;    /* true in a static loop: there is a cell for each member */
+    uint64_t per_cell; /* outermost iterations for each cell; in a static loop the chunk size, 0: not given */
     struct cell *cell;
-    uint64_t counts[]; /* [dims]; the cells lie behind it */
+    uint64_t counts[]; /* [dims] iterations of each loop; the cells lie behind them */
 };
 
 void ort_doacross_free(struct ort_workshare *ws)
@@ -44,8 +45,8 @@ void ort_doacross_free(struct ort_workshare *ws)
     ws->doacross = NULL;
 }
 
-/* Makes the cells for ws, whose desc is complete. Returns NULL if none are needed: in a team of one, and in a nest
- * without iterations, which never posts or waits. */
+/* Returns a new ort_doacross for ws, whose desc is complete. Returns NULL if no member will wait: in a team of one, and
+ * in a nest without iterations. */
 static struct ort_doacross *make_doacross(const struct ort_workshare *ws, unsigned dims, const uint64_t *counts,
                                           unsigned threads)
 {
@@ -93,7 +94,7 @@ bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *cou
     return ort_loop_next(t, lo, hi);
 }
 
-/* Returns the cell in which outermost iteration `outer` is posted. */
+/* Returns the cell for the positions of outermost iteration `outer`. */
 static struct cell *cell_of(const struct ort_thread *t, const struct ort_doacross *d, uint64_t outer)
 {
     if (!d->by_member)
@@ -105,6 +106,7 @@ static struct cell *cell_of(const struct ort_thread *t, const struct ort_doacros
     return &d->cell[outer < r * (q + 1) ? outer / (q + 1) : r + (outer - r * (q + 1)) / q];
 }
 
+/* Returns 1 + the number of the position in the order of the nest. */
 static uint64_t position_number(const struct ort_doacross *d, const uint64_t *position)
 {
     uint64_t number = position[0];

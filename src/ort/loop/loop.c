@@ -1,20 +1,22 @@
-/* Loops: static, dynamic, guided. runtime and auto become one of these. Slots: workshare.h.
+/* Loops: static, dynamic, guided. A runtime loop has the schedule of the ICVs; auto is static, trapezoidal is guided.
+ * Slots: workshare.h.
  *
  * In this file iterations are numbers 0 .. n-1; values are computed from them at the very end. So one piece of code
  * serves signed, unsigned, upward and downward loops.
  * static: member `id` has the chunks id, id + threads, ...; without a chunk size each member has one contiguous share.
  * dynamic: fetch-and-add on the slot's `next`; a nonmonotonic loop may claim several chunks at once (batch.h). guided:
  * compare-and-swap on `next`; a chunk is the iterations that are left divided by the number of threads, but at least
- * the chunk size. auto is static.
- * Cost: static writes no shared cache line. dynamic takes one read-modify-write for each chunk; for a chunk of a batch,
- * on a line of the member's own. OpenMP 5.2 section 11.5. */
+ * the chunk size. With checked_add both compare-and-swap `wide`.
+ * Cost: a static loop without a slot writes no shared cache line. dynamic takes one read-modify-write for each chunk;
+ * for a chunk of a batch, on a line of the member's own. OpenMP 5.2 section 11.5. */
 #include "doacross.h"
 #include "loop_steps.h"
 
-/* Avoids the division where it can: most loops have b == 1, and a division takes longer than the rest of a loop's
- * start. */
+/* Returns a / b, rounded up. Avoids the division if it can: most loops have b == 1, and a division takes longer than
+ * all other steps of a loop's start. */
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return b == 1 || a == 0 ? a : (a - 1) / b + 1; }
 
+/* Returns the schedule that the core carries out for `sched`: static, dynamic or guided. */
 static uint8_t kind(unsigned sched)
 {
     sched &= ~ORT_SCHED_MONOTONIC;
@@ -91,7 +93,7 @@ static bool next_dynamic(struct ort_workshare *ws, const struct ort_loop_desc *d
     return true;
 }
 
-/* Gets the next chunk of a dynamic or guided loop with checked_add. Returns false if none is left. */
+/* Gets iterations [*a, *b) of a dynamic or guided loop with checked_add. Returns false if none is left. */
 static bool next_checked(struct ort_workshare *ws, const struct ort_loop_desc *d, uint32_t threads, uint64_t *a,
                          uint64_t *b)
 {

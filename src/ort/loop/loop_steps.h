@@ -1,8 +1,8 @@
 /* How a member claims a chunk of a plain loop (workshare.h): inline functions for loop.c and for entry points.
  *
- * Callers: a member in the loop; [ort_next_uncontended and ort_loop_next_inline switch]. A chunk is its first value *lo
- * and the value behind its last, *hi. Each function returns false if no chunk is left. Cost of a chunk: one
- * read-modify-write. Orderings: workshare.h, batch.h. */
+ * Callers: a member in the loop; [ort_next_uncontended and ort_loop_next_inline switch]. A chunk is returned as its
+ * first value *lo and the value after its last, *hi. Each function returns false if no chunk is left. Cost of a chunk:
+ * one read-modify-write, more if compare-and-swaps fail. Orderings: workshare.h, batch.h. */
 #ifndef PS_ORT_LOOP_STEPS_H
 #define PS_ORT_LOOP_STEPS_H
 
@@ -51,8 +51,8 @@ static PS_ALWAYS_INLINE bool ort_next_plain_guided(struct ort_workshare *ws, con
     return true;
 }
 
-/* Claims a chunk of a loop by batches for a caller whose loop->uncontended is true. Returns false if the claim is at or
- * behind the loop's last chunk; the caller then calls ort_batch_used_up. Clears loop->uncontended if another member has
+/* Called while loop->uncontended is true: claims one chunk of a loop by batches. Returns false if the claim has reached
+ * the loop's last chunk; the caller then calls ort_batch_used_up. Clears loop->uncontended if another member has
  * claimed since the caller's last claim. */
 static PS_ALWAYS_INLINE bool ort_claim_uncontended(struct ort_loop *loop, struct ort_batch *own,
                                                    const struct ort_loop_desc *d, uint64_t *lo)
@@ -78,7 +78,7 @@ static PS_ALWAYS_INLINE bool ort_next_uncontended(struct ort_thread *t, const st
     return true;
 }
 
-/* ort_loop_next, with a plain dynamic loop's claim inline. */
+/* Does what ort_loop_next does, with the claim of a plain dynamic loop inline. */
 static PS_ALWAYS_INLINE bool ort_loop_next_inline(struct ort_thread *t, uint64_t *lo, uint64_t *hi)
 {
     const struct ort_loop *loop = ort_loop_begun(t);

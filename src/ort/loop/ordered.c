@@ -4,9 +4,9 @@
  * without gaps, so the chunk after [lo, hi) begins at hi. A member passes the turn on when it is done with its chunk
  * and the chunk's turn has come, whether or not it has executed an ordered region.
  * A waiting member sleeps on one of several event words, which its chunk selects. So passing the turn wakes the member
- * concerned, and rarely another. A team with at most as many members as a slot has event words uses the slot's. Larger
- * teams use the words of the process: with the slot's few words each turn would wake a fixed part of all members, and a
- * loop would cost the square of their number.
+ * concerned, and rarely another. A team with at most as many members as a slot has event words uses the slot's words.
+ * Larger teams use words that all teams of the process share: with the slot's few words each turn would wake a fixed
+ * part of all members, and a loop would cost the square of their number.
  * An event word only says that a turn has been passed. A member that another team's event has woken finds that its own
  * slot's turn has not come, and sleeps again.
  * OpenMP 5.2 section 15.10.2. */
@@ -16,10 +16,11 @@
 #include "ort.h"
 #include "race.h"
 
-#define GOLDEN UINT64_C(0x9E3779B97F4A7C15)
+#define GOLDEN UINT64_C(0x9E3779B97F4A7C15) /* 2^64 / golden ratio: multiplying by it hashes (Knuth) */
 
 static _Atomic uint32_t shared_event[1u << ORT_TURN_EVENT_BITS];
 
+/* Returns the event word for the chunk that begins at iteration lo, in a team of so many members. */
 static inline _Atomic uint32_t *event_of(struct ort_workshare *ws, uint32_t members, uint64_t lo)
 {
     if (PS_LIKELY(members <= sizeof ws->turn_event / sizeof *ws->turn_event))

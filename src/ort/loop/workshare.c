@@ -76,7 +76,8 @@ bool ort_ws_enter(struct ort_thread *t)
                 return true;
             continue;
         }
-        /* A slow member is still in the slot's last construct, or the first member has not described the work yet. */
+        /* A slow member is still in the construct that had the slot before, or the first member has not described the
+         * work yet. */
         ee_wait(&ws->phase, seen);
     }
 }
@@ -124,7 +125,7 @@ void ort_ws_describe(struct ort_workshare *ws, const struct ort_loop_desc *desc,
             ws->desc.plain = ORT_PLAIN_GUIDED;
         }
     }
-    *(uint64_t *)&ws->wide = 0; /* plain stores: no other member is in the slot yet */
+    *(uint64_t *)&ws->wide = 0; /* plain stores: no other member uses the slot's fields yet */
     *(uint64_t *)&ws->wide_turn = 0;
 }
 
@@ -192,8 +193,9 @@ void ort_scope_start(struct ort_thread *t, uintptr_t *reductions)
     ort_ws_leave(t);
 }
 
-/* In a team of up to FEW members the first look at team->single most likely misses the cache. So ort_single tries the
- * compare-and-swap at once, which fetches the line for writing, instead of fetching it first for reading. */
+/* In a team of up to FEW members the first access to team->single most likely misses the cache. So ort_single tries the
+ * compare-and-swap at once, which fetches the line for writing. In larger teams a load comes first, so that most
+ * members do not take the line away from the others. */
 #define FEW 4
 
 bool ort_single(struct ort_thread *t)
