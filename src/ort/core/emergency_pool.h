@@ -42,7 +42,7 @@ bool ort_emergency_pool_give(void *p);
 void ort_emergency_pool_after_fork_in_child(void);
 
 /* ort_mem_get, ort_mem_zeroed and ort_mem_aligned return memory of the C library. If the C library has none, they
- * return a block of the emergency pool, but only while the pool keeps ORT_EMERGENCY_KEEP bytes. NULL: there is no
+ * return a block of the emergency pool, as long as ORT_EMERGENCY_KEEP bytes stay free there. NULL: there is no
  * memory. */
 void *ort_mem_get(size_t bytes);
 void *ort_mem_zeroed(size_t bytes);

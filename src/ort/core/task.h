@@ -45,11 +45,11 @@ struct ort_taskgroup;
  * number is the sum of `own`, which only the task's member changes, and `others`, which all other members change. As a
  * rule the parent's member also finishes the child, which takes no atomic operation.
  * When the body is done and the sum is not zero, the member adds `own` to `others` (ORT_TASK_MERGED). From then on the
- * member that brings `others` to zero completes the subtree. Before that, `others` only goes down from zero, so no
- * subtraction leaves zero, and no member completes the task too early. */
+ * thread that brings `others` to zero completes the subtree. Before that, `others` only goes down from zero, so no
+ * subtraction leaves zero, and no thread completes the task too early. */
 struct ort_count {
     int64_t own;            /* written by the task's member; while it sleeps wakers read it, under the team's lock */
-    _Atomic int64_t others; /* all members: read-modify-write; the task's member: load, acquire or stronger */
+    _Atomic int64_t others; /* any thread: read-modify-write; the task's member: load, acquire or stronger */
 };
 
 enum ort_task_flags {
@@ -58,7 +58,7 @@ enum ort_task_flags {
     ORT_TASK_MERGEABLE = 1 << 2,
     ORT_TASK_UNDEFERRED = 1 << 3, /* if(0): the creator runs it at once */
     ORT_TASK_DETACH = 1 << 4,
-    /* Used by the core only. */
+    /* Set by the core. Entry points may set ORT_TASK_COPIED, too. */
     ORT_TASK_MERGED = 1 << 5, /* count.own has been added to count.others */
     ORT_TASK_IMPLICIT = 1 << 7,
     ORT_TASK_ORDERED = 1 << 6, /* the task has dependences (`node`) */
@@ -67,8 +67,8 @@ enum ort_task_flags {
     ORT_TASK_COPIED = 1 << 9,
     ORT_TASK_IN_GROUP = 1 << 10, /* the task's group counts it: it is a child of the task that opened the group */
     /* The task has something that most tasks lack: an event, a table of dependences, ICVs of its own, a merged count,
-     * far data, a priority or a group. A function that gives the task one of these sets the flag. Without the flag the
-     * task ends on the fast path (task_run.c), which tests for none of them. */
+     * far data, a priority or a group that counts it. A function that gives the task one of these sets the flag. So the
+     * end of a task on the fast path tests one flag for all of them (task_run.c). */
     ORT_TASK_SPECIAL = 1 << 11,
     ORT_TASK_FAR_DATA = 1 << 12, /* the task's data is not behind the descriptor, but in a block of its own */
     ORT_TASK_INCLUDES = 1 << 13, /* the task is outside of every region: its children run at once */
@@ -374,8 +374,8 @@ void ort_taskgroup_start(struct ort_thread *thread);
 /* Waits for the group's tasks, and closes the group. [switches] */
 void ort_taskgroup_end(struct ort_thread *thread);
 
-/* Register a block of task reductions (task_reduction.c) with the current task's group; free its memory; replace the
- * addresses of n list items by those of the calling thread's copies. */
+/* These register a block of task reductions (task_reduction.c) with the current task's group, free its memory, and
+ * replace the addresses of n list items by those of the calling thread's copies. */
 void ort_task_reduction_register(struct ort_thread *thread, uintptr_t *block);
 void ort_task_reduction_unregister(uintptr_t *block);
 void ort_task_reduction_remap(struct ort_thread *thread, size_t n, size_t n_original, void **pointers);

@@ -70,7 +70,8 @@ struct ort_tool_thread {
      * stays where it is and the pointer is copied: the tool keeps the address. */
     union ort_tool_data *data;
     const void *caller; /* return address of the entry point that the thread has called last */
-    /* Address of the mutex that the thread waits for; 0: none. The thread runs no task while it waits for a mutex. */
+    /* Address of the mutex that the thread waits for; valid while `state` says that it waits for a mutex
+     * (ORT_STATE_WAIT_LOCK and the like). The thread runs no task while it waits for one. */
     uint64_t wait_id;
     int state;   /* ORT_STATE_... of the task that the thread runs; 0: the task works */
     bool begun;  /* true: thread_begin has been raised, thread_end has not */
@@ -78,7 +79,7 @@ struct ort_tool_thread {
     /* Kind of the work-sharing region that the thread is in (enum ort_work_kind); 0: it is in none. A taskloop does not
      * change it. */
     int work;
-    uint64_t count;              /* count of that work-sharing region: iterations or sections */
+    uint64_t count;              /* that work-sharing region's count, as its work event has it */
     struct ort_tool_chunk chunk; /* iterations of the taskloop's task that the thread makes next */
 };
 

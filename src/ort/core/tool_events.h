@@ -26,7 +26,7 @@ struct ort_tool_dependence {
     int type;
 };
 
-/* The numbers of the specification. */
+/* The enumerators below have the specification's numbers. */
 enum { ORT_SCOPE_BEGIN = 1, ORT_SCOPE_END = 2, ORT_SCOPE_BEGINEND = 3 };
 enum { ORT_TOOL_INITIAL_THREAD = 1, ORT_TOOL_WORKER_THREAD = 2 };
 enum ort_sync_kind {

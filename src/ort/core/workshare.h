@@ -34,7 +34,7 @@ struct ort_team;
 #ifndef ORT_WS_RING /* a power of two; a target with little memory defines a smaller one */
 #define ORT_WS_RING 8
 #endif
-#ifndef ORT_TURN_EVENT_BITS /* large teams wait for their turn on 2^bits words (ordered.c) */
+#ifndef ORT_TURN_EVENT_BITS /* large teams wait for their turn on 2^this words (ordered.c) */
 #define ORT_TURN_EVENT_BITS 12
 #endif
 
@@ -74,7 +74,8 @@ struct ort_doacross;
 struct ort_workshare {
     PS_LINE_ALIGNED _Atomic uint32_t phase;
     struct ort_loop_desc desc; /* sections: only n, the number of sections, and step 0 */
-    /* Memory that the compiler asked for (`mem` of GOMP_loop_start); the slot keeps it until its next such use. */
+    /* Memory that the compiler asked for (`mem` of GOMP_loop_start). The slot keeps it until the next construct
+     * in the slot that asks for memory. */
     void *mem;
     uintptr_t *reductions; /* construct with task reductions: the block that the first member registered */
     struct ort_doacross *doacross;
@@ -213,7 +214,7 @@ void ort_ordered_start(struct ort_thread *t);
  * [switches] */
 bool ort_doacross_start(struct ort_thread *t, unsigned dims, const uint64_t *counts, unsigned sched, uint64_t chunk,
                         bool runtime, const struct ort_loop_extra *extra, uint64_t *lo, uint64_t *hi);
-/* Returns how many numbers a position has; 0: the caller is in no such loop, and need neither post nor wait. */
+/* Returns how many numbers a position of the caller's doacross loop has; 0: the caller need neither post nor wait. */
 unsigned ort_doacross_dims(const struct ort_thread *t);
 /* Reports that the caller's iteration, which has this position, is finished. */
 void ort_doacross_post(struct ort_thread *t, const uint64_t *position);
