@@ -27,7 +27,7 @@
 #include "place.h"
 #include "spelling.h"
 
-#define SUPPORTED_LEVELS 255u             /* as in libgomp */
+#define SUPPORTED_LEVELS 255u             /* the most active levels in libgomp's programs */
 #define SMALLEST_STACK ((size_t)16 << 10) /* the least size in libgomp and in libomp */
 
 struct ort_settings ort_settings = {
@@ -89,8 +89,8 @@ static bool nthreads_given; /* nthreads-var has its value; ort_env_finish has no
  * reachable for leak checkers: with one element, nthreads_list points behind the block's end. */
 static unsigned *nthreads;
 
-/* Reads OMP_NUM_THREADS. ort_env_finish replaces an element 0 by the number of processors. For a number below 1 libomp
- * takes 1; libgomp rejects the text. */
+/* Reads OMP_NUM_THREADS. ort_env_finish replaces an element 0 by the number of processors. In libomp's programs a
+ * number below 1 becomes 1; in libgomp's the text is then not used. */
 static void read_num_threads(struct ort_icv *icv)
 {
     const char *name = ORT_ENV_NAME("OMP_NUM_THREADS"), *text = os_env(name);
@@ -259,7 +259,7 @@ static void read_numbers(struct ort_icv *icv)
     ort_settings.num_teams = (unsigned)teams;
     ort_env_number(ORT_ENV_NAME("OMP_TEAMS_THREAD_LIMIT"), 1, INT_MAX, &teams_limit);
     ort_settings.teams_thread_limit = (unsigned)teams_limit;
-    ort_env_number("GOMP_DEBUG", 0, INT_MAX, &debug); /* only to report bad values; the number has no effect */
+    ort_env_number("GOMP_DEBUG", 0, INT_MAX, &debug); /* read only to report a bad value: the number has no effect */
 }
 
 void ort_env_finish(void)
