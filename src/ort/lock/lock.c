@@ -40,7 +40,7 @@
  * them. Most entities that a poller keeps from running do not wait for the lock. */
 #define TURNS 64
 
-/* Returns the value of a word that is taken and for which no entity waits. */
+/* Returns the value that a taken word has while no entity waits for it. */
 static uint32_t as_taken(void) { return ort_traced() ? ORT_LOCK_TRACED : ORT_LOCK_TAKEN; }
 
 PS_NOINLINE void ort_lock_contended(_Atomic uint32_t *word)
