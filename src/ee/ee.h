@@ -219,10 +219,10 @@ void ee_team_join(struct ee_team *team);
  * one thread, in most cases the member's own, calls ops->idle for it. The caller is an unfinished member of the team,
  * and calls once for a region. [does not switch] */
 void ee_team_notify(struct ee_team *team);
-/* Calls member id, whose identity ops->idle gave to the core, back to work: some carrier calls ops->assist for the
- * member, then ops->idle again. The join waits for that. The caller is an unfinished member, or a member that assists.
- * It may also be a thread outside of the team that holds a ready task of the region, not yet queued; so the region
- * cannot end. [does not switch] */
+/* Calls member id back to work, a helper: its body has returned, and ops->idle has given its identity to the core. Some
+ * carrier calls ops->assist for the member, then ops->idle again. The join waits for that. The region must not end
+ * during the call, so the caller is an unfinished member, or a member that assists, or a thread outside of the team
+ * that holds a ready task of the region which is not queued yet. [does not switch] */
 void ee_team_help(struct ee_team *team, unsigned id);
 /* Called by a member that may yield in a loop until a certain task has run. The member may not run this task itself,
  * and no helper comes for it. If the caller runs as a call on the stack of member 0's entity, member 0 cannot go on

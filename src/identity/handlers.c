@@ -167,8 +167,8 @@ VERSIONS(__sigaction, GLIBC_2_2_5);
 
 /* --- functions of the C library that set a handler without calling sigaction by its name --- */
 
-/* If the kernel's action is a handler of the program's, which was set without call_handler, puts call_handler before
- * it. Under the lock. */
+/* If the kernel's action is a handler of the program's that was set without call_handler, puts call_handler before it.
+ * Otherwise does nothing. The caller holds the lock. */
 static void wrap(int number)
 {
     struct sigaction now;

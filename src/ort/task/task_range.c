@@ -31,9 +31,9 @@ struct range {
     alignas(16) char data[]; /* passed to the program's function; begins with the two bounds */
 };
 
-/* The most chunks that a member keeps in `own`. No other member can take these, so they may have to wait until the
- * member's present task ends. After each task the member checks whether a thief has stolen from its deque; if so, it
- * shares its chunks anew (share_range). */
+/* The most chunks that a member keeps in `own`, where no thief can take them. After each task the member checks whether
+ * a thief has stolen from its deque; if so, it shares its chunks anew (share_range). So at most these chunks wait while
+ * the member runs a long task. */
 #define SOME 16
 
 /* Splits c: leaves its first n chunks in it, and returns the others. */

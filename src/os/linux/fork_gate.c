@@ -179,7 +179,8 @@ void fork_gate_watch(void)
     if (PS_LIKELY(!__lsan_enable) || __sanitizer_syscall_pre_impl_fchmodat2)
         return;
     make_ending();
-    /* os_wake registers its own fork handlers (posix/park.c) now, before these: so these may wake */
+    /* With PS_PORTABLE os_wake is posix/park.c's, and its first call registers fork handlers of its own. So it is
+     * called before ours are registered: ours run first before a fork, and last after it, and may wake. */
     os_wake(&gate, -1);
     pthread_atfork(gate_close, gate_open, gate_open_in_child);
     ps_store_release(&watches, 1);
