@@ -7,9 +7,9 @@
  * long. So where regions follow each other closely, the vp still searches when the next region begins. A program that
  * rests between regions burns some tens of microseconds in each rest, not a millisecond.
  *
- * Does: the arithmetic. Caller: the vp's loop, after each sleep. The vp keeps the search time; no other vp reads it.
- * Where the program or the user fixes the search time (GOMP_SPINCOUNT, OMP_WAIT_POLICY), the vp learns nothing. Cost:
- * each sleep reads the clock twice.
+ * Does: the arithmetic. Caller: a vp after each sleep, in its loop (search.c), or in the wait of a dedicated vp
+ * (dedicated.c). The vp keeps the search time; no other vp reads it. Where the program or the user fixes the search
+ * time (GOMP_SPINCOUNT, OMP_WAIT_POLICY), the vp learns nothing. Cost: each sleep reads the clock twice.
  * Rejected: a mean of the gaps. One long rest after a burst of regions would let the vp sleep during the whole next
  * burst. */
 #ifndef PS_ADAPTIVE_SPIN_H

@@ -5,8 +5,8 @@
 
 #define SLAB_BYTES ((size_t)256 * 1024)
 
-/* The head of each slab, 32 bytes long. The descriptors follow it, so each of them begins at a multiple of 32 bytes. So
- * the fields that are read while a thread is in a queue (link, kind, flags, uth) lie in one cache line. */
+/* The head of each slab, 32 bytes long. The descriptors follow it, so each of them begins at a multiple of 32 bytes.
+ * This keeps the fields that are read while a thread is in a queue (link, kind, flags, uth) in one cache line. */
 struct slab {
     _Alignas(32) struct slab *next;
 };

@@ -1,12 +1,12 @@
 /* Descriptors of threads: how a vp gets one, and where it puts a free one.
  *
- * The vp that makes a thread takes a free descriptor from its magazine (magazine.h). If there is none, the vp carves
- * one from its slab, a large piece of memory. The vp that reaps a thread puts the descriptor into its own magazine
- * (psthreads-2009 section 2.3). The two vps need not be the same. Only psthread_finalize gives the slabs back to the
- * system.
+ * The vp that makes a thread takes a free descriptor from its magazine (magazine.h). If the magazine is empty, the vp
+ * refills it from the depot that all vps share. If the depot is empty too, the vp carves a descriptor from its slab, a
+ * large piece of memory. The vp that reaps a thread puts the descriptor into its own magazine (psthreads-2009 section
+ * 2.3). The two vps need not be the same. Only psthread_finalize gives the slabs back to the system.
  *
- * Callers: the kernel thread that carries the vp to which `d` belongs. Failure: NULL, if the system has no memory.
- * Cost: some loads and stores. */
+ * Callers: the kernel thread that carries the vp to which `d` belongs.
+ * Cost: some loads and stores; more if the magazine is empty or full. */
 #ifndef PS_DESCRIPTOR_H
 #define PS_DESCRIPTOR_H
 
@@ -39,7 +39,7 @@ static PS_ALWAYS_INLINE struct psthread *descriptor_new(struct ps_descriptors *d
     return PS_LIKELY(d->magazine.free != NULL) ? descriptor_pop(d) : descriptor_from_elsewhere(d);
 }
 
-/* Takes back the descriptor of a thread that was reaped, or was never submitted. */
+/* Puts the descriptor of a thread that was reaped, or was never submitted, into the magazine. */
 static PS_ALWAYS_INLINE void descriptor_put(struct ps_descriptors *d, struct psthread *t)
 {
     ps_store_relaxed(&t->state, PS_FREE);

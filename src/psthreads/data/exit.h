@@ -1,5 +1,6 @@
-/* Exit points: frames at which psthread_exit stops on its way out of a stack. The function that pushes an exit point
- * calls a function of the program's, and has to clean up afterwards, also if that function calls psthread_exit.
+/* Exit points: frames at which psthread_exit stops while it unwinds a stack. A function of the runtime pushes an exit
+ * point before it calls a function of the program's. So it can clean up afterwards, also if the program's function
+ * calls psthread_exit.
  *
  *   struct ps_exit here;
  *   ps_exit_push(&here, owner, this_function);
@@ -60,8 +61,8 @@ static inline void ps_exit_push(struct ps_exit *here, const void *owner, uintptr
     ps_exit_push_on(ps_exits(), here, owner, function);
 }
 static inline void ps_exit_pop(const struct ps_exit *here) { ps_exit_pop_from(ps_exits(), here); }
-/* Whether some exit point of the running stack has this owner. If so, the caller was called for the owner, directly or
- * through other functions. */
+/* Returns true if some exit point of the running stack has this owner. Then the caller runs inside of a function that
+ * was called for the owner. */
 bool ps_exit_inside(const void *owner);
 
 /* Unwinds the running stack to the innermost exit point, and goes on there. If there is no exit point, unwinds to the

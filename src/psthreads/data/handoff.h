@@ -2,9 +2,10 @@
  *
  * The word has three kinds of values. HANDOFF_BUSY: the vp works, and the slot is closed. HANDOFF_IDLE: the vp has
  * nothing to do, and the slot is open. Any other value is a message: a team and the number of one of its members. The
- * vp stores HANDOFF_IDLE when it has nothing to do, and closes the slot again by compare-and-swap or exchange. A parent
- * that opens a region replaces HANDOFF_IDLE by its message, by compare-and-swap. If the vp does not read the message,
- * the parent may take it back (team_join.c says in which regions). The model is tests/models/handoff.pml. */
+ * vp stores HANDOFF_IDLE when it has nothing to do. It takes a message, or closes the slot, by compare-and-swap or
+ * exchange. A worker without a kernel thread has HANDOFF_IDLE, too: a handoff starts its kernel thread. A parent that
+ * opens a region replaces HANDOFF_IDLE by its message, by compare-and-swap. While the vp has not read the message, the
+ * parent may take it back (team_join.c says in which regions). The model is tests/models/handoff.pml. */
 #ifndef PS_HANDOFF_H
 #define PS_HANDOFF_H
 
@@ -34,8 +35,9 @@ static inline unsigned ps_handoff_id(uint64_t handoff) { return (unsigned)(hando
 /* Returns the address of vp's handoff slot. The slot is a field of struct vp (vp.h). */
 _Atomic uint64_t *vp_handoff(const struct vp *vp);
 
-/* Closes vp's handoff slot, so that vp gets no messages from here on. If the slot has a message, its member becomes a
- * thread in the queue of the vp `to`. */
+/* Closes vp's handoff slot: vp gets no message until the slot is opened again. If the slot has a message, its member
+ * becomes a ready thread (ps_team_enqueue_late, with the vp `to`). Caller: vp, or a thread that has found that vp
+ * cannot run. */
 void ps_handoff_close(struct vp *vp, struct vp *to);
 
 #endif

@@ -1,5 +1,5 @@
-/* The functions of src/identity, a room above this one, that this room calls when something happens to a thread or a
- * root. They handle signals that are sent to one thread, and roots that have set a priority of their own.
+/* The functions of src/identity, a room above this one, that this room calls. They handle signals that are sent to one
+ * thread, and roots that have set a priority of their own.
  *
  * src/identity defines the one constant table. A build without that room (the static library, bare metal) has no table.
  * Then none of these functions is called. */
@@ -16,17 +16,19 @@ struct ps_identity {
      * the vp's thread, as far as that is possible now. Returns for how many ns the vp may sleep before it calls again;
      * 0: it may not sleep; OS_FOREVER: it may sleep until it is woken. */
     int64_t (*look)(struct vp *vp);
-    /* Called when the thread of a dedicated vp is about to run on the vp's own kernel thread. The thread itself then
-     * takes a signal that was meant for it and that no other kernel thread has taken. */
+    /* Called by the kernel thread of a dedicated vp when its thread is about to run there. If a signal for this thread
+     * waits that no other kernel thread has taken, sends it once more to the calling kernel thread. */
     void (*take_back)(struct vp *vp);
-    /* Called by vp's root when it is about to open its first region. */
+    /* Called by vp's root when it makes a team. If signals are expected that are sent to this root, starts its
+     * dedicated kernel thread. */
     void (*root_begins)(const struct vp *vp);
-    /* Called by the kernel thread of a new root, whose home is vp. */
+    /* Called by the kernel thread of a new root, whose home is vp. Notes whether the root's priority differs from the
+     * pool's. */
     void (*attach)(struct vp *vp);
-    /* Called by a root that has come home. While it was away, another thread may have set the scheduling policy or the
-     * priority of its home. */
+    /* Called by a root that has come home. Looks whether the priority of its kernel thread still is what was noted:
+     * another thread may have set it while the root was away. */
     void (*came_home)(void);
-    /* Called in a forked child. */
+    /* Called in a forked child. Forgets the pool's priority. */
     void (*reset)(void);
 };
 extern const struct ps_identity ps_identity __attribute__((weak, visibility("hidden")));

@@ -1,10 +1,10 @@
-/* The table ps_layer: what libraries outside of the runtime (*layers*) need of threads. With src/mpi a thread waits for
- * MPI without holding a vp, and idle vps ask the layer whether a message has come. src/pools uses `objects_by`,
+/* The table ps_layer: what libraries outside of the runtime (*layers*) need of threads. src/mpi lets a thread wait for
+ * MPI without holding a vp, and is called by idle vps to ask whether a message has come. src/pools uses `objects_by`,
  * src/trace uses `vp` and `watch_by`.
  *
  * A layer is a library of its own. It finds this table in the process by the name `ps_layer`. The drop-in runtime has
  * such a table, and so has libpsthreads.so; each table knows the threads of its own library only. Entries never move.
- * New ones are added at the end, and `bytes` tells a layer how many the table has.
+ * New entries are added at the end, and `bytes`, the size of the table, tells a layer which entries exist.
  *
  *   thread = layer->self();        NULL: the caller is no thread of this library, or it may not wait here. The layer
  *                                  then waits in its own way
@@ -28,11 +28,13 @@ struct ps_layer {
     void *(*self)(void);
     void (*wait)(void *thread, const volatile void *object);
     void (*ready)(void *thread);
-    bool (*yield)(void);      /* puts the caller behind the vp's other ready threads; false: there are none */
-    bool (*has_others)(void); /* whether the caller's vp has other ready threads that could run */
+    /* puts the caller behind the vp's other ready threads; false: there are none, or it may not switch */
+    bool (*yield)(void);
+    /* true: the caller should not spin, as its vp has other ready threads, or the user wants no spinning */
+    bool (*has_others)(void);
     void (*poll_by)(bool (*poll)(void));
-    /* Makes the calling thread dedicated (dedicated.h), so that it holds no vp that other threads need, whatever it
-     * does. Returns false if that is not possible. */
+    /* Makes the calling thread dedicated (dedicated.h). Then it may block its kernel thread, since no other thread
+     * needs that kernel thread's vp. Returns false if that is not possible. */
     bool (*apart)(void);
     /* Registers fn; there is one such function at a time. fn(p) is called for each shared object that is loaded from
      * then on, before the object's constructors run. p is an address in the object's code. The caller of fn holds the

@@ -12,8 +12,8 @@
  * for help, once. The vp looks at its own pinned slot and handoff slot in each round. A vp always looks everywhere once
  * more before it sleeps, so the proof that no wake-up is lost (idle.h) does not depend on this file.
  *
- * Does: the arithmetic. Caller: the vp's loop. No other vp reads the vp's state. Cost: two readings of the cycle
- * counter for each fresh thread that the vp takes alone.
+ * Does: the arithmetic. Caller: the vp's loop. Only the vp itself reads and writes its struct ps_lone. Cost: two
+ * readings of the cycle counter for each fresh thread that the vp takes alone.
  * Rejected: a queue's lock that favours its owner (of 110 ns the atomics take 6, the transfer of the cache line the
  * rest). A flag by which the maker says that it has more than one thread: each insertion would read it, and a lone
  * thread with real work would still wait. A fixed pause before a lone thread is taken, as in Go: a program that
@@ -25,7 +25,8 @@
 #include <stdint.h>
 
 #define PS_LONE_MOST 64u /* the most rounds between two looks; a power of two */
-/* So many in a row before the vp looks less often: a queue of many threads has a last one, too. */
+/* After so many lone threads in a row the vp looks less often. One is not enough: the last thread of a long queue is
+ * alone, too. */
 #define PS_LONE_IN_ROW 16u
 
 struct ps_lone {
@@ -37,7 +38,7 @@ struct ps_lone {
     unsigned in_row;
 };
 
-/* Whether the vp looks into queues in this round of its search. The first round is 1. */
+/* Returns true if the vp is to look into queues in this round of its search. The first round is 1. */
 static inline bool ps_lone_due(const struct ps_lone *l, unsigned round)
 {
     return l->rounds <= 1 || (round & (l->rounds - 1)) == 0;

@@ -2,13 +2,13 @@
  * links are fields of the entries.
  *
  * The owner takes from the front. Thieves take from the back; they only try the lock, and never wait for it. Any thread
- * may insert at either end. Any thread may read `count` without the lock, to pass over an empty queue. It is written
- * under the lock.
+ * may insert at either end. Any thread may read `count` without the lock, to pass over an empty queue. Only a holder of
+ * the lock writes it.
  *
  * Cost: an insertion or a removal is one atomic exchange and a few stores.
- * Rejected: a Chase-Lev deque. Other vps cannot insert into it, but threads of the outermost level are dealt to all
- * vps in turn. No entry can be removed from its middle, but a team has to be, when its parent has claimed the last
- * members itself. Its owner's pop needs a fence, which costs as much as the lock's exchange. */
+ * Rejected: a Chase-Lev deque. Only its owner can insert into it; here a root deals the threads that it makes to all
+ * vps in turn. No entry can be removed from its middle; here a parent that has claimed the last members itself removes
+ * its team's entry. Its owner's pop needs a fence, which costs as much as the lock's exchange. */
 #ifndef PS_QUEUE_H
 #define PS_QUEUE_H
 
@@ -32,11 +32,11 @@ static inline void ps_queue_init(struct ps_queue *q)
     ps_store_relaxed(&q->count, 0);
     ps_list_init(&q->items);
 }
-/* Whether the queue is empty, as far as the caller can see without the lock: it may miss an entry that was just
- * inserted. */
+/* Returns true if the queue is empty, as far as the caller can see without the lock. The caller may miss an entry that
+ * was just inserted, or see one that was just taken. */
 static inline bool ps_queue_seems_empty(struct ps_queue *q) { return ps_load_relaxed(&q->count) == 0; }
 
-/* Whether the queue has an entry. Takes the lock, so that it sees every insertion that has ended. */
+/* Returns true if the queue has an entry. Takes the lock, so that it sees every insertion that has ended. */
 static inline bool ps_queue_look(struct ps_queue *q)
 {
     ps_spin_lock(&q->lock);

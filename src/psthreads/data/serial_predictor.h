@@ -6,21 +6,22 @@
  * region slower, even with a vp for each member. Each team learns this for itself, in three states:
  *   WATCHED  Members are offered to other vps, and each region is timed. `left` counts short regions down; the times of
  *            the last PS_SERIAL_TRIES, which must come in a row, are added up. Then: TRIED.
- *   TRIED    The parent runs PS_SERIAL_TRIES regions alone, and adds up their times. If help has saved less than an
- *            eighth: ALONE. Else, or if a region is long (members may wait for each other): WATCHED, twice as long.
- *   ALONE    The parent runs the regions alone; one in PS_SERIAL_SAMPLE is timed, and the one after a slow one. WATCHED
- *            if two regions in a row take twice as long as those of TRIED, if the number of members changes, if a thief
- *            calls it off, or after PS_SERIAL_CALM regions.
- * In ALONE there are no handoffs, and thieves leave the parent's queue alone (vp->closed), except for a peek every ten
- * microseconds or so. A thief that finds the region of its last peek still open takes members, and calls the closing
- * off for all thieves (sources.c). So bodies that begin to have real work wait some twenty microseconds for help, once.
- * While a thief's peeks find new regions, its search begins anew each time: it neither parks nor yields to other kernel
- * threads. A vp parks only when all queues are empty, and an insertion wakes a vp if none searches: some vp always
- * looks.
- * Does: the arithmetic. Caller: the parent, at fork and join; each team has a state. Cost: about 15 instructions; for a
- * timed region two readings of the cycle counter, and 25 more. Rejected: a bound on the time alone, since what help is
- * worth depends on how far apart the processors are. Leaving ALONE at the first slow region: there is an interrupt each
- * millisecond. Claims from both ends, so that members stay where they ran last: no gain (bench/notes/regions.md). */
+ *   TRIED    The parent runs PS_SERIAL_TRIES regions alone, and adds up their times. If the sum is less than 9/8 of
+ *            WATCHED's: ALONE. Else, or if a region is long (members may wait for each other): WATCHED, twice as long.
+ *   ALONE    The parent runs the regions alone. It times one in PS_SERIAL_SAMPLE, and each that follows a slow one.
+ *            WATCHED if two regions in a row take twice as long as those of TRIED, if the number of members changes, if
+ *            a thief calls it off, or after PS_SERIAL_CALM regions.
+ * In ALONE there are no handoffs, and thieves leave the parent's queue alone (vp->closed), except that each peeks every
+ * ten microseconds or so. Spares steal all the same. A thief that finds the region of its last peek still open takes
+ * members, and calls the closing off for all thieves (sources.c). So bodies that begin to have real work wait some
+ * twenty microseconds for help, once. While a thief's peeks find new regions, its search begins anew each time: it
+ * neither parks nor yields to other kernel threads. A vp parks only when all queues are empty, and an insertion wakes a
+ * vp if none searches: some vp always looks.
+ * Does: the arithmetic. Caller: the parent, at fork and join; each team has a state of its own. Cost: about 15
+ * instructions; for a timed region two readings of the cycle counter, and 25 more. Rejected: a bound on the time alone,
+ * since what help is worth depends on how far apart the processors are. Leaving ALONE at the first slow region: there
+ * is an interrupt each millisecond. Claims from both ends, so that members stay where they ran last: no gain
+ * (bench/notes/regions.md). */
 #ifndef PS_SERIAL_PREDICTOR_H
 #define PS_SERIAL_PREDICTOR_H
 
@@ -34,8 +35,8 @@
 #define PS_SERIAL_SAMPLE 8                /* ALONE: one region in so many is timed; divides PS_SERIAL_CALM */
 #define PS_SERIAL_MOST_MEMBERS (1u << 16) /* larger teams are left out: their cycles might not fit into `sum` */
 
-/* Values of vp->closed. PS_CLOSED: thieves leave the vp's queue alone, except for a peek now and then. CALLED_OFF: a
- * thief has ended that, and the parent learns it at its next fork. */
+/* Values of vp->closed. PS_CLOSED: thieves other than spares leave the vp's queue alone, except for a peek now and
+ * then. CALLED_OFF: a thief has opened the queue to all thieves again; the parent sees this at its next fork. */
 enum { PS_CLOSED_NOT, PS_CLOSED, PS_CLOSED_CALLED_OFF };
 
 enum { PS_SERIAL_WATCHED, PS_SERIAL_TRIED, PS_SERIAL_ALONE };
@@ -44,10 +45,10 @@ struct ps_serial_predictor {
     /* The time of the open region's fork in cpu_cycles, if the region is timed. */
     uint64_t began;
     uint32_t n; /* number of members in the last region */
-    /* In cycles. WATCHED, TRIED: the times of the last regions before the state changes, added up. ALONE: the sum of
-     * TRIED. */
+    /* In cycles. WATCHED: the sum of the times of those of the last PS_SERIAL_TRIES regions that have ended. TRIED: the
+     * sum for the regions of this state so far. ALONE: the sum of TRIED. */
     uint32_t sum;
-    /* The sum of WATCHED: what as many regions took when their members were offered. */
+    /* The sum of WATCHED: what PS_SERIAL_TRIES regions took when their members were offered. */
     uint32_t offered;
     uint16_t left; /* so many more regions until the state changes */
     uint8_t state : 2;
@@ -122,7 +123,8 @@ static inline void ps_serial_slow(struct ps_serial_predictor *c)
         c->slow = 1;
 }
 
-/* Notes that the timed region took `cycles`. If that is more than `most`, its members are too long to be run alone. */
+/* Notes that the timed region took `cycles`. In WATCHED and TRIED, a region of more than `most` cycles is too long to
+ * be run alone. */
 static inline void ps_serial_end(struct ps_serial_predictor *c, uint64_t cycles, uint64_t most)
 {
     if (c->state == PS_SERIAL_ALONE && cycles > c->sum / (PS_SERIAL_TRIES / 2)) {

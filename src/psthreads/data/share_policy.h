@@ -99,8 +99,8 @@ static inline bool share_settle(struct share_room *room, struct share_claim *c, 
     return any;
 }
 
-/* Step 3 (head of this file): gives c one whole processor of those that are left, the one that the fewest processes may
- * use (room->weights is their number here). False: none is left that c may use. */
+/* Step 3 (head of this file): gives c one whole processor. Among those that are left and that c may use, this is the
+ * one that the fewest processes may use (room->weights is their number here). False: there is none. */
 static inline bool share_take_one(struct share_room *room, struct share_claim *c, unsigned cpus)
 {
     unsigned best = cpus;

@@ -29,7 +29,8 @@ struct share_slot {
     _Atomic uint32_t pid;
     _Atomic uint32_t weight, most; /* most: the number of the process's vps */
     /* How many processors the process could use. Written by its watchdog, and by a root that opens a region. The slot's
-     * other fields are written by the watchdog alone. */
+     * other fields are written by the watchdog alone; `owner` also by the kernel, when the watchdog's kernel thread
+     * ends. */
     _Atomic uint32_t wanted;
     _Atomic uint32_t allowed;
     _Atomic uint64_t beat_ns, begun_ns;
@@ -47,7 +48,7 @@ struct share_table {
 };
 _Static_assert(sizeof(struct share_table) == 64 + SHARE_SLOTS * 192, "the same for 32 and for 64 bits");
 
-/* Returns n, or the bound that it exceeds. */
+/* Returns n, or the nearer bound if n is not in least .. most. */
 static inline uint32_t share_cut(uint32_t n, uint32_t least, uint32_t most)
 {
     return n < least ? least : n > most ? most : n;
@@ -59,7 +60,8 @@ static inline unsigned share_used(const struct share_table *t)
     return share_cut(ps_load_relaxed(&t->used), 0, SHARE_SLOTS);
 }
 
-/* Whether the slot's process takes part in the division at now_ns: it has an owner, which has looked lately. */
+/* Whether the slot's process takes part in the division at now_ns: the slot has an owner, which has looked at the table
+ * less than SHARE_STALE_NS ago. */
 static inline bool share_is_live(const struct share_slot *s, uint64_t now_ns)
 {
     uint32_t owner = ps_load_relaxed(&s->owner);

@@ -19,9 +19,10 @@ struct level {
 /* The computation of one vp's order. */
 struct walk {
     unsigned my_id, num_vps;
-    unsigned lower_count; /* how many vps my group of the last level has, mine included; 0: no level was walked yet */
-    unsigned used;        /* entries in `order` so far */
-    unsigned levels;      /* levels that are done */
+    /* how many vps my group had in the level walked last, mine included; 0: none was walked yet */
+    unsigned lower_count;
+    unsigned used;   /* entries in `order` so far */
+    unsigned levels; /* levels that are done */
     uint16_t *order;
     uint16_t *ends; /* where each level ends in `order`; NULL: not wanted */
     /* A bit for each vp that is in `order`, and for the vp itself. */

@@ -43,11 +43,10 @@ struct ps_thief {
     _Atomic(const uint16_t *) victims;
     /* Where each level ends in `victims`. Written before `victims` is. */
     uint16_t victims_end[PS_STEAL_LEVELS];
-    /* The last vp at which this one peeked while that vp's queue was closed, and that vp's serial_regions at the
-     * peek. */
+    /* The vp into whose closed queue this vp peeked last, and that vp's serial_regions at the peek. */
     struct vp *peeked;
     uint32_t peeked_region;
-    /* How many visits to other queues found something, by the victim's level; the last number counts visits to guests.
+    /* How often the vp took something from another vp's queue, by the victim's level; the last number is for guests.
      * Written by the vp, read by dump.c. */
     _Atomic uint64_t thefts[PS_STEAL_LEVELS + 1];
 };

@@ -24,13 +24,14 @@ struct ps_member;
 /* The members of one team that wait in their barrier on one vp, while further members of the team run on that vp
  * (team_barrier.c). Guarded by the lock of the vp's queue. */
 struct ps_waiters {
-    /* How many members wait here, in `list` and as `root`; other vps read it without the lock. */
+    /* How many members wait here, in `list` and as `root`. Written under the lock; the vp itself also reads it without
+     * the lock. */
     _Atomic uint32_t count;
     uint32_t uncounted; /* how many of them the team's word `barrier` has not counted yet */
     struct ps_team *team;
     struct ps_list list; /* the waiting members, linked by thread.item.link */
     uint32_t phase;      /* the phase of the barrier for whose end they wait */
-    /* The waiting member whose context is the vp's own kernel thread's stack, a root's. NULL: there is none. */
+    /* The waiting member whose stack is bound to this vp: a root's own stack. NULL: there is none. */
     struct psthread *root;
     /* The vp's turn: for how many openings of the barrier the waiters still go in front of other threads in the queue,
      * and when the turn began in cpu_cycles (team_batches.h). Used by the vp alone, so the lock is not needed. */
@@ -59,17 +60,17 @@ struct ps_member {
     struct uth_tls *tls;
     void *fiber; /* the member's fiber in the program's thread sanitizer, kept between regions too; NULL: none */
     uint32_t id; /* its number in the team; constant */
-    /* (shared) The number of the region in which the member's body has returned, if the OpenMP core does not know that
-     * yet; else 0. The thread that tells the core sets it to 0 first, by compare-and-swap. On the same line as `tls`,
-     * since each region reads and writes both. */
+    /* (shared) The number of the region in which the member's body last returned; 0 once the OpenMP core was told that.
+     * Stored by the thread that ran the body. The thread that tells the core sets it to 0 first, by compare-and-swap.
+     * On the same line as `tls`, since each region uses both. */
     _Atomic uint32_t done_in;
     /* A batch is the members that wait in the barrier on one vp. In its first member these are the number of members in
-     * the batch, and the number of the first member of the next batch in the team's list. Written by the member that
-     * publishes the batch, read by the thread that takes it. */
+     * the batch, and the number, from 1, of the first member of the next batch in the team's list (0: none). Written by
+     * the thread that publishes the batch, read by the thread that takes it. */
     uint32_t batch, next_batch;
     /* If thread.item.bound is set: the number of its place, from 1 (bind.h); written while no region is open. */
     uint32_t place;
-    uint64_t rounds; /* the number of the last barrier that it met in rounds; used by the member and its parent */
+    uint64_t rounds; /* the number of the last barrier that it met in rounds; the parent reads that of member 0 */
     /* (shared) The last flag that the member has set in a barrier of rounds (team_rounds.c). Other members poll it, so
      * it has a cache line of its own, the member's last. */
     PS_LINE_ALIGNED _Atomic uint64_t flag;
@@ -81,8 +82,9 @@ struct ps_member {
  * (add_pending in team_help.c). So a member that drops its reference sees in the word's old value whether it has a
  * pending one. */
 #define PS_TEAM_PENDING (UINT64_C(1) << 32)
-#define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent is blocked until all references are gone */
-#define PS_TEAM_WANTED (UINT64_C(1) << 62)  /* the parent, which waits in the join, has to run tasks as member 0 */
+#define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent blocks, or is about to, until all references are gone */
+/* the parent has to run tasks as member 0, before it waits on in the join */
+#define PS_TEAM_WANTED (UINT64_C(1) << 62)
 #define PS_TEAM_FIRST_HELPER ((uintptr_t)1) /* value of first_helper: member 0 has a helper */
 #define PS_TEAM_ALL_PENDING (PS_TEAM_WANTED - PS_TEAM_PENDING)
 #define PS_UNREAD_MOST 6
@@ -95,21 +97,23 @@ enum {
 #define PS_BARRIER_PHASE_SHIFT 42 /* the phase begins at this bit of the word `barrier` */
 
 /* Where members go to vps by handoff, and meet in no barrier, only two cache lines move between processors in a region:
- * the handoff slot's, and line 2. Members only read the other lines. The parent stores there only what has changed
- * (ps_update), so that the members' processors keep their copies. */
+ * the handoff slot's, and line 2. Members only read the other lines. The parent stores in these other lines only what
+ * has changed (ps_update), so that the members' processors keep their copies. */
 struct ps_team {
     /* Line 0: written by the parent at the fork, read by vps that claim. */
     struct ps_item item;
-    /* How many regions took handoffs back unread, since a region last looked and found none unread. At most
-     * PS_UNREAD_MOST. Parent only. */
+    /* In how many regions the parent took back handoffs that no vp had read, since it last looked for such handoffs and
+     * found none. At most PS_UNREAD_MOST. Parent only. */
     uint8_t unread;
     uint8_t unoffered; /* how many further regions are published in the queue only, without handoffs; parent only */
-    /* PS_FORKS_...; the parent writes it; a vp that claims a member with a kernel thread of its own adds DEDICATED. */
+    /* PS_FORKS_... Written by the parent, which reads it at the fork. A vp that claims a member with a kernel thread of
+     * its own adds DEDICATED. */
     _Atomic uint8_t forks;
-    /* The entity layer has found that there are stacks for a region of so many members. The layer uses it, in the
-     * parent. */
+    /* For a region of up to so many members the entity layer knows that there are stacks. Only that layer uses it, in
+     * the parent. */
     uint8_t roomy;
-    /* The members have different places, so each is put into a queue by itself, and none is claimed. */
+    /* The members have different places. So each is handed off by itself, or becomes a thread in its place's queue, and
+     * none is claimed. Parent only. */
     bool scattered;
     bool keeps_flags; /* at the last fork the status flags of floating point were kept (floats.h); parent only */
     uint32_t n;       /* number of members in the open region, member 0 included */
@@ -121,32 +125,33 @@ struct ps_team {
     /* Line 1, with `parent`. (shared) The next member number to be claimed: a fetch-and-add by any vp that may look at
      * the team (Lifetime). */
     _Atomic uint32_t next;
-    uint32_t place; /* if item.bound is set: the place of all members, from 1; parent only */
+    uint32_t place; /* if item.bound is set: the place of all members, from 1; the parent writes it */
     struct {
         bool
-            /* The team's first region with tasks is open (recall.h). Set by the member that makes the first task,
-             * cleared by the parent. */
+            /* The team is in the table of watched teams (recall.h). Set by the member that makes the region's first
+             * task, cleared by the parent. */
             watched;
         bool controls; /* the parent's floating-point controls were not plain at the join (floats.h); parent only */
         bool turn;     /* the root has a turn, which it gives back at the end (root_fairness.h); parent only */
         bool timed;    /* the region is timed, and serial.began is set; parent only */
-        /* granted: spares were called for the region (needs.h). less: only half as many as its place needs. Parent
-         * only. */
+        /* granted: the fork has called the spares that the region's place needs. less: only half as many (needs.h).
+         * Parent only. */
         bool granted, less;
         _Atomic bool helped; /* spares have taken members; set by spares, cleared by the parent */
         /* Makes the struct as large as one word. */
         bool unused;
     } at_end; /* what the join still has to do once all members have ended; all zero: nothing */
-    /* (shared) some region of this team had tasks, so the parent calls no members on its stack any more. */
+    /* (shared) Some region of this team had tasks. So, if threads have blocks, the parent calls no members on its stack
+     * in later regions. */
     _Atomic bool had_tasks;
     _Atomic uint32_t by_word; /* (shared) how the members meet in the barrier: PS_BY_... */
     uint64_t rounds_base;     /* the first barrier of rounds has a number above this one (team_rounds.c) */
     /* The block that the parent leaves while it runs members as calls. NULL: it was in its kernel thread's own storage.
-     * Written by the parent; read by member 0's helper, too (recall.h). */
+     * Written by the parent. If member 0 gets a helper, the helper and the thread that starts it read it (recall.h). */
     struct uth_tls *parent_tls;
     /* (shared) 0: member 0 has no helper. PS_TEAM_FIRST_HELPER: member 0 has a helper, and the parent is suspended
-     * below a member that it has called (recall.h). Any other value: the parent's thread, which waits until the helper
-     * has left the parent's block. */
+     * below a member that it has called (recall.h). Any other value: the thread that waits until the helper has left
+     * the parent's block, which is the parent, or the member that runs above it. */
     _Atomic uintptr_t first_helper;
     /* (shared) The number of spares that have taken members of the open region (needs.h). */
     _Atomic uint32_t helpers;
@@ -155,33 +160,36 @@ struct ps_team {
     uint16_t granted, granted_late;
     /* Line 2. (shared) references | pending references * PS_TEAM_PENDING | PS_TEAM_WANTED | PS_TEAM_WAITING. */
     PS_LINE_ALIGNED _Atomic uint64_t left;
-    struct ps_queue *home; /* the queue that has the entry, or NULL; parent only */
+    struct ps_queue *home; /* the queue into which the parent has put the entry, or NULL; parent only */
     uint32_t region;       /* the number of the open region, never 0; each fork counts it up */
     _Atomic uint32_t
         /* (shared) 1: the region has tasks, so its members no longer wait in ps_team_barrier_await. The fork sets it to
          * 0. */
         notified;
-    /* (shared: members that were handed off may read it while the parent writes) Every member has a vp of its own, so
-     * it can pay to spin. */
+    /* (shared: members that were handed off may read it while the parent writes) Every member began on a vp of its own,
+     * so it can pay to spin. */
     _Atomic bool spread;
     bool handed_off; /* some member went to a vp by handoff; parent only */
-    /* Some members have kernel threads of their own, and none of these slept at the fork; parent only. */
+    /* The region is `spread`, some members have kernel threads of their own, and none of these slept at the fork;
+     * parent only. */
     bool awake;
-    /* Member 0 has its parent's thread-local block, so only the parent runs tasks as member 0, while it waits in the
-     * join. Written by the parent when the join begins. Read by the thread that makes member 0 a helper after that. */
+    /* Threads have blocks, and member 0 has its parent's. So the parent itself runs tasks as member 0, while it waits
+     * in the join; recall.h has the one exception. Written by the parent when the join begins, read by threads that
+     * want member 0 to run tasks. */
     bool by_parent_only;
-    /* How many stacks the open region may need. Used by the entity layer, in the parent. It stands here because the
-     * parent reads this line at the region's end anyway. */
+    /* How many stacks the entity layer has promised to the open region. Used by that layer, in the parent. It stands
+     * here because the parent reads this line at the region's end anyway. */
     uint32_t promised;
     /* Parent only; it stands here because the parent writes this line in each region anyway. */
     struct ps_serial_predictor serial;
     /* Line 3: the barrier (team_barrier.c). (shared) The number of arrivals that are still to come, the first of the
      * batches that wait, and the number of the phase (team_batches.h). */
     PS_LINE_ALIGNED _Atomic uint64_t barrier;
-    /* (shared) 1: vps may have lists of waiters of this region; the fork sets 0. */
+    /* (shared) 1: vps may have lists of waiters of this region. The fork sets 0, and so does ps_team_notify. */
     _Atomic uint32_t batched;
     /* The other fields of the rounds (team_rounds.c), in which members meet by flags instead of the word `barrier`.
-     * They are used under rounds_lock, by the member that opens a barrier, or by the parent at the fork. */
+     * Used by a holder of rounds_lock, by the member that opens a barrier by the word, and by the parent at the
+     * fork. */
     struct ps_spin rounds_lock;
     uint32_t rounds_n; /* number of members in the last region that met in rounds; parent only */
     /* The number of the last barrier in which a member waited for too long. */
@@ -189,7 +197,7 @@ struct ps_team {
     /* The number of the barrier in which the members gave up rounds, and began to meet by the word `barrier`. 0: they
      * have not done so since rounds began. */
     uint64_t word_from;
-    /* The value of barriers_met (team_fork.c) at the last fork of an inner region; parent only. */
+    /* What barriers_met (team_fork.c) returned at the last fork of an inner region that asked for it; parent only. */
     uint32_t barriers_seen;
     uint16_t word_runs;  /* In how many barriers in a row, met by the word `barrier`, no member blocked. */
     uint16_t word_least; /* when word_runs reaches this, rounds begin again */
@@ -198,7 +206,7 @@ struct ps_team {
     struct cpu_float floats, joined;
 };
 
-/* Whether the join still has something to do: whether some field of at_end is set. */
+/* Returns true if some field of at_end is set: the join still has something to do. */
 static inline bool ps_team_has_to_see_to(const struct ps_team *team)
 {
     uint64_t all;
@@ -211,20 +219,20 @@ static inline bool ps_team_has_to_see_to(const struct ps_team *team)
  * thread that will be the parent. */
 void ps_team_init(struct ps_team *team, const struct ps_team_ops *ops, void *members, size_t stride, unsigned n_max);
 
-/* Ends what the members have kept between regions: waits for the threads that they have made, and runs the program's
- * destructors. No region is open. May switch. */
+/* Called before a team is freed, while no region is open. Ends what its members have kept between regions: waits for
+ * the threads that they have made, and runs the program's destructors. May switch. */
 void ps_team_fini(struct ps_team *team);
 
 /* Moves what member id of `team` has kept (its block, the values of its keys) to the member with that number in
- * `larger`, which has had no region. False: the member has made threads, which know it as their parent. No region of
- * either team is open. */
+ * `larger`, which has had no region. False: nothing was moved, since the member has made threads, which know it as
+ * their parent. No region of either team is open. */
 bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id);
 
 /* Makes the blocks of members 1 .. n-1 that have none, if threads have blocks at all. Called before a region, where
  * memory may be short. Returns how many of n members may begin. */
 unsigned ps_team_take_tls(struct ps_team *team, unsigned n);
-/* Prepares a new block for a member of team: gives it the signal mask that `opener`, the thread that opens the region,
- * has outside of its block. */
+/* Prepares a new block for a member of team: notes the team in it, and the signal mask with which members begin in a
+ * region that `opener` opens (inherited.h). */
 void ps_team_begin_block(struct ps_team *team, struct uth_tls *block, const struct psthread *opener);
 
 static inline struct ps_member *ps_team_member(const struct ps_team *team, unsigned id)
@@ -242,21 +250,21 @@ void ps_team_bind(struct ps_team *team, int place, bool scattered);
  * encloses this one. Does not switch. */
 void ps_team_fork(struct ps_team *team, unsigned n, bool outermost);
 /* Called by the parent when member 0's body has returned. Runs members that no vp has claimed, and waits for the
- * others. After that the caller is the thread that forked again. May switch. */
+ * others. On return the caller is the thread that it was before the fork, and not member 0. May switch. */
 void ps_team_join(struct ps_team *team);
 /* Called by a member that has made the region's first task. Does what ee_team_notify (ee.h) says. */
 void ps_team_notify(struct ps_team *team);
 /* Makes member id, whose body has returned, a helper that runs tasks. Does what ee_team_help (ee.h) says. */
 void ps_team_help(struct ps_team *team, unsigned id);
-/* Gives member 0 a helper if the caller runs on the stack of member 0's parent. Does what ee_team_call_first (ee.h)
- * says. Does not switch. */
+/* If the caller runs as a call on the parent's stack, gives member 0 a helper (recall.h). Does what ee_team_call_first
+ * (ee.h) says. Does not switch. */
 void ps_team_call_first(struct ps_team *team);
-/* The function of member 0's assistant while the parent is suspended below a member. It runs in the block that the
- * parent has left (recall.c). */
+/* The function of the assistant of member 0 that recall.c starts. It runs in the block that the suspended parent has
+ * left. */
 void *ps_member_first_main(void *arg);
 
-/* Claims a member. Returns its number, or 0 if none is left. The caller must be allowed to look at the team
- * (Lifetime). */
+/* Claims the next member. Returns its number, or 0 if all are claimed. The caller must be allowed to look at the team
+ * (Lifetime, above). */
 static inline unsigned ps_team_claim(struct ps_team *team)
 {
     /* The plain load comes first: a fetch-and-add on an exhausted team would only advance the counter. */
@@ -285,19 +293,21 @@ static inline void ps_member_set(struct ps_member *m, const struct psthread *par
     m->thread.parent = (struct psthread *)parent;
 }
 
-/* Makes member id a thread, and puts it into vp's queue (handoff.c). The caller has claimed the member, and no vp runs
- * it. */
+/* Makes member id a thread that is ready (ps_member_begin_thread), with vp (handoff.c). The caller has claimed the
+ * member, and has not begun it. */
 void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp);
-/* Makes m, whose thread has no stack, ready: on its dedicated kernel thread if it has one, else in vp's queue. */
+/* Makes m ready as a thread without a stack. It goes to its dedicated kernel thread if it has one; else into its
+ * place's queue if it is bound; else to the back of vp's queue. */
 void ps_member_begin_thread(struct ps_member *m, struct vp *vp);
-/* The function of such a thread; its argument is the member. Runs the region's body, and ends the member. */
+/* The function of a member that ps_team_enqueue_late has made a thread; its argument is the member. Runs the region's
+ * body, and ends the member. */
 void *ps_member_late_main(void *arg);
 
-/* Called in a forked child by the thread that forked, on vp self. All queues are empty already. Marks the teams around
- * the caller as being in no queue. No vp of the child begins their unclaimed members by itself. */
+/* Called in a forked child by the thread that forked, on vp self. All queues are empty already. Marks the teams of the
+ * regions that the caller is in as being in no queue. So no vp of the child takes unclaimed members of theirs. */
 void ps_team_after_fork_in_child(struct vp *self);
-/* Called in a forked child: `block` belongs to no member any more. Forgets it in `current` and the members around
- * it. */
+/* Called in a forked child: `block` belongs to no member any more. Forgets it in the member `current` and in the
+ * members that have opened the regions around it. */
 void ps_team_forget_block(struct psthread *current, const struct uth_tls *block);
 
 /* Called by a vp's loop, which has claimed member id. Runs this member, and then every further member that the vp can
@@ -310,21 +320,22 @@ static inline uint32_t ps_team_barrier_phase(const struct ps_team *team)
     return (uint32_t)(ps_load_relaxed(&team->barrier) >> PS_BARRIER_PHASE_SHIFT);
 }
 /* Opens the barrier: begins the next phase, and readies the members that wait. Caller: the member that came last.
- * Returns true if the root of the caller's vp waits behind the caller, which should then yield soon. */
+ * Returns true if the caller should yield soon, since its vp's root is ready and waits for this vp (ps_root_wanted). */
 bool ps_team_barrier_release(struct ps_team *team);
 /* RELEASED: the barrier has opened. CALLED: the region has tasks, and the member is to run some. LAST: the caller came
  * last, and is to open the barrier. */
 enum ps_met { PS_MET_RELEASED, PS_MET_CALLED, PS_MET_LAST };
 /* Member id arrives at the barrier, whose phase it has read, and waits. May switch. counted: the member that comes last
- * gets PS_MET_LAST; either all members ask for that, or none does. */
+ * gets PS_MET_LAST; either all members ask for that, or none does. Else that member gets PS_MET_LAST, or
+ * PS_MET_RELEASED if the barrier has opened without its help. */
 enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase, bool counted);
 /* Whether the phase has ended (acquire: with the store that opens the barrier). */
 static inline bool ps_team_barrier_over(struct ps_team *team, uint32_t phase)
 {
     return (uint32_t)(ps_load_acquire(&team->barrier) >> PS_BARRIER_PHASE_SHIFT) != phase;
 }
-/* Member id, which has arrived, waits for the end of the phase. Returns true if it has ended, false if the region has
- * tasks. May switch. */
+/* Member id, which has arrived, waits for the end of the phase. Returns true if the phase has ended, false if the
+ * member was called away since the region has tasks. May switch. */
 bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase);
 /* Called by the parent at the fork, while no region is open: prepares the barrier for n members. */
 void ps_team_barrier_fork(struct ps_team *team, unsigned n);
@@ -338,12 +349,13 @@ enum {
 /* Member id meets the others in rounds. True: the barrier is over. False: the members meet by the word `barrier`
  * instead, and this member has to arrive there. */
 bool ps_team_rounds_meet(struct ps_team *team, unsigned id);
-/* Called by the parent at the fork, before a member can begin, if each member may get a vp of its own. If that fails,
- * or no vp is asked, the parent calls ps_team_rounds_none. */
+/* Called by the parent at the fork, before a member can begin, if each member may get a vp of its own. If not every
+ * member got one, or no vp was asked, the parent calls ps_team_rounds_none. */
 void ps_team_rounds_fork(struct ps_team *team, unsigned n);
 static inline void ps_team_rounds_none(struct ps_team *team) { ps_update_relaxed(&team->by_word, PS_BY_WORD); }
 /* Called by the member that is about to open a barrier which was met by the word `barrier`. somebody_blocked: whether a
- * member blocked in it. May let the members meet in rounds from the next barrier on. */
+ * member blocked in it. Lets the members meet in rounds from the next barrier on, if enough barriers were met without
+ * blocking. */
 void ps_team_rounds_release(struct ps_team *team, bool somebody_blocked);
 #define PS_BARRIER_SPINS 64 /* how long a member spins if every member has a vp of its own, in units of ps_spin_limit */
 /* Lets all members that wait in the barrier return from it with PS_MET_CALLED. The caller has set `notified`

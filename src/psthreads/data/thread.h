@@ -5,8 +5,9 @@
  * thread needs only while it runs are in its uth, or share memory with fields that it needs only before it begins.
  * ps_thread_begin overwrites the latter, except in a member: a member begins again and again, and keeps its fields.
  *
- * One thread at a time may touch a field. While `state` is MADE: the maker; READY: the holder of the queue's lock;
- * RUNNING: the thread itself. Fields marked (shared) are touched atomically, by the threads that the comment names. */
+ * One thread at a time may read or write a field. While `state` is MADE: the maker; READY: the holder of the queue's
+ * lock; RUNNING: the thread itself. Fields marked (shared) are atomic, and used by the threads that their comments
+ * name. */
 #ifndef PS_THREAD_H
 #define PS_THREAD_H
 
@@ -57,9 +58,10 @@ enum ps_state {
 /* A root, or a member that runs as a call on a root's stack: the stack is a kernel thread's own. */
 #define PS_T_ROOT 0x08u
 #define PS_T_MEMBER 0x10u /* a member of a team: its descriptor is part of the team's memory */
-#define PS_T_CALLED 0x20u /* runs as a call on another thread's stack, so psthread_exit may not end that stack */
-#define PS_T_OUTER 0x40u  /* made by a root: such threads go to the back of queues */
-#define PS_T_SIZED 0x80u  /* wants a stack of at least stack_size bytes */
+/* a member that runs as a call on another thread's stack, so psthread_exit may not end that stack */
+#define PS_T_CALLED 0x20u
+#define PS_T_OUTER 0x40u /* made by a root: such threads go to the back of queues */
+#define PS_T_SIZED 0x80u /* wants a stack of at least stack_size bytes */
 
 /* Values of `join`. Any other value is the address of the thread that waits for this one. */
 #define PS_JOIN_OPEN ((uintptr_t)0)     /* the thread has not ended, and no thread waits for it yet */
@@ -78,20 +80,21 @@ struct psthread {
         struct { /* ps_item once more, with flags, state and level in the bytes that it leaves free */
             struct ps_list item_link;
             uint8_t item_kind;
-            uint8_t flags; /* PS_T_..., set by the maker */
+            uint8_t flags; /* PS_T_..., set by the maker; a member's when it begins */
             _Atomic uint8_t state;
             uint8_t item_bound;
             uint32_t level;
         };
         struct ps_piece piece; /* while FREE */
         struct {               /* once ENDED, when the thread enters no queue any more */
-            /* The next one in the parent's `zombies`; written before this thread is pushed there. */
+            /* The next thread in the parent's `zombies`; written before this thread is pushed there. */
             struct psthread *next_zombie;
             void *result;
         };
     };
-    struct uth *uth; /* its stack; NULL before it runs; written by the vp that begins it */
-    struct vp *vp;   /* the vp that runs it, or ran it last; written by that vp */
+    struct uth *uth; /* its stack; NULL before it runs; the vp that begins it writes it */
+    /* The vp that runs the thread, or ran it last. Written by that vp, and by the thread that makes it ready first. */
+    struct vp *vp;
     union {
         void *local; /* the entity layer's pointer */
         void *arg;   /* until the thread begins: the argument of fn. In a member: its own address */
@@ -100,29 +103,29 @@ struct psthread {
         void *keys;          /* the array of thread-specific values (key.c); used by the thread alone */
         void *(*fn)(void *); /* until the thread begins: its function; not used in a member */
     };
-    /* The thread that has made this one; its descriptor stays as long as its `children` has not counted this thread's
-     * end. */
+    /* The thread that has made this one. The parent's descriptor is not freed before this thread has subtracted itself
+     * from the parent's `children`. */
     struct psthread *parent;
     union {
-        /* (shared) The children that the parent has added here so far, minus the children that have ended; negative as
-         * long as the parent has not added them. The parent adds, each child subtracts 1 at its end. The last child, or
-         * the parent when it adds, reaches exactly 0. */
+        /* (shared) How many children this thread has added here (children.h), minus how many have ended; negative while
+         * ended children are not added yet. This thread adds; each child subtracts 1 at its end. After all were added,
+         * the last child brings it to exactly 0. */
         _Atomic int64_t children;
         uintptr_t stack_size; /* with PS_T_SIZED, until the thread begins */
     };
-    /* The children that this thread has made and has not added to `children` yet. Used by the thread alone. */
+    /* How many children this thread has made and not added to `children` yet. Used by the thread alone. */
     uint32_t created;
     /* After so many creations more, the thread looks through its zombies for those that were joined. Used by the thread
      * alone. */
     uint32_t sweep_in;
     union {
-        /* (shared by the thread and its joiner) PS_JOIN_..., or the thread that waits for this one; not used in a
-         * member. */
+        /* (shared by the thread, its joiners and its parent) PS_JOIN_..., or the thread that waits for this one; not
+         * used in a member. */
         _Atomic uintptr_t join;
         void *(*member_fn)(void *); /* of a member that is ready as a thread and has not begun: its function */
     };
-    /* (shared: children push, this thread takes all) A stack of its ended children that were not joined before their
-     * end. */
+    /* (shared: children push, this thread takes one or all) A stack of its ended children that were not joined before
+     * their end. */
     _Atomic(struct psthread *) zombies;
 };
 _Static_assert(sizeof(struct psthread) == 96, "a million ready threads are to fit in 100 MB");
@@ -130,8 +133,8 @@ _Static_assert(offsetof(struct psthread, flags) == offsetof(struct ps_item, room
                    offsetof(struct psthread, item_bound) == offsetof(struct ps_item, bound),
                "flags and state overlay ps_item's room");
 
-/* How many threads a vp has made, submitted and ended. Written by the vp. psthread_finalize adds up those of all
- * vps. */
+/* How many threads a vp has made, submitted and ended. Written by the vp. Threads that wait for all others, and
+ * reports, add up those of all vps. */
 struct ps_thread_counts {
     _Atomic uint64_t made, submitted, ended;
 };
@@ -142,12 +145,12 @@ struct ps_call {
     void *arg;
 };
 
-/* A parent looks through its zombies, that is its ended children, after so many creations, and as many more as its last
- * look has left zombies. */
+/* A parent looks through its `zombies` after so many creations, plus the number of zombies that its last look has
+ * left. */
 #define PS_SWEEP_EACH 256
 
-/* Begins t, which has not begun and is no member: sets the fields that share memory with fn and arg. Called once,
- * before t is any vp's current thread. */
+/* Begins t, which is no member: initializes the fields that share memory with fn and arg, and returns these two. Called
+ * once, before t is any vp's current thread. */
 static PS_ALWAYS_INLINE struct ps_call ps_thread_begin(struct psthread *t)
 {
     struct ps_call call = {t->fn, t->arg};
@@ -160,25 +163,25 @@ static PS_ALWAYS_INLINE struct ps_call ps_thread_begin(struct psthread *t)
     return call;
 }
 
-/* Functions of thread.c, descriptor.c and join.c. */
-/* Runs the destructors of t's keys while t is still in its thread-local block. May switch; returns the vp on which t
- * runs then. */
+/* Functions of thread.c, descriptor.c and stop.c. */
+/* Runs the destructors of t's keys. Called while t is still in its thread-local block. May switch; returns the vp on
+ * which t runs then. */
 struct vp *ps_thread_end_keys(struct vp *vp, struct psthread *t);
-/* Ends what a member, the running thread, has kept between regions: waits for the threads that it has made, and runs
- * its keys' destructors. May switch. */
+/* Ends what the member t, the running thread, has kept between regions: waits for the threads that it has made, and
+ * runs its keys' destructors. May switch. */
 void ps_thread_end_member(struct psthread *t);
 /* Ends thread t, which runs on this vp. Called by the loop when t's function has returned. May switch (in destructors,
  * or to wait for the children of a descriptor that belongs to the user); returns the vp on which it goes on. */
 struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result);
-/* Makes t the thread of a root on vp, whose stack is uth. */
+/* Initializes t as the descriptor of a root, whose vp is vp and whose stack is uth. */
 void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
-/* Gives up the descriptor of a root whose kernel thread ends. wait: whether to wait for the threads that the root has
- * made. */
+/* Ends what root t has kept, since its kernel thread ends: runs its keys' destructors, waits for the threads that it
+ * has made if `wait` is true, and frees those of its zombies that were joined. */
 void ps_thread_end_root(struct psthread *t, bool wait);
 /* Called by the thread that runs on vp. Lets other threads run until every thread that was submitted has ended. */
 void ps_wait_for_all(struct vp *vp);
-/* Gives all slabs of descriptors back to the system; no thread exists any more. The second function is called in a
- * forked child, and forgets the depot. */
+/* ps_descriptors_release_all gives all slabs of descriptors back to the system; no thread exists any more. The second
+ * function is called in a forked child, and forgets the descriptors in the depot. */
 void ps_descriptors_release_all(void);
 void ps_descriptors_after_fork_in_child(void);
 

@@ -15,19 +15,20 @@ struct uth_tls;
 struct vp;
 
 struct ps_upcalls {
-    /* Makes the calling kernel thread, which carries no vp, a root (current.h). */
+    /* Makes the calling kernel thread, which carries no vp, a root, and returns its vp (current.h). */
     struct vp *(*attach)(void);
     /* The first function on a fresh stack `self` (switch.c): runs the loop of the vp `transfer` there. */
     void (*loop)(void *transfer, void *self);
-    /* Called by vp when it has parked and is about to sleep (idle.h); looks: how often it was called since. Returns for
-     * how many ns vp may sleep before it calls again; negative: for ever. */
+    /* Called by vp when it is about to sleep, after it has set its bit (idle.h). Looks for a deadlock. looks: how often
+     * it was called for this sleep before. Returns for how many ns vp may sleep before it calls again; negative: for
+     * ever. */
     int64_t (*before_sleep)(struct vp *vp, unsigned looks);
     /* Called by a kernel thread of the library that carries vp (workers.c). Runs vp's loop; returns when the vp
      * ends. */
     void (*carry)(struct vp *vp);
     /* The function of the watchdog's kernel thread (watchdog.h). */
     void *(*watch)(void *);
-    /* The function of a member that becomes a thread (handoff.c). */
+    /* The function of a member that becomes a thread of its own (handoff.c). */
     void *(*late_member)(void *member);
     /* Called by `self`, which is about to enter its block tls again after another vp was in it. Waits until no helper
      * is in the block (recall_await in recall.h). Returns the vp on which self runs then. */

@@ -1,6 +1,6 @@
 /* Events that the scheduler reports to a watcher. The one watcher is the recorder of timelines (src/trace), which
- * registers through ps_layer. Events happen on slow paths only, where a vp has nothing to run or takes work from
- * another vp. What a vp runs is reported by the OpenMP core's tool interface.
+ * registers through ps_layer. Events happen on slow paths only. Which thread runs on which vp is not an event; the
+ * OpenMP core's tool interface reports that.
  *
  * The watcher is called on the kernel thread on which the event happens. The runtime may hold locks at that time, and
  * the kernel thread may run no user-level thread. So the watcher may not wait, allocate or call the library. Without a
@@ -26,7 +26,7 @@ enum ps_watched {
     PS_WATCH_WAIT_BEGIN = 9, /* a thread begins to wait for a foreign interface (MPI); value identifies the thread */
     PS_WATCH_WAIT_END = 10,  /* that thread waits no longer; vp: the vp on which it goes on */
 };
-/* A watcher's function. ps_watch is the one that is registered, or NULL. */
+/* A watcher's function. ps_watch: the function that is registered; NULL: none is. */
 typedef void (*ps_watch_fn)(enum ps_watched what, unsigned vp, uint64_t value);
 extern _Atomic(ps_watch_fn) ps_watch __attribute__((visibility("hidden")));
 
