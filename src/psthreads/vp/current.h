@@ -20,16 +20,16 @@ extern __thread struct vp *ee_here __attribute__((tls_model("initial-exec"), vis
 struct vp *ps_vp(void);
 /* Returns the stack on which that vp runs; NULL: the kernel thread carries no vp. Async-signal-safe. */
 struct uth *ps_current_uth(void);
-/* As ps_vp. Makes the calling kernel thread a root first, if it carries no vp. */
+/* As ps_vp. If the calling kernel thread carries no vp, first makes it a root, and starts the library if needed. */
 struct vp *ps_vp_attach(void);
-/* Called in a signal handler. Whether the current vp is carried by the calling kernel thread, so that the caller may
- * use it. */
+/* Called in a signal handler. Returns true if the calling kernel thread carries the vp that ps_vp returns, so that the
+ * caller may use this vp. */
 bool vp_in_own_block(void);
 /* Notes that the calling kernel thread carries vp (NULL: none). */
 void vp_carry(struct vp *vp);
 
-/* Does what ps_vp does, without a call; for the yield and ps_local. The assembly is volatile, so each use reads the
- * variable anew, and the compiler keeps no address of it. */
+/* Does what ps_vp does, without a call. The assembly is volatile, so each use reads the variable anew, and the compiler
+ * keeps no address of the variable. */
 static PS_ALWAYS_INLINE struct vp *ps_vp_now(void)
 {
 #if defined(__x86_64__)

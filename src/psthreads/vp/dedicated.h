@@ -1,15 +1,17 @@
 /* The dedicated kernel thread of a thread: it carries this thread and no other.
  *
  * Some state the kernel keeps for a kernel thread: signal mask, alternate stack, name, priority, affinity, number,
- * clock. A user-level thread that sets such state gets a dedicated kernel thread first. Its context moves there
- * until the thread ends; a member of a team stays there until the region ends. The kernel thread stays with the
- * thread's block (uth_tls.own), and keeps the state that the member left. So the member finds both in the next
- * region. A call that only reads such state does not move the thread: the dedicated kernel thread is started, and
- * the call is made for its number.
+ * clock. A user-level thread that sets such state gets a dedicated kernel thread first. The thread's context stays
+ * there until the thread ends; a member's until the region ends. The kernel thread stays with the thread's block
+ * (uth_tls.own), and keeps the state that the member left. So the member finds both in the next region. A call that
+ * only reads such state does not move the thread: the dedicated kernel thread is started, and the call is made for its
+ * number.
  *
  *   NONE       own == NULL              No thread has asked.
- *   ASKED      own, dedicated == NULL   The number is the thread's. The kernel thread sleeps on its native stack.
- *   DEDICATED  own == dedicated         From its next beginning on, or its next such call, the thread runs there.
+ *   ASKED      own, dedicated == NULL   The thread has this kernel thread's number, and runs elsewhere. The kernel
+ *                                       thread sleeps on its native stack.
+ *   DEDICATED  own == dedicated         From its next beginning on, or its next call that sets state, the thread runs
+ *                                       on this kernel thread.
  * ASKED -> DEDICATED (ps_dedicate): the thread or another one sets state, or asks for a clock; or a signal comes to
  * the kernel thread (thread_signal.h). A thread stays DEDICATED. A vp that enters a block reads `dedicated` only.
  *
@@ -39,48 +41,53 @@ bool ps_dedicate_self(void);
 /* Called when the running thread asks for the bounds of its stack. Makes a member DEDICATED; the member keeps this
  * stack (own_stack.h). The caller is the same as for ps_dedicate_self. [switches] */
 void ps_keep_stack(void);
-/* Thread self begins on the stack that runs. Enters its block, and moves self to its dedicated kernel thread again,
- * as in the last region. [switches] */
+/* Thread self begins on the stack that runs. If it is DEDICATED, moves self to its dedicated kernel thread again, as in
+ * the last region. Else enters self's block here. [switches] */
 void ps_dedicate_again(struct psthread *self, struct uth_tls *block);
 /* For vp, which is dedicated to a thread and runs nothing else: returns the vp in whose queue other threads are put
- * instead. That is the vp that the thread came from, or vp 0. */
+ * instead. That is the vp from which the thread came, or vp 0, or vp 1 if vp 0 stands aside. */
 struct vp *ps_vp_for_others(const struct vp *vp);
-/* Returns the number of the dedicated kernel thread of block's thread; 0: the system refuses one. Any kernel thread
- * may call; the thread does not move. ps_dedicated_number makes the thread DEDICATED as well. */
+/* Returns the number of the dedicated kernel thread of block's thread, and starts this kernel thread if there is none.
+ * 0: it cannot be started. Any kernel thread may call; the thread does not move. ps_dedicated_number makes the thread
+ * DEDICATED as well. */
 int ps_number_of(struct uth_tls *block);
 int ps_dedicated_number(struct uth_tls *block);
-/* Returns the number of the kernel thread whose state the running thread is to read, whose block this is. 0: that of
- * the calling kernel thread. [switches] */
+/* Called by the running thread, which is about to read its kernel state; `block` is its block. Returns the number of
+ * the kernel thread that it has to ask about; 0: the calling one. A DEDICATED thread is moved to its kernel thread
+ * first. [switches] */
 int ps_number_to_ask(struct uth_tls *block);
 /* Returns the calling thread's number (gettid), which belongs to it alone. */
 int ps_number_of_caller(void);
-/* As ps_number_to_ask, for a call that sets something for kernel thread `number`, or sends it something. [switches] */
+/* Called before a call of the program's sets something for kernel thread `number`, or sends it something. If this is a
+ * dedicated kernel thread, makes its thread DEDICATED. Returns the number to use, mostly `number`. [switches] */
 int ps_number_to_set(int number);
-/* Makes the block's thread DEDICATED. Returns the vp of its dedicated kernel thread; NULL: the system refuses one.
- * Any kernel thread may call. */
+/* Makes the block's thread DEDICATED. Returns the vp of its dedicated kernel thread; NULL: this kernel thread cannot be
+ * started. Any kernel thread may call. */
 struct vp *ps_dedicate(struct uth_tls *block);
 
 /* Moves the context of the running thread `self` from vp to `to`, which is dedicated to the thread. [switches] */
 void ps_move_dedicated(struct vp *vp, struct psthread *self, struct vp *to);
 
-/* Called when the library starts, and in a forked child. */
+/* Called when the library starts, and in a forked child: notes which process this is, for ps_in_vfork_child. */
 void ps_dedicate_in_this_process(void);
 /* Whether the caller is a child between vfork and exec: a process of its own in this memory, which is none of the
  * runtime's threads. */
 bool ps_in_vfork_child(void);
 
-/* The running thread, which may be dedicated, leaves its block and goes back to the vp from which its context came.
- * There it goes on in block `next` (NULL: the kernel thread's own storage). [switches] */
+/* Called when the running thread leaves its block. If it runs on its dedicated kernel thread, its context goes back to
+ * the vp to which the context was bound before, or to any vp if to none. There it goes on in block `next` (NULL: the
+ * kernel thread's own storage). [switches] */
 void ps_go_home_slow(struct uth_tls *next);
-/* The block's thread has ended: tells its dedicated kernel thread to end. Does not wait for that. */
+/* Called when the block's thread has ended. Tells its dedicated kernel thread to end, and waits until this kernel
+ * thread has left its vp. */
 void ps_retire_dedicated(struct uth_tls *block);
 /* Called in a forked child, which has no dedicated kernel threads: forgets all of them. */
 void ps_dedicated_after_fork_in_child(void);
 /* Returns how many dedicated kernel threads have not ended yet. */
 unsigned ps_dedicated_count(void);
 
-/* For scheduler.c. ps_wait_dedicated: the thread to which vp is dedicated waits until another thread readies it.
- * ps_wake_dedicated: wakes vp after its thread was readied. */
+/* For scheduler.c. ps_wait_dedicated: called by the thread to which vp is dedicated; waits until another thread has
+ * readied it. ps_wake_dedicated: wakes vp's kernel thread from this wait, or from ps_await_pinned. */
 void ps_wait_dedicated(struct vp *vp, const struct psthread *self);
 void ps_wake_dedicated(struct vp *vp);
 /* Makes t ready on vp, which is dedicated to a thread, through its pinned slot, and wakes vp. */

@@ -1,9 +1,9 @@
 /* Idle vps: which search, which are parked, and which to wake.
  *
- * One word has two counts: how many vps search (low half) and how many are parked (high half). A bit for each vp
- * says whether it is parked. A worker without a kernel thread yet counts as parked; waking it starts its kernel
- * thread. If the waker may not start one (priority.h), the watchdog does, and the worker counts as searching until
- * then. If the system refuses the watchdog a kernel thread, the watchdog notifies other vps.
+ * One word has two counts: how many vps search (low half) and how many are parked (high half). A bit for each vp says
+ * whether it is parked. A worker without a kernel thread yet counts as parked; waking it starts its kernel thread. If
+ * the waker may not start one (priority.h), the watchdog does, and the worker counts as searching until then. If the
+ * system refuses this kernel thread, the watchdog wakes another vp (idle_notify).
  *
  * Protocol (vp: a vp that found nothing; ins: the thread that makes something ready):
  *   vp  1. searches for a while, and is counted in searching
@@ -36,7 +36,9 @@ struct vp;
 struct ps_idle {
     PS_LINE_ALIGNED _Atomic uint64_t word; /* searching | parked << 32 */
     PS_LINE_ALIGNED _Atomic uint64_t bits[IDLE_MAX / 64];
-    _Atomic uint64_t parks; /* how often a vp was about to set its bit; deadlock.c reads it */
+    /* counts how often a vp was about to sleep, and how often a handler of the program's has ended; deadlock.c reads
+     * this */
+    _Atomic uint64_t parks;
 };
 extern struct ps_idle ps_idle __attribute__((visibility("hidden")));
 
@@ -48,35 +50,39 @@ extern struct ps_idle ps_idle __attribute__((visibility("hidden")));
 _Atomic uint32_t *vp_wake_word(const struct vp *vp);
 
 static inline uint64_t idle_word(void) { return ps_load_relaxed(&ps_idle.word); }
-/* Whether some vp searches, or is parked and could be woken for work. */
+/* Returns true if some vp searches, or is parked and could be woken for work. */
 static inline bool idle_any(void) { return idle_word() != 0; }
 
+/* Counts vps num_workers_first .. num_vps - 1 as parked, and none as searching. No worker runs. */
 void idle_init(unsigned num_workers_first, unsigned num_vps);
 
-/* The caller's kernel thread carries worker vp, which idle_init counts as parked: no kernel thread is started for
- * vp. */
+/* Called when a kernel thread that is no worker's carries the regular vp `vp`, which idle_init has counted as parked.
+ * From now on no kernel thread is started for vp. */
 void idle_never_start(struct vp *vp);
 
-/* idle_take_unstarted: if worker vp has no kernel thread, it counts as parked no longer and is not started. False:
- * it has a kernel thread, or is about to get one. idle_give_unstarted undoes that. */
+/* idle_take_unstarted: if worker vp has no kernel thread, takes its bit, so that it counts as parked no longer and is
+ * not started. False: it has a kernel thread, is about to get one, or was refused one. idle_give_unstarted sets the bit
+ * again. */
 bool idle_take_unstarted(struct vp *vp);
 void idle_give_unstarted(struct vp *vp);
 
-/* Starts the workers that other threads want started. Caller: the watchdog. */
+/* Starts the workers in state WANTED (parts.h). Caller: the watchdog. */
 void idle_start_wanted(void);
 
-/* vp begins, or ends, a search. If vp is the last searcher and others are parked, idle_search_end looks for more
- * work, and wakes one vp for it. */
+/* vp begins, or ends, a search. If vp was the last searcher, idle_search_end looks for more work, and wakes one parked
+ * vp for it; if no vp is parked, it arms the watchdog. */
 void idle_search_begin(struct vp *vp);
 void idle_search_end(struct vp *vp);
-/* vp has no kernel thread any more, and does not search. Called before the counts of idle vps are set up anew. */
+/* Notes that vp, whose kernel thread has ended, does not search. Called before idle_init counts the vps anew. */
 void idle_forget_search(struct vp *vp);
 /* Parks vp, which searches. Returns when vp was woken or has seen some work; vp searches again then. */
 void idle_park(struct vp *vp);
-/* As idle_park, for ns at most. False: the time is over, and no thread has woken vp. */
+/* As idle_park, for ns at most. False: the time is over, and no thread has woken vp. In both cases vp searches
+ * again. */
 bool idle_park_for(struct vp *vp, int64_t ns);
 
-/* Called after an insertion. Wakes one vp if none searches: `near` if it is parked, else another one. */
+/* idle_notify: called after an insertion. Does nothing if a vp searches. Else idle_wake_one wakes a parked vp: `near`
+ * (or NULL) if it is parked, or another one. If no vp is parked, arms the watchdog. */
 void idle_wake_one(struct vp *near);
 static inline void idle_notify(struct vp *near)
 {
@@ -88,18 +94,18 @@ static inline void idle_notify(struct vp *near)
     else
         watchdog_arm();
 }
-/* Whether idle_notify has nothing to do: some vp searches, or none is parked and the watchdog is armed. */
+/* Returns true if idle_notify has nothing to do: some vp searches, or none is parked and the watchdog is armed. */
 static inline bool idle_knows(void)
 {
     uint64_t w = idle_word();
     return PS_LIKELY(IDLE_SEARCHING(w) != 0 || (IDLE_PARKED(w) == 0 && ps_load_relaxed(&ps_watchdog.armed)));
 }
-/* Wakes vp if it is parked: its handoff slot or pinned slot was filled, or the library stops. False: vp was not
- * parked, or cannot run. */
+/* Wakes vp if it is parked: its handoff slot or pinned slot was filled, or the library stops. False: vp was not parked,
+ * or the system refuses it a kernel thread. */
 bool idle_wake_this(struct vp *vp);
-/* Whether all vps that have kernel threads sleep: parked, or in the wait of a dedicated vp. *carried: how many vps
- * have kernel threads. */
+/* Returns true if no vp searches, and all vps that have kernel threads sleep: parked, or in the wait of a dedicated vp.
+ * *carried: how many vps have kernel threads; valid if true is returned. */
 bool idle_all_parked(unsigned *carried);
-/* Wakes each worker that sleeps. Each then looks for work once more. */
+/* Wakes each worker that is parked. The worker then looks for work once more. */
 void idle_wake_all(void);
 #endif

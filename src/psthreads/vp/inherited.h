@@ -1,6 +1,6 @@
-/* The signal mask and the processors with which kernel threads begin that are started for threads of regions. The
- * mask is that of the thread that opens the region (inherited.c); the processors are the root's. So a root, and a
- * thread on a dedicated kernel thread (dedicated.h), note what they have whenever they change it (root_state.c). */
+/* The signal mask and the processors with which the dedicated kernel threads of members begin. The mask is that of the
+ * thread that opens the region (inherited.c); the processors are the root's. So a root, and a thread on a dedicated
+ * kernel thread (dedicated.h), note their mask and processors whenever they change them (root_state.c). */
 #ifndef PS_INHERITED_H
 #define PS_INHERITED_H
 
@@ -23,10 +23,11 @@ uint64_t ps_mask_of_members(const struct psthread *opener);
  * asks the kernel for both, since the call may come from a signal handler, which has another mask. For a dedicated
  * thread, or a root in a region: notes the mask, with which members of inner regions begin. */
 void ps_root_changed(void);
-/* Whether t is vp's root, outside of regions. In a forked child also true if t is the member that forked and is
+/* Returns true if t is vp's root, outside of regions. In a forked child also true if t is the member that forked and is
  * still in the region of the fork, since that region is not in the child. */
 bool ps_is_outside(const struct vp *vp, const struct psthread *t);
-/* The root of vp opens an outermost region. Notes its mask and processors if they have changed. */
+/* Called when the root of vp opens an outermost region. Notes its mask and processors if they have changed since the
+ * last region. */
 void ps_root_look(struct vp *vp);
 
 #endif

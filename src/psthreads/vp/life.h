@@ -3,9 +3,9 @@
  * this header, except for the settings.
  *
  * start_lock guards start and stop. It is a pthread mutex, because any kernel thread may call. It is held during a
- * fork, so a thread that has to start a kernel thread for others must not take it. slot_lock guards the making of
- * slots. Its holder makes one slot and does nothing else, so a fork does not wait for it. The child makes anew what
- * it finds half made. */
+ * fork, so a thread that has to start a kernel thread for others must not take it. slot_lock guards the table of slots.
+ * Its holder makes one slot and does nothing else, except in life_forget_vps, whose caller holds start_lock too. So a
+ * fork does not wait for slot_lock. The child makes anew what it finds half made. */
 #ifndef PS_LIFE_H
 #define PS_LIFE_H
 
@@ -27,22 +27,24 @@ struct life {
     /* In a child that a thread other than a root forked: the vp of the child's first kernel thread, which always
      * carries it. It may have been a worker's vp. NULL in other processes. */
     struct vp *forked;
-    _Atomic uint32_t main_ended; /* 1: the process's initial thread has ended (stop.c) */
+    _Atomic uint32_t main_ended; /* 1: the process's initial thread has ended (stop.c), or `forked` is set */
     struct ps_settings settings;
 };
 extern struct life ps_life __attribute__((visibility("hidden")));
 
-/* Claims a free slot for the caller with value `attached`, and makes its vp if there is none: slot 0, or a guest's
- * from number `first` on. NULL: there are too many slots, or no memory. */
+/* Claims a free slot, and stores `attached` in its vp. first: 0 for slot 0 or a guest's slot; num_vps for a guest's
+ * slot only. If no such slot is free, makes the vp of a new guest's slot. NULL: there are too many slots, or no
+ * memory. */
 struct vp *life_claim_slot(unsigned first, uint32_t attached);
-/* Returns the vp of slot id, which it makes if needed; NULL: no memory. Caller: holds slot_lock, or start_lock. */
+/* Makes and returns the vp of slot id; NULL: no memory. Caller: holds slot_lock, or start_lock. */
 struct vp *life_make_vp(unsigned id, bool is_guest);
 /* Forgets all vps. Caller: holds start_lock; no kernel thread carries a vp. */
 void life_forget_vps(void);
 /* Notes that one of the library's kernel threads has ended. */
 static inline void life_forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threads, 1); }
 
-/* Whether a root other than that of self uses the library. Spares do not count, since they end by themselves. */
+/* Returns true if a root other than that of self uses the library, or if `forked` is set and is not self. Spares do not
+ * count, since they end by themselves. */
 bool life_other_roots(const struct vp *self);
 /* Called in a child's fork handlers. Returns the signal mask of the thread that forked; one of these handlers sets
  * it again. */
@@ -50,12 +52,13 @@ uint64_t life_mask_of_forker(void);
 /* Makes the calling kernel thread, which carries no vp, a root. Starts the library first if needed. Returns the
  * root's vp. */
 struct vp *life_attach_root(void);
-/* Ends the root of vp, whose kernel thread calls. wait: true where the threads that the root has made are to end
- * first. If false, the caller knows that none of them runs. */
+/* Ends the root of vp, whose kernel thread calls. wait: true if the threads that the root has made are to end first. If
+ * false, the caller knows that none of them runs. */
 void life_detach_root(struct vp *vp, bool wait);
-/* The destructor of root_key. */
+/* The destructor of root_key: ends the root whose vp is arg, at its home. */
 void life_root_ended(void *arg);
-/* As life_detach_root, for a root that may be the last one of the process. */
+/* Ends the root of vp. If the process's initial thread has ended and no other root is left, first waits for all
+ * threads, and then stops the library's kernel threads. */
 void life_end_last_root(struct vp *vp);
 
 /* The pauses of a thread that looks again and again whether others are done: FIRST_PAUSE at first, then twice as

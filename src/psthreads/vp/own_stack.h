@@ -28,7 +28,7 @@
 #include "run.h"
 #include "tls.h"
 
-/* Whether vp is dedicated, and runs on the stack that its member keeps. */
+/* Returns true if vp is dedicated, and runs on the stack that its member keeps. */
 static inline bool own_stack_is(const struct vp *vp)
 {
     return vp_is(vp, VP_DEDICATED) && vp_run(vp)->dedicated_to->own_stack == vp_run(vp)->uth;
@@ -42,9 +42,10 @@ static inline struct vp *own_stack_vp(const struct uth_tls *block)
     return block ? (struct vp *)ps_load_acquire(&block->dedicated) : NULL;
 }
 /* Begins t on a stack that t keeps from now on. Caller: vp's kernel thread, on its native stack. Returns when vp
- * switches back from that stack. */
+ * switches back from that stack. Without memory for a stack, puts t into another vp's queue. */
 void own_stack_begin(struct vp *vp, struct psthread *t);
-/* Runs what is pinned to vp, until vp is to end. Caller: vp's kernel thread, on that stack, in the block. */
+/* Calls each member that is pinned to vp, until vp is to end, or a thread with a stack of its own is pinned; then
+ * leaves this stack. Caller: vp's kernel thread, on the stack that the member keeps, in its block. */
 PS_NORETURN void own_stack_await_next(struct vp *vp);
 /* Gives block's stack to the cache of vp, which has ended. */
 void own_stack_give_back(struct uth_tls *block, struct vp *vp);

@@ -24,7 +24,8 @@ struct vp_outer {
      * dedicated in the root's regions begin with them. A dedicated vp: those with which its kernel thread begins. */
     uint64_t mask;
     struct os_cpuset cpus;
-    /* The mask that the root, or the dedicated thread, has set last, inside of regions or outside. */
+    /* The mask that the root, or the dedicated thread, has set last, inside of regions or outside. Threads that begin
+     * members read it. */
     _Atomic uint64_t inner_mask;
     bool own_changed; /* The root has set its mask or processors since its last region. Owner only. */
 };
@@ -32,13 +33,14 @@ struct vp_outer *vp_outer(const struct vp *vp);
 
 /* Belongs to home.h. Used in a vp that is a root's. */
 struct vp_home {
-    /* R: the root's block from its attach on, if threads have blocks. In a forked child home_block may be another
+    /* R: the root's block, which home_begin makes if threads have blocks. In a forked child home_block may be another
      * block. */
     struct uth_tls block;
     ptrdiff_t errno_at; /* bytes from a thread pointer to errno */
     /* E: the storage of home's loop. NULL: there is none, so the root is never released. Written by the root. */
     struct uth_tls *empty;
-    /* own_tp is that of E, and a fence for all kernel threads followed. Set by releasers, for good. */
+    /* run.own_tp is that of E, and a fence for all kernel threads followed. Set for good, by a releaser or by the root
+     * (home.c). */
     _Atomic bool leaves;
     _Atomic bool was_out; /* home's loop has been in E, at least once after `leaves` was set. Set by home, for good. */
     /* The root is coming home, or ends, so it is not released now. Written by the root. */
@@ -53,19 +55,21 @@ struct vp_home {
 /* States of a dedicated kernel thread: it is being started; it carries its vp; it has left its vp for good
  * (dedicated.h). */
 enum { PS_DEDICATED_STARTS, PS_DEDICATED_STARTED, PS_DEDICATED_LEFT };
-/* Belongs to dedicated.h. Used in a vp that is dedicated to one thread. */
+/* Belongs to dedicated.h. Used in a vp that is dedicated to one thread. `sleeps` and `wake` are also used in a lone
+ * root's vp, in a home that stands aside, and in a spare that stands by (search.c). */
 struct vp_dedicated {
-    /* The home of the context that the vp carries, and the vp from which the context came. Owner only. */
+    /* home: the vp to which the context that this vp carries was bound before; NULL: to none. came_from: the vp that
+     * ran the context before. Written by the vp that hands the context over, read by this vp. */
     struct vp *home, *came_from;
     _Atomic uint32_t state; /* PS_DEDICATED_...; written by the vp's kernel thread */
     _Atomic uint32_t ends;  /* 1: the vp's kernel thread is to end */
-    /* 1: the kernel thread sleeps, or is about to. Written by it. Threads that pin something to the vp read it, and
-     * so does deadlock.c. */
+    /* 1: the kernel thread sleeps, or is about to. Written by this kernel thread. Read by threads that pin something to
+     * the vp, by parents at a fork, and by idle_all_parked. */
     _Atomic uint32_t sleeps;
     /* 1: a wake-up is due for the vp, which waits for something in `pinned`. Set by wakers, taken by the vp. */
     _Atomic uint32_t wake;
-    /* 1: the vp's thread is a member of a team with at most one member a vp, so it may spin. Written by the team's
-     * parent. */
+    /* 1: the vp's thread is a member of a team with no more members than vps, so this kernel thread may spin. Written
+     * by the team's parent. */
     _Atomic uint32_t may_spin;
     /* How long the vp spins before it sleeps (adaptive_spin.h). Owner only. */
     uint64_t spin_ns;
@@ -88,8 +92,9 @@ struct vp_priority {
 };
 struct vp_priority *vp_priority(const struct vp *vp);
 
-/* Belongs to thread_signal.h. Used in a vp that is dedicated to a thread. The vp writes all fields. Handlers on
- * other kernel threads write `letter` and `on_way`. */
+/* Belongs to thread_signal.h. Used in a vp that is dedicated to a thread. letter: the number of a signal that a handler
+ * on the thread's present kernel thread is to take; 0: none. The vp writes all fields; handlers on other kernel threads
+ * write `letter` and `on_way`. */
 struct vp_thread_signal {
     _Atomic uint32_t letter;
     /* The number of the kernel thread that was poked last for this letter. Handlers read it. */
@@ -102,7 +107,7 @@ struct vp_thread_signal {
     _Alignas(8) unsigned char info[OS_SIGNAL_BYTES];
 };
 struct vp_thread_signal *vp_thread_signal(const struct vp *vp);
-/* Resets d, whose vp's slot is used anew or is in a forked child: there is no letter. */
+/* Resets d, because its vp's slot is used anew, or the process is a forked child: there is no letter. */
 static inline void thread_signal_begins(struct vp_thread_signal *d)
 {
     ps_store_relaxed(&d->letter, 0);
@@ -110,13 +115,15 @@ static inline void thread_signal_begins(struct vp_thread_signal *d)
     d->blocked = false;
 }
 
-/* Belongs to root_spread.h. Used in a root's vp, by the root only where nothing else is said. */
+/* Belongs to root_spread.h. Used in a root's vp, by the root only unless a comment says otherwise. look_at: when the
+ * root looks next, in cpu_cycles. meetings: how many looks in a row met another root. waits: os_times_preempted at the
+ * last of these. */
 struct ps_root_spread {
     uint64_t look_at, waits;
     unsigned meetings;
     /* The processor on which the root last opened an outermost region. Other roots read it. */
     _Atomic uint32_t cpu;
-    /* When that was, in cpu_cycles. Other roots read it. */
+    /* When the root opened this region, in cpu_cycles. Other roots read it. */
     _Atomic uint64_t seen_at;
 };
 struct ps_root_spread *vp_root_spread(const struct vp *vp);
@@ -127,8 +134,9 @@ enum { PS_WORKER_NONE, PS_WORKER_WANTED, PS_WORKER_STARTING, PS_WORKER_RUNS, PS_
 /* Used in a vp that one of the library's kernel threads carries. */
 struct vp_worker {
     os_thread kernel_thread;
-    /* The worker's state, PS_WORKER_... Written by the thread that has taken the bit of a worker in state NONE out
-     * of the idle set (idle.c), by the watchdog in state WANTED, and by ps_quiesce. */
+    /* The worker's state, PS_WORKER_... Written by the thread that has taken the bit of a worker in state NONE out of
+     * the idle set (idle.c), by the watchdog in state WANTED, by idle_never_start, and by the thread that stops the
+     * workers. */
     _Atomic uint32_t started;
     /* The watchdog has started the vp's kernel thread. Written before that kernel thread begins. */
     bool by_watchdog;
@@ -144,7 +152,7 @@ struct ps_wake_tries {
     uint64_t until_ns; /* no waker tries before this time */
 };
 struct ps_wake_spread {
-    /* Processors: the one on which the vp last went to sleep, and that of its last waker (negative: unknown). */
+    /* The processors on which the vp last went to sleep, and from which it was last woken (negative: unknown). */
     int slept_on, woken_from;
     /* The waker has narrowed the mask of the vp's kernel thread for this wake-up. The vp clears the flag. */
     bool moved;
@@ -152,6 +160,7 @@ struct ps_wake_spread {
     unsigned pulled;
     struct ps_wake_tries tries;
     uint64_t woken_at_ns; /* the time of the last try */
+    /* 1: the waker has not given the mask back yet. The waker sets and clears it; the vp waits until it is 0. */
     _Atomic uint32_t moving;
     /* From here on only the vp uses the fields, from a try to the next time that it parks. */
     bool tried;
@@ -165,7 +174,7 @@ struct vp_home *vp_home(const struct vp *vp);
 /* The next functions return a pointer to one field of vp. */
 /* Ready work that only vp may run (vp.h). */
 _Atomic(struct psthread *) *vp_pinned(const struct vp *vp);
-/* PS_ONLINE ...: quota_park.h */
+/* The vp's state in quota_park.h: PS_ONLINE ... */
 _Atomic uint32_t *vp_offline(const struct vp *vp);
 /* When vp's root asked whether it is in a region (root_fairness.h); 0: it has opened a region since, or never asked.
  * Only the root uses it. */

@@ -1,4 +1,4 @@
-/* See receiver.h: blocking signals outside of blocks. Also here: whether the caller is in a handler. */
+/* Blocks signals outside of blocks: see receiver.h. Also here: ps_in_handler (scheduler.h). */
 #include "receiver.h"
 
 #include "current.h"

@@ -1,15 +1,15 @@
 /* Which kernel threads take signals, and when.
  *
- * A kernel thread of the library's acts as a thread of the program only while its thread pointer is that of a
- * thread's block. Outside of blocks it may block all signals (VP_SIGNALS_BLOCKED) until it enters the next block
- * (vp_unblock_signals). If some threads are DEDICATED (dedicated.h), workers block signals whenever they are
- * outside, at two system calls each time. Otherwise they leave signals unblocked, which costs nothing. A new kernel
- * thread blocks signals from its first instruction on. So does one that has passed a signal on
- * (identity/process_signal.h).
+ * A kernel thread of the library's acts as a thread of the program only while its thread pointer is that of a thread's
+ * block. Outside of blocks it may block all signals (VP_SIGNALS_BLOCKED) until it enters the next block
+ * (vp_unblock_signals). If some threads are DEDICATED (dedicated.h), workers block signals whenever they are outside,
+ * at two system calls each time. Otherwise they leave signals unblocked, which costs nothing. A new kernel thread
+ * blocks signals from its first instruction on. So does a kernel thread in no block that has sent a signal to the
+ * process again (identity/process_signal.h).
  *
- * Only the vp's kernel thread reads and writes VP_SIGNALS_BLOCKED and run.unblocked_mask, also in a handler. A
- * handler may come between any two instructions while signals are unblocked, and never while they are blocked. Each
- * function allows for that by its order of steps:
+ * Only the vp's kernel thread reads and writes VP_SIGNALS_BLOCKED and run.unblocked_mask, also in a handler. Before it
+ * exists, the thread that starts it does. A handler may come between any two instructions while signals are unblocked,
+ * and never while they are blocked. Each function allows for that by its order of steps:
  *   vp_block_signals    blocks first, then looks whether a handler has come before that and has noted the mask
  *   vp_unblock_signals  clears VP_SIGNALS_BLOCKED, then unblocks
  *   vp_unblocked_mask   reads the kernel's mask, then looks whether a handler has come and has noted the mask. In the
@@ -60,7 +60,7 @@ static inline uint64_t vp_unblocked_mask(const struct vp *vp)
     ps_fence_compiler();
     return vp_is(vp, VP_SIGNALS_BLOCKED) ? vp_run(vp)->unblocked_mask : mask;
 }
-/* Notes that the kernel thread which carries vp has begun with all signals blocked. mask: that with which it is to
+/* Notes that the kernel thread which carries vp begins with all signals blocked. mask: the mask with which it is to
  * take signals later. */
 static inline void vp_begin_blocked(struct vp *vp, uint64_t mask)
 {
@@ -74,8 +74,8 @@ static inline void vp_end_blocked(struct vp *vp)
     vp_is_no_more(vp, VP_SIGNALS_BLOCKED);
 }
 
-/* Notes that vp's kernel thread has blocked all signals. mask: the mask that it had before. A worker ignores it: its
- * mask stays that of the last member that it ran, or the one with which it began. */
+/* Notes that vp's kernel thread has blocked all signals. mask: the mask that it had before. A worker's unblocked_mask
+ * is not changed: it stays that of the last member that the worker ran, or the one with which the worker began. */
 static inline void vp_become_blocked(struct vp *vp, uint64_t mask)
 {
     if (vp_is_roots(vp) || vp_is(vp, VP_DEDICATED))

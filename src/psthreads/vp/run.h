@@ -4,7 +4,7 @@
  * struct vp_run is the first part of a vp (vp.h), so both have the same address. Code that is inlined into each
  * switch reads this part by vp_run, and does not see the rest of the vp.
  *
- * Only the kernel thread that carries the vp writes these fields, except `special`. */
+ * Only the kernel thread that carries the vp, or is about to, writes these fields, unless a comment says otherwise. */
 #ifndef PS_RUN_H
 #define PS_RUN_H
 
@@ -19,9 +19,9 @@ struct ps_exits; /* defined in exit.h */
 struct vp;
 
 /* Bits of `special`: what is unusual about a vp. A fast path tests all bits that matter to it at once (vp_is). Any
- * thread may set VP_TO_BE_COUNTED and VP_ASIDE. The other bits are set by the kernel thread that carries the vp, or
- * is about to carry it. A root becomes lone (VP_LONE) only while it runs at home, never while it begins to wait. So
- * home_release tests VP_LONE again after it has taken the root. */
+ * thread may set VP_TO_BE_COUNTED, VP_ASIDE and VP_NEEDS. The other bits are set by the kernel thread that carries the
+ * vp, or by the thread that starts this kernel thread. A root becomes lone (VP_LONE) only while it runs at home, never
+ * while it begins to wait. So home_release tests VP_LONE again after it has taken the root. */
 enum {
     VP_SPARE = 1, /* a spare's kernel thread carries it */
     /* Its kernel thread blocks all signals. unblocked_mask is the mask with which it takes signals (receiver.h). */
@@ -54,9 +54,10 @@ struct vp_run {
     struct uth *uth; /* the stack on which the vp runs */
     /* The thread-local block in which the vp's kernel thread is. NULL: it is in the kernel thread's own storage. */
     struct uth_tls *tls;
-    /* The thread pointer outside of blocks: the kernel thread's own, or that of storage E after a release (home.h). */
+    /* The thread pointer outside of blocks: the kernel thread's own, or that of storage E after a release (home.h). A
+     * releaser, on any kernel thread, writes this field and the next one. */
     _Atomic(void *) own_tp;
-    int *own_errno; /* the errno that belongs to own_tp */
+    int *own_errno; /* points to errno in the storage of own_tp */
     /* The stack that the vp is leaving in the switch under way; NULL: no switch is under way. Handlers on the vp's
      * kernel thread read it (thread_signal.h). */
     struct uth *left_uth;
@@ -67,9 +68,9 @@ struct vp_run {
      * vp, and while the vp's thread forks. Handlers read it. */
     bool held;
     bool on_own; /* The vp's loop is on the stack that its thread keeps (own_stack.h). */
-    /* in_handler: an address in the frame of the innermost handler of the program's that runs on the vp's kernel
-     * thread. It stays set if the program jumps out of the handler. NULL: none. Other threads read it. handler_on:
-     * the stack on which the vp was when that handler began (process_signal.h). */
+    /* in_handler: an address in the stack frame of the innermost handler of the program's that runs on the vp's kernel
+     * thread. It stays set if the program jumps out of the handler. NULL: none. Other threads read it. handler_on: the
+     * stack on which the vp was when that handler began (process_signal.h). */
     _Atomic(void *) in_handler;
     struct uth *handler_on;
     /* Line 1: seldom written. Threads that ready others on this vp read it. */
@@ -81,17 +82,20 @@ struct vp_run {
      * block of the thread that forked, which is bound to this vp (own_by_fork, fork.c). */
     struct uth *own_uth;
     /* The `local` (thread.h) of the thread for which ps_local answers on this kernel thread while `current` is NULL:
-     * the thread to which the vp is dedicated, or as which a handler runs. NULL: ps_local answers for `root`.
-     * Handlers use it (thread_signal.h, process_signal.h). */
+     * the thread to which the vp is dedicated, or as which a handler runs. NULL: ps_local answers for `root`. Handlers
+     * use it (thread_signal.h, process_signal.h). A parent whose team takes over a block writes it, too
+     * (ps_team_succeed). */
     _Atomic(void *) stands_as;
-    /* The block that stands for the kernel thread's own storage: a root's R (home.h), or the block of the thread
-     * that forked. NULL: the library's own kernel thread, or there are no blocks. */
+    /* The block that stands for the kernel thread's own storage: a root's R (home.h), or the block of the thread that
+     * forked. NULL: the kernel thread is the library's own, or threads have no blocks. */
     struct uth_tls *own_tls;
     void *kernel_tp; /* the thread pointer of the kernel thread's own storage */
     struct uth_cache stacks;
-    /* From here on only the vp reads and writes. */
+    /* From here on only the vp reads and writes, except that other threads read `counts`, and use `native` and `root`
+     * as they use any thread. */
     struct ps_work first_work; /* what the loop that starts next runs first */
-    /* Yields that found nothing ready. At each sixteenth the kernel thread gives up its processor (psthread_yield). */
+    /* How many yields found nothing ready. At each sixteenth the kernel thread gives up its processor
+     * (psthread_yield). */
     unsigned yields;
     /* How often the vp took a thread whose context was not saved in time (resume_or_hand_back). */
     unsigned in_vain;
@@ -150,20 +154,20 @@ static inline bool vp_is_roots(const struct vp *vp)
     return !vp_is(vp, VP_SPARE | VP_DEDICATED) && (run->is_guest || run->id == 0);
 }
 
-/* Returns what psthread_exit needs to know about the stack that runs on vp. */
+/* Returns the exit points of the stack on which vp runs (exit.h). */
 static inline struct ps_exits *vp_exits(struct vp *vp) { return (struct ps_exits *)(void *)vp_run(vp)->uth->room; }
 
-/* Whether the running thread keeps its kernel thread while it waits. On a VP_LONE vp the root does so on its own
- * stack, and so does a dedicated thread. Not so a root that was released and runs at its home again without being
- * bound to it (own_uth->vp is NULL): it waits as it would on any other vp. */
+/* Returns true if the running thread keeps its kernel thread while it waits. On a VP_LONE vp the root does so on its
+ * own stack, and so does a dedicated thread. A root that was released, and runs at its home again without being bound
+ * to it (own_uth->vp is NULL), does not: it waits as it would on any other vp. */
 static inline bool vp_stays_with_root(const struct vp *vp)
 {
     const struct vp_run *run = vp_run(vp);
     return vp_is(vp, VP_LONE) && ((run->uth == run->own_uth && run->own_uth->vp) || vp_is(vp, VP_DEDICATED));
 }
 
-/* For a handler on vp's kernel thread: whether a switch is under way. Then vp's fields may name the next stack and
- * block already, although that thread does not run yet. */
+/* Called by a handler on vp's kernel thread. Returns true if the handler has interrupted a switch. Then `uth` and `tls`
+ * may name the next thread's stack and block already, although that thread does not run yet. */
 static inline bool vp_switches(const struct vp *vp)
 {
     return *(struct uth *const volatile *)&vp_run(vp)->left_uth != NULL;
@@ -172,8 +176,8 @@ static inline bool vp_switches(const struct vp *vp)
 /* Returns the thread whose context is saved in u. The caller knows that the thread stays suspended there. */
 static inline struct psthread *vp_left_by(const struct uth *u) { return u->wait.thread ? u->wait.thread : u->left_by; }
 
-/* Returns the thread that left the stack of vp's root and was in the root's storage. NULL: no thread has left that
- * stack, or it was a thread that the root had called. */
+/* If vp has left the stack of its root, bound to vp, in the root's block: returns the thread that ran there, which is
+ * the root, or the root as a member. NULL: the stack was not left, or was left by a thread that the root had called. */
 struct psthread *vp_left_root(const struct vp *vp);
 
 #endif

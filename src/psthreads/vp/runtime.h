@@ -1,4 +1,4 @@
-/* The library as a whole: its settings, its vps, its start and stop. life.h says which file does what. */
+/* The library as a whole: its settings, its vps, its start and stop. life.h names the files that do this. */
 #ifndef PS_RUNTIME_H
 #define PS_RUNTIME_H
 
@@ -20,7 +20,8 @@ struct vp;
 
 #define PS_MAX_VPS IDLE_MAX
 #define PS_MAX_WORKERS 2048 /* each worker has a list of all others (steal.c) */
-/* The default. So a barrier that the program makes of spin loops opens in the end, for up to as many threads. */
+/* The most spares by default. With so many, a barrier that the program makes of spin loops opens in the end for up to
+ * as many threads. */
 #define PS_MAX_SPARES 2000
 
 struct ps_runtime {
@@ -54,9 +55,10 @@ struct ps_runtime {
     bool homes_stand_aside;      /* the entity layer opens regions (home.h); constant */
     _Atomic uint32_t table_size; /* slots 0 .. table_size-1 have or had a vp; loops over all vps end there */
     _Atomic uint32_t stopping;
-    /* A new root waits until the library's kernel threads, which are being stopped, can be started again. */
+    /* 1: the library's kernel threads are being stopped. A new root waits until they may be started again. */
     _Atomic uint32_t quiescing;
-    _Atomic uint32_t num_kernel_threads; /* the library's kernel threads that are alive */
+    /* how many kernel threads of workers, spares and dedicated threads are alive */
+    _Atomic uint32_t num_kernel_threads;
     _Atomic(struct vp *) vp[PS_MAX_VPS];
     /* Names of the levels of the visiting orders ("l3", "group2"), for dump.c. Empty: no such level, or no order.
      * Written once, together with the orders. */
@@ -85,14 +87,14 @@ struct ps_settings {
     void (*root_exit)(void *local); /* called with a root's `local` when the root ends */
     void (*describe)(char *buf, size_t bytes);
     unsigned max_spares; /* the most spares; 0: none */
-    /* The layout of what the entity layer keeps for its threads; NULL: it keeps nothing. */
+    /* The layout of what the entity layer keeps for its threads, for debuggers; NULL: it keeps nothing. */
     const struct ps_debug_layout *debug_layout;
     /* the environment variable that raises a thread's stack size, for messages */
     const char *stack_variable;
     const bool *floats_of_opener; /* see ps_rt.floats_of_opener */
 };
 void ps_configure(const struct ps_settings *wanted);
-/* Ends what the entity layer keeps for t, if t was a root to that layer. */
+/* If t has a `local`, gives it to the entity layer's root_exit, and clears it. */
 void ps_end_local(struct psthread *t);
 
 /* Stops the workers and frees idle stacks. Workers start again when they are needed. If there are other roots, which
@@ -108,6 +110,8 @@ enum { PS_ATTACHED = 1, PS_ATTACHED_OURS };
 /* Returns a pointer to vp's `attached`. */
 _Atomic uint32_t *vp_attached(const struct vp *vp);
 
+/* Starts the kernel thread of worker vp. Returns 0 or an errno value. vp_worker_main: the main function of the kernel
+ * threads of workers and spares; arg: the vp. */
 int vp_start_worker(struct vp *vp);
 /* Returns the mask with which a kernel thread of the library's begins that the caller is about to start. It is never
  * a mask that a root has set inside of a region. */
@@ -118,7 +122,7 @@ void *vp_worker_main(void *arg);
 int vp_get_spare(void);
 /* Starts a new spare. It stands by until it is called. */
 int vp_start_standby(void);
-/* Claims a guest vp for a dedicated kernel thread of block's thread; NULL: there are too many vps.
+/* Claims a guest vp for a dedicated kernel thread of block's thread; NULL: there are too many vps, or no memory.
  * vp_dedicated_ended gives the vp back. */
 struct vp *vp_claim_dedicated(struct uth_tls *block);
 void vp_dedicated_ended(struct vp *vp);

@@ -15,7 +15,8 @@
 #include "upcalls.h"
 #include "watchdog.h"
 
-/* Has this name because the entity contract (ee.h) reads this variable, and run.current behind it, in place. */
+/* Named ee_here because the entity contract (ee.h) reads this variable in place, and then run.current of the vp to
+ * which it points. */
 __thread struct vp *ee_here __attribute__((tls_model("initial-exec")));
 
 struct ps_runtime ps_rt;
@@ -81,8 +82,9 @@ struct psthread *vp_left_root(const struct vp *vp)
     return by_root ? vp_left_by(own) : NULL;
 }
 
-/* Returns the `local` of in_loop's thread. The root may be about to switch, or may wait, in a region. Then its saved
- * context says as which member; the context stays saved meanwhile. */
+/* Returns what ps_local returns while vp's loop runs: stands_as, if it is set; else the `local` of vp's root. If the
+ * root waits in a region, or is about to, its saved context says which member it is; the context stays saved
+ * meanwhile. */
 static PS_NOINLINE void *local_in_loop(struct vp *vp)
 {
     if (vp == NULL)

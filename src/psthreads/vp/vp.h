@@ -39,8 +39,8 @@ struct vp {
     /* How long the vp searches before it parks, learnt by adaptive_spin.h. Owner only. */
     uint64_t spin_ns;
     /* Whether `searching` in ps_idle.word counts the vp. Stays set while the vp is parked, since its waker counts it
-     * again. Only the vp writes the flag, except that a thread sets it for a worker that it starts. It is not on the
-     * line of wake_word, which other threads write. */
+     * again. Only the vp writes the flag; while no kernel thread carries the vp, the thread that starts or stops the
+     * workers does. The flag is not on the line of wake_word, which other threads write. */
     bool searching;
     /* The regular vp that gets the next outer thread made here: thread.c deals such threads out in turn. Owner only. */
     unsigned deal;
@@ -63,11 +63,12 @@ struct vp {
      * of the files that own them: the vp looks at all of them at each scheduling point, or before it sleeps, and so
      * reads one line only. */
     PS_LINE_ALIGNED _Atomic uint64_t handoff; /* The handoff slot: handoff.h. */
-    /* Ready work that only this vp may run: a thread whose saved context is on a stack that the library did not
-     * make, or PS_PINNED_OFFLINE. NULL: none. Written by the thread that readies it, taken by the vp. */
+    /* Ready work that only this vp may run: a thread that is bound to it (a root on its own stack; the thread to which
+     * the vp is dedicated), or PS_PINNED_OFFLINE. NULL: none. Written by the thread that readies it, taken by the vp,
+     * or by a releaser (home.h). */
     _Atomic(struct psthread *) pinned;
     _Atomic uint32_t wake_word; /* 1: a wake-up of the vp is due (idle.h). Set by wakers, taken by the vp. */
-    _Atomic uint32_t offline;   /* PS_ONLINE, PS_OFFLINE_ASKED ...: quota_park.h. */
+    _Atomic uint32_t offline;   /* The vp's state in quota_park.h: PS_ONLINE ... */
     /* 1: the vp's root was once ready while another thread kept this vp. The watchdog sets it for good. A thread
      * that runs on this vp reads it when it wakes others, and then lets the root go first. */
     _Atomic uint32_t root_first;

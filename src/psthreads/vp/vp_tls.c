@@ -86,8 +86,9 @@ static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
     vp_enter_tls(vp, here);
 }
 
-/* The dedicated kernel thread of self may be in the block, to run a handler (thread_signal.h). Then self goes on
- * there. It leaves from the kernel thread's own storage, since another vp may be by now in the block in which vp is. */
+/* If self is DEDICATED, its dedicated kernel thread may be in the block, to run a handler (thread_signal.h). Then self
+ * goes on on that kernel thread. First vp enters the kernel thread's own storage, since another vp may have entered by
+ * now the block in which vp is. */
 PS_NOINLINE struct vp *vp_resume_caller_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls)
 {
     vp = ps_upcalls.await_first(vp, self, tls);
@@ -115,7 +116,7 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
         vp = vp_resume_caller(vp, self, next);
     else
         vp_enter_tls(vp, NULL);
-    if (!tls || PS_UNLIKELY(tls->adopted)) /* it is the storage of a kernel thread that has forked */
+    if (!tls || PS_UNLIKELY(tls->adopted)) /* an adopted block is the storage of a kernel thread that has forked */
         return vp;
     if (PS_UNLIKELY(ps_load_relaxed(&tls->own) != NULL))
         ps_retire_dedicated(tls);
@@ -126,7 +127,8 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
 
 struct vp *vp_end_tls(struct vp *vp) { return vp_run(vp)->tls ? vp_end_tls_for(vp, NULL, NULL) : vp; }
 
-/* How many threads look at a team through its block (lookers). A thread that gives a team back waits for them. */
+/* How many threads look at a team through a member's block (lookers). A thread that takes a block away from a team, or
+ * gives a team back, waits for them. */
 static _Atomic uint32_t lookers;
 
 /* Lets vp answer ps_local as the member that keeps the block; vp NULL: only looks. Returns the member; NULL: there

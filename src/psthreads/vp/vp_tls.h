@@ -8,12 +8,13 @@
 #include "runtime.h"
 #include "tls.h"
 
-/* Called once, when some kernel thread has been started and no block has been entered yet. */
+/* Makes handlers of the C library's own signals run with the kernel thread's own thread pointer. Called once, when some
+ * kernel thread has been started and no block has been entered yet. */
 void vp_prepare_tls(void);
 /* Lets vp's kernel thread enter block tls (NULL: its own storage), and sets the current vp there. */
 void vp_enter_tls(struct vp *vp, struct uth_tls *tls);
-/* The inlined case in which it is enough to write the thread pointer. The caller knows that this is enough from one
- * of the next two functions, or as vp_resume_caller does. */
+/* The inlined case of vp_enter_tls in which it is enough to write the thread pointer. The caller has found that out by
+ * vp_tls_is_cached, or by uth_tls_was_in. */
 static PS_ALWAYS_INLINE void vp_enter_tls_cached(struct vp *vp, struct uth_tls *tls)
 {
     cpu_set_tp_soon(tls->tp);
@@ -40,8 +41,9 @@ static inline void vp_leave_tls_here(struct vp *vp)
     uth_tls_leave(ps_load_relaxed(&vp_run(vp)->own_tp));
     vp_carry_now(vp);
 }
-/* Called when `thread`, in its block `tls`, begins to call another thread on its stack, in that thread's block.
- * Handlers of `thread` may then run there (thread_signal.h). */
+/* Called when `thread`, in its block `tls`, begins to call another thread on its stack, in that thread's block. Until
+ * vp_resume_caller, the dedicated kernel thread of `thread` may enter tls to run handlers (thread_signal.h), and a
+ * helper may run in tls (recall.h). */
 static inline void vp_suspend_caller(struct psthread *thread, struct uth_tls *tls)
 {
     ps_store_relaxed(&tls->below, thread);
@@ -83,7 +85,7 @@ bool ps_team_rests(struct vp *vp, const struct uth_tls *block);
 void ps_team_stand(struct vp *vp, const struct uth_tls *block);
 /* Waits for threads that may be reading the team to which a block belonged, some microseconds at most. */
 void ps_team_await_lookers(void);
-/* Called in a forked child, in which no thread looks. */
+/* Called in a forked child, in which no thread looks at a team: sets the count of lookers to 0. */
 void ps_team_lookers_reset(void);
 
 /* The errno that vp shares with all threads without a block that run on it. A thread saves and restores it around a

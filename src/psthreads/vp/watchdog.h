@@ -44,7 +44,8 @@ struct ps_watchdog {
     PS_LINE_ALIGNED _Atomic uint32_t armed;
     _Atomic uint32_t starving; /* 1: work starves, so spares may take it. The watchdog writes, spares read. */
     _Atomic uint32_t spares;   /* how many spares are at work */
-    /* Of these spares: those that were started or called and have not run since. Each takes itself off. */
+    /* Of these spares: those that were started or called and have not run since. Each counts itself off when it
+     * runs. */
     _Atomic uint32_t coming;
     /* Of these spares: those that stand in for a lone root and have found nothing to do (search.c). */
     _Atomic uint32_t standing;
@@ -56,8 +57,10 @@ struct ps_watchdog {
     /* WATCHDOG_...: what the watchdog is to do soon. Any thread sets bits; the watchdog takes them, and sleeps on
      * this word between ticks. */
     _Atomic uint32_t asked;
-    _Atomic uint32_t spares_ever, spares_most; /* for reports and tests: all spares so far, and the most at one time */
-    _Atomic uint32_t released;                 /* for reports and tests: how often a root was released (home.h) */
+    /* for reports and tests: how often vp_get_spare called or started a spare, and the most that were at work after
+     * that */
+    _Atomic uint32_t spares_ever, spares_most;
+    _Atomic uint32_t released; /* for reports and tests: how often a root was released (home.h) */
 };
 extern struct ps_watchdog ps_watchdog;
 
@@ -83,9 +86,9 @@ static inline void watchdog_arm_for_root(void)
 #define PS_RELEASE_ALWAYS 0
 #endif
 
-/* Whether the watchdog has to start kernel threads of the pool in the caller's place. The caller's own would begin
- * with a priority or processors that one thread of the program's has set (priority.h). The watchdog's kernel thread
- * exists in this case. here: the caller's vp, or NULL. */
+/* Returns true if the watchdog has to start kernel threads of the pool in the caller's place, and exists. Kernel
+ * threads that the caller started would begin with a priority or processors that one thread of the program's has set
+ * (priority.h). here: the caller's vp, or NULL. */
 bool watchdog_starts_for(const struct vp *here);
 /* Makes the watchdog start workers in state WANTED, or spares, in its next tick or sooner. */
 void watchdog_ask(uint32_t what);
@@ -112,8 +115,8 @@ static inline bool watchdog_spare_counts_in(void)
     while (!ps_cas_seq(&ps_watchdog.spares, &spares, spares + 1));
     return true;
 }
-/* Starts the watchdog's kernel thread, if the system allows it; it sleeps at first. Any thread that may arm the
- * watchdog may call. */
+/* Starts the watchdog's kernel thread if there is none, and waits until it is started or refused. It sleeps at first.
+ * Any thread that may arm the watchdog may call. */
 void watchdog_be_there(void);
 
 /* Returns how many kernel threads the watchdog has: 0 or 1. */
@@ -124,14 +127,16 @@ void *watchdog_main(void *arg);
 bool watchdog_stops(void);
 void watchdog_nap(int64_t ns);
 
-/* Ends the watchdog's kernel thread, if there is one; none is started again. Called when the workers are gone.
- * Spares may still be there, started by the watchdog's last look or by a root. They count themselves off. */
+/* Ends the watchdog's kernel thread, if there is one; none is started again until watchdog_may_start. Called when the
+ * workers are gone. Spares may still be there, started by the watchdog's last look or by a root. They count themselves
+ * off. */
 void watchdog_stop(void);
 /* Notes that the watchdog has no kernel thread, and that one may be started. Caller: watchdog_tick.c. */
 void watchdog_forget(void);
 /* Lets a thread that arms the watchdog start its kernel thread again. Called when the spares are gone. */
 void watchdog_may_start(void);
-/* Resets all state to that before the first arming. Called at the start, and in a forked child. */
+/* Sets all state as it is before the watchdog is armed for the first time. Called when the library starts, and in a
+ * forked child. */
 void watchdog_reset(void);
 
 #endif
