@@ -6,13 +6,13 @@
  *     a parent runs handoffs that it took back. Each loop begins with plain controls, set by ps_floats_become_plain or
  *     ps_floats_at_join.
  *   - A body of a cached block ends with plain controls, which ps_floats_at_end sets. Any other body ends with what the
- *     vp had before, which ps_member_call_floating sets. Between two bodies the runtime runs, which changes no
- *     controls, and tasks run: in a member's name by ps_member_call_floating. The parent's own tasks run with the
- *     parent's controls; afterwards the vp gets plain ones again. If a context moves to another kernel thread, the
- *     switch keeps its controls (cpu_switch).
- * So a body of a cached block begins with its own controls: its block and its team say that these are plain. Any
- * other body loads what its block or its team says. The end of each body has written that there, or found it
- * unchanged.
+ *     vp had before, which ps_member_call_floating sets. Between two bodies the runtime and tasks run. The runtime
+ *     changes no controls. Tasks in a member's name run by ps_member_call_floating, which sets the vp's controls again.
+ *     The parent's own tasks run with the parent's controls; afterwards the vp gets plain ones. If a context moves to
+ *     another kernel thread, the switch keeps its controls (cpu_switch).
+ * So a body of a cached block begins with its own controls: its block and its team say that these are plain. Any other
+ * body loads the controls that its block or its team has. At its end each body has stored its controls there, or found
+ * them unchanged.
  *
  * From plain controls to kept flags: cpu_float_keep_flags (seq_cst) comes first, then all blocks are taken out of
  * the cached state. A vp that leaves a block cached looks afterwards whether flags are kept
@@ -35,9 +35,9 @@ bool ps_floats_are_plain(const struct ps_member *m)
 
 static bool opener_decides(void) { return ps_rt.floats_of_opener && *ps_rt.floats_of_opener; }
 
-/* Sets *floats to the state with which m begins. As in libgomp, a member of an outermost region keeps its own state
- * if it has run before; any other one is like a new thread, and begins with its creator's. As in libomp, a member
- * begins with the opener's controls, and with its own flags: none in its first region. */
+/* Sets *floats to the state with which m begins. As in libgomp, a member of an outermost region keeps its own state if
+ * it has run before; any other member is like a new thread, and begins with its creator's state. If opener_decides, as
+ * in libomp: a member begins with the opener's controls, and with its own flags, which are none in its first region. */
 static void begin(const struct ps_member *m, struct cpu_float *floats)
 {
     bool first = m->tls->float_regions == 0;
@@ -71,9 +71,9 @@ PS_NOINLINE void ps_member_call_floating(struct ps_member *m, void (*fn)(struct 
         cpu_float_set_kept(&before, &tls->floats);
 }
 
-/* Whether m began its body with plain controls, and no function has looked at what it left. The caller knows that
- * the body has returned, in this region. The block may have left the cached state since, because flags are kept from
- * now on. */
+/* Returns true if m began its body with plain controls, and no function has looked at the controls that the body left.
+ * The caller knows that the body has returned, in this region. The block may have left the cached state since, because
+ * flags are kept from now on. */
 static bool was_not_looked_at(const struct ps_member *m)
 {
     const struct uth_tls *tls = m->tls;

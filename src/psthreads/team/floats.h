@@ -1,15 +1,15 @@
 /* Rounding and traps (floating-point controls) of members, and status flags, from region to region.
  *
- * In libgomp, a kernel thread of the pool begins a region with the controls that it had at the end of its last one.
- * So a program sets rounding or flush-to-zero once, in a region, for all threads. In libomp it begins with those of
- * the region's opener; so do threads that are made for one region, as in libgomp's inner regions. Here many members
- * run on one vp, one after the other, so a member's controls are kept with its block.
+ * In libgomp, a kernel thread of the pool begins a region with the controls that it had at the end of its last one. So
+ * a program sets rounding or flush-to-zero once, in a region, for all threads. In libomp, a thread of the pool begins
+ * with the controls of the region's opener. A thread that is made for one region, as in libgomp's inner regions, does
+ * so in both. Here many members run on one vp, one after the other, so a member's controls are kept with its block.
  *
- * Most programs never change controls, and a look at them at each member's begin and end costs a hundredth of a
- * nested region. So members are *plain* as long as they can be: all controls are those of the thread that started
- * the library. A plain member's block is cached (tls.h). ps_member_call_floating looks at every other member, and at
- * each member in its first PS_FLOAT_REGIONS regions; their blocks are never cached. So plain members pay nothing for
- * it. Each function here says which change it notices.
+ * Most programs never change controls, and a look at them at each member's begin and end costs a hundredth of a nested
+ * region. So members are *plain* as long as they can be: all controls are those of the thread that started the library.
+ * A plain member's block is cached (tls.h). ps_member_call_floating looks at every other member, and at each member in
+ * its first PS_FLOAT_REGIONS regions; their blocks are never cached. So plain members do not pay for these looks. Each
+ * function here says which change it notices.
  *
  * If the program reads status flags (uth/tls_objects.h), they are kept (cpu_float_keep_flags), and no member is
  * plain. The same holds once ps_floats_left has had to guess. A thread of a pool goes on with the flags that it has
@@ -28,12 +28,13 @@
 
 #define PS_FLOAT_REGIONS 64
 
-/* Whether m's block may be left cached, since no function needs to look at m's controls. */
+/* Returns true if m's block may be left cached, since m's controls and its opener's are plain and no flags are kept. */
 bool ps_floats_are_plain(const struct ps_member *m);
 /* Calls fn, a function of the core's, in the name of m with m's controls. m is the current thread, in its block. */
 void ps_member_call_floating(struct ps_member *m, void (*fn)(struct ps_member *m));
-/* Called at a fork, before the region is open: the opener's controls have changed since its team's last region.
- * Takes the team's blocks out of the cached state until the controls are plain again. */
+/* Called at a fork, before the region is open, if the opener's controls have changed since its team's last region, or
+ * if flags are kept. Notes the opener's state in the team. Unless flags were kept before, takes the team's blocks out
+ * of the cached state until the controls are plain again. */
 void ps_floats_opener_changed(struct ps_team *team);
 static inline void ps_floats_at_fork(struct ps_team *team)
 {

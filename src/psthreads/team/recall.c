@@ -18,7 +18,7 @@ static struct ps_spin lock;
 static _Atomic uint32_t num_watched;
 static struct {
     struct ps_team *team;
-    uint64_t since_ns; /* the time since which a task has waited for its parent; 0: no task waits */
+    uint64_t since_ns; /* when the watchdog first saw that a task waits for member 0; 0: it saw none */
 } watched[WATCHED_MOST];
 
 bool recall_wanted(void) { return PS_UNLIKELY(ps_load_seq(&num_watched) != 0); }
@@ -56,7 +56,7 @@ void recall_reset(void)
         watched[i].team = NULL;
 }
 
-/* Whether a task waits that only member 0 may run, and member 0 can be given a helper. The lock is held. */
+/* Returns true if a task waits that only member 0 may run, and member 0 can be given a helper. The lock is held. */
 static bool is_wanted(const struct ps_team *team)
 {
     const struct uth_tls *tls = team->parent_tls;
@@ -83,7 +83,7 @@ static void help_locked(struct ps_team *team)
     uth_tls_take_away(tls);
     if (!os_fence_all() || ps_load_seq(&tls->below) != team->parent)
         return;
-    /* before the assistant looks which vp is dedicated to the block (thread_signal.h) */
+    /* stored before the assistant reads which vp is dedicated to the block (thread_signal.h) */
     ps_store_seq(&tls->below, NULL);
     ps_store_release(&team->first_helper, PS_TEAM_FIRST_HELPER);
     begin_first(team, first);
@@ -158,7 +158,7 @@ struct vp *recall_await(struct vp *vp, struct psthread *self, struct uth_tls *tl
     if (!recall_wanted())
         return vp;
     ps_spin_lock(&lock);
-    ps_store_seq(&tls->below, NULL); /* the assistant's end may have set it meanwhile */
+    ps_store_seq(&tls->below, NULL); /* recall_give_back may have set it meanwhile */
     struct ps_team *team = helped_of(self);
     if (team)
         ps_store_release(&team->first_helper, (uintptr_t)self);

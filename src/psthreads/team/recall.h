@@ -9,20 +9,21 @@
  * Does: finds such regions, starts such a helper, and keeps the parent out of its block meanwhile. Does not act in
  * later regions of the team, whose parents call no members, nor if member 0 itself makes the first task.
  *
- * team.first_helper: 0 -> PS_TEAM_FIRST_HELPER (recall_parent) -> 0 (recall_give_back, by the assistant at its end).
- * A thread that finds a helper stores itself there and waits; the assistant then stores 0 and readies it. That
- * thread is the parent (recall_await), or the member above it (recall_leave). `lock` is held at each change. One
+ * team.first_helper: 0 -> PS_TEAM_FIRST_HELPER (recall_look, recall_parent) -> 0 (recall_give_back, by the assistant at
+ * its end). A thread that finds a helper stores itself there and waits; the assistant then stores 0 and readies it.
+ * That thread is the parent (recall_await), or the member above it (recall_leave). `lock` is held at each change. One
  * user of the block at a time:
  *   parent  1. clears uth_tls.below   2. reads which vp was the last in the block; if another one: recall_await
  *   recall  1. takes the block away (uth_tls_take_away)   2. fences for all kernel threads   3. reads `below` again;
  *           if the parent is still there: the helper begins
  * If step 3 finds the parent still suspended, the parent's step 2 finds another vp in the block. Then the parent takes
- * the lock, and sees the helper. Because of the fence a compiler barrier is enough for the parent (vp_resume_caller).
- * A kernel thread that visits the block for a signal does the same (thread_signal.h). A table, with the lock, has the
- * watched regions, so the watchdog reads no team that has ended. If all its 256 entries are taken, member 0 gets no
- * helper.
+ * the lock, sees the helper, and waits for its end. Because of the fence a compiler barrier is enough for the parent
+ * (vp_resume_caller). A kernel thread that visits the block for a signal does the same (thread_signal.h). The watched
+ * teams are in a table, under the lock, so the watchdog reads no team that was freed. If all its 256 entries are taken,
+ * member 0 gets no helper.
  * Model: tests/models/first_helper.pml.
- * Cost: a look of the watchdog's each 5 ms while such a region is open. Not with sanitizers. */
+ * Cost: a look of the watchdog's each 5 ms while such a region is open. In programs with a thread sanitizer no region
+ * is watched. */
 #ifndef PS_RECALL_H
 #define PS_RECALL_H
 
@@ -34,16 +35,17 @@ struct psthread;
 struct uth_tls;
 struct vp;
 
-/* recall_watch: begins to watch team, whose first region with tasks is open, and whose first task was made by a
- * member other than member 0. recall_unwatch: the region ends. */
+/* recall_watch: begins to watch team, whose first region with tasks is open, and whose first task was made by a member
+ * other than member 0. recall_unwatch: called when the region ends. recall_wanted: returns true if some team is
+ * watched. */
 void recall_watch(struct ps_team *team);
 void recall_unwatch(struct ps_team *team);
 bool recall_wanted(void);
-/* Gives a helper to each watched region in which a task has waited for member 0 for 5 ms. Caller: the watchdog, once
- * a tick. */
+/* Gives member 0 of each watched team a helper, if a task has waited for member 0 for 5 ms and its parent is suspended
+ * below a member. Caller: the watchdog, once a tick. */
 void recall_look(uint64_t now_ns);
-/* Gives member 0 of team a helper, if a task waits for it and its parent is suspended below a member. Caller: a
- * member of the region. */
+/* Gives member 0 of team a helper at once, if team is watched, a task waits for member 0, and the parent is suspended
+ * below a member. Caller: a member of the region. */
 void recall_parent(struct ps_team *team);
 /* Called by member 0's assistant, at its end, after it has left the block. */
 void recall_give_back(struct ps_team *team);
@@ -53,7 +55,7 @@ struct vp *recall_await(struct vp *vp, struct psthread *self, struct uth_tls *tl
 /* The running member m is about to leave the parent's stack, on which the parent goes on in its block. From now on
  * member 0 gets no helper; if it has one, waits for its end. [switches] */
 void recall_leave(struct ps_team *team, struct psthread *m);
-/* Called in a forked child, and before the watchdog starts again: no region is watched. */
+/* Called in a forked child, and before the watchdog starts again. From now on no team is watched. */
 void recall_reset(void);
 
 #endif

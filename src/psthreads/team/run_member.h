@@ -16,7 +16,8 @@
 #include "team_member.h"
 #include "vp.h"
 
-/* Which members of a team a vp has run without counting them out yet. refs: how many references it has to drop. */
+/* The members of a team that a vp has run, and has not counted out of `left` yet. refs: how many references the vp has
+ * to drop. */
 struct run {
     unsigned refs;
     struct ps_member *last; /* The member whose body has returned last; NULL: none has. */
@@ -60,7 +61,7 @@ static PS_ALWAYS_INLINE struct vp *ps_member_run_body(struct vp *vp, struct ps_t
         ps_go_home_slow(before);
         vp = ps_vp_now();
     }
-    /* the claim, or the subtraction from `left`, that follows is the fence */
+    /* no fence is needed here: the claim, or the subtraction from `left`, that follows is one */
     ps_store_release(&m->done_in, team->region);
     run->refs++;
     run->last = m;
@@ -88,9 +89,9 @@ static inline struct vp *resume_parent(struct vp *vp, const struct ps_team *team
     return vp;
 }
 
-/* Drops the references of members that have returned. In a region with tasks, then looks for tasks in the name of
- * `last` (NULL: does not look). Returns what remains in `left`. If that is 0 or PS_TEAM_WAITING, the team may be
- * gone. May switch. */
+/* Drops the references of members that have returned. In a region with tasks, then runs tasks in the name of `last`
+ * (NULL: runs none), and drops their pending references. Returns what remains in `left`. If that is 0 or
+ * PS_TEAM_WAITING, the team may be gone. May switch. */
 static inline uint64_t drop_refs(struct ps_team *team, struct ps_member *last, unsigned refs)
 {
     uint64_t before = ps_sub_seq(&team->left, refs), left = before - refs;

@@ -4,7 +4,7 @@
 #include "run.h"
 
 #define SPARE_BYTES 256 /* bytes left free between the saved context and the visitor's frames */
-/* bytes below a saved context that a stack of the program's surely has for handlers */
+/* how many bytes a stack of the program's is taken to have for handlers, below a saved context */
 #define UNKNOWN_BYTES ((uintptr_t)64 * 1024)
 
 #if defined(CPU_SAVED_SP)

@@ -15,7 +15,7 @@ struct vp;
 
 /* Runs meanwhile below the saved context of u, which the caller visits (uth_visit). */
 bool suspended_stack_run_saved(struct vp *vp, struct uth *u, void (*meanwhile)(struct vp *vp));
-/* Runs meanwhile in an area of u's stack; another thread runs above it. */
+/* Runs meanwhile in an area at the far end of u's stack; the thread that u's thread has called uses the rest. */
 bool suspended_stack_run_called(struct vp *vp, struct uth *u, void (*meanwhile)(struct vp *vp));
 
 #endif

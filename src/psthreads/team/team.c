@@ -1,7 +1,7 @@
 /* Teams: their set-up and end, and their members' blocks and identities. data/team.h has states and lifetime.
  *
  *   team_fork.c     a region begins, on the parent
- *   team_join.c     the parent runs what is left, waits, and the region ends
+ *   team_join.c     the parent runs members that no vp took, waits for the others, and the region ends
  *   team_run.c      a vp runs members; run_member.h: one member, as a call
  *   team_help.c     members that run as threads; the first task of a region; helpers
  *   team_member.h   how a vp takes on a member's identity
@@ -60,9 +60,10 @@ static void end_identity(struct ps_member *m)
     struct uth_tls *before = vp_run(vp)->tls;
     struct psthread *caller = vp_run(vp)->current;
     struct uth_tls *outer = before == vp_run(vp)->dedicated_to ? before : NULL;
-    bool dedicated = false; /* its kernel thread may be in the block, with a handler */
+    bool dedicated = false; /* the block has a dedicated kernel thread, which may be in the block to run a handler */
     if (m->tls) {
-        vp_block_becomes(m->tls, NULL); /* the member's kernel thread is waited for before the team is freed */
+        /* vp_end_tls waits for the member's dedicated kernel thread, before the team is freed */
+        vp_block_becomes(m->tls, NULL);
         dedicated = ps_load_seq(&m->tls->dedicated) != NULL;
         vp_enter_tls(vp, dedicated ? outer : m->tls);
     }
@@ -107,7 +108,7 @@ bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id)
         vp_block_becomes(to->tls, larger);
         ps_team_await_lookers();
         struct vp *own = ps_load_acquire(&to->tls->dedicated);
-        /* its kernel thread now answers as the new member */
+        /* on its dedicated kernel thread ps_local answers as the new member from now on */
         if (own && ps_load_relaxed(&vp_run(own)->stands_as) == from)
             ps_store_relaxed(&vp_run(own)->stands_as, to);
     }
@@ -147,10 +148,10 @@ void ps_team_bind(struct ps_team *team, int place, bool scattered)
     ps_store_relaxed(&team->forks, scattered || place != PS_NO_PLACE ? PS_FORKS_BOUND : 0);
 }
 
-/* A forked child runs no member that had not begun at the fork: it belongs to the parent process, as those that had
- * begun do. There is one exception, which kernel threads would not allow: the child comes to the end of a region
- * whose parent it is, and no other member was claimed. Then it claims them in the join. So the entry is taken out of
- * its queue (home is NULL), since another vp of the child's would begin the members at once. */
+/* A forked child runs no member that had not begun at the fork: all other members belong to the parent process. There
+ * is one exception: the thread that forked is the parent of a region, as its member 0, and no other member was claimed.
+ * If it comes to the end of that region, it claims the other members in the join. So the entry is taken out of its
+ * queue (home is NULL), since another vp of the child's would begin the members at once. */
 void ps_team_after_fork_in_child(struct vp *self)
 {
     bool may_end = true; /* the caller may reach this team's join */

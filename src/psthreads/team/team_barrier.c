@@ -143,8 +143,8 @@ bool ps_team_barrier_release(struct ps_team *team)
     return vp_root_wanted(vp);
 }
 
-/* Spins until the phase ends. Returns 1: it has ended; -1: the region has tasks, so the member is called away; 0:
- * the limit was reached, or other threads are ready on this vp. */
+/* Spins until the phase ends. Returns 1 if the phase has ended; -1 if the region has tasks, so that the member is
+ * called away; 0 if the limit was reached, or other threads are ready on this vp. */
 static int spin_for_phase(struct ps_team *team, uint32_t phase, unsigned limit)
 {
     for (unsigned i = 0; i < limit; i++) {
@@ -181,9 +181,9 @@ static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t
 /* A vp's last member spins at most BATCH_SPINS times ps_spin_limit if its vp has waiters. The limit is low: if the
  * system takes the vp's processor meanwhile, no other vp can run the waiters. */
 #define BATCH_SPINS 4
-/* A vp's last member spins at most ALONE_SPINS times ps_spin_limit if its vp has no waiters. The member has the vp
- * to itself, and perhaps all members have. If it blocked, its vp would find no work, or would take another vp's
- * member, so that this member would lose its vp. */
+/* A vp's last member spins at most ALONE_SPINS times ps_spin_limit if its vp has no waiters. The member has the vp to
+ * itself, and perhaps all members have. If the member blocked, its vp would find no work. Or the vp would take another
+ * vp's member, and the blocked member would lose its vp. */
 #define ALONE_SPINS 16
 
 static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase)
@@ -222,7 +222,8 @@ static inline void open_here_and_unlock(struct vp *vp, struct ps_team *team, uin
     ready_and_unlock(vp, true, turn ? PS_FRONT : PS_BACK);
 }
 
-/* Member m arrives on vp, the caller's, which has no teammate to run. Counts vp's waiters and m, and waits. */
+/* Member m arrives on vp, the caller's, which has no teammate to run. Counts vp's waiters and m by one subtraction, and
+ * waits. Opens the barrier itself if all members are on vp and `counted` is false. */
 static enum ps_met count_arrivals(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
                                   bool counted)
 {
@@ -281,7 +282,7 @@ static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team 
     return ps_work_of(t);
 }
 
-/* Counts m's arrival. m has prepared to wait in a batch, but does not. */
+/* Called for m, which has prepared to wait in a batch and cannot. Counts m's arrival and waits, as count_arrivals. */
 static enum ps_met wait_otherwise(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
                                   bool counted)
 {
@@ -296,11 +297,11 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
     struct psthread *self = &m->thread;
     struct ps_waiters *among = &vp->waiters;
     struct ps_work w = PS_NO_WORK;
-    if (vp_is(vp, VP_DEDICATED)) /* the work in its queue is for other vps */
+    if (vp_is(vp, VP_DEDICATED)) /* a dedicated vp takes nothing out of its queue; other vps do */
         return count_arrivals(vp, team, m, phase, counted);
     struct uth *from = vp_run(vp)->uth;
     struct uth_wait *wait = &from->wait;
-    wait->thread = self; /* set while no thread can ready self yet */
+    wait->thread = self; /* set before any thread can ready self */
     if (vp_stays_with_root(vp))
         return wait_otherwise(vp, team, m, phase, counted);
     if (PS_UNLIKELY(!ps_load_relaxed(&team->batched)))

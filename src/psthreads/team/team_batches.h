@@ -62,8 +62,8 @@ static inline void ready_batch(struct ps_member *m, const struct vp *turn)
     vp_enqueue_ring(target, &m->thread.item.link, m->batch, end);
 }
 
-/* Readies the batches from number `head` on, except that of `keep` (or NULL). True: the batch of `keep` was among
- * them. */
+/* Readies the batches of the list whose first member has number `head` (0: the list is empty), except that of `keep`
+ * (or NULL). True: the batch of `keep` was among them. */
 static inline bool ready_batches(struct ps_team *team, uint32_t head, const struct ps_member *keep,
                                  const struct vp *turn)
 {
@@ -89,7 +89,8 @@ static inline uint32_t take_published(struct ps_team *team)
 }
 
 /* Publishes the batches from first to last, and counts `arrivals` at the same time. False: the phase has ended
- * meanwhile, so nothing was published. *opens: that was the last arrival, and the caller has to open the barrier. */
+ * meanwhile, so nothing was published. *opens: the last arrival was among those, so the caller has to open the
+ * barrier. */
 static inline bool publish_waiters(struct ps_team *team, struct ps_member *first, struct ps_member *last,
                                    uint32_t phase, uint32_t arrivals, bool *opens)
 {
@@ -126,8 +127,8 @@ static struct taken take_waiters_locked(struct ps_waiters *w)
 #define TURN_NS 1000000
 #define TURN_LOOK 4
 
-/* Whether the team has a turn on vp, the caller's: when a barrier opens, its members go in front of the other
- * threads in vp's queue. */
+/* Called when a barrier opens. Returns true if the team has a turn on vp, the caller's: its members go in front of the
+ * other threads in vp's queue. Counts the opening. At the end of a turn returns false, and the next turn begins. */
 static PS_NOINLINE bool has_turn(struct vp *vp)
 {
     struct ps_waiters *w = &vp->waiters;
@@ -153,7 +154,7 @@ static inline void ready_and_unlock(struct vp *vp, bool own, enum ps_end end)
     struct psthread *root = w->root;
     uint32_t n = ps_load_relaxed(&w->count) - (root != NULL);
     if (n) {
-        /* insert before the front item; before the list's head: at the back */
+        /* inserts the ring before the front item, or before the list's head, which is the back of the queue */
         struct ps_list *items = &vp->queue.items;
         ps_list_push_ring_back(end == PS_FRONT ? items->next : items, ps_list_take_ring(&w->list));
         ps_queue_count_locked(&vp->queue, (int)n);

@@ -51,18 +51,18 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
     return next;
 }
 
-/* Whether an outermost region calls ps_per_region_work although it does not need the clock. It does if objects may
- * have been loaded, if there are several roots (root_spread.h), or if the root has changed its kernel thread's
- * state. If there are several vps, the watchdog does the rest (quota_park.h). */
+/* Whether an outermost region calls ps_per_region_work although it does not need the clock. It does if objects may have
+ * been loaded, if there are several roots (root_spread.h), or if the root has changed its kernel thread's state. That
+ * the watchdog may have to be reminded (quota_park.h) is no reason. */
 static inline bool needs_per_region_work(const struct vp *vp)
 {
     return PS_UNLIKELY(vp_run(vp)->per_region_at == 0 || !uth_tls_nothing_loaded() ||
                        ps_load_relaxed(&ps_rt.table_size) > ps_rt.num_vps);
 }
 
-/* Whether the parent runs this outermost region of n members alone; sets vp->closed accordingly, which thieves read.
- * If it runs it alone and the region is not timed, reads the clock only if there may be per-region work. Reading the
- * clock takes as long as a member, since it waits for the write of the thread pointer. */
+/* Returns true if the parent runs this outermost region of n members alone; sets vp->closed accordingly, which thieves
+ * read. If the parent runs the region alone and the region is not timed, reads the clock only if there may be
+ * per-region work. Reading the clock takes as long as a member, since it waits for the write of the thread pointer. */
 static PS_NOINLINE bool is_serial(struct vp *vp, struct ps_team *team, unsigned n)
 {
     uint32_t closed = ps_load_relaxed(&vp->closed);
@@ -144,12 +144,12 @@ static inline uint32_t barriers_met(const struct ps_team *team)
     return ps_team_barrier_phase(team) + (uint32_t)ps_team_member(team, 0)->rounds;
 }
 
-/* Whether the members of an inner region get a vp each from the start. That pays for members that meet in barriers.
- * If vps take them from a queue, two may begin on one vp; the next barrier then takes one of them away, again and
- * again. Members that meet in no barrier are better left in the queue, since the parent runs short ones sooner than
- * other vps come. So the answer is true if the team's last region had barriers, and n - 1 vps search now. Callers do
- * not ask for a team of more members than half the vps. Its fellow teams cannot all have as many vps, and then
- * members are better off together: a vp that is idle for a moment would separate them. */
+/* Returns true if the members of an inner region are to get a vp each from the start. That pays for members that meet
+ * in barriers. If vps take them from a queue, two may begin on one vp. At the next barrier another vp takes one of the
+ * two, and this repeats. Members that meet in no barrier are better left in the queue, since the parent runs short ones
+ * sooner than other vps come. So the answer is true if the team's last region had barriers, and n - 1 vps search now.
+ * Callers do not ask for a team of more members than half the vps. Its fellow teams cannot all have as many vps, and
+ * then members are better off together: a vp that is idle for a moment would separate them. */
 static PS_NOINLINE bool inner_wants_vps(struct ps_team *team, unsigned n)
 {
     uint32_t met = barriers_met(team), seen = team->barriers_seen;
@@ -181,7 +181,9 @@ static PS_ALWAYS_INLINE void fork_unbound(struct vp *vp, struct ps_team *team, u
     if (is_offered(vp, team, n, outermost)) {
         if (n <= ps_rt.num_vps)
             ps_team_rounds_fork(team, n);
-        else /* vps of roots may take all members; the last region may have met in rounds, with fewer members */
+        /* with the vps of roots all members may still get a vp each; the last region, with fewer members, may have met
+         * in rounds */
+        else
             ps_team_rounds_none(team);
         next = hand_off_members(vp, team, n);
     }
@@ -213,8 +215,9 @@ static bool hand_off_one(struct vp *self, struct ps_member *m, unsigned *slot)
     return false;
 }
 
-/* Begins members 1 .. n-1 one by one. A member with a kernel thread of its own begins there. Another one is handed
- * off to an idle vp, of its place if it has one. Else it becomes a thread in the place's queue or in vp's. */
+/* Begins members 1 .. n-1 one by one. A member with a kernel thread of its own begins there. Any other member is handed
+ * off to an idle vp: of its place if the members have different places, else if the region is outermost and has no more
+ * members than vps. If that fails, the member becomes a thread in its place's queue or in vp's. */
 static void fork_each(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
     unsigned handed_off = 0, dedicated = 0, slot = 0;

@@ -3,8 +3,8 @@
  * Helping. A member whose body has returned may run explicit tasks. The core decides which members do so
  * (src/ort/task/task_queue.c). It is told of each member that has returned (ops->idle), and calls some of them back
  * (ps_team_help). Such a *helper* becomes a thread again, which runs ops->assist: an *assistant*. If threads have
- * thread-local blocks, member 0's block is its parent's. Then no assistant runs as member 0. Instead the parent
- * leaves its wait in the join (PS_TEAM_WANTED).
+ * thread-local blocks, member 0's block is its parent's. Then no assistant runs as member 0, except as in recall.h.
+ * Instead the parent leaves its wait in the join (PS_TEAM_WANTED).
  *
  * Telling the core. In a region without tasks the core is told nothing: each member that returns stores the region's
  * number in done_in. The member that makes the first task tells the core of all these members (ps_team_notify). From
@@ -48,7 +48,7 @@ void ps_team_refer(struct ps_team *team, unsigned refs)
     while (!ps_cas_seq(&team->left, &left, left + more));
 }
 
-/* Caller: has run m, whose identity is free now. */
+/* Callers: a thread that has run m, and has left m's block; and ps_team_notify, for each member. */
 void ps_member_tell_core(struct ps_team *team, struct ps_member *m)
 {
     if (ps_member_take_done(team, m) && team->ops->idle(m))
@@ -82,9 +82,9 @@ static void leave_for(struct ps_team *team, struct uth_tls *before)
     vp_resume_caller(ps_vp(), team->parent, before);
 }
 
-/* Runs tasks in the name of m, whose body has returned and whose reference is dropped, and then tells the core. As
- * soon as the core is told, m may run elsewhere as a helper, with a stack of its own. If the core gives m back here,
- * m is set up anew. */
+/* Runs tasks in the name of m, whose body has returned and whose reference is dropped, and then tells the core. As soon
+ * as the core is told, m may run elsewhere as a helper, with a stack of its own. If the core asks for m's help in its
+ * answer, m runs tasks here once more. */
 static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
 {
     struct uth_tls *before = vp_run(ps_vp())->tls;
@@ -100,7 +100,8 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
             vp_unblock_signals(ps_vp());
         }
         ps_member_call_floating(m, team->ops->assist);
-        leave_for(team, before); /* left before the core is told, since an assistant enters the same block */
+        /* m's block is left before the core is told, since an assistant may then enter the block */
+        leave_for(team, before);
     } while (team->ops->idle(m));
 }
 
@@ -118,14 +119,14 @@ static void last_look_of_parent(struct ps_team *team)
         ps_team_assist_oneself(team);
 }
 
-/* Closes vp's handoff slot, which vp_offer has opened: vp goes on with something else. */
+/* Closes vp's handoff slot, which vp_offer has opened: vp runs tasks before its loop goes on. */
 static void withdraw_offer(struct vp *vp)
 {
     if (ps_load_relaxed(vp_handoff(vp)) != HANDOFF_BUSY)
         ps_handoff_close(vp, vp);
 }
 
-/* Drops pending references; returns what remains in `left`. */
+/* Drops `pending` pending references; returns what remains in `left`. */
 static uint64_t drop_pending(struct ps_team *team, unsigned pending)
 {
     uint64_t taken = pending * PS_TEAM_PENDING, before = ps_sub_seq(&team->left, taken);
@@ -147,7 +148,8 @@ PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct 
     else if (last)
         last_look(team, last, current ? PS_T_CALLED | inherited : 0);
     vp = ps_vp();
-    if (!current && own_stack_begins(vp)) { /* the last member keeps this stack, on which a vp's loop was */
+    /* the member that ran here last keeps this stack, so vp's loop does not go on here */
+    if (!current && own_stack_begins(vp)) {
         struct psthread *parent = team->parent;
         if (drop_pending(team, refs) == PS_TEAM_WAITING)
             ps_ready(parent, PS_FRONT);
@@ -219,7 +221,7 @@ void ps_team_notify(struct ps_team *team)
     bool watch = !ps_load_relaxed(&team->had_tasks) && ps_tls_on() && !san_any() && !is_first(team);
     ps_store_relaxed(&team->had_tasks, true);
     ps_store_seq(&team->notified, 1);
-    /* so that members that wait in rounds go to the barrier's word, where they are found */
+    /* members that wait in rounds then go on by the barrier's word, where they are found */
     if (ps_load_relaxed(&team->by_word) != PS_BY_WORD)
         ps_store_seq(&team->by_word, PS_BY_WORD);
     add_pending(team);
@@ -252,7 +254,7 @@ static void start_assistant(struct ps_member *m)
     ps_member_begin_thread(m, ps_vp());
 }
 
-/* Ends the thread that runs in the name of m. It does nothing after this but return to its vp's loop. */
+/* Ends the thread that runs in the name of m. After this call the thread only returns to its vp's loop. */
 static void assistant_ends(struct ps_member *m)
 {
     struct ps_team *team = m->team;
@@ -264,7 +266,7 @@ static void assistant_ends(struct ps_member *m)
         ps_ready(parent, PS_FRONT);
 }
 
-/* Calls the parent back from its wait, so that it runs tasks as member 0. */
+/* Makes the parent leave its wait in the join, or not begin it, so that it runs tasks as member 0. */
 static void want_parent(struct ps_team *team)
 {
     uint64_t left = ps_load_seq(&team->left);

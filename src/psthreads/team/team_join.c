@@ -48,8 +48,8 @@ static inline unsigned take_handoff(struct vp *other, const struct ps_team *team
     return ps_handoff_id(handoff);
 }
 
-/* The parent runs members that were handed off to vps which have not looked yet, since their kernel threads are
- * late. Returns how many it ran. *all: all members have ended. */
+/* The parent takes back members that were handed off to vps which have not looked into their slots yet, and runs them.
+ * Returns how many it ran. *all: true if all members have ended. */
 static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *all)
 {
     unsigned taken = 0;
@@ -71,8 +71,7 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
     return taken;
 }
 
-/* How long a parent spins for members that run elsewhere, and leaves handed-off members to vps that are about to
- * look. */
+/* How long a parent spins for members that run elsewhere, before it takes handoffs back. */
 #define JOIN_SPINS 3       /* a spin takes this times ps_spin_limit at most */
 #define JOIN_LONG_SPINS 16 /* that limit times this, once each member is known to run on a vp of its own */
 
@@ -110,7 +109,8 @@ static uint64_t begin_to_wait(struct ps_team *team)
     return left;
 }
 
-/* The parent blocks until all members have ended. It comes back to assist each time member 0 is to help. */
+/* The parent blocks until all members have ended. Each time member 0 is to help meanwhile, the parent runs tasks, and
+ * blocks again. */
 static void wait_and_assist(struct ps_team *team)
 {
     struct ps_member *m = ps_team_member(team, 0);
@@ -133,25 +133,25 @@ static void wait_and_assist(struct ps_team *team)
     ps_store_relaxed(&team->left, 0);
 }
 
-/* Notes that the parent has taken a handoff back unread: the vp that idled does not run, because something else has
- * its processor. The parent has spun in vain, and would do so again. So the next 1 to 63 regions that would be
- * offered only publish their members. Vps that do run still take them. */
+/* Notes that the parent has taken a handoff back unread: the kernel thread of the idle vp does not run, because
+ * something else has its processor. The parent has spun in vain, and would do so again. So the next 1 to 63 regions
+ * that would be offered only publish their members. Vps that do run still take them. */
 static void handoff_was_late(struct ps_team *team)
 {
     team->unread += team->unread < PS_UNREAD_MOST;
     team->unoffered = (uint8_t)((1u << team->unread) - 1);
 }
 
-/* Whether no vp has taken the members that are left, and the loop on the parent's vp will take them as soon as the
- * parent blocks. */
+/* Returns true if members are left that no vp has claimed, and the loop of the parent's vp is to take them as soon as
+ * the parent blocks. */
 static bool rest_is_for_loop(const struct vp *vp, struct ps_team *team)
 {
     return team->region < ps_load_relaxed(&uth_tls_asks) && !vp_is(vp, VP_DEDICATED) && !vp_stays_with_root(vp) &&
            !team->handed_off && !ps_team_exhausted(team);
 }
 
-/* Tells members' own kernel threads to leave this processor, if they spun at the fork and have not seen their
- * members yet: they do not run, perhaps because they wait for the processor on which the parent spins. */
+/* Tells dedicated kernel threads of members, which spun at the fork and have not taken their members yet, to leave this
+ * processor. They do not run, perhaps because they wait for the processor on which the parent spins. */
 static PS_NOINLINE void call_dedicated(const struct ps_team *team)
 {
     int cpu = ps_places_on() ? -1 : os_current_cpu();
@@ -207,8 +207,8 @@ static PS_ALWAYS_INLINE void unpublish(struct ps_team *team)
     ps_spin_unlock(&q->lock);
 }
 
-/* The parent drops its references and runs tasks, before it runs other members as calls, since it cannot help then.
- * Does nothing if no member is left. Returns how many of its references remain. */
+/* The parent drops its references and runs tasks, before it runs other members as calls: while it is suspended below
+ * them it cannot run tasks. Does nothing if no member is left. Returns how many of its references remain. */
 static PS_NOINLINE unsigned help_first(struct ps_team *team, struct ps_member *last, unsigned refs)
 {
     if (!refs || ps_team_exhausted(team))
@@ -279,19 +279,20 @@ static PS_NOINLINE void time_serial(struct ps_team *team)
     ps_serial_end(&team->serial, cycles, team->n * (ps_rt.per_region_cycles / SERIAL_A_PERIOD));
 }
 
-/* The join of a parent that calls no members, since it is deep in its stack or may be needed for tasks. The other
- * members get fresh stacks while it waits. */
+/* The join of a parent that calls no members (`room` in ps_team_join says why). Vps run the other members on other
+ * stacks while the parent waits. */
 static PS_NOINLINE void join_without_calls(struct ps_team *team)
 {
     ps_team_become_parent(ps_vp(), team);
-    if (!team->home) /* without an entry only a forked child has members left (ps_team_after_fork_in_child) */
+    if (!team->home) /* no queue has an entry: members are left in a forked child only (ps_team_after_fork_in_child) */
         leave_rest_to_others(ps_vp(), team);
     if (drop_refs(team, NULL, 1) != 0)
         wait_for_members(team, false);
     unpublish(team);
 }
 
-/* Sets the parent's own controls again, since members that it has called have left others. */
+/* Sets the parent's own controls again. If the members that it has called have left others, notes these as the
+ * members'. */
 static PS_NOINLINE void take_floats_back(struct ps_team *team)
 {
     const struct cpu_float own = team->joined;
@@ -345,7 +346,7 @@ void ps_team_join(struct ps_team *team)
     bool room = !vp_stays_with_root(vp) && uth_has_room(vp_run(vp)->uth, __builtin_frame_address(0)) &&
                 !(tls && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));
     team->by_parent_only = tls;
-    /* with blocks, member 0 becomes free only when the parent waits */
+    /* without blocks, member 0's identity is free now; with blocks, it is free when the parent waits */
     if (!tls)
         ps_store_release(&ps_team_member(team, 0)->done_in, team->region);
     else

@@ -28,8 +28,8 @@ static PS_ALWAYS_INLINE void ps_member_become(struct vp *vp, struct ps_member *m
  * dedicated kernel thread. May switch. */
 void ps_member_enter_slowly(struct vp *vp, struct ps_member *m, struct uth_tls *before);
 
-/* Marks the block, which vp has just entered, as cached: vp then enters it again by writing the thread pointer,
- * without further tests. A block with a dedicated kernel thread, or with flags to keep, is not left cached. */
+/* Marks the block, which vp has just entered, as cached: next time vp enters it by writing the thread pointer, without
+ * further tests. A block with a dedicated kernel thread, or with flags to keep, is not left cached. */
 static inline void ps_member_leave_cached(struct uth_tls *tls)
 {
     uth_tls_keep_cached(tls);
@@ -89,10 +89,11 @@ static inline bool ps_member_is_done(struct ps_team *team, struct ps_member *m)
     return ps_member_take_done(team, m);
 }
 
-/* Tells the core that m's identity is free, if it was not told; starts an assistant for m if the core asks for one.
- * Caller: has run m. */
+/* If m's body has returned and the core was not told of that, tells the core that m's identity is free. Starts an
+ * assistant for m if the core asks for one. Callers: a thread that has run m; the maker of the region's first task. */
 void ps_member_tell_core(struct ps_team *team, struct ps_member *m);
-/* Adds `refs` references to `left`. The caller has one itself. */
+/* Adds `refs` references to `left`, with pending references in a region with tasks. The caller has a reference
+ * itself. */
 void ps_team_refer(struct ps_team *team, unsigned refs);
 /* Ends m, whose body has returned on the stack that m keeps from now on. refs: how many members ran on this stack
  * before m and are not counted out yet. */

@@ -71,6 +71,8 @@ static void leave_rounds_locked(struct ps_team *team, uint64_t number)
     team->rounds_left_at = number;
 }
 
+/* How a barrier goes on for a member: the barrier is over; the member has to arrive by the word; or the rounds go on.
+ * impatient: the member has waited long enough, so the rounds are to end. */
 enum decision { OVER, BY_WORD, WAIT_ON };
 
 static PS_NOINLINE enum decision decide(struct ps_team *team, uint64_t number, bool impatient)
@@ -98,8 +100,8 @@ static inline bool has_flag(const struct ps_team *team, unsigned id, uint64_t fl
     return ps_load_acquire(&member(team, id)->flag) >= flag;
 }
 
-/* Waits until member id has set `flag` or a later one. False: the caller has to decide how the barrier goes on.
- * *impatient: since it has spun long enough, or its vp has other ready threads. */
+/* Waits until member id has set `flag` or a later one. False: the caller has to decide how the barrier goes on. Sets
+ * *impatient if the member has spun long enough, or its vp has other ready threads. */
 static PS_NOINLINE bool await_flag(const struct ps_team *team, unsigned id, uint64_t flag, bool *impatient)
 {
     const struct ps_member *m = member(team, id);
@@ -120,7 +122,7 @@ static PS_NOINLINE bool await_flag(const struct ps_team *team, unsigned id, uint
 bool ps_team_rounds_meet(struct ps_team *team, unsigned id)
 {
     struct ps_member *self = member(team, id);
-    /* not read from the member's own flag, whose line the other members have */
+    /* self->rounds is read, and not self->flag, whose line is in the other members' caches */
     uint64_t last = self->rounds, base = team->rounds_base;
     uint64_t number = (last > base ? last : base) + 1, flag = number << ROUND_BITS;
     self->rounds = number;

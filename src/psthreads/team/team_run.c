@@ -53,8 +53,8 @@ PS_NOINLINE void ps_member_call_traced(struct ps_member *m, struct vp *vp, void 
     san_fiber_leave(outer);
 }
 
-/* Begins m on the stack that m keeps, on m's kernel thread. The caller goes on, and takes n references for itself,
- * so that its references are never taken for those of all members. */
+/* Begins m on the stack that m keeps, on m's kernel thread. The caller goes on with other members. It takes n
+ * references more, so that run_the_rest never finds exactly n and takes them for those of all members. */
 static void begin_on_own_stack(struct vp *vp, struct ps_team *team, struct ps_member *m, struct uth_tls *before,
                                struct run *run)
 {
@@ -108,7 +108,7 @@ void ps_team_run(struct ps_team *team, unsigned id)
     struct psthread *parent = team->parent;
     struct run run = {0};
     struct vp *vp = ps_vp();
-    /* A woken vp wakes others, since there are more members and a vp may sleep. */
+    /* Wakes a further vp, since members are left and a vp may sleep. */
     if (!ps_team_exhausted(team))
         idle_notify(NULL);
     ps_floats_become_plain();
