@@ -23,7 +23,7 @@ PS_NOINLINE void blocking_begin(struct vp *vp)
 {
     if (!vp)
         return;
-    /* So that no handler of the program leaves this function by a jump. */
+    /* Signals are blocked, so that no handler of the program leaves this function by a jump. */
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
     if (!vp_is(vp, VP_BLOCKED)) {
         vp_becomes(vp, VP_BLOCKED);

@@ -8,13 +8,14 @@
  * processor in the same way.
  *
  * States of a vp: not blocked -> blocking_begin: VP_BLOCKED, counted in ps_watchdog.blocked -> blocking_end: not
- * blocked. At most as many spares work as vps are blocked. When a vp comes back, its spare runs the member that it has
- * to the next scheduling point. Until then one kernel thread more is runnable than there are processors. Rejected: the
- * thread that comes back waits for its spare, as in Go (Go preempts; here that wait may never end). A root that becomes
- * ready while its home is blocked is released at once (ready.c). No work is left waiting. A spare counts itself off,
- * then reads how many vps are blocked. A vp counts itself as blocked, then reads how many spares are at work. Both are
- * seq_cst, so one sees the other (tests/models/blocking.pml). Work that becomes ready later, while the vp is blocked,
- * is left to the watchdog.
+ * blocked. A blocked vp calls a spare only if fewer spares are at work than vps are blocked. When that vp comes back,
+ * one spare too many is at work. This spare runs its thread or member to the next scheduling point. Until then one
+ * kernel thread more is runnable than there are processors. Rejected: the thread that comes back waits for its spare,
+ * as in Go (Go preempts; here that wait may never end). A root that becomes ready while its home is blocked is released
+ * at once (ready.c). Why no ready work is left behind: a spare that finds none counts itself off, then reads how many
+ * vps are blocked. A vp counts itself as blocked, then reads how many spares are at work. All four are seq_cst, so one
+ * of the two sees the other (tests/models/blocking.pml). Work that becomes ready later, while the vp is blocked, is
+ * left to the watchdog.
  *
  * A jump out of such a call (siglongjmp, a cancelled thread) skips blocking_end. The vp then counts as blocked until
  * blocking_forget is called for it.
@@ -29,17 +30,20 @@
 #include "run.h"
 #include "watchdog.h"
 
-/* Whether work may be ready that no vp comes for. If not, the caller need not call blocking_begin. It reads `armed`: a
- * thread that makes something ready and finds no idle vp arms the watchdog, which stays armed for a while. */
+/* Whether work may be ready that no vp comes for. If not, the caller need not call blocking_begin. The function reads
+ * `armed`: a thread that makes something ready and finds no idle vp arms the watchdog, which stays armed for a
+ * while. */
 static inline bool blocking_may_matter(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_watchdog.armed)); }
 
-/* Returns the calling thread's vp if work is ready that no vp comes for; else NULL. Keeps errno. */
+/* Returns the calling thread's vp if work is ready that no vp comes for, and a spare may be called for it. Else, and in
+ * a handler, NULL. Keeps errno. */
 struct vp *blocking_vp(void);
 /* Called by the running thread of vp before and after it waits in the kernel. If vp is NULL, both do nothing. Both keep
  * errno. */
 void blocking_begin(struct vp *vp);
 void blocking_end(struct vp *vp);
-/* Called by vp's kernel thread when it looks for work, or ends: its thread is in no such call any more. */
+/* Called by vp's kernel thread at the end of such a call, and when it looks for work, or its root ends: from now on vp
+ * does not count as blocked. */
 static inline void blocking_forget(struct vp *vp)
 {
     if (!vp_is(vp, VP_BLOCKED))

@@ -15,7 +15,7 @@
 
 struct ps_idle ps_idle;
 
-/* Sets a vp's bit in the idle set. Returns whether the bit was set before. */
+/* Sets a vp's bit in the idle set. Returns true if the bit was set before. */
 static bool bit_set(unsigned id) { return ps_or_seq(&ps_idle.bits[id / 64], UINT64_C(1) << id % 64) >> id % 64 & 1; }
 /* Clears a vp's bit. True: the bit was set, and this caller has cleared it, so only this caller may wake or start the
  * vp. */
@@ -39,7 +39,7 @@ void idle_init(unsigned num_workers_first, unsigned num_vps)
 
 void idle_never_start(struct vp *vp)
 {
-    /* REFUSED, so that the stop of the library does not join its kernel thread. */
+    /* In state REFUSED the stop of the library does not join the worker's kernel thread. */
     ps_store_release(&vp->worker.started, PS_WORKER_REFUSED);
     ps_bind_home_lost();
     if (bit_take(vp_run(vp)->id))
@@ -56,7 +56,8 @@ bool idle_take_unstarted(struct vp *vp)
 
 void idle_give_unstarted(struct vp *vp)
 {
-    ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED); /* before the bit: a waker that takes the bit subtracts this again */
+    /* counted before the bit is set: a waker that takes the bit subtracts this again */
+    ps_add_seq(&ps_idle.word, IDLE_ONE_PARKED);
     bit_set(vp_run(vp)->id);
 }
 
@@ -98,9 +99,9 @@ static bool start_worker(struct vp *vp)
     ps_store_release(&vp->worker.started, PS_WORKER_REFUSED);
     ps_bind_home_lost();
     ps_sub_seq(&ps_idle.word, 1);
-    ps_store_relaxed(&vp->pinned, NULL); /* it may have been asked to go offline */
+    ps_store_relaxed(&vp->pinned, NULL); /* the slot may have the request to go offline */
     struct vp *here = ps_vp();
-    ps_handoff_close(vp, here ? here : vp); /* a member that was handed to it must run elsewhere */
+    ps_handoff_close(vp, here ? here : vp); /* a member that was handed off to vp must run elsewhere */
     return false;
 }
 
@@ -108,11 +109,12 @@ void idle_start_wanted(void)
 {
     for (unsigned id = 1; id < ps_rt.num_vps; id++)
         if (ps_load_seq(&ps_vp_at(id)->worker.started) == PS_WORKER_WANTED && !start_worker(ps_vp_at(id)))
-            /* It has counted as searching, so threads that inserted work may have woken no other vp. */
+            /* The worker has counted as searching, so threads that inserted work may have woken no other vp. */
             idle_notify(NULL);
 }
 
-/* Starts the kernel thread of worker vp, whose bit the caller has taken, or lets the watchdog do it. False: refused. */
+/* Starts the kernel thread of worker vp, whose bit the caller has taken, or makes the watchdog start it. False: it was
+ * refused. */
 static bool start_taken(struct vp *vp)
 {
     if (PS_LIKELY(!watchdog_starts_for(ps_vp())) || ps_load_seq(&ps_rt.stopping))
@@ -203,7 +205,8 @@ static bool park_unless_found(struct vp *vp)
     ps_add_seq(&ps_idle.parks, 1);
     bit_set(vp_run(vp)->id);
     bool found = look_everywhere(vp);
-    /* Found nothing; or found something, but a waker has taken the bit already, so that the sleep ends at once. */
+    /* vp sleeps if it has found nothing. If it has found work and a waker has taken the bit already, that wake-up ends
+     * the sleep at once. */
     if (!found || !bit_take(vp_run(vp)->id))
         return false;
     ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);

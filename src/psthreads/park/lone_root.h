@@ -16,12 +16,12 @@
 
 struct vp;
 
-/* Called when the program asks what the kernel counts for the kernel thread with thread pointer tp. The root of that
- * kernel thread becomes lone. If the calling kernel thread is meant, and is no root's yet, it becomes a lone root's
- * later. */
+/* Called when the program asks what the kernel counts for the kernel thread with thread pointer tp. If that is a root's
+ * kernel thread, and other vps can run its threads, the root becomes lone. If it is the calling kernel thread, and no
+ * root's yet, a root that begins on it later is lone from the start. */
 void ps_root_counted(const void *tp);
-/* Whether the calling kernel thread is to be a lone root's: ps_root_counted was called on it before it became a
- * root's. */
+/* Called when a root attaches. Returns true if the root is to be lone from the start, because ps_root_counted was
+ * called on its kernel thread before. */
 bool lone_root_expected(void);
 /* Called by a lone root's vp. Waits until something is pinned to it, and returns that. */
 struct ps_work lone_root_await(struct vp *vp);

@@ -69,14 +69,17 @@ void needs_note(struct ps_team *team, struct vp *vp)
     ps_store_relaxed(&team->at_end.helped, true);
 }
 
-/* Fills a slot for a place whose regions needed no spares before. The lock is held. */
+/* Gives the slot to `place`, whose regions needed no spares before; another place that had the slot loses it. The lock
+ * is held. */
 static void begin_need(struct need *need, const void *place, unsigned spares)
 {
     need->spares = spares;
     need->while_ns = FIRST_WHILE_NS;
     need->try_at_ns = os_now_ns() + FIRST_WHILE_NS;
     ps_store_relaxed(&need->place, place);
-    ps_store_seq(&bit, VP_NEEDS); /* first, since a vp that begins from now on reads it; then the vps that exist */
+    /* stored before the loop: a vp that begins from now on reads `bit`, and the vps that exist get the bit from the
+     * loop */
+    ps_store_seq(&bit, VP_NEEDS);
     unsigned vps = ps_load_acquire(&ps_rt.table_size);
     for (unsigned id = 0; id < vps; id++)
         vp_becomes(ps_vp_at(id), VP_NEEDS);

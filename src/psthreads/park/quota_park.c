@@ -30,7 +30,8 @@ static _Atomic uint64_t due;
 static struct quota_park_most most;
 /* The last limit that was set by quota_park_allow; read and written under the lock. */
 static unsigned allowed;
-/* The limits that the system and the other processes set; UINT_MAX: none. Used by the watchdog alone. */
+/* The limits that the system and the other processes set; UINT_MAX: none. Used by the watchdog, and by other threads
+ * only while it has no kernel thread. */
 static unsigned by_system, by_share;
 
 static unsigned quota_at_start(void)
@@ -46,7 +47,8 @@ static void begin_offline(void)
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
         struct vp *vp = ps_vp_at(id);
         ps_store_relaxed(vp_pinned(vp), NULL);
-        bool carried = ps_load_relaxed(vp_attached(vp)); /* in a forked child: by the thread that forked */
+        /* true in a forked child only, for the vp of the thread that forked */
+        bool carried = ps_load_relaxed(vp_attached(vp));
         ps_store_relaxed(vp_offline(vp), id < allowed || carried ? PS_ONLINE : PS_OFFLINE_UNSTARTED);
         if (!carried)
             ps_store_relaxed(vp_handoff(vp), id < allowed ? HANDOFF_IDLE : HANDOFF_BUSY);
@@ -77,7 +79,8 @@ void quota_park_restart(void)
 
 /* --- the vp's side --- */
 
-/* Moves the threads in vp's queue to the queues of the online vps, one to each in turn. */
+/* Moves the threads in vp's queue to the queues of the online vps, one to each in turn. Entries of teams stay: vps
+ * steal their members. */
 static void empty_queue(struct vp *vp)
 {
     struct ps_queue *q = vp_queue(vp);
@@ -143,11 +146,12 @@ static void send_offline(struct vp *vp)
     idle_wake_this(vp);
 }
 
-/* Brings worker vp online again. */
+/* Brings worker vp online again, if it has no kernel thread: from now on vp counts as parked, so that it can be
+ * started. */
 static void bring_online(struct vp *vp)
 {
     if (ps_load_relaxed(vp_offline(vp)) != PS_OFFLINE_UNSTARTED)
-        return; /* a vp that sleeps in quota_park_run is woken, and reads the limit itself */
+        return; /* set_limit_locked wakes a vp that sleeps in quota_park_run, and this vp reads the limit itself */
     ps_store_relaxed(vp_offline(vp), PS_ONLINE);
     ps_store_seq(vp_handoff(vp), HANDOFF_IDLE);
     idle_give_unstarted(vp);
@@ -220,8 +224,8 @@ unsigned quota_park_decide(const struct watchdog_sample *s, struct quota_park_mo
     return limit ? limit : 1;
 }
 
-/* Applies the smaller one of the two limits. A limit that has not changed is applied too: a vp that had no stack for
- * going offline, or has started since, is asked again. */
+/* Applies the smaller one of the two limits, by_system and by_share. A limit that has not changed is applied too: a vp
+ * that had no stack for going offline, or has started since, is asked again. */
 static void apply(void)
 {
     unsigned limit = by_system < by_share ? by_system : by_share;

@@ -35,7 +35,7 @@ enum ps_offline { PS_ONLINE, PS_OFFLINE_ASKED, PS_OFFLINE, PS_OFFLINE_UNSTARTED 
  * to start anew, and in a forked child; the system's limit stays. */
 void quota_park_init(void);
 void quota_park_restart(void);
-/* Wakes all vps that are offline, because the library stops. The caller has set ps_rt.stopping. */
+/* Brings all vps online and wakes them, because the library stops. The caller has set ps_rt.stopping. */
 void quota_park_end(void);
 
 /* Lets only the regular vps 0 .. limit-1 run work from now on. */
@@ -51,13 +51,14 @@ void quota_park_look(const struct watchdog_sample *s);
 /* Sets the second limit, the process's part of a machine that several processes share (share.h); UINT_MAX: none.
  * Caller: the watchdog. */
 void quota_park_share(unsigned limit);
-/* quota_park_remind: called at `now`, in cpu_cycles, by a root that opens a region of n members. Wakes the watchdog for
- * one look, if a look is due. quota_park_remind_now: makes a look due at the next region. */
+/* quota_park_remind: called at `now`, in cpu_cycles, by a root that opens a region of n members. If a look is due,
+ * wakes the watchdog for it, and calls share_open. quota_park_remind_now: makes a look due at the next region. */
 void quota_park_remind(uint64_t now, unsigned n);
 void quota_park_remind_now(void);
 /* Called by vp's loop, which has taken the request to go offline: sleeps until the limit allows vp to run. */
 void quota_park_run(struct vp *vp);
-/* Called when vp cannot call quota_park_run, because there is no stack for its loop: vp stays online. */
+/* Called instead of quota_park_run when vp has taken the request and cannot go offline (no stack for its loop; a root's
+ * vp): vp stays online. */
 void quota_park_refused(struct vp *vp);
 /* Returns how many vps sleep in quota_park_run; for deadlock.c. */
 unsigned quota_park_count(void);

@@ -33,16 +33,17 @@ static struct os_word_holder holder;
 
 /* Used by the watchdog alone. */
 static struct {
+    /* failed: this process has given up sharing. others: at the last look other processes shared. */
     bool failed, others;
     /* The table's `change` at the last look. */
     uint32_t change;
     uint64_t looked_ns, mask_ns; /* times of the last look, and of the last look at the mask */
     /* The processor time that the process had used, and the time at which that was read. */
     uint64_t used_ns, counted_ns;
-    /* The process used next to no processor time in the last period (uses_nothing). */
+    /* True if the process used next to no processor time in the last period (uses_nothing). */
     bool idle;
     unsigned wanted;
-    /* The last time at which the process wanted as many processors as `wanted` says. */
+    /* When a look last found that the process wants as many processors as `wanted` says, or more. */
     uint64_t wanted_ns;
     unsigned cpus; /* number of processors in the mask */
 } own;
@@ -76,7 +77,8 @@ static void announce(void)
 
 /* --- joining --- */
 
-/* From now on this process does not share. why: what the user is told, once; NULL: nothing. */
+/* Called when sharing fails: from now on this process does not share. why: what the user is told, once; NULL: the user
+ * is told nothing. */
 static void give_sharing_up(const char *why)
 {
     static bool said;
@@ -177,7 +179,8 @@ void share_leave(void)
 
 /* --- what is wanted --- */
 
-/* Returns how many vps the process could use now: vps that run something, and ready threads and members behind them. */
+/* Returns how many vps the process could use now: the number of vps that run something, plus that of ready threads and
+ * unclaimed members; num_vps at most. */
 static unsigned count_demand(void)
 {
     unsigned n = 0, vps = ps_load_acquire(&ps_rt.table_size);
@@ -205,7 +208,7 @@ static bool uses_nothing(uint64_t now)
     return own.idle;
 }
 
-/* Sets own.wanted. The slot may say more than the last look did, since a root may have opened a region meanwhile. A
+/* Sets own.wanted. A root that has opened a region since the last look may have raised the number in the slot. A
  * smaller number counts only when it has been smaller for SHARE_HOLD_NS. */
 static void want(struct share_slot *s, uint64_t now)
 {

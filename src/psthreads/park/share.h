@@ -1,4 +1,4 @@
-/* Processes of one user share the processors of the machine. This file is what one process does for it.
+/* Processes of one user share the processors of the machine. These functions are what one process does for that.
  *
  * The processes find each other through a file (data/share_table.h). Each publishes how many processors it could use
  * now, reads what the others publish, and computes its own allowance (data/share_policy.h). The allowance is a second
@@ -17,8 +17,9 @@
  *
  * Cost: nothing while the process is alone, or lends nothing. share_open is called only when a look at the quota is due
  * (quota_park_remind), and lending makes one due. With others: some microseconds a tick. Failures: if the file is not
- * as expected, the process says so in one line, and runs as without sharing. Limits: roots other than the first do not
- * go offline. A cgroup's quota limits each process, not their sum. */
+ * as expected, the process says so in one line, and runs as without sharing. Limits: roots never go offline, so a
+ * process with several roots may run more kernel threads than its part. A cgroup's quota limits each process, not their
+ * sum. */
 #ifndef PS_SHARE_H
 #define PS_SHARE_H
 
@@ -32,8 +33,8 @@
 
 /* Reads PSTHREADS_SHARE. Called when the library starts. */
 void share_configure(void);
-/* Notes that the process has no slot, because its watchdog has no kernel thread. Called when the watchdog has ended,
- * and in a forked child. */
+/* Forgets the slot, because the watchdog that held it has no kernel thread any more. Called when the watchdog has
+ * ended, and in a forked child. */
 void share_forget(void);
 
 /* Both are called by the watchdog. share_look takes a slot if the process has none, publishes what is wanted, and

@@ -28,8 +28,7 @@ static struct {
 } pool;
 /* alive: the number of kernel threads of spares. idle: how many of them stand by. */
 static _Atomic uint32_t alive, idle;
-/* The largest number of spares that were at work at once, halved every HALVED_NS. A hint, so no update of it is
- * atomic. */
+/* The largest number of spares that were at work at once, halved every HALVED_NS. A hint: an update may be lost. */
 static _Atomic uint32_t peak;
 static uint64_t halved_at_ns; /* used by the watchdog alone */
 
@@ -65,7 +64,7 @@ enum standby_word standby_rest(void)
     return (enum standby_word)word;
 }
 
-/* Takes a spare out of the list, and tells it what to do. False: no spare stands by. */
+/* Takes a spare out of the list, tells it what to do, and wakes it. False: no spare stands by. */
 static bool tell_one(enum standby_word word)
 {
     ps_spin_lock(&pool.lock);

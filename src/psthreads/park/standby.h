@@ -12,8 +12,9 @@
  * STANDBY_RESTS there and enters the list, under the lock. The thread that takes it out of the list stores there what
  * the spare is to do (release), and wakes it. No wake-up is lost: the spare is in the list before the lock is free, one
  * thread takes it out, and the futex compares the word. `stops` is set under the lock. A spare that takes the lock
- * later sees it, and ends. A spare that took it earlier is in the list, and is told to end. The word is in the spare's
- * frame, so it may be gone when the spare is woken; a futex wake does not need the memory. tests/models/standby.pml.
+ * later sees `stops`, and ends. A spare that took the lock earlier is in the list, and is told to end. The word is in
+ * the spare's frame, so the word may be gone when the waker wakes the spare; a futex wake does not need the memory.
+ * tests/models/standby.pml.
  *
  * A spare that stands by is not counted in ps_watchdog.spares, and has all signals blocked. A forked child has no
  * spares. */
@@ -38,21 +39,22 @@ bool standby_call(void);
 unsigned standby_grant(unsigned n);
 void standby_revoke(unsigned n);
 
-/* Called by the watchdog in each tick. Lets n spares stand by for n roots, and as many more as were lately at work;
- * ends the others. Returns how many of the n spares do not exist yet. */
+/* Called by the watchdog in each tick. Lets n spares stand by for n roots, and as many more as were lately at work at
+ * once; ends the others. Returns how many spares have to be started, so that n stand by or are at work. */
 unsigned standby_keep(unsigned n, uint64_t now_ns);
 
 /* Returns how many spares stand by. */
 unsigned standby_idle(void);
-/* standby_begins: counts a kernel thread of a spare that is about to be started. standby_ended: counts off one that was
- * refused, or has ended. */
+/* standby_begins: counts a kernel thread of a spare that is about to be started. standby_ended: counts off a kernel
+ * thread that was refused, or has ended. */
 void standby_begins(void);
 void standby_ended(void);
 
 /* Ends all spares, and waits for their end. The caller has stopped the watchdog and the workers. Spares at work end
  * when they find nothing. */
 void standby_stop(void);
-/* Sets all to zero. Called when the library starts, before the first spare, and in a forked child. */
+/* Empties the list and sets all counts to zero. Called when the library starts, before the first spare, at the end of
+ * standby_stop, and in a forked child. */
 void standby_reset(void);
 
 #endif

@@ -6,13 +6,13 @@
 
 /* A try was in vain if the worker ran later than this after the wake-up. */
 #define LATE_NS 200000
-/* How often a woken worker looks whether its waker has given it its mask back. */
+/* How long a woken worker sleeps before it looks again whether its waker has given its mask back. */
 #define LOOK_NS INT64_C(20000)
 /* After the system has woken a worker on its waker's processor, so many wake-ups are made elsewhere. Then the system
  * chooses once. */
 #define PULLED_FOR 256
 
-/* Whether vp is a worker: its kernel thread is the library's, and carries no other vp. */
+/* Returns true if vp is a worker's: a regular vp other than vp 0. */
 static bool is_worker(const struct vp *vp) { return !vp_run(vp)->is_guest && vp_run(vp)->id != 0; }
 
 void ps_wake_spread_parks(struct vp *vp)
@@ -90,7 +90,8 @@ void ps_wake_spread_woken(struct vp *vp)
     s->tried = true;
     s->late_ns = os_now_ns() - s->woken_at_ns;
     s->preempted = os_times_preempted();
-    while (ps_load_acquire(&s->moving)) /* this waits seldom: only if the waker lost its processor after the wake-up */
+    /* the worker seldom waits here: only if the waker lost its processor after the wake-up */
+    while (ps_load_acquire(&s->moving))
         os_park(&s->moving, 1, LOOK_NS);
 }
 

@@ -12,8 +12,9 @@
  * After a pull the next 256 wake-ups are made so. Does not: choose the processor; touch a root's kernel thread, or any
  * while places are on (bind.h); move a thread that runs. ps_wake_tries decides how often this is tried.
  *
- * Callers: idle.c alone. _parks and _woken are called by the vp. _begin and _end are called by the waker that has taken
- * the vp's bit, on any kernel thread and stack. Which of the two owns the fields when: tests/models/wake_spread.md.
+ * Callers: idle.c; fork.c calls _reset. _parks and _woken are called by the vp. _begin and _end are called by the waker
+ * that has taken the vp's bit, on any kernel thread and stack. Which of the two owns the fields when:
+ * tests/models/wake_spread.md.
  * Failures: if the mask cannot be read or set, the system chooses. Limit: a mask that another process sets for the
  * worker between the waker's system calls (three microseconds) is lost. Cost: a system call when a vp parks and one
  * when it is woken (0.13 us each); 2.5 us more for a try. Rejected: the worker moves itself, or gives its mask back: it
@@ -39,7 +40,7 @@ struct vp;
 /* Whether a try may be made at now_ns: no pause lasts any more. */
 static inline bool ps_wake_tries_now(const struct ps_wake_tries *t, uint64_t now_ns) { return now_ns >= t->until_ns; }
 
-/* Notes at now_ns that the last try was in vain. From the second such try in a row on, begins a pause. */
+/* Notes at now_ns that the last try was in vain. The second such try in a row, and each further one, begins a pause. */
 static inline void ps_wake_tries_in_vain(struct ps_wake_tries *t, uint64_t now_ns)
 {
     uint64_t rest = t->in_a_row ? PS_WAKE_TRIES_LEAST_NS << (t->in_a_row - 1) : 0;

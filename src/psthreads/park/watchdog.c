@@ -32,8 +32,8 @@ bool watchdog_stops(void) { return ps_load_acquire(&stop_word); }
 void watchdog_nap(int64_t ns) { share_park(&ps_watchdog.asked, ns); }
 
 /* Starts the watchdog's kernel thread. The caller has set `alive` to STARTING. No handler of the program runs on that
- * kernel thread (process_signal.h). If the system refuses it several times, there is no watchdog. Then threads that
- * never hold their vps for long still run. */
+ * kernel thread (process_signal.h). If the system refuses the kernel thread WATCHDOG_TRIES times, there is no watchdog,
+ * and a thread that waits behind one that spins or blocks may wait for ever. */
 static void start_watchdog(void)
 {
     int err = EAGAIN;
@@ -125,7 +125,7 @@ void watchdog_forget(void)
 {
     ps_store_relaxed(&alive, 0);
     ps_store_relaxed(&stop_word, 0);
-    /* Without spares it counts as armed for ever, so that no thread starts it. */
+    /* Without spares the watchdog counts as armed for ever, so that no thread starts it. */
     ps_store_relaxed(&ps_watchdog.armed, ps_rt.max_spares == 0);
     ps_store_relaxed(&ps_watchdog.starving, 0);
     ps_store_relaxed(&ps_watchdog.asked, 0);

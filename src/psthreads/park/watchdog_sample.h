@@ -5,10 +5,10 @@
  * the same state, and a test can give them any state (tests/psthreads/policies_test.c). recall.h and standby.h take no
  * sample.
  *
- * The sample is read without locks while vps run, so each of its numbers may be out of date by some instructions. So
- * the action checks by a compare-and-swap what must not be wrong.
- * Loads are relaxed, or acquire if the watchdog follows the value to other memory. `pinned` alone is seq_cst: the
- * watchdog reads it after it has cleared `armed` (watchdog.h).
+ * The sample is read without locks while vps run, so each of its numbers may be out of date by some instructions. An
+ * action that must not go wrong is therefore done by a compare-and-swap. Loads are relaxed, or acquire if the watchdog
+ * follows the value to other memory. `pinned` alone is seq_cst: the watchdog reads it after it has cleared `armed`
+ * (watchdog.h).
  *
  * Cost: some loads for each vp. What takes a system call is read when a policy first asks for it in the tick
  * (watchdog_usage). What the system allows is read every WATCHDOG_ALLOWED_NS.
@@ -23,7 +23,8 @@ struct vp;
 
 #define WATCHDOG_ALLOWED_NS UINT64_C(100000000)
 
-/* Whether a value was read in this tick. It is read when a policy first asks for it. */
+/* Whether a value was read in this tick; it is read when a policy first asks for it. UNREADABLE: the read has
+ * failed. */
 enum watchdog_read { WATCHDOG_NOT_READ, WATCHDOG_READ, WATCHDOG_UNREADABLE };
 
 /* What the watchdog sees of one vp. */
@@ -54,7 +55,7 @@ struct watchdog_sample {
     unsigned pending, roots_ready;
     /* Spares that are at work; that are allowed; that were started or called and have not run yet. */
     unsigned spares, most_spares, coming;
-    bool idle; /* some vp is idle */
+    bool idle; /* some vp searches or is parked */
     /* Whether the limits that the system sets were read in this tick. */
     bool new_limits;
     /* The number of processors in the watchdog's affinity mask, and the quota in processors (UINT_MAX: none). */
@@ -69,7 +70,8 @@ void watchdog_sample_reset(void);
 
 /* Whether some root is ready and waits for its vp (seq_cst). */
 bool watchdog_root_ready(void);
-/* Returns what /proc says of the vp's kernel thread: its processor time, time slices and state. NULL: it has ended. */
+/* Returns what /proc says of the vp's kernel thread: its processor time, time slices and state. NULL: that cannot be
+ * read, mostly as the kernel thread has ended. */
 const struct os_usage *watchdog_usage(struct watchdog_seen *seen);
 
 /* Returns how many members in the vp's queue have not begun. */
