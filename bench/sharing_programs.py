@@ -69,7 +69,8 @@ def rows(build, folder, python):
         subprocess.run(["/usr/bin/convert-im6.q16", "-size", "1300x950", "xc:white", "-font", "DejaVu-Sans",
                         "-pointsize", "28", "-annotate", "+30+50", text, page], check=True)
         found.append(("4 Tesseracts, a page each",
-                      f"for i in 1 2 3 4; do RUN /usr/bin/tesseract {page} {folder}/text$i >/dev/null 2>&1 & done; wait"))
+                      f"for i in 1 2 3 4; do RUN /usr/bin/tesseract {page} {folder}/text$i >/dev/null 2>&1 & done; "
+                      "wait"))
     if python:
         (folder / "test_products.py").write_text(TESTS)
         (folder / "loky.py").write_text(LOKY)

@@ -24,7 +24,7 @@ import harness
 from harness import OURS, number, say
 
 MOST = {"quiet": 1.5, "load": 3.0}
-OPTIONS = ["--samples", 5, "--sample-us", 1000]
+OPTIONS = ["--samples", 20, "--sample-us", 1000]
 CLOCK_US = 0.01  # less is the clock: no ratio is made of it
 # construct, configuration of epcc_nested
 ROWS = [("for", "2"), ("barrier", "2"), ("static", "2"), ("dynamic", "2"), ("critical", "2"), ("taskwait", "2"),

@@ -145,7 +145,7 @@ static bool look_mprobe(struct mpi_wait *wait)
 
 static int probe_once(struct mpi_wait *wait, MPI_Status *status)
 {
-    if (!wait->look(wait)) /* the first look is on the caller's own thread, and reports its errors */
+    if (!wait->look(wait)) /* the caller looks first: MPI calls the error handler there, if an argument is wrong */
         mpi_await(wait);
     if (!wait->error && status != MPI_STATUS_IGNORE) {
         int error = status->MPI_ERROR; /* only calls with several statuses set MPI_ERROR */

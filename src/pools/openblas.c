@@ -89,8 +89,9 @@ static void wait_for_jobs(struct openblas *b)
     pthread_setcancelstate(state, &state);
 }
 
-/* Takes n numbers that no other job has; waits for other calls to end if necessary. Returns false if there can never be
- * so many. */
+/* Chooses a number for each of n jobs, such as no other job has, and writes them to number[0 .. n - 1]. (The library
+ * has a buffer for each number: the file's head.) If too few are free, or there is a hold, waits for its end, or for
+ * other calls' ends. Returns false, without waiting, if the library has fewer than n numbers for jobs. */
 static bool take_numbers(struct openblas *b, unsigned n, int *number)
 {
     pthread_mutex_lock(&b->lock);

@@ -117,7 +117,9 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
         team->cores[c] |= 1u << core;
         m->team = team;
         m->core = (uint16_t)(c * pool_cores + core);
-        ps_store_relaxed(&m->end, 0); /* an older value may be of another team, whose regions have other numbers */
+        /* Each team counts its regions by itself. So an older value, of another team, could be the number of this
+         * team's region by chance; 0 is no region's number. */
+        ps_store_relaxed(&m->end, 0);
         team->id_of[m->core] = (uint16_t)id;
     }
     team->num_spans = 0;

@@ -114,7 +114,7 @@ struct ort_team *ort_team_block(struct ort_thread *t, unsigned *n)
         larger = ort_team_alloc(*n);
     }
     for (int i = 0; PS_UNLIKELY(larger == NULL && team == NULL) && i < BLOCK_TRIES; i++) {
-        ee_yield(); /* a thread that has just taken all memory gives half of it back, as above */
+        ee_yield(); /* a thread that has taken all memory halves its block, as above; then there is some */
         larger = ort_team_alloc(*n = 1);
     }
     if (larger != NULL) {

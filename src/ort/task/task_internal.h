@@ -70,8 +70,9 @@ bool ort_wait_is_over(struct ort_team *team, const struct ort_wait *wait);
 struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *wait);
 /* Whether some ready task of the team is still in a queue. */
 bool ort_task_any(struct ort_team *team);
-/* Calls a helper, which then looks for tasks, unless a called helper has not begun yet. The caller is a member. False:
- * there is no helper. */
+/* Calls one helper, so that it looks for tasks. Calls none while another one that was called has not begun. The caller
+ * is a member. True: a helper comes. False: there is none to call; also where the only helper has been called and has
+ * not begun, and no other member sleeps. */
 bool ort_task_ask(struct ort_team *team);
 /* Takes a task that the member may run now out of a queue, and returns it. within: as in ort_wait. NULL: no such task
  * was found. */
@@ -176,7 +177,8 @@ void ort_depend_complete(struct ort_thread *thread, struct ort_task *t);
 void ort_depend_begin(struct ort_depend_node *node);
 void ort_depend_nodes_drain(struct ps_magazine *nodes);
 void ort_depend_after_fork_in_child(void);
-/* Frees the table of dependences of a task that makes no more children. */
+/* Frees a task's table of dependences: when the task's body has ended, or at a barrier, when all its children are
+ * complete, so that no later child has to wait for one of them. The caller sets the task's pointer to NULL. */
 void ort_depend_table_free(struct ort_depend_table *table);
 
 /* --- cancel.c --- */

@@ -35,7 +35,7 @@ struct vp;
 struct ps_place {
     PS_LINE_ALIGNED struct ps_queue queue;
     unsigned num_homes;
-    uint16_t *homes; /* the numbers of the regular vps that are at home here, ascending */
+    uint16_t *homes; /* the numbers of the vps at home here, ascending; guests have no home */
     struct os_cpuset mask;
 };
 

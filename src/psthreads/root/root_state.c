@@ -1,5 +1,5 @@
-/* Notes the mask and processors of a root, or of a thread on a dedicated kernel thread, for the threads of its
- * regions: see inherited.h. */
+/* Notes a root's signal mask and processors, and the signal mask of a thread on a dedicated kernel thread. Kernel
+ * threads that are started for members of their regions begin with these: see inherited.h. */
 #include "current.h"
 #include "dedicated.h"
 #include "home.h"

@@ -1,6 +1,6 @@
 /* The signal mask and the processors with which the dedicated kernel threads of members begin. The mask is that of the
- * thread that opens the region (inherited.c); the processors are the root's. So a root, and a thread on a dedicated
- * kernel thread (dedicated.h), note their mask and processors whenever they change them (root_state.c). */
+ * thread that opens the region (inherited.c); the processors are the root's. So a root notes both whenever it changes
+ * them, and a thread on a dedicated kernel thread (dedicated.h) notes its signal mask (root_state.c). */
 #ifndef PS_INHERITED_H
 #define PS_INHERITED_H
 

@@ -33,7 +33,7 @@ static inline bool own_stack_is(const struct vp *vp)
 {
     return vp_is(vp, VP_DEDICATED) && vp_run(vp)->dedicated_to->own_stack == vp_run(vp)->uth;
 }
-/* As own_stack_is, and true in state FIRST only. */
+/* Returns true in state FIRST (the file's head has the states); own_stack_is does in FIRST and in LOOP. */
 static inline bool own_stack_begins(const struct vp *vp) { return own_stack_is(vp) && !vp_run(vp)->on_own; }
 /* Returns the dedicated vp on which the thread of this block begins; NULL: it begins on any vp. A NULL may be out of
  * date: then the thread moves when it enters the block (ps_dedicate_again). */

@@ -92,7 +92,9 @@ static PS_NOINLINE bool move_member(struct team *team, unsigned id, unsigned clu
         return false;
     m->team = team;
     m->core = (uint16_t)thread;
-    ps_store_relaxed(&m->end, 0); /* an older value may be of another team, whose regions have other numbers */
+    /* Each team counts its regions by itself. So an older value, of another team, could be the number of this team's
+     * region by chance; 0 is no region's number. */
+    ps_store_relaxed(&m->end, 0);
     return true;
 }
 
