@@ -22,8 +22,8 @@ static struct {
     _Atomic uint32_t code;
 } place[PLACES];
 static struct recording_code known[REC_MAX_CODES];
-static unsigned num_known = 1; /* 0 is the unknown code */
-static char texts[TEXTS];      /* begins with "" */
+static _Atomic unsigned num_known = 1; /* 0 is the unknown code; it grows under the lock */
+static char texts[TEXTS];              /* begins with "" */
 static uint64_t texts_used = 1;
 
 /* A mapped file. Its first page, with its headers, is at `start`. */
@@ -147,11 +147,12 @@ static unsigned find_locked(uintptr_t address, unsigned at)
         at = (at + 1) % PLACES;
     if (there == address)
         return ps_load_relaxed(&place[at].code);
-    if (num_known == REC_MAX_CODES) {
+    unsigned code = ps_load_relaxed(&num_known);
+    if (code == REC_MAX_CODES) {
         ps_add_relaxed(&r->codes_refused, 1);
         return 0;
     }
-    unsigned code = num_known++;
+    ps_store_relaxed(&num_known, code + 1);
     add_code(r, address, code);
     ps_store_relaxed(&place[at].code, code);
     ps_store_release(&place[at].address, address);
@@ -165,7 +166,7 @@ unsigned codes_find(const void *address_of_code)
     for (uintptr_t there; (there = ps_load_acquire(&place[at].address)) != 0; at = (at + 1) % PLACES)
         if (there == address)
             return ps_load_relaxed(&place[at].code);
-    if (address == 0 || recorder_own->recording == NULL || num_known == REC_MAX_CODES)
+    if (address == 0 || recorder_own->recording == NULL || ps_load_relaxed(&num_known) == REC_MAX_CODES)
         return 0;
     recorder_lock(&recorder_own->lock);
     unsigned code = find_locked(address, first);
@@ -177,6 +178,7 @@ void codes_publish(struct recording *r)
 {
     memcpy((char *)r + r->texts_at, texts, texts_used);
     ps_store_relaxed(&r->texts_used, texts_used);
-    memcpy((char *)r + r->codes_at, known, num_known * sizeof *known);
-    ps_store_release(&r->num_codes, num_known);
+    unsigned n = ps_load_relaxed(&num_known);
+    memcpy((char *)r + r->codes_at, known, n * sizeof *known);
+    ps_store_release(&r->num_codes, n);
 }

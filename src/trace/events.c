@@ -11,11 +11,7 @@
 
 #include "ort/core/tool_events.h"
 
-/* a shorter wait for a lock is not counted as a wait */
-#define SHORT_WAIT_NS 1000
-#define SHORT_WAIT_TICKS 2500 /* about the same, in ticks of a processor's counter */
-
-static uint64_t short_wait = SHORT_WAIT_NS;
+static uint64_t short_wait; /* ticks: a shorter wait for a lock, of a microsecond, is not counted as a wait */
 static int (*task_info)(int, int *, ompt_data_t **, ompt_frame_t **, ompt_data_t **, int *);
 static ompt_data_t *(*thread_data)(void);
 static _Atomic uint64_t serials;
@@ -578,6 +574,5 @@ void events_set(ompt_function_lookup_t lookup)
         set(1, (ompt_callback_t)thread_begin);
         set(2, (ompt_callback_t)thread_end);
     }
-    if (recorder_has_counter)
-        short_wait = SHORT_WAIT_TICKS;
+    short_wait = recorder_ticks_per_us();
 }

@@ -57,6 +57,20 @@ static inline uint64_t recorder_ticks(void)
     return recorder_ns();
 }
 
+/* About how many ticks a microsecond has. */
+static inline uint64_t recorder_ticks_per_us(void)
+{
+#if defined(__x86_64__)
+    if (recorder_has_counter)
+        return 2500;
+#elif defined(__aarch64__)
+    uint64_t hz;
+    __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(hz));
+    return hz / 1000000 + 1;
+#endif
+    return 1000;
+}
+
 /* --- what a task or a region has while it runs --- */
 
 enum { HELD = 2 };

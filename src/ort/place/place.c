@@ -141,7 +141,7 @@ void ort_place_env_read(void)
     if (!given && cpus != NULL && !ort_env_as_libomp)
         given = read_places("GOMP_CPU_AFFINITY", cpus, ignore);
     if (!given)
-        asked_kind = ort_env_as_libomp ? PLACE_CORES : PLACE_THREADS;
+        asked_count = 0, asked_kind = ort_env_as_libomp ? PLACE_CORES : PLACE_THREADS;
     else if (ort_settings.bind == ORT_BIND_FALSE)
         ort_settings.bind = ort_env_as_libomp ? ORT_BIND_SPREAD : ORT_BIND_TRUE;
 }
