@@ -3,9 +3,9 @@
  * The word has three kinds of values. HANDOFF_BUSY: the vp works, and the slot is closed. HANDOFF_IDLE: the vp has
  * nothing to do, and the slot is open. Any other value is a message: a team and the number of one of its members. The
  * vp stores HANDOFF_IDLE when it has nothing to do. It takes a message, or closes the slot, by compare-and-swap or
- * exchange. A worker without a kernel thread has HANDOFF_IDLE, too: a handoff starts its kernel thread. A parent that
- * opens a region replaces HANDOFF_IDLE by its message, by compare-and-swap. While the vp has not read the message, the
- * parent may take it back (team_join.c says in which regions). The model is tests/models/handoff.pml. */
+ * exchange. The slot of a worker without a kernel thread has HANDOFF_IDLE, too: a handoff starts the kernel thread. A
+ * parent that opens a region replaces HANDOFF_IDLE by its message, by compare-and-swap. While the vp has not read the
+ * message, the parent may take it back (team_join.c says in which regions). The model is tests/models/handoff.pml. */
 #ifndef PS_HANDOFF_H
 #define PS_HANDOFF_H
 

@@ -3,7 +3,7 @@
  * A thread that its maker joins at once costs the maker some tens of nanoseconds, because the joiner calls the thread
  * itself. If an idle vp looks into the maker's queue meanwhile, each look takes the queue's cache line away from the
  * maker. If the vp also takes the thread, the maker waits for the line to come back, which costs three to six times as
- * much as all the rest. So an idle vp learns from what it takes:
+ * much as making and joining the thread. So an idle vp learns from what it takes:
  *   it took one fresh thread alone 16 times in a row, and was idle again within a microsecond each time:
  *       from then on each further such thread doubles the rounds between two looks, up to PS_LONE_MOST
  *   it took anything else (a thread that has begun, a team's member, several threads), or was busy for longer:
@@ -25,14 +25,14 @@
 #include <stdint.h>
 
 #define PS_LONE_MOST 64u /* the most rounds between two looks; a power of two */
-/* After so many lone threads in a row the vp looks less often. One is not enough: the last thread of a long queue is
+/* After this many lone threads in a row the vp looks less often. One is not enough: the last thread of a long queue is
  * alone, too. */
 #define PS_LONE_IN_ROW 16u
 
 struct ps_lone {
     /* The time, in cpu_cycles, at which the vp took a fresh thread alone. 0: what it took last was something else. */
     uint64_t since;
-    /* The vp looks into queues in one of so many rounds of its search: a power of two. 0 means 1. */
+    /* In a search the vp looks into queues in each `rounds`-th round. A power of two; 0 means 1. */
     unsigned rounds;
     /* How many short fresh threads the vp took alone, one after the other. Counted up to PS_LONE_IN_ROW. */
     unsigned in_row;

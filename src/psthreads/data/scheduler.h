@@ -22,8 +22,8 @@ struct psthread *ps_current(void);
  * root. */
 struct psthread *ps_self(void);
 /* Returns the current thread's `local`, the pointer that the entity layer keeps there. In a handler that has
- * interrupted the vp's loop, returns that of the thread in whose name the handler runs. NULL: the kernel thread carries
- * no vp. */
+ * interrupted the vp's loop, returns that of the thread in whose name the handler runs. NULL: the entity layer keeps
+ * nothing for the thread, or the kernel thread carries no vp. */
 void *ps_local(void);
 
 /* --- the waiting primitive ---
@@ -49,7 +49,7 @@ enum ps_wait {
     /* a word in memory (ps_wait_on): psthread_once, and all waits of the OpenMP core except the next two */
     PS_WAIT_WORD,
     PS_WAIT_TEAM_BARRIER, /* ps_team: a member waits in the barrier */
-    PS_WAIT_TEAM_END,     /* ps_team: the parent waits at the end of the region */
+    PS_WAIT_TEAM_END,     /* ps_team: the parent waits for the members' end, or a thread for a helper's (recall.c) */
     PS_WAIT_SEM,          /* a psthread_sem_t */
     PS_WAIT_RWLOCK,       /* a psthread_rwlock_t */
     PS_WAIT_FD,           /* a file descriptor; the object is its number */
@@ -62,15 +62,17 @@ enum ps_wait {
  * Aborts with one line if the thread has no stack of its own (PS_T_NOSTACK). */
 void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *object);
 /* Makes t ready; waits for nothing but the lock of a queue. t goes into the queue of the vp that last ran it, at the
- * back (PS_BACK) or at the front (PS_FRONT). If no kernel thread carries that vp, t goes into the queue of the caller's
- * vp; if t is bound to a place, into the place's queue. If only one vp may run t, it goes into that vp's pinned
- * slot. */
+ * back (PS_BACK) or at the front (PS_FRONT). If no kernel thread carries that vp, or the vp is offline, t goes into the
+ * queue of the caller's vp. If the caller's vp is a home that stands aside (home.h), t goes into the queue of vp 1, or
+ * of vp 0 if there is no vp 1. If t is bound to a place, it goes into the place's queue. If only one vp may run t, it
+ * goes into that vp's pinned slot. */
 enum ps_end { PS_FRONT, PS_BACK };
 void ps_ready(struct psthread *t, enum ps_end end);
-/* Wakes vp if it sleeps. The caller has just filled vp's pinned slot. */
+/* Wakes vp if it sleeps, parked or as a dedicated vp does. The caller has just filled vp's pinned slot. */
 void ps_wake_pinned(struct vp *vp);
-/* Makes n threads ready, in this order, at the backs of queues. Threads that stand next to each other in `t` and were
- * last run by the same vp enter its queue together, under one lock. */
+/* Makes n threads ready, in this order, each as ps_ready does with PS_BACK. Threads that any vp may run, stand next to
+ * each other in `t` and were last run by the same vp enter its queue together, under one lock. (Not if the program uses
+ * places.) */
 void ps_ready_many(struct psthread *const *t, unsigned n);
 
 /* A gathering: the threads of one vp that wait for the same thing. Another thread makes them ready together, without
@@ -79,8 +81,9 @@ void ps_ready_many(struct psthread *const *t, unsigned n);
  *
  * ps_gather puts the caller, which is about to block, into the gathering of the vp on which it runs. `gathered` points
  * to the first of `num` gatherings, one for each vp by its number; the next one begins `apart` bytes behind it. No lock
- * is needed, since only code on the vp puts threads into its gathering. The caller is not gathered (`gathered` is
- * false) if its vp's number is `num` or more, if only one vp may run it, or if the program uses places.
+ * is needed, since only code on the vp puts threads into its gathering. The caller is not gathered
+ * (ps_gatherer.gathered is false) if its vp's number is `num` or more, if only one vp may run it, or if the program
+ * uses places.
  *
  * ps_ready_gathered readies all threads of g, the gathering of vp number `id`. If the last of them is `except`, the
  * caller itself, this thread is left out. Returns how many threads it has made ready. No thread may be gathered in g

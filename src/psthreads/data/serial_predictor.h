@@ -9,14 +9,15 @@
  *   TRIED    The parent runs PS_SERIAL_TRIES regions alone, and adds up their times. If the sum is less than 9/8 of
  *            WATCHED's: ALONE. Else, or if a region is long (members may wait for each other): WATCHED, twice as long.
  *   ALONE    The parent runs the regions alone. It times one in PS_SERIAL_SAMPLE, and each that follows a slow one.
- *            WATCHED if two regions in a row take twice as long as those of TRIED, if the number of members changes, if
- *            a thief calls it off, or after PS_SERIAL_CALM regions.
- * In ALONE there are no handoffs, and thieves leave the parent's queue alone (vp->closed), except that each peeks every
- * ten microseconds or so. Spares steal all the same. A thief that finds the region of its last peek still open takes
- * members, and calls the closing off for all thieves (sources.c). So bodies that begin to have real work wait some
- * twenty microseconds for help, once. While a thief's peeks find new regions, its search begins anew each time: it
- * neither parks nor yields to other kernel threads. A vp parks only when all queues are empty, and an insertion wakes a
- * vp if none searches: some vp always looks.
+ *            WATCHED if two timed regions in a row take twice as long as those of TRIED, or after PS_SERIAL_CALM
+ *            regions.
+ * WATCHED also follows on each state if the number of members changes, and on TRIED and ALONE if a thief comes (below).
+ * In TRIED and ALONE there are no handoffs, and thieves leave the parent's queue alone (vp->closed), except that each
+ * peeks every ten microseconds or so. Spares steal all the same. A thief that finds the region of its last peek still
+ * open takes members, and opens the queue to all thieves (peek_at in sources.c); the parent's next fork begins WATCHED.
+ * So bodies that begin to have real work wait some twenty microseconds for help, once. While a thief's peeks find new
+ * regions, its search begins anew each time: it neither parks nor yields to other kernel threads. A vp parks only when
+ * all queues are empty, and an insertion wakes a vp if none searches: some vp always looks.
  * Does: the arithmetic. Caller: the parent, at fork and join; each team has a state of its own. Cost: about 15
  * instructions; for a timed region two readings of the cycle counter, and 25 more. Rejected: a bound on the time alone,
  * since what help is worth depends on how far apart the processors are. Leaving ALONE at the first slow region: there
@@ -30,9 +31,9 @@
 
 #define PS_SERIAL_TRIES 16
 #define PS_SERIAL_DOUBLINGS 8
-#define PS_SERIAL_PAID 256                /* after more than so many regions run alone, the next try comes soon */
-#define PS_SERIAL_CALM 4096               /* after so many regions run alone, members are offered again */
-#define PS_SERIAL_SAMPLE 8                /* ALONE: one region in so many is timed; divides PS_SERIAL_CALM */
+#define PS_SERIAL_PAID 256                /* if a team ran more regions alone than this, its next try comes soon */
+#define PS_SERIAL_CALM 4096               /* after this many regions run alone, members are offered again */
+#define PS_SERIAL_SAMPLE 8                /* ALONE: each eighth region is timed; divides PS_SERIAL_CALM */
 #define PS_SERIAL_MOST_MEMBERS (1u << 16) /* larger teams are left out: their cycles might not fit into `sum` */
 
 /* Values of vp->closed. PS_CLOSED: thieves other than spares leave the vp's queue alone, except for a peek now and
@@ -45,15 +46,15 @@ struct ps_serial_predictor {
     /* The time of the open region's fork in cpu_cycles, if the region is timed. */
     uint64_t began;
     uint32_t n; /* number of members in the last region */
-    /* In cycles. WATCHED: the sum of the times of those of the last PS_SERIAL_TRIES regions that have ended. TRIED: the
-     * sum for the regions of this state so far. ALONE: the sum of TRIED. */
+    /* In cycles. WATCHED: the sum of the times of the regions that ended while `left` was at most PS_SERIAL_TRIES.
+     * TRIED: the sum for the regions of this state so far. ALONE: the sum of TRIED. */
     uint32_t sum;
     /* The sum of WATCHED: what PS_SERIAL_TRIES regions took when their members were offered. */
     uint32_t offered;
-    uint16_t left; /* so many more regions until the state changes */
+    uint16_t left; /* how many more regions (WATCHED: short ones) until the state changes */
     uint8_t state : 2;
     uint8_t slow : 1; /* ALONE: the last region was slow */
-    /* WATCHED lasts for 2 * PS_SERIAL_TRIES short regions, doubled so many times. */
+    /* How often the length of WATCHED is doubled: at first it is 2 * PS_SERIAL_TRIES short regions. */
     uint8_t doublings : 5;
 };
 
@@ -66,8 +67,9 @@ static inline void ps_serial_watch(struct ps_serial_predictor *c)
     c->slow = 0;
 }
 
-/* Called when a team leaves TRIED or ALONE for WATCHED early. If it ran more than PS_SERIAL_PAID regions alone, running
- * alone has paid, and the next try comes soon. Else the next try comes after twice as many regions as the last one. */
+/* Called when a team leaves TRIED or ALONE for WATCHED since running alone did not pay, or a thief has called it off.
+ * If the team ran more than PS_SERIAL_PAID regions alone, running alone has paid, and the next try comes soon. Else the
+ * next try comes after twice as many regions as the last one. */
 static inline void ps_serial_failed(struct ps_serial_predictor *c)
 {
     if (c->state == PS_SERIAL_ALONE && c->left < PS_SERIAL_CALM - PS_SERIAL_PAID)
@@ -77,8 +79,8 @@ static inline void ps_serial_failed(struct ps_serial_predictor *c)
     ps_serial_watch(c);
 }
 
-/* Called in WATCHED for a region that took too long, or was interrupted. Delays the next try by a few regions. If times
- * are added up already, the sum begins anew, since its regions must come in a row. */
+/* Called in WATCHED for a region that took too long, perhaps because it was interrupted. Delays the next try by a few
+ * regions. If times are added up already, the sum begins anew, since its regions must come in a row. */
 static inline void ps_serial_long(struct ps_serial_predictor *c)
 {
     if (c->left > PS_SERIAL_TRIES) {
@@ -103,8 +105,8 @@ static inline bool ps_serial_begin(struct ps_serial_predictor *c, uint32_t n, bo
     return c->state != PS_SERIAL_WATCHED;
 }
 
-/* Whether to time the region that ps_serial_begin has begun. A region that is not timed counts as one that was not
- * slow. */
+/* Whether to time the region that ps_serial_begin has begun. A region that is not timed is counted here, as one that
+ * was not slow. */
 static inline bool ps_serial_timed(struct ps_serial_predictor *c)
 {
     if (c->state != PS_SERIAL_ALONE || c->slow || c->left % PS_SERIAL_SAMPLE == 1)

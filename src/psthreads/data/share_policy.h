@@ -32,8 +32,8 @@ struct share_claim {
     uint64_t cpus[SHARE_CPU_WORDS]; /* a set of bits: the processors that it may use */
     /* The answer: how many processors the process gets, at least 1. */
     uint32_t allowed;
-    /* Its part of the machine, in units of 1 / SHARE_ONE processor. In step 3: the fraction that is still to be
-     * dealt. */
+    /* Its part of the machine, in units of 1 / SHARE_ONE processor. In step 3: the fraction for which the process may
+     * still get one more processor; 0: none. */
     uint32_t part;
     /* The process gets what it wants, and takes no part in further rounds of the division. */
     bool settled;
@@ -42,7 +42,8 @@ struct share_claim {
 #define SHARE_ONE (UINT32_C(1) << 16)
 
 /* For each processor: how much of it is left to divide, in units of 1 / SHARE_ONE; and the sum of the weights of the
- * processes that divide it. share_divide uses both in another way for step 3. */
+ * processes that divide it. In step 3: 1 in `left` for a processor that no process has got yet; in `weights` the number
+ * of processes that may use it. */
 struct share_room {
     uint32_t left[SHARE_CPUS], weights[SHARE_CPUS];
 };

@@ -1,17 +1,18 @@
 /* The layout of the file psthreads-UID, by which the processes of one user share the processors (park/share.h). `psrun
  * top` reads it, too.
  *
- * Every process has a slot. Only the slot's owner writes there; all others read. There is no lock, and no process
- * repairs what another one has left: when a slot's owner has ended, the next process that comes takes the slot. Readers
- * treat what they read as a hint. Each word may be some instructions old, and its value is cut to its range. So
- * whatever the file contains, and whenever a process is killed, the worst result is a poor division. No process waits
- * for another one.
+ * Every process that shares has a slot. Only the slot's owner writes there (and the kernel, see `owner`); all others
+ * read. There is no lock, and no process repairs what another one has left: when a slot's owner has ended, the next
+ * process that comes takes the slot. Readers treat what they read as a hint. Each word may be some instructions old,
+ * and its value is cut to its range. So whatever the file contains, and whenever a process is killed, the worst result
+ * is a poor division. No process waits for another one.
  *
  * owner: 0 (never used), the number of the kernel thread that holds the slot, or OS_WORD_LEFT (os_word_hold) when that
- * kernel thread has ended. beat_ns: when the owner last looked at the table. A slot whose owner has not looked for
- * SHARE_STALE_NS is left out of the division: the process was stopped, or does not exist. change: counts up when a slot
- * has changed in a way that other processes have to see; their watchdogs sleep on it. Ordering: a slot's words are
- * relaxed. A process writes them before it adds to `change`, which is seq_cst. Model: tests/models/share.pml. */
+ * kernel thread has ended or given the slot up. beat_ns: when the owner last looked at the table. A slot whose owner
+ * has not looked for SHARE_STALE_NS is left out of the division: the process was stopped, or does not exist. change:
+ * counts up when a slot has changed in a way that other processes have to see; their watchdogs sleep on it. Ordering: a
+ * slot's words are relaxed. A process writes them before it adds to `change`, which is seq_cst. Model:
+ * tests/models/share.pml. */
 #ifndef PS_SHARE_TABLE_H
 #define PS_SHARE_TABLE_H
 

@@ -2,9 +2,9 @@
  *
  * The parent forks in constant time: it puts the entry at the front of its vp's queue. A vp that takes the entry claims
  * the next member number by fetch-and-add. The entry stays in the queue, where other vps can steal it, until the last
- * number is claimed. A root first offers the members of its outermost region to idle vps, through their handoff slots
- * (manycore-nested-2016 section 3.1). At the join the parent claims the numbers that no vp has claimed, and runs those
- * members as calls on its own stack.
+ * number is claimed. Where help is likely to pay, as in an outermost region, the parent first offers the members to
+ * idle vps, through their handoff slots (manycore-nested-2016 section 3.1; is_offered in team_fork.c). At the join the
+ * parent claims the numbers that no vp has claimed, and runs those members as calls on its own stack.
  *
  * States of a region: closed (left == 0, the entry in no queue) -> ps_team_fork -> open -> the last member has ended
  * (left == 0) -> closed. The parent may fork the same team again as soon as ps_team_join has returned.
@@ -109,11 +109,11 @@ struct ps_team {
     /* PS_FORKS_... Written by the parent, which reads it at the fork. A vp that claims a member with a kernel thread of
      * its own adds DEDICATED. */
     _Atomic uint8_t forks;
-    /* For a region of up to so many members the entity layer knows that there are stacks. Only that layer uses it, in
-     * the parent. */
+    /* The entity layer knows that there are stacks for a region of up to so many members. Only that layer uses the
+     * field, on the parent. */
     uint8_t roomy;
     /* The members have different places. So each is handed off by itself, or becomes a thread in its place's queue, and
-     * none is claimed. Parent only. */
+     * no vp claims any. Parent only. */
     bool scattered;
     bool keeps_flags; /* at the last fork the status flags of floating point were kept (floats.h); parent only */
     uint32_t n;       /* number of members in the open region, member 0 included */
@@ -142,7 +142,7 @@ struct ps_team {
         bool unused;
     } at_end; /* what the join still has to do once all members have ended; all zero: nothing */
     /* (shared) Some region of this team had tasks. So, if threads have blocks, the parent calls no members on its stack
-     * in later regions. */
+     * in later regions. Kept when a larger team succeeds this one. */
     _Atomic bool had_tasks;
     _Atomic uint32_t by_word; /* (shared) how the members meet in the barrier: PS_BY_... */
     uint64_t rounds_base;     /* the first barrier of rounds has a number above this one (team_rounds.c) */
@@ -177,8 +177,8 @@ struct ps_team {
      * in the join; recall.h has the one exception. Written by the parent when the join begins, read by threads that
      * want member 0 to run tasks. */
     bool by_parent_only;
-    /* How many stacks the entity layer has promised to the open region. Used by that layer, in the parent. It stands
-     * here because the parent reads this line at the region's end anyway. */
+    /* How many stacks the entity layer has promised to the open region. Only that layer uses the field, on the parent.
+     * It stands here because the parent reads this line at the region's end anyway. */
     uint32_t promised;
     /* Parent only; it stands here because the parent writes this line in each region anyway. */
     struct ps_serial_predictor serial;
@@ -191,8 +191,8 @@ struct ps_team {
      * Used by a holder of rounds_lock, by the member that opens a barrier by the word, and by the parent at the
      * fork. */
     struct ps_spin rounds_lock;
-    uint32_t rounds_n; /* number of members in the last region that met in rounds; parent only */
-    /* The number of the last barrier in which a member waited for too long. */
+    uint32_t rounds_n; /* n at the last call of ps_team_rounds_fork; the parent writes it */
+    /* The number of the last barrier in which a member waited for so long that it ended the rounds, or tried to. */
     uint64_t rounds_left_at;
     /* The number of the barrier in which the members gave up rounds, and began to meet by the word `barrier`. 0: they
      * have not done so since rounds began. */
@@ -293,8 +293,8 @@ static inline void ps_member_set(struct ps_member *m, const struct psthread *par
     m->thread.parent = (struct psthread *)parent;
 }
 
-/* Makes member id a thread that is ready (ps_member_begin_thread), with vp (handoff.c). The caller has claimed the
- * member, and has not begun it. */
+/* Makes member id, which the caller has claimed and not begun, a ready thread: calls ps_member_begin_thread with this
+ * vp (handoff.c). */
 void ps_team_enqueue_late(struct ps_team *team, unsigned id, struct vp *vp);
 /* Makes m ready as a thread without a stack. It goes to its dedicated kernel thread if it has one; else into its
  * place's queue if it is bound; else to the back of vp's queue. */
@@ -304,7 +304,7 @@ void ps_member_begin_thread(struct ps_member *m, struct vp *vp);
 void *ps_member_late_main(void *arg);
 
 /* Called in a forked child by the thread that forked, on vp self. All queues are empty already. Marks the teams of the
- * regions that the caller is in as being in no queue. So no vp of the child takes unclaimed members of theirs. */
+ * regions that the caller is in as being in no queue. So no vp of the child takes members of these teams. */
 void ps_team_after_fork_in_child(struct vp *self);
 /* Called in a forked child: `block` belongs to no member any more. Forgets it in the member `current` and in the
  * members that have opened the regions around it. */
@@ -325,9 +325,9 @@ bool ps_team_barrier_release(struct ps_team *team);
 /* RELEASED: the barrier has opened. CALLED: the region has tasks, and the member is to run some. LAST: the caller came
  * last, and is to open the barrier. */
 enum ps_met { PS_MET_RELEASED, PS_MET_CALLED, PS_MET_LAST };
-/* Member id arrives at the barrier, whose phase it has read, and waits. May switch. counted: the member that comes last
- * gets PS_MET_LAST; either all members ask for that, or none does. Else that member gets PS_MET_LAST, or
- * PS_MET_RELEASED if the barrier has opened without its help. */
+/* Member id arrives at the barrier, whose phase it has read, and waits. May switch. `counted` is the same for all
+ * members. If it is true, the member that comes last gets PS_MET_LAST. If it is false, that member gets PS_MET_LAST, or
+ * PS_MET_RELEASED if this function has opened the barrier itself. */
 enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase, bool counted);
 /* Whether the phase has ended (acquire: with the store that opens the barrier). */
 static inline bool ps_team_barrier_over(struct ps_team *team, uint32_t phase)
@@ -362,7 +362,7 @@ void ps_team_rounds_release(struct ps_team *team, bool somebody_blocked);
  * (seq_cst). */
 void ps_team_barrier_call_back(struct ps_team *team);
 /* Called when vp is about to run something that is not of its waiters' team: counts the waiters, and publishes them as
- * a batch. */
+ * a batch. If the barrier has opened meanwhile, readies them instead. */
 void ps_team_barrier_leave(struct vp *vp);
 
 #endif

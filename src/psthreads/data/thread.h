@@ -60,7 +60,7 @@ enum ps_state {
 #define PS_T_MEMBER 0x10u /* a member of a team: its descriptor is part of the team's memory */
 /* a member that runs as a call on another thread's stack, so psthread_exit may not end that stack */
 #define PS_T_CALLED 0x20u
-#define PS_T_OUTER 0x40u /* made by a root: such threads go to the back of queues */
+#define PS_T_OUTER 0x40u /* made by a root: psthread_enqueue puts such a thread at the back of a queue */
 #define PS_T_SIZED 0x80u /* wants a stack of at least stack_size bytes */
 
 /* Values of `join`. Any other value is the address of the thread that waits for this one. */
@@ -115,8 +115,8 @@ struct psthread {
     };
     /* How many children this thread has made and not added to `children` yet. Used by the thread alone. */
     uint32_t created;
-    /* After so many creations more, the thread looks through its zombies for those that were joined. Used by the thread
-     * alone. */
+    /* How many more threads this thread makes before it looks through its zombies for those that were joined. Used by
+     * the thread alone. */
     uint32_t sweep_in;
     union {
         /* (shared by the thread, its joiners and its parent) PS_JOIN_..., or the thread that waits for this one; not
@@ -145,8 +145,8 @@ struct ps_call {
     void *arg;
 };
 
-/* A parent looks through its `zombies` after so many creations, plus the number of zombies that its last look has
- * left. */
+/* A parent looks through its `zombies` again after PS_SWEEP_EACH creations, and one more for each zombie that its last
+ * look has left. */
 #define PS_SWEEP_EACH 256
 
 /* Begins t, which is no member: initializes the fields that share memory with fn and arg, and returns these two. Called
@@ -170,8 +170,9 @@ struct vp *ps_thread_end_keys(struct vp *vp, struct psthread *t);
 /* Ends what the member t, the running thread, has kept between regions: waits for the threads that it has made, and
  * runs its keys' destructors. May switch. */
 void ps_thread_end_member(struct psthread *t);
-/* Ends thread t, which runs on this vp. Called by the loop when t's function has returned. May switch (in destructors,
- * or to wait for the children of a descriptor that belongs to the user); returns the vp on which it goes on. */
+/* Ends thread t, which runs on this vp. Called when t's function has returned, or t has called psthread_exit. May
+ * switch (in destructors, or to wait for the children of a descriptor that belongs to the user); returns the vp on
+ * which it goes on. */
 struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result);
 /* Initializes t as the descriptor of a root, whose vp is vp and whose stack is uth. */
 void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
