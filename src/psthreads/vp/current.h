@@ -18,7 +18,7 @@ extern __thread struct vp *ee_here __attribute__((tls_model("initial-exec"), vis
 
 /* Returns the vp that the calling kernel thread carries; NULL: it carries none. Never inlined (see ps_current). */
 struct vp *ps_vp(void);
-/* Returns the stack on which that vp runs; NULL: the kernel thread carries no vp. Async-signal-safe. */
+/* Returns the stack on which the caller's vp runs; NULL: the calling kernel thread carries no vp. Async-signal-safe. */
 struct uth *ps_current_uth(void);
 /* As ps_vp. If the calling kernel thread carries no vp, first makes it a root, and starts the library if needed. */
 struct vp *ps_vp_attach(void);
@@ -41,7 +41,7 @@ static PS_ALWAYS_INLINE struct vp *ps_vp_now(void)
 #endif
 }
 
-/* Does what ps_current does, without a call. The thread is a vp's first field (run.h). */
+/* Does what ps_current does, without a call. `current` is the first field of struct vp_run, and so of a vp (run.h). */
 static PS_ALWAYS_INLINE struct psthread *ps_current_now(void)
 {
     struct psthread *const *current = (struct psthread *const *)(void *)ps_vp_now();

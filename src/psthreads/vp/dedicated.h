@@ -36,13 +36,13 @@ struct uth_tls;
 struct vp;
 
 /* Moves the running thread to its dedicated kernel thread. True: it runs there now. False: it is not dedicated, for
- * a reason named above. Called by the functions that the runtime interposes. [switches] */
+ * a reason named above. Called by the functions that the runtime interposes. May switch. */
 bool ps_dedicate_self(void);
 /* Called when the running thread asks for the bounds of its stack. Makes a member DEDICATED; the member keeps this
- * stack (own_stack.h). The caller is the same as for ps_dedicate_self. [switches] */
+ * stack (own_stack.h). The caller is the same as for ps_dedicate_self. May switch. */
 void ps_keep_stack(void);
 /* Thread self begins on the stack that runs. If it is DEDICATED, moves self to its dedicated kernel thread again, as in
- * the last region. Else enters self's block here. [switches] */
+ * the last region. Else enters self's block here. May switch. */
 void ps_dedicate_again(struct psthread *self, struct uth_tls *block);
 /* For vp, which is dedicated to a thread and runs nothing else: returns the vp in whose queue other threads are put
  * instead. That is the vp from which the thread came, or vp 0, or vp 1 if vp 0 stands aside. */
@@ -54,18 +54,18 @@ int ps_number_of(struct uth_tls *block);
 int ps_dedicated_number(struct uth_tls *block);
 /* Called by the running thread, which is about to read its kernel state; `block` is its block. Returns the number of
  * the kernel thread that it has to ask about; 0: the calling one. A DEDICATED thread is moved to its kernel thread
- * first. [switches] */
+ * first. May switch. */
 int ps_number_to_ask(struct uth_tls *block);
 /* Returns the calling thread's number (gettid), which belongs to it alone. */
 int ps_number_of_caller(void);
 /* Called before a call of the program's sets something for kernel thread `number`, or sends it something. If this is a
- * dedicated kernel thread, makes its thread DEDICATED. Returns the number to use, mostly `number`. [switches] */
+ * dedicated kernel thread, makes its thread DEDICATED. Returns the number to use, mostly `number`. May switch. */
 int ps_number_to_set(int number);
 /* Makes the block's thread DEDICATED. Returns the vp of its dedicated kernel thread; NULL: this kernel thread cannot be
  * started. Any kernel thread may call. */
 struct vp *ps_dedicate(struct uth_tls *block);
 
-/* Moves the context of the running thread `self` from vp to `to`, which is dedicated to the thread. [switches] */
+/* Moves the context of the running thread `self` from vp to `to`, which is dedicated to the thread. May switch. */
 void ps_move_dedicated(struct vp *vp, struct psthread *self, struct vp *to);
 
 /* Called when the library starts, and in a forked child: notes which process this is, for ps_in_vfork_child. */
@@ -75,8 +75,8 @@ void ps_dedicate_in_this_process(void);
 bool ps_in_vfork_child(void);
 
 /* Called when the running thread leaves its block. If it runs on its dedicated kernel thread, its context goes back to
- * the vp to which the context was bound before, or to any vp if to none. There it goes on in block `next` (NULL: the
- * kernel thread's own storage). [switches] */
+ * the vp to which the context was bound before, or to any vp if it was bound to none. The thread goes on there, in
+ * block `next` (NULL: the kernel thread's own storage). May switch. */
 void ps_go_home_slow(struct uth_tls *next);
 /* Called when the block's thread has ended. Tells its dedicated kernel thread to end, and waits until this kernel
  * thread has left its vp. */
@@ -86,13 +86,15 @@ void ps_dedicated_after_fork_in_child(void);
 /* Returns how many dedicated kernel threads have not ended yet. */
 unsigned ps_dedicated_count(void);
 
-/* For scheduler.c. ps_wait_dedicated: called by the thread to which vp is dedicated; waits until another thread has
- * readied it. ps_wake_dedicated: wakes vp's kernel thread from this wait, or from ps_await_pinned. */
+/* ps_wait_dedicated: called by ps_block in the thread to which vp is dedicated; waits until another thread has readied
+ * it. ps_wake_dedicated: any thread wakes vp's kernel thread from this wait, from ps_await_pinned, or, if vp is a home
+ * that stands aside, from the sleep of its search. */
 void ps_wait_dedicated(struct vp *vp, const struct psthread *self);
 void ps_wake_dedicated(struct vp *vp);
 /* Makes t ready on vp, which is dedicated to a thread, through its pinned slot, and wakes vp. */
 void ps_pin_dedicated(struct vp *vp, struct psthread *t);
-/* Waits until something is pinned to vp or vp is to end. Called by vp's own kernel thread. */
+/* Waits until something is pinned to vp or vp is to end. Called by vp's own kernel thread. Handles signals meanwhile
+ * (thread_signal.h). */
 void ps_await_pinned(struct vp *vp);
 
 #endif

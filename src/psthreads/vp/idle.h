@@ -36,8 +36,8 @@ struct vp;
 struct ps_idle {
     PS_LINE_ALIGNED _Atomic uint64_t word; /* searching | parked << 32 */
     PS_LINE_ALIGNED _Atomic uint64_t bits[IDLE_MAX / 64];
-    /* counts how often a vp was about to sleep, and how often a handler of the program's has ended; deadlock.c reads
-     * this */
+    /* counts how often a vp was about to sleep, and how often a handler of the program's has ended on a dedicated vp;
+     * deadlock.c reads this */
     _Atomic uint64_t parks;
 };
 extern struct ps_idle ps_idle __attribute__((visibility("hidden")));
@@ -56,8 +56,8 @@ static inline bool idle_any(void) { return idle_word() != 0; }
 /* Counts vps num_workers_first .. num_vps - 1 as parked, and none as searching. No worker runs. */
 void idle_init(unsigned num_workers_first, unsigned num_vps);
 
-/* Called when a kernel thread that is no worker's carries the regular vp `vp`, which idle_init has counted as parked.
- * From now on no kernel thread is started for vp. */
+/* Called in a child that a worker's thread has forked: the child's first kernel thread carries the worker's vp, which
+ * idle_init has counted as parked. From now on no kernel thread is started for vp. */
 void idle_never_start(struct vp *vp);
 
 /* idle_take_unstarted: if worker vp has no kernel thread, takes its bit, so that it counts as parked no longer and is
@@ -103,9 +103,10 @@ static inline bool idle_knows(void)
 /* Wakes vp if it is parked: its handoff slot or pinned slot was filled, or the library stops. False: vp was not parked,
  * or the system refuses it a kernel thread. */
 bool idle_wake_this(struct vp *vp);
-/* Returns true if no vp searches, and all vps that have kernel threads sleep: parked, or in the wait of a dedicated vp.
- * *carried: how many vps have kernel threads; valid if true is returned. */
+/* Returns true if no vp searches, and each vp that has a kernel thread sleeps: it is parked, or dedicated.sleeps is set
+ * (parts.h) and no handler of the program's runs there. *carried: how many vps have kernel threads; valid if true is
+ * returned. */
 bool idle_all_parked(unsigned *carried);
-/* Wakes each worker that is parked. The worker then looks for work once more. */
+/* Wakes each worker that has a kernel thread and is parked. The worker then looks for work once more. */
 void idle_wake_all(void);
 #endif

@@ -23,8 +23,8 @@ uint64_t ps_mask_of_members(const struct psthread *opener);
  * asks the kernel for both, since the call may come from a signal handler, which has another mask. For a dedicated
  * thread, or a root in a region: notes the mask, with which members of inner regions begin. */
 void ps_root_changed(void);
-/* Returns true if t is vp's root, outside of regions. In a forked child also true if t is the member that forked and is
- * still in the region of the fork, since that region is not in the child. */
+/* Returns true if t is vp's root, outside of regions. In a forked child also true if t is the thread that forked; if it
+ * is a member, only as long as it is in the region of the fork, since that region is not in the child. */
 bool ps_is_outside(const struct vp *vp, const struct psthread *t);
 /* Called when the root of vp opens an outermost region. Notes its mask and processors if they have changed since the
  * last region. */

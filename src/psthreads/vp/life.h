@@ -1,11 +1,12 @@
-/* The library's life, from start to stop: what the files share that start it (runtime.c, workers.c), make vps
- * (vps.c), attach roots (roots.c), stop it (stop.c), and serve a forked child (fork.c). Only these files include
- * this header, except for the settings.
+/* The library's life, from start to stop: what the files share that start it (runtime.c, workers.c), make vps (vps.c),
+ * attach roots (roots.c), stop it (stop.c), and serve a forked child (fork.c). Other files include this header only to
+ * read a field of struct life, or for life_other_roots.
  *
  * start_lock guards start and stop. It is a pthread mutex, because any kernel thread may call. It is held during a
- * fork, so a thread that has to start a kernel thread for others must not take it. slot_lock guards the table of slots.
- * Its holder makes one slot and does nothing else, except in life_forget_vps, whose caller holds start_lock too. So a
- * fork does not wait for slot_lock. The child makes anew what it finds half made. */
+ * fork, and the thread that forks may wait for others in the C library. So a thread that has to start a kernel thread
+ * for others must not wait for start_lock. slot_lock guards the table of slots. Its holder makes one slot and does
+ * nothing else, except in life_forget_vps, whose caller holds start_lock too. So a fork does not wait for slot_lock.
+ * The child makes anew what it finds half made. */
 #ifndef PS_LIFE_H
 #define PS_LIFE_H
 
@@ -21,8 +22,8 @@ struct life {
     pthread_mutex_t start_lock, slot_lock;
     _Atomic uint32_t started; /* set with a release store, after all that start_locked has written */
     pthread_key_t root_key;   /* the destructor of this key detaches a root */
-    /* The vp of the root that called psthread_init. NULL: another call started the library, and vp 0 is that
-     * caller's. */
+    /* The vp of the root that called psthread_init; in a child that a root forked: that root's. NULL: another call
+     * started the library, and the root of vp 0 may finalize it. */
     struct vp *starter;
     /* In a child that a thread other than a root forked: the vp of the child's first kernel thread, which always
      * carries it. It may have been a worker's vp. NULL in other processes. */
@@ -40,7 +41,7 @@ struct vp *life_claim_slot(unsigned first, uint32_t attached);
 struct vp *life_make_vp(unsigned id, bool is_guest);
 /* Forgets all vps. Caller: holds start_lock; no kernel thread carries a vp. */
 void life_forget_vps(void);
-/* Notes that one of the library's kernel threads has ended. */
+/* Counts one of the library's kernel threads off: it has ended, or was refused. */
 static inline void life_forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threads, 1); }
 
 /* Returns true if a root other than that of self uses the library, or if `forked` is set and is not self. Spares do not

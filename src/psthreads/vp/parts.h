@@ -39,8 +39,8 @@ struct vp_home {
     ptrdiff_t errno_at; /* bytes from a thread pointer to errno */
     /* E: the storage of home's loop. NULL: there is none, so the root is never released. Written by the root. */
     struct uth_tls *empty;
-    /* run.own_tp is that of E, and a fence for all kernel threads followed. Set for good, by a releaser or by the root
-     * (home.c). */
+    /* run.own_tp is that of E, and home's kernel thread sees that: a fence for all kernel threads followed, or home
+     * itself has set own_tp. Set for good, by a releaser or by the root (home.c). */
     _Atomic bool leaves;
     _Atomic bool was_out; /* home's loop has been in E, at least once after `leaves` was set. Set by home, for good. */
     /* The root is coming home, or ends, so it is not released now. Written by the root. */
@@ -56,15 +56,16 @@ struct vp_home {
  * (dedicated.h). */
 enum { PS_DEDICATED_STARTS, PS_DEDICATED_STARTED, PS_DEDICATED_LEFT };
 /* Belongs to dedicated.h. Used in a vp that is dedicated to one thread. `sleeps` and `wake` are also used in a lone
- * root's vp, in a home that stands aside, and in a spare that stands by (search.c). */
+ * root's vp and in a home that stands aside, `sleeps` also in a spare that stands by (search.c). */
 struct vp_dedicated {
     /* home: the vp to which the context that this vp carries was bound before; NULL: to none. came_from: the vp that
      * ran the context before. Written by the vp that hands the context over, read by this vp. */
     struct vp *home, *came_from;
-    _Atomic uint32_t state; /* PS_DEDICATED_...; written by the vp's kernel thread */
-    _Atomic uint32_t ends;  /* 1: the vp's kernel thread is to end */
+    /* PS_DEDICATED_...: STARTS is written by the thread that claims the vp, the others by the vp's kernel thread. */
+    _Atomic uint32_t state;
+    _Atomic uint32_t ends; /* 1: the vp's kernel thread is to end; set by ps_retire_dedicated */
     /* 1: the kernel thread sleeps, or is about to. Written by this kernel thread. Read by threads that pin something to
-     * the vp, by parents at a fork, and by idle_all_parked. */
+     * the vp or put it into the queue of a home that stands aside, by parents at a fork, and by idle_all_parked. */
     _Atomic uint32_t sleeps;
     /* 1: a wake-up is due for the vp, which waits for something in `pinned`. Set by wakers, taken by the vp. */
     _Atomic uint32_t wake;

@@ -69,8 +69,8 @@ struct vp_run {
     bool held;
     bool on_own; /* The vp's loop is on the stack that its thread keeps (own_stack.h). */
     /* in_handler: an address in the stack frame of the innermost handler of the program's that runs on the vp's kernel
-     * thread. It stays set if the program jumps out of the handler. NULL: none. Other threads read it. handler_on: the
-     * stack on which the vp was when that handler began (process_signal.h). */
+     * thread. It stays set if the program jumps out of the handler, until ps_in_handler finds that. NULL: none. Other
+     * threads read it. handler_on: the stack on which the vp was when that handler began (process_signal.h). */
     _Atomic(void *) in_handler;
     struct uth *handler_on;
     /* Line 1: seldom written. Threads that ready others on this vp read it. */
@@ -94,8 +94,8 @@ struct vp_run {
     /* From here on only the vp reads and writes, except that other threads read `counts`, and use `native` and `root`
      * as they use any thread. */
     struct ps_work first_work; /* what the loop that starts next runs first */
-    /* How many yields found nothing ready. At each sixteenth the kernel thread gives up its processor
-     * (psthread_yield). */
+    /* Counts each call of psthread_yield that found nothing ready, and each call of ee_yield. At every sixteenth the
+     * kernel thread gives up its processor. */
     unsigned yields;
     /* How often the vp took a thread whose context was not saved in time (resume_or_hand_back). */
     unsigned in_vain;

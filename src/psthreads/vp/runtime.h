@@ -20,13 +20,13 @@ struct vp;
 
 #define PS_MAX_VPS IDLE_MAX
 #define PS_MAX_WORKERS 2048 /* each worker has a list of all others (steal.c) */
-/* The most spares by default. With so many, a barrier that the program makes of spin loops opens in the end for up to
- * as many threads. */
+/* The most spares by default. So a barrier that the program makes of spin loops opens in the end if up to about this
+ * many threads meet in it. */
 #define PS_MAX_SPARES 2000
 
 struct ps_runtime {
-    unsigned num_vps;       /* how many regular vps there are; constant after init */
-    _Atomic uint32_t limit; /* regular vps 0 .. limit-1 may carry work (quota_park.h) */
+    unsigned num_vps;       /* how many vps there are, guests not counted; constant after init */
+    _Atomic uint32_t limit; /* vps 0 .. limit-1 may carry work, and all guests (quota_park.h) */
     size_t stack_size;
     bool predicts_serial;       /* a parent may run outermost regions alone (serial_predictor.h); constant after init */
     unsigned spin_limit;        /* how many pauses take as long as two context switches */
@@ -38,8 +38,8 @@ struct ps_runtime {
     bool verbose;
     /* The plain controls: those of the thread that started the library (floats.h). */
     struct cpu_float floats;
-    /* Points to true: members begin with the floating-point state of the region's opener (floats.h). NULL: they do
-     * not. */
+    /* If this points to true, members begin with the floating-point state of the region's opener (floats.h). If it
+     * points to false, or is NULL, a member of an outermost region keeps its own. */
     const bool *floats_of_opener;
     unsigned max_spares;                /* the most spares; 0: there is no watchdog either */
     _Atomic(struct ps_places *) places; /* NULL: no member is ever bound (bind.h) */
@@ -83,7 +83,7 @@ struct ps_settings {
     unsigned num_vps;               /* 0: the default */
     size_t stack_bytes;             /* 0: the default */
     uint64_t search_ns;             /* UINT64_MAX: the default */
-    bool passive;                   /* true: idle vps park at once, and waiting threads do not spin */
+    bool passive;                   /* true: no thread spins for another one, and no parent is predicted to be serial */
     void (*root_exit)(void *local); /* called with a root's `local` when the root ends */
     void (*describe)(char *buf, size_t bytes);
     unsigned max_spares; /* the most spares; 0: none */
@@ -120,7 +120,7 @@ void *vp_worker_main(void *arg);
 /* Calls a spare to work: one that stands by (standby.h), or a new one. Callers: the watchdog, or a root. Returns 0,
  * or an errno value if no spare can be had. */
 int vp_get_spare(void);
-/* Starts a new spare. It stands by until it is called. */
+/* Starts a new spare, which counts as at work until it stands by. Returns 0 or an errno value. */
 int vp_start_standby(void);
 /* Claims a guest vp for a dedicated kernel thread of block's thread; NULL: there are too many vps, or no memory.
  * vp_dedicated_ended gives the vp back. */

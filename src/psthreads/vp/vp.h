@@ -1,10 +1,9 @@
 /* Virtual processors.
  *
- * One kernel thread carries a vp: a worker that the library starts at the first need, or a root's own kernel thread.
- * Slots 0 .. num_vps-1 are the regular vps: slot 0 is the first root's, the others are the workers'. Slots from
- * num_vps on are guests: one for each further kernel thread that uses the library. A guest's slot is used again
- * after that kernel thread has ended. No slot is freed before psthread_finalize, so a pointer to a vp may be
- * followed at any time.
+ * One kernel thread carries a vp: one of the library's, started at the first need, or a root's own. The vps of slots 0
+ * to num_vps-1 are called regular: slot 0 is the first root's, the others are the workers'. Slots from num_vps on are
+ * guests: one for each further kernel thread that uses the library. A guest's slot is used again after that kernel
+ * thread has ended. No slot is freed before psthread_finalize, so a pointer to a vp may be followed at any time.
  *
  * A vp consists of parts. Each part belongs to one or two files. Their header declares the part, and says which
  * thread writes each field. Only two kinds of files include this header: those whose inlined code uses several
@@ -42,7 +41,8 @@ struct vp {
      * again. Only the vp writes the flag; while no kernel thread carries the vp, the thread that starts or stops the
      * workers does. The flag is not on the line of wake_word, which other threads write. */
     bool searching;
-    /* The regular vp that gets the next outer thread made here: thread.c deals such threads out in turn. Owner only. */
+    /* The number of the vp to which this vp deals the next thread that a root submits here: vps 0 .. ps_rt.limit-1 in
+     * turn (deal_to in thread.c). Owner only. */
     unsigned deal;
     struct ps_root_spread spread;
     struct ps_wake_spread wake_spread;
@@ -74,13 +74,13 @@ struct vp {
     _Atomic uint32_t root_first;
     /* PS_ATTACHED or PS_ATTACHED_OURS: a kernel thread carries the vp. 0: none does, or the vp has gone offline. */
     _Atomic uint32_t attached;
-    /* How many regions the vp's root has run alone (serial_predictor.h). The vp writes it. Thieves that peek into a
-     * closed queue read it. */
+    /* How many outermost regions their parents have run alone on this vp (serial_predictor.h). The vp writes it.
+     * Thieves that peek into a closed queue read it. */
     _Atomic uint32_t serial_regions;
 
     /* PS_CLOSED_...: whether thieves are to leave the vp's queue alone (serial_predictor.h). Every thief reads it in
-     * each search, so it has a line that seldom changes. The vp's root sets it at the start of an outermost region;
-     * a thief sets PS_CLOSED_CALLED_OFF. Relaxed accesses: the value only says where to look less often. */
+     * each search, so it has a line that seldom changes. A parent on this vp sets it at the start of an outermost
+     * region; a thief sets PS_CLOSED_CALLED_OFF. Relaxed accesses: the value only says where to look less often. */
     PS_LINE_ALIGNED _Atomic uint32_t closed;
 };
 _Static_assert(offsetof(struct vp, run) == 0, "vp_run");

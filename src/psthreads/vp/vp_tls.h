@@ -49,7 +49,7 @@ static inline void vp_suspend_caller(struct psthread *thread, struct uth_tls *tl
     ps_store_relaxed(&tls->below, thread);
 }
 /* Ends what vp_suspend_caller began: self goes on in its own block, whatever block vp is in. Returns the vp.
- * [switches] */
+ * May switch. */
 struct vp *vp_resume_caller_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls);
 static PS_ALWAYS_INLINE struct vp *vp_resume_caller(struct vp *vp, struct psthread *self, struct uth_tls *tls)
 {
@@ -75,10 +75,10 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
 
 /* From now on `team` keeps the block between regions; NULL: no team does. */
 static inline void vp_block_becomes(struct uth_tls *block, struct ps_team *team) { ps_store_seq(&block->team, team); }
-/* Whether the team that keeps the block rests: it has no open region, or the block's member has returned from its
- * body in this region (done_in). Caller: the member's dedicated kernel thread. True: no other kernel thread is in
- * the block, nor will be (tests/models/team_rests.pml); ps_local on vp answers as the member from now on. False:
- * ps_local may answer as another thread, and the caller has to set that. vp NULL: only looks. */
+/* Whether the team that keeps the block rests: it has no open region, or the block's member has returned from its body
+ * in this region (done_in). Caller: the member's dedicated kernel thread. True: no other kernel thread is in the block,
+ * nor will be (tests/models/team_rests.pml); ps_local on vp answers as the member from now on. False: run.stands_as is
+ * this member's or NULL, and the caller has to set it anew. vp NULL: only looks. */
 bool ps_team_rests(struct vp *vp, const struct uth_tls *block);
 /* Lets ps_local on vp, which carries the thread of this block, answer as the member that keeps the block, if there
  * is one. */

@@ -7,8 +7,8 @@
  * no thread starves or no work is left.
  *
  * States: disarmed -> armed, by an insertion that finds no idle vp -> disarmed, once nothing has been pending for a
- * while. While armed the watchdog looks every tick. While disarmed it sleeps without time-out, so a process that
- * does nothing is not woken.
+ * while. While armed the watchdog looks every tick. While disarmed it sleeps without time-out, so a process that does
+ * nothing is not woken. (With a time-out if the process shares processors with others: share.h.)
  *
  * No starvation is overlooked: the watchdog disarms (seq_cst), then looks at every queue under its lock, and arms
  * itself again if something is in one. An insertion after that look takes the lock that the look released. So it
@@ -40,7 +40,8 @@ enum { WATCHDOG_WATCH = 1, WATCHDOG_GLANCE };
 enum { WATCHDOG_WORKERS = 1, WATCHDOG_SPARE = 2, WATCHDOG_STOP = 4 };
 
 struct ps_watchdog {
-    /* Any thread sets WATCH, or GLANCE for one look (quota_park.h). The watchdog sets 0. */
+    /* Any thread sets WATCH, or GLANCE for one look (quota_park.h). The watchdog sets 0. If the user wants no spares,
+     * always 1. */
     PS_LINE_ALIGNED _Atomic uint32_t armed;
     _Atomic uint32_t starving; /* 1: work starves, so spares may take it. The watchdog writes, spares read. */
     _Atomic uint32_t spares;   /* how many spares are at work */
@@ -60,7 +61,7 @@ struct ps_watchdog {
     /* for reports and tests: how often vp_get_spare called or started a spare, and the most that were at work after
      * that */
     _Atomic uint32_t spares_ever, spares_most;
-    _Atomic uint32_t released; /* for reports and tests: how often a root was released (home.h) */
+    _Atomic uint32_t released; /* for reports and tests: how often the watchdog has released a root (home.h) */
 };
 extern struct ps_watchdog ps_watchdog;
 
@@ -93,8 +94,8 @@ bool watchdog_starts_for(const struct vp *here);
 /* Makes the watchdog start workers in state WANTED, or spares, in its next tick or sooner. */
 void watchdog_ask(uint32_t what);
 /* watchdog_want_spare, watchdog_want_spares: one spare, or n, are wanted at once. Calls those that stand by; the
- * watchdog starts the others. watchdog_want_spare_for_blocked: calls one only if fewer spares are at work than vps
- * are blocked (blocking.h). Any kernel thread may call. */
+ * watchdog starts the others. watchdog_want_spare_for_blocked: wants one only if one more may work
+ * (watchdog_spare_may_work). Any kernel thread may call. */
 void watchdog_want_spare(void);
 void watchdog_want_spares(unsigned n);
 void watchdog_want_spare_for_blocked(void);
