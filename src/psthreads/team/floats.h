@@ -28,24 +28,26 @@
 
 #define PS_FLOAT_REGIONS 64
 
-/* Returns true if m's block may be left cached, since m's controls and its opener's are plain and no flags are kept. */
+/* Returns true if m's block may be left cached: m has run in PS_FLOAT_REGIONS regions, its controls and its opener's
+ * are plain, and no flags are kept. */
 bool ps_floats_are_plain(const struct ps_member *m);
 /* Calls fn, a function of the core's, in the name of m with m's controls. m is the current thread, in its block. */
 void ps_member_call_floating(struct ps_member *m, void (*fn)(struct ps_member *m));
-/* Called at a fork, before the region is open, if the opener's controls have changed since its team's last region, or
- * if flags are kept. Notes the opener's state in the team. Unless flags were kept before, takes the team's blocks out
- * of the cached state until the controls are plain again. */
+/* Called at a fork, before the region is open, if the opener's controls have changed since its team's last fork, or if
+ * flags are kept. Notes the opener's state in the team. Unless flags were kept at that fork, too, takes the blocks of
+ * the team's members out of the cached state; a block comes back when ps_floats_are_plain says so. If the parent's
+ * controls have changed in the last region, notes them as those of the members that ran on its vp (ps_floats_left). */
 void ps_floats_opener_changed(struct ps_team *team);
 static inline void ps_floats_at_fork(struct ps_team *team)
 {
     if (PS_UNLIKELY(cpu_float_flags_kept() || cpu_float_controls_changed(&team->floats)))
         ps_floats_opener_changed(team);
 }
-/* vp has run members of the region. Its controls were plain before; now they are those that the last plain member
- * left. Gives them to all plain members that vp has run in this region. So a change of MXCSR alone (flush-to-zero)
- * is noticed. The result is exact if all members set the same controls, as programs do. Otherwise vp's other members
- * of this one region get what the last one set. Rejected: reading MXCSR when each body returns. stmxcsr takes 5 ns,
- * and a nested region of 125 ns became 16 % longer. */
+/* Called when vp has run members of the region. Its controls were plain before; now they are those that the last plain
+ * member left. Gives them to all plain members that vp has run in this region. So a change of MXCSR alone
+ * (flush-to-zero) is noticed. The result is exact if all members set the same controls, as programs do. Otherwise vp's
+ * other members of this one region get what the last one set. Rejected: reading MXCSR when each body returns. stmxcsr
+ * takes 5 ns, and a nested region of 125 ns became 16 % longer. */
 void ps_floats_left(const struct vp *vp, struct ps_team *team, uint32_t region);
 /* Gives the running vp plain controls. */
 static inline void ps_floats_become_plain(void)
@@ -53,18 +55,18 @@ static inline void ps_floats_become_plain(void)
     if (PS_UNLIKELY(cpu_float_controls_changed(&ps_rt.floats) || cpu_float_x87_changed(&ps_rt.floats)))
         cpu_float_set(&ps_rt.floats);
 }
-/* The body of m began with plain controls, and has returned with others. Notes them as the member's, takes its block
- * out of the cached state, and sets plain controls on the vp. The x87 unit's control word is enough to find such a
- * change, since the C library changes rounding and traps in both units at once. */
+/* Called when the body of m began with plain controls, and has returned with others. Notes them as the member's, takes
+ * its block out of the cached state, and sets plain controls on the vp. The x87 unit's control word is enough to find
+ * such a change, since the C library changes rounding and traps in both units at once. */
 void ps_floats_changed(struct ps_member *m);
 static inline void ps_floats_at_end(struct ps_member *m)
 {
     if (PS_UNLIKELY(cpu_float_x87_changed(&ps_rt.floats)))
         ps_floats_changed(m);
 }
-/* The team's parent is about to call members, and may have changed its controls since the fork. Sets plain controls;
- * the parent gets its own again at the end of the join. If the parent has changed MXCSR alone, the members that it
- * calls run with that MXCSR. The next fork notices the change, as if all members had made it. */
+/* Called when the team's parent is about to call members, and has controls that are not plain. Sets plain controls; the
+ * parent gets its own again at the end of the join. If the parent has changed MXCSR alone, the members that it calls
+ * run with that MXCSR. The next fork notices the change, as if all members had made it. */
 void ps_floats_leave_parents(struct ps_team *team);
 static inline void ps_floats_at_join(struct ps_team *team)
 {

@@ -56,7 +56,8 @@ void recall_reset(void)
         watched[i].team = NULL;
 }
 
-/* Returns true if a task waits that only member 0 may run, and member 0 can be given a helper. The lock is held. */
+/* Returns true if a task waits that only member 0 may run, and member 0 can be given a helper: its parent is suspended
+ * below a member, and there is no helper yet. The lock is held. */
 static bool is_wanted(const struct ps_team *team)
 {
     const struct uth_tls *tls = team->parent_tls;

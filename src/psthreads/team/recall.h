@@ -9,10 +9,10 @@
  * Does: finds such regions, starts such a helper, and keeps the parent out of its block meanwhile. Does not act in
  * later regions of the team, whose parents call no members, nor if member 0 itself makes the first task.
  *
- * team.first_helper: 0 -> PS_TEAM_FIRST_HELPER (recall_look, recall_parent) -> 0 (recall_give_back, by the assistant at
- * its end). A thread that finds a helper stores itself there and waits; the assistant then stores 0 and readies it.
- * That thread is the parent (recall_await), or the member above it (recall_leave). `lock` is held at each change. One
- * user of the block at a time:
+ * team.first_helper: 0 -> PS_TEAM_FIRST_HELPER (recall_look, recall_parent) -> 0 (recall_give_back, called by the
+ * assistant at its end). A thread that finds a helper stores itself there and waits; the assistant then stores 0 and
+ * readies it. That thread is the parent (recall_await), or the member above it (recall_leave). `lock` is held at each
+ * change. One user of the block at a time:
  *   parent  1. clears uth_tls.below   2. reads which vp was the last in the block; if another one: recall_await
  *   recall  1. takes the block away (uth_tls_take_away)   2. fences for all kernel threads   3. reads `below` again;
  *           if the parent is still there: the helper begins
@@ -50,12 +50,13 @@ void recall_parent(struct ps_team *team);
 /* Called by member 0's assistant, at its end, after it has left the block. */
 void recall_give_back(struct ps_team *team);
 /* Self is about to enter its block `tls` again, and another vp was the last in it. Waits while member 0 of a region
- * that self has opened has a helper. vp is in another block, or in none. Returns the vp. [switches] */
+ * that self has opened has a helper. vp is in another block, or in none. Returns the vp. May switch. */
 struct vp *recall_await(struct vp *vp, struct psthread *self, struct uth_tls *tls);
 /* The running member m is about to leave the parent's stack, on which the parent goes on in its block. From now on
- * member 0 gets no helper; if it has one, waits for its end. [switches] */
+ * member 0 gets no helper; if it has one, waits for its end. May switch. */
 void recall_leave(struct ps_team *team, struct psthread *m);
-/* Called in a forked child, and before the watchdog starts again. From now on no team is watched. */
+/* Called when the library starts, in a forked child, and before the watchdog may start again. From now on no team is
+ * watched. */
 void recall_reset(void);
 
 #endif

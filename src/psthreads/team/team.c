@@ -52,8 +52,8 @@ void ps_team_begin_block(struct ps_team *team, struct uth_tls *block, const stru
 
 /* Ends what the program left with a member: threads that the member has made (their parent must outlast them), keys'
  * values, thread-local objects. Destructors run as a call in the member's name, outside of every region: if they use
- * OpenMP, the core makes the member a root for that time. So the member, and not the caller, has to be that root:
- * the caller's team is just being given back. */
+ * OpenMP, the core makes the member a root for that time. So the member, and not the caller, has to be the current
+ * thread meanwhile: the caller's team is just being given back. */
 static void end_identity(struct ps_member *m)
 {
     struct vp *vp = ps_vp_attach();
@@ -108,7 +108,7 @@ bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id)
         vp_block_becomes(to->tls, larger);
         ps_team_await_lookers();
         struct vp *own = ps_load_acquire(&to->tls->dedicated);
-        /* on its dedicated kernel thread ps_local answers as the new member from now on */
+        /* from now on ps_local answers as the member `to` on the block's dedicated kernel thread */
         if (own && ps_load_relaxed(&vp_run(own)->stands_as) == from)
             ps_store_relaxed(&vp_run(own)->stands_as, to);
     }

@@ -13,9 +13,9 @@
  * each, and those bound to places. Their members spin, then block as batches of one. Members with a vp each meet
  * without the word as long as none comes late (team_rounds.c).
  *
- * Invariants: a batch enters the word in its own phase only, and leaves it once. If arrivals are not counted yet, a
- * member of the team that has not arrived runs on their vp. The word's states, orderings, turns, and why each step
- * is right: tests/models/team_barrier.md.
+ * Invariants: a batch enters the word in its own phase only, and leaves it once. As long as arrivals of a vp's waiters
+ * are not counted, a member of the team that has not arrived runs on this vp. The word's states, orderings, turns, and
+ * why each step is right: tests/models/team_barrier.md.
  *
  * Failures: none.
  * Cost: a member that waits: a lock, a switch. A vp: a subtraction from the shared word, a read of it, and a lock to
@@ -194,7 +194,7 @@ static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase)
     return spun ? spun > 0 : block_in_barrier(team, ps_team_member(team, id), phase);
 }
 
-/* Counts the vp's waiters first, if there are any, so that they do not wait for this member. */
+/* Counts the waiters of the caller's vp first, if there are any, so that they do not depend on this member. */
 bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
 {
     leave_if_any(ps_vp());
@@ -223,7 +223,7 @@ static inline void open_here_and_unlock(struct vp *vp, struct ps_team *team, uin
 }
 
 /* Member m arrives on vp, the caller's, which has no teammate to run. Counts vp's waiters and m by one subtraction, and
- * waits. Opens the barrier itself if all members are on vp and `counted` is false. */
+ * waits. Opens the barrier itself if all members are on vp, `counted` is false, and vp's root_first is not set. */
 static enum ps_met count_arrivals(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
                                   bool counted)
 {
@@ -348,8 +348,9 @@ static PS_NOINLINE enum ps_met leave_and_wait(struct vp *vp, struct ps_team *tea
     return meet_in_batch(team, m, phase, counted);
 }
 
-/* Lets m wait if members share vps: m joins its vp's waiters, and the thread that the vp would run next runs. If
- * that thread is of another team, or the region has tasks, m counts its own arrival instead. */
+/* Lets m wait if members share vps: m joins its vp's waiters, and the thread that the vp would run next runs. If there
+ * is none, if it is no member of m's team, or if the region has tasks, m's arrival and those of the waiters are counted
+ * instead. */
 static PS_NOINLINE PS_CODE_ALIGNED enum ps_met meet_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase,
                                                              bool counted)
 {

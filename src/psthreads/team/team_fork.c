@@ -52,8 +52,9 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
 }
 
 /* Whether an outermost region calls ps_per_region_work although it does not need the clock. It does if objects may have
- * been loaded, if there are several roots (root_spread.h), or if the root has changed its kernel thread's state. That
- * the watchdog may have to be reminded (quota_park.h) is no reason. */
+ * been loaded, if a guest was ever made, or if the work is due at once (per_region_at is 0). A guest may be a second
+ * root's vp (root_spread.h). The work is due at once when the root has changed its kernel thread's state, for example.
+ * That the watchdog may have to be reminded (quota_park.h) is no reason. */
 static inline bool needs_per_region_work(const struct vp *vp)
 {
     return PS_UNLIKELY(vp_run(vp)->per_region_at == 0 || !uth_tls_nothing_loaded() ||
@@ -93,8 +94,8 @@ static PS_COLD void make_fibers(struct ps_team *team, unsigned n)
         san_fiber_make(&ps_team_member(team, id)->fiber);
 }
 
-/* Starts a dedicated kernel thread for each member, from the opener's kernel thread, so that it begins with the
- * opener's priority (priority.h). */
+/* Starts a dedicated kernel thread for each member but member 0, from the opener's kernel thread, so that it begins
+ * with the opener's priority (priority.h). */
 static PS_COLD void start_carriers(struct vp *vp, struct ps_team *team, unsigned n)
 {
     for (unsigned id = 1; id < n && ps_tls_on(); id++) {
@@ -181,8 +182,8 @@ static PS_ALWAYS_INLINE void fork_unbound(struct vp *vp, struct ps_team *team, u
     if (is_offered(vp, team, n, outermost)) {
         if (n <= ps_rt.num_vps)
             ps_team_rounds_fork(team, n);
-        /* with the vps of roots all members may still get a vp each; the last region, with fewer members, may have met
-         * in rounds */
+        /* More members than workers may still get a vp each: roots' vps take some. They must not meet in rounds, as the
+         * last region, with fewer members, may have done. */
         else
             ps_team_rounds_none(team);
         next = hand_off_members(vp, team, n);

@@ -82,9 +82,9 @@ static void leave_for(struct ps_team *team, struct uth_tls *before)
     vp_resume_caller(ps_vp(), team->parent, before);
 }
 
-/* Runs tasks in the name of m, whose body has returned and whose reference is dropped, and then tells the core. As soon
- * as the core is told, m may run elsewhere as a helper, with a stack of its own. If the core asks for m's help in its
- * answer, m runs tasks here once more. */
+/* Runs tasks in the name of m, whose body has returned and whose reference is dropped, and then tells the core. Does
+ * nothing if the core has been told already. As soon as the core is told, m may run elsewhere as a helper, with a stack
+ * of its own. If the core asks for m's help in its answer, m runs tasks here once more. */
 static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_flags)
 {
     struct uth_tls *before = vp_run(ps_vp())->tls;
@@ -221,7 +221,7 @@ void ps_team_notify(struct ps_team *team)
     bool watch = !ps_load_relaxed(&team->had_tasks) && ps_tls_on() && !san_any() && !is_first(team);
     ps_store_relaxed(&team->had_tasks, true);
     ps_store_seq(&team->notified, 1);
-    /* members that wait in rounds then go on by the barrier's word, where they are found */
+    /* members that wait in rounds then wait by the barrier's word, where ps_team_barrier_call_back finds them */
     if (ps_load_relaxed(&team->by_word) != PS_BY_WORD)
         ps_store_seq(&team->by_word, PS_BY_WORD);
     add_pending(team);
@@ -254,7 +254,8 @@ static void start_assistant(struct ps_member *m)
     ps_member_begin_thread(m, ps_vp());
 }
 
-/* Ends the thread that runs in the name of m. After this call the thread only returns to its vp's loop. */
+/* Ends the thread that runs in the name of m. After this call the thread uses neither m nor the team: it returns to its
+ * vp's loop, or waits on m's own stack. */
 static void assistant_ends(struct ps_member *m)
 {
     struct ps_team *team = m->team;
@@ -266,7 +267,7 @@ static void assistant_ends(struct ps_member *m)
         ps_ready(parent, PS_FRONT);
 }
 
-/* Makes the parent leave its wait in the join, or not begin it, so that it runs tasks as member 0. */
+/* Makes the parent leave its wait in the join, or not begin to wait, so that it runs tasks as member 0. */
 static void want_parent(struct ps_team *team)
 {
     uint64_t left = ps_load_seq(&team->left);

@@ -80,7 +80,7 @@ static bool spin_for_members(struct ps_team *team, unsigned limit)
     for (unsigned i = 0; i < limit; i++) {
         if (ps_load_acquire(&team->left) == 0)
             return true;
-        /* notified: the parent has tasks to run */
+        /* notified: the region has tasks, so the parent may have to run some */
         if (!(i % 16) && (!ps_spin_useful() || ps_load_relaxed(&team->notified)))
             return false;
         cpu_pause();
@@ -126,7 +126,7 @@ static void wait_and_assist(struct ps_team *team)
         if (mine)
             continue;
         ps_block(team->parent, PS_WAIT_TEAM_END, team);
-        /* else ps_team_help has cleared PS_TEAM_WAITING, and the parent is to assist */
+        /* Any other value: ps_team_help has cleared PS_TEAM_WAITING, and the parent is to run tasks. */
         if (ps_load_acquire(&team->left) == PS_TEAM_WAITING)
             break;
     }
@@ -142,8 +142,8 @@ static void handoff_was_late(struct ps_team *team)
     team->unoffered = (uint8_t)((1u << team->unread) - 1);
 }
 
-/* Returns true if members are left that no vp has claimed, and the loop of the parent's vp is to take them as soon as
- * the parent blocks. */
+/* Returns true if no vp has claimed some members, and the loop of the parent's vp is to take these as soon as the
+ * parent blocks: so the parent does not spin first. */
 static bool rest_is_for_loop(const struct vp *vp, struct ps_team *team)
 {
     return team->region < ps_load_relaxed(&uth_tls_asks) && !vp_is(vp, VP_DEDICATED) && !vp_stays_with_root(vp) &&
@@ -163,8 +163,8 @@ static PS_NOINLINE void call_dedicated(const struct ps_team *team)
     }
 }
 
-/* The parent, which has no member left to run, waits until all have ended. room: the parent may run members as calls
- * on its stack. May switch. */
+/* The parent waits until all members have ended. room: it may run members as calls on its stack, and has run those that
+ * no vp had claimed. May switch. */
 static PS_NOINLINE void wait_for_members(struct ps_team *team, bool room)
 {
     unsigned limit = ps_spin_limit() * JOIN_SPINS;
@@ -262,7 +262,7 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
     return false;
 }
 
-/* Makes threads of the members that are left, since the parent calls none on its stack. */
+/* Makes threads of the members that no vp has claimed, since the parent calls none on its stack. */
 static PS_NOINLINE void leave_rest_to_others(struct vp *vp, struct ps_team *team)
 {
     struct vp *to = ps_vp_for_others(vp);
@@ -340,8 +340,9 @@ void ps_team_join(struct ps_team *team)
     struct vp *vp = ps_vp();
     int error = vp_errno(vp); /* the parent's errno: members that it calls may share it */
     cpu_float_save(&team->joined);
-    /* In a team with tasks the parent calls no members: it stays free to run tasks, since no other thread can in its
-     * name. If members may ask for the bounds of their stacks, they must not run on its stack (own_stack.h). */
+    /* If threads have blocks, and the team has had tasks, the parent calls no members: it stays free to run tasks,
+     * since no other thread can run them in its name. If members may ask for the bounds of their stacks, they must not
+     * run on its stack (own_stack.h). */
     bool tls = ps_tls_on();
     bool room = !vp_stays_with_root(vp) && uth_has_room(vp_run(vp)->uth, __builtin_frame_address(0)) &&
                 !(tls && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));

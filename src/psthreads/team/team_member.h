@@ -64,7 +64,8 @@ static PS_ALWAYS_INLINE void ps_member_call(struct ps_member *m, void (*fn)(stru
         fn(m);
 }
 
-/* Leaves the member's block for the kernel thread's own storage. Does nothing if the member keeps its stack. */
+/* Leaves the running member's block for the kernel thread's own storage. If the member is dedicated, it leaves its
+ * dedicated kernel thread, so the vp may change. Does nothing if the member keeps its stack. */
 static inline void ps_member_leave_tls(void)
 {
     if (!ps_tls_on() || own_stack_is(ps_vp()))

@@ -53,8 +53,8 @@ static bool all_have_come(const struct ps_team *team, uint64_t number)
 
 /* --- deciding --- */
 
-/* Ends the rounds of the team: after its fence the caller sees the flags of every member that passes by rounds
- * alone. The lock is held. */
+/* Ends the rounds of the team. After the fence the caller sees the flags of every member that passes by rounds alone.
+ * If the system refuses the fence, the rounds go on. The lock is held. */
 static void leave_rounds_locked(struct ps_team *team, uint64_t number)
 {
     uint32_t seen = PS_BY_ROUNDS;
@@ -164,7 +164,7 @@ static bool possible(unsigned n)
 
 void ps_team_rounds_fork(struct ps_team *team, unsigned n)
 {
-    /* members that were not in all regions have smaller numbers; the parent was in all of them */
+    /* of all members' numbers the parent's is the largest: it was in all regions, other members perhaps not */
     if (team->rounds_n != n) {
         uint64_t own = member(team, 0)->rounds;
         team->rounds_base = own > team->rounds_base ? own : team->rounds_base;

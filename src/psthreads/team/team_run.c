@@ -53,8 +53,9 @@ PS_NOINLINE void ps_member_call_traced(struct ps_member *m, struct vp *vp, void 
     san_fiber_leave(outer);
 }
 
-/* Begins m on the stack that m keeps, on m's kernel thread. The caller goes on with other members. It takes n
- * references more, so that run_the_rest never finds exactly n and takes them for those of all members. */
+/* Begins m on the stack that m keeps, on m's kernel thread. The caller goes on with other members. Adds n references to
+ * `left` and to run->refs. So run_the_rest never finds exactly n in run->refs, which would tell it that all members
+ * have ended. */
 static void begin_on_own_stack(struct vp *vp, struct ps_team *team, struct ps_member *m, struct uth_tls *before,
                                struct run *run)
 {
@@ -90,8 +91,8 @@ PS_NOINLINE bool ps_member_run_body_slowly(struct vp *vp, struct ps_team *team, 
 
 /* --- the vp's loop --- */
 
-/* vp has returned from a member's body: claims the next member that vp may run. Returns its number; 0: none is left,
- * or the region has tasks. */
+/* vp has returned from a member's body: claims the next member that vp may run. Returns its number; 0: none is left, or
+ * the region has tasks. If the first task comes during the claim, the claimed member becomes a thread. */
 static unsigned claim_more(struct vp *vp, struct ps_team *team)
 {
     if (PS_UNLIKELY(ps_load_relaxed(&team->notified)))
