@@ -152,7 +152,7 @@ PS_NOINLINE void home_come(struct psthread *self)
     stack->wait.thread = self; /* debuggers and reports find self here */
     stack->wait.kind = PS_WAIT_NOTHING;
     stack->vp = to;
-    /* no releaser takes the root away again on its way: home is free, or will be soon */
+    /* keeps releasers from taking the root away again on its way home: home is free, or will be soon */
     ps_store_relaxed(&home->stays, true);
     ps_ready(self, PS_FRONT);
     if (dedicated)

@@ -22,7 +22,7 @@
 /* a root is late if it opens its region this long after its question, or later; OpenBLAS takes a tenth of this time */
 #define LATE 25
 #define TURN 5000   /* a root that has had the turn again and again for so long lets another root go first */
-#define TRIAL 50000 /* how often one root goes on out of turn */
+#define TRIAL 50000 /* one root goes on out of turn at most once in this time */
 #define REST 250000 /* how long there are no turns, after they were in vain for the first time */
 /* How often the waiting roots look, all of them counted together: each sleeps LOOK_NS times the number of those that
  * wait. */
@@ -31,7 +31,7 @@
  * subtracts 1. From CROWD on, roots take turns. */
 #define WEIGHT 16
 #define CROWD 20
-/* After so many openings of a kind in a row, turns are in vain. */
+/* Turns are in vain after this many openings of a kind in a row (in_vain). */
 #define VAIN_DAWDLED 64
 #define VAIN_BESIDE 3
 
@@ -120,9 +120,9 @@ static bool steps_back(uint32_t me)
     return true;
 }
 
-/* Whether the caller, a root that waits, goes on out of turn: one root may each TRIAL, for two reasons. The program
- * may need what that root is to compute. And if the root can open its region while the owner's is open, no library
- * shuts it out, so the turns are in vain. */
+/* Whether the caller, a root that waits, goes on out of turn: one root may do so in each TRIAL, for two reasons. The
+ * program may need what that root is to compute. And if the root can open its region while the owner's is open, no
+ * library shuts it out, so the turns are in vain. */
 static bool goes_on_out_of_turn(void)
 {
     uint64_t now = cpu_cycles(), last = ps_load_relaxed(&turn.trial);

@@ -53,7 +53,7 @@ void root_fairness_judge(struct root_fairness *f, enum root_opening how, uint64_
 void root_fairness_take(void);
 void root_fairness_open(struct vp *vp, struct ps_team *team, uint64_t now);
 void root_fairness_give(void);
-/* Called in a forked child, where there are no other roots, and before the watchdog is armed for the first time. */
+/* Called by watchdog_reset: when the library starts, and in a forked child, where there are no other roots. */
 void root_fairness_reset(void);
 
 #endif

@@ -9,7 +9,7 @@
 #define REST 5000   /* from a move to the next look */
 #define LATELY 5000 /* a root that opened a region within this is active */
 #define MEETINGS 3
-#define ROOTS_MAX 64 /* with more roots none looks: there is hardly a processor without a root */
+#define ROOTS_MAX 64 /* with more guests no root looks: there is hardly a processor without a root */
 
 int ps_root_spread_pick(const struct os_cpuset *mask, const struct os_cpuset *taken, unsigned cpu)
 {

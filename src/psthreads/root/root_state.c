@@ -14,7 +14,7 @@
 
 /* Notes that vp's root has this mask now. The root's dedicated kernel thread, if there is one, takes signals with this
  * mask, too, so it is woken (thread_signal.h). If members have another mask, home runs nothing but the root from now on
- * (VP_MASK). */
+ * (VP_MASK); otherwise it runs other threads again. */
 static void has_mask(struct vp *vp, uint64_t mask)
 {
     const struct uth_tls *block = home_block(vp);
