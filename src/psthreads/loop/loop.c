@@ -55,13 +55,13 @@ static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
     }
 }
 
-/* Of IN_VAIN contexts that were not saved in time, the vp sleeps for one, and yields its processor for the others. */
+/* Each IN_VAIN-th time that a context is not saved in time, the vp sleeps. The other times it yields its processor. */
 #define IN_VAIN 16
 
 /* Leaves the loop's stack `self` for t's context. Returns only if t's context is not saved after a while. Then t goes
- * back into the queue of the vp that still runs it. That vp may have no stack for its own loop, and so cannot leave t.
- * It waits for a stack in vp_switch_to_fresh; it finds t in its queue and goes on with t, unless another vp takes t
- * first. Meanwhile this vp yields its processor, as both vps may share one, and each IN_VAIN-th time it sleeps. */
+ * into the queue of t->vp, the vp that still runs it. That vp may have no stack for its own loop, and so cannot leave
+ * t. It waits for a stack in vp_switch_to_fresh; it finds t in its queue and goes on with t, unless another vp takes t
+ * first. Meanwhile this vp yields its processor or sleeps, as both vps may share one processor. */
 static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t)
 {
     if (PS_LIKELY(uth_saved_soon(t->uth))) {

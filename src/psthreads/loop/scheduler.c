@@ -13,8 +13,8 @@
 #include "waiters.h"
 #include "watchdog.h"
 
-/* The slow path of ps_block: the vp is dedicated or stays with its root, has waiting members to leave, has a pinned
- * thread, or has no thread at the front of its queue. */
+/* The slow path of ps_block: the vp is dedicated or stays with its root, has waiters (waiters.h), has a pinned thread,
+ * has no thread at the front of its queue, or another vp holds this queue's lock. */
 static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
 {
     struct uth_wait *wait = &self->uth->wait;
@@ -127,7 +127,7 @@ static PS_NOINLINE bool yield_as_root(struct vp *vp, struct psthread *self)
         return false;
     struct ps_work w = vp_take_front(&vp->queue);
     if (ps_places_on() && !ps_work_some(w))
-        w = ps_bind_visit(vp, PS_TAKE); /* with several roots, only members of its own root's regions */
+        w = ps_bind_visit(vp, PS_TAKE); /* if vp stands aside, takes only members of its own root's regions */
     if (!ps_work_some(w))
         return false;
     ps_store_seq(&vp->pinned, self);

@@ -73,15 +73,17 @@ static bool layer_polls(void)
     return poll && poll();
 }
 
-/* Whether spinning dedicated kernel threads and searching vps together are at least as many as regular vps. Then vp
- * ends its search. */
+/* Whether dedicated kernel threads spin, and are together with the searching vps at least num_vps. Then vp ends its
+ * search. */
 static bool spins_for_others(void)
 {
     uint32_t spins = ps_load_relaxed(&ps_dedicated_spins);
     return PS_UNLIKELY(spins != 0) && IDLE_SEARCHING(idle_word()) + spins >= ps_rt.num_vps;
 }
 
-/* Searches for work for vp->spin_ns at most. Returns no work if vp has found none, or the library stops. */
+/* Searches for work until vp has found none for vp->spin_ns. A peek that finds a newer region begins this time anew.
+ * Returns no work if the time is over, if vp has to leave its processor to others (spins_for_others), or if the library
+ * stops. */
 static struct ps_work search(struct vp *vp)
 {
     uint64_t start = 0;
@@ -130,7 +132,7 @@ static void sleep_and_learn(struct vp *vp)
 
 /* Lets vp, a spare, stand in for a lone root, whose kernel thread runs nothing else (lone_root.h). As a worker would,
  * the spare waits for members of the root's next region. Returns the work that vp has found. Returns none if each lone
- * root has a stand-in already, or if no work came for STANDS_NS. */
+ * root has a stand-in already, if no work came for STANDS_NS, or if the library stops. */
 static struct ps_work stand_in(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
@@ -171,8 +173,8 @@ static enum standby_word spare_rests(struct vp *vp)
     return word;
 }
 
-/* A spare has taken a member of team. Calls a spare for each member that no vp has claimed, since members may wait for
- * one another. */
+/* Called when a spare has taken a member of team. Calls a spare for each member that no vp has claimed, since members
+ * may wait for one another: MOST_AT_ONCE at most, and those included that are coming already. */
 static void call_for_others(struct ps_team *team)
 {
     unsigned left = ps_team_left(team), coming = ps_load_relaxed(&ps_watchdog.coming);
@@ -195,10 +197,10 @@ static struct ps_work take_for_spare(struct vp *vp, bool noted)
     return w;
 }
 
-/* Finds work for vp, a spare. It takes work only if some work starves, if no more spares are at work than vps are
- * blocked, or if a thread has granted it a piece of work (standby.h). Otherwise it stands in for a lone root, or stands
- * by. The spare counts itself off, then reads how many vps are blocked. A vp counts itself among the blocked, then
- * reads how many spares are at work (blocking.h). So one of the two sees the other (seq_cst). */
+/* Finds work for vp, a spare. It takes work only if some work starves, if no more spares are at work than may be
+ * (watchdog_spare_may_work), or if a thread has granted it a piece of work (standby.h). Otherwise it stands in for a
+ * lone root, or stands by. The spare counts itself off, then reads how many vps are blocked. A vp counts itself among
+ * the blocked, then reads how many spares are at work (blocking.h). So one of the two sees the other (seq_cst). */
 static struct ps_work find_work_spare(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
@@ -233,7 +235,8 @@ static inline struct ps_work found(struct vp *vp, struct ps_work w)
     return w;
 }
 
-/* Looks once, before vp counts as searching. Does nothing if vp's handoff slot is open already. */
+/* Looks once into the other vps' queues and the global queue, before vp counts as searching. Does nothing if vp's
+ * handoff slot is open already. Leaves the queues alone if vp is to look less often (lone_thread.h). */
 static inline struct ps_work look_first(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
@@ -248,7 +251,8 @@ static inline struct ps_work look_first(struct vp *vp)
 
 /* Computes the orders of stealing, if vp has found nothing and they are not computed yet. A root's vp leaves that to
  * others, so that the root's state in the C library stays as it is. ps_prepare_victims calls functions of the C
- * library, which may wait for a lock that a ready thread holds. So vp does not count as searching meanwhile. */
+ * library, which may wait for a lock that a ready thread holds. So vp does not count as searching meanwhile. Returns
+ * true if it was tried: then vp searches once more. */
 static inline bool prepares_victims(struct vp *vp)
 {
     if (PS_LIKELY(ps_victims_prepared()) || vp_is_roots(vp))
@@ -259,9 +263,9 @@ static inline bool prepares_victims(struct vp *vp)
     return true;
 }
 
-/* Finds work for vp, a home that stands aside (home.h) and is in no search. vp looks only at its own sources, for as
- * long as it would search, and then sleeps as a dedicated vp does (dedicated.h). Returns no work if vp does not stand
- * aside any more. */
+/* Finds work for vp, a home that stands aside (home.h). Ends vp's search, if it is in one. vp looks only at its own
+ * sources, for as long as it would search, and then sleeps as a dedicated vp does (dedicated.h). Returns no work if vp
+ * does not stand aside any more. */
 static PS_NOINLINE struct ps_work find_work_aside(struct vp *vp)
 {
     struct ps_work w;

@@ -96,7 +96,7 @@ PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct
     struct uth *from = self->uth;
     static _Atomic uint32_t said;
     for (vp_run(vp)->first_work = w; !vp_start_loop(vp, from, false); vp_run(vp)->first_work = w) {
-        /* There is no memory for a stack. So w, which has not begun, waits until a thread that already has a stack can
+        /* There is no memory for a stack. If w has not begun, it waits until a thread that already has a stack can
          * run. */
         if (!ps_load_relaxed(&said) && !ps_xchg_acq_rel(&said, 1))
             ps_warn("no memory for another stack of %zu KiB (%s): waiting until one is free (said once)",
@@ -104,8 +104,8 @@ PS_NOINLINE void vp_switch_to_fresh(struct vp *vp, struct psthread *self, struct
         os_yield();
         vp_leave_waiters(vp);
         bool has_stack = ps_work_thread(w) && ps_work_thread(w)->uth;
-        /* w has a context that is not saved yet. Perhaps the vp that still runs w has taken self out of a queue, and
-         * waits for self's context as vp waits for w's: so w goes back. */
+        /* If w has a context, it was not saved in time. Perhaps the vp that still runs w has taken self out of a queue,
+         * and waits for self's context as vp waits for w's: so w goes back. */
         if (has_stack)
             vp_put_back(vp, w);
         struct ps_work other = vp_take_own(vp);
