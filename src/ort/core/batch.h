@@ -2,8 +2,9 @@
  * idle members take over the chunks that it has not begun.
  *
  * Does: hands out the chunks of loops whose slot says ORT_PLAIN_BATCHES. Does not: handle loops that are monotonic,
- * ordered, short or watched by a tool, loops of 2^42 iterations and more, loops of a team of one, or loops on one vp,
- * where nothing contends. Members take each chunk of those loops from the slot's `next` (loop.c).
+ * ordered, short or watched by a tool, loops of 2^42 iterations and more, loops that begin less than 50 us after the
+ * library was loaded, loops of a team of one, or loops on one vp, where nothing contends. Members take each chunk of
+ * those loops from the slot's `next` (loop.c).
  * Callers: a member that is in the loop. Exceptions: ort_batch_describe is called by the loop's first member or by the
  * parent, ort_batch_reset by the parent while no region is open.
  *
@@ -13,9 +14,9 @@
  * the model is batch.pml beside it.
  *
  * Cost: a chunk of a batch is one addition on the member's own cache line. A claim is one addition on the line of
- * `next`, and one read of the cycle counter. A robbery touches three cache lines: the robber's, the victim's and the
- * slot's. In a loop in which no member holds a batch, the end costs each member four loads, and also an exchange if the
- * last chunk is not taken yet. Failures: none.
+ * `next`; each claim but a member's first in the loop also reads the cycle counter. A robbery touches three cache
+ * lines: the robber's, the victim's and the slot's. In a loop in which no member holds a batch, the end costs each
+ * member four loads, and also an exchange if the last chunk is not taken yet. Failures: none.
  * OpenMP 5.2 section 11.5.3 and its nonmonotonic modifier. */
 #ifndef PS_ORT_BATCH_H
 #define PS_ORT_BATCH_H
@@ -77,8 +78,9 @@ static inline bool ort_batch_next(struct ort_thread *t, struct ort_batch *own, u
 }
 
 /* Sets ws->desc.plain to ORT_PLAIN_BATCHES, and the slot's fields for batches, if batches can pay; otherwise changes
- * nothing. The caller has filled in the rest of the description. The loop has at least ORT_BATCH_LEAST chunks for each
- * of the `threads` members. */
+ * nothing. Batches cannot pay in a team of one, on one vp, or with 2^42 iterations and more; nor before the cycle
+ * counter's frequency is known. The caller has filled in the rest of the description. The loop has at least
+ * ORT_BATCH_LEAST chunks for each of the `threads` members. */
 #define ORT_BATCH_LEAST 4
 void ort_batch_describe(struct ort_workshare *ws, unsigned threads);
 

@@ -11,8 +11,8 @@ struct ort_thread;
 /* Prints the initial ICVs: calls ort_display_env_otherwise if it is set, and otherwise prints them on standard error in
  * libgomp's form. verbose: with the variables that only the runtime in question has. */
 void ort_display_env(bool verbose);
-/* A function that prints the ICVs in another runtime's form. NULL: libgomp's form is printed while the library is
- * loaded. Otherwise OMP_DISPLAY_ENV takes effect at the first OpenMP call. Set while the library is loaded, before
+/* A function that prints the ICVs in another runtime's form. NULL: OMP_DISPLAY_ENV takes effect while the library is
+ * loaded, in libgomp's form. Otherwise the ABI prints at the first OpenMP call. Set while the library is loaded, before
  * variables are read. */
 extern void (*ort_display_env_otherwise)(bool verbose);
 /* The value of OMP_DISPLAY_ENV; written by ort_display_env_read. */

@@ -15,8 +15,8 @@
  * the child.
  * Failures: NULL if no place is long enough, or if less than `keep` would be left. Cost: a lock and a scan, only when
  * malloc has failed; ort_mem_free: a comparison.
- * Rejected: cells of one size (regions took all of them, and a task needs a twentieth of a region's); the C library's
- * other arenas (no interface reaches them). */
+ * Rejected: cells of one size (regions took all of them, and a task needs a twentieth of what a region needs); the C
+ * library's other arenas (no interface reaches them). */
 #ifndef ORT_EMERGENCY_POOL_H
 #define ORT_EMERGENCY_POOL_H
 

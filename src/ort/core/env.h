@@ -8,9 +8,9 @@
 #include "atomic.h"
 #include "compiler.h"
 
-/* Called before nthreads-var is used. If OMP_NUM_THREADS gives no number for the outermost level, counts the processors
- * and sets the variable. May be called again, but not by two threads at once. Callers: the thread that makes the first
- * root, and ort_display_env_text. */
+/* Called before nthreads-var is used. If OMP_NUM_THREADS gives no number for the outermost level, sets nthreads-var to
+ * ort_places_limit(), or, if that is 0, to the number of processors. May be called again, but not by two threads at
+ * once. Callers: the thread that makes the first root, and ort_display_env_text. */
 void ort_env_finish(void);
 /* Returns the name of the variable that is in force for the host: `for_all` (OMP_X_ALL) if only that one is set,
  * otherwise `name` (OMP_X). */
@@ -21,16 +21,17 @@ extern bool ort_env_as_libomp;
 /* A function of an ABI that reads the ABI's own variables after the core has read OpenMP's. It may change the core's
  * settings. Set while the library is loaded, before variables are read. NULL: none. */
 extern void (*ort_env_hook)(void);
-/* Reads a switch: true, yes, on, 1, .true., t and their opposites; for variables OMP_... of libgomp's programs true and
- * false alone. Returns true if it has set *out. Returns false if the variable is not set, or if its value is
- * unreadable; then one line says that `instead` is used. */
+/* Reads a switch into *out: true, yes, on, 1, .true. and the like, or their opposites (spelling_says_true). In
+ * libgomp's programs the value of a variable OMP_... must begin with t or f. Returns true if it has set *out. Returns
+ * false if the variable is not set, or if its value is unreadable. In the second case one line says that `instead` is
+ * used. */
 bool ort_env_bool(const char *name, bool *out, const char *instead);
 /* Reads a whole number into *out. A number above max becomes max. If the value is unreadable or below min, *out stays.
  * One line says so in each of these cases. Returns false if the variable is not set, and true otherwise. */
 bool ort_env_number(const char *name, long min, long max, long *out);
 /* Reads the size of members' stacks; a number without a unit counts `unit` bytes. Returns true if it has set the size.
- * Returns false if the variable is not set, or if its value is unreadable or too small; then one line says that
- * `instead` is used. */
+ * Returns false if the variable is not set, or if its value is unreadable or too small. In the second case one line
+ * says that `instead` is used. */
 bool ort_env_stack_size(const char *name, size_t unit, const char *instead);
 #define ORT_ENV_NAME(name) ort_env_name(name, name "_ALL")
 

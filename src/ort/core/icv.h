@@ -8,7 +8,7 @@
  *
  * Fields: the task that owns the copy writes them while no other task sees it; tasks that inherit the copy read them.
  * They need no atomics: inheritance is ordered by the fork, or by the publication of the task. Exception: `shared`,
- * which the creator of a task sets if the new task may run beside it.
+ * which the creator of a task sets (ort_icv_share).
  * Failures: without memory for a copy one line is printed, and the change is not made.
  * Rejected: copying all ICVs into every task (libgomp's way), which takes 64 bytes in each task, and a loop over the
  * members at the fork. OpenMP 5.2 sections 2.1 to 2.4. */
@@ -58,8 +58,9 @@ struct ort_icv {
     unsigned thread_limit;
     int default_device;
     uintptr_t default_allocator; /* omp_allocator_handle_t */
-    /* true: a task that may run beside the owner has inherited this copy. It is the last field, and ort_icv_copy leaves
-     * it out, because another thread may set it during the copy. */
+    /* true: a task that may run beside the owner may have inherited this copy, so the owner does not change it in
+     * place. It is the last field, and ort_icv_copy leaves it out, because another thread may set it during the
+     * copy. */
     _Atomic bool shared;
 };
 
@@ -88,8 +89,8 @@ static inline void ort_icv_drop(struct ort_icv *icv, const struct ort_task *task
     if (PS_UNLIKELY(icv->owner == task))
         ort_icv_drop_slow(icv);
 }
-/* Called by the creator of a task that may run beside the creator: marks the creator's ICVs, which the new task
- * inherits, as shared. Returns them. */
+/* Called by the creator of a task on the slow path: marks the creator's ICVs, which the new task inherits, as shared.
+ * Returns them. The fast path need not call it, because it makes no task for a creator with ICVs of its own. */
 static inline struct ort_icv *ort_icv_share(struct ort_icv *icv)
 {
     if (PS_UNLIKELY(!ps_load_relaxed(&icv->shared)))

@@ -44,9 +44,9 @@ struct ort_taskgroup;
  * Both numbers are packed in one: a child adds ORT_COUNT_INCOMPLETE, and ORT_COUNT_LIVE for its subtree. The packed
  * number is the sum of `own`, which only the task's member changes, and `others`, which all other members change. As a
  * rule the parent's member also finishes the child, which takes no atomic operation.
- * When the body is done and the sum is not zero, the member adds `own` to `others` (ORT_TASK_MERGED). From then on the
- * thread that brings `others` to zero completes the subtree. Before that, `others` only goes down from zero, so no
- * subtraction leaves zero, and no thread completes the task too early. */
+ * When the body is done and the sum is not zero, or a deferred task has an event, the member adds `own` to `others`
+ * (ORT_TASK_MERGED). From then on the thread that brings `others` to zero completes the subtree. Before that, `others`
+ * only goes down from zero, so no subtraction leaves zero, and no thread completes the task too early. */
 struct ort_count {
     int64_t own;            /* written by the task's member; while it sleeps wakers read it, under the team's lock */
     _Atomic int64_t others; /* any thread: read-modify-write; the task's member: load, acquire or stronger */
@@ -110,8 +110,8 @@ struct ort_task {
     union {
         struct ps_piece piece; /* free task: its link in a magazine or in a list */
         struct ps_list link;   /* ready task with a priority: its link in the team's queue */
-        struct ort_task *next; /* taskloop: the next task; used until all of them become ready together */
-        struct {               /* task in a frame: `base` of the task around it; the frame before (NULL: none) */
+        struct ort_task *next; /* taskloop with `copy`: the task made after this one; used until this one is queued */
+        struct {               /* the member's `base` before (frame, ort_task_enter); the frame before (NULL: none) */
             int64_t base;
             struct ort_task *under;
         };
@@ -177,19 +177,19 @@ struct ort_task_member {
 /* A team's part for tasks; ort_task_team_init sets up the lists. takers, sleepers and priority_count are written under
  * `lock`, and read by any thread without it. */
 struct ort_task_team {
-    /* Number of members in `sleeping` and `helpers`. A thread that has pushed a task loads it; if it is not 0, the
-     * thread wakes one of these members. */
+    /* Number of members in `sleeping` and `helpers`. A thread that has pushed a task on a fenced deque loads it; if it
+     * is not 0, the thread wakes one of them that may run the task. */
     PS_LINE_ALIGNED _Atomic uint32_t takers;
     _Atomic uint32_t sleepers;       /* members in `sleeping` */
     _Atomic uint32_t priority_count; /* tasks in `priority` */
-    _Atomic uint32_t used;           /* 1: a deferred task has been made in this region */
+    _Atomic uint32_t used;           /* 1: a task was deferred in this region; in a team of one it may stay 0 */
     _Atomic uint32_t unfenced;       /* 1: some member's deque was unfenced in this region (deque.h) */
     /* bits ORT_CANCELLED_REGION, ORT_CANCELLED_GROUP (some group of the region) */
     _Atomic uint32_t cancelled;
     _Atomic uint32_t loop_cancelled;     /* 1: the current loop or sections are cancelled */
     _Atomic uint32_t turn, turn_tries;   /* used under a thread sanitizer only, see task_run.c */
     PS_LINE_ALIGNED struct ps_spin lock; /* guards `coming` and the three lists, which are empty in most regions */
-    bool coming;                         /* true: a helper was called that has not looked for tasks yet */
+    bool coming;                         /* true: a called helper, not member 0, has not looked for tasks yet */
     struct ps_list sleeping;             /* members that wait for tasks, and have found none */
     struct ps_list helpers;              /* members whose bodies have returned, and that find no task */
     /* Ready tasks with a priority, or made ready by a thread outside of the team; sorted by priority. */
@@ -256,8 +256,8 @@ struct ort_task_args {
     void **event; /* with ORT_TASK_DETACH: *event and the first pointer of data receive the handle */
 };
 
-/* Returns the nodes of the tasks that wait for t, which has not begun: a snapshot; NULL: none, or no memory. The list
- * lives as long as t's node, whose first word points to it. For libraries that read a graph of tasks. */
+/* Returns the nodes of the tasks that wait for t, a task that has not begun: a snapshot; NULL: none, or no memory. The
+ * list lives as long as t's node, whose first word points to it. For libraries that read a graph of tasks. */
 struct ort_depend_successor {
     struct ort_depend_node *node;
     struct ort_depend_successor *next;
@@ -272,8 +272,8 @@ void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args
  * there is no memory, the caller runs other tasks until a descriptor is free, or aborts with one line. [switches] */
 struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t align);
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t);
-/* Does what ort_task_create does, for a descriptor with its data in place (args: without data, copy, size and event).
- * flags may contain ORT_TASK_COPIED. [switches] */
+/* Does what ort_task_create does, for a descriptor with its data in place (args: no data, copy and event; size is for a
+ * tool alone). flags may contain ORT_TASK_COPIED. [switches] */
 void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 /* Called before and after the body of an undeferred task, which the caller runs itself. [ort_task_leave switches] */
 void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
@@ -287,8 +287,8 @@ void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t 
                             const struct ort_depend_list *depend);
 /* ort_task_spawn for an undeferred task: runs it at once, on the caller's data. [switches] */
 void ort_task_call(void (*fn)(void *), void *data, unsigned flags);
-/* ort_task_spawn and ort_task_call for data that `copy` constructs: in the task, or, if it runs at once, on the
- * caller's stack. [both switch] */
+/* ort_task_spawn and ort_task_call for data that `copy` constructs: in the task, or, if it runs at once and the data is
+ * not too long, on the caller's stack. [both switch] */
 void ort_task_spawn_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size,
                            size_t align, unsigned flags);
 void ort_task_call_copied(void (*fn)(void *), void *data, void (*copy)(void *to, void *from), size_t size, size_t align,

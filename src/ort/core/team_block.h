@@ -190,8 +190,8 @@ static inline struct ort_thread *ort_member(struct ort_team *team, unsigned i)
 
 /* A member's parts for tasks, and for loops other than those that compilers divide inline. With members apart they are
  * allocated at the first use. ort_tasks_make and ort_in_loops_make allocate them near t, or end the program with one
- * line. t is the caller, except in ort_tasks_or_none and ort_batch_or_none, which any thread may call. The functions
- * ..._or_none return NULL if t has no such part (ort_absent). */
+ * line. t is the caller, or a thread that has the part already. Any thread may call ort_tasks_or_none and
+ * ort_batch_or_none for any t. The functions ..._or_none return NULL if t has no such part (ort_absent). */
 #if ORT_MEMBERS_APART
 struct ort_in_loops {
     struct ort_loop loop;
@@ -205,7 +205,7 @@ void ort_member_bare(struct ort_thread *t);
 static inline struct ort_task_member *ort_tasks_or_none(struct ort_thread *t) { return ps_load_acquire(&t->tasks); }
 static inline struct ort_task_member *ort_tasks(struct ort_thread *t)
 {
-    /* A plain load: only the calling member writes it. */
+    /* A plain load: only t itself writes the field. */
     struct ort_task_member *own = *(struct ort_task_member **)&t->tasks;
     return PS_LIKELY(own != NULL) ? own : ort_tasks_make(t);
 }

@@ -139,9 +139,9 @@ static inline bool ort_tool_on(void)
     return ort_tool_wanted;
 #endif
 }
-/* Bits; if one is set, every task takes the slow path. ORT_TASKS_TRACED: a tool or the program's thread sanitizer is
- * told of every task, and of every lock, too. ORT_TASKS_CANCEL: cancellation is on. The bits are written once, together
- * with ort_tool_wanted. */
+/* Bits; if one is set, every deferred task takes the slow path. ORT_TASKS_TRACED: a tool or the program's thread
+ * sanitizer is told of every task, and of every lock, too. ORT_TASKS_CANCEL: cancellation is on. The bits are written
+ * once, together with ort_tool_wanted. */
 enum { ORT_TASKS_TRACED = 1, ORT_TASKS_CANCEL = 2 };
 extern ORT_HIDDEN unsigned char ort_tasks_wanted;
 static inline unsigned ort_tasks_traced(void)

@@ -34,7 +34,7 @@ struct ort_team;
 #ifndef ORT_WS_RING /* a power of two; a target with little memory defines a smaller one */
 #define ORT_WS_RING 8
 #endif
-#ifndef ORT_TURN_EVENT_BITS /* large teams wait for their turn on 2^this words (ordered.c) */
+#ifndef ORT_TURN_EVENT_BITS /* large teams wait for their turn on 2^ORT_TURN_EVENT_BITS words (ordered.c) */
 #define ORT_TURN_EVENT_BITS 12
 #endif
 
@@ -73,15 +73,15 @@ struct ort_doacross;
  * last. */
 struct ort_workshare {
     PS_LINE_ALIGNED _Atomic uint32_t phase;
-    struct ort_loop_desc desc; /* sections: only n, the number of sections, and step 0 */
+    struct ort_loop_desc desc; /* sections: n is the number of sections, and step is 0 */
     /* Memory that the compiler asked for (`mem` of GOMP_loop_start). The slot keeps it until the next construct
      * in the slot that asks for memory. */
     void *mem;
     uintptr_t *reductions; /* construct with task reductions: the block that the first member registered */
     struct ort_doacross *doacross;
     uint64_t reach; /* plain dynamic: distance from a chunk's first value to the value behind its last */
-    /* batches: 2 * chunk * claiming members. A batch of 2^k chunks is claimed only while at least 2^k * share
-     * iterations are left; very short chunks are the exception (next_shift in batch.c). */
+    /* batches: 2 * chunk * the number of members, but at most of vps. A batch of 2^k chunks is claimed only while at
+     * least 2^k * share iterations are left; very short chunks are the exception (next_shift in batch.c). */
     uint64_t share;
     uint64_t quantum; /* batches: cycles; a member whose batch took fewer claims twice as many chunks next */
     uint64_t batched; /* batches: number of the iterations before the last chunk */
