@@ -2,14 +2,15 @@
  * OpenMP call, and its programs set some before that call. So a process that was built for libomp reads them again at
  * its first call, if they have changed (ort_env_settle).
  *
- * Each value that cannot be read gets one line with the variable, the value and what is used instead; the other
- * variables are still used.
+ * For each value that cannot be read one line is printed, with the variable, the value and what is used instead. The
+ * other variables are still used.
  * Not here: OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY (place.c), OMP_ALLOCATOR (allocator_env.c), OMP_DISPLAY_ENV
  * and OMP_AFFINITY_FORMAT (display.c).
  * For variables that may differ between devices, OMP_X_ALL is used if OMP_X is not set. OMP_X_DEV and OMP_X_DEV_n are
  * for devices other than the host, of which there are none.
- * The processors are not counted when the library is loaded, because that reads files of the system. nthreads-var gets
- * its value in ort_env_finish: when the first root is made, or when a thread has the settings displayed.
+ * The processors are not counted when the library is loaded, because that reads files of the system. If OMP_NUM_THREADS
+ * gives no number, nthreads-var gets its value in ort_env_finish: when the first root is made, or when a thread has the
+ * settings displayed.
  * OpenMP 5.2 chapter 21; libgomp's manual, chapter "Environment Variables". */
 #include "env.h"
 
@@ -84,13 +85,13 @@ bool ort_env_number(const char *name, long min, long max, long *out)
     return true;
 }
 
-static bool nthreads_given; /* nthreads-var has its value; ort_env_finish has nothing left to do */
+static bool nthreads_given; /* true: nthreads-var has its value, so ort_env_finish counts no processors */
 /* The block that OMP_NUM_THREADS was read into. ort_env_finish writes to it. The variable also keeps the block
  * reachable for leak checkers: with one element, nthreads_list points behind the block's end. */
 static unsigned *nthreads;
 
-/* Reads OMP_NUM_THREADS. ort_env_finish replaces an element 0 by the number of processors. In libomp's programs a
- * number below 1 becomes 1; in libgomp's the text is then not used. */
+/* Reads OMP_NUM_THREADS. An element 0 ("all", or left out) stands for the number of processors, by which ort_env_finish
+ * replaces it. In libomp's programs a number below 1 becomes 1; in libgomp's the text is then not used. */
 static void read_num_threads(struct ort_icv *icv)
 {
     const char *name = ORT_ENV_NAME("OMP_NUM_THREADS"), *text = os_env(name);
@@ -333,9 +334,9 @@ void ort_env_settle(void)
     os_once(&once, read_again);
 }
 
-/* Reads OpenMP's variables and those of the ABIs. For a process that may read them again, also keeps the settings from
- * before. A constructor of the program, or of a library that uses OpenMP, runs after this one, and a constructor of a
- * library that this one needs runs before. */
+/* Reads OpenMP's variables and those of the ABIs. If the process may read them again, also keeps the settings from
+ * before. The constructors of the program, and of libraries that use OpenMP, run after this constructor. Those of
+ * libraries that the runtime needs run before it. */
 __attribute__((constructor)) static void load_settings(void)
 {
     if (ort_env_changed == NULL) {
