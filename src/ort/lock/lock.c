@@ -4,8 +4,8 @@
  * compare-and-swap from 0 to 1. If that fails, the entity looks at the word a few times (test-and-test-and-set). Then
  * it sets 2 and waits in ee_wait, so that its carrier (the vp or kernel thread that runs it) runs other entities. An
  * entity that is woken sets 2 again, because others may still wait. Releasing: on the fast path compare-and-swap from 1
- * to 0, otherwise exchange with 0, and a wake if the word was 2. A nest lock names the task that owns it. All threads
- * read that field, but it equals the reader's own task only if the reader wrote it.
+ * to 0, otherwise exchange with 0, and a wake if the word was 2. A nest lock names its owner, a task or a thread
+ * (lock.h). All threads read that field, but it equals the reader's own task or thread only if the reader wrote it.
  *
  * Listeners (a tool, the program's thread sanitizer: ort_traced) cost no instruction while there are none. Taking
  * compares the word with ort_lock_fast. While one listens, ort_lock_fast has a value that no word has, and a taken lock
@@ -13,8 +13,9 @@
  * been taken on the fast path (tool.h, ort_tasks_wanted).
  *
  * Callers: any OpenMP thread, on any stack. Ordering: the operation that takes the lock is an acquire, the one that
- * frees it a release. Cost: without contention one read-modify-write each. Two forms (lock.h): ort_lock tells the
- * program's thread sanitizer (race.h), ort_lock_inline has the fast path inline.
+ * frees it a release. Cost: without contention one read-modify-write each. Forms (lock.h): ort_lock tells the program's
+ * thread sanitizer (race.h), ort_lock_inline has the fast path inline, ort_lock_untraced is for callers that know that
+ * nothing listens.
  * Rejected: a queue lock. It is fair, but an omp_lock_t has four bytes here, and handing the lock to an entity whose
  * carrier is busy stalls all others. OpenMP 5.2 sections 15.2 (critical) and 18.9 (locks); balder-threads-2004 section
  * 2 (spin for two switches, then block: ee_wait). */
@@ -31,13 +32,13 @@
 #define LOOKS 8
 #define PAUSES 8
 
-/* Entities are not preempted. An entity that polls, taking and freeing a lock in a loop, keeps its carrier. The entity
- * whose action it polls for, or an entity that was woken for the lock, may be ready on this carrier. This entity would
- * run only when the watchdog steps in, after some milliseconds. So each time that TURNS locks have been freed on a
- * kernel thread, the carrier's other entities run first. The count is in a thread-local variable, because the lock's
+/* Entities are not preempted. An entity that takes and frees a lock in a loop, until another entity has done something,
+ * keeps its carrier. That other entity, or an entity that was woken for the lock, may be ready on the same carrier, and
+ * would run only when the watchdog steps in, after some milliseconds. So each time that TURNS locks have been freed on
+ * a kernel thread, the carrier's other entities run first. The count is in a thread-local variable, because the lock's
  * word must change only when the lock is taken or freed.
  * Rejected: counting in the word how many entities took the lock before the woken one, and giving way after some of
- * them. Most entities that a poller keeps from running do not wait for the lock. */
+ * them. Most entities that such a loop keeps from running do not wait for the lock. */
 #define TURNS 64
 
 /* Returns the value that a taken word has while no entity waits for it. */

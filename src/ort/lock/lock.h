@@ -27,8 +27,9 @@ void ort_unlocked(bool waited); /* [switches] */
  * word that the caller has freed. [both switch] */
 void ort_lock_contended(_Atomic uint32_t *word);
 void ort_lock_wake(_Atomic uint32_t *word);
-/* Counts the locks freed on this kernel thread for which no entity waited. When the count wraps to zero, the code that
- * has freed the lock calls ort_lock_turn, which lets the carrier's other entities run. [switches] */
+/* Counts the locks freed on this kernel thread for which no entity waited; ort_lock_turn sets it to -TURNS (lock.c).
+ * When the count wraps to zero, the code that has freed the lock calls ort_lock_turn, which lets the carrier's other
+ * entities run. [switches] */
 extern __thread uint8_t ort_lock_turns __attribute__((tls_model("initial-exec"), visibility("hidden")));
 void ort_lock_turn(void);
 /* Called when the program has tried to take a lock in vain: lets the carrier's other entities run. [switches] */
@@ -100,7 +101,8 @@ static PS_ALWAYS_INLINE void ort_unlock_untraced(_Atomic uint32_t *word)
         ort_lock_turn();
 }
 
-/* The routines of a nest lock. take and try are the functions that take its word: the traced or the untraced ones. */
+/* The routines of a nest lock. take and try are the functions that take its word: the traced or the untraced ones.
+ * ort_nest_unlock_untraced is for callers that know that nothing listens. */
 static PS_ALWAYS_INLINE void ort_nest_lock_by(struct ort_nest_lock *lock, const void *owner,
                                               void (*take)(_Atomic uint32_t *word))
 {

@@ -93,7 +93,7 @@ ORT_ROUTINE void ort_routine_destroy_nest(struct ort_nest_lock **lock)
     ort_mem_free(*lock);
     *lock = NULL;
 }
-/* `owner` is the calling task or thread (struct ort_nest_lock). */
+/* owner: the calling task or thread (struct ort_nest_lock). */
 ORT_ROUTINE void ort_routine_set_nest(struct ort_nest_lock *lock, const void *owner)
 {
     ORT_LOCK_TRACED(ort_tool_nest_lock(lock, owner, ORT_CALLER), ort_nest_lock_by(lock, owner, ort_lock_untraced));

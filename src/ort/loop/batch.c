@@ -6,7 +6,7 @@
 #include "ort.h"
 #include "os.h"
 
-#define CLAIM_NS 600  /* a batch's quantum for each claiming vp: about four times what a claim takes */
+#define CLAIM_NS 600  /* a batch's quantum for each claiming vp: several times what a claim takes */
 #define MOST_SHIFT 15 /* so that a batch's chunk numbers fit into the 16 bits of `first` and of `end` */
 /* Least time between ort_batch_init and the computation of the cycle counter's frequency. */
 #define CALIBRATION_NS 50000
@@ -15,7 +15,7 @@
 enum { CLAIMS, ROBS, DONE };
 
 static uint64_t began_ns, began_cycles;
-/* CLAIM_NS in cycles of cpu_cycles; 0: not computed yet. Any thread may write it; all compute nearly the same value. */
+/* CLAIM_NS in cycles of cpu_cycles; 0: not computed yet. Any thread may compute it; the values differ little. */
 static _Atomic uint64_t claim_cycles;
 
 void ort_batch_init(void)
@@ -92,8 +92,8 @@ static void hold_nothing(struct ort_batch *own)
     ps_store_release(&own->word, batch_word(ps_load_relaxed(&own->word) >> 32, 0, 0));
 }
 
-/* Uses an exchange, not a store, because it must also acquire the last thief's compare-and-swap. Then the thief has
- * read `base` before the owner writes it again. */
+/* Uses an exchange, not a store, because it must also acquire the compare-and-swap of the member that has robbed this
+ * one last. Then that member has read `base` before the owner writes it again. */
 void ort_batch_drop_slow(struct ort_batch *own)
 {
     uint64_t sequence = ps_load_relaxed(&own->word) >> 32;
@@ -114,11 +114,11 @@ void ort_batch_reset(struct ort_team *team)
 /* Returns the shift of the caller's next claim, which is for 1 << shift chunks.
  *
  * A claim moves the cache line of `next` to the claimer's processor, which takes 50 to 100 ns; a chunk may be much
- * shorter. So a member claims batches. Its first batch is one chunk. As long as no other member claims, the batches
- * stay at one chunk, because the line stays where it is (ort_next_uncontended). Otherwise the time that the last batch
- * took decides. If this time is below the quantum, which is CLAIM_NS for each claiming vp, the next batch has twice as
- * many chunks. If it is above twice the quantum, the next batch has half as many. So bodies of microseconds are claimed
- * one by one.
+ * shorter. So a member claims batches. Its first batch is one chunk. As long as no other member has claimed, the
+ * batches stay at one chunk, because the line stays where it is (ort_next_uncontended). Otherwise the time that the
+ * last batch took decides. If this time is below the quantum, which is CLAIM_NS for each claiming vp, the next batch
+ * has twice as many chunks. If it is above twice the quantum, the next batch has half as many. So bodies of
+ * microseconds are claimed one by one.
  * Towards the loop's end a batch has at most half of an equal share of the iterations that are left. Exception: a batch
  * that would take less than a quarter of the quantum may have all that are left, because robbing a part of it would
  * cost more than claiming. */
@@ -210,7 +210,7 @@ static enum found rob(struct ort_thread *t, struct ort_workshare *ws, struct ort
 }
 
 /* Looks once at each other member that may hold chunks, the caller's neighbour first, and robs the first that holds
- * some. Returns WAIT if it took nothing and some member was claiming. */
+ * some (TOOK). Returns WAIT if it took nothing and some member was claiming, otherwise NOTHING. */
 static enum found look_at_holders(struct ort_thread *t, struct ort_workshare *ws, uint64_t *lo)
 {
     struct ort_team *team = t->team;

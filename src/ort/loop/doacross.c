@@ -1,10 +1,11 @@
 /* doacross loops: ordered(n) with depend(source) and depend(sink).
  *
- * An iteration's position is one number, counted in the order of the nest. One member runs a chunk of the outermost
- * loop, in that order. So one cell for each chunk is enough in a dynamic loop, and one for each member in a static
- * loop. In a guided loop, whose chunks differ in size, there is a cell for each iteration of the outermost loop. A cell
- * holds the last position that was posted, plus one, which tells for every earlier position of the cell that it is
- * finished, too. Only the member that runs the chunk writes the cell (release); waiting members read it (acquire).
+ * The position of an iteration in the nest becomes one number here, counted in the order of the nest (position_number).
+ * One member runs a chunk of the outermost loop, in that order. So one cell for each chunk is enough in a dynamic loop,
+ * and one for each member in a static loop. In a guided loop, whose chunks differ in size, there is a cell for each
+ * iteration of the outermost loop. A cell holds the last position that was posted, plus one. This tells for every
+ * earlier position of the cell that it is finished, too. Only the member that runs the chunk writes the cell (release);
+ * waiting members read it (acquire).
  *
  * A member that waits long sleeps on the cell's count of posts. It cannot sleep on the position, which has 64 bits: two
  * positions posted one after the other may have the same low 32. A poster writes the position [1], then the count [2],

@@ -24,8 +24,8 @@ struct ort_nest {
 
 /* Called once by each member of a team of two or more: returns the team's nest. iterations > 0. [switches] */
 struct ort_nest *ort_nest_enter(struct ort_thread *t, uint64_t iterations);
-/* ort_nest_wait returns when the iteration has been posted. It calls ort_nest_wait_long, which waits, and tells the
- * program's thread sanitizer. [both switch] */
+/* ort_nest_wait returns when the iteration has been posted. If it is not posted yet, and under a thread sanitizer
+ * always, it calls ort_nest_wait_long, which waits, and tells the sanitizer. [both switch] */
 void ort_nest_wait_long(struct ort_nest *nest, uint64_t iteration);
 static PS_ALWAYS_INLINE void ort_nest_wait(struct ort_nest *nest, uint64_t iteration)
 {

@@ -76,8 +76,8 @@ bool ort_ws_enter(struct ort_thread *t)
                 return true;
             continue;
         }
-        /* A slow member is still in the construct that had the slot before, or the first member has not described the
-         * work yet. */
+        /* A slow member is still in the construct that had the slot before, or this construct's first member has not
+         * described the work yet. */
         ee_wait(&ws->phase, seen);
     }
 }
