@@ -54,7 +54,8 @@ struct header {
     uintptr_t allocator;                    /* handle of the allocator that gave the piece */
 };
 
-/* Returns value; if it is ORT_TRAIT_DEFAULT, returns fallback. Clears *good if value is not in [min, max]. */
+/* Returns value; if it is ORT_TRAIT_DEFAULT, returns fallback. Clears *good if value is neither this nor in [min,
+ * max]. */
 static uintptr_t among(uintptr_t value, uintptr_t min, uintptr_t max, uintptr_t fallback, bool *good)
 {
     if (value == ORT_TRAIT_DEFAULT)
@@ -172,7 +173,7 @@ static bool chooses_nodes(const struct allocator *a)
 }
 
 /* Returns whether a piece gets a map of its own: if it is pinned, or if nodes are chosen and it has at least a page. A
- * smaller piece lies on one node in any case. */
+ * smaller piece has parts of two pages at most. */
 static bool is_of_pages(const struct allocator *a, size_t bytes)
 {
     return a != NULL && (a->pinned || (bytes >= os_page_size() && chooses_nodes(a)));

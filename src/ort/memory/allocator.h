@@ -12,7 +12,7 @@ enum {
     ORT_ALLOCATOR_HIGH_BW = 4,
     ORT_ALLOCATOR_PINNED = 200,       /* GCC's ompx_gnu_pinned_mem_alloc */
     ORT_ALLOCATOR_MANAGED,            /* ompx_gnu_managed_mem_alloc, for devices; here as the default one */
-    ORT_ALLOCATOR_RESERVED_MAX = 4095 /* below every address; numbers without a meaning are as the default one */
+    ORT_ALLOCATOR_RESERVED_MAX = 4095 /* below every address; numbers without a meaning stand for the default one */
 };
 enum { ORT_MEMSPACE_DEFAULT, ORT_MEMSPACE_LARGE_CAP, ORT_MEMSPACE_CONST, ORT_MEMSPACE_HIGH_BW, ORT_MEMSPACE_LOW_LAT };
 enum {
@@ -58,7 +58,8 @@ enum {
 };
 #define ORT_TRAIT_DEFAULT UINTPTR_MAX
 
-/* Makes an allocator. Returns ORT_ALLOCATOR_NULL if it cannot have these traits, or if there is no memory. */
+/* Makes an allocator, and returns its handle. Returns ORT_ALLOCATOR_NULL if the memory space is unknown, if an
+ * allocator cannot have these traits, or if there is no memory. */
 uintptr_t ort_allocator_make(uintptr_t memspace, int num_traits, const struct ort_alloctrait *traits);
 /* Frees an allocator; does nothing to a predefined one. The program must have freed all memory of the allocator before,
  * because ort_free and ort_realloc read the allocator. */
@@ -74,11 +75,12 @@ const char *ort_allocator_name(uintptr_t allocator);
 void ort_allocator_env_read(void);
 
 /* Allocates `bytes`, aligned to `alignment` (0 or a power of two) and to the allocator's own alignment.
- * ORT_ALLOCATOR_NULL: the default allocator. Returns NULL if bytes == 0, or if there is no memory and the fallback
- * trait says so. */
+ * ORT_ALLOCATOR_NULL: the default allocator. Returns NULL if bytes == 0, or if neither the allocator nor its fallbacks
+ * can give the memory. Exception: with abort_fb the program is aborted. */
 void *ort_alloc(size_t alignment, size_t bytes, uintptr_t allocator, bool zeroed);
-/* Moves the content of p to `bytes` of new memory of `allocator` (ORT_ALLOCATOR_NULL: of p's own allocator), and frees
- * p. p may be NULL. Returns NULL and keeps p if there is no memory; frees p and returns NULL if bytes == 0. */
+/* Copies the content of p to `bytes` of new memory of `allocator` (ORT_ALLOCATOR_NULL: of p's own allocator), frees p,
+ * and returns the new memory. p may be NULL. Returns NULL and keeps p if there is no memory; frees p and returns NULL
+ * if bytes == 0. */
 void *ort_realloc(void *p, size_t bytes, uintptr_t allocator);
 void ort_free(void *p);
 

@@ -34,7 +34,8 @@ static const struct word allocators[] = {{"omp_default_mem_alloc", ORT_ALLOCATOR
                                          {"ompx_gnu_pinned_mem_alloc", ORT_ALLOCATOR_PINNED},
                                          {"ompx_gnu_managed_mem_alloc", ORT_ALLOCATOR_MANAGED},
                                          {NULL, 0}};
-/* The first five have the same order as the allocators that stand for them. */
+/* The first five have the same order as the first five allocators. Without traits each of them stands for its
+ * allocator. */
 static const struct word spaces[] = {{"omp_default_mem_space", ORT_MEMSPACE_DEFAULT},
                                      {"omp_large_cap_mem_space", ORT_MEMSPACE_LARGE_CAP},
                                      {"omp_const_mem_space", ORT_MEMSPACE_CONST},
@@ -111,7 +112,7 @@ static bool read_value(const char **p, struct ort_alloctrait *trait)
     errno = 0;
     trait->value = strtoul(at, &end, 10);
     *p = os_skip_blanks(end);
-    /* A program may not give the number that stands for a default. */
+    /* A text may not give the number that stands for a default. */
     return errno == 0 && trait->value != ORT_TRAIT_DEFAULT;
 }
 

@@ -270,8 +270,8 @@ void ort_affinity_print(const struct ort_thread *t, const char *format)
 
 /* libomp prints a line for teams of one, too. It prints another line for a thread when the size, level or policy of its
  * team, or its place, has changed. What a thread has shown is kept in the outermost thread for which it is member 0. In
- * a league each initial thread prints a line, at the level around the teams construct, as a member of one team. The
- * blocks in which the initial threads run their teams print none. */
+ * a league each member prints a line, as a member of an ordinary team at the level around the teams construct. The
+ * initial threads of the league's teams print none. */
 static void begins_as_in_libomp(struct ort_thread *m)
 {
     struct ort_thread *carrier = m;

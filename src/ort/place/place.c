@@ -63,7 +63,7 @@ static bool read_proc_bind(void)
 }
 
 /* Removes from each place the processors that the process's mask does not allow. Returns false if no place is left.
- * Prints a line if a place is lost; for libomp's programs also if only processors are lost. */
+ * Otherwise prints a line if a place is lost; for libomp's programs also if only processors are lost. */
 static bool cut_to_mask(struct ort_places *list)
 {
     struct os_cpuset mask, set;

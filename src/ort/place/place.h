@@ -5,7 +5,8 @@
  * move anything, which the entities do (ee.h). For an initial thread the routines report the first place, or the one
  * that ort_places_ask was given. Its kernel thread is bound in active regions only, and has its own mask outside: a
  * kernel thread that the program makes there would otherwise inherit a narrower mask.
- * Callers: of the functions that read variables or ask for places: the start of the library; of all others: any thread.
+ * Callers: of the functions that read variables or ask for places: the start of the library, and the thread that reads
+ * variables again; of all others: any thread.
  *
  * Shared fields: the list is written once, and then only read; os_once orders this. It is written while the library is
  * loaded, or at the first need (names such as "cores" need the topology).
@@ -13,9 +14,9 @@
  * stored for each thread, so regions cost nothing while the program does not ask. Asking costs one step for each level.
  * Binding costs the same, and one step for each member if something has changed since the team's last region.
  * Failures: if a variable cannot be read, one line is printed. OMP_PLACES then counts as not set, for libomp's programs
- * as "cores". Without memory one line is printed, and there are no places.
- * Rejected: a bit mask for each place, which takes 512 bytes where most places are one processor. OpenMP 5.2 sections
- * 10.1.3, 21.1.5, 21.1.6; where a section leaves a choice, libgomp's is taken. */
+ * as the name with which it begins, or as "cores" if it begins with none. Without memory one line is printed, and there
+ * are no places. Rejected: a bit mask for each place, which takes 512 bytes where most places are one processor. OpenMP
+ * 5.2 sections 10.1.3, 21.1.5, 21.1.6; where a section leaves a choice, libgomp's is taken. */
 #ifndef PS_ORT_PLACE_H
 #define PS_ORT_PLACE_H
 
@@ -50,22 +51,22 @@ void ort_processors_restrict(void);
 /* Returns the places of the process; NULL: there are none, so threads are not bound. */
 const struct ort_places *ort_places(void);
 
-/* Returns the name that the places have in OMP_PLACES, given or by default. NULL: there are no places, or they are a
- * list. */
+/* Returns the name that the places have in OMP_PLACES, given or by default. NULL: there are no places, or they are from
+ * a list or from an ABI's own variable. */
 const char *ort_places_name(void);
 
 /* A thread's place, and the partition [first, first + n) that is divided among the members of its regions. */
 struct ort_place {
     unsigned place, first, n;
 };
-/* Returns t's place in *out, or false if there are no places. */
+/* Stores t's place in *out, and returns true. Returns false if there are no places. */
 bool ort_place_of(const struct ort_thread *t, struct ort_place *out);
-/* Returns the place of member `id` of a team of `size` members, whose parent's place is *parent. */
+/* Returns the place of member `id` of a team of `size` members, whose parent has the place and partition *parent. */
 struct ort_place ort_place_of_member(const struct ort_place *parent, enum ort_bind bind, unsigned size, unsigned id);
 
 /* Tells the entities the places of the n members of the team's next region, by policy `bind`. Called by the team's
- * parent before ee_team_reserve, and again if that grants fewer members. If nothing has changed since the last call,
- * only compares. */
+ * parent before ee_team_reserve, and again if that grants fewer members. If nothing has changed since the last call, it
+ * only compares. For n 1, and without places, it does nothing. */
 void ort_place_bind(struct ort_team *team, int8_t bind, unsigned n);
 
 /* Returns whether the places are from a variable of an ABI's own (KMP_AFFINITY; for libomp's programs also
