@@ -12,7 +12,7 @@
  * with the group.
  * A group's flag is set before the team's bit. So a member that reads the bit as this cancellation has set it
  * (fetch-or; acquire load) also sees the group's flag. A work-sharing construct with task reductions has a group of its
- * own; cancelling it means the group around it.
+ * own; `cancel taskgroup` in it cancels the group around it.
  * Failures: none. Without OMP_CANCELLATION nothing here costs more than a load. OpenMP 5.2 chapter 16. */
 #include "race.h"
 #include "task_internal.h"

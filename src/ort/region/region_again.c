@@ -1,10 +1,10 @@
 /* The short way of a region that is like the thread's last one; built with ORT_MEMBERS_APART=1.
  *
  * Does: opens, runs and ends a region whose team, shape, clauses, ICVs and kind are those of the thread's last region
- * (team.c, "Alike"). ort_parallel_again has compared them. So only the function and the data are new, and a member has
- * nothing to do before and after its call of the function. `anew` is set in the rare cases in which it has something to
- * do: the member's last region took another path, or its implicit task has got a child, a table of dependences or ICVs
- * of its own (ort_member_changed). Then the member begins and ends as on any other path.
+ * (team.c, "Alike"). ort_parallel_again or ort_parallel_of_other has compared them. So only the function and the data
+ * are new, and a member has nothing to do before and after its call of the function. `anew` is set in the rare cases in
+ * which it has something to do: the member's last region took another path, or its implicit task has got a child, a
+ * table of dependences or ICVs of its own (ort_member_changed). Then the member begins and ends as on any other path.
  * A member's counters of work-sharing constructs and singles go on from region to region; at a region's end they are
  * equal in all members. The team's counters are updated only when another path opens the team's next region
  * (ort_region_counts).
@@ -16,8 +16,8 @@
  * Does not: serve cancellation (so a member never leaves a loop early), reductions, combined loops, thread limits, or
  * teams for which the entities have no short way.
  *
- * Callers: entry points, as ort_parallel. While a member runs, only the member uses its `anew`. Only the parent uses
- * again_bind. */
+ * Callers: entry points (ort_parallel_again, ort_parallel_turn), team.c (ort_shape_turn), and the entities, through
+ * ee_team_ops. While a member runs, only the member uses its `anew`. Only the parent uses again_bind. */
 #include "region.h"
 #include "task_internal.h"
 

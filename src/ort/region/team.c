@@ -11,11 +11,11 @@
  * equal to the last region's, nothing is computed again. One of these is the address of the ICVs. It stands for their
  * values only if they stay: if the opening task is implicit and the ICVs are not its own. (A task's own ICVs may be
  * freed, and another task's may get their address; only an initial thread's own ICVs stay.) Otherwise `within` is 0,
- * and the next region computes all. ort_icv_write sets it to 0, too.
+ * and the next region computes all. ort_icv_write sets it to 0, too, and new_shape does so in further cases.
  * A member takes its counters from the team when it begins (ort_member_begin). It ends when the explicit tasks below
  * its implicit task have ended (task.h). Cost: the parent writes about three cache lines of its own team, and nothing
  * for each member.
- * With dyn-var true a team has at most as many members as processors (OpenMP 5.2, algorithm 10.1 leaves it open). */
+ * With dyn-var true a team has at most as many members as vps (OpenMP 5.2, algorithm 10.1 leaves it open). */
 #include "region.h"
 
 #include <limits.h>
@@ -169,7 +169,7 @@ static PS_ALWAYS_INLINE unsigned reserve_members(struct ort_team *team, int8_t b
     return granted;
 }
 
-/* As admit, for a block that is new or too small, and while the thread limit is set. */
+/* As admit, if t's block is new to the entities, missing or too small, and while the thread limit is set. */
 static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, int8_t bind, unsigned *n, bool *counted)
 {
     const struct ort_icv *icv = ort_icv(t);
@@ -238,7 +238,7 @@ static PS_NOINLINE struct ort_team *new_shape(struct ort_thread *t, const struct
         if (ort_settings.bind != ORT_BIND_FALSE)
             ort_place_bind(team, bind, n);
     }
-    team->within = 0; /* after a fork in the middle of this function the child computes all again */
+    team->within = 0; /* if the process forks in the middle of this function, the child computes all again */
     ps_update(team->n, n);
     bool parallel = region->group == NULL;
     team->contention = parallel ? outer->contention : region->group;
@@ -270,7 +270,7 @@ static PS_ALWAYS_INLINE bool same_shape(const struct ort_thread *t, const struct
 }
 
 /* Returns whether t's region is like the last one of t->hot, and gets as many members. *granted: how many members the
- * entities grant; 0: they were not asked. */
+ * entities grant; 0: the region is not alike, so they were not asked. */
 static PS_ALWAYS_INLINE bool is_alike(const struct ort_thread *t, const struct ort_parallel *region, unsigned *granted)
 {
     struct ort_team *team = t->hot;

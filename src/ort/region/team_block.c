@@ -107,14 +107,14 @@ struct ort_team *ort_team_block(struct ort_thread *t, unsigned *n)
     while (*n > most && (larger = ort_team_alloc(*n)) == NULL)
         *n /= 2;
     if (PS_UNLIKELY(larger != NULL && wanted > *n && most < *n / 2)) {
-        /* Memory is nearly exhausted. So the thread takes only half of what it got, and leaves the rest to other
-         * threads, which may need a region of one. */
+        /* Memory is nearly exhausted. So this thread takes a block of half that size instead, and leaves the other half
+         * to threads that may need a region of one. */
         ort_team_free(larger);
         *n /= 2;
         larger = ort_team_alloc(*n);
     }
     for (int i = 0; PS_UNLIKELY(larger == NULL && team == NULL) && i < BLOCK_TRIES; i++) {
-        ee_yield(); /* a thread that has taken all memory halves its block, as above; then there is some */
+        ee_yield(); /* another thread, which has got the last memory, takes a block of half the size instead (above) */
         larger = ort_team_alloc(*n = 1);
     }
     if (larger != NULL) {

@@ -1,7 +1,8 @@
 /* Roots, and what fork() leaves behind. See ort.h.
  *
  * A root's storage is a block of one at level 0, and a contention group. The root gets both when its kernel thread
- * first calls OpenMP. When that kernel thread ends, the entities call root_exit, which frees both.
+ * first calls OpenMP. When that kernel thread ends, the entities call root_exit, which frees both, unless it ends
+ * within a region.
  * After fork() only the calling entity exists in the child. Its hot block, and those of its ancestors, may have members
  * on kernel threads that are gone. The child forgets the blocks in which no region is open. It does not free them,
  * because a thread that is gone may hold one of their locks. */
