@@ -37,8 +37,8 @@ void ort_depend_node_release(struct ps_magazine *nodes, struct ort_depend_node *
         recycle(nodes, node);
 }
 
-/* Takes one predecessor off the node's count. If it was the last, queues the task or wakes the waiter. task and team
- * are read first: after the subtraction a waiter's node may be gone. */
+/* Takes one predecessor off the node's count. If it was the last, queues the node's task or wakes the waiter. task and
+ * team are read first: after the subtraction the node may be gone. */
 static void satisfy_node(struct ort_thread *thread, struct ort_depend_node *node)
 {
     struct ort_team *team = node->team;

@@ -1,4 +1,4 @@
-/* The node of a task with dependences. Included by depend*.c, task_queue.c and task_sleep.c only.
+/* The node of a task with dependences. Included by depend*.c and task_queue.h only.
  *
  * States: linking -> waiting (missing > 0) -> ready -> finished. While a node is linking, the parent goes through the
  * list of dependences, and counts the predecessors in `linked`. Predecessors that finish meanwhile subtract from

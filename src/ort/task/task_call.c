@@ -1,9 +1,9 @@
 /* Tasks that run at once, as calls: the fast path in a frame (task_frame.h), the slow path through ort_task_create.
  *
- * Does: ort_task_call and its like, for a task without clauses that the caller makes. Also ort_task_enter and
- * ort_task_leave, which are the slow path for a descriptor that compiled code has filled and runs itself. (Entry points
- * have the fast path for these, in a frame.) The fast path is taken if no tool or thread sanitizer must be told of
- * tasks. With cancellation on, ort_task_submit_at_once takes the slow path.
+ * Does: ort_task_call, ort_task_call_copied and ort_task_call_chunks, for tasks without clauses that the caller makes.
+ * Also ort_task_enter and ort_task_leave, which are the slow path for a descriptor that compiled code has filled and
+ * runs itself. (Entry points have the fast path for these, in a frame.) The fast path is taken if no tool or thread
+ * sanitizer must be told of tasks. With cancellation on, ort_task_submit_at_once takes the slow path.
  * Callers: a member for itself.
  * Failures: none; without memory for a frame the slow path is taken, which reports the failure.
  * Cost: about 55 instructions with the entry point. */
@@ -14,8 +14,8 @@
 
 /* --- frames --- */
 
-/* Called when t, a task in a frame, outlives its body: counts t for its parent `below` and its group. While its body
- * ran, they did not count it. */
+/* Called when t, a task in a frame, has ended its body and left something behind: makes its parent `below` and its
+ * group count t. While t's body ran, they did not count it. */
 static void count_late(struct ort_task *t, struct ort_task *below)
 {
     below->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;

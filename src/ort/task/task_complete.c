@@ -75,10 +75,10 @@ static void subtree_complete(struct ort_thread *thread, struct ort_task *t, int6
     }
 }
 
-/* Tells the program's thread sanitizer how tasks are ordered (race.h). A task begins after its creation (t) and after
- * its predecessors. A thread that waits for the task (as the parent, in a taskgroup, in a barrier or at the region's
- * end) goes on after its end, and after the fulfilment of its event. A descriptor is used again after the end of its
- * last task. */
+/* Tells the program's thread sanitizer how tasks are ordered (race.h). A task begins after its creation (address t) and
+ * after its predecessors. A thread that waits for the task (as the parent, in a taskgroup, in a barrier or at the
+ * region's end) goes on after its end, and after the fulfilment of its event. A descriptor is used again after the end
+ * of its last task. */
 void ort_task_race_end(struct ort_task *t)
 {
     if (!ps_race_enabled())
@@ -122,14 +122,14 @@ void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
         subtree_complete(thread, parent, ORT_COUNT_LIVE);
 }
 
-/* Called when the body of a deferred task with an event is done: pours the count, and sets ORT_EVENT_BODY_DONE. True:
- * the event is fulfilled, and nothing holds the task, so the caller completes it. */
+/* Called when the body of a deferred task with an event is done: pours t's count (adds `own` to `others`), and sets
+ * ORT_EVENT_BODY_DONE. True: the event is fulfilled, and nothing holds the task, so the caller completes it. */
 static bool event_has_come(struct ort_task *t)
 {
     int64_t own = t->count.own;
     t->flags |= ORT_TASK_MERGED | ORT_TASK_SPECIAL;
     ps_add_relaxed(&t->count.others, own + ORT_COUNT_LIVE);
-    /* Equal only if the count of holders is zero, too. */
+    /* Equal only if the count of holds is zero, too. */
     return ps_or_acq_rel(&t->event, ORT_EVENT_BODY_DONE) == ORT_EVENT_FULFILLED;
 }
 

@@ -3,8 +3,8 @@
  * The fast path (takes_fast_path, publish_task) makes a task without clauses, or with dependences alone, and pushes it.
  * The slow path (ort_task_create, ort_task_submit) makes every other task. Both make it a child by adopt_child. A
  * function of the fast path changes to the slow path before it has changed anything.
- * If a tool, a thread sanitizer or cancellation must be told of tasks (ort_tasks_traced), every task takes the slow
- * path. So the fast path tests for none of the three.
+ * If a tool, a thread sanitizer or cancellation must be told of tasks (ort_tasks_traced), every task that is queued
+ * takes the slow path. So the fast path tests for none of the three.
  * Callers: a member for itself, on its own stack, with no lock held. States and fields: task.h.
  *
  * Undeferred tasks (task_is_undeferred) are those with if(0), children of final tasks, tasks of a root outside of every
@@ -14,8 +14,8 @@
  *
  * Ordering: the push publishes what the creator wrote (deque.h).
  * Failures: if there is no memory for a descriptor, one comes from the emergency pool (emergency_pool.h). If that is
- * empty, the member runs ready tasks until a descriptor is free. If no task is ready either, the runtime aborts with
- * one line.
+ * empty, the member runs ready tasks until a descriptor is free. If none is free after TASK_TRIES tries, the runtime
+ * aborts with one line.
  * Cost: about 75 instructions a task on the fast path. For a child made and run by the same member: no
  * read-modify-write, and no fence while no thread steals from the member (deque.h); else one fence behind the push, and
  * one in the pop.

@@ -71,17 +71,17 @@ struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *wait
 /* Whether some ready task of the team is still in a queue. */
 bool ort_task_any(struct ort_team *team);
 /* Calls one helper, so that it looks for tasks. Calls none while another one that was called has not begun. The caller
- * is a member. True: a helper comes. False: there is none to call; also where the only helper has been called and has
- * not begun, and no other member sleeps. */
+ * is a member. True: a helper is coming, called now or before. False: none can be called. A helper that was called
+ * before may still be coming: member 0, or any if no other member sleeps or is a helper. */
 bool ort_task_ask(struct ort_team *team);
 /* Takes a task that the member may run now out of a queue, and returns it. within: as in ort_wait. NULL: no such task
  * was found. */
 struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *within);
-/* Queues t, which is ready to run, and tells another member. thread: the caller, a member of t's team that runs an
- * ancestor of t. NULL: the caller is any thread that has pinned the team (task_complete.c). */
+/* Queues t, which is ready to run, and tells another member. thread: the caller, a member of t's team that may run t
+ * itself (task_queue.h). NULL: the caller is any thread that has pinned the team (task_complete.c). */
 void ort_task_enqueue(struct ort_thread *thread, struct ort_task *t);
-/* Called after the caller has pushed t on its own deque. ort_task_pushed does nothing more if the deque is unfenced.
- * Otherwise ort_task_pushed_fenced tells another member of t. */
+/* Called after the caller has pushed t on its own deque. ort_task_pushed does nothing if the deque is unfenced.
+ * Otherwise it calls ort_task_pushed_fenced, which tells another member of t. */
 void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_task *t);
 static inline void ort_task_pushed(struct ort_thread *thread, struct ort_task *t)
 {
@@ -91,7 +91,8 @@ static inline void ort_task_pushed(struct ort_thread *thread, struct ort_task *t
 /* Called after a seq_cst change of `object`: wakes the members that sleep in a wait for `object`, if the wait is
  * over. */
 void ort_task_wake_object(struct ort_team *team, const void *object);
-/* Called after the phase of a barrier has changed: wakes the members that sleep in it. */
+/* Called after the phase of a barrier has changed, or after the region was cancelled: wakes the members that sleep in a
+ * barrier and need not wait any more. */
 void ort_task_wake_barrier(struct ort_team *team);
 
 /* --- task_create.c --- */
@@ -128,18 +129,18 @@ void ort_task_wait(struct ort_thread *thread, struct ort_wait *wait);
 
 /* --- task_complete.c --- */
 
-/* Called when the body of t is done: completes t, or leaves this to the thread that fulfils t's event. below: the task
- * to which the member returns. base: the member's base before t was entered. [switches] */
+/* Called when the body of t is done: completes t, or leaves this to the thread that fulfils t's event or ends its last
+ * hold. below: the task to which the member returns. base: the member's base before t was entered. [switches] */
 void ort_task_end_run(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base);
-/* As ort_task_end_run, while tasks are traced. was_run: false if the task was cancelled and not run; tool: a tool is
- * attached. [switches] */
+/* As ort_task_end_run, for run_traced and ort_task_leave. was_run: false if the task was cancelled and not run; tool: a
+ * tool is attached. [switches] */
 void ort_task_end_traced(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base,
                          bool was_run, bool tool);
 /* Called when a child of `parent`, and all tasks below the child, are complete and gone: subtracts it from parent's
  * count. */
 void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent);
-/* Completes t (task_complete.c). Called when t's body is done and its event, if it has one, is fulfilled. thread: as in
- * ort_task_enqueue. */
+/* Completes t (task_complete.c). Called when t's body is done and its event, if it has one, is fulfilled. thread: the
+ * caller, a member of t's team; NULL: the caller is any thread that has pinned the team. */
 void ort_task_complete(struct ort_thread *thread, struct ort_task *t);
 /* Tells the program's thread sanitizer that t ends, or that its event is fulfilled (race.h). */
 void ort_task_race_end(struct ort_task *t);

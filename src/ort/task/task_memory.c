@@ -13,8 +13,8 @@
  * depth of a task that is gone (task_queue.h). A thief may be preempted in the middle of its walk, find that the task
  * belongs to another team by now, and walk on there. So implicit tasks are in blocks that outlive their team's block,
  * too. Free blocks of implicit tasks are in lists by the number of tasks (a power of two). Data that does not fit into
- * the largest size is in a block of its own. If the C library has no memory, a descriptor comes from the emergency pool
- * (emergency_pool.h), and is never given back to it.
+ * the largest size, or needs more alignment than a cache line, is in a block of its own. If the C library has no
+ * memory, a descriptor comes from the emergency pool (emergency_pool.h), and is never given back to it.
  *
  * Shared: the depots; the lists of implicit tasks (under implicits_lock).
  * Failures: without memory ort_task_alloc returns NULL. The caller then runs ready tasks, whose descriptors become free

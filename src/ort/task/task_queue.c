@@ -118,8 +118,8 @@ bool ort_task_any(struct ort_team *team)
 
 /* --- making ready --- */
 
-/* Called for the first task of a region. Makes members that wait in the entities' barrier return from it; they wait in
- * ort_task_wait instead. Makes members whose body has returned helpers. */
+/* Called for the first task of a region, in a team of several members. Makes members that wait in the entities' barrier
+ * return from it; they wait in ort_task_wait instead. Makes members whose body has returned helpers. */
 PS_NOINLINE static void first_task(struct ort_team *team)
 {
     if (ps_xchg_acq_rel(&team->tasks.used, 1) == 0)

@@ -11,7 +11,8 @@
  * For its own deque a member compares an index. `base` is the bottom of the deque when the running task began. Items
  * from `base` on were pushed later, by the running task or by descendants of it that the member ran meanwhile. So these
  * items are descendants, too. (A successor that a task readies is its sibling: a child of the task below it on the
- * stack, or of a descendant of that task.)
+ * stack, or of a descendant of that task. In a barrier it may be another member's, and the waiting member may run it
+ * all the same.)
  * For an item of a victim's deque the thief walks up the item's ancestors, as many steps as the depths differ. Another
  * member may take the item meanwhile, and even finish it. That does no harm. Descriptors stay readable, and the number
  * of steps is fixed before the walk. If the item was taken, top has moved, and the steal fails whatever the walk has

@@ -1,8 +1,9 @@
 /* Ranges: one descriptor for many tasks of a taskloop.
  *
  * Does: makes and runs the tasks of a taskloop that has more of them than the team needs, if they differ in their
- * bounds only. Does not: decide how many tasks there are (taskloop.c). Tasks with a priority or a copy constructor are
- * made one by one; so are all tasks if they are traced or cancellation is on.
+ * bounds only. Does not: decide how many tasks there are (taskloop.c). Tasks with a priority, a copy constructor or
+ * data aligned to more than 16 bytes are made one by one. So are all tasks if they are traced, cancellation is on, or
+ * there are no more than two for each member.
  * Callers: the member that meets the construct; then members that run a range, as the body of a task.
  *
  * A range is one item of a deque. The member that takes it runs the loop's tasks one by one, each as a call on a

@@ -3,9 +3,9 @@
  * The fast path (run_untraced in task_steps.h) runs tasks while none is traced, and ends those that have nothing
  * special. The slow path (run_traced, ort_task_end_run) runs and ends all others. Both enter a task by task_enter.
  * Waiting for tasks: task_wait.c.
- * If a tool, a thread sanitizer or cancellation must be told of tasks (ort_tasks_traced), every task takes the slow
- * path. So the fast path tests for none of the three. ORT_TASK_SPECIAL marks the tasks that end on the slow path for
- * another reason.
+ * If a tool, a thread sanitizer or cancellation must be told of tasks (ort_tasks_traced), ort_task_run takes the slow
+ * path for every task. So the fast path tests for none of the three. ORT_TASK_SPECIAL marks the tasks that end on the
+ * slow path for another reason.
  * Callers: a member for itself, on its own stack, with no lock held. States and fields: task.h, with the counts'
  * ordering.
  * Cost: about 70 instructions to take a task, run and end it, including the operations of the deque. */

@@ -5,10 +5,11 @@
  * Callers: members of the team; the wake functions and ort_task_enqueue_from_outside also a thread outside of the team
  * that has pinned it.
  *
- * Invariants: the maker of a task queues it, then reads `takers`. A member that wants to sleep is counted in `takers`,
- * then looks for a task again. So either the maker sees the member, or the member sees the task. The maker tells one
- * sleeper or helper of a task. A sleeper that does not take the task of which it was told tells the next member.
- * Protocol: tests/models/task_sleep.md, with its model task_sleep.pml; team_join.pml for helpers.
+ * Invariants: the maker of a task queues it, then reads `takers`. (Exception: the owner of an unfenced deque.) A member
+ * that wants to sleep is counted in `takers`, makes all deques fenced (fence_others), then looks for a task again. So
+ * either the maker sees the member, or the member sees the task. The maker tells one sleeper or helper of a task. A
+ * sleeper that does not take the task of which it was told tells the next member. Protocol: tests/models/task_sleep.md,
+ * with its model task_sleep.pml; team_join.pml for helpers.
  *
  * Shared: tasks.lock guards sleeping, helpers, coming and the list fields of ort_wait; sleepers and takers are written
  * under the lock and read without it. The waker writes ort_wait.told and word under the lock, word last (release); the
@@ -278,7 +279,8 @@ PS_NOINLINE bool ort_task_ask(struct ort_team *team)
 /* --- tasks from outside --- */
 
 /* Queues t for a thread outside of the team. Once t can be taken, it may end, and the region with it. So a helper is
- * called before t is queued; the helper looks for tasks when the lock is free again. */
+ * called before t is queued; it looks for tasks when the lock is free again. If a sleeper may run t, that sleeper is
+ * woken instead, after t was queued. */
 PS_NOINLINE void ort_task_enqueue_from_outside(struct ort_team *team, struct ort_task *t)
 {
     struct ort_task_team *q = &team->tasks;

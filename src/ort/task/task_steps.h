@@ -1,5 +1,5 @@
 /* Steps of a task's life that the fast path and the slow path share, or that are inlined in several files. Included by
- * the files of src/ort that make or run tasks, or tell tools of them. */
+ * the files of this folder that make or run tasks, or tell tools of them. */
 #ifndef PS_ORT_TASK_STEPS_H
 #define PS_ORT_TASK_STEPS_H
 
@@ -39,8 +39,8 @@ static inline int64_t task_enter(struct ort_thread *thread, struct ort_task *t)
     return base;
 }
 
-/* Runs t, and ends it. Called while tasks are not traced. If t has left something behind, or is not a child of the
- * current task, ort_task_end_slow ends it. [switches] */
+/* Runs t, and ends it. Called while tasks are not traced. If t has dependences, has left something behind, or is not a
+ * child of the current task, ort_task_end_slow ends it. [switches] */
 static inline void run_untraced(struct ort_thread *thread, struct ort_task *t)
 {
     struct ort_task *below = thread->task;

@@ -1,7 +1,7 @@
 /* taskloop: distributes the iterations of a loop to explicit tasks.
  *
- * Does: decides how many tasks there are and which bounds each gets, makes them, and waits for them in a taskgroup of
- * its own.
+ * Does: decides how many tasks there are and which bounds each gets, makes them, and, without nogroup, waits for them
+ * in a taskgroup of its own.
  * Does not: know how a bound is represented beyond 64 bits: the task's data begins with two of them, filled in here.
  * Callers: the member that meets the construct.
  *
