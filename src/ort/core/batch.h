@@ -85,7 +85,7 @@ static inline bool ort_batch_next(struct ort_thread *t, struct ort_batch *own, u
 void ort_batch_describe(struct ort_workshare *ws, unsigned threads);
 
 /* ort_batch_drop is called by a member that leaves the loop, and by ort_batch_reset: drops the chunks that the member
- * still holds, as it may after a cancellation. ort_batch_drop_slow does so for a member that holds some. */
+ * still holds. (After a cancellation it may hold some.) ort_batch_drop_slow does so for a member that holds some. */
 void ort_batch_drop_slow(struct ort_batch *own);
 static inline void ort_batch_drop(struct ort_batch *own)
 {
@@ -94,7 +94,8 @@ static inline void ort_batch_drop(struct ort_batch *own)
         ort_batch_drop_slow(own);
 }
 
-/* Called by the parent after a cancelled region: drops the chunks that the members of `team` still hold. */
+/* Called by the parent for a new block and after a cancelled region (ort_ws_reset): drops the chunks that the members
+ * of `team` still hold. */
 void ort_batch_reset(struct ort_team *team);
 
 /* Called once, while the library is loaded: notes the cycle counter and the time, so that a later call can compute the

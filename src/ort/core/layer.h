@@ -1,5 +1,6 @@
-/* The table that the core exports for layers over foreign interfaces. src/mpi holds a task back until a message has
- * come, too. src/pools runs the jobs of other libraries as regions. src/trace has constructs named by their bodies.
+/* The table that the core exports for layers over foreign interfaces. src/mpi lets a task complete only when its
+ * message has come. src/pools runs the jobs of other libraries as regions. src/trace names constructs by the addresses
+ * of their bodies.
  *
  * A layer finds the table in the process by the symbol `ort_layer` of a drop-in. The layout stays; new entries go to
  * its end. `bytes` is the table's size, by which a layer sees which entries there are.

@@ -272,7 +272,7 @@ static inline void ort_member_bare(struct ort_thread *t)
 static inline bool ort_absent(const void *p) { return ORT_MEMBERS_APART && p == NULL; }
 
 /* With members apart: copies the description of the slot, which is READY, into the member's own memory. Without the
- * copy a member in another cluster would read nine words over the network for each chunk. */
+ * copy a member in another cluster would read the description over the network for each chunk. */
 static inline void ort_ws_keep(PS_UNUSED struct ort_loop *loop)
 {
 #if ORT_MEMBERS_APART
@@ -315,7 +315,8 @@ static inline void ort_store_give(PS_UNUSED struct ort_team *team) {}
 #endif
 
 /* ort_shape_around returns the shape of the team that t is a member of. With members apart the member keeps a copy in
- * its own memory. ort_member_reshaped writes the copy: when the member begins, and when the shape has changed. */
+ * its own memory. ort_member_reshaped writes the copy, and sets `anew`: when the member begins, and when member 0 has
+ * changed the shape. */
 static inline unsigned long ort_shape_around(const struct ort_thread *t)
 {
 #if ORT_MEMBERS_APART
@@ -332,8 +333,8 @@ static inline void ort_member_reshaped(PS_UNUSED struct ort_thread *t)
 #endif
 }
 
-/* Called when t's implicit task gets a child, a table of dependences or ICVs of its own. With members apart the end of
- * this region and the begin of the next then take the long path for t. */
+/* Called when the task that t runs gets a child, a table of dependences or ICVs of its own. With members apart the end
+ * of this region and the begin of the next then take the long path for t. */
 static inline void ort_member_changed(PS_UNUSED struct ort_thread *t)
 {
 #if ORT_MEMBERS_APART

@@ -1,10 +1,10 @@
 /* Where a team's members are: each in the memory near its core. See ort_member; built with ORT_MEMBERS_APART=1.
  *
- * When the entities map a team, they know on which core a member will run, and ask for its storage near that core
- * (`near` of ee_team_ops). If the member's storage is near the core already, the member keeps it. Otherwise the member
- * gets another storage, and its former one is kept for the next time that the member runs near there. So a member keeps
- * one set of what lasts from region to region, its hot team above all, in each cluster that it has been in. Member 0
- * runs on its parent's core and never moves.
+ * When the entities map a team, they know on which core a member will run, and ask for its storage in that core's
+ * cluster (`near` of ee_team_ops). If the member's storage is in that cluster already, the member keeps it. Otherwise
+ * the member gets another storage, and its former one is kept for the next time that the member runs in the former
+ * cluster. So a member keeps one set of what lasts from region to region, its hot team above all, in each cluster that
+ * it has been in. Member 0 runs on its parent's core and never moves.
  *
  * Tasks, and loops that the compiler does not divide, need further storage. It is allocated at the first task or loop,
  * near the member or the team (ort_tasks, ort_in_loops, ort_store). It is freed with the team.
@@ -33,8 +33,8 @@ _Static_assert(APART_BYTES % 32 == 16, "members would meet at the banks of every
 #define ORT_APART_TOGETHER 17
 #endif
 
-/* Allocates ORT_APART_TOGETHER storages near core `near` in one piece, or a single one if memory is short. Returns the
- * first, and puts the others into the list. NULL: no memory near that core. */
+/* Allocates ORT_APART_TOGETHER storages in cluster `near` in one piece, or a single one if memory is short. Returns the
+ * first, and puts the others into the list. NULL: no memory in that cluster. */
 static struct ort_thread *get_fresh(int near)
 {
     unsigned n = ORT_APART_TOGETHER;
@@ -54,7 +54,7 @@ static struct ort_thread *get_fresh(int near)
     return &((struct ort_apart *)(void *)piece)->thread;
 }
 
-/* Removes the first storage near `near` from the list, and returns it; NULL: the list has none. */
+/* Removes the first storage in cluster `near` from the list, and returns it; NULL: the list has none. */
 static struct ort_thread *take_near(struct ort_thread **list, int near)
 {
     while (*list != NULL && !ee_is_near(*list, near))
@@ -65,7 +65,7 @@ static struct ort_thread *take_near(struct ort_thread **list, int near)
     return t;
 }
 
-/* Returns storage near core `near` for member id, with its constant fields set; NULL: no memory near that core. */
+/* Returns storage in cluster `near` for member id, with its constant fields set; NULL: no memory in that cluster. */
 static struct ort_thread *get(struct ort_team *team, unsigned id, int near)
 {
     ps_spin_lock(&lock);

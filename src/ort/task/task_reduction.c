@@ -114,6 +114,8 @@ static void *original_at(const uintptr_t *block, uintptr_t offset)
     return NULL;
 }
 
+/* pointers has n addresses of list items, original ones or those of any thread's copies. The original addresses of the
+ * first n_original items are stored behind them. */
 void ort_task_reduction_remap(struct ort_thread *thread, size_t n, size_t n_original, void **pointers)
 {
     struct ort_taskgroup *group = thread->task->group;
