@@ -2,9 +2,9 @@
  * idle members take over the chunks that it has not begun.
  *
  * Does: hands out the chunks of loops whose slot says ORT_PLAIN_BATCHES. Does not: handle loops that are monotonic,
- * ordered, short or watched by a tool, loops of 2^42 iterations and more, loops that begin less than 50 us after the
- * library was loaded, loops of a team of one, or loops on one vp, where nothing contends. Members take each chunk of
- * those loops from the slot's `next` (loop.c).
+ * ordered, short or watched by a tool, or have 2^42 iterations and more. Nor does it handle loops of a team of one or
+ * on one vp, where nothing contends, or loops that begin less than 50 us after the library was loaded. Members take
+ * each chunk of those loops from the slot's `next` (loop.c).
  * Callers: a member that is in the loop. Exceptions: ort_batch_describe is called by the loop's first member or by the
  * parent, ort_batch_reset by the parent while no region is open.
  *

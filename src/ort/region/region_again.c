@@ -2,10 +2,10 @@
  *
  * Does: opens, runs and ends a region whose team, shape, clauses, ICVs and kind are those of the thread's last region
  * (team.c, "Alike"). ort_parallel_again or ort_parallel_of_other has compared them. So only the function and the data
- * are new, and a member has nothing to do before and after its call of the function. `anew` is set in the rare cases in
- * which it has something to do: the member's last region took another path, or a task that it ran, the implicit one
- * above all, has got a child, a table of dependences or ICVs of its own (ort_member_changed). Then the member begins
- * and ends as on any other path.
+ * are new, and a member has nothing to do before and after its call of the function. In rare cases it has something to
+ * do, and `anew` is set. Either the member's last region took another path. Or a task that the member ran has got a
+ * child, a table of dependences or ICVs of its own (ort_member_changed). Then the member begins and ends as on any
+ * other path.
  * A member's counters of work-sharing constructs and singles go on from region to region; at a region's end they are
  * equal in all members. The team's counters are updated only when another path opens the team's next region
  * (ort_region_counts).
