@@ -177,8 +177,8 @@ struct ort_task_member {
 /* A team's part for tasks; ort_task_team_init sets up the lists. takers, sleepers and priority_count are written under
  * `lock`, and read by any thread without it. */
 struct ort_task_team {
-    /* Number of members in `sleeping` and `helpers`. A thread that has pushed a task on a fenced deque loads it; if it
-     * is not 0, the thread wakes one of them that may run the task. */
+    /* Number of members in `sleeping` and `helpers`. A thread that has queued a task, except on an unfenced deque,
+     * loads it; if it is not 0, the thread wakes a sleeper that may run the task, or calls a helper. */
     PS_LINE_ALIGNED _Atomic uint32_t takers;
     _Atomic uint32_t sleepers;       /* members in `sleeping` */
     _Atomic uint32_t priority_count; /* tasks in `priority` */

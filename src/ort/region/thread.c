@@ -152,7 +152,7 @@ struct ort_thread *ort_thread_begin_initial(struct ort_team *team)
 static struct ort_thread *make_root(void)
 {
     static os_once_flag once = OS_ONCE_INIT;
-    /* A signal handler may get here: ee_local knows its thread, ee_local_inline may not. */
+    /* A signal handler may get here: ee_local knows the thread that the handler runs as, ee_local_inline may not. */
     struct ort_thread *self = ee_local();
     if (self != NULL)
         return self;

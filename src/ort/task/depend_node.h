@@ -22,7 +22,7 @@
 
 #include "task_internal.h"
 
-#define ORT_DEPEND_LINKING (UINT32_C(1) << 31) /* added to `missing` while the parent goes through the list */
+#define ORT_DEPEND_LINKING (UINT32_C(1) << 31) /* the value that `missing` begins with, while the node is linking */
 #define ORT_DEPEND_FEW 7                       /* number of successors for which the node itself has room */
 
 struct ort_depend_node {

@@ -318,7 +318,7 @@ void ort_task_spawn_ordered(void (*fn)(void *), void *data, size_t size, size_t 
     struct ort_task *t = ort_task_pop(m);
     /* The next free descriptor; no valid address if there is none. */
     uintptr_t next = (uintptr_t)m->free - offsetof(struct ort_task, piece);
-    /* Usually another member's processor has it in its cache. */
+    /* Usually another member's processor has this descriptor in its cache. */
     __builtin_prefetch((void *)next, 1);
     __builtin_prefetch((void *)(next + PS_CACHE_LINE), 1);
     copy_task_words(t->data, data, size);

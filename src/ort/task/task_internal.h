@@ -137,7 +137,7 @@ void ort_task_end_run(struct ort_thread *thread, struct ort_task *t, struct ort_
 void ort_task_end_traced(struct ort_thread *thread, struct ort_task *t, struct ort_task *below, int64_t base,
                          bool was_run, bool tool);
 /* Called when a child of `parent`, and all tasks below the child, are complete and gone: subtracts it from parent's
- * count. */
+ * count. Completes parent's subtree if the child was the last of it and parent's body is done. */
 void ort_task_lose_child(struct ort_thread *thread, struct ort_task *parent);
 /* Completes t (task_complete.c). Called when t's body is done and its event, if it has one, is fulfilled. thread: the
  * caller, a member of t's team; NULL: the caller is any thread that has pinned the team. */
