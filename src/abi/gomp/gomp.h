@@ -1,5 +1,5 @@
 /* What all GNU entry points include. The entry points translate arguments and call the core (ort). They decide nothing,
- * and call no other entry point.
+ * and call no entry point of another ABI.
  *
  * The compiler knows the prototypes (they are GCC's builtins); no header of ours declares them. */
 #ifndef PS_ABI_GOMP_H
@@ -10,8 +10,9 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 /* A bit that the entry points of dynamic and runtime loops add to a schedule's kind if their name says that the loop
- * may be nonmonotonic. GOMP_loop_start never adds it: with a conditional lastprivate, a thread's chunks must be in
- * ascending order. gomp_loop and gomp_loop_ull remove the bit, and set `nonmonotonic` for the core. */
+ * may be nonmonotonic. GOMP_loop_start never adds it: compiled code also calls that function for loops with a
+ * conditional lastprivate, where a thread's chunks must be in ascending order. gomp_loop and gomp_loop_ull remove the
+ * bit, and set `nonmonotonic` for the core. */
 #define NONMONOTONIC 0x40000000u
 
 static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long incr, unsigned kind, long chunk)
@@ -23,8 +24,8 @@ static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long 
 }
 
 /* Evaluates `call`, which asks the core for the next chunk: the core stores the chunk's bounds in *lo_ and *hi_, as 64
- * bits. If the program's type has 64 bits, these are the program's variables; otherwise the bounds are copied to them.
- * The value is that of `call`: whether there is a chunk. */
+ * bits. If the program's type has 64 bits, lo_ and hi_ point to the program's variables. Otherwise the bounds are then
+ * copied to these variables, if there is a chunk. The value is that of `call`: whether there is a chunk. */
 #define GOMP_BOUNDS(type, lo, hi, call)                                 \
     __extension__({                                                     \
         uint64_t wide_lo_, wide_hi_;                                    \
@@ -51,7 +52,8 @@ static PS_ALWAYS_INLINE const uint64_t *gomp_wide(const long *values, unsigned d
 }
 #define GOMP_WIDE_DIMS (sizeof(long) == sizeof(uint64_t) ? 1 : GOMP_DIMS_MAX)
 
-/* As gomp_loop. up: the loop counts upwards. */
+/* Describes a loop over unsigned long long for the core, as gomp_loop does for a loop over long. up: the loop counts
+ * upwards. */
 static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop_ull(bool up, unsigned long long from, unsigned long long to,
                                                            unsigned long long incr, unsigned kind,
                                                            unsigned long long chunk)

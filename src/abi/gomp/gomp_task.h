@@ -23,12 +23,14 @@ enum gomp_task_flags {
     GOMP_TASK_FLAG_STRICT = 1 << 14,
 };
 
-/* Translates the words to which `depend` points. word[0] not 0: word[0] addresses begin at word[2]. The first word[1]
+/* Returns the core's list of dependences, made from the words that compiled code passes for depend clauses. The list
+ * refers to these words, so they must outlive it. word[0] not 0: word[0] addresses begin at word[2]. The first word[1]
  * of them are out or inout, the others are in. word[0] == 0: word[1] entries begin at word[5]. They are word[2]
  * addresses for out or inout, word[3] for mutexinoutset, word[4] for in, and then pointers to omp_depend_t objects
  * (address and kind). A NULL address among those for out means omp_all_memory. */
 struct ort_depend_list gomp_depend_list(void **words);
-/* Makes a list of the n omp_depend_t objects, which follow one another in memory. */
+/* Returns the core's list of the n omp_depend_t objects, which follow one another in memory and must outlive the
+ * list. */
 struct ort_depend_list gomp_depend_objects(const void *objects, size_t n);
 
 /* The flags whose bits are the same in the core, so that they are copied. */
@@ -36,7 +38,8 @@ struct ort_depend_list gomp_depend_objects(const void *objects, size_t n);
 _Static_assert(GOMP_TASK_SAME_FLAGS == (GOMP_TASK_FLAG_UNTIED | GOMP_TASK_FLAG_FINAL | GOMP_TASK_FLAG_MERGEABLE),
                "flags are copied");
 
-/* Arguments that GOMP_task and GOMP_taskloop have in common. Inlined, so that ORT_CALLER is the program's address. */
+/* Makes the core's arguments for a task from those that GOMP_task and GOMP_taskloop have in common. Inlined, so that
+ * ORT_CALLER is the program's address. */
 static PS_ALWAYS_INLINE struct ort_task_args gomp_task_args(void (*fn)(void *), void *data,
                                                             void (*cpyfn)(void *, void *), long arg_size,
                                                             long arg_align, bool if_clause, unsigned flags)

@@ -1,4 +1,5 @@
-/* GNU entry points: for and doacross over long, and the end of every loop. */
+/* GNU entry points: for and doacross over long, and the end of loops over both types (cancel.c: of those that can be
+ * cancelled). */
 #define LOOP_VALUE long
 #define LOOP_NAME(x) GOMP_loop_##x
 #define LOOP_STATIC(x) x##_loop

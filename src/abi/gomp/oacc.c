@@ -2,12 +2,12 @@
  * runs.
  *
  * Does: compute constructs run at once on the calling thread (one gang, one worker, one vector lane). The host is the
- * only device and its memory is shared, so data clauses, and the functions that move data, leave it where it is. But
- * acc_memcpy_to_device and the like copy from one address to the other, and acc_map_data with two different addresses
- * ends the program. Every queue is always empty. libgomp without offload devices does the same. Does not: profiling.
- * Call-backs are accepted and never called. A request for another device ends the program with one line, as in
- * libgomp. Callers: any thread, on any stack. No shared state.
- * OpenACC 2.6 chapter 3; libgomp's manual, chapter "OpenACC Runtime Library Routines". */
+ * only device and its memory is shared, so data clauses, and the functions that move data, leave it where it is. Six
+ * functions (acc_memcpy_to_device and the like) copy from one address to the other, and acc_map_data with two different
+ * addresses ends the program. Every queue is always empty. libgomp without offload devices does the same. Does not:
+ * profiling. Call-backs are accepted and never called. A call that names another device ends the program with one line,
+ * as in libgomp. (acc_get_num_devices and acc_on_device return 0 instead.) Callers: any thread, on any stack. No shared
+ * state. OpenACC 2.6 chapter 3; libgomp's manual, chapter "OpenACC Runtime Library Routines". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -133,8 +133,8 @@ PS_EXPORT void GOMP_parallel_sections_start(void (*fn)(void *), void *data, unsi
 
 /* --- teams --- */
 
-/* If the program does not ask for a number, there are three teams, as in libgomp, so that programs which print the
- * number print the same. */
+/* Without a num_teams clause, omp_set_num_teams and OMP_NUM_TEAMS decide. If none of them gives a number, there are
+ * three teams, as in libgomp: programs that print the number then print the same. */
 PS_EXPORT void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned num_teams, unsigned thread_limit,
                               PS_UNUSED unsigned flags)
 {

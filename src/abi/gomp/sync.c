@@ -7,8 +7,8 @@
 #include "lock_routines.h"
 #include "own_lock.h"
 
-/* GCC also calls this function for the barriers at the end of single and static loops. So a tool is told that all of
- * them are explicit barriers. */
+/* GCC calls GOMP_barrier also for the implicit barriers at the ends of single constructs and of static loops. So a tool
+ * is told of an explicit barrier at each of them. */
 static PS_ALWAYS_INLINE void meet_gomp_barrier(void)
 {
     if (ee_barrier_pass())

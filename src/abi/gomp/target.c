@@ -1,8 +1,9 @@
 /* GNU entry points: target constructs, on the host.
  *
- * Mapped data is the program's own data. The entry points have three things to do: copies for firstprivate (map kind 12
- * in the low byte; the high byte is the logarithm of the alignment), dependences, and nowait, which makes a task.
- * OMP_TARGET_OFFLOAD=mandatory and omp_invalid_device end the program, as with libgomp. */
+ * Mapped data is the program's own data. The entry points see to copies for firstprivate (map kind 12 in the low byte;
+ * the high byte is the logarithm of the alignment), dependences, nowait (makes a task), a region's thread limit, and
+ * teams. A construct for omp_invalid_device ends the program, as with libgomp. With OMP_TARGET_OFFLOAD=mandatory a
+ * construct for any device but the host does so. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,8 +100,8 @@ static void run_deferred(void *data)
     ort_target(d->fn, d + 1, d->limit);
 }
 
-/* Made on the stack of GOMP_target_ext; build_deferred makes the task's struct deferred from it. The copies of
- * firstprivate data are made only then, because the address of the task's data is not known before. */
+/* Made on the stack of GOMP_target_ext; build_deferred makes the task's struct deferred from it. build_deferred, which
+ * the core calls with the address of the task's data, also copies the firstprivate data. */
 struct deferred_source {
     struct deferred head;
     void **addresses;
@@ -167,7 +168,8 @@ PS_EXPORT void GOMP_target(int device, void (*fn)(void *), const void *unused, s
 
 static void empty_target_body(void *data) { (void)data; }
 
-/* Does a construct that moves no data: waits for its dependences, or with nowait makes an empty task that has them. */
+/* Called by constructs that would move data to or from a device. Waits for the construct's dependences, or with nowait
+ * makes an empty task that has them. */
 static void order(unsigned flags, void **depend)
 {
     if (depend == NULL)
