@@ -13,15 +13,14 @@
  * offset: the place of the initial thread. Members take places in the list's order from there on ("close"), and begin
  * again at the list's start. KMP_HW_SUBSET removes processors: [:]item,item.. with item = [number|*]layer[@offset],
  * layers s(ockets), n(odes), l3, ll, d(ies), l2, tile, c(ores), t(hreads). A layer's number and offset are counted
- * within the enclosing layer; with a colon, within the layer of the item before. The process's set of processors is
- * narrowed before they are counted.
+ * within the next outer layer that has an item; without the colon, packages and cores count as layers with an item. The
+ * process's set of processors is narrowed before its processors are counted.
  *
- * KMP_AFFINITY is read when the library is loaded. KMP_HW_SUBSET is read when processors are first counted (the core's
- * hook), since programs set it themselves before their first OpenMP call. Callers: a constructor of the library
- * (kmpc_affinity_env_read); the core, once (restrict_processors, make_places). Failures: a variable that cannot be
- * read, or without memory, is reported by one line and ignored. Attributes of cores (:intel_atom) are ignored.
- * norespect adds no processors beyond those of the process; one line says so if there are some. verbose: one line with
- * the places. */
+ * KMP_AFFINITY is read with the other KMP_ variables (env.c). KMP_HW_SUBSET is read when processors are first counted
+ * (the core's hook), since programs set it themselves before their first OpenMP call. Callers: env.c
+ * (kmpc_affinity_env_read); the core (restrict_processors, make_places). Failures: a variable that cannot be read, or
+ * without memory, is reported by one line and ignored. Attributes of cores (:intel_atom) are ignored. norespect adds no
+ * processors beyond those of the process; one line says so if there are some. verbose: one line with the places. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

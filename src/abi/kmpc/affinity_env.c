@@ -172,7 +172,8 @@ static bool take_affinity_number(struct reader *r)
     return true;
 }
 
-/* Decides what the numbers and the list mean, once the type is known. */
+/* Called when the whole text has been read. Settles the type, which a proclist may change, and sets permute and offset,
+ * which depend on the type, from the numbers. */
 static void settle_affinity(struct reader *r)
 {
     struct kmpc_affinity *a = r->out;

@@ -5,7 +5,7 @@
  *   KMP_AFFINITY=disabled, nor with OMP_PROC_BIND=disabled if KMP_AFFINITY has no type and no GOMP_CPU_AFFINITY is set.
  * - With KMP_AFFINITY=reset a root has no place before its first region.
  * - The number of processors is that of the process at its start.
- * - Places that KMP_AFFINITY or GOMP_CPU_AFFINITY asked for have a policy of their own, 5 (proc_bind_intel).
+ * - With places that KMP_AFFINITY or GOMP_CPU_AFFINITY asked for, the policy is 5 (proc_bind_intel).
  * - omp_set_nested(1) does not change a limit above one. omp_get_nested is true if the limit is above one.
  * - A number of teams, or a limit for teams, below one counts as one.
  * - A pause lasts until the next region. Meanwhile another pause is refused (1). Inside of a region a pause is only

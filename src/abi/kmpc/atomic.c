@@ -4,9 +4,9 @@
  * returns the new value (flag) or the old one. .._rev exchanges the operands. .._swp exchanges values, .._rd and .._wr
  * read and write. Types of up to eight bytes are updated by compare-and-swap, sums of integers by an atomic addition
  * (acq_rel; compiled code adds the flushes that a seq_cst clause asks for). Larger types and cmplx4 are updated under a
- * lock. The variable's address chooses the lock, so all functions use the same lock for a variable, whatever they call
- * its type. Cost: a load and a compare-and-swap, or one addition; under a lock two atomic operations, to take it and to
- * free it. OpenMP 5.2 section 15.8.4. */
+ * lock. The variable's address chooses the lock, so all functions that lock take the same lock for a variable, whatever
+ * they call its type. Cost: a load and a compare-and-swap, or one addition; under a lock two atomic operations, to take
+ * it and to free it. OpenMP 5.2 section 15.8.4. */
 #include <complex.h>
 #include <string.h>
 
@@ -154,8 +154,8 @@ MIXED(CAS, float4, float, uint32_t, float8, double)
 ARITHMETIC(LOCK, cmplx8, double _Complex, )
 ARITHMETIC(LOCK, cmplx10, long double _Complex, )
 
-/* These have eight bytes, but need a lock, since they are aligned to four only. A captured value is returned through a
- * pointer, except by rd. */
+/* Variables of type cmplx4 have eight bytes, but need a lock, since they are aligned to four only. A captured value is
+ * returned through a pointer, except by rd. */
 typedef float _Complex cmplx4;
 MIXED(LOCK, cmplx4, cmplx4, , cmplx8, double _Complex)
 
@@ -201,7 +201,7 @@ PS_EXPORT void __kmpc_atomic_cmplx4_swp(HEAD, cmplx4 *p, cmplx4 rhs, cmplx4 *out
     }                                                                                                               \
     PS_EXPORT bool __kmpc_atomic_bool_##bytes##_cas(HEAD, T *p, T e, T d) { return compare_##bytes(p, e, d) == e; } \
     PS_EXPORT T __kmpc_atomic_val_##bytes##_cas(HEAD, T *p, T e, T d) { return compare_##bytes(p, e, d); }          \
-    /* Captures the old value if it was not e. */                                                                   \
+    /* Stores the old value in *captured if it is not e. */                                                         \
     PS_EXPORT bool __kmpc_atomic_bool_##bytes##_cas_cpt(HEAD, T *p, T e, T d, T *captured)                          \
     {                                                                                                               \
         T old = compare_##bytes(p, e, d);                                                                           \
@@ -209,7 +209,7 @@ PS_EXPORT void __kmpc_atomic_cmplx4_swp(HEAD, cmplx4 *p, cmplx4 rhs, cmplx4 *out
             *captured = old;                                                                                        \
         return old == e;                                                                                            \
     }                                                                                                               \
-    /* Captures the value after the operation. */                                                                   \
+    /* Stores the value after the operation in *captured. */                                                        \
     PS_EXPORT T __kmpc_atomic_val_##bytes##_cas_cpt(HEAD, T *p, T e, T d, T *captured)                              \
     {                                                                                                               \
         T old = compare_##bytes(p, e, d);                                                                           \

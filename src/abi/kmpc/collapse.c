@@ -108,8 +108,8 @@ PS_EXPORT void __kmpc_calc_original_ivs_rectang(PS_UNUSED struct kmpc_location *
 }
 
 /* Looks for iteration *number among those of `level` and the levels inside, when the loops around have the values
- * `ivs`. True: found; ivs has the iteration's values. False: *number is reduced by all these iterations, and *all has
- * grown by their number. */
+ * `ivs`. True: found; ivs has the iteration's values. False: *number is reduced by the number of these iterations. *all
+ * grows by the iterations of each innermost loop that the search has reached. */
 static bool walk(const struct nest *nest, uint32_t level, uint64_t *ivs, uint64_t *number, uint64_t *all)
 {
     const struct bounds *b = &nest->level[level];

@@ -9,8 +9,8 @@
  *
  * dispatch_next claims a chunk of a plain dynamic loop (workshare.h) inline, by one addition. In all other cases, the
  * loop's last chunk included, it jumps to a function that gets the arguments in the same registers. So the fast path
- * saves no registers. In plain dynamic loops a number stands for one iteration: chunks of vectors are never claimed in
- * batches. */
+ * saves no registers. The numbers that the core hands out stand for iterations, or for vectors. A loop of vectors is
+ * never a plain dynamic one, and its chunks are never claimed in batches. */
 #include "kmpc.h"
 #include "loop_steps.h"
 
@@ -74,9 +74,10 @@ static bool has_chunk(int32_t number)
     return number != (34 & 0x1f) && number != (38 & 0x1f) && number != (40 & 0x1f) && number != (41 & 0x1f);
 }
 
-/* Returns how many iterations a number of the loop stands for: those of a vector, or, with schedule(runtime) and a
- * chunk size in OMP_SCHEDULE, those of a chunk of so many vectors. With schedule(runtime) it also stores the schedule
- * in *s, and sets *chunk to the loop's chunk size in such numbers: 1, or 0 if none was given. */
+/* Returns the unit of a loop of vectors: how many iterations each number that the core hands out stands for. It is the
+ * length of a vector, times the chunk size in OMP_SCHEDULE with schedule(runtime). With schedule(runtime) it also
+ * stores the schedule in *s, and sets *chunk, the loop's chunk size in units: 1, or 0 if OMP_SCHEDULE has no chunk
+ * size. */
 static PS_NOINLINE uint64_t vectors(const struct ort_thread *t, struct kmpc_schedule *s, int64_t length,
                                     uint64_t *chunk)
 {
@@ -93,7 +94,7 @@ static PS_NOINLINE uint64_t vectors(const struct ort_thread *t, struct kmpc_sche
     return unit;
 }
 
-/* Starts a loop with a known schedule. unit: the number of iterations that one number stands for. */
+/* Starts a loop with a known schedule. unit: the number of iterations that each number of the core stands for. */
 static PS_ALWAYS_INLINE void start_known(struct ort_thread *t, const struct kmpc_schedule *s, uint64_t first,
                                          uint64_t step, uint64_t trip, uint64_t chunk, uint64_t unit,
                                          const void *caller)

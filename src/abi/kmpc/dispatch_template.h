@@ -39,8 +39,8 @@ static PS_ALWAYS_INLINE int32_t DISPATCH_NAME(give_chunk)(uint64_t lo, uint64_t 
         *last = is_last;
     return 1;
 }
-/* Called when the member's batch has no further chunk: gets the next chunks from the core, or leaves the loop and
- * returns 0. */
+/* Called when the member's batch has no further chunk. Gets a batch from the core, stores its first chunk and returns
+ * 1; if there is none, leaves the loop and returns 0. */
 static PS_NOIPA int32_t DISPATCH_NAME(used_up)(struct ort_thread *t, PS_UNUSED int32_t gtid, int32_t *last,
                                                BOUND *lower, BOUND *upper, STEP *stride)
 {
@@ -50,7 +50,8 @@ static PS_NOIPA int32_t DISPATCH_NAME(used_up)(struct ort_thread *t, PS_UNUSED i
         return loop_over(t);
     return DISPATCH_NAME(give_chunk)(lo, hi, d->step, hi == d->end, last, lower, upper, stride);
 }
-/* Returns the next chunk of a loop that is not a plain dynamic one. */
+/* Stores the next chunk of a loop that is not a plain dynamic one, or has no work-share slot, and returns 1. Returns 0
+ * if no chunk is left, or the caller is in no loop. */
 static PS_NOIPA int32_t DISPATCH_NAME(next_chunk)(struct ort_thread *t, PS_UNUSED int32_t gtid, int32_t *last,
                                                   BOUND *lower, BOUND *upper, STEP *stride)
 {
@@ -80,8 +81,8 @@ static PS_NOIPA int32_t DISPATCH_NAME(next_of_none)(struct kmpc_location *at, PS
 {
     return no_loop(at, DISPATCH_TEXT(DISPATCH_NAME(__kmpc_dispatch_next)), lower == NULL || upper == NULL);
 }
-/* Called when a claim has reached the loop's end: the caller has claimed the numbers from `at` on. Returns the loop's
- * last chunk if `at` is in the loop; otherwise leaves the loop and returns 0. */
+/* Called when a claim has reached the loop's end: the caller has claimed the numbers from `at` on. Stores the loop's
+ * last chunk and returns 1 if `at` is in the loop; otherwise leaves the loop and returns 0. */
 static PS_NOIPA int32_t DISPATCH_NAME(last_chunk)(struct ort_thread *t, uint64_t at, int32_t *last, BOUND *lower,
                                                   BOUND *upper, STEP *stride)
 {

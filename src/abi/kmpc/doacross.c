@@ -1,9 +1,9 @@
 /* LLVM entry points: ordered(n) with depend(source) and depend(sink), doacross(source:) and doacross(sink:).
  *
- * With this ABI the nest is separate from the loop that hands its iterations out: the core's doacross_nest.h. Compiled
- * code names an iteration by the values of its variables; these functions compute the iteration's number. In a team of
- * one no thread waits, so the calls do nothing. Failures: without memory the program ends with one line. A position
- * outside of the nest is no dependence (OpenMP 5.2 section 15.9.6). */
+ * With this ABI the nest is separate from the loop that hands out its iterations. The core's part of the nest is in
+ * doacross_nest.h. Compiled code names an iteration by the values of its variables; these functions compute the
+ * iteration's number. In a team of one no thread waits, so the calls do nothing. Failures: without memory the program
+ * ends with one line. A position outside of the nest is no dependence (OpenMP 5.2 section 15.9.6). */
 #include "doacross_nest.h"
 #include "emergency_pool.h"
 #include "kmpc.h"

@@ -96,7 +96,8 @@ static void read_library(void)
 {
     const char *text = os_env("KMP_LIBRARY"), *policy = os_env("OMP_WAIT_POLICY");
     int32_t *wait = &kmpc_settings.blocktime.amount;
-    /* Sets only what kmp_get_library and kmp_get_blocktime return; the core has the policy itself. */
+    /* Without KMP_LIBRARY only what kmp_get_library and kmp_get_blocktime return is set here; the core itself has read
+     * OMP_WAIT_POLICY. */
     if (text == NULL) {
         if (policy != NULL && spelling_is_word("active", 1, policy)) {
             kmpc_settings.library = KMPC_TURNAROUND;

@@ -2,12 +2,13 @@
  *
  * The entry points translate arguments and call the core (ort). None calls another ABI's entry point. The compilers
  * know the prototypes (builtins of clang and flang); no header of ours declares them. The core knows the calling
- * thread, so the argument with its number (gtid) is only handed on to functions of tasks. Of the source location the
- * text is printed in messages; its flags tell the kind of a barrier or a work-share, and whether a reduction has atomic
+ * thread, so the argument with its number (gtid) is only handed on to functions of tasks. The source location's text is
+ * printed in messages; its flags tell the kind of a barrier or a work-share, and whether a reduction has atomic
  * operations.
  *
- * A thread's number (gtid) is unique in the process, as in libomp. The initial thread has 0. Member 0 of a team has its
- * parent's number. Another member gets a number together with its storage (kmpc_thread_make), and loses both together.
+ * A thread's number (gtid) is unique in the process, as in libomp. A thread gets the lowest free number, so the initial
+ * thread normally has 0. Member 0 of a team has its parent's number. Another member gets a number together with its
+ * storage (kmpc_thread_make), and loses both together.
  *
  * Source of the layouts: the code that clang 14 to 19 emit (clang/lib/CodeGen/CGOpenMPRuntime.cpp,
  * llvm/lib/Frontend/OpenMP), and openmp/runtime/src/kmp.h, whose comments document them. */
@@ -119,8 +120,8 @@ struct kmpc_thread {
 /* Makes the state of the calling thread, and returns it. t: the thread of the core that has the state
  * (kmpc_carrier). */
 struct kmpc_thread *kmpc_thread_make(struct ort_thread *t);
-/* Returns the thread that has the state for t: t itself, or, as long as it is a member 0, the thread that opened the
- * region. */
+/* Returns the thread that has the state for t: t itself, unless t is member 0 of a region. Then it is the thread that
+ * opened the region, or, if that thread is a member 0 too, the one that opened the next outer region, and so on. */
 static inline struct ort_thread *kmpc_carrier(struct ort_thread *t)
 {
     while (t->id == 0 && t->team->parent != NULL)
@@ -132,7 +133,8 @@ static inline struct kmpc_thread *kmpc_thread(struct ort_thread *t)
     t = kmpc_carrier(t);
     return PS_LIKELY(t->local != NULL) ? (struct kmpc_thread *)(void *)t->local : kmpc_thread_make(t);
 }
-/* kmpc_number returns t's number (gtid). kmpc_number_make also gives it to t at the first call. */
+/* kmpc_number returns t's number (gtid). At the first call for t it calls kmpc_number_make, which stores the number in
+ * t. */
 int32_t kmpc_number_make(struct ort_thread *t);
 static PS_ALWAYS_INLINE int32_t kmpc_number(struct ort_thread *t)
 {
@@ -185,8 +187,8 @@ struct kmpc_schedule {
     bool vectors; /* the given chunk size is a vector's length; chunks are multiples of it */
 };
 /* KMPC_TRIP returns the number of iterations of a loop with inclusive bounds. U: the unsigned type of the bounds'
- * width. kmpc_trips does it for a loop with iterations: distance is that of its bounds, stride its step without the
- * sign. Most loops count by one, and a division takes longer than the rest of a loop's start. */
+ * width. kmpc_trips does it for a loop with at least one iteration: distance is that of its bounds, stride its step
+ * without the sign. Most loops count by one, and a division takes longer than the rest of a loop's start. */
 static PS_ALWAYS_INLINE uint64_t kmpc_trips(uint64_t distance, uint64_t stride)
 {
     return (PS_LIKELY(stride == 1) ? distance : distance / stride) + 1;

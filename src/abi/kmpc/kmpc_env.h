@@ -17,8 +17,9 @@ struct kmpc_time {
 struct kmpc_settings {
     bool deterministic; /* KMP_DETERMINISTIC_REDUCTION */
     bool no_affinity;   /* KMP_AFFINITY=disabled: queries find no places and no masks */
-    /* KMP_AFFINITY=reset: queries of a root find no place before its first region, and outside of regions its own mask.
-     * (Its kernel thread has its own mask there under any setting.) */
+    /* KMP_AFFINITY=reset: a root that asks is told that it has no place before its first region, and outside of regions
+     * it is told its kernel thread's mask, not its place's processors. (The kernel thread has this mask there under any
+     * setting.) */
     bool reset;
     bool show; /* KMP_SETTINGS: show the settings when a thread first calls a libomp entry point */
     enum kmpc_library library;
@@ -38,7 +39,8 @@ void kmpc_display_env(bool verbose);
 /* Returns the size of a thread's stack; if none was set, libomp's default. */
 size_t kmpc_stack_bytes(void);
 
-/* True: the program has asked for a pause, and has opened no region since (answers.c). */
+/* True: the program has asked for a pause, and has since opened no region by __kmpc_fork_call or __kmpc_fork_call_if
+ * (answers.c). */
 extern _Atomic bool kmpc_paused;
 /* Pauses the runtime; kind is 1 (soft) or 2 (hard). Returns 0; 1: another kind, or a pause lasts already. */
 int kmpc_pause(int kind);
@@ -48,7 +50,8 @@ void kmpc_affinity_env_read(void);
 void kmpc_affinity_forget(void);
 /* Called while the library is loaded: lets KMP_HW_SUBSET be read when processors are first counted. */
 void kmpc_affinity_restricts(void);
-/* Reads all variables late, in a process that was not built for libomp, but has a part that was. */
+/* Called at the first call of a libomp entry point. Reads the KMP_ variables, unless they were read when the library
+ * was loaded. */
 void kmpc_env_read_late(void);
 
 #endif

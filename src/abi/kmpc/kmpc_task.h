@@ -4,7 +4,8 @@
 
 #include "kmpc.h"
 
-/* The thread that makes the task writes it until the task is submitted, then the member that runs the task. */
+/* The head of a task. The thread that makes the task writes the head until the task is submitted; then the member that
+ * runs the task does. */
 struct kmpc_task_head {
     struct ort_task *core;
     int32_t flags; /* the compiler's bits (KMPC_TASK_COMPILERS), and ours below */

@@ -1,6 +1,6 @@
-/* omp_ routines that give programs linked with libomp other answers than programs linked with libgomp (versions.S has
- * the rest). Also the ompc_ routines: the C routines under names of their own, for compilers where Fortran has the omp_
- * names.
+/* omp_ routines that give programs linked with libomp other answers than programs linked with libgomp. answers.c has
+ * more of them; versions.S has those with equal answers. Also the ompc_ routines: the C routines under names of their
+ * own, for compilers where Fortran has the omp_ names.
  *
  * From the first call of an affinity routine here on, affinity is shown as libomp shows it. omp_get_schedule returns
  * static if no schedule was set, and reports OMP_SCHEDULE=static without the monotonic modifier that it implies. For

@@ -1,8 +1,8 @@
 /* LLVM entry points: parallel and teams regions.
  *
- * __kmpc_fork_call gets the outlined function's arguments as a variable list of pointers. It copies them to an array on
- * the caller's stack, which lives until the region ends. Each member calls the function with these arguments
- * (kmpc_invoke). */
+ * __kmpc_fork_call gets the outlined function's arguments as a variable list of pointers. It copies them to an array,
+ * normally on the caller's stack, which lives until the region ends. Each member calls the function with these
+ * arguments (kmpc_invoke). */
 #include <stdlib.h>
 
 #include "emergency_pool.h"
@@ -25,7 +25,7 @@ static void run_microtask(void *data)
     const struct region *r = data;
     struct ort_thread *t = ort_self_inline();
     int32_t gtid = kmpc_number(t), tid = (int32_t)t->id;
-    if (PS_UNLIKELY(ort_tool_on())) /* kmpc_invoke_traced's own frame calls the program's code */
+    if (PS_UNLIKELY(ort_tool_on())) /* the tool gets the frame from which the program's code is called */
         kmpc_invoke_traced(r->fn, &gtid, &tid, r->argc, r->args, &ort_tool_task(t->task)->frame.exit.ptr);
     else
         kmpc_invoke(r->fn, &gtid, &tid, r->argc, r->args);
@@ -33,8 +33,8 @@ static void run_microtask(void *data)
 
 __attribute__((constructor)) static void tell_common_fn(void) { ort_common_fn = run_microtask; }
 
-/* Runs a region whose num_threads clause has a list. For the regions inside, the rest of the list replaces
- * nthreads-var. */
+/* Runs a region whose num_threads clause has a list. During the region the list's numbers after the first are
+ * nthreads-var's elements for the inner levels. */
 static void with_inner_threads(struct kmpc_thread *k, const struct ort_parallel *p)
 {
     unsigned *list = k->inner_threads;
@@ -132,7 +132,8 @@ PS_EXPORT void __kmpc_fork_call(struct kmpc_location *where, int32_t argc, kmpc_
     va_end(list);
 }
 
-/* For a parallel construct with an if clause. The region's function has one argument, or none (argument is NULL). */
+/* For a parallel construct with an if clause. The region's function has one argument, or none (argument is NULL). If
+ * the condition is false, the region has one thread. */
 PS_EXPORT void __kmpc_fork_call_if(struct kmpc_location *where, int32_t argc, kmpc_microtask fn, int32_t condition,
                                    void *argument)
 {

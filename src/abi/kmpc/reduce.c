@@ -3,8 +3,9 @@
  * Compiled code offers up to three ways, and `reduce` answers which one to use. 1: the members combine one after the
  * other, between reduce and end_reduce. 2: they combine with atomic operations. 0: nothing is left to do. In a team of
  * one, beside which no other team of a league runs, the answer is 1 without a lock. Otherwise the answer is 2 if the
- * compiler offers atomic operations, and no tool listens. Else it is 1, under the construct's lock, which also serves
- * teams of a league that run at once. end_reduce finds reduce's answer by the same rules; nothing is stored.
+ * compiler offers atomic operations, no tool listens, and KMP_DETERMINISTIC_REDUCTION is not set. Else it is 1, under
+ * the construct's lock, which also serves teams of a league that run at once. end_reduce finds reduce's answer by the
+ * same rules; nothing is stored.
  *
  * With KMP_DETERMINISTIC_REDUCTION the copies are combined in order. Every member offers its copies. Then member 0
  * alone combines them into its own copy, by number, and combines that with the original (1); the others are done (0).

@@ -2,10 +2,10 @@
  *
  * Bounds are inclusive. Compiled code passes a loop's whole range, and gets the calling thread's first chunk and the
  * distance to its next one. Compiled code itself cuts the last chunk at the range's end. If a thread gets no
- * iterations, its lower bound is left or set beyond the upper one, so that compiled code runs nothing. distribute: the
- * range is divided among the league's teams. dist_for: first among the teams, then each team's part among its threads.
- * All arithmetic is that of unsigned 64-bit numbers, in which a stride that overflows the loop's type wraps around as
- * the type would. */
+ * iterations, its lower bound is beyond the upper one (from the start, or set so here), and compiled code runs nothing.
+ * distribute: the range is divided among the league's teams. dist_for: first among the teams, then each team's part
+ * among its threads. All arithmetic is that of unsigned 64-bit numbers, in which a stride that overflows the loop's
+ * type wraps around as the type would. */
 #include "kmpc.h"
 
 /* A range in 64-bit numbers: `trip` iterations; `first` and `step` modulo 2^64. */
@@ -53,8 +53,9 @@ static PS_ALWAYS_INLINE struct share share_of(int32_t kind, uint64_t trip, uint6
     return PS_LIKELY(kind == KMPC_SCHED_STATIC) ? contiguous(trip, id, n) : share_otherwise(kind, trip, id, n, chunk);
 }
 
-/* Returns the static schedule that divides as the schedule with this number. Numbers from 160 on are the same schedules
- * with "nomerge". The ordered and balanced variants of a schedule divide as the plain one does. */
+/* Returns the static schedule by which a loop with the schedule of this number is divided. Chunks: for 33, 65 (its
+ * ordered variant) and 45 (multiples of a vector's length). A distribute schedule stands for itself. All others:
+ * contiguous shares. Numbers from 160 on are the same schedules with "nomerge". */
 static PS_NOINLINE int32_t static_kind_otherwise(const struct kmpc_location *at, const char *entry, int32_t number)
 {
     struct kmpc_schedule s;

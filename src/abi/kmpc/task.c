@@ -138,7 +138,7 @@ void kmpc_task_body_in_one(void *data)
 
 void kmpc_task_body(void *data) { kmpc_run(data); }
 
-/* This function's own frame calls the program's code, and the task remembers it for tools. */
+/* While the program's code runs, the task's record for tools has the address of this function's frame. */
 PS_NOINLINE void kmpc_task_body_traced(void *data)
 {
     struct ort_tool_frame *frame = &ort_tool_task(ort_self()->task)->frame;
@@ -147,8 +147,8 @@ PS_NOINLINE void kmpc_task_body_traced(void *data)
     frame->exit.ptr = NULL;
 }
 
-/* libomp runs a serialized region's tasks at once, inside of the task that makes them. Tools for this ABI expect
- * that. */
+/* libomp runs a serialized region's tasks at once, inside of the task that makes them. Tools for this ABI expect that,
+ * so with a tool it is done here too. */
 static PS_NOINLINE void args_traced(const struct ort_thread *t, const struct kmpc_task_head *head,
                                     struct ort_task_args *args)
 {
@@ -184,7 +184,8 @@ static PS_NOINLINE void submit_long(struct ort_thread *t, const struct kmpc_task
     ort_task_submit(t, head->core, &args);
 }
 
-/* Flags of tasks that take the slow path, and of calls that submit the next part of a running task. */
+/* A task with one of these flags takes the slow path. If KMPC_TASK_RUNNING is set, the call submits the next part of a
+ * running task. */
 #define NOT_PLAIN                                                                                           \
     (KMPC_TASK_FINAL | KMPC_TASK_DESTRUCTORS | KMPC_TASK_PROXY | KMPC_TASK_PRIORITY | KMPC_TASK_HAS_EVENT | \
      KMPC_TASK_RUNNING)

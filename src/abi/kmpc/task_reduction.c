@@ -10,11 +10,11 @@
  *
  * taskgroup: taskred_init is called inside of it, and end_taskgroup combines. parallel and work-sharing constructs with
  * reduction(task, ..): each member calls modifier_init and modifier_fini. The members share one memory. The first one
- * to come makes it, and the last one to leave combines. The construct's own barrier is between that and every reader of
- * the result. Later members read the first member's block. So no block is freed before all members have left: the last
- * one frees them all. Shared fields: common.left (push by compare-and-swap, release; taken by the last member),
- * common.count (acq_rel: the last member sees all copies). Failures: without memory the program ends with one line.
- * OpenMP 5.2 section 5.5.8. */
+ * to come makes it, and the last one to leave combines. The construct's own barrier is between the combining and every
+ * reader of the result. Later members read the first member's block. So no block is freed before all members have left:
+ * the last one frees them all. Shared fields: common.left (push by compare-and-swap, release; taken by the last
+ * member), common.count (acq_rel: the last member sees all copies). Failures: without memory the program ends with one
+ * line. OpenMP 5.2 section 5.5.8. */
 #include <stdlib.h>
 #include <string.h>
 

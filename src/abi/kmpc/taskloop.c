@@ -53,16 +53,17 @@ struct many {
     size_t lower_at, upper_at;
     duplicate dup;
     struct kmpc_task *pattern;  /* `dup` copies from it */
-    const struct many *here;    /* address of this block; differs after a move */
-    size_t own_at, own_words;   /* own_at: where a task's own data begins in the kmp_task_t; own_words: its size */
+    const struct many *here;    /* this block's address when the addresses in it were set; differs after a move */
+    size_t own_at, own_words;   /* own_at: where a task's own data begins in the kmp_task_t; own_words: its words */
     uint64_t *own;              /* a task's own data as it was at first; at the end of the block */
-    struct kmpc_task_head head; /* the rest of the task follows */
+    struct kmpc_task_head head; /* what belongs to the task follows */
 };
 #define MANY_BYTES 4096 /* size limit of the pattern */
 
 /* clang's kmp_task_t of a taskloop has both bounds, the step, a flag that `dup` writes, and the reductions' block. A
  * task does not change these. The private copies follow. changes_from returns the offset of the first byte that a task
- * may change: that of the private copies, or, if the task is not laid out like this, the first byte after the head. */
+ * may change: that of the private copies, or, if the task is not laid out like this, that of the first byte after
+ * struct kmpc_task. */
 enum { BOUNDS_AT = sizeof(struct kmpc_task), PRIVATE_AT = BOUNDS_AT + 5 * sizeof(uint64_t) };
 static size_t changes_from(const struct pattern *p)
 {

@@ -75,8 +75,8 @@ PS_NOINLINE struct kmpc_thread *kmpc_thread_make(struct ort_thread *t)
     return k;
 }
 
-/* Stores its number in t, and returns it. t keeps the number, because the thread whose storage t uses (kmpc_carrier)
- * stays the same, and so does that thread's number. */
+/* Stores the number of t's thread in t, and returns it. t keeps the number, because the thread whose storage t uses
+ * (kmpc_carrier) stays the same, and so does that thread's number. */
 PS_NOINLINE int32_t kmpc_number_make(struct ort_thread *t)
 {
     int32_t number = kmpc_thread(t)->number;

@@ -1,8 +1,9 @@
 /* kmp_ and kmpc_ routines: libomp's extensions, for C and, with an underscore, for Fortran (arguments by reference).
  *
- * The stack size has an effect only before the first region, as with libomp. The block time is kept for
- * kmp_get_blocktime, and has no other effect. Masks are sets of processors. A root may bind its kernel thread by a
- * mask; members may not (-1), because they have no kernel thread of their own. Memory is malloc's. */
+ * The stack size has an effect only before the first region, as with libomp. The block time that kmp_set_blocktime sets
+ * is kept for kmp_get_blocktime, and has no other effect. Masks are sets of processors. Outside of regions a thread may
+ * bind its kernel thread by a mask. In a region it may not (-1), because members have no kernel thread of their own.
+ * Memory is malloc's. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

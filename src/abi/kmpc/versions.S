@@ -5,7 +5,7 @@
  * no other version for either. The functions themselves (src/abi/user, src/abi/gomp) have libgomp's version nodes, as
  * the default. Here each gets a second name with libomp's version, which jumps to the function. symbols.txt marks the
  * functions that have a second name; the jump costs nothing that could be measured. The locks, whose types differ
- * between the two, are in lock.c. The routines that libomp answers differently are in answers.c. */
+ * between the two, are in lock.c. The routines that libomp answers differently are in answers.c and ompc.c. */
 #include "jump.h" /* of this processor */
 
     .text
