@@ -85,8 +85,9 @@ static bool belongs_to_runtimes(uint64_t beginning)
 }
 
 /* Reads the next variable that is an OpenMP runtime's, beginning with entry *i of the list, into text, as NAME=VALUE.
- * Advances *i. Returns false if there is none. The variable's first 8 bytes are compared as a number, because a
- * debugger may not know how to read any text. */
+ * Advances *i. Returns false if there is none. Tells by a variable's first 8 bytes, read as a number, whether it is a
+ * runtime's. So the debugger's read_string, which may not be able to read every text, is called for these variables
+ * only. */
 static bool next_variable(struct ompd_aspace_handle *p, uint64_t list, unsigned *i, char *text)
 {
     while (list != 0 && *i < PROCESS_MOST) {
@@ -169,8 +170,8 @@ static uint64_t read_icv(struct ompd_aspace_handle *p, uint64_t at, ompd_icv_id_
 }
 
 /* nthreads-var and bind-var are lists. The first element is the value, the others are for inner levels. The next three
- * functions read counts: nthreads_rest how many other elements nthreads-var has; bind_used and bind_rest how many of
- * bind-var's are used up, and how many there are. */
+ * functions read counts. nthreads_rest: of the other elements of nthreads-var. bind_rest: of the other elements of
+ * bind-var. bind_used: how many of these the levels so far have used. */
 static uint32_t nthreads_rest(struct ompd_aspace_handle *p, uint64_t task)
 {
     return process_word_in(p, process_pointer_in(p, task, "ort_task.icv"), "icv.nthreads_rest");
@@ -342,8 +343,9 @@ PS_EXPORT ompd_rc_t ompd_enumerate_icvs(ompd_address_space_handle_t *p, ompd_icv
     return process_string(p, icvs[*next].name, name);
 }
 
-/* Checks the arguments of a request. Sets *process, and *at to the address of the structure that has the ICV: for a
- * thread's own ICVs that is the thread's task. */
+/* Checks the arguments of a request. Sets *process, and *at to the address of the handle's task, team or ort_thread; 0
+ * for the process's ICVs. For a thread's ICVs that are kept with tasks (IN_ICV), *at is the task that the thread
+ * runs. */
 static ompd_rc_t asked_for(void *handle, ompd_scope_t scope, ompd_icv_id_t id, const void *answer,
                            struct ompd_aspace_handle **process, uint64_t *at)
 {

@@ -62,7 +62,7 @@ bool process_has(const struct ompd_aspace_handle *p, const char *name);
 uint64_t process_number(struct ompd_aspace_handle *p, uint64_t address, size_t bytes);
 uint64_t process_pointer_in(struct ompd_aspace_handle *p, uint64_t at, const char *field);
 uint32_t process_word_in(struct ompd_aspace_handle *p, uint64_t at, const char *field);
-/* Returns the address of an object of the process that each of our runtime libraries has; 0: not found. */
+/* Returns the address of the symbol with this name in the process; 0: not found. */
 uint64_t process_symbol(struct ompd_aspace_handle *p, const char *name);
 /* Reads a text of the process into `to`, at most `bytes` including its zero. A longer text is cut. */
 void process_text(struct ompd_aspace_handle *p, uint64_t address, char *to, size_t bytes);

@@ -182,7 +182,7 @@ PS_EXPORT ompd_rc_t ompd_get_task_function(ompd_task_handle_t *task, ompd_addres
         function = called_by(p, body, process_pointer_in(p, task->at, "ort_task.data"));
     }
     if (function == 0)
-        /* No function: the program itself runs the task, as it runs an initial task. */
+        /* The task has no function: the program itself runs it, as it runs an initial task. */
         process_fails(p, ompd_rc_unavailable);
     *entry = (ompd_address_t){OMPD_SEGMENT_UNSPECIFIED, function};
     return process_end(p);

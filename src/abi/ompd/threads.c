@@ -149,7 +149,7 @@ PS_EXPORT ompd_rc_t ompd_get_thread_id(ompd_thread_handle_t *thread, ompd_thread
         return rc;
     struct ompd_aspace_handle *p = thread->process;
     if (thread->lwp != 0 ? !carrier_with(p, OMPD_THREAD_ID_LWP, thread->lwp, &c) : !carrier_of(p, thread->at, &c))
-        /* The thread waits, and no kernel thread runs it. */
+        /* No kernel thread runs the thread: it waits, or its kernel thread has ended. */
         return p->failed != ompd_rc_ok ? p->failed : ompd_rc_unavailable;
     uint64_t number = kind == OMPD_THREAD_ID_LWP ? c.lwp : c.itself;
     if (number == 0)

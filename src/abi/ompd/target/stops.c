@@ -1,10 +1,11 @@
 /* What a debugger finds in the process (OpenMP 5.1 section 5.6): where libompd.so is, and functions for its break
  * points.
  *
- * libompd.so is looked for in the folder from which this library was loaded; if the library's file is a link, in the
- * folder to which the link leads. The break-point functions are empty. They are called only with OMP_DEBUG=enabled, at
- * the places where a tool would be told something (ort_stop_here). Without a listener these places cost nothing. Bad
- * input: an invalid value of OMP_DEBUG is reported by one line, and counts as disabled. */
+ * libompd.so is taken to be in the folder from which this library was loaded; if the library's file is a link, in the
+ * folder to which the link leads. The break-point functions are empty. ompd_dll_locations_valid is called when this
+ * library is loaded. The others are called only with OMP_DEBUG=enabled, at the places where a tool would be told
+ * something (ort_stop_here). Bad input: an invalid value of OMP_DEBUG is reported by one line, and counts as
+ * disabled. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
