@@ -1,11 +1,12 @@
 /* The entry points that a tool calls (OpenMP 5.1 section 4.6). The tool's initializer gets a function that finds them
  * by name.
  *
- * They only translate: the core keeps the tool's data and frames in the interface's own layout (asserted below), and
- * its events have the interface's numbers. A kernel thread that is no OpenMP thread gets the answers for "no thread";
- * asking does not make it an OpenMP thread. All except set_callback may be called from a callback. Those that the
- * specification wants to be async-signal-safe may be called from a signal handler. Target devices: there are none.
- * Their callbacks can never be set, and their inquiries say that there are none. */
+ * The entry points only translate: the core keeps the tool's data and frames in the interface's own layout (asserted
+ * below), and its events have the interface's numbers. A kernel thread that is no OpenMP thread gets the answers for
+ * "no thread"; asking does not make it an OpenMP thread. All except set_callback may be called from a callback. Those
+ * that the specification wants to be async-signal-safe may be called from a signal handler. There are no target
+ * devices. Their callbacks can never be set, no thread is in a target region, and ompt_get_num_devices counts the host
+ * alone. */
 #include "ompt_internal.h"
 
 #include <string.h>
@@ -159,7 +160,8 @@ static int get_task_info(int level, int *flags, ompt_data_t **data, ompt_frame_t
     return 2;
 }
 
-/* Block 0 is the data that compiled code keeps for the task. */
+/* Stores the address and the size of the memory block with this number. Block 0 is the data that compiled code keeps
+ * for the task; an implicit task has none. */
 static int get_task_memory(void **address, size_t *size, int block)
 {
     struct ort_thread *t = tool_self();
@@ -217,7 +219,7 @@ static int get_partition_place_nums(int size, int *numbers)
 
 static int get_proc_id(void) { return tool_self() != NULL ? os_current_cpu() : -1; }
 
-/* --- the rest --- */
+/* --- identifiers, devices, and the look-up of entry points --- */
 
 static uint64_t get_unique_id(void)
 {

@@ -2,11 +2,11 @@
  * dynamic linker.
  *
  * Does: dlsym finds the names below, which are all that the runtime asks for. The linker has resolved them. The names
- * for RTLD_DEFAULT are weak references, so a name that the program does not have is NULL. Does not: open libraries. The
- * functions are hidden, and local in the archive, so the program's own calls go to the C library. No other part of the
- * runtime knows of static programs, except the code that knows where the C library's thread-local variables are
- * (uth/tls_layout.h). Rejected: the C library's own functions. Its dlsym finds no name in a static program, and its
- * dlopen makes the linker warn each user. */
+ * in NAMES, for RTLD_DEFAULT, are weak references, so a name that the program does not have is NULL. Does not: open
+ * libraries. The functions are hidden, and local in the archive, so the program's own calls go to the C library. No
+ * other part of the runtime knows of static programs, except the code that knows where the C library's thread-local
+ * variables are (uth/tls_layout.h). Rejected: the C library's own functions. Its dlsym finds no name in a static
+ * program, and its dlopen makes the linker warn each user. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -52,9 +52,9 @@ static void no_destructors(void) {}
 
 #ifdef PS_CALLS
 /* The C library's functions that the functions of src/identity replace and call, by dlsym(RTLD_NEXT, NAME). libc.a has
- * each of them under a second name as well. Its usual name is weak there, so our function takes its place. A function
- * without a second name, or whose usual name is strong, is not interposed (src/abi/symbols.txt), or has a stand-in
- * (src/identity/standins.c). */
+ * each of these functions under a second name as well. The usual name is weak in libc.a, so our function takes its
+ * place. A C library function without a second name, or whose usual name is strong, is not interposed
+ * (src/abi/symbols.txt), or has a stand-in (src/identity/standins.c). */
 #define BEHIND(name, second) extern char behind_##name[] __asm__(#second);
 #include "static_behind.inc"
 #undef BEHIND

@@ -1,16 +1,17 @@
 /* PSTHREADS_VERBOSE: what this library reports of itself and of other OpenMP runtimes. When the process's first OpenMP
- * thread appears, it prints one line: "psthreads VERSION runs this process: N vps, replaced: libgomp.so.1 (path)". A
- * process without OpenMP threads prints a line at its end. At the end it also prints which other OpenMP runtimes are
- * loaded, and whether the dynamic linker finds this library's entry points (GOMP_parallel) before theirs.
+ * thread appears, this library prints one line: "psthreads VERSION runs this process: N vps, replaced: libgomp.so.1
+ * (path)". In a process without OpenMP threads it prints a line at the end. At the end it also prints which other
+ * OpenMP runtimes are loaded, and whether the dynamic linker finds this library's entry points (GOMP_parallel) before
+ * theirs.
  *
  * psrun prints what it replaces before it starts a program. But psrun cannot know what the program loads later: each
  * Python wheel has a copy of libgomp under a name of its own. Such a copy is loaded all the same; what counts is whose
  * entry points the dynamic linker finds first. Two cases are not seen: a library that was loaded to search itself first
  * (RTLD_DEEPBIND), and a runtime that was unloaded before the end. Runtimes are recognised by their file's name, as
  * threadpoolctl does. The dynamic linker calls the constructor and the destructor, the core calls `started`, each once;
- * so no two threads use a field at once. A process that ends by _exit (a forked worker) prints nothing. The dynamic
- * linker is asked directly, because the end of a process needs its lock in any case. Cost without PSTHREADS_VERBOSE:
- * the look-up of one environment variable. */
+ * so no two threads use a field at once. A process that ends by _exit (a forked worker) prints nothing. The destructor
+ * calls dlsym and dl_iterate_phdr, which take the dynamic linker's lock; the end of a process takes that lock in any
+ * case. Cost without PSTHREADS_VERBOSE: at the start and at the end the look-up of one environment variable. */
 #include "user.h"
 
 #include <dlfcn.h>

@@ -9,10 +9,10 @@
  *
  * Callers: the routines that such libraries call; any thread, any stack; no lock is taken (os_object_at). With a glibc
  * older than 2.35 every query gets the answer of an OpenMP program. The answer for an object, computed for the first
- * routine that the object calls, is kept in a cell: address of the object | answer, one word. The cells are relaxed,
- * because a thread that finds no answer computes the same one. An object that is loaded at the address of an unloaded
- * one may get the wrong answer. Cost: one load if nothing was preloaded; otherwise a search for the object and a look
- * into its cell. */
+ * routine that the object calls, is kept in a cell: address of the object | answer, one word. The cells are accessed
+ * relaxed: a thread that does not find the object's address in its cell computes the answer itself. An object that is
+ * loaded at the address of an unloaded one may get the wrong answer. Cost: one load if nothing was preloaded; otherwise
+ * a search for the object and a look into its cell. */
 #include "by_chance.h"
 
 #include <dlfcn.h>

@@ -140,7 +140,7 @@ PS_EXPORT void *omp_target_memset(void *p, int value, size_t bytes, int device)
     return user_is_host(device) ? memset(p, value, bytes) : p;
 }
 
-/* --- the same as tasks, which depend on what the omp_depend_t objects name --- */
+/* --- copying and filling as tasks, with the dependences that omp_depend_t objects name --- */
 
 static void as_task(void (*fn)(void *), void *data, size_t bytes, int num_objects, const void *objects)
 {
