@@ -1,6 +1,6 @@
 /* Calls that block and have no nonblocking form: making and freeing communicators, starting and connecting processes,
- * windows, collective file access, taking buffers back. Reading from files is here too, because its nonblocking form
- * does not always end.
+ * windows, collective file access, taking buffers back. With Open MPI, reading from files that is not collective is
+ * here too: its nonblocking form does not always end.
  *
  * A thread that makes such a call first becomes dedicated (psthreads/vp/dedicated.h): it moves to a kernel thread of
  * its own, and stays there until its region ends. So it holds no vp while MPI waits. A root has a kernel thread of its

@@ -13,8 +13,9 @@
 
 /* --- beginning and end --- */
 
-/* The time at which MPI_Init ended, by CLOCK_MONOTONIC; 0: it has not ended. src/trace reads it: MPI_Init ends at about
- * the same instant in all ranks, so their recordings are aligned by it. */
+/* The time at which MPI_Init ended, by CLOCK_MONOTONIC; 0: it has not ended, or was called by a Fortran interface that
+ * does not call the C function. src/trace reads the time: MPI_Init ends at about the same instant in all ranks, so
+ * their recordings are aligned by this time. */
 PS_EXPORT uint64_t psthreads_mpi_init_ns;
 
 static void init_has_ended(void)
@@ -93,7 +94,7 @@ PS_EXPORT int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
 }
 #endif
 
-/* Returns whether a receive from `source` may not begin with a request. It then matches its message first
+/* Returns whether a receive from `source` must not be made by MPI_Irecv. Such a receive matches its message first
  * (receive_matched), or goes to MPI unchanged (MPI_PROC_NULL). */
 static inline bool matches_first(int source)
 {
@@ -101,7 +102,7 @@ static inline bool matches_first(int source)
     (void)source;
     return false;
 #else
-    /* MPICH's requests from MPI_PROC_NULL have a wrong status. */
+    /* With MPICH the request of a receive from MPI_PROC_NULL has a wrong status. */
     return PS_UNLIKELY(ps_load_relaxed(&handlers_set)) || source == MPI_PROC_NULL;
 #endif
 }
@@ -145,7 +146,7 @@ static bool look_mprobe(struct mpi_wait *wait)
 
 static int probe_once(struct mpi_wait *wait, MPI_Status *status)
 {
-    if (!wait->look(wait)) /* the caller looks first: MPI calls the error handler there, if an argument is wrong */
+    if (!wait->look(wait)) /* a look of the caller itself: MPI calls the error handler in it, if an argument is wrong */
         mpi_await(wait);
     if (!wait->error && status != MPI_STATUS_IGNORE) {
         int error = status->MPI_ERROR; /* only calls with several statuses set MPI_ERROR */

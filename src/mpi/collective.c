@@ -1,9 +1,10 @@
 /* Collective calls and file access that block: the nonblocking form, then a wait. See mpi_layer.h.
  *
  * MPI does not match a blocking collective call with a nonblocking one, so the form must not depend on the caller. In
- * MPI_AWARE mode it is always the nonblocking one. A caller that is no thread of psthreads then waits in MPI_Wait. All
- * ranks of a job must have the same mode and the same environment. A reduction by a function of the program goes to MPI
- * unchanged, in all ranks alike; otherwise the polling thread might run that function. */
+ * MPI_AWARE mode it is the nonblocking one, unless PSTHREADS_MPI_COLLECTIVES=off. A caller that is no thread of
+ * psthreads then waits in MPI_Wait. All ranks of a job must have the same mode and the same environment. A reduction by
+ * a function of the program goes to MPI unchanged, in all ranks alike; otherwise the polling thread might run that
+ * function. */
 #include "mpi_layer.h"
 
 static int finish_anywhere(MPI_Request *request, MPI_Status *status)
@@ -42,7 +43,7 @@ ANSWER(MPI_Barrier, MPI_Ibarrier, false, (MPI_Comm comm), comm)
 /* --- files --- */
 
 /* Writing that is not collective. Reading is in apart.c: Open MPI 4.1's nonblocking read never completes if the file
- * ends too early. With MPICH all file access goes to MPI unchanged: see by_turns in calls.c. */
+ * ends too early. With MPICH neither is intercepted: see by_turns in calls.c. */
 #ifdef OPEN_MPI
 #define FILE_ACCESS(name, nonblocking, parameters, ...)                     \
     PS_EXPORT int MPI_File_##name parameters                                \

@@ -45,7 +45,7 @@ static _Atomic uint32_t polling; /* 1: a thread polls. Set by an exchange (acqui
 static _Atomic uint32_t waiting;
 static _Atomic uint32_t looks;      /* number of polls so far; the watcher reads it as a hint */
 static _Atomic uint32_t found_some; /* 1: a poll has ended a wait; set by any polling thread, cleared by the watcher */
-static _Atomic uint32_t stopped;    /* 1: `polling` is set for good */
+static _Atomic uint32_t stopped;    /* 1: mpi_stop_polling has been called */
 
 /* --- the runtimes in this process --- */
 
@@ -73,8 +73,8 @@ static void add_layer(const char *name)
     layer->poll_by(poll_all);
 }
 
-/* Looks for runtimes that have been loaded. Called when no known runtime has the calling thread. Only the first,
- * second, fourth, eighth ... call looks. */
+/* Looks for runtimes that have been loaded. Called when no known runtime has the calling thread. Not every call looks:
+ * only the first, and those after 1, 2, 4, 8 ... calls. */
 static void look_for_layers(void)
 {
     static const char *const names[] = {NULL, "libgomp.so.1", "libomp.so.5", "libiomp5.so", "libpsthreads.so.0"};
@@ -131,10 +131,10 @@ static void take_coming(void)
         list_end = &(*list_end)->next;
 }
 
-/* Looks at all waits, unless another thread polls. Returns whether a thread was readied. A vp that finds no work calls
- * this while it searches (psthreads/data/layer.h). So these looks take no time from threads with work, and a message
- * that comes meanwhile is seen at once. A nonblocking reduction may run a function of the program on the kernel thread
- * that polls, perhaps between two threads. So such a function must not use OpenMP. */
+/* Looks at all waits, unless another thread polls. Returns whether a thread was readied. Called by the watcher, and by
+ * a vp that finds no work while it searches (psthreads/data/layer.h). So these looks take no time from threads with
+ * work, and a message that comes meanwhile is seen at once. A nonblocking reduction may run a function of the program
+ * on the kernel thread that polls, perhaps between two threads. So such a function must not use OpenMP. */
 static bool poll_all(void)
 {
     if (ps_load_relaxed(&waiting) == 0 || ps_load_relaxed(&polling) || ps_xchg_acq_rel(&polling, 1))
@@ -216,7 +216,7 @@ static bool pause_watching(int64_t pause_ns)
 /* The main function of the watcher, a kernel thread of this library. It polls if no other thread has polled since its
  * last look, because all vps are busy or sleep. Between looks it sleeps a sixteenth of the time for which nothing has
  * come, at least LEAST_NS and at most MOST_NS. So a long wait costs next to nothing, and a message is seen late by at
- * most a sixteenth of the wait. */
+ * most a sixteenth of the wait, or by LEAST_NS. */
 static void *watch_mpi(void *arg)
 {
     int64_t quiet_ns = 0;

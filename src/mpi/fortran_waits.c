@@ -151,8 +151,9 @@ static bool found_some(struct some *s)
     return *s->out || s->error;
 }
 
-/* Waits until a test finds a complete request or an error, or one of the requests is complete. Returns true in the
- * first case. Returns false if MPI's own wait must still be called; without memory for the handles at once. */
+/* Returns true if a test (found) has completed a request, or has failed: then the call is done. Otherwise waits until
+ * one of the requests is complete, and returns false: the caller must still call MPI's own wait. Returns false without
+ * waiting if the caller cannot wait, or there is no memory for the handles. */
 static bool await_any(struct some *s, bool (*found)(struct some *))
 {
     MPI_Request few[FEW], *all;

@@ -6,7 +6,7 @@
  *   collective.c   C's collective calls and file access that block
  *   apart.c     C's calls that have no nonblocking form
  *   message_calls.h, collective_calls.h   parts of calls.c and collective.c, included once for each type of counts
- *   fortran.c   Open MPI's Fortran calls (MPICH's Fortran calls the C functions)
+ *   fortran.c   Open MPI's Fortran calls (MPICH's mpif.h and `use mpi` call the C functions)
  *   fortran08.c   the calls of the module mpi_f08 that call PMPI directly, past all of these
  *   fortran_waits.c, fortran_apart.c   Fortran calls of both MPIs: waits for requests; calls without a nonblocking form
  *   tasks.c     TAMPI's interface
@@ -99,7 +99,7 @@ struct mpi_wait {
 /* Returns the table of functions (layer) of the runtime that has the caller as a thread, and that thread in *thread.
  * NULL: no runtime has the caller as a thread, or the caller may not wait. */
 const struct ps_layer *mpi_threads(void **thread);
-/* Returns whether the caller can wait, and fills in wait->layer and wait->thread. The mode is MPI_AWARE. */
+/* Returns whether the caller can wait, and fills in wait->layer and wait->thread. Called only in mode MPI_AWARE. */
 bool mpi_can_wait(struct mpi_wait *wait);
 /* Blocks the caller until wait->look returns true. Its vp runs other threads meanwhile. */
 void mpi_await(struct mpi_wait *wait);

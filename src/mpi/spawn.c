@@ -6,7 +6,8 @@
  * Only the root of the call does this, while the mode is MPI_AWARE. The command stays unchanged if there is no memory,
  * or if psrun has not preloaded this library or is not in its place beside it. It also stays unchanged if it has no
  * slash and the launcher looks for it in other folders (the key "path"). The calls are collective without a nonblocking
- * form, see apart.c. With Open MPI, Fortran's calls go to MPI without psrun. */
+ * form, see apart.c. Fortran's calls in fortran_apart.c (Open MPI's, and those of MPICH's mpi_f08) go to MPI without
+ * psrun. */
 #include "mpi_layer.h"
 
 #include <dlfcn.h>
@@ -44,8 +45,8 @@ static bool looked_for_elsewhere(const char *command, MPI_Info info)
     return flag;
 }
 
-/* Returns psrun's arguments: the command and its own arguments (NULL: none). The caller frees them. NULL: the command
- * stays unchanged. */
+/* Returns psrun's arguments, which the caller frees: the command and its own arguments. arguments NULL: the command has
+ * none. Returns NULL if the command stays unchanged. */
 static char **arguments_of_psrun(const char *command, char **arguments, MPI_Info info)
 {
     int n = 0;

@@ -2,9 +2,9 @@
  * TAMPI.h and ort/core/layer.h.
  *
  * States of a binding: made (its task is held) -> watched -> in the stack `finished` -> completed by the watcher, which
- * calls MPI_Waitall and releases the task. By that call the watcher becomes a thread that the OpenMP runtime knows. The
- * polling thread may be between two threads, so it only pushes the binding. Failures: without memory C's calls wait,
- * and Fortran's return MPI_ERR_NO_MEM or wait. */
+ * calls MPI_Waitall and releases the task. By its first release the watcher becomes a root. The polling thread may be
+ * between two threads, so it only pushes the binding. Failures: without memory C's calls wait, and Fortran's return
+ * MPI_ERR_NO_MEM or wait. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static bool ignores(const MPI_Fint *statuses)
     return (one && statuses == *one) || (all && statuses == *all);
 }
 
-/* Copies the statuses to Fortran's, unless `to` is NULL, and frees them. */
+/* Copies the C statuses `from` to Fortran's, unless `to` is NULL, and frees `from`. */
 static void give_statuses(int count, MPI_Status *from, MPI_Fint *to)
 {
     for (int i = 0; i < count && to; i++)
