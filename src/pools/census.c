@@ -261,9 +261,9 @@ static void ask_layer(const struct census *c, struct pool *p)
         p->facts.layer = c->mkl_layer;
 }
 
-/* Returns the number of threads that the library says it has; 0: unknown. An OpenMP runtime that no object uses is not
- * asked, because the question would start it. At the process's end only libraries are asked that can still answer after
- * their destructors. */
+/* Returns the number of threads that the library says it has; 0: unknown. An OpenMP runtime that no object uses, or
+ * whose callers find psthreads, is not asked, because the question would start it. At the process's end only libraries
+ * are asked that can still answer after their destructors. */
 static unsigned long ask_threads(const struct census *c, const struct pool *p, bool at_end)
 {
     if (!p->threads)
@@ -343,7 +343,8 @@ static void print_pool(FILE *out, const struct census *c, struct pool *p, bool a
     fprintf(out, "%s\n", advice);
 }
 
-/* Writes the lines to `out`. pid 0: without process numbers; otherwise the process is at its end. */
+/* Writes the lines to `out`. pid 0: without process numbers. Otherwise the lines are those of PSTHREADS_CENSUS: the
+ * process is at its end, or idle. */
 static int take_census(FILE *out, long pid)
 {
     struct census c = {.pool = calloc(POOLS_MAX, sizeof *c.pool)};
@@ -357,7 +358,8 @@ static int take_census(FILE *out, long pid)
             continue;
         p->facts.runtime = c.has_runtime;
         p->facts.openmp_taken = openmp_taken;
-        /* Keeps the library loaded while it is asked. At the process's end no library is unloaded any more. */
+        /* Keeps the library loaded while it is asked. Not for PSTHREADS_CENSUS: at the process's end no library is
+         * unloaded any more. */
         void *held = pid || p->is_program ? NULL : dlopen(p->path, RTLD_LAZY | RTLD_NOLOAD);
         if (!pid && !p->is_program && !held)
             continue;

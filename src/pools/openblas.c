@@ -1,16 +1,17 @@
 /* OpenBLAS with its own threads (0.3.28 and later), and its OpenMP flavour (at the end). See pools.h.
  *
  * openblas_set_threads_callback_function makes OpenBLAS give the jobs of a call to a function of ours. The jobs of one
- * call wait for one another (sched_yield), so each is a member of one region. Our function gives each job a number; the
- * library has one buffer for each number (blas_thread_buffer), for one job at a time. Several threads may call at once.
- * LU factorisations use the library's own kernel threads as well, which have the numbers from 0 on. So a job gets a
- * number above theirs that no other job has.
+ * call wait for one another (sched_yield), so they are the members of one region. Our function gives each job a number;
+ * the library has one buffer for each number (blas_thread_buffer), for one job at a time. Several threads may call at
+ * once. LU factorisations use the library's own kernel threads as well, which have the numbers from 0 on. So a job gets
+ * a number above theirs that no other job has.
  *
- * Before our function is called, the library decides from its number of threads how many jobs a call has. So width.c
- * changes that number. It writes the variable blas_cpu_number, because the library's function for it starts kernel
- * threads anew after a fork. The program also reads and sets that number. So the functions for this are replaced in the
- * library's table of symbols: what the program sets is the bound, and the program reads the bound. A program that was
- * bound to the library's own functions before (linked with -z now) reads the width, and sets the bound. */
+ * Before our function is called, the library decides from its number of threads how many jobs a call has. So
+ * openblas_set_width, which width.c calls, changes that number. It writes the variable blas_cpu_number, because the
+ * library's function for it starts kernel threads anew after a fork. The program also reads and sets that number. So
+ * the functions for this are replaced in the library's table of symbols: what the program sets is the bound, and the
+ * program reads the bound. A program that was bound to the library's own functions before (linked with -z now) reads
+ * the width, and sets the bound. */
 #include "pools.h"
 
 #include <dlfcn.h>
@@ -90,8 +91,8 @@ static void wait_for_jobs(struct openblas *b)
 }
 
 /* Chooses a number for each of n jobs, such as no other job has, and writes them to number[0 .. n - 1]. (The library
- * has a buffer for each number: the file's head.) If too few are free, or there is a hold, waits for its end, or for
- * other calls' ends. Returns false, without waiting, if the library has fewer than n numbers for jobs. */
+ * has a buffer for each number: the file's head.) If too few are free, or there is a hold, waits until other calls, or
+ * the hold, have ended. Returns false, without waiting, if the library has fewer than n numbers for jobs. */
 static bool take_numbers(struct openblas *b, unsigned n, int *number)
 {
     pthread_mutex_lock(&b->lock);
@@ -125,7 +126,8 @@ static void give_numbers(struct openblas *b, unsigned n, const int *number)
 
 /* --- a call --- */
 
-/* Sets the number of threads that the library's calls use. The caller holds the lock. */
+/* Sets the number of threads that the library's calls use, to at most the bound. Does nothing if the bound is not known
+ * yet, or we do not run the library's jobs. The caller holds the lock. */
 static void set_width_of(struct openblas *b, unsigned width)
 {
     unsigned bound = ps_load_relaxed(&b->library.bound), before = ps_load_relaxed(&b->library.width);
@@ -228,10 +230,10 @@ static int bound_of(const struct openblas *b)
  * several calls start anew at once, one of them frees buffers that the others' jobs already use, except those of the
  * lowest numbers. So
  *   - no job runs while the process forks. Our fork handlers are registered at the first call, which is after the
- *     library has registered its own: so ours runs first before a fork;
+ *     library has registered its own: so before a fork ours run first;
  *   - the parent starts the library anew before any job runs, if the library has had a parallel call;
  *   - in a child the library uses its own threads, as without psthreads: starting anew would start them in every
- * child. */
+ *     child. */
 
 static void hold_jobs(struct openblas *b)
 {

@@ -59,12 +59,12 @@ void openblas_set_width(unsigned width);
 void pools_width_at_call(void);
 /* Called in a forked child, which does not have our kernel thread. */
 void pools_width_after_fork(void);
-/* Returns how many jobs of a call may run at once now, for a library whose jobs do not wait for one another. */
+/* Returns the width now: how many jobs of a call may run at once. Before the first call it is UINT_MAX. */
 unsigned pools_width_now(void);
 
 /* Takes the pools of all libraries, those that are loaded and those that come. Called when this library is loaded, and
  * again by a caller that has loaded the runtime later: Python's psthreads.enable() after psthreads.info(). Does nothing
- * if there is no runtime, or if it was found before. */
+ * if there is no runtime, if it was found before, or with PSTHREADS_POOLS=none. */
 void psthreads_pools_begin(void);
 
 /* Writes a line for each pool of the process to the file; census.c describes the fields. Callers: any thread that holds

@@ -1,9 +1,9 @@
 /* How many threads a library's call may use: its width. width_policy.h decides.
  *
  * States: WIDE: every call comes to us. The calls themselves take samples: at most one a millisecond, or at each call
- * while several threads call. NARROW: calls may never come to us. So a kernel thread of ours, the sampler, takes a
- * sample every few milliseconds until the state is WIDE again; then it sleeps. It is started when the state first
- * becomes NARROW, so a program that never needs it has none.
+ * while several threads call. NARROW: perhaps no call comes to us, since a call with one job does not. So a kernel
+ * thread of ours, the sampler, takes a sample every few milliseconds until the state is WIDE again; then it sleeps. It
+ * is started when the state first becomes NARROW, so a program that never needs it has none.
  *
  * The state changes under one lock. A call only tries to take it: if another thread has it, that thread takes a sample.
  * No wake-up is lost: the state becomes NARROW, and the sampler is signalled, under the lock under which the sampler
@@ -69,8 +69,8 @@ static uint64_t microseconds(struct timeval t) { return (uint64_t)t.tv_sec * 100
 
 static bool is_narrow(void) { return policy.width < policy.processors; }
 
-/* Gives the width to all libraries. No call has more jobs than there are processors, even if the program allows more:
- * jobs wait for one another. */
+/* Makes the policy's width known: to callers of pools_width_now, and to all OpenBLAS libraries. No call of OpenBLAS has
+ * more jobs than there are processors, even if the program allows more: its jobs wait for one another. */
 static void set_width(void)
 {
     ps_store_relaxed(&width_now, policy.width);

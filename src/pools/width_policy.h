@@ -8,7 +8,7 @@
  *   - the process's threads are preempted: more threads are ready than there are processors, in this process or in
  *     others. Measured (Linux 6.18, 2 processors), preemptions a millisecond of processor time: 0.00 to 0.09 without
  *     competition, also with jobs that wait for one another; 0.23 and more if other processes compute.
- * While calls are narrow, no call may come to us. Then two observations together tell that a processor is free:
+ * While calls are narrow, perhaps no call comes to us. Then two observations together tell that a processor is free:
  *   - the sampler, a thread that preempts no other, ran as soon as it was ready: a processor was idle;
  *   - the process uses less processor time than there are processors. The kernel counts a running thread's time at its
  *     tick (4 ms), so this is an average, and tells how many threads compute. A thread that gets only a part of a
@@ -26,7 +26,7 @@ enum {
     WIDTH_PATIENCE_MAX = 64,
     WIDTH_SOON_US = 5000,            /* too wide again within this time: the patience doubles */
     WIDTH_CONTENDED_SOON_US = 50000, /* too wide again within this time, because of preemptions, which come slowly */
-    WIDTH_MEMORY_US = 16000,         /* processor time over which preemptions are counted */
+    WIDTH_MEMORY_US = 16000,         /* span that counts: of processor time for preemptions, of wall time for used_us */
     WIDTH_RESTS = 2,                 /* percent of a processor; at most this: no thread computes */
     WIDTH_COMPUTES = 60,             /* percent; at least this: a thread has a processor to itself */
     WIDTH_CONTENDED_US = 5000,       /* processor time per preemption; less of it means competition */
