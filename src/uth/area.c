@@ -11,8 +11,8 @@
  * area touches its pages, so this cannot be tested again. The first area therefore sets `area_used`, which is never
  * cleared; from then on the pages are not looked at.
  *
- * Callers: any kernel thread, while something keeps the stack from being given back. Failures: false. Cost: a system
- * call for each page of the areas, until an area of the stack has been used.
+ * Callers: any kernel thread, while something keeps the stack from being given back. Failure: uth_area_take returns
+ * false. Cost: a system call for each page of the areas, until an area of the stack has been used.
  * Rejected: memory outside of the stack (a garbage collector looks at all between the handler's stack pointer and the
  * stack's bottom). To stop the thread above (the handler may wait for that thread). */
 #include "uth.h"
@@ -33,8 +33,8 @@ void uth_areas_at(struct uth *u, uintptr_t low, size_t stack_bytes)
     u->areas_n = (uint32_t)(n > UTH_AREAS ? UTH_AREAS : n);
 }
 
-/* Whether no frames of a thread are on the pages of u's areas, as far as can be seen. Sets area_used if all pages are
- * untouched. */
+/* Returns true if area_used is set. Otherwise looks at the pages of u's areas: if all are untouched, sets area_used and
+ * returns true. */
 static bool is_free(struct uth *u)
 {
     if (ps_load_relaxed(&u->area_used))

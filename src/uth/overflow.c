@@ -2,8 +2,8 @@
  * follows.
  *
  * The handler of SIGSEGV runs on an alternate stack, because the stack that overflowed has no room for it. The handler
- * is installed only where there is none: a program's or a sanitizer's handler stays. The handler looks whether the
- * address lies in the guard page of the uth that runs. In either case it restores the default action and returns. The
+ * is installed only where there is none: a program's or a sanitizer's handler stays. If the address lies in the guard
+ * page of the uth that runs, the handler writes the line. In any case it restores the default action and returns. The
  * instruction faults again, so a core dump shows the place, and the exit status is the usual one. A SIGSEGV that
  * another thread or process has sent has no such instruction. The handler raises it anew, and it is delivered when the
  * handler returns.
@@ -85,7 +85,7 @@ bool uth_overflow_handles(uintptr_t handler) { return handler == (uintptr_t)&on_
 
 static size_t alternate_bytes(void)
 {
-    /* The program's errno: getauxval changes it if the kernel has no such entry. */
+    /* getauxval changes errno, which is the program's, if the kernel has no such entry. */
     int saved_errno = errno;
     size_t frame = getauxval(AT_MINSIGSTKSZ); /* depends on the processor's vector state; 0 before Linux 5.14 */
     errno = saved_errno;

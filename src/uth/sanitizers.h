@@ -43,7 +43,8 @@ extern void *__tsan_create_fiber(unsigned flags) __attribute__((weak));
 extern void __tsan_destroy_fiber(void *fiber) __attribute__((weak));
 extern void *__tsan_get_current_fiber(void) __attribute__((weak));
 extern void __tsan_switch_to_fiber(void *fiber, unsigned flags) __attribute__((weak));
-/* Of the C++ ABI: the exceptions that are caught, and the number in flight. */
+/* A function of the C++ ABI. Returns where the calling thread keeps its exceptions: those that are caught, and the
+ * number of those in flight. */
 extern void *__cxa_get_globals(void) __attribute__((weak));
 extern void AnnotateIgnoreReadsBegin(const char *file, int line) __attribute__((weak));
 extern void AnnotateIgnoreReadsEnd(const char *file, int line) __attribute__((weak));
@@ -69,8 +70,8 @@ static inline void san_find(void)
 static PS_ALWAYS_INLINE bool san_any(void) { return PS_UNLIKELY(uth_sanitizers != 0); }
 
 /* Makes the thread sanitizer ignore, or no longer ignore, what a fiber of the runtime's loop does: `reads` and `writes`
- * are its functions for that. The sanitizer intercepts the C library's functions, which the loop calls as well, but
- * these calls do not concern the program. A fiber must not end while it is ignored. */
+ * are the sanitizer's functions for that. The sanitizer intercepts the C library's functions, which the loop calls as
+ * well, but these calls do not concern the program. A fiber must not end while it is ignored. */
 static inline void san_ignore(void *fiber, void (*reads)(const char *, int), void (*writes)(const char *, int))
 {
     void *here = __tsan_get_current_fiber();
@@ -93,8 +94,8 @@ static inline void san_loop_fiber_end(void *fiber)
     __tsan_destroy_fiber(fiber);
 }
 
-/* Tells the leak sanitizer that the pointers in this memory of the runtime's count: blocks of malloc to which they
- * point are in use. san_root_gone ends that. */
+/* Tells the leak sanitizer that this memory of the runtime's may hold pointers to blocks of malloc, so that it does not
+ * report these blocks. san_root_gone ends that. */
 static inline void san_root_made(const void *at, size_t bytes)
 {
     if (__lsan_register_root_region)
@@ -206,8 +207,9 @@ static PS_ALWAYS_INLINE void san_arrived(struct uth *from, struct uth *self)
         san_arrived_traced(from, self);
 }
 
-/* A fiber for a thread that runs on a stack on which other threads run before and after it. san_fiber_make makes it in
- * *fiber where thread sanitizer is there, and there is none yet. */
+/* The functions from here on are about the fiber of a thread that runs on a stack on which other threads run before and
+ * after it. san_fiber_make stores a new fiber in *fiber if the program has thread sanitizer and *fiber is NULL. In a
+ * build of ours with thread sanitizer it does nothing. */
 static inline void san_fiber_make(void **fiber)
 {
     if (!PS_TSAN && uth_sanitizers & SAN_THREAD && *fiber == NULL)

@@ -1,8 +1,8 @@
 /* Thread-local blocks are made, cached, used again and freed here. The contract is tls.h; tls_layout.c knows the C
  * library's layout.
  *
- * Does: keep the C library's view of a thread whole while a user-level thread runs on another thread's stack and core.
- * Does not: decide which thread has a block, nor when.
+ * Does: keep the C library's view of a thread whole while a user-level thread runs on one kernel thread after the
+ * other. Does not: decide which thread has a block, nor when.
  *
  * States of a block: FREE (in the list) -> fresh (initial values; its character tables not yet set) -> used -> FREE. A
  * block's fields belong to its owner, as do the few blocks that a vp keeps for its next threads (uth_tls_near). The
@@ -66,8 +66,9 @@ static unsigned times_put;
 static uint64_t clock_ns; /* the time at the last put that read the clock; at first, when the first block was made */
 static _Atomic uint32_t last_number;
 
-/* In each block's storage: that block. In a kernel thread's own storage: NULL, or the block that adopted this storage
- * while another kernel thread is in it. */
+/* In each block's storage: that block, or NULL while the block serves a kernel thread that runs no thread
+ * (uth_tls_for_no_thread). In a kernel thread's own storage: NULL, or the block that adopted this storage while another
+ * kernel thread is in it. */
 static __thread struct uth_tls *current_block __attribute__((tls_model("initial-exec")));
 
 bool uth_tls_enabled(void) { return ps_load_acquire(&uth_blocks.status) == UTH_BLOCKS_ON; }
@@ -148,8 +149,8 @@ int uth_tls_pose_as(struct uth_tls *tls, int tid)
 }
 
 /* Makes the descriptor that of a thread that begins, with a number of its own, and resets the fields of *tls that
- * belong to one thread. Keeps the pointer to the vector of TLS blocks, which the dynamic linker has written into the
- * descriptor. Skips the values of keys if the block's last thread has used no key. */
+ * belong to one thread. Keeps the pointer to the vector of TLS blocks, which the dynamic linker has written (on x86-64
+ * into the descriptor). Skips the values of keys if the block's last thread has used no key. */
 static void write_descriptor(struct uth_tls *tls)
 {
     char *descriptor = uth_tls_descriptor(tls);
@@ -226,7 +227,8 @@ static void free_key_arrays(struct uth_tls *tls)
         }
 }
 
-/* Address in the vector's entry of a module whose TLS block has not been made: that happens at the first use. */
+/* Address in the vector's entry of a module whose TLS block has not been made: the dynamic linker makes it at the first
+ * use. */
 #define NOT_ALLOCATED ((void *)-1)
 
 /* Frees the TLS blocks of dlopened objects, which the dynamic linker made at their first use. */
@@ -240,9 +242,9 @@ static void free_dynamic(struct dtv_entry *dtv, size_t modules)
         }
 }
 
-/* Notes how the dynamic linker has just initialised the block, for initialise_quickly. `now` is the epoch; nothing was
- * loaded meanwhile. tls->vector becomes NULL if the copied images may not be used, or some module's segment is not
- * among them. */
+/* Notes how the dynamic linker has just initialised the block, for initialise_quickly. `now` is the epoch from before.
+ * (If something was loaded meanwhile, get_block renews the block again.) tls->vector becomes NULL if the copied images
+ * may not be used, or the segment of some module in the static part is not among them. */
 static void note_initialised(struct uth_tls *tls, uint32_t now)
 {
     struct dtv_entry *dtv = *dtv_of(tls);
@@ -301,11 +303,11 @@ static bool initialise_quickly(struct uth_tls *tls, uint32_t now)
     return true;
 }
 
-/* Makes a used block as new. C++ and key destructors have run (uth_tls_end), so only values are left. Every object's
- * TLS segment gets its initial values again, except the C library's own. That segment holds the thread's malloc cache
- * and arena, which a new thread would otherwise have to fetch again. Nothing else that a thread could have left there
- * survives uth_tls_end. Blocks of dlopened objects (not in the static part) are freed, as the C library does when it
- * uses a kernel thread's stack again. */
+/* Makes a block as new. C++ and key destructors have run (uth_tls_end), so only values are left. Every object's TLS
+ * segment gets its initial values again. The C library's own segment keeps its values, unless the block was emptied or
+ * the program is static: it holds the thread's malloc cache and arena, which a new thread would otherwise have to fetch
+ * again. Nothing else that a thread could have left there survives uth_tls_end. Blocks of dlopened objects (not in the
+ * static part) are freed, as the C library does when it uses a kernel thread's stack again. */
 static void renew(struct uth_tls *tls, uint32_t now)
 {
     if (uth_tls_any_key_used(tls))
@@ -333,7 +335,7 @@ static void *take_libc_state(void *block)
  * from the caller's thread pointer. */
 static PS_NOINLINE void free_state_inside(const struct uth_tls *tls)
 {
-    /* No thread runs in this block for which a signal's handler could run. */
+    /* No thread runs in this block, as which a signal's handler could run. So signals are blocked. */
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
     void *own = cpu_get_tp();
     cpu_set_tp(tls->tp);
@@ -380,7 +382,7 @@ static void unmake_block(struct uth_tls *tls)
 
 /* --- the cache --- */
 
-/* Returns the present epoch, in which all objects loaded so far have been looked at. */
+/* Returns the present epoch, which is even: all objects loaded so far have been looked at. */
 static uint32_t look(void)
 {
     for (;;) {
@@ -414,9 +416,10 @@ static struct uth_tls *pop_free(void)
     return tls;
 }
 
-/* Returns a block that was given back, or a new one if the system allows that within `tries` tries.
+/* Returns a block that was given back, or a new one. NULL: the system has refused memory `tries` times.
  *
- * epoch is even; it is odd while the thread that has found a newly loaded object looks at it (under init_lock).
+ * epoch is even; it is odd while a thread that has found a newly loaded object looks at it (look_at_objects, under
+ * init_lock).
  *    this function   1. reads epoch: even   2. writes the block   3. reads epoch; begins again if it has changed
  *    the look        a. makes epoch odd     b. writes all blocks  c. makes epoch even (release)
  * A fence stands between 2 and 3, and one between a and b. Where os_fence_all works, the look makes its fence in all
@@ -574,9 +577,9 @@ struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
         current_block = NULL;
         unlist_locked(own);
     }
-    /* The kernel goes on writing the processor's number to the area that the carrier registered. If the carrier is not
-     * the initial thread, that area is in a stack which the C library counts as free from now on. So the area is
-     * unregistered. */
+    /* The kernel goes on writing the processor's number to the area that the kernel thread (`carrier`) registered. If
+     * it is not the initial thread, that area is in a stack which the C library counts as free from now on. So the area
+     * is unregistered. */
     if (carrier != NULL && cpu_get_tp() != carrier && uth_blocks.layout.rseq_from_tp != 0)
         os_rseq_forget((char *)carrier + uth_blocks.layout.rseq_from_tp, sizeof(struct uth_tls_rseq), RSEQ_SIGNATURE);
     return own;

@@ -19,7 +19,8 @@
  *   thread which entered the block last.
  * - A library that dlopen brings may have its TLS segment in the static part of every thread (initial-exec; on AArch64
  *   any). Existing blocks get its initial values before its first constructor runs, where uth_tls_object_begins is
- *   called in time. Otherwise they get them at the next uth_tls_look_again, with which every region begins.
+ *   called in time. Otherwise they get them at the next uth_tls_look_again, which outermost regions call
+ *   (ps_per_region_work).
  *
  * Cost. To enter again, or to leave: one write of the thread pointer. uth_tls_enter: three more stores, and a fourth
  * where blocks have no numbers. Get from the cache: the copy of the initial values and of 1.5 KiB of the C library's
@@ -106,8 +107,8 @@ bool uth_tls_enabled(void);
 bool uth_tls_look_again(void);
 
 #ifndef __cplusplus
-/* Words of the dynamic linker, one of which is its count of loaded objects (tls_objects.c). Written under
- * uth_blocks.init_lock, read without a lock. */
+/* A list of words of the dynamic linker, one of which is its count of loaded objects (tls_objects.c). The list is
+ * written under uth_blocks.init_lock, and read without a lock. */
 #define UTH_TLS_WATCHED_MOST 8
 typedef _Atomic unsigned long long uth_tls_count; /* the type of the dynamic linker's count */
 struct uth_tls_watch {
@@ -132,9 +133,9 @@ static inline bool uth_tls_nothing_loaded(void) { return uth_tls_watched_are(ps_
 #endif
 
 /* Does what uth_tls_look_again does, and also gives existing blocks the initial values of one object's segment, even if
- * an earlier look saw that segment. `code` is an address in this object. The calling kernel thread is loading the
- * object: it is relocated, and none of its code has run. The caller holds the dynamic linker's lock. Does nothing
- * before uth_tls_init. */
+ * an earlier look saw that segment (unless uth_tls_init saw it). `code` is an address in this object. The calling
+ * kernel thread is loading the object: it is relocated, and none of its code has run. The caller holds the dynamic
+ * linker's lock. Does nothing before uth_tls_init. */
 void uth_tls_object_begins(const void *code);
 
 /* From now on each block that is made gives its threads numbers of their own, from UTH_TLS_FIRST_NUMBER on. A number
@@ -146,8 +147,9 @@ void uth_tls_number_blocks(void);
 /* Returns the block in which the calling kernel thread is; NULL: it is in its own storage. Costs a load. Not inlined,
  * for the reason given at ps_current (psthreads/data/scheduler.h). */
 struct uth_tls *uth_tls_current(void);
-/* Returns the block whose descriptor is at `pthread`, a value of pthread_self(). NULL: the descriptor is a kernel
- * thread's, or blocks are not numbered. The thread must not have ended. */
+/* Returns the block whose descriptor is at `pthread`, a value of pthread_self(). NULL: blocks are not numbered, or the
+ * descriptor is in a kernel thread's own storage, and no other kernel thread is in that storage (uth_tls_adopt). The
+ * thread must not have ended. */
 struct uth_tls *uth_tls_of(uintptr_t pthread);
 /* Stores in *stack and *bytes the bounds that pthread_getattr_np tells for the block's thread: those that
  * uth_tls_set_stack was given last. */
@@ -201,16 +203,16 @@ void uth_tls_for_no_thread(struct uth_tls *tls, bool is);
  * afterwards. */
 void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid);
 #ifndef __cplusplus
-/* Whether this carrier, with this number, was the last to enter the block. Then every field of the block is right for
- * it, and the write of the thread pointer alone (cpu_set_tp_soon) enters the block. False: uth_tls_enter must be
- * called. */
+/* Whether the vp `carrier`, with the number `tid`, was the last to enter the block. Then every field of the block is
+ * right for this vp, and the write of the thread pointer alone (cpu_set_tp_soon) enters the block. False: uth_tls_enter
+ * must be called. */
 static inline bool uth_tls_was_in(const struct uth_tls *tls, const void *carrier, int tid)
 {
     return ps_load_relaxed(&tls->carrier) == carrier && tls->carrier_tid == tid;
 }
-/* Whether this carrier, on this stack, may enter the block by the thread pointer's write alone, without a look at
- * anything else in the block. Three conditions: the carrier was the last to enter the block, on this stack; it has
- * called uth_tls_keep_cached since; and no thread has called uth_tls_drop_cached since. */
+/* Whether the vp `carrier`, on this stack, may enter the block by the thread pointer's write alone, without a look at
+ * anything else in the block. Three conditions: this vp was the last to enter the block, on this stack; it has called
+ * uth_tls_keep_cached since; and no thread has called uth_tls_drop_cached since. */
 static inline bool uth_tls_is_cached(const struct uth_tls *tls, const void *carrier, const void *stack)
 {
     return ps_load_relaxed(&tls->cached) == carrier && tls->stack == stack;
@@ -221,28 +223,29 @@ static inline void uth_tls_leave(void *own) { cpu_set_tp_soon(own); }
 #else
 inline void uth_tls_leave(void *own) { cpu_set_tp(own); }
 #endif
-/* Lets the block's carrier enter it by the thread pointer's write alone, until another carrier enters it or a thread
- * calls uth_tls_drop_cached. Called inside the block. A thread with a reason against this stores the reason (seq_cst),
- * then calls uth_tls_drop_cached. The carrier makes this call (a seq_cst store), then looks for such a reason
- * (seq_cst). So one of the two sees the other. Does nothing where blocks are not numbered: each enter must then write
- * the carrier's number. */
+/* Lets the vp that is in the block (the caller) enter it again by the thread pointer's write alone, until another vp
+ * enters it or a thread calls uth_tls_drop_cached. A thread with a reason against this stores the reason (seq_cst),
+ * then calls uth_tls_drop_cached. The vp makes this call (a seq_cst store), then looks for such a reason (seq_cst). So
+ * one of the two sees the other. Does nothing where blocks are not numbered: each enter must then write the number of
+ * the vp's kernel thread. */
 void uth_tls_keep_cached(struct uth_tls *tls);
 /* Ends what uth_tls_keep_cached began. Any kernel thread may call it. */
 void uth_tls_drop_cached(struct uth_tls *tls);
-/* Does what uth_tls_drop_cached does, and makes uth_tls_was_in false: whichever carrier comes next must call
- * uth_tls_enter. Any kernel thread may call it. */
+/* Does what uth_tls_drop_cached does, and makes uth_tls_was_in false: whichever vp comes next must call uth_tls_enter.
+ * Any kernel thread may call it. */
 void uth_tls_take_away(struct uth_tls *tls);
 /* From now on each thread has floating-point status flags of its own (cpu_float_keep_flags), and no block stays cached:
  * the flags in a member's block must be looked at when it begins and ends (psthreads/team/floats.h). */
 void uth_tls_keep_flags(void);
-/* Runs C++ thread_local destructors, then POSIX keys' destructors. Called inside the block, at the end of its thread.
- * [runs the program's code] */
+/* Runs C++ thread_local destructors, then POSIX keys' destructors. Then resets errno, h_errno, the locale, and what
+ * dlerror returns. Called inside the block, at the end of its thread. [runs the program's code] */
 void uth_tls_end(struct uth_tls *tls);
 
 /* Frees all blocks of the shared free list. Called on a kernel thread's own thread pointer. */
 void uth_tls_trim(void);
-/* Becomes true when some object needs blocks and none can be made, or when uth_tls_get fails. From then on regions get
- * one member. It never becomes false again. */
+/* Becomes true when blocks are needed (by some object, or with UTH_TLS_ALWAYS) and making the first one failed, or when
+ * uth_tls_get fails. Stays false if a sanitizer or the port forbids blocks. From then on regions get one member. It
+ * never becomes false again. */
 #ifndef __cplusplus
 extern _Atomic bool uth_tls_missing;
 #endif

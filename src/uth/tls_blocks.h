@@ -21,7 +21,7 @@ struct uth_blocks {
 extern struct uth_blocks uth_blocks __attribute__((visibility("hidden")));
 
 #define UTH_TLS_TRIES 3           /* tries to get what the system may refuse for a moment */
-#define UTH_TLS_MOMENT_NS 1000000 /* waited between two tries */
+#define UTH_TLS_MOMENT_NS 1000000 /* waited between two tries; find_out_patiently doubles it */
 #define UTH_TLS_KEYS_A_BLOCK 32   /* values of POSIX keys are kept in arrays of this length */
 
 static inline char *uth_tls_descriptor(const struct uth_tls *tls)

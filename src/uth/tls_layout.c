@@ -5,7 +5,7 @@
  * - the constants that glibc publishes for debuggers (nptl_db: _thread_db_*);
  * - public facts (pthread_self, __rseq_offset, the system call get_robust_list);
  * - a specimen: a kernel thread that is started on a stack of ours, and copies its own descriptor before it has done
- *   anything else. be_specimen is its function.
+ *   anything that changes it. be_specimen is its function.
  *
  * Each word of the copy is treated by what it points to. A word that points into the specimen's descriptor will point
  * to the same place of a new block's descriptor. A word that is the base of the specimen's stack, with the stack's size

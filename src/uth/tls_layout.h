@@ -18,9 +18,9 @@ struct uth_tls_rseq {
 #define UTH_TLS_RSEQ_NO_CPU UINT32_MAX
 
 /* The C library's functions and variables that blocks need, a copy of an idle kernel thread's descriptor (struct
- * pthread), and the places of its fields. uth_tls_find_layout writes all of it once; afterwards it is only read. A
- * field of type size_t without a comment is an offset from the descriptor. A name that ends in _from_tp is an offset
- * from the thread pointer. */
+ * pthread), and the places of its fields. uth_tls_find_layout writes all of it (tls_start.c also refused_now); once
+ * there are blocks it is only read. A field of type size_t without a comment is an offset from the descriptor, except
+ * sizes, whose names end in _bytes. A name that ends in _from_tp is an offset from the thread pointer. */
 struct uth_tls_layout {
     void *(*allocate)(void *tcb);             /* _dl_allocate_tls */
     void (*deallocate)(void *tcb, bool own);  /* _dl_deallocate_tls */

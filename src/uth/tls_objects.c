@@ -137,7 +137,7 @@ static void watch_first(unsigned long long loaded)
 }
 
 /* Drops the words that differ from the count `loaded`. Other kernel threads read the list at the same time, so it does
- * not shrink: a word that stays takes the place of each word that is dropped. */
+ * not shrink: a word that stays takes the place of each word that is dropped. If none stays, the list becomes empty. */
 static void watch_fewer(unsigned long long loaded)
 {
     unsigned num = ps_load_relaxed(&uth_tls_watch.num);
@@ -180,8 +180,7 @@ static bool is_of_c_library(const char *path)
     return false;
 }
 
-/* Whether the symbol is a function of the C library that sets or returns something that the C library keeps for each
- * thread. */
+/* Whether the symbol is one of the functions that use what the C library keeps for each thread. */
 static bool is_of_a_thread(const char *symbol)
 {
     static const char *const names[] = {"pthread_self", "pthread_setspecific", "tss_set",
@@ -208,8 +207,8 @@ static unsigned kind_of_symbol(const char *symbol)
     return is_of_a_thread(symbol) ? ASKS_STATE : 0;
 }
 
-/* Returns which of these kinds of symbols the object uses. Its relocations are searched, because the length of a symbol
- * table is written nowhere. */
+/* Returns the ASKS_ bits of the symbols that the object uses. Its relocations are searched, because the length of a
+ * symbol table is written nowhere. */
 static unsigned asks_for(const struct ps_loaded *o)
 {
     unsigned asks = 0;

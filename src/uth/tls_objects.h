@@ -16,8 +16,8 @@ unsigned long long uth_tls_objects_loaded(void);
 bool uth_tls_objects_same(unsigned long long loaded);
 /* Whether uth_tls_objects_same may ever return true. */
 bool uth_tls_objects_watched(void);
-/* From now on uth_tls_objects_same compares with `loaded`, which uth_tls_objects_loaded has just returned. One caller
- * at a time. */
+/* `loaded` is what uth_tls_objects_loaded has just returned. Chooses the words to watch, or drops those that differ
+ * from `loaded`. From now on uth_tls_objects_same(loaded) can return true. One caller at a time. */
 void uth_tls_objects_watch(unsigned long long loaded);
 /* Whether an object other than the C library and the runtime itself needs blocks. An object needs blocks if it has
  * thread-local storage, or if it uses what the C library keeps for each thread: pthread_self, keys, uselocale,

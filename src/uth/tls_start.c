@@ -50,7 +50,8 @@ static void initialise_segment(const struct uth_tls_segment *segment)
  * dynamic linker could not be asked before (os_objects_visit): then no segment counts as new.
  * `beginning`: NULL, or an address in an object whose code has not run yet. Its segment is initialised even if it was
  * seen before: the dynamic linker may not have been through with it then, or another object's segment was there. It is
- * initialised once for each value of `loaded`, since objects that are loaded together begin one after the other. */
+ * initialised once for each value of `loaded`, since objects that are loaded together begin one after the other.
+ * Segments marked FOR_EVER are not initialised. */
 static void initialise_new_segments(bool any_known, const void *beginning, unsigned long long loaded)
 {
     /* Under init_lock; static, because it is too big for a small stack. */
@@ -81,8 +82,8 @@ void uth_tls_may_ask(uint32_t asks)
         continue;
 }
 
-/* Looks whether a loaded object reads floating-point status flags or asks for a stack's bounds. Called each time that
- * something was loaded; what was found once is not looked for again. */
+/* Looks whether a loaded object reads floating-point status flags or asks for a stack's bounds. Called by uth_tls_init,
+ * and each time that objects are looked at; what was found once is not looked for again. */
 static void look_for_askers(void)
 {
     if (!cpu_float_flags_kept() && uth_tls_objects_read_flags(uth_blocks.layout.shared_segment))
@@ -112,7 +113,7 @@ static void look_at_objects(unsigned long long loaded, const void *beginning)
 
 bool uth_tls_look_again(void)
 {
-    bool on = ps_load_acquire(&uth_blocks.status) == UTH_BLOCKS_ON; /* false: only stacks are looked at */
+    bool on = ps_load_acquire(&uth_blocks.status) == UTH_BLOCKS_ON; /* false: no block is initialised */
     if (PS_LIKELY(ps_load_acquire(&uth_blocks.epoch) % 2 == 0)) {
         if (PS_LIKELY(uth_tls_objects_same(ps_load_relaxed(&uth_tls_watch.seen))))
             return on;
@@ -232,7 +233,8 @@ static const char *find_out(bool *refused, bool *sanitized)
     return why != NULL ? why : try_block();
 }
 
-/* Calls find_out, several times if the system refuses a kernel thread or memory, which may be for a moment only. */
+/* Calls find_out again while making a block fails, which may be for a moment only: UTH_TLS_TRIES times in all, or
+ * START_TRIES times while the system refuses a kernel thread or memory. */
 static const char *find_out_patiently(bool *refused, bool *sanitized)
 {
     const char *why = find_out(refused, sanitized);

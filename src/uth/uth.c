@@ -1,5 +1,4 @@
 /* Underlying threads (uths): their stacks are made when first needed, cached, shared in batches and given back.
- * A switch tells the sanitizers.
  *
  * Does not schedule. Waits only for short steps of other kernel threads: for a context that is being saved, for a
  * visitor, for readers of the registry. The contract with its states is uth.h.
@@ -10,10 +9,10 @@
  *   system -> magazine of a vp <-> depot <-> magazine of another vp (magazine.h)
  *      ^---------------------------'
  * There are two depots: `warm` for stacks whose pages were touched, `idle` for stacks whose memory the system has back
- * (except the topmost pages). A vp that is about to park makes its own stacks and the warm ones idle (uth_cache_trim).
- * An owner that ends leaves a few stacks in `left` for later owners (uth_cache_leave). At most two batches a vp,
- * UTH_SHARED_MAX in both depots, and those in `left` are kept; all others are unmapped. Once stacks are scarce
- * (uth_scarce), caches keep none: each unused stack is in a depot, where every vp finds it.
+ * (except the topmost pages). A vp that is about to park makes its own stacks, except a few, and the warm ones idle
+ * (uth_cache_trim). An owner that ends leaves a few stacks in `left` for later owners (uth_cache_leave). At most two
+ * batches a vp, UTH_SHARED_MAX in both depots, and those in `left` are kept; all others are unmapped. Once stacks are
+ * scarce (uth_scarce), caches keep none: each unused stack is in a depot, where every vp finds it.
  *
  * running: 1 from the switch to a uth until its context is saved again. The vp that switches to the uth writes 1
  * (relaxed: this vp owns the uth). uth_switched writes 0 (release), and the acquire in uth_saved_soon pairs with it:
@@ -259,7 +258,8 @@ static struct uth *make_smaller(size_t stack_bytes)
 }
 
 /* Gets a stack from `left`, the depots or the system. If the depots have less than a batch, or stacks are scarce, the
- * owner takes one stack. So several owners that come at the same time each get some. */
+ * owner takes one stack from them, otherwise a batch. So several owners that come at the same time each get some. NULL:
+ * no memory. */
 PS_NOINLINE static struct uth *get_from_elsewhere(struct uth_cache *cache)
 {
     struct uth *u = ps_free_slots_take(&left);
@@ -337,8 +337,8 @@ void uth_cache_trim(struct uth_cache *cache, unsigned keep)
         share_idle(u);
 }
 
-/* The owner is a root whose kernel thread ends. Of each stack that it leaves, the pages near the top, up to LEFT_BYTES,
- * stay in memory until a vp parks. */
+/* The owner's kernel thread, a root's or a vp's, ends. Of each stack that it leaves, the pages near the top, up to
+ * LEFT_BYTES, stay in memory until a vp parks. */
 void uth_cache_leave(struct uth_cache *cache)
 {
     while (cache->stacks.free != NULL) {

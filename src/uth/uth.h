@@ -11,9 +11,10 @@
  *   uth_adopt: the uth stands for a kernel thread's own stack. It is never put; uth_release ends it.
  *
  * While a uth runs, only the kernel thread that runs on it may touch it. While it does not run, only its one owner may.
- * `running` hands it over: the vp that has switched away clears it (release) once the context is saved (uth_switched,
- * called on the stack that the switch has led to). A vp that wants to switch to the uth reads `running` until it is 0
- * (acquire), but no longer than a switch takes (uth_saved_soon). If that was not enough, it does other work first. */
+ * (Any kernel thread may use its atomic fields, as visitors do.) `running` hands the uth over: the vp that has switched
+ * away clears it (release) once the context is saved (uth_switched, called on the stack that the switch has led to). A
+ * vp that wants to switch to the uth reads `running` until it is 0 (acquire), but no longer than a switch takes
+ * (uth_saved_soon). If that was not enough, it does other work first. */
 #ifndef PS_UTH_H
 #define PS_UTH_H
 
@@ -118,15 +119,15 @@ void uth_release(struct uth *u);
  * other side must first call uth_switched(from). `dying`: `from` will not be resumed; it is put or restarted next. */
 static inline void *uth_switch(struct uth *from, struct uth *to, void *transfer, bool dying);
 /* uth_switch in two steps, for a caller that enters to's thread-local block between them. From uth_claim on, no kernel
- * thread begins to visit `to` (a visitor handles a signal on to's stack, below the saved context; it is in to's block,
- * and writes there). False: a visitor is there, and the caller has to wait for it (uth_await_visitor). */
+ * thread begins to visit `to`. (A visitor is in to's block, and handles a signal on to's stack, below the saved
+ * context.) uth_claim returns false if a visitor is there; the caller then waits for it (uth_await_visitor). */
 static inline bool uth_claim(struct uth *to);
 static inline void *uth_switch_claimed(struct uth *from, struct uth *to, void *transfer, bool dying);
 /* Ends the switch away from `from`; called first on the new stack, whose uth is `self`. Tells the sanitizers that the
  * switch has ended, and clears from->running (release). */
 static inline void uth_switched(struct uth *from, struct uth *self);
-/* Waits until u's context is saved and no visitor is there, but no longer than a switch takes. False: one of the two is
- * not so yet. */
+/* Waits until u's context is saved and no visitor is there, but no longer than a switch takes. False: after this time
+ * the context is not saved, or a visitor is there. */
 static inline bool uth_saved_soon(struct uth *u);
 bool uth_saved_soon_slow(struct uth *u);
 void uth_await_visitor(struct uth *u);

@@ -43,10 +43,10 @@ struct uth {
      * by src/psthreads. */
     void *vp;
     struct uth_wait wait;
-    /* left_by and calls are kept by src/psthreads: written by the code that runs on this stack, read by senders of
-     * signals (identity/thread_signal.h). */
+    /* Kept by src/psthreads: written by the code that runs on this stack, read by vp_left_by, which the kernel thread
+     * that handles signals to the thread calls (identity/thread_signal.c). */
     struct psthread *left_by; /* the thread whose context is saved here, if it does not wait */
-    uint32_t calls;           /* on a root's stack: how many calls of other threads run here, or are about to */
+    uint32_t calls;           /* not used */
     char name[32];            /* name of the thread that runs here, for debuggers and reports; "": none */
     /* Data of the code that runs here, kept by src/psthreads; all zero at first. */
     _Alignas(16) unsigned char room[96];
