@@ -83,8 +83,8 @@ static bool byte_is_away(int fd, off_t at)
 }
 
 /* Whether the read of a file will wait for the disk, that is, whether the first or the last byte to be read is not in
- * memory. A file system that cannot tell is taken for one that need not wait. at -1: the read begins at the file's
- * position. */
+ * memory. With O_DIRECT it always will. A file system that cannot tell is taken for one that need not wait. at -1: the
+ * read begins at the file's position. */
 static bool waits_for_disk(int fd, off_t at, size_t n, off_t end)
 {
     if (os_system_call(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_DIRECT)

@@ -16,9 +16,9 @@
 extern struct next __start_ps_next[], __stop_ps_next[];
 
 /* Returns the C library's function `name`. Normally dlsym finds it in the libraries behind the runtime (RTLD_NEXT). It
- * finds none if the C library comes before the runtime. That is so if the program opens a library late that needs the
- * runtime, or if a library of its libraries needs the runtime. Then the function is looked up in the C library by its
- * file name; before glibc 2.34 libpthread has some of the functions. */
+ * finds none if the C library comes before the runtime in the order of the search. That is so if the program loads the
+ * runtime by dlopen, or if not the program but a library below it needs the runtime. Then the function is looked up in
+ * the C library by its file name; before glibc 2.34 libpthread has some of the functions. */
 static void *look_behind(const char *name)
 {
     static const char *const c_library[] = {LIBPTHREAD_SO, LIBC_SO};
@@ -47,8 +47,8 @@ __attribute__((constructor(101))) static void look_up(void)
         uth_tls_number_blocks();
 }
 
-/* Before look_up runs, the objects' functions that resolve indirect symbols may call interposed functions, on the only
- * thread. Then the function is looked up here. */
+/* Returns the C library's function of this entry, which look_up has normally found. Before look_up runs, resolvers of
+ * indirect functions (ifunc) may call interposed functions, on the only thread. Then the function is looked up here. */
 void *ps_calls_next(struct next *next)
 {
     if (PS_UNLIKELY(next->function == NULL))

@@ -53,7 +53,7 @@ struct next {
 void *ps_calls_next(struct next *next);
 
 /* Dedicates the caller, if it is in a block. When this returns, the kernel thread that runs the caller has the caller's
- * own state. */
+ * own state, unless the caller cannot be dedicated now (dedicated.h). */
 static inline void be_dedicated(void)
 {
     if (PS_UNLIKELY(uth_tls_current() != NULL))
@@ -65,14 +65,15 @@ static inline void be_dedicated(void)
     extern __typeof__(interposed_##name) old_##name                         \
         __attribute__((alias("interposed_" #name), visibility("default"))); \
     __asm__(".symver old_" #name "," #name "@" node)
-/* As OLD_VERSION, unless this processor's C library has the old and the new version under the same node, `newer`. */
+/* OLD_VERSION gives the interposed function an older version, too. OLD_VERSION_UNLESS does so unless this processor's C
+ * library has the old and the new version under the same node, `newer`. */
 #define OLD_VERSION_UNLESS(newer, name, node)                               \
     extern __typeof__(interposed_##name) old_##name                         \
         __attribute__((alias("interposed_" #name), visibility("default"))); \
     __asm__(".ifnc \"" node "\",\"" newer "\"\n\t.symver old_" #name "," #name "@" node "\n\t.endif")
 
-/* Called with the result of a call that sets what members of a region begin with (mask, processors). Returns the
- * result. */
+/* Called with the result of a call that sets what members of a region begin with (mask, processors): tells psthreads.
+ * Returns the result. */
 static inline int inherited(int result)
 {
     ps_root_changed();

@@ -9,9 +9,10 @@
  * their code has run: constructors come later. The C library has initialised the objects' thread-local variables in the
  * threads that it knows, and blocks get theirs here.
  * Some objects do not call this function: where a program is built for gprof, its own __gmon_start__ is found first; an
- * object without crti.o has no such call; on RISC-V there is no _init. The next region finds these objects. Rejected:
- * to interpose dlopen (it finds libraries by the address of its caller, and constructors run in the middle of it). To
- * put threads into the C library's lists (setxid and debuggers take every entry for a kernel thread). */
+ * object without crti.o has no such call; on RISC-V there is no _init. These objects are found when a later outermost
+ * region begins. Rejected: to interpose dlopen (it finds libraries by the address of its caller, and constructors run
+ * in the middle of it). To put threads into the C library's lists (setxid and debuggers take every entry for a kernel
+ * thread). */
 PS_EXPORT void interposed___gmon_start__(void)
 {
     const void *code = __builtin_return_address(0);

@@ -61,8 +61,8 @@ void priority_before_change(void)
     watchdog_be_there();
 }
 
-/* As long as no kernel thread of the pool exists and there is no other root, the root outside of regions decides anew:
- * the pool will have what this root has now. */
+/* While no kernel thread of the pool exists and there is no other root, a root outside of regions redefines the pool's
+ * scheduling: the pool will begin with what this root has now. */
 void priority_changed(void)
 {
     struct vp *vp = ps_vp();

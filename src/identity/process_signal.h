@@ -13,12 +13,12 @@
  *
  * A handler may interrupt the runtime anywhere. So a thread in a handler gets no dedicated kernel thread, and does not
  * yield. ps_in_handler is true on the stack run.handler_on, below the innermost handler's frame run.in_handler. If the
- * stack pointer is above that frame, the handler was left by a jump, and is forgotten. Limits for handlers: they must
- * not wait in the runtime, nor open a region, nor need a spin lock that the interrupted runtime holds. A handler must
- * not be left by a jump if its thread waits inside the runtime. A mask that a handler leaves (uc_sigmask) applies to
- * the kernel thread. A thread that has left a handler by a jump, and is deeper on its stack than that handler was, gets
- * no dedicated kernel thread. tests/models/process_signal.md has the other limits and the rejected designs;
- * process_signal.pml is the model. */
+ * stack pointer is above that frame, or one of the two is on the alternate stack and the other is not, the handler was
+ * left by a jump, and is forgotten. Limits for handlers: they must not wait in the runtime, nor open a region, nor need
+ * a spin lock that the interrupted runtime holds. A handler must not be left by a jump if its thread waits inside the
+ * runtime. A mask that a handler leaves (uc_sigmask) applies to the kernel thread. A thread that has left a handler by
+ * a jump, and is deeper on its stack than that handler was, gets no dedicated kernel thread.
+ * tests/models/process_signal.md has the other limits and the rejected designs; process_signal.pml is the model. */
 #ifndef PS_PROCESS_SIGNAL_H
 #define PS_PROCESS_SIGNAL_H
 

@@ -43,7 +43,7 @@ int static_getcpu(void)
     return os_system_call(SYS_getcpu, (long)&cpu, 0, 0, 0, 0, 0) == 0 ? (int)cpu : -1;
 }
 
-/* The system call returns 20 - the nice value, which is not negative. */
+/* The system call returns 20 minus the nice value, so that its result is never negative. */
 int static_nice(int increment)
 {
     int value = 20 - (int)os_system_call(SYS_getpriority, PRIO_PROCESS, 0, 0, 0, 0, 0) + increment;

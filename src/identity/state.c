@@ -36,9 +36,9 @@ static bool be_counted(void)
     return block != NULL;
 }
 
-/* Returns the number of the kernel thread to ask, if the program has passed `number`. For 0, the caller itself: the
- * number of home if the caller is a root that is away (home.h), or of the thread's own kernel thread. Else 0, the
- * calling kernel thread. */
+/* Returns the number of the kernel thread to ask, if the program has passed `number`: `number` itself, unless it is 0.
+ * 0 means the caller: then home's number if the caller is a root that is away (home.h), or the number of the thread's
+ * own kernel thread. Otherwise 0, the calling kernel thread. */
 static int number_to_ask(int number)
 {
     if (number != 0 || (number = home_number()) != 0)
@@ -47,8 +47,8 @@ static int number_to_ask(int number)
     return PS_UNLIKELY(block != NULL) ? ps_number_to_ask(block) : 0;
 }
 
-/* Returns the number of the kernel thread for which something is set, if the program has passed `number`. For 0, the
- * caller itself: the number of home if the caller is a root that is away. Else 0, and the caller becomes dedicated. */
+/* Returns the number of the kernel thread for which something is set, if the program has passed `number`. 0 means the
+ * caller: then home's number if the caller is a root that is away, otherwise 0, and the caller becomes dedicated. */
 static int number_to_set(int number)
 {
     if (number != 0)

@@ -93,8 +93,9 @@ static void enter_blocked(struct vp *vp)
     vp_becomes(vp, VP_SIGNALS_BLOCKED);
 }
 
-/* Handles deferred signals in the block on the stack of u, on which thread t is suspended: below its saved context
- * (is_saved), or in an area of the stack while a thread that t has called runs above it. */
+/* Handles deferred signals in the block, on the stack of u, on which thread t is suspended. is_saved: t's context is
+ * saved, and the handlers run below it. Otherwise a thread that t has called runs above t, and the handlers run in an
+ * area of the stack. */
 static void unblock_below(struct vp *vp, struct uth *u, const struct psthread *t, bool is_saved)
 {
     ps_store_relaxed(&vp_run(vp)->stands_as, t ? t->local : NULL);
@@ -125,7 +126,8 @@ static bool come_in(struct vp *vp)
     if (u) { /* the thread is saved: signals are handled on its stack, below the context */
         unblock_below(vp, u, vp_left_by(u), true);
         uth_visited(u);
-        /* No region is open, or the member's body has returned: signals are handled on our own stack. */
+        /* No region is open, or the member's body has returned: signals are handled on this kernel thread's own
+         * stack. */
     } else if (ps_team_rests(vp, block)) {
         enter_blocked(vp);
         thread_signal_take_back(vp);
@@ -232,7 +234,8 @@ bool thread_signal_take(int number, void *info)
 
 /* --- a root --- */
 
-/* The last number that ps_ready_root_for_signals was given: a kernel thread that may become a root later. A hint. */
+/* The last number other than 0 that ps_ready_root_for_signals was given: that of a kernel thread that may become a root
+ * later. A hint. */
 static _Atomic int expected;
 
 void thread_signal_root_begins(const struct vp *vp)

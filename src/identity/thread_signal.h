@@ -51,7 +51,7 @@ bool thread_signal_take(int number, void *info);
  * were sent to home, a poke of the same number might be pending there, and the kernel would drop one of them.)
  * Otherwise returns 0: the signal is sent as the program asked. With number 0 it only prepares. */
 int ps_ready_root_for_signals(const void *tp, int tid, int number);
-/* Called when vp's root is about to open its first region. If its number is the last one that ps_ready_root_for_signals
+/* Called when vp's root makes a team outside of regions. If its number is the last one that ps_ready_root_for_signals
  * was given, it gets its dedicated kernel thread now. */
 void thread_signal_root_begins(const struct vp *vp);
 
