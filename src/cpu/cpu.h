@@ -14,7 +14,8 @@
  * That state is the rounding mode and the exception masks (x86-64: MXCSR's control bits and the x87 control word;
  * AArch64: FPCR; RISC-V: fcsr's frm). Status flags of MXCSR on x86-64, of FPSR on AArch64 and of fcsr on RISC-V are
  * restored as well, and so are the x87 unit's after cpu_float_keep_flags; other flags keep the values of the context
- * that was left. Caller-saved registers, the signal mask and the thread pointer are not touched.
+ * that was left. Caller-saved registers are not kept. The switch does not touch the signal mask and the thread pointer
+ * (port posix: they change, because the kernel thread does).
  * The value of `transfer` comes out as cpu_switch's result in `to` (or as the entry's first argument).
  *
  * Publication: the write to *save happens before anything that runs in `to`. Once `to` runs, it may publish *save by a
@@ -48,12 +49,12 @@ void cpu_context_fini(struct cpu_context *ctx);
 /* Saves the running context in *save and continues the context *to. The head of this file has the guarantees. */
 void *cpu_switch(struct cpu_context *save, struct cpu_context *to, void *transfer);
 
-/* A call that functions further down on the same stack can end at once, for less than setjmp and longjmp cost. The
- * functions exist only where the port defines CPU_HAS_GUARDED_CALL. They must not be used where a sanitizer watches the
- * stacks. cpu_guarded_call calls fn(arg). Its result is what fn returns, or the `result` that cpu_guarded_leave was
- * given. cpu_guarded_call writes *guard for cpu_guarded_leave; the value is valid while fn runs. Unwinding ends in the
- * frame of cpu_guarded_call: an exception that leaves fn finds no handler. cpu_guarded_leave runs no destructor and no
- * cleanup of the frames that it leaves. */
+/* A call that can be ended at once by any function that it has called, directly or through others. This costs less than
+ * setjmp and longjmp. The functions exist only where the port defines CPU_HAS_GUARDED_CALL. They must not be used where
+ * a sanitizer watches the stacks. cpu_guarded_call calls fn(arg). Its result is what fn returns, or the `result` that
+ * cpu_guarded_leave was given. cpu_guarded_call writes *guard for cpu_guarded_leave; the value is valid while fn runs.
+ * Unwinding ends in the frame of cpu_guarded_call: an exception that leaves fn finds no handler. cpu_guarded_leave runs
+ * no destructor and no cleanup of the frames that it leaves. */
 #if defined(CPU_HAS_GUARDED_CALL) && !defined(__cplusplus)
 void *cpu_guarded_call(void *(*fn)(void *arg), void *arg, void **guard) __attribute__((visibility("hidden")));
 void cpu_guarded_leave(void *guard, void *result) __attribute__((noreturn, visibility("hidden")));

@@ -61,7 +61,7 @@ static inline void cpu_set_tp_soon(void *tp)
 #define CPU_HAS_FLOAT_STATE 1
 struct cpu_float {
     uint32_t mxcsr;
-    uint16_t x87cw, x87sw; /* x87sw holds flags alone, and only cpu_float_save_kept writes it */
+    uint16_t x87cw, x87sw; /* x87sw: flags alone; cpu_float_save does not write it */
 };
 #ifndef __cplusplus
 static inline void cpu_float_save(struct cpu_float *state)

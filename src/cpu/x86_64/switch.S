@@ -80,8 +80,8 @@ cpu_switch:
     fldcw   FRAME_X87CW(%rsp)
     jmp     .Lx87cw_done
 
-    /* The same with x87 status flags. The flags are loaded before the control word: fldcw would trap on flags of the
-     * context that is left. */
+    /* The same switch, with x87 status flags. The flags are loaded before the control word: fldcw would trap on flags
+     * of the context that is left. */
 .Lwith_flags:
     fnstsw  FRAME_X87SW(%rsp)
     movl    FRAME_MXCSR(%rsp), %ecx
