@@ -32,8 +32,8 @@ bool os_memory_high_bandwidth(void);
 void *os_stack_map(size_t bytes, size_t *usable);
 void os_stack_unmap(void *stack, size_t usable);
 /* A stack may hold code if an object of the process asks for that (PT_GNU_STACK). os_stacks_look looks at the loaded
- * objects, and returns true if it finds such an object for the first time. From then on stacks are mapped so that they
- * may hold code; os_stack_protect gives this right to a stack that exists. */
+ * objects, and returns true if it finds such an object for the first time. From then on os_stacks_hold_code returns
+ * true, and stacks are mapped so that they may hold code. os_stack_protect gives this right to a stack that exists. */
 bool os_stacks_look(void);
 bool os_stacks_hold_code(void);
 void os_stack_protect(void *stack, size_t usable);
@@ -115,7 +115,7 @@ enum os_signal_sent os_signal_sent(int number, const void *info);
  * os_signal_as_sent, which restores the original siginfo_t. */
 bool os_signal_again(int number, const void *info);
 void os_signal_as_sent(void *info);
-/* Sends a signal to one kernel thread of this process. Callers: any kernel thread. */
+/* Sends a signal with this siginfo_t to one kernel thread of this process. Returns false if the kernel refuses. */
 #define OS_SIGNAL_BYTES 128 /* size of a siginfo_t */
 bool os_signal_to_thread(int tid, int number, const void *info);
 /* os_signal_poke sends a signal that carries only the number `by` of the sender. A handler reads it by
@@ -205,7 +205,7 @@ int os_park(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 int os_wake(_Atomic uint32_t *word, int n);
 /* Lets another kernel thread run on this processor. */
 void os_yield(void);
-/* Makes the system call `number` of the program. Returns the kernel's result. */
+/* Makes the system call `number`. Returns the kernel's result, -errno on a failure. Keeps errno. */
 long os_system_call(long number, long a, long b, long c, long d, long e, long f);
 
 /* --- memory that processes share --- */
@@ -227,7 +227,7 @@ struct os_word_holder {
 };
 bool os_word_hold(struct os_word_holder *h, _Atomic uint32_t *word);
 void os_word_leave(struct os_word_holder *h, _Atomic uint32_t *word); /* gives the word back before the holder ends */
-/* For a word to which another thread has written: the caller no longer holds it, and does not write it. */
+/* Called by the holder when another thread has written to the word: ends the hold, and does not write the word. */
 void os_word_forget(struct os_word_holder *h);
 /* Sleeps while both words have the expected values. `shared` is shared with other processes, or NULL. If the system
  * cannot wait on two words, the caller reads `shared` every OS_SHARED_LOOK_NS. os_wake_shared wakes all processes that

@@ -6,7 +6,7 @@
  * result (the caller does), or bind anything.
  * Callers: any thread, on a stack of 64 KiB or more. No shared state, no malloc. errno is kept.
  * Failures: if the system tells nothing of the processors, the machine is one group: ENOENT, *out valid. ENOMEM: *out
- * is empty (n == 0). Cost: a handful of small files for each group; processors x kinds.
+ * is empty (n == 0). Cost: a handful of small files for each group; all else grows with processors x kinds.
  *
  * Machines differ in what contains what. A NUMA node may be a part of a package or of a third-level cache; one core may
  * have a third-level cache and its neighbour none. So no order of kinds is assumed:

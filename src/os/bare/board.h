@@ -6,7 +6,7 @@
  *   board_memory(c, &first, &bytes)        the part of cluster c's memory that is free for blocks
  *   board_main_memory(&first, &bytes)      the same of the memory that all clusters share
  *   board_global(p, c)                     the address, for any core, of what is at p in cluster c's BOARD_LOCAL data
- *   board_global_base(c), BOARD_CLUSTER_BYTES   the addresses of cluster c's memory
+ *   board_global_base(c), BOARD_CLUSTER_BYTES   first address of cluster c's memory for any core; its size
  *   board_cluster_of(p)                    the cluster that has p in its memory; 0 if none has
  *   BOARD_LOCAL                            of a variable: each cluster has a copy, and &variable is the caller's
  *   board_region(name)                     names what the core does from here on, for the board's trace

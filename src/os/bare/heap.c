@@ -5,8 +5,9 @@
  * the list of its size on; the rest becomes a free block. A freed block is joined with free neighbours. An arena lies
  * in the memory that it manages, and has a lock of its own: the cores of one cluster do not wait for those of another.
  *
- * Callers: any core. A core may free a block that another core allocated. Failures: NULL. A block that was overwritten
- * is found when it is freed, and ends the program with one line. Cost: a lock and a look at some lists.
+ * Callers: any core. A core may free a block that another core allocated. Failures: NULL. A free compares the heads of
+ * the block and of the block behind it: if they do not fit, it is no block, or was overwritten, and the program ends
+ * with one line. Cost: a lock and a look at some lists.
  * The board's functions serve the runtime: memory of the caller's cluster first, then main memory. The functions with
  * the C library's names use main memory alone. */
 #include "board.h"

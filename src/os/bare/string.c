@@ -1,5 +1,5 @@
 /* memcpy, memmove and memset by words: the C library's go byte by byte, and a byte of main memory costs as much as a
- * word. If the two addresses are not aligned alike, bytes are copied. */
+ * word. If the two addresses are not aligned alike, or memmove has to begin at the end, bytes are copied. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -50,8 +50,8 @@ static bool is(const char *name, const char *variable, size_t length)
     return strlen(name) == length && memcmp(name, variable, length) == 0;
 }
 
-/* Returns whether build tools and environment modules set such a variable for a package of this name (PREFIX_ROOT,
- * PREFIX_DIR ...). rest: the name without the prefix. */
+/* rest: a variable's name without the prefix. Returns whether build tools and environment modules set such a variable
+ * for a package of the prefix's name (PREFIX_ROOT, PREFIX_DIR ...). */
 static bool is_a_tools(const char *rest, size_t length)
 {
     static const char *const names[] = {"ROOT",    "DIR",     "HOME",    "BASE", "PREFIX",  "PATH",

@@ -9,8 +9,8 @@
  * - the thread begins (the sanitizer asks the C library for its stack, which allocates);
  * - the thread ends (the sanitizer gives back its cache; the C library frees the storage);
  * - another thread joins it (the same).
- * A fork waits until no kernel thread is there, and no thread goes there during the fork. Without such a sanitizer none
- * of this is done: os_thread_start tests one address.
+ * A fork waits until no kernel thread does one of these four things, and none begins to during the fork. Without such a
+ * sanitizer none of this is done: os_thread_start tests one address.
  *
  * `gate` counts parties (a maker, a thread that begins, a joiner), and has CLOSED during a fork. `ending` is a robust
  * mutex that a thread takes as it ends. A party, and a thread that ends, blocks all signals, because a handler may

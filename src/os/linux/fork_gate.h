@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Registers the fork handlers, if such an allocator is there. Called once, before the handlers of any lock under which
- * a kernel thread is started. So a fork closes the gate after it has taken those locks. */
+/* Registers the fork handlers, if the program has a sanitizer's allocator without fork handlers. Called once, before
+ * the handlers of any lock under which a kernel thread is started. So a fork closes the gate after it has taken those
+ * locks. */
 void fork_gate_watch(void);
 
 /* The creation of a kernel thread. fork_gate_making comes first; if it returns NULL, start(arg) is started as usual,

@@ -6,7 +6,8 @@
  * between two functions of another room: the first sets the kernel thread's own thread pointer, the second restores the
  * block's.
  *
- * glibc installs its handler at the first pthread_create, once. sigaction refuses this number. */
+ * glibc installs its handler at the first pthread_create, once. sigaction refuses this number, so the handler is
+ * replaced by a system call. */
 #include "os.h"
 
 #include <signal.h>

@@ -11,9 +11,9 @@
  * page table (MADV_GUARD_INSTALL). Such stacks are mapped readable as a whole, and the kernel merges adjacent ones into
  * one mapping. So only memory limits their number. On older kernels a guard is a mapping with another protection: a
  * stack costs two mappings, so there are some 30,000 stacks. The first stack with a mark tests whether the mark works
- * (an emulator may accept it and do nothing). Once a mark is refused, stacks have guards of the old kind. The first
- * PLAIN_STACKS stacks have the old kind anyway: gdb's gcore (13) leaves out a whole mapping if it cannot read a page of
- * it.
+ * (an emulator may accept it and do nothing). If it does not work, all stacks have guards of the old kind. So has a
+ * single stack whose mark is refused later. While fewer than PLAIN_STACKS stacks exist, new ones have the old kind
+ * anyway: gdb's gcore (13) leaves out a whole mapping if it cannot read a page of it.
  *
  * A stack is reserved without swap accounting (MAP_NORESERVE): most pages of thousands of stacks are never touched.
  * Huge pages are refused for stacks: one touched byte would cost 2 MB.
@@ -266,7 +266,8 @@ void os_stack_unmap(void *stack, size_t usable)
 {
     size_t page = os_page_size();
     int saved_errno = errno;
-    /* The stack may be the middle of a mapping. Unmapping it then makes two mappings, which may be one too many. */
+    /* The stack may be the middle of a mapping. Unmapping it then makes two mappings, which may be one too many. Then
+     * only its memory is given back. */
     if (munmap((char *)stack - page, usable + page) != 0)
         madvise(stack, usable, MADV_DONTNEED);
     ps_sub_relaxed(&stacks, 1);

@@ -2,7 +2,7 @@
  *
  * Does: dl_iterate_phdr, but never during a fork. The dynamic linker's lock is not handled at a fork: if a child is
  * forked while another kernel thread holds it, the child can never load anything, nor ask again. Programs rarely ask,
- * but this runtime does, at each outermost region.
+ * but this runtime does, when outermost regions begin.
  * Callers: any thread; the call-back must not ask again, nor fork. Cost: two locks, some 20 ns.
  *
  * A dlopen of the program may be under way at a fork as well; then the lock is held in the child for ever. So the first
@@ -43,8 +43,8 @@ static void asking_after_fork_in_child(void)
     pthread_mutex_unlock(&asking);
 }
 
-/* Registers the fork handlers once. Not by pthread_once: a sanitizer's runtime may be the first caller, before its own
- * pthread_once can be called. */
+/* Registers the fork handlers once. pthread_once cannot be used: a sanitizer's runtime may be the first caller, before
+ * its own pthread_once can be called. */
 void os_objects_init(void)
 {
     if (ps_load_relaxed(&forks_watched) || ps_xchg_acq_rel(&forks_watched, 1))

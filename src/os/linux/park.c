@@ -4,7 +4,7 @@
  * word means. The protocol is the caller's, and described there.
  * Callers: any thread, on any stack. errno is kept.
  * Ordering: the kernel compares the word under its own lock, so a wake that follows the change of the word is never
- * lost. There is no other ordering: a thread that wakes reads the word with acquire.
+ * lost. There is no other ordering: a thread that was woken reads the word again, with acquire.
  * Failures: os_park's results are hints; the caller looks again. Cost: one system call each. os_wake without a sleeper
  * also costs one (about 100 ns), so callers know by their own words whether a thread sleeps. */
 #include "os.h"

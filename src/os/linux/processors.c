@@ -2,8 +2,8 @@
  *
  * Does: affinity masks by system calls, with masks of any size; the number worth using, from mask and quota (quota.c).
  * Does not: read the topology (topology.c).
- * Callers: any thread, on any stack. Shared state: the mask at start, written while the library is loaded and only read
- * afterwards; the first quota, a single number, written by compare-and-swap.
+ * Callers: any thread, on any stack. Shared state: the mask at start, written while the library is loaded (by
+ * os_affinity_narrow, too), and only read afterwards; the first quota, a single number, written by compare-and-swap.
  * Failures: positive errno values; os_num_procs returns 1. Cost: one system call. os_num_procs also reads the files of
  * quota.c, some tens of microseconds: callers on a hot path keep its result.
  *
@@ -58,7 +58,7 @@ int os_affinity_set_of(int tid, const struct os_cpuset *set)
 int os_affinity_set(const struct os_cpuset *set) { return os_affinity_set_of(0, set); }
 
 /* Linux keeps a mask that was set, and intersects it with the control group's processors whenever these change. So, if
- * `own` is no smaller than the control group's, the kernel thread gets the mask of all processors. */
+ * `own` is all of the control group's processors, the kernel thread gets the mask of all processors. */
 void os_affinity_give_back(int tid, const struct os_cpuset *own)
 {
     struct os_cpuset all, now;

@@ -40,8 +40,8 @@ static bool list_has(const char *list, const char *word)
     return false;
 }
 
-/* Reads the file s->path as text; returns false if it is empty or cannot be read. By the C library's open, which tests
- * replace (5_quota.h). */
+/* Reads the file s->path as text; returns false if it is empty or cannot be read. Calls the C library's open, which
+ * tests replace (5_quota.h). */
 static bool read_path(const struct scratch *s, char *text, size_t bytes)
 {
     int file = open(s->path, O_RDONLY | O_CLOEXEC);

@@ -18,7 +18,7 @@ uint64_t os_signals_pending(void)
     return pending;
 }
 
-/* si_code of a signal that only makes the receiver look for a message (identity/thread_signal.h). */
+/* si_code of a poke: a signal that only makes the receiver look for a letter (identity/thread_signal.h). */
 #define POKE (-0x7054)
 
 enum os_signal_sent os_signal_sent(int number, const void *info)
