@@ -8,8 +8,8 @@
  *
  * Words. An *entity* carries one OpenMP thread. A *root* is the entity of a kernel thread that the runtime did not make
  * (the program's initial thread, any pthread that calls an OpenMP routine). A *member* is the entity of a thread in a
- * team; the core allocates it, in one block with the team. A *carrier* is what runs entities: a virtual processor, a
- * kernel thread, or on the manycore a core.
+ * team; the OpenMP core allocates it, in one block with the team (on the manycore near the processor core that runs
+ * it). A *carrier* is what runs entities: a virtual processor, a kernel thread, or on the manycore a core.
  *
  * An entity may change its carrier in any call marked [switches], and in no other. So the runtime must not keep
  * anything that belongs to the carrier (addresses of its own native thread-local variables) across such a call. No call
@@ -164,8 +164,9 @@ void ee_team_again(struct ee_team *team, void (*fn)(void *), void *data);
 /* Manycore only. The shortest path, for a region that differs from the team's last one in fn and data alone.
  * ee_team_lasts is called after the join of that last region; it returns whether the team has this path. If so,
  * ee_team_run_again is the whole next region, from ee_team_reserve to the join. The call runs ops->again for member 0
- * as well, and calls ops->ended if members made tasks. If the path is not possible now (a carrier of the team is taken,
- * or the caller has learnt of tasks), it calls ops->otherwise and does nothing else. [switches] */
+ * as well, and calls ops->ended if tasks were made in this region or in an enclosing one. If the path is not possible
+ * now (a carrier of the team is taken, or the caller has learnt of tasks), it calls ops->otherwise and does nothing
+ * else. [switches] */
 bool ee_team_lasts(struct ee_team *team);
 /* Manycore only. Called before a region: the caller's next region is of `team`, while its last region was of another
  * team. */
@@ -184,15 +185,16 @@ void ee_team_fini(struct ee_team *team);
 bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id);
 
 /* Defines the places for binding. A place is a set of processors: place p has cpu[first[p]] .. cpu[first[p + 1] - 1].
- * The caller keeps both arrays for good. Called once, before anything is bound. Returns false if there is no memory;
- * then nothing is ever bound. */
+ * The caller keeps both arrays for good. Called once, before anything is bound. Returns false if n is 0 or there is no
+ * memory; then nothing is ever bound. */
 bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu);
 #define EE_NO_PLACE (-1)
-/* ee_member_bind: member id runs only on processors of `place`. ee_team_bind is called afterwards; `place` is the place
- * of all members, or EE_NO_PLACE, and then `scattered` tells whether members have different places. Both are called
- * before ee_team_reserve, while the team has no open region, and hold until the next such call. They are not needed for
- * a team that was never bound. If the parent is a root, member 0 runs on the parent's kernel thread. That kernel thread
- * is bound from fork to join, and then has its own mask again. */
+/* ee_member_bind: member id runs only on processors of `place` (on the manycore: on a core in the cluster of the
+ * place's first core, if one is idle there). ee_team_bind is called afterwards; `place` is the place of all members, or
+ * EE_NO_PLACE, and then `scattered` tells whether members have different places. Both are called before
+ * ee_team_reserve, while the team has no open region, and hold until the next such call. They are not needed for a team
+ * that was never bound. If the parent is a root, member 0 runs on the parent's kernel thread. That kernel thread is
+ * bound from fork to join, and then has its own mask again. */
 void ee_member_bind(struct ee_team *team, unsigned id, int place);
 void ee_team_bind(struct ee_team *team, int place, bool scattered);
 
@@ -219,8 +221,8 @@ void ee_team_join(struct ee_team *team);
  * one thread, in most cases the member's own, calls ops->idle for it. The caller is an unfinished member of the team,
  * and calls once for a region. [does not switch] */
 void ee_team_notify(struct ee_team *team);
-/* Calls member id back to work, a helper: its body has returned, and ops->idle has given its identity to the core. Some
- * carrier calls ops->assist for the member, then ops->idle again. The join waits for that. The region must not end
+/* Calls member id, a helper, back to work: its body has returned, and ops->idle has given its identity to the core.
+ * Some carrier calls ops->assist for the member, then ops->idle again. The join waits for that. The region must not end
  * during the call, so the caller is an unfinished member, or a member that assists, or a thread outside of the team
  * that holds a ready task of the region which is not queued yet. [does not switch] */
 void ee_team_help(struct ee_team *team, unsigned id);
@@ -238,8 +240,9 @@ void ee_team_call_first(struct ee_team *team);
  *   case EE_RELEASED: break; } */
 enum ee_await { EE_RELEASED, EE_NOTIFIED, EE_LAST };
 
-/* Returns the number of the phase to which the next arrival belongs. A member reads it before it arrives. If no member
- * of a barrier is told that it was the last, the number may stay the same for the next barrier. */
+/* Returns the number of the barrier's present phase. A member reads it before it arrives, and passes it to
+ * ee_barrier_meet. If no member of a barrier is told that it was the last, the number may stay the same for the next
+ * barrier. */
 uint32_t ee_barrier_phase(struct ee_team *team);
 /* Opens the barrier: the next phase begins, and every member in ee_barrier_await of the old phase returns EE_RELEASED.
  * True: other entities want the caller's carrier first, so the caller must call ee_yield as soon as it may switch. */

@@ -54,7 +54,7 @@ void ee_set_local(void *value)
 
 /* --- places: only the cluster of a place's first core counts --- */
 
-static uint8_t *place_cluster; /* the cluster of each place; the list is in main memory */
+static uint8_t *place_cluster; /* [places] the cluster of each place */
 
 bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu)
 {

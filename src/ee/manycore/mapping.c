@@ -7,8 +7,8 @@
  * Mapping. A team keeps its mapping from region to region. A fork takes the same cores again if they are idle, with one
  * atomic operation a cluster. The root's team takes nothing from the pool, because while it is open every other fork is
  * by one of its members or by a team below them. So a fork that takes cores from the pool leaves out the root team's
- * cores. A core of that team has those of its own cluster in root_cores; for all others the root's open team is read
- * (taken_by_root).
+ * cores. Each core of that team keeps the team's cores in its own cluster in root_cores; for other clusters the root's
+ * open team is read (taken_by_root).
  *
  * Shared: `idle`, changed by forks (and) and joins (or) on any core. Failures: smaller teams. Rejected: a lock around
  * the pool, as in the paper. Here one atomic operation takes all cores of a cluster at once. */

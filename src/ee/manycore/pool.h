@@ -234,7 +234,8 @@ static inline struct known *pool_other_known(struct self *self)
 {
     return self->known == &self->teams[0] ? &self->teams[1] : &self->teams[0];
 }
-/* The core runs the member of `known` next. `order` tells whether it is of the root's team. */
+/* Notes that the core runs the member of `known` next, and whether the member's team is the root's, as `order`
+ * tells. */
 static inline void pool_know(struct self *self, struct known *known, uintptr_t order)
 {
     self->known = known;
@@ -329,7 +330,8 @@ static inline void pool_close_again(struct self *self)
     self->sees_tasks = self->of_root_team = false;
     pool_open_root = NULL;
 }
-/* Called by the parent when member 0 begins, and when member 0 is done. Other members may not be done then. */
+/* Called by the parent. pool_begin_first makes the caller member 0. pool_end_first makes it the entity again that
+ * forked the team; other members may still run then. */
 static inline struct ee_member *pool_begin_first(struct team *team)
 {
     struct member *first = team->first;

@@ -1,7 +1,8 @@
 /* Entities are user-level threads: the contract of ee.h mapped onto src/psthreads.
  *
- * An ee_team is a ps_team, an ee_member is a ps_member, and a carrier is a vp. The only decision made here is how many
- * members get a stack (ee_team_reserve). */
+ * An ee_team is a ps_team, an ee_member is a ps_member, and a carrier is a vp. Decided here is how many members get a
+ * stack (ee_team_reserve), how long a vp searches for work (ee_init), and when a yield also yields the kernel thread
+ * (ee_yield). */
 #include "ee.h"
 
 #include "address_wait.h"
@@ -73,7 +74,7 @@ bool ee_private_storage(void)
     return uth_tls_enabled();
 }
 
-/* psthreads may have called it already: only the first call in a child does anything */
+/* psthreads may have called ps_after_fork_in_child already: only the first call in a child does anything */
 void ee_after_fork_in_child(void) { ps_after_fork_in_child(); }
 
 int ee_thread_number(void) { return ps_number_of_caller(); }
@@ -98,7 +99,7 @@ void ee_take_turn(void) { root_fairness_take(); }
 void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
     /* ee_team_ops begins with the functions of ps_team_ops, which differ only in the name of the member's type.
-     * psthreads does not use the later ones, which are for memory by clusters. */
+     * psthreads does not use the later functions, which are for the manycore only. */
     _Static_assert(offsetof(struct ee_team_ops, near) == sizeof(struct ps_team_ops),
                    "ee_team_ops has ps_team_ops first");
     ps_team_init(scheduler_team(team), (const struct ps_team_ops *)(const void *)ops, members, stride, n_max);
@@ -114,8 +115,8 @@ bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id)
  * Each member that waits needs a stack, and a team that is open cannot shrink any more. So if there is a limit, stacks
  * for all members are mapped before the team opens. Otherwise the first members might use up the memory (the C
  * library's arenas, 64 MiB each) that later members need for their stacks. All stacks together get half of the memory;
- * the other half is the program's. reserve_stacks asks whether there is a limit when a team first has more members than
- * before.
+ * the other half is the program's. reserve_stacks asks whether there is a limit when a team has more members than
+ * ps_team.roomy.
  *
  * Under a limit an account is kept. `promised` counts the stacks that the open teams may need, n - 1 for a team of n.
  * They are added by compare-and-swap before the fork, and the parent subtracts them after the join. Besides, each vp
@@ -126,7 +127,8 @@ bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id)
  * itself. Relaxed: the account is only a number.
  * The account does not include threads of psthread_create, spares, and regions that were open when the limit was set.
  * These get smaller stacks, or wait until one is free. */
-/* Without a limit, a team of at most so many members is not asked again for this many (ps_team.roomy). */
+/* Where there was no limit for a team of n members, n <= MANY_MEMBERS, its later regions of at most n do not ask again
+ * (ps_team.roomy is n). */
 #define MANY_MEMBERS 64
 #define MANY_STACKS 4096 /* any kernel's limit of mappings allows this many */
 
@@ -157,8 +159,8 @@ static size_t with_blocks(struct ps_team *team)
     return n;
 }
 
-/* Returns how many of n members get a stack; their stacks are then promised to the team. SIZE_MAX: all, since there is
- * no limit. */
+/* Returns how many of n members can begin. All of them but member 0 need a stack, which is then promised to the team.
+ * SIZE_MAX: all, since there is no limit. */
 static size_t stacks_that_fit(struct ps_team *team, unsigned n)
 {
     size_t left, bytes = uth_default_stack_bytes();

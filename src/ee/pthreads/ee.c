@@ -6,13 +6,13 @@
  * region keeps them for its next region. A kernel thread is its own carrier; entities never move.
  *
  * A worker sleeps on its `order` word. The team's parent changes it from NONE to MEMBER, the thread that calls a helper
- * to ASSIST, ee_quiesce to END. The worker sets it back to NONE (acquire). When the worker is through, it subtracts
- * itself from `left`. From then on the parent may give it another order, even before the worker looks again: the word
- * keeps the order.
+ * to ASSIST, ee_quiesce to END. The worker sets it back to NONE (acquire). When the worker has carried the order out,
+ * it subtracts itself from `left`. From then on the parent may give it another order, even before the worker looks
+ * again: the word keeps the order.
  *
- * Helpers. A member's `end` decides which thread reports the member's end to the OpenMP core (member_end.h). A member
- * exchanges `end` before it counts itself out of `left`. The parent does the same when it waits in the join. So a
- * member that ends need not look at `notified`.
+ * Helpers. A member's `end` decides which thread reports the member's end to the OpenMP core (member_end.h). A worker
+ * exchanges its member's `end` before it subtracts itself from `left`. The parent exchanges member 0's `end` when it
+ * waits in the join. So a member that ends need not look at `notified`.
  *
  * Orderings. fork -> member: the order's store (seq_cst, so also release), the worker's acquire exchange. member ->
  * join: `left` is counted down acq_rel and read acquire. Sleep: the sleeper announces itself (seq_cst: `asleep` of a
@@ -69,9 +69,9 @@ struct team {
     void *parent_local;
     uint32_t parent_place;
     uint32_t born_in; /* the fork_generation to which the team's workers belong */
-    /* The number of workers that have not ended, with the bits PARENT_ASLEEP and PARENT_WANTED. The worker that brings
-     * it to PARENT_ASLEEP wakes the parent by the address only, since the block may be gone by then. The thread that
-     * calls member 0 as a helper sets PARENT_WANTED and clears PARENT_ASLEEP. */
+    /* The number of orders (MEMBER, ASSIST) that workers have not finished, with the bits PARENT_ASLEEP and
+     * PARENT_WANTED. The worker that brings it to PARENT_ASLEEP wakes the parent by the address only, since the block
+     * may be gone by then. The thread that calls member 0 as a helper sets PARENT_WANTED and clears PARENT_ASLEEP. */
     PS_LINE_ALIGNED _Atomic uint32_t left;
     PS_LINE_ALIGNED _Atomic uint32_t arrivals_left;
     _Atomic uint32_t phase;
@@ -378,8 +378,8 @@ void ee_team_fork(struct ee_team *t, unsigned n, bool outermost)
     places_follow(worker_team_member(team, 0)->place);
 }
 
-/* Called by the parent. Spins until all workers have ended, or member 0 is called as a helper, or the limit is
- * reached. */
+/* Called by the parent. Spins until the workers have finished all orders, or member 0 is called as a helper, or the
+ * limit is reached. */
 static void spin_for_workers(struct team *team)
 {
     for (unsigned i = 0, limit = spin_limit(); i < limit; i++) {
@@ -390,8 +390,8 @@ static void spin_for_workers(struct team *team)
     }
 }
 
-/* Called by the parent before it sleeps. If PARENT_WANTED is set, clears it; else sets PARENT_ASLEEP, unless no worker
- * is left. Returns what `left` was before. */
+/* Called by the parent before it sleeps. If PARENT_WANTED is set, clears it; else sets PARENT_ASLEEP. Does neither if
+ * `left` is 0. Returns what `left` was before. */
 static uint32_t begin_to_sleep(struct team *team)
 {
     uint32_t left = ps_load_seq(&team->left), next;
@@ -401,7 +401,7 @@ static uint32_t begin_to_sleep(struct team *team)
     return left;
 }
 
-/* Waits until all workers have ended. Assists whenever member 0 is called as a helper. */
+/* Waits until the workers have finished all orders. Assists whenever member 0 is called as a helper. */
 static void wait_for_workers(struct team *team)
 {
     struct member *self = worker_team_member(team, 0);

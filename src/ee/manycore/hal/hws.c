@@ -70,7 +70,7 @@ static PS_ALWAYS_INLINE bool run_share(struct team *team, void (*fn)(void *), vo
     return true;
 }
 
-/* Each of the two kinds of team has a function of its own, so that a function does not test again what it knows. */
+/* The root's team and a nested team have a function each, so that neither function tests which of them it runs. */
 static PS_NOINLINE void run_root_by_hws(struct team *team, void (*fn)(void *), void *data)
 {
     uint32_t what = (uint32_t)(uintptr_t)team | ORDER_AGAIN | ORDER_ROOT, f = (uint32_t)(uintptr_t)fn,
@@ -139,7 +139,8 @@ void ee_team_run_again(struct ee_team *t, void (*fn)(void *), void *data)
     go(team, fn, data);
 }
 
-/* The address is computed once for all regions of a team; the asm keeps the compiler from computing it again. */
+/* Returns the register to which the core stores to count its member in the join. The address is computed once for all
+ * regions of a team; the asm keeps the compiler from computing it again. */
 static inline volatile uint32_t *join_of(const struct known *known)
 {
     volatile uint32_t *join = &MC_HWS(0x140 + 4u * known->slots);

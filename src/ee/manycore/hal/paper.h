@@ -29,8 +29,8 @@ struct paper_descriptor {
     uint16_t *local_ids;  /* LCL_THR_IDS [threads]: the id in the team of each thread */
     uint16_t *persistent; /* PST_THR_IDS [members]: the thread of each member */
 };
-/* TEAM_DESC_PTR: the descriptor of each thread's team. paper_descriptor_of returns where that of thread `persistent`
- * is, whose number is cluster * BOARD_CORES_MAX + number in the cluster. */
+/* TEAM_DESC_PTR: the descriptor of each thread's team. paper_descriptor_of returns the address of the entry of thread
+ * `persistent`. A thread's number is cluster * BOARD_CORES_MAX + its number in the cluster. */
 extern BOARD_LOCAL struct paper_descriptor *volatile paper_descriptors[BOARD_CORES_MAX];
 
 static inline struct paper_descriptor *volatile *paper_descriptor_of(unsigned persistent)

@@ -233,7 +233,7 @@ static PS_ALWAYS_INLINE bool run_region(struct team *team, uint32_t last, void (
     return false;
 }
 
-/* Each of the two kinds of team has a function of its own, so that a function does not test again what it knows. */
+/* The root's team and a nested team have a function each, so that neither function tests which of them it runs. */
 static PS_NOINLINE void run_root_by_memory(struct team *team, void (*fn)(void *), void *data)
 {
     pool_phase("RELEASE");

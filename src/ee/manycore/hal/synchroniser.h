@@ -4,7 +4,7 @@
  *   0      words: the order (hws: pool.h; hws-paper: to assist); hws-paper: also the signal of the release
  *   3      words: the order's second word (hws-paper: the team's descriptor); signal: an enclosing team has tasks
  *   1, 2   the root's team: join, barrier; through the hierarchy, home is the root's cluster
- *   4, 5   join, barrier of another team of the root: its last two teams keep their masks, and take these slots in turn
+ *   4, 5   join, barrier of another team of the root; the root's last two teams keep their slots and masks
  *   6 on   pairs for mapped teams inside of one cluster, one pair for each, as long as there are pairs
  * A team without a pair (a nested one of several clusters, a fourth one in its cluster) uses the counters of
  * software.h.
