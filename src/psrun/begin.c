@@ -1,8 +1,9 @@
-/* The start of psrun on glibc before 2.34: psrun is linked with --wrap=__libc_start_main (CMakeLists.txt).
+/* Lets a psrun that was built with a newer glibc start on a glibc before 2.34. psrun is linked with
+ * --wrap=__libc_start_main (CMakeLists.txt), so the startup code (crt1.o) calls the wrapper below.
  *
- * The startup code of a newer glibc (crt1.o) calls the new version of __libc_start_main, which runs constructors by
- * itself. The wrapper calls the older version, which every glibc has, and gives it a function that runs the
- * constructors. */
+ * The startup code of glibc 2.34 and later wants the new version of __libc_start_main, which runs constructors by
+ * itself, and passes no function for them (init is NULL). The wrapper calls the old version, which every glibc has.
+ * The old version leaves constructors to `init`, so the wrapper passes run_constructors. */
 #include <stddef.h>
 
 typedef int main_function(int argc, char **argv, char **environment);

@@ -160,8 +160,8 @@ static int trace(struct closure *c, const char *interp, const char *program, con
     return error;
 }
 
-/* Returns whether the loader finds libraries by LD_LIBRARY_PATH and its cache only. Only glibc's loader in its usual
- * place is known to use the cache of /etc. */
+/* Returns whether the loader finds libraries by LD_LIBRARY_PATH and its cache only, as far as the environment tells.
+ * Only glibc's loader in its usual place is known to use the cache of /etc. */
 static bool is_plain_search(const char *interp)
 {
     for (char **v = environ; *v; v++)
@@ -227,12 +227,14 @@ int closure_trace(struct closure *c, const char *interp, const char *program, co
                   const char *preload, const struct elf *dropin)
 {
     int status = 0;
-    /* $ORIGIN is the folder of the program's file; the loader would take it from the name */
+    /* The loader takes $ORIGIN from the name that it is given. It gets the real name, because $ORIGIN is the folder of
+     * the program's file, not of a symbolic link to it. */
     char *real = realpath(program, NULL);
     const char *file = real ? real : program;
     int error = trace(c, interp, file, library_path, preload, dropin, false, &status);
-    /* A library is missing. With LD_TRACE_LOADED_OBJECTS the loader says which. This is only the second attempt: a
-     * wrapper under which psrun runs (valgrind) would be listed itself. */
+    /* The loader has failed, usually because a library is missing. With LD_TRACE_LOADED_OBJECTS the loader says which.
+     * The first attempt does without this variable: with it, a wrapper under which psrun runs (valgrind) would be
+     * listed itself. */
     if (!error && status != 0) {
         closure_free(c);
         error = trace(c, interp, file, library_path, preload, dropin, true, &status);
@@ -304,8 +306,8 @@ static bool begins_with_any(const char *name, const char *const *prefix, unsigne
     return false;
 }
 
-/* `systems` and `state` say what the C library keeps for each thread, as the runtime does (src/uth/tls_objects.c),
- * which is not linked here. */
+/* Objects of `systems` do not count as the program's. `state` has functions that use what the C library keeps for each
+ * thread. Both follow the lists of the runtime (src/uth/tls_objects.c), which is not linked here. */
 bool closure_shares_tls(const struct closure *c)
 {
     static const char *const sanitizers[] = {"libasan.", "libtsan.", "liblsan.", "libclang_rt."};

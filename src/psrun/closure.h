@@ -55,11 +55,13 @@ unsigned closure_missing(const struct closure *c, const char **first);
 unsigned closure_foreign(const struct closure *c, unsigned i);
 bool closure_has_runtime(const struct closure *c);
 /* Returns whether an object other than the C library imports one of `names` (NULL-terminated), and the C library comes
- * before our runtime in the order of lookup. The drop-in defines these names too. */
+ * before our runtime in the order of lookup. Then these calls reach the C library, though the drop-in defines the
+ * names too. */
 bool closure_misses(const struct closure *c, const char *const *names);
 /* Returns whether both of these hold. The program has a sanitizer that keeps its state in the kernel thread's
- * thread-local storage (address, thread), so user-level threads would have no storage of their own. And the program
- * would miss that storage: it has thread-local variables, or uses what the C library keeps for each thread. */
+ * thread-local storage (address, thread, leak, safe stack), so user-level threads would have no storage of their own.
+ * And the program would miss that storage: it has thread-local variables, or uses what the C library keeps for each
+ * thread. */
 bool closure_shares_tls(const struct closure *c);
 /* Returns whether some object other than the C library imports one of the names (NULL-terminated). */
 bool closure_wants_any(const struct closure *c, const char *const names[]);
@@ -67,14 +69,15 @@ bool closure_wants_any(const struct closure *c, const char *const names[]);
 enum runtime runtime_of(const struct elf *e);
 const char *runtime_name(enum runtime r);
 
-/* An OpenMP symbol that an object needs and the drop-in does not have. */
+/* An OpenMP symbol, or a version node, that an object needs and the drop-in does not have. */
 struct lack {
-    const char *symbol;
+    const char *symbol;  /* "version": a version node is missing */
     const char *version; /* NULL: any version */
     const char *user;    /* the object that needs it */
 };
-/* Collects the entry points (and version nodes) that objects of c need and dropin does not define, at most `max`.
- * Returns how many there are. *num_wanted gets how many entry points the objects need in all. */
+/* Collects the entry points (and version nodes) that objects of c need and dropin does not define: at most `max` of
+ * them. Returns how many there are, also if these are more than `max`. *num_wanted gets how many entry points the
+ * objects need in all. Both count an entry point once for each object that needs it. */
 unsigned closure_lacks(const struct closure *c, const struct elf *dropin, struct lack *lack, unsigned max,
                        unsigned *num_wanted);
 

@@ -88,7 +88,7 @@ static int say_wrong_use(const char *what)
     return EXIT_USAGE;
 }
 
-/* Opens the report's file. Returns NULL, after a message, if it cannot be written. */
+/* Opens the report's file; name NULL: standard output. Returns NULL, after a message, if it cannot be written. */
 static FILE *open_output(const char *name)
 {
     FILE *out = name ? fopen(name, "we") : stdout;
@@ -108,8 +108,8 @@ static int close_output(FILE *out, const char *name, int status)
 
 /* --- JSON --- */
 
-/* Prints the report as JSON. p NULL: the report is of a process. ended: the status from waitpid; NULL: the program was
- * not run. */
+/* Prints the report as JSON. p NULL: the report is that of a running process (--pid). ended: the program's status from
+ * waitpid; NULL: psrun did not run the program. */
 static void print_json(const struct plan *p, const char *source, const int *ended, const struct report *r, FILE *out)
 {
     char *runtime = p && p->dropin_dir ? plan_text("%s/libgomp.so.1", p->dropin_dir) : NULL;

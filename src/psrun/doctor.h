@@ -11,17 +11,17 @@
 #include "psrun.h"
 #include "report.h"
 
-/* Print the lines about the program and the runtime; the verdict; and all that the files tell. others: pools beside
- * OpenMP's. */
+/* doctor_print_program prints the lines about the program and the runtime, doctor_print_verdict the verdict.
+ * doctor_print_files prints all that the files tell, with both of these. others: the pools other than OpenMP's. */
 void doctor_print_program(const struct plan *p, FILE *out);
 void doctor_print_verdict(const struct plan *p, FILE *out);
 void doctor_print_files(const struct plan *p, const struct report *others, FILE *out);
-/* Adds the pools that the files have, as those of process 0. with_openmp: also OpenMP runtimes. */
+/* Adds the pools of the program's files to r, under the process number 0. with_openmp: also OpenMP runtimes. */
 void doctor_read_files(const struct plan *p, struct report *r, bool with_openmp);
 
-/* Runs the program to its end, or until it has been idle for a second, and then ends it. Reads what its processes have
- * reported. Returns its number, and in *ended the status from waitpid. Returns 0, after a message, if it was not
- * started. */
+/* Runs the program to its end. With until_idle, psrun sends it SIGTERM once it has reported that it was idle for a
+ * second. Adds to r what the program and its processes have reported. Returns the program's pid, and in *ended its
+ * status from waitpid. Returns 0, after a message, if the program could not be started. */
 int doctor_run(struct plan *p, const struct wishes *w, char **argv, bool until_idle, struct report *r, int *ended);
 
 #endif

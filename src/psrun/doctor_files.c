@@ -23,7 +23,7 @@ static void list_users(const struct closure *c, const char *name, FILE *out)
         fprintf(out, "(preloaded)");
 }
 
-/* Returns the object that is needed under the same name in the closure under psrun; NULL if there is none. */
+/* Returns the object of c that is needed under this name; NULL if there is none. */
 static const struct object *same_request(const struct closure *c, const char *name)
 {
     for (unsigned i = 0; i < c->num; i++)

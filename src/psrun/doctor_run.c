@@ -1,5 +1,5 @@
-/* psrun doctor by a run: the program, and the processes that it starts, report their pools when they end
- * (PSTHREADS_CENSUS, src/pools/census.c). */
+/* psrun doctor by a run: the program, and the processes that it starts, append their pools to a file when they end, or
+ * with --until-idle once they are idle (PSTHREADS_CENSUS, src/pools/census.c). */
 #include "doctor.h"
 
 #include <errno.h>
@@ -54,8 +54,8 @@ static bool has_told(const char *name, pid_t pid)
     return found;
 }
 
-/* Waits until the program has ended. With until_idle it also looks whether the program has reported its pools, as it
- * does when it is idle. Then psrun sends the program SIGTERM. */
+/* Waits until the program has ended. With until_idle the program reports its pools when it is idle. So the function
+ * also looks into the file `name` for this report ten times a second, and then sends the program SIGTERM. */
 static void await_end(pid_t pid, const char *name, bool until_idle, int *ended)
 {
     pid_t got;

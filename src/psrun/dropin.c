@@ -25,7 +25,8 @@ static bool own_folder(char self[PATH_MAX])
 }
 
 /* Returns the drop-in's folder. For build/bin/psrun that is build/lib/dropin; for prefix/bin/psrun it is
- * prefix/lib/psthreads/dropin. */
+ * prefix/lib/psthreads/dropin. With kernel threads as entities it is dropin-pthreads there. Returns NULL, after
+ * plan_fail, if there is no such folder. */
 static char *find_dropin_dir(struct plan *p)
 {
     char self[PATH_MAX];
@@ -55,7 +56,7 @@ static char *find_dropin_dir(struct plan *p)
 }
 
 /* Returns the kind of entities of the drop-in in a given folder. User-level threads are recognised by a symbol, all
- * other kinds by the folder's name (dropin-NAME). */
+ * other kinds by the folder's name: dropin-NAME gives NAME. Returns "unknown" for other folders. */
 static const char *entities_of(const struct plan *p)
 {
     static const char prefix[] = "dropin-";

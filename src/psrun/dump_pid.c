@@ -1,7 +1,8 @@
 /* psrun dump PID: prints the state of a running program's virtual processors and user-level threads.
  * src/psthreads/debug/dump.c is compiled in here. psrun finds the runtime among the files that the process has mapped,
  * by the tables that the runtime exports (ps_debug_layout). psrun needs only the right to read the process's memory
- * (the same user, and ptrace allowed). It sends no signal, needs no variable, and does not stop the process. */
+ * (the same user, and ptrace allowed). It sends the process no signal and does not stop it. The process needs no
+ * environment variable for this. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +21,8 @@ static uintptr_t symbol_value(const struct elf *e, const char *name)
     return 0;
 }
 
-/* Looks for the runtime's tables in one mapped file. Returns false once they are found, which ends the search. Shared
- * objects are linked at address 0. */
+/* Looks for the runtime's tables in one mapped file, whose beginning is at `start`. Returns false once they are found,
+ * which ends the search. A shared object is linked at address 0, so a symbol's address is `start` plus its value. */
 static bool look_for_runtime(void *process_of_dump, struct elf *e, uintptr_t start)
 {
     struct dump_process *process = process_of_dump;

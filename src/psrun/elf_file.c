@@ -34,7 +34,7 @@ static const ElfW(Phdr) * segment(const struct elf *e, unsigned i)
                                          alignof(ElfW(Phdr)));
 }
 
-/* Returns the bytes that would be loaded at an address; NULL if they are not in the file. */
+/* Returns the bytes that would be loaded at an address; NULL if they are not in the file, or not aligned. */
 static const void *at_address(const struct elf *e, ElfW(Addr) address, size_t bytes, size_t align)
 {
     for (unsigned i = 0; i < header(e)->e_phnum; i++) {
@@ -99,7 +99,7 @@ static uint32_t last_in_buckets(const uint32_t *bucket, uint32_t num)
 }
 
 /* Returns the number of symbols. The dynamic section does not have it, but the hash tables do. The exception is an
- * empty GNU table, as in a program that exports nothing: then the space is measured. */
+ * empty GNU table, as in a program that exports nothing: then the space up to the next table is measured. */
 static size_t count_symbols(const struct elf *e, const struct tables *t)
 {
     if (t->hash) {
@@ -136,8 +136,8 @@ static void read_hash(struct elf *e, const struct tables *t)
     if (!h.bloom || !h.bucket || !h.chain || last_in_buckets(h.bucket, h.num_buckets) < h.first)
         return;
     e->hash = h;
-    /* In a program at a fixed address an undefined function may have the address of its PLT entry. So an undefined
-     * symbol may be in the hash table there. */
+    /* In a file of type ET_DYN all undefined symbols come before those of the hash table. In a program at a fixed
+     * address an undefined function may have the address of its PLT entry, and then it is in the hash table. */
     if (e->type == ET_DYN)
         e->end_wanted = h.first;
 }
@@ -219,7 +219,7 @@ static enum elf_status read_elf_file(struct elf *e)
         return ELF_NOT;
     const ElfW(Ehdr) *h = header(e);
     if (e->size > offsetof(ElfW(Ehdr), e_machine) + sizeof h->e_machine && ident[EI_DATA] == OUR_DATA)
-        e->machine = h->e_machine; /* at the same place in both classes */
+        e->machine = h->e_machine; /* this field is at the same place in both classes */
     if (ident[EI_CLASS] != OUR_CLASS || ident[EI_DATA] != OUR_DATA)
         return ELF_FOREIGN;
     if (e->size < sizeof *h || (h->e_phnum > 0 && h->e_phentsize != sizeof(ElfW(Phdr))))
@@ -370,7 +370,8 @@ bool elf_has_version(const struct elf *e, const char *version)
     return false;
 }
 
-/* Returns the text of the first note of this owner in a segment. Each part of a note is padded to a word. */
+/* Returns the text of the first note of this owner between the offsets `at` and `end`; NULL if there is none, or it is
+ * not text. A note's header is followed by its owner and its text, each padded to 4 bytes. */
 static const char *note_in(const struct elf *e, size_t at, size_t end, const char *owner)
 {
     for (const ElfW(Nhdr) * n; (n = at_offset(e, at, sizeof *n, alignof(ElfW(Nhdr)))) != NULL && at < end;) {

@@ -4,7 +4,7 @@
  * psrun's own class and byte order are read. Every offset is checked against the file, which may contain anything: a
  * broken file gives ELF_BROKEN, or has no symbols or versions here, and never causes a fault. An open elf is constant.
  * Its strings live as long as it is open. Cost: one mmap, no copy of the symbol table. A definition is found by the
- * file's own hash table, undefined symbols by a pass over them. */
+ * file's GNU hash table, or, without one, by a pass over all symbols. Undefined symbols are found by a pass. */
 #ifndef PSRUN_ELF_FILE_H
 #define PSRUN_ELF_FILE_H
 
@@ -37,8 +37,8 @@ struct elf {
     ino_t ino;
     const unsigned char *map;
     size_t size;
-    unsigned machine;
-    unsigned type;      /* ET_EXEC or ET_DYN */
+    unsigned machine;   /* e_machine */
+    unsigned type;      /* e_type: ET_EXEC, ET_DYN ... */
     const char *interp; /* the loader's name; NULL: none */
     bool tls;           /* has thread-local variables */
     bool own_search;    /* it tells the loader where to search, or what to load besides `needed` */
@@ -55,7 +55,8 @@ struct elf {
     size_t str_size;
 };
 
-/* Opens path. If the result is not ELF_OK, there is nothing to close. */
+/* Opens path. If the result is not ELF_OK, there is nothing to close. With ELF_FOREIGN, e->machine is the file's
+ * machine (0: the file has another byte order). */
 enum elf_status elf_open(struct elf *e, const char *path);
 void elf_close(struct elf *e);
 
@@ -77,7 +78,7 @@ bool elf_wants_any(const struct elf *e, const char *const names[]);
 bool elf_has_version(const struct elf *e, const char *version);
 /* Returns the text of the note of this owner; NULL if there is none, or it is not text. */
 const char *elf_note(const struct elf *e, const char *owner);
-/* Returns whether `name` is a function in the static symbol table, which also has functions that are not exported. */
+/* Returns whether the static symbol table, which also has functions that are not exported, defines this function. */
 bool elf_contains(const struct elf *e, const char *name);
 
 #endif

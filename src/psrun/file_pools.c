@@ -6,8 +6,8 @@
 
 #include "known.h"
 
-/* Returns whether the library lets others run its jobs. OpenBLAS's builds add prefixes and suffixes
- * (scipy_openblas_...64_). */
+/* Returns whether the library lets other code run its parallel jobs. Builds of OpenBLAS add prefixes and suffixes to
+ * its names (scipy_openblas_...64_), so a part of the name is enough. */
 static bool is_open(const struct elf *e)
 {
     static const char *const fftw[] = {"fftw_threads_set_callback", "fftwf_threads_set_callback",
@@ -43,7 +43,8 @@ static bool file_defines(const void *elf, const char *name, bool part)
     return part ? elf_find(e, name) < e->num_sym : elf_defines(e, name, NULL);
 }
 
-/* Returns what carries the threads of OpenBLAS, FFTW or BLIS. */
+/* Returns what carries the threads of OpenBLAS, FFTW or BLIS: "openmp", "pthreads", or "disabled" if the library has no
+ * threads. */
 static const char *layer_of(const struct elf *e)
 {
     static const char *const openmp[] = {"GOMP_parallel", "__kmpc_fork_call", NULL};
@@ -71,7 +72,7 @@ static void add_pool(struct process *to, const struct elf *e, struct known_facts
 void file_pools_add(struct process *to, const struct elf *const *file, unsigned num, const struct file_pools_facts *all)
 {
     const char *mkl_layer = NULL;
-    bool has_front = false; /* MKL's layers are listed only if MKL's front is not there */
+    bool has_front = false; /* MKL's layers are listed only if MKL's front (known_is_mkl_front) is not there */
     for (unsigned i = 0; i < num; i++) {
         mkl_layer = known_mkl_layer(file[i]->path) ? known_mkl_layer(file[i]->path) : mkl_layer;
         has_front |= known_is_mkl_front(file[i]->path);

@@ -28,7 +28,8 @@ static struct elf *open_mapped(int pid, const char *name, unsigned long inode)
     return NULL;
 }
 
-/* A process that has ended, and is still to be waited for, has no maps. */
+/* A process that has ended, and that its parent has not waited for, has an empty list of maps: then no line is read,
+ * and the result is false. */
 bool maps_each(int pid, bool (*visit)(void *arg, struct elf *e, uintptr_t start), void *arg)
 {
     char path[64], line[4400];

@@ -46,7 +46,7 @@ static const char usage[] =
     "our runtime; 127 no such program, or it needs a library that is not there or OpenMP entry points that\n"
     "we do not have.\n";
 
-/* Returns whether the text is "4" or "4,2": numbers from 1 on, separated by commas. */
+/* Returns whether the text is a list such as "4" or "4,2": numbers from 1 to 2^20, separated by commas. */
 static bool is_thread_list(const char *text)
 {
     for (;;) {
@@ -152,8 +152,9 @@ static int read_options(int argc, char **argv, struct wishes *w)
     return GO_ON;
 }
 
-/* Checks the options and variables. After a mistake in a variable psrun writes a message and uses the default (for
- * PSTHREADS_POOLS src/pools does that). A mistake on the command line ends psrun. */
+/* Checks the options and the variables; PSTHREADS_EE was checked before the options were read. After a mistake in a
+ * variable psrun writes a message and uses the default (for PSTHREADS_POOLS src/pools does that). After a mistake on
+ * the command line the result is EXIT_USAGE, which ends psrun. */
 static int check_wishes(struct wishes *w)
 {
     if (w->threads && !is_thread_list(w->threads)) {
@@ -196,7 +197,8 @@ static int check_wishes(struct wishes *w)
     return GO_ON;
 }
 
-/* Returns what PSTHREADS_STATS asks for: yes: "", the screen; no: NULL; otherwise a file's name. */
+/* Returns "" (the screen) if PSTHREADS_STATS says yes, NULL if it says no or is not set, otherwise the file's name that
+ * it has. */
 static const char *stats_setting(void)
 {
     static const char *const yes[] = {"on", "1", "true", "yes"}, *const no[] = {"off", "0", "false", "no"};

@@ -85,7 +85,7 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
         free(link);
         if (p->pools)
             plan_preload_pools(p);
-        if (any && !p->yields) { /* a preloaded runtime changes what is loaded now */
+        if (any && !p->yields) { /* the preload may change what the program loads: so the loader is asked again */
             closure_free(&p->after);
             error = closure_trace(&p->after, interp, p->elf, p->library_path, p->preload_value, &p->dropin);
         }

@@ -12,15 +12,15 @@
  *   - some library calls functions that we answer for OpenMP threads (sched_yield, gettid, masks), and would find the C
  *     library's: a program not linked to a runtime itself names the C library before its libraries' libraries.
  * The layer over MPI (src/mpi) is preloaded if the program is linked to Open MPI or MPICH, is one of their launchers,
- * or may load MPI later and was started by a launcher. Without MPI it does and loads nothing.
+ * or was started by a launcher. In a process without MPI the layer does and loads nothing.
  * The library that takes other libraries' pools (src/pools) is preloaded after the runtime: if libraries may come
- * later, or if one that the program is linked to lets others run its jobs. Then the runtime is preloaded too, also
- * without OpenMP. A program that is linked to an OpenMP runtime usually loads such libraries at the start; for later
- * ones the user gives --pools.
+ * later, or if one that the program is linked to lets other code run its jobs (or is OpenBLAS's OpenMP flavour). Then
+ * the runtime is preloaded too, also without OpenMP. A program that is linked to an OpenMP runtime usually loads such
+ * libraries at the start; for later ones the user gives --pools.
  * If names are enough, LD_PRELOAD is not set: it would affect every program that the program starts.
- * A program without OpenMP runs as it is (static, another C library, no runtime to load); its children get ours.
- * Nothing helps against RTLD_DEEPBIND, a runtime linked in statically, or a set-user-id program (the loader ignores
- * both).
+ * A program in which nothing is to be replaced (plan.alone) runs as it is; programs that it starts get our runtime.
+ * Nothing helps against RTLD_DEEPBIND, another runtime linked in statically, or a set-user-id program (for which the
+ * loader ignores both variables).
  *
  * Single-threaded; a plan is made once. A failure is one line and a shell's exit status (plan.status). */
 #ifndef PSRUN_PLAN_H
@@ -41,15 +41,15 @@ enum {
 struct plan {
     char *dropin_dir;
     struct elf dropin;
-    /* "psthreads", "pthreads", or the name of a given drop-in folder; lives as long as dropin_dir */
+    /* "psthreads", "pthreads", or what the name of a given drop-in folder tells; lives as long as dropin_dir */
     const char *entities;
     const char *mpi;               /* "openmpi" or "mpich": the layer over it is preloaded; NULL: none */
     bool no_mpi;                   /* (option) no layer over MPI is wanted */
     const char *mpi_without_layer; /* the MPI that the program uses, if its layer is not installed; otherwise NULL */
-    bool asks_pools;               /* (option) pools are asked for, so libraries may come later in any program */
+    bool asks_pools;               /* (option) pools are asked for: so psrun expects that libraries come later */
     bool no_pools;                 /* (option) pools of other libraries stay as they are */
     char *pools;                   /* the file of src/pools' library; NULL: it is not preloaded */
-    bool only_counts;              /* (doctor) it is preloaded only for its census, and takes no pool */
+    bool only_counts;              /* (doctor) `pools` is preloaded only for its census, and takes no pool */
     /* kernel threads were chosen because user-level threads would share thread-local storage (closure_shares_tls) */
     bool for_sanitizer;
     char *file; /* the file that will be executed */
@@ -59,8 +59,9 @@ struct plan {
     struct closure before; /* what it would load without psrun (only if asked for) */
     struct closure after;  /* what it will load under psrun */
     bool preload;
-    bool yields; /* preloaded only for the functions that stand before the C library's */
-    /* Why the program runs as it is: nothing in it can be replaced, and it has no OpenMP. NULL: this is not so. */
+    bool yields; /* the runtime is preloaded only so that its sched_yield and the like precede the C library's */
+    /* Why nothing in the program is to be replaced: it can get no OpenMP, or has our runtime linked in. NULL: it runs
+     * on the runtime of dropin_dir. */
     const char *alone;
     bool linked_in;     /* `alone` is set because our runtime is linked into it */
     char *library_path; /* values for the loader's variables; preload_value NULL: unchanged */

@@ -21,13 +21,15 @@ int plan_open_dropin(struct plan *p, const char *given);
 
 /* Returns the program's file; NULL if there is none: p->status and p->why say why. */
 char *plan_find_program(struct plan *p, const char *name);
-/* plan_look_at_elf opens the ELF file that the system runs for p->file, and sets elf, script, library and alone. All
- * three return p->status. */
+/* plan_look_at_elf opens the ELF file that the system runs for p->file, and sets elf, script, library, alone and
+ * linked_in. The other two fail if the file is not executable, or gets other rights than psrun's caller. All three
+ * return p->status. */
 int plan_look_at_elf(struct plan *p, struct elf *e, bool allow_library);
 int plan_check_executable(struct plan *p);
 int plan_check_privileges(struct plan *p);
 
-/* Returns "first:old" without the entries of `old` that an outer psrun has put there. */
+/* Returns "first:old" without the entries of `old` that an outer psrun has put there. files: the entries are files
+ * (LD_PRELOAD); otherwise they are folders (LD_LIBRARY_PATH). */
 char *plan_put_first(const char *first, const char *old, const char *separators, bool files);
 /* Returns a layer's file, in a folder beside the drop-ins; NULL if it is not installed. */
 char *plan_layer_file(const struct plan *p, const char *folder, const char *name);
@@ -35,8 +37,8 @@ char *plan_layer_file(const struct plan *p, const char *folder, const char *name
 void plan_find_pools(struct plan *p);
 /* Puts p->pools after the drop-in, which is the first in p->preload_value. */
 void plan_preload_pools(struct plan *p);
-/* (doctor) Preloads the library for its census, if the plan does not preload it. Returns false if it is not
- * installed. */
+/* (doctor) Preloads src/pools' library for its census, if the plan does not preload it. Returns false if the library is
+ * not installed, or would end the program (AddressSanitizer). */
 bool plan_add_census(struct plan *p);
 /* Adds the layer over MPI to p->preload_value. cleaned: the preloads to which it is added if p->preload_value is
  * NULL. */

@@ -89,7 +89,7 @@ int plan_look_at_elf(struct plan *p, struct elf *e, bool allow_library)
         p->elf = next;
         p->script = true;
     }
-    /* a library has a name of its own or needs something; a program has a loader, or is static */
+    /* a library has a soname or needs other libraries; a program names a loader, or is static */
     p->library = !e->interp && e->type == ET_DYN && (e->soname || e->num_needed > 0);
     if (p->library && !allow_library)
         return plan_fail(p, EXIT_CANNOT_RUN, "%s is a shared library, not a program", p->elf);
@@ -127,7 +127,7 @@ int plan_check_executable(struct plan *p)
                                                      : 0;
 }
 
-/* Fails for a program that gets other rights than psrun's caller: for such a program the loader ignores
+/* Fails if the program, or psrun itself, gets other rights than psrun's caller: then the loader ignores
  * LD_LIBRARY_PATH, and names with a slash in LD_PRELOAD. */
 int plan_check_privileges(struct plan *p)
 {

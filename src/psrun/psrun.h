@@ -13,7 +13,7 @@ struct wishes {
     bool traces_by_option; /* --trace or --stats is on the command line */
 };
 
-enum { GO_ON = -1 }; /* all other results are exit statuses */
+enum { GO_ON = -1 }; /* the caller goes on; all other results are exit statuses */
 
 /* Reads the options up to the program's name (getopt's optind), and the variables. Returns GO_ON, or the exit status
  * after all messages are written. */
@@ -29,7 +29,7 @@ void start_environment(const struct plan *p, const struct wishes *w); /* sets th
 int start_program(const struct plan *p, char **argv);                 /* returns only if it fails: the exit status */
 
 /* psrun doctor: its options and program begin at argv[optind]. Returns the exit status: 0: the program runs on our
- * runtime, or there is nothing to replace; 1: it does not run; EXIT_USAGE. */
+ * runtime, or there is nothing to replace; 1: it does not run, or there is no such process; EXIT_USAGE. */
 int doctor(int argc, char **argv, const struct wishes *w);
 
 /* Returns the part of a path after the last slash. */

@@ -21,8 +21,8 @@
 struct row {
     uint32_t pid, weight, wanted, allowed;
     char command[COMMAND_BYTES]; /* "": the process is not visible here */
-    double now, all;             /* processors used, lately and in all; negative: unknown */
-    double lent, borrowed;       /* in seconds of a processor */
+    double now, all;             /* processors used: since the last read, and since the start; negative: unknown */
+    double lent, borrowed;       /* processor time that it lent to others and borrowed from them, in seconds */
 };
 
 static struct {
@@ -62,7 +62,7 @@ static double cores(uint64_t used_ns, uint64_t passed_ns)
     return passed_ns ? (double)used_ns / (double)passed_ns : 0;
 }
 
-/* Reads all live slots into `rows`. Returns how many. */
+/* Reads the file's slots into `rows`, one for each process that lives. Returns the number of rows. */
 static unsigned read_rows(void)
 {
     uint64_t now_ns = os_now_ns();

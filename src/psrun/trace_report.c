@@ -51,7 +51,7 @@ static bool run_report(const char *file, char **arguments, char **environment)
         return false;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    sigset_t psruns; /* signals to the whole group, which psrun handles alone */
+    sigset_t psruns; /* blocked in psthreads-report: if the whole group gets them, only psrun acts */
     sigemptyset(&psruns);
     sigaddset(&psruns, SIGINT);
     sigaddset(&psruns, SIGQUIT);
@@ -231,7 +231,7 @@ static void leave_recording(const char *path)
         unlink(path);
 }
 
-/* Tells the user that a process other than the program still runs. Its later events are in no trace. */
+/* Tells the user if a process other than the program still runs: its later events are in no trace. */
 static void say_runs_on(const struct found *f)
 {
     if (f->unfinished && kill(f->pid, 0) == 0)

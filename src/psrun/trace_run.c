@@ -1,10 +1,10 @@
 /* Runs the program as its parent. See trace.h.
  *
  * The program stays in psrun's process group: it has the terminal, and the terminal's signals reach it directly.
- * Signals that are sent to psrun alone are passed on to the program. If a sender sends to the whole group (kill --
- * -PGID), the program gets the signal twice: psrun cannot tell the two cases apart. If psrun is killed (SIGKILL), the
- * program is killed as well. After the program's end, while a report is made, only psrun takes signals that ask for an
- * end; it kills the report then. */
+ * psrun passes signals that are sent to psrun alone (`passed`, and real-time signals) on to the program. If a sender
+ * sends to the whole group (kill -- -PGID), the program gets the signal twice: psrun cannot tell the two cases apart.
+ * If psrun is killed (SIGKILL), the program is killed as well. After the program's end, while a report is made, only
+ * psrun takes signals that ask for an end; it then kills psthreads-report. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ static void pass_on(int number, siginfo_t *info, void *unused)
 {
     (void)unused;
     int kept = errno;
-    /* A key at the terminal has sent it: the program gets it directly, too. */
+    /* A key at the terminal has caused the signal: the program gets the signal directly, too. */
     bool by_key = info->si_code > 0 && (number == SIGINT || number == SIGQUIT);
     bool asks_end = number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP;
     if (info->si_code <= 0 && info->si_pid == getpid())
@@ -46,7 +46,7 @@ static void pass_on(int number, siginfo_t *info, void *unused)
             kill((pid_t)program, number);
         if (asks_end && !by_key)
             last_passed = number;
-    } else if (asks_end && (by_key || number != last_passed)) { /* the second signal of `timeout` is ignored */
+    } else if (asks_end && (by_key || number != last_passed)) { /* `timeout` sends twice: the second is ignored */
         stopped = 1;
         if (reporter > 0)
             kill((pid_t)reporter, SIGKILL);
@@ -89,7 +89,8 @@ static void give_signals_back(void)
         sigaction(signals[i], &before[i], NULL);
 }
 
-/* Runs the program as if psrun had become it, without a recording. */
+/* Writes that `what` could not be made. Then psrun becomes the program, without a recording. Returns psrun's exit
+ * status, only if that fails. */
 static int run_unrecorded(const struct trace *t, const struct plan *p, char **argv, const char *what)
 {
     fprintf(stderr, "psrun: no %s: %s; the program runs without a recording\n", what, strerror(errno));
