@@ -51,7 +51,8 @@ uint64_t codes_text(const char *text)
     return at;
 }
 
-/* Reads one line of maps. Returns true if the address is in it; then m is the file's beginning. */
+/* Reads one line of maps. A line with a file's beginning is noted in m. Returns true if the address is in this line's
+ * mapping, and m has the beginning of the same file. */
 static bool line_has(const char *line, uintptr_t address, struct mapped *m)
 {
     unsigned long start, end, offset;
@@ -104,7 +105,7 @@ static void read_build_id(struct recording_code *c, const ElfW(Nhdr) * note, siz
     }
 }
 
-/* Reads the headers of the mapped file, which are in its first page. */
+/* Sets c's offset and build-id from the headers of the mapped file. Does nothing if they are not in its first page. */
 static void read_headers(struct recording_code *c, const struct mapped *m)
 {
     enum { PAGE = 4096 };

@@ -11,7 +11,7 @@
 
 #include "ort/core/tool_events.h"
 
-static uint64_t short_wait; /* ticks: a shorter wait for a lock, of a microsecond, is not counted as a wait */
+static uint64_t short_wait; /* about a microsecond, in ticks: only a longer wait for a lock counts as a wait */
 static int (*task_info)(int, int *, ompt_data_t **, ompt_frame_t **, ompt_data_t **, int *);
 static ompt_data_t *(*thread_data)(void);
 static _Atomic uint64_t serials;
@@ -400,7 +400,7 @@ static unsigned kind_of_lock(int kind)
                                        : REC_WAIT_LOCK;
 }
 
-/* Tests have no event before they take the lock: a test that fails has no second event that would end a wait. */
+/* omp_test_lock and omp_test_nest_lock begin no wait: if the test fails, no second event would end the wait. */
 static bool is_test(int kind) { return kind == ORT_MUTEX_TEST_LOCK || kind == ORT_MUTEX_TEST_NEST_LOCK; }
 
 static void mutex_acquire(int kind, unsigned hint, unsigned impl, uint64_t lock, const void *caller)
@@ -529,7 +529,7 @@ static void cancel(ompt_data_t *task, int flags, const void *caller)
         track_put(k, track_until_now(k), REC_CANCEL, 0, 0, (uint32_t)flags, id_of_task(task), 0);
 }
 
-/* Where OpenMP threads are kernel threads, each has a track. When it ends, the next thread gets its track. */
+/* Where OpenMP threads are kernel threads, each has a track. When a thread ends, the next new thread gets its track. */
 static void thread_begin(int kind, ompt_data_t *thread)
 {
     (void)kind;

@@ -25,7 +25,7 @@ enum { TEXTS_BYTES = 1 << 17, SMALLEST = 16384, LARGEST = 1 << 18 };
 static struct {
     char prefix[3800];
     char runtime[sizeof((struct recording *)0)->runtime];
-    uint64_t limit;  /* bytes of events; 0: sums only */
+    uint64_t limit;  /* most bytes of events; 0: sums only */
     char path[4000]; /* path of this process's recording */
     ino_t inode;
 } file;
@@ -65,7 +65,8 @@ bool file_settings(const char *runtime)
 
 /* --- growing --- */
 
-/* Adds bytes to the end of the file, allocated and mapped. Returns their address, or NULL if there is no room. */
+/* Adds bytes to the end of the file, allocated and mapped. Returns their address, and in *offset their place in the
+ * file. Returns NULL if there is no room. */
 static void *lengthen(int fd, _Atomic uint64_t *file_bytes, uint64_t bytes, uint64_t *offset)
 {
     struct rlimit limit;
@@ -131,7 +132,8 @@ static uint64_t command(void)
     return codes_text(text);
 }
 
-/* Makes a file with a new name: the process may have run another program before, with a recording of its own. */
+/* Makes a file with a new name: before its last exec the process may have run another program, which has a recording of
+ * its own. Returns the descriptor; -1: none. */
 static int create(void)
 {
     for (unsigned n = 0; n < 10000; n++) {
@@ -196,7 +198,8 @@ static bool begin_locked(void)
                              .limit_bytes = file.limit,
                              .texts_bytes = TEXTS_BYTES};
     uint64_t ticks = 0, ns = 0;
-    look_at_both(&ticks, &ns); /* before the first look at `now`: a program may be killed early */
+    /* `begin` is read here, and `now` by file_look below: so even a program that is killed early has two pairs. */
+    look_at_both(&ticks, &ns);
     ps_store_relaxed(&head.begin.ticks, ticks);
     ps_store_relaxed(&head.begin.ns, ns);
     plan_segments(&head);
@@ -343,7 +346,7 @@ struct recording_event *file_more_room(struct track *k)
         errno = kept;
     }
     if (k->num_segments == 0) {
-        /* counted, though no segment has it: so it counts as lost */
+        /* the event is counted, though no segment has it: so it counts as lost */
         ps_store_release(&k->shared->written, ++k->written);
         return NULL;
     }

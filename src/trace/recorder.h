@@ -7,14 +7,15 @@
  *   codes.c     addresses in the program
  *
  * The library is loaded into programs. So it has no thread-local variables, for which the runtime would give every
- * OpenMP thread a block. On an event's path it calls nothing of the C library, and it keeps errno. Its system calls
- * bypass the C library's functions that the runtime interposes (read and the like).
+ * OpenMP thread a block. On its usual path an event calls nothing of the C library but clock_gettime. Where the file
+ * grows, errno is kept. System calls bypass the C library's functions that the runtime interposes (read and the like).
  *
  * Threads: a track is written only by the kernel thread that carries its vp. So nothing in it is locked, and no
- * addition is a read-modify-write. Only the last track has several writers, which take a lock (watched.c).
+ * addition is a read-modify-write. There are two exceptions. wait_over is stored by the kernel thread on which the wait
+ * ended. The last track has several writers, which take a lock (watched.c).
  * From its begin to its end a task has a frame, to which its tool data points; the frame moves with the task from vp to
- * vp. Before and afterwards the tool data has the task's id. Frames and regions are never unmapped: a stale pointer
- * finds wrong numbers at worst.
+ * vp. Before and afterwards the tool data of an explicit task has its id. Frames and regions are never unmapped: a
+ * stale pointer finds wrong numbers at worst.
  *
  * Forks: what belongs to one process is in memory that is zero in a child (struct own). A child finds no track there,
  * and begins its own recording at its first event, whatever way it was forked. */
@@ -35,7 +36,7 @@
 
 /* --- time --- */
 
-extern bool recorder_has_counter; /* the processor's counter runs at a constant rate, the same on all */
+extern bool recorder_has_counter; /* x86-64: the counter (rdtsc) runs at a constant rate on all processors */
 
 static inline uint64_t recorder_ns(void)
 {
@@ -57,7 +58,7 @@ static inline uint64_t recorder_ticks(void)
     return recorder_ns();
 }
 
-/* About how many ticks a microsecond has. */
+/* Returns about how many ticks a microsecond has. The rate of x86-64's counter is a guess, 2.5 GHz. */
 static inline uint64_t recorder_ticks_per_us(void)
 {
 #if defined(__x86_64__)
@@ -77,11 +78,11 @@ enum { HELD = 2 };
 /* A task's frame. Written by the thread that runs the task. */
 struct frame {
     uint64_t id;
-    uint64_t own;           /* ticks for which it has run */
-    uint64_t total;         /* of a member: ticks for which it, its tasks and regions that it opened have run */
+    uint64_t own;           /* useful ticks of the task itself */
+    uint64_t total;         /* of a member: its useful ticks, with its tasks, and as member 0 of inner regions */
     struct frame *member;   /* the frame of the member that runs the task; in a member's or root's frame: itself */
-    struct region *region;  /* of a member: its region; of a root: NULL */
-    uint64_t wait_since;    /* when it began to wait for a lock */
+    struct region *region;  /* of a member: its region; of a root or an explicit task: NULL */
+    uint64_t wait_since;    /* in ticks: when it began to wait for a lock the last time */
     struct track *waits_at; /* the track where its wait began; NULL: it does not wait */
     uint16_t state, work;   /* its present recording_state; its state when it works */
     uint16_t next_held;
@@ -89,12 +90,12 @@ struct frame {
     struct {
         uint64_t lock, since;
         uint32_t code;
-    } held[HELD];       /* the locks that it has taken last */
+    } held[HELD];       /* the locks that it took last and still holds; lock 0: a free place */
     struct frame *next; /* links free frames */
 };
 
-/* A region. The parent writes it, except the atomic fields. A region lies in memory of a frame: if a track with a stale
- * frame adds numbers there, they do no harm. */
+/* A region. The parent writes it, except the atomic fields, which members write. A region lies in memory of a frame. If
+ * a track still has that frame and adds ticks to it, they go to `unused`. */
 struct region {
     uint64_t id, unused[2];
     struct frame *member; /* points to itself */
@@ -151,11 +152,11 @@ struct own {
     struct recording *recording;
     _Atomic uint32_t lock; /* held while the recording, a track or a code is made */
     _Atomic uint32_t threads_lock;
-    bool off; /* no recording can be made, and a warning was written */
+    bool off; /* the recording could not be made (after a warning), or a track had no room: no more tracks are made */
     _Atomic uint32_t elsewhere_lock;
     _Atomic uint64_t num_segments;
     _Atomic int64_t spare_segments; /* segments that are not reserved for a vp */
-    _Atomic uint64_t next_look;     /* in ticks */
+    _Atomic uint64_t next_look;     /* in ticks: a region that ends later calls file_look */
     _Atomic(struct track *) tracks[MAX_VPS + 1];
 };
 extern struct own *recorder_own;
@@ -169,12 +170,12 @@ extern const uint64_t *recorder_mpi_init_ns; /* NULL: there is no layer over MPI
  * if that fails, after a warning. */
 bool file_settings(const char *runtime);
 bool file_begin(void);
-struct track *file_open_track(unsigned number); /* NULL: there is no recording */
-/* Returns room for the next event, in a new segment or over old events. NULL: there is none, and the event counts as
- * lost. */
+struct track *file_open_track(unsigned number); /* NULL: there is no recording, or no room for the track */
+/* Returns room for the next event, in a new segment or over old events. NULL: the recording has only sums, or there is
+ * no room, and the event counts as lost. */
 struct recording_event *file_more_room(struct track *k);
 void file_look(void);    /* notes both clocks in the recording */
-void file_num_vps(void); /* notes the number of vps, in the first region */
+void file_num_vps(void); /* in the first region: notes the number of vps, and reserves segments for them */
 void file_end(void);
 void *file_private(size_t bytes); /* zeroed memory, never freed; NULL: none */
 void recorder_lock(_Atomic uint32_t *word);
@@ -191,7 +192,8 @@ void events_set(ompt_function_lookup_t lookup);
 /* Returns the frame of the task that the caller runs; NULL: none. */
 struct frame *events_current(void);
 struct frame *events_more_frames(struct track *k); /* takes a frame that other tracks gave back, or a new one */
-/* events_waits: the thread with frame f begins to wait at k. events_waits_no_longer: it goes on at k. f may be NULL. */
+/* events_waits: the task with frame f begins to wait on track k. events_waits_no_longer: the task goes on, on track k;
+ * if the wait began on another track, that track's wait_over is set. f may be NULL. */
 void events_waits(struct track *k, struct frame *f, unsigned state);
 void events_waits_no_longer(const struct track *k, struct frame *f, uint64_t now);
 void watched_event(enum ps_watched what, unsigned vp, uint64_t value);

@@ -1,5 +1,6 @@
 /* A recording: the recorder (recorder.c) writes it while a program runs; psthreads-report reads it, during the run or
- * after it. Each process has one file, which both map. A killed program leaves what it had written.
+ * after it. Both map the file. Each process has a file, after an exec a further one. A killed program leaves what it
+ * had written.
  *
  * Layout: struct recording, the codes, the texts, the offsets of tracks and the table of segments, all at fixed places;
  * then tracks and segments of events, in the order in which they were needed. Offsets count from the file's start.
@@ -28,7 +29,7 @@ enum recording_kind {
     REC_NONE,
     /* id: region, other: the task that opens it, number: threads. In the parent's track. */
     REC_REGION_BEGIN,
-    REC_REGION_END,   /* id: region, other: that task. Its track may differ from the beginning's. */
+    REC_REGION_END,   /* id: region, other: the task that opened it. Perhaps in another track than the begin. */
     REC_MEMBER_BEGIN, /* id: task, other: region, number: the member's, sub 1: a team of a league */
     REC_MEMBER_END,   /* id: task, other: region */
     /* id: task, other: the task that makes it, number: ompt_task_flag_t. Only for deferred tasks: any other task begins
@@ -43,9 +44,11 @@ enum recording_kind {
     /* id: task, sub: recording_wait, other: REC_ID(code, 0). For a lock (REC_WAIT_LOCK to REC_WAIT_ORDERED) other: the
      * lock, number: the code. For REC_WAIT_OUTSIDE other: the thread. */
     REC_WAIT_BEGIN,
-    /* As REC_WAIT_BEGIN; its track may differ from the beginning's. For a lock: the task holds it from here on. */
+    /* As REC_WAIT_BEGIN, perhaps in another track. For a lock: the task holds the lock from here on. */
     REC_WAIT_END,
-    REC_LOCK_HELD, /* as REC_WAIT_END, for a lock that was free or waited for less than a microsecond */
+    /* As REC_WAIT_END, but without a REC_WAIT_BEGIN before: the task got the lock at once or within about a
+     * microsecond, or by omp_test_lock. */
+    REC_LOCK_HELD,
     REC_LOCK_FREE, /* as REC_WAIT_BEGIN; number: the code that took the lock */
     /* id: task, other: REC_ID(code, 0), sub: ompt_work_t, number: iterations (2^32-1: as many, or more). */
     REC_WORK_BEGIN,
@@ -107,7 +110,7 @@ enum recording_state {
     REC_STATES
 };
 
-#define REC_SIZES 64 /* slot n: 2^n to 2^(n+1) ticks; slot 0 also has 0 ticks */
+#define REC_SIZES 64 /* slots of task_sizes; slot n: 2^n to 2^(n+1) ticks; slot 0 also has 0 ticks */
 #define REC_DISTANCES 16
 
 /* An address in the program, as the tool interface reports it (a return address). Written once; `address` is stored
@@ -134,8 +137,8 @@ struct recording_sums {
     /* Of these regions: the useful ticks of all members; the longest member's, times the number of members. The
      * difference is imbalance. */
     _Atomic uint64_t useful, longest;
-    _Atomic uint64_t created, tasks, task_ticks; /* tasks made here; tasks ended, and their useful ticks */
-    _Atomic uint64_t loops, iterations;          /* of regions opened here; each loop counts once */
+    _Atomic uint64_t created, tasks, task_ticks; /* tasks made here; of these: ended, and their useful ticks */
+    _Atomic uint64_t loops, iterations;          /* of regions opened here, or of loops here outside of regions */
     /* Locks taken here; waits for locks, and ticks of these waits; ticks for which locks were held. */
     _Atomic uint64_t locks, lock_waits, lock_ticks, lock_held;
 };
@@ -144,16 +147,16 @@ _Static_assert(sizeof(struct recording_sums) % 64 == 0, "lines");
 struct recording_track {
     _Atomic uint64_t written;  /* number of events so far */
     _Atomic uint64_t capacity; /* in events, see above; grows with each segment until there is no room */
-    /* Ticks of the last change of state. Since then the vp is in `state`, at `code`. */
+    /* In ticks: the sums count up to this time. Since then the vp is in `state`, at `code`. */
     _Atomic uint64_t last;
     _Atomic uint32_t state, code;
     _Atomic uint32_t tid, is_spare;
     _Atomic uint64_t thread; /* the OpenMP thread's number, from 1; 0: the track is a vp's */
-    /* In ticks. If not less than `last`: the wait in `state` ended at this time, on another vp; since then this vp
-     * sleeps (REC_PARKED). */
+    /* In ticks. Stored by the vp on which the thread that waited here goes on. If it is not less than `last`, the wait
+     * in `state` ended at this time, and since then this vp's time counts as sleep (REC_PARKED). */
     _Atomic uint64_t wait_over;
     _Atomic uint64_t unused;
-    /* Sums over all codes. */
+    /* Over all codes: how often the vp parked, how often it ended as a spare, and steals by level of distance. */
     _Atomic uint64_t parks, spares, steals[REC_DISTANCES];
     _Atomic uint64_t task_sizes[REC_SIZES]; /* number of tasks, by their useful ticks */
     struct recording_sums sums[REC_MAX_CODES];
@@ -177,21 +180,23 @@ struct recording {
     uint32_t pid, parent_pid;
     int32_t rank;        /* in MPI; -1: none */
     uint32_t num_tracks; /* places for tracks; the last is for kernel threads without a vp */
-    uint32_t num_vps;    /* tracks from this number on are spares' and roots'; 0: tracks are OpenMP threads' */
+    /* Set in the first region. Tracks from this number on are those of spares and guests. 0: there was no region, or
+     * tracks are OpenMP threads'. */
+    uint32_t num_vps;
     uint32_t num_processors;
     uint32_t keeps_events;             /* 0: sums only */
-    uint32_t nested_off;               /* 1: nested regions are off (max-active-levels-var is 1) */
+    uint32_t nested_off;               /* 1: max-active-levels-var was 1 at the last inner region with one member */
     struct recording_clock begin, now; /* now: the last look, made from time to time and at the end */
     _Atomic uint64_t ended_ticks;      /* 0: it runs, or was ended by a signal, _exit or exec */
     _Atomic uint64_t mpi_init_ns;      /* CLOCK_MONOTONIC at the end of MPI_Init, to align ranks; 0: none */
-    _Atomic uint64_t segments_refused; /* the limit was reached, or the file could not grow */
+    _Atomic uint64_t segments_refused; /* tracks that got no further segment: at the limit, or the file cannot grow */
     _Atomic uint64_t segments_failed;  /* of these: the file could not grow (full disk, limit of the system) */
-    uint64_t limit_bytes;              /* bytes of all events */
+    uint64_t limit_bytes;              /* most bytes of all events */
     uint64_t segment_events, max_segments;
     /* Offsets: of struct recording_code [REC_MAX_CODES]; of the texts (each ends with 0; offset 0: ""); of uint64_t
      * [num_tracks], which are offsets of tracks (0: no track); of struct recording_segment [max_segments]. */
     uint64_t codes_at, texts_at, texts_bytes, tracks_at, segments_at;
-    _Atomic uint64_t num_codes; /* from 1 on; 0 is the unknown code */
+    _Atomic uint64_t num_codes; /* codes 1 to num_codes - 1 are in use; 0 is the unknown code */
     _Atomic uint64_t codes_refused;
     _Atomic uint64_t texts_used;
     uint64_t command_at; /* offset in the texts: the arguments, joined by spaces */

@@ -1,6 +1,6 @@
 /* Turns what the scheduler reports (psthreads/data/watch.h) into events. See recorder.h.
  *
- * The scheduler calls watched_event on the kernel thread that the event is about (a stall: on the watchdog's), perhaps
+ * The scheduler calls watched_event on the kernel thread on which the event happens (a stall: the watchdog's), perhaps
  * with locks of the runtime held. So nothing here waits for the runtime. Only the first event of a track takes the
  * recorder's lock. */
 #include "recorder.h"
@@ -29,8 +29,8 @@ static void note(struct track *k, enum recording_kind kind, unsigned vp, uint64_
 
 static bool is_wait(unsigned state) { return state >= REC_IMBALANCE && state <= REC_OUTSIDE; }
 
-/* The vp parks, or the spare ends. If a regular vp parks because the thread that it ran waits, its time still counts as
- * that wait. Otherwise its time counts as sleep from now on. */
+/* The vp parks, or the spare ends. If a vp that is neither spare nor guest parks because the thread that it ran waits,
+ * the vp's time still counts as that wait. Otherwise its time counts as sleep from now on. */
 static void rests(struct track *k, enum recording_kind kind, _Atomic uint64_t *times)
 {
     uint64_t now = track_until_now(k);
@@ -44,8 +44,8 @@ static void rests(struct track *k, enum recording_kind kind, _Atomic uint64_t *t
         track_is(k, NULL, REC_PARKED, 0);
 }
 
-/* The vp wakes. If the thread that waited here has gone on at another vp, the wait ended then (wait_over), and the vp
- * has slept since. */
+/* The vp wakes, or the spare begins. If the thread that waited here has gone on at another vp, the wait ended at that
+ * time (wait_over), and the vp's time since then counts as sleep. */
 static void goes_on(struct track *k, enum recording_kind kind)
 {
     uint64_t over = ps_load_relaxed(&k->shared->wait_over);
