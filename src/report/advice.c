@@ -67,7 +67,8 @@ static bool has_small_tasks(const struct profile *p, const struct profile_row *r
     return true;
 }
 
-/* Returns the time of the region's threads, inner regions included, which have rows of their own. */
+/* Returns the time that the region's threads had, on as many vps as there are. Inner regions are included, though they
+ * have rows of their own. */
 static double time_of_threads(const struct profile *p, const struct profile_row *r)
 {
     double own = profile_row_time(r), threads = r->regions > 0 ? r->threads / r->regions : 0;
@@ -75,8 +76,9 @@ static double time_of_threads(const struct profile *p, const struct profile_row 
     return all > own ? all : own;
 }
 
-/* Members also wait for a member that starts late with as much to do: that is no imbalance. If the members themselves
- * do little, and the program has tasks, then the tasks are the work: nothing is known of their balance. */
+/* Members also wait for a member that starts late with as much to do: that is no imbalance. So no more of the wait
+ * counts than the members' useful times differ (uneven). If the members themselves do little, and the program has
+ * tasks, then the tasks are the work: nothing is known of their balance. */
 static bool has_imbalance(const struct profile *p, const struct profile_row *r, struct advice *a)
 {
     char place[64];
@@ -123,7 +125,7 @@ static bool has_nesting_off(const struct profile *p, const struct profile_row *r
     return true;
 }
 
-/* Returns the part of a region's time that is neither work nor a wait for a task, a lock or MPI. */
+/* Returns the part of a region's time, without sleep, that the runtime and the waits in barriers and joins take. */
 static double overhead_of(const struct profile_row *r)
 {
     double time = profile_row_time(r) - r->state[REC_PARKED];
@@ -164,7 +166,7 @@ static bool is_short(const struct profile *p, const struct profile_row *r, struc
     return true;
 }
 
-/* Rules for the whole profile; as above. */
+/* Rules for the whole profile. They return and fill in the same as the rules for a row. */
 
 static bool is_often_serial(const struct profile *p, struct advice *a)
 {

@@ -11,7 +11,7 @@ struct advice {
     const char *rule;          /* the rule's name in JSON */
     const struct place *place; /* NULL: the advice is for the whole program */
     double number;             /* the measured value, in the rule's unit */
-    double loss;               /* time of vps that the problem costs */
+    double loss;               /* time of vps that the problem costs, in ns */
     char text[400];
 };
 

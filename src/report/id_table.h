@@ -1,5 +1,5 @@
-/* A table from numbers (of tasks, regions) to pointers. Open addressing; a removal closes its gap. So a table is only
- * as large as its largest number of entries ever needed. */
+/* A table from numbers (of tasks, regions) to pointers. Open addressing; a removal closes its gap. So a table's size
+ * depends on the largest number of entries that it had at one time, not on how many were ever put. */
 #ifndef PS_REPORT_ID_TABLE_H
 #define PS_REPORT_ID_TABLE_H
 

@@ -1,6 +1,7 @@
-/* psthreads-report: makes timelines and profiles of recordings (src/trace/recording.h). psrun calls it after a run.
+/* psthreads-report: makes timelines and profiles of recordings (src/trace/recording.h). psrun calls it after a run, and
+ * for the commands psrun stats and psrun report.
  *
- * Each command is a function. A command writes its output into a temporary file and renames that at the end: a file of
+ * Each command is a function. A command writes its file under a temporary name and renames it at the end: so a file of
  * the wanted name is always complete. */
 #include <stdio.h>
 #include <string.h>

@@ -15,10 +15,10 @@ struct output {
 /* Begins to write the file `name`; "-" is standard output. The caller keeps `name` valid. Returns false, after a
  * message, if it cannot be written. */
 bool output_begin(struct output *o, const char *name);
-/* Ends the file and gives it its name. Returns false, after a message, if not all could be written; then there is no
- * such file. */
+/* Ends the file and gives it its name. Returns false, after a message, if not all could be written: then there is no
+ * such file, or still the old one. */
 bool output_end(struct output *o);
-/* Gives up: there will be no such file. */
+/* Gives up: removes the temporary file. */
 void output_drop(struct output *o);
 
 /* Returns a copy in which a question mark replaces each byte that is not UTF-8. The caller frees it. */

@@ -7,8 +7,8 @@
  *
  * Limits: PAGE_BINS bins for each track; PAGE_INTERVALS intervals and PAGE_MARKS marks in all. If a limit would be
  * exceeded, bins become twice as wide, the shortest intervals remain only in the bins, and later marks are only
- * counted. Only tasks and regions have no limit, 56 bytes each until the end: a task may run in parts, and on several
- * tracks. */
+ * counted. Only the parts of tasks and regions (struct page_part, 56 bytes each) have no limit. A task may run in parts
+ * on several tracks, so the parts are kept until all are there, and then summed. */
 #ifndef PS_REPORT_PAGE_H
 #define PS_REPORT_PAGE_H
 
@@ -23,7 +23,7 @@
 #define PAGE_BINS 4096
 #define PAGE_INTERVALS 100000
 #define PAGE_MARKS 2000
-#define PAGE_SIZES 36     /* slot n: tasks of 2^n to 2^(n+1) ns */
+#define PAGE_SIZES 36     /* slot n: tasks of 2^n to 2^(n+1) ns; slot 0 also has 0 ns, the last slot all longer ones */
 #define PAGE_DISTANCES 10 /* as many as PROFILE_DISTANCES */
 #define PAGE_NONE UINT32_MAX
 
@@ -50,7 +50,7 @@ struct page_name {
     enum page_state state;
     struct page_place *place;
     uint64_t waits, wait_ns, longest;
-    struct page_place *region; /* the region in which threads waited for it */
+    struct page_place *region; /* the first region in which a thread waited for the lock; NULL: none */
     bool elsewhere;            /* threads also waited in other regions */
     uint32_t index, shown;     /* shown: its number in the page; PAGE_NONE: it is not in the page */
 };
@@ -59,7 +59,7 @@ struct page_name {
 struct page_path {
     struct page_path *parent; /* NULL: it is the outermost */
     struct page_name *name;
-    struct page_place *region; /* the place whose time this is; NULL: none */
+    struct page_place *region; /* the innermost region's place, which gets the time of this path; NULL: none */
     uint32_t shown;
 };
 
@@ -83,7 +83,7 @@ struct page_slice {
     uint64_t begin, id, useful;
     struct page_path *path;
     uint32_t threads;
-    bool inner, resumed; /* inner: another slice has begun inside; resumed: it goes on here */
+    bool inner, resumed; /* inner: another slice has begun inside; resumed: its thread left a track and came here */
 };
 
 struct page_track {
@@ -109,7 +109,7 @@ struct page_track {
 struct page_wait {
     uint64_t begin, end; /* end: until when the wait is known to last */
     struct page_name *name;
-    bool has_left; /* the thread had left the vp when its last slice ended */
+    bool has_left; /* the slices around the wait have ended at `end`: the thread has left its vp and waits on */
 };
 
 /* One input: the trace of one process. */
@@ -151,7 +151,7 @@ struct page_model {
     uint64_t distances[PAGE_DISTANCES];
 };
 
-/* page_model.c. The times of a track must not decrease; an earlier time counts as the last one. */
+/* page_model.c. If a slice begins or ends earlier than the track's last event, the last event's time counts. */
 struct page_process *page_add_process(struct page_model *m, const char *file);
 struct page_track *page_add_track(struct page_process *p, uint64_t uuid);
 struct page_place *page_find_place(struct page_model *m, const char *label, const char *file, const char *function,

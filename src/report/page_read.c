@@ -1,5 +1,5 @@
-/* Reads a trace in Perfetto's format, as psthreads-report pftrace writes it, packet by packet. Not read are flows
- * (which ui.perfetto.dev draws), counters, and clocks other than CLOCK_MONOTONIC. */
+/* Reads a trace in Perfetto's format, as psthreads-report pftrace writes it, packet by packet. Ignores flows (the
+ * arrows that ui.perfetto.dev draws), counters and clocks: each time is taken as one of CLOCK_MONOTONIC. */
 #include "os.h"
 #include "page.h"
 
@@ -262,7 +262,7 @@ static void take_instant(struct reader *r, struct sequence *s, struct page_track
         if (strcmp(name->text, "recording") == 0)
             take_recording(r->process, s, e);
     } else if (name->kind != PAGE_SCHEDULER) {
-        return; /* the making of a task, where an arrow begins */
+        return; /* the making of a task: only arrows need it, and a page has none */
     } else if (strncmp(name->text, "steal", 5) == 0) {
         uint64_t distance = annotated(s, e, "distance", 0);
         t->steals++;
@@ -316,7 +316,7 @@ static void take_packet(struct reader *r, const Perfetto__TracePacket *packet)
         take_instant(r, s, t, time, e);
 }
 
-/* Reads the length at *at, and moves *at after it. Returns false if the file ends before. */
+/* Reads the length at *at, and moves *at behind the length. Returns false if the file ends before the length does. */
 static bool take_length(const uint8_t **at, const uint8_t *end, uint64_t *length)
 {
     *length = 0;

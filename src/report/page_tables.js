@@ -1,7 +1,8 @@
 // The head of the page, its tables and its plots.
 
 // Makes a sortable table. columns: [{name, value: (row) => a number or text to sort by, text: (row) => the text shown,
-// more: an explanation, isText, node: (row) => elements shown instead of a text}]. order: the first column to sort by.
+// more: an explanation, isText, node: (row) => elements shown instead of a text, title: (row) => the cell's
+// explanation}]. order: the index of the column by which the table is sorted at first.
 const makeTable = (box, columns, list, order) => {
   const at = byId(box);
   if (list.length === 0) {

@@ -5,7 +5,7 @@ const canvas = byId("rows"), overview = byId("overview");
 const view = {from: 0, to: runLength};
 // Widths are whole pixels, so that edges are sharp.
 const layout = {width: 0, gutter: 0, rowHeight: 20, top: [], height: 0};
-let chosen = null; // {row, list, index} of the slice that keys move; null: none
+let chosen = null; // {row, list, index} of the slice that a key or a click has chosen; null: none
 
 const prepare = (target, width, height) => {
   const dots = window.devicePixelRatio || 1;
@@ -70,7 +70,7 @@ const addColumns = (row, from, to, columns) => {
   }
 };
 
-// For low rows: draws only the state with the largest share of each pixel.
+// For low rows: draws only the state with the largest share of each pixel, if that is at least a quarter.
 const drawLargest = (pen, columns, top, height) => {
   const num = columns.length / FREE;
   for (let x = 0, begin = 0, state = -1; x <= num; x++) {
@@ -174,7 +174,8 @@ const drawRows = () => {
     pen.beginPath();
     pen.rect(layout.gutter, 0, layout.width - layout.gutter, layout.height);
     pen.clip();
-    // If the row has all slices, bins show only those that are too short to be seen.
+    // Bins are drawn where the row does not have all slices, or where a bin is narrower than two pixels: then they show
+    // the slices that are too short to be drawn one by one.
     const binsShown = row.track.dropped > 0 || row.bin * scale() < 2;
     if (binsShown) drawBins(pen, row, top, height);
     drawLeaves(pen, row, top, height, binsShown);

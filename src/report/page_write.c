@@ -153,8 +153,8 @@ static void put_list(FILE *out, const char *key, const struct page_list *list, u
     fprintf(out, ",\"%s\":[", key);
     for (size_t i = 0; i < list->num; i++) {
         const struct page_interval *at = &list->at[i];
-        /* An outer slice may begin before the previous end, so this may be negative: outer slices are in order of their
-         * ends. */
+        /* Outer slices are in the order of their ends. So a slice may begin before the previous end, and the first
+         * number may be negative. */
         fprintf(out, "%s%lld,%llu,%u", i ? "," : "", (long long)(at->begin - last),
                 (unsigned long long)(at->end - at->begin), at->path->shown);
         last = at->end;
@@ -197,8 +197,8 @@ static void put_track(FILE *out, const struct page_track *t, unsigned join, uint
     fputs("]}", out);
 }
 
-/* Writes the processes. If all traces have the time of MPI_Init, their times count from there. Otherwise all have the
- * clock of one machine. */
+/* Writes the processes. If there are several and all have the end of MPI_Init, their times count from there. Otherwise
+ * all times are taken as those of one machine's clock. */
 static void put_processes(struct page_model *m, FILE *out)
 {
     uint64_t rows = 0;

@@ -1,5 +1,5 @@
-/* Finds places by libdw: see places.h. An address of the tool interface is a return address, so the call is in the byte
- * before it. */
+/* Finds places by libdw: see places.h. An address of the tool interface is a return address. So the byte before it is
+ * looked up, which belongs to the call. */
 #include "places.h"
 
 #include <ctype.h>

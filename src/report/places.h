@@ -6,13 +6,14 @@
 #include "recording_file.h"
 
 struct place {
-    const char *brief;    /* never NULL: "file:line", otherwise "function", "library.so+0x12" or "unknown" */
+    /* Never NULL: "file:line", otherwise "function", "library.so+0x12", "0x12" or "unknown"; or "library's job". */
+    const char *brief;
     const char *function; /* NULL: unknown */
     const char *file;     /* NULL: unknown */
     const char *object;   /* NULL: unknown */
     uint64_t offset;      /* in the object; 0: unknown */
-    unsigned line;
-    bool is_library; /* a job of another library's pool (src/pools); more is not known of it */
+    unsigned line;        /* 0: unknown */
+    bool is_library;      /* a job of another library's pool, which src/pools runs; more is not known of it */
 };
 
 struct places;

@@ -85,7 +85,7 @@ static bool was_outside(const struct recording_file *f, const struct recording_t
     return ps_load_relaxed(&t->state) == REC_SERIAL;
 }
 
-/* Adds a track. is_spare: its vp is none of the regular ones, so its sleep does not waste a processor. */
+/* Adds a track. is_spare: its vp is a spare or a guest, whose sleep wastes no processor and does not count. */
 static void add_track(struct profile *p, struct places *places, const struct recording_file *f,
                       const struct recording_track *t, uint64_t end, bool is_spare)
 {
@@ -162,7 +162,7 @@ static int by_time(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Subtracts a loss from *left. Returns the part of *left that remains. */
+/* Subtracts a loss from *left. Returns the part of *left that remains, 0 to 1; 1 if nothing was left. */
 static double take_loss(double *left, double loss)
 {
     if (*left <= 0)

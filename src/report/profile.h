@@ -5,12 +5,12 @@
 
 #include "places.h"
 
-#define PROFILE_DISTANCES 10 /* nine levels of distance, and guests; a recording's others are zero */
+#define PROFILE_DISTANCES 10 /* nine levels of distance, and guests; the other levels of a recording are zero */
 #define PROFILE_SIZES 6      /* sizes of tasks, by powers of ten from 1 us on */
 
 struct profile_row {
     const struct place *place;
-    double state[REC_STATES]; /* of members and tasks that begin here */
+    double state[REC_STATES]; /* of members of regions that are opened here, and of tasks that are made here */
     double regions, threads, inner, serialized, wall, useful, longest;
     double created, tasks, task_ns, loops, iterations;
     double locks, lock_waits, lock_ns, lock_held;
@@ -20,13 +20,13 @@ struct profile {
     char *command;
     unsigned processes, running, cut; /* of these: still running; ended early */
     unsigned pid;                     /* of the first process */
-    unsigned roots;                   /* number of threads of the programs that opened regions */
-    /* vps of all processes; processors of the machine; what the system allows, 0: all */
+    unsigned roots;                   /* tracks on which a program ran outside of regions: about one for each root */
+    /* vps of all processes; processors that the first process may use; the system's CPU quota, 0: none */
     unsigned vps, processors, quota;
     bool nested_off;
     double wall;     /* of the process that ran longest */
     double vps_time; /* the sum of each process's time times its vps */
-    double capacity; /* vps_time; if a process has several roots, the time in regions */
+    double capacity; /* vps_time; if a process has several roots: the time in regions */
     double state[REC_STATES];
     double tasks, task_ns, sizes[PROFILE_SIZES], steals[REC_DISTANCES], parks, spares;
     struct profile_row *row; /* the rows with the most time come first */

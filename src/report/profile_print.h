@@ -6,7 +6,7 @@
 
 #include "profile.h"
 
-/* Prints at most 80 columns and 50 lines. */
+/* Prints lines of at most 80 columns, about 50 at most. */
 void profile_print(const struct profile *p, FILE *out);
 /* Prints JSON; docs/seeing.md has the names. */
 void profile_print_json(const struct profile *p, FILE *out);

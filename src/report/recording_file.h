@@ -45,8 +45,9 @@ struct recording_events {
     uint64_t overwritten;        /* number of events that later ones replaced, or for which there was no room */
     uint64_t unreadable;         /* events outside of the file, of an unknown kind, or just being overwritten */
 };
+/* Returns false if there is no memory. */
 bool recording_events_begin(struct recording_events *e, const struct recording_file *f);
-/* Returns false if there are no more events. */
+/* Returns the next event and the number of its track; false: there are no more events. */
 bool recording_events_next(struct recording_events *e, struct recording_event *event, unsigned *track);
 void recording_events_end(struct recording_events *e);
 

@@ -150,7 +150,8 @@ static void on_scheduler(struct timeline *t, const struct recording_event *r, un
     trace_writer_instant(t->board.writer, track, ns, &e);
 }
 
-/* A wait outside of OpenMP may be that of a thread that runs no task: then the thread stands for the task. */
+/* Returns the event. A wait outside of OpenMP may be that of a thread that runs no task: then the number of the thread,
+ * with bit 63 set, stands for the task's id. */
 static struct recording_event with_thread(const struct recording_event *r)
 {
     struct recording_event e = *r;

@@ -18,7 +18,7 @@ struct arrivals {
     uint64_t flow[TRACE_MOST_FLOWS - 1]; /* one further arrow comes from its making */
 };
 
-static char present; /* a set's members have its address as their value */
+static char present; /* `open` and `made` are sets: each id in them has this variable's address as its value */
 
 void arrows_see_making(struct arrows *a, uint64_t task) { id_table_put(&a->open, task, &present); }
 void arrows_see_begin(struct arrows *a, uint64_t task) { id_table_take(&a->open, task); }

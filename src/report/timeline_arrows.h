@@ -20,7 +20,7 @@ void arrows_see_making(struct arrows *a, uint64_t task);
 void arrows_see_begin(struct arrows *a, uint64_t task);
 /* Second reading. arrows_task_made adds the arrow that begins where the task is made to the event's flows. */
 void arrows_task_made(struct arrows *a, uint64_t task, struct trace_event *e);
-void arrows_dependence(struct arrows *a, uint64_t first, uint64_t second);
+void arrows_dependence(struct arrows *a, uint64_t first, uint64_t second); /* `second` waits for `first` */
 /* Adds the arrows that begin where this task ends to the event's flows. */
 void arrows_task_ends(struct arrows *a, uint64_t task, struct trace_event *e);
 /* Adds the arrows that end where this task begins to the event's ends. */

@@ -3,7 +3,7 @@
  * A thread is on one track or on none. A track shows one thread, or none, or that its vp sleeps. All slices of a thread
  * on a track have begun there. When the thread leaves, they end; when it comes to a track, they begin again, marked
  * "resumed". A thread is found by the tasks that run on it: its member's implicit task, and tasks inside it. A thread
- * without slices is freed. */
+ * is freed when its last slice ends. */
 #ifndef PS_REPORT_TIMELINE_THREAD_H
 #define PS_REPORT_TIMELINE_THREAD_H
 
@@ -11,7 +11,7 @@
 #include "trace_writer.h"
 
 enum timeline_kind {
-    TIMELINE_REGION = 2, /* 1 is for names that are made elsewhere */
+    TIMELINE_REGION = 2, /* a name's key begins with the kind (name_of_slice) */
     TIMELINE_MEMBER,
     TIMELINE_TASK,
     TIMELINE_CREATE,

@@ -1,8 +1,8 @@
 /* Writes Perfetto's trace format (perfetto.proto), packet by packet: it keeps only the names.
  *
  * The caller numbers the tracks; number 0 is the process. Each track is a sequence of packets of its own. The caller
- * sees to it that the times of a track's packets do not decrease. Names, places and the words below are written once
- * for each track. */
+ * sees to it that the times of a track's packets do not decrease. Each name, place, category and word for a note is
+ * written once for each track that uses it. */
 #ifndef PS_REPORT_TRACE_WRITER_H
 #define PS_REPORT_TRACE_WRITER_H
 
